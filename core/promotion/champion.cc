@@ -18,7 +18,7 @@
 namespace tarn::versioning {
 namespace {
 
-/// When the alias came to the commit where it stands; nullopt: it stands elsewhere.
+/// The time when the alias moved to the commit; nullopt if it is not there.
 std::optional<Instant> stands_since(Engine& engine, const Repository& repository,
                                     const std::string& alias, const CommitId& commit) {
   if (alias.empty()) return std::nullopt;
@@ -33,7 +33,7 @@ void drop_later_runs(CommitFacts& facts, Instant since) {
   });
 }
 
-/// Puts the values of the evidence in the place of all others of their names and splits.
+/// Replaces the values by those of the evidence, for the same names and splits.
 void freeze(CommitFacts& facts, std::vector<Metric> judged) {
   std::set<std::pair<std::string, std::string>> known;
   for (const Metric& metric : judged) known.emplace(metric.name, metric.split);
@@ -43,7 +43,8 @@ void freeze(CommitFacts& facts, std::vector<Metric> judged) {
   std::move(judged.begin(), judged.end(), std::back_inserter(facts.metrics));
 }
 
-/// The newest later run of each metric by a user whom the policy lets measure a champion again.
+/// The newest later run of each metric by a user whom the policy permits to measure a champion
+/// again.
 std::vector<Metric> remeasurements(Engine& engine, const Repository& repository,
                                    const GatePolicy& policy, std::span<const CommitId> commits,
                                    Instant since) {
@@ -68,7 +69,7 @@ std::vector<Metric> remeasurements(Engine& engine, const Repository& repository,
   return out;
 }
 
-/// Puts them in the place of the values that the rules chose before.
+/// Replaces the values that the rules chose by the measurements in `again`.
 void measure_again(const GatePolicy& policy, std::vector<Metric> again, CommitFacts& facts) {
   for (const MetricRule& rule : policy.metrics) {
     const auto is_of_rule = [&](const Metric& metric) {
@@ -84,7 +85,7 @@ void measure_again(const GatePolicy& policy, std::vector<Metric> again, CommitFa
   }
 }
 
-/// Of each rule with a goal the better of the two values.
+/// Keeps the better of the two values for each rule with a goal.
 void keep_best(const GatePolicy& policy, CommitFacts& best, const CommitFacts& other) {
   for (const MetricRule& rule : policy.metrics) {
     if (!rule.goal || !(score_of(rule, other.metrics) > score_of(rule, best.metrics))) continue;
@@ -96,7 +97,8 @@ void keep_best(const GatePolicy& policy, CommitFacts& best, const CommitFacts& o
   }
 }
 
-/// The facts about a promotion's winner at the time it was promoted, and what was measured again.
+/// The facts about a promotion's winner at the time of the promotion, plus later measurements that
+/// the policy permits.
 CommitFacts facts_of_winner(Engine& engine, const Repository& repository, const GatePolicy& policy,
                             const Promotion& promotion) {
   const CommitId winner = promotion.winner.value();
@@ -120,7 +122,7 @@ std::optional<NamedCommit> find_champion(Engine& engine, const Repository& repos
     return find_candidate(engine, repository, str_cat("@", policy.alias));
   } catch (const Error& error) {
     if (error.code() != ErrorCode::kNotFound) throw;
-    return std::nullopt;  // nothing was promoted yet
+    return std::nullopt;  // nothing has been promoted yet
   }
 }
 

@@ -93,7 +93,7 @@ bool has_values(const ComparedRow& row) {
                      [](const ComparedValue& value) { return value.value.has_value(); });
 }
 
-/// Warns of rows whose metrics are of an older commit only.
+/// Warns about rows whose metrics belong to an older commit only.
 void warn_of_stale(Engine& engine, RepositoryId repository, const FactsWanted& wanted,
                    std::vector<CompareRow>& rows) {
   struct Older {
@@ -107,7 +107,7 @@ void warn_of_stale(Engine& engine, RepositoryId repository, const FactsWanted& w
     for (size_t step = 0; step < kCompareLookBackMax && !at.parents.empty(); ++step) {
       if (at.id == rows[i].ancestor || older.size() == kComparePageLookBackMax) break;
       at = engine.commits.get(repository, at.parents[0]);
-      // A value that the baseline has too is no result of this candidate.
+      // A value that the baseline has too is not a result of this candidate.
       if (at.id == rows[i].ancestor) break;
       older.push_back({i, at.id});
     }
@@ -124,7 +124,7 @@ void warn_of_stale(Engine& engine, RepositoryId repository, const FactsWanted& w
   }
 }
 
-/// Columns of rows besides metrics and parameters; `baseline` nullptr = there is none.
+/// Fills the columns besides metrics and parameters; `baseline` nullptr = there is none.
 void describe(Engine& engine, const Repository& repository, const Commit* baseline, bool objects,
               std::vector<CompareRow>& rows) {
   if (baseline == nullptr) return;
@@ -155,7 +155,7 @@ void warn_of_ancestors(const std::vector<CompareRow>& rows, std::vector<std::str
   }
 }
 
-/// A commit that a promotion made was measured as its winner.
+/// The commit whose metrics count: for a promotion's commit, its winner.
 CommitId measured_commit(Engine& engine, RepositoryId repository, const CommitId& commit) {
   const auto promotion =
       meta::PromotionStore(engine.pool, engine.clock).find_by_result(repository, commit);

@@ -22,7 +22,7 @@ ComparedValue value_of(const CommitFacts& facts, const MetricRule& rule) {
   return {.value = metric->value, .delta = {}, .origin = metric->origin_text()};
 }
 
-/// Every metric of the commits as a column.
+/// One column for every metric of the commits.
 std::vector<MetricRule> all_metrics(std::span<const Contestant> contestants,
                                     const CommitFacts* baseline,
                                     std::vector<std::string>& warnings) {
@@ -86,7 +86,7 @@ std::map<std::string, std::string> params_of(const CommitFacts& facts,
   return out;
 }
 
-/// Ranks the rows and puts the best first. By the primary metric, then the others with a goal in
+/// Ranks the rows, best first: by the primary metric, then by the other metrics with a goal in
 /// their order, then the older commit, then the ref.
 void rank(std::span<const Contestant> contestants, const std::vector<MetricRule>& metrics,
           std::vector<ComparedRow>& rows) {
@@ -127,7 +127,7 @@ void warn_of_primary(const MetricRule& rule, const CommitFacts& facts, ComparedR
   }
 }
 
-/// A name that was mistyped is an empty column otherwise.
+/// Warns about columns without values: the name may be mistyped.
 void warn_of_unmeasured(Comparison& table) {
   for (size_t m = 0; m < table.metrics.size(); ++m) {
     const bool measured =

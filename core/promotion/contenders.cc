@@ -12,7 +12,7 @@
 namespace tarn::versioning {
 namespace {
 
-/// Branches of a glob that have no commit of their own are no candidates, however many.
+/// Removes branches that match a glob but have no commit of their own; they are not candidates.
 void drop_idle(Engine& engine, const Repository& repository, const Commit& head,
                std::vector<NamedCommit>& found) {
   std::map<CommitId, bool> idle;
@@ -23,7 +23,7 @@ void drop_idle(Engine& engine, const Repository& repository, const Commit& head,
   });
 }
 
-/// Whether a rule of the policy fails for a missing value, with any reports of checks.
+/// Whether a rule of the policy fails for a missing value, whatever checks report.
 bool lacks_metric(const GatePolicy& policy, const CommitFacts& facts) {
   const GateCandidate unchecked{.ref = "", .facts = facts};
   return std::any_of(policy.metrics.begin(), policy.metrics.end(), [&](const MetricRule& rule) {
@@ -32,8 +32,8 @@ bool lacks_metric(const GatePolicy& policy, const CommitFacts& facts) {
   });
 }
 
-/// Those that a gate would refuse for a metric that is missing. When all would be, they stay, and
-/// their verdicts say what is missing.
+/// Removes candidates that the gate would reject for a missing metric. If all would be rejected,
+/// they stay, so that their verdicts name what is missing.
 void drop_unmeasured(Engine& engine, const Repository& repository, const GatePolicy& policy,
                      std::vector<NamedCommit>& found) {
   if (policy.metrics.empty()) return;
@@ -53,8 +53,8 @@ void drop_unmeasured(Engine& engine, const Repository& repository, const GatePol
   if (!std::all_of(found.begin(), found.end(), is_dropped)) std::erase_if(found, is_dropped);
 }
 
-/// The places that turns give, the refs that were named one by one first: of each creator the
-/// branches by the time when their heads were stored, which clients do not choose.
+/// The order in which candidates take turns: refs that were named individually first, then the
+/// branches of each creator by the time when their heads were stored, which clients cannot choose.
 std::vector<size_t> places_by_turns(Engine& engine, const Repository& repository,
                                     const std::vector<NamedCommit>& found) {
   std::vector<CommitId> heads;

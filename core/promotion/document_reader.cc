@@ -10,7 +10,7 @@
 namespace tarn {
 namespace {
 
-/// Limit of the quoted part of a wrong value.
+/// Maximum length of a quoted wrong value.
 constexpr size_t kShownBytesMax = 60;
 
 constexpr Unit kCounts[] = {{"", 1}};

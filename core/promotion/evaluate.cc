@@ -19,7 +19,7 @@ namespace {
 constexpr std::array<std::string_view, 4> kRuleOutcomes = {"pass", "fail", "skipped", "pending"};
 constexpr std::array<std::string_view, 3> kGateOutcomes = {"passed", "failed", "pending"};
 
-/// The relative rounding error of a subtraction: 0.3 is 0.1 better than 0.2.
+/// The relative rounding error of a subtraction, so that 0.3 is 0.1 better than 0.2.
 constexpr double kRounding = 1e-12;
 
 std::string id_of(const MetricRule& rule) {
@@ -37,13 +37,13 @@ bool contains(const std::vector<std::string>& items, const std::string& item) {
   return std::find(items.begin(), items.end(), item) != items.end();
 }
 
-/// One distance between a candidate and the champion, and what the bound says of it.
+/// A distance between a candidate and the champion, and the bound on it.
 struct Distance {
-  double value;           ///< what the bound is about
+  double value;           ///< the bounded value
   double limit;           ///< in the unit of the metric
   bool at_least;          ///< the value must be at least the limit, else at most
   std::string_view word;  ///< of the value: "better", "higher", "lower"
-  bool too_good;          ///< going past it is towards the goal
+  bool too_good;          ///< exceeding the limit is towards the goal
 };
 
 Distance distance_of(const MetricRule& rule, ChampionBound bound, double candidate,
@@ -73,7 +73,7 @@ Distance distance_of(const MetricRule& rule, ChampionBound bound, double candida
   check_failed("ChampionBound", __FILE__, __LINE__);
 }
 
-/// Judges one candidate, rule by rule.
+/// Evaluates one candidate, rule by rule.
 class Judge {
  public:
   Judge(const GatePolicy& policy, const GateCandidate& candidate, const CommitFacts* champion)
@@ -353,7 +353,7 @@ class Judge {
     }
   }
 
-  /// Why the approval does not count; "" = it does.
+  /// The reason why the approval does not count; "" = it counts.
   std::string void_reason(const GateApproval& approval, const std::string& values) const {
     const ApprovalRules& rules = policy_.approvals;
     if (!approval.void_reason.empty()) return approval.void_reason;

@@ -15,7 +15,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// Creators of branches that were left out which a text names.
+/// Maximum number of creators of left-out branches in a text.
 constexpr size_t kCreatorsShownMax = 10;
 
 Json number(double value) {
@@ -128,7 +128,7 @@ Json candidate_json(const RankedCandidate& judged) {
   return out;
 }
 
-/// Names come from files: bytes that are no UTF-8 must not end the promotion.
+/// Names come from files: bytes that are not UTF-8 must not fail the promotion.
 std::string text_of(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
@@ -163,7 +163,7 @@ double number_from(const Json& json) {
   return text.starts_with('-') ? -infinity : infinity;
 }
 
-/// The inverse of metrics_json, but for the source of runs and metadata, which it leaves out.
+/// The inverse of metrics_json, except for the source of runs and metadata, which that omits.
 Metric metric_from(const Json& item) {
   Metric out;
   out.name = item.at("name").get<std::string>();

@@ -48,8 +48,8 @@ bool matches_any(const std::vector<Glob>& patterns, const std::string& path) {
                      [&](const Glob& pattern) { return pattern.matches(path); });
 }
 
-/// As it would be named on a disk that it is downloaded to: without ".", ".." and empty segments,
-/// in lower case.
+/// The path as it would be on a disk after a download: without ".", ".." and empty segments, in
+/// lower case.
 std::string normalized(std::string_view path) {
   std::vector<std::string_view> segments;
   for (size_t at = 0; at <= path.size();) {
@@ -81,14 +81,14 @@ void note(std::vector<std::string>& paths, uint64_t& count, const std::string& p
   ++count;
 }
 
-/// The prefixes of all paths that a rule on changes could match: sorted, none the beginning of
-/// another. Removals are looked for everywhere when the paths replace what the destination has.
+/// The prefixes of all paths that a rule on changes could match: sorted, none a prefix of another.
+/// If the promotion replaces paths, all changes are examined for removals.
 std::vector<std::string> prefixes_of(const ObjectRules& rules, bool replaces) {
   if (replaces) return {""};
   std::vector<std::string> all;
   for (const Glob& pattern : rules.keep) all.push_back(pattern.prefix());
   for (const Glob& pattern : rules.unchanged) all.push_back(pattern.prefix());
-  // A path may begin otherwise than the pattern that it matches once it is normalized.
+  // A normalized path may match a pattern that the path itself does not start with.
   if (!rules.forbid.empty()) return {""};
   std::sort(all.begin(), all.end());
   std::vector<std::string> out;
@@ -98,7 +98,7 @@ std::vector<std::string> prefixes_of(const ObjectRules& rules, bool replaces) {
   return out;
 }
 
-/// Whether an object stands at the path after the change.
+/// Whether an object exists at the path after the change.
 bool brings(const Change& change) {
   return change.type != ChangeType::kRemoved && change.right.has_value();
 }
@@ -108,7 +108,7 @@ void look_at_changes(const ObjectRules& rules, bool replaces, Changes& brought,
   uint64_t seen = 0;
   std::optional<Change> change;
   for (const std::string& prefix : prefixes_of(rules, replaces)) {
-    // An entry that was read behind the previous prefix may belong to this one.
+    // The entry that ended the previous prefix may belong to this one.
     if (!change || change->key.str() < prefix) {
       brought.seek(prefix);
       change = brought.next();
@@ -131,15 +131,15 @@ void look_at_changes(const ObjectRules& rules, bool replaces, Changes& brought,
   }
 }
 
-/// The changes that merging the candidate would make in the destination. Without a common ancestor
-/// all that differs.
+/// The changes that merging the candidate would make in the destination; without a common ancestor
+/// all differences.
 std::unique_ptr<Changes> changes_of(Engine& engine, const std::optional<MergeBaseTree>& base,
                                     const Commit& destination, const Commit& candidate) {
   if (!base) return tree_changes(engine.nodes, destination.root, candidate.root);
   return merge_changes(engine.nodes, base->root, destination.root, candidate.root);
 }
 
-/// The paths of `unchanged_since` that differ from its commit.
+/// Notes the paths of `unchanged_since` that differ from its commit.
 void look_at_ancestor(Engine& engine, const GatePolicy& policy, const std::optional<Commit>& since,
                       const Commit& candidate, ObjectFacts& facts) {
   if (!since) return;
@@ -159,7 +159,8 @@ void look_at_ancestor(Engine& engine, const GatePolicy& policy, const std::optio
   }
 }
 
-/// The commit that a ref of the policy means: `pinned` when the policy was set, else now.
+/// The commit of a ref in the policy: `pinned` if it was resolved when the policy was set, else the
+/// current one.
 std::optional<Commit> commit_of_policy(Engine& engine, const Repository& repository,
                                        const GatePolicy& policy, std::string_view member,
                                        const std::string& ref,
@@ -176,7 +177,7 @@ std::optional<Commit> commit_of_policy(Engine& engine, const Repository& reposit
   }
 }
 
-/// Missing webhooks are warnings: they may be created later than the policy.
+/// Missing webhooks are only warnings: they may be created after the policy.
 std::vector<std::string> webhooks_not_there(Engine& engine, RepositoryId repository,
                                             const GatePolicy& policy) {
   std::vector<std::string> out;
@@ -193,7 +194,7 @@ std::vector<std::string> webhooks_not_there(Engine& engine, RepositoryId reposit
 
 std::vector<CommitFacts> facts_of(Engine& engine, RepositoryId repository, const GatePolicy& policy,
                                   std::span<const CommitId> commits) {
-  // Without metrics there is nothing to read; no name would mean all of them.
+  // Without metrics there is nothing to read, and no names would mean all of them.
   if (policy.metrics.empty()) {
     std::vector<CommitFacts> out;
     for (const CommitId& commit : commits) out.push_back({commit, {}, {}, {}});
@@ -218,7 +219,7 @@ std::vector<GateCandidate> gate_candidates(Engine& engine, const Repository& rep
   const std::map<CommitId, std::string> rejections =
       meta::PromotionStore(engine.pool, engine.clock).rejections(repository.id, commits);
   const std::vector<std::string> unheard = webhooks_not_there(engine, repository.id, policy);
-  // A virtual merge base belongs to nothing and must not be collected meanwhile.
+  // A virtual merge base has no references and must not be collected in the meantime.
   const meta::Writer::Operation operation(engine.writer);
   std::vector<GateCandidate> out;
   for (size_t i = 0; i < candidates.size(); ++i) {
@@ -261,7 +262,7 @@ std::vector<GateCandidate> gate_candidates(Engine& engine, const Repository& rep
 
 namespace {
 
-/// Ranks those that did not fail and puts them first.
+/// Ranks the candidates that did not fail and puts them first.
 void rank(const GatePolicy& policy, std::span<const GateCandidate> facts,
           std::vector<JudgedCandidate>& judged) {
   std::vector<GateCandidate> standing;
@@ -282,11 +283,11 @@ void rank(const GatePolicy& policy, std::span<const GateCandidate> facts,
                    });
 }
 
-/// For a shell: what replace-paths must cover at least.
+/// The minimum of replace-paths, as options for a shell.
 std::string path_options(const GatePolicy& policy) {
   std::string out;
   for (const Glob& pattern : policy.objects.required) {
-    // A pattern that needs more than plain quotes is left to the reader.
+    // A pattern that needs more than simple quotes is left to the reader.
     if (pattern.pattern().find_first_of("'\\\n") != std::string::npos) return " --path 'PATTERN'";
     out += str_cat(" --path '", pattern.pattern(), "'");
   }
@@ -312,7 +313,7 @@ GateRefusal conflict_refusal(const GatePolicy& policy, std::string_view candidat
 
 namespace {
 
-/// The first paths that both sides changed.
+/// The first paths that both sides have changed.
 std::optional<GateRefusal> find_conflicts(Engine& engine, const GatePolicy& policy,
                                           const MergeBaseTree& base, const Commit& destination,
                                           const NamedCommit& candidate) {

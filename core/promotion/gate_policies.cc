@@ -28,7 +28,7 @@ void check_name(std::string_view name) {
                       kPolicyNameBytesMax, ", the first no hyphen or dot"));
 }
 
-/// Throws unless the change was made or there was nothing to do.
+/// Throws unless the change was made or had no effect.
 void check_outcome(const GatePolicyStore::Result& result, std::string_view name,
                    const GatePolicy& policy) {
   const std::string doing = str_cat("policy \"", name, "\": ");
@@ -70,7 +70,7 @@ Repository get_writable(Engine& engine, const RepositoryName& repository) {
 
 namespace {
 
-/// The commit that a ref of the document means; nullopt for "".
+/// The commit of a ref in the document; nullopt for "".
 std::optional<CommitId> pinned(Engine& engine, const RepositoryName& repository,
                                std::string_view policy, std::string_view member,
                                const std::string& ref) {
@@ -113,7 +113,7 @@ GatePolicySet set_gate_policy(Engine& engine, const RepositoryName& repository,
   if (result.outcome == Outcome::kUnchanged) {
     return {get_gate_policy(engine, repository, name, result.version), false};
   }
-  // The answer describes this request's version, even if another request has replaced it since.
+  // The response describes this request's version, even if another request has replaced it since.
   return {{.name = written.name,
            .version = result.version,
            .body = meta::GatePolicyVersion::Body{.destination = written.destination,

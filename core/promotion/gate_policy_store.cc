@@ -14,7 +14,7 @@ namespace {
   "v.name, v.version, v.destination, v.document, v.digest, v.author, v.at_ms, v.ancestor, " \
   "v.unchanged_since"
 
-// First in its transaction: changes of a repository's settings wait for one another.
+// First in its transaction: serialises changes of a repository's settings.
 constexpr db::Query kLockSettings{"gate_policies_lock_settings", R"sql(
   SELECT 1 FROM repositories WHERE repo_id = $1 AND deleted_ms IS NULL FOR NO KEY UPDATE)sql"};
 
@@ -48,12 +48,12 @@ constexpr db::Query kSelectVersions{"gate_policies_select_versions",
 constexpr db::Query kSelectLastVersion{"gate_policies_select_last_version", R"sql(
   SELECT version, destination IS NOT NULL FROM gate_policies WHERE repo_id = $1 AND name = $2)sql"};
 
-// Locked until its gate is set: a branch that is deleted meanwhile is gone before the policy, or
-// refuses to go.
+// Locked until its gate is set: a concurrent deletion of the branch either precedes the policy or
+// is refused.
 constexpr db::Query kLockBranch{"gate_policies_lock_branch", R"sql(
   SELECT 1 FROM branches WHERE repo_id = $1 AND name = $2 FOR NO KEY UPDATE)sql"};
 
-// Under the lock the row is looked at again: a version set meanwhile is no match.
+// Checks the row again under the lock: a version that was set in the meantime does not match.
 constexpr db::Query kHold{"gate_policies_hold_version", R"sql(
   SELECT 1 FROM gate_policies
   WHERE repo_id = $1 AND name = $2 AND version = $3 AND destination IS NOT NULL FOR SHARE)sql"};
@@ -73,7 +73,7 @@ constexpr db::Query kUpsert{"gate_policies_upsert_row", R"sql(
   ON CONFLICT (repo_id, name) DO UPDATE SET
     version = excluded.version, destination = excluded.destination, alias = excluded.alias)sql"};
 
-// Every branch whose gate this change makes or ends.
+// All branches whose gate this change sets or removes.
 constexpr db::Query kUpdateGates{"gate_policies_update_gates", R"sql(
   UPDATE branches SET gate = CASE WHEN name = $3 THEN $2 END
   WHERE repo_id = $1 AND (name = $3 OR gate = $2) AND gate IS DISTINCT FROM CASE WHEN name = $3 THEN $2 END)sql"};
@@ -99,7 +99,7 @@ std::optional<GatePolicyVersion> only_version(const db::Rows& rows) {
   return version_from(rows, 0);
 }
 
-/// The newest version of a name, and whether it holds; 0 = there never was one.
+/// The newest version of a name, and whether it is in force; 0 = there never was one.
 struct Last {
   int64_t version = 0;
   bool holds = false;

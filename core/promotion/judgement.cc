@@ -29,7 +29,7 @@ struct Pinned {
   bool gone = false;  ///< the branch that the promotion follows was deleted
 };
 
-/// The commits of the candidates in this round; `left_out`: whose branches are none of them.
+/// Pins the candidates' commits for this round; `left_out`: creators whose branches did not fit.
 std::vector<Pinned> find_pinned(Engine& engine, const Repository& repository,
                                 const GatePolicy& policy, const Promotion& promotion,
                                 const Commit& head, std::vector<LeftOut>& left_out) {
@@ -116,7 +116,7 @@ std::optional<CommitId> champion_of(Engine& engine, const Repository& repository
   return found->commit;
 }
 
-/// Marks ranks; returns the winner.
+/// Assigns ranks; returns the winner.
 std::optional<size_t> rank(const GatePolicy& policy, std::vector<RankedCandidate>& judged) {
   std::vector<size_t> passed;
   std::vector<GateCandidate> ranked;

@@ -12,7 +12,7 @@
 namespace tarn::versioning {
 namespace {
 
-/// Says of a file of metrics why its values do not count.
+/// Finds the reason why the values of a metric file do not count.
 class FileAges {
  public:
   FileAges(Engine& engine, const Repository& repository, const GatePolicy& policy,
@@ -62,7 +62,7 @@ class FileAges {
     return str_cat("the latest ", kMetricFileCommitsMax, " commits have not written ", path);
   }
 
-  /// The merged side that has the file as the merge has it; nullopt: the merge itself wrote it.
+  /// The merged side whose file equals the merge's; nullopt: the merge itself wrote it.
   std::optional<Commit> merged_from(const Commit& merge, const std::string& path) {
     const auto written = tree::find_entry(engine_.nodes, merge.root, path);
     for (size_t i = 1; i < merge.parents.size(); ++i) {
@@ -72,8 +72,8 @@ class FileAges {
     return std::nullopt;
   }
 
-  /// Whether what is measured is something else in the merge than on the side: the required
-  /// objects, or anything where the policy does not name them.
+  /// Whether the measured objects differ between the merge and the side: the required objects, or
+  /// all objects if the policy names none.
   bool differs(const Commit& side, const Commit& merge) {
     if (policy_.objects.required.empty()) return !(side.root == merge.root);
     const RequiredDifference difference =

@@ -75,7 +75,7 @@ std::string tag_from(std::string_view tag_template, const TagFacts& facts) {
   replace_all(out, "{time}", moment.substr(9, 6));
   replace_all(out, "{short}", std::string_view(facts.commit).substr(0, kShortDigits));
   replace_all(out, "{policy}", facts.policy);
-  // Last: the name is user text, in which nothing is replaced.
+  // Last, because the name is user text, in which nothing must be replaced.
   replace_all(out, "{name}", facts.candidate);
   return out;
 }

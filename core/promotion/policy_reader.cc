@@ -1,4 +1,4 @@
-// Reading a policy document into GatePolicy, or into every complaint about it.
+// Parses a policy document into a GatePolicy, or into a list of all its errors.
 #include <algorithm>
 #include <set>
 #include <utility>
@@ -23,10 +23,10 @@ constexpr std::chrono::hours kCheckTimeoutDefault{1};
   throw Error(ErrorCode::kInvalidArgument, kReason, str_cat("policy: ", why));
 }
 
-/// Walks one document. Each value that does not fit is one complaint, and reading goes on.
+/// Reads one document. A wrong value is reported, and reading continues.
 class PolicyReader {
  public:
-  /// Throws when there is a complaint.
+  /// Throws if there is any error.
   GatePolicy read(const YamlNode& root) {
     read_policy(root);
     if (const std::string problems = in_.problems(); !problems.empty()) throw_policy(problems);
@@ -161,7 +161,7 @@ class PolicyReader {
     }
   }
 
-  /// As texts: a promotion names the same patterns.
+  /// As texts: promotions use the same patterns.
   void read_paths(const YamlNode& node) {
     std::vector<Glob> globs;
     in_.read_list(node, "paths", globs, [&](const YamlNode& item, const std::string& path) {
@@ -309,7 +309,7 @@ class PolicyReader {
     return source;
   }
 
-  /// Metrics are read before.
+  /// Must be called after the metrics were read.
   void read_tie_break(const YamlNode& node) {
     in_.read_list(
         node, "tie_break", policy_.tie_break,
@@ -327,7 +327,7 @@ class PolicyReader {
     return std::nullopt;
   }
 
-  /// Without an alias the promoter would choose the champion, or that there is none.
+  /// Without an alias the promoter could choose the champion, or that there is none.
   void check_champion(const Members& members) {
     const auto compares = [](const MetricRule& rule) {
       return std::any_of(rule.vs_champion.begin(), rule.vs_champion.end(),
@@ -370,7 +370,7 @@ class PolicyReader {
     const bool has_default =
         std::any_of(rules.unchanged.begin(), rules.unchanged.end(),
                     [](const Glob& glob) { return glob.pattern() == kUnchangedDefault; });
-    // An empty list says that nothing need stay.
+    // An empty list means that no object needs to stay.
     if (!has_default && !rules.unchanged.empty()) rules.unchanged.emplace_back(kUnchangedDefault);
     read_globs(members, "forbid", rules.forbid);
     read_globs(members, "keep", rules.keep);

@@ -24,12 +24,12 @@ std::optional<MergeBaseTree> promotion_base_tree(Engine& engine, const Repositor
   meta::PromotionStore promotions(engine.pool, engine.clock);
   for (const meta::PromotionStore::Undone& undone : promotions.undone(repository.id, destination)) {
     const Commit result = engine.commits.get(repository.id, undone.result);
-    // Only a merge makes the winner part of the destination's history, hence of the base.
+    // Only a merge makes the winner a part of the destination's history, and hence of the base.
     if (!has_parent(result, undone.winner)) continue;
     const Commit winner = engine.commits.get(repository.id, undone.winner);
     const Commit undo = engine.commits.get(repository.id, undone.undo);
     if (!is_ancestor(engine, repository.id, winner, candidate)) continue;
-    // A branch made after the rollback includes the rollback.
+    // A branch that was created after the rollback includes the rollback.
     if (is_ancestor(engine, repository.id, undo, candidate)) continue;
     tree::MergeInput input;
     input.base = engine.commits.get(repository.id, undo.parents.at(0)).root;

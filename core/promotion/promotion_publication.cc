@@ -13,7 +13,8 @@
 namespace tarn::versioning {
 namespace {
 
-/// First in the transaction, before the alias: who sets a policy locks them in this order.
+/// Must run first in the transaction, before the alias: setting a policy locks them in the same
+/// order.
 void require_policy(db::Connection& connection, const PromotionPublication& publication) {
   const meta::GatePolicyVersion& policy = publication.judgement.version;
   if (meta::GatePolicyStore::hold(connection, publication.repository.id, policy.name,
@@ -72,7 +73,7 @@ std::vector<PinnedCandidate> expiring_losers(Engine& engine, const Repository& r
   if (!judgement.policy.after.losers_expire) return out;
   for (size_t i = 0; i < judgement.pinned.size(); ++i) {
     const PinnedCandidate& candidate = judgement.pinned[i];
-    // A request can name any branch; only those that were in the race go.
+    // A request can name any branch; only branches that were candidates are deleted.
     if (!candidate.is_branch || candidate.ref == promotion.winner_ref ||
         candidate.ref == repository.default_branch.str() ||
         judgement.candidates[i].verdict.outcome == GateOutcome::kFailed)
@@ -103,7 +104,7 @@ void publish_promotion(db::Connection& connection, const PromotionPublication& p
   if (!done.alias.empty()) move_alias(connection, publication, done, now);
   fault_point("promotion.alias_moved");
   for (const PinnedCandidate& loser : publication.losers) {
-    // One that has moved on since stays.
+    // A branch that has moved since stays.
     meta::Branches::expire(connection, repository, BranchName(loser.ref), loser.commit,
                            now + *after.losers_expire);
   }
@@ -122,7 +123,7 @@ void publish_promotion(db::Connection& connection, const PromotionPublication& p
       throw Error(ErrorCode::kConflict, reason::kPromotionJudgedAnew,
                   "a check or an approval came while the winner was merged");
   }
-  // Behind the record, which says whose run the tag's commit has.
+  // After the record, which names the run of the tag's commit.
   if (!done.tag.empty()) make_tag(connection, publication, done.tag, made);
   fault_point("promotion.before_commit");
 }

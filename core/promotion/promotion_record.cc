@@ -24,7 +24,7 @@ constexpr db::Query kSelectChecks{"promotions_select_checks", R"sql(
   SELECT name, commit_id, status, url, metrics, reporter, at_ms, supersedes FROM promotion_checks
   WHERE repo_id = $1 AND promotion_id = $2 ORDER BY name, commit_id, number)sql"};
 
-// Index promotions_rejected. The last step is the end.
+// Index promotions_rejected. The last step is the terminal state.
 constexpr db::Query kSelectRejections{"promotions_select_rejections", R"sql(
   SELECT DISTINCT ON (p.winner) p.winner, p.promotion_id, l.actor, l.message, l.at_ms
   FROM promotions p JOIN promotion_log l ON l.repo_id = p.repo_id AND l.promotion_id = p.promotion_id AND l.step = p.steps
@@ -88,8 +88,8 @@ std::vector<PromotionCheck> checks_from(const db::Rows& rows) {
   return out;
 }
 
-/// Whether the report may not follow those before it. A reporter may take back its own failure
-/// alone: otherwise who reports a second failure could take back the first.
+/// Whether earlier reports rule out this one. A reporter may only take back their own failure;
+/// otherwise a second reporter of a failure could take back the first one's.
 bool failure_stands(const std::map<std::string, CheckStatus>& said, const PromotionCheck& check) {
   if (check.status == CheckStatus::kFailure) return false;
   const auto own = said.find(check.reporter);
@@ -111,7 +111,7 @@ PromotionStore::ReportOutcome PromotionStore::report_check(RepositoryId reposito
                                                            const PromotionCheck& check) {
   return pool_.transaction([&](db::Connection& connection) {
     const int32_t repo = static_cast<int32_t>(repository);
-    // The row's lock: reports of one promotion come one after the other, so what is read holds.
+    // The row lock serialises the reports of one promotion, so the state that is read stays valid.
     if (connection.run(kNote, {repo, id}).affected() != 1) return ReportOutcome::kEnded;
     const std::vector<PromotionCheck> reports =
         checks_from(connection.run(kSelectChecks, {repo, id}));

@@ -36,17 +36,17 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr size_t kConflictsShownMax = 20;
-/// Names that are tried for a tag: the template's, and with the suffixes -2, -3 ...
+/// Number of names to try for a tag: the template's, and with the suffixes -2, -3 ...
 constexpr int32_t kTagNumberMax = 100;
 
-/// Ends the promotion as something else than promoted.
+/// A terminal state other than `promoted`, with its code and message.
 struct Ended {
   PromotionState state;
   std::string code;
   std::string message;
 };
 
-/// Keeps the lease while another thread works.
+/// Renews the lease while another thread works.
 class LeaseKeeper {
  public:
   LeaseKeeper(meta::PromotionStore& rows, const meta::LeasedPromotion& leased, int64_t owner)
@@ -79,7 +79,7 @@ class PromotionRun {
         promotion_(leased_.promotion),
         repository_(engine.repositories.get(leased_.repository)) {}
 
-  /// Until it has ended, waits, or was taken away.
+  /// Runs until the promotion has ended, waits, or was taken away.
   void run() {
     try {
       while (advance()) throw_if_cancelled();
@@ -119,7 +119,7 @@ class PromotionRun {
 
   bool advance() {
     if (promotion_.undoes) return take_back();
-    // One that waits keeps its state during a round, so that readers do not see it go back.
+    // A promotion that waits keeps its state during a round, so that readers do not see it go back.
     if (promotion_.state == PromotionState::kDraft) {
       promotion_.state = PromotionState::kComparing;
       if (!begin_round()) return kLeave;
@@ -149,7 +149,7 @@ class PromotionRun {
     return merge(judgement, winner);
   }
 
-  /// Of a rollback that waits for approvals.
+  /// Advances a rollback that waits for approvals.
   bool take_back() {
     try {
       if (advance_rollback(engine_, repository_, leased_,
@@ -195,7 +195,7 @@ class PromotionRun {
     }
     if (all_missing) code = "metric_missing";
     if (!judgement.left_out.empty()) message += str_cat("\n", describe(judgement.left_out));
-    // The best that passed every rule says why nothing was promoted.
+    // The best candidate that passed every rule gives the reason why nothing was promoted.
     if (!first_refused_.empty()) {
       const GateRefusal& refusal = refused_.at(first_refused_).refusal;
       const bool late = refusal.code == "check_timeout";
@@ -206,7 +206,7 @@ class PromotionRun {
     return end({PromotionState::kRejected, std::move(code), std::move(message)});
   }
 
-  /// This candidate does not become the champion; the next one may.
+  /// Rejects this candidate as champion; the next one may be accepted.
   bool refuse(const RankedCandidate& candidate, GateRefusal refusal) {
     const std::string& ref = candidate.candidate.ref;
     if (first_refused_.empty()) first_refused_ = ref;
@@ -214,7 +214,8 @@ class PromotionRun {
     return kAgain;
   }
 
-  /// Those that passed so far and of which a check has not reported what they are ranked by.
+  /// The candidates that have passed so far, but lack a metric for the ranking that a check has to
+  /// report.
   static std::vector<size_t> unranked_of(const Judgement& judgement) {
     std::vector<size_t> out;
     for (size_t i = 0; i < judgement.candidates.size(); ++i) {
@@ -226,7 +227,7 @@ class PromotionRun {
     return out;
   }
 
-  /// The first who is measured must not win because of that.
+  /// Waits for all of them: being measured first must not be an advantage.
   bool wait_for_ranking(const Judgement& judgement, const std::vector<size_t>& unranked) {
     const milliseconds timeout = judgement.policy.checks.timeout;
     milliseconds delay = kPromotionRevisit;
@@ -277,8 +278,8 @@ class PromotionRun {
     return kLeave;
   }
 
-  /// When the waiting for checks of this commit began: what was done before, such as waiting for
-  /// people or for checks of an older commit, is not their delay.
+  /// The time when the wait for checks of this commit began. Excludes earlier waits, such as for
+  /// people or for checks of an older commit.
   Instant checks_wanted_since(const Judgement& judgement) {
     Instant since = engine_.clock.now();
     const std::vector<PromotionStep> steps = rows_.steps(repository_.id, promotion_.id);
@@ -328,7 +329,7 @@ class PromotionRun {
     return kLeave;
   }
 
-  /// Whether the alias stands at the head already, with all that the winner could bring.
+  /// Whether the alias is already at the head and that includes the winner.
   bool is_champion(const Judgement& judgement, const CommitId& winner) const {
     const CommitId& head = judgement.destination.head;
     if (judgement.champion != head) return false;
@@ -354,7 +355,7 @@ class PromotionRun {
     return request;
   }
 
-  /// Whether the error is about this candidate, so that the next one may still be merged.
+  /// Whether the error concerns only this candidate, so that the next one may be merged.
   static bool is_of_the_candidate(const Error& error) {
     for (const std::string_view reason : {"hook_failed", "hooks_forbidden", "object_missing",
                                           "not_what_was_measured", "too_large"}) {
@@ -410,8 +411,8 @@ class PromotionRun {
     return begin_round() ? kAgain : kLeave;
   }
 
-  /// Stores the promotion before it is judged; what is said later makes it go round again. false:
-  /// the lease was lost.
+  /// Stores the promotion before it is judged; later reports then cause another round. Returns
+  /// false if the lease was lost.
   bool begin_round() {
     const auto said = rows_.store(repository_.id, promotion_, owner_);
     if (said) leased_.said = *said;
@@ -424,7 +425,7 @@ class PromotionRun {
     promotion_.message = std::move(ended.message);
   }
 
-  /// Ends it as it was judged.
+  /// Ends the promotion with the judgement's result.
   bool end(Ended ended) {
     mark_ended(std::move(ended));
     if (rows_.finish_judged(leased_, owner_) != FinishOutcome::kSaidMore) return kLeave;
@@ -450,7 +451,7 @@ void note_branch_moves(Engine& engine) {
 
 bool run_one_promotion(Engine& engine, std::stop_token stop, OwnerTurns& turns) {
   meta::PromotionStore rows(engine.pool, engine.clock);
-  // Of this run: two workers of one process must not share a lease that ran out.
+  // Unique for this run: two workers of one process must not share an expired lease.
   const int64_t owner = static_cast<int64_t>(random_u64() >> 1);
   std::optional<meta::LeasedPromotion> leased;
   const auto turn =

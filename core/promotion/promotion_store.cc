@@ -48,8 +48,8 @@ constexpr db::Query kSelectPromoted{"promotions_select_promoted",
   ORDER BY (SELECT generation FROM commits c WHERE c.repo_id = p.repo_id AND c.commit_id = p.result) DESC
   LIMIT $3)sql"};
 
-// Index promotions_undoing. By the place of their commits in the history of the branch: ids are
-// dated by servers' clocks.
+// Index promotions_undoing. Ordered by the position of their commits in the branch's history,
+// because the times in ids come from servers' clocks.
 constexpr db::Query kSelectUndone{"promotions_select_undone", R"sql(
   SELECT u.winner, u.result, r.result
   FROM promotions r JOIN promotions u ON u.repo_id = r.repo_id AND u.promotion_id = r.undoes
@@ -81,7 +81,8 @@ constexpr db::Query kTake{"promotions_take_due", R"sql(
     ORDER BY coalesce(running.promotions, 0), due_at LIMIT 1 FOR UPDATE OF p SKIP LOCKED)
   RETURNING )sql" TARN_PROMOTION_COLUMNS("evidence") ", repo_id, said, moved"};
 
-// An item of `candidates` begins with its ref. In one order: two servers may note moves at once.
+// An item of `candidates` starts with its ref. In a fixed order: two servers may note moves
+// concurrently.
 constexpr db::Query kNoteMoves{"promotions_note_moves", R"sql(
   WITH gone AS (
     DELETE FROM branch_moves
@@ -101,8 +102,8 @@ constexpr db::Query kRenew{"promotions_renew_lease", R"sql(
   UPDATE promotions SET lease_until = clock_timestamp() + $4 * interval '1 millisecond'
   WHERE repo_id = $1 AND promotion_id = $2 AND lease_owner = $3 AND due_at IS NOT NULL)sql"};
 
-// $18: 0 = the lease is kept, 1 = it waits $19 ms or until something new is said, at most $23 ms
-// when a candidate moved, 2 = it has ended, 3 = it has ended unless something new was said.
+// $18: 0 = the lease is kept, 1 = it waits $19 ms or until something is reported, at most $23 ms if
+// a candidate moved, 2 = it has ended, 3 = it has ended unless something was reported.
 constexpr db::Query kStore{"promotions_store_row", R"sql(
   WITH before AS (
     SELECT state, code, message, said FROM promotions
@@ -224,7 +225,7 @@ PromotionStore::FinishOutcome finish_outcome(const Stored& stored) {
                      : PromotionStore::FinishOutcome::kTaken;
 }
 
-/// Each statement of its own.
+/// Runs each statement in its own transaction.
 auto alone(db::Pool& pool) {
   return [&pool](const db::Query& query, std::initializer_list<db::Param> params) {
     return pool.run(query, params, db::Pool::Retry::kWrite);

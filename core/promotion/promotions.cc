@@ -54,7 +54,7 @@ void check_reason(std::string_view reason) {
   }
 }
 
-/// The promotion that was requested with this key before.
+/// The promotion of an earlier request with this key.
 CreatedPromotion existing_promotion(Engine& engine, RepositoryId repository, std::string_view id,
                                     const PromotionCreation& creation) {
   CreatedPromotion out{find_promotion(engine, repository, id), true};
@@ -64,7 +64,7 @@ CreatedPromotion existing_promotion(Engine& engine, RepositoryId repository, std
                       "\" was given with another request, that of promotion ", id));
 }
 
-/// The request with what its expected refs mean now.
+/// The request with its expected refs resolved.
 PromotionRequest resolved(Engine& engine, const RepositoryName& repository,
                           PromotionRequest request) {
   if (!request.expect_destination_ref.empty()) {
@@ -86,7 +86,7 @@ CreatedPromotion create_promotion(Engine& engine, const RepositoryName& reposito
     throw_invalid(str_cat("idempotency_key: is longer than ", kPromotionKeyBytesMax, " bytes"));
   }
   const Repository repo = writable(engine, repository);
-  // First: what the refs mean, and the policy, may be gone since.
+  // First, because the refs and the policy may be gone since the earlier request.
   if (!creation.idempotency_key.empty()) {
     const auto id = rows(engine).find_by_key(repo.id, creation.actor, creation.idempotency_key);
     if (id) return existing_promotion(engine, repo.id, *id, creation);
@@ -178,8 +178,8 @@ void report_check(Engine& engine, const RepositoryName& repository, std::string_
 
 namespace {
 
-/// The worker may not have noticed yet that the winner's branch has another head or is gone; it is
-/// made to look.
+/// Makes the worker check again: it may not have noticed that the winner's branch has moved or is
+/// gone.
 void require_unmoved(Engine& engine, const Repository& repository, const Promotion& promotion) {
   const auto pinned =
       std::find_if(promotion.candidates.begin(), promotion.candidates.end(),

@@ -18,7 +18,7 @@ const MetricRule* leading_rule(const GatePolicy& policy) {
   return first;
 }
 
-/// The sort keys of a candidate, greater first.
+/// The sort keys of a candidate; greater ones rank first.
 std::vector<double> sort_keys(const GatePolicy& policy, const GateCandidate& candidate,
                               std::span<const Metric> metrics) {
   std::vector<double> keys;

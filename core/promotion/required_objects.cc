@@ -13,7 +13,7 @@
 namespace tarn::versioning {
 namespace {
 
-/// Looks for what `required` names.
+/// Finds the objects that `required` names.
 class RequiredObjects {
  public:
   RequiredObjects(tree::NodeSource& nodes, const ObjectRules& rules, const TreeRoot& root,
@@ -60,7 +60,7 @@ class RequiredObjects {
   const TreeRoot& root_;
   ObjectFacts& facts_;
   uint64_t seen_ = 0;
-  std::map<std::string, RequiredObject> objects_;  ///< each path once
+  std::map<std::string, RequiredObject> objects_;  ///< by path, without duplicates
 };
 
 bool same_bytes(const std::optional<Entry>& one, const std::optional<Entry>& other) {
@@ -82,14 +82,14 @@ bool is_required(const ObjectRules& rules, const std::string& path) {
                           : ""));
 }
 
-/// Without required objects: all changes of the winner itself.
+/// Without required objects: checks all changes of the winner itself.
 void check_own_changes(Engine& engine, const GatePolicy& policy, const PromotionResult& result) {
   const bool brings_nothing = result.base && *result.base == result.winner;
   if (brings_nothing) {
     if (!(result.winner == result.tree)) throw_not_measured(policy, "every object");
     return;
   }
-  // A merge keeps what one side changed.
+  // A merge keeps changes of one side, so only replaced paths can lose them.
   if (!result.replaced_paths) return;
   const auto changes = tree_changes(engine.nodes, result.winner, result.tree);
   changes->seek("");
@@ -101,7 +101,7 @@ void check_own_changes(Engine& engine, const GatePolicy& policy, const Promotion
     const auto base =
         result.base ? tree::find_entry(engine.nodes, *result.base, path) : std::nullopt;
     if (base.has_value() == change->left.has_value() && (!base || same_bytes(base, change->left)))
-      continue;  // the winner has it from where it began
+      continue;  // unchanged in the winner since its base
     throw_not_measured(policy, path);
   }
 }

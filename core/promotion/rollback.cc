@@ -18,7 +18,7 @@
 namespace tarn::versioning {
 namespace {
 
-/// The promotion that takes `promotion` back.
+/// The promotion record of a rollback of `promotion`.
 Promotion rollback_of(Engine& engine, const Promotion& promotion, const Approver& user,
                       std::string_view reason) {
   const Instant now = engine.clock.now();
@@ -41,7 +41,7 @@ Promotion rollback_of(Engine& engine, const Promotion& promotion, const Approver
   return out;
 }
 
-/// The promotion that a rollback takes back. Throws not_found; conflict (reason "not_promoted").
+/// The promotion to roll back. Throws not_found; conflict (reason "not_promoted").
 Promotion promotion_to_undo(Engine& engine, const Repository& repository, std::string_view id) {
   auto found = meta::PromotionStore(engine.pool, engine.clock).find(repository.id, id);
   if (!found) {
@@ -55,7 +55,7 @@ Promotion promotion_to_undo(Engine& engine, const Repository& repository, std::s
                       ", there is nothing to take back; an earlier one is taken back by its id"));
 }
 
-/// Publishes the rollback. `record` stores it, in the transaction; its result is set by then.
+/// Publishes the rollback. `record` stores it in the same transaction, after its result is set.
 void take_back(Engine& engine, const Repository& repository, const Promotion& promotion,
                Promotion& rollback, const std::function<void(db::Connection&)>& record) {
   const Branch destination = get_branch(engine, repository.name, promotion.request.destination);
@@ -104,7 +104,7 @@ void take_back(Engine& engine, const Repository& repository, const Promotion& pr
   }
 }
 
-/// The approvals that the destination's policy wants now; a count of 0 without a policy.
+/// The approvals that the destination's policy requires now; a count of 0 without a policy.
 ApprovalRules wanted_approvals(Engine& engine, const Repository& repository,
                                const Promotion& promotion) {
   const auto version = meta::GatePolicyStore(engine.pool)
@@ -134,7 +134,8 @@ Promotion roll_back_promotion(Engine& engine, const RepositoryName& repository, 
     return rows.find(repo.id, rollback.id).value_or(rollback);
   }
   take_back(engine, repo, promotion, rollback, [&](db::Connection& connection) {
-    // Read here: behind the transaction the repository may be gone, and the rollback has happened.
+    // Inside the transaction: afterwards the repository may be gone although the rollback has
+    // happened.
     rollback = meta::PromotionStore::insert_ended(connection, repo.id, rollback);
   });
   return rollback;
@@ -163,7 +164,7 @@ bool advance_rollback(Engine& engine, const Repository& repository, meta::Leased
       !problem.empty()) {
     throw Error(ErrorCode::kPermissionDenied, reason::kPromoterLostRight, problem);
   }
-  // Until it is published the caller's still waits.
+  // A copy, because the caller's still waits until this is published.
   meta::LeasedPromotion done = leased;
   done.promotion.state = PromotionState::kPromoted;
   done.promotion.code.clear();
