@@ -24,7 +24,8 @@ constexpr size_t kScopeParts = 5;  // key, date, region, service, terminator
 constexpr std::chrono::seconds kLifetimeMax = std::chrono::hours{24 * 7};
 constexpr size_t kV2SignatureBytes = 20;
 
-// A proxy may take the first and we the last: a second one is an attack or a mistake.
+// Headers that must not be repeated: a proxy might use the first and we the last, so a second one
+// is an attack or a mistake.
 constexpr std::array<std::string_view, 7> kOnceOnly = {
     "host",        "authorization",     "x-amz-date", "x-amz-content-sha256",
     "content-md5", "x-amz-copy-source", "range"};
@@ -120,7 +121,7 @@ void refuse_session_token(const http::Request& request) {
   }
 }
 
-/// Splits from the right: a key id may hold slashes.
+/// Splits from the right, because a key id may contain slashes.
 void parse_credential(std::string_view text, std::string_view s3_code, Authorization& out) {
   std::array<std::string_view, kScopeParts> parts;
   for (size_t i = kScopeParts - 1; i > 0; --i) {
@@ -168,7 +169,7 @@ void parse_signature(std::string_view text, std::string_view s3_code, Authorizat
   out.signature = lower(text);
 }
 
-/// x-amz-date wins over Date; nullopt when neither can be read.
+/// x-amz-date wins over Date; nullopt if neither is readable.
 std::optional<Instant> header_time(const http::Request& request) {
   const std::string* text = request.headers.find("x-amz-date");
   if (text == nullptr) text = request.headers.find("date");
@@ -357,7 +358,7 @@ Authorization parse_authorization(const http::Request& request) {
       break;
     case Mechanism::kV4Form:
     case Mechanism::kV2Form:
-      break;  // are not in the head of a request
+      break;  // not in a request's head
   }
   return out;
 }

@@ -14,7 +14,7 @@ constexpr std::string_view kAlgorithm = "AWS4-HMAC-SHA256";
 
 bool is_blank(char c) { return c == ' ' || c == '\t'; }
 
-/// The byte that starts at `at` ("%41" or a plain one); moves `at` to its last character.
+/// The byte at `at` ("%41" or a plain one); advances `at` to its last character.
 char byte_at(std::string_view text, size_t& at, bool& escaped) {
   escaped = false;
   if (text[at] == '%' && at + 2 < text.size()) {
@@ -46,8 +46,7 @@ std::string recoded_path(std::string_view raw_path, bool keep_escaped_slash) {
   return out;
 }
 
-/// The order of the values of a name that occurs more than once: AWS sorts them, Go's url.Values
-/// leaves them as they were.
+/// The order of the values of a repeated name: AWS sorts them, Go's url.Values keeps their order.
 enum class RepeatedNames { kByValue, kAsSent };
 
 std::string canonical_query(std::string_view raw_query, std::string_view without,

@@ -23,7 +23,7 @@ constexpr size_t kSizeDigitsMax = 16;
                   str_cat("reading the chunked payload: ", why), std::move(elements));
 }
 
-/// S3 answers every break of the framing with this one code.
+/// S3 reports all framing errors with this code.
 [[noreturn]] void incomplete(std::string_view why) { refuse("IncompleteBody", why); }
 
 [[noreturn]] void wrong_signature(std::string_view what, std::string text, std::string_view got) {
@@ -77,7 +77,7 @@ size_t ChunkedBody::read(std::span<char> out) {
   return filled;
 }
 
-/// Reads a chunk's header; false for the last one, which is empty.
+/// Reads a chunk's header; false for the last chunk, which is empty.
 bool ChunkedBody::start_chunk() {
   const Line line = read_line(kChunkLineBytesMax, "IncompleteBody");
   if (!line.terminated) incomplete("it ends before the last chunk");
@@ -138,7 +138,7 @@ uint64_t ChunkedBody::parse_chunk_line(std::string_view line) {
   return size;
 }
 
-/// Other extensions than the signature have no meaning here.
+/// Extensions other than the signature are ignored.
 void ChunkedBody::parse_extension(std::string_view extension) {
   if (!extension.starts_with(kSignatureExtension)) {
     if (extension.starts_with("chunk-signature")) incomplete("a chunk signature is malformed");
@@ -152,7 +152,7 @@ void ChunkedBody::parse_extension(std::string_view extension) {
   chunk_signature_ = lower(extension);
 }
 
-/// Takes the CR LF after the data and checks the chunk's signature, which then seeds the next one.
+/// Reads the CR LF after the data and checks the chunk's signature, which seeds the next one.
 void ChunkedBody::finish_chunk() {
   if (in_chunk_) {
     const Line line = read_line(0, "IncompleteBody");
@@ -172,8 +172,8 @@ std::string ChunkedBody::chain_text(std::string_view algorithm, std::string_view
   return str_cat(algorithm, '\n', timestamp_, '\n', scope_, '\n', previous_signature_, '\n', tail);
 }
 
-/// Trailer lines end in LF or CR LF. Blank lines come before, between and after, depending on the
-/// client; a missing last line end is forgiven.
+/// Trailer lines end in LF or CR LF. Depending on the client, blank lines come before, between and
+/// after; a missing final line end is accepted.
 void ChunkedBody::read_trailers() {
   size_t lines = 0;
   size_t blanks = 0;
@@ -188,7 +188,7 @@ void ChunkedBody::read_trailers() {
     take_trailer(line.text);
   }
   if (kind_ == PayloadKind::kStreamingSignedTrailer) check_trailer_signature();
-  // Without its checksum nothing would prove bytes that the client meant to have proven.
+  // The client announced a checksum: without it, nothing would protect the bytes.
   if (layout_.trailer && !trailer_value_) {
     refuse("MalformedTrailerError", "the trailer that x-amz-trailer announces did not come");
   }
@@ -221,7 +221,7 @@ void ChunkedBody::check_trailer_signature() const {
   }
 }
 
-/// Bytes read ahead first, then straight from the source.
+/// Takes bytes that were read ahead, then reads from the source.
 size_t ChunkedBody::take(std::span<char> out) {
   if (ahead_begin_ == ahead_end_) return encoded_->read(out);
   const size_t count = std::min(out.size(), ahead_end_ - ahead_begin_);
@@ -236,7 +236,7 @@ bool ChunkedBody::refill() {
   return ahead_end_ > 0;
 }
 
-/// The next line of at most `limit` characters without its end.
+/// The next line, of at most `limit` characters, without its end.
 ChunkedBody::Line ChunkedBody::read_line(size_t limit, std::string_view s3_code) {
   Line line;
   while (ahead_begin_ < ahead_end_ || refill()) {

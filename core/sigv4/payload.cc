@@ -160,7 +160,7 @@ bool is_streaming(PayloadKind kind) {
   return false;
 }
 
-/// One running checksum of any algorithm.
+/// A running checksum of any algorithm.
 class RunningChecksum {
  public:
   explicit RunningChecksum(ChecksumAlgorithm algorithm) : algorithm_(algorithm) {
@@ -228,7 +228,7 @@ class CheckedPayload final : public VerifiedPayload {
       throw Rejection(ErrorCode::kInvalidArgument, "IncompleteBody",
                       "reading the payload: it failed before");
     }
-    state_ = State::kFailed;  // unless this read comes through
+    state_ = State::kFailed;  // reset if this read succeeds
     const size_t count = body_->read(out);
     if (count == 0) {
       finish();
@@ -277,7 +277,7 @@ class CheckedPayload final : public VerifiedPayload {
     check_checksum();
   }
 
-  /// First of all checks: until it is passed the client may be anybody.
+  /// The first of all checks: until it succeeds, the client is not authenticated.
   void check_signed_hash() const {
     const std::string computed = to_hex(result_.sha256);
     if (verified_.payload == PayloadKind::kBodyHash) {
@@ -327,7 +327,7 @@ class CheckedPayload final : public VerifiedPayload {
   const bool keep_md5_;
   std::optional<uint64_t> length_;
   std::unique_ptr<http::BodySource> body_;
-  const ChunkedBody* chunked_ = nullptr;  // body_, when it is one
+  const ChunkedBody* chunked_ = nullptr;  // body_, if it is one
   std::optional<Digest> md5_;
   std::vector<RunningChecksum> running_;
   State state_ = State::kReading;

@@ -14,7 +14,7 @@
 namespace tarn::sigv4 {
 namespace {
 
-// Proxies and HTTP libraries rewrite these, so signing them breaks requests for nothing.
+// Proxies and HTTP libraries change these headers, so signing them would only break requests.
 constexpr std::array<std::string_view, 9> kNeverSigned = {
     "authorization",   "user-agent",     "expect",         "connection", "transfer-encoding", "te",
     "accept-encoding", "content-length", "x-amzn-trace-id"};

@@ -13,15 +13,14 @@
 namespace tarn::sigv4 {
 namespace {
 
-// Parameters that name a part of the resource and are signed with it; response-* belong to them
-// too.
+// Parameters that are signed as parts of the resource; response-* belong to them too.
 constexpr std::array<std::string_view, 29> kSubresources = {
     "accelerate",  "acl",         "analytics",    "cors",        "defaultObjectAcl", "delete",
     "inventory",   "lifecycle",   "location",     "logging",     "metrics",          "notification",
     "object-lock", "partNumber",  "policy",       "replication", "requestPayment",   "restore",
     "select",      "select-type", "storageClass", "tagging",     "torrent",          "uploadId",
     "uploads",     "versionId",   "versioning",   "versions",    "website"};
-// Those that came after version 2: some clients sign them, boto3 does not.
+// Parameters added after version 2: some clients sign them, boto3 does not.
 constexpr std::array<std::string_view, 3> kLaterSubresources = {"encryption", "legal-hold",
                                                                 "retention"};
 
@@ -30,10 +29,10 @@ bool contains(const Names& names, std::string_view name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-/// The form in which a client signs a sub-resource without a value; it may send another.
+/// How a client signs a sub-resource without a value, which may differ from what it sends.
 enum class EmptyValue { kAsSent, kBare, kWithEquals };
 
-/// How a client puts the sub-resources of its query into the text.
+/// How a client includes the sub-resources of its query in the text to sign.
 struct SubresourceForm {
   bool decode_values;
   EmptyValue empty;
@@ -56,7 +55,7 @@ bool is_subresource(std::string_view name, const SubresourceForm& form) {
          (form.later_names && contains(kLaterSubresources, name));
 }
 
-/// Header values by lower-case name, as they enter the text.
+/// Header values by lower-case name, in the form of the text to sign.
 using Fields = std::map<std::string, std::string>;
 
 Fields fields_of_headers(const http::Headers& headers) {
@@ -68,8 +67,8 @@ Fields fields_of_headers(const http::Headers& headers) {
   return fields;
 }
 
-/// The headers that the query carries as parameters. The values of a repeated name are joined by a
-/// comma, as those of a repeated header are. A header of the request takes precedence.
+/// The headers that the query carries as parameters. Values of a repeated name are joined by a
+/// comma, as for repeated headers. A header of the request takes precedence.
 Fields fields_of_query(std::string_view raw_query) {
   Fields fields;
   for (const auto& [raw_name, raw_value] : raw_query_pairs(raw_query)) {
@@ -82,7 +81,7 @@ Fields fields_of_query(std::string_view raw_query) {
   return fields;
 }
 
-/// "=value" or what the form makes of an empty one.
+/// "=value", or the form's variant for an empty value.
 std::string value_text(std::string_view with_equals, const SubresourceForm& form) {
   if (with_equals.size() <= 1 && form.empty != EmptyValue::kAsSent) {
     return form.empty == EmptyValue::kBare ? "" : "=";
@@ -107,11 +106,11 @@ std::string subresources_of(std::string_view raw_query, const SubresourceForm& f
   return out;
 }
 
-/// The paths that a client may have signed. That of a bucket has a slash at its end or not,
-/// whichever is sent; of a key the slash is a part.
+/// The paths that a client may have signed. A bucket's may end in a slash or not, whichever is
+/// sent; a key's slash is a part of it.
 std::vector<std::string> signed_paths(const std::string& bucket, std::string_view raw_path) {
   std::vector<std::string> out = canonical_paths(raw_path);
-  if (out.size() > 1) std::swap(out[0], out[1]);  // as received is the rule here
+  if (out.size() > 1) std::swap(out[0], out[1]);  // usually as received, so that comes first
   for (std::string& path : out) path.insert(0, bucket);
   const std::string first = out[0];
   const size_t slash = first.find('/', 1);
@@ -151,7 +150,7 @@ std::vector<std::string> v2_strings_to_sign(const Authorization& authorization,
                                             std::string_view bucket_from_host) {
   const std::string bucket = bucket_from_host.empty() ? "" : str_cat('/', bucket_from_host);
   Fields fields = fields_of_headers(request.headers);
-  // These are always part of the text: a parameter that is used as a header must have been signed.
+  // Always part of the text: a parameter that acts as a header must have been signed.
   if (authorization.mechanism == Mechanism::kV2Query) {
     fields.merge(fields_of_query(request.raw_query()));
   }

@@ -70,8 +70,7 @@ bool is_signed(const Authorization& authorization, std::string_view name) {
                             authorization.signed_headers.end(), name);
 }
 
-/// The value of x-amz-content-sha256, in the header or (presigned) in the query; "" when it is
-/// nowhere.
+/// The value of x-amz-content-sha256, in the header or (presigned) in the query; "" if absent.
 std::string payload_literal(const Authorization& authorization, const http::Request& request) {
   if (const std::string* header = request.headers.find(kContentSha256)) return *header;
   if (authorization.mechanism == Mechanism::kV4Query) {
@@ -80,7 +79,7 @@ std::string payload_literal(const Authorization& authorization, const http::Requ
   return "";
 }
 
-/// Sets kind and hash of the payload; the signature is not involved.
+/// Sets kind and hash of the payload, independent of the signature.
 void read_payload_kind(const Authorization& authorization, const http::Request& request,
                        VerifiedRequest& out) {
   const std::string literal = payload_literal(authorization, request);
@@ -99,7 +98,7 @@ void read_payload_kind(const Authorization& authorization, const http::Request& 
   }
 }
 
-/// The last line of the canonical request; meaningless for kBodyHash.
+/// The last line of the canonical request; unused for kBodyHash.
 std::string payload_line(const Authorization& authorization, const http::Request& request,
                          const VerifiedRequest& verified) {
   const std::string literal = payload_literal(authorization, request);
@@ -121,8 +120,7 @@ void check_skew(Instant time, Instant now) {
                    {"MaxAllowedSkewMilliseconds", std::to_string(skew_ms)}});
 }
 
-/// A presigned URL has its own clock: it lives from its date for its lifetime, however old that
-/// date is.
+/// The lifetime of a presigned URL starts at its date, however old that is.
 void check_lifetime(const Authorization& authorization, Instant now) {
   const Instant signed_at = *authorization.timestamp;
   if (signed_at > now + kClockSkewMax) deny("checking the signed URL: it is not yet valid");
@@ -161,8 +159,8 @@ void check_time(const Authorization& authorization, Instant now) {
   }
 }
 
-/// A header that a third party may add is a header that must be signed. x-amz-content-sha256 is
-/// excused because the canonical request ends in it.
+/// Headers that a third party could add must be signed. x-amz-content-sha256 is exempt because the
+/// canonical request ends in it.
 void require_signed_headers(const Authorization& authorization, const http::Request& request) {
   std::vector<std::string> missing;
   if (!is_signed(authorization, "host")) missing.push_back("host");
@@ -192,8 +190,8 @@ void check_region(const Authorization& authorization, const VerifyRules& rules) 
                   {{"Region", std::string(rules.region)}});
 }
 
-/// The host as received, and with the default port put or taken away: some clients sign the one and
-/// send the other.
+/// The host as received, and with the default port added or removed: some clients sign one and send
+/// the other.
 std::vector<std::string> host_candidates(const http::Request& request) {
   const std::string host(trimmed(request.headers.get("host")));
   for (std::string_view port : {":80", ":443"}) {
@@ -205,7 +203,8 @@ std::vector<std::string> host_candidates(const http::Request& request) {
   return {host, host + ":80", host + ":443"};
 }
 
-/// "name:value\n" for each signed header; nullopt when one of them was not sent.
+/// "name:value
+/// " for each signed header; nullopt if one of them was not sent.
 std::optional<std::string> header_lines(const Authorization& authorization,
                                         const http::Request& request, std::string_view host) {
   std::string out;
@@ -221,8 +220,8 @@ std::optional<std::string> header_lines(const Authorization& authorization,
   return out;
 }
 
-/// Calls `accepts` with one canonical request (without its last line) after the other until it says
-/// yes. Any match is authentic: each candidate is a pure function of the request line and headers.
+/// Calls `accepts` with canonical requests (without their last line) until it returns true. Any
+/// match is authentic: each candidate is a pure function of the request line and headers.
 template <typename Accepts>
 bool any_canonical_head(const Authorization& authorization, const http::Request& request,
                         Accepts&& accepts) {

@@ -18,7 +18,8 @@ std::string hex_of(size_t number) {
   return std::string(digits, end);
 }
 
-/// The chain of one body, written out a second time: what a client does.
+/// The signature chain of one body, as a client computes it: implemented independently of the
+/// server.
 class Chain {
  public:
   explicit Chain(const VerifiedRequest& verified)
