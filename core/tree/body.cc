@@ -14,7 +14,7 @@ namespace {
 constexpr char kRaw = 0;
 constexpr char kZstd = 1;
 constexpr int kZstdLevel = 1;
-constexpr size_t kGainDivisor = 10;  // compressed only when it saves a tenth
+constexpr size_t kGainDivisor = 10;  // compressed only if it saves a tenth
 
 struct FreeCompressor {
   void operator()(ZSTD_CCtx* context) const { ZSTD_freeCCtx(context); }
@@ -23,7 +23,7 @@ struct FreeDecompressor {
   void operator()(ZSTD_DCtx* context) const { ZSTD_freeDCtx(context); }
 };
 
-/// Frames carry a checksum, so that a flipped bit is noticed wherever it strikes.
+/// Frames carry a checksum, so that a flipped bit is noticed wherever it is.
 std::unique_ptr<ZSTD_CCtx, FreeCompressor> compressor() {
   std::unique_ptr<ZSTD_CCtx, FreeCompressor> context(ZSTD_createCCtx());
   ZSTD_CCtx_setParameter(context.get(), ZSTD_c_compressionLevel, kZstdLevel);
@@ -59,7 +59,7 @@ std::string unpack_body(std::string_view body) {
   }
   if (form != kZstd) NodeReader::fail("its body has an unknown form");
   const unsigned long long size = ZSTD_getFrameContentSize(body.data(), body.size());
-  // Both error values of the call are greater than any limit.
+  // Both error values of the call exceed every limit.
   if (size > kNodeBytesMax) NodeReader::fail("its length is missing or too long");
   thread_local const std::unique_ptr<ZSTD_DCtx, FreeDecompressor> context(ZSTD_createDCtx());
   std::string out(static_cast<size_t>(size), '\0');

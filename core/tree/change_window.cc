@@ -9,8 +9,8 @@
 namespace tarn::tree {
 namespace {
 
-/// Whether no key lies after `after` and before `bound`: the first key that may follow `after` is
-/// `after` and a zero byte.
+/// Whether no key lies between `after` and `bound`: the first key after `after` is `after` and a
+/// zero byte.
 bool at_or_before_successor(std::string_view bound, std::string_view after) {
   return bound <= after ||
          (bound.size() == after.size() + 1 && bound.starts_with(after) && bound.back() == '\0');
@@ -40,7 +40,7 @@ const Change* ChangeWindow::peek() {
   }
 }
 
-/// Ranges that meet become one, which then covers larger subtrees.
+/// Adjacent ranges become one, which covers larger subtrees.
 void ChangeWindow::remove(RangeDelete range) {
   if (!ranges_.empty() && ranges_.back().end == range.begin) {
     ranges_.back().end = std::move(range.end);

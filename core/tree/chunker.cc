@@ -41,7 +41,7 @@ bool Chunker::draw(std::string_view key, uint32_t weight) const {
   const uint32_t min = leaf_ ? kLeafWeightMin : kInnerWeightMin;
   if (weight_ + weight >= max) return true;
   if (weight_ + weight < min) return false;
-  // A heavy entry passes several sizes in one draw: the chance that any of them ends the node.
+  // The chance that any of the sizes that a heavy entry passes ends the node, in one draw.
   uint64_t chance = 0;
   for (uint32_t size = weight_ + 1; size <= weight_ + weight; ++size) {
     chance = chance + table[size] - multiply_high(chance, table[size]);

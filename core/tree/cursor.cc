@@ -11,8 +11,7 @@
 namespace tarn::tree {
 namespace {
 
-constexpr size_t kReadAheadMax =
-    16;  // siblings in one load; a scan reaches it by doubling from one
+constexpr size_t kReadAheadMax = 16;  // siblings per load; a scan reaches it by doubling from one
 
 struct Frame {
   Nid nid = 0;
@@ -64,7 +63,7 @@ struct Cursor::State {
 
   const LeafNode& leaf() const { return static_cast<const LeafNode&>(*path.back().node); }
 
-  /// The first child at `index` or after it that is not skipped.
+  /// The first child at or after `index` that is not skipped.
   uint32_t next_child(const Node& parent, uint32_t index) {
     if (filter == nullptr || parent.level() != 1 || index >= parent.count()) return index;
     return filter->next_wanted(static_cast<const InnerNode&>(parent), index);
@@ -88,8 +87,7 @@ struct Cursor::State {
     return nodes[0];
   }
 
-  /// Makes path[depth] the child that path[depth - 1] stands on, keeping it when it is there
-  /// already.
+  /// Makes path[depth] the current child of path[depth - 1]; keeps it if it already is.
   void enter(size_t depth) {
     const Frame& parent = path[depth - 1];
     const Nid nid = static_cast<const InnerNode&>(*parent.node).nid(parent.index);
@@ -137,8 +135,7 @@ struct Cursor::State {
     go_on(parent);
   }
 
-  /// To the first entry of the child that path[depth] stands on, or of the next one that is
-  /// wanted.
+  /// Moves to the first entry of the current child of path[depth], or of the next wanted one.
   void go_on(size_t depth) {
     for (;;) {
       Frame& frame = path[depth];
@@ -149,7 +146,7 @@ struct Cursor::State {
         continue;
       }
       if (frame.node->level() == 0) break;
-      // Only leaves are worth reading ahead; a new inner node starts at its first child.
+      // Read ahead leaves only; a new inner node starts at its first child.
       const bool leaves = frame.node->level() == 1;
       if (leaves) read_ahead = std::min(read_ahead * 2, kReadAheadMax);
       const size_t kept = std::exchange(read_ahead, leaves ? read_ahead : 1);

@@ -7,12 +7,12 @@
 namespace tarn::tree {
 namespace {
 
-constexpr size_t kReadAheadNodes = 16;  // of one inner node's children in one load
+constexpr size_t kReadAheadNodes = 16;  // children of one inner node per load
 
 }  // namespace
 
-/// The entries of one leaf on their way to the writer. Nothing is written before the first change
-/// that takes effect, so that a leaf whose changes come to nothing can still be taken by reference.
+/// The entries of one leaf on their way to the writer. Writes nothing before the first effective
+/// change, so that a leaf without one can still be taken by reference.
 class Editor::LeafCopy {
  public:
   LeafCopy(const LeafNode& leaf, TreeWriter& writer) : leaf_(leaf), writer_(writer) {}
@@ -91,7 +91,7 @@ void Editor::visit(const InnerNode& parent, uint32_t index, bool last) {
   position_.assign(child.last_key);
 }
 
-/// `self` is the leaf as its parent knows it; nullptr for a root.
+/// `self` is the parent's reference to the leaf; nullptr for a root.
 void Editor::visit_leaf(const LeafNode& leaf, const ChildRef* self, bool last) {
   LeafCopy copy(leaf, writer_);
   const std::string last_key = leaf.key(leaf.count() - 1);
@@ -126,7 +126,7 @@ void Editor::drop_covered(LeafCopy& copy, uint32_t begin, uint32_t end) {
   }
 }
 
-/// `copy` and `at` say where in the base the change falls; no copy = behind its last key.
+/// `copy` and `at` are the position of the change in the base; no copy = after its last key.
 void Editor::apply(const Change& change, LeafCopy* copy, KeySection::Position at) {
   if (change.kind == Change::Kind::kTakeSubtree) {
     if (copy != nullptr) copy->write_to(at.index);
@@ -173,8 +173,8 @@ bool Editor::can_splice(const ChildRef& child, uint8_t level, bool last) {
          (child.closed_by_rule || (last && window_.peek() == nullptr));
 }
 
-/// A subtree of another tree: by reference where the boundaries allow it, else piece by piece until
-/// they do.
+/// Adds a subtree of another tree: by reference where the boundaries permit it, otherwise piece by
+/// piece until they do.
 void Editor::take(const ChildRef& subtree, uint8_t level) {
   if (writer_.at_boundary(level) && subtree.closed_by_rule) {
     writer_.splice(level, subtree);
@@ -197,8 +197,7 @@ std::shared_ptr<const Node> Editor::load(const InnerNode& parent, uint32_t index
     read_ahead_.erase(found);
     return node;
   }
-  // Together with the next siblings that buffered changes fall into: those will be opened for
-  // certain.
+  // Also loads the next siblings that contain buffered changes: those will be opened for certain.
   std::vector<Nid> nids{parent.nid(index)};
   const auto& buffer = window_.buffered();
   const auto after = [&](std::string_view key) {

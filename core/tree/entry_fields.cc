@@ -55,7 +55,7 @@ void EntryBytes::assign(const Entry& entry) {
   fields_.extras = extras_;
   if (const auto* external = std::get_if<ExternalAddress>(&entry.address)) {
     const std::string_view url = external->url;
-    const size_t cut = url.rfind('/') + 1;  // npos + 1 = 0: no slash, all tail
+    const size_t cut = url.rfind('/') + 1;  // npos + 1 = 0: without a slash it is all tail
     fields_.external = true;
     fields_.address_head = url.substr(0, cut);
     fields_.address_tail = url.substr(cut);

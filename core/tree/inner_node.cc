@@ -20,7 +20,7 @@ InnerNode::InnerNode(std::string encoding) : bytes_(std::move(encoding)) {
     key_ends_.push_back(static_cast<uint32_t>(keys_.size()));
   }
   keys_.shrink_to_fit();
-  // The whole keys take the place of the compressed ones.
+  // Replaces the compressed keys by the whole ones.
   bytes_.erase(keys_begin, keys_end - keys_begin);
   bytes_.shrink_to_fit();
   NodeReader rest(std::string_view(bytes_).substr(keys_begin));

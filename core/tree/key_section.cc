@@ -28,7 +28,7 @@ uint64_t checked_varint(const char*& at) {
   }
 }
 
-/// One stored key: how much it shares with the one before, and the rest.
+/// One stored key: the length of the prefix shared with the previous key, and the rest.
 struct Piece {
   size_t shared = 0;
   std::string_view rest;
@@ -95,7 +95,7 @@ KeySection KeySection::parse(NodeReader& in, uint32_t count) {
     if (i > 0 && std::string_view(key.data() + lead, key_size - lead) >= rest) {
       NodeReader::fail("its keys do not ascend");
     }
-    // find() relies on `shared` being all that the two keys share.
+    // find() requires `shared` to be the whole common prefix of the two keys.
     if (!whole && lead < key_size && key[lead] == rest[0]) {
       NodeReader::fail("a key is not fully compressed");
     }
@@ -136,13 +136,12 @@ KeySection::Position KeySection::find(std::string_view key) const {
   uint32_t index = (low - 1) * kRestartInterval;
   const uint32_t end = std::min(count_, index + kRestartInterval);
   const char* at = restart(low - 1);
-  // `matched` = length of the prefix that `key` and the key just passed (which is smaller) have in
-  // common.
+  // `matched` = length of the common prefix of `key` and the previous key (which is smaller).
   size_t matched = 0;
   for (; index < end; ++index) {
     const Piece piece = checked_piece(at);
-    if (piece.shared > matched) continue;  // differs where the one before did: smaller too
-    if (piece.shared < matched) return {index, false};  // left the common prefix upwards
+    if (piece.shared > matched) continue;               // differs as the last one did: smaller
+    if (piece.shared < matched) return {index, false};  // above the common prefix: greater
     const std::string_view wanted = key.substr(matched);
     const size_t more = common_prefix(piece.rest, wanted);
     if (more == wanted.size()) return {index, more == piece.rest.size()};

@@ -6,7 +6,7 @@
 namespace tarn::tree {
 namespace {
 
-// Byte forms of etag and address, as core/model/entry.cc writes them; checked here so that no later
+// Byte forms of etag and address, as written by core/model/entry.cc; checked here so that no later
 // read can fail.
 constexpr uint8_t kEtagMd5 = 0;
 constexpr uint8_t kEtagMd5Parts = 1;

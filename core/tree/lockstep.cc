@@ -5,7 +5,7 @@
 
 namespace tarn::tree {
 
-// Trees with equal hashes are equal: starting on nothing then says so without reading a node.
+// Trees with equal hashes are equal: then both walks start empty and read no node.
 Lockstep::Lockstep(NodeSource& source, const TreeRoot& before, const TreeRoot& after)
     : pool_(source),
       before_(pool_, before == after ? TreeRoot{} : before),
@@ -41,7 +41,7 @@ std::optional<Change> Lockstep::next() {
   return std::nullopt;
 }
 
-/// Goes past the item of `walk`.
+/// Advances past the item of `walk`.
 void Lockstep::pass(TreeWalk& walk) {
   if (walk.last_key() > passed_) passed_.assign(walk.last_key());
   walk.skip();
@@ -56,7 +56,7 @@ bool Lockstep::skip_equal() {
   return true;
 }
 
-/// Both sides came to the same subtree: nothing to do in its range.
+/// Skips a subtree that both sides changed to the same.
 bool Lockstep::skip_known() {
   if (!target_ || !after_.at_subtree() || !target_is(after_)) return false;
   pass(after_);
@@ -65,7 +65,7 @@ bool Lockstep::skip_known() {
   return true;
 }
 
-/// Whether the next keys of the target are exactly the subtree `walk` stands on.
+/// Whether the next keys of the target are exactly the current subtree of `walk`.
 bool Lockstep::target_is(const TreeWalk& walk) {
   target_->skip_through(passed_);
   while (target_->at_subtree() && target_->level() > walk.level()) target_->open();
@@ -78,7 +78,7 @@ bool Lockstep::target_lacks(std::string_view up_to) {
   return behind(*target_, up_to);
 }
 
-/// Both sides removed the whole subtree.
+/// Skips a subtree that both sides removed.
 bool Lockstep::skip_gone() {
   if (!target_ || !before_.at_subtree() || !behind(after_, before_.last_key()) ||
       !target_lacks(before_.last_key())) {
@@ -88,8 +88,7 @@ bool Lockstep::skip_gone() {
   return true;
 }
 
-/// Whether all that is left of `walk` comes after `key`. Reads nothing when the last keys tell
-/// already.
+/// Whether the rest of `walk` comes after `key`. Reads nothing if the last keys suffice.
 bool Lockstep::behind(TreeWalk& walk, std::string_view key) {
   return walk.done() || (walk.last_key() > key && walk.first_key() > key);
 }
@@ -115,7 +114,7 @@ std::optional<Change> Lockstep::whole_removal() {
   }
   Change change;
   change.kind = Change::Kind::kRemoveRange;
-  // (passed_, last key] as [begin, end): the next key after k is k and a zero byte.
+  // (passed_, last key] as [begin, end): the successor of k is k and a zero byte.
   change.range.begin = passed_ + '\0';
   change.range.end = std::string(before_.last_key()) + '\0';
   change.key = change.range.begin;
@@ -125,7 +124,7 @@ std::optional<Change> Lockstep::whole_removal() {
   return change;
 }
 
-/// The higher of two subtrees first, so that both come down to where they may be equal.
+/// Opens the higher of two subtrees first, so that both reach the level where they may be equal.
 void Lockstep::open() {
   const bool both = before_.at_subtree() && after_.at_subtree();
   if (both && before_.level() == after_.level()) {

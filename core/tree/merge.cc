@@ -14,7 +14,7 @@ bool same(const std::optional<Entry>& a, const std::optional<Entry>& b) {
   return a.has_value() == b.has_value() && (!a || same_content(*a, *b));
 }
 
-/// Decides key by key, and collects the conflicts.
+/// Resolves key by key and collects the conflicts.
 class MergeJudge {
  public:
   explicit MergeJudge(const MergeInput& input) : input_(input) {}
@@ -43,7 +43,7 @@ class MergeJudge {
   const MergeInput& input_;
 };
 
-/// The changes of keys in a scope. Where no pattern can match, nothing is read.
+/// The changes of keys in a scope. Reads nothing where no pattern can match.
 class ScopedChanges final : public ChangeSource {
  public:
   ScopedChanges(Lockstep& changes, const PathScope& scope) : changes_(changes), scope_(scope) {
@@ -70,7 +70,7 @@ class ScopedChanges final : public ChangeSource {
   bool ended_ = false;
 };
 
-/// The destination did not move: the result is the source's tree, and only its changes are to be
+/// The destination has not changed: the result is the source's tree, and its changes need only be
 /// counted.
 EditResult fast_forward(NodeSource& source, const MergeInput& input) {
   EditResult result;
@@ -88,7 +88,7 @@ EditResult fast_forward(NodeSource& source, const MergeInput& input) {
         break;
       case Change::Kind::kSet:
       case Change::Kind::kDelete:
-        continue;  // a Lockstep makes none
+        continue;  // Lockstep never produces it
     }
     if (!change->base) {
       ++result.added;
@@ -116,8 +116,7 @@ MergeResult merge_trees(NodeSource& source, NodeSink& sink, const TreeFormat& fo
     return out;
   }
   MergeJudge judge(input);
-  // A caller that asks for every key gets every key; otherwise whole subtrees change hands
-  // unread.
+  // A caller that needs every key gets every key; otherwise whole subtrees are taken over unread.
   const bool whole_subtrees = !input.on_change && input.scope == nullptr;
   Lockstep changes(source, input.base, input.source, input.destination, whole_subtrees);
   std::optional<ScopedChanges> scoped;

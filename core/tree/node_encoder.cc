@@ -47,7 +47,7 @@ Hash128 hash_of_body(const TreeFormat& format, std::string_view body) {
 }
 
 uint64_t Dictionary::index_of(std::string_view text) {
-  // Newest first: neighbours mostly repeat what the entry before used.
+  // Newest first: most entries repeat the text of the previous one.
   for (size_t i = texts_.size(); i > 0; --i) {
     if (texts_[i - 1] == text) return i - 1;
   }

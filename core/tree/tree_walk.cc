@@ -47,8 +47,7 @@ TreeWalk::TreeWalk(NodePool& pool, const TreeRoot& root) : pool_(pool) {
   if (root.empty()) return;
   root_ = pool.get(root.nid);
   root_key_ = root_->key(root_->count() - 1);
-  // The cause that closed the root is not recorded, so it counts as open and is not taken by
-  // reference.
+  // It is not recorded why the root ended, so it counts as open and is not taken by reference.
   item_ = {root_key_, root.nid, root.hash, root_->entries(), root_->object_bytes(), false};
 }
 
@@ -74,7 +73,7 @@ void TreeWalk::skip() {
   settle();
 }
 
-/// Climbs out of nodes that are used up and reads the item then reached.
+/// Leaves exhausted nodes and reads the next item.
 void TreeWalk::settle() {
   while (!path_.empty() && path_.back().index >= path_.back().node->count()) {
     path_.pop_back();
