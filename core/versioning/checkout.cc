@@ -26,11 +26,11 @@ namespace {
 
 constexpr uint64_t kKeysPerKeepAlive = 10'000;
 constexpr int kCheckoutAttemptsMax = 5;
-/// Overtaken this often, a checkout replaces what is written meanwhile as well.
+/// After so many interrupted attempts, a checkout also replaces concurrent writes.
 constexpr int kCheckoutAttemptsUncontended = 2;
 
-/// One attempt with the branch held, and the other branch as well when the ref means what it shows:
-/// what both show is frozen, so it can be read without a transaction.
+/// One attempt with the branch held. If the ref is a branch's current state, that branch is held
+/// too: both states are then frozen and can be read without a transaction.
 class CheckoutAttempt {
  public:
   CheckoutAttempt(Engine& engine, const RepositoryName& repository, const Branch& branch,
@@ -43,7 +43,7 @@ class CheckoutAttempt {
         request_(request),
         contended_(contended) {
     const bool other = source.staged && source.branch->id != branch.id;
-    // The lower id first: two checkouts do not wait for each other.
+    // In the order of ids, so that two checkouts do not deadlock.
     if (other && source.branch->id < branch.id) {
       source_hold_.emplace(engine, *source.branch, /*rotate=*/true, nullptr);
     }
@@ -53,7 +53,7 @@ class CheckoutAttempt {
     }
   }
 
-  /// nullopt = overtaken.
+  /// nullopt = interrupted by a concurrent write.
   std::optional<CheckoutCounts> run() {
     meta::StagedBatch batch(engine_.pool, engine_.writer);
     compare(batch);
@@ -127,8 +127,7 @@ class CheckoutAttempt {
     batch.add({key, std::move(theirs)});
   }
 
-  /// The count that a key adds to when it goes from `ours` to `theirs`; nullptr when neither is
-  /// there.
+  /// The counter of a key that changes from `ours` to `theirs`; nullptr if both are absent.
   uint64_t* count_of(const std::optional<Entry>& theirs, const std::optional<Entry>& ours) {
     if (!theirs) return ours ? &counts_.deleted : nullptr;
     return ours && same_content(*theirs, *ours) ? &counts_.unchanged : &counts_.written;
@@ -140,7 +139,7 @@ class CheckoutAttempt {
   }
 
   /// The rows that replace entries of the paths that were written since the branch was held. All
-  /// that the ref has at the paths is remembered, so any other key is one that it does not have.
+  /// entries of the ref at the paths are remembered, so the ref lacks every other key.
   std::vector<meta::StagedRow> replaced_too(const std::vector<meta::StagedRow>& later) {
     std::vector<meta::StagedRow> out;
     for (const meta::StagedRow& row : later) {
@@ -165,7 +164,7 @@ class CheckoutAttempt {
 
   void release_source() {
     if (!source_hold_) return;
-    source_hold_->keep_alive();  // else what was read last may have been folded away
+    source_hold_->keep_alive();  // otherwise the rows that were read may be folded
     fold_if_long(engine_, source_.branch->id, *source_hold_);
     source_hold_.reset();
   }
@@ -186,7 +185,7 @@ class CheckoutAttempt {
   const bool contended_;
   std::optional<BranchHold> source_hold_;
   std::optional<BranchHold> hold_;
-  /// The ref's entry at a key, and the count that the key went into.
+  /// The ref's entry at a key, and the counter of the key.
   struct Remembered {
     std::optional<Entry> theirs;
     uint64_t* count = nullptr;

@@ -98,8 +98,8 @@ class CommitAttempt {
     return built;
   }
 
-  /// Runs the hooks that prepare-commit files ask for, without holding the branch: what they stage
-  /// is part of the commit. false: none had to run.
+  /// Runs the hooks of prepare-commit without holding the branch: changes that they stage are part
+  /// of the commit. Returns false if there were none.
   bool run_prepare() {
     if (!to_prepare_) return false;
     prepared = true;

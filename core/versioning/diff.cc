@@ -16,7 +16,7 @@ namespace tarn::versioning {
 namespace {
 
 constexpr uint32_t kStagedRowsHintMin = 256;
-constexpr uint32_t kNoCommitPrefix = 64;  // only a branch is wanted
+constexpr uint32_t kNoCommitPrefix = 64;  // only branches, no commit ids
 
 std::optional<std::string> fold_of(const std::string& key, const DiffOptions& options) {
   if (options.delimiter.empty()) return std::nullopt;
@@ -29,7 +29,7 @@ Page<Change> collect(Changes& changes, const DiffOptions& options) {
   Page<Change> page;
   std::string start =
       std::max(options.prefix, options.after.empty() ? std::string() : options.after + '\0');
-  // A folded prefix as `after` skips everything below it.
+  // A common prefix as `after` skips everything below it.
   if (!options.after.empty() && options.after >= options.prefix &&
       fold_of(options.after, options) == options.after) {
     start = prefix_end(options.after);
@@ -56,7 +56,8 @@ Page<Change> collect(Changes& changes, const DiffOptions& options) {
   return page;
 }
 
-/// To what the branch `right` shows; `left` is a tree, or the head of that branch when absent.
+/// Compares with the current state of the branch `right`; `left` is a tree, or absent for that
+/// branch's head.
 Page<Change> diff_to_staged(Engine& engine, const RepositoryName& repository,
                             const std::optional<TreeRoot>& left, std::string_view right,
                             const DiffOptions& options) {

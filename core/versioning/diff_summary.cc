@@ -48,7 +48,7 @@ void add(ChangeTotals& totals, const Change& change) {
   check_failed("ChangeType", __FILE__, __LINE__);
 }
 
-/// The trees of a diff: two dot has no base.
+/// The trees of a diff; a two-dot diff has no base.
 struct Sides {
   std::optional<TreeRoot> base;
   TreeRoot left;
@@ -102,7 +102,7 @@ class Summary {
     return tree::count_range(nodes_, root, group, prefix_end(group));
   }
 
-  /// Whether the prefix is on one side only, and then counted.
+  /// Counts a prefix that exists on one side only, as a whole. Returns false if it is on both.
   bool take_whole(const std::string& group, ChangeTotals& totals) {
     const tree::Totals left = count(sides_.left, group);
     const tree::Totals right = count(sides_.right, group);
@@ -112,7 +112,7 @@ class Summary {
       add(totals.added, right.entries, right.bytes);
       return true;
     }
-    // Three dot: what the left side changed below the prefix would be a conflict.
+    // Three-dot: changes of the left side below the prefix would be conflicts.
     if (sides_.base || right.entries > 0) return false;
     add(totals.removed, left.entries, left.bytes);
     return true;

@@ -21,7 +21,7 @@ struct OlderFirst {
   }
 };
 
-/// Commits reachable from one, newest first.
+/// The commits that are reachable from one, newest first.
 class Walk {
  public:
   Walk(Engine& engine, RepositoryId repository, const Commit& start, const LogOptions& options)

@@ -54,15 +54,15 @@ tree::Resolution resolution_of(const MergeRequest& request, const Key& key) {
   return tree::Resolution::kConflict;
 }
 
-/// The current token too: what was staged when the merge began counts, and nothing needs to be
-/// sealed for a look (every sealed token would cost later reads).
+/// Includes the current token: what was staged when the merge began counts, and sealing it for a
+/// check would only slow down later reads.
 std::vector<int64_t> all_tokens(const meta::BranchLease& lease) {
   std::vector<int64_t> tokens = {lease.token};
   tokens.insert(tokens.end(), lease.sealed.begin(), lease.sealed.end());
   return tokens;
 }
 
-/// Walks staged keys and the keys that a merge changes in step; both are in order.
+/// Iterates over staged keys and the keys that a merge changes, both in order.
 class StagedOverlap {
  public:
   StagedOverlap(Engine& engine, BranchHold& hold)
@@ -112,7 +112,7 @@ class MergeAttempt {
   std::optional<BuiltCommit> build(BranchHold& hold, meta::NodeWriter& nodes) {
     terms_.check_start();
     BuiltCommit built;
-    // The destination's state is answered before the source's existence, as clients expect.
+    // Checks the destination's state before the source's existence, as clients expect.
     if (!request_.allow_dirty) built.drained = require_clean(engine_, hold);
     source_ = resolve_commit(engine_, repository_.name, source_ref_);
     terms_.check_source(hold.lease(), source_);
@@ -143,8 +143,8 @@ class MergeAttempt {
       return std::nullopt;
     }
     if (overlap) overlap->throw_if_any();
-    // Two sides that made the same change on their own may be joined; a source without changes of
-    // its own may not. A merge of some paths joins nothing, so it has to change something.
+    // Two sides that independently made the same change may be merged; a source without changes of
+    // its own may not. A merge of paths joins no histories, so it must change something.
     const bool source_changed =
         request_.paths ? merged.result.changed_anything()
                        : !(source_.root == base->root) || is_emptied_since_first(*base);
@@ -160,7 +160,7 @@ class MergeAttempt {
 
  private:
   /// A tree that was filled and emptied again differs from that of a new repository's commit, for
-  /// which none was ever made: clients rely on being able to merge it.
+  /// which no tree was ever made. Clients rely on being able to merge it.
   bool is_emptied_since_first(const MergeBaseTree& base) const {
     return !terms_.is_promotion() && base.root.empty() && base.read.size() == 1 &&
            source_.id != base.read[0] &&

@@ -28,12 +28,12 @@ namespace {
 
 using meta::SstableKind;
 
-// The number grows when files of before must not be served any more.
+// The number is increased when earlier files must no longer be served.
 constexpr std::string_view kFolder = "_tarn/sstables/1/";
 constexpr size_t kNameBytes = 16;
-/// Nodes of one level that are in memory at once.
+/// Nodes of one level in memory at once.
 constexpr size_t kNodesAtOnce = 64;
-/// Ranges that are made known by one call.
+/// Ranges that one call registers.
 constexpr size_t kRangesAtOnce = 512;
 
 struct ShownAddress {
@@ -45,7 +45,8 @@ ShownAddress address_of(Engine& engine, const Repository& repository, const Entr
   if (const auto* own = std::get_if<OwnAddress>(&entry.address)) {
     return {.text = relative_path(*own), .relative = true};
   }
-  // There is no one file with its bytes. A reader must fail here, not copy the first part.
+  // There is no single file with its bytes. A reader must fail here rather than copy only the first
+  // part.
   if (const auto* parts = std::get_if<PartListAddress>(&entry.address)) {
     return {.text = str_cat("tarn-parts://", repository.name.str(), "/", parts->id)};
   }
@@ -65,8 +66,8 @@ void write_range(Engine& engine, const Repository& repository, const TreeRoot& n
   }
 }
 
-/// Cuts a tree into ranges: nodes of level 1, and leaves where such a node would be too large or
-/// there is none.
+/// Splits a tree into ranges: nodes of level 1, or leaves if such a node would be too large or does
+/// not exist.
 class MetarangeWriter {
  public:
   MetarangeWriter(Engine& engine, const Repository& repository, sstable::TableWriter& table)
@@ -83,7 +84,7 @@ class MetarangeWriter {
     uint64_t entries = 0;
   };
 
-  /// Nodes of one level.
+  /// Visits nodes of one level.
   void visit(std::span<const TreeRoot> siblings) {
     for (size_t first = 0; first < siblings.size(); first += kNodesAtOnce) {
       const auto some = siblings.subspan(first, std::min(kNodesAtOnce, siblings.size() - first));
@@ -163,7 +164,7 @@ class MetarangeWriter {
   const Repository& repository_;
   meta::Sstables rows_;
   sstable::TableWriter& table_;
-  std::vector<TreeRoot> listed_;  // and not yet made known
+  std::vector<TreeRoot> listed_;  // and not yet registered
   uint64_t count_ = 0;
 };
 
@@ -187,7 +188,7 @@ std::string write_file(Engine& engine, const Repository& repository, SstableKind
   return file;
 }
 
-/// nullopt: there is no such file.
+/// nullopt if the file does not exist.
 std::optional<MetadataFile> find_file(Engine& engine, const Repository& repository,
                                       std::string_view file) {
   if (!file.starts_with(kFolder)) return std::nullopt;
@@ -231,8 +232,8 @@ MetadataFile metadata_file(Engine& engine, const RepositoryName& repository, Sst
 }
 
 std::string metadata_id(const Hash128& hash) {
-  // Half as many bytes as clients expect: the hash twice keeps the 64 digits and stays a function
-  // of the content.
+  // Clients expect twice as many bytes: repeating the hash keeps the 64 digits and remains a
+  // function of the content.
   const std::string half = to_hex(view_of(hash));
   return half + half;
 }

@@ -21,11 +21,11 @@ namespace {
 
 constexpr uint64_t kKeysPerKeepAlive = 10'000;
 constexpr int kMoveAttemptsMax = 5;
-/// Overtaken this often, a move takes along what is written meanwhile.
+/// After so many interrupted attempts, a move includes concurrent writes.
 constexpr int kMoveAttemptsUncontended = 2;
 
-/// One attempt with the branch held. It reads what was sealed then; publishing fails when something
-/// came later.
+/// One attempt with the branch held. It reads what was sealed then; publishing fails if more was
+/// staged since.
 class MoveAttempt {
  public:
   MoveAttempt(Engine& engine, const RepositoryName& repository, const Branch& branch,
@@ -39,7 +39,7 @@ class MoveAttempt {
         hold_(engine, branch, /*rotate=*/true, permit),
         batch_(engine.pool, engine.writer) {}
 
-  /// How many objects are where they should be; nullopt = overtaken.
+  /// The number of moved objects; nullopt = interrupted by a concurrent write.
   std::optional<uint64_t> run() {
     OverlayCursor cursor = frozen_view(engine_, hold_.lease());
     for (cursor.seek(source_.begin); cursor.valid() && in_source(cursor.key()); cursor.next()) {
@@ -50,8 +50,8 @@ class MoveAttempt {
                   str_cat("moving \"", request_.source, "\": no object is there: not found"));
     }
     batch_.delete_range(source_);
-    // Without this a move starves under steady writes. It could not tell whether a destination was
-    // taken meanwhile, nor whether an object is new and counts.
+    // Without this a move starves under steady writes. It cannot tell whether a destination was
+    // written in the meantime, nor whether an object is new and counts.
     meta::StagedBatch::CatchUp catch_up;
     if (contended_ && request_.overwrite) {
       catch_up = [this](const std::vector<meta::StagedRow>& later) { return moved_too(later); };
@@ -70,7 +70,7 @@ class MoveAttempt {
 
  private:
   meta::KeyRange range_of(const std::string& name) const {
-    // No string lies between a key and the key with a NUL behind it.
+    // The end of a single key: no string lies between it and the key followed by NUL.
     return {name, request_.prefixes ? prefix_end(name) : name + '\0'};
   }
   bool in_source(std::string_view key) const {
@@ -100,8 +100,8 @@ class MoveAttempt {
   }
 
   /// Entries written below the source since the branch was held, at their new paths. Entries
-  /// written at the destination stay, unless an entry that moves replaces them. nullopt when an
-  /// entry of the source was deleted: whether it had been moved by then is unknown.
+  /// written at the destination stay unless a moved entry replaces them. nullopt if an entry of the
+  /// source was deleted: it is unknown whether it had been moved.
   std::optional<std::vector<meta::StagedRow>> moved_too(
       const std::vector<meta::StagedRow>& later) const {
     std::vector<meta::StagedRow> out;
@@ -115,7 +115,8 @@ class MoveAttempt {
     return out;
   }
 
-  /// Objects of the source are no obstacle: they move away. Asked in order of the keys.
+  /// Objects of the source are no obstacle, because they move away. Must be called in the order of
+  /// the keys.
   void check_absent(const std::string& key) {
     if (in_source(key)) return;
     if (!destination_) destination_.emplace(frozen_view(engine_, hold_.lease())).seek(key);

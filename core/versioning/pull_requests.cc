@@ -37,7 +37,8 @@ PullRequest find_pull(Engine& engine, RepositoryId repository, std::string_view 
   return *std::move(pull);
 }
 
-/// A user who pushes commits after approving needs no check: an approval counts for one head only.
+/// Authors of commits must not approve them. A user who pushes after approving needs no check: an
+/// approval counts for one head only.
 void check_no_author(Engine& engine, const Repository& repository, const PullRequest& pull,
                      const CommitId& head, std::string_view user) {
   const CommitId destination = get_branch(engine, repository.name, pull.destination).head;
@@ -77,8 +78,8 @@ void check_open(const PullRequest& pull) {
               str_cat("pull request ", pull.id, ": is ", name_of(pull.status), ", not open"));
 }
 
-/// The rules of the destination, and that the pull request is open until it is marked as merged in
-/// the publishing transaction: it may be merged or closed while the destination is waited for.
+/// The rules of the destination. The pull request must also stay open until it is marked as merged
+/// in the publishing transaction: it may be merged or closed while the destination is waited for.
 class PullRequestTerms final : public MergeRules {
  public:
   PullRequestTerms(Engine& engine, const Repository& repository, const Branch& destination,

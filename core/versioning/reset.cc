@@ -41,7 +41,8 @@ Resettable resettable_branch(Engine& engine, const RepositoryName& repository,
   return {repository, repo.id, std::move(target)};
 }
 
-/// A branch held for dropping what is staged in [begin, end), by a user who may drop what is there.
+/// A branch that is held to drop the staged changes in [begin, end), by a user with permission for
+/// these.
 class ResetHold {
  public:
   ResetHold(Engine& engine, const Resettable& target, const std::string& begin,
@@ -53,7 +54,8 @@ class ResetHold {
   }
   BranchHold& hold() { return hold_; }
   const meta::BranchLease& lease() const { return hold_.lease(); }
-  /// Below it nothing may have been staged since the branch was held; "" = all may be dropped.
+  /// Below this prefix nothing may have been staged since the branch was held; "" = all may be
+  /// dropped.
   std::string_view unless_prefix() const {
     return guarded_ ? kActionFilesPrefix : std::string_view();
   }
@@ -67,7 +69,7 @@ class ResetHold {
   BranchHold hold_;
 };
 
-/// Hides the staged changes of [begin, end) behind one row, however many there are.
+/// Hides the staged changes of [begin, end) with one row, however many there are.
 void reset_range(Engine& engine, const Resettable& target, const std::string& begin,
                  const std::string& end) {
   ResetHold held(engine, target, begin, end);
@@ -100,7 +102,7 @@ void reset_object(Engine& engine, const RepositoryName& repository, const Branch
   const Resettable target = resettable_branch(engine, repository, branch, force);
   const auto seen = engine.staging.lookup(repository, branch, key);
   if (!seen || seen->state.kind == meta::StagedState::Kind::kNone) return;
-  // The range holds this key alone: no string lies between a key and the key with a NUL behind it.
+  // The range contains only this key: no string lies between it and the key followed by NUL.
   reset_range(engine, target, key.str(), key.str() + '\0');
 }
 

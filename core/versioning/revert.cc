@@ -26,7 +26,7 @@ struct Transplant {
   std::string message;
   Metadata metadata;
   bool allow_empty = false;
-  const RollbackTerms* terms = nullptr;  ///< null = under the rules of the branch
+  const RollbackTerms* terms = nullptr;  ///< nullptr = under the rules of the branch
   BranchPermit permit{};
   HookEvent before = HookEvent::kPreRevert;
   HookEvent after = HookEvent::kPostRevert;
@@ -164,7 +164,7 @@ Commit cherry_pick(Engine& engine, const RepositoryName& repository, const Branc
   change.committer = request.committer;
   change.message = request.overrides.message.value_or(picked.message);
   change.metadata = request.overrides.metadata.value_or(picked.metadata);
-  // They are of the tree that the picked commit has, not of the one that this makes.
+  // They describe the tree of the picked commit, not the one that this makes.
   if (!request.overrides.metadata) {
     std::erase_if(change.metadata, [](const auto& pair) { return is_measured(pair.first); });
   }
