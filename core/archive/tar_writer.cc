@@ -10,11 +10,11 @@ namespace {
 
 constexpr size_t kBlockBytes = 512;
 constexpr size_t kNameBytesMax = 100;
-/// Eleven octal digits.
+/// Maximum of eleven octal digits.
 constexpr uint64_t kNumberMax = (uint64_t{1} << 33) - 1;
 constexpr std::string_view kPaxName = "././@PaxHeader";
 
-/// Where the fields of a header lie.
+/// The position of a field in the header.
 struct Field {
   size_t offset;
   size_t width;

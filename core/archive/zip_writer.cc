@@ -67,7 +67,7 @@ uint32_t dos_time(Instant mtime) {
          (within / 60 % 60) << 5U | (within % 60) / 2;
 }
 
-/// The time in UTC, which dos_time alone would leave open.
+/// The time in UTC: dos_time has no time zone.
 std::string time_extra(Instant mtime) {
   const int64_t seconds = to_seconds(mtime);
   if (seconds < INT32_MIN || seconds > INT32_MAX) return {};
@@ -117,7 +117,7 @@ std::string ZipWriter::begin(const Member& member) {
   const uint64_t size = member.size_bytes;
   std::string extra = time_extra(member.mtime);
   if (is_large(size)) extra += large_extra({size, size});
-  // The lengths are in front even when the CRC is not, for those who read a zip as a stream.
+  // The lengths come first even when the CRC does not, for streaming readers.
   std::string out = Record()
                         .u32(kLocalSignature)
                         .u16(is_large(size) ? kVersion64 : kVersion)
@@ -198,7 +198,7 @@ std::string ZipWriter::finish() {
   out.text(directory_);
   if (members_ >= kMax16 || at >= kMax32 || length >= kMax32) {
     out.u32(kEnd64Signature)
-        .u64(44)  // bytes of this record behind this field
+        .u64(44)  // length of this record after this field
         .u16(kMadeByUnix | kVersion64)
         .u16(kVersion64)
         .u32(0)

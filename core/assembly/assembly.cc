@@ -29,14 +29,13 @@
 namespace tarn::versioning {
 namespace {
 
-// Longer than any request that may still read the rows of a token it found before the token was
-// retired.
+// Longer than any request that read the token before it was retired and may still read its rows.
 constexpr std::chrono::minutes kRetiredGrace{10};
 static_assert(kHeartbeatInterval * 3 <= meta::kWriterTtl, "two heartbeats may be missed");
-// Summaries take about this part of what their ranges take.
+// Estimated ratio of the size of ranges to that of their summaries.
 constexpr size_t kNodesPerSummaryBytes = 8;
 constexpr uint32_t kSweepRowsMax = 10'000;
-// Answers about ended imports are kept for a day, as clients expect.
+// Clients expect the status of ended imports to be available for a day.
 constexpr std::chrono::hours kEndedJobsKept{24};
 
 }  // namespace

@@ -17,7 +17,7 @@ namespace {
 
 meta::HookRunStore runs_of(Engine& engine) { return meta::HookRunStore(engine.pool); }
 
-/// As a reader of the ref sees them, staged ones of a branch too.
+/// The action files that a reader of the ref sees, including staged ones of a branch.
 std::vector<ActionEntry> files_at(Engine& engine, const RepositoryName& repository,
                                   const std::string& ref) {
   const Page<ListItem> page = list_objects(engine, repository, ref,

@@ -48,7 +48,7 @@ constexpr db::Query kRedeliver{"outbox_redeliver", R"sql(
   FROM webhooks h
   WHERE h.repo_id = $1 AND h.name = $2 AND d.webhook_id = h.webhook_id AND d.event_id = $3)sql"};
 
-// The oldest of what a webhook has too many of.
+// Removes the oldest deliveries of a webhook that has too many.
 constexpr db::Query kGiveUpCrowded{"outbox_give_up_crowded", R"sql(
   WITH crowded AS (
     SELECT webhook_id, count(*) - $1 AS surplus FROM webhook_deliveries
@@ -69,7 +69,7 @@ constexpr db::Query kDeleteToldEvents{"outbox_delete_told_events", R"sql(
   DELETE FROM events e WHERE event_id = ANY ($1)
     AND NOT EXISTS (SELECT 1 FROM webhook_deliveries d WHERE d.event_id = e.event_id))sql"};
 
-// Those of webhooks that were removed.
+// Removes deliveries of deleted webhooks.
 constexpr db::Query kSweepEvents{"outbox_sweep_events", R"sql(
   DELETE FROM events WHERE event_id IN (
     SELECT event_id FROM events e

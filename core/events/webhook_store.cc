@@ -5,7 +5,8 @@
 namespace tarn::meta {
 namespace {
 
-// The row of the repository is locked, so that two at once cannot both be the last one allowed.
+// Locks the repository's row, so that two concurrent requests cannot both create the last permitted
+// webhook.
 constexpr db::Query kLockRepository{"webhooks_lock_repository", R"sql(
   SELECT repo_id FROM repositories WHERE repo_id = $1 AND deleted_ms IS NULL FOR NO KEY UPDATE)sql"};
 

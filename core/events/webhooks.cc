@@ -12,10 +12,10 @@
 namespace tarn::versioning {
 namespace {
 
-// How long deliveries are listed, and can be asked for again, after they ended.
+// How long ended deliveries are listed and can be repeated.
 constexpr std::chrono::hours kDeliveredKept{3 * 24};
 constexpr std::chrono::hours kDeadKept{30 * 24};
-// Of one webhook; looked at with each sweep.
+// Limit per webhook, enforced by each sweep.
 constexpr uint32_t kPendingMax = 100'000;
 constexpr uint32_t kSweepRowsMax = 10'000;
 
@@ -29,7 +29,7 @@ Webhook find_webhook(Engine& engine, RepositoryId repository, std::string_view n
   return *std::move(webhook);
 }
 
-/// A sealed secret is bound to its webhook, so that it cannot be moved to another's row.
+/// Binds a sealed secret to its webhook, so that it cannot be moved to another's row.
 std::string seal_context(RepositoryId repository, std::string_view name) {
   return str_cat("webhook ", static_cast<int32_t>(repository), " ", name);
 }

@@ -23,7 +23,7 @@ using SteadyClock = std::chrono::steady_clock;
 constexpr seconds kLease{15};
 constexpr seconds kRenewEvery{1};
 constexpr milliseconds kPoll{100};
-/// A result that cannot be stored at once is tried again, after 1, 2, 4 ... seconds.
+/// Storing a result is retried, after 1, 2, 4 ... seconds.
 constexpr int kStoreAttemptsMax = 5;
 
 }  // namespace
@@ -38,7 +38,7 @@ struct OperationRunner::Running {
   bool ended TARN_GUARDED_BY(mutex) = false;
   std::exception_ptr thrown TARN_GUARDED_BY(mutex);
   std::string id TARN_GUARDED_BY(mutex);  ///< "" while its client still waits
-  std::atomic<bool> finished = false;     ///< its thread does nothing more
+  std::atomic<bool> finished = false;     ///< its thread has ended
 };
 
 OperationRunner::OperationRunner(db::Pool& pool, const Clock& clock)
@@ -104,7 +104,7 @@ std::string OperationRunner::run(OperationWork work, seconds wait) {
     running->id = id;
     ended = running->ended;
   }
-  if (ended) keep_result(*running);  // it ended while its row was made
+  if (ended) keep_result(*running);  // it ended while its row was created
   return id;
 }
 
@@ -143,7 +143,7 @@ void OperationRunner::keep_result(Running& running) {
     } catch (const std::exception& error) {
       log::warn("operation_not_stored",
                 {{"operation", id}, {"attempt", attempt}, {"message", error.what()}});
-      if (attempt == kStoreAttemptsMax) break;  // its lease runs out: it shows as lost
+      if (attempt == kStoreAttemptsMax) break;  // its lease expires and it appears as lost
       pause({}, seconds{1 << (attempt - 1)});
     }
   }

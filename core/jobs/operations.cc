@@ -27,7 +27,7 @@ OperationState state_from(std::string_view text) {
   "CASE WHEN state = 'running' AND lease_until < clock_timestamp() THEN 'lost' ELSE state END, " \
   "cancel_requested, status, body, created_ms, updated_ms"
 
-// A user who was deleted and a later one of the same name are two users.
+// Compares ids: a deleted user and a later one with the same name are different users.
 #define TARN_IS_OWNER "owner_id = (SELECT user_id FROM users WHERE name = $1)"
 
 constexpr db::Query kInsert{"operations_insert_row", R"sql(
@@ -101,7 +101,7 @@ bool Operations::renew(std::string_view id, std::chrono::milliseconds ttl) {
 
 void Operations::finish(std::string_view id, OperationState state, int status,
                         std::string_view body) {
-  // Only a running operation is finished, and none runs again.
+  // Affects running operations only, and an ended one never runs again.
   pool_.run(kFinish, {id, text_of(state), status, body, to_millis(clock_.now())},
             db::Pool::Retry::kRepeatable);
 }

@@ -12,8 +12,8 @@ constexpr std::string_view kDataFolder = "data/";
 constexpr size_t kTimeBytes = 6;
 constexpr size_t kIdBytes = 12;    // time and random
 constexpr size_t kTextBytes = 20;  // base32hex of 12 bytes
-// The folder of a shard is its byte followed by fixed zeros: 256 folders, twenty characters like
-// every id.
+// A shard's folder is named by its byte followed by fixed zeros: 256 folders, with twenty
+// characters like every id.
 constexpr size_t kShardPadding = 11;
 
 }  // namespace

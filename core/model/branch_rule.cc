@@ -15,7 +15,7 @@ constexpr std::array<std::string_view, 9> kActions = {
     "stage", "commit", "merge", "delete", "revert", "cherry_pick", "reset", "import", "restore"};
 constexpr std::array<std::string_view, 2> kMethods = {"merge", "squash"};
 
-// Members of a stored rule that are there.
+// Flags of the members that a stored rule has.
 constexpr uint8_t kHasActions = 1;
 constexpr uint8_t kHasMethods = 2;
 constexpr uint8_t kHasApprovals = 4;

@@ -32,7 +32,7 @@ bool is_branch_name(std::string_view text) {
 bool is_tag_name(std::string_view text) {
   if (text.empty() || text.size() > kRefNameBytesMax || !is_utf8(text)) return false;
   for (char c : text) {
-    // '~', '@' and '$' are ref modifiers: a tag holding one could be made and never read.
+    // '~', '@' and '$' are ref modifiers: a tag that contains one could be created but never read.
     if (is_control(c) || c == ' ') return false;
     if (std::string_view("/^:?*[\\~@$").find(c) != std::string_view::npos) return false;
   }

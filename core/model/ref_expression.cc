@@ -8,7 +8,7 @@ namespace tarn {
 namespace {
 
 constexpr std::string_view kModifiers = "~^@$";
-constexpr uint32_t kStepsMax = 1'000'000;  // longer walks are a mistake in the ref, not a history
+constexpr uint32_t kStepsMax = 1'000'000;  // a longer walk is a mistake in the ref
 
 bool is_space(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
 
@@ -23,7 +23,7 @@ RefExpression parse_ref(std::string_view text) {
     if (is_space(c) || c == '\0') refuse(text, "must not hold white space");
   }
   RefExpression out;
-  // A leading '@' names an alias and belongs to the base.
+  // A leading '@' marks an alias and belongs to the base.
   const bool alias = text.starts_with('@');
   const size_t start = alias ? 1 : 0;
   size_t at = text.find_first_of(kModifiers, start);

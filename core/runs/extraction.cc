@@ -21,7 +21,7 @@
 namespace tarn::versioning {
 namespace {
 
-/// A process that died gives its commit back after this long.
+/// A commit is released this long after the process that reads it has died.
 constexpr std::chrono::milliseconds kLease{60'000};
 
 std::vector<std::string> globs_of(const std::optional<std::string>& body) {
@@ -49,7 +49,7 @@ void add_extras(Engine& engine, const Repository& repository, const FactsWanted&
   for (Metric& metric : extra.metrics) {
     if (names.empty() || names.contains(metric.name)) facts.metrics.push_back(std::move(metric));
   }
-  // Metrics that the repository's own rules name count first.
+  // Does not replace parameters that the repository's own rules found.
   for (const MeasuredParam& param : extra.params) facts.params.emplace(param.name, param.value);
   sort_metrics(facts.metrics);
   std::move(extra.warnings.begin(), extra.warnings.end(), std::back_inserter(facts.warnings));
@@ -57,10 +57,10 @@ void add_extras(Engine& engine, const Repository& repository, const FactsWanted&
 
 bool is_same_number(double a, double b) { return a == b || (a != a && b != b); }
 
-/// Says where origins disagree about a metric.
+/// Warns about metrics whose origins disagree.
 void warn_of_differences(CommitFacts& facts) {
   const Metric* first = nullptr;   // of its name and split
-  const Metric* before = nullptr;  // of the same, the metric in front
+  const Metric* before = nullptr;  // of the same, the previous metric
   for (const Metric& metric : facts.metrics) {
     const bool is_other =
         first == nullptr || first->name != metric.name || first->split != metric.split;
@@ -192,7 +192,7 @@ bool run_one_extraction(Engine& engine, std::stop_token, OwnerTurns& turns) {
               {{"repository", std::to_string(static_cast<int32_t>(next->repository))},
                {"commit", to_text(next->commit)},
                {"error", error.message()}});
-    // Else it is taken again when the lease has run out.
+    // Otherwise it is retried after the lease has expired.
     if (next->attempts >= kExtractionAttemptsMax) extractions.fail(*next, error.message());
   }
   return true;

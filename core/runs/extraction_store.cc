@@ -8,7 +8,7 @@
 namespace tarn::meta {
 namespace {
 
-// Looks at the oldest of each owner, however many each has queued.
+// Checks only the oldest of each owner, however many each has queued.
 constexpr db::Query kTake{"extractions_take_next", R"sql(
   UPDATE extractions SET attempts = attempts + 1, lease_until = clock_timestamp() + $1 * interval '1 millisecond'
   WHERE (repo_id, commit_id) = (
@@ -40,7 +40,7 @@ constexpr db::Query kSelectDone{"extractions_select_done", R"sql(
   SELECT commit_id FROM extractions
   WHERE repo_id = $1 AND commit_id = ANY ($2) AND state = 'done' AND rules_hash = $3)sql"};
 
-// Not for deleted commits: their rows would never be removed.
+// Skips deleted commits: their rows would never be removed.
 constexpr db::Query kInsert{"extractions_insert_row", R"sql(
   INSERT INTO extractions (repo_id, commit_id)
   SELECT repo_id, commit_id FROM commits WHERE repo_id = $1 AND commit_id = $2
@@ -69,13 +69,13 @@ constexpr db::Query kMarkDone{"extractions_mark_done", R"sql(
   UPDATE extractions SET state = 'done', rules_hash = $3, warnings = $4, lease_until = NULL
   WHERE repo_id = $1 AND commit_id = $2)sql"};
 
-// Each commit's are sorted by who reads them: few at a time.
+// Readers sort the metrics of each commit: there are few.
 constexpr db::Query kSelectMetrics{"extractions_select_metrics", R"sql(
   SELECT m.commit_id, m.name, m.split, m.origin, m.source, m.value, m.measured_ms, coalesce(r.owner, '')
   FROM metrics m LEFT JOIN runs r ON m.origin = $4 AND r.repo_id = m.repo_id AND r.run_id = m.source
   WHERE m.repo_id = $1 AND m.commit_id = ANY ($2) AND ($3::text[] IS NULL OR m.name = ANY ($3)))sql"};
 
-// The last one of a name counts: the first origin, of that the newest.
+// The last parameter with a name counts: from the first origin, the newest of that.
 constexpr db::Query kSelectParams{"extractions_select_params", R"sql(
   SELECT commit_id, name, value FROM params WHERE repo_id = $1 AND commit_id = ANY ($2)
   ORDER BY commit_id, name, origin DESC, measured_ms, source DESC)sql"};

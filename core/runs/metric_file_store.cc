@@ -5,15 +5,15 @@
 namespace tarn::meta {
 namespace {
 
-/// Files that one statement asks for: each may have megabytes of parameters.
+/// Number of files per statement: each may have megabytes of parameters.
 constexpr size_t kFilesPerStatement = 100;
-/// Pieces of a curve that travel with one statement.
+/// Number of series chunks per statement.
 constexpr size_t kPiecesPerStatement = 64;
 
 constexpr db::Query kSelect{"metric_files_select_rows", R"sql(
   SELECT file_id, body FROM metric_files WHERE repo_id = $1 AND file_id = ANY ($2))sql"};
 
-// The lock keeps the repository's deletion waiting, which then removes what is stored here.
+// The lock makes the repository's deletion wait, which then removes the new rows.
 constexpr db::Query kInsert{"metric_files_insert_row", R"sql(
   INSERT INTO metric_files (repo_id, file_id, body)
   SELECT repo_id, $2, $3 FROM repositories WHERE repo_id = $1 AND deleted_ms IS NULL FOR SHARE

@@ -37,7 +37,7 @@ void warn(Measurements& into, std::string text) {
   }
 }
 
-/// The value of a metadata key as a metric.
+/// Converts the value of a metadata key to a metric.
 void add_metadata_metric(const Commit& commit, std::string_view name, const std::string& key,
                          std::string_view value, Measurements& into) {
   const auto number = parse_number(value);
@@ -46,13 +46,13 @@ void add_metadata_metric(const Commit& commit, std::string_view name, const std:
         {std::string(name), *number, MetricOrigin::kCommitMetadata, key, "", commit.created});
   } else {
     std::string shown(value.substr(0, kValueShownMax));
-    if (shown.size() < value.size()) shown = "its value";  // not cut inside a character
+    if (shown.size() < value.size()) shown = "its value";  // never cut inside a character
     warn(into, str_cat("commit metadata \"", key, "\": ", shown, " is no number"));
   }
 }
 
-/// Matching files by path. Every pattern begins with a text of its own, below which alone is
-/// looked.
+/// The matching files, by path. Every pattern starts with literal text, and only files below that
+/// are examined.
 Files find_files(Engine& engine, const Commit& commit, const std::vector<std::string>& globs,
                  const std::vector<std::string>& known, Measurements& into) {
   Files files;
@@ -92,7 +92,7 @@ void leave_out_older_parts(Files& files, Measurements& into) {
   }
 }
 
-/// MLflow keeps the files of a run that was deleted, and its own views do not show them.
+/// Skips runs that MLflow has deleted: it keeps their files, but does not show them.
 void leave_out_deleted_runs(Engine& engine, const Repository& repository, const Commit& commit,
                             Files& files, Measurements& into) {
   std::map<std::string, bool> deleted;  // by the path of meta.yaml
@@ -119,14 +119,14 @@ void leave_out_deleted_runs(Engine& engine, const Repository& repository, const 
 
 void read_file(Engine& engine, const Repository& repository, const Entry& entry, uint64_t bytes_max,
                FileFacts& facts) {
-  // One byte more than is read shows that there is more.
+  // Reads one byte more than the limit, to notice a larger file.
   const uint64_t range_bytes = std::min(entry.size_bytes, bytes_max + 1);
   const auto reader = open_object(engine, repository, entry, {0, range_bytes});
   ByteSource bytes([&](std::span<char> out) { return reader->read(out); }, bytes_max);
   read_metric_file(metric_file_kind(facts.path()), bytes, facts);
 }
 
-/// The same bytes at the same path give the same result with this version of the readers.
+/// A hash of path and content: with this version of the readers, equal ids give equal results.
 std::string file_id(const std::string& path, const Entry& entry) {
   std::string text(kReadersVersion);
   put_bytes(text, path);
@@ -142,7 +142,7 @@ class Collector {
  public:
   explicit Collector(Measurements& into) : into_(into) {}
 
-  /// Whether the commit may have the curves of this file too; says so when it may not.
+  /// Whether the commit may store the curves of this file too; warns if not.
   bool takes_curves(const std::string& path, const FileReading& reading) {
     if (points_ + reading.points <= kCommitPointsMax) {
       points_ += reading.points;
@@ -180,7 +180,7 @@ class Collector {
   bool warned_ = false;
 };
 
-/// Looks into the files of one commit, or asks what was seen in the same files before.
+/// Reads the files of one commit, or reuses the stored results of identical files.
 class FileReader {
  public:
   FileReader(Engine& engine, const Repository& repository, const Files& files, Measurements& into)
@@ -214,7 +214,7 @@ class FileReader {
   }
 
  private:
-  /// false: the bytes could not be had.
+  /// Returns false if the bytes are not available.
   bool read_into(const Entry& entry, uint64_t bytes_max, FileFacts& facts) {
     try {
       read_file(engine_, repository_, entry, bytes_max, facts);
@@ -277,7 +277,7 @@ void read_metric_files(Engine& engine, const Repository& repository, const Commi
                          " bytes of metric files, those from here on are left out"));
       break;
     }
-    // A file that is known counts as if it was read: the answer is the same.
+    // A file with stored results counts as if it was read, so that the result is the same.
     reader.read(path, entry, std::min(bytes_left, kMetricFileBytesMax));
     bytes_left -= std::min({bytes_left, entry.size_bytes, kMetricFileBytesMax});
   }

@@ -49,7 +49,8 @@ constexpr db::Query kSelect{"runs_select_by_id",
   "EXISTS (SELECT 1 FROM extractions e WHERE e.repo_id = r.repo_id AND e.commit_id = " \
   "r.commit_id AND e.state = 'done' AND e.rules_hash = " hash ") "
 
-// The row m that counts for a name: the run's own, else the commit's, as sort_metrics has it.
+// The row m with the metric's value: the run's own, else the commit's, in the order of
+// sort_metrics.
 #define TARN_METRIC_OF(name)                                               \
   "m.repo_id = r.repo_id AND m.commit_id = r.commit_id AND m.name = " name \
   " AND m.split = '' "                                                     \
@@ -96,7 +97,7 @@ constexpr db::Query kSelectOldest{"runs_select_oldest",
       ")), "                                                                                   \
       "'NaN') AS key "
 
-// Where the page before ended is read from that run, which never changes.
+// The end of the previous page is read from that run, which never changes.
 constexpr db::Query kSelectByMetric{"runs_select_by_metric", R"sql(
   WITH keyed AS (
     SELECT r.run_id AS id, )sql" TARN_RUN_KEY "FROM runs r WHERE " TARN_RUN_FILTER R"sql(),
@@ -118,7 +119,7 @@ constexpr db::Query kSelectUnread{
     "SELECT r.commit_id FROM runs r WHERE " TARN_RUN_CHOSEN
     "AND NOT " TARN_COMMIT_READ("$5") "GROUP BY r.commit_id ORDER BY min(r.run_id) LIMIT $6"};
 
-// $4 the names that come first, $5 how many of a commit.
+// $4 the names that come first, $5 the maximum per commit.
 constexpr db::Query kSelectCommitMetrics{"runs_select_commit_metrics", R"sql(
   SELECT e.commit_id, m.name, m.split, m.origin, m.source, m.value, m.measured_ms, m.all_of_them
   FROM extractions e CROSS JOIN LATERAL (
@@ -202,7 +203,7 @@ void insert_params(db::Connection& connection, int32_t repo, const Run& run) {
                                  to_millis(run.created), names, values, numbers});
 }
 
-/// A value of the run itself takes precedence over its commit's.
+/// Removes commit values that the run itself overrides.
 void leave_out_own(ListedRun& listed) {
   std::erase_if(listed.commit_metrics, [&](const Metric& of_commit) {
     return std::any_of(listed.run.metrics.begin(), listed.run.metrics.end(),

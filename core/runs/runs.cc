@@ -23,8 +23,8 @@
 namespace tarn::versioning {
 namespace {
 
-/// Of all that a client says, the ref as it was given: repeated after the branch has moved it is
-/// the same request.
+/// A hash of everything the client sent, with the ref as text: the request is the same after the
+/// branch has moved.
 std::string hash_of(const RunRecording& recording, const Run& run) {
   std::string text;
   put_bytes(text, recording.ref);
@@ -100,8 +100,8 @@ std::string branch_of(Engine& engine, meta::RunStore& runs, const ResolvedRef& r
   return runs.only_branch_at(resolved.repository.id, resolved.commit.id);
 }
 
-/// A user who measures another user's commit decides whether it wins. A right on one branch does
-/// not help: anybody may make a branch at the commit of another.
+/// Measuring another user's commit decides whether it wins, so it needs permission. Permission on
+/// one branch is not enough: anybody can create a branch at another user's commit.
 void check_reporter(Engine& engine, const Repository& repository, const CommitId& commit,
                     const RunRecording& recording) {
   const auto makers = engine.commits.makers(repository.id, {&commit, 1});
@@ -122,7 +122,7 @@ void check_reporter(Engine& engine, const Repository& repository, const CommitId
                       repository.name.str(), "/branch/*"));
 }
 
-/// `all`: no others are unread.
+/// `all`: there are no other unread commits.
 void warn_of_unread(const UnreadCommits& left, bool all, std::vector<std::string>& warnings) {
   if (left.count == 0) return;
   warnings.push_back(str_cat(all ? "" : "at least ", left.count,

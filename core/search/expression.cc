@@ -26,7 +26,7 @@ bool holds(Comparison comparison, const Value& left, const Value& right) {
   return false;
 }
 
-/// Of fields that have a text; nullopt = the object has no such key.
+/// The value of a text field; nullopt = the object has no such key.
 std::optional<std::string_view> text_of(const Field& field, const Subject& subject) {
   if (field.kind == Field::Kind::kPath) return subject.path();
   if (field.kind == Field::Kind::kType) return shown_type(subject.entry());

@@ -1,4 +1,4 @@
-// The grammar is in docs/search.md.
+// The parser of search expressions; docs/search.md has the grammar.
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -124,7 +124,7 @@ constexpr Unit kSizeUnits[] = {{"", 1},
                                {"TiB", uint64_t{1} << 40}};
 constexpr std::array<std::string_view, 6> kKeywords = {"and", "or", "not", "in", "between", "has"};
 
-/// Ends the reading; caught in read().
+/// Ends the parsing; caught in read().
 struct Problem {
   size_t at;
   std::string why;
@@ -144,7 +144,7 @@ bool is_ordering(Comparison comparison) {
   return comparison != Comparison::kEqual && comparison != Comparison::kUnequal;
 }
 
-/// A number is written so, and "nan" or "inf" are words.
+/// Accepts the syntax of numbers only, so "nan" and "inf" are words.
 std::optional<double> number_of(std::string_view word) {
   const bool begins = word.find_first_of("0123456789.") <= 1;
   return begins ? parse_number(word) : std::nullopt;
@@ -190,7 +190,7 @@ class Parser {
     throw Problem{word.at, str_cat("expected ", what, ", found ", found)};
   }
 
-  /// Deeper by one until it ends.
+  /// Increases the nesting depth for its lifetime.
   class Deeper {
    public:
     Deeper(size_t& depth, size_t at) : depth_(depth) {
@@ -291,7 +291,7 @@ class Parser {
     return joined(Kind::kAll, std::move(parts));
   }
 
-  /// The value of a pattern or a comparison, which is `what`.
+  /// The value of a pattern or a comparison; `what` names it in messages.
   Word value(std::string_view what) {
     const bool quoted = current().kind == Word::Kind::kQuoted;
     if (!quoted && (current().kind != Word::Kind::kPlain || at_any_keyword())) expected(what);
@@ -374,7 +374,7 @@ class Parser {
   size_t terms_ = 0;
 };
 
-/// The expression, or what is wrong.
+/// The expression, or an error message.
 std::variant<Expression, std::string> read(std::string_view text) {
   if (text.size() > kExpressionBytesMax)
     return str_cat("is longer than ", kExpressionBytesMax, " bytes");

@@ -30,7 +30,7 @@ const std::string& Query::key_prefix() const {
 bool Query::matches_path(std::string_view path) const {
   if (!path.starts_with(prefix)) return false;
   if (!glob) return true;
-  // Cheaper than the pattern, and refuses nearly all.
+  // Cheaper than the pattern, and rejects nearly all paths.
   if (!path.ends_with(glob->suffix())) return false;
   size_t at = 0;
   for (const std::string& literal : glob->literals()) {
@@ -74,7 +74,7 @@ Requirement::Requirement(const Query& query) {
     const int64_t end = to_millis(*query.modified_before);
     mtime_max_ms = end == INT64_MIN ? end : end - 1;
   }
-  // The prefix bounds the keys already.
+  // The prefix already bounds the keys.
   if (query.glob) add_glob_items(*query.glob, query.glob->prefix().empty() ? 0 : 1, items);
   if (!query.content_type.empty()) add_type_item(query.content_type, items);
   for (const MetadataCondition& wanted : query.metadata) {

@@ -9,9 +9,9 @@
 namespace tarn::search {
 namespace {
 
-/// 1 had no object tags.
+/// Version 1 had no object tags.
 constexpr uint8_t kVersion = 2;
-// One in a hundred wrong answers for an item, until the filter is as large as it may be.
+// A false positive rate of one percent per item, until the filter reaches its maximum size.
 constexpr size_t kBitsPerItem = 10;
 constexpr uint32_t kBitsSetPerItem = 4;
 

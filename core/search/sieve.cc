@@ -6,7 +6,7 @@
 namespace tarn::search {
 namespace {
 
-/// Narrows what a size or time may be; nothing is known where the bounds are open.
+/// Narrows the bounds of a size or time; open bounds are unlimited.
 template <typename Number>
 void add_bounds(Comparison comparison, Number value, Number& min, Number& max) {
   switch (comparison) {
@@ -37,7 +37,7 @@ void add_pair_items(const Condition& condition, std::vector<Item>& out) {
   }
 }
 
-/// Of a condition on a text that must hold.
+/// Items of a text condition that must hold.
 void add_condition_items(const Condition& condition, std::vector<Item>& out) {
   const Field::Kind kind = condition.field.kind;
   if (kind == Field::Kind::kMetadata || kind == Field::Kind::kTag)
@@ -70,7 +70,7 @@ Requirement requirement_of(const Condition& condition, bool negated) {
 
 }  // namespace
 
-/// Of all or any of the parts; no step where a range always passes.
+/// The steps for all or any of the parts; none if every range passes.
 std::vector<Sieve::Step> Sieve::joined(const Expression& expression, bool negated, bool all) {
   Step out{.requirement = {}, .all = all};
   for (const Expression& part : expression.parts) {
@@ -82,7 +82,7 @@ std::vector<Sieve::Step> Sieve::joined(const Expression& expression, bool negate
   return {std::move(out)};
 }
 
-/// One step or none: a range always passes.
+/// One step, or none if every range passes.
 std::vector<Sieve::Step> Sieve::steps_of(const Expression& expression, bool negated) {
   switch (expression.kind) {
     case Expression::Kind::kNot:

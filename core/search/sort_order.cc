@@ -7,9 +7,9 @@ namespace {
 
 constexpr uint64_t kSignBit = uint64_t{1} << 63;
 
-/// Orders as the numbers do; no NaN.
+/// Maps numbers to integers in the same order; no NaN.
 uint64_t ordered(double number) {
-  if (number == 0) number = 0;  // there are two zeros
+  if (number == 0) number = 0;  // negative and positive zero are equal
   const auto bits = std::bit_cast<uint64_t>(number);
   return (bits & kSignBit) != 0 ? ~bits : bits | kSignBit;
 }

@@ -8,7 +8,7 @@
 namespace tarn::sstable {
 namespace {
 
-// Numbers of the fields of lakeFS's messages Entry and RangeData, and of Timestamp.
+// Field numbers of lakeFS's messages Entry and RangeData, and of Timestamp.
 enum EntryField : uint32_t {
   kAddress = 1,
   kLastModified = 2,
@@ -26,7 +26,7 @@ constexpr uint64_t kFullAddress = 2;
 constexpr uint64_t kVarintType = 0;
 constexpr uint64_t kBytesType = 2;
 
-// proto3 leaves out what has its default.
+// proto3 omits default values.
 void put_number(std::string& out, uint32_t field, uint64_t value) {
   if (value == 0) return;
   put_varint(out, field << 3 | kVarintType);
@@ -64,7 +64,7 @@ std::string utf8(std::string_view text) {
   return out;
 }
 
-/// The digest that lakeFS compares two versions of an object by: SHA-256 over typed fields.
+/// The digest with which lakeFS compares two versions of an object: SHA-256 over typed fields.
 class Identity {
  public:
   void number(uint64_t value) {

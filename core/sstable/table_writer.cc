@@ -17,12 +17,13 @@
 namespace tarn::sstable {
 namespace {
 
-/// RocksDB names files in its messages; no file of this name is ever made.
+/// RocksDB names files in its messages; no file with this name exists.
 constexpr const char* kFileName = "table";
 
 rocksdb::Slice slice_of(std::string_view bytes) { return {bytes.data(), bytes.size()}; }
 
-/// Where RocksDB's bytes go. Exceptions must not pass through RocksDB: the first is kept.
+/// Receives RocksDB's bytes. Exceptions must not propagate through RocksDB: the first one is
+/// stored.
 struct Output {
   TableWriter::Sink sink;
   std::exception_ptr error;
@@ -62,7 +63,7 @@ class OutputFile final : public rocksdb::FSWritableFile {
   uint64_t size_ = 0;
 };
 
-/// A file system of one file, which can only be written.
+/// A file system with one write-only file.
 class OutputFileSystem final : public rocksdb::FileSystemWrapper {
  public:
   explicit OutputFileSystem(Output& output)
@@ -75,7 +76,7 @@ class OutputFileSystem final : public rocksdb::FileSystemWrapper {
     *file = std::make_unique<OutputFile>(output_);
     return rocksdb::IOStatus::OK();
   }
-  // After a failure RocksDB removes the file that it thinks it made.
+  // After an error RocksDB deletes the file that it assumes it created.
   rocksdb::IOStatus DeleteFile(const std::string&, const rocksdb::IOOptions&,
                                rocksdb::IODebugContext*) override {
     return rocksdb::IOStatus::OK();
@@ -87,7 +88,7 @@ class OutputFileSystem final : public rocksdb::FileSystemWrapper {
 
 using Properties = rocksdb::UserCollectedProperties;
 
-/// Hands over properties that are known when the table ends.
+/// Supplies properties that are known only at the end of the table.
 class PropertySource final : public rocksdb::TablePropertiesCollector {
  public:
   explicit PropertySource(const Properties& properties) : properties_(properties) {}
@@ -122,13 +123,13 @@ class PropertySourceFactory final : public rocksdb::TablePropertiesCollectorFact
 
 rocksdb::Options options_for(rocksdb::Env& env, const Properties& properties) {
   rocksdb::BlockBasedTableOptions table;
-  table.format_version = 2;  // the newest that lakeFS's readers take
+  table.format_version = 2;  // the newest that lakeFS's readers support
   table.checksum = rocksdb::kCRC32c;
   table.no_block_cache = true;
   rocksdb::Options options;
   options.env = &env;
   options.compression = rocksdb::kSnappyCompression;
-  options.db_host_id.clear();  // readers need not know the host's name
+  options.db_host_id.clear();  // readers must not learn the host's name
   options.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
   options.table_properties_collector_factories.push_back(
       std::make_shared<PropertySourceFactory>(properties));

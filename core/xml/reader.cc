@@ -20,7 +20,7 @@ bool is_name_char(char c) {
   return is_word(c) || c == '-' || c == '.' || c == ':' || static_cast<unsigned char>(c) >= 0x80;
 }
 
-/// Of "#65" or "#x41"; 0 = not one.
+/// The code point of "#65" or "#x41"; 0 = invalid.
 uint32_t code_point(std::string_view text) {
   const bool hex = text.starts_with("#x");
   text.remove_prefix(hex ? 2 : 1);
@@ -60,7 +60,7 @@ void XmlReader::skip_blanks() {
   while (at_ < document_.size() && is_blank(document_[at_])) ++at_;
 }
 
-/// Passes one comment or processing instruction; false when there is none here.
+/// Skips one comment or processing instruction; false if there is none here.
 bool XmlReader::skip_misc() {
   if (at("<!DOCTYPE")) fail("has a DOCTYPE, which is refused");
   const bool comment = at("<!--");
