@@ -29,7 +29,7 @@ constexpr int kBadGateway = 502;
 constexpr int kServiceUnavailable = 503;
 constexpr int kGatewayTimeout = 504;
 
-/// Reasons live as long as the program, as Error demands.
+/// Error requires reasons that live as long as the program.
 std::string_view interned(const std::string& word) {
   static Mutex mutex;
   static std::set<std::string> words;
@@ -37,7 +37,7 @@ std::string_view interned(const std::string& word) {
   return *words.insert(word).first;
 }
 
-/// Servers without X-Tarn-Error tell the two 409s apart by their words alone.
+/// Servers without X-Tarn-Error distinguish the two 409s by their messages only.
 ErrorCode code_of_conflict(const Answer& answer, const std::string& message) {
   const bool exists = answer.reason() == "already_exists" ||
                       message.find("exists") != std::string::npos ||
@@ -75,7 +75,7 @@ std::string reason_of(const Answer& answer, const std::string& message) {
       answer.status == kPreconditionFailed && message.find("hook") != std::string::npos;
   if (hook) return std::string(kReasonHookFailed);
   if (reason.empty() && answer.status == kUnprocessable) return std::string(kReasonMetricMissing);
-  // "usage" is this program's own word.
+  // "usage" is a reason of this program, not of the server.
   return reason == kReasonUsage ? "" : reason;
 }
 

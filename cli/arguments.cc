@@ -42,7 +42,7 @@ std::string help_of(const CLI::App* app) {
   return app->help(parent == nullptr ? "" : full_name(parent));
 }
 
-/// Adds the last word of `path` below the groups that the others name.
+/// Adds the last word of `path` as a command below the groups of the other words.
 CLI::App* subcommand(CLI::App& root, std::string_view path, const std::string& help) {
   CLI::App* parent = &root;
   for (size_t space = path.find(' '); space != std::string_view::npos; space = path.find(' ')) {
@@ -155,7 +155,7 @@ CommandNote CommandTree::describe() const { return note_of(&state_->app); }
 
 CommandTree::Parsed CommandTree::parse(std::vector<std::string> arguments) {
   if (arguments.empty()) throw usage_error(str_cat("which command?\n\n", help_of(&state_->app)));
-  // CLI11 takes them last one first.
+  // CLI11 expects the last argument first.
   std::reverse(arguments.begin(), arguments.end());
   try {
     state_->app.parse(std::move(arguments));

@@ -23,13 +23,13 @@ constexpr std::chrono::milliseconds kFirstPause{200};
 constexpr std::chrono::milliseconds kLongestPause{5000};
 constexpr int kPauseGrowth = 3;
 constexpr size_t kPageSize = 1000;
-/// An error body longer than this is not one of ours.
+/// A longer error body is not one of ours.
 constexpr size_t kErrorBodyBytesMax = 64 << 10;
 
 constexpr int kPartialContent = 206;
 constexpr int kBadGateway = 502;
 
-/// Scheme and authority apart from a path below which the server is mounted.
+/// Scheme and authority, and the path below which the server is mounted.
 struct Endpoint {
   std::string origin;
   std::string root;
@@ -121,11 +121,11 @@ httplib::Headers headers_of(const Request& request) {
   return {request.headers.begin(), request.headers.end()};
 }
 
-/// An exception on its way through httplib, which is not written for them: kept, and thrown
-/// behind it.
+/// Carries an exception through httplib, which is not exception-safe: stores it, and rethrows it
+/// afterwards.
 class Detour {
  public:
-  /// Whether `step` returned.
+  /// Whether `step` returned without an exception.
   template <typename Step>
   bool run(const Step& step) {
     try {
@@ -145,12 +145,12 @@ class Detour {
   std::exception_ptr thrown_;
 };
 
-/// Feeds httplib from a BodySource, whose pieces are larger than what one call may take.
+/// Feeds httplib from a BodySource, whose pieces may be larger than one call accepts.
 class Feed {
  public:
   explicit Feed(BodySource source) : source_(std::move(source)) {}
 
-  /// "" at the end of the body, and when the source throws.
+  /// "" at the end of the body, and if the source throws.
   std::string_view next(size_t at_most) {
     if (left_.empty()) detour_.run([this] { left_ = source_(); });
     const std::string_view piece = left_.substr(0, at_most);
@@ -166,17 +166,18 @@ class Feed {
   Detour detour_;
 };
 
-/// One download over all its attempts: what the sink has, and of which bytes it is a part.
+/// One download over all its attempts: the bytes that the sink has, and the object that they belong
+/// to.
 class Reception {
  public:
   explicit Reception(const BodySink& sink) : sink_(sink) {}
 
-  /// The attempt that follows asks for what is missing.
+  /// Makes the next attempt request only the missing bytes.
   void begin(httplib::Request& request) {
     body_.clear();
     if (taken_ > 0) request.headers.emplace("Range", str_cat("bytes=", taken_, '-'));
   }
-  /// False: the bytes are not those that the sink has the beginning of.
+  /// Returns false if the object changed since the partial download began.
   bool take_head(const httplib::Response& head) {
     ok_ = head.status >= 200 && head.status < 300;
     const std::string etag = head.get_header_value("ETag");
@@ -198,7 +199,7 @@ class Reception {
   void rethrow() const { detour_.rethrow(); }
 
   bool has_changed() const { return changed_; }
-  /// Whether the rest can be asked for.
+  /// Whether the rest can be requested.
   bool may_go_on() const { return taken_ == 0 || !etag_.empty(); }
   const std::string& error_body() const { return body_; }
 
@@ -268,7 +269,7 @@ struct Client::State {
     client.set_write_timeout(patience.answer);
   }
 
-  /// The connection that the request goes over.
+  /// The connection for the request.
   httplib::Client& connection(const Request& request) {
     if (request.url.empty()) return http;
     const std::string origin = split_endpoint(request.url).origin;
@@ -297,8 +298,8 @@ struct Client::State {
     return out;
   }
 
-  /// `once` sends and returns what came; `repeatable` tells whether the server may see the request
-  /// twice.
+  /// `once` sends the request and returns the answer; `repeatable` says whether the server may
+  /// receive the request twice.
   template <typename Once>
   Answer persist(const Request& request, bool repeatable, const Once& once) {
     std::optional<Answer> last;
@@ -330,7 +331,7 @@ struct Client::State {
 
   const Endpoint endpoint;
   httplib::Client http;
-  /// Of presigned URLs, by scheme and authority.
+  /// Connections for presigned URLs, by scheme and authority.
   std::map<std::string, std::unique_ptr<httplib::Client>> others;
   Patience patience;
 };

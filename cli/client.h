@@ -53,13 +53,13 @@ struct Upload {
   std::function<BodySource()> open;  ///< called for each attempt, starts at the first byte
 };
 
-/// How long a client tries.
+/// How long a client retries.
 struct Patience {
   int attempts = 4;
   std::chrono::seconds connect{10};
   /// Commits wait for hooks, which may run for minutes.
   std::chrono::seconds answer{600};
-  /// Does the waiting between attempts.
+  /// Performs the pauses between attempts.
   std::function<void(std::chrono::milliseconds)> sleep{};
 };
 
@@ -76,14 +76,14 @@ class Client {
   Answer ask(const Request& request);
   /// The answer's JSON, null when it has none. Throws error_from when it is not ok().
   Json call(const Request& request);
-  /// Walks a list through all its pages; `each` returns false to stop. `page_seen` is given each
-  /// page whole, before its items.
+  /// Iterates over all pages of a list; `each` returns false to stop. `page_seen` receives each
+  /// page as a whole before its items.
   void each(Request request, const std::function<bool(const Json&)>& each,
             const std::function<void(const Json&)>& page_seen = {});
 
-  /// Memory is bounded by one piece. The body of an answer that is not ok() is not given to `sink`.
-  /// A body that breaks off is requested from there, as long as its ETag stays the same. What
-  /// `sink` throws ends the download.
+  /// Uses memory for one piece only. The body of an answer that is not ok() does not go to `sink`.
+  /// An interrupted body is continued with a range request as long as its ETag stays the same. An
+  /// exception of `sink` ends the download.
   Answer download(const Request& request, const BodySink& sink);
   /// An exception of the body's source ends the upload.
   Answer upload(const Upload& upload);

@@ -7,7 +7,7 @@
 namespace tarn::cli {
 namespace {
 
-// Bash hands words over in pieces, broken at ':' and '=', and puts back only the last piece.
+// Bash splits words at ':' and '=', and replaces only the last piece.
 constexpr std::string_view kBash =
     R"(# Completion of tarn for bash. To use it: source <(tarn completion bash)
 _tarn() {
@@ -74,10 +74,10 @@ bool is_option(std::string_view word) { return word.size() > 1 && word.front() =
 
 std::string last_word(const std::string& name) { return name.substr(name.rfind(' ') + 1); }
 
-/// The long name where there is one.
+/// The long name if there is one.
 const std::string& name_of(const OptionNote& option) { return option.names.back(); }
 
-/// A command line as far as it was read.
+/// The part of a command line that has been parsed.
 class Line {
  public:
   explicit Line(const CommandNote& root) : root_(root), command_(&root) {}

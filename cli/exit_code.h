@@ -22,11 +22,11 @@ enum class ExitCode {
   kApprovalNeeded = 12,
   kHookFailed = 13,
   kPartial = 20,       ///< some of many items failed
-  kDiffTrouble = 128,  ///< what would be kFailure where 1 means "there are differences"
+  kDiffTrouble = 128,  ///< kFailure of commands where 1 means "there are differences"
   kInterrupted = 130,
 };
 
-/// Reasons that this program gives to its own errors; the server's come in its answers.
+/// Reasons of this program's own errors; those of the server are in its answers.
 constexpr std::string_view kReasonUsage = "usage";
 constexpr std::string_view kReasonTimeout = "timeout";
 constexpr std::string_view kReasonInterrupted = "interrupted";
@@ -37,10 +37,10 @@ constexpr std::string_view kReasonMetricMissing = "metric_missing";
 constexpr std::string_view kReasonApprovalNeeded = "approval_required";
 constexpr std::string_view kReasonPartial = "partial";
 
-/// A named reason decides, otherwise the code.
+/// Decided by a known reason, otherwise by the code.
 ExitCode exit_code_of(const Error& error);
 
-/// An error in how the command was called: what to change is in `message`.
+/// An error in the usage of the command; `message` says what to change.
 Error usage_error(std::string message);
 
 }  // namespace tarn::cli

@@ -54,7 +54,7 @@ void Github::set(const std::vector<std::pair<std::string_view, std::string>>& ou
   if (!wanted_) return;
   std::string text;
   for (const auto& [name, value] : outputs) {
-    // An unpredictable delimiter: a value cannot end its own output and begin another.
+    // The delimiter is unpredictable, so a value cannot end its own output and start another.
     const std::string end = str_cat("tarn-", to_hex(random_bytes(kDelimiterBytes)));
     text += str_cat(name, "<<", end, "\n", value, "\n", end, "\n");
   }

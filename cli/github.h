@@ -8,8 +8,8 @@
 
 namespace tarn::cli {
 
-/// Speaks to the files that the environment names; without them (GITHUB_OUTPUT,
-/// GITHUB_STEP_SUMMARY) that part is left out. One thread at a time.
+/// Writes to the files that the environment names (GITHUB_OUTPUT, GITHUB_STEP_SUMMARY); omits those
+/// that are unset. One thread at a time.
 class Github {
  public:
   explicit Github(bool wanted) : wanted_(wanted) {}
@@ -18,7 +18,7 @@ class Github {
   void set(const std::vector<std::pair<std::string_view, std::string>>& outputs) const;
   /// Markdown, appended to the job's summary.
   void summarise(std::string_view markdown) const;
-  /// A line that marks the job's log ("::error::...").
+  /// Writes an annotation to the job's log ("::error::...").
   void complain(std::ostream& talk, std::string_view message) const;
 
  private:

@@ -7,7 +7,7 @@
 namespace tarn::cli {
 namespace {
 
-// A signal handler can reach nothing but a global.
+// Global, because a signal handler has no other access.
 volatile std::sig_atomic_t interrupted_by = 0;
 
 void remember(int signal) { interrupted_by = signal; }

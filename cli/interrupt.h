@@ -5,7 +5,7 @@
 
 namespace tarn::cli {
 
-/// While one lives, SIGINT and SIGTERM are remembered instead of ending the program. One at a time.
+/// Records SIGINT and SIGTERM during its lifetime instead of ending the program. One at a time.
 class InterruptWatch {
  public:
   InterruptWatch();
@@ -14,7 +14,7 @@ class InterruptWatch {
   InterruptWatch& operator=(const InterruptWatch&) = delete;
 
   bool interrupted() const;
-  /// Sleeps, less long when interrupted; returns interrupted().
+  /// Sleeps until the time has passed or a signal arrives; returns interrupted().
   bool sleep(std::chrono::milliseconds time) const;
 };
 

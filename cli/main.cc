@@ -53,7 +53,7 @@ ExitCode run(const CommandTree::Run& command, const Global& global) {
   return code;
 }
 
-/// The exception of nlohmann for a field that is missing or of another type.
+/// Converts nlohmann's exception for a member that is missing or of another type.
 Error strange_answer(const Json::exception& error) {
   return Error(ErrorCode::kInternal,
                str_cat("reading the answer: not what a Tarn server sends (`tarn doctor` looks at "

@@ -17,7 +17,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-/// Widths are taken from this many rows; later ones may stick out.
+/// Number of rows that determine the column widths; later ones may exceed them.
 constexpr size_t kAlignedRows = 1000;
 constexpr size_t kColumnGap = 2;
 constexpr std::array<std::pair<std::string_view, Format>, 6> kFormats{

@@ -19,25 +19,25 @@ enum class Format { kTable, kJson, kJsonLines, kCsv, kMarkdown, kName };
 /// "table", "json", "jsonl", "csv", "md", "name". Throws a usage error for another word.
 Format parse_format(std::string_view word);
 
-/// Those words.
+/// The words that parse_format accepts.
 std::vector<std::string_view> format_names();
 
-/// In every JSON document, together with "kind".
+/// A member of every JSON document, together with "kind".
 constexpr std::string_view kApiVersion = "tarn/v1";
 
 using Cells = std::vector<std::string>;
 
 class Output;
 
-/// Rows of one kind, printed as they come: memory does not grow with their number. Nothing is
-/// printed before the first row or the end, so a list that fails at once leaves the data stream
-/// empty. One thread at a time.
+/// Prints rows of one kind as they come: memory does not grow with their number. Prints nothing
+/// before the first row or the end, so a list that fails at once leaves stdout empty. One thread at
+/// a time.
 class ListWriter {
  public:
   ListWriter(Output& out, std::string kind, Cells columns);
-  /// `item` is what the JSON formats print, `cells` what the others do, one for each column.
+  /// `item` is for the JSON formats, `cells` for the others, one for each column.
   void add(const nlohmann::json& item, Cells cells);
-  /// Prints what is held back and closes the JSON document. Without it the output is cut off.
+  /// Prints buffered rows and closes the JSON document. Without it the output is incomplete.
   void finish();
 
  private:
@@ -58,14 +58,14 @@ class Output {
  public:
   Output(Format format, std::ostream& data, std::ostream& talk, bool quiet);
 
-  /// One thing: `fields` in JSON (kApiVersion and `kind` are added), `lines` (label, value) for
-  /// people; the name format prints the first value.
+  /// Prints one object: `fields` in JSON (kApiVersion and `kind` are added), `lines` (label, value)
+  /// for people; the name format prints the first value.
   void object(std::string_view kind, nlohmann::json fields,
               const std::vector<std::pair<std::string, std::string>>& lines);
   ListWriter list(std::string kind, Cells columns);
-  /// A remark for people; nothing with --quiet.
+  /// A remark for people; omitted with --quiet.
   void remark(std::string_view text);
-  /// For warnings and failures: also with --quiet.
+  /// A warning or failure, also with --quiet.
   void warn(std::string_view text);
 
   Format format() const { return format_; }
@@ -78,12 +78,12 @@ class Output {
   const bool quiet_;
 };
 
-/// Text with control characters made visible (\x1b), so that a key cannot steer a terminal.
+/// The text with control characters escaped (\x1b), so that a key cannot control a terminal.
 std::string printable(std::string_view text);
-/// The same of a text of several lines. A line that GitHub would take for a command ("::error::")
-/// begins with a bar.
+/// As printable, for text with several lines. A line that GitHub would interpret as a command
+/// ("::error::") gets a bar in front.
 std::string printable_lines(std::string_view text);
-/// printable(), and nothing that ends a cell of a Markdown table or begins a tag.
+/// As printable, without characters that end a cell of a Markdown table or start a tag.
 std::string markdown_cell(std::string_view text);
 /// "1.5 MiB"
 std::string size_in_words(uint64_t bytes);

@@ -14,8 +14,8 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 
 constexpr milliseconds kPause{500};
-/// A request that hangs, because the machine of the server is gone, must not outlive the time-out
-/// by much.
+/// Short, so that a request that hangs because the server's machine is gone barely exceeds the
+/// timeout.
 constexpr seconds kConnectMax{5};
 constexpr seconds kAnswerMax{20};
 

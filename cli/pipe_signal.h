@@ -1,13 +1,13 @@
-// Keeps a connection that the other side closed from ending the program.
+// A guard that keeps a closed connection from ending the program.
 #pragma once
 
 #include <csignal>
 
 namespace tarn::cli {
 
-/// While it lives, writing into a closed connection fails in the calling thread and raises no
-/// signal; cpp-httplib does not ask for that itself. Elsewhere SIGPIPE stays as it is, so that
-/// `tarn log | head` ends with its reader. For one thread, on its stack.
+/// During its lifetime, writing to a closed connection fails in the calling thread without a
+/// signal, which cpp-httplib does not arrange itself. Elsewhere SIGPIPE is unchanged, so that `tarn
+/// log | head` ends with its reader. For one thread, on its stack.
 class NoPipeSignal {
  public:
   NoPipeSignal();

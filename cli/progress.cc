@@ -12,7 +12,7 @@ constexpr std::chrono::milliseconds kRedrawEvery{100};
 constexpr size_t kBarWidth = 24;
 constexpr uint64_t kMillisPerSecond = 1000;
 constexpr uint64_t kPercent = 100;
-/// Back to the first column, and wipe to the end of the line.
+/// Moves to the first column and clears the line.
 constexpr std::string_view kWipe = "\r\x1b[K";
 
 std::string in_words(Unit unit, uint64_t amount) {

@@ -11,13 +11,13 @@ namespace tarn::cli {
 
 enum class Unit { kBytes, kObjects };
 
-/// "[=====>    ]  52%  5.2 MiB of 10.0 MiB  1.3 MiB/s"; with total 0 (not known) the count and the
-/// rate alone.
+/// "[=====>    ]  52%  5.2 MiB of 10.0 MiB  1.3 MiB/s"; with total 0 (unknown) only the count and
+/// the rate.
 std::string progress_line(std::string_view what, Unit unit, uint64_t done, uint64_t total,
                           std::chrono::milliseconds elapsed);
 
-/// Draws on standard error, a few times a second at most, and only if `shown`. Its end wipes the
-/// line. One thread at a time.
+/// Draws on standard error, at most a few times per second, and only if `shown`. The destructor
+/// clears the line. One thread at a time.
 class Progress {
  public:
   Progress(std::string what, Unit unit, uint64_t total, bool shown);
@@ -27,10 +27,10 @@ class Progress {
 
   void set(uint64_t done);
   void add(uint64_t more) { set(done_ + more); }
-  /// The total grows; what was given to the constructor counts too.
+  /// Increases the total that was given to the constructor.
   void expect(uint64_t more) { total_ += more; }
   void rename(std::string what) { what_ = std::move(what); }
-  /// Makes room for other text; the next change draws the line again.
+  /// Clears the line for other text; the next change draws it again.
   void wipe();
 
  private:

@@ -12,7 +12,7 @@
 namespace tarn::cli {
 namespace {
 
-/// While one lives, the terminal does not show what is typed.
+/// Turns off the terminal's echo during its lifetime.
 class SilentTerminal {
  public:
   SilentTerminal() {

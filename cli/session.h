@@ -14,10 +14,10 @@ namespace tarn::cli {
 
 struct Terminal {
   bool may_prompt = false;      ///< a person reads and types
-  bool shows_progress = false;  ///< the talk stream is a terminal
+  bool shows_progress = false;  ///< stderr is a terminal
 };
 
-/// Made once in main; one thread at a time.
+/// Created once in main; one thread at a time.
 struct Session {
   const Settings& settings;
   Client& client;
@@ -32,16 +32,16 @@ struct Session {
   Uri object(std::string_view text) const { return object_uri(text, defaults()); }
   Uri prefix(std::string_view text) const { return prefix_uri(text, defaults()); }
 
-  /// Returns when `yes` is set or the user agrees. Throws a usage error that names --yes when there
-  /// is no terminal, and interrupted when the user declines.
+  /// Returns if `yes` is set or the user agrees. Throws a usage error that names --yes if there is
+  /// no terminal, and interrupted if the user declines.
   void confirm(std::string_view question, bool yes);
-  /// One line that the person types; ask_secretly does not show it. Only if terminal.may_prompt.
+  /// Reads one line from the user; ask_secretly does not show it. Only if terminal.may_prompt.
   /// Throws interrupted at the end of input.
   std::string ask(std::string_view question);
   std::string ask_secretly(std::string_view question);
 };
 
-/// "key=value" words as a map. Throws a usage error for a word without '='.
+/// Parses "key=value" words. Throws a usage error for a word without '='.
 Json metadata_from(const std::vector<std::string>& words);
 
 /// Prints all pages of the list that `request` asks for; `cells` gives one item's column values.

@@ -22,15 +22,15 @@ constexpr std::string_view kDefaultEndpoint = "http://127.0.0.1:8000";
 constexpr std::string_view kApiSuffix = "/api/v1";
 constexpr int kOwnerOnly = 0600;
 
-/// One setting under all its names; those it does not have are "" (or null).
+/// One setting under all its names; "" (or null) where it has none.
 struct Source {
   Setting Settings::*setting;
   std::string Flags::*flag;
   std::string_view flag_name;
   std::string_view variable;
-  /// Those of lakectl and of lakeFS's other clients, the first that is set.
+  /// Variables of lakectl and of lakeFS's other clients; the first that is set counts.
   std::array<std::string_view, 3> foreign_variables;
-  std::string_view key;              ///< in our file
+  std::string_view key;              ///< key in our file
   std::string_view lakectl_section;  ///< in lakectl's file: section, then key
   std::string_view lakectl_key;
   bool secret = false;
@@ -108,8 +108,8 @@ std::filesystem::path lakectl_file(const Environment& environment) {
 File open_file(const std::filesystem::path& own, bool named, const Environment& environment) {
   std::error_code ignored;
   if (std::filesystem::exists(own, ignored)) return {own, read_yaml(own)};
-  // `config set --config FILE` makes a file that is not there yet, so absence is only remarked by
-  // what needs it.
+  // No error: `config set --config FILE` creates the file, and settings that need it report that it
+  // is missing.
   if (named) return {own, YAML::Node()};
   const std::filesystem::path lakectl = lakectl_file(environment);
   if (std::filesystem::exists(lakectl, ignored)) return {lakectl, read_yaml(lakectl)};

@@ -11,8 +11,8 @@
 
 namespace tarn::cli {
 
-/// A value and where it came from ("--endpoint", "TARN_ENDPOINT", a file's path, "default"), for
-/// `config show`.
+/// A value and its origin ("--endpoint", "TARN_ENDPOINT", a file's path, "default"), for `config
+/// show`.
 struct Setting {
   std::string value;
   std::string origin;
@@ -23,11 +23,11 @@ struct Settings {
   Setting endpoint{};  ///< without a trailing "/" or "/api/v1"
   Setting access_key{};
   Setting secret_key{};
-  Setting token{};  ///< instead of the keys
+  Setting token{};  ///< used instead of the keys
   Setting repository{};
   Setting branch{};
-  Setting base_uri{};            ///< what short names are appended to when no repository is set
-  std::filesystem::path file{};  ///< what `config set` writes
+  Setting base_uri{};            ///< prefix of short names if no repository is set
+  std::filesystem::path file{};  ///< the file that `config set` writes
 };
 
 /// Values of global flags; "" = not given.
@@ -41,32 +41,32 @@ struct Flags {
   std::string file{};
 };
 
-/// The process environment, or a test's.
+/// The process environment, or that of a test.
 using Environment = std::function<std::optional<std::string>(std::string_view name)>;
 Environment process_environment();
 
-/// Looks at flags, then TARN_*, then LAKECTL_*, then the first file that exists of: --config or
+/// Reads flags, then TARN_*, then LAKECTL_*, then the first file that exists of: --config or
 /// TARN_CONFIG, ~/.config/tarn/config.yaml, LAKECTL_CONFIG_FILE, ~/.lakectl.yaml. A file that
-/// --config or TARN_CONFIG names hides the later ones even before it exists. Throws a usage error
-/// for a file that cannot be read as YAML.
+/// --config or TARN_CONFIG names hides the later ones even if it does not exist. Throws a usage
+/// error for a file that is not valid YAML.
 Settings load_settings(const Flags& flags, const Environment& environment);
 
-/// A setting under its key in the file; secrets are not to be shown.
+/// A setting with its key in the file; secrets must not be shown.
 struct NamedSetting {
   std::string_view key;
   const Setting& setting;
   bool secret;
 };
-/// Those that a file can hold, in the order in which they are shown.
+/// The settings that a file can contain, in display order.
 std::vector<NamedSetting> named_settings(const Settings& settings);
 
-/// Sets keys of the file (those of named_settings), keeping the others; the file is replaced by a
-/// new one that only its owner can read. An empty value removes its key. Throws a usage error, and
-/// changes nothing, for a key that is not known.
+/// Sets keys of the file (those of named_settings) and keeps the others; replaces the file by a new
+/// one that only its owner can read. An empty value removes its key. Throws a usage error, without
+/// changes, for an unknown key.
 void save_settings(const std::filesystem::path& file,
                    const std::vector<std::pair<std::string, std::string>>& values);
 
-/// Whether a person may be asked: CI unset and standard input a terminal.
+/// Whether the user may be prompted: CI is unset and standard input is a terminal.
 bool may_prompt(const Environment& environment, bool input_is_terminal);
 
 }  // namespace tarn::cli

@@ -10,10 +10,10 @@ namespace tarn::cli {
 namespace {
 
 constexpr size_t kWaitingMax = 1000;
-/// How soon a signal is noticed while all wait.
+/// How soon a signal is noticed while all threads wait.
 constexpr std::chrono::milliseconds kLookEvery{50};
 
-/// Failures that would meet every further job too.
+/// Failures that every further job would have too.
 bool is_hopeless(const Error& error) {
   const ExitCode code = exit_code_of(error);
   return code == ExitCode::kAuth || code == ExitCode::kUnavailable || code == ExitCode::kUsage ||

@@ -25,8 +25,8 @@ struct Tally {
   uint64_t failed = 0;
 };
 
-/// Threads that run jobs, each with a connection of its own. A job that fails is warned of and
-/// counted; a failure that every further job would meet too (no access, no server) stops the pool,
+/// Threads that run jobs, each with its own connection. A failed job is reported as a warning and
+/// counted; a failure that every further job would have too (no access, no server) stops the pool,
 /// and so do ^C and SIGTERM. One thread adds and finishes.
 class ThreadPool {
  public:
@@ -34,18 +34,18 @@ class ThreadPool {
 
   /// `what` is for the progress line ("uploading").
   ThreadPool(Session& session, size_t workers, std::string what);
-  /// Drops what was not begun, and stops what was.
+  /// Discards jobs that have not started, and stops running ones.
   ~ThreadPool();
   ThreadPool(const ThreadPool&) = delete;
   ThreadPool& operator=(const ThreadPool&) = delete;
 
-  /// More bytes that the jobs will move, for the progress line.
+  /// Increases the total bytes of the progress line.
   void expect(uint64_t bytes);
-  /// `name` is what a warning says. Waits while many jobs wait. Throws what stopped the pool.
+  /// `name` is for warnings. Waits while the queue is full. Throws the error that stopped the pool.
   void add(std::string name, Job job);
-  /// Waits for all jobs. Throws what stopped the pool.
+  /// Waits for all jobs. Throws the error that stopped the pool.
   Tally finish();
-  /// To be called by jobs, from any thread, for each piece. Throws interrupted when the pool was
+  /// Must be called by jobs, from any thread, for each piece. Throws interrupted if the pool was
   /// stopped, so that long jobs end.
   void moved(uint64_t bytes);
 

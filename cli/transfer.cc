@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::string_view kDefaultType = "application/octet-stream";
 constexpr size_t kMd5HexLength = 32;
-/// A presigned upload starts over when another request took its address.
+/// Attempts of a presigned upload, which starts over if another request used its address.
 constexpr int kLinkAttempts = 3;
 
 bool is_md5(std::string_view text) { return text.size() == kMd5HexLength && is_lower_hex(text); }
@@ -35,7 +35,7 @@ std::string type_of(const NewObject& facts) {
   return facts.content_type.empty() ? std::string(kDefaultType) : facts.content_type;
 }
 
-/// Sends the file's bytes as the body of `request`. Throws when the answer is not ok().
+/// Sends the file's bytes as the body of `request`. Throws if the answer is not ok().
 Answer send(Client& client, const Request& request, FileReader& file, const NewObject& facts,
             const Moved& moved) {
   const auto open = [&]() -> BodySource {
@@ -67,7 +67,7 @@ Json send_through_server(Client& client, FileReader& file, const Uri& target,
   return Json::parse(send(client, request, file, facts, moved).body);
 }
 
-/// Stores without ETag answer with the MD5 in base64.
+/// Stores that return no ETag return the MD5 in base64.
 std::string checksum_of(const Answer& stored, const std::string& md5) {
   const std::string etag = unquoted(stored.header("ETag"));
   if (!etag.empty()) return etag;
@@ -104,7 +104,7 @@ Json send_presigned(Client& client, FileReader& file, const Uri& target, const N
   }
 }
 
-/// Where the bytes are, and their checksum if that is known before.
+/// The location of the bytes, and their checksum if it is known in advance.
 struct Place {
   Request request;
   std::string checksum;

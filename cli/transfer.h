@@ -13,10 +13,10 @@
 
 namespace tarn::cli {
 
-/// Which way the bytes take.
+/// The path that the bytes take.
 enum class Way {
   kServer,
-  kPresigned  ///< straight between here and the object store, by URLs that the server signs
+  kPresigned  ///< directly between client and object store, by URLs that the server signs
 };
 
 /// Attributes of a new object besides its bytes.
@@ -26,23 +26,23 @@ struct NewObject {
   bool no_clobber = false;  ///< fail with already_exists
 };
 
-/// Called for each piece, with its size. What it throws ends the transfer.
+/// Called with the size of each piece. An exception ends the transfer.
 using Moved = std::function<void(uint64_t bytes)>;
 
 /// Returns the server's record of the object. `local` may be "-": standard input, which goes
-/// through the server and is sent once. Throws not_found for a file that is not there, and
-/// data_loss when what the server received has another MD5.
+/// through the server and is sent once. Throws not_found for a missing file, data_loss if the
+/// server received bytes with another MD5.
 Json upload_file(Client& client, Way way, const std::string& local, const Uri& target,
                  const NewObject& facts, const Moved& moved);
 
-/// Returns the bytes written; `target` may be "-": standard output. It takes its name only when all
-/// bytes are there. Throws data_loss when they have another MD5 than the server says.
+/// Returns the number of bytes written; `target` may be "-": standard output. The file gets its
+/// name only when it is complete. Throws data_loss if its MD5 differs from the server's.
 uint64_t download_file(Client& client, Way way, const Uri& source,
                        const std::filesystem::path& target, const Moved& moved);
 
-/// Whether the file has as many bytes and, unless `size_only`, their MD5. A checksum that is no MD5
-/// (those of uploads in parts, and of some stores) says nothing about the bytes: false. `looked` is
-/// called while the file is read.
+/// Whether the file has the same size and, unless `size_only`, the same MD5. A checksum that is no
+/// MD5 (of multipart uploads, and of some stores) cannot be compared: false. `looked` is called
+/// while the file is read.
 bool is_same(const std::filesystem::path& file, uint64_t size_bytes, const std::string& checksum,
              bool size_only, const Moved& looked);
 

@@ -37,7 +37,7 @@ std::optional<Uri> full_uri(std::string_view text) {
   return std::nullopt;
 }
 
-/// A full URI, or a short name behind the base URI.
+/// A full URI, or a short name appended to the base URI.
 std::optional<Uri> full_uri(std::string_view text, const Defaults& defaults) {
   const bool has_base = defaults.repository.empty() && !defaults.base_uri.empty();
   if (!has_base || text.find("://") != std::string_view::npos) return full_uri(text);

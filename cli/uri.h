@@ -9,8 +9,8 @@ namespace tarn::cli {
 /// tarn://repository[/ref[/path]]. Nothing is percent-decoded: the path is the key as it is.
 struct Uri {
   std::string repository;
-  std::string ref;   ///< "" = none given
-  std::string path;  ///< "" = none given, or the root
+  std::string ref;   ///< "" = absent
+  std::string path;  ///< "" = absent, or the root
   bool operator==(const Uri&) const = default;
 };
 
@@ -19,11 +19,11 @@ struct Uri {
 struct Defaults {
   std::string repository;
   std::string branch;
-  std::string base_uri{};  ///< LAKECTL_BASE_URI: what short names are appended to instead
+  std::string base_uri{};  ///< LAKECTL_BASE_URI: used as the prefix of short names instead
 };
 
-/// Each takes a full URI (tarn:// or lakefs://) or the short form in its name, and throws a usage
-/// error that says what is missing.
+/// Each accepts a full URI (tarn:// or lakefs://) or the short form, and throws a usage error that
+/// says what is missing.
 Uri repository_uri(std::string_view text,
                    const Defaults& defaults);  ///< URI or "repository"; "" = the default
 Uri ref_uri(std::string_view text,

@@ -65,7 +65,7 @@ Json get_hooks(Client& client, const Uri& run) {
   return hooks;
 }
 
-/// 13 unless the run completed.
+/// Exit status 13 unless the run completed.
 ExitCode print_run(Session& session, const Uri& uri, Json run) {
   run["repository"] = uri.repository;
   run["hooks"] = get_hooks(session.client, uri);

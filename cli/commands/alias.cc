@@ -14,7 +14,7 @@ constexpr std::string_view kAliasHelp =
     "tarn://repository/@name, or a name in --repo; '@' may be left out";
 constexpr size_t kCommitDigitsShown = 12;
 
-/// `ref` is the alias with its '@', as it is written where a ref is meant.
+/// The URI of an alias as a ref, which starts with '@'.
 Uri alias_uri(const Session& session, const std::string& given) {
   Uri uri = session.ref(given);
   if (!uri.ref.starts_with('@')) uri.ref.insert(0, 1, '@');
@@ -25,7 +25,7 @@ std::string alias_path(const Uri& uri) {
   return api_path({"repositories", uri.repository, "aliases", uri.ref.substr(1)});
 }
 
-/// The full id of the commit that `ref` means; "" of "".
+/// The full id of the commit of `ref`; "" for "".
 std::string commit_id_or_none(Client& client, const std::string& repository,
                               const std::string& ref) {
   return ref.empty() ? "" : get_commit_id(client, repository, ref);

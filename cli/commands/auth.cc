@@ -19,13 +19,13 @@ struct Keys {
   std::string secret_key;
 };
 
-/// Throws when the server does not know them.
+/// Throws if the server does not accept the keys.
 Json exchange(Client& client, const Keys& keys) {
   const Json body{{"access_key_id", keys.access_key}, {"secret_access_key", keys.secret_key}};
   return client.call(post_request("/auth/login", body));
 }
 
-/// A key that is only in the file is what a login replaces.
+/// Keys from the file do not count: a login replaces them.
 std::string given(const Session& session, const Setting& setting) {
   return setting.origin == session.settings.file.string() ? "" : setting.value;
 }

@@ -11,7 +11,7 @@ namespace tarn::cli {
 namespace {
 
 constexpr const char* kPolicies = "/auth/policies";
-/// No server takes longer ones.
+/// Servers reject longer documents.
 constexpr size_t kDocumentBytesMax = 1 << 20;
 
 std::string policy_path(std::string_view policy) { return api_path({"auth", "policies", policy}); }
@@ -50,7 +50,7 @@ struct Create : Write {
   }
 };
 
-/// {"id", "statement"}; the file may hold the statements alone.
+/// {"id", "statement"}; the file may contain the statements only.
 Json policy_of(const Write& options) {
   const Json document =
       Json::parse(read_whole_file(options.file, kDocumentBytesMax), nullptr, false);

@@ -166,7 +166,7 @@ void move_away(Session& session, const Uri& uri, const Reset& options) {
   session.confirm(
       str_cat("Drop uncommitted changes of ", to_string(uri), " and move it to ", to.ref, "?"),
       options.yes);
-  // A ref that cannot be resolved must not cost the uncommitted changes.
+  // Resolve the ref first: if that fails, the uncommitted changes must not be lost.
   const std::string commit = get_commit_id(session.client, uri.repository, to.ref);
   move_to(session.client, uri, commit);
   print_branch(session.out, uri, commit, "reset");

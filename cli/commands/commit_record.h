@@ -12,18 +12,18 @@ namespace tarn::cli {
 
 /// Prints `commit` (the server's record) as one object of `kind` with "changed": true.
 void print_commit(Output& out, std::string_view kind, const Json& commit);
-/// Its line in a list: id, date, committer, message; in a table the id and the message are cut
-/// short. Empty cells for null.
+/// A commit as a table row: id, date, committer, message; id and message are shortened in a table.
+/// Empty cells for null.
 Cells commit_cells(const Output& out, const Json& commit);
-/// Prints that nothing had to be done: {"changed": false}, and `why` for people.
+/// Prints that nothing was changed: {"changed": false}, or `why` for people.
 void print_no_changes(Output& out, std::string_view kind, std::string_view why);
 
-/// The commit that `ref` (a branch, a tag, an id, any expression) stands for.
+/// The commit of `ref` (a branch, a tag, an id, any expression).
 Json get_commit(Client& client, std::string_view repository, std::string_view ref);
 /// Its full id.
 std::string get_commit_id(Client& client, std::string_view repository, std::string_view ref);
 
-/// Two targets of one command. Throws a usage error when they are in different repositories.
+/// Throws a usage error if the targets of a command are in different repositories.
 void need_same_repository(const Uri& a, const Uri& b);
 
 }  // namespace tarn::cli

@@ -12,9 +12,9 @@
 namespace tarn::cli {
 namespace {
 
-/// Limit of suggestions; with more, people go on typing.
+/// Maximum number of suggestions; with more, users continue typing.
 constexpr std::string_view kNamesMax = "100";
-/// Somebody waits for a key to do something.
+/// Short, because the user waits after pressing a key.
 constexpr std::chrono::seconds kConnectMax{1};
 constexpr std::chrono::seconds kAnswerMax{3};
 
@@ -31,7 +31,7 @@ enum class Kind {
   kAccount
 };
 
-/// The kinds of values of the arguments and options of all commands, by name.
+/// The kinds of values of all arguments and options, by name.
 struct Value {
   std::string_view name;
   Kind kind;
@@ -87,7 +87,7 @@ Settings settings_with(const Completion& completion) {
   return load_settings(flags, process_environment());
 }
 
-/// Prints the values that begin like what was typed.
+/// Prints the values that start with the typed text.
 class Values {
  public:
   Values(Output& out, const Completion& completion)
@@ -140,7 +140,7 @@ class Values {
       print_aliases(kind, path, lead, prefix, tail);
   }
 
-  /// With the '@' that makes them refs; a command on aliases takes them without.
+  /// With '@' as refs need it; commands about aliases use them without.
   void print_aliases(Kind kind, const std::string& path, const std::string& lead,
                      const std::string& prefix, std::string_view tail) {
     const bool typed = prefix.starts_with('@');
@@ -160,7 +160,7 @@ class Values {
     }
   }
 
-  /// A URI in the scheme that was typed; its names begin at `at`.
+  /// A URI in the scheme that the user typed; its names start at `at`.
   void print_uris(Kind kind, size_t at) {
     const std::string& typed = completion_.value;
     const bool has_path = kind == Kind::kPath || kind == Kind::kPathOrFile;
@@ -190,7 +190,7 @@ struct Words {
   std::vector<std::string> words;
 };
 
-/// One candidate a line, a tab behind it and help; ":files" stands for names of files.
+/// Prints one candidate per line, followed by a tab and help; ":files" stands for file names.
 ExitCode print_words(Session& session, const CommandNote& root, const Words& options) {
   const Completion completion = complete(root, options.words);
   for (const Candidate& candidate : completion.candidates) {

@@ -17,9 +17,9 @@
 namespace tarn::cli {
 namespace {
 
-/// Signed requests fail beyond 15 minutes; warn well before.
+/// The server rejects signed requests with a skew beyond 15 minutes; warn well before.
 constexpr std::chrono::minutes kSkewMax{5};
-/// A person waits for the answer.
+/// Short, because the user waits.
 constexpr std::chrono::seconds kConnectMax{5};
 constexpr std::chrono::seconds kAnswerMax{30};
 constexpr size_t kProbeNameBytes = 8;
@@ -41,7 +41,7 @@ struct Options {
 
 enum class State { kFine, kBad, kUnknown };
 
-/// The finding of a check, and what to do about it.
+/// The result of a check, with advice.
 struct Finding {
   State state = State::kFine;
   std::string found;
@@ -55,7 +55,7 @@ Finding bad(const Error& error, std::string advice) {
 
 Finding unknown(std::string why) { return {State::kUnknown, std::move(why)}; }
 
-/// The checks, in their order; each may build on what those before it found.
+/// The checks, in order; each may use results of earlier ones.
 class Examination {
  public:
   Examination(const Session& session, const Options& options)
@@ -176,11 +176,11 @@ Finding Examination::permissions() {
                                      .query = {{"path", "tarn-doctor"}}});
   const std::string branch = to_string({repository_, branch_, ""});
   if (answer.ok()) return {.found = str_cat("may write to ", branch)};
-  // Many do well with reading alone.
+  // Not a problem: for many users read access suffices.
   return {.found = str_cat("may read ", branch, ", not write: ", answer.message())};
 }
 
-/// Reads the first byte, which the store must give.
+/// Reads the first byte, so that the store must deliver it.
 Finding Examination::tried_read(const Uri& object) {
   Request request = read_request(object);
   request.headers.emplace_back("Range", "bytes=0-0");
@@ -270,7 +270,7 @@ ExitCode run(Session& session, const Options& options) {
   struct Check {
     const char* name;
     Finding (Examination::*run)();
-    bool ends_it;  ///< when it fails the later ones would only repeat that
+    bool ends_it;  ///< after its failure later checks would only fail too
   };
   std::vector<Check> checks{{"server", &Examination::server, true},
                             {"clock", &Examination::clock, false},

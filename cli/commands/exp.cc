@@ -15,7 +15,7 @@ namespace tarn::cli {
 namespace {
 
 constexpr size_t kIdShown = 12;
-/// Runs are held until the columns are known.
+/// Number of runs that are buffered until the columns are known.
 constexpr int64_t kRunsShown = 1000;
 constexpr int64_t kRunsMax = 100'000;
 
@@ -155,11 +155,11 @@ std::vector<std::string> words_of(const std::string& text) {
   return words;
 }
 
-// Of a run itself, and of its commit as far as the run does not say it.
+// Metrics of the run itself, and of its commit where the run has none.
 constexpr const char* kMetricsOf[] = {"metrics", "commit_metrics"};
 constexpr const char* kParamsOf[] = {"params", "commit_params"};
 
-/// null where it is not there, which has no elements.
+/// Returns null, which has no elements, for a missing member.
 const Json& member(const Json& object, const char* name) {
   static const Json kNone;
   const auto at = object.find(name);

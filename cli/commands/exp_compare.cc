@@ -42,7 +42,7 @@ struct Compare {
   }
 };
 
-/// "accuracy:max" is a name with a goal; a name may hold colons itself.
+/// Parses "accuracy:max": a name with a goal; the name may contain colons itself.
 Json metric_from(std::string_view word, bool first) {
   Json metric = Json::object();
   const size_t colon = word.rfind(':');
@@ -72,7 +72,7 @@ Json metrics_from(std::string_view list) {
 }
 
 std::string signed_text(const Json& delta) {
-  // Six digits: the distance of two values of a double's 17 is mostly noise.
+  // Six digits: most of a double's 17 digits are noise in a difference.
   char text[kNumberBytesMax];
   std::snprintf(text, sizeof text, "%+.6g", delta.get<double>());
   return text;

@@ -74,7 +74,7 @@ void presign(Session& session, const One& options) {
   Json fields{{"url", url}, {"path", uri.path}};
   if (expiry > 0) fields["expires"] = expiry;
   if (session.out.format() == Format::kTable) {
-    // Alone on its line, whole, to be piped to curl.
+    // The bare URL, to be piped to curl.
     session.out.data() << url << '\n';
   } else {
     session.out.object("PresignedUrl", std::move(fields), {{"url", url}});
@@ -121,7 +121,7 @@ struct Remove {
   }
 };
 
-/// Returns how many failed, each with a warning.
+/// Returns the number of failures, with a warning for each.
 size_t delete_batch(Session& session, const Uri& uri, const Json& paths) {
   const Json answer =
       session.client.call(post_request(objects_path(uri) + "/delete", Json{{"paths", paths}}));

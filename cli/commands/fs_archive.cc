@@ -13,7 +13,7 @@
 namespace tarn::cli {
 namespace {
 
-/// Most paths that the server takes, and most bytes of a file that lists them.
+/// The server's limit of paths, and the limit of the file that lists them.
 constexpr size_t kPathsMax = 100'000;
 constexpr size_t kListBytesMax = 16 * 1024 * 1024;
 

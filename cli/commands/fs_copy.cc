@@ -42,7 +42,7 @@ struct Move : Options {
 
 bool is_uri(std::string_view text) { return text.find("://") != std::string_view::npos; }
 
-/// One object to its new place, by reference.
+/// Copies one object by reference.
 Json copy_object(Client& client, const Uri& source, const Uri& destination) {
   const Json body{{"src_path", source.path}, {"src_ref", source.ref}};
   return client.call({.method = Method::kPost,
@@ -112,7 +112,7 @@ ExitCode place_tree(Session& session, const Options& options, const Ends& ends, 
   return print_tally(session, kind, pool.finish());
 }
 
-/// On one branch the server moves all at one moment. nullopt: it cannot, as those of lakeFS.
+/// Moves within one branch atomically on the server. nullopt if the server cannot (lakeFS).
 std::optional<uint64_t> move_at_once(Client& client, const Ends& ends, bool tree) {
   const Uri& branch = ends.source;
   const Json body{{tree ? "src_prefix" : "src_path", ends.source.path},

@@ -32,7 +32,7 @@ struct Options {
 void fetch(ThreadPool& pool, const Options& options, const Uri& below, const Json& item) {
   const std::string key = item.value("path", "");
   const uint64_t size = item.value("size_bytes", uint64_t{0});
-  // A directory marker ("a/", empty) is no file; its directory comes with what is in it.
+  // A directory marker ("a/", empty) is no file; its directory is created with its files.
   if (key.ends_with('/') && size == 0) return;
   pool.expect(size);
   const TransferOptions& how = options.how;

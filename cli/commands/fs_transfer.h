@@ -17,7 +17,7 @@ struct TransferOptions {
   bool size_only = false;
   bool presign = false;
   int64_t parallel = 8;
-  // Only of what goes up.
+  // For uploads and copies.
   bool no_clobber = false;
   std::string content_type;
   std::vector<std::string> metadata;
@@ -25,9 +25,9 @@ struct TransferOptions {
   Way way() const { return presign ? Way::kPresigned : Way::kServer; }
 };
 
-/// Those of both directions.
+/// Declares the options of both directions.
 void declare_transfer(Command& command, TransferOptions& options);
-/// Those of what goes up.
+/// Declares the options of uploads and copies.
 void declare_new_object(Command& command, TransferOptions& options);
 
 ExitCode upload(Session& session, const std::string& local, const std::string& target,
@@ -40,7 +40,7 @@ ExitCode download(Session& session, const std::string& source, const std::string
 size_t workers_of(const TransferOptions& options);
 /// Prints the tally as one object of `kind`.
 ExitCode print_tally(Session& session, std::string_view kind, const Tally& tally);
-/// The prefix of what is in a directory: "" or with '/' at its end.
+/// The prefix of a directory's objects: "" or with '/' at its end.
 Uri directory_of(Uri uri);
 /// "c" of "a/b/c".
 std::string last_segment(const std::string& path);

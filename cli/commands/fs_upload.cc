@@ -41,9 +41,9 @@ NewObject new_object(const TransferOptions& options) {
   return facts;
 }
 
-/// A file below the directory that goes up.
+/// A file below the uploaded directory.
 struct Found {
-  std::string key;  ///< its path there, with '/'
+  std::string key;  ///< its path below the directory, with '/'
   uint64_t size_bytes;
 };
 
@@ -51,7 +51,7 @@ struct Found {
 std::vector<Found> files_below(Session& session, const fs::path& root) {
   std::vector<Found> files;
   std::error_code failed;
-  fs::path path = root;  // the last one met: where a failure happened
+  fs::path path = root;  // the last one visited, for error messages
   fs::recursive_directory_iterator at(root, failed);
   for (; !failed && at != fs::recursive_directory_iterator(); at.increment(failed)) {
     path = at->path();
@@ -72,7 +72,7 @@ std::vector<Found> files_below(Session& session, const fs::path& root) {
   return files;
 }
 
-/// The upload of one directory's files, without those that the branch has already.
+/// Uploads the files of one directory, except those that the branch already has.
 class TreeUpload {
  public:
   TreeUpload(Session& session, const Options& options, Uri below)
@@ -98,8 +98,8 @@ class TreeUpload {
   }
 
  private:
-  /// Sends what comes before the last object there. Also finds out whether there is such a branch,
-  /// before every file fails for it.
+  /// Compares with the branch and sends the missing files. Also reports a missing branch once
+  /// instead of for every file.
   void go_over_branch() {
     session_.client.each(
         {.path = api_path({"repositories", below_.repository, "refs", below_.ref, "objects", "ls"}),
@@ -107,7 +107,8 @@ class TreeUpload {
         [&](const Json& item) { return meet(item); });
   }
 
-  /// Both go by the same order: sends the files before `item`, and the one of its name if needed.
+  /// Both lists have the same order: sends the files before `item`, and the file with its name if
+  /// needed.
   bool meet(const Json& item) {
     if (how_.all) return false;
     const std::string path = item.value("path", "");
@@ -132,13 +133,13 @@ class TreeUpload {
     });
   }
 
-  /// Whether an upload would change nothing of the object.
+  /// Whether an upload would not change the object.
   bool is_there(const fs::path& local, const Json& object) {
     if (!facts_.content_type.empty() && object.value("content_type", "") != facts_.content_type)
       return false;
     const Json metadata = object.value("metadata", Json::object());
     for (const auto& [key, value] : facts_.metadata) {
-      // Keys that travelled as header names came through in lower case.
+      // Keys that were sent as header names have become lower case.
       if (metadata.value(key, metadata.value(lower(key), "")) != value) return false;
     }
     return is_same(local, object.value("size_bytes", uint64_t{0}), object.value("checksum", ""),

@@ -31,8 +31,8 @@ struct Check {
   }
 };
 
-/// The status for all candidates: a failure outranks waiting. Missing metrics have a status of
-/// their own, so that a job can measure and retry.
+/// The status for all candidates: a failure takes precedence over waiting. Missing metrics have a
+/// separate status, so that a job can measure and retry.
 ExitCode exit_code_of(const Json& answer) {
   bool failed = false;
   bool only_missing = true;
@@ -47,7 +47,7 @@ ExitCode exit_code_of(const Json& answer) {
   return pending ? ExitCode::kApprovalNeeded : ExitCode::kOk;
 }
 
-/// The destination's state would end the promotion of whichever candidate is the best.
+/// The destination's state would end the promotion of every candidate.
 Error error_of_refusal(const Json& refusal) {
   Json as_promotion{{"state", "would fail"}};
   as_promotion.update(refusal);

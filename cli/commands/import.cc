@@ -95,7 +95,7 @@ bool has_failed(const Json& status) {
   return status.contains("error") && !status["error"].is_null();
 }
 
-/// The final status. Throws timeout or interrupted, naming the id.
+/// Waits for the terminal state. Throws timeout or interrupted, naming the id.
 Json wait_for(Session& session, const Uri& target, const std::string& id, const Options& options) {
   using Time = std::chrono::steady_clock::time_point;
   std::optional<Time> deadline;

@@ -11,7 +11,7 @@ namespace tarn::cli {
 namespace {
 
 constexpr int kStatusConflict = 409;
-/// More are counted, not shown.
+/// Further conflicts are counted, not shown.
 constexpr size_t kConflictsShown = 1000;
 
 struct Options {
@@ -60,7 +60,7 @@ Json body_of(const Options& options) {
   return body;
 }
 
-/// A merge conflict answers with the success schema; other 409s with a message.
+/// A merge conflict is answered with the schema of success, other 409s with a message.
 bool is_merge_conflict(const Answer& answer) {
   if (answer.status != kStatusConflict) return false;
   const Json body = Json::parse(answer.body, nullptr, false);

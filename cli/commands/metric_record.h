@@ -9,7 +9,7 @@ namespace tarn::cli {
 
 /// "accuracy", or "accuracy@test" of a split.
 std::string metric_name(const nlohmann::json& metric);
-/// Its value as the server wrote it: NaN and the infinities, which JSON has not, are strings there.
+/// Its value as the server wrote it: NaN and the infinities, which JSON lacks, are strings.
 std::string number_text(const nlohmann::json& value);
 
 }  // namespace tarn::cli

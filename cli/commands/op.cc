@@ -18,7 +18,7 @@ using std::chrono::seconds;
 using SteadyClock = std::chrono::steady_clock;
 
 constexpr int kStatusAccepted = 202;
-/// The longest wait of one request; proxies cut longer ones.
+/// Maximum wait of one request; proxies interrupt longer ones.
 constexpr seconds kWaitPerRequest{20};
 
 std::string operation_path(const std::string& id) { return api_path({"operations", id}); }
@@ -38,7 +38,7 @@ void print_operation(Session& session, const Json& operation) {
   session.out.object("Operation", operation, lines);
 }
 
-/// The error that the request would have failed with.
+/// The error that the request would have returned.
 Error error_of(const Json& operation) {
   const Json result = operation.value("result", Json::object());
   return error_from({.status = operation.value("status", 500),

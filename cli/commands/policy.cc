@@ -13,7 +13,7 @@ namespace tarn::cli {
 namespace {
 
 constexpr std::string_view kNameHelp = "tarn://repository/policy, or a policy in --repo";
-/// The server takes less; a document of this size is a mistake in the name of the file.
+/// Servers accept less; a document of this size means a wrong file name.
 constexpr size_t kDocumentBytesMax = 1024 * 1024;
 constexpr size_t kDigestShown = 12;
 
@@ -21,7 +21,7 @@ std::string policy_path(const Uri& uri) {
   return api_path({"repositories", uri.repository, "policies", uri.ref});
 }
 
-/// The document's own name; what else is wrong with it the server says.
+/// The name in the document; the server reports all its other errors.
 std::string name_in(const std::string& document, const std::string& file) {
   std::string name;
   try {
@@ -116,7 +116,7 @@ void show(Session& session, const Show& options) {
   if (options.version != 0) request.query.emplace_back("version", std::to_string(options.version));
   Json policy = session.client.call(request);
   if (session.out.format() == Format::kTable) {
-    // The document as it was written: it can be edited and applied again.
+    // Print the document unchanged, so that it can be edited and applied again.
     session.out.remark(str_cat(
         "version ", policy.value("version", int64_t{0}), " by ", policy.value("author", ""), " at ",
         policy.value("creation_date", ""), policy.value("removed", false) ? ": removed" : ""));

@@ -72,7 +72,7 @@ struct Promote {
   }
 };
 
-/// The candidates in one repository, without their URI.
+/// Removes the common repository from the candidates' URIs.
 std::string take_repository(Session& session, std::vector<std::string>& candidates) {
   std::string repository;
   for (std::string& candidate : candidates) {
@@ -138,7 +138,7 @@ ExitCode finish(Session& session, const Uri& uri, const Json& promotion, const G
   return ExitCode::kOk;
 }
 
-/// Why a candidate's rules do not hold, or not yet.
+/// The reasons why a candidate's rules are not met, or not yet.
 std::string unmet_rules_of(const Json& candidate) {
   std::string out;
   for (const Json& rule : candidate.value("rules", Json::array())) {
@@ -149,7 +149,7 @@ std::string unmet_rules_of(const Json& candidate) {
   return out;
 }
 
-/// A dry run answers the evidence alone.
+/// The answer to a dry run is the evidence only.
 ExitCode judge(Session& session, const Json& evidence, const Github& github) {
   constexpr int kWinnersRank = 1;
   const Json candidates = evidence.value("candidates", Json::array());
@@ -211,7 +211,7 @@ ExitCode promote(Session& session, const Promote& options) {
   const Github github(options.github);
   Json body = body_of(session, options, repository, candidates);
   const bool waits = options.wait && !options.dry_run;
-  // Under a key the request may be repeated when the server dies before it answers.
+  // With a key the request can be repeated if the server dies before it answers.
   if (waits && options.key.empty()) body["idempotency_key"] = to_hex(random_bytes(kKeyBytes));
   const Request request{.method = Method::kPost,
                         .path = api_path({"repositories", repository, "promotions"}),
@@ -231,7 +231,7 @@ ExitCode promote(Session& session, const Promote& options) {
                 github);
 }
 
-/// The promotion that put the alias where it is.
+/// The promotion that moved the alias to its commit.
 std::string promotion_of_alias(Session& session, const Uri& uri) {
   const std::string alias = uri.ref.substr(1);
   std::string id;
@@ -249,7 +249,7 @@ std::string promotion_of_alias(Session& session, const Uri& uri) {
   return id;
 }
 
-/// Of an id, or of "@alias": the promotion that put it where it is.
+/// The URI of a promotion, from its id or from "@alias": the promotion that moved the alias.
 Uri promotion_uri(Session& session, const std::string& text) {
   Uri uri = session.ref(text);
   if (uri.ref.starts_with('@')) uri.ref = promotion_of_alias(session, uri);
@@ -406,7 +406,7 @@ struct Check {
   }
 };
 
-/// Numbers by name, each name once.
+/// Numbers by name; duplicate names are errors.
 Json numbers_from(const std::vector<std::string>& metrics) {
   Json out = Json::object();
   for (const std::string& given : metrics) {

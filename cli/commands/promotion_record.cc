@@ -16,7 +16,7 @@ namespace {
 
 using std::chrono::seconds;
 
-/// The longest wait of one request: an interrupt is noticed after it.
+/// Maximum wait of one request: an interrupt is noticed after it.
 constexpr seconds kWaitPerRequest{1};
 
 std::string state_of(const Json& promotion) { return promotion.value("state", ""); }
@@ -25,7 +25,7 @@ std::string winner_of(const Json& promotion) {
   return promotion.value("winner", Json::object()).value("ref", "");
 }
 
-/// Texts of several lines, each as in a cell of a table.
+/// Text with several lines as one table cell.
 std::string cell(std::string_view text) {
   std::string out;
   for (size_t at = 0; at <= text.size();) {
@@ -45,9 +45,9 @@ std::string metrics_in_words(const Json& candidate) {
   return out;
 }
 
-/// The evidence as the server stores it, byte for byte; "" = there is none.
+/// The evidence as the server stores it, byte for byte; "" = none.
 std::string evidence_text(const std::string& body) {
-  // Inside of texts quotes are escaped, so these are members.
+  // Quotes inside strings are escaped, so these matches are members.
   constexpr std::string_view kBegin = "\"evidence\":";
   const size_t begin = body.find(kBegin);
   const size_t end = body.find(",\"evidence_digest\":", begin);
@@ -55,7 +55,7 @@ std::string evidence_text(const std::string& body) {
   return body.substr(begin + kBegin.size(), end - begin - kBegin.size());
 }
 
-/// SHA-256 that the history of the alias has of the promotion's evidence; "" = none.
+/// The SHA-256 of the promotion's evidence in the alias's history; "" = none.
 std::string logged_digest(Session& session, const Uri& uri, const Json& promotion) {
   std::string digest;
   session.client.each({.path = api_path({"repositories", uri.repository, "aliases",

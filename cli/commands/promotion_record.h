@@ -8,7 +8,7 @@
 
 namespace tarn::cli {
 
-/// Below the promotions of a repository.
+/// The API path of a promotion.
 std::string promotion_path(const Uri& uri);
 /// With a verb: ".../promotions/ID:approve".
 std::string promotion_path(const Uri& uri, std::string_view verb);
@@ -17,26 +17,25 @@ bool promotion_has_ended(const Json& promotion);
 void print_promotion(Session& session, const Uri& uri, const Json& promotion);
 /// Markdown: the outcome, and each candidate with its metrics and failed rules.
 std::string promotion_in_markdown(const Json& promotion);
-/// The table of it, of any candidates that were judged.
+/// The Markdown table of evaluated candidates.
 std::string candidates_in_markdown(const Json& candidates);
-/// "rule: reason" of each rule that failed, one a line.
+/// "rule: reason" for each failed rule, one per line.
 std::string refusals_in_words(const Json& candidate);
 /// Whether rules failed only because metrics are missing or have no trusted source, so that a job
 /// can measure and retry.
 bool lacks_metrics_only(const Json& candidate);
 
-/// The exit status of a promotion that has ended otherwise than promoted.
+/// The error for a promotion with a terminal state other than promoted.
 Error error_of_promotion(const Json& promotion);
 
-/// Asks until it has ended, also while the server is away. Throws, with the id and how to continue:
-/// a timeout; approval_required when people were waited for to the end; interrupted, and with
-/// `cancel_on_interrupt` the promotion is cancelled too; what the server refuses.
+/// Polls until the promotion has ended, also while the server is unavailable. Throws, with the id
+/// and how to continue: a timeout; approval_required if only approvals were missing; interrupted,
+/// and with `cancel_on_interrupt` the promotion is cancelled too; errors of the server.
 Json wait_for_promotion(Session& session, PatientClient& client, const Uri& uri, Json promotion,
                         bool cancel_on_interrupt);
 
-/// SHA-256 of the evidence in `body`, the server's answer about a promotion, in hex. Throws
-/// not_found when the promotion moved no alias, data_loss when the history of the alias has another
-/// digest.
+/// The SHA-256 in hex of the evidence in `body`, the server's answer about a promotion. Throws
+/// not_found if the promotion moved no alias, data_loss if the alias's history has another digest.
 std::string verified_evidence(Session& session, const Uri& uri, const std::string& body);
 
 }  // namespace tarn::cli

@@ -18,7 +18,7 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds kFirstPoll{100};
 constexpr milliseconds kSlowestPoll{2000};
-/// The ids of a dump are short; what is longer is another file.
+/// The ids of a dump are short; a longer file is another one.
 constexpr size_t kDumpBytesMax = 64 << 10;
 constexpr const char* kIds[] = {"commits_meta_range_id", "tags_meta_range_id",
                                 "branches_meta_range_id"};
@@ -44,7 +44,7 @@ struct Restore {
   }
 };
 
-/// Starts a task at `path` and waits for its end. Throws interrupted; the task goes on then.
+/// Starts a task at `path` and waits for its end. Throws interrupted; the task continues.
 Json run_task(Session& session, const std::string& path, const std::string& body) {
   const Json started = session.client.call({.method = Method::kPost, .path = path, .json = body});
   const std::string id = started.at("id").get<std::string>();

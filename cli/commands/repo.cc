@@ -10,7 +10,7 @@
 namespace tarn::cli {
 namespace {
 
-/// `changed` is what a create did; reading has none.
+/// `changed` is the result of a creation; absent when reading.
 void print_repository(Output& out, Json repository, std::optional<bool> changed) {
   const std::vector<std::pair<std::string, std::string>> lines{
       {"repository", repository.value("id", "")},
@@ -48,7 +48,7 @@ struct Create {
   }
 };
 
-/// The server's prefix ("local://", "s3://bucket/") with the name behind it.
+/// The server's prefix ("local://", "s3://bucket/") followed by the name.
 std::string default_storage(Client& client, const std::string& name) {
   const Json config = client.call({.path = "/config"});
   const std::string prefix =

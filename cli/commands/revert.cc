@@ -40,7 +40,7 @@ Targets targets_of(const Session& session, const Options& options) {
   return targets;
 }
 
-/// Sends it to `verb`; nullopt when there was nothing to change.
+/// Sends the request to `verb`; nullopt if there was nothing to change.
 std::optional<Answer> ask(Session& session, std::string_view verb, const Targets& targets,
                           const Options& options, Json body) {
   body["ref"] = targets.commit.ref;
@@ -61,7 +61,7 @@ void revert(Session& session, const Options& options) {
                      str_cat("nothing to undo on ", to_string(targets.branch)));
     return;
   }
-  // The answer names no commit; one that came right behind would be shown instead.
+  // The answer has no commit id, and reading the branch might show a later commit.
   print_commit(session.out, "Revert",
                get_commit(session.client, targets.branch.repository, targets.branch.ref));
 }

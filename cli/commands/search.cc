@@ -45,7 +45,7 @@ bool is_pattern(std::string_view word) {
   return word.find_first_of("*?[{") != std::string_view::npos;
 }
 
-/// A search of more than one ref.
+/// Whether the search covers more than one ref.
 bool is_wide(const Uri& uri) { return is_pattern(uri.repository) || is_pattern(uri.ref); }
 
 Request request_for(const Uri& uri, const Options& options) {

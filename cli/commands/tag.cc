@@ -40,8 +40,7 @@ Answer post_tag(Client& client, const Uri& uri, const std::string& ref) {
                                  Json{{"id", uri.ref}, {"ref", ref}}));
 }
 
-/// The commit is looked up before the old tag goes, which would be lost for a ref that is not
-/// there.
+/// Resolves the ref before it deletes the old tag, which would be lost if the ref does not exist.
 Answer replace_tag(Client& client, const Uri& uri, const std::string& ref) {
   const std::string commit = get_commit_id(client, uri.repository, ref);
   const Answer removed = client.ask(delete_request(tag_path(uri)));
