@@ -45,7 +45,7 @@ std::optional<std::string> transform(std::string_view key, std::string_view vect
       EVP_CipherFinal_ex(context.get(), to + first, &last) != 1) {
     return std::nullopt;
   }
-  out.resize(static_cast<size_t>(first + last));
+  out.resize(static_cast<size_t>(first) + static_cast<size_t>(last));
   return out;
 }
 
