@@ -49,7 +49,7 @@ constexpr Mapping kMappings[] = {
     {400, "a server cannot claim our own usage errors", "usage", 1},
 };
 
-TEST(ErrorFrom, MapsStatusReasonAndWords) {
+TEST(ErrorFrom, MapsStatusReasonAndMessage) {
   for (const Mapping& row : kMappings) {
     const Error error = error_from(
         answer_of(row.status, json_message(row.message), {{"x-tarn-error", row.reason}}));

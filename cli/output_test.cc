@@ -116,7 +116,7 @@ TEST(Output, InvalidUtf8DoesNotBreakJson) {
 
 TEST(Output, RefusesAnUnknownFormat) { EXPECT_THROW(parse_format("xml"), Error); }
 
-TEST(Output, SaysSizesAndTimes) {
+TEST(Output, FormatsSizesAndTimes) {
   EXPECT_EQ(size_in_words(0), "0 B");
   EXPECT_EQ(size_in_words(1023), "1023 B");
   EXPECT_EQ(size_in_words(1536), "1.5 KiB");
@@ -124,7 +124,7 @@ TEST(Output, SaysSizesAndTimes) {
   EXPECT_EQ(time_in_words(1795248011), "2026-11-21 08:00:11");
 }
 
-TEST(Output, FailuresAreWordsOrJson) {
+TEST(Output, FailuresAreTextOrJson) {
   const Error error(ErrorCode::kNotFound, "branch not found");
   std::ostringstream words;
   print_failure(words, error, false);

@@ -71,7 +71,7 @@ TEST_F(SettingsTest, FlagsWinOverEnvironmentOverFile) {
   EXPECT_EQ(settings.branch, (Setting{"kept", file.string()}));
 }
 
-TEST_F(SettingsTest, KnowTheVariablesOfLakectl) {
+TEST_F(SettingsTest, ReadTheVariablesOfLakectl) {
   variables_["LAKECTL_SERVER_ENDPOINT_URL"] = "http://lake:8000/api/v1";
   variables_["LAKECTL_CREDENTIALS_ACCESS_KEY_ID"] = "AKIA";
   variables_["LAKECTL_CREDENTIALS_SECRET_ACCESS_KEY"] = "secret";
@@ -84,7 +84,7 @@ TEST_F(SettingsTest, KnowTheVariablesOfLakectl) {
   EXPECT_EQ(settings.base_uri, (Setting{"lakefs://lake/main/", "LAKECTL_BASE_URI"}));
 }
 
-TEST_F(SettingsTest, KnowTheVariablesOfLakefsOtherClients) {
+TEST_F(SettingsTest, ReadTheVariablesOfLakefsOtherClients) {
   variables_["LAKEFS_HOST"] = "lake:8000";
   variables_["LAKEFS_USERNAME"] = "AKIA";
   variables_["LAKEFS_PASSWORD"] = "secret";
@@ -112,7 +112,7 @@ TEST_F(SettingsTest, ReadTheFileOfLakectlWhenThereIsNoneOfOurs) {
   EXPECT_EQ(load().access_key, Setting());
 }
 
-TEST_F(SettingsTest, TakeTheFileThatIsNamed) {
+TEST_F(SettingsTest, ReadTheNamedFile) {
   const fs::path named = write("named.yaml", "repo: named\n");
   write(".config/tarn/config.yaml", "repo: usual\n");
   variables_["TARN_CONFIG"] = named.string();

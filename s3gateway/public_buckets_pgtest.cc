@@ -233,7 +233,7 @@ TEST_F(PublicBuckets, MakingItPrivateTakesEffectOnEveryServerAtOnce) {
   EXPECT_EQ(read(there).body, "bytes");
 }
 
-TEST_F(PublicBuckets, ABlockRefusesPublicLists) {
+TEST_F(PublicBuckets, PublicAccessBlockRefusesPublicAcls) {
   expect(here.send(&ann, "PUT", at("?publicAccessBlock"), {}, kBlock), 200);
   for (const char* canned : {"public-read", "public-read-write", "authenticated-read"}) {
     expect(acl(ann, canned), 403, "AccessDenied");
@@ -244,7 +244,7 @@ TEST_F(PublicBuckets, ABlockRefusesPublicLists) {
   EXPECT_EQ(read(there).body, "bytes") << "a list that is there stays in force";
 }
 
-TEST_F(PublicBuckets, ListsThatAreDisabledCannotBePut) {
+TEST_F(PublicBuckets, DisabledAclsCannotBePut) {
   const std::string enforced =
       "<OwnershipControls><Rule><ObjectOwnership>BucketOwnerEnforced</ObjectOwnership></Rule>"
       "</OwnershipControls>";
@@ -406,7 +406,7 @@ TEST_F(PublicBuckets, AreOffByDefault) {
   expect(read(here), 403, "AccessDenied");
 }
 
-TEST_F(PublicBuckets, OnlyARootedBucketByItsBareNameCanBe) {
+TEST_F(PublicBuckets, OnlyARootedBucketByItsBareNameCanBePublic) {
   const std::string plain = "/" + repo.str();
   expect(here.send(&ann, "PUT", plain + "?acl", {{"x-amz-acl", "public-read"}}), 501);
   expect(here.send(&ann, "PUT", plain + ".main?acl", {{"x-amz-acl", "public-read"}}), 501);
@@ -416,7 +416,7 @@ TEST_F(PublicBuckets, OnlyARootedBucketByItsBareNameCanBe) {
   EXPECT_EQ(read(there).body, "bytes");
 }
 
-TEST_F(PublicBuckets, ListsThatGrantMoreAreRefusedByName) {
+TEST_F(PublicBuckets, AclsThatGrantMoreAreRefusedByName) {
   for (const char* canned : {"public-read-write", "authenticated-read", "aws-exec-read"}) {
     expect(acl(ann, canned), 501, "NotImplemented");
     expect(here.send(&ann, "PUT", "/" + fresh_name(), {{"x-amz-acl", canned}}), 501);
@@ -436,7 +436,7 @@ class LifecycleRights : public PublicBuckets {
   }
 };
 
-TEST_F(LifecycleRights, ARuleAsksForWhatItDoesOnAllThatItMayTake) {
+TEST_F(LifecycleRights, RuleNeedsPermissionForItsActionsOnEverythingItMatches) {
   using Effect = auth::Statement::Effect;
   const std::string expire = "<Expiration><Days>1</Days></Expiration>";
   const std::string abort =

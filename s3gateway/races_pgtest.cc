@@ -84,7 +84,7 @@ class S3Races : public testing::RepositoryTest {
   TestServer slow{slow_engine};
 };
 
-TEST_F(S3Races, ACopyIsOfTheObjectWhoseConditionsHeld) {
+TEST_F(S3Races, CopyReadsTheObjectWhoseConditionsHeld) {
   for (const int lookup : {2, 3}) {
     put("source", "first");
     faults.at_then_go_on({"staging_lookup_key", false, lookup}, [&] { put("source", "second"); });
@@ -107,7 +107,7 @@ TEST_F(S3Races, ACopyHasBytesAndMetadataOfOneObject) {
 /// Before the change is staged, in whatever way that is done.
 constexpr const char* kStagings[] = {"staging_insert_rows", "staging_insert_row_if"};
 
-TEST_F(S3Races, ACopyOntoItselfIsOfTheObjectThatItReplaces) {
+TEST_F(S3Races, CopyOntoItselfKeepsTheBytesOfAConcurrentWrite) {
   const std::vector<http::Headers::Field> replace = {{"x-amz-metadata-directive", "REPLACE"},
                                                      {"x-amz-meta-m", "1"}};
   put("k", "first");
@@ -118,7 +118,7 @@ TEST_F(S3Races, ACopyOntoItselfIsOfTheObjectThatItReplaces) {
   EXPECT_EQ(entry("k").user_metadata().at("m"), "1");
 }
 
-TEST_F(S3Races, ACopyOntoItselfAsksForItsConditionAgain) {
+TEST_F(S3Races, CopyOntoItselfChecksItsConditionAgain) {
   put("k", "first");
   for (const char* moment : kStagings) faults.at_then_go_on({moment}, [&] { put("k", "second"); });
   EXPECT_EQ(
@@ -262,7 +262,7 @@ class S3UploadRaces : public S3Races {
   }
 };
 
-TEST_F(S3UploadRaces, AChecksumIsOfThePartsThatAreJoined) {
+TEST_F(S3UploadRaces, PartSentDuringACompletionIsNotJoined) {
   const std::string id = begin("k");
   part("k", id, "first");
   // The client names the part that is sent while its completion runs.
@@ -285,7 +285,7 @@ TEST_F(S3UploadRaces, IdenticalCompletionsGiveOneAnswer) {
   }
 }
 
-TEST_F(S3UploadRaces, OfCompleteAndAbortOneSucceeds) {
+TEST_F(S3UploadRaces, ExactlyOneOfCompleteAndAbortSucceeds) {
   const std::string id = begin("k");
   part("k", id, "parts");
   faults.at_then_go_on({"uploads_delete_row"}, [&] { complete(here, path("k"), id, "parts"); });

@@ -116,7 +116,7 @@ TEST(Environment, NamesTheVariableThatIsWrong) {
             "MiB, GiB or TiB");
 }
 
-TEST(Environment, TellsMisspeltVariables) {
+TEST(Environment, ReportsMisspelledVariables) {
   const std::vector<std::string> names = {"TARN_STORE_LOCAL_ROOT", "TARN_STORE_LOCAL_ROT",
                                           "TARN_HTTP_WORKER",      "TARN_CACHE",
                                           "TARN_ENDPOINT",         "PATH"};

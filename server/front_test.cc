@@ -28,7 +28,7 @@ int status_of(const std::string& method, const std::string& target, bool ready =
       .status;
 }
 
-TEST(IsRest, MeansThePathAlone) {
+TEST(IsRest, DependsOnThePathOnly) {
   EXPECT_TRUE(is_rest(a_request("GET", "/api/v1/config")));
   EXPECT_TRUE(is_rest(a_request("GET", "/api/v1")));
   for (const char* other : {"/api", "/api/", "/api/v11", "/api/v1x/y", "/api/v2/repositories"}) {
@@ -39,7 +39,7 @@ TEST(IsRest, MeansThePathAlone) {
 }
 
 // Taken out once: the look at the host.
-TEST(IsBlock, MeansThePathUnlessABucketIsInTheHost) {
+TEST(IsBlock, DependsOnThePathUnlessTheHostNamesABucket) {
   const std::vector<std::string> s3_hosts = {"s3.lake.test"};
   const auto is_block_of = [&](const std::string& host, const std::string& target) {
     http::Request request = a_request("PUT", target);

@@ -211,7 +211,7 @@ TEST(ActionFile, LimitsValuesAndNesting) {
   EXPECT_NE(with_args(deep).find("nested deeper than 32"), std::string::npos);
 }
 
-TEST(HookDuration, IsAsInGo) {
+TEST(HookDuration, FollowsGosSyntax) {
   EXPECT_EQ(parse_hook_duration("30s"), 30s);
   EXPECT_EQ(parse_hook_duration("1h2m3s4ms"), 1h + 2min + 3s + 4ms);
   for (const char* wrong : {"", "30", "s", "-1s", "1d", "1s ", "99999999999s"}) {

@@ -62,7 +62,7 @@ TEST(Condition, IsAnErrorWhenItIsNeitherTrueNorFalse) {
   }
 }
 
-TEST(Condition, SaysWhereItIsMalformed) {
+TEST(Condition, ErrorsNameThePosition) {
   EXPECT_EQ(problem("success() &&"), "if: \"success() &&\": at byte 12: a value was expected");
   EXPECT_EQ(problem("success"), "if: \"success\": at byte 7: success is called as success()");
   EXPECT_EQ(problem("(true"), "if: \"(true\": at byte 5: a ')' was expected");

@@ -178,7 +178,7 @@ TEST_F(Hooks, TriggeredHooksTakeNoSlotFromTheirScript) {
   EXPECT_EQ(versioning::list_tags(*engine, repo, "", "", 100).items.size(), 3u);
 }
 
-TEST_F(Hooks, ForgetOldRunsAndEndAbandonedOnes) {
+TEST_F(Hooks, DeleteOldRunsAndEndAbandonedOnes) {
   put_action("main", "a.yaml", action("old", "pre-commit: ", webhook("one", "/one")));
   engine.commit(repo, "main");
   constexpr db::Query kAge{"test_age_runs",

@@ -195,7 +195,7 @@ class ScriptRequests : public Hooks {
   Runner open{*engine, outbound, options(true)};
 };
 
-TEST_F(ScriptRequests, GoOutWhenTheyAreOn) {
+TEST_F(ScriptRequests, AreSentWhenEnabled) {
   put_script(request());
   receiver.answer("/asked", 202);
   engine.commit(repo, "main");
@@ -220,7 +220,7 @@ TEST_F(ScriptRequests, GoOnlyToAllowedTargets) {
   (*engine).hooks = &open;
 }
 
-TEST_F(ScriptRequests, AreOffUnlessTheyAreSwitchedOn) {
+TEST_F(ScriptRequests, AreDisabledByDefault) {
   (*engine).hooks = &runner;
   put_script(request());
   const std::string message = message_of([&] { engine.commit(repo, "main"); });

@@ -77,7 +77,7 @@ TEST_F(Hooks, EventsHaveTheDocumentedContent) {
   EXPECT_EQ(after["source_ref"], to_text(made.id));
 }
 
-TEST_F(Hooks, RunInOrderAndSkipAfterAFailureUnlessTheyAreForThat) {
+TEST_F(Hooks, RunInOrderAndSkipAfterAFailureUnlessTheyHandleFailures) {
   put_action("main", "a.yaml",
              action("chain", "pre-commit: ",
                     webhook("first", "/1") + webhook("bad", "/2") + webhook("never", "/3") +
@@ -96,7 +96,7 @@ TEST_F(Hooks, RunInOrderAndSkipAfterAFailureUnlessTheyAreForThat) {
   EXPECT_EQ(versioning::get_hook_output(*engine, repo, newest().id, "0000_0002"), "");
 }
 
-TEST_F(Hooks, RunActionsSideBySideAndBounded) {
+TEST_F(Hooks, RunActionsConcurrentlyUpToALimit) {
   for (size_t i = 0; i < kActionsAtOnceMax + 3; ++i) {
     const std::string name = "act" + std::to_string(i);
     put_action("main", name, action(name, "pre-commit: ", webhook("one", "/x")));

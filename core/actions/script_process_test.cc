@@ -158,7 +158,7 @@ TEST(Script, AsksForTheParentsOfItsCommitOnce) {
             "0\n");
 }
 
-TEST(Script, TakesBytesAsTheyAre) {
+TEST(Script, DoesNotConvertBytes) {
   const std::string bytes("\0\xff\n{}", 5);
   const ScriptCall call = [&](const Message&) {
     return Message{Message::Kind::kAnswer, R"({"status":200})", bytes};
@@ -169,7 +169,7 @@ TEST(Script, TakesBytesAsTheyAre) {
             "5\t00ff0a7b7d\n");
 }
 
-TEST(Script, SaysWhichModulesThereAreNotAndWhatToUseInstead) {
+TEST(Script, NamesAlternativesToUnsupportedModules) {
   const std::pair<const char*, const char*> refused[] = {
       {"gcloud", "aws.s3_client"},
       {"azure", "a webhook can"},
@@ -191,7 +191,7 @@ TEST(Script, SaysWhichModulesThereAreNotAndWhatToUseInstead) {
   }
 }
 
-TEST(Script, HasRegularExpressionsThatEnd) {
+TEST(Script, HasRegularExpressionsInLinearTime) {
   EXPECT_EQ(run(R"lua(
 local regexp = require('regexp')
 print(regexp.match('^a+$', 'aaa'), regexp.match('b', 'aaa'), regexp.quote_meta('a.b'))
@@ -204,7 +204,7 @@ print(regexp.match(('a*'):rep(30) .. 'b', ('a'):rep(40)))
   EXPECT_NE(run("require('regexp').compile('(')").find("missing )"), std::string::npos);
 }
 
-TEST(Script, HasTexts) {
+TEST(Script, HasStringFunctions) {
   EXPECT_EQ(run(R"lua(
 local strings, path, url = require('strings'), require('path'), require('net/url')
 print(table.concat(strings.split('a,b,,c', ','), '|'), strings.trim('  x '), strings.replace('aaa', 'a', 'b', 2))
@@ -219,7 +219,7 @@ print(url.query_unescape('a%2Fb+c'), url.path_unescape('a%2Fb+c'), url.path_unes
             "https\th:8\t/p q\tx=1\tf\na/b c\ta/b+c\tnil\ts3://b/a%20b/c\n");
 }
 
-TEST(Script, HasEncodings) {
+TEST(Script, HasEncodingLibraries) {
   EXPECT_EQ(run(R"lua(
 local json, yaml = require('encoding/json'), require('encoding/yaml')
 print(json.marshal({a = {1, 2, {b = true}}}), json.marshal(array({})), json.marshal({}))
@@ -238,7 +238,7 @@ print(z85.encode(hex.decode('864fd26fb559f75b')), z85.decode('HelloWorld') == he
             std::string::npos);
 }
 
-TEST(Script, HasDigests) {
+TEST(Script, HasDigestLibraries) {
   EXPECT_EQ(run(R"lua(
 print(require('crypto/md5').digest('a'))
 print(require('crypto/sha256').digest('a'):sub(1, 16))
@@ -250,7 +250,7 @@ print(#require('uuid').new())
             "0cc175b9c0f1b6a831c399e269772661\nca978112ca1bbdca\n5bdcc146bf60754e\nplain\n36\n");
 }
 
-TEST(Script, HasTimes) {
+TEST(Script, HasTimeFunctions) {
   EXPECT_EQ(run(R"lua(
 local time = require('time')
 print(time.format_iso(0, 'UTC'), time.format(0, '2006-01-02', 'UTC'), time.parse('2006-01-02', '1970-01-02'))
@@ -261,7 +261,7 @@ print(time.add(0, {hour = 1, second = 2}), time.since(time.now()) >= 0, time.par
             std::string::npos);
 }
 
-TEST(Script, NeedsItsProgram) {
+TEST(Script, MissingProgramIsAnError) {
   try {
     run_script(
         "/absent/tarn-lua", {.name = "t", .text = ""}, 1s, [](std::string_view) {}, no_calls);

@@ -147,7 +147,7 @@ TEST(Permissions, KeysWithStarsAreText) {
   EXPECT_FALSE(p.allows(Action::kReadObject, object_arn("data", "*"), kHere));
 }
 
-TEST(WildcardMatch, OfAllOrSomeThatBeginWithAPrefix) {
+TEST(WildcardMatch, MatchesAllOrSomeTextsWithAPrefix) {
   for (const char* pattern : {"*", "a*", "a/*", "?/*", "a/**"}) {
     EXPECT_TRUE(wildcard_matches_all(pattern, "a/")) << pattern;
   }
@@ -162,7 +162,7 @@ TEST(WildcardMatch, OfAllOrSomeThatBeginWithAPrefix) {
   }
 }
 
-TEST(Permissions, OnAllObjectsNeedOneStatementForAllAndNoneAgainstAny) {
+TEST(Permissions, AllObjectsNeedOneStatementThatAllowsAllAndNoDenial) {
   const std::string data = repository_arn("data");
   const auto decide = [&](const std::vector<Statement>& statements) {
     return Permissions("ann", {statements})
@@ -191,7 +191,7 @@ TEST(Permissions, OnAllObjectsNeedOneStatementForAllAndNoneAgainstAny) {
   EXPECT_EQ(decide({all, deny({"fs:WriteObject"}, {"*"})}), Decision::kAllowed);
 }
 
-TEST(Permissions, BelowAPrefixNeedOneStatementForAllAndNoneAgainstAny) {
+TEST(Permissions, PrefixNeedsOneStatementThatAllowsAllAndNoDenial) {
   const std::string data = repository_arn("data");
   const auto decide = [&](const std::vector<Statement>& statements) {
     return Permissions("ann", {statements})

@@ -61,7 +61,7 @@ TEST(Crc, PiecesOfAnySizeGiveTheWhole) {
   }
 }
 
-TEST(Crc, CombiningIsConcatenating) {
+TEST(Crc, CombiningMatchesConcatenation) {
   const std::string bytes = pattern(10000);
   for (const CrcKind kind : kKinds) {
     for (const size_t cut : {0u, 1u, 8u, 4999u, 9999u, 10000u}) {

@@ -11,7 +11,7 @@ namespace {
 
 const std::string kKey(32, 'k');
 
-TEST(Digest, HasTheVectorsOfTheStandards) {
+TEST(Digest, MatchesTheStandards) {
   EXPECT_EQ(to_hex(md5("")), "d41d8cd98f00b204e9800998ecf8427e");
   EXPECT_EQ(to_hex(md5("abc")), "900150983cd24fb0d6963f7d28e17f72");
   EXPECT_EQ(to_hex(sha1("abc")), "a9993e364706816aba3e25717850c26c9cd0d89d");
@@ -20,7 +20,7 @@ TEST(Digest, HasTheVectorsOfTheStandards) {
             "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
 }
 
-TEST(Digest, RunsOverPiecesAndStartsAnewAfterFinish) {
+TEST(Digest, AcceptsPiecesAndResetsAfterFinish) {
   for (const auto& [algorithm, whole] :
        {std::pair{DigestAlgorithm::kMd5, md5("hello world")},
         std::pair{DigestAlgorithm::kSha1, sha1("hello world")},
@@ -39,7 +39,7 @@ TEST(Digest, RunsOverPiecesAndStartsAnewAfterFinish) {
 }
 
 // RFC 4231 cases 1, 2, 3 and 6, RFC 2202 cases 1 and 6.
-TEST(Hmac, HasTheVectorsOfItsRfcs) {
+TEST(Hmac, MatchesItsRfcs) {
   EXPECT_EQ(to_hex(hmac_sha256(std::string(20, '\x0b'), "Hi There")),
             "b0344c61d8db38535ca8afceaf0bf12b881dc200c9833da726e9376c2e32cff7");
   EXPECT_EQ(to_hex(hmac_sha256("Jefe", "what do ya want for nothing?")),

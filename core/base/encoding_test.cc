@@ -28,7 +28,7 @@ struct Pair {
   std::string text;
 };
 
-TEST(Base64, HasTheVectorsOfItsRfc) {
+TEST(Base64, MatchesItsRfc) {
   for (const Pair& p : {Pair{"", ""},
                         {"f", "Zg=="},
                         {"fo", "Zm8="},
@@ -65,7 +65,7 @@ TEST(Base64Url, HasNoPaddingAndItsOwnAlphabet) {
     EXPECT_EQ(from_base64url(bad), nullopt) << bad;
 }
 
-TEST(Base32Hex, HasTheVectorsOfItsRfcInLowerCaseWithoutPadding) {
+TEST(Base32Hex, MatchesItsRfcInLowerCaseWithoutPadding) {
   for (const Pair& p : {Pair{"", ""},
                         {"f", "co"},
                         {"fo", "cpng"},

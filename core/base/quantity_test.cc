@@ -7,7 +7,7 @@ namespace {
 
 constexpr Unit kUnits[] = {{"", 1}, {"KiB", 1 << 10}, {"GiB", 1 << 30}};
 
-TEST(Quantity, IsAWholeNumberWithAUnit) {
+TEST(Quantity, IsAnIntegerWithAnOptionalUnit) {
   EXPECT_EQ(parse_quantity("7", kUnits), 7u);
   EXPECT_EQ(parse_quantity("2GiB", kUnits), uint64_t{2} << 30);
   EXPECT_EQ(parse_quantity("3 KiB ", kUnits), 3072u);

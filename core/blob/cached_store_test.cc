@@ -141,7 +141,7 @@ TEST_F(CachedStoreTest, MutableAndLargeObjectsAreNotCached) {
   EXPECT_TRUE(files().empty());
 }
 
-TEST_F(CachedStoreTest, KeepsWhatHadTheEtagThatIsAskedFor) {
+TEST_F(CachedStoreTest, CachesEveryEtagSeparately) {
   const std::string bytes = put_new("a", 10);
   const std::string etag = memory_.stat("a")->etag;
   EXPECT_EQ(read("a", 10, {0, 10}, etag), bytes);
@@ -178,7 +178,7 @@ TEST_F(CachedStoreTest, AbsentAndShorterObjectsAreReadFromTheStore) {
   EXPECT_EQ(cache_->bytes(), 0u);
 }
 
-TEST_F(CachedStoreTest, FailureOfTheStoreKeepsNothing) {
+TEST_F(CachedStoreTest, StoreFailureCachesNothing) {
   const std::string bytes = put_new("a", 10);
   counting_->fails = true;
   EXPECT_THROW(read("a", 10), Error);
@@ -187,7 +187,7 @@ TEST_F(CachedStoreTest, FailureOfTheStoreKeepsNothing) {
   EXPECT_EQ(cache_->bytes(), 10 + kTrailerBytes);
 }
 
-TEST_F(CachedStoreTest, LeastRecentlyReadGoesFirst) {
+TEST_F(CachedStoreTest, EvictsTheLeastRecentlyReadFirst) {
   restart(3 * (100 + kTrailerBytes));
   for (const char* key : {"a", "b", "c"}) {
     put_new(key, 100);
@@ -264,7 +264,7 @@ TEST_F(CachedStoreTest, OnlyLeftoversAreRemovedAtStart) {
   EXPECT_TRUE(fs::exists(file));
 }
 
-TEST_F(CachedStoreTest, DirectoryThatTakesNothingFailsNoRead) {
+TEST_F(CachedStoreTest, UnwritableDirectoryFailsNoRead) {
   const std::string bytes = put_new("a", 10);
   fs::remove_all(place_);
   std::ofstream(place_) << "no directory";
@@ -309,7 +309,7 @@ TEST_F(CachedStoreTest, ReadersAtTheSameTimeFetchOnce) {
   EXPECT_EQ(opens(), 1);
 }
 
-TEST_F(CachedStoreTest, ReadersWhileCopiesGoSeeRightBytes) {
+TEST_F(CachedStoreTest, ReadersDuringEvictionSeeCorrectBytes) {
   constexpr int kReaders = 4;
   constexpr int kKeys = 6;
   constexpr int kRounds = 200;

@@ -91,7 +91,7 @@ TEST_F(LocalDurabilityTest, DirectoryMadeByAnotherProcessIsSyncedBeforeItsFirstU
   EXPECT_EQ(synced_inodes(), (std::vector<ino_t>{inode("/"), inode("/data")}));
 }
 
-TEST_F(LocalDurabilityTest, ObjectThatCouldNotBeSyncedIsNotThere) {
+TEST_F(LocalDurabilityTest, ObjectThatCouldNotBeSyncedDoesNotExist) {
   ASSERT_TRUE(put(*store_, "aa/first", "v"));
   for (const int failing : {1, 2}) {  // the file, the directory
     fail_sync = failing;

@@ -118,7 +118,7 @@ TEST_F(LocalStoreTest, ImportRootServesFilesItsOwnerMadeUnreadable) {
   EXPECT_EQ(list_keys(*open_import_root()), Keys{"a"});
 }
 
-TEST_F(LocalStoreTest, MissingRootsAreToldFromMissingObjects) {
+TEST_F(LocalStoreTest, MissingRootsAreDistinguishedFromMissingObjects) {
   EXPECT_EQ(thrown([&] { open_import_root(); }), "bucket_not_found");
   const auto store = open_objects();
   fs::remove_all(root_);
@@ -143,7 +143,7 @@ TEST_F(LocalStoreTest, EtagIsTheDigestOfPathSizeAndTime) {
   EXPECT_EQ(walked, std::vector<BlobStat>{*stat});
 }
 
-TEST_F(LocalStoreTest, SourceThatChangesUnderTheReaderIsNoCleanEnd) {
+TEST_F(LocalStoreTest, SourceThatChangesDuringAReadIsAnError) {
   write_file(root_ + "/a", std::string(1000, 'x'));
   const auto store = open_import_root();
   const std::string etag = store->stat("a")->etag;
@@ -157,7 +157,7 @@ TEST_F(LocalStoreTest, SourceThatChangesUnderTheReaderIsNoCleanEnd) {
   EXPECT_EQ(thrown([&] { testing::read_to_end(*cut); }), "source_changed");
 }
 
-TEST_F(LocalStoreTest, ReaderGivesAwayItsFile) {
+TEST_F(LocalStoreTest, ReaderHandsOverItsFile) {
   const auto store = open_objects();
   ASSERT_TRUE(put(*store, "k", "0123456789"));
   const auto reader = store->open("k", {.offset = 4, .length = 3}, "");
@@ -175,7 +175,7 @@ TEST_F(LocalStoreTest, ObjectsAreReadOnlyFilesUnderTheirKeys) {
   EXPECT_EQ(status.st_mode & 07777, 0440u);
 }
 
-TEST_F(LocalStoreTest, FileOfAKilledWriterIsNoObjectAndCanBeRemoved) {
+TEST_F(LocalStoreTest, FileOfAKilledWriterIsNotAnObjectAndCanBeRemoved) {
   const auto store = open_objects();
   ASSERT_TRUE(put(*store, "d/whole", "v"));
   write_file(root_ + "/d/killed", "half");
@@ -211,7 +211,7 @@ TEST_F(LocalStoreTest, WritesIntoDirectoriesThatWereRemovedMeanwhile) {
   EXPECT_EQ(list_keys(*store), Keys{"a/b/k2"});
 }
 
-TEST_F(LocalStoreTest, WritesBesideADirectoryThatWasMadeAgain) {
+TEST_F(LocalStoreTest, WritesNextToARecreatedDirectory) {
   const auto store = open_objects();
   ASSERT_TRUE(put(*store, "a/b/k", "v"));
   fs::remove_all(root_ + "/a");
@@ -221,7 +221,7 @@ TEST_F(LocalStoreTest, WritesBesideADirectoryThatWasMadeAgain) {
 }
 
 // As a restore does it: the old state is moved away, another takes its place.
-TEST_F(LocalStoreTest, WritesIntoTheDirectoryThatTookThePlaceOfAnother) {
+TEST_F(LocalStoreTest, WritesIntoAReplacedDirectory) {
   const auto store = open_objects();
   ASSERT_TRUE(put(*store, "a/b/k", "v"));
   fs::rename(root_ + "/a", outside_ / "old");

@@ -36,7 +36,7 @@ TEST(S3Answers, ParsesAListing) {
   EXPECT_TRUE(page.has_more);
 }
 
-TEST(S3Answers, TakesKeysAsTheyAreFromAServerThatDoesNotEncodeThem) {
+TEST(S3Answers, DoesNotDecodeKeysOfAServerThatIgnoresEncodingType) {
   const ListPage page = parse_list_objects(
       "<ListBucketResult><Contents><Key>a+b%20&amp;c</Key><Size>1</Size></Contents></"
       "ListBucketResult>");
@@ -56,7 +56,7 @@ TEST(S3Answers, RefusesOtherDocumentsAsListings) {
   }
 }
 
-TEST(S3Answers, ParsesFailuresAndForgivesOtherBodies) {
+TEST(S3Answers, ParsesFailuresAndToleratesOtherBodies) {
   const S3Failure failure = parse_failure(
       "<Error><Code>NoSuchKey</Code><Message>gone &amp; away</Message><Key>k</Key></Error>");
   EXPECT_EQ(failure.code, "NoSuchKey");

@@ -175,7 +175,7 @@ class S3DirectTest : public S3ServerTest {
   const std::string key_ = "data/a b+/\xc3\xa4%&=x";
 };
 
-TEST_F(S3DirectTest, AUrlIsOfOneObjectOneMethodAndOneTime) {
+TEST_F(S3DirectTest, UrlIsValidForOneObjectMethodAndTimeOnly) {
   EXPECT_EQ(use("PUT", direct().url_to_write(key_, now()), "hello").status, 200);
   EXPECT_EQ(read_all(key_), "hello");
   const std::string url =
@@ -193,7 +193,7 @@ TEST_F(S3DirectTest, AUrlIsOfOneObjectOneMethodAndOneTime) {
   EXPECT_EQ(read_all(key_), "hello");
 }
 
-TEST_F(S3DirectTest, UrlsMeanTheStoresPrefix) {
+TEST_F(S3DirectTest, UrlsIncludeTheStoresPrefix) {
   blob::S3Options below = options_;
   below.prefix = "some/ +dir/";
   blob::S3Store store(below, *client_);
@@ -257,7 +257,7 @@ TEST_F(S3DirectTest, AnEndedUploadTakesNothing) {
             "no_such_upload");
 }
 
-TEST_F(S3DirectTest, ACopiedPartIsOfTheBytesThatWereMeant) {
+TEST_F(S3DirectTest, PartIsCopiedOnlyFromAnUnchangedSourceInTheSameStore) {
   put(store_, "source", "now");
   const std::string id = direct().begin_upload(key_);
   EXPECT_EQ(reason([&] {

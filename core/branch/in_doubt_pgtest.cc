@@ -134,7 +134,7 @@ class StoppedBackends {
 
 // The server gives up statements that the database has not begun. Run later, they would undo what
 // was written since.
-TEST_F(InDoubtTest, AWriteInDoubtIsNotMadeLater) {
+TEST_F(InDoubtTest, WriteInDoubtDoesNotTakeEffectLater) {
   testing::TestEngine hung(str_cat(shared_url(), " application_name=hung"), engine.store, &faults);
   hung.put(repo, "main", "warm", "x");
   hung.parts().look_at_database();
@@ -162,7 +162,7 @@ TEST_F(InDoubtTest, AWriteInDoubtIsNotMadeLater) {
 }
 
 // The database hangs while the write waits for the staging lock. It is made before the answer.
-TEST_F(InDoubtTest, AWriteInDoubtThatHasBegunIsWaitedFor) {
+TEST_F(InDoubtTest, RunningWriteInDoubtIsWaitedFor) {
   testing::TestEngine cut(str_cat(shared_url(), " application_name=cut"), engine.store, &faults);
   cut.put(repo, "main", "warm", "x");
   cut.parts().look_at_database();
@@ -212,7 +212,7 @@ TEST_F(InDoubtTest, NothingIsStagedBeforeAWriteInDoubtIsEnded) {
 }
 
 // Deleted later, a tag that was made again would be lost.
-TEST_F(InDoubtTest, ADeletionOfATagInDoubtTakesNoLaterTag) {
+TEST_F(InDoubtTest, DeletionOfATagInDoubtDoesNotDeleteALaterTag) {
   testing::TestEngine hung(str_cat(shared_url(), " application_name=hung"), engine.store, &faults);
   const TagName tag("v1");
   const CommitId old = create_tag(*engine, repo, tag, "main", false).commit;
@@ -276,7 +276,7 @@ TEST_F(InDoubtTest, ACommitThatWasPublishedIsFound) {
   EXPECT_EQ(engine.read(repo, to_text(commit.id), "k"), "v1");
 }
 
-TEST_F(InDoubtTest, ACommitThatWasPublishedIsFoundBehindALaterOne) {
+TEST_F(InDoubtTest, PublishedCommitIsFoundBelowALaterOne) {
   broken.put(repo, "main", "k", "v1");
   faults.lose_answer(kPublish, [&] {
     engine.put(repo, "main", "k", "v2");
@@ -288,7 +288,7 @@ TEST_F(InDoubtTest, ACommitThatWasPublishedIsFoundBehindALaterOne) {
 }
 
 // The publication waits for the row of its branch when its connection is cut.
-TEST_F(InDoubtTest, ACommitThatWasNotPublishedIsSaidToBeNotPublished) {
+TEST_F(InDoubtTest, UnpublishedCommitFailsWithoutDoubt) {
   broken.put(repo, "main", "k", "v1");
   const BranchId branch = main_branch();
   const auto blocker = db::Connection::open(shared_url());
@@ -310,7 +310,7 @@ TEST_F(InDoubtTest, ACommitThatWasNotPublishedIsSaidToBeNotPublished) {
   EXPECT_EQ(engine.commit(repo, "main").generation, 2) << "the one after the repository's first";
 }
 
-TEST_F(InDoubtTest, AnAcquisitionThatFailedLocksTheBranchUntilTheNextLook) {
+TEST_F(InDoubtTest, FailedAcquisitionLocksTheBranchUntilTheNextCheck) {
   broken.put(repo, "main", "k", "v1");
   faults.lose_answer(kAcquire);  // and that of the second attempt
   faults.lose_answer(kAcquire);
@@ -331,7 +331,7 @@ TEST_F(InDoubtTest, AnAcquisitionThatFailedDoesNotLockTheBranchForItsOwnServer) 
   EXPECT_LT(Clock::now() - start, std::chrono::seconds(15));
 }
 
-TEST_F(InDoubtTest, AReleaseThatFailedIsRepeatedByTheNextLook) {
+TEST_F(InDoubtTest, FailedReleaseIsRepeatedByTheNextCheck) {
   faults.lose_connection(kRelease);
   faults.lose_connection(kRelease);
   EXPECT_EQ(message_of([&] { broken.commit(repo, "main"); }), "commit: no changes");

@@ -95,7 +95,7 @@ TEST_F(ObjectVersionRaces, AWriteOvertakenByACommitIsKept) {
   }
 }
 
-TEST_F(ObjectVersionRaces, AWriteThatBeganBeforeIsAVersionOnceTheyAreKept) {
+TEST_F(ObjectVersionRaces, WriteThatBeganBeforeVersioningWasEnabledIsAVersion) {
   set_versioning(*engine, repo, Versioning::kSuspended);
   faults.at_then_go_on({"staging_insert_rows"},
                        [&] { set_versioning(*engine, repo, Versioning::kEnabled); });
@@ -105,7 +105,7 @@ TEST_F(ObjectVersionRaces, AWriteThatBeganBeforeIsAVersionOnceTheyAreKept) {
   EXPECT_EQ(at("a", mine), "1");
 }
 
-TEST_F(ObjectVersionRaces, AWriteThatEndsAfterwardsIsNoVersionOnceTheyAreNot) {
+TEST_F(ObjectVersionRaces, WriteThatEndsAfterVersioningWasSuspendedIsNoVersion) {
   faults.at_then_go_on({"staging_insert_row_if"},
                        [&] { set_versioning(*engine, repo, Versioning::kSuspended); });
   EXPECT_FALSE(put(slow, "a", "1"));
@@ -134,7 +134,7 @@ TEST_F(ObjectVersionRaces, ARemovalOvertakenByAWriteLeavesTheWrite) {
   EXPECT_EQ(engine.read(repo, "main", "a"), "3");
 }
 
-TEST_F(ObjectVersionRaces, WhatIsRestoredIsNotAVersionThatWasRemoved) {
+TEST_F(ObjectVersionRaces, RemovalNeverRestoresARemovedVersion) {
   put(engine, "a", "1");
   const auto second = put(engine, "a", "2");
   const auto third = put(engine, "a", "3");
@@ -146,7 +146,7 @@ TEST_F(ObjectVersionRaces, WhatIsRestoredIsNotAVersionThatWasRemoved) {
   EXPECT_EQ(engine.read(repo, "main", "a"), "1");
 }
 
-TEST_F(ObjectVersionRaces, ARemovalOfWhatHasBecomeTheLatestRestores) {
+TEST_F(ObjectVersionRaces, RemovalOfAVersionThatBecameTheLatestRestoresTheOneBefore) {
   put(engine, "a", "1");
   const auto second = put(engine, "a", "2");
   const auto third = put(engine, "a", "3");
@@ -159,7 +159,7 @@ TEST_F(ObjectVersionRaces, ARemovalOfWhatHasBecomeTheLatestRestores) {
 }
 
 // The branch is looked at before the newest version is: the look is of a version that has gone.
-TEST_F(ObjectVersionRaces, ARemovalThatSawAVersionThatHasGoneRestores) {
+TEST_F(ObjectVersionRaces, RemovalThatReadAVersionRemovedSinceRestoresTheOneBefore) {
   put(engine, "a", "1");
   const auto second = put(engine, "a", "2");
   const auto third = put(engine, "a", "3");
@@ -193,7 +193,7 @@ TEST_F(ObjectVersionRaces, OneOfTwoConcurrentRemovalsSucceeds) {
   EXPECT_EQ(listed(), "1!");
 }
 
-TEST_F(ObjectVersionRaces, ARuleThatWasSetMeanwhileHolds) {
+TEST_F(ObjectVersionRaces, ConcurrentlySetRuleApplies) {
   const auto first = put(engine, "a", "1");
   const auto second = put(engine, "a", "2");
   const std::map<std::string, std::optional<VersionId>> removals = {
@@ -212,7 +212,7 @@ TEST_F(ObjectVersionRaces, ARuleThatWasSetMeanwhileHolds) {
   EXPECT_EQ(listed(), "2! 1");
 }
 
-TEST_F(ObjectVersionRaces, AListingIsOfOneMoment) {
+TEST_F(ObjectVersionRaces, ListingIsASnapshot) {
   put(engine, "a", "1");
   // Between what the branch shows and what was kept.
   faults.at_then_go_on({"object_versions_select_page"}, [&] { put(engine, "a", "2"); });

@@ -198,7 +198,7 @@ TEST_F(ObjectVersions, RemovingTheLatestShowsTheOneBefore) {
   EXPECT_EQ(listed(), "");
 }
 
-TEST_F(ObjectVersions, RemovingAnotherLeavesTheBranch) {
+TEST_F(ObjectVersions, RemovingAnOlderVersionDoesNotChangeTheBranch) {
   keep();
   const auto first = put("a", "1");
   put("a", "2");
@@ -280,7 +280,7 @@ TEST_F(ObjectVersions, AreListedInPages) {
   EXPECT_EQ(listed({.after = {"zz", ""}}), "");
 }
 
-TEST_F(ObjectVersions, APageBehindAVersionThatIsGoneHidesNothing) {
+TEST_F(ObjectVersions, PageAfterARemovedVersionSkipsNothing) {
   keep();
   put("a", "1");
   const auto second = put("a", "2");
@@ -308,7 +308,7 @@ TEST_F(ObjectVersions, MoreThanOneFetchAreListed) {
   EXPECT_FALSE(second.has_more);
 }
 
-TEST_F(ObjectVersions, KeepABucketFromBeingRemoved) {
+TEST_F(ObjectVersions, PreventTheRemovalOfTheirBucket) {
   keep();
   const auto id = put("a", "1");
   erase("a");

@@ -169,7 +169,7 @@ TEST_F(PublicationRaces, RuleSetWhileAVerbWaitsIsCheckedUnderTheLease) {
   EXPECT_EQ(engine.read(repo, "dev@", "b"), "2");
 }
 
-TEST_F(PublicationRaces, AnApprovalWithdrawnBeforePublicationIsMissed) {
+TEST_F(PublicationRaces, ApprovalWithdrawnBeforePublicationDoesNotCount) {
   const PullRequest pull = approved_pull();
   const CommitId before = head(kMain);
   faults.at_then_go_on({"branches_publish_commit"},
@@ -240,7 +240,7 @@ TEST_F(PublicationRaces, ExpiredLeaseChangesNothing) {
 
 // A change of the head waits for a conditional write that has read the root and not yet written its
 // row: here the row waits for a transaction that holds its key, and the merge for the row.
-TEST_F(PublicationRaces, AHeadDoesNotMoveUnderAConditionalWrite) {
+TEST_F(PublicationRaces, HeadDoesNotMoveDuringAConditionalWrite) {
   engine.put(repo, "dev", "log/1.json", "merged");
   engine.commit(repo, "dev");
   const BranchId main = get_branch(*engine, repo, kMain).id;
@@ -275,7 +275,7 @@ TEST_F(PublicationRaces, AHeadDoesNotMoveUnderAConditionalWrite) {
 
 // A write on a condition that came after a verb had found the branch clean was decided against the
 // tree of before: it hid what the verb brought. Before the verb it would have had it refused.
-TEST_F(PublicationRaces, AConditionalWriteMakesAVerbLookAgainWhetherTheBranchIsClean) {
+TEST_F(PublicationRaces, ConditionalWriteMakesAVerbCheckAgainThatTheBranchIsClean) {
   engine.put(repo, "dev", "log/1.json", "merged");
   engine.commit(repo, "dev");
   Condition absent;
@@ -305,7 +305,7 @@ TEST_F(PublicationRaces, AConditionalWriteMakesAVerbLookAgainWhetherTheBranchIsC
 
 // With allow_dirty the staged paths are compared with those that the merge changes, also those that
 // were written on a condition meanwhile; other paths stay staged.
-TEST_F(PublicationRaces, AConditionalWriteBesideAMergeThatAllowsThemIsCompared) {
+TEST_F(PublicationRaces, DirtyMergeChecksConcurrentConditionalWritesForOverlap) {
   engine.put(repo, "dev", "log/1.json", "merged");
   engine.commit(repo, "dev");
   Condition absent;
@@ -414,7 +414,7 @@ TEST_F(RefRaces, ABranchAndATagNeverShareAName) {
   EXPECT_THROW(get_tag(*engine, repo, TagName("v1")), Error);
 }
 
-TEST_F(RefRaces, NothingIsMadeInARepositoryThatIsBeingDeleted) {
+TEST_F(RefRaces, NothingIsCreatedInARepositoryDuringItsDeletion) {
   const auto overtaken = [&](const std::string& statement, const auto& verb) {
     const RepositoryName doomed = engine.make_repository(fresh_name());
     faults.at_then_go_on({statement}, [&] { delete_repository(*engine, doomed, false); });

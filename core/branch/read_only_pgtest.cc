@@ -109,7 +109,7 @@ TEST_F(ReadOnly, EveryVerbThatWritesIsRefused) {
   EXPECT_EQ(resolve_commit(e, repo, "dev").id, head.id);
 }
 
-TEST_F(ReadOnly, VerbsThatAreForcedGoOn) {
+TEST_F(ReadOnly, ForcedVerbsSucceed) {
   CommitRequest commit;
   commit.allow_empty = true;
   commit.force = true;

@@ -56,7 +56,7 @@ TEST_F(Verbs, AReadOnlyRepositoryRefusesEveryWriteWithoutForce) {
   EXPECT_EQ(reason_of([&] { get_repository(*engine, frozen); }), "repository_not_found");
 }
 
-TEST_F(Verbs, ANamespaceIsNeverUsedTwiceNorNested) {
+TEST_F(Verbs, NamespacesAreNeitherReusedNorNested) {
   RepositoryCreation creation;
   creation.name = RepositoryName("second");
   const std::string used = "local://" + repo.str();

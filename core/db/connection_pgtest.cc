@@ -145,7 +145,7 @@ TEST(Connection, RefusesOneNameForTwoStatements) {
   EXPECT_EQ(code_of([&] { c->run({"test_same_name", "SELECT 2"}); }), ErrorCode::kInternal);
 }
 
-TEST(Connection, SetsTheSessionUp) {
+TEST(Connection, ConfiguresTheSession) {
   const auto c = connect();
   const Rows rows = c->run({"test_settings", R"sql(
       SELECT current_setting('application_name'), current_setting('statement_timeout'),
@@ -260,7 +260,7 @@ TEST(Pipeline, LargeParametersAndAnswersDoNotBlockEachOther) {
 
 constexpr Query kInsertUnique{"test_insert_unique", "INSERT INTO uniq VALUES ($1)"};
 
-TEST(Pipeline, AFailureUndoesItsOwnRunOnly) {
+TEST(Pipeline, FailureUndoesOnlyItsOwnRun) {
   const auto c = connect();
   c->run_script("CREATE TEMP TABLE uniq (i int PRIMARY KEY)");
   const std::vector<std::vector<Param>> runs = {{1}, {2}, {2}, {3}, {1}, {4}};
@@ -359,7 +359,7 @@ TEST_F(Transactions, AreUndoneByRollback) {
   EXPECT_EQ(seen_by(*b_), 1) << "after the rollback a statement is its own transaction again";
 }
 
-TEST_F(Transactions, WithoutAStatementCostNothing) {
+TEST_F(Transactions, WithoutStatementsHaveNoEffect) {
   a_->begin();
   a_->commit();
   a_->begin();
@@ -417,7 +417,7 @@ TEST_F(Transactions, ALostCommitIsInDoubt) {
   EXPECT_TRUE(a_->broken());
 }
 
-TEST_F(Transactions, ALostStatementInsideIsNotInDoubt) {
+TEST_F(Transactions, LostStatementInsideATransactionIsNotInDoubt) {
   a_->begin();
   a_->run(kInsertT);
   terminate(*a_);
@@ -428,7 +428,7 @@ TEST_F(Transactions, ALostStatementInsideIsNotInDoubt) {
   EXPECT_EQ(seen_by(*b_), 0);
 }
 
-TEST_F(Transactions, ALostStatementOutsideIsInDoubt) {
+TEST_F(Transactions, LostStatementOutsideATransactionIsInDoubt) {
   a_->run(kInsertT);
   terminate(*a_);
   const DbError error = error_of([&] { a_->run(kInsertT); });

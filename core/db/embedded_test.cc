@@ -255,7 +255,7 @@ TEST_F(Embedded, IgnoresALockFileOfAnotherProcess) {
   reap(other);
 }
 
-TEST_F(Embedded, ForgetsAnInitialisationThatWasCutShort) {
+TEST_F(Embedded, DiscardsAnInterruptedInitialisation) {
   copy_cluster(dir_);
   fs::rename(data(), dir_ + "/pg/initdb-cut");
   fs::remove(dir_ + "/pg/initdb-cut/PG_VERSION");

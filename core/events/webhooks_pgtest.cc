@@ -320,7 +320,7 @@ TEST_F(Webhooks, AreClaimedUpToTheirBound) {
   EXPECT_EQ(outbox.claim(100, 3, 30s).size(), 2u);
 }
 
-TEST_F(Webhooks, ManyWhoClaimAtOnceStayWithinTheBound) {
+TEST_F(Webhooks, ConcurrentClaimsStayWithinTheBound) {
   put(kDeploy);
   make_events(10);
   testing::TestEngine other(database.url(), engine.store);
@@ -336,7 +336,7 @@ TEST_F(Webhooks, ManyWhoClaimAtOnceStayWithinTheBound) {
   EXPECT_EQ(claimed, 2u);
 }
 
-TEST_F(Webhooks, ExpiredClaimsAreLost) {
+TEST_F(Webhooks, ExpiredClaimsAreInvalid) {
   put(kDeploy);
   make_events(1);
   const auto first = outbox.claim(1, 2, 50ms).at(0);
@@ -443,7 +443,7 @@ TEST_F(Webhooks, PendingDeliveriesAreLimited) {
   EXPECT_TRUE(outbox.end(running, {.status = 200}, engine.clock.now()));
 }
 
-TEST_F(Webhooks, AreSweptWhenTheyEndedLongAgo) {
+TEST_F(Webhooks, OldDeliveriesAreSwept) {
   put(kDeploy);
   put(hook("audit", {"*"}));
   make_events(3);

@@ -42,7 +42,7 @@ Response describe(Request& request) {
   return response;
 }
 
-TEST(Client, SendsWhatItIsGivenAndNothingElse) {
+TEST(Client, SendsOnlyTheGivenHeadersAndBody) {
   const auto server = serve(describe);
   const auto client = Client::create({});
   ClientRequest request;

@@ -118,7 +118,7 @@ TEST(FormData, SkipsUnreadParts) {
   EXPECT_FALSE(reader.next_part()) << "the end stays the end";
 }
 
-TEST(FormData, TellsTheNameOfAFile) {
+TEST(FormData, ReturnsTheNameOfAFile) {
   PiecewiseSource source(
       part("Content-Disposition: form-data; name=file; filename=\"a b.txt\"", "") +
           part("Content-Disposition: form-data; name=file", "") + "--B--",

@@ -142,7 +142,7 @@ constexpr Refused kRefused[] = {
     {"control byte in value", "GET / HTTP/1.1", "Host: h\r\nA: b\x01\r\n", 400},
 };
 
-TEST(ParseHead, RefusesWhatOthersMightReadDifferently) {
+TEST(ParseHead, RefusesAmbiguousHeads) {
   for (const Refused& c : kRefused) {
     EXPECT_EQ(refusal_of(str_cat(c.request_line, "\r\n", c.headers, "\r\n")), c.status) << c.name;
   }

@@ -240,7 +240,7 @@ TEST(Answer, StreamsASourceOfUnknownLengthInChunks) {
   EXPECT_EQ(old.answer.value().body, "hellohellohello");
 }
 
-TEST(Answer, SmallPiecesAreNotHeldBack) {
+TEST(Answer, SmallPiecesAreSentAtOnce) {
   const auto server = serve([](Request&) {
     Response response;
     response.source = std::make_unique<PiecewiseBody>(3, "hello");
@@ -259,7 +259,7 @@ TEST(Answer, SmallPiecesAreNotHeldBack) {
   EXPECT_LT(fastest, milliseconds(30));
 }
 
-TEST(Answer, IsVisiblyIncompleteWhenItsSourceFails) {
+TEST(Answer, IsDetectablyIncompleteWhenItsSourceFails) {
   const Outcome throws_late = answer_of([] {
     Response response;
     response.source = std::make_unique<PiecewiseBody>(2, "hello", true);
@@ -320,7 +320,7 @@ TEST(Answer, DoesNotPadAFileThatIsTooShort) {
   EXPECT_EQ(large.answer, std::nullopt);
 }
 
-TEST(Answer, MayReadTheRequestWhileItIsSent) {
+TEST(Answer, CanReadTheRequestBodyWhileItIsSent) {
   const auto server = serve([](Request& request) {
     Response response;
     response.content_length = request.content_length;

@@ -245,7 +245,7 @@ TEST(Limits, CutBodiesThatTrickle) {
   EXPECT_LT(since(started), seconds(8));
 }
 
-TEST(Limits, EndABodyAtItsDeadlineHoweverItComes) {
+TEST(Limits, EndABodyAtItsDeadlineWhateverItsSpeed) {
   const auto server = serve(
       [](Request& request) {
         request.body->end_by(Clock::now() + milliseconds(400));
@@ -408,7 +408,7 @@ void await_refusal(uint16_t port) {
   ADD_FAILURE() << "still accepts connections";
 }
 
-TEST(Stop, LetsRunningHandlersAnswerWithClose) {
+TEST(Stop, RunningHandlersAnswerAndCloseTheConnection) {
   Gate gate;
   auto server = serve(std::ref(gate));
   RawClient running(server->port());

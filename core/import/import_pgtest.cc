@@ -91,7 +91,7 @@ TEST_F(Import, SeveralPathsAndSingleObjectsMakeOneCommit) {
   EXPECT_EQ(resolve_commit(*engine, repo, "main~1").message, "Repository created");
 }
 
-TEST_F(Import, PathsOfOneDestinationAddUp) {
+TEST_F(Import, PathsWithTheSameDestinationAreCombined) {
   source("set/Images/1", "1");
   source("set/Annotation/1", "2");
   ImportRequest request = prefix("local:///lake/set/Images", "raw/");
@@ -188,7 +188,7 @@ TEST_F(Import, ReadReportsAChangedSource) {
   }
 }
 
-TEST_F(Import, AHeadThatMovedKeepsItsOwnChanges) {
+TEST_F(Import, ConcurrentCommitsAreKept) {
   source("set/new", "y");
   start_import(*engine, repo, BranchName("main"), prefix("local:///lake/set/", "raw"));
   engine.put(repo, "main", "meanwhile", "x");

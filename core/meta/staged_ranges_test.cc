@@ -21,7 +21,7 @@ TEST(StagedRanges, TheNewestCoveringRangeCounts) {
   EXPECT_EQ(newest_covering(ranges, "A"), nullptr);
 }
 
-TEST(StagedRanges, AResetUncoversWhatAnOlderDeleteHid) {
+TEST(StagedRanges, NewerResetRevealsEntriesThatAnOlderDeleteHid) {
   EXPECT_EQ(text_of(effective_deletes({{1, "a", "z", true}, {2, "f", "h", false}})), "[a,f)[h,z)");
   EXPECT_EQ(text_of(effective_deletes({{2, "a", "z", true}, {1, "f", "h", false}})), "[a,z)");
   EXPECT_EQ(text_of(effective_deletes({{1, "a", "f", true}, {2, "f", "", true}})), "[a,)");

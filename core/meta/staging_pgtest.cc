@@ -38,7 +38,7 @@ TEST_F(StagingSql, StagingRefusesSnapshotIsolation) {
   }
 }
 
-TEST_F(StagingSql, AProcessWithoutItsWriterRowStagesNothing) {
+TEST_F(StagingSql, ProcessWithoutItsWriterRowCannotStage) {
   const auto connection = db::Connection::open(database.url());
   connection->run_script("DELETE FROM writers");
   EXPECT_THROW((*engine).staging.stage(branch, Key("a"), entry), Error);
@@ -47,7 +47,7 @@ TEST_F(StagingSql, AProcessWithoutItsWriterRowStagesNothing) {
   EXPECT_EQ((*engine).staging.stage(branch, Key("a"), entry), Staging::StageOutcome::kDone);
 }
 
-TEST_F(StagingSql, AConditionalStageSeesEveryKindOfChange) {
+TEST_F(StagingSql, ConditionalStageDetectsEveryKindOfChange) {
   const auto seen = [&] { return *(*engine).staging.lookup(repo, BranchName("main"), Key("k")); };
   using Outcome = Staging::StageOutcome;
   entry.etag = "1";

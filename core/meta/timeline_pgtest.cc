@@ -18,7 +18,7 @@ constexpr db::Query kSequences{"test_sequences", R"sql(
   SELECT sequencename, coalesce(last_value, start_value) FROM pg_sequences WHERE schemaname = current_schema()
   ORDER BY sequencename)sql"};
 
-TEST(Timeline, NoSequenceHandsOutNumbersAgain) {
+TEST(Timeline, NoSequenceReturnsANumberTwice) {
   const testing::TestDatabase database;
   const auto connection = db::Connection::open(database.url());
   const db::Rows before = connection->run(kSequences);

@@ -21,7 +21,7 @@ TEST(OwnAddress, HasAStablePathUnderItsShard) {
   EXPECT_EQ(relative_path(known()), "data/o4000000000000000000/048i2ca1a5gn30chk6og");
 }
 
-TEST(OwnAddress, PathsReadBackAndNothingElseDoes) {
+TEST(OwnAddress, OnlyPathsOfOwnAddressesParse) {
   const std::string path = relative_path(known());
   EXPECT_EQ(parse_relative_path(path), known());
   for (std::string bad : {std::string(), std::string("data/"), path + "/", path.substr(1),

@@ -38,7 +38,7 @@ TEST(CommitIds, ReadOnly64LowerCaseHexDigits) {
   }
 }
 
-TEST(CommitIds, TakeExactlyTheirBytes) {
+TEST(CommitIds, ParseOnlyTheirExactLength) {
   EXPECT_EQ(commit_id_from_bytes(std::string(32, '\x11')), id_of(0x11));
   EXPECT_EQ(view_of(id_of(0x11)), std::string(32, '\x11'));
   EXPECT_THROW(commit_id_from_bytes(std::string(31, '\x11')), Error);
@@ -76,7 +76,7 @@ TEST(CommitIds, DependOnEveryFieldOfTheContent) {
   }
 }
 
-TEST(CommitIds, LeaveOutWhereThingsAreStored) {
+TEST(CommitIds, DoNotDependOnStorageLocations) {
   Commit elsewhere = sample();
   elsewhere.root.nid = 99;
   elsewhere.generation = 6;

@@ -143,7 +143,7 @@ TEST(Entry, ExtrasStaySortedAndUnique) {
   EXPECT_EQ(entry.extras, (std::vector<Extra>{{2, "c2"}, {9, "o"}}));
 }
 
-TEST(Entry, UnknownExtrasAreCarriedThrough) {
+TEST(Entry, UnknownExtrasArePreserved) {
   Entry entry = sample();
   entry.extras.push_back({4'000'000'000u, std::string("\0later", 6)});
   EXPECT_EQ(decode_entry(encode_entry(entry)), entry);
@@ -170,7 +170,7 @@ TEST(Entry, MetadataChecksumsAndSourceVersionReadBack) {
   EXPECT_EQ(entry.extras.size(), 1u);
 }
 
-TEST(Entry, SameContentIgnoresTimeAndWhereOwnBytesAre) {
+TEST(Entry, SameContentIgnoresTimeAndAddressesOfOwnBytes) {
   const Entry a = sample();
   Entry b = a;
   b.mtime += std::chrono::hours{1};

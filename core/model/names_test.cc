@@ -59,7 +59,7 @@ TEST(TagNames, AreThoseOfGitWithoutSlashesAndModifiers) {
   }
 }
 
-TEST(TagNames, ThatAreNewDoNotPassForOthers) {
+TEST(TagNames, NewOnesCannotContainInvisibleCharactersOrSpaces) {
   EXPECT_EQ(parse_new_tag_name("v1.0-\u00e9\u65e5").str(), "v1.0-\u00e9\u65e5");
   for (const std::string& bad : {"v1\u200b"s, "\u202e0.1v"s, "v\u00adone"s, "v1\u00a0"s,
                                  "\u3000v1"s, "v1\ufeff"s, "\U000e0041v1"s, "v 1"s}) {
@@ -79,7 +79,7 @@ TEST(Keys, AreAnyUtf8WithoutNulUpTo1024Bytes) {
   EXPECT_EQ(reason_of([] { parse_key("\xed\xa0\x80"); }), "invalid_key");
 }
 
-TEST(Keys, OrderIsThatOfTheBytes) {
+TEST(Keys, AreOrderedByTheirBytes) {
   EXPECT_LT(Key("a"), Key("a/"));
   EXPECT_LT(Key("a-"), Key("a/"));
   EXPECT_LT(Key("Z"), Key("a"));

@@ -7,7 +7,7 @@
 namespace tarn {
 namespace {
 
-TEST(VersionId, ReadsBackWhatItWrites) {
+TEST(VersionId, RoundTrips) {
   const VersionId id = new_version_id();
   EXPECT_EQ(to_text(id).size(), 32u);
   EXPECT_EQ(parse_version_id(to_text(id)), id);

@@ -15,7 +15,7 @@ TEST(PathScope, ContainsWhatAnyPatternMatches) {
   EXPECT_FALSE(scope.contains("models"));
 }
 
-TEST(PathScope, SkipsToWhereAPatternMayMatch) {
+TEST(PathScope, SkipsToTheNextPossibleMatch) {
   const PathScope scope({"models/**", "data/*.csv"});
   EXPECT_EQ(scope.skip_to("a"), "data/");
   EXPECT_EQ(scope.skip_to("data/x"), "data/x") << "inside a prefix nothing is skipped";

@@ -55,7 +55,7 @@ class MovingBytes : public ::testing::Test {
   }
 };
 
-TEST_F(MovingBytes, TheWatcherSeesATransactionAndALock) {
+TEST_F(MovingBytes, WatcherDetectsATransactionAndALock) {
   EXPECT_EQ(watcher->run(kOpen).integer(0, 0), 0);
   db::Pool::Lease lease = engine.pool.lease();
   lease->begin();

@@ -103,7 +103,7 @@ TEST_F(Lifecycle, ExpiredObjectsAreDeletedAndCommitsKeepThem) {
   EXPECT_EQ(scan(), 0) << "not again before the next day";
 }
 
-TEST_F(Lifecycle, WhereVersionsAreKeptADeletionIsAMarker) {
+TEST_F(Lifecycle, WithVersioningADeletionMakesAMarker) {
   set_versioning(*engine, repo, Versioning::kEnabled);
   engine.put(repo, "main", "logs/a", "1");
   set({dated("logs/", kPast)});
@@ -239,7 +239,7 @@ TEST_F(LifecycleRaces, RetaggedObjectIsEvaluatedAgain) {
   EXPECT_EQ(keys(), "a");
 }
 
-TEST_F(LifecycleRaces, RulesThatAreRemovedDeleteNothingMore) {
+TEST_F(LifecycleRaces, RemovedRulesDeleteNothing) {
   for (const char* moment : {"staging_lookup_key", "staging_insert_row_if"}) {
     engine.put(repo, "main", "a", "1");
     set({dated("", kPast)});
@@ -257,7 +257,7 @@ TEST_F(LifecycleRaces, RulesThatAreRemovedDeleteNothingMore) {
   EXPECT_EQ(uploads(repo), "main/u");
 }
 
-TEST_F(LifecycleRaces, ARepositoryThatTookTheNameKeepsItsObjects) {
+TEST_F(LifecycleRaces, RepositoryThatTakesTheNameKeepsItsObjects) {
   engine.put(repo, "main", "a", "1");
   set({dated("", kPast)});
   faults.at_then_go_on({"staging_lookup_key"}, [&] {
@@ -293,7 +293,7 @@ TEST_F(LifecycleRaces, FailedTurnIsRetried) {
   EXPECT_EQ(scan(), 1);
 }
 
-TEST_F(Lifecycle, UploadsThatNobodyCompletesAreAborted) {
+TEST_F(Lifecycle, IncompleteUploadsAreAborted) {
   begin_upload(repo, "main", "tmp/a");
   begin_upload(repo, "main", "kept");
   begin_upload(plain, "main", "tmp/a");
@@ -315,7 +315,7 @@ TEST_F(Lifecycle, UploadsThatNobodyCompletesAreAborted) {
   EXPECT_EQ(uploads(plain), "other/tmp/a");
 }
 
-TEST_F(Lifecycle, GoesWithItsRepository) {
+TEST_F(Lifecycle, IsDeletedWithItsRepository) {
   set({dated("", kPast)});
   delete_repository(*engine, repo, false);
   EXPECT_EQ(scan(), 0);

@@ -38,7 +38,7 @@ TEST_F(Verbs, DeletingHidesWhatIsCommittedUntilItIsPutAgain) {
   EXPECT_EQ(engine.read(repo, "main", "a"), "2");
 }
 
-TEST_F(Verbs, ListingFoldsByDelimiterAndGoesOnBehindAFold) {
+TEST_F(Verbs, ListingGroupsByDelimiterAndContinuesAfterAGroup) {
   for (const char* key : {"a", "b/1", "b/2", "c/x/1", "d"}) engine.put(repo, "main", key, "1");
   engine.commit(repo, "main");
   engine.put(repo, "main", "b/3", "1");
@@ -55,7 +55,7 @@ TEST_F(Verbs, ListingFoldsByDelimiterAndGoesOnBehindAFold) {
   EXPECT_FALSE(second.has_more);
 }
 
-TEST_F(Verbs, ListingPastManyStagedDeletionsReadsOn) {
+TEST_F(Verbs, ListingContinuesPastManyStagedDeletions) {
   for (int i = 0; i < 400; ++i) engine.put(repo, "main", "k" + std::to_string(1000 + i), "x");
   engine.put(repo, "main", "z", "x");
   engine.commit(repo, "main");

@@ -136,7 +136,7 @@ search::Query by_glob(const std::string& pattern) {
   return query;
 }
 
-TEST_F(Search, FindsStagedChangesOverCommittedOnes) {
+TEST_F(Search, StagedEntriesHideCommittedOnes) {
   Entry small;
   small.size_bytes = 1;
   Entry large;

@@ -62,7 +62,7 @@ class UploadRaces : public testing::RepositoryTest {
 constexpr const char* kMomentsOfACompletion[] = {"uploads_select_parts", "uploads_select_multipart",
                                                  "staging_insert_rows"};
 
-TEST_F(UploadRaces, ADelayedCompletionLeavesALaterWriteAlone) {
+TEST_F(UploadRaces, DelayedCompletionDoesNotReplaceALaterWrite) {
   for (const std::string moment : kMomentsOfACompletion) {
     const std::string key = "put-" + moment;
     const MultipartUpload upload = begin(key);
@@ -77,7 +77,7 @@ TEST_F(UploadRaces, ADelayedCompletionLeavesALaterWriteAlone) {
   }
 }
 
-TEST_F(UploadRaces, ADelayedCompletionBringsNoDeletedObjectBack) {
+TEST_F(UploadRaces, DelayedCompletionDoesNotRestoreADeletedObject) {
   for (const std::string moment : kMomentsOfACompletion) {
     const std::string key = "delete-" + moment;
     const MultipartUpload upload = begin(key);
@@ -127,7 +127,7 @@ TEST_F(UploadRaces, ACompletionWhoseConditionFailsLeavesTheUploadOpen) {
   EXPECT_EQ(at("k"), "parts");
 }
 
-TEST_F(UploadRaces, OfCompleteAndAbortOneSucceeds) {
+TEST_F(UploadRaces, ExactlyOneOfCompleteAndAbortSucceeds) {
   for (const std::string moment : kMomentsOfACompletion) {
     const std::string key = "abort-" + moment;
     const MultipartUpload upload = begin(key);
@@ -163,7 +163,7 @@ TEST_F(UploadRaces, NewRuleWaitsForARunningCompletion) {
   EXPECT_EQ(reason_of([&] { engine.put(repo, "main", "k", "later"); }), "protected_branch");
 }
 
-TEST_F(UploadRaces, APartSentAgainIsInTheObjectOrRefused) {
+TEST_F(UploadRaces, CompletionNamingAReplacedPartIsRefused) {
   const MultipartUpload upload = begin("k");
   const std::string etag = part(upload, "parts");
   faults.at_then_go_on({"staging_insert_rows"}, [&] { part(upload, "other"); });
@@ -370,7 +370,7 @@ TEST_F(DirectUploadRaces, ACompletionIsRepeatedOnlyWhileTheKeyShowsItsObject) {
   EXPECT_EQ(engine.read(repo, "main", "k"), "<absent>");
 }
 
-TEST_F(DirectUploadRaces, ADelayedCompletionLeavesALaterWriteAlone) {
+TEST_F(DirectUploadRaces, DelayedCompletionDoesNotReplaceALaterWrite) {
   const OwnAddress address = begin("k");
   faults.at_then_go_on({"staging_insert_rows"}, [&] {
     EXPECT_EQ(complete("k", address), "done");
@@ -380,7 +380,7 @@ TEST_F(DirectUploadRaces, ADelayedCompletionLeavesALaterWriteAlone) {
   EXPECT_EQ(engine.read(repo, "main", "k"), "later");
 }
 
-TEST_F(DirectUploadRaces, BytesThatAreSentAgainAfterTheLinkAreNotShown) {
+TEST_F(DirectUploadRaces, BytesReplacedAfterTheLinkAreNotServed) {
   const auto send = [&](const OwnAddress& address, const std::string& bytes) {
     const blob::Located at = (*engine).stores.locate("local://lake/" + relative_path(address));
     at.store->remove(at.key);
@@ -421,7 +421,7 @@ TEST_F(DirectUploadRaces, BytesThatAreSentAgainAfterTheLinkAreNotShown) {
   EXPECT_EQ(read("parts"), "good") << "its bytes were copied when it was made";
 }
 
-TEST_F(DirectUploadRaces, OfCompleteAndAbortOneSucceeds) {
+TEST_F(DirectUploadRaces, ExactlyOneOfCompleteAndAbortSucceeds) {
   const OwnAddress first = begin("first");
   faults.at_then_go_on({"staging_insert_rows"}, [&] { EXPECT_EQ(abort("first", first), "done"); });
   EXPECT_EQ(complete("first", first), "link_address_used");

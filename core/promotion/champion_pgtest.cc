@@ -51,7 +51,7 @@ TEST_F(Remeasuring, ReplacesTheValuesOfThePromotion) {
       << rules;
 }
 
-TEST_F(Remeasuring, RaisesTheBarTooAndTheNewestCounts) {
+TEST_F(Remeasuring, CanRaiseTheBarAndTheNewestCounts) {
   apply_policy(std::string(kPolicy) + std::string(kRemeasure));
   const CommitId winner = candidate("exp-good", "0.7");
   ASSERT_EQ(outcome(promote({"exp-good"})), "promoted");

@@ -330,7 +330,7 @@ class Approvals : public ::testing::Test {
   GateCandidate candidate = candidate_of({metric("a", 0.9)});
 };
 
-TEST_F(Approvals, AreOfTheExactCommitAndOfOthersThanItsAuthorsAndPromoter) {
+TEST_F(Approvals, NeedTheExactCommitAndAUserWhoIsNeitherAuthorNorPromoter) {
   const GatePolicy policy = policy_of("approvals: {count: 2}");
   EXPECT_EQ(said(evaluate(policy, candidate, nullptr), "approvals"), "pending approval_required");
   EXPECT_EQ(evaluate(policy, candidate, nullptr).outcome, GateOutcome::kPending);
@@ -372,7 +372,7 @@ TEST_F(Approvals, AreVoidWhenTheValuesChange) {
   EXPECT_EQ(reason(policy), "0 of 1 approvals; that of ben does not count: the user is gone");
 }
 
-TEST(Evaluate, Objects) {
+TEST(Evaluate, RulesOnObjectsAreEvaluated) {
   const GatePolicy policy = policy_of(
       "objects: {required: [model.pkl, 'c/*'], forbid: ['**/*.gpg'], max_total_bytes: 1KiB}");
   GateCandidate candidate = candidate_of({});

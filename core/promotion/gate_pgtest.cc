@@ -55,7 +55,7 @@ class Gate : public testing::RepositoryTest {
   }
 };
 
-TEST_F(Gate, JudgesWhatWasMeasuredOfTheExactCommit) {
+TEST_F(Gate, EvaluatesTheMetricsOfTheExactCommit) {
   set("metrics: [{name: accuracy, goal: max, min: 0.6, max: 1.0, trust: [api]}]");
   EXPECT_EQ(complaints("exp-1"), "metrics.accuracy:metric_missing ");
   engine.put(repo, "exp-1", "x", "1");
@@ -162,7 +162,7 @@ TEST_F(Gate, ChangesOfTheDestinationAreNotTheCandidates) {
   EXPECT_EQ(complaints("exp-1"), "objects.unchanged:object_changed ") << "a conflict is a change";
 }
 
-TEST_F(Gate, PatternsWithNeighbouringPrefixesAreAllLookedAt) {
+TEST_F(Gate, PatternsWithOverlappingPrefixesAreAllChecked) {
   set("objects: {unchanged: ['a/**', 'b/**', 'b/c/**'], forbid: ['d/*']}");
   for (const char* key : {"a/1", "b/1", "b/c/1", "c/1", "d/1"}) engine.put(repo, "exp-1", key, "1");
   engine.commit(repo, "exp-1");

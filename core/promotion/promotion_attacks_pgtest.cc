@@ -68,7 +68,7 @@ TEST_F(PromotionAttacks, ARollbackDoesNotMoveTheAliasOfAnotherPolicy) {
   EXPECT_EQ(champion(), before);
 }
 
-TEST_F(PromotionAttacks, ARunLoggedOfTheChampionDoesNotLowerTheBar) {
+TEST_F(PromotionAttacks, LaterRunOfTheChampionDoesNotLowerTheBar) {
   apply_policy();
   const CommitId winner = candidate("exp-good", "");
   log_run(winner, 0.9);
@@ -150,7 +150,7 @@ TEST_F(PromotionAttacks, ARollbackDoesNotLowerTheBar) {
   EXPECT_EQ(outcome(promote({"exp-bad"})), "promoted") << "the policy says so";
 }
 
-TEST_F(PromotionAttacks, TheBestEverIsBeatenIfThePolicySaysSo) {
+TEST_F(PromotionAttacks, BaselineBestEverIncludesRolledBackWinners) {
   apply_policy();
   candidate("exp-good", "0.9");
   const Promotion first = promote({"exp-good"});
@@ -180,7 +180,7 @@ TEST_F(PromotionAttacks, RecreatedTagIsNotTheAncestor) {
   EXPECT_EQ(outcome(promote({"exp-old"})), "rejected gate_failed");
 }
 
-TEST_F(PromotionAttacks, DataInTheHistoryIsNotDataInTheTree) {
+TEST_F(PromotionAttacks, AncestorInTheHistoryDoesNotExcuseChangedData) {
   create_tag(*engine, repo, TagName("dataset-v3"), "main", false);
   apply_policy(std::string(kPolicy) +
                "require_ancestor: dataset-v3\n"
@@ -298,7 +298,7 @@ TEST_F(PromotionAttacks, ADryRunTriesTheMerge) {
     EXPECT_EQ(judged.verdict.outcome, GateOutcome::kFailed) << judged.candidate.ref;
 }
 
-TEST_F(PromotionAttacks, BranchCannotBeNamedLikeTheChampion) {
+TEST_F(PromotionAttacks, BranchAndTagCannotHaveTheNameOfTheAlias) {
   apply_policy();
   candidate("exp-good", "0.9");
   ASSERT_EQ(outcome(promote({"exp-good"})), "promoted");

@@ -270,7 +270,7 @@ TEST_F(PromotionVotes, CandidateWithoutReportedChecksIsSkipped) {
             std::string::npos);
 }
 
-TEST_F(PromotionVotes, TheDateOfACommitMovesNoTimeout) {
+TEST_F(PromotionVotes, CommitDateDoesNotAffectTheCheckTimeout) {
   apply_policy(std::string(kPolicy) + "checks: {required: [bench], timeout: 1s}\n");
   engine.branch(repo, "exp-a", "main");
   engine.put(repo, "exp-a", "model", "bytes");
@@ -288,7 +288,7 @@ TEST_F(PromotionVotes, TheDateOfACommitMovesNoTimeout) {
   EXPECT_EQ(how(id), "rejected check_timeout");
 }
 
-TEST_F(PromotionVotes, TheDateOfACommitWinsNoTie) {
+TEST_F(PromotionVotes, CommitDateDoesNotDecideATie) {
   apply_policy();
   candidate("exp-z-first", "0.9");
   engine.branch(repo, "exp-early", "main");

@@ -47,7 +47,7 @@ TEST(SortOrder, RanksEqualNumbersAndAllWithoutOneAlike) {
   EXPECT_EQ(rank({}), rank({{"loss", "nan"}}));
 }
 
-TEST(SortOrder, IsAFieldAndADirection) {
+TEST(SortOrder, ParsesAFieldAndAnOptionalDirection) {
   EXPECT_EQ(parse_sort_order("size"), (SortOrder{{Field::Kind::kSize, ""}, false}));
   EXPECT_EQ(parse_sort_order("path desc"), (SortOrder{{Field::Kind::kPath, ""}, true}));
   EXPECT_EQ(parse_sort_order("tag.my key asc"), (SortOrder{{Field::Kind::kTag, "my key"}, false}));

@@ -50,7 +50,7 @@ std::string refusal_of(const http::Request& request) {
   }
 }
 
-TEST(Authorization, AHeaderIsTakenApart) {
+TEST(Authorization, HeaderIsParsed) {
   const Authorization out = parse_authorization(with_header(kGoodHeader));
   EXPECT_EQ(out.mechanism, Mechanism::kV4Header);
   EXPECT_EQ(out.access_key_id, "KEY");
@@ -61,7 +61,7 @@ TEST(Authorization, AHeaderIsTakenApart) {
   EXPECT_EQ(out.timestamp, kNow);
 }
 
-TEST(Authorization, AQueryIsTakenApart) {
+TEST(Authorization, QueryIsParsed) {
   const Authorization out = parse_authorization(with_query(kGoodQuery));
   EXPECT_EQ(out.mechanism, Mechanism::kV4Query);
   EXPECT_EQ(out.access_key_id, "KEY");
@@ -71,7 +71,7 @@ TEST(Authorization, AQueryIsTakenApart) {
   EXPECT_EQ(out.timestamp, kNow);
 }
 
-TEST(Authorization, Version2IsTakenApart) {
+TEST(Authorization, Version2IsParsed) {
   const Authorization header = parse_authorization(with_header("AWS KEY:" + kV2Text));
   EXPECT_EQ(header.mechanism, Mechanism::kV2Header);
   EXPECT_EQ(header.access_key_id, "KEY");
@@ -91,7 +91,7 @@ TEST(Authorization, UnsignedAndOtherSchemesAreNotSignatures) {
   EXPECT_EQ(parse_authorization(with_header("bearer abc.def")).mechanism, Mechanism::kNone);
 }
 
-TEST(Authorization, BasicAndBearerBesideAQuerySignatureAreIgnored) {
+TEST(Authorization, BasicAndBearerTogetherWithAQuerySignatureAreIgnored) {
   for (const char* other : {"Basic a2V5OnNlY3JldA==", "Bearer abc"}) {
     http::Request request = with_query(kGoodQuery);
     request.headers.add("Authorization", other);
@@ -112,7 +112,7 @@ TEST(Authorization, TwoMechanismsAreRefused) {
   EXPECT_EQ(refusal_of(with_query(kGoodQuery + "&" + v2_query)), refused);
 }
 
-TEST(Authorization, HeadersThatMayOccurOnceAreRefusedTwice) {
+TEST(Authorization, RepeatedSingleUseHeadersAreRefused) {
   for (const char* name : {"Host", "Authorization", "X-Amz-Date", "x-amz-content-sha256",
                            "Content-MD5", "x-amz-copy-source", "Range"}) {
     http::Request request = with_header(kGoodHeader);
@@ -276,7 +276,7 @@ TEST(Authorization, BrokenVersion2QueriesAreDenied) {
             "permission_denied SignatureDoesNotMatch");
 }
 
-TEST(Authorization, RoutingToS3ChecksTheFormOnly) {
+TEST(Authorization, RoutingToS3ChecksTheSyntaxOnly) {
   EXPECT_TRUE(looks_signed(with_header("AWS4-HMAC-SHA256 broken")));
   EXPECT_TRUE(looks_signed(with_header("AWS x")));
   EXPECT_TRUE(looks_signed(with_query("X-Amz-Signature=1")));

@@ -20,11 +20,11 @@ TEST(CanonicalPath, EncodesReservedBytesOnce) {
   EXPECT_THAT(canonical_paths("/\xC3\xA9"), ElementsAre("/%C3%A9", "/\xC3\xA9"));
 }
 
-TEST(CanonicalPath, NeedlessAndLowerCaseEscapesKeepTheFormTheyCameIn) {
+TEST(CanonicalPath, NeedlessAndLowerCaseEscapesAreAlsoTriedAsReceived) {
   EXPECT_THAT(canonical_paths("/%7Ea%c3%a9"), ElementsAre("/~a%C3%A9", "/%7Ea%c3%a9"));
 }
 
-TEST(CanonicalPath, AnEncodedSlashStaysApartFirstAndIsASlashLast) {
+TEST(CanonicalPath, EncodedSlashIsTriedEncodedFirstAndDecodedLast) {
   EXPECT_THAT(canonical_paths("/a%2Fb"), ElementsAre("/a%2Fb", "/a/b"));
   EXPECT_THAT(canonical_paths("/a%2fb"), ElementsAre("/a%2Fb", "/a%2fb", "/a/b"));
 }

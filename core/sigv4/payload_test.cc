@@ -68,7 +68,7 @@ TEST(Payload, ComputesTheEtagAndTheDefaultChecksum) {
   EXPECT_EQ(result.declared, std::nullopt);
 }
 
-TEST(Payload, ComputesWhatIsAskedForAndNoMore) {
+TEST(Payload, ComputesOnlyTheRequestedChecksums) {
   const PayloadResult bare = result_of(hello_with({}), {.md5 = false, .crc64nvme = false});
   EXPECT_EQ(bare.md5, "");
   EXPECT_TRUE(bare.checksums.empty());
@@ -174,7 +174,7 @@ TEST(Payload, APromisedAlgorithmNeedsItsValue) {
             "accepted");
 }
 
-TEST(Payload, ChecksumHeadersOfSomethingElseCanBeLeftAlone) {
+TEST(Payload, ChecksumHeadersAreIgnoredIfDisabled) {
   http::Request request = hello_with({{"x-amz-checksum-crc32", "AAAAAA=="}});
   EXPECT_EQ(outcome(request, {}, {.checksum_headers = false}), "accepted");
 }

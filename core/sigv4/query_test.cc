@@ -13,7 +13,7 @@ using testing::make_request;
 using testing::outcome_of;
 using testing::presign_v4;
 
-TEST(Verify, HoistingAddsWhatIsNotThereAndNothingOfTheSignature) {
+TEST(Verify, HoistingAddsMissingHeadersAndNoSignatureParameters) {
   http::Request request = make_request(
       "PUT",
       "/k?x-amz-meta-a=from%20query&X-Amz-Acl=private&x-amz-checksum-crc32=NhCmhg%3D%3D"
@@ -27,7 +27,7 @@ TEST(Verify, HoistingAddsWhatIsNotThereAndNothingOfTheSignature) {
   EXPECT_EQ(request.headers.all().size(), 4u);  // host and these: neither date nor type
 }
 
-TEST(Verify, HoistingRefusesWhatAHeaderCannotHold) {
+TEST(Verify, HoistingRefusesValuesThatAreInvalidInHeaders) {
   for (const char* value : {"a%0D%0ASet-Cookie:%20x", "a%00b", "%7f"}) {
     http::Request request = make_request("PUT", str_cat("/k?x-amz-meta-a=", value));
     EXPECT_EQ(outcome_of([&] { hoist_query_headers(request); }), "InvalidArgument") << value;

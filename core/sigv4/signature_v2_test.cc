@@ -39,7 +39,7 @@ TEST(Verify, Version2CanBeSwitchedOff) {
   }
 }
 
-TEST(Verify, Version2SignsWhatItListsAndShowsIt) {
+TEST(Verify, Version2StringToSignHasTheDocumentedParts) {
   http::Request request =
       make_request("PUT", "/lake/main/a%20b?acl&prefix=x&response-expires=a%2Cb", "hello");
   request.headers.add("Content-MD5", "XUFAKrxLKna5cZ2REBfFkg==");

@@ -34,7 +34,7 @@ http::Request signed_get(std::string target = "/lake/main/k") {
   return request;
 }
 
-TEST(Verify, ReturnsWhatTheChunkChainNeeds) {
+TEST(Verify, ReturnsTheInputsOfTheChunkChain) {
   const http::Request request = signed_get();
   const VerifiedRequest out = authenticate(request);
   EXPECT_EQ(out.mechanism, Mechanism::kV4Header);
@@ -48,7 +48,7 @@ TEST(Verify, ReturnsWhatTheChunkChainNeeds) {
   EXPECT_TRUE(out.proven());
 }
 
-TEST(Verify, AWrongSecretShowsWhatWasSigned) {
+TEST(Verify, WrongSecretErrorShowsTheStringToSign) {
   const http::Request request = signed_get();
   try {
     verify(parse_authorization(request), request, "other", {}, kNow);
@@ -129,7 +129,7 @@ TEST(Verify, AcceptsOtherEncodingsOfThePathByTheSigner) {
   EXPECT_EQ(outcome_of([&] { authenticate(twice); }), "SignatureDoesNotMatch");
 }
 
-TEST(Verify, APlusInTheQueryMayMeanEither) {
+TEST(Verify, PlusInTheQueryMayBeAPlusOrASpace) {
   for (const char* canonical : {"prefix=a%2Bb", "prefix=a%20b"}) {
     http::Request request = dated("/lake?prefix=a+b");
     sign_by_hand(request, kUsual, "/lake", canonical, testing::kHost, kUnsignedPayload);
@@ -137,7 +137,7 @@ TEST(Verify, APlusInTheQueryMayMeanEither) {
   }
 }
 
-TEST(Verify, QueriesOfRealClients) {
+TEST(Verify, QueriesOfRealClientsVerify) {
   for (const char* query : {"delimiter=/&prefix=main/", "list-type=2&prefix=", "uploads",
                             "uploadId=x&partNumber=1", "x-id=PutObject", "location"}) {
     EXPECT_EQ(outcome_of([&] { authenticate(signed_get(str_cat("/lake?", query))); }), "accepted");
@@ -165,7 +165,7 @@ TEST(Verify, HeaderBlanksCollapseAndRepeatsJoin) {
   EXPECT_EQ(outcome_of([&] { authenticate(request); }), "accepted");
 }
 
-TEST(Verify, ASignedHeaderThatDidNotComeIsAMismatch) {
+TEST(Verify, MissingSignedHeaderIsAMismatch) {
   http::Request request = make_request("GET", "/k");
   request.headers.add("x-amz-meta-a", "");
   sign_v4(request, kEmptySha256);
@@ -242,7 +242,7 @@ TEST(Verify, ADefaultPortMayBeSignedOrNot) {
   }
 }
 
-TEST(Verify, AForwardedHostIsNotBelieved) {
+TEST(Verify, ForwardedHostIsIgnored) {
   http::Request request = dated("/k");
   request.headers.add("X-Forwarded-Host", "public.test");
   sign_by_hand(request, kUsual, "/k", "", "public.test", kUnsignedPayload);

@@ -30,7 +30,7 @@ TEST(EntryValue, IsIdentityAndMessage) {
             "3a08746578742f637376");          // content_type
 }
 
-TEST(EntryValue, LeavesOutDefaultsAndKnowsTimesBefore1970) {
+TEST(EntryValue, OmitsDefaultsAndEncodesTimesBefore1970) {
   Entry entry;
   entry.mtime = from_millis(-1);
   EXPECT_EQ(to_hex(entry_value(entry, "s3://b/k", false)),

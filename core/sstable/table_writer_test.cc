@@ -52,7 +52,7 @@ class Table : public ::testing::Test {
   rocksdb::SstFileReader reader{rocksdb::Options()};
 };
 
-TEST_F(Table, HoldsWhatWasAdded) {
+TEST_F(Table, ContainsTheAddedEntries) {
   Rows rows_in;
   for (int i = 0; i < 20'000; ++i) {
     rows_in.emplace(str_cat("data/part-", 100'000 + i, ".parquet"), std::string(100, 'v'));
@@ -79,7 +79,7 @@ TEST_F(Table, HasThePropertiesOfLakeFS) {
   EXPECT_EQ(properties->comparator_name, "leveldb.BytewiseComparator");
 }
 
-TEST_F(Table, EndsAsReadersOfOldTablesExpect) {
+TEST_F(Table, FooterHasTheFormatVersionThatOldReadersExpect) {
   const std::string bytes = table_of({{"a", "1"}});
   const std::string magic = "\xf7\xcf\xf4\x85\xb7\x41\xe2\x88";
   ASSERT_GT(bytes.size(), 53u);

@@ -84,7 +84,7 @@ TEST(Chunker, HeavyEntriesFillANodeSooner) {
   EXPECT_LT(mean, 34);
 }
 
-TEST(Chunker, StartsAfreshAfterABoundary) {
+TEST(Chunker, ResetsAfterABoundary) {
   Chunker used(kTestFormat, 0);
   uint64_t i = 0;
   while (!used.add(numbered(i), 1)) ++i;

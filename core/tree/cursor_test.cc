@@ -114,7 +114,7 @@ TEST(Cursor, SkipsLeavesThatAFilterExcludes) {
   }
 }
 
-TEST(Cursor, EndsWhereAFilterSaysSo) {
+TEST(Cursor, FilterCanEndIt) {
   MemoryNodeStore store;
   const TreeRoot root = a_tree(store, numbered_entries(60000));
   SetFilter filter;

@@ -105,7 +105,7 @@ EncodedNode example_inner() {
 
 std::string hash_line(const EncodedNode& node) { return to_hex(view_of(hash_of(kZeroSalt, node))); }
 
-TEST(Format, NodesAreAsGolden) {
+TEST(Format, NodesMatchTheGoldenFiles) {
   const EncodedNode leaf = example_leaf();
   const EncodedNode inner = example_inner();
   expect_golden("leaf.txt", dump(leaf.bytes) + hash_line(leaf) + "\n");
@@ -140,7 +140,7 @@ TEST(Format, AStoredBodyStaysReadable) {
   }
 }
 
-TEST(Format, RootHashesAreAsGolden) {
+TEST(Format, RootHashesMatchTheGoldenFiles) {
   std::string lines;
   for (const uint64_t salt : {uint64_t{0}, kTestFormat.salt}) {
     for (const uint64_t count : {1, 2, 23, 24, 160, 480, 1000, 10000, 60000}) {
@@ -166,7 +166,7 @@ std::string boundaries(uint8_t level, uint32_t weight) {
   return line;
 }
 
-TEST(Format, BoundariesAreAsGoldenAndInThePage) {
+TEST(Format, BoundariesMatchTheGoldenFilesAndThePage) {
   std::string lines;
   for (const uint8_t level : {uint8_t{0}, uint8_t{1}, uint8_t{2}}) {
     for (const uint32_t weight : {1u, 3u}) {

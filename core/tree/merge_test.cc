@@ -166,7 +166,7 @@ TEST(Merge, FastPathsReturnTheTreesThemselves) {
   EXPECT_EQ(store.counts().puts, 0u);
 }
 
-TEST(Merge, AnnouncingMayStopTheMerge) {
+TEST(Merge, CallbackCanStopTheMerge) {
   MemoryNodeStore store;
   const TreeRoot base = a_tree(store, numbered_entries(100));
   const TreeRoot source = edit(store, base, {{"new", an_entry(1)}}).root;
@@ -225,7 +225,7 @@ TEST(Merge, EqualChangesOfBothSidesMerge) {
   EXPECT_EQ(result.result.added, 10u);
 }
 
-TEST(Merge, LargeOneSidedRegions) {
+TEST(Merge, LargeOneSidedRegionsAreMerged) {
   MemoryNodeStore store;
   Three maps{numbered_entries(30000), numbered_entries(30000), numbered_entries(30000)};
   maps.source.merge(numbered_entries(30000, "added/"));

@@ -211,7 +211,7 @@ TEST_F(Checkout, FailsUnderConstantWritesBeyondItsLimit) {
 }
 
 // Tried without sealing the other branch: what was staged there last did not come along.
-TEST_F(Checkout, TheOtherBranchIsReadAsOfOneMoment) {
+TEST_F(Checkout, TheOtherBranchIsReadInOneSnapshot) {
   engine.branch(repo, "dev", "main");
   put_all("dev", {"a/1", "a/2"});
   CheckoutRequest request = of("dev", {"a/*"});

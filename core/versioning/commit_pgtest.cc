@@ -98,7 +98,7 @@ TEST_F(Verbs, ACommitMayBeGivenItsParents) {
   EXPECT_TRUE(commit({}).parents.empty());
 }
 
-TEST_F(Verbs, TheSameContentHasTheSameRootWhateverItsHistory) {
+TEST_F(Verbs, SameContentHasTheSameRootForAnyHistory) {
   engine.branch(repo, "one", "main");
   engine.branch(repo, "two", "main");
   for (int i = 0; i < 300; ++i) engine.put(repo, "one", "k" + std::to_string(i), std::to_string(i));

@@ -9,7 +9,7 @@ namespace {
 
 using testing::reason_of;
 
-TEST_F(Verbs, FoldedDiffsLoseNothingBehindAFold) {
+TEST_F(Verbs, GroupedDiffsSkipNothingAfterAGroup) {
   for (const char* key : {"b/1", "c", "d"}) engine.put(repo, "main", key, "0");
   engine.commit(repo, "main");
   engine.branch(repo, "dev", "main");

@@ -45,7 +45,7 @@ TEST_F(Verbs, TheLogIsNewestFirstAndFiltersByPath) {
   EXPECT_EQ(messages(paged), "2,1,");
 }
 
-TEST_F(Verbs, ACommitFromTheFutureDoesNotDateThoseThatFollow) {
+TEST_F(Verbs, FutureCommitDoesNotAffectTheDatesOfLaterOnes) {
   const auto commit = [&](const std::string& message, std::optional<Instant> date) {
     engine.put(repo, "main", "k", message);
     CommitRequest request;
@@ -175,7 +175,7 @@ class Log : public testing::RepositoryTest {
 
 // Tried with each of: first_parent that follows the second, stop_at exclusive, filters that let
 // merge commits match, `after` that repeats its commit.
-TEST_F(Log, AnyFiltersTogetherShowWhatAPlainWalkShows) {
+TEST_F(Log, CombinedFiltersAgreeWithAPlainWalk) {
   const unsigned seed = std::random_device{}();
   SCOPED_TRACE(str_cat("seed ", seed));
   std::mt19937 random(seed);

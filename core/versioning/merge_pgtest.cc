@@ -142,7 +142,7 @@ TEST_F(Verbs, ConflictsOfCrissCrossHistoriesAreThoseOfTheMerge) {
   EXPECT_EQ(diff("right", "left", DiffKind::kThreeDot), "!l !r !z");
 }
 
-TEST_F(Verbs, MergingSomePathsBringsThemAndNothingElse) {
+TEST_F(Verbs, MergeOfPathsChangesOnlyThosePaths) {
   make_conflicts(engine, repo);
   engine.put(repo, "dev", "models/m", "dev");
   const Commit source = engine.commit(repo, "dev");
@@ -164,7 +164,7 @@ TEST_F(Verbs, MergingSomePathsBringsThemAndNothingElse) {
   EXPECT_EQ(engine.read(repo, "main", "b"), "dev");
 }
 
-TEST_F(Verbs, MergingSomePathsIntoADirtyBranchLooksAtThosePathsOnly) {
+TEST_F(Verbs, MergeOfPathsChecksOnlyThosePathsForStagedChanges) {
   engine.branch(repo, "dev", "main");
   for (const char* key : {"x", "y"}) engine.put(repo, "dev", key, "dev");
   engine.commit(repo, "dev");
@@ -178,7 +178,7 @@ TEST_F(Verbs, MergingSomePathsIntoADirtyBranchLooksAtThosePathsOnly) {
   EXPECT_EQ(reason_of([&] { merge("dev", "main", request); }), "staged_overlap");
 }
 
-TEST_F(Verbs, ADirtyDestinationIsRefusedUnlessItsPathsAreOthers) {
+TEST_F(Verbs, MergeIntoADirtyBranchIsRefusedUnlessThePathsDiffer) {
   engine.branch(repo, "dev", "main");
   engine.put(repo, "dev", "x", "1");
   engine.commit(repo, "dev");

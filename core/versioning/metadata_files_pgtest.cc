@@ -166,7 +166,7 @@ TEST_F(MetadataFiles, HaveTheSameIdsOnEveryServerAndOfEveryHistory) {
   EXPECT_EQ(metarange_of(second, "main").location, metarange_of(engine, "other").location);
 }
 
-TEST_F(MetadataFiles, AreWrittenOnceAndAgainWhenTheyAreGone) {
+TEST_F(MetadataFiles, AreWrittenOnceAndAgainAfterTheirDeletion) {
   engine.put(repo, "main", "a", "bytes");
   engine.commit(repo, "main");
   const Rows rows = entries_of(engine, "main");
@@ -223,7 +223,7 @@ TEST_F(MetadataFiles, NameAddressesAsLakeFSDoes) {
   EXPECT_EQ(rows.at("parts"), sstable::entry_value(parts, "tarn-parts://lake/7", false));
 }
 
-TEST_F(MetadataFiles, AreOfTheCommitsOfOneRepository) {
+TEST_F(MetadataFiles, AreFoundInTheirRepositoryOnly) {
   engine.put(repo, "main", "a", "bytes");
   engine.commit(repo, "main");
   const MetadataFile metarange = metarange_of(engine, "main");
@@ -267,7 +267,7 @@ TEST_F(MetadataFiles, AreCompleteForConcurrentReaders) {
 }
 
 // Whichever call of the store fails, the next one who asks gets the whole file.
-TEST_F(MetadataFiles, AreWholeAfterTheStoreFailed) {
+TEST_F(MetadataFiles, AreCompleteAfterAStoreFailure) {
   stage(0, 1'000);
   engine.commit(repo, "main");
   const Hash128 root = resolve_commit(*engine, repo, "main").root.hash;

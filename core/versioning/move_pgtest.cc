@@ -47,7 +47,7 @@ class Move : public testing::RepositoryTest {
   }
 };
 
-TEST_F(Move, APrefixTakesWhatIsVisibleBelowIt) {
+TEST_F(Move, PrefixMovesEverythingVisibleBelowIt) {
   for (const char* key : {"a/1", "a/2", "a/3", "b/2", "c"}) engine.put(repo, "main", key, key);
   engine.commit(repo, "main");
   engine.put(repo, "main", "a/2", "staged");
@@ -135,7 +135,7 @@ TEST_F(Move, InvalidMoveIsRefusedBeforeAnyChange) {
 
 // Tried by publishing without looking at the watched ranges: the late write was gone, hidden by the
 // range that the move deletes.
-TEST_F(Move, AWriteThatArrivesMeanwhileIsMovedAsWell) {
+TEST_F(Move, ConcurrentWriteIsMovedAsWell) {
   engine.put(repo, "main", "a/1", "1");
   int asked = 0;
   MoveRequest request = of_prefix("a/", "b/");
@@ -178,7 +178,7 @@ TEST_F(Move, IsNotStarvedByWritesToItsPrefixes) {
 }
 
 // A deletion of what never was at the source must not take what is at the destination along.
-TEST_F(Move, ADeletionMeanwhileTakesOnlyItsObject) {
+TEST_F(Move, ConcurrentDeletionDeletesOnlyItsObject) {
   testing::FaultPoints faults;
   testing::TestEngine slow(shared_url(), engine.store, &faults);
   for (const char* key : {"a/1", "a/2", "b/9"}) engine.put(repo, "main", key, key);
@@ -191,7 +191,7 @@ TEST_F(Move, ADeletionMeanwhileTakesOnlyItsObject) {
   EXPECT_EQ(engine.keys(repo, "main"), "b/1 b/9");
 }
 
-TEST_F(Move, AConditionalWriteThatLookedBeforeLooksAgain) {
+TEST_F(Move, ConditionalWriteThatReadBeforeTheMoveChecksAgain) {
   engine.put(repo, "main", "a", "1");
   std::optional<meta::BranchLookup> seen;
   MoveRequest request = of_key("a", "b");
@@ -205,7 +205,7 @@ TEST_F(Move, AConditionalWriteThatLookedBeforeLooksAgain) {
             meta::Staging::StageOutcome::kChanged);
 }
 
-TEST_F(Move, ARuleSetMeanwhileHolds) {
+TEST_F(Move, RuleSetDuringTheMoveApplies) {
   engine.put(repo, "main", "a", "1");
   MoveRequest request = of_key("a", "b");
   request.check = [&](const Key&, const Key&) {

@@ -45,7 +45,7 @@ TEST(Checksums, KeepsTheClientsChecksumOrCrc64Nvme) {
   EXPECT_EQ(kept_checksums({}), std::vector<Checksum>{});
 }
 
-TEST(Checksums, ComputesNoneThatIsNotKept) {
+TEST(Checksums, ComputesOnlyTheStoredOne) {
   http::Headers headers;
   EXPECT_TRUE(payload_options(headers).crc64nvme);
   headers.add("x-amz-sdk-checksum-algorithm", "CRC32");
@@ -55,7 +55,7 @@ TEST(Checksums, ComputesNoneThatIsNotKept) {
             (std::vector<Checksum>{{"crc32", false, *from_hex("cbf43926"), 0}}));
 }
 
-TEST(Checksums, GoOutAsHeaders) {
+TEST(Checksums, AreSentAsHeaders) {
   http::Headers headers;
   add_checksum_headers(headers, {});
   EXPECT_TRUE(headers.all().empty());

@@ -45,7 +45,7 @@ TEST(ListQuery, RefusesTextThatNoKeyCanHold) {
                Refusal);
 }
 
-TEST(ListQuery, ContinuesWhereATokenSays) {
+TEST(ListQuery, ContinuationTokensRoundTripAndAreOpaque) {
   for (const std::string& key :
        {std::string("main/a"), std::string("main/\n\xC3\xA9"), std::string()}) {
     EXPECT_EQ(decode_continuation(encode_continuation(key)), key);

@@ -35,7 +35,7 @@ std::string code(const std::string& rules) {
   return text.substr(0, text.find(':'));
 }
 
-TEST(Lifecycle, ComesBackAsItWasPut) {
+TEST(Lifecycle, RoundTrips) {
   const std::string rules =
       "<Rule><Expiration><Days>30</Days></Expiration><ID>a</ID>"
       "<Filter><Prefix>logs/</Prefix></Filter><Status>Enabled</Status></Rule>"
@@ -63,7 +63,7 @@ TEST(Lifecycle, RulesWithoutAnIdGetOne) {
   EXPECT_NE(rules[0].id, rules[1].id);
 }
 
-TEST(Lifecycle, HasOneToAThousandRulesWithIdsOfTheirOwn) {
+TEST(Lifecycle, HasOneToAThousandRulesWithUniqueIds) {
   EXPECT_EQ(code(""), "MalformedXML");
   std::string rules;
   for (size_t i = 0; i < kLifecycleRulesMax; ++i) rules += rule(kDays);
@@ -100,7 +100,7 @@ TEST(Lifecycle, RefusesWhatIsMalformed) {
   }
 }
 
-TEST(Lifecycle, RefusesNumbersAndDatesThatMeanNothing) {
+TEST(Lifecycle, RefusesInvalidNumbersAndDates) {
   for (const char* days : {"0", "-1", "99999999999"}) {
     EXPECT_EQ(outcome(rule(str_cat("<Expiration><Days>", days, "</Days></Expiration>"))),
               "InvalidArgument: 'Days' for Expiration action must be a positive integer");
@@ -116,7 +116,7 @@ TEST(Lifecycle, RefusesNumbersAndDatesThatMeanNothing) {
             "InvalidArgument");
 }
 
-TEST(Lifecycle, RefusesRulesThatCannotBe) {
+TEST(Lifecycle, RefusesInvalidRules) {
   EXPECT_EQ(outcome(rule("")),
             "InvalidRequest: At least one action needs to be specified in a rule");
   EXPECT_EQ(code(rule(kDays,

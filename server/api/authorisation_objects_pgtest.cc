@@ -10,7 +10,7 @@ namespace tarn::api {
 namespace {
 
 // Tried without asking about each object: the protected one was moved.
-TEST_F(Authorisation, AMoveOfAPrefixAsksAboutEveryObjectBelowIt) {
+TEST_F(Authorisation, MoveOfAPrefixChecksEveryObjectBelowIt) {
   const RepositoryName data = engine.make_repository("data");
   engine.branch(data, "topic", "main");
   for (const char* path : {"dir/a/1", "dir/a/secret/2"}) engine.put(data, "topic", path, "x");
@@ -29,7 +29,7 @@ TEST_F(Authorisation, AMoveOfAPrefixAsksAboutEveryObjectBelowIt) {
 }
 
 // Tried without asking about each object: the hidden one was sent.
-TEST_F(Authorisation, AnArchiveOfAPrefixAsksAboutEveryObjectBelowIt) {
+TEST_F(Authorisation, ArchiveOfAPrefixChecksEveryObjectBelowIt) {
   const RepositoryName data = engine.make_repository("data");
   engine.branch(data, "topic", "main");
   for (const char* path : {"dir/a/1", "dir/a/secret/2"}) engine.put(data, "topic", path, "x");
@@ -47,7 +47,7 @@ TEST_F(Authorisation, AnArchiveOfAPrefixAsksAboutEveryObjectBelowIt) {
 }
 
 // Tried without asking about each key: what was protected was replaced and deleted.
-TEST_F(Authorisation, ACheckoutAsksAboutEveryObjectThatItChanges) {
+TEST_F(Authorisation, CheckoutChecksEveryObjectThatItChanges) {
   const RepositoryName data = engine.make_repository("data");
   engine.put(data, "main", "dir/secret/1", "of main");
   engine.commit(data, "main");
@@ -74,7 +74,7 @@ TEST_F(Authorisation, ACheckoutAsksAboutEveryObjectThatItChanges) {
 
 // Tried without asking about what is below the prefixes: a protected key was planted, one was
 // removed, and a hidden source was read.
-TEST_F(Authorisation, AnImportOfAPrefixAsksAboutEverythingBelowIt) {
+TEST_F(Authorisation, ImportOfAPrefixChecksEverythingBelowIt) {
   const RepositoryName data = engine.make_repository("data");
   engine.branch(data, "topic", "main");
   for (const char* destination : {"dir", "dir/"}) {
@@ -109,7 +109,7 @@ TEST_F(Authorisation, AnImportOfAPrefixAsksAboutEverythingBelowIt) {
 }
 
 // Tried with a grant on "in": "in-secret/x" was read.
-TEST_F(Authorisation, AnImportOfNamesThatBeginAlikeAsksAboutThemAll) {
+TEST_F(Authorisation, ImportOfANamePrefixChecksAllNamesWithThePrefix) {
   const RepositoryName data = engine.make_repository("data");
   engine.branch(data, "topic", "main");
   const auto asking = [](std::string_view granted) {
@@ -132,7 +132,7 @@ TEST_F(Authorisation, AnImportOfNamesThatBeginAlikeAsksAboutThemAll) {
 }
 
 // An object is put where nothing else is replaced.
-TEST_F(Authorisation, AnImportOfAnObjectAsksAboutItAlone) {
+TEST_F(Authorisation, ImportOfAnObjectChecksOnlyThatObject) {
   const RepositoryName data = engine.make_repository("data");
   engine.branch(data, "topic", "main");
   const Row row{"importStart",
@@ -146,7 +146,7 @@ TEST_F(Authorisation, AnImportOfAnObjectAsksAboutItAlone) {
 }
 
 // Tried without asking: anybody who may write wrote to a repository that is read-only.
-TEST_F(Authorisation, ForceOnAReadOnlyRepositoryNeedsTheRightToChangeIt) {
+TEST_F(Authorisation, ForceOnAReadOnlyRepositoryNeedsPermissionToChangeIt) {
   versioning::RepositoryCreation creation{.name = RepositoryName("data"),
                                           .storage_namespace = "local://data"};
   creation.read_only = true;
@@ -179,7 +179,7 @@ TEST_F(Authorisation, ForceOnAReadOnlyRepositoryNeedsTheRightToChangeIt) {
 
 // Tried without asking about the dumped repository: its objects could be read by anyone with a
 // dump's id.
-TEST_F(Authorisation, RestoringNeedsTheRightToReadWhatWasDumped) {
+TEST_F(Authorisation, RestoreNeedsPermissionToReadTheDump) {
   const RepositoryName secret = engine.make_repository("secret");
   const std::string dump = versioning::dump_refs(*engine, secret);
   const std::string body = R"({"commits_meta_range_id":"commits-)" + dump +
@@ -203,7 +203,7 @@ TEST_F(Authorisation, RestoringNeedsTheRightToReadWhatWasDumped) {
   }
 }
 
-TEST_F(Authorisation, RestoringAliasesNeedsTheRightToSetThem) {
+TEST_F(Authorisation, RestoreOfAliasesNeedsPermissionToSetThem) {
   const RepositoryName plain = engine.make_repository("plain");
   const RepositoryName aliased = engine.make_repository("aliased");
   versioning::set_alias(*engine, aliased, {.name = AliasName("champion"), .actor = "ann"}, "main");
@@ -228,7 +228,7 @@ TEST_F(Authorisation, RestoringAliasesNeedsTheRightToSetThem) {
 }
 
 // Without the check a user who may promote to a weak branch set any alias to the winner.
-TEST_F(Authorisation, APromotionThatNamesAnAliasNeedsTheRightToSetIt) {
+TEST_F(Authorisation, PromotionWithAnAliasNeedsPermissionToSetIt) {
   const RepositoryName data = engine.make_repository("data");
   for (const char* branch : {"topic", "target", "staging"}) engine.branch(data, branch, "main");
   versioning::set_gate_policy(*engine, data, "weak",

@@ -125,7 +125,7 @@ TEST_F(RoleMatrix, DeletedKeyIsRefused) {
   }
 }
 
-TEST_F(Authorisation, ChoosingParentsOfACommitNeedsTheRightToMoveTheBranch) {
+TEST_F(Authorisation, ChoosingParentsOfACommitNeedsPermissionToMoveTheBranch) {
   const Row row{"commit",
                 "",
                 R"({"message":"m","parents":["main"]})",

@@ -85,7 +85,7 @@ std::string with_changed(const std::string& target, size_t index, const Change& 
   return out;
 }
 
-TEST(BlockUrl, GrantsWhatItWasMadeFor) {
+TEST(BlockUrl, ReturnsTheGrantItWasMadeFor) {
   for (const BlockGrant& grant : {a_read(), a_write(), a_part()}) {
     const std::string method = grant.kind == BlockGrant::Kind::kRead ? "GET" : "PUT";
     const std::string target = block_target(kKey, grant);
@@ -116,7 +116,7 @@ TEST(BlockUrl, CannotBeChanged) {
   }
 }
 
-TEST(BlockUrl, CountsEveryParameterOnce) {
+TEST(BlockUrl, NeedsEveryParameterExactlyOnce) {
   const std::string target = block_target(kKey, a_part());
   const auto count = static_cast<size_t>(std::count(target.begin(), target.end(), '&')) + 1;
   ASSERT_GT(count, 10u);
@@ -138,7 +138,7 @@ TEST(BlockUrl, CountsEveryParameterOnce) {
   EXPECT_EQ(outcome("PUT", "/_blocks/"), "url_invalid");
 }
 
-TEST(BlockUrl, IsOfOnePath) {
+TEST(BlockUrl, IsValidForOnePathOnly) {
   const std::string target = block_target(kKey, a_read());
   const std::string query = target.substr(target.find('?'));
   for (const char* path :
@@ -164,7 +164,7 @@ TEST(BlockUrl, SurvivesWhatProxiesRewrite) {
   EXPECT_EQ(open_block_request(kKey, a_request("GET", recoded), kIssued), grant);
 }
 
-TEST(BlockUrl, IsOfOneMethod) {
+TEST(BlockUrl, IsValidForOneMethodOnly) {
   const std::string read = block_target(kKey, a_read());
   const std::string write = block_target(kKey, a_write());
   EXPECT_EQ(outcome("HEAD", read), "granted");
@@ -182,12 +182,12 @@ TEST(BlockUrl, Expires) {
   EXPECT_EQ(outcome("GET", target, kIssued + kLifetime), "url_expired");
 }
 
-TEST(BlockUrl, IsOfOneInstallation) {
+TEST(BlockUrl, IsValidForOneInstallationOnly) {
   EXPECT_EQ(outcome("GET", block_target(kKey, a_read()), kIssued, std::string(32, 'o')),
             "url_invalid");
 }
 
-TEST(BlockUrl, IsNoOtherPath) {
+TEST(BlockUrl, OtherPathsAreNotPresignedUrls) {
   for (const char* target :
        {"/", "/_blocks", "/_blocksx/a", "/api/v1/_blocks/a", "/lake/_blocks/a"}) {
     EXPECT_FALSE(is_block_request(a_request("GET", target))) << target;

@@ -245,7 +245,7 @@ class LinkRaces : public ApiTest {
   TestService slow{slow_engine};
 };
 
-TEST_F(LinkRaces, ATokenIsTakenOnce) {
+TEST_F(LinkRaces, TokenIsUsedOnce) {
   const std::string address = hand_out("k");
   EXPECT_EQ(link(service.context, "k", address), "200");
   EXPECT_EQ(link(service.context, "k", address), "200") << "the key shows it";
@@ -283,7 +283,7 @@ TEST_F(LinkRaces, OneOfTwoLinksStages) {
   EXPECT_EQ(engine.read(repo, "main", "l"), "later");
 }
 
-TEST_F(LinkRaces, OfTwoConditionalLinksBothSucceed) {
+TEST_F(LinkRaces, BothOfTwoIdenticalConditionalLinksSucceed) {
   const std::string address = hand_out("k");
   faults.at_then_go_on({"staging_insert_row_if"},
                        [&] { EXPECT_EQ(link(service.context, "k", address, true), "200"); });

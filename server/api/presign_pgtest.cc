@@ -148,7 +148,7 @@ TEST_F(Presign, UrlIsBoundToItsBytes) {
   EXPECT_EQ(body_of(response), "hello");
 }
 
-TEST_F(Presign, StatAndListingsShowUrlsWithTheirEnd) {
+TEST_F(Presign, StatAndListingsShowUrlsWithTheirExpiry) {
   const http::Response stat = get("/refs/main/objects/stat?path=a.txt&presign=true");
   EXPECT_EQ(stat.status, 200);
   http::Response read = use("GET", member(stat, "physical_address"));
@@ -166,7 +166,7 @@ TEST_F(Presign, StatAndListingsShowUrlsWithTheirEnd) {
 }
 
 // Taken out once: the check of kReadObject per entry in list_objects (the second entry got a URL).
-TEST_F(Presign, ListingsShowUrlsOnlyOfWhatMayBeRead) {
+TEST_F(Presign, ListingsShowUrlsOnlyOfReadableObjects) {
   engine.put(repo, "main", "secret.txt", "x");
   allow({{auth::Statement::Effect::kAllow,
           {"fs:ListObjects"},
@@ -183,7 +183,7 @@ TEST_F(Presign, ListingsShowUrlsOnlyOfWhatMayBeRead) {
   EXPECT_NE(page.body.find("\"local://"), std::string::npos) << page.body;
 }
 
-TEST_F(Presign, APutThenALinkIsAnObject) {
+TEST_F(Presign, ObjectExistsAfterPutAndLink) {
   const http::Response asked = ask_to_write();
   const std::string url = member(asked, "presigned_url");
   const http::Response put = use("PUT", url, "written");
@@ -208,7 +208,7 @@ TEST_F(Presign, AnAddressIsWrittenOnce) {
   EXPECT_EQ(refusal(use("PUT", url, "")), "409 address_taken");
 }
 
-TEST_F(Presign, BytesAreCheckedBeforeTheyAreKept) {
+TEST_F(Presign, BytesAreVerifiedBeforeTheyAreStored) {
   const std::string url = member(ask_to_write(), "presigned_url");
   const size_t objects = engine.store->list("lake/data/", "", 1000).items.size();
   EXPECT_EQ(refusal(use("PUT", url, std::string(kBytesMax + 1, 'x'))), "413 body_too_large");
@@ -300,7 +300,7 @@ TEST_F(Presign, BeginWithTheConfiguredUrl) {
       << asked.headers.get("Location");
 }
 
-TEST_F(Presign, TurnedOffOffersNoUrlsAndRefusesOldOnes) {
+TEST_F(Presign, DisablingReturnsNoUrlsAndRefusesOldOnes) {
   const std::string url = read_url();
   const Context off = context(false);
   for (const char* path :
@@ -353,7 +353,7 @@ TEST_F(Presign, AnUploadInPartsIsJoinedByReference) {
   EXPECT_EQ(read.headers.find("Content-MD5"), nullptr) << "its etag is no MD5";
 }
 
-TEST_F(Presign, AsManyPartUrlsAsAskedFor) {
+TEST_F(Presign, ReturnsTheRequestedNumberOfPartUrls) {
   const auto urls = [&](const std::string& parts) {
     const http::Response begun = api("POST", "/branches/main/staging/pmpu?path=big" + parts);
     if (begun.status != 201) return -begun.status;

@@ -35,7 +35,7 @@ TEST(OpenUpload, TakesARawBodyWithItsTypeAndLength) {
   EXPECT_EQ(incoming.body->digests().etag, "5d41402abc4b2a76b9719d911017c592");
 }
 
-TEST(OpenUpload, KnowsNoLengthOfAChunkedBody) {
+TEST(OpenUpload, ChunkedBodyHasNoKnownLength) {
   http::Request request = a_request("", "hello");
   request.content_length.reset();
   request.chunked = true;
@@ -51,7 +51,7 @@ TEST(OpenUpload, TakesNoBodyAsAnEmptyObject) {
   EXPECT_EQ(incoming.body->digests().etag, "d41d8cd98f00b204e9800998ecf8427e");
 }
 
-TEST(OpenUpload, TakesThePartContentOfAForm) {
+TEST(OpenUpload, ReadsThePartNamedContentOfAForm) {
   http::Request request =
       a_request("multipart/form-data; boundary=B",
                 "--B\r\nContent-Disposition: form-data; name=\"x\"\r\n\r\nno\r\n"

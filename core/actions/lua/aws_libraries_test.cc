@@ -108,7 +108,7 @@ std::string signature_of(const std::string& service, const auto& taken) {
   return std::string(headers.get("Authorization"));
 }
 
-TEST_F(AwsLibraries, SignWhatArrives) {
+TEST_F(AwsLibraries, SignatureMatchesTheSentRequest) {
   on_request = [](const Taken& taken) -> Answer {
     return {200, taken.path == "/" ? "{}" : "<ListBucketResult></ListBucketResult>"};
   };
@@ -197,7 +197,7 @@ TEST_F(AwsLibraries, DeleteAllBelowAPrefix) {
   EXPECT_FALSE(all[3].headers.get("Content-MD5").empty());
 }
 
-TEST_F(AwsLibraries, EndlessListingsEnd) {
+TEST_F(AwsLibraries, StopAtListingsThatDoNotAdvance) {
   int pages = 0;
   on_request = [&](const Taken& taken) -> Answer {
     if (taken.method == "POST") return {200, "<DeleteResult></DeleteResult>"};
@@ -227,7 +227,7 @@ TEST_F(AwsLibraries, DeleteOnlyTheRequestedKeys) {
   EXPECT_THAT(run("s3.delete_recursive('bucket')"), HasSubstr("argument 2"));
 }
 
-TEST_F(AwsLibraries, SayWhatWasNotDeleted) {
+TEST_F(AwsLibraries, ReportObjectsThatWereNotDeleted) {
   on_request = [](const Taken& taken) -> Answer {
     if (taken.method == "GET") return {200, page({"p/a", "p/b"}, "")};
     return {200,
@@ -260,7 +260,7 @@ TEST_F(AwsLibraries, ArgumentsCannotBreakHeadersOrPaths) {
   EXPECT_EQ(all[0].headers.find("X-Injected"), nullptr);
 }
 
-TEST_F(AwsLibraries, RefuseKeysRegionsAndEndpointsThatCannotBe) {
+TEST_F(AwsLibraries, RefuseInvalidKeysRegionsAndEndpoints) {
   for (const char* arguments :
        {"'id\\r\\nX-A: b', 's', 'eu-west-1'", "'a b', 's'", "'', 's'", "'id', ''", "'id'",
         "'id', 's', 'eu-west-1.evil.example/'", "'id', 's', 'EU'",

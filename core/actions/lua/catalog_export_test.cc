@@ -141,7 +141,7 @@ exporter.export_s3(client, '_lakefs_tables/animals.yaml', action, {export_base_u
   EXPECT_THAT(said, HasSubstr("symlinks of 2 objects: s3://other/deep/er/"));
 }
 
-TEST_F(HiveTable, OfATagLiesBelowItsName) {
+TEST_F(HiveTable, OfATagIsWrittenBelowItsName) {
   EXPECT_THAT(
       run(kSymlinks, R"({"event_type":"post-create-tag","repository_id":"lake","tag_id":"v1",)"
                      R"("commit_id":"c0ffee12","storage_namespace":"s3://store/lake"})"),
@@ -289,7 +289,7 @@ print(made['t.yaml'].path)
   EXPECT_THAT(said, HasSubstr("\nabfss://store/lake/_lakefs/exported/main/c0ffee/people\n"));
 }
 
-TEST_F(DeltaTable, MayHaveLostFilesThatItNoLongerNames) {
+TEST_F(DeltaTable, MissingFilesMatterOnlyWhileTheLogNamesThem) {
   entry(2, {add("old.parquet")});
   entry(3, {remove("old.parquet"), remove("a%201.parquet")});
   const std::string said = run(kDelta);

@@ -138,7 +138,7 @@ TEST(MetricFile, TheValueOfACurveIsThatOfItsHighestStep) {
               ElementsAre("a=0.4"));
 }
 
-TEST(JsonFile, TornAtEveryByteCountsForNothing) {
+TEST(JsonFile, TruncatedAnywhereIsIgnored) {
   const std::string whole =
       "{\n \"a\": 1,\n \"b\": {\"c\": [0.5, NaN], \"d\": \"x\\\"y\"},\n \"e\": -Infinity\n}";
   const size_t all = read("m.json", whole).measured().size();
@@ -150,7 +150,7 @@ TEST(JsonFile, TornAtEveryByteCountsForNothing) {
   }
 }
 
-TEST(JsonFile, ANumberAtTheEndOfATornFileIsNone) {
+TEST(JsonFile, NumberAtTheEndOfATruncatedFileIsIgnored) {
   EXPECT_THAT(values(read("m.json", "{\"a\": 1, \"b\": 0")), IsEmpty()) << "it may have been 0.83";
   EXPECT_THAT(values(read("m.jsonl", "{\"a\": 1}\n{\"a\": 12")), ElementsAre("a=1"));
 }
@@ -170,7 +170,7 @@ TEST(JsonFile, WarningsAreTextWhateverTheFileHolds) {
   EXPECT_THAT(facts.warnings(), ::testing::Contains(HasSubstr("a name is not UTF-8")));
 }
 
-TEST(YamlFile, ReadsAsJson) {
+TEST(YamlFile, IsReadLikeJson) {
   const FileFacts facts =
       read("metrics.yaml",
            "accuracy: 0.83\nval:\n  loss: '0.25'\n  inf: .inf\n  minus: -.inf\n  nan: .nan\n"

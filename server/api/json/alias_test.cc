@@ -49,7 +49,7 @@ SetAlias parsed(const std::string& body) {
   return parse_set_alias(document.root());
 }
 
-TEST(SetAlias, TellsNoAliasFromAnyAndFromACommit) {
+TEST(SetAlias, ExpectDistinguishesNoAliasAnyAndACommit) {
   EXPECT_TRUE(parsed(R"({"to":"main"})").expected.any);
   EXPECT_TRUE(parsed(R"({"to":"main","expect":null})").expected.any);
   const SetAlias none = parsed(R"({"to":"main~1","expect":"","reason":"why"})");

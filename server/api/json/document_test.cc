@@ -66,7 +66,7 @@ TEST(Document, LimitsItsSize) {
             "request body has an error: /a: longer than 262144 bytes in all");
 }
 
-TEST(Document, CountsValuesBeforeItKeepsThem) {
+TEST(Document, LimitsTheNumberOfValuesBeforeStoringThem) {
   const auto objects = [](size_t count) {
     std::string out = "{\"a\":{\"b\":[{}";
     for (size_t i = 1; i < count; ++i) out += ",{}";
@@ -105,7 +105,7 @@ TEST(NestingDepth, DoesNotCountBracketsInText) {
   EXPECT_EQ(nesting_depth("\"\\", 64), 0u);
 }
 
-TEST(Value, NamesThePointerOfWhatIsWrong) {
+TEST(Value, ErrorsNameTheJsonPointer) {
   EXPECT_EQ(failure("[]", [](const Value& v) { v.at("name"); }),
             "request body has an error: /: expected an object");
   EXPECT_EQ(failure("{}", [](const Value& v) { v.at("name"); }),
@@ -145,7 +145,7 @@ TEST(Value, RefusesNulInText) {
             "request body has an error: /: a name holds a NUL character");
 }
 
-TEST(Value, TakesNullAsAbsentAndIgnoresWhatItDoesNotKnow) {
+TEST(Value, TreatsNullAsAbsentAndIgnoresUnknownMembers) {
   const Document document = Document::parse(R"({"force":null,"text":null,"map":null,"other":[1]})");
   const Value root = document.root();
   EXPECT_FALSE(root.flag("force"));

@@ -13,7 +13,7 @@ namespace {
 
 RecordRun parsed(std::string_view body) { return parse_record_run(Document::parse(body).root()); }
 
-TEST(RunBody, IsReadInBothForms) {
+TEST(RunBody, AcceptsBothForms) {
   const RecordRun run =
       parsed(R"({"ref":"main","params":{"epochs":50,"shuffle":true,"optimizer":"adam"},
     "metrics":{"accuracy":1.5,"loss":"NaN","steps":"12"},"source":{"git_sha":"ab"},"artifacts":["a/**"],
