@@ -22,17 +22,17 @@
 
 namespace tarn::testing {
 
-/// The treatment of "a//b", "/a", "a/", "./a", "../a".
+/// How a store treats keys such as "a//b", "/a", "a/", "./a", "../a".
 enum class PathlessKeys { kHeld, kRefused, kServerDecides };
 
-/// Where stores differ and may. Each difference is documented at the store.
+/// Permitted differences between stores. Each is documented at its store.
 struct BlobStoreTraits {
   PathlessKeys pathless_keys = PathlessKeys::kHeld;
-  bool holds_key_below_key = true;  ///< "a" beside "a/b"
-  bool create_is_exclusive = true;  ///< of writers at the same time; of later ones always
+  bool holds_key_below_key = true;  ///< "a" together with "a/b"
+  bool create_is_exclusive = true;  ///< for concurrent writers; sequential ones always
 };
 
-/// An empty store and what it needs to live.
+/// An empty store, and the resources that it needs.
 class StoreUnderTest {
  public:
   virtual ~StoreUnderTest() = default;
@@ -59,7 +59,7 @@ class BlobStoreContract : public ::testing::TestWithParam<BlobStoreCase> {
   blob::BlobStore& store() { return *store_; }
   const BlobStoreTraits& traits() { return GetParam().traits; }
 
-  /// The code and reason that `call` throws; "" when it returns.
+  /// The code and reason of the error that `call` throws; "" if it returns.
   template <typename Call>
   static std::string thrown(const Call& call) {
     try {
@@ -223,7 +223,7 @@ TEST_P(BlobStoreContract, NothingIsVisibleBeforeFinish) {
     const auto writer = store().create(key, size_hint);
     write_in_pieces(*writer, bytes);
     std::this_thread::sleep_for(
-        std::chrono::milliseconds(50));  // what is sent behind our back arrives
+        std::chrono::milliseconds(50));  // bytes that are sent outside the store's API arrive
     EXPECT_EQ(store().stat(key), std::nullopt);
     EXPECT_EQ(store().open(key, {}), nullptr);
     EXPECT_EQ(list_keys(store()), finished);
@@ -267,7 +267,7 @@ TEST_P(BlobStoreContract, TellsAChangedSourceFromAnAbsentOne) {
   ASSERT_TRUE(put(store(), "k", "other"));
   EXPECT_EQ(thrown([&] { store().open("k", {.offset = 0, .length = 3}, etag); }), kSourceChanged);
   EXPECT_EQ(thrown([&] { store().open("k", {.offset = 0, .length = 0}, etag); }), kSourceChanged);
-  // Shorter than what was recorded: the change is what must be said, not the range.
+  // Shorter than recorded: the error must be about the change, not the range.
   EXPECT_EQ(thrown([&] { store().open("k", {.offset = 100, .length = 3}, etag); }), kSourceChanged);
 }
 
@@ -318,7 +318,7 @@ TEST_P(BlobStoreContract, HoldsOddKeysUnchanged) {
   EXPECT_EQ(list_keys(store()), std::vector<std::string>{});
 }
 
-/// A filter over sorted keys: what list and walk must equal.
+/// Sorted keys that match a prefix: the expected result of list and walk.
 inline std::vector<std::string> filtered(const std::vector<std::string>& sorted,
                                          const std::string& prefix, const std::string& after) {
   std::vector<std::string> out;
@@ -431,8 +431,8 @@ TEST_P(BlobStoreContract, ServesConcurrentReadersAndWriters) {
   EXPECT_EQ(list_keys(store(), "", "", 7).size(), static_cast<size_t>(kThreads * kObjectsEach));
 }
 
-/// After any call that fails or loses its answer, the object is absent or whole, and a repetition
-/// ends well.
+/// After any call that fails or loses its response, the object is absent or complete, and a retry
+/// succeeds.
 TEST_P(BlobStoreContract, AFaultLeavesAnObjectAbsentOrWhole) {
   const std::string bytes = patterned_bytes(600'000);
   for (const Fault fault : {Fault::kFails, Fault::kLosesAnswer}) {

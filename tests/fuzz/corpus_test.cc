@@ -1,4 +1,4 @@
-// Goes over the kept corpus of one fuzz target, so that what once broke something never does again.
+// Runs one fuzz target over its saved corpus, so that fixed bugs do not return.
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>

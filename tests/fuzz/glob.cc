@@ -9,7 +9,7 @@
 
 namespace {
 
-/// The pattern that matches `text` alone.
+/// The pattern that matches only `text`.
 std::string escaped(std::string_view text) {
   std::string out;
   for (char c : text) {

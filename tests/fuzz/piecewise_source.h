@@ -7,7 +7,7 @@
 
 #include "core/http/message.h"
 
-/// Gives at most so many bytes at a time.
+/// Returns at most the given number of bytes per read.
 class PiecewiseSource final : public tarn::http::BodySource {
  public:
   PiecewiseSource(std::string_view bytes, size_t piece) : bytes_(bytes), piece_(piece) {}

@@ -29,7 +29,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   try {
     const RefExpression ref = tarn::parse_ref(input);
     require(!ref.base.empty(), "a ref has a base");
-    // A leading '@' is an alias's.
+    // A leading '@' marks an alias.
     require(ref.base.find_first_of("~^@$ \t\n", 1) == std::string::npos, "a base has no operators");
     require(ref.view == RefExpression::View::kPlain || ref.modifiers.empty(),
             "a view comes without modifiers");

@@ -1,4 +1,4 @@
-// A request head out of a fuzzer's bytes: method, target and "Name: value" lines, one a line.
+// Parses a fuzzer's bytes as a request head: method, target and "Name: value", one per line.
 #pragma once
 
 #include <algorithm>

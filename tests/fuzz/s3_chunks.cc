@@ -45,7 +45,7 @@ Decoded decode(std::string_view literal, std::string_view body, size_t piece) {
     require(payload->result().bytes == kDecodedBytes, "and says so");
   } catch (const tarn::Error& error) {
     out.failure = error.reason();
-    out.bytes.clear();  // how many came before is the reader's business
+    out.bytes.clear();  // the number of bytes before the error is not specified
   }
   return out;
 }

@@ -30,7 +30,7 @@ void check_fields(const s3::PostForm& form) {
   require(bytes <= s3::kFormFieldsBytesMax, "fields as large as is allowed");
 }
 
-/// Key and bytes, or the code of the refusal.
+/// Key and bytes, or the code of the error.
 std::string outcome(std::string_view body, size_t piece) {
   tarn::http::Request request;
   request.headers.add("Content-Type", "multipart/form-data; boundary=B");

@@ -1,4 +1,4 @@
-// Heads of S3 requests: method, target and header lines, one a line, to the operation they mean.
+// Heads of S3 requests: method, target and header lines, one per line, parsed to an operation.
 #include <array>
 #include <string>
 #include <string_view>
@@ -18,7 +18,7 @@ namespace {
 
 const std::vector<std::string> kHosts = {"s3.test", "deeper.s3.test"};
 
-/// A key that was read is one that could be written into a path again.
+/// A parsed key can be encoded into a path again.
 void check_key(std::string_view key) {
   require(tarn::is_utf8(key), "a key is UTF-8");
   require(key.find('\0') == std::string_view::npos, "a key holds no NUL");

@@ -18,14 +18,14 @@ namespace testing = tarn::sigv4::testing;
 
 namespace {
 
-/// Only the holder of the secret passes.
+/// Only requests signed with the secret may verify.
 void check_claim(tarn::http::Request request) {
   if (!sigv4::looks_signed(request)) return;
   try {
     const sigv4::Authorization authorization = sigv4::parse_authorization(request);
     sigv4::verify(authorization, request, "a secret that no input knows: 7f0c", {}, testing::kNow);
     sigv4::hoist_query_headers(request);
-    // A body may still have to prove it; nothing else may have passed.
+    // A signature over the body may still be unverified; nothing else may verify.
     require(authorization.mechanism == sigv4::Mechanism::kV4Header, "a guess is never authentic");
   } catch (const tarn::Error& error) {
     require(!error.message().empty(), "a refusal says why");

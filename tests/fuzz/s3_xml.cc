@@ -62,7 +62,7 @@ void read_public_access(std::string_view body) {
           "the block comes back as it was");
 }
 
-/// A document that nobody knows, skipped as a whole.
+/// An unknown document, skipped as a whole.
 void read_any(std::string_view body) {
   xml::Reader in(body);
   in.enter_root("Any");

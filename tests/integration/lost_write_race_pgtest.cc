@@ -27,7 +27,7 @@ constexpr int kWriters = 64;
 
 struct RaceLength {
   std::chrono::seconds least{20};
-  uint64_t writes = 0;  ///< and at least so many acknowledged
+  uint64_t writes = 0;  ///< and at least this number of acknowledged writes
 };
 
 RaceLength race_length() {
@@ -41,7 +41,7 @@ std::string key_of(int writer, uint64_t number) {
   return out;
 }
 
-/// Two engines on one database stand for two servers.
+/// Two engines on one database, in place of two servers.
 class Race : public ::testing::Test {
  protected:
   TestDatabase database;
@@ -54,7 +54,7 @@ class Race : public ::testing::Test {
   std::atomic<int> commits{0};
   std::atomic<int> merges{0};
 
-  /// Writes keys one after another; the count moves on only when a write was acknowledged.
+  /// Writes keys in sequence; the count increases only when a write was acknowledged.
   void write(int writer) {
     TestEngine& engine = writer % 2 ? one : two;
     const BranchId branch = versioning::get_branch(*engine, repo, BranchName("main")).id;
@@ -81,8 +81,8 @@ class Race : public ::testing::Test {
     }
   }
 
-  /// Commits to a side branch under a prefix of its own and merges it into the branch that is
-  /// written to.
+  /// Commits to a side branch under its own prefix and merges it into the branch that is written
+  /// to.
   void merge() {
     versioning::MergeRequest request;
     request.allow_dirty = true;

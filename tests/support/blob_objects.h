@@ -14,7 +14,7 @@ namespace tarn::testing {
 
 constexpr size_t kPieceBytes = 256 * 1024;
 
-/// Bytes that differ at every offset from those of neighbouring ones.
+/// Bytes that differ at every offset from those with adjacent seeds.
 inline std::string patterned_bytes(size_t count, uint64_t seed = 1) {
   std::string out(count, '\0');
   uint64_t state = seed * 0x9e3779b97f4a7c15u + 1;

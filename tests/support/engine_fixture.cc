@@ -10,7 +10,7 @@
 namespace tarn::testing {
 namespace {
 
-/// The memory store is owned by the first engine and borrowed by the others.
+/// A reference to the memory store, which the first engine owns.
 class BorrowedStore final : public blob::BlobStore {
  public:
   explicit BorrowedStore(blob::BlobStore& store) : store_(store) {}

@@ -1,4 +1,4 @@
-// A whole engine over a fresh database and a memory store, for tests of versioning.
+// A complete engine over a fresh database and a memory store, for tests of versioning.
 #pragma once
 
 #include <memory>
@@ -31,10 +31,11 @@ class TextBody final : public versioning::UploadBody {
   size_t at_ = 0;
 };
 
-/// One process's view: several of them on one database and one store stand for several servers.
+/// An engine as one process has it: several of them on one database and one store represent several
+/// servers.
 class TestEngine {
  public:
-  /// `faults` (may be null) stand around every statement of this engine.
+  /// `faults` (may be null) are called before and after every statement of this engine.
   explicit TestEngine(const std::string& database_url, blob::MemoryStore* shared = nullptr,
                       db::Faults* faults = nullptr);
   versioning::Engine& operator*() { return assembly->engine(); }
@@ -48,9 +49,9 @@ class TestEngine {
   Commit commit(const RepositoryName& repo, const std::string& branch,
                 const std::string& message = "m");
   void branch(const RepositoryName& repo, const std::string& name, const std::string& source);
-  /// The object's bytes, or "<absent>".
-  /// Puts bytes where a handed-out address (with its token) points, as a client does.
+  /// Writes bytes to a handed-out address (with its token), as a client does.
   void send(const std::string& handed_out, std::string_view bytes);
+  /// The object's bytes, or "<absent>".
   std::string read(const RepositoryName& repo, const std::string& ref, const std::string& key);
   /// All visible keys of a ref, joined by blanks.
   std::string keys(const RepositoryName& repo, const std::string& ref);
@@ -58,7 +59,7 @@ class TestEngine {
   SystemClock clock;
   db::Pool pool;
   blob::Stores stores;
-  blob::MemoryStore* store = nullptr;  ///< where objects go: shared by the engines of one test
+  blob::MemoryStore* store = nullptr;  ///< shared by the engines of one test
   std::unique_ptr<versioning::Assembly> assembly;
 };
 

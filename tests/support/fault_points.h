@@ -1,4 +1,4 @@
-// Faults that a test arms around statements: stopping a verb, losing an answer, recording.
+// Faults at statements: stops a verb, loses a response, or records statements.
 #pragma once
 
 #include <chrono>
@@ -13,30 +13,31 @@
 
 namespace tarn::testing {
 
-/// One moment of a verb: before or after the `nth` run (from 1) of a statement.
+/// A moment of a verb: before or after the `nth` run (from 1) of a statement.
 struct StatementMoment {
   std::string statement;
   bool after = false;
   int nth = 1;
 };
 
-/// Give it to a TestEngine. Armed moments act once; of several of one moment the first that was
-/// armed acts, and the next at the next run. Safe from any thread.
+/// Pass it to a TestEngine. Armed faults act once; of several at one moment, the first armed acts
+/// first, and the next at the next run. Safe from any thread.
 class FaultPoints final : public db::Faults {
  public:
-  /// Runs `action` at the moment, in the verb's own thread, without any lock of this.
+  /// Runs `action` at the moment, in the verb's thread, without holding a lock of this class.
   void at(StatementMoment moment, std::function<db::Fault()> action) {
     MutexLock lock(mutex_);
     armed_.push_back({std::move(moment), std::move(action)});
   }
-  /// Runs `action` at the moment, then lets the verb go on: the usual interleaving.
+  /// Runs `action` at the moment, then continues the verb: the usual interleaving.
   void at_then_go_on(StatementMoment moment, std::function<void()> action) {
     at(std::move(moment), [action = std::move(action)] {
       action();
       return db::Fault::kNone;
     });
   }
-  /// The statement takes effect and its answer is lost with the connection; `meanwhile` runs first.
+  /// The statement takes effect, but its response is lost with the connection; `meanwhile` runs
+  /// first.
   void lose_answer(std::string statement, std::function<void()> meanwhile = {}) {
     at({std::move(statement), true}, [meanwhile = std::move(meanwhile)] {
       if (meanwhile) meanwhile();
@@ -47,19 +48,19 @@ class FaultPoints final : public db::Faults {
   void lose_connection(std::string statement) {
     at({std::move(statement), false}, [] { return db::Fault::kConnectionLost; });
   }
-  /// How many armed moments were not reached: a test that expects an interleaving asks for 0.
+  /// Number of armed moments that were not reached: a test that expects an interleaving expects 0.
   size_t unreached() const {
     MutexLock lock(mutex_);
     return armed_.size();
   }
 
-  /// Forgets the armed moments that were not reached.
+  /// Removes the armed moments that were not reached.
   void disarm() {
     MutexLock lock(mutex_);
     armed_.clear();
   }
 
-  /// Starts recording; the statements that ran since, in order.
+  /// record() starts recording; recorded() returns the statements since then, in order.
   void record() {
     MutexLock lock(mutex_);
     recorded_.emplace();

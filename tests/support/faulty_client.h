@@ -1,5 +1,5 @@
-// An HTTP client some of whose exchanges fail, before the server saw the request or after it
-// answered.
+// An HTTP client with failing exchanges, either before the server received the request or after it
+// responded.
 #pragma once
 
 #include <algorithm>
@@ -14,12 +14,12 @@
 
 namespace tarn::testing {
 
-/// Passes every request on but each n-th. Safe from any thread.
+/// Forwards every request except each n-th. Safe from any thread.
 class FaultyClient final : public http::Client {
  public:
   explicit FaultyClient(http::Client& client) : client_(client) {}
 
-  /// 0 = none. Starts counting anew.
+  /// 0 = no failures. Resets the count.
   void fail_every(uint64_t n, Fault fault) {
     requests_ = 0;
     fault_ = fault;
@@ -51,7 +51,7 @@ class FaultyClient final : public http::Client {
     throw Error(ErrorCode::kUnavailable, "sending a request: a fault was injected");
   }
 
-  /// Breaks after its first bytes.
+  /// A body that breaks after its first bytes.
   class BrokenBody final : public http::BodySource {
    public:
     explicit BrokenBody(std::unique_ptr<http::BodySource> body) : body_(std::move(body)) {}

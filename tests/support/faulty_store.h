@@ -1,4 +1,4 @@
-// A store whose n-th call fails, or succeeds and loses its answer.
+// A store whose n-th call fails, or succeeds and loses its response.
 #pragma once
 
 #include <atomic>
@@ -18,13 +18,13 @@ enum class Fault {
   kLosesAnswer  ///< everything is done, unavailable is thrown
 };
 
-/// Passes every call on. Calls of the store, its writers and its readers are counted together from
-/// 1; the one that `fail_call` chose fails, once. Safe from any thread.
+/// Forwards every call. Counts calls of the store, its writers and its readers together, from 1;
+/// the call chosen by `fail_call` fails, once. Safe from any thread.
 class FaultyStore final : public blob::BlobStore {
  public:
   explicit FaultyStore(blob::BlobStore& store) : store_(store) {}
 
-  /// Starts counting anew.
+  /// Resets the count.
   void fail_call(uint64_t number, Fault fault) {
     calls_ = 0;
     fault_ = fault;

@@ -1,4 +1,4 @@
-// Tree nodes in memory, counting what is read and written so that tests can assert costs.
+// A store of tree nodes in memory that counts reads and writes, so that tests can assert costs.
 #pragma once
 
 #include <map>
@@ -13,7 +13,7 @@
 
 namespace tarn::tree {
 
-/// Nodes as a database keeps them: stored bodies by address. One thread at a time.
+/// Stores node bodies by address, as the database does. One thread at a time.
 class MemoryNodeStore final : public NodeSource, public NodeSink {
  public:
   struct Stored {
@@ -44,7 +44,7 @@ class MemoryNodeStore final : public NodeSource, public NodeSink {
     return next_++;
   }
 
-  /// Keeps decoded nodes from now on, as a server's cache would.
+  /// Caches decoded nodes from now on, as a server does.
   void keep_decoded() { keeps_decoded_ = true; }
 
   const Counts& counts() const { return counts_; }

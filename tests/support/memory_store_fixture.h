@@ -1,4 +1,4 @@
-// A store in the memory of the process.
+// An object store in memory.
 #pragma once
 
 #include <chrono>
@@ -15,7 +15,7 @@
 
 namespace tarn::blob {
 
-/// Holds any key. The etag is the MD5 of the bytes. Safe from any thread; writers and readers may
+/// Accepts any key. The etag is the MD5 of the bytes. Safe from any thread; writers and readers may
 /// outlive it.
 class MemoryStore final : public BlobStore {
  public:

@@ -22,17 +22,17 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// A run that was killed before its "stop" does not leave a server for ever.
+/// Ends a server that a killed run did not stop.
 constexpr unsigned kLifetimeSeconds = 2 * 60 * 60;
 constexpr std::chrono::seconds kStopTimeout{40};
 
-/// Serves until told to stop. Writes a byte to `ready` once FILE is there.
+/// Serves until it is stopped. Writes a byte to `ready` once FILE exists.
 int serve(const fs::path& file, const std::string& directory, int ready) {
   sigset_t stop;
   sigemptyset(&stop);
   for (const int signal : {SIGTERM, SIGINT, SIGALRM}) sigaddset(&stop, signal);
   pthread_sigmask(SIG_BLOCK, &stop,
-                  nullptr);  // before there are threads: one of them would die of it
+                  nullptr);  // before there are threads, which the signal would kill
   try {
     const auto server = tarn::db::EmbeddedPostgres::start(directory);
     const fs::path unfinished = fs::path(file) += ".new";
@@ -52,7 +52,7 @@ int serve(const fs::path& file, const std::string& directory, int ready) {
   return 0;
 }
 
-/// ctest waits for whoever holds its pipes.
+/// ctest waits for every process that holds its pipes.
 void leave_terminal(const std::string& log) {
   setsid();
   const int in = open("/dev/null", O_RDONLY);
@@ -83,7 +83,7 @@ int start(const fs::path& file) {
   if (stop(file) != 0) return 1;
   std::string directory = "/tmp/tarn-ctest-XXXXXX";
   if (!mkdtemp(directory.data())) return 1;
-  chmod(directory.c_str(), 0711);  // the user that runs PostgreSQL passes through
+  chmod(directory.c_str(), 0711);  // the user that runs PostgreSQL must be able to traverse it
   const std::string log = directory + "/fixture.log";
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) return 1;

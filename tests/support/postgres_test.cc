@@ -25,7 +25,7 @@ constexpr db::Query kCountDatabases{"test_count_databases",
 /// "tarntest"
 constexpr int64_t kTemplateLock = 0x7461726e74657374;
 
-/// A server for this program alone, started when there is no other.
+/// A server for this program only, started if there is no other.
 class OwnServer {
  public:
   OwnServer() : directory_("/tmp/tarn-test-XXXXXX") {
@@ -68,7 +68,7 @@ const std::string& server_url() {
   return url;
 }
 
-/// The same server, another database. In both forms of a connection string the later dbname wins.
+/// Another database of the same server. In both forms of a connection string the later dbname wins.
 std::string with_database(const std::string& url, const std::string& name) {
   const bool is_uri = url.find("://") != std::string::npos;
   if (!is_uri) return str_cat(url, " dbname=", name);
@@ -79,14 +79,15 @@ bool has_database(db::Connection& admin, const std::string& name) {
   return admin.run(kCountDatabases, {name}).integer(0, 0) == 1;
 }
 
-/// The name says what is in it, so servers that live long never serve an old schema.
+/// The name contains a hash of the content, so that long-lived servers never use an old schema.
 std::string template_name() {
   std::string all;
   for (const db::Migration& migration : db::embedded_migrations()) all += sha256(migration.sql);
   return str_cat("tarn_template_", to_hex(sha256(all)).substr(0, 12));
 }
 
-/// Made under another name and renamed when whole; programs that come at the same time wait.
+/// Creates the template under a temporary name and renames it when complete; concurrent programs
+/// wait.
 void make_template(db::Connection& admin, const std::string& name) {
   admin.run(kLockTemplate, {kTemplateLock});
   if (!has_database(admin, name)) {
@@ -118,7 +119,7 @@ TestDatabase::~TestDatabase() {
   try {
     db::Connection::open(server_url())
         ->run_script(str_cat("DROP DATABASE ", name_, " WITH (FORCE)"));
-  } catch (const Error&) {  // a test that took the server away took the database with it
+  } catch (const Error&) {  // a test that stopped the server has already removed the database
   }
 }
 

@@ -1,15 +1,14 @@
-// A database of its own for every test that needs PostgreSQL.
+// A separate database for every test that needs PostgreSQL.
 #pragma once
 
 #include <string>
 
 namespace tarn::testing {
 
-/// A fresh database, dropped at the end. Make one per test, or one static per test program where
-/// tests do not get in each other's way: it takes about 0.1 s. The server is, in this order: that
-/// of TARN_TEST_DSN (whose user may create databases), the one that ctest's fixture "postgres"
-/// started, one this program starts for itself. Throws when there is none: a test that needs
-/// PostgreSQL fails without it.
+/// A fresh database, dropped by the destructor. Takes about 0.1 s: create one per test, or one
+/// static per program if tests do not interfere. The server is the first of: TARN_TEST_DSN (whose
+/// user must be able to create databases), ctest's fixture "postgres", one that this program
+/// starts. Throws if there is none: a test that needs PostgreSQL fails without it.
 class TestDatabase {
  public:
   enum class Schema {

@@ -1,4 +1,4 @@
-// The fixture of tests of versioning: a repository of their own each, in one database for all.
+// The fixture of tests of versioning: each has its own repository, all share one database.
 #pragma once
 
 #include <string>
@@ -32,11 +32,11 @@ std::string message_of(Body&& body) {
   return "done";
 }
 
-/// For tests that look at nothing but their own repositories. Those that count jobs, branches or
-/// rows of the whole database make a TestDatabase of their own.
+/// For tests that read only their own repository. Tests that count jobs, branches or rows of the
+/// whole database need their own TestDatabase.
 class RepositoryTest : public ::testing::Test {
  protected:
-  /// The database of all such tests of this process.
+  /// The database of all such tests in this process.
   static const std::string& shared_url() {
     static const TestDatabase database;
     return database.url();

@@ -1,5 +1,5 @@
-// The roles that every operation is asked in, made from what the operation needs. REST and S3 share
-// them, so that a role that is thought of for one is tried on both.
+// Roles for permission tests of every operation, derived from the permissions that it needs. REST
+// and S3 share them, so that every role is tried on both.
 #pragma once
 
 #include <algorithm>
@@ -30,7 +30,7 @@ inline std::string arn_of(std::string_view resource) {
   return (files ? "arn:lakefs:fs:::" : "arn:lakefs:auth:::") + std::string(resource);
 }
 
-/// Allows each need alone; `change` (may be empty) says on what resource instead.
+/// Allows each of the needs; `change` (may be empty) replaces their resources.
 inline Statements allowing(const std::vector<Permission>& needs,
                            const std::function<std::string(std::string)>& change = {}) {
   Statements out;
@@ -48,7 +48,7 @@ inline auth::Statement allowing_everything() {
 }
 
 /// The same permissions on another repository, branch, prefix, tag, user and so on: one role for
-/// each part of a name that the needs have.
+/// each part of a resource's name.
 inline std::vector<Role> misplaced(const std::vector<Permission>& needs) {
   struct Other {
     std::string_view part;
@@ -87,7 +87,7 @@ inline std::vector<Role> misplaced(const std::vector<Permission>& needs) {
   return out;
 }
 
-/// Everybody who must not be let in, though most of them hold something alike.
+/// All roles that must be refused, most of which have similar permissions.
 inline std::vector<Role> refused_roles(const std::vector<Permission>& needs) {
   std::vector<Role> out = {{"without a policy"}};
   for (size_t left_out = 0; left_out < needs.size() && needs.size() > 1; ++left_out) {

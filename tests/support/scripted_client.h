@@ -1,4 +1,4 @@
-// An HTTP client that answers from a script and remembers what it was asked.
+// An HTTP client that returns scripted responses and records requests.
 #pragma once
 
 #include <deque>
@@ -13,8 +13,8 @@
 
 namespace tarn::testing {
 
-/// Answers come in the order they were added; without one left, and for a status of 0, the exchange
-/// fails as a broken connection does. Safe from any thread.
+/// Returns responses in the order in which they were added. If none is left, and for a status of 0,
+/// the exchange fails like a broken connection. Safe from any thread.
 class ScriptedClient final : public http::Client {
  public:
   struct Seen {
@@ -56,7 +56,7 @@ class ScriptedClient final : public http::Client {
     }
     MutexLock lock(mutex_);
     seen_.push_back({request, std::move(body)});
-    seen_.back().request.upload = nullptr;  // what it refers to does not outlive the call
+    seen_.back().request.upload = nullptr;  // its target does not outlive the call
     http::ClientResponse response;
     if (!answers_.empty()) {
       response = std::move(answers_.front());

@@ -1,4 +1,4 @@
-// A text that changes when any row of a database does, for tests of what must change nothing.
+// A digest of all rows of a database, for tests that must change nothing.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace tarn::testing {
 
-/// A line for each table but `except` (a PostgreSQL array, "{policies,users}"): its name and a
+/// One line for each table except `except` (a PostgreSQL array, "{policies,users}"): its name and a
 /// digest of its rows.
 inline std::string table_digests(db::Pool& pool, const std::string& except = "{}") {
   static constexpr db::Query kDigests{

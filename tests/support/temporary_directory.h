@@ -1,4 +1,4 @@
-// A directory that lives as long as a test.
+// A directory with the lifetime of a test.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +11,8 @@
 
 namespace tarn::testing {
 
-/// Memory where there is some: tests make and sync tens of thousands of files. TARN_TEST_TMP
-/// chooses another place.
+/// In memory if possible: tests create and sync tens of thousands of files. TARN_TEST_TMP overrides
+/// it.
 inline std::filesystem::path temporary_place() {
   if (const char* chosen = ::getenv("TARN_TEST_TMP")) return chosen;
   const std::filesystem::path memory = "/dev/shm";

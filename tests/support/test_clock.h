@@ -1,4 +1,4 @@
-// A clock that stands still until a test moves it.
+// A clock that a test advances.
 #pragma once
 
 #include "core/base/time.h"

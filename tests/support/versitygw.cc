@@ -62,15 +62,14 @@ bool accepts_connections(uint16_t port) {
 
 }  // namespace
 
-// Not in memory: it keeps what it knows of objects in extended attributes, which few kernels have
-// there.
+// Not in memory: it stores metadata in extended attributes, which few kernels support there.
 Versitygw::Versitygw() : directory_(std::filesystem::temp_directory_path()) {
   if (::access(program().c_str(), X_OK) != 0) {
     throw std::runtime_error("the S3 server for tests is missing at " + program() +
                              ": run ./dev setup, or: GOBIN=<that directory> go install "
                              "github.com/versity/versitygw/cmd/versitygw@v1.8.0");
   }
-  for (int i = 0; i < kTriesMax; ++i) {  // somebody else may take the port first
+  for (int i = 0; i < kTriesMax; ++i) {  // another process may take the port first
     if (start_on(free_port())) return;
     stop();
   }
@@ -90,7 +89,7 @@ bool Versitygw::start_on(uint16_t port) {
   argv.push_back(nullptr);
   pid_ = ::fork();
   if (pid_ == 0) {
-    ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // a test that crashes leaves no server behind
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // a test that crashes must not leave a server
     const int null = ::open("/dev/null", O_RDWR);
     ::dup2(null, STDIN_FILENO);
     ::dup2(null, STDOUT_FILENO);  // its banner; errors go to standard error

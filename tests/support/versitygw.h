@@ -10,8 +10,8 @@
 
 namespace tarn::testing {
 
-/// Starts on a free loopback port and answers when the constructor returns; the destructor ends it.
-/// Throws std::runtime_error, telling how to get the program when it is missing.
+/// Starts on a free loopback port and is ready when the constructor returns; the destructor stops
+/// it. Throws std::runtime_error that says how to install the program if it is missing.
 class Versitygw {
  public:
   Versitygw();
@@ -24,7 +24,7 @@ class Versitygw {
 
   /// "http://127.0.0.1:PORT"
   std::string endpoint() const { return "http://127.0.0.1:" + std::to_string(port_); }
-  /// Its buckets are directories here.
+  /// Its buckets are subdirectories.
   const std::string& directory() const { return directory_.path(); }
 
  private:

@@ -1,4 +1,4 @@
-// Verbs that make a commit of what is staged, or that repeat or undo one.
+// Verbs that commit staged changes, or repeat or undo a commit.
 #include "core/branch/stage.h"
 #include "core/versioning/merge.h"
 #include "core/versioning/revert.h"
@@ -33,7 +33,7 @@ Verb verb_commit() {
           .seals = true};
 }
 
-/// Makes the changes from `base` to `source` on the branch.
+/// Applies the changes from `base` to `source` to the branch.
 std::string transplant(ModelBranch& branch, const ModelTree& base, const ModelTree& source,
                        Role role, std::string message) {
   if (branch.dirty()) return "dirty_branch";

@@ -14,23 +14,23 @@ namespace {
 
 using std::chrono::milliseconds;
 
-/// For what only a hanging test reaches.
+/// A timeout that only a hanging test reaches.
 constexpr std::chrono::seconds kPatience{60};
 constexpr milliseconds kLookAgain{2};
-/// A verb that asks for a lease so often in a row waits for it.
+/// Number of consecutive lease requests after which a verb counts as waiting for it.
 constexpr int kLeaseAsksOfAWaiter = 2;
 
-// Of this database only this program's verbs wait for locks, and one at a time.
+// In this database only the verbs of this program wait for locks, one at a time.
 constexpr db::Query kAnyWaits{"test_pairs_any_waits", R"sql(
   SELECT EXISTS (SELECT 1 FROM pg_stat_activity
                  WHERE datname = current_database() AND wait_event_type = 'Lock'))sql"};
 
-/// The answer of a verb.
+/// The result of a verb.
 struct Answer {
   std::string text;
-  bool failed = false;    ///< the words are those of an error
-  bool refused = false;   ///< it says that nothing happened, and to try again
-  bool in_doubt = false;  ///< it does not know
+  bool failed = false;    ///< the text is that of an error
+  bool refused = false;   ///< nothing happened, try again
+  bool in_doubt = false;  ///< the verb does not know whether it took effect
 };
 
 Answer perform(const Verb& verb, Scenario& scenario, testing::TestEngine& engine, Role role) {
@@ -47,7 +47,7 @@ Answer perform(const Verb& verb, Scenario& scenario, testing::TestEngine& engine
   }
 }
 
-/// A moment that one thread reaches and another waits for.
+/// An event that one thread signals and another waits for.
 class Event {
  public:
   void set() {
@@ -68,7 +68,7 @@ class Event {
   bool set_ TARN_GUARDED_BY(mutex_) = false;
 };
 
-/// A verb on a thread of its own.
+/// A verb on its own thread.
 class Running {
  public:
   Running(const Verb& verb, Scenario& scenario, testing::TestEngine& engine, Role role)
@@ -92,20 +92,20 @@ class Running {
 /// The observations of two verbs.
 struct History {
   World first;                   ///< before both
-  std::optional<World> stopped;  ///< while A stood at the point and B had not begun
+  std::optional<World> stopped;  ///< while A waited at the point and B had not begun
   std::optional<World>
       between;  ///< between the two: B had ended while A stood, or A before B began
   World last;
   Answer a, b;
 };
 
-/// Searches an order of the verbs that explains a history.
+/// Searches for an order of the verbs that explains a history.
 class Explanation {
  public:
   Explanation(const Verb& a, const Verb& b, Scenario& scenario, const History& history)
       : a_(a), b_(b), scenario_(scenario), seen_(history) {}
 
-  /// A's effect came while it stood, or later, or before; B's between the two looks.
+  /// A took effect while it waited, or later, or before; B between the two observations.
   bool overlapping() { return a_first(true) || b_first(true); }
   /// A had ended when B began.
   bool in_order() { return a_first(false); }
@@ -121,9 +121,8 @@ class Explanation {
     return expected == said || (said == kCommitted && expected.starts_with(kCommitted));
   }
 
-  /// The states that a verb may lead to, given what it answered; a repository that is gone refuses
-  /// in whatever words. `sources`: states in which it may
-  /// have looked refs up.
+  /// The states that a verb can lead to, given its result; any error text is accepted for a
+  /// repository that is gone. `sources`: states in which it may have resolved refs.
   std::vector<Effect> effects(const Verb& verb, Role role, const World& world,
                               const std::vector<const World*>& sources, const Answer& answer) {
     std::vector<Effect> out;
@@ -156,7 +155,7 @@ class Explanation {
     tried_ += "  A, then B:\n";
     const World& start = seen_.first;
     for (const Effect& a : effects(a_, Role::kA, start, {&start}, seen_.a)) {
-      // With B begun the effect of A may have come after the first look.
+      // After B has begun, A may have taken effect after the first observation.
       const bool early = look("while A stood", a.after, seen_.stopped);
       const bool late = !early && overlap && look("while A stood", start, seen_.stopped);
       if (!early && !late) continue;
@@ -172,8 +171,8 @@ class Explanation {
     return false;
   }
 
-  /// A sealed the staging area, B staged upon it and was seen, then A published what it had sealed:
-  /// as if B came second, when B would have said and done the same.
+  /// A sealed the staging area, B staged on top of it and was observed, then A published what it
+  /// had sealed. Counts as if B came second, if B would have had the same result.
   bool sealed(const World& after_a) {
     const World& start = seen_.first;
     const std::vector<Effect> upon = effects(b_, Role::kB, start, {&start}, seen_.b);
@@ -206,7 +205,7 @@ class Explanation {
   std::string tried_;
 };
 
-/// Commits by what they are: ids differ from run to run.
+/// Replaces commit ids by the commits' content, because ids differ between runs.
 void spell_out(Answer& answer, Scenario& scenario, bool exists) {
   const auto id = parse_commit_id(answer.text);
   if (!id) return;
@@ -214,7 +213,7 @@ void spell_out(Answer& answer, Scenario& scenario, bool exists) {
   if (exists) answer.text += render(scenario.commit(*id));
 }
 
-/// No server dies here: waiting for the disk would be nine tenths of the time.
+/// No server crashes here, and waiting for the disk would take nine tenths of the time.
 std::string without_flushes(const std::string& url) {
   db::Connection::open(url)->run_script(
       "DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET synchronous_commit = off', "
@@ -228,7 +227,7 @@ std::string describe(const Answer& answer) {
 
 }  // namespace
 
-/// Notices that the second verb waits for a lease.
+/// Notices when the second verb waits for a lease.
 class Driver::Watch final : public db::Faults {
  public:
   void start() {
@@ -288,7 +287,7 @@ Driver::Driver()
       two_(url_, observer_.store, watch_.get()),
       original_(observer_, RepositoryName("original")) {
   original_.begin();
-  // Both servers know the trees of the original, as they do after a while.
+  // Both servers have cached the trees of the original, as they do after a while.
   for (testing::TestEngine* engine : {&one_, &two_}) {
     for (const char* branch : {"main", kWork, kSide}) engine->keys(original_.repo, branch);
   }
@@ -300,7 +299,7 @@ RepositoryName Driver::fresh_name() {
   return RepositoryName("pair" + std::to_string(1000 + count_++));
 }
 
-/// As a server does: one that is silent for too long is no writer any more.
+/// As a server does: a writer that is silent for too long is no longer registered.
 void Driver::heartbeat() {
   const auto now = std::chrono::steady_clock::now();
   if (now - heartbeat_ < versioning::kHeartbeatInterval) return;
@@ -385,7 +384,7 @@ Outcome Driver::run(const Verb& a, const Verb& b, const Point& point) {
     break;
   }
   if (out.reached && !out.blocked) history.between = s->observe();
-  // A worker that finds its job taken leaves it for later.
+  // A worker that finds its job taken retries later.
   if (out.reached && b.settle && history.between &&
       render(*history.between) == render(*history.stopped)) {
     history.between.reset();

@@ -1,5 +1,5 @@
 // Runs two verbs on two servers so that one stops at a chosen statement while the other runs, and
-// compares what they answered and left behind with the model.
+// compares their results and effects with the model.
 #pragma once
 
 #include <chrono>
@@ -17,8 +17,8 @@ namespace tarn::pairs {
 enum class Mishap {
   kStopsBefore,    ///< it waits
   kStopsAfter,     ///< it waits
-  kAnswerLost,     ///< the statement took effect, its connection breaks once the second has run
-  kLeasesExpired,  ///< it waits before the statement longer than its leases last
+  kAnswerLost,     ///< the statement takes effect, its connection breaks after the second verb
+  kLeasesExpired,  ///< it waits before the statement until its leases have expired
 };
 inline constexpr Mishap kMishaps[] = {Mishap::kStopsBefore, Mishap::kStopsAfter,
                                       Mishap::kAnswerLost, Mishap::kLeasesExpired};
@@ -32,25 +32,25 @@ struct Point {
 };
 std::string name_of(const Point& point);
 
-/// Every point of a verb, given the statements that it ran.
+/// All points of a verb with these statements.
 std::vector<Point> points_of(const std::vector<std::string>& statements);
 
 struct Outcome {
   std::string violation;  ///< "" = some order of the two explains everything
-  bool reached = false;   ///< the first verb came to the point
+  bool reached = false;   ///< the first verb reached the point
   bool blocked = false;   ///< the second waited for the first
 };
 
-/// Two servers on one database and one store, and a third that looks. One thread.
+/// Two servers on one database and one store, and a third that observes. One thread.
 class Driver {
  public:
   Driver();
   ~Driver();
 
-  /// The statements that the verb runs when nothing disturbs it.
+  /// The statements of the verb when nothing interferes.
   std::vector<std::string> record(const Verb& verb);
   Outcome run(const Verb& a, const Verb& b, const Point& point);
-  /// Whether the model agrees with the two verbs one after the other.
+  /// Checks that the model agrees with the two verbs in sequence.
   std::string run_in_order(const Verb& a, const Verb& b);
 
  private:

@@ -1,4 +1,5 @@
-// A repository as plain maps, and the changes that verbs make to it: what a history may look like.
+// A model of a repository as plain maps, and of the changes that verbs make: the histories that are
+// correct.
 #pragma once
 
 #include <map>
@@ -23,7 +24,7 @@ struct ModelObject {
 };
 using ModelTree = std::map<std::string, ModelObject>;
 
-/// Two commits are one when their pointers are equal.
+/// Two commits are equal if their pointers are.
 struct ModelCommit {
   std::string name;  ///< message, committer, and a digest of the tree and the whole history
   std::string committer;
@@ -39,7 +40,7 @@ struct ModelBranch {
   bool expires = false;
 
   ModelTree visible() const;
-  /// Whether committing what is staged would change anything.
+  /// Whether committing the staged changes would change anything.
   bool dirty() const;
   std::optional<ModelObject> find(const std::string& key) const;
   void stage(const std::string& key, std::optional<ModelObject> object);
@@ -57,25 +58,25 @@ struct ModelPull {
 };
 
 struct ModelPromotion {
-  std::string state;  ///< "open", or how it ended and the code of it
+  std::string state;  ///< "open", or the terminal state with its code
   ModelCommitPtr result{};
   std::map<std::string, std::string> checks{};  ///< state by name
 };
 
-/// Everything that can be observed of one repository.
+/// All observable state of one repository.
 struct World {
   bool exists = true;
-  int orphans = 0;  ///< rows of a repository that is deleted
+  int orphans = 0;  ///< rows of a deleted repository
   std::map<std::string, ModelBranch> branches{};
   std::map<std::string, ModelCommitPtr> tags{};
   std::map<std::string, ModelCommitPtr> aliases{};
   std::map<std::string, ModelUpload> uploads{};  ///< by id
   std::set<std::string> links{};                 ///< tokens that were handed out and not used
   std::map<std::string, std::string> jobs{};     ///< by id: "open", "done", "failed ..."
-  bool branch_rules = false;                     ///< those that forbid everything on kWork
-  int approvals_wanted = 0;                      ///< by a merge into kWork
+  bool branch_rules = false;                     ///< rules that forbid everything on kWork
+  int approvals_wanted = 0;                      ///< approvals required for merges into kWork
   std::map<std::string, ModelPull> pulls{};
-  int64_t policy_version = 0;  ///< the second asks for more than kSide has
+  int64_t policy_version = 0;  ///< version 2 requires more than kSide has
   std::map<std::string, ModelPromotion> promotions{};
   /// Refs of the repository into which a dump is restored, by kind and name; absent = it is gone,
   /// or there was none.
@@ -84,23 +85,23 @@ struct World {
   ModelBranch* branch(const std::string& name);
 };
 
-/// The state in words, the same for equal states; what is staged without effect is left out.
+/// The state as text, equal for equal states; ignores staged changes without effect.
 std::string render(const World& world);
 std::string render(const ModelObject& object);
-/// With the names of its parents, hence its whole history.
+/// Includes the names of its parents, and hence its whole history.
 std::string render(const ModelCommitPtr& commit);
 /// Lines of one text that the other lacks, both ways.
 std::string difference(const std::string& expected, const std::string& observed);
 
 /// The one best common ancestor.
 ModelCommitPtr merge_base(const ModelCommitPtr& a, const ModelCommitPtr& b);
-/// Changes from `base` to `source` made to `destination`; nullopt: both changed a key differently.
+/// Applies the changes from `base` to `source` to `destination`; nullopt on a conflict.
 std::optional<ModelTree> merge_trees(const ModelTree& base, const ModelTree& source,
                                      const ModelTree& destination);
 ModelCommitPtr commit_of(std::string committer, std::string message, ModelTree tree,
                          std::vector<ModelCommitPtr> parents);
 
-/// A request and what it may be: one way in which it takes effect, whole, at one moment.
+/// One possible effect of a request: it takes effect completely, at one moment.
 struct Step {
   std::string answer;
   World after;

@@ -22,10 +22,10 @@ namespace tarn::pairs {
 namespace {
 
 constexpr int kWorkers = 2;
-/// Of the sample: chosen so that it takes less than a minute.
+/// In the sample, which must take less than a minute.
 constexpr size_t kPointsPerPair = 1;
 constexpr uint32_t kSeed = 6;
-/// Pairs run one after the other in the sample; no divisor of the number of verbs.
+/// Every n-th pair of the sample also runs in sequence; n does not divide the number of verbs.
 constexpr size_t kInOrderEvery = 5;
 constexpr size_t kViolationsShownMax = 40;
 
@@ -42,7 +42,7 @@ struct Case {
   Point point;
 };
 
-/// Runs `work(driver, index)` for every index on a few threads, each with a driver of its own.
+/// Runs `work(driver, index)` for every index on a few threads, each with its own driver.
 template <typename Work>
 void spread(size_t count, const Work& work) {
   std::atomic<size_t> next{0};
@@ -140,7 +140,7 @@ TEST(Pairs, EveryInterleavingIsExplainedBySomeOrder) {
   EXPECT_EQ(violations, 0u);
 }
 
-/// The page: a verb's statements, and how many points each pair has.
+/// The generated page: each verb's statements, and the number of points of each pair.
 std::string table_page() {
   std::ostringstream out;
   out << "# Pairs of verbs\n\n"

@@ -13,7 +13,8 @@ namespace {
 
 using testing::TestEngine;
 
-/// A source that goes once it was looked up takes the approvals of its head with it.
+/// Also permits a missing approval: a source that is deleted after it was resolved takes the
+/// approvals of its head with it.
 Steps or_unapproved(Steps steps, const World& world) {
   if (world.exists && world.approvals_wanted > 0 && !world.branches.contains(kSide)) {
     steps.push_back({"approval_required", world});
@@ -23,7 +24,7 @@ Steps or_unapproved(Steps steps, const World& world) {
 
 enum class MergeKind { kPlain, kDirty, kSquash };
 
-/// An approval counts while the source's head is what was approved.
+/// An approval counts while the source's head is the approved commit.
 bool is_approved(const World& world, const World& seen) {
   if (world.approvals_wanted == 0) return true;
   return seen.branches.contains(kSide) &&
@@ -84,7 +85,7 @@ Verb merge_verb(std::string name, MergeKind kind) {
           .seals = true};
 }
 
-/// From kSide into kWork, whose rule wants the one approval that it has.
+/// From kSide into kWork, whose rule requires the one approval that it has.
 void open_pull(Scenario& s, Role) {
   if (!s.pull.empty()) return;
   constexpr db::Query kInsertUser{
@@ -122,7 +123,7 @@ Verb pull_merge_verb(std::string name, MergeKind kind) {
             World probe = w;
             if (probe.branch(kWork) != nullptr && !w.branch_rules &&
                 w.pulls.at(s.pull).status != "open") {
-              // Its approvals count no more either.
+              // Its approvals no longer count either.
               return {{"pull_request_not_open", w}, {"approval_required", w}};
             }
             return or_unapproved(on_work(w,

@@ -192,7 +192,7 @@ Verb verb_set_tags() {
           .set_up = {},
           .act =
               [](Scenario& s, TestEngine& e, Role role) {
-                versioning::get_object(*e, s.repo, kWork, Key(kKey));  // says so when there is none
+                versioning::get_object(*e, s.repo, kWork, Key(kKey));  // throws if it is absent
                 versioning::change_entry(*e, s.repo, kWorkBranch, Key(kKey), false,
                                          [&](Entry& entry) {
                                            entry.set_object_tags({{"by", name_of(role)}});

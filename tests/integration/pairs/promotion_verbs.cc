@@ -13,7 +13,7 @@ namespace {
 using testing::TestEngine;
 
 constexpr const char* kChampion = "champion";
-constexpr const char* kEarlier = "earlier";  ///< the branch of the promotion that is taken back
+constexpr const char* kEarlier = "earlier";  ///< the branch of the promotion that is rolled back
 constexpr const char* kPolicyName = "digits";
 
 std::string policy_with(const char* least) {
@@ -41,7 +41,7 @@ void set_policy(Scenario& s, TestEngine& engine, const char* least) {
                               {.document = policy_with(least), .author = "owner"});
 }
 
-/// One that was promoted, then one that is open.
+/// Creates one promotion that was promoted, then an open one.
 void ask_for_promotions(Scenario& s, Role) {
   if (!s.promotion.empty()) return;
   TestEngine& engine = s.observer;
@@ -63,7 +63,7 @@ void ask_for_promotions(Scenario& s, Role) {
 constexpr db::Query kMakeDue{"test_pairs_make_due", R"sql(
   UPDATE promotions SET due_at = clock_timestamp() WHERE repo_id = $1 AND due_at IS NOT NULL)sql"};
 
-/// A worker that was lost gave nothing back.
+/// A lost worker has not released its promotion.
 void end_promotion(Scenario& s, TestEngine& engine) {
   const auto repo = static_cast<int32_t>(s.id);
   constexpr int kRunsMax = 5;
@@ -88,7 +88,7 @@ Verb verb_promote() {
             if (promotion == nullptr || promotion->state != "open") return answer(w, kDone);
             const ModelBranch* source = from.branch(kSide);
             if (source == nullptr) {
-              // A worker that comes after one that was lost finds the source judged, and gone.
+              // A worker that takes over from a lost one finds the source judged, and deleted.
               World judged = after;
               judged.promotions.at(s.promotion).state = "rejected gate_failed";
               promotion->state = "failed ref_not_found";

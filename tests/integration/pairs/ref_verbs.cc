@@ -79,7 +79,7 @@ Verb verb_source_branch_delete() {
 constexpr db::Query kExpireWork{"test_pairs_expire_work", R"sql(
   UPDATE branches SET expires_ms = $2 WHERE repo_id = $1 AND name = 'work')sql"};
 
-/// Of every engine's background: what does not succeed is tried again after a while.
+/// Run by every engine's background: errors are retried after a while.
 Verb verb_branch_expire() {
   return {.name = "branch expiry",
           .set_up =
@@ -215,7 +215,7 @@ Verb verb_protect() {
           }};
 }
 
-/// A dump of what the scenario has, and a bare repository for it.
+/// Dumps the refs of the scenario and creates a bare repository for them.
 void dump_refs(Scenario& s, Role) {
   if (s.target) return;
   s.dump = versioning::dump_refs(*s.observer, s.repo);
@@ -223,7 +223,7 @@ void dump_refs(Scenario& s, Role) {
   s.target = testing::make_bare_repository(s.observer, "to-" + s.repo.str());
 }
 
-/// A target that is gone refuses in whatever words, the source in its own.
+/// Any error text is accepted for a missing target, but not for a missing source.
 Verb verb_restore_refs() {
   return {.name = "restore of refs",
           .set_up = dump_refs,

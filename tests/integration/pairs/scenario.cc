@@ -22,7 +22,7 @@ constexpr db::Query kCountRows{"test_pairs_count_rows", R"sql(
   SELECT (SELECT count(*) FROM branches WHERE repo_id = $1) + (SELECT count(*) FROM tags WHERE repo_id = $1)
     + (SELECT count(*) FROM aliases WHERE repo_id = $1))sql"};
 
-// Commits keep their ids and share their trees' nodes: both are found by what they hold.
+// Commits keep their ids and share their trees' nodes: both are found by content.
 constexpr db::Query kCopyRepository{"test_pairs_copy_repository", R"sql(
   WITH made AS (
     INSERT INTO repositories (name, storage_namespace, default_branch, salt, created_ms)
@@ -39,7 +39,7 @@ constexpr db::Query kCopyRepository{"test_pairs_copy_repository", R"sql(
     FROM made m, branches b WHERE b.repo_id = $1)
   SELECT repo_id FROM made)sql"};
 
-// A transaction that holds a row keeps its lease too: it is past the statements that compare it.
+// A transaction that has locked a row keeps its lease: it is past the statements that compare it.
 constexpr db::Query kExpireBranches{"test_pairs_expire_branches", R"sql(
   UPDATE branches SET lease_until = clock_timestamp() - interval '1 second'
   WHERE branch_id IN (SELECT branch_id FROM branches WHERE repo_id = $1 AND lease_owner IS NOT NULL

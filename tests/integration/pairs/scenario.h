@@ -1,4 +1,4 @@
-// A repository of its own for one interleaving, and what can be seen of it.
+// The repository of one interleaving, and its observable state.
 #pragma once
 
 #include <map>
@@ -15,29 +15,29 @@ namespace tarn::pairs {
 /// which verbs change; `side`, also made from it, with the commit "aside".
 inline constexpr const char* kWork = "work";
 inline constexpr const char* kSide = "side";
-/// Made by verbs that make a branch or a tag.
+/// Created by verbs that create a branch or a tag.
 inline constexpr const char* kExtra = "extra";
 /// On every branch, changed by "second" and by "aside".
 inline constexpr const char* kKey = "data/k";
-/// Made by "first", deleted by "second", made again by "aside".
+/// Created by "first", deleted by "second", created again by "aside".
 inline constexpr const char* kAbsentKey = "new/n";
 /// On every branch and never changed by the scenario.
 inline constexpr const char* kSourceKey = "data/src";
 
-/// The first or the second of a pair; names what it writes.
+/// The first or the second verb of a pair; part of the names of its writes.
 enum class Role { kA, kB };
 inline std::string name_of(Role role) { return role == Role::kA ? "A" : "B"; }
 
-/// One thread at a time, but for the engines.
+/// One thread at a time, except for the engines.
 class Scenario {
  public:
-  /// `observer` makes the repository and looks at it.
+  /// `observer` creates the repository and observes it.
   Scenario(testing::TestEngine& observer, RepositoryName name);
-  /// A copy, in one statement, of a repository that nothing was done to since it was made.
+  /// A copy, in one statement, of a repository in its initial state.
   Scenario(const Scenario& original, RepositoryName name);
 
   World observe();
-  /// After the set-ups: what all histories of this repository begin with.
+  /// Call after the set-ups: the initial state of all histories of this repository.
   void begin() { initial = observe(); }
 
   ModelCommitPtr commit(const CommitId& id);
@@ -53,18 +53,18 @@ class Scenario {
   // Values that set-ups leave for the actions.
   std::optional<versioning::MultipartUpload> upload;
   std::string part_etag;
-  std::string link;  ///< an address that was handed out, filled
+  std::string link;  ///< an address that was handed out, with its bytes uploaded
   std::vector<std::string> jobs;
   std::map<Role, std::string> job_of;
   std::string pull;
   std::string promotion;  ///< of kSide to main, open
-  std::string promoted;   ///< one that may be taken back
-  /// A bare repository, and a dump of this one's refs with what it holds.
+  std::string promoted;   ///< one that can be rolled back
+  /// A bare repository, and a dump of this repository's refs.
   std::optional<RepositoryName> target;
   std::string dump;
   std::map<std::string, ModelCommitPtr> dumped;
 
-  /// The refs of the target, as World::restored; nullopt: it is gone.
+  /// The refs of the target, as World::restored; nullopt if it is gone.
   std::optional<std::map<std::string, ModelCommitPtr>> restored_refs();
   /// Branches, tags and aliases of a repository, by kind and name.
   std::map<std::string, ModelCommitPtr> refs_of(const RepositoryName& repository);
@@ -80,11 +80,11 @@ class Scenario {
   std::map<std::string, std::string> texts_;  ///< by address
 };
 
-/// Ends the leases of branches, jobs and promotions of the repository: as if their holders had
-/// slept for long.
+/// Expires the leases of branches, jobs and promotions of the repository, as if their holders had
+/// paused for long.
 void expire_leases(testing::TestEngine& engine, RepositoryId repository);
 
-/// Takes from the repository what the background would take up later, in the middle of another
+/// Removes everything from the repository that background work would process later, during another
 /// interleaving of this database.
 void leave_nothing_due(testing::TestEngine& engine, RepositoryId repository);
 

@@ -16,7 +16,7 @@ namespace {
 
 using testing::TestEngine;
 
-constexpr const char* kImported = "data/z";  ///< comes with an import, beside kKey
+constexpr const char* kImported = "data/z";  ///< added by an import, together with kKey
 
 bool has_prefix(const std::string& key, const std::string& prefix) {
   return key.starts_with(prefix);
@@ -90,7 +90,7 @@ void start_import(Scenario& s, Role role) {
   s.job_of[role] = id;
 }
 
-/// Why an import into the work branch fails; "" when it does not.
+/// The reason why an import into the work branch fails; "" if it succeeds.
 std::string import_failure(const World& world) {
   World copy = world;
   const ModelBranch* branch = copy.branch(kWork);
@@ -124,10 +124,10 @@ Verb verb_import() {
                 return kDone;
               },
           .model = [](const World& w, const World& seen, Scenario&, Role) -> Steps {
-            // A failure is found first and shown in the job later.
+            // The failure occurs first and appears in the job later.
             const std::string failure = import_failure(seen);
             if (failure.empty() && !import_failure(w).empty()) return {};
-            // Two imports are alike: a worker may take up either.
+            // The two imports are alike: a worker may take either.
             Steps out;
             for (const auto& [job, state] : w.jobs) {
               if (state == "open") out.push_back(import_model(w, failure, job));

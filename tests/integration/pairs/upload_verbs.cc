@@ -1,4 +1,4 @@
-// Verbs of uploads in parts, and of links.
+// Verbs of multipart uploads and of links.
 #include "core/base/digest.h"
 #include "core/base/encoding.h"
 #include "core/base/error.h"

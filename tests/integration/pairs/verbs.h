@@ -1,4 +1,4 @@
-// The verbs of the table: how each is called, and what the model says that it does.
+// The verbs of the table: how each is called, and its effect in the model.
 #pragma once
 
 #include <functional>
@@ -9,32 +9,32 @@
 
 namespace tarn::pairs {
 
-/// In front of the commit, with its history, that a verb says to have made.
+/// Prefix of the commit, with its history, in the result of a verb that made one.
 inline constexpr const char* kCommitted = "committed ";
 
-/// One row. A verb joins the table by being one of all_verbs().
+/// One row. A verb is in the table if all_verbs() returns it.
 struct Verb {
   std::string name;
-  /// Makes what the verb works on, beside the scenario's own; run before anything else, for the
-  /// first verb first.
+  /// Creates objects that the verb needs in addition to the scenario's; runs before everything
+  /// else, for the first verb first.
   std::function<void(Scenario&, Role)> set_up;
-  /// Calls the verb and returns what it answered: some words, or the id of the commit that it made.
-  /// An error is thrown.
+  /// Calls the verb and returns its result: a text, or the id of the commit that it made. Throws
+  /// errors.
   std::function<std::string(Scenario&, testing::TestEngine&, Role)> act;
-  /// The possible effects of the verb on a state: mostly one step. `source` is the state, the same
-  /// or an earlier one, in which the verb looked up refs that it only reads; a verb whose `act`
-  /// looks at nothing but what it changes ignores it.
+  /// The possible effects of the verb on a state: mostly one. `source` is the same state or an
+  /// earlier one, in which the verb resolved refs that it only reads; verbs whose `act` reads only
+  /// what it changes ignore it.
   std::function<std::vector<Step>(const World& world, const World& source, Scenario&, Role)> model;
   bool reads_refs =
       false;  ///< `source` may be earlier than `world`: of what it reads, or fails for
-  /// It stages changes and holds nothing: beside one that seals it may be seen first and count as
-  /// the later.
+  /// The verb stages changes and holds nothing: together with one that seals them, it may be
+  /// observed first and count as the later one.
   bool stages = false;
-  /// It decides what it does when it seals the staging area, and is seen when it publishes.
+  /// The verb decides its effect when it seals the staging area, and is observed when it publishes.
   bool seals = false;
-  /// Does what the program's background would: ends what a lost worker left. May be empty.
+  /// Performs the program's background work: ends what a lost worker left. May be empty.
   std::function<void(Scenario&, testing::TestEngine&)> settle{};
-  /// The answer once all is settled, in place of that of `act`. May be empty.
+  /// The result after settle(), in place of that of `act`. May be empty.
   std::function<std::string(Scenario&, Role)> answer{};
 };
 
@@ -47,7 +47,7 @@ std::vector<Verb> commit_verbs();
 std::vector<Verb> merge_verbs();
 std::vector<Verb> tree_verbs();
 std::vector<Verb> ref_verbs();
-/// Around gates and promotions, from kSide to main.
+/// Verbs about gates and promotions, from kSide to main.
 std::vector<Verb> promotion_verbs();
 
 }  // namespace tarn::pairs
