@@ -56,7 +56,7 @@ struct LuaHook {
   std::string args = "{}";  ///< JSON object
 };
 
-/// Texts may hold `{{ ENV.NAME }}`; what they stand for is known when the hook runs.
+/// Texts may contain `{{ ENV.NAME }}`, which is substituted when the hook runs.
 struct Hook {
   std::string id;
   std::string description;

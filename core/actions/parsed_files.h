@@ -24,8 +24,8 @@ class ParsedFiles {
 
   /// nullptr = not remembered.
   std::shared_ptr<const ActionFile> find(const std::string& key);
-  /// Forgets the others when there is no room for it; a file that is larger than all the room is
-  /// not remembered. A key always stands for the same file.
+  /// Removes other entries if there is no space for it; a file larger than the whole cache is not
+  /// cached. A key always means the same file.
   void put(const std::string& key, std::shared_ptr<const ActionFile> file);
   /// Of all that is remembered.
   size_t bytes();

@@ -31,9 +31,9 @@ class Writer {
   virtual ~Writer() = default;
   /// The bytes before the content. Throws invalid_argument (more than kZipMembersMax).
   virtual std::string begin(const Member& member) = 0;
-  /// Looks at the next bytes of the content.
+  /// Must be called with the content, piece by piece; the caller itself writes it to the archive.
   virtual void content(std::string_view bytes) = 0;
-  /// The bytes behind the content, which must have had the member's size.
+  /// The bytes that follow the content, whose length must have been the member's size.
   virtual std::string end() = 0;
   /// The bytes that close the archive.
   virtual std::string finish() = 0;

@@ -14,8 +14,7 @@ constexpr size_t kAccountNameBytesMax = 127;
 /// direction of writing.
 void check_account_name(std::string_view what, std::string_view name);
 
-/// The same of a text that only stands for the name where people read it: it may be empty and hold
-/// % * ? $.
+/// Checks a display name, which may be empty and may contain % * ? $; otherwise as above.
 void check_display_name(std::string_view what, std::string_view name);
 
 }  // namespace tarn::auth

@@ -53,7 +53,7 @@ class Authenticator {
                                           std::string_view address);
   /// Takes note that a request from `address` was signed with the key.
   void note_signature(std::string_view access_key_id, std::string_view address);
-  /// Somebody who was proven before; nullopt when they are gone by now.
+  /// A user who was authenticated before; nullopt if the user no longer exists.
   std::optional<Principal> find_user(std::string_view name);
   /// A login, which lasts kSessionLife and ends with the access key it was made with.
   LoginToken issue_token(const Principal& principal);

@@ -1,4 +1,4 @@
-// Identities of other systems (an IAM role, for example) that stand for a user here.
+// Identities of other systems (an IAM role, for example) that are mapped to users.
 #pragma once
 
 #include <cstdint>

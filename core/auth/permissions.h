@@ -12,7 +12,7 @@
 
 namespace tarn::auth {
 
-/// '*' stands for any run of characters, '?' for one; linear in pattern times text.
+/// '*' matches any sequence of characters, '?' one character; linear in pattern times text.
 bool wildcard_match(std::string_view pattern, std::string_view text);
 
 /// Whether the pattern matches every text that begins with `prefix`.

@@ -23,7 +23,7 @@ class Policies {
   Page<Policy> of_group(std::string_view group, const PageStart& start);
   /// kDone or kExists. Throws invalid_argument for the name or a statement.
   Outcome create(const Policy& policy);
-  /// Replaces the statements; nullopt = there is none. Throws invalid_argument.
+  /// Replaces the statements; nullopt = the policy does not exist. Throws invalid_argument.
   std::optional<Policy> update(std::string_view name, const std::vector<Statement>& statements);
   /// With its attachments. false = there was none.
   bool remove(std::string_view name);

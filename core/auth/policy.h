@@ -21,8 +21,8 @@ struct Statement {
   Effect effect = Effect::kAllow;
   /// "fs:ReadObject", "fs:Read*", "*".
   std::vector<std::string> actions;
-  /// "*" or ARNs; in the last part of an ARN '*' stands for any text and '?' for one character,
-  /// "${user}" for the name of the caller.
+  /// "*" or ARNs. In the last part of an ARN '*' matches any text and '?' one character; "${user}"
+  /// is replaced by the caller's name.
   std::vector<std::string> resources;
   /// Operator -> field -> values: IpAddress, NotIpAddress, StringLike, StringNotLike on SourceIp.
   /// All operators and fields must hold, for each any of its values.

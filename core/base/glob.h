@@ -31,8 +31,8 @@ class Glob {
 
   bool matches(std::string_view text) const;
   const std::string& pattern() const { return pattern_; }
-  /// The beginning and end of every match, and texts that every match holds one behind the other
-  /// (the first and the last may be the same as prefix and suffix). Necessary, not sufficient.
+  /// The common prefix and suffix of all matches, and texts that every match contains in this order
+  /// (the first and the last may be the prefix and the suffix). Necessary, not sufficient.
   const std::string& prefix() const { return prefix_; }
   const std::string& suffix() const { return suffix_; }
   const std::vector<std::string>& literals() const { return literals_; }
@@ -58,10 +58,10 @@ class Glob {
 
   std::string pattern_;
   std::string prefix_;         ///< the text that every match begins with
-  uint32_t after_prefix_ = 0;  ///< the state behind it
+  uint32_t after_prefix_ = 0;  ///< the next state
   std::string suffix_;
   std::vector<std::string> literals_;
-  std::vector<Step> steps_;  ///< a step that takes a character leads to the one behind it
+  std::vector<Step> steps_;  ///< a step that takes a character leads to the next one
   std::vector<Class> classes_;
 };
 

@@ -37,8 +37,8 @@ class OwnerTurns {
     std::string owner_;
   };
 
-  /// `take` is given the owners who hold as much as they may, takes work of another one, and
-  /// returns that owner; nullopt = there is none. One thread takes at a time.
+  /// Calls `take` with the owners at their limit; it takes work of another owner and returns that
+  /// owner, or nullopt if there is none. One thread takes at a time.
   std::optional<Turn> begin(
       const std::function<std::optional<std::string>(const std::vector<std::string>& full)>& take);
 

@@ -65,7 +65,7 @@ class DirectAccess {
  public:
   virtual ~DirectAccess() = default;
 
-  // Each lets anybody who has it do that one request. Nothing is sent.
+  // Each URL permits everybody who has it to send that one request. These functions send nothing.
   virtual std::string url_to_read(const DirectRead& read, const UrlTerms& terms) const = 0;
   virtual std::string url_to_write(std::string_view key, const UrlTerms& terms) const = 0;
   virtual std::string url_to_write_part(const DirectPart& part, const UrlTerms& terms) const = 0;

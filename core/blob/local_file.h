@@ -22,7 +22,7 @@ bool is_object(const struct stat& status, LocalMode mode);
 bool is_unfinished(const struct stat& status);
 BlobStat blob_stat_of(std::string_view key, const struct stat& status);
 
-/// Looks at one listed file. nullopt = it is gone or no object.
+/// Reads the metadata of a listed file. nullopt = it is gone or not an object.
 std::optional<BlobStat> stat_listed(const DirectoryListing& directory, size_t index,
                                     LocalMode mode);
 

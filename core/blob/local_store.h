@@ -49,7 +49,7 @@ class LocalStore final : public BlobStore {
   /// a directory that did not change.
   ListPage list(std::string_view prefix, std::string_view after, uint32_t limit) override;
   void remove(std::string_view key) override;
-  /// Looks at files on several threads.
+  /// Reads the metadata of files on several threads.
   void walk(std::string_view prefix, std::string_view after, const Visit& visit) override;
   uint64_t remove_unfinished(std::string_view prefix, Instant begun_before) override;
 

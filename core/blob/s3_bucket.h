@@ -87,7 +87,7 @@ class S3Bucket {
     std::unique_ptr<http::BodySource> body;
   };
   Opened open(const S3Request& request);
-  /// Lets anybody send this request; its headers and body are not examined.
+  /// A URL that permits everybody to send this request; its headers and body are not examined.
   std::string presigned_url(const S3Request& request, const UrlTerms& terms) const;
 
   /// Maps an answer that the caller cannot use to an error:

@@ -56,7 +56,7 @@ class S3Store final : public BlobStore {
                                    std::string_view if_etag) override;
   ListPage list(std::string_view prefix, std::string_view after, uint32_t limit) override;
   void remove(std::string_view key) override;
-  /// Asks for the next page while the last is visited.
+  /// Fetches the next page while the previous one is visited.
   void walk(std::string_view prefix, std::string_view after, const Visit& visit) override;
   /// Aborts multipart uploads.
   uint64_t remove_unfinished(std::string_view prefix, Instant begun_before) override;

@@ -13,7 +13,7 @@
 
 namespace tarn::blob {
 
-/// A store and the key in it that a URL stands for.
+/// The store of a URL, and the key in it.
 struct Located {
   BlobStore* store = nullptr;
   std::string key;

@@ -36,7 +36,7 @@ struct WriteTerms {
   explicit WriteTerms(std::optional<std::string> root) : bucket_root(std::move(root)) {}
 };
 
-// Failing: precondition_failed (412), message "path already exists" for if_absent; not_found
-// (reason "no_object_to_match") when needs_object() and there is none.
+// Errors: precondition_failed (412), message "path already exists" for if_absent; not_found (reason
+// "no_object_to_match") if needs_object() and the object is absent.
 
 }  // namespace tarn::versioning

@@ -133,7 +133,7 @@ class Hooks {
   virtual void set_commit(db::Connection& connection, RepositoryId repository,
                           const std::string& run, const CommitId& commit) = 0;
 
-  /// Runs one queued run to its end; false: there is none.
+  /// Runs one queued run to its end; false if there is none.
   virtual bool run_queued(std::stop_token stop) = 0;
   /// Forgets old runs and ends those whose server is gone; false = nothing left to do.
   virtual bool sweep() = 0;
@@ -152,7 +152,7 @@ class HookedChange {
   bool has_within() const { return !run_.empty() || after_wanted_; }
   /// `made`: the commit that the change makes, if it makes one.
   void within(db::Connection& connection, const Commit* made = nullptr) const;
-  /// within() for stores that take a step; nothing when there is none.
+  /// within() for stores that take a step; empty if there are no hooks.
   std::function<void(db::Connection&)> step() const;
 
  private:

@@ -55,8 +55,9 @@ struct VersionItem {
   std::string path;
   std::optional<ObjectVersion> version;
 };
-/// Where the last page ended. `id` "" = behind all versions of `path` or below the common prefix;
-/// "null" or the text of an id. After a version that is gone by now its key is listed again.
+/// The end of the previous page. `id` "" = after all versions of `path`, or of everything below the
+/// common prefix; otherwise "null" or the text of an id. If the version has been removed, its key
+/// is listed again.
 struct VersionMarker {
   std::string path;
   std::string id;

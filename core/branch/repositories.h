@@ -31,8 +31,8 @@ Repository create_repository(Engine& engine, const RepositoryCreation& creation)
 /// Throws: not_found "repository not found".
 Repository get_repository(Engine& engine, const RepositoryName& name);
 
-/// The branch that the bare name of a rooted bucket stands for; nullopt for other repositories and
-/// absent ones. May be a second old after another server removed the name.
+/// The default branch that the bare name of a rooted bucket means; nullopt for other repositories
+/// and absent ones. May be a second old after another server removed the name.
 std::optional<BranchName> bucket_root(Engine& engine, const RepositoryName& name);
 
 /// By name in byte order; `prefix` and `search` (a substring) may be empty; `limit` 1..1000. Those

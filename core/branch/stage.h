@@ -38,8 +38,8 @@ struct StageTarget {
 meta::BranchLookup lookup_branch(Engine& engine, const RepositoryName& repository,
                                  const BranchName& branch, const Key& key);
 
-/// Throws unavailable (reason "bucket_changed"): the name of the bucket stands for something else
-/// than it was taken for. The next request reads it again.
+/// Throws unavailable (reason "bucket_changed"): the bucket's name no longer means the branch that
+/// was resolved. The next request resolves it again.
 void check_bucket(Engine& engine, const Repository& repository, const WriteTerms& terms);
 /// As check_bucket; throws also permission_denied (read-only).
 void check_terms(Engine& engine, const Repository& repository, const WriteTerms& terms);

@@ -27,7 +27,7 @@ struct Query {
   const char* sql;
 };
 
-/// The reason of errors after which the caller looks before it repeats what it did.
+/// The reason of errors after which the caller must check the state before it retries.
 constexpr std::string_view kInDoubt = reason::kInDoubt;
 
 /// The reason of errors of a statement that found no room on the database's disk.

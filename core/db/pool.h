@@ -37,8 +37,8 @@ constexpr std::chrono::milliseconds kRefusedPause{200};
 /// A database that does not answer a probe for this long hangs.
 constexpr std::chrono::milliseconds kProbeLimit{2'000};
 
-/// How long a look at what became of a write may wait for each answer, and before it for a database
-/// that can be reached.
+/// Timeout of each statement that checks whether a write took effect, and of waiting for the
+/// database before that.
 constexpr std::chrono::milliseconds kDurableLimit{10'000};
 constexpr std::chrono::milliseconds kReturnLimit{3'000};
 

@@ -57,7 +57,7 @@ class HookRunStore {
   /// Ends the run with its steps. false: the lease was lost and another has it.
   bool finish(RepositoryId repository, const HookRun& run, int64_t owner,
               const std::vector<HookStepOutput>& steps);
-  /// Fails runs that a request waited for and whose server is gone; `error` says so.
+  /// Fails runs of requests whose server is gone, with the message `error`.
   uint64_t fail_abandoned(Instant now, std::string_view error);
   /// Removes at most `limit` runs that ended before; returns how many.
   uint64_t sweep(Instant ended_before, uint32_t limit);

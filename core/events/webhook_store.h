@@ -27,7 +27,7 @@ class WebhookStore {
   /// By name.
   Page<Webhook> list(RepositoryId repository, std::string_view prefix, std::string_view after,
                      uint32_t limit);
-  /// With its deliveries. false: there is none.
+  /// Deletes the webhook with its deliveries. false if it does not exist.
   bool remove(RepositoryId repository, std::string_view name);
 
  private:

@@ -18,7 +18,7 @@ struct AccessRecord {
   std::string user{};          ///< "" = not authenticated
   std::string path{};          ///< "" = that of the request
   std::string_view code{};     ///< of a failure
-  std::string error{};         ///< the cause of a failure; clients may be told less
+  std::string error{};         ///< the cause of a failure; clients may see less
   bool server_fault = false;   ///< the line is an error
   std::chrono::steady_clock::time_point began = std::chrono::steady_clock::now();
   /// Shared with the body, which may outlive the request.

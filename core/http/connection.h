@@ -29,7 +29,7 @@ struct Connection {
   const std::string peer;
   Phase phase = Phase::kIdle;
   std::string held;
-  std::unique_ptr<RequestHead> head;  ///< of a request that waits in the queue; `held` is behind it
+  std::unique_ptr<RequestHead> head;  ///< of a queued request; `held` follows it
   HeadScanner scanner;
   SteadyTime deadline{};  ///< of the present phase
   uint64_t linger_bytes_left = 0;

@@ -28,7 +28,7 @@ class InputBuffer {
     if (!bytes.empty()) std::memcpy(bytes_.get(), bytes.data(), bytes.size());
     end_ = bytes.size();
   }
-  /// Free space behind the bytes; moves them to the front when less than `least` is left.
+  /// Free space after the bytes; moves them to the front if less than `least` is left.
   std::span<char> space(size_t least) {
     if (capacity_ - end_ < least && begin_ > 0) {
       std::memmove(bytes_.get(), bytes_.get() + begin_, end_ - begin_);

@@ -81,7 +81,7 @@ struct Request {
 
   /// The target up to the first '?', undecoded.
   std::string_view raw_path() const;
-  /// After the first '?', undecoded; "" when there is none.
+  /// The part after the first '?', undecoded; "" if there is none.
   std::string_view raw_query() const;
 };
 

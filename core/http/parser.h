@@ -40,9 +40,9 @@ class Parser {
     size_t produced = 0;  ///< bytes of the body written to the output
     bool finished = false;
   };
-  /// Goes on with the chunked body of the started request. Nothing consumed and nothing produced
-  /// means that more input is needed, together with what was left. Trailers are checked and
-  /// dropped. Throws: invalid_argument.
+  /// Continues with the chunked body of the started request. If nothing is consumed and nothing is
+  /// produced, more input is needed in addition to the unused rest. Checks and drops trailers.
+  /// Throws invalid_argument.
   Decoded decode_chunks(std::string_view in, std::span<char> out);
 
  private:

@@ -15,8 +15,8 @@ namespace tarn::http {
 /// begins there. One thread at a time.
 class RequestBody {
  public:
-  /// All references outlive the object. `input` holds what arrived behind the head; `parser` has
-  /// read the head.
+  /// All references outlive the object. `input` contains the bytes received after the head, which
+  /// `parser` has read.
   RequestBody(const RequestHead& head, Socket& socket, InputBuffer& input, Parser& parser,
               const ServerLimits& limits);
 

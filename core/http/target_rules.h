@@ -34,7 +34,7 @@ class TargetRules {
  public:
   /// Each of `allowed` is a host ("build.internal"), an address, a network ("10.1.0.0/16"), or one
   /// of the first two with a port ("build.internal:8080", "[fd00::1]:80"). Throws invalid_argument
-  /// naming the one that is none of these.
+  /// naming any other entry.
   explicit TargetRules(const std::vector<std::string>& allowed);
 
   /// Whether a request to `host`, as its URL spells it, may connect to `address`.

@@ -10,8 +10,8 @@
 
 namespace tarn::versioning {
 
-/// `root`: the imported objects so far, as a tree of their own. The next object is behind `after`
-/// of path number `path`; "" = its start.
+/// `root`: the tree of the objects imported so far. The next object comes after `after` in path
+/// number `path`; "" = its start.
 struct ImportCheckpoint {
   uint64_t path = 0;
   uint64_t objects = 0;  ///< in `root`, for the progress shown

@@ -23,15 +23,15 @@ namespace tarn::versioning {
 /// One thread.
 class ImportSource final : public tree::EditSource {
  public:
-  /// Objects behind `after` (a key of the source), at most `limit`; `on_object` runs for each and
-  /// may throw to stop. Throws what the store throws; not_found (reason "import_source_empty") when
-  /// a single object does not exist.
+  /// Reads objects after `after` (a key of the source), at most `limit`; calls `on_object` for
+  /// each, which may throw to stop. Throws what the store throws; not_found (reason
+  /// "import_source_empty") if a single object does not exist.
   ImportSource(Engine& engine, const ImportPath& path, std::string after, uint64_t limit,
                std::function<void()> on_object);
   ~ImportSource() override;
 
   std::optional<tree::Edit> next() override;
-  /// Whether the source has nothing more behind what next() returned.
+  /// Whether the source has no more objects after what next() returned.
   bool exhausted() const { return exhausted_; }
   /// Key at the source of the last object returned.
   const std::string& last_key() const { return last_key_; }

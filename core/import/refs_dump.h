@@ -50,9 +50,10 @@ struct RefsTaskStatus {
   std::string error;                ///< "" = none
   std::optional<std::string> dump;  ///< of a dump that is done
 };
-/// Stores a job that does the same. `dump` for kRestore. Throws as the verb, as far as is known. A
-/// job whose process died is started over by another once its lease ran out; a restore is published
-/// together with its job's end, so it is there when and only when the job says so.
+/// Stores a job that does the same in the background. `dump` is for kRestore. Throws as the verb,
+/// as far as errors are known in advance. If its process dies, another one starts the job again
+/// after the lease has expired. A restore is published in the transaction that ends its job, so
+/// either both happened or neither.
 std::string start_dump(Engine& engine, const RepositoryName& repository, std::string_view user);
 std::string start_restore(Engine& engine, const RepositoryName& repository, std::string_view dump,
                           bool force, std::string_view user);

@@ -26,8 +26,8 @@ class RefsDumpStore {
     bool writer_lives = false;  ///< the process is still registered
     int64_t settings_version = 0;
   };
-  /// Locks the repository's row, so that two restores wait for each other and nobody else makes a
-  /// ref; nullopt: it is deleted.
+  /// Locks the repository's row, so that restores are serialised and no other ref is created;
+  /// nullopt if the repository is deleted.
   static std::optional<Locked> lock(db::Connection& connection, RepositoryId repository,
                                     int64_t writer);
   static bool is_bare(db::Connection& connection, RepositoryId repository);

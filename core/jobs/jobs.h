@@ -48,7 +48,7 @@ class Jobs {
                           const std::vector<std::string>& owners_not = {});
   /// Reports progress and renews the lease; false: the job was cancelled or the lease lost, stop.
   bool report(const Job& job, int64_t lease_owner, std::chrono::milliseconds ttl);
-  /// Ends the job; false: it was cancelled or taken over meanwhile.
+  /// Ends the job; false if it was cancelled or taken over.
   bool finish(const Job& job, int64_t lease_owner, JobState state);
   /// Ends it in a transaction of the caller, together with what it did.
   bool finish(db::Connection& connection, const Job& job, int64_t lease_owner, JobState state);

@@ -72,7 +72,7 @@ class OperationRunner {
 
   /// Of this owner, newest first; `after`: an id, exclusive, "" = from the newest.
   Page<Operation> list(std::string_view owner, std::string_view after, uint32_t limit);
-  /// false: it has ended, or there is none.
+  /// false if it has ended or does not exist.
   bool request_cancel(std::string_view owner, std::string_view id);
 
  private:

@@ -30,7 +30,7 @@ class Operations {
   std::optional<Operation> find(std::string_view owner, std::string_view id);
   /// Of this owner, newest first; `after`: an id, exclusive, "" = from the newest.
   Page<Operation> list(std::string_view owner, std::string_view after, uint32_t limit);
-  /// false: it has ended, or there is none.
+  /// false if it has ended or does not exist.
   bool request_cancel(std::string_view owner, std::string_view id);
   /// Removes operations that ended, or were lost, longer than `age` ago; returns how many.
   uint64_t sweep(std::chrono::milliseconds age);

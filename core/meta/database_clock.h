@@ -24,8 +24,8 @@ class DatabaseClock final : public Clock {
   DatabaseClock(db::Pool& pool, const Clock& wall);
 
   Instant now() const override;
-  /// Looks again; called with every heartbeat. Warns when the server's clock is off by more than
-  /// kClockTolerance: when that begins, and every ten minutes. Throws unavailable.
+  /// Measures again; called with every heartbeat. Warns if the server's clock is off by more than
+  /// kClockTolerance: once at the start, then every ten minutes. Throws unavailable.
   void measure();
   /// How far the server's clock was ahead of the database's at the last look.
   std::chrono::milliseconds offset() const { return std::chrono::milliseconds{offset_.load()}; }

@@ -18,7 +18,7 @@ namespace tarn::meta {
 struct LifecycleClaim {
   RepositoryId repository{};
   int64_t version = 0;   ///< of the rules
-  std::string position;  ///< the key behind which to continue; "" = from the beginning
+  std::string position;  ///< the key after which to continue; "" = from the start
   Instant now{};         ///< of the database
 };
 

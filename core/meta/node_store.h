@@ -1,5 +1,5 @@
-// Nodes in PostgreSQL behind a cache: nodes never change and addresses are never reused, so nothing
-// is invalidated.
+// Tree nodes in PostgreSQL, with a cache: nodes never change and addresses are never reused, so
+// nothing is invalidated.
 #pragma once
 
 #include <cstdint>

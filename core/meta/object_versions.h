@@ -36,7 +36,7 @@ struct ObjectVersionRecord {
   Instant created{};
 };
 
-/// Where a page of versions begins: behind a version, or with `key`.
+/// The start of a page of versions: after a version, or at `key`.
 struct ObjectVersionPlace {
   std::string key;
   int64_t after = 0;  ///< a number of `key`; 0 = before the newest
@@ -65,7 +65,7 @@ class ObjectVersions {
   bool remove(const BranchLookup& seen, const Key& key, int64_t number,
               const std::vector<ObjectVersionRow>& newest_two);
 
-  /// `version` absent: the null version. nullopt: there is none.
+  /// `version` absent: the null version. nullopt if it does not exist.
   static std::optional<int64_t> find_number(db::Connection& connection, BranchId branch,
                                             const Key& key,
                                             const std::optional<VersionId>& version);

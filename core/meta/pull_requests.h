@@ -21,8 +21,8 @@ class PullRequests {
   void create(RepositoryId repository, const PullRequest& pull);
   std::optional<PullRequest> find(RepositoryId repository, std::string_view id);
   Page<PullRequest> list(RepositoryId repository, PullRequestFilter filter, const PageStart& start);
-  /// `now`: when it was closed, if it is. false: there is none, or its status would change and it
-  /// is merged.
+  /// `now`: the time of closing, if it is closed. false if it does not exist, or is merged and its
+  /// status would change.
   bool update(RepositoryId repository, std::string_view id, const PullRequestChange& change,
               Instant now);
 

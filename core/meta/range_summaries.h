@@ -1,4 +1,4 @@
-// Range summaries in PostgreSQL behind a cache, shared by the searches of all refs of a repository.
+// Range summaries in PostgreSQL, with a cache; shared by the searches of all refs of a repository.
 #pragma once
 
 #include <memory>

@@ -53,13 +53,13 @@ class Repositories {
   /// Marks it deleted and removes its branches, tags, settings and pull requests; its staged rows
   /// are retired. false = no such name.
   bool remove(const RepositoryName& name, Instant now);
-  /// As remove, but only when it has one branch, on its only commit, with an empty tree, no staged
-  /// object and no tag. Writes, commits, branches and tags that are made meanwhile are either seen
-  /// or find their branch or commit gone. Throws conflict, reason "repository_not_empty".
+  /// As remove, but only if the repository has one branch at its only commit, with an empty tree,
+  /// no staged object and no tag. Concurrent writes, commits, branches and tags either are noticed
+  /// here or find their branch or commit gone. Throws conflict, reason "repository_not_empty".
   bool remove_empty(const Repository& repository, Instant now);
 
-  /// The branch that the bare name of a rooted bucket stands for; nullopt for other repositories
-  /// and absent ones. Another server's removal of a name is seen within kRootAgeMax.
+  /// The default branch that the bare name of a rooted bucket means; nullopt for other repositories
+  /// and absent ones. A removal by another server is noticed within kRootAgeMax.
   std::optional<BranchName> bucket_root(const RepositoryName& name);
   /// The next bucket_root reads it again.
   void forget_root(const RepositoryName& name);

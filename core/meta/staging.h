@@ -89,9 +89,9 @@ class Staging {
   // Nothing of it is done later, unless the database cannot be asked: then nothing is staged on
   // the branch here before that is made sure of.
 
-  /// Durable when it returns. Concurrent calls for one branch share a statement; of two writes of a
-  /// key in one batch the later wins. `entry` absent = delete. `settings_version`: of the rules
-  /// that permit the write, which must not have changed; 0 = there are none.
+  /// Durable on return. Concurrent calls for one branch share a statement; of two writes of a key
+  /// in one batch the later wins. `entry` absent = delete. `settings_version`: the version of the
+  /// rules that permit the write, which must still be current; 0 = there are none.
   StageOutcome stage(BranchId branch, const Key& key, const std::optional<Entry>& entry,
                      int64_t settings_version = 0);
   /// One statement, keys may repeat (the last wins).

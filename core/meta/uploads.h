@@ -64,7 +64,7 @@ class Uploads {
   /// Removes the upload in a transaction of the caller if `parts` are still all of its parts.
   static Taken take_multipart(db::Connection& connection, std::string_view upload_id,
                               const std::vector<NumberedPart>& parts);
-  /// Ordered by "branch/key", then id; behind (after_key, after_id).
+  /// Ordered by "branch/key", then id; after (after_key, after_id).
   std::vector<UploadRow> list(RepositoryId repository, std::string_view prefix,
                               std::string_view after_key, std::string_view after_id,
                               uint32_t limit);
@@ -72,7 +72,7 @@ class Uploads {
   /// the owner's open uploads, whose parts the store keeps; false: there are open_max.
   bool create_link(RepositoryId repository, const Branch& branch, const Key& key,
                    const OwnAddress& address, std::string_view owner, std::chrono::hours lifetime);
-  /// Removes the rows of an address that was handed out, in a transaction of the caller. false:
+  /// Removes the rows of an address that was handed out, in the caller's transaction. false if
   /// there are none.
   static bool take_links(db::Connection& connection, BranchId branch, const Key& key,
                          const OwnAddress& address);

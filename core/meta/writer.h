@@ -20,8 +20,8 @@ namespace tarn::meta {
 /// How long a process may be silent before its row counts as dead. Renewed three times as often.
 constexpr std::chrono::seconds kWriterTtl{60};
 
-/// How long a fence waits for statements that have begun: others that stage on the branch wait
-/// behind it.
+/// How long a fence waits for running statements, and statements that stage on the branch wait for
+/// the fence.
 constexpr std::chrono::milliseconds kFenceWait{2'000};
 
 /// Safe from any thread. Every write of nodes, staged rows or object bytes happens inside an

@@ -41,7 +41,7 @@ struct AliasChange {
   Instant at{};
 };
 
-/// Where an alias must stand for a change to happen.
+/// The expected position of an alias, as a condition of a change.
 struct AliasExpectation {
   bool any = true;                   ///< anywhere
   std::optional<CommitId> commit{};  ///< else here; nullopt = there must be none

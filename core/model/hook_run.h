@@ -21,7 +21,7 @@ struct HookRun {
   std::string id;  ///< of later ones smaller in byte order
   HookEvent event{};
   std::string branch{};              ///< "" = the event is about a tag
-  std::optional<CommitId> commit{};  ///< absent while there is none
+  std::optional<CommitId> commit{};  ///< absent until there is one
   HookRunState state = HookRunState::kRunning;
   std::string error{};  ///< what kept all hooks from running; "" = nothing
   Instant started{};

@@ -36,7 +36,7 @@ struct LifecycleRule {
 
 using LifecycleRules = std::vector<LifecycleRule>;
 
-/// Midnight, UTC, at or after so many days behind `time`: when S3 says that such days are over.
+/// The first midnight, UTC, at or after so many days after `time`, as S3 counts days.
 Instant after_days(Instant time, uint32_t days);
 
 /// When an object expires, and by which rule: the earliest of the enabled ones.

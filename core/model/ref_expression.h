@@ -29,8 +29,7 @@ struct RefExpression {
 };
 
 /// Throws invalid_argument: whitespace, an empty base, digits after '@' or '$', anything else after
-/// '~' or '^',
-/// '@' or '$' together with another modifier or behind an alias. A missing number is 1.
+/// '~' or '^', '@' or '$' together with another modifier or after an alias. A missing number is 1.
 RefExpression parse_ref(std::string_view text);
 
 }  // namespace tarn

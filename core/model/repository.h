@@ -15,7 +15,7 @@ namespace tarn {
 enum class BucketKind : uint8_t {
   kNone,        ///< not at all: DeleteBucket refuses it
   kRepository,  ///< the first segment of a key is a ref
-  kRooted,      ///< the bare name stands for the default branch, keys are paths in it
+  kRooted,      ///< the bare name means the default branch, keys are paths in it
 };
 
 /// A named history over one storage namespace. Everything but the metadata (kept apart) is fixed at

@@ -15,8 +15,8 @@ namespace tarn::versioning {
 
 /// nullopt: none are set. Throws not_found "repository not found".
 std::optional<LifecycleRules> get_lifecycle(Engine& engine, const RepositoryName& repository);
-/// Replaces all; without rules there are none. Once this returns, nothing is deleted by rules that
-/// were there before. Throws as get_lifecycle, and permission_denied in a read-only repository.
+/// Replaces all rules; an empty list removes them. After the return, nothing is deleted by earlier
+/// rules. Throws as get_lifecycle, and permission_denied in a read-only repository.
 void set_lifecycle(Engine& engine, const RepositoryName& repository, const LifecycleRules& rules);
 /// The rules as they were at most kLifecycleAgeMax ago, for what answers say of them; may be empty.
 std::shared_ptr<const LifecycleRules> shown_lifecycle(Engine& engine, RepositoryId repository);

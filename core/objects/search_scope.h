@@ -38,7 +38,7 @@ struct SearchScope {
   SearchNames refs;  ///< globs are of branches, hidden ones only when they begin with a text
   /// Of repositories that a glob found.
   std::function<bool(const RepositoryName&)> shows_repository;
-  /// Of repositories in which a glob looks for branches.
+  /// Whether a glob may list the branches of the repository.
   std::function<bool(const RepositoryName&)> shows_branches;
   std::function<bool(const RepositoryName&, std::string_view ref)> shows_ref;
   /// Absent = every object of a ref that is shown.

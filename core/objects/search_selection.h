@@ -13,7 +13,7 @@ namespace tarn::versioning {
 /// Memory is bounded by `most` entries. `order` must outlive it. One thread at a time.
 class SearchSelection {
  public:
-  /// Takes what comes behind `above` and not behind `up_to`.
+  /// Selects matches after `above`, up to and including `up_to`.
   SearchSelection(const search::SortOrder& order, uint32_t most, std::optional<SortedPlace> above,
                   std::optional<SortedPlace> up_to);
 
@@ -23,7 +23,7 @@ class SearchSelection {
 
   size_t size() const { return kept_.size(); }
   std::vector<SortedPlace> places() const;
-  /// The last place that may be taken: behind it are matches that were dropped. Absent: none were.
+  /// The last place that may be selected: matches after it were dropped. Absent if none were.
   const std::optional<SortedPlace>& up_to() const { return up_to_; }
   /// In order; it is empty afterwards.
   std::vector<FoundAtPlace> take();

@@ -25,7 +25,7 @@ struct SearchToken {
   bool ref_done = false;  ///< all of the position's ref, and if it has none of its repository
   // Of sorted searches.
   std::optional<SortedPlace> above{};  ///< everything up to here was given out
-  std::optional<SortedPlace> up_to{};  ///< what is behind is for later pages
+  std::optional<SortedPlace> up_to{};  ///< matches after it are for later pages
   std::vector<SortedPlace> candidates{};
 
   /// Text of the base64url alphabet.

@@ -24,8 +24,8 @@ class SearchWalk {
     bool required = false;  ///< repository and ref are named: an error when they are not there
   };
 
-  /// From the position on, or behind its ref when that is done. Throws not_found where a named
-  /// repository is not there.
+  /// Starts at the position, or after its ref if that is done. Throws not_found for a named
+  /// repository that does not exist.
   SearchWalk(Engine& engine, const SearchScope& scope, SearchBudget& budget, Place position,
              bool ref_done);
 

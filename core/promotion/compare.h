@@ -18,7 +18,8 @@ constexpr size_t kCompareCandidatesMax = 10'000;
 /// Changed objects that one page counts, and one row of it.
 constexpr uint64_t kComparePageChangesMax = 1'000'000;
 constexpr uint64_t kCompareRowChangesMax = 100'000;
-/// A row without metrics looks this far back for older ones; all such rows of a page together.
+/// Number of older commits that a row without metrics searches for some; the same for all such rows
+/// of a page together.
 constexpr size_t kCompareLookBackMax = 10;
 constexpr size_t kComparePageLookBackMax = 500;
 
@@ -44,7 +45,7 @@ struct CompareRow {
   NamedCommit candidate;
   ComparedRow compared;
   std::optional<CommitId> ancestor{};  ///< the newest commit it shares with the baseline
-  /// Since the ancestor; absent when not requested or there is none.
+  /// Since the ancestor; absent if not requested or if there is none.
   std::optional<ObjectChanges> objects{};
 };
 

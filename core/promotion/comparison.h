@@ -45,7 +45,7 @@ struct ComparedRow {
 
 struct Comparison {
   std::vector<MetricRule> metrics;        ///< the columns: those requested, or all that there are
-  std::vector<ComparedValue> baseline{};  ///< without deltas; empty = there is none
+  std::vector<ComparedValue> baseline{};  ///< without deltas; empty = absent
   std::map<std::string, std::string> baseline_params{};
   std::vector<ComparedRow> rows;  ///< best first, as rank_candidates orders; else as given
   std::vector<std::string> warnings;

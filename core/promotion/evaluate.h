@@ -29,7 +29,7 @@ struct Verdict {
   std::vector<std::string> warnings;
 };
 
-/// `champion`: nullptr = there is none; then what compares with it is skipped with a warning.
+/// `champion`: nullptr = there is none; comparisons with it are then skipped with a warning.
 Verdict evaluate(const GatePolicy& policy, const GateCandidate& candidate,
                  const CommitFacts* champion);
 

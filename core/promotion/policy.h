@@ -47,7 +47,7 @@ std::string_view name_of(ChampionBound bound);  ///< as in the document: "min_de
 struct MetricSource {
   MetricOrigin origin = MetricOrigin::kApi;
   std::string check{};         ///< the one check, or any when empty
-  std::string reporter{};      ///< of runs: the user who recorded them, or anybody when empty
+  std::string reporter{};      ///< of runs: the user who recorded them; empty = any user
   std::optional<Glob> file{};  ///< files that match, or any
   bool operator==(const MetricSource&) const = default;
 
@@ -154,7 +154,7 @@ struct GatePolicy {
   AfterPromotion after{};
 
   bool permits(PromotionMethod method) const;
-  /// Whether it asks for something that is known of one commit only.
+  /// Whether it needs facts that belong to one commit only.
   bool measures() const { return !metrics.empty() || !checks.required.empty(); }
   const MetricRule* find_metric(std::string_view name) const;  ///< the first of that name
   bool operator==(const GatePolicy&) const = default;

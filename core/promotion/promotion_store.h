@@ -87,9 +87,8 @@ class PromotionStore {
   /// message changed; keeps the lease. Returns how much has been said by now
   /// (LeasedPromotion::said); nullopt where renew says false.
   std::optional<int64_t> store(RepositoryId repository, const Promotion& promotion, int64_t owner);
-  /// As store, and gives the lease back: it is due after `delay`, or as soon as something is said
-  /// about it that was not when it was taken, or kPromotionLookPause after a candidate moved
-  /// meanwhile.
+  /// As store, and releases the lease: it is due after `delay`, as soon as something is reported
+  /// that was unknown when it was taken, or kPromotionLookPause after a candidate moved.
   bool wait(const LeasedPromotion& leased, int64_t owner, std::chrono::milliseconds delay);
   enum class FinishOutcome {
     kDone,

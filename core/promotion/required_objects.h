@@ -13,7 +13,7 @@
 
 namespace tarn::versioning {
 
-/// Objects and changes that a look at one candidate reads; beyond it the rules that ask fail.
+/// Number of objects and changes that are read for one candidate; rules that need more fail.
 constexpr uint64_t kGatePathsSeenMax = 1'000'000;
 
 /// Fills `missing`, `too_small`, `required`, `model_bytes` and `complete`.

@@ -20,8 +20,8 @@ class MetricFileStore {
   /// Those of the files that are there, by id.
   std::map<std::string, FileReading> find(RepositoryId repository,
                                           std::span<const std::string> ids);
-  /// With the curves. Of several who read one file one stores; of a repository that is deleted
-  /// meanwhile nothing is.
+  /// Includes the curves. Of concurrent readers of one file one stores it; nothing is stored for a
+  /// repository that is deleted in the meantime.
   void store(RepositoryId repository, std::string_view id, const FileFacts& facts);
 
  private:

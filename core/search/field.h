@@ -39,7 +39,7 @@ class Subject {
   const Entry& entry() const { return entry_; }
   /// Of a field of kind kMetadata or kTag; nullptr = the object has no such key.
   const std::string* value(const Field& field) const;
-  /// As value, as a number; nullopt when it is none, or "nan".
+  /// As value, as a number; nullopt if it is not a number, or "nan".
   std::optional<double> number(const Field& field) const;
 
  private:

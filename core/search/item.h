@@ -10,7 +10,7 @@ namespace tarn::search {
 
 using Item = uint64_t;
 
-/// Every three neighbouring bytes of a path, and its last two bytes with the end behind them.
+/// Every three consecutive bytes of a path, and its last two bytes with an end mark.
 void add_path_items(std::string_view path, std::vector<Item>& out);
 /// The parts that every path with `text` in it has; `at_end`: that ends in it.
 void add_text_items(std::string_view text, bool at_end, std::vector<Item>& out);

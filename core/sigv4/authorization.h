@@ -67,8 +67,7 @@ Authorization parse_authorization(const http::Request& request);
 ///   NotImplemented, InvalidToken          as parse_authorization
 Authorization parse_form_authorization(const http::Headers& fields);
 
-/// Whether the request looks signed for S3 at all, well-formed or not: what a shared port routes
-/// by.
+/// Whether the request carries an S3 signature, well-formed or not. A shared port routes by it.
 bool looks_signed(const http::Request& request);
 
 /// The access key id that a signed request names, "" for none. It proves nothing and the request

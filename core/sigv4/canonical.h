@@ -16,7 +16,7 @@ namespace tarn::sigv4 {
 /// components are left out.
 std::vector<std::pair<std::string_view, std::string_view>> raw_query_pairs(
     std::string_view raw_query);
-/// Decodes %XX; a '%' that starts no escape stands for itself, '+' stays a plus.
+/// Decodes %XX; a '%' without two hex digits is literal, '+' stays a plus.
 std::string decoded(std::string_view text);
 /// Whether an undecoded parameter name is `name`, case ignored.
 bool is_parameter(std::string_view raw_name, std::string_view name);
@@ -30,14 +30,13 @@ std::optional<std::string> query_value(std::string_view raw_query, std::string_v
 ///  3. as 1 with "%2F" as "/".
 std::vector<std::string> canonical_paths(std::string_view raw_path);
 
-/// Parameters decoded, encoded again and sorted by encoded name and value; `without` (case ignored)
-/// left out. When a
-/// '+' occurs there are two: it may stand for itself or for a space.
+/// Parameters decoded, encoded again and sorted by encoded name and value, except `without` (case
+/// ignored). With a '+' there are two results: it may mean a plus or a space.
 std::vector<std::string> canonical_queries(std::string_view raw_query,
                                            std::string_view without = {});
 
-/// One header as signed: its values trimmed, runs of blanks collapsed, joined by commas in order of
-/// arrival. nullopt when there is none.
+/// One header as signed: its values trimmed, runs of spaces collapsed, joined by commas in order of
+/// arrival. nullopt if absent.
 std::optional<std::string> canonical_header(const http::Headers& headers, std::string_view name);
 
 /// All but the last line (the payload hash), ending in a newline. `header_lines` is "name:value\n"

@@ -37,8 +37,8 @@ struct SigningTarget {
 void sign(http::Headers& headers, const SigningTarget& target, const AccessKey& key,
           std::string_view payload_hash, Instant now);
 
-/// The query of a URL that lets anybody do this one request until `lifetime` (1 s to 7 days) is
-/// over: the target's query with the signing parameters appended. Only the host is signed.
+/// The query of a URL that permits everybody to send this one request for `lifetime` (1 s to 7
+/// days): the target's query with the signing parameters appended. Signs only the host.
 std::string presign_query(std::string_view host, const SigningTarget& target, const AccessKey& key,
                           std::chrono::seconds lifetime, Instant now);
 

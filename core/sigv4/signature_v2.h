@@ -11,8 +11,8 @@
 
 namespace tarn::sigv4 {
 
-/// Whether a parameter of a presigned URL stands for a header and is signed as one. `name` is
-/// decoded and in lower case. Nothing else of a query may be obeyed as a header.
+/// Whether a parameter of a presigned URL represents a header and is signed as one. `name` is
+/// decoded and in lower case. No other parameter may act as a header.
 bool v2_signs_as_header(std::string_view name);
 
 /// The texts of which the client must have signed one, most likely first. `bucket_from_host` is the

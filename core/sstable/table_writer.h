@@ -12,8 +12,8 @@ namespace tarn::sstable {
 constexpr std::string_view kRangesType = "ranges";          ///< a range: keys are paths
 constexpr std::string_view kMetarangesType = "metaranges";  ///< a metarange: keys end ranges
 
-/// Block-based table of format version 2 with CRC-32C checksums and Snappy. Beside RocksDB's own
-/// properties it has those that lakeFS writes: type, min_key, max_key, count and
+/// Block-based table of format version 2 with CRC-32C checksums and Snappy. In addition to
+/// RocksDB's own properties it has those that lakeFS writes: type, min_key, max_key, count and
 /// estimated_size_bytes. Memory is bounded: a block, the index (a short key for each 4 KiB) and
 /// RocksDB's write buffer of 1 MiB. One thread at a time.
 class TableWriter {

@@ -33,8 +33,8 @@ class LeafFilter {
   static constexpr uint32_t kNoMore = UINT32_MAX;
 
   virtual ~LeafFilter() = default;
-  /// The first child of `parent` (of level 1) at `index` or behind it that is to be read; its
-  /// count() when there is none. Asked for children to come as well, which are then read together.
+  /// The first wanted child of `parent` (of level 1) at or after `index`; its count() if there is
+  /// none. Also called for following children, which are then read together.
   virtual uint32_t next_wanted(const InnerNode& parent, uint32_t index) = 0;
 };
 

@@ -20,8 +20,8 @@ namespace tarn::tree {
 /// The effect of a three-way change on its key.
 enum class Verdict { kKeep, kApply };
 
-/// Asked for each three-way change, in key order, with what the edited tree has there (nullopt =
-/// nothing).
+/// Called for each three-way change, in key order, with the entry of the edited tree (nullopt =
+/// none).
 using Judge = std::function<Verdict(const Change&, const std::optional<Entry>& below)>;
 
 /// Walks the base tree and the changes in step. Subtrees without a change are taken by reference as

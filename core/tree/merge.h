@@ -20,7 +20,7 @@ struct MergeInput {
   TreeRoot base;
   TreeRoot source;
   TreeRoot destination;
-  /// Asked for every key that both sides changed to different contents, in key order.
+  /// Called for every key that both sides changed to different contents, in key order.
   std::function<Resolution(const MergeConflict&)> resolve;
   /// Called with every key the merge changes on the destination, in key order, when set (not for
   /// fast paths that take a whole tree: those are announced key by key as well). May throw to stop

@@ -28,8 +28,8 @@ class TreeWriter {
   /// nothing follows.
   void splice(uint8_t level, const ChildRef& child);
 
-  /// Tells of a node that exists: when one of the next nodes comes out the same, its address is
-  /// used instead of storing the node again.
+  /// Registers an existing node: if one of the next nodes is equal, its address is used instead of
+  /// storing the node again.
   void offer_reuse(uint8_t level, const TreeRoot& node);
 
   /// Closes what is unfinished. May read the top of a spliced subtree, to find the lowest level

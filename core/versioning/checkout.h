@@ -21,7 +21,7 @@ struct CheckoutRequest {
   std::string ref;
   PathScope paths;
   bool force = false;  ///< also in a read-only repository
-  /// Asked for every key that changes; throws to refuse the checkout. May be empty.
+  /// Called for every key that changes; throws to refuse the checkout. May be empty.
   std::function<void(const Key&, bool deleted)> check{};
 };
 

@@ -13,7 +13,7 @@
 namespace tarn::versioning {
 
 struct LogOptions {
-  std::string after;           ///< a ref; continue behind this commit. "" = from the start
+  std::string after;           ///< a ref; continue after this commit. "" = from the start
   uint32_t limit = 100;        ///< 1..1000
   bool stop_at_limit = false;  ///< never report more (lakeFS's `limit`)
   bool first_parent = false;

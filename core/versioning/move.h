@@ -22,7 +22,7 @@ struct MoveRequest {
   /// Replaces objects at the destination; else the move is refused.
   bool overwrite = true;
   bool force = false;  ///< also in a read-only repository
-  /// Asked for every object; throws to refuse the move. May be empty.
+  /// Called for every object; throws to refuse the move. May be empty.
   std::function<void(const Key& from, const Key& to)> check{};
 };
 

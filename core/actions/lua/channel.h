@@ -19,7 +19,7 @@ struct Message {
     kStart = 1,   ///< to the child: what to run
     kPrint = 2,   ///< from the child: text for the output
     kCall = 3,    ///< from the child: something only the server can do
-    kAnswer = 4,  ///< to the child: what came of it
+    kAnswer = 4,  ///< to the child: the result
     kDone = 5,    ///< from the child: the script ended; `bytes` is its error or empty
   };
   Kind kind{};

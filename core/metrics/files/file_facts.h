@@ -25,8 +25,8 @@ class FileFacts {
   /// `path` begins every warning.
   explicit FileFacts(std::string path) : path_(std::move(path)) {}
 
-  /// Without a step it is the one behind the series' last. Names that are empty, too long or not
-  /// UTF-8 are dropped with a warning.
+  /// Without a step, the point gets the step after the series' last. Names that are empty, too long
+  /// or not UTF-8 are dropped with a warning.
   void add_point(std::string_view name, std::string_view split, std::optional<int64_t> step,
                  double value);
   void add_param(std::string_view name, std::string_view value);
