@@ -17,7 +17,7 @@ struct S3Options {
       "us-east-1";  ///< what buckets are said to be in; any is accepted in signatures
   std::vector<std::string> hosts;  ///< lower case, without port: bucket names may stand before them
   bool allow_v2 = true;            ///< signatures of version 2 (HMAC-SHA1, no payload integrity)
-  bool redirect = true;  ///< reads of clients that say so are sent to the store's own URLs
+  bool redirect = true;            ///< redirects clients that support it to the store's own URLs
   BucketKind create_bucket = BucketKind::kNone;  ///< what CreateBucket makes; kNone: it is refused
   std::string bucket_namespace;  ///< storage namespaces of such repositories lie below it
   std::string anonymous_user{};  ///< whom unsigned requests act as; "" = they are refused

@@ -69,8 +69,8 @@ std::string refs_task_body(const versioning::RefsTaskStatus& status) {
   return std::move(out).take();
 }
 
-/// The caller needs permission to read everything in the dump, whoever created it, and to set its
-/// aliases.
+/// The caller needs permission to read everything in the dump, even one created by another user,
+/// and to set its aliases.
 void demand_restore(const Context& context, const Call& call, const RestoreRefs& given) {
   const std::string source = versioning::dumped_repository(context.engine, given.dump).name.str();
   for (const auth::Action action : {auth::Action::kListTags, auth::Action::kListBranches,

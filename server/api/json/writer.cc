@@ -18,8 +18,8 @@ constexpr std::array<bool, 256> kPlain = [] {
   return plain;
 }();
 
-/// Length of the well-formed UTF-8 sequence at the start of `bytes`, 0 = there is none. Source:
-/// Unicode 15, table 3-7.
+/// Length of the well-formed UTF-8 sequence at the start of `bytes`, 0 if invalid. Source: Unicode
+/// 15, table 3-7.
 size_t utf8_length(std::string_view bytes) {
   const auto at = [&](size_t i) {
     return i < bytes.size() ? static_cast<unsigned char>(bytes[i]) : 0u;
