@@ -30,7 +30,7 @@ constexpr size_t kArgumentsMax = 10'000;
 constexpr size_t kArgumentNestingMax = 16;
 /// Only variables of the server whose names begin so can be used in hooks.
 constexpr std::string_view kVariablePrefix = "LAKEFSACTION_";
-/// How long a hook may run unless its `timeout` says otherwise, and the longest it may say.
+/// Default timeout of a hook, and the maximum for its `timeout`.
 constexpr std::chrono::milliseconds kHookTimeout{60'000};
 constexpr std::chrono::milliseconds kHookTimeoutMax{600'000};
 
@@ -76,8 +76,8 @@ struct ActionFile {
   bool wants(HookEvent event, std::string_view branch) const;
 };
 
-/// Strict: what it does not know is an error, and so are anchors and aliases. Throws
-/// invalid_argument "line N: ...".
+/// Strict: unknown members are errors, and so are anchors and aliases. Throws invalid_argument
+/// "line N: ...".
 ActionFile parse_action_file(std::string_view text);
 
 /// "500ms", "30s", "1m30s", "1h"; nullopt for anything else.

@@ -18,8 +18,8 @@ namespace tarn::actions {
 
 /// Where this thread is among hooks that set off hooks.
 struct HookNesting {
-  int depth = 0;           ///< 0 = in none
-  bool in_script = false;  ///< a script waits for what this thread does
+  int depth = 0;           ///< 0 = none
+  bool in_script = false;  ///< a script waits for the work of this thread
 };
 HookNesting hook_nesting();
 class NestedHooks {
@@ -51,9 +51,9 @@ struct ExecutionOptions {
   std::function<std::string(const std::string& ref, const std::string& path)> read_object;
 };
 
-/// Actions in parallel on threads of their own, at most kActionsAtOnceMax; the hooks of one in
-/// order. After a failure those hooks are left out whose condition does not hold. One thread calls
-/// it: add(), wait(), then what came of it.
+/// Runs actions in parallel on their own threads, at most kActionsAtOnceMax; the hooks of one
+/// action run in order. After a failure, hooks whose condition does not hold are skipped. One
+/// thread calls it: add(), wait(), then the results.
 class Execution {
  public:
   explicit Execution(ExecutionOptions options) : options_(std::move(options)) {}
@@ -64,7 +64,7 @@ class Execution {
   /// Returns when every hook has ended; calls `tick` about once a second. When it throws, stop()
   /// must be called. Throws precondition_failed (reason "hooks_too_deep").
   void wait(const std::function<void()>& tick);
-  /// Ends what runs, soon; the rest is skipped.
+  /// Ends running hooks soon and skips the rest.
   void stop();
 
   std::vector<meta::HookStepOutput> steps() const;

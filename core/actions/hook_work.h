@@ -58,11 +58,11 @@ struct HookWork {
   ScriptSlots& script_slots;
   bool script_http = false;
   const Grants& repositories;  ///< that scripts reach, in addition to their own
-  /// The bytes of an object where the action file lies.
+  /// The bytes of an object at the ref of the action file.
   const std::function<std::string(const std::string& path)>& read_object;
 };
 
-// Each throws what kept the hook from succeeding.
+// Each throws the reason why the hook failed.
 
 /// POST of the event as JSON; any 2xx is success. What a retry may cure (no connection, 429, 502,
 /// 503, 504) is tried again, kWebhookAttemptsMax times in all, inside the hook's timeout and not

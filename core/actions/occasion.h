@@ -11,7 +11,7 @@ namespace tarn::actions {
 /// Hooks that hooks' own calls set off: each further turn is one deeper. Deeper ones are refused.
 constexpr int kHookDepthMax = 4;
 
-/// The event of a queued run. `depth`: of the hooks that set it off; 0 = none.
+/// The event of a queued run. `depth`: nesting of the hooks that triggered it; 0 = none.
 struct QueuedRun {
   versioning::HookContext context;
   std::string ref;              ///< where the action files are

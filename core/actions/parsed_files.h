@@ -14,7 +14,7 @@ namespace tarn::actions {
 constexpr size_t kParsedFilesMax = 1'000;
 constexpr size_t kParsedFilesBytesMax = 16 * 1024 * 1024;
 
-/// Memory that a parsed file takes, in bytes: its texts and what holds them.
+/// Memory of a parsed file in bytes: its texts and the objects that hold them.
 size_t memory_bytes(const ActionFile& file);
 
 /// Safe from any thread.

@@ -27,7 +27,7 @@ constexpr size_t kActionsAtOnceMax = 8;
 constexpr std::chrono::seconds kRunLease{30};
 /// A run after a change is begun so often; more than once only when servers end in the middle.
 constexpr int kRunAttemptsMax = 5;
-/// How long runs and what their hooks said are kept.
+/// How long runs and the output of their hooks are kept.
 constexpr std::chrono::hours kRunsKept{24 * 90};
 constexpr uint32_t kSweptRunsMax = 1'000;
 /// Of the object that `script_path` names.
@@ -50,7 +50,7 @@ class Runner final : public versioning::Hooks {
   /// `engine` and `outbound` outlive it.
   Runner(versioning::Engine& engine, const http::Outbound& outbound, RunnerOptions options);
 
-  /// Sets the receiver of scripts' calls; empty = none, and waits for calls that run.
+  /// Sets the receiver of scripts' calls (empty = none); waits for running calls.
   void serve_calls(Api api);
 
   bool wanted(const Repository& repository, const versioning::HookContext& context,
@@ -73,8 +73,8 @@ class Runner final : public versioning::Hooks {
   struct Action {
     std::shared_ptr<const ActionFile> file;  // shared with the remembered ones
     std::string path;
-    std::string ref;           ///< where the file, and what it names, is read
-    bool destination = false;  ///< it is one of those that a merge goes into
+    std::string ref;           ///< the ref at which the file, and files that it names, are read
+    bool destination = false;  ///< it belongs to the destination of a merge
   };
   struct Outcome {
     std::vector<meta::HookStepOutput> steps;

@@ -19,7 +19,7 @@ struct Script {
 };
 
 /// A script's request to the server: JSON with "function" and "arguments", and bytes. Returns the
-/// answer's JSON and bytes; what it throws ends the call with an error in the script.
+/// answer's JSON and bytes; an exception ends the call with an error in the script.
 using ScriptCall = std::function<Message(const Message& call)>;
 
 /// Answers that one script may ask for.

@@ -13,13 +13,13 @@
 
 namespace tarn::actions {
 
-/// Scripts that run at once on a server. Those that a script sets off by what it asks of the server
-/// run while it waits, and take no slot.
+/// Scripts that run concurrently on a server. Scripts that another script triggers run while that
+/// one waits, and take no slot.
 constexpr size_t kScriptProcessesMax = 16;
 
-/// One user holds all slots but one at most, so that the script of another begins at once. A slot
-/// goes to the user who holds the fewest, of equals to who waited longest. Safe from any thread;
-/// outlives its slots.
+/// One user holds at most all slots but one, so that another user's script starts at once. A slot
+/// goes to the user who holds the fewest; among equals, to the one who has waited longest. Safe
+/// from any thread; outlives its slots.
 class ScriptSlots {
  public:
   explicit ScriptSlots(size_t slots = kScriptProcessesMax)

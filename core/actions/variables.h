@@ -12,8 +12,7 @@ namespace tarn::actions {
 /// The value of a variable of the environment.
 using Environment = std::function<std::optional<std::string>(const std::string& name)>;
 
-/// Puts values in and remembers them, so that they can be taken out of what is shown. One thread at
-/// a time.
+/// Substitutes values and remembers them, so that output can be masked. One thread at a time.
 class Variables {
  public:
   explicit Variables(const Environment& environment) : environment_(environment) {}

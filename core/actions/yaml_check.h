@@ -5,8 +5,8 @@
 
 namespace tarn::actions {
 
-/// One document without anchors and aliases, so that what is made of it is no larger than its text,
-/// of at most kActionValuesMax values nested at most kActionNestingMax deep. Throws
+/// Checks for one document without anchors and aliases, so that the parsed tree is no larger than
+/// its text, with at most kActionValuesMax values nested at most kActionNestingMax deep. Throws
 /// invalid_argument "line N: ..." and YAML::Exception.
 void check_yaml(const std::string& text);
 

@@ -14,7 +14,7 @@ namespace tarn::actions {
 struct YamlLimits {
   size_t values_max = 10'000;
   size_t nesting_max = 16;
-  /// Called with each scalar; what it throws ends the conversion.
+  /// Called with each scalar; an exception ends the conversion.
   std::function<void(const YAML::Node&)> visit{};
 };
 

@@ -39,8 +39,8 @@ constexpr std::chrono::hours kSessionLifeMax{24 * 7};
 /// policy changed through one server holds on every server within that second.
 class Authenticator {
  public:
-  /// Loads or makes the installation's secrets and its built-in policies. `master_key` (32 bytes)
-  /// opens what is stored.
+  /// Loads or creates the installation's secrets and its built-in policies. `master_key` (32 bytes)
+  /// opens stored secrets.
   Authenticator(db::Pool& pool, const Clock& clock, std::string master_key);
   ~Authenticator();
 
@@ -57,7 +57,8 @@ class Authenticator {
   std::optional<Principal> find_user(std::string_view name);
   /// A login, which lasts kSessionLife and ends with the access key it was made with.
   LoginToken issue_token(const Principal& principal);
-  /// nullopt: malformed, forged, expired, or its user or key is gone, or the user logged out.
+  /// nullopt if it is malformed, forged or expired, if its user or key no longer exists, or if the
+  /// user logged out.
   std::optional<Principal> check_token(std::string_view token);
   /// A token that continues with the login of a valid one, when that is kRenewalAge old; not beyond
   /// kSessionLifeMax from the login.
@@ -74,7 +75,7 @@ class Authenticator {
   /// Whom a token of ours names that has not expired, whether or not they still exist. Asks no
   /// database.
   std::optional<std::string> user_in(std::string_view token);
-  /// Drops what is remembered, so that the caller's own next request sees its change.
+  /// Clears the cache, so that the caller's next request sees its own change.
   void forget();
 
  private:

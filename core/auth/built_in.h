@@ -30,7 +30,7 @@ std::vector<BuiltInGroup> built_in_groups();
 /// The policies that one of lakeFS's access levels ("Read", "Write", "Super", "Admin") means for a
 /// group, sorted; empty = no such level.
 std::vector<std::string> policies_of_level(std::string_view level);
-/// The level whose policies these are; "" for none at all, nullopt when they are no level's.
+/// The level with these policies; "" for no policies, nullopt if they match no level.
 std::optional<std::string_view> level_of_policies(std::vector<std::string> policies);
 
 }  // namespace tarn::auth

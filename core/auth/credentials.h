@@ -35,7 +35,7 @@ bool is_usable_key_id(std::string_view id);
 /// Safe from any thread.
 class Credentials {
  public:
-  /// `master_key` (32 bytes) seals what is stored.
+  /// `master_key` (32 bytes) seals secrets.
   Credentials(db::Pool& pool, std::string master_key)
       : pool_(pool), master_key_(std::move(master_key)) {}
 

@@ -14,7 +14,7 @@ namespace tarn::auth {
 
 /// Safe from any thread.
 struct Directory {
-  /// `key` (32 bytes) is what secrets are sealed with.
+  /// `key` (32 bytes) seals secrets.
   Directory(db::Pool& database, const std::string& key)
       : pool(database),
         master_key(key),

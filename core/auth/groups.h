@@ -26,8 +26,8 @@ class Groups {
   Page<Group> of_user(std::string_view user, const PageStart& start);
   /// kDone or kExists. Throws invalid_argument for the name.
   Outcome create(const Group& group);
-  /// With its memberships. false = there was none. Throws conflict for the last administrator
-  /// (administrators.h).
+  /// Includes its memberships. false if it did not exist. Throws conflict for the last
+  /// administrator (administrators.h).
   bool remove(std::string_view name);
   /// kDone, kExists, kNoGroup or kNoUser.
   Outcome add_member(std::string_view group, std::string_view user);

@@ -7,8 +7,8 @@
 
 namespace tarn::auth {
 
-/// Throws permission_denied (reason "insufficient_permissions") unless the caller's policies allow
-/// `action` on `resource` (core/auth/resource.h) and none denies it.
+/// Throws permission_denied (reason "insufficient_permissions") unless a statement of the caller's
+/// policies allows `action` on `resource` (core/auth/resource.h) and no statement denies it.
 void require_permission(const Principal& caller, Action action, std::string_view resource,
                         std::string_view client_address);
 
@@ -27,8 +27,8 @@ void require_permission_on_directory(const Principal& caller, Action action,
                                      std::string_view directory, std::string_view client_address);
 
 /// For copying content of the ref `source` to the ref `destination` ("" = any): throws as
-/// require_permission unless the caller may list and read at the source what they may at the
-/// destination. Callers whose policies treat all refs alike always pass.
+/// require_permission unless the caller may list and read at the source everything that they may at
+/// the destination. Callers whose policies treat all refs alike always pass.
 void require_permission_on_source(const Principal& caller, std::string_view repository,
                                   const RefScope& source, std::string_view destination,
                                   std::string_view client_address);

@@ -19,11 +19,11 @@ bool wildcard_match(std::string_view pattern, std::string_view text);
 bool wildcard_matches_all(std::string_view pattern, std::string_view prefix);
 /// Whether the pattern matches some text that begins with `prefix`.
 bool wildcard_matches_some(std::string_view pattern, std::string_view prefix);
-/// The ends of the pattern that may match what follows after `prefix`: after "a/" these are "*" and
+/// The suffixes of the pattern that may match the text after `prefix`: after "a/" these are "*" and
 /// "" of the pattern "a*". In the order of the pattern's bytes, longest first.
 std::vector<std::string_view> wildcard_rests(std::string_view pattern, std::string_view prefix);
 
-/// Whether `address` (IPv4 or IPv6) lies in `block` ("10.0.0.0/8", or one address).
+/// Whether `address` (IPv4 or IPv6) is in `block` ("10.0.0.0/8", or one address).
 bool in_address_block(std::string_view address, std::string_view block);
 bool is_address_block(std::string_view text);
 
@@ -51,16 +51,16 @@ class Permissions {
   bool allows(Action action, std::string_view resource, std::string_view client_address) const {
     return decide(action, resource, client_address) == Decision::kAllowed;
   }
-  /// Of every object of a repository at every ref: one statement must allow them all, and none may
-  /// deny any of them.
+  /// The decision on every object of a repository at every ref: one statement must allow all of
+  /// them, and no statement may deny any of them.
   Decision decide_on_all_objects(Action action, std::string_view repository,
                                  std::string_view client_address) const;
   /// Likewise of everything whose name begins with `prefix`.
   Decision decide_below(Action action, std::string_view prefix,
                         std::string_view client_address) const;
-  /// Of putting what `source` holds onto the ref `destination` ("" = any): each object that
-  /// `action` is allowed on at the destination, or at refs whose names begin with it, must be
-  /// allowed at the source. Statements that leave refs out say the same of both.
+  /// The decision on copying the content of `source` to the ref `destination` ("" = any): each
+  /// object that `action` is allowed on at the destination, or at refs with that prefix, must be
+  /// allowed at the source. Statements without refs treat both alike.
   Decision decide_on_source(Action action, std::string_view repository, const RefScope& source,
                             std::string_view destination, std::string_view client_address) const;
 
@@ -68,9 +68,9 @@ class Permissions {
   using Rests = std::set<std::string_view>;
   struct Rule {
     bool applies(Action action, std::string_view client_address) const;
-    /// The ends of its resources that may match what follows after `prefix`.
+    /// The suffixes of its resources that may match the text after `prefix`.
     Rests rests(std::string_view prefix) const;
-    /// Those that hold at a ref, or at all refs that begin so.
+    /// Those that apply at a ref, or at all refs with a prefix.
     Rests rests_at(std::string_view repository, const RefScope& scope) const;
 
     Statement::Effect effect;

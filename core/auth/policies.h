@@ -25,7 +25,7 @@ class Policies {
   Outcome create(const Policy& policy);
   /// Replaces the statements; nullopt = the policy does not exist. Throws invalid_argument.
   std::optional<Policy> update(std::string_view name, const std::vector<Statement>& statements);
-  /// With its attachments. false = there was none.
+  /// Includes its attachments. false if it did not exist.
   bool remove(std::string_view name);
 
   /// kDone, kExists, kNoUser or kNoPolicy.

@@ -35,9 +35,9 @@ struct Policy {
   std::vector<Statement> statements;
 };
 
-/// A resource of which the statement denies reading at some refs and not at all; nullptr = none.
-/// Such are refused: the ids of the commits there, tags and expressions are other names. Policies
-/// that were stored by an earlier version may have them, and deny what they say.
+/// A resource for which the statement denies reading at some refs only; nullptr = none. Such
+/// statements are refused, because the same objects have other names: ids of commits, tags and
+/// expressions. Policies that an earlier version stored may have them, and are applied as written.
 const std::string* find_denial_of_ref(const Statement& statement);
 
 /// Throws invalid_argument that names the statement and the rule it breaks.

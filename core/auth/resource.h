@@ -19,10 +19,10 @@ std::string alias_arn(std::string_view repository, std::string_view alias);
 std::string object_arn(std::string_view repository, std::string_view ref, std::string_view key);
 /// A path on any ref: a policy limited to refs does not grant it.
 std::string object_arn(std::string_view repository, std::string_view key);
-/// The resource of a listing on one ref; a policy on the repository holds too. The '@' of an alias
-/// stands as it is.
+/// The resource of a listing on one ref; policies on the repository apply too. The '@' of an alias
+/// is not encoded.
 std::string ref_arn(std::string_view repository, std::string_view ref);
-/// The resource with its ref left out, as policies may name it; "" when it has none.
+/// The resource without its ref, as policies may name it; "" if it has none.
 std::string without_ref(std::string_view resource);
 std::string namespace_arn(std::string_view storage_namespace);
 std::string user_arn(std::string_view user);

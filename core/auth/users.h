@@ -39,8 +39,8 @@ class Users {
   Page<User> members(std::string_view group, const PageStart& start);
   /// kDone or kExists. Throws invalid_argument for the name, the friendly name and the email.
   Outcome create(const User& user);
-  /// With the user's keys, memberships and policies. false = there was none. Throws conflict for
-  /// the last administrator (administrators.h).
+  /// Includes the user's keys, memberships and policies. false if the user did not exist. Throws
+  /// conflict for the last administrator (administrators.h).
   bool remove(std::string_view name);
 
  private:

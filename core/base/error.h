@@ -31,8 +31,8 @@ enum class ErrorCode {
 std::string_view name_of(ErrorCode code);
 
 /// Immutable. `reason()` is a stable snake_case word that programs may match on ("dirty_branch");
-/// it is the code's name unless given. `what()` reads: what was being done to which thing: what
-/// went wrong; lower case, no full stop.
+/// it defaults to the code's name. `what()` has the form "<action and object>: <problem>", lower
+/// case, without full stop.
 class Error : public std::exception {
  public:
   Error(ErrorCode code, std::string message);

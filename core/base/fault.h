@@ -6,14 +6,13 @@
 
 namespace tarn {
 
-/// Whether an operator has to act: internal failures, and missing resources that the server needs.
-/// Everything else the caller brought about, be it by asking for what is not implemented or for too
-/// much at once.
+/// Whether an operator must act: internal failures, and missing resources that the server needs.
+/// The caller caused all other errors, including unimplemented features and excessive load.
 bool is_server_fault(const std::exception& error);
 
-/// Whether a reason names a failure of an object store that its operator has to fix: the store is
-/// gone, full, damaged, or denies access. It is never a fault of the request, whatever the code of
-/// the error.
+/// Whether a reason means a failure of an object store that its operator must fix: the store is
+/// gone, full, damaged, or denies access. It is never the request's fault, whatever the error's
+/// code.
 bool is_store_fault(std::string_view reason);
 
 }  // namespace tarn

@@ -50,8 +50,8 @@ class BlobWriter {
 class BlobReader {
  public:
   virtual ~BlobReader() = default;
-  /// At most out.size() bytes; 0 = the end of the range. Throws unavailable, or gone when bytes are
-  /// missing.
+  /// Reads at most out.size() bytes; 0 = the end of the range. Throws unavailable, or gone if bytes
+  /// are missing.
   virtual size_t read(std::span<char> out) = 0;
   /// For a store whose bytes are a local file: a new descriptor of it (the caller closes),
   /// positioned anywhere; the range starts at `file_offset()`. -1 when there is no file.
@@ -77,8 +77,8 @@ class BlobStore {
                                              std::optional<uint64_t> size_hint) = 0;
   /// nullopt = no such object.
   virtual std::optional<BlobStat> stat(std::string_view key) = 0;
-  /// nullptr = no such object. `if_etag`: when not empty and the object's etag differs, throws gone
-  /// with the reason "source_changed". A range past the end throws invalid_argument.
+  /// nullptr = no such object. `if_etag`: if not empty and different from the object's etag, throws
+  /// gone with the reason "source_changed". A range past the end throws invalid_argument.
   virtual std::unique_ptr<BlobReader> open(std::string_view key, ByteRange range,
                                            std::string_view if_etag = {}) = 0;
   /// As open, for `size_bytes` bytes that are always the same: those of an object that never
@@ -96,9 +96,9 @@ class BlobStore {
   /// pages.
   using Visit = std::function<bool(const BlobStat&)>;
   virtual void walk(std::string_view prefix, std::string_view after, const Visit& visit);
-  /// Removes what writers that died before finish() left below `prefix`, if it was begun before
-  /// `begun_before`. Returns how many. Only garbage collection calls this. The base class knows of
-  /// none.
+  /// Removes the leftovers of writers that died before finish() below `prefix`, if they began
+  /// before `begun_before`. Returns their number. Only garbage collection calls this. The base
+  /// class removes nothing.
   virtual uint64_t remove_unfinished(std::string_view prefix, Instant begun_before);
   /// Direct access of clients to this store. nullptr (the base class): nothing, their bytes
   /// go through a server. Lives as long as the store.

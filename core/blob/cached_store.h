@@ -34,7 +34,8 @@ class CachedStore final : public BlobStore {
 
  private:
   std::string name_of(std::string_view key, std::string_view if_etag) const;
-  /// The file with a copy of the object, fetched now; none: it could not be kept.
+  /// Fetches the object; returns the file with its copy, or an empty descriptor if it could not be
+  /// stored.
   Descriptor fetch(std::string_view key, const std::string& name, uint64_t size_bytes,
                    std::string_view if_etag);
 

@@ -35,8 +35,8 @@ Descriptor open_by_components(int root_fd, const std::string& path, int flags, u
 /// As throw_errno, for a store of our own, where a path that cannot be gone is throw_damaged's and
 /// a missing permission is unavailable (reason "store_not_writable").
 [[noreturn]] void throw_write_errno(const std::string& doing, int error);
-/// Something else stands where the store has an object or a directory. Logs it and throws
-/// invalid_argument, for a key there cannot be held, with the reason "store_damaged".
+/// The path of an object or a directory is something else. Logs it and throws invalid_argument with
+/// the reason "store_damaged", because no object with that key can be stored.
 [[noreturn]] void throw_damaged(const std::string& doing, std::string_view what);
 
 }  // namespace tarn::blob

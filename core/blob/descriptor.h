@@ -7,7 +7,7 @@
 
 namespace tarn::blob {
 
-/// Closes what it holds. -1 = nothing.
+/// Closes its descriptor. -1 = none.
 class Descriptor {
  public:
   Descriptor() = default;

@@ -60,7 +60,8 @@ struct WholeRead {
   std::vector<StoredDigest> digests;
 };
 
-/// Of one bucket. Safe from any thread; lives as long as its store. Throws what BlobStore throws.
+/// Access to one bucket. Safe from any thread; lives as long as its store. Throws what BlobStore
+/// throws.
 class DirectAccess {
  public:
   virtual ~DirectAccess() = default;
@@ -70,8 +71,8 @@ class DirectAccess {
   virtual std::string url_to_write(std::string_view key, const UrlTerms& terms) const = 0;
   virtual std::string url_to_write_part(const DirectPart& part, const UrlTerms& terms) const = 0;
 
-  /// Digests that the store has of `key` while its etag is `if_etag`; none of an object that is not
-  /// there, may not be read or has another etag.
+  /// Digests that the store has of `key` if its etag is `if_etag`; empty if the object is missing,
+  /// unreadable or has another etag.
   virtual std::vector<StoredDigest> digests(std::string_view key, std::string_view if_etag) = 0;
 
   /// As BlobStore::open for all `size_bytes` (not 0) of `key` while its etag is `if_etag`; the
@@ -83,15 +84,15 @@ class DirectAccess {
   virtual std::string begin_upload(std::string_view key) = 0;
   /// Sends a part that is in memory; returns its etag, unquoted.
   virtual std::string put_part(const DirectPart& part, std::string_view bytes) = 0;
-  /// Has the store copy a part from a bucket of its own. nullopt: `from` is of another store.
-  /// Throws gone (reason "source_changed") as BlobStore::open does.
+  /// Makes the store copy a part from one of its buckets. nullopt if `from` belongs to another
+  /// store. Throws gone (reason "source_changed") as BlobStore::open does.
   virtual std::optional<std::string> copy_part(const DirectPart& part, const DirectAccess& from,
                                                const DirectSource& source) = 0;
   /// Throws not_found (reason "no_such_upload"), invalid_argument (reasons "invalid_part",
   /// "invalid_part_order", "entity_too_small").
   virtual void complete_upload(std::string_view key, std::string_view upload_id,
                                std::span<const SentPart> parts) = 0;
-  /// An upload that is gone is no error.
+  /// Succeeds if the upload is already gone.
   virtual void abort_upload(std::string_view key, std::string_view upload_id) = 0;
 };
 

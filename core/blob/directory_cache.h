@@ -26,7 +26,7 @@ class DirectoryCache {
   /// `path` passed check_local_path; "" is the root. Throws as throw_write_errno, not_found (reason
   /// "bucket_not_found") when the root itself is gone.
   Shared get(const std::string& path);
-  /// The directory was found to be gone.
+  /// Must be called when the directory was found to be gone.
   void forget(const std::string& path);
 
  private:

@@ -54,7 +54,7 @@ class DirectoryListing {
   int64_t settled_ns_ = 0;  // how long it had not changed when it was read
 };
 
-/// Neighbours in one directory, none of them a directory.
+/// Consecutive files of one directory.
 struct FileRun {
   std::shared_ptr<const DirectoryListing>
       directory;  // shared by the cursor and the reader of the files
@@ -72,7 +72,7 @@ class DirectoryCursor {
   /// At most `files_max` files; nullopt at the end. Throws permission_denied for a directory that
   /// may not be read, resource_exhausted for one too deep.
   std::optional<FileRun> next(size_t files_max);
-  /// Gives back what next() returned last from file `from` on.
+  /// Puts the files from index `from` of the last next() back.
   void put_back(const FileRun& run, size_t from);
   /// Whether a new cursor would find the same names in the directories that this one has read and
   /// not left.

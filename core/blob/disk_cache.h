@@ -28,8 +28,8 @@ struct DiskCacheOptions {
 /// least recently read go first. One process has the directory to itself. Safe from any thread.
 class DiskCache {
  public:
-  /// Makes the directory, removes what a killed process left half written and takes the rest over.
-  /// Throws precondition_failed: the directory cannot be used, or another process uses it.
+  /// Creates the directory, removes unfinished files of a killed process and keeps the rest. Throws
+  /// precondition_failed: the directory cannot be used, or another process uses it.
   explicit DiskCache(DiskCacheOptions options);
   DiskCache(const DiskCache&) = delete;
 
@@ -53,11 +53,11 @@ class DiskCache {
   };
   static constexpr std::chrono::seconds kTurnWaitMax{10};
 
-  /// The checked file of at least `size_bytes` object bytes, which begin at 0; none: it is not
-  /// there. A damaged one is removed. `name` is 64 hex digits.
+  /// The verified file with at least `size_bytes` object bytes, which start at 0; empty if it is
+  /// not cached. Removes a damaged file. `name` is 64 hex digits.
   Descriptor find(std::string_view name, uint64_t size_bytes);
-  /// Keeps the `size_bytes` bytes that `source` gives and returns their file. The caller has the
-  /// name's turn. None: the directory did not take them, which is logged at most once a minute.
+  /// Stores the `size_bytes` bytes of `source` and returns their file. The caller must have the
+  /// name's turn. Empty if the directory cannot store them, which is logged at most once a minute.
   /// Throws what `source` throws.
   Descriptor add(std::string_view name, BlobReader& source, uint64_t size_bytes);
   void remove(std::string_view name);

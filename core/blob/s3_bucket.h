@@ -47,7 +47,7 @@ constexpr uint32_t kS3PartsMax = 10'000;
 constexpr uint64_t kS3PartBytesMin = 5 * 1024 * 1024;
 
 struct S3Request {
-  /// The name of the metric and of what is shown in messages: "get", "put".
+  /// The operation in metrics and messages: "get", "put".
   std::string_view operation;
   std::string method = "GET";
   std::optional<std::string> key = {};  ///< whole, prefix included; nothing = the bucket
@@ -97,7 +97,7 @@ class S3Bucket {
   /// is missing.
   void check_bucket_exists();
 
-  /// False once the server said that it cannot create exclusively.
+  /// False after the server has refused conditional creation.
   bool conditional_writes() const { return conditional_writes_; }
   void forget_conditional_writes();
 

@@ -85,7 +85,7 @@ class S3Writer final : public BlobWriter {
   std::string upload_id_;  // "" until the first part
   std::vector<std::string> etags_;
   uint32_t parts_begun_ = 0;
-  bool exists_ = false;  // what is written goes nowhere
+  bool exists_ = false;  // written bytes are discarded
   bool done_ = false;
   std::atomic<bool> cancelled_ = false;
   std::deque<std::unique_ptr<Part>> parts_;  // in flight, the oldest first

@@ -35,7 +35,7 @@ class Stores {
   /// Makes the store of a bucket on first use. `buckets` empty = every bucket not named by another.
   using BucketFactory = std::function<std::unique_ptr<BlobStore>(const std::string& bucket)>;
   void add_s3(std::vector<std::string> buckets, BucketFactory factory);
-  /// "local" or "s3": what new namespaces are by default.
+  /// "local" or "s3": the default type of new namespaces.
   void set_default_type(std::string type) { default_type_ = std::move(type); }
   bool has_type(std::string_view type) const;
 

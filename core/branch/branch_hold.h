@@ -30,8 +30,8 @@ class BranchQueues {
 
   /// A lease that its holder may still have, although it is done: acquiring or releasing it failed.
   void abandon(BranchId branch, int64_t owner);
-  /// Gives back what was abandoned: of one branch, or of all. A server calls it often, so that no
-  /// branch stays locked longer than the database is away.
+  /// Releases abandoned leases of one branch, or of all. A server calls it often, so that no branch
+  /// stays locked longer than the database is unavailable.
   void release_abandoned(meta::Branches& branches, std::optional<BranchId> only = {});
 
  private:

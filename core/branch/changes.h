@@ -35,7 +35,7 @@ std::unique_ptr<Changes> staged_changes(tree::NodeSource& nodes, const TreeRoot&
 std::unique_ptr<Changes> merge_changes(tree::NodeSource& nodes, const TreeRoot& base,
                                        const TreeRoot& left, const TreeRoot& right);
 
-/// Those of `changes` that lie in the scope, which outlives the result.
+/// The part of `changes` in the scope, which outlives the result.
 std::unique_ptr<Changes> scoped_changes(std::unique_ptr<Changes> changes, const PathScope& scope);
 
 /// The keys that both sides of a merge changed to different contents. What only one side changed is

@@ -15,7 +15,7 @@ struct Condition {
   bool if_absent = false;                  ///< If-None-Match: *
   bool if_present = false;                 ///< If-Match: *
   std::vector<std::string> if_match;       ///< unquoted etags, one must be the current one
-  std::vector<std::string> if_none_match;  ///< unquoted etags, none may be the current one
+  std::vector<std::string> if_none_match;  ///< unquoted etags that must not be current
   std::optional<uint64_t> if_size_bytes{};
   std::optional<Instant> if_modified{};  ///< the current one's time, compared in whole seconds
 
@@ -25,11 +25,11 @@ struct Condition {
   }
 };
 
-/// How a write has come to its branch and what it may pass by. A bool is `force`.
+/// The terms under which a write reached its branch. A bool is `force`.
 struct WriteTerms {
   bool force = false;  ///< writes to read-only repositories
-  /// Of a write that was addressed by the bare name of a bucket: the branch that the name was taken
-  /// for, "" = none (bucket_root). A write under another meaning of the name is refused.
+  /// The branch that the bare name of a bucket meant when the write was addressed by it, "" = none
+  /// (bucket_root). The write is refused if the name means another branch now.
   std::optional<std::string> bucket_root{};
 
   WriteTerms(bool forced) : force(forced) {}

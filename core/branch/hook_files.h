@@ -34,8 +34,8 @@ void check_hook_files(Engine& engine, const RepositoryName& repository, const Tr
                       const TreeRoot& after);
 /// Whether two trees have the same such files.
 bool same_hook_files(Engine& engine, const TreeRoot& one, const TreeRoot& other);
-/// Of dropping what is staged on a branch that is held with `rotate`, of the keys from `begin` up
-/// to `end` ("" = no end).
+/// Checks the staged changes that would be dropped on a branch that is held with `rotate`, for keys
+/// from `begin` up to `end` ("" = no end).
 void check_staged_hook_files(Engine& engine, const RepositoryName& repository,
                              const meta::BranchLease& lease, std::string_view begin,
                              std::string_view end);

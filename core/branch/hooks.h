@@ -30,8 +30,8 @@ constexpr size_t kActionFilesMax = 500;
 /// one there is no user. One thread.
 class ActingUser {
  public:
-  /// `address`: the IP that the user's request came from; "" = unknown, as of work begun by an
-  /// earlier request.
+  /// `address`: the IP of the user's request; "" = unknown, for work that an earlier request
+  /// started.
   explicit ActingUser(std::string name, std::string address = {});
   ~ActingUser();
   ActingUser(const ActingUser&) = delete;
@@ -70,7 +70,7 @@ struct ActionFiles {
   std::vector<ActionEntry> files;
   /// Of a merge: those of the destination's head. Of two with one action name, this one counts.
   std::vector<ActionEntry> destination{};
-  /// The refs they are at: what a file names is read there. Of a run that is stored, commits.
+  /// The ref of the files, at which files that they name are read. In stored runs it is a commit.
   std::string ref{};
   std::string destination_ref{};
   bool empty() const { return files.empty() && destination.empty(); }
@@ -114,13 +114,13 @@ class Hooks {
   virtual bool wanted(const Repository& repository, const HookContext& context,
                       const ActionFiles& files) = 0;
   /// Runs the hooks of an event before its change and returns the id of the run. Calls `tick` at
-  /// least every few seconds; what it throws ends the run. Throws precondition_failed (reason
-  /// "hook_failed") when one refuses.
+  /// least every few seconds; its exceptions end the run. Throws precondition_failed (reason
+  /// "hook_failed") if a hook refuses the change.
   virtual std::string run(const Repository& repository, const HookContext& context,
                           const ActionFiles& files, const std::function<void()>& tick) = 0;
-  /// Runs the hooks of an event that did not happen, to their end; only those of `action` unless it
-  /// is "". Throws not_found (reason "action_not_found": none waits for it), invalid_argument
-  /// (files).
+  /// Runs the hooks of an event that did not occur, to their end; only those of `action` unless it
+  /// is "". Throws not_found (reason "action_not_found": no such action for the event),
+  /// invalid_argument (files).
   virtual HookRun run_by_hand(const Repository& repository, const HookContext& context,
                               const ActionFiles& files, const std::string& action) = 0;
   /// A dry run: the hooks that would run. Throws invalid_argument (files).
@@ -135,7 +135,7 @@ class Hooks {
 
   /// Runs one queued run to its end; false if there is none.
   virtual bool run_queued(std::stop_token stop) = 0;
-  /// Forgets old runs and ends those whose server is gone; false = nothing left to do.
+  /// Deletes old runs and ends those whose server is gone; false = nothing left to do.
   virtual bool sweep() = 0;
 };
 

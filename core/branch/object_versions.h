@@ -17,13 +17,13 @@ namespace tarn::versioning {
 Versioning get_versioning(Engine& engine, const RepositoryName& repository);
 void set_versioning(Engine& engine, const RepositoryName& repository, Versioning versioning);
 
-/// One version of a key. What the branch shows without that a write made it a version (it was there
-/// before versions were kept, or came by a merge, an import, a reset ...) is the null version.
+/// One version of a key. The null version is the branch's state if no versioned write made it: it
+/// existed before versioning, or came by a merge, an import, a reset ...
 struct ObjectVersion {
   std::string path;
   std::optional<VersionId> id{};  ///< absent: the null version
   std::optional<Entry> entry{};   ///< absent: a delete marker
-  bool latest = false;            ///< it is what the branch shows
+  bool latest = false;            ///< the branch shows it
   Instant created{};
 };
 

@@ -11,12 +11,13 @@
 
 namespace tarn::versioning {
 
-// Each throws permission_denied, reason "protected_branch" or "protected_tag", when a rule of the
-// repository forbids it; none asks the database while the rules are those it saw last.
+// Each throws permission_denied, reason "protected_branch" or "protected_tag", if a rule of the
+// repository forbids the action. They query the database only if the rules have changed since the
+// last check.
 
-/// `branch` as a write found it (with its settings_version). A rule that is set later holds as
-/// well: what stages or publishes compares the version in its own transaction (stage.h,
-/// branch_hold.h).
+/// `branch` as a write found it (with its settings_version). A rule that is set later applies as
+/// well: the statements that stage or publish compare the version in their own transaction
+/// (stage.h, branch_hold.h).
 void check_branch_action(Engine& engine, RepositoryId repository, const Branch& branch,
                          BranchAction action);
 /// check_branch_action of the branch it is called with. The engine must outlive it.
@@ -33,7 +34,7 @@ uint32_t approvals_wanted(Engine& engine, RepositoryId repository, const Branch&
 /// open pull request from `source` into the branch has. A round trip when a rule wants any.
 void check_approvals(Engine& engine, RepositoryId repository, const Branch& destination,
                      const CommitId& source);
-/// As check_approvals, inside a transaction until whose end those approvals stay.
+/// As check_approvals, but inside a transaction, until whose end the approvals cannot be withdrawn.
 void hold_approvals(db::Connection& connection, Engine& engine, RepositoryId repository,
                     const Branch& destination, const CommitId& source);
 

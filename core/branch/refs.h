@@ -60,9 +60,9 @@ void delete_branch(Engine& engine, const RepositoryName& repository, const Branc
 /// "branch_locked").
 Branch set_branch_expiry(Engine& engine, const RepositoryName& repository, const BranchName& name,
                          std::optional<Instant> expires, bool force);
-/// Deletes one branch that has expired, unless it is the default branch or a rule blocks its
-/// deletion: then it is examined again after kExpiryClaim. Of several servers one deletes a
-/// branch. false: there was none to examine.
+/// Deletes one expired branch, unless it is the default branch or a rule blocks its deletion: then
+/// it is examined again after kExpiryClaim. Of several servers, one deletes a branch. Returns false
+/// when no branch has expired.
 constexpr std::chrono::minutes kExpiryClaim{5};
 bool delete_one_expired_branch(Engine& engine);
 

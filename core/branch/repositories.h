@@ -35,8 +35,8 @@ Repository get_repository(Engine& engine, const RepositoryName& name);
 /// and absent ones. May be a second old after another server removed the name.
 std::optional<BranchName> bucket_root(Engine& engine, const RepositoryName& name);
 
-/// By name in byte order; `prefix` and `search` (a substring) may be empty; `limit` 1..1000. Those
-/// that `visible` (empty = all are) refuses are left out.
+/// By name in byte order; `prefix` and `search` (a substring) may be empty; `limit` 1..1000. Omits
+/// repositories that `visible` (empty = all) rejects.
 Page<Repository> list_repositories(Engine& engine, std::string_view prefix, std::string_view search,
                                    std::string_view after, uint32_t limit,
                                    const std::function<bool(const Repository&)>& visible);

@@ -22,7 +22,7 @@ enum class Right : uint8_t {
 struct RightsQuestion {
   Right right{};
   std::string user{};
-  std::string address{};  ///< IP that the user's request came from; "" = unknown
+  std::string address{};  ///< IP of the user's request; "" = unknown
   RepositoryName repository{};
   std::string branch{};       ///< "" = the right is one on the repository
   bool all_branches = false;  ///< on every branch of the repository

@@ -54,7 +54,7 @@ Tagged<std::vector<TagRule>> get_tag_rules(Engine& engine, const RepositoryName&
 void set_tag_rules(Engine& engine, const RepositoryName& repository,
                    const std::vector<TagRule>& rules, const SettingWrite& write);
 
-/// nullopt: none are set.
+/// nullopt if none are set.
 std::optional<CollectionRules> get_collection_rules(Engine& engine,
                                                     const RepositoryName& repository);
 void set_collection_rules(Engine& engine, const RepositoryName& repository,

@@ -18,10 +18,10 @@ namespace tarn::versioning {
 /// The entry that a reader of the branch sees at the key.
 std::optional<Entry> visible_entry(Engine& engine, const meta::BranchLookup& seen, const Key& key);
 
-/// Throws what condition.h says when it does not hold for `current`.
+/// Throws the errors of condition.h unless the condition holds for `current`.
 void check_condition(const Condition& condition, const std::optional<Entry>& current);
 
-/// Where a write goes. The id was resolved first (before the bytes moved): a branch that was
+/// The target of a write. The id was resolved first (before the bytes moved): a branch that was
 /// deleted and created again since is another one.
 struct StageTarget {
   const RepositoryName& repository;

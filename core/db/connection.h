@@ -169,9 +169,9 @@ class Connection {
 
   /// From now on an answer may take this long; nullopt = as it was at first.
   void limit_answers(std::optional<std::chrono::milliseconds> limit);
-  /// Breaks the connection: what waits for an answer on it fails at once.
+  /// Breaks the connection: a wait for a response on it fails at once.
   void interrupt() noexcept;
-  /// Since when an answer is waited for; nullopt = none is.
+  /// Start of the current wait for a response; nullopt = none.
   std::optional<std::chrono::steady_clock::time_point> waits_since() const;
 
   bool broken() const;

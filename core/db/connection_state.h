@@ -58,14 +58,14 @@ struct Connection::State {
   ~State();
 
   bool lost() const { return broken || PQstatus(conn) != CONNECTION_OK; }
-  /// Reads what the session is like and throws when it will not do.
+  /// Reads the session's properties and throws if they are unsuitable.
   void check_session();
   /// Throws unavailable on a broken connection.
   void require_usable(std::string_view doing) const;
   /// Throws the DbError for a failed or missing result. `lasting`: the statement's effect would be
   /// durable although its answer was lost (a COMMIT, or a statement that is its own transaction).
   [[noreturn]] void fail(const PGresult* result, std::string_view doing, bool lasting);
-  /// The next result of what was sent; null at its end, and when the connection broke.
+  /// The next result; null at the end of the results, and if the connection broke.
   Result next_result();
   /// The last result of one statement; null when the connection broke before its end.
   Result last_result();

@@ -39,7 +39,7 @@ class Cluster {
   void stop_orphans() const;
   /// Starts the server. The calling thread must live as long as it.
   pid_t launch() const;
-  /// Whether `postmaster` says it takes connections.
+  /// Whether `postmaster` reports that it accepts connections.
   bool ready(pid_t postmaster) const;
   void remove_socket_directory() const;
   /// The last FATAL line of the log, or its last line.

@@ -24,7 +24,7 @@ struct PostgresUser {
 struct Program {
   std::vector<std::string> arguments;  ///< the first is the program's path
   std::string log_path;                ///< standard output and error are appended here
-  int death_signal;                    ///< what the child gets when the spawning thread ends
+  int death_signal;                    ///< signal for the child when the spawning thread ends
 };
 
 /// Starts `program` as `user` in a session of its own, with no file, signal or environment of ours.

@@ -22,11 +22,11 @@ constexpr int kConflictRetriesMax = 5;
 
 struct PoolOptions {
   uint32_t connections_max = 16;
-  /// Then unavailable: the database is overloaded or gone.
+  /// After this time the lease throws unavailable: the database is overloaded or gone.
   std::chrono::milliseconds lease_timeout{10'000};
   Faults* faults = nullptr;  ///< tests only; outlives the pool
-  /// Runs before the first connection to a timeline of the cluster is leased: what was handed out
-  /// by the primary of before may be handed out again. What it throws ends the lease.
+  /// Runs before the first connection to a new timeline of the cluster is leased: numbers that the
+  /// previous primary returned may be returned again. An exception ends the lease.
   std::function<void(Connection&)> enter_timeline{};
 };
 

@@ -15,7 +15,7 @@
 
 namespace tarn::meta {
 
-/// Bytes of what one hook said that are kept: its beginning and its end.
+/// Bytes of one hook's output that are kept: its start and its end.
 constexpr size_t kHookOutputBytesMax = 64 * 1024;
 
 struct HookStepOutput {
@@ -45,8 +45,8 @@ class HookRunStore {
     int32_t attempts = 0;  ///< this one included
     std::string user;      ///< who set it off
   };
-  /// A queued run, or one that a server began and did not end: the oldest of the user who has the
-  /// fewest running. None of `users_not`.
+  /// Takes a queued run, or one that a server started and did not end: the oldest of the user with
+  /// the fewest running, except `users_not`.
   std::optional<Taken> take(int64_t owner, std::chrono::milliseconds lease,
                             const std::vector<std::string>& users_not = {});
   /// false: the lease was lost.
@@ -67,7 +67,7 @@ class HookRunStore {
     std::optional<std::string> branch{};
     std::optional<CommitId> commit{};
   };
-  /// Those that have ended, the newest first.
+  /// Ended runs, the newest first.
   Page<HookRun> list(RepositoryId repository, const Filter& filter, std::string_view after,
                      uint32_t limit);
   Page<HookStep> steps(RepositoryId repository, std::string_view run, std::string_view after,

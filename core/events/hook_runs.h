@@ -20,7 +20,7 @@ struct RunListing {
   std::string after{};
   uint32_t limit = 100;
 };
-/// Those that have ended, the newest first.
+/// Ended runs, the newest first.
 Page<HookRun> list_hook_runs(Engine& engine, const RepositoryName& repository,
                              const RunListing& listing);
 /// One that has ended.
@@ -38,9 +38,10 @@ struct HandRun {
   std::string tag{};     ///< of an event about a tag
   std::string action{};  ///< only this one; "" = every one that waits for the event
 };
-/// Throws also: invalid_argument (what the event needs; action files; reason "hooks_off": this
-/// server runs none), not_found (the ref, the branch, reason "action_not_found"), permission_denied
-/// (read-only repository). Hooks that fail are an answer.
+/// Also throws: invalid_argument (missing parameters of the event; action files; reason
+/// "hooks_off": hooks are disabled on this server), not_found (the ref, the branch, reason
+/// "action_not_found"), permission_denied (read-only repository). Failed hooks are a result, not an
+/// error.
 HookRun run_hooks(Engine& engine, const RepositoryName& repository, const HandRun& given);
 /// A dry run: the hooks that would run. Throws as run_hooks.
 std::vector<PlannedHook> plan_hooks(Engine& engine, const RepositoryName& repository,

@@ -47,7 +47,7 @@ Page<Delivery> list_deliveries(Engine& engine, const RepositoryName& repository,
 Delivery redeliver(Engine& engine, const RepositoryName& repository, std::string_view webhook,
                    std::string_view delivery);
 
-/// Removes what ended long ago; false = nothing left to do.
+/// Removes deliveries that ended long ago; false = nothing left to do.
 bool sweep_outbox(Engine& engine);
 
 }  // namespace tarn::versioning

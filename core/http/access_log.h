@@ -24,7 +24,7 @@ struct AccessRecord {
   /// Shared with the body, which may outlive the request.
   std::shared_ptr<uint64_t> received_bytes = std::make_shared<uint64_t>(0);
 
-  /// Counts what is read of the body from now on.
+  /// Counts bytes that are read from the body from now on.
   void count_body(Request& request) const;
   double seconds() const;
   /// Writes the line. The response must be complete.

@@ -42,8 +42,8 @@ class Client {
  public:
   static std::unique_ptr<Client> create(ClientOptions options);
   virtual ~Client() = default;
-  /// Answers of every status are returned. Body at most `body_bytes_max` (else resource_exhausted).
-  /// Throws unavailable for what a retry may cure (connect, reset, timeout).
+  /// Returns responses of every status. Body at most `body_bytes_max` (else resource_exhausted).
+  /// Throws unavailable for transient errors (connect, reset, timeout).
   virtual ClientResponse send(const ClientRequest& request, size_t body_bytes_max) = 0;
   /// Returns when the head has arrived; the body is then read from the source, with backpressure.
   /// For a status outside 2xx the source holds the error body.

@@ -20,7 +20,7 @@ struct Connection {
   enum class Phase {
     kIdle,       ///< no byte of the next request has arrived
     kHead,       ///< part of a head has arrived
-    kLingering,  ///< answered and closed for sending; what still arrives is dropped
+    kLingering,  ///< answered and closed for sending; further input is dropped
   };
 
   Connection(int fd, std::string peer_address) : socket(fd), peer(std::move(peer_address)) {}

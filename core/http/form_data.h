@@ -17,13 +17,13 @@ constexpr size_t kPartHeadBytesMax = 16 * 1024;
 constexpr size_t kPreambleBytesMax = 64 * 1024;
 
 struct FormPart {
-  std::string name;                      ///< of the form field; "" when the part names none
+  std::string name;                      ///< of the form field; "" if absent
   std::optional<std::string> file_name;  ///< as the client sent it; may hold a path
-  std::string content_type;              ///< "" when the part names none
+  std::string content_type;              ///< "" if absent
 };
 
-/// Reads one form. Throws invalid_argument (reason "malformed_form") for anything that is no
-/// well-formed form, and what the source throws. One thread at a time.
+/// Reads one form. Throws invalid_argument (reason "malformed_form") for a malformed form, and what
+/// the source throws. One thread at a time.
 class FormDataReader {
  public:
   /// `boundary` as in the Content-Type. The source outlives the reader.

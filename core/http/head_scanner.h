@@ -13,9 +13,8 @@ struct HeadLimits {
   uint32_t header_fields_max;
 };
 
-/// Remembers how far it has looked, so that a head sent byte by byte costs one pass. It also
-/// refuses what must not reach a lenient reader: lines not ended by CR LF, and folded header lines.
-/// One thread at a time.
+/// Remembers its position, so that a head sent byte by byte costs one pass. Also rejects what a
+/// lenient parser might accept: lines without CR LF, and folded header lines. One thread at a time.
 class HeadScanner {
  public:
   enum class State { kIncomplete, kComplete, kRefused };

@@ -69,7 +69,7 @@ struct Request {
   std::string method;  ///< upper case as received; unknown ones too
   std::string target;  ///< raw request target, for example "/a%20b?x=1"
   Headers headers;
-  std::optional<uint64_t> content_length;  ///< absent for chunked or none
+  std::optional<uint64_t> content_length;  ///< absent for a chunked or missing body
   bool chunked = false;
   std::string peer;  ///< peer address without port
   bool tls = false;

@@ -20,7 +20,7 @@ class RequestBody {
   RequestBody(const RequestHead& head, Socket& socket, InputBuffer& input, Parser& parser,
               const ServerLimits& limits);
 
-  /// The body as the handler sees it; must not be read after this object is gone.
+  /// The body for the handler; must not be read after this object is gone.
   std::unique_ptr<BodySource> handle();
 
   size_t read(std::span<char> out);
@@ -31,7 +31,7 @@ class RequestBody {
   /// Whether the connection can serve the next request once `skip_rest` is done, as far as is known
   /// now.
   bool can_be_skipped() const;
-  /// Reads what the handler left; false when that was too much, too slow or broken.
+  /// Reads the rest that the handler left; false if that was too much, too slow or failed.
   bool skip_rest();
 
  private:

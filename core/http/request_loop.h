@@ -29,9 +29,9 @@ class RequestLoop {
   /// Answers every request that has arrived, in order, up to one that has to wait. `started`: the
   /// first was started by the queue.
   Next serve(Connection& connection, FairQueue::Share* started = nullptr);
-  /// Receives a head and queues its request; for the thread that may run none.
+  /// Receives a head and queues its request, for a thread that must not run requests.
   Next queue_up(Connection& connection);
-  /// Answers a request that came out of the queue and is not served.
+  /// Refuses a request from the queue.
   Next refuse_waiting(Connection& connection, Overload why);
 
   /// Answers with an error and lets the client read it before the connection ends.
@@ -40,7 +40,7 @@ class RequestLoop {
  private:
   enum class Received { kHead, kBlocked, kGone, kRefused };
 
-  /// The parsed head that comes next; nullptr: `instead` is what becomes of the connection.
+  /// The next parsed head; nullptr: `instead` is the new state of the connection.
   RequestHead* next_head(Connection& connection, size_t step_bytes, Next& instead);
   Received receive_head(Connection& connection, size_t step_bytes);
   Next refuse_head(Connection& connection);

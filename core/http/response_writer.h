@@ -28,7 +28,7 @@ class ResponseWriter {
 
   enum class Result {
     kKeep,    ///< all was sent, the connection may continue
-    kClose,   ///< all was sent, and the answer said "close"
+    kClose,   ///< everything was sent, and the response said "close"
     kBroken,  ///< the peer is gone or too slow, or the body ended early: cut the connection
   };
   /// An answer that cannot be sent (a header with a line break, a stream whose first read throws)
@@ -68,10 +68,11 @@ class ResponseWriter {
   std::string date_;
 };
 
-/// The server's own answer to what never reaches a handler, complete and with "Connection: close".
+/// The server's own response to input that never reaches a handler, complete and with "Connection:
+/// close".
 std::string refusal_text(int status, std::string_view why, std::string_view request_id);
 
-/// A bare 500: nothing of what went wrong reaches the client.
+/// A bare 500: the client gets no information about the error.
 Response internal_error(std::string_view request_id);
 
 }  // namespace tarn::http

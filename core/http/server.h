@@ -60,16 +60,16 @@ struct AdmissionPolicy {
 /// Serves one address. Safe from any thread.
 class Server {
  public:
-  /// Binds (port 0 takes a free one) and starts serving. `handler` runs on many threads at once;
-  /// what it throws becomes a bare 500, so callers wrap it with their own error encoding. Throws
-  /// unavailable when the address cannot be bound, naming it.
+  /// Binds (port 0 takes a free one) and starts serving. `handler` runs on many threads at once.
+  /// Its exceptions become a bare 500, so callers should wrap it with their own error encoding.
+  /// Throws unavailable, naming the address, if that cannot be bound.
   static std::unique_ptr<Server> start(const std::string& host, uint16_t port, ServerLimits limits,
                                        Handler handler, AdmissionPolicy admission = {});
   virtual ~Server() = default;
   virtual uint16_t port() const = 0;
   /// Stops accepting, closes parked connections, lets running requests finish with "Connection:
-  /// close" for at most `grace`, then cuts them. Returns when all threads are gone, so after the
-  /// last handler. Idempotent; not to be called by a handler.
+  /// close" for at most `grace`, then closes them. Returns after all threads, and hence all
+  /// handlers, have ended. Idempotent; must not be called by a handler.
   virtual void stop(std::chrono::milliseconds grace) = 0;
 };
 

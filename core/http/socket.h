@@ -73,7 +73,7 @@ class Patience {
   std::chrono::steady_clock::time_point deadline_ = std::chrono::steady_clock::time_point::max();
 };
 
-/// Sends all of it; false when the peer is gone or too slow.
+/// Sends all bytes; false if the peer is gone or too slow.
 bool send_all(Socket& socket, std::span<const std::string_view> pieces, bool more,
               Patience& patience);
 
@@ -86,7 +86,7 @@ struct Listener {
 Listener listen_on(const std::string& host, uint16_t port);
 
 struct Accepted {
-  int fd = -1;  ///< non-blocking; -1: none waits
+  int fd = -1;  ///< non-blocking; -1 if no connection waits
   std::string peer;
   bool out_of_descriptors = false;
 };

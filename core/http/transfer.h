@@ -40,8 +40,8 @@ struct TransferFence {
   std::stop_token stop{};                  ///< ends the exchange
 };
 
-/// Runs on the thread that calls it: bytes move only inside `run_to_end`, `run_to_head` and `read`,
-/// which is what makes backpressure. One thread at a time.
+/// Runs on the calling thread: bytes move only inside `run_to_end`, `run_to_head` and `read`, which
+/// gives backpressure. One thread at a time.
 class Transfer {
  public:
   /// `handles`, `request` and `fence` outlive the object.
@@ -50,8 +50,8 @@ class Transfer {
   ~Transfer();
   Transfer(const Transfer&) = delete;
 
-  /// The whole exchange. Throws: unavailable, resource_exhausted, and what the request's `upload`
-  /// throws.
+  /// Runs the whole exchange. Throws: unavailable, resource_exhausted, and the exceptions of the
+  /// request's `upload`.
   ClientResponse run_to_end(size_t body_bytes_max);
 
   /// Until the head of the final answer has arrived.
@@ -79,7 +79,7 @@ class Transfer {
   size_t on_upload(std::span<char> out);
   void throw_if_failed() const;
   std::string subject() const;
-  /// Runs a callback's work; libcurl is C, so what is thrown is kept until the call into it has
+  /// Runs the work of a callback. libcurl is C, so exceptions are stored until the call into it has
   /// returned.
   template <typename Work>
   size_t guarded(size_t failure, Work work);

@@ -11,7 +11,7 @@ namespace tarn::http {
 /// Headers that identify and sign one message.
 struct WebhookMessage {
   std::string_view id;  ///< the same in every attempt
-  Instant sent{};       ///< of this attempt; receivers refuse what is old
+  Instant sent{};       ///< of this attempt; receivers refuse old ones
   std::string_view body;
 };
 

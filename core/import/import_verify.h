@@ -21,7 +21,7 @@ constexpr std::chrono::seconds kVerifyTime{10};
 /// Questions to the stores at once, for one request.
 constexpr uint32_t kVerifyThreads = 8;
 
-/// An object whose source is not what was imported.
+/// An object whose source differs from the imported one.
 struct ChangedSource {
   std::string path;
   Entry recorded;
@@ -32,7 +32,7 @@ struct ChangedSource {
 struct Verification {
   std::vector<ChangedSource> changed;  ///< in key order
   uint64_t objects = 0;                ///< examined
-  uint64_t sources = 0;                ///< of them those whose bytes lie outside the repository
+  uint64_t sources = 0;                ///< the part of them with bytes outside the repository
   bool has_more = false;
   std::string next;  ///< the last key examined
 };
@@ -43,8 +43,8 @@ struct VerifyOptions {
   uint32_t limit = 100;  ///< of changed sources, 1..1000
 };
 
-/// Whether the source is as the entry recorded it. Times are compared to the second when one of
-/// them says no more: servers list objects with milliseconds and answer HEAD without.
+/// Whether the source is as the entry recorded it. Times are compared in whole seconds if one of
+/// them has no more precision: servers list objects with milliseconds and answer HEAD without.
 bool is_as_recorded(const Entry& entry, const blob::BlobStat& found);
 
 /// Objects at the ref whose bytes are external: is each still there with the size, the etag and

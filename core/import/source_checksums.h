@@ -11,8 +11,9 @@
 
 namespace tarn::versioning {
 
-/// The known digests of the whole object. Of an imported object the source is asked, whose
-/// digests were not read at import; one that does not answer, or changed since, has none.
+/// The known digests of the whole object. The digests of an imported object are requested from its
+/// source, because the import does not read them; there are none if the source does not respond or
+/// has changed.
 std::vector<Checksum> checksums_of(Engine& engine, const Entry& entry);
 
 /// An object from its first byte to its last.

@@ -42,15 +42,15 @@ class Jobs {
                      std::string_view spec, std::string_view owner,
                      std::string_view idempotency_key = {});
   std::optional<Job> find(std::string_view id);
-  /// Leases a job of the kind that is queued, or running under a lease that ran out: the oldest of
-  /// the owner who has the fewest running. None of `owners_not`.
+  /// Leases a job of the kind that is queued, or running with an expired lease: the oldest of the
+  /// owner with the fewest running, except `owners_not`.
   std::optional<Job> take(std::string_view kind, int64_t lease_owner, std::chrono::milliseconds ttl,
                           const std::vector<std::string>& owners_not = {});
   /// Reports progress and renews the lease; false: the job was cancelled or the lease lost, stop.
   bool report(const Job& job, int64_t lease_owner, std::chrono::milliseconds ttl);
   /// Ends the job; false if it was cancelled or taken over.
   bool finish(const Job& job, int64_t lease_owner, JobState state);
-  /// Ends it in a transaction of the caller, together with what it did.
+  /// Ends the job in the caller's transaction, together with its effect.
   bool finish(db::Connection& connection, const Job& job, int64_t lease_owner, JobState state);
   /// false: it has ended already in another way. A job that ends in the transaction that makes its
   /// result visible is then not cancelled, or its result never appears.

@@ -49,7 +49,7 @@ struct OperationWork {
   std::string target;  ///< of the operation, as its caller names it
   std::string owner;   ///< user
   std::function<void()> run;
-  /// After `run`: the result to keep; `thrown` is what it threw, or null.
+  /// Called after `run`: returns the result to store; `thrown` is its exception, or null.
   std::function<OperationResult(const std::exception_ptr& thrown)> result;
 };
 
@@ -58,15 +58,15 @@ class OperationRunner {
  public:
   /// `pool` and `clock` outlive the runner.
   OperationRunner(db::Pool& pool, const Clock& clock);
-  /// Cancels what still runs and waits for it.
+  /// Cancels running operations and waits for them.
   ~OperationRunner();
 
-  /// Runs the work on a thread of its own. When it ends within `wait`: returns "", or throws what
-  /// it threw. Else returns the id that names the operation from then on. Throws unavailable
-  /// (reason "too_many_operations").
+  /// Runs the work on its own thread. If it ends within `wait`: returns "", or throws its
+  /// exception. Otherwise returns the id of the operation. Throws unavailable (reason
+  /// "too_many_operations").
   std::string run(OperationWork work, std::chrono::seconds wait);
 
-  /// The operation when it has ended, or after `wait`; nullopt when the owner has none of that id.
+  /// The operation once it has ended, or after `wait`; nullopt if the owner has none with that id.
   std::optional<Operation> wait_for(std::string_view owner, std::string_view id,
                                     std::chrono::seconds wait);
 

@@ -26,7 +26,7 @@ class Operations {
   /// Renews the lease; returns whether cancellation was requested.
   bool renew(std::string_view id, std::chrono::milliseconds ttl);
   void finish(std::string_view id, OperationState state, int status, std::string_view body);
-  /// Of this owner; nullopt = none.
+  /// nullopt if the owner has no such operation.
   std::optional<Operation> find(std::string_view owner, std::string_view id);
   /// Of this owner, newest first; `after`: an id, exclusive, "" = from the newest.
   Page<Operation> list(std::string_view owner, std::string_view after, uint32_t limit);

@@ -48,7 +48,7 @@ class Aliases {
 
   enum class MoveOutcome {
     kMoved,
-    kThereAlready,  ///< it stands where it shall: its history gets no row
+    kThereAlready,  ///< it is there already: its history gets no row
     kElsewhere,     ///< than expected
   };
   /// Throws: not_found (reason "ref_not_found": no such commit), permission_denied (reason

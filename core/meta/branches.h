@@ -42,8 +42,9 @@ struct Publication {
   std::string user{};      ///< the acting user, who may differ from the committer; "" = none
   bool promotion = false;  ///< the one way to move a branch that a policy protects, and to obey
                            ///< no rule: any other is published under the lease's settings only
-  bool clean = false;      ///< the branch must have been clean: no conditional write came since
-  /// Runs in the same transaction, after the commit became the head; what it throws undoes all.
+  bool clean = false;      ///< the branch must have been clean: no conditional write since
+  /// Runs in the same transaction, after the commit became the head; an exception undoes
+  /// everything.
   std::function<void(db::Connection&)> within{};
 };
 
@@ -51,8 +52,8 @@ enum class PublishOutcome {
   kDone,
   kBranchGone,
   kWriterGone,  ///< our writers row was lost: redo the work with a new one
-  kChanged,     ///< lease, head, sealed tokens or settings are not what the work was based on, or
-                ///< the branch is not as clean
+  kChanged,     ///< lease, head, sealed tokens or settings have changed, or
+                ///< the branch is no longer clean
   kReadGone,    ///< a commit that was read has been collected
 };
 
@@ -107,7 +108,7 @@ class Branches {
   static void expire(db::Connection& connection, RepositoryId repository, const BranchName& name,
                      const CommitId& head, Instant at);
 
-  /// Takes the lease; with `rotate` also seals what is staged.
+  /// Takes the lease; with `rotate` also seals staged changes.
   struct Acquired {
     enum class Outcome { kDone, kBranchGone, kLeased } outcome = Outcome::kDone;
     BranchLease lease;
@@ -118,17 +119,17 @@ class Branches {
   /// false: the database could not be asked, and the lease may last until it runs out.
   bool release(BranchId branch, int64_t owner) noexcept;
 
-  // Each of the following changes nothing and returns false when the lease was lost or ran out, or
-  // (where it takes one) when the settings are no longer those of the lease.
+  // Each of the following changes nothing and returns false if the lease was lost or expired, or
+  // (where it takes one) if the settings differ from those of the lease.
 
   /// When it expires; nullopt = never.
   [[nodiscard]] bool set_expiry(BranchId branch, int64_t owner, std::optional<Instant> expires);
 
-  /// Throws what `within` throws; in doubt only when the database could not be asked what became of
-  /// it.
+  /// Throws the exceptions of `within`; in doubt only if the database could not be queried for the
+  /// outcome.
   PublishOutcome publish(int64_t writer, const BranchLease& lease, const Publication& publication);
-  /// Moves the head (hard reset) and takes frozen tokens without any effect off the branch; nothing
-  /// else may be staged. false also when the head moved, or a conditional write came since.
+  /// Moves the head (hard reset) and removes frozen tokens without effect from the branch; nothing
+  /// else may be staged. Also returns false if the head moved, or after a conditional write.
   [[nodiscard]] bool move_head(BranchId branch, const BranchLease& lease, const Commit& commit,
                                const std::vector<int64_t>& without_effect);
   /// Drops every token: the branch shows its head. `unless_prefix`: false also when a key that
@@ -143,8 +144,8 @@ class Branches {
   [[nodiscard]] bool add_range(BranchId branch, const BranchLease& lease, std::string_view begin,
                                std::string_view end, RangeKind kind,
                                std::string_view unless_prefix = {});
-  /// Removes the row; its tokens are retired. `within` runs in the same transaction, when the row
-  /// was removed. false also when the branch is gone, or with `only_expired` when it has not
+  /// Removes the row and retires its tokens. `within` runs in the same transaction, after the
+  /// removal. Also returns false if the branch is gone, or with `only_expired` if it has not
   /// expired by the database's clock.
   [[nodiscard]] bool remove(BranchId branch, const BranchLease& lease, bool only_expired,
                             const std::function<void(db::Connection&)>& within = {});

@@ -26,27 +26,27 @@ class Commits {
   std::optional<Commit> find(RepositoryId repository, const CommitId& id);
   /// Throws data_loss when a commit that others refer to is missing.
   Commit get(RepositoryId repository, const CommitId& id);
-  /// Those of the ids that are there, by id; one round trip for all that are not in memory.
+  /// The existing commits among the ids, by id; one round trip for all that are not cached.
   std::map<CommitId, Commit> find_all(RepositoryId repository, std::span<const CommitId> ids);
-  /// The only commit whose hex id starts with `digits` (lower-case hex); nullopt when none or
-  /// several do.
+  /// The only commit whose hex id starts with `digits` (lower-case hex); nullopt if none or several
+  /// match.
   std::optional<CommitId> find_by_prefix(RepositoryId repository, std::string_view digits);
   /// Any commit with this tree; nullopt when no commit of the repository has it. Reads them all.
   std::optional<Commit> find_by_root(RepositoryId repository, const Hash128& hash);
-  /// The users who made those of the commits of which that is known. One round trip.
+  /// The users who made the commits, as far as known. One round trip.
   std::map<CommitId, std::string> makers(RepositoryId repository, std::span<const CommitId> ids);
-  /// When the commits were stored, by the database's clock. Of those from before that was kept,
-  /// when they say that they were made.
+  /// The times when the commits were stored, by the database's clock. For older commits without
+  /// that time, their own dates.
   std::map<CommitId, Instant> stored(RepositoryId repository, std::span<const CommitId> ids);
-  /// Inserts unless it is there. For commits that no branch publishes (the first of a repository).
-  /// `user`: the acting user, who may differ from the committer; "" = none.
+  /// Inserts the commit unless it exists. For commits that no branch publishes (the first of a
+  /// repository). `user`: the acting user, who may differ from the committer; "" = none.
   static void insert(db::Connection& connection, RepositoryId repository, const Commit& commit,
                      std::string_view user);
-  /// Until the end of the caller's transaction garbage collection cannot remove these commits.
+  /// Keeps garbage collection from removing these commits until the caller's transaction ends.
   /// false: one of them is gone.
   static bool hold(db::Connection& connection, RepositoryId repository,
                    std::span<const CommitId> ids);
-  /// Forgets what it has read: after a failover to a standby that lacked commits, they are gone.
+  /// Clears the cache: after a failover to a standby that lacked commits, they are gone.
   void forget_all();
 
  private:

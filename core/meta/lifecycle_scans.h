@@ -27,7 +27,7 @@ class LifecycleScans {
  public:
   explicit LifecycleScans(db::Pool& pool) : pool_(pool) {}
 
-  /// The one that has waited longest; nullopt: none is due.
+  /// The scan that has waited longest; nullopt if none is due.
   std::optional<LifecycleClaim> claim(std::chrono::milliseconds lease);
   // Each gives the claim up, and does nothing when the rules have changed since.
   /// Due again at once.

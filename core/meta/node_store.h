@@ -24,8 +24,8 @@ class NodeStore final : public tree::NodeSource {
   using tree::NodeSource::load;
   std::vector<std::shared_ptr<const tree::Node>> load(std::span<const Nid> nids) override;
 
-  /// As load, reading what the cache lacks through this connection: a request that holds one must
-  /// not lease another.
+  /// As load, but reads uncached nodes through this connection: a request that holds one must not
+  /// lease another.
   std::vector<std::shared_ptr<const tree::Node>> load_through(db::Connection& connection,
                                                               std::span<const Nid> nids);
 
@@ -75,8 +75,8 @@ class NodeWriter final : public tree::NodeSink {
   /// copied in before, in their own transaction (unreferenced nodes are harmless), and the result
   /// is empty.
   Pending finish();
-  /// Makes what was put readable from the database now (a tree that the same operation reads
-  /// again).
+  /// Makes the nodes that were put readable from the database now (for a tree that the same
+  /// operation reads again).
   void flush();
 
  private:

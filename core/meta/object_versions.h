@@ -75,7 +75,7 @@ class ObjectVersions {
                                             const ObjectVersionPlace& from, std::string_view end,
                                             uint32_t limit);
 
-  /// Deletes versions of branches that are gone, at most `rows_max`; returns how many.
+  /// Deletes versions of deleted branches, at most `rows_max`; returns the number.
   uint64_t sweep(uint32_t rows_max);
 
  private:

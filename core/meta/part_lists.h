@@ -16,7 +16,7 @@
 
 namespace tarn::meta {
 
-/// One part as it lies in the store.
+/// One part as stored.
 struct StoredPart {
   uint64_t size_bytes = 0;
   std::string md5;  ///< 16 bytes

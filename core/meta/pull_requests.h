@@ -12,8 +12,8 @@
 
 namespace tarn::meta {
 
-/// A merge says with its commit that it completed a pull request: see Branches::publish. Safe from
-/// any thread.
+/// Merges record the completion of a pull request with their commit: see Branches::publish. Safe
+/// from any thread.
 class PullRequests {
  public:
   explicit PullRequests(db::Pool& pool) : pool_(pool) {}

@@ -8,7 +8,7 @@
 
 namespace tarn::meta {
 
-/// The newest range that covers `key`; nullptr when none does.
+/// The newest range that covers `key`; nullptr if none does.
 const StagedRange* newest_covering(const std::vector<StagedRange>& ranges, std::string_view key);
 
 /// The parts of the key space whose newest covering range deletes: disjoint, ascending, adjacent

@@ -40,7 +40,7 @@ struct BranchLookup {
   Branch branch;
   int64_t token = 0;
   StagedState state;
-  /// The key's row in the current token as it stands, for compare-and-set.
+  /// The current content of the key's row in the current token, for compare-and-set.
   std::optional<int16_t> row_kind;
   std::string row_bytes;
 };
@@ -83,7 +83,7 @@ class Staging {
   enum class StageOutcome {
     kDone,
     kBranchGone,
-    kChanged,  ///< what the caller has read: read it again
+    kChanged,  ///< the state that the caller read: read it again
   };
   // A write throws DbError with in_doubt() when its answer was lost and its effect is not found.
   // Nothing of it is done later, unless the database cannot be asked: then nothing is staged on
@@ -103,7 +103,7 @@ class Staging {
   StageOutcome stage_if(const BranchLookup& seen, const Key& key,
                         const std::optional<Entry>& entry);
 
-  /// Runs in the transaction that stages, when the row is in; what it throws undoes both.
+  /// Runs in the transaction that stages, after the row was written; an exception undoes both.
   using Within = std::function<void(db::Connection&)>;
   /// As stage and stage_if, in a transaction with `within`, and shared with no other call. An
   /// outcome other than kDone has not run it.

@@ -27,7 +27,7 @@ class Tags {
   /// Inside a transaction of the caller.
   static CreateOutcome create(db::Connection& connection, RepositoryId repository,
                               const TagName& name, const CommitId& commit);
-  /// false: it is gone, or of another commit by now. `within` as for create.
+  /// false if it is gone or now belongs to another commit. `within` as for create.
   bool remove(RepositoryId repository, const Tag& tag,
               const std::function<void(db::Connection&)>& within = {});
 

@@ -48,13 +48,13 @@ class Uploads {
   uint32_t open_max() const { return open_max_; }
   /// Fills in id and created time; nullopt: its owner has open_max.
   std::optional<UploadRow> create_multipart(UploadRow row);
-  /// nullopt: unknown, expired or its branch is gone.
+  /// nullopt if it is unknown or expired, or its branch is gone.
   std::optional<UploadRow> find_multipart(std::string_view id);
-  /// false: the upload is gone. Throws unavailable (reason "in_doubt"): the answer was lost and the
-  /// part is another one.
+  /// false if the upload is gone. Throws unavailable (reason "in_doubt"): the response was lost and
+  /// the part is another one.
   bool put_part(std::string_view upload_id, uint32_t number, const StoredPart& part);
   std::vector<NumberedPart> parts(std::string_view upload_id, uint32_t after, uint32_t limit);
-  /// false: the upload is gone. Throws unavailable (reason "in_doubt"): the answer was lost.
+  /// false if the upload is gone. Throws unavailable (reason "in_doubt"): the response was lost.
   bool remove(std::string_view upload_id);
   /// As remove, while the repository's settings are those of this version: of an abortion that they
   /// ask for.
@@ -79,8 +79,8 @@ class Uploads {
   /// As take_links, in a transaction of its own. Throws unavailable (reason "in_doubt"): the answer
   /// was lost.
   bool remove_links(BranchId branch, const Key& key, const OwnAddress& address);
-  /// Removes what has expired, at most kSweptUploadsMax; returns how many. Servers that sweep at
-  /// once take different ones.
+  /// Removes expired uploads, at most kSweptUploadsMax; returns the number. Concurrent sweeps take
+  /// different ones.
   uint64_t sweep();
 
  private:

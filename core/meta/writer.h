@@ -45,9 +45,9 @@ class Writer {
   /// The id for a statement that did nothing under `refused`; nullopt: the rows were lost. Not to
   /// be called with a lease.
   std::optional<int64_t> staging_id_after(int64_t refused);
-  /// Ends staging statements of this process that named `used` and whose answers were lost: waits
-  /// for those that have begun on `branch`, and lets no others begin once the transaction of
-  /// `connection` is committed. Throws DbError after kFenceWait.
+  /// Ends staging statements of this process that named `used` and whose responses were lost: waits
+  /// for running ones on `branch`, and lets no others start after the transaction of `connection`
+  /// is committed. Throws DbError after kFenceWait.
   static void fence(db::Connection& connection, BranchId branch, int64_t used);
   /// Has it done by the next call of the two below: the database could not be asked.
   void fence_later(BranchId branch, int64_t used);
@@ -60,7 +60,7 @@ class Writer {
   /// steps back.
   Instant address_time() const;
 
-  /// Holds the floors at what they were when it began. Cheap.
+  /// Keeps the floors at their values of its construction. Cheap.
   class Operation {
    public:
     explicit Operation(Writer& writer);

@@ -16,7 +16,7 @@ struct CommitFacts {
   /// origin the newest first.
   std::vector<Metric> metrics;
   std::map<std::string, std::string> params;
-  /// Warnings: what could not be read, and values of different origins that differ; each names its
+  /// Warnings: unreadable data, and different values from different origins; each names its
   /// subject.
   std::vector<std::string> warnings;
 };

@@ -21,7 +21,7 @@ struct MeasuredParam {
 struct Measurements {
   std::vector<Metric> metrics;                 ///< name, split, origin and source of each differ
   std::vector<MeasuredParam> params;           ///< name, origin and source of each differ
-  std::map<std::string, std::string> files{};  ///< ids by path, of those whose curves are kept
+  std::map<std::string, std::string> files{};  ///< ids of files with stored curves, by path
   std::vector<std::string> warnings;
 };
 

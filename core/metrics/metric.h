@@ -22,17 +22,17 @@ std::optional<MetricOrigin> parse_metric_origin(std::string_view name);
 
 struct Metric {
   std::string name;
-  double value = 0;  ///< may be NaN or infinite: that is what was measured
+  double value = 0;  ///< may be NaN or infinite
   MetricOrigin origin = MetricOrigin::kApi;
   /// Where exactly: the run's id, the metadata key, the file's path, the check's name.
   std::string source;
   std::string split{};     ///< for example "validation"; "" = none
   Instant measured{};      ///< within an origin the newest counts
   std::string reporter{};  ///< of a run: the user who recorded it
-  /// Remeasured of a champion by a user whom the policy names: it counts for any trust of a rule.
+  /// Remeasured for a champion by a user whom the policy names: it counts whatever sources a rule
+  /// trusts.
   bool remeasured = false;
-  std::optional<double>
-      replaced{};  ///< the value in whose place it stands; nullopt: none was there
+  std::optional<double> replaced{};  ///< the value that it replaces; nullopt if there was none
 
   /// "api", "commit-metadata", "file:<path>", "check:<name>".
   std::string origin_text() const;
@@ -40,8 +40,7 @@ struct Metric {
 
 constexpr size_t kMetricNameBytesMax = 255;
 
-/// Keys of a commit's metadata that say what was measured of its tree: "metric.NAME" and
-/// "param.NAME".
+/// Metadata keys of a commit with measurements of its tree: "metric.NAME" and "param.NAME".
 constexpr std::string_view kMetricPrefix = "metric.";
 constexpr std::string_view kParamPrefix = "param.";
 inline bool is_measured(std::string_view key) {

@@ -9,7 +9,7 @@ namespace tarn {
 
 constexpr size_t kMetricGlobsMax = 100;
 
-/// Where a repository that says nothing keeps them.
+/// Default globs.
 const std::vector<std::string>& default_metric_globs();
 
 /// Throws invalid_argument naming the pattern.

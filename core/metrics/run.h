@@ -1,4 +1,4 @@
-// Runs: records of how a commit was made and what was measured of it.
+// Runs: records of how a commit was made, and its measurements.
 #pragma once
 
 #include <map>
@@ -20,7 +20,7 @@ constexpr size_t kParamValueBytesMax = 8 * 1024;
 constexpr size_t kRunSourceBytesMax = 2 * 1024;  ///< of each member of RunSource
 constexpr size_t kIdempotencyKeyBytesMax = 255;
 
-/// Where a run came from, as who recorded it says; each may be "".
+/// The origin of a run as its recorder gives it; each may be "".
 struct RunSource {
   std::string git_sha;
   std::string ci_url;
@@ -37,7 +37,7 @@ struct Run {
   std::string id;  ///< of later ones smaller in byte order
   std::string experiment;
   CommitId commit;
-  std::string branch;  ///< as it was named when the run was recorded; "" when none is known
+  std::string branch;  ///< the name when the run was recorded; "" = unknown
   std::map<std::string, std::string> params;
   std::vector<RunMetric> metrics;      ///< by name and split, each pair once
   std::vector<std::string> artifacts;  ///< globs over paths of the commit
@@ -49,8 +49,8 @@ struct Run {
 /// Limits of a list: this many metrics and this many parameters of the commit of a run.
 constexpr size_t kListedCommitMetricsMax = 100;
 
-/// A run as lists show it: with what the commit's metadata and files say and the run itself does
-/// not, one value for a name and split.
+/// A run as lists show it: with values from the commit's metadata and files that the run itself
+/// lacks, one value per name and split.
 struct ListedRun {
   Run run;
   std::vector<Metric> commit_metrics{};  ///< by name and split

@@ -10,9 +10,9 @@ namespace tarn {
 /// `where` conditions of one query.
 constexpr size_t kRunConditionsMax = 32;
 
-/// (metrics|params).NAME OP VALUE: a metric or parameter of the run itself; of one that it does not
-/// name, what the metadata of its commit says, else the newest of the commit's files. A missing one
-/// satisfies no condition.
+/// (metrics|params).NAME OP VALUE: a metric or parameter of the run itself. If the run lacks it,
+/// the commit's metadata counts, else the newest of the commit's files. A missing value satisfies
+/// no condition.
 struct RunCondition {
   bool of_param = false;  ///< else of a metric
   std::string name;

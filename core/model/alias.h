@@ -12,7 +12,7 @@
 
 namespace tarn {
 
-/// Without the '@' that stands before it where a ref is meant.
+/// Without the '@' that marks an alias in refs.
 using AliasName = Named<struct AliasNameTag>;
 
 /// [A-Za-z0-9_][A-Za-z0-9_.-]*, at most 255 bytes.
@@ -32,7 +32,7 @@ struct Alias {
 /// One row of an alias's history: version n begins where n-1 ended.
 struct AliasChange {
   uint64_t version = 0;
-  std::optional<CommitId> from{};  ///< nullopt: there was none
+  std::optional<CommitId> from{};  ///< nullopt if it did not exist
   std::optional<CommitId> to{};    ///< nullopt: it was removed
   std::string actor;               ///< name of the user
   std::string reason{};
@@ -44,7 +44,7 @@ struct AliasChange {
 /// The expected position of an alias, as a condition of a change.
 struct AliasExpectation {
   bool any = true;                   ///< anywhere
-  std::optional<CommitId> commit{};  ///< else here; nullopt = there must be none
+  std::optional<CommitId> commit{};  ///< else here; nullopt = it must not exist
 };
 
 }  // namespace tarn

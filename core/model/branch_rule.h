@@ -36,8 +36,8 @@ constexpr size_t kBranchRulesMax = 256;  ///< of one repository: each write of a
 constexpr size_t kRulePatternBytesMax = 255;  ///< as long as a name may be
 constexpr uint32_t kApprovalsMax = 100;
 
-/// One rule; a branch obeys every rule whose pattern its name matches. Absent members are those
-/// that the client did not name.
+/// One rule; a branch obeys every rule whose pattern matches its name. Absent members were not set
+/// by the client.
 struct BranchRule {
   Glob pattern;
   std::optional<std::set<BranchAction>> blocked_actions{};  ///< absent = stage, commit and reset

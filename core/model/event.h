@@ -7,8 +7,8 @@
 
 namespace tarn {
 
-/// Every type. Those of refs and imports are made by the database where the rows change; hooks and
-/// promotions tell of theirs (core/events/outbox.h).
+/// All types. The database creates those of refs and imports where the rows change; hooks and
+/// promotions add their own (core/events/outbox.h).
 constexpr std::array<std::string_view, 20> kEventTypes = {
     "branch.created",     "branch.updated",    "branch.deleted",      "tag.created",
     "tag.updated",        "tag.deleted",       "alias.set",           "alias.removed",

@@ -23,7 +23,7 @@ struct HookRun {
   std::string branch{};              ///< "" = the event is about a tag
   std::optional<CommitId> commit{};  ///< absent until there is one
   HookRunState state = HookRunState::kRunning;
-  std::string error{};  ///< what kept all hooks from running; "" = nothing
+  std::string error{};  ///< the error that kept all hooks from running; "" = none
   Instant started{};
   std::optional<Instant> ended{};
 };

@@ -36,8 +36,8 @@ bool is_repository_name(std::string_view text);
 bool is_branch_name(std::string_view text);
 bool is_tag_name(std::string_view text);
 
-/// The smallest byte string greater than every string that starts with `prefix`; empty = there is
-/// none.
+/// The smallest byte string greater than every string that starts with `prefix`; empty = none
+/// exists.
 std::string prefix_end(std::string_view prefix);
 
 }  // namespace tarn

@@ -12,7 +12,7 @@ enum class OperationState {
   kDone,
   kFailed,
   kCancelled,
-  kLost,  ///< never stored: running under a lease that ran out, its process is gone
+  kLost,  ///< never stored: the lease of a running one has expired, its process is gone
 };
 
 struct Operation {

@@ -17,8 +17,7 @@ struct PageStart {
   uint32_t limit = kPageItemsMax;
 };
 
-/// Items in order; `next` (meaningful only when `has_more`) is what to pass as `after` for the next
-/// page.
+/// Items in order; `next` (meaningful only if `has_more`) is the `after` of the next page.
 template <typename Item>
 struct Page {
   std::vector<Item> items;

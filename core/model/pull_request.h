@@ -40,7 +40,7 @@ struct PullRequestChange {
 
 enum class PullRequestFilter { kAll, kOpen, kNotOpen };
 
-/// One user's approval of what the source's head was.
+/// One user's approval of a head of the source.
 struct Approval {
   std::string user;
   CommitId commit;

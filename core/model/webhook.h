@@ -16,7 +16,7 @@ constexpr size_t kWebhookEventsMax = 32;
 
 enum class WebhookFormat {
   kStandard,  ///< {"type", "timestamp", "data"}
-  kMlflow,    ///< as the webhooks of MLflow's model registry, and only what they know
+  kMlflow,    ///< like the webhooks of MLflow's model registry, with its events only
 };
 std::string_view name_of(WebhookFormat format);
 std::optional<WebhookFormat> parse_webhook_format(std::string_view name);

@@ -20,7 +20,7 @@ struct DirectObject {
 DirectObject direct_object(Engine& engine, const Repository& repository, const OwnAddress& address);
 /// Of an object to read; without access too when its bytes are not one object of a store.
 DirectObject direct_object(Engine& engine, const Repository& repository, const Entry& entry);
-/// The store's own URL to read an object; nullopt where it signs none.
+/// The store's own URL to read an object; nullopt if it signs none.
 std::optional<std::string> store_url_to_read(Engine& engine, const Repository& repository,
                                              const Entry& entry, const blob::UrlTerms& terms);
 
@@ -43,8 +43,8 @@ std::string copy_direct_part(Engine& engine, blob::DirectAccess& access,
                              const blob::DirectPart& part, const FoundObject& source,
                              blob::ByteRange range);
 
-/// Has the store join the parts, then stages the object with the size and etag that the store gives
-/// it. Throws what DirectAccess::complete_upload does, and what stage_handed_out does.
+/// Makes the store join the parts, then stages the object with the size and etag from the store.
+/// Throws as DirectAccess::complete_upload and stage_handed_out.
 Entry complete_direct_upload(Engine& engine, const UploadTarget& target, const OwnAddress& address,
                              std::string_view upload_id, std::span<const blob::SentPart> parts,
                              const ObjectAttributes& attributes);

@@ -13,18 +13,18 @@
 
 namespace tarn::versioning {
 
-/// nullopt: none are set. Throws not_found "repository not found".
+/// nullopt if none are set. Throws not_found "repository not found".
 std::optional<LifecycleRules> get_lifecycle(Engine& engine, const RepositoryName& repository);
 /// Replaces all rules; an empty list removes them. After the return, nothing is deleted by earlier
 /// rules. Throws as get_lifecycle, and permission_denied in a read-only repository.
 void set_lifecycle(Engine& engine, const RepositoryName& repository, const LifecycleRules& rules);
-/// The rules as they were at most kLifecycleAgeMax ago, for what answers say of them; may be empty.
+/// The rules, at most kLifecycleAgeMax old, for response headers; may be empty.
 std::shared_ptr<const LifecycleRules> shown_lifecycle(Engine& engine, RepositoryId repository);
 
 /// Of one turn, after which others come first.
 struct LifecycleLimits {
   uint32_t objects_max = 10'000;   ///< examined
-  uint32_t uploads_max = 100'000;  ///< examined; what is beyond waits for the next day
+  uint32_t uploads_max = 100'000;  ///< examined; the rest waits for the next day
   std::chrono::seconds time_max{10};
 };
 

@@ -72,7 +72,7 @@ struct CompletedPart {
 struct Completion {
   std::vector<CompletedPart> parts;
   std::optional<uint64_t> object_bytes;  ///< x-amz-mp-object-size
-  /// Those of the whole object, from those of the parts it is joined of. What it throws ends the
+  /// Computes the checksums of the whole object from those of its parts. An exception ends the
   /// completion.
   std::function<std::vector<Checksum>(std::span<const UploadedPart>)> checksums;
   Condition condition;
@@ -86,8 +86,8 @@ struct Completion {
 /// unavailable (reason "in_doubt").
 StagedEntry complete_multipart(Engine& engine, const MultipartUpload& upload,
                                const Completion& completion);
-/// The object at the key if it has the etag of one joined of these parts: for the answer to a
-/// completion that is sent again. nullopt also when the repository or branch is gone.
+/// The object at the key if its etag is that of these parts joined: for the response to a repeated
+/// completion. nullopt also if the repository or branch is gone.
 std::optional<StagedEntry> completed_before(Engine& engine, const RepositoryName& repository,
                                             const BranchName& branch, const Key& key,
                                             std::span<const CompletedPart> parts);

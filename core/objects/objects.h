@@ -38,7 +38,7 @@ FoundObject get_object(Engine& engine, const RepositoryName& repository, std::st
                        const Key& key);
 
 /// Opens the bytes. Throws gone ("No data", or reason "source_changed"), unavailable. `range` must
-/// lie inside.
+/// be inside the object.
 std::unique_ptr<blob::BlobReader> open_object(Engine& engine, const Repository& repository,
                                               const Entry& entry, blob::ByteRange range);
 
@@ -62,8 +62,8 @@ struct ListItem {
   std::optional<Entry> entry;
 };
 /// Byte order; one consistent state of the branch per page. `next` is the last path, or a later one
-/// where a page ended at `deletions_max`: it may have fewer items than requested, or none. Throws
-/// not_found (the ref).
+/// if a page ended at `deletions_max`: such a page may have fewer items than requested, or none.
+/// Throws not_found (the ref).
 Page<ListItem> list_objects(Engine& engine, const RepositoryName& repository, std::string_view ref,
                             const ListOptions& options, uint32_t prefix_digits_min = 1);
 
@@ -102,8 +102,8 @@ struct CopySource {
   std::string ref;
   Key key;
 };
-/// Reads the source as well; throws not_found for it. A copy onto itself changes what is there and
-/// undoes no concurrent write (change_entry).
+/// Also reads the source; throws not_found for it. A copy onto itself changes the current object
+/// and undoes no concurrent write (change_entry).
 StagedEntry copy_object(Engine& engine, const CopySource& source, const RepositoryName& repository,
                         const BranchName& branch, const Key& key, const CopyChanges& changes,
                         const WriteTerms& terms, const Condition& condition = {});

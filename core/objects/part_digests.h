@@ -11,7 +11,7 @@
 
 namespace tarn::versioning {
 
-/// MD5 for the etag, and one checksum: what the upload was created for, else CRC64NVME. One thread
+/// MD5 for the etag, and one checksum: that of the upload's algorithm, else CRC64NVME. One thread
 /// at a time.
 class PartDigests {
  public:

@@ -20,8 +20,8 @@ constexpr uint64_t kSearchObjectsPerRequest = 2'000'000;
 constexpr uint64_t kSearchRefsPerRequest = 1'000;
 constexpr uint64_t kSearchRepositoriesPerRequest = 1'000;
 
-/// The most that one page may cost. A page that met a limit ends early and says where to continue;
-/// it may exceed the limit by what is examined together.
+/// The maximum cost of one page. A page that reaches a limit ends early and says where to continue;
+/// it may exceed the limit by one group of ranges.
 struct SearchLimits {
   std::chrono::milliseconds time = kSearchTime;
   uint64_t ranges = kSearchRangesPerRequest;              ///< whose summaries are examined
@@ -35,7 +35,7 @@ struct SearchLimits {
 struct SearchCost {
   uint64_t ranges_seen = 0;     ///< whose summaries were examined
   uint64_t ranges_wanted = 0;   ///< of these: could not be skipped
-  uint64_t summaries_made = 0;  ///< of these: had none yet
+  uint64_t summaries_made = 0;  ///< the part of them that lacked summaries
   uint64_t entries_seen = 0;
   uint64_t refs_seen = 0;
   uint64_t repositories_seen = 0;
@@ -70,15 +70,16 @@ struct ScanPlan {
   std::function<bool(std::string_view path)> shows{};
 };
 
-/// How far a scan came.
+/// The end of a scan.
 struct ScanEnd {
   bool complete = false;
   std::string seen_through{};  ///< unless complete: everything up to here was examined
 };
 
-/// Gives matches to `take` in the order of their paths until it returns false, the ref is done or
-/// the budget is spent. One consistent state of a branch, with what is staged. Each scan gets on,
-/// however little is left. Throws not_found (repository, ref), what `take` throws.
+/// Passes matches to `take` in the order of their paths until it returns false, the ref is done or
+/// the budget is spent. One consistent state of a branch, including staged changes. Every scan
+/// makes progress, however small the rest of the budget. Throws not_found (repository, ref) and the
+/// exceptions of `take`.
 ScanEnd scan_ref(Engine& engine, const RepositoryName& repository, std::string_view ref,
                  const ScanPlan& plan, SearchBudget& budget,
                  const std::function<bool(const std::string& path, Entry entry)>& take);

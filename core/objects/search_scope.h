@@ -31,8 +31,8 @@ struct SearchNames {
 SearchNames searched_repositories(std::span<const std::string> words);
 SearchNames searched_refs(std::span<const std::string> words);
 
-/// The functions say what the caller may know of. A name that is not shown is left out like one
-/// that a glob does not find; the caller of the search refuses such names before.
+/// The functions decide what the caller may see. A hidden name is omitted as if no glob matched it;
+/// the caller of the search must have refused explicitly named ones.
 struct SearchScope {
   SearchNames repositories;
   SearchNames refs;  ///< globs are of branches, hidden ones only when they begin with a text

@@ -22,9 +22,9 @@ constexpr size_t kSortedPlaceBytes = 16;
 struct SearchToken {
   uint64_t question = 0;  ///< which search it belongs to
   Place position{};       ///< everything up to here was examined
-  bool ref_done = false;  ///< all of the position's ref, and if it has none of its repository
+  bool ref_done = false;  ///< the position's whole ref, or without one its repository
   // Of sorted searches.
-  std::optional<SortedPlace> above{};  ///< everything up to here was given out
+  std::optional<SortedPlace> above{};  ///< everything up to here was returned
   std::optional<SortedPlace> up_to{};  ///< matches after it are for later pages
   std::vector<SortedPlace> candidates{};
 

@@ -29,7 +29,7 @@ class SearchWalk {
   SearchWalk(Engine& engine, const SearchScope& scope, SearchBudget& budget, Place position,
              bool ref_done);
 
-  /// nullopt: none is left, or the budget is spent. The first call gets on, however little is left.
+  /// nullopt if none is left or the budget is spent. The first call always makes progress.
   std::optional<Ref> next();
   /// The budget ended the walk: all up to position() was passed. The position names nothing that
   /// the caller may not list.

@@ -14,7 +14,7 @@ namespace tarn::versioning {
 /// Promotions that `baseline: best_ever` examines, the latest.
 constexpr int64_t kBestEverPromotionsMax = 200;
 
-/// Where the policy's alias is; nullopt: it has none, or the alias is nowhere yet.
+/// The position of the policy's alias; nullopt if it has no alias, or that does not exist yet.
 std::optional<NamedCommit> find_champion(Engine& engine, const Repository& repository,
                                          const GatePolicy& policy);
 
@@ -37,7 +37,7 @@ struct BaselineFacts {
     return taken_back == candidate ? nullptr : &facts;
   }
 };
-/// As the policy's `baseline` says; nullopt: nothing. `champion`: where `alias` stands.
+/// The baseline of the policy; nullopt if there is none. `champion`: the position of `alias`.
 std::optional<BaselineFacts> baseline_facts(Engine& engine, const Repository& repository,
                                             const GatePolicy& policy,
                                             const std::optional<CommitId>& champion,

@@ -31,7 +31,7 @@ struct CompareQuestion {
   std::vector<MetricRule> metrics{};
   std::optional<std::string> policy{};  ///< the name of a gate policy
   ParamsShown params = ParamsShown::kChanged;
-  bool objects = true;   ///< whether rows say what changed since the ancestor
+  bool objects = true;   ///< whether rows count the changes since the ancestor
   size_t after = 0;      ///< rows to leave out
   uint32_t limit = 100;  ///< 1..kPageItemsMax
 };

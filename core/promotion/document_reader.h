@@ -20,21 +20,22 @@ constexpr size_t kDocumentListMax = 64;
 /// Complaints of one answer; beyond it only their number.
 constexpr size_t kDocumentProblemsMax = 20;
 
-/// Each function reads the value `node`, which messages call `path`. What does not fit is one
-/// complaint, with line and column, and some value; nothing throws. One thread.
+/// Each function reads the value `node`, which messages call `path`. A wrong value adds one error,
+/// with line and column, and returns some value; nothing throws. One thread.
 class DocumentReader {
  public:
   void complain(const YamlNode& at, std::string_view path, std::string_view why);
   void expected(const YamlNode& at, std::string_view path, std::string_view what);
-  /// All complaints, at most kDocumentProblemsMax of them written out; "" = none.
+  /// All errors, at most kDocumentProblemsMax of them in full; "" = none.
   std::string problems() const;
 
   using Members = std::map<std::string_view, const YamlNode*>;
-  /// Those of `known` that a map has, each once.
+  /// The members of a map among `known`; duplicates are reported.
   Members members_of(const YamlNode& node, const std::string& path,
                      const std::vector<std::string_view>& known);
 
-  /// Not empty, no control characters; what reads as a number, true or false must be in quotes.
+  /// Not empty, without control characters; text that would parse as a number, true or false must
+  /// be quoted.
   std::optional<std::string> text_at(const YamlNode& node, const std::string& path,
                                      size_t bytes_max);
   std::optional<Glob> glob_at(const YamlNode& node, const std::string& path, size_t bytes_max);

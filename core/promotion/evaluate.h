@@ -15,7 +15,7 @@ std::string_view name_of(RuleOutcome outcome);  ///< "pass", "fail", "skipped", 
 struct RuleResult {
   std::string rule;  ///< for example "metrics.accuracy.min"
   RuleOutcome outcome = RuleOutcome::kPass;
-  std::string code{};  ///< stable, what went wrong; "" when it passed
+  std::string code{};  ///< stable name of the problem; "" if it passed
   std::string reason;  ///< with the numbers, for people
 };
 

@@ -50,7 +50,7 @@ struct Evidence {
 };
 constexpr std::string_view kEvidenceVersion = "tarn/v1";
 
-// Evidence as text, which is what is stored and whose SHA-256 the history of the alias has.
+// Evidence as text: the stored form, whose SHA-256 is in the alias's history.
 
 /// One JSON document. Numbers that JSON has not (NaN, infinities) are strings.
 std::string to_json(const Evidence& evidence);

@@ -51,7 +51,7 @@ struct AwsAnswer {
 
   bool ok() const { return status >= 200 && status < 300; }
 };
-/// Any status. Throws what keeps the request from being sent.
+/// Returns any status. Throws if the request cannot be sent.
 AwsAnswer send(lua_State* state, const AwsClient& client, const AwsRequest& request);
 
 /// Throws invalid_argument: "<what>: <status> <code>: <message>", with the service's text, from

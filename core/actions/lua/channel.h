@@ -13,10 +13,10 @@ namespace tarn::actions {
 /// Longest message; objects that scripts read whole must fit.
 constexpr size_t kMessageBytesMax = 32u << 20;
 
-/// One message: what it is, a JSON part, and raw bytes (a body, a printed line).
+/// One message: its kind, a JSON part, and raw bytes (a body, a printed line).
 struct Message {
   enum class Kind : uint8_t {
-    kStart = 1,   ///< to the child: what to run
+    kStart = 1,   ///< to the child: the script to run
     kPrint = 2,   ///< from the child: text for the output
     kCall = 3,    ///< from the child: something only the server can do
     kAnswer = 4,  ///< to the child: the result
@@ -35,7 +35,7 @@ class Channel {
   using Wait = std::function<bool(bool reading)>;
   explicit Channel(int fd, Wait wait = {}) : fd_(fd), wait_(std::move(wait)) {}
 
-  /// false: the other end is gone, or waiting was given up.
+  /// false: the other end is closed, or waiting was cancelled.
   bool send(const Message& message);
   /// nullopt: as for send, or the message is malformed or too long.
   std::optional<Message> receive();

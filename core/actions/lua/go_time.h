@@ -10,7 +10,7 @@
 namespace tarn::actions::lua {
 
 std::string format_time(int64_t epoch_ns, std::string_view layout);
-/// nullopt: the text is not as the layout says.
+/// nullopt if the text does not match the layout.
 std::optional<int64_t> parse_time(std::string_view layout, std::string_view text);
 
 }  // namespace tarn::actions::lua

@@ -36,7 +36,7 @@ void push_aws(lua_State* state);
 int new_s3_client(lua_State* state);  ///< a function of push_aws
 void push_delta(lua_State* state);    ///< for embedded modules alone
 
-/// Where functions of this state send what only the server can do.
+/// The channel for requests that only the server can handle.
 void set_channel(lua_State* state, Channel* channel);
 Channel& channel_of(lua_State* state);
 
@@ -47,7 +47,7 @@ void add_commit_parents(lua_State* state);
 Message ask_server(lua_State* state, const char* function, nlohmann::json arguments,
                    std::string bytes = {});
 
-/// Loads what libraries load on first use, while files may still be opened.
+/// Loads everything that libraries load on first use, while files can still be opened.
 void warm_up();
 
 }  // namespace tarn::actions::lua

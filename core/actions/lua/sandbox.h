@@ -6,8 +6,8 @@
 
 namespace tarn::actions {
 
-/// The address and undefined-behaviour sanitizers check with what the sandbox takes away (terabytes
-/// of address space, pipes), so that a program built with them cannot work in it.
+/// The address and undefined-behaviour sanitizers need resources that the sandbox removes
+/// (terabytes of address space, pipes), so a program built with them cannot run in it.
 #if defined(__SANITIZE_ADDRESS__)
 constexpr bool kSandboxWorks = false;
 #else
@@ -20,7 +20,7 @@ struct SandboxLimits {
 };
 
 /// For the rest of the process: no new files, sockets, processes or programs, no signals to others,
-/// and the limits. What is open stays open. Throws internal when the system cannot do it: then
+/// and the limits. Open descriptors stay open. Throws internal if the system cannot do it: then
 /// nothing may be run.
 void enter_sandbox(const SandboxLimits& limits);
 

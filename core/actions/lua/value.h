@@ -15,9 +15,9 @@ namespace tarn::actions::lua {
 /// Deepest nesting of tables that become JSON and of JSON that becomes tables.
 constexpr int kNestingMax = 64;
 
-/// Functions for scripts are written as this and registered through `guarded`: what they throw
-/// becomes a Lua error once everything of C++ is gone from the stack. They call none of Lua's
-/// functions that raise an error for a wrong argument.
+/// The type of functions for scripts, registered through `guarded`: their exceptions become Lua
+/// errors after all C++ destructors have run. They must not call functions of Lua that raise an
+/// error for a wrong argument.
 using Function = int (*)(lua_State*);
 
 template <Function function>
@@ -46,8 +46,8 @@ int64_t integer_argument_or(lua_State* state, int index, int64_t absent);
 void push(lua_State* state, std::string_view text);
 /// null inside a table leaves the key out; elsewhere it is nil.
 void push_value(lua_State* state, const nlohmann::json& value);
-/// A table with a metatable made by array(), or whose keys are 1..n with n > 0, is an array.
-/// Throws invalid_argument for what JSON has not, and for tables that are nested too deeply.
+/// A table with a metatable made by array(), or whose keys are 1..n with n > 0, is an array. Throws
+/// invalid_argument for values that JSON lacks, and for tables that are nested too deeply.
 nlohmann::json json_at(lua_State* state, int index);
 /// Marks the table on top as an array, even if it is empty.
 void mark_array(lua_State* state);

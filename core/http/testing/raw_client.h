@@ -35,10 +35,10 @@ class RawClient {
   void finish_sending();
   /// The next answer with its body; nullopt when the connection ends or stalls before it is whole.
   std::optional<RawAnswer> read_answer(bool to_head_request = false);
-  /// At least one byte of what arrives next, "" at the end of the stream or when nothing comes
-  /// within `wait`.
+  /// At least one byte of the next input; "" at the end of the stream or if nothing arrives within
+  /// `wait`.
   std::string read_some(std::chrono::milliseconds wait = std::chrono::seconds(5));
-  /// Whether the server ends the connection within `wait`; what arrives until then is dropped.
+  /// Whether the server closes the connection within `wait`; discards input until then.
   bool ends_within(std::chrono::milliseconds wait);
   /// Whether the server has cut the connection instead of ending it.
   bool was_reset() const { return was_reset_; }
@@ -57,7 +57,7 @@ class RawClient {
   bool was_reset_ = false;
 };
 
-/// Sends `bytes` on a connection of its own and returns the status of the first answer, 0 for none.
+/// Sends `bytes` on a new connection and returns the status of the first response, 0 for none.
 int status_of(uint16_t port, std::string_view bytes);
 
 }  // namespace tarn::http::testing

@@ -32,8 +32,8 @@ enum class MetricFileKind {
 /// The kind of a file, by its path alone.
 MetricFileKind metric_file_kind(std::string_view path);
 
-/// Reads until the end or what makes no sense; says in a warning where that was and keeps what was
-/// read before. Throws only what the source throws.
+/// Reads to the end or to the first malformed data; a warning names that place, and earlier values
+/// count. Throws only the source's exceptions.
 void read_metric_file(MetricFileKind kind, ByteSource& bytes, FileFacts& facts);
 
 // One each; read_metric_file calls them.

@@ -28,8 +28,8 @@ struct YamlNode {
   std::string place() const;
 };
 
-/// The one document in `text`; an empty text is kNull. Anchors and aliases are refused, so a tree
-/// is never larger than its text. Throws invalid_argument: "LINE:COLUMN: what is wrong".
+/// Parses the one document in `text`; an empty text is kNull. Rejects anchors and aliases, so a
+/// tree is never larger than its text. Throws invalid_argument: "LINE:COLUMN: <problem>".
 YamlNode parse_yaml(const std::string& text);
 
 }  // namespace tarn
