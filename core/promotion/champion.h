@@ -19,10 +19,9 @@ std::optional<NamedCommit> find_champion(Engine& engine, const Repository& repos
                                          const GatePolicy& policy);
 
 /// The facts about the commit for a comparison. For the result of a promotion they are the values
-/// in its evidence. A metric that the evidence lacks is read from the winner,
-/// without runs that were recorded after the promotion. In the place of either stand later runs,
-/// of the winner or of the promotion's commit, by users whom the policy's `remeasure` names.
-/// `alias`: where it stands; "" = nowhere.
+/// in its evidence; metrics that the evidence lacks are read from the winner, without runs that
+/// were recorded after the promotion. Later runs of the winner or of the promotion's commit replace
+/// them if the policy's `remeasure` names their users. `alias`: its position; "" = none.
 CommitFacts champion_facts(Engine& engine, const Repository& repository, const GatePolicy& policy,
                            const CommitId& champion, const std::string& alias);
 

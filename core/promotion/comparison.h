@@ -47,13 +47,13 @@ struct Comparison {
   std::vector<MetricRule> metrics;        ///< the columns: those requested, or all that there are
   std::vector<ComparedValue> baseline{};  ///< without deltas; empty = absent
   std::map<std::string, std::string> baseline_params{};
-  std::vector<ComparedRow> rows;  ///< best first, as rank_candidates orders; else as given
+  std::vector<ComparedRow> rows;  ///< best first, as rank_candidates; else as given
   std::vector<std::string> warnings;
 };
 
-/// Of `metrics` name, split, goal, primary and trusted count. Without any, every metric of the
+/// Uses name, split, goal, primary and trusted of `metrics`. Without metrics, every metric of the
 /// commits is a column, by name, and no candidate is ranked. Pure; 10,000 contestants with twenty
-/// metrics each take up to half a second, most of it for who is beaten by whom.
+/// metrics each take up to half a second, mostly for dominance.
 Comparison compare(std::span<const Contestant> contestants, const CommitFacts* baseline,
                    std::vector<MetricRule> metrics, ParamsShown params);
 

@@ -31,7 +31,7 @@ struct LeftOut {
 std::string describe(const std::vector<LeftOut>& left_out);
 
 struct Evidence {
-  std::string promotion;  ///< id; "" = nothing was promoted, it was only asked
+  std::string promotion;  ///< id; "" = a dry run, nothing was promoted
   std::string actor;
   PromotionMethod method = PromotionMethod::kMerge;
   std::vector<std::string> paths;

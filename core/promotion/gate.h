@@ -25,20 +25,21 @@ constexpr size_t kGatePathsShownMax = 10;
 std::vector<CommitFacts> facts_of(Engine& engine, RepositoryId repository, const GatePolicy& policy,
                                   std::span<const CommitId> commits);
 
-/// Everything the policy asks of the candidates but checks and approvals: metrics are read first
-/// where the background has not yet. What a candidate brings is what merging it into `destination`
-/// would; with `replaced`, making these paths of the destination what they are in the candidate.
-/// Throws: not_found (a ref of a policy from before refs were pinned), unavailable (store).
+/// All facts that the policy needs of the candidates, except checks and approvals; metrics are read
+/// first where the background has not done so. A candidate's changes are those of merging it into
+/// `destination`, or with `replaced`, of replacing these paths of the destination by the
+/// candidate's. Throws: not_found (a ref of a policy from before refs were pinned), unavailable
+/// (store).
 std::vector<GateCandidate> gate_candidates(Engine& engine, const Repository& repository,
                                            const GatePolicy& policy, const Commit& destination,
                                            std::span<const NamedCommit> candidates,
                                            const PathScope* replaced = nullptr);
 
-/// That merging met `count` conflicts, of which `paths` are shown, and what to do about it.
+/// The refusal of a merge with `count` conflicts, of which `paths` are shown, with advice.
 GateRefusal conflict_refusal(const GatePolicy& policy, std::string_view candidate,
                              std::span<const std::string> paths, uint64_t count);
-/// Why merging the candidate into `destination` would end without a champion: conflicts, or a
-/// result that is not what was judged. nullopt: it would not. Publishes nothing.
+/// The reason why merging the candidate into `destination` would not make a champion: conflicts, or
+/// a result that differs from what was judged. nullopt if it would make one. Publishes nothing.
 std::optional<GateRefusal> merge_refusal(Engine& engine, const Repository& repository,
                                          const GatePolicy& policy, const Commit& destination,
                                          const NamedCommit& candidate);
@@ -47,7 +48,7 @@ std::optional<GateRefusal> merge_refusal(Engine& engine, const Repository& repos
 /// "destination_dirty"). nullopt: it would not.
 std::optional<GateRefusal> destination_refusal(Engine& engine, const RepositoryName& repository,
                                                const Branch& destination);
-/// That the branch has uncommitted changes, and what to do about it.
+/// The refusal because of uncommitted changes on the branch, with advice.
 GateRefusal dirty_refusal(const BranchName& destination);
 
 struct GateQuestion {

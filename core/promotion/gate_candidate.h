@@ -31,7 +31,7 @@ struct GateApproval {
   std::string user;
   std::string candidate;  ///< the ref that was approved
   CommitId commit;
-  std::string values{};       ///< judged_values() of what was approved
+  std::string values{};       ///< judged_values() of the approved candidate
   std::string void_reason{};  ///< why it never counts; "" = it may
 };
 
@@ -59,7 +59,7 @@ struct ObjectFacts {
   uint64_t changed_count = 0;
   std::vector<std::string> forbidden{};  ///< the first paths that match `forbid`
   uint64_t forbidden_count = 0;
-  std::vector<std::string> removed{};  ///< the first paths that would be gone
+  std::vector<std::string> removed{};  ///< the first paths that would be removed
   uint64_t removed_count = 0;
   uint64_t removed_kept_count = 0;  ///< of those that match `keep`
   std::string first_kept{};         ///< the first of them
@@ -68,7 +68,7 @@ struct ObjectFacts {
   uint64_t differing_count = 0;
   uint64_t total_bytes = 0;
   uint64_t model_bytes = 0;  ///< of the objects that match `required`
-  /// False: there was more to examine than the limit, so nothing is known of the rest.
+  /// False: there are more than the limit, and the rest was not examined.
   bool complete = true;
 };
 
@@ -86,7 +86,7 @@ struct GateCandidate {
   CommitFacts facts;
   std::vector<UnmeasuredValue> unmeasured{};  ///< values of the commit that do not count
   std::string author{};                       ///< the committer that the commit shows
-  /// Users who made what the candidate brings or want it promoted; see `not_author`.
+  /// Authors of the candidate's changes, and the promoter; see `not_author`.
   std::set<std::string> authors{};
   std::string promoter{};     ///< who wants it promoted
   Instant recorded{};         ///< when the server stored the commit
@@ -96,7 +96,7 @@ struct GateCandidate {
   std::vector<CheckResult> checks{};      ///< those of other commits do not count
   std::vector<GateApproval> approvals{};  ///< likewise
   std::optional<GateRefusal> refusal{};
-  /// An earlier rejection of this commit: by whom, when and why; "" = none.
+  /// An earlier rejection of this commit: its user, time and reason; "" = none.
   std::string rejection{};
 };
 
@@ -110,8 +110,8 @@ const CheckResult* find_check(const GateCandidate& candidate, const std::string&
 bool check_may_bring(const GatePolicy& policy, const GateCandidate& candidate,
                      const MetricRule& rule);
 
-/// The values that the rules chose of the candidate, as one digest (hex): what an approval is of.
-/// Equal for two candidates of one ref and commit exactly when each rule on a metric chose the same
+/// A digest (hex) of the values that the rules chose for the candidate, to which approvals apply.
+/// Equal for two candidates with one ref and commit exactly if each rule on a metric chose the same
 /// number.
 std::string judged_values(const GatePolicy& policy, const GateCandidate& candidate);
 

@@ -20,17 +20,17 @@ namespace tarn::versioning {
 struct GatePolicySetting {
   std::string document;  ///< YAML or JSON
   std::string author;    ///< name of the user
-  /// The version that must be current, 0 = none; absent = any.
+  /// The expected current version, 0 = none; absent = any.
   std::optional<int64_t> expected{};
 };
 struct GatePolicySet {
   meta::GatePolicyVersion version;
   bool changed = true;  ///< else the policy held with this document already
 };
-/// Makes the next version of the policy. Its refs mean for good what they mean now. Throws:
+/// Creates the next version of the policy. Its refs are resolved now, once and for all. Throws:
 /// invalid_argument (reason "policy_invalid": as parse_gate_policy, or the document has another
-/// name), not_found (reason "branch_not_found": the destination; a ref that the document names),
-/// conflict (reasons "destination_has_policy", "alias_has_policy": another policy has it),
+/// name), not_found (reason "branch_not_found": the destination; a ref in the document), conflict
+/// (reasons "destination_has_policy", "alias_has_policy": another policy has it),
 /// precondition_failed (reason "policy_moved").
 GatePolicySet set_gate_policy(Engine& engine, const RepositoryName& repository,
                               std::string_view name, const GatePolicySetting& setting);
@@ -44,7 +44,7 @@ void remove_gate_policy(Engine& engine, const RepositoryName& repository, std::s
 meta::GatePolicyVersion get_gate_policy(Engine& engine, const RepositoryName& repository,
                                         std::string_view name, std::optional<int64_t> version = {});
 
-/// Those that hold, by name.
+/// The policies in force, by name.
 Page<meta::GatePolicyVersion> list_gate_policies(Engine& engine, const RepositoryName& repository,
                                                  std::string_view prefix, std::string_view after,
                                                  uint32_t limit);

@@ -47,7 +47,7 @@ class GatePolicyStore {
     std::optional<CommitId> unchanged_since{};
     std::string author;
     Instant at{};
-    std::optional<int64_t> expected{};  ///< the version it must have; 0 = none holds
+    std::optional<int64_t> expected{};  ///< the expected version; 0 = none is in force
   };
   enum class Outcome {
     kDone,
@@ -57,7 +57,7 @@ class GatePolicyStore {
     kDestinationTaken,  ///< another policy guards it
     kAliasTaken,        ///< another policy names it
     kMoved,             ///< the version is not the expected one
-    kAbsent,            ///< removing: none holds
+    kAbsent,            ///< removing: none is in force
   };
   struct Result {
     Outcome outcome = Outcome::kDone;
@@ -74,14 +74,14 @@ class GatePolicyStore {
   static bool hold(db::Connection& connection, RepositoryId repository, std::string_view name,
                    int64_t version);
 
-  /// The version that holds; nullopt: none does.
+  /// The version in force; nullopt if there is none.
   std::optional<GatePolicyVersion> find(RepositoryId repository, std::string_view name);
   std::optional<GatePolicyVersion> find_version(RepositoryId repository, std::string_view name,
                                                 int64_t version);
   /// The policy that guards the branch.
   std::optional<GatePolicyVersion> find_by_destination(RepositoryId repository,
                                                        const BranchName& destination);
-  /// Those that hold, by name.
+  /// The policies in force, by name.
   Page<GatePolicyVersion> list(RepositoryId repository, std::string_view prefix,
                                std::string_view after, uint32_t limit);
   /// All versions of one, the newest first; `before` 0 = from the newest.

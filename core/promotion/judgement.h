@@ -24,8 +24,8 @@ meta::GatePolicyVersion policy_of_promotion(Engine& engine, const Repository& re
 /// Whose commit a promotion with this policy replaces: the policy's alias, or the one that the
 /// request names. Throws invalid_argument: the policy has another; it is no alias name.
 std::string promoted_alias(const GatePolicy& policy, const PromotionRequest& request);
-/// The alias that the request wants moved and its policy does not name; "" = none. It needs the
-/// right to set it. Throws as policy_of_promotion and policy_of.
+/// The alias that the request moves and its policy does not name; "" = none. Moving it needs the
+/// permission to set it. Throws as policy_of_promotion and policy_of.
 std::string wished_alias(Engine& engine, const RepositoryName& repository,
                          const PromotionRequest& request);
 
@@ -40,7 +40,7 @@ using RefusedCandidates = std::map<std::string, Refused>;
 struct Judgement {
   meta::GatePolicyVersion version;
   GatePolicy policy;
-  Branch destination;  ///< as it was when the candidates were compared
+  Branch destination;  ///< its state when the candidates were compared
   std::optional<CommitId> champion;
   Commit head;  ///< of the destination
   std::vector<PinnedCandidate> pinned;
@@ -50,17 +50,17 @@ struct Judgement {
   std::string evidence;                     ///< to_json
 };
 
-/// Reads everything again except the resolved refs: `promotion.candidates`, once they are resolved,
-/// are the candidates of every later round. A branch that moved on is taken with its new head if
-/// the policy says that approvals are stale then, else with its old one. Changes nothing. Throws:
-/// not_found (policy, destination, a ref); invalid_argument (reason "no_candidates";
-/// "several_candidates" where there may be one; "method_refused"); resource_exhausted
-/// (kPromotionCandidatesMax).
+/// Reads everything again except the resolved refs: `promotion.candidates`, once resolved, are the
+/// candidates of every later round. A branch that moved is judged at its new head if the policy
+/// voids approvals then, else at its old one. Changes nothing. Throws: not_found (policy,
+/// destination, a ref); invalid_argument (reason "no_candidates"; "several_candidates" where only
+/// one is allowed; "method_refused"); resource_exhausted (kPromotionCandidatesMax).
 Judgement judge(Engine& engine, const Repository& repository, const Promotion& promotion,
                 const std::vector<PromotionCheck>& checks,
                 const std::vector<PromotionApproval>& approvals, const RefusedCandidates& refused);
 
-/// The approvals, each with the reason why it is void if its user is gone or has lost the right.
+/// The approvals, each with the reason why it is void if its user is gone or has lost the
+/// permission.
 std::vector<GateApproval> votes_of(Engine& engine, const RepositoryName& repository,
                                    const Promotion& promotion,
                                    const std::vector<PromotionApproval>& approvals);

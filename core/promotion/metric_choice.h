@@ -16,19 +16,19 @@ std::span<const MetricSource> usual_sources();
 
 std::span<const MetricSource> sources_of(const MetricRule& rule);
 
-/// The value of the first of `sources` that has one, there the first of `metrics` (the newest);
-/// without `split` only values without one. A value that was measured again comes before all
-/// sources. nullptr: none has.
+/// The value from the first of `sources` that has one, and of that the first in `metrics` (the
+/// newest); without `split` only values without one. A remeasured value takes precedence over all
+/// sources. nullptr if no source has one.
 const Metric* choose_metric(std::span<const Metric> metrics, std::string_view name,
                             std::string_view split, std::span<const MetricSource> sources);
 
-/// A value that says something else than the chosen one and counts as much: of the same source, or
-/// where the rule names no sources, of any. nullptr: all agree, or the source names one who counts.
+/// A value that contradicts the chosen one and counts equally: from the same source, or from any if
+/// the rule names no sources. nullptr if all agree, or if the source names the user who counts.
 const Metric* find_contradiction(std::span<const Metric> metrics, const MetricRule& rule,
                                  const Metric& chosen);
 
-/// The chosen value of a rule with a goal as a score: greater is better; minus infinity when there
-/// is none or it is no finite number.
+/// The chosen value of a rule with a goal as a score: greater is better; minus infinity if it is
+/// missing or not finite.
 double score_of(const MetricRule& rule, std::span<const Metric> metrics);
 
 }  // namespace tarn

@@ -51,8 +51,8 @@ struct MetricSource {
   std::optional<Glob> file{};  ///< files that match, or any
   bool operator==(const MetricSource&) const = default;
 
-  /// Whether it says whose value counts. Of such a source the newest value counts; the values of
-  /// any other must agree.
+  /// Whether it names the user whose values count. Of such a source the newest value counts; values
+  /// of any other source must agree.
   bool names_one() const;
 };
 
@@ -63,7 +63,7 @@ struct MetricRule {
   std::optional<double> min{};                                       ///< inclusive
   std::optional<double> max{};                                       ///< inclusive
   std::array<std::optional<double>, kChampionBounds> vs_champion{};  ///< by ChampionBound
-  bool primary = false;  ///< at most one rule's; what candidates are ranked by first
+  bool primary = false;  ///< on at most one rule; the primary sort key of candidates
   /// The first that has a value counts; empty: api, commit metadata, files.
   std::vector<MetricSource> trusted{};
   bool operator==(const MetricRule&) const = default;
@@ -79,9 +79,9 @@ struct TieBreak {
 struct ObjectRules {
   std::vector<Glob> required{};               ///< each must match an object of the candidate
   uint64_t min_bytes = 1;                     ///< of each object that `required` names
-  std::vector<Glob> unchanged{};              ///< what matches the promotion may not touch
-  std::vector<Glob> forbid{};                 ///< what matches the promotion may not add or change
-  std::vector<Glob> keep{};                   ///< what matches the promotion may not remove
+  std::vector<Glob> unchanged{};              ///< paths that the promotion must not touch
+  std::vector<Glob> forbid{};                 ///< paths that the promotion must not add or change
+  std::vector<Glob> keep{};                   ///< paths that the promotion must not remove
   std::optional<uint64_t> max_total_bytes{};  ///< of the candidate's objects, and of the result's
   bool operator==(const ObjectRules&) const = default;
 };
@@ -106,18 +106,18 @@ enum class PromotionMethod : uint8_t { kMerge, kSquash, kReplacePaths };
 std::string_view name_of(PromotionMethod method);  ///< for example "replace-paths"
 std::optional<PromotionMethod> parse_promotion_method(std::string_view name);
 
-/// Paths that must be what they are in another commit.
+/// Paths that must equal those of another commit.
 struct UnchangedSince {
   std::string ref{};  ///< "" = no such rule
   std::vector<Glob> paths{};
-  std::optional<CommitId> commit{};  ///< what the ref meant when the policy was set
+  std::optional<CommitId> commit{};  ///< the commit of the ref when the policy was set
   bool operator==(const UnchangedSince&) const = default;
 };
 
-/// The values that a candidate is compared with when the alias does not exist, or stands at a worse
-/// commit than before.
+/// The baseline of comparisons if the alias does not exist, or points to a worse commit than
+/// before.
 enum class Baseline : uint8_t {
-  kLast,      ///< the champion; after a rollback to none the one that was promoted last
+  kLast,      ///< the champion; after a rollback to none, the one promoted last
   kBestEver,  ///< the best value that was ever promoted under the policy
   kNone,      ///< the champion, or nothing
 };
@@ -138,7 +138,7 @@ struct GatePolicy {
   std::string alias{};  ///< its commit is the champion; moved by promotion and rollback only
   std::optional<Glob> candidates{};    ///< branches that may be candidates
   std::string require_ancestor{};      ///< a ref expression; "" = none
-  std::optional<CommitId> ancestor{};  ///< what it meant when the policy was set
+  std::optional<CommitId> ancestor{};  ///< its commit when the policy was set
   UnchangedSince unchanged_since{};
   bool require_up_to_date = false;  ///< the destination's head is in the history
   Baseline baseline = Baseline::kLast;
@@ -174,7 +174,7 @@ struct TagFacts {
   std::string policy;
 };
 /// `{date}` = 20261120, `{time}` = 081542 (UTC), `{short}` = 12 digits of the commit's id, `{name}`
-/// = the candidate, `{policy}`. The result may be no tag name when the candidate's is none.
+/// = the candidate, `{policy}`. The result may be an invalid tag name if the candidate's is.
 std::string tag_from(std::string_view tag_template, const TagFacts& facts);
 
 }  // namespace tarn

@@ -61,15 +61,15 @@ struct PromotionRequest {
   std::optional<CommitId> expect_destination;
   /// Empty inside: the alias must not exist.
   std::optional<std::optional<CommitId>> expect_alias;
-  /// The refs that were requested; "" = a commit, or nothing, was. What they meant when the
-  /// promotion was made is in expect_destination and expect_alias.
+  /// The refs in the request; "" if it has a commit or nothing. expect_destination and expect_alias
+  /// have the commits of these refs when the promotion was created.
   std::string expect_destination_ref;
   std::string expect_alias_ref;
   std::string reason;
 
   bool operator==(const PromotionRequest&) const = default;
 };
-/// Whether the same was requested: refs that were given count as they were given.
+/// Whether the requests are the same; refs are compared as text.
 bool asks_the_same(const PromotionRequest& a, const PromotionRequest& b);
 /// Throws invalid_argument: nothing to promote, a limit passed, paths without "replace-paths" and
 /// the other way round, globs that do not parse.
@@ -104,9 +104,9 @@ struct Promotion {
   PromotionRequest request;
   std::string policy;
   int64_t policy_version = 0;
-  std::string alias;  ///< "" = none moves
+  std::string alias;  ///< "" = none is moved
   std::string actor;
-  std::string address;                      ///< IP that the actor's request came from; "" = unknown
+  std::string address;                      ///< IP of the actor's request; "" = unknown
   std::vector<PinnedCandidate> candidates;  ///< empty until they were resolved
   std::string winner_ref;
   std::optional<CommitId> winner;
@@ -114,7 +114,7 @@ struct Promotion {
   std::optional<CommitId> result;    ///< the new head of the destination
   std::string tag;
   std::string evidence;  ///< JSON; "" until candidates were compared
-  std::string code;      ///< why it ended other than promoted, or what it waits for
+  std::string code;      ///< the reason for its terminal state, or for waiting
   std::string message;
   std::optional<std::string> undoes;
   std::optional<std::string> undone_by;
@@ -142,7 +142,7 @@ struct PromotionCheck {
   std::map<std::string, double> metrics{};
   std::string reporter{};
   Instant at{};
-  std::string supersedes{};  ///< why an earlier failure does not stand; "" = there was none
+  std::string supersedes{};  ///< why an earlier failure no longer counts; "" = there was none
 };
 /// Throws invalid_argument: name, url or metrics past their limits.
 void check_promotion_check(const PromotionCheck& check);
@@ -156,7 +156,7 @@ struct PromotionApproval {
   Instant at{};
   std::string candidate{};  ///< the ref
   std::string values{};     ///< judged_values() of it
-  std::string address{};    ///< IP that the approval came from; "" = unknown
+  std::string address{};    ///< IP of the approving request; "" = unknown
   bool user_gone = false;   ///< the user was deleted since
 };
 

@@ -28,10 +28,10 @@ std::vector<PinnedCandidate> expiring_losers(Engine& engine, const Repository& r
                                              const Judgement& judgement,
                                              const Promotion& promotion);
 
-/// Alias, losers, webhooks, record and tag, in the transaction that makes `made` the head. Throws
-/// conflict (reason "destination_moved": the policy or the alias; "promotion_taken";
-/// "promotion_judged_anew": something was said meanwhile), already_exists (reason "tag_exists": a
-/// tag or a branch has the name).
+/// Updates alias, losers, webhooks, record and tag in the transaction that makes `made` the head.
+/// Throws conflict (reason "destination_moved": the policy or the alias; "promotion_taken";
+/// "promotion_judged_anew": something was reported in the meantime), already_exists (reason
+/// "tag_exists": a tag or a branch has the name).
 void publish_promotion(db::Connection& connection, const PromotionPublication& publication,
                        const Commit& made);
 

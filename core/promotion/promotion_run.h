@@ -14,15 +14,15 @@ namespace tarn::versioning {
 constexpr std::chrono::milliseconds kPromotionPoll{100};
 /// A promotion whose server died is taken up by another after this.
 inline std::chrono::milliseconds promotion_lease() { return lease_time() / 3; }
-/// A promotion that waits for people or checks is examined again after this; sooner when something
-/// is said about it, or when the branch of a candidate moves or is deleted.
+/// Interval after which a promotion that waits for people or checks is examined again; sooner after
+/// a report about it, or when the branch of a candidate moves or is deleted.
 constexpr std::chrono::minutes kPromotionRevisit{10};
 /// How often candidates are compared again because the destination or the champion moved.
 constexpr int32_t kPromotionRoundsMax = 1000;
 
-/// Takes up one promotion that is due and moves it on until it has ended or waits. Safe on any
-/// number of servers: each step compares and sets the row, and the last one is a transaction that
-/// commits once. The workers of a process share `turns`. false: there was none.
+/// Takes one promotion that is due and advances it until it has ended or waits. Safe on any number
+/// of servers: each step compares and sets the row, and the last one is a transaction that commits
+/// once. The workers of a process share `turns`. false: none is due.
 bool run_one_promotion(Engine& engine, std::stop_token stop,
                        OwnerTurns& turns = OwnerTurns::unlimited());
 

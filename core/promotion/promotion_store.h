@@ -65,8 +65,8 @@ class PromotionStore {
   /// A promotion of the branch that was rolled back.
   struct Undone {
     CommitId winner;  ///< the candidate's commit
-    CommitId result;  ///< what the promotion made
-    CommitId undo;    ///< what took it back
+    CommitId result;  ///< the promoted commit
+    CommitId undo;    ///< the commit of the rollback
   };
   static constexpr int64_t kUndoneMax = 1000;
   /// The latest kUndoneMax, the oldest of them first.
@@ -77,15 +77,15 @@ class PromotionStore {
   /// Makes promotions due whose candidates' branches moved or were deleted: at once, or
   /// kPromotionLookPause after they were examined.
   void note_moves();
-  /// Leases a due and free one of the actor with the fewest leased; none of `actors_not`.
+  /// Leases a due and free one of the actor with the fewest leased, except `actors_not`.
   std::optional<LeasedPromotion> take(int64_t owner, std::chrono::milliseconds ttl,
                                       const std::vector<std::string>& actors_not = {});
   /// false: it has ended or the lease was lost; stop.
   bool renew(RepositoryId repository, std::string_view id, int64_t owner,
              std::chrono::milliseconds ttl);
-  /// Stores state, winner, evidence, code, message and rounds, and a step when the state or the
-  /// message changed; keeps the lease. Returns how much has been said by now
-  /// (LeasedPromotion::said); nullopt where renew says false.
+  /// Stores state, winner, evidence, code, message and rounds, and a step if the state or the
+  /// message changed; keeps the lease. Returns the current number of reports
+  /// (LeasedPromotion::said); nullopt if renew would return false.
   std::optional<int64_t> store(RepositoryId repository, const Promotion& promotion, int64_t owner);
   /// As store, and releases the lease: it is due after `delay`, as soon as something is reported
   /// that was unknown when it was taken, or kPromotionLookPause after a candidate moved.
@@ -95,7 +95,7 @@ class PromotionStore {
     kTaken,     ///< it has ended or the lease was lost
     kSaidMore,  ///< a check or an approval came since `judged.said`: judge again
   };
-  /// As store, of one that has ended as it was judged, in the transaction of the caller.
+  /// As store, for one that has ended with the judgement's result, in the caller's transaction.
   static FinishOutcome finish_judged(db::Connection& connection, const LeasedPromotion& judged,
                                      int64_t owner, Instant now);
   FinishOutcome finish_judged(const LeasedPromotion& judged, int64_t owner);
@@ -117,19 +117,19 @@ class PromotionStore {
   enum class ReportOutcome {
     kDone,
     kEnded,          ///< the promotion has
-    kFailureStands,  ///< a failure is superseded by its reporter only, who says why
+    kFailureStands,  ///< only its reporter may supersede a failure, with a reason
     kTooMany,        ///< kPromotionChecksMax
   };
-  /// Adds a report to those of the name and commit, unless it says what the last of them says.
+  /// Adds a report to those of the name and commit, unless it repeats the last of them.
   ReportOutcome report_check(RepositoryId repository, std::string_view id,
                              const PromotionCheck& check);
   /// All reports, by name; of one name and commit the last counts.
   std::vector<PromotionCheck> checks(RepositoryId repository, std::string_view id);
-  /// Replaces what the user approved before. false: the promotion has ended, or there is no such
+  /// Replaces an earlier approval of the user. false: the promotion has ended, or there is no such
   /// user.
   bool approve(RepositoryId repository, std::string_view id, const PromotionApproval& approval);
   std::vector<PromotionApproval> approvals(RepositoryId repository, std::string_view id);
-  /// Makes it due, as if something had been said. false: it has ended.
+  /// Makes it due, as a report does. false: it has ended.
   bool wake(RepositoryId repository, std::string_view id);
 
  private:

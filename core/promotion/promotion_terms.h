@@ -6,14 +6,14 @@
 
 namespace tarn::versioning {
 
-/// The gate's verdict takes the place of the destination's protection rules: the head must be the
-/// one that was judged (conflict, reason "destination_moved"), the result must hold what the policy
+/// The gate's verdict replaces the destination's protection rules: the head must be the one that
+/// was judged (conflict, reason "destination_moved"), the result must contain what the policy
 /// required of the winner (as check_promotion_result), and the promotion becomes `promoted` with
 /// the commit.
 class PromotionTerms final : public MergeTerms {
  public:
-  /// `publication` must outlive the terms. With `replace_paths` the request's paths become what
-  /// they are in the winner, other files of the destination removed: no three-way merge, no
+  /// `publication` must outlive the terms. With `replace_paths` the request's paths become those of
+  /// the winner, and other files of the destination below them are removed: no three-way merge, no
   /// conflicts.
   PromotionTerms(const PromotionPublication& publication, bool replace_paths)
       : publication_(publication), replace_paths_(replace_paths) {}

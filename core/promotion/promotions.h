@@ -19,15 +19,15 @@ namespace tarn::versioning {
 struct PromotionCreation {
   PromotionRequest request;
   std::string actor;            ///< name of the user
-  std::string address{};        ///< IP that the request came from; "" = unknown
+  std::string address{};        ///< IP of the request; "" = unknown
   std::string idempotency_key;  ///< "" = none
 };
 struct CreatedPromotion {
   Promotion promotion;
-  bool existed = false;  ///< the same was asked before under this key
+  bool existed = false;  ///< an earlier request with this key was the same
 };
-/// Stores it, with what its expected refs mean now; a server takes it up within kPromotionPoll. The
-/// same request under a key finds the same promotion, even if those refs have moved. Throws:
+/// Stores it with its expected refs resolved; a server starts it within kPromotionPoll. The same
+/// request with the same key finds the same promotion, even if those refs have moved. Throws:
 /// invalid_argument (the request); not_found (destination, policy, an expected ref); conflict
 /// (reason "idempotency_key_reused": another request had the key).
 CreatedPromotion create_promotion(Engine& engine, const RepositoryName& repository,

@@ -58,10 +58,9 @@ struct Expression {
   bool asks_for_tags() const;
 };
 
-/// Throws invalid_argument with what problem_of_expression says.
+/// Throws invalid_argument with the message of problem_of_expression.
 Expression parse_expression(std::string_view text);
-/// The problem with the text, with the byte offset and what was expected there; "" = there is no
-/// problem.
+/// The problem with the text, with the byte offset and the expected input; "" = none.
 std::string problem_of_expression(std::string_view text);
 
 }  // namespace tarn::search

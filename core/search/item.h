@@ -1,5 +1,5 @@
-// Items: what an entry has and a query may require of it, each as a 64-bit hash. The hashes are
-// part of the stored form of range summaries.
+// Items: properties that an entry has and a query may require, each as a 64-bit hash. The hashes
+// are part of the stored form of range summaries.
 #pragma once
 
 #include <cstdint>

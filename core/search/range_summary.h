@@ -18,13 +18,13 @@ class RangeSummary {
   static RangeSummary of(const tree::LeafNode& range);
 
   /// The stored form. Integers as in docs/format/node.md: version (1 byte), varints of the least
-  /// size, of what the greatest is above it, zigzag of the least mtime, of what the greatest is
-  /// above it; then the filter.
+  /// size and of its distance to the greatest, zigzag of the least mtime and of its distance to the
+  /// greatest; then the filter.
   std::string encode() const;
   /// nullopt: another version wrote it, create it again. Throws data_loss.
   static std::optional<RangeSummary> decode(std::string_view bytes);
 
-  /// false: no entry of the range can match. true says nothing.
+  /// false: no entry of the range can match. true: unknown.
   bool may_meet(const Requirement& requirement) const;
 
   size_t memory_bytes() const { return sizeof *this + filter_.size(); }

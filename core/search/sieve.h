@@ -15,7 +15,7 @@ class Sieve {
 
   /// Every range passes: there is nothing to learn from summaries.
   bool empty() const { return steps_.empty(); }
-  /// false: no entry of the range can match. true says nothing.
+  /// false: no entry of the range can match. true: unknown.
   bool passes(const RangeSummary& range) const;
 
  private:

@@ -14,7 +14,7 @@
 namespace tarn::sigv4 {
 
 enum class Mechanism {
-  kNone,      ///< no signature; `Authorization: Basic` and `Bearer` count as none
+  kNone,      ///< no signature, also with `Authorization: Basic` and `Bearer`
   kV4Header,  ///< Authorization: AWS4-HMAC-SHA256 ...
   kV4Query,   ///< X-Amz-Algorithm=AWS4-HMAC-SHA256&X-Amz-Credential=...
   kV2Header,  ///< Authorization: AWS key:signature
@@ -70,8 +70,8 @@ Authorization parse_form_authorization(const http::Headers& fields);
 /// Whether the request carries an S3 signature, well-formed or not. A shared port routes by it.
 bool looks_signed(const http::Request& request);
 
-/// The access key id that a signed request names, "" for none. It proves nothing and the request
-/// may be malformed: it decides only whose share of the server the request takes.
+/// The access key id in a signed request, "" for none. It is not verified, and the request may be
+/// malformed: it only selects the request's share of the server.
 std::string claimed_key_id(const http::Request& request);
 
 }  // namespace tarn::sigv4

@@ -35,17 +35,16 @@ struct ChunkedLayout {
   std::optional<std::string> trailer;  ///< lower-case name announced in x-amz-trailer
 };
 
-/// The bytes inside the chunks. Chunk data goes straight from the source into the caller's space.
-/// Every signature is checked as soon as its chunk is complete; the read that meets the end has
-/// checked the whole chain and the length. Throws Rejection as VerifiedPayload says. One thread at
-/// a time.
+/// The bytes inside the chunks. Chunk data goes directly from the source into the caller's buffer.
+/// Every signature is checked as soon as its chunk is complete; the final read has checked the
+/// whole chain and the length. Throws Rejection as VerifiedPayload does. One thread at a time.
 class ChunkedBody final : public http::BodySource {
  public:
   ChunkedBody(std::unique_ptr<http::BodySource> encoded, const VerifiedRequest& verified,
               ChunkedLayout layout);
 
   size_t read(std::span<char> out) override;
-  /// The announced trailer's value; after the end. nullopt when none was announced.
+  /// The announced trailer's value, available after the end; nullopt if none was announced.
   const std::optional<std::string>& trailer_value() const { return trailer_value_; }
 
  private:

@@ -84,8 +84,7 @@ std::unique_ptr<VerifiedPayload> verified_payload(http::Request& request,
                                                   const VerifiedRequest& verified,
                                                   const PayloadOptions& options);
 
-/// A Content-Encoding without its "aws-chunked" tokens: what is stored with the object. May be
-/// empty.
+/// A Content-Encoding without its "aws-chunked" tokens, as stored with the object. May be empty.
 std::string stored_content_encoding(std::string_view value);
 
 }  // namespace tarn::sigv4

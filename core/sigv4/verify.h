@@ -13,7 +13,7 @@
 
 namespace tarn::sigv4 {
 
-/// How the body is to be read; only said by x-amz-content-sha256 (or its absence).
+/// The form of the body, which only x-amz-content-sha256 (or its absence) determines.
 enum class PayloadKind {
   kUnsigned,  ///< as it is
   kSha256,    ///< its hash was signed
@@ -30,7 +30,7 @@ struct DeferredSignature {
   std::string signature;  ///< 64 hex digits
 };
 
-/// A default one is a request without signature whose body is taken as it is.
+/// The default value is an unsigned request whose body is not decoded.
 struct VerifiedRequest {
   Mechanism mechanism = Mechanism::kNone;
   std::string access_key_id;
@@ -76,13 +76,12 @@ VerifiedRequest verify(const Authorization& authorization, const http::Request& 
 VerifiedRequest verify_form(const Authorization& authorization, std::string_view policy,
                             std::string_view secret, const VerifyRules& rules, Instant now);
 
-/// Whether a request of kBodyHash is authentic, given the hash of its body (64 hex digits).
+/// Whether a request with kBodyHash is authentic, given the hash of its body (64 hex digits).
 bool proves_request(const VerifiedRequest& verified, std::string_view body_sha256);
 
-/// Presigned URLs carry what would be headers as query parameters (x-amz-meta-*, x-amz-tagging,
-/// x-amz-checksum-*; V2 also content-md5 and content-type). Adds those that are not there as
-/// headers, without the parameters of the signature itself. Call it after verify for kV4Query and
-/// kV2Query.
+/// Presigned URLs carry headers as query parameters (x-amz-meta-*, x-amz-tagging, x-amz-checksum-*;
+/// V2 also content-md5 and content-type). Adds those that are missing as headers, except the
+/// parameters of the signature itself. Call it after verify for kV4Query and kV2Query.
 void hoist_query_headers(http::Request& request);
 
 }  // namespace tarn::sigv4

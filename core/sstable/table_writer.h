@@ -18,7 +18,7 @@ constexpr std::string_view kMetarangesType = "metaranges";  ///< a metarange: ke
 /// RocksDB's write buffer of 1 MiB. One thread at a time.
 class TableWriter {
  public:
-  /// Takes the table's bytes in order. What it throws, add() and finish() throw.
+  /// Receives the table's bytes in order. Its exceptions propagate through add() and finish().
   using Sink = std::function<void(std::string_view)>;
 
   /// Throws internal when RocksDB fails.
@@ -29,7 +29,7 @@ class TableWriter {
 
   /// Keys ascend strictly, by bytes; else throws internal.
   void add(std::string_view key, std::string_view value);
-  /// The last call. A table without entries throws internal: the format has none.
+  /// The last call. Throws internal for a table without entries, which the format cannot represent.
   void finish();
 
  private:

@@ -7,8 +7,8 @@
 
 namespace tarn::tree {
 
-/// Longest encoding of a node. What the chunker lets through stays far below (docs/format/node.md);
-/// a body that claims more is refused before anything is allocated for it.
+/// Maximum size of a node's encoding. Nodes of the chunker stay far below (docs/format/node.md); a
+/// body that claims more is rejected before anything is allocated for it.
 constexpr size_t kNodeBytesMax = size_t{4} << 20;
 
 std::string pack_body(std::string_view encoding);

@@ -19,7 +19,7 @@ namespace tarn::tree {
 struct Change {
   enum class Kind {
     kSet,          ///< `key` becomes `entry`
-    kDelete,       ///< `key` goes away
+    kDelete,       ///< `key` is deleted
     kThreeWay,     ///< a source changed `key` from `base` to `entry` (absent = not there)
     kTakeSubtree,  ///< all of `subtree`, in whose range of keys there is nothing; `key` is its last
     kRemoveRange,  ///< all keys of `range` go away; `key` is range.begin
@@ -58,7 +58,7 @@ class ChangeWindow {
   /// Ranges not yet passed, ascending.
   const std::deque<RangeDelete>& ranges() const { return ranges_; }
 
-  /// Buffered changes, ascending; for deciding what to read ahead only.
+  /// Buffered changes, ascending; only for deciding what to read ahead.
   const std::deque<Change>& buffered() const { return buffer_; }
 
  private:

@@ -18,7 +18,7 @@ constexpr uint32_t kInnerWeightMax = 720;
 constexpr size_t kNodeKeyBytesMax =
     96 * 1024;  ///< a boundary as soon as the keys' lengths add up to more
 constexpr size_t kExtraBytesPerWeight =
-    512;  ///< so many bytes beyond the fixed record weigh as one more entry
+    512;  ///< this number of bytes beyond the fixed record weighs as one more entry
 
 /// Weight of a leaf entry with `extra_bytes` of metadata and other text.
 constexpr uint32_t entry_weight(size_t extra_bytes) {

@@ -24,8 +24,9 @@ enum class Verdict { kKeep, kApply };
 /// none).
 using Judge = std::function<Verdict(const Change&, const std::optional<Entry>& below)>;
 
-/// Walks the base tree and the changes in step. Subtrees without a change are taken by reference as
-/// soon as the writer stands at a boundary of their level; others are opened. One use, one thread.
+/// Iterates over the base tree and the changes in step. Subtrees without a change are taken by
+/// reference when the writer is at a boundary of their level; others are opened. One use, one
+/// thread.
 class Editor {
  public:
   Editor(NodeSource& source, NodeSink& sink, const TreeFormat& format,

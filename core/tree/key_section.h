@@ -1,5 +1,5 @@
-// The sorted keys of a node: each stored as what it adds to the one before, whole again every
-// sixteenth.
+// The sorted keys of a node: each stored as its difference from the previous one, every sixteenth
+// as a whole.
 #pragma once
 
 #include <cstdint>
@@ -37,7 +37,7 @@ class KeySection {
 
   uint32_t count() const { return count_; }
   std::string key(uint32_t index) const;
-  /// The first key >= `key` and whether it is equal; {count(), false} if there is none.
+  /// The first key >= `key` and whether it is equal; {count(), false} without one.
   struct Position {
     uint32_t index = 0;
     bool exact = false;

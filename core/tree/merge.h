@@ -26,7 +26,7 @@ struct MergeInput {
   /// fast paths that take a whole tree: those are announced key by key as well). May throw to stop
   /// the merge.
   std::function<void(std::string_view key)> on_change;
-  /// Only these keys are merged; elsewhere the destination stays as it is. nullptr = all keys.
+  /// Only these keys are merged; elsewhere the destination does not change. nullptr = all keys.
   const PathScope* scope = nullptr;
   /// How many conflicts are kept; all are counted.
   size_t conflicts_kept_max = SIZE_MAX;

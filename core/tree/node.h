@@ -38,7 +38,7 @@ class Node {
   virtual size_t memory_bytes() const = 0;
 
   /// Position of the first key >= `key` (leaf: entry; inner: child whose last key is >= `key`);
-  /// count() if none.
+  /// count() without one.
   virtual uint32_t lower_bound(std::string_view key) const = 0;
   virtual std::string key(uint32_t index) const = 0;  ///< of the entry, or the child's last key
   virtual Entry entry(uint32_t index) const = 0;      ///< leaves only

@@ -27,7 +27,7 @@ struct EncodedNode {
 
 /// First 16 bytes of SHA-256 over domain, salt and canonical bytes.
 Hash128 hash_of(const TreeFormat& format, const EncodedNode& node);
-/// The hash of a stored body, to check it against what its parent says. Throws data_loss.
+/// The hash of a stored body, to compare it with its parent's reference. Throws data_loss.
 Hash128 hash_of_body(const TreeFormat& format, std::string_view body);
 
 /// Distinct strings in order of first use. One thread at a time.

@@ -1,5 +1,4 @@
-// A position in a tree that stands on a whole subtree or on an entry, for walking several trees in
-// step.
+// A position in a tree, at a whole subtree or at an entry, for walking several trees in step.
 #pragma once
 
 #include <cstdint>
@@ -67,7 +66,7 @@ class TreeWalk {
 
   /// Smallest key of the item; reads down its left edge without opening it.
   std::string_view first_key();
-  /// Past every key <= `key`, opening only what holds keys on both sides of it.
+  /// Advances past every key <= `key`, and opens only items with keys on both sides of it.
   void skip_through(std::string_view key);
   /// Past every key < `key`.
   void skip_before(std::string_view key);

@@ -32,8 +32,8 @@ class TreeWriter {
   /// storing the node again.
   void offer_reuse(uint8_t level, const TreeRoot& node);
 
-  /// Closes what is unfinished. May read the top of a spliced subtree, to find the lowest level
-  /// with one node.
+  /// Closes unfinished nodes. May read the top of a spliced subtree, to find the lowest level with
+  /// one node.
   TreeRoot finish(NodeSource& source);
 
   uint64_t nodes_written() const { return nodes_written_; }

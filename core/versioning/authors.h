@@ -11,8 +11,8 @@
 namespace tarn::versioning {
 
 /// Names of users: for each commit in the history of `brought` and not in that of `destination`,
-/// who made or recorded it, and the committer that it shows. The latter is a free text in a
-/// recorded commit, and all that is known of commits from before users were kept.
+/// the user who created or recorded it, and its committer. The committer is free text in a recorded
+/// commit, and the only known author of commits from before users were stored.
 std::set<std::string> authors_of(Engine& engine, RepositoryId repository, const Commit& brought,
                                  const Commit& destination);
 

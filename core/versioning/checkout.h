@@ -13,11 +13,11 @@ namespace tarn::versioning {
 
 /// Keys, of the branch or the ref, that one checkout may concern; beyond it, check out parts.
 constexpr uint64_t kCheckoutKeysMax = 1'000'000;
-/// A checkout of more keys than this is given up when others keep writing there.
+/// A checkout of more keys than this fails if others keep writing there.
 constexpr uint64_t kCheckoutKeysRememberedMax = 100'000;
 
 struct CheckoutRequest {
-  /// As readers take it: a branch means what it shows, with what is staged.
+  /// Resolved as for readers: a branch means its current state, including staged changes.
   std::string ref;
   PathScope paths;
   bool force = false;  ///< also in a read-only repository
@@ -31,11 +31,11 @@ struct CheckoutCounts {
   uint64_t unchanged = 0;  ///< the same content was there already
 };
 
-/// Stages that the branch shows what the ref shows for the keys of `paths`, all of them at one
-/// moment: keys that only the branch has are deleted. Both are of one moment each. Entries keep
-/// their attributes and times. Throws: not_found (repository, branch, ref), invalid_argument (more
-/// than kCheckoutKeysMax), permission_denied (read-only, protected), conflict (reason
-/// "too_many_attempts": others kept writing there; "branch_locked").
+/// Stages that the branch equals the ref for the keys of `paths`, atomically; keys that only the
+/// branch has are deleted. Reads a snapshot of each. Entries keep their attributes and times.
+/// Throws: not_found (repository, branch, ref), invalid_argument (more than kCheckoutKeysMax),
+/// permission_denied (read-only, protected), conflict (reason "too_many_attempts": others kept
+/// writing there; "branch_locked").
 CheckoutCounts checkout_paths(Engine& engine, const RepositoryName& repository,
                               const BranchName& branch, const CheckoutRequest& request);
 

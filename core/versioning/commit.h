@@ -10,7 +10,7 @@
 
 namespace tarn::versioning {
 
-/// Parents one commit may be given.
+/// Maximum number of given parents of a commit.
 constexpr size_t kParentsMax = 100;
 
 struct CommitRequest {
@@ -20,8 +20,8 @@ struct CommitRequest {
   std::optional<Instant> date;  ///< absent = now
   bool allow_empty = false;
   bool force = false;  ///< also in a read-only repository
-  /// Commit this tree in place of what is staged, which must be nothing; the tree of a commit of
-  /// the repository.
+  /// Commits this tree, which must be that of a commit of the repository, instead of staged
+  /// changes, of which there must be none.
   std::optional<Hash128> source_tree{};
   /// Refs; absent = the branch's head. The history without the head is no longer the branch's.
   std::optional<std::vector<std::string>> parents{};

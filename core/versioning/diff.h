@@ -14,15 +14,15 @@ namespace tarn::versioning {
 struct DiffOptions {
   std::string prefix;
   std::string after;      ///< exclusive; a common prefix skips everything below it
-  std::string delimiter;  ///< "" = none; else keys fold into kPrefixChanged items
+  std::string delimiter;  ///< "" = none; otherwise keys are grouped into kPrefixChanged items
   uint32_t limit = 100;   ///< 1..1000
 };
 
 enum class DiffKind { kTwoDot, kThreeDot };
 
-/// two dot: from left to right. three dot: what merging right into left would bring, with kConflict
-/// where both sides changed a key differently. `left` and a three-dot `right` must mean commits; a
-/// two-dot right may be `branch$`.
+/// two dot: from left to right. three dot: the changes of merging right into left, with kConflict
+/// where both sides changed a key differently. `left` and a three-dot `right` must resolve to
+/// commits; a two-dot right may be `branch$`.
 Page<Change> diff_refs(Engine& engine, const RepositoryName& repository, std::string_view left,
                        std::string_view right, DiffKind kind, const DiffOptions& options);
 

@@ -33,7 +33,7 @@ struct PrefixChanges {
 };
 struct DiffSummary {
   ChangeTotals totals;
-  std::vector<PrefixChanges> prefixes;  ///< those with changes, byte order; none without delimiter
+  std::vector<PrefixChanges> prefixes;  ///< changed ones, byte order; empty without delimiter
 };
 
 /// Both refs mean commits. A prefix that only one side has is counted from the tree's inner nodes,

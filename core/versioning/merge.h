@@ -34,7 +34,7 @@ struct MergeRequest {
   std::string message;  ///< "" = Merge '<source>' into '<destination>'
   Metadata metadata;
   MergeStrategy strategy = MergeStrategy::kNone;
-  /// The first that matches decides; where none does, the strategy.
+  /// The first pattern that matches decides; without a match the strategy does.
   std::vector<ConflictResolution> resolutions;
   /// Only these keys are merged. The commit then has the destination as its only parent (the rest
   /// of the source is still to be merged) and names source and patterns in its metadata.
@@ -61,8 +61,8 @@ std::variant<Commit, MergeConflicts> merge_into(Engine& engine, const Repository
                                                 const BranchName& destination,
                                                 const MergeRequest& request);
 
-/// A merge on terms of the caller's. The protection rules of the destination are checked unless the
-/// terms are a promotion's. Throws as merge_into, and what the terms throw.
+/// A merge on the caller's terms. Checks the destination's protection rules unless the terms are a
+/// promotion's. Throws as merge_into, and the exceptions of the terms.
 std::variant<Commit, MergeConflicts> merge_on_terms(Engine& engine, const Repository& repository,
                                                     std::string_view source_ref,
                                                     const Branch& destination,

@@ -13,9 +13,8 @@
 
 namespace tarn::versioning {
 
-/// Bytes of keys and values above which a node of level 1 is listed leaf by leaf. They are
-/// estimated from three of its leaves, so a range may be larger, by what its other leaves have
-/// more.
+/// Size of keys and values above which a node of level 1 is listed leaf by leaf. The size is
+/// estimated from three of its leaves, so a range may be larger.
 constexpr uint64_t kRangeBytesMax = uint64_t{20} << 20;
 /// Ranges that one metarange may list: some 40 billion objects.
 constexpr uint64_t kListedRangesMax = 1'000'000;
@@ -27,11 +26,10 @@ struct MetadataFile {
   uint64_t size_bytes = 0;
 };
 
-/// The file of a range, or of the metarange that is the whole tree of a commit. It is written when
-/// there is none, in memory that does not grow with it, and kept. A range is known from when a
-/// metarange that lists it was requested. Throws: not_found (the repository; reasons
-/// "metarange_not_found", "range_not_found"), invalid_argument (more than kListedRangesMax ranges),
-/// unavailable (the store fails).
+/// The file of a range, or of the metarange that is the whole tree of a commit. It is written if
+/// missing, in bounded memory, and kept. A range is known once a metarange that lists it was
+/// requested. Throws: not_found (the repository; reasons "metarange_not_found", "range_not_found"),
+/// invalid_argument (more than kListedRangesMax ranges), unavailable (the store fails).
 MetadataFile metadata_file(Engine& engine, const RepositoryName& repository, meta::SstableKind kind,
                            const Hash128& hash);
 

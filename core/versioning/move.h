@@ -16,7 +16,7 @@ constexpr uint64_t kMoveObjectsMax = 1'000'000;
 struct MoveRequest {
   /// A key, or with `prefixes` the first bytes of keys ("" = all of them).
   std::string source;
-  /// A key, or with `prefixes` what stands in place of those bytes.
+  /// A key, or with `prefixes` the replacement of those bytes.
   std::string destination;
   bool prefixes = false;
   /// Replaces objects at the destination; else the move is refused.
@@ -27,13 +27,12 @@ struct MoveRequest {
 };
 
 /// Stages that the objects visible at the source are at the destination and no longer at the
-/// source, all of them at one moment, in order of their keys. Entries keep their attributes and
-/// times. Returns how many; under
-/// steady writes to the source what comes last moves along and is not counted. Throws:
-/// not_found (repository, branch; reason "object_not_found": none is at the source),
+/// source, atomically and in order of their keys. Entries keep their attributes and times. Returns
+/// their number; under steady writes to the source the latest objects move along and are not
+/// counted. Throws: not_found (repository, branch; reason "object_not_found": the source is empty),
 /// precondition_failed "path already exists" (without `overwrite`), invalid_argument (onto itself,
-/// a name that is no key, more than kMoveObjectsMax), permission_denied (read-only), conflict
-/// (reason "too_many_attempts": others kept writing there).
+/// an invalid key, more than kMoveObjectsMax), permission_denied (read-only), conflict (reason
+/// "too_many_attempts": others kept writing there).
 uint64_t move_objects(Engine& engine, const RepositoryName& repository, const BranchName& branch,
                       const MoveRequest& request);
 

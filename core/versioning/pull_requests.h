@@ -39,8 +39,8 @@ void update_pull_request(Engine& engine, const RepositoryName& repository, std::
                          const PullRequestChange& change);
 
 /// merge_into from the source to the destination, with a message and metadata that name the pull
-/// request unless `request` says other. In one transaction with the commit it becomes merged, so
-/// of several who merge one does. Throws: as merge_into; invalid_argument (reason
+/// request unless `request` sets them. The pull request becomes merged in the commit's transaction,
+/// so of concurrent merges one succeeds. Throws: as merge_into; invalid_argument (reason
 /// "pull_request_not_open"); conflict (reason "merge_conflict"; it stays open).
 Commit merge_pull_request(Engine& engine, const RepositoryName& repository, const PullRequest& pull,
                           MergeRequest request);

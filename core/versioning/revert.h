@@ -38,12 +38,12 @@ Commit revert_branch(Engine& engine, const RepositoryName& repository, const Bra
 struct RollbackTerms {
   std::string committer;
   std::string message;
-  /// In the transaction that makes the commit the head; what it throws undoes all.
+  /// Runs in the transaction that makes the commit the head; an exception undoes everything.
   std::function<void(db::Connection&, const Commit&)> within;
 };
-/// Undoes what `promoted` changed against its first parent, past the rules that protect the
-/// destination. Throws: conflict (reason "merge_conflict": paths that were changed since, named);
-/// invalid_argument (reason "dirty_branch").
+/// Undoes the changes of `promoted` against its first parent, without checking the destination's
+/// protection rules. Throws: conflict (reason "merge_conflict": paths that changed since, with
+/// their names); invalid_argument (reason "dirty_branch").
 Commit revert_promotion(Engine& engine, const Repository& repository, const Branch& destination,
                         const Commit& promoted, const RollbackTerms& terms);
 
@@ -54,8 +54,8 @@ struct CherryPickRequest {
   CommitOverrides overrides;
   bool force = false;
 };
-/// The new commit's metadata gains kCherryPickOrigin and "cherry-pick-committer", and loses what
-/// was measured of the picked commit's tree, unless it is given. Throws as revert_branch.
+/// The new commit's metadata gains kCherryPickOrigin and "cherry-pick-committer", and loses the
+/// measurements of the picked commit's tree, unless metadata is given. Throws as revert_branch.
 Commit cherry_pick(Engine& engine, const RepositoryName& repository, const BranchName& branch,
                    const CherryPickRequest& request);
 

@@ -24,8 +24,7 @@ http::Request make_request(std::string method, std::string target, std::string b
 /// Replaces the body and the announced length.
 void set_body(http::Request& request, std::string body);
 
-/// Each signs the request as it stands with kKey at `now`. `payload` is the text of
-/// x-amz-content-sha256.
+/// Each signs the request with kKey at `now`. `payload` is the value of x-amz-content-sha256.
 void sign_v4(http::Request& request, std::string_view payload, Instant now = kNow);
 void presign_v4(http::Request& request, std::chrono::seconds lifetime, Instant now = kNow);
 void sign_v2(http::Request& request, Instant now = kNow);
@@ -48,7 +47,7 @@ Rejection refusal_of(const http::Request& request, Instant now = kNow,
 /// An element of a rejection, or "(absent)".
 std::string element(const Rejection& rejection, std::string_view name);
 
-/// One aws-chunked body in the making. Signs when `verified` says so.
+/// A builder of one aws-chunked body. Signs if `verified` requires it.
 struct ChunkedBodyText {
   std::vector<std::string> chunks;  ///< without the empty last one
   std::optional<std::string> trailer_name = {};
@@ -58,7 +57,8 @@ struct ChunkedBodyText {
   std::string encode(const VerifiedRequest& verified) const;
 };
 
-/// A PUT with that literal, its chunks encoded and signed, `x-amz-decoded-content-length` as given.
+/// A PUT with that literal, its chunks encoded and signed, and the given
+/// `x-amz-decoded-content-length`.
 http::Request chunked_put(std::string_view literal, const ChunkedBodyText& body,
                           std::string_view decoded_length);
 /// The same with the true length.
