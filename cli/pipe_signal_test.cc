@@ -45,7 +45,7 @@ TEST_F(NoPipeSignalTest, MakesABrokenConnectionAnError) {
   ::close(connection);
 }
 
-// Tried by taking the signal in any case.
+// Verified by mutation: taking the signal in any case.
 TEST_F(NoPipeSignalTest, KeepsASignalThatWasAlreadyBlocked) {
   sigset_t pipe;
   sigset_t before;

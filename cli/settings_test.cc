@@ -25,7 +25,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// A home directory of its own, and an environment that knows only it and what a test adds.
+/// A separate home directory, and an environment that contains only it and what a test adds.
 class SettingsTest : public testing::Test {
  protected:
   SettingsTest() : home_(fs::temp_directory_path() / ("tarn-settings-" + to_hex(random_bytes(8)))) {

@@ -71,7 +71,7 @@ TEST_F(ThreadPoolTest, WarnsOfAFailureAndContinues) {
   EXPECT_NE(talk_.str().find("tarn: b: odd\n"), std::string::npos) << talk_.str();
 }
 
-/// Tried with the stop in settle() left out: all jobs ran, and finish() returned.
+/// Verified by mutation: with the stop in settle() left out: all jobs ran, and finish() returned.
 TEST_F(ThreadPoolTest, StopsWhenEveryJobWouldFail) {
   std::atomic<int> ran = 0;
   ThreadPool pool(session_, 1, "testing");
@@ -90,7 +90,7 @@ TEST_F(ThreadPoolTest, StopsWhenEveryJobWouldFail) {
   EXPECT_EQ(talk_.str(), "");
 }
 
-/// Tried without the check in moved(): the job goes on until its own deadline.
+/// Verified by mutation: without the check in moved() the job continues until its own deadline.
 TEST_F(ThreadPoolTest, ASignalEndsJobsThatRun) {
   std::atomic<bool> begun = false;
   std::atomic<bool> ended = false;

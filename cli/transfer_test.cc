@@ -132,7 +132,7 @@ TEST_F(TransferTest, BytesThatTheStoreDamagedAreNotLinked) {
   EXPECT_EQ(links_, 0);
 }
 
-// Tried without comparing.
+// Verified by mutation: without comparing.
 TEST_F(TransferTest, AnUploadThroughTheServerIsVerified) {
   Client client = this->client();
   const fs::path local = file("a", "hello");
@@ -150,7 +150,7 @@ TEST_F(TransferTest, AnUploadThroughTheServerIsVerified) {
   }
 }
 
-// Tried without comparing, and for the server's way without its ETag.
+// Verified by mutation: without comparing, and for the server's way without its ETag.
 TEST_F(TransferTest, ADownloadIsVerifiedAgainstTheServer) {
   stored_ = "some bytes";
   Client client = this->client();

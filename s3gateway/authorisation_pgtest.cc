@@ -131,7 +131,7 @@ std::map<std::string_view, Row> served_rows() {
 /// Any caller with a key may know that an operation is not served.
 bool needs_a_policy(const Row& row) { return !row.needs.empty(); }
 
-/// In the order of the dispatch table, where preflights stand that nobody signs.
+/// In the order of the dispatch table, which includes the unsigned preflights.
 std::vector<Row> rows() {
   const std::map<std::string_view, Row> served = served_rows();
   std::vector<Row> out;

@@ -236,7 +236,7 @@ TEST_F(BucketKindRaces, OnlyKeysOfTheNewKindChange) {
   EXPECT_TRUE(copied.status == 503 || at("copied") == "trunk/x") << copied.status;
   make();
   const std::string two = "<Delete><Object><Key>trunk/x</Key></Object></Delete>";
-  // Each key has an outcome of its own.
+  // Each key has a separate result.
   for (int i = 0; i < 2; ++i) {
     slow.send("POST", "/" + name.str() + "?delete", two, {{"Content-MD5", to_base64(md5(two))}});
   }

@@ -81,8 +81,8 @@ std::string client_of(const std::string& forwarded, const std::string& real = ""
   return request.peer;
 }
 
-// Tried by believing any peer, by reading the chain from its front, by going on behind an address
-// that is not trusted, and by taking what is no address.
+// Verified by mutation: trusting any peer; reading the chain from its start; continuing past an
+// untrusted address; accepting an invalid address.
 TEST(TakeClientAddress, IsTheLastOfTheChainThatNoTrustedProxyHas) {
   EXPECT_EQ(client_of("192.0.2.7"), "192.0.2.7");
   EXPECT_EQ(client_of("192.0.2.7", "", "192.0.2.1"), "192.0.2.1") << "from somebody else";
@@ -94,7 +94,7 @@ TEST(TakeClientAddress, IsTheLastOfTheChainThatNoTrustedProxyHas) {
   EXPECT_EQ(client_of("2001:db8::1"), "2001:db8::1");
 }
 
-// Tried by taking what is no address.
+// Verified by mutation: taking what is no address.
 TEST(TakeClientAddress, ReadsTheOtherHeaderWhenThereIsNoChain) {
   EXPECT_EQ(client_of("", "192.0.2.7"), "192.0.2.7");
   EXPECT_EQ(client_of("192.0.2.7", "198.51.100.1"), "192.0.2.7");

@@ -24,7 +24,7 @@ class PromotionHooks : public Hooks {
         *engine, repo, "gate",
         {.document = std::string(kGate) + least + ", primary: true}\n", .author = "owner"});
   }
-  /// With the action file on main, which the gate lets nobody change.
+  /// With the action file on main, which the gate protects from changes.
   void begin_with(const std::string& hooks, const std::string& events = "pre-merge: ") {
     put_action("main", "a.yaml", action("gate", events, hooks));
     engine.commit(repo, "main");
@@ -74,7 +74,7 @@ TEST_F(PromotionHooks, CanRefuseAPromotion) {
   EXPECT_EQ(event["committer"], "ci");
 }
 
-// Tried without a user: the script's call was nobody's, and the service refuses those.
+// Verified by mutation: without a user the script's call is anonymous, and the service refuses it.
 TEST_F(PromotionHooks, ActAsThePromoter) {
   begin_with(lua("look",
                  "require('lakefs').get_object(action.repository_id, action.source_ref, "
@@ -92,7 +92,7 @@ TEST_F(PromotionHooks, ActAsThePromoter) {
   EXPECT_EQ(users, std::vector<std::string>({"ci", "ci"}));
 }
 
-// Tried without looking at the policy in the last transaction: it was promoted.
+// Verified by mutation: without looking at the policy in the last transaction: it was promoted.
 TEST_F(PromotionHooks, PolicySetWhileTheyRunJudgesAgain) {
   begin_with(webhook("slow", "/slow"));
   receiver.on_request = [&](const std::string&) { set_gate("0.9"); };

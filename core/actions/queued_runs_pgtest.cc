@@ -22,7 +22,7 @@ TEST_F(Hooks, PostHooksAreStoredWithTheChangeAndSurviveCrashes) {
   engine.commit(repo, "main");
   // Nothing has run yet: the server may end here.
   EXPECT_EQ(receiver.paths(), "");
-  // Another server takes it, and is told to stop in the middle.
+  // Another server takes it and is stopped in the middle.
   std::stop_source stop;
   receiver.on_request = [&](const std::string&) {
     stop.request_stop();

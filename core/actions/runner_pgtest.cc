@@ -1,4 +1,4 @@
-// Hooks around the verbs: order, veto, nobody's lock held, and runs after changes at least once.
+// Hooks around the verbs: order, veto, no locks held, and runs after changes at least once.
 #include <atomic>
 #include <map>
 #include <sstream>
@@ -228,7 +228,7 @@ TEST_F(Hooks, EveryEventRunsHooks) {
             "post-create-tag\npre-delete-tag\npost-delete-tag\npre-revert\npost-revert\n"
             "pre-cherry-pick\npost-cherry-pick\npre-delete-branch\npost-delete-branch\n");
   EXPECT_EQ(last.size(), kHookEventCount);
-  // The table of what each is told.
+  // The content of each event.
   const std::string merged = to_text(versioning::get_branch(e, repo, BranchName("main")).head);
   EXPECT_EQ(last["pre-merge"]["branch_id"], "main");
   EXPECT_EQ(last["pre-merge"]["source_ref"], to_text(on_dev.id));

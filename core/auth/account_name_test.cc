@@ -21,7 +21,7 @@ std::string problem(const std::string& name) {
   }
 }
 
-/// Characters that nobody sees, or that turn around what stands beside them.
+/// Characters that are invisible, or that change the direction of adjacent text.
 constexpr const char* kHidden[] = {
     "\u00ad",     "\u061c",     "\u180e",     "\u200b",     "\u200d",   "\u200e",  "\u200f",
     "\u2028",     "\u2029",     "\u202a",     "\u202e",     "\u2060",   "\u2064",  "\u2066",

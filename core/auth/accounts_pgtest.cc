@@ -156,8 +156,8 @@ TEST_F(Accounts, ConcurrentKeyCreationStaysWithinTheLimit) {
   EXPECT_EQ(made, 1);
 }
 
-// A second is promised; the rest of it is for a statement that was under way. Tried by making the
-// cache live a whole second: both expectations failed.
+// A second is promised; the rest of it is for a statement that was under way. Verified by mutation:
+// making the cache live a whole second: both expectations failed.
 TEST_F(Accounts, RevocationsAreSeenEverywhereWithin800Milliseconds) {
   constexpr std::chrono::milliseconds kBound{800};
   const NewKey key = make_keyed_user("ann");

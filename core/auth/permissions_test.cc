@@ -75,7 +75,7 @@ TEST(Permissions, MayBeLimitedToARef) {
             Decision::kDenied);
 }
 
-// An alias is a ref of its own name: what may be read on a branch may not be read through an alias,
+// An alias is a separate ref: permission to read a branch does not permit reading through an alias,
 // wherever it points, nor the other way round.
 TEST(Permissions, AliasPermissionsUseItsName) {
   const std::string arn = "arn:lakefs:fs:::repository/data/ref/@champion";

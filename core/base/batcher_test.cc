@@ -18,7 +18,7 @@ std::vector<int> doubled(std::span<const int> requests) {
   return out;
 }
 
-/// Lets a test hold batches inside `run` until it says so.
+/// Lets a test hold batches inside `run` until it releases them.
 class Gate {
  public:
   void pass() {

@@ -105,7 +105,7 @@ TEST(Glob, FindsLiteralsOfEveryMatch) {
   }
 }
 
-// Tried by keeping characters inside braces as literals.
+// Verified by mutation: keeping characters inside braces as literals.
 TEST(Glob, HoldsItsLiteralsInEveryMatch) {
   std::mt19937 random(7);
   constexpr std::string_view kPieces[] = {"a",   "b", "ab",   "/",     "*",     "**", "**/",

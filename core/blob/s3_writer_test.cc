@@ -64,7 +64,7 @@ TEST_F(S3StoreTest, FewLargeBodiesAreHeldInMemoryAtOnce) {
   std::vector<std::unique_ptr<BlobWriter>> writers;
   constexpr uint64_t kLargest = 64 * 1024 * 1024;
   for (int i = 0; i < 4; ++i) writers.push_back(target.create("k", kLargest));
-  client_.answer(404);  // the fifth is uploaded in parts: it looks, begins, and here fails
+  client_.answer(404);  // the fifth is uploaded in parts: it checks, begins, and fails here
   const auto fifth = target.create("k", kLargest);
   EXPECT_EQ(
       thrown([&] { testing::write_in_pieces(*fifth, std::string(kS3PartBytesMin + 1, 'x')); }).kind,
@@ -89,7 +89,7 @@ TEST_F(S3StoreTest, ChecksExistenceWhereTheServerLacksIfNoneMatch) {
   client_.answer(200);
   EXPECT_TRUE(put(target, "k", "v"));
   EXPECT_EQ(headers_sent(2).find("if-none-match"), nullptr);
-  // Remembered: the next one looks at once, and finds an object.
+  // The writer remembers this: the next one checks first and finds an object.
   client_.answer(200);
   client_.answer(200);
   EXPECT_FALSE(put(target, "k2", "v"));

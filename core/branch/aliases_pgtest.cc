@@ -329,7 +329,7 @@ TEST_F(Aliases, OneOfManyConcurrentMovesWithTheSameExpectationSucceeds) {
     for (int i = 0; i < kRacers; ++i) {
       racers.emplace_back([&, i] {
         TestEngine& server = i % 2 == 0 ? engine : other;
-        // A step on in each round, so that nobody wants to where it is.
+        // The alias moves on in each round, so that no expectation equals its position.
         const CommitId to = commits[3 + static_cast<size_t>((i * kRounds + round) % kRacers)];
         start.arrive_and_wait();
         const std::string reason = reason_of([&] {

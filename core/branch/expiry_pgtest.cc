@@ -100,7 +100,7 @@ TEST_F(Expiry, ExpiryCanBeChangedOrRemoved) {
   EXPECT_EQ(get_branch(*engine, repo, BranchName("dev")).expires, std::nullopt);
 }
 
-// A server that claimed it waits for the branch, which whoever renews it holds.
+// A server that claimed it waits for the branch, which the renewing request holds.
 TEST_F(Expiry, BranchRenewedDuringItsDeletionStays) {
   create("dev", engine.clock.now() + hours(1));
   expire("dev");
@@ -150,7 +150,8 @@ TEST_F(Expiry, DeletionRuleKeepsTheBranch) {
   EXPECT_EQ(branches(), "main");
 }
 
-// Tried by leaving the claim out of the statement: several servers took the same branch.
+// Verified by mutation: leaving the claim out of the statement: several servers took the same
+// branch.
 TEST_F(Expiry, OneOfSeveralServersDeletesABranch) {
   constexpr int kServers = 4;
   constexpr int kBranches = 40;
@@ -185,7 +186,7 @@ TEST_F(Expiry, IsDecidedByTheDatabasesClock) {
                   AssemblyOptions{64 << 20, std::string(32, 'k')});
   EXPECT_FALSE(delete_one_expired_branch(server.engine()));
   EXPECT_EQ(branches(), "dev main");
-  // Claimed by then and renewed before it is deleted: the statement that deletes looks again.
+  // Claimed, then renewed before it is deleted: the deleting statement checks the expiry again.
   const Branch dev = get_branch(*engine, repo, BranchName("dev"));
   meta::Branches& rows = (*engine).branches;
   const auto held = rows.acquire(dev.id, 1, milliseconds(60'000), /*rotate=*/false);

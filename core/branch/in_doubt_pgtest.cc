@@ -118,7 +118,7 @@ class StoppedBackends {
       EXPECT_EQ(kill(pids_.back(), SIGSTOP), 0);
     }
   }
-  /// Lets them run, and end since nobody has their connections any more.
+  /// Lets them continue, and end because their clients are gone.
   void go_on() {
     for (const pid_t pid : pids_) kill(pid, SIGCONT);
     for (const pid_t pid : std::exchange(pids_, {})) {

@@ -158,7 +158,7 @@ TEST_F(ObjectVersionRaces, RemovalOfAVersionThatBecameTheLatestRestoresTheOneBef
   EXPECT_EQ(engine.read(repo, "main", "a"), "1");
 }
 
-// The branch is looked at before the newest version is: the look is of a version that has gone.
+// The branch is read before the newest version, so the state that was read has been removed since.
 TEST_F(ObjectVersionRaces, RemovalThatReadAVersionRemovedSinceRestoresTheOneBefore) {
   put(engine, "a", "1");
   const auto second = put(engine, "a", "2");

@@ -137,7 +137,7 @@ TEST_F(ObjectVersions, StayReadableAfterLaterChanges) {
   reset_branch(*engine, repo, kMain, false);
   EXPECT_EQ(engine.read(repo, "main", "a"), "0");
   EXPECT_EQ(at("a", first), "1");
-  // The null version is shown; the earlier one has an id of its own.
+  // The null version is shown; the earlier one has an id.
   EXPECT_EQ(listed(), "a=0(null)! a=1 a=0");
   const auto second = put("a", "2");
   EXPECT_EQ(listed(), "a=2! a=0(null) a=1 a=0");

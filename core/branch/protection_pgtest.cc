@@ -130,7 +130,7 @@ class Protection : public testing::RepositoryTest {
   int fresh_ = 0;
 };
 
-// Tried by taking the check out of each verb in turn.
+// Verified by mutation: taking the check out of each verb in turn.
 TEST_F(Protection, EachActionBlocksItsVerbsAndNoOthers) {
   for (const char* key : {"a", "b", "b2"}) engine.put(repo, "main", key, "1");
   engine.commit(repo, "main");
@@ -186,8 +186,8 @@ TEST_F(Protection, HoldsAtOnceOnEveryServer) {
   }
 }
 
-// Bytes may take an hour; what decides is the moment when the entry would be staged. Tried by
-// staging whatever the settings are: the rule was passed in all four.
+// Bytes may take an hour; what decides is the moment when the entry would be staged. Verified by
+// mutation: staging whatever the settings are: the rule was passed in all four.
 TEST_F(Protection, ARuleSetWhileBytesMoveHoldsForThem) {
   const UploadTarget target = check_upload(*engine, repo, kMain, Key("late"), false, {});
   Condition absent;

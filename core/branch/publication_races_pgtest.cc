@@ -181,7 +181,7 @@ TEST_F(PublicationRaces, ApprovalWithdrawnBeforePublicationDoesNotCount) {
   EXPECT_EQ(reason_of([&] { merge_pull_request(*slow, repo, pull, {}); }), "done");
 }
 
-// An approval that the publishing transaction has counted is withdrawn behind it.
+// An approval that the publishing transaction has counted is withdrawn afterwards.
 TEST_F(PublicationRaces, AnApprovalIsHeldUntilPublished) {
   const PullRequest pull = approved_pull();
   std::future<void> withdrawal;
@@ -209,8 +209,8 @@ TEST_F(PublicationRaces, DeletionThatLostTheBranchFails) {
   EXPECT_EQ(reason_of([&] { get_branch(*engine, repo, kDev); }), "done");
 }
 
-// A server that slept past its lease changes nothing, also when nobody took the branch meanwhile:
-// its client has given up, and others have written since.
+// A server whose lease expired during a pause changes nothing, even if the branch was not taken in
+// the meantime: its client has given up, and others have written since.
 TEST_F(PublicationRaces, ExpiredLeaseChangesNothing) {
   engine.put(repo, "dev", "b", "2");
   const auto overtaken = [&](const std::string& statement, const auto& verb) {

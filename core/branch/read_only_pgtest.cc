@@ -49,7 +49,7 @@ class ReadOnly : public testing::RepositoryTest {
   Engine& e = *other;
 };
 
-// Tried by taking the check out of each verb in turn.
+// Verified by mutation: taking the check out of each verb in turn.
 TEST_F(ReadOnly, EveryVerbThatWritesIsRefused) {
   MoveRequest move;
   move.source = "a";

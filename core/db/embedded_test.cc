@@ -121,8 +121,7 @@ class Embedded : public ::testing::Test {
     close(ends[0]);
     return owner;
   }
-  /// A PostgreSQL on `dir_` that nobody supervises. It is not waited for: once dead it stays a
-  /// zombie.
+  /// An unsupervised PostgreSQL on `dir_`. It is not waited for: once dead it remains a zombie.
   pid_t start_orphan() const {
     fs::create_directory(base_ + "/orphan-socket");
     const PostgresUser user = PostgresUser::find();

@@ -209,8 +209,8 @@ TEST_F(HangTest, RefusingDatabaseIsNotHung) {
   }
 }
 
-/// A listening socket whose connections nobody accepts: a balancer that still leads to a server
-/// that hangs looks like this.
+/// A listening socket whose connections are never accepted, like a load balancer that still routes
+/// to a server that hangs.
 class SilentServer {
  public:
   SilentServer() {

@@ -95,7 +95,7 @@ TEST_F(PoolTest, DropsAConnectionThatBrokeUnderALease) {
   EXPECT_EQ(counter(), 0);
 }
 
-/// Fails on the connection it is told to, by taking that away in the middle of the statement.
+/// Fails on the given connection by closing it in the middle of the statement.
 constexpr Query kDieOn{"test_die_on", R"sql(
   SELECT CASE WHEN pg_backend_pid() = $1 THEN pg_terminate_backend(pg_backend_pid()) END,
          pg_backend_pid())sql"};

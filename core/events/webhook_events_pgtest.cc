@@ -17,7 +17,7 @@
 namespace tarn::versioning {
 namespace {
 
-/// A database of its own: all events of it are looked at.
+/// A separate database, because the tests read all its events.
 class WebhookEvents : public ::testing::Test {
  protected:
   void listen(const RepositoryName& to, std::vector<std::string> events,
@@ -30,7 +30,7 @@ class WebhookEvents : public ::testing::Test {
                  .created_by = "ann"},
                 {});
   }
-  /// One value of each event's data, the oldest event first, behind its type; "" = absent.
+  /// One value of each event's data, the oldest event first, after its type; "" = absent.
   std::vector<std::string> told(std::string_view key) {
     constexpr db::Query kTold{"test_told_value", R"sql(
       SELECT e.type || ' ' || coalesce(coalesce(d.body, e.body)::jsonb->'data'->>$1, '')

@@ -24,7 +24,7 @@ using testing::reason_of;
 const std::string kSealKey(32, 'k');
 const Webhook kDeploy{.name = "deploy", .url = "https://x.example/hook", .created_by = "ann"};
 
-/// A database of its own: claims and sweeps look at all of it.
+/// A separate database, because claims and sweeps cover all of it.
 class Webhooks : public ::testing::Test {
  protected:
   WebhookPut put(const Webhook& webhook, const std::optional<std::string>& secret = {}) {
@@ -38,7 +38,7 @@ class Webhooks : public ::testing::Test {
     webhook.format = format;
     return webhook;
   }
-  /// The events a webhook is told of, the oldest first: type and body.
+  /// The events that a webhook receives, the oldest first: type and body.
   std::vector<std::pair<std::string, std::string>> told(std::string_view webhook = "deploy") {
     constexpr db::Query kTold{"test_told", R"sql(
       SELECT e.type, coalesce(d.body, e.body) FROM webhook_deliveries d

@@ -200,7 +200,7 @@ TEST(Client, StreamsWithBackpressure) {
   EXPECT_EQ(stream.status, 200);
   EXPECT_EQ(stream.headers.get("Content-Length"), str_cat(kBytes));
   std::this_thread::sleep_for(milliseconds(100));
-  EXPECT_LT(given, kBytes / 2);  // nobody reads, so the rest waits at the server
+  EXPECT_LT(given, kBytes / 2);  // the body is not read, so the rest waits at the server
   EXPECT_EQ(length_of_pattern(*stream.body, 300'000), static_cast<int64_t>(kBytes));
   char byte = 0;
   EXPECT_EQ(stream.body->read({&byte, 1}), 0u);

@@ -49,7 +49,7 @@ class FairQueueTest : public ::testing::Test {
   void wait(const std::string& share, int count) {
     for (int i = 0; i < count; ++i) ASSERT_EQ(wait(share), FairQueue::Entry::kWaits);
   }
-  /// Whose turns come, until nobody may start.
+  /// The shares whose turns come, until no request may start.
   std::string turns() {
     std::string names;
     while (const auto turn = queue_.next(now_)) {
@@ -180,7 +180,8 @@ TEST_F(FairQueueTest, RequestsThatWaitTooLongAreRemoved) {
   EXPECT_EQ(start("a", 20), 8);
 }
 
-/// Random requests of random shares: whoever may start does, nobody is lost, shares keep order.
+/// Random requests of random shares: every request that may start does, none is lost, shares keep
+/// their order.
 TEST_F(FairQueueTest, InvariantsHoldInRandomOrders) {
   std::mt19937 random(7);
   std::map<std::string, std::deque<Connection*>> expected;

@@ -11,7 +11,7 @@
 namespace tarn::http {
 namespace {
 
-/// Gives its bytes in pieces of the sizes it is told, over and over.
+/// Returns its bytes in pieces of the given sizes, repeated.
 class PiecewiseSource final : public BodySource {
  public:
   PiecewiseSource(std::string bytes, std::vector<size_t> pieces)

@@ -171,7 +171,7 @@ TEST(Outbound, RefusesHeaderInjection) {
   EXPECT_EQ(error_of(outbound, request).code(), ErrorCode::kInvalidArgument);
 }
 
-/// Sends bytes without end, slowly when told to.
+/// Sends bytes without end, optionally slowly.
 class EndlessBody final : public BodySource {
  public:
   EndlessBody(milliseconds each, std::atomic<uint64_t>& given) : each_(each), given_(given) {}

@@ -18,7 +18,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr uint64_t kObjectBytes = uint64_t{1} << 30;
 
-/// The bytes that the store has sent, and whether it is still asked for more.
+/// The bytes that the store has sent, and whether more are still requested.
 struct Upstream {
   std::atomic<uint64_t> bytes{0};
   std::atomic<int> open{0};

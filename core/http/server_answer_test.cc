@@ -216,7 +216,7 @@ TEST(Answer, StreamsASourceOfKnownLength) {
   const Outcome outcome = answer_of([] {
     Response response;
     response.source = std::make_unique<PiecewiseBody>(10, letters(70'000));
-    response.content_length = 650'000;  // the source has more: it is not asked for it
+    response.content_length = 650'000;  // the source has more bytes, which are not requested
     return response;
   });
   std::string expected;

@@ -1,4 +1,4 @@
-// One user's requests beside another's.
+// Fairness between the requests of several users.
 #include <atomic>
 #include <condition_variable>
 #include <mutex>
@@ -76,7 +76,7 @@ class Gate {
   int waiting_ = 0;
 };
 
-/// A server behind a gate that opens, at the latest, before the server ends.
+/// A server with a gate that opens, at the latest, before the server ends.
 struct Gated {
   explicit Gated(ServerLimits limits) : server(serve_fairly(std::ref(gate), limits)) {}
   ~Gated() { gate.open(); }

@@ -1,4 +1,4 @@
-// Imports over a real database and a memory store that stands for somebody's lake.
+// Imports over a real database, with a memory store as the source.
 #include <atomic>
 #include <stop_token>
 #include <thread>
@@ -153,10 +153,10 @@ TEST_F(Import, AnotherProcessResumesFromTheCheckpoint) {
   for (int i = 0; i < 50; ++i) source("set/" + std::to_string(100 + i), "x");
   const std::string id =
       start_import(*engine, repo, BranchName("main"), prefix("local:///lake/set/", "raw"));
-  // The first process dies behind a checkpoint in the middle: its lease runs out at once.
+  // The first process dies after a checkpoint in the middle; its lease expires at once.
   auto job = (*engine).jobs.take("import", 1, std::chrono::milliseconds{0});
   ASSERT_TRUE(job);
-  job->progress = 40;  // of objects behind the last checkpoint: they are listed again
+  job->progress = 40;  // of objects after the last checkpoint: they are listed again
   ASSERT_TRUE((*engine).jobs.report(*job, 1, std::chrono::milliseconds{0}));
   ASSERT_TRUE(run_one_import(*engine, {})) << "the job must be taken over";
   const ImportStatus status = import_status(*engine, repo, BranchName("main"), id);
@@ -208,8 +208,8 @@ std::string written(TestEngine& engine) {
   return std::string(rows.text(0, 0));
 }
 
-// The job ended two transactions behind the commit: a run that died in between was repeated, and
-// its ranges replaced what was committed since.
+// Regression: the job ended two transactions after the commit. A run that died in between was
+// repeated, and its ranges replaced later commits.
 TEST_F(Import, EndsInTheTransactionThatPublishesIt) {
   testing::FaultPoints faults;
   TestEngine server(database.url(), engine.store, &faults);
@@ -321,7 +321,7 @@ class ImportFromAway : public Import {
   const Error unavailable{ErrorCode::kUnavailable, "the store is away"};
 };
 
-// Tried by failing at the first error: the import ended as failed.
+// Verified by mutation: failing at the first error: the import ended as failed.
 TEST_F(ImportFromAway, UnavailableStoreIsRetried) {
   const AwayStore& store = away(1, unavailable);
   const ImportStatus status = run_away();
@@ -330,7 +330,7 @@ TEST_F(ImportFromAway, UnavailableStoreIsRetried) {
   EXPECT_EQ(engine.keys(repo, "main"), "raw/new");
 }
 
-// Tried without a bound: it would have gone on until the store came back.
+// Verified by mutation: without a bound: it would have gone on until the store came back.
 TEST_F(ImportFromAway, UnavailableStoreFailsTheImportAfterRetries) {
   constexpr int kAttempts = 5;  // with pauses of 15 seconds in all
   const AwayStore& store = away(kAttempts + 1, unavailable);
@@ -338,15 +338,15 @@ TEST_F(ImportFromAway, UnavailableStoreFailsTheImportAfterRetries) {
   EXPECT_EQ(store.calls, kAttempts);
 }
 
-// Tried by trying again whatever the error is.
+// Verified by mutation: trying again whatever the error is.
 TEST_F(ImportFromAway, PermanentErrorsAreNotRetried) {
   const AwayStore& store = away(100, Error(ErrorCode::kPermissionDenied, "not yours"));
   EXPECT_EQ(run_away().error, "import error: not yours");
   EXPECT_EQ(store.calls, 1);
 }
 
-// Tried without looking at the stop: the attempts that were left followed without a pause, and the
-// import had failed.
+// Verified by mutation: without looking at the stop: the attempts that were left followed without a
+// pause, and the import had failed.
 TEST_F(ImportFromAway, AnotherServerContinuesAfterAStop) {
   const AwayStore& store = away(100, unavailable);
   const std::string id =

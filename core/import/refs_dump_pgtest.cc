@@ -64,7 +64,7 @@ TEST_F(RefsDumps, ARestoreBringsRefsHistoryAndObjects) {
   EXPECT_EQ(engine.keys(copy, "main~2"), "a dir/b");
   EXPECT_EQ(engine.keys(copy, "v1"), "a d dir/b");
   EXPECT_EQ(engine.read(copy, "main", "dir/b"), "2");
-  // It is a repository like others: it goes on, and can be dumped and restored in turn.
+  // It is an ordinary repository: it can be committed to, dumped and restored.
   engine.put(copy, "main", "more", "5");
   engine.commit(copy, "main", "more");
   const RepositoryName third = bare();
@@ -132,7 +132,7 @@ TEST_F(RefsDumps, TasksDoTheSameInTheBackground) {
   EXPECT_FALSE(run_one_refs_task(*engine, {}));
 }
 
-// Tried without asking about the rules: all was restored.
+// Verified by mutation: without asking about the rules: all was restored.
 TEST_F(RefsDumps, RulesOfTheTargetHold) {
   fill();
   const std::string dump = dump_refs(*engine, repo);
@@ -194,8 +194,8 @@ class HeldRestore : public RefsDumps {
   }
 };
 
-// The job ends in the transaction that publishes. Tried by ending it in a statement of its own
-// afterwards, and by publishing whatever became of it: all was restored by a cancelled job.
+// The job ends in the transaction that publishes. Verified by mutation: ending it in a statement of
+// its own afterwards, and by publishing whatever became of it: all was restored by a cancelled job.
 TEST_F(HeldRestore, OfAJobThatWasCancelledNothingIsRestored) {
   fill();
   const std::string dump = dump_refs(*engine, repo);
@@ -211,7 +211,7 @@ TEST_F(HeldRestore, OfAJobThatWasCancelledNothingIsRestored) {
   EXPECT_EQ(history(copy, "main"), history(repo, "main")) << "the repository is still bare";
 }
 
-// Tried by publishing without comparing the version of the settings.
+// Verified by mutation: publishing without comparing the version of the settings.
 TEST_F(HeldRestore, ObeysARuleThatIsSetWhileItRuns) {
   fill();
   const std::string dump = dump_refs(*engine, repo);

@@ -84,9 +84,9 @@ TEST_F(StagingSql, RetiredRowsAreSweptAfterTheirGraceOnly) {
 }
 
 // A reader must find a key that exists before and after, however many commits move it from staging
-// into the tree.
-// Each key moves from the staging area into the tree while it is read. Tried by taking the branch
-// row from one statement and the staged rows from a second: hundreds of reads found nothing.
+// into the tree. Each key moves from the staging area into the tree while it is read. Verified by
+// mutation: taking the branch row from one statement and the staged rows from a second: hundreds of
+// reads found nothing.
 TEST_F(StagingSql, ExistingKeyIsAlwaysFound) {
   constexpr int kRounds = 150;
   constexpr int kReaders = 3;

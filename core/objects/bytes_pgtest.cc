@@ -19,7 +19,7 @@ constexpr db::Query kOpen{"test_open_transactions", R"sql(
        + (SELECT count(*) FROM pg_locks l JOIN pg_database d ON d.oid = l.database
           WHERE d.datname = current_database() AND l.locktype = 'advisory' AND l.pid <> pg_backend_pid()))sql"};
 
-/// Looks at the database with every piece that is asked of it.
+/// Checks the database with every piece that is read.
 class WatchingBody final : public UploadBody {
  public:
   explicit WatchingBody(db::Connection& watcher) : watcher_(watcher) {}
@@ -64,8 +64,8 @@ TEST_F(MovingBytes, WatcherDetectsATransactionAndALock) {
   lease->rollback();
 }
 
-// Tried by leasing a connection and running a statement in a transaction at the top of put_object
-// and of put_part: every read saw it.
+// Verified by mutation: leasing a connection and running a statement in a transaction at the top of
+// put_object and of put_part: every read saw it.
 TEST_F(MovingBytes, AnUploadHoldsNoTransactionAndNoLock) {
   for (const bool conditional : {false, true}) {
     Condition condition;

@@ -177,7 +177,7 @@ TEST_F(Copies, OfRangesIntoPartsHaveTheChecksumThatTheUploadAsksFor) {
   EXPECT_EQ(unasked.checksums.at(0).algorithm, "crc64nvme");
 }
 
-// An object without the checksum that is asked for is read, so that completion can join them.
+// An object without the requested checksum is read, so that the completion can join the parts.
 TEST_F(Copies, OfWholeObjectsWithoutTheChecksumAskedForAreRead) {
   engine.put(repo, "main", "source", "bytes");
   start_counting();

@@ -52,7 +52,7 @@ class Lifecycle : public ::testing::Test {
                                 .bucket_kind = kind});
   }
   void set(const LifecycleRules& rules) { set_lifecycle(*engine, repo, rules); }
-  /// Looks until nothing is due; how many turns that took.
+  /// Scans until nothing is due; returns the number of turns.
   int scan(TestEngine& with, const LifecycleLimits& limits = {}) {
     constexpr int kTurnsMax = 50;
     int turns = 0;

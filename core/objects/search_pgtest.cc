@@ -201,8 +201,8 @@ TEST_F(Search, SeesRangesOfStagedDeletionsAndResets) {
   }
 }
 
-// Tried by answering has_more = false where a limit is met, by leaving out each of the three limits
-// (one page was enough), and by returning what lies behind the last range looked at.
+// Verified by mutation: has_more = false at a limit; removing each of the three limits (one page
+// was enough); returning matches after the last examined range.
 TEST_F(Search, PageStopsAtTheWorkLimit) {
   stage("main", some_objects(7000));
   Changes one = {{"data/dogs/special.tar", an_entry()}, {"z/staged.tar", an_entry()}};
@@ -233,8 +233,8 @@ TEST_F(Search, PageStopsAtTheWorkLimit) {
   EXPECT_EQ(pages, 1);
 }
 
-// Staged objects lie in no range, so only the clock between them ends the page. Tried by not
-// looking at it (one page), and by answering has_more = false there.
+// Staged objects lie in no range, so only the clock between them ends the page. Verified by
+// mutation: not looking at it (one page), and by answering has_more = false there.
 TEST_F(Search, PageOfStagedObjectsStopsAtTheTimeLimit) {
   const Changes staged = some_objects(300);
   stage("main", staged);
@@ -248,7 +248,7 @@ TEST_F(Search, PageOfStagedObjectsStopsAtTheTimeLimit) {
   EXPECT_GT(pages, 2);
 }
 
-// Tried by letting the summaries say yes to everything.
+// Verified by mutation: letting the summaries say yes to everything.
 TEST_F(Search, SkipsRangesWithoutAMatch) {
   stage("main", some_objects(8000));
   stage("main", {{"data/dogs/special.tar", an_entry()}});
@@ -259,8 +259,8 @@ TEST_F(Search, SkipsRangesWithoutAMatch) {
   EXPECT_LT(cost.entries_seen, 1500u);
 }
 
-// Tried by mixing the root into the key of the stored summaries: after dev's commit all were made
-// anew.
+// Verified by mutation: with the root in the key of the stored summaries, all were created again
+// after dev's commit.
 TEST_F(Search, RefsOfTheSameRangesShareTheirSummaries) {
   stage("main", some_objects(8000));
   engine.commit(repo, "main");
@@ -284,7 +284,8 @@ TEST_F(Search, RefsOfTheSameRangesShareTheirSummaries) {
   EXPECT_LE(cost.summaries_made, 2u);
 }
 
-// Tried by leaving the deletion out, and by storing without looking for the repository.
+// Verified by mutation: leaving the deletion out, and by storing without looking for the
+// repository.
 TEST_F(Search, SummariesAreDeletedWithTheirRepository) {
   stage("main", some_objects(3000));
   const Commit commit = engine.commit(repo, "main");

@@ -181,8 +181,8 @@ TEST_F(SearchRefs, TakesEveryKindOfRef) {
   EXPECT_THROW(found(scope({"lake"}, {"main"}), {}), Error);
 }
 
-// Tried by leaving out each of the limits of refs, repositories and objects, and the position of a
-// walk that found no branch on a page of branches.
+// Verified by mutation: leaving out each of the limits of refs, repositories and objects, and the
+// position of a walk that found no branch on a page of branches.
 TEST_F(SearchRefs, PageStopsAtTheWorkLimit) {
   for (int i = 0; i < 1010; ++i) engine.branch(RepositoryName("pond"), str_cat("b", i), "main");
   for (const char* repository : {"lake", "pond", "sea"}) fill(repository, "exp-2", 150);
@@ -208,8 +208,8 @@ TEST_F(SearchRefs, PageStopsAtTheWorkLimit) {
   }
 }
 
-// Tried by dropping the candidates of a token, by giving a page everything that was found behind
-// what a token had to leave out, and by taking equal numbers for equal places.
+// Verified by mutation: dropping the candidates of a token; returning everything after the point
+// where a token was cut; treating equal numbers as equal places.
 TEST_F(SearchRefs, SortedPagesAgreeWithASortOfEverything) {
   for (const char* repository : {"lake", "pond"}) {
     for (const char* branch : {"exp-1", "exp-2"}) fill(repository, branch, 150);
@@ -267,7 +267,8 @@ TEST_F(SearchRefs, UnchangedMatchesAreOnOnePageDuringOtherChanges) {
 }
 
 // All that the caller sees of a search, with names, counts and tokens, is what they would see if
-// the hidden things were not there. Tried by asking each of the four questions nowhere.
+// the hidden things were not there. Verified by mutation: asking each of the four questions
+// nowhere.
 TEST_F(SearchRefs, HiddenItemsDoNotAffectResults) {
   for (const char* branch : {"exp-1", "exp-2", "main"}) fill("pond", branch, 30);
   const auto transcripts = [&](const SearchScope& in) {
@@ -323,7 +324,7 @@ TEST_F(SearchRefs, ForgedTokenGrantsNothing) {
   };
   RefsSearch search{.query = where("size < 40"), .sort = search::parse_sort_order("path")};
   SearchToken token;
-  token.position = {"zzz"};  // all was looked at
+  token.position = {"zzz"};  // everything was examined
   for (const auto& [place, entry] : objects)
     token.candidates.push_back({search.sort->rank_of(search::Subject(place.path, entry)), place});
   for (const Place& odd :

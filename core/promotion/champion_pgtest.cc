@@ -1,4 +1,4 @@
-// Measuring a champion again: by users whom the policy names, and by nobody else.
+// Remeasuring a champion, which only users named in the policy may do.
 #include <nlohmann/json.hpp>
 
 #include "core/branch/aliases.h"

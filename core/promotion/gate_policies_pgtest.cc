@@ -179,8 +179,8 @@ TEST_F(Policies, PolicyNeedsItsBranchAndPreventsItsDeletion) {
   EXPECT_EQ(gate("later"), "");
 }
 
-// Tried without the lock: a policy without a branch was left, and whoever made the branch again had
-// it unprotected.
+// Verified by mutation: without the lock a policy without a branch remained, and a recreated branch
+// was unprotected.
 TEST_F(Policies, PolicyOfABranchDeletedMeanwhileIsNotSet) {
   std::string reason;
   while_held({"test_delete_prod",

@@ -18,8 +18,8 @@ class PromotionMoves : public Promotions {
                     db::Pool::Retry::kWrite);
   }
   Promotion get(const std::string& id) { return get_promotion(*engine, repo, id); }
-  /// Works until the promotion is as wanted; far below kPromotionRevisit, after which it would be
-  /// looked at anyway.
+  /// Runs the worker until the promotion is in the wanted state; far below kPromotionRevisit, after
+  /// which it would be examined anyway.
   template <typename Wanted>
   bool work_until(const std::string& id, const Wanted& wanted) {
     const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);

@@ -24,7 +24,7 @@ metrics:
 tie_break: [created_at]
 )";
 
-/// Promotions are taken up by any engine of the database: a database of its own for each test.
+/// A separate database for each test, because any engine of a database takes its promotions.
 class Promotions : public ::testing::Test {
  protected:
   testing::TestDatabase database;

@@ -125,7 +125,7 @@ TEST_F(Promotions, RollbackRestoresBranchAndAlias) {
   EXPECT_EQ(engine.keys(repo, "main"), "data/a");
 }
 
-// Tried with the ordinary merge base: main was left without the model.
+// Verified by mutation: with the ordinary merge base: main was left without the model.
 TEST_F(Promotions, RolledBackChangeIsPromotedWholeAgain) {
   apply_policy(std::string(kPolicy) + "objects: {required: [artifacts/model.pkl]}\n");
   candidate("exp-1", "0.8");
@@ -204,7 +204,8 @@ TEST_F(Promotions, AFailedCheckRejects) {
   EXPECT_EQ(outcome(get_promotion(*engine, repo, waiting.id)), "rejected gate_failed");
 }
 
-// Tried with the time since the promotion began: the second and the third wait ended at once.
+// Verified by mutation: with the time since the promotion began: the second and the third wait
+// ended at once.
 TEST_F(Promotions, CheckTimeoutStartsWhenTheCheckIsRequested) {
   apply_policy(std::string(kPolicy) + "checks: {required: [bench], timeout: 1s}\n");
   candidate("exp-1", "0.8");

@@ -306,7 +306,7 @@ TEST_F(UnchangedFiles, AreReadOnceForAllCommits) {
   EXPECT_EQ(reason_of([&] { metric_series(*engine, repo, "main", "loss", "", "other", 0, 9); }),
             "series_not_found");
 
-  // Other patterns read commits anew, not files.
+  // Other patterns read commits again, but not files.
   set_metric_globs(*engine, repo, {"metrics/*.csv"}, {});
   EXPECT_EQ(calls_for(commits, engine), 0u);
   EXPECT_EQ(metric_series(*engine, repo, "exp-1", "loss", "", "", 990, 100).items.size(), 10u);

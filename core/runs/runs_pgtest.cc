@@ -209,7 +209,7 @@ TEST_F(Runs, ArePagedInEveryOrder) {
 /// Runs of commits that measure something themselves, recorded before anybody has read them.
 class MeasuredRuns : public Runs {
  protected:
-  /// A run of a new commit with these files and metadata; "" = none of its own.
+  /// A run of a new commit with these files and metadata; "" = none.
   std::string record_with(const std::optional<double>& own,
                           const std::map<std::string, std::string>& files,
                           const Metadata& metadata = {}) {

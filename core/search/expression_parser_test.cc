@@ -151,7 +151,7 @@ TEST(Expression, ErrorsNamePlaceAndExpectation) {
   }
 }
 
-// Tried by leaving out each limit.
+// Verified by mutation: leaving out each limit.
 TEST(Expression, HasLimits) {
   const auto repeated = [](std::string_view text, size_t times) {
     std::string out;

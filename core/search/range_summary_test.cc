@@ -123,9 +123,9 @@ bool holds_match(const tree::LeafNode& range, const Query& query) {
   return false;
 }
 
-// Tried by leaving out in turn the last entry's path, the default content type, metadata keys and
-// object tags when the summary is made, by excluding the limits of sizes and times, and by taking
-// no notice of a `not`: each makes this test or the next one fail.
+// Verified by mutation: leaving out in turn the last entry's path, the default content type,
+// metadata keys and object tags when the summary is made, by excluding the limits of sizes and
+// times, and by taking no notice of a `not`: each makes this test or the next one fail.
 TEST(RangeSummary, NeverSkipsAMatch) {
   World world(11);
   tree::EntryMap entries;

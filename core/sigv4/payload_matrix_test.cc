@@ -1,5 +1,5 @@
-// Every mechanism with every payload literal and every way to spoil the request: what the client is
-// told, and that nothing which was refused would have been published.
+// Every mechanism with every payload literal and every kind of damage: the client's error, and that
+// refused bytes are never published.
 #include <map>
 
 #include <gtest/gtest.h>

@@ -227,8 +227,7 @@ TEST(Payload, DeferredSignatureIsCheckedFirst) {
 }
 
 TEST(Payload, AFailedPayloadStaysFailed) {
-  // Digests start anew when they are taken: asked again, this one would be that of nothing, as
-  // claimed.
+  // Reading a digest resets it: a second read would return the digest of nothing, as claimed.
   http::Request request = hello_with({{"Content-MD5", to_base64(md5(""))}});
   auto payload = verified_payload(request, {}, {});
   EXPECT_EQ(outcome_of([&] { http::read_all(*payload, kBodyMax); }), "BadDigest");

@@ -129,7 +129,7 @@ TEST(Verify, Version2KnowsNamesThatSomeClientsDoNotSign) {
   EXPECT_EQ(signed_as("GET", "/lake/k", "/lake/k?retention&versionId=v"), "SignatureDoesNotMatch");
 }
 
-/// Each name that stands for a header when it is found in the query of a presigned URL.
+/// Each parameter that acts as a header in the query of a presigned URL.
 constexpr const char* kHoistable[] = {"x-amz-copy-source",
                                       "X-Amz-Copy-Source",
                                       "x%2Damz-copy-source",

@@ -59,7 +59,7 @@ TEST(CountRange, AddsUpEntriesAndBytes) {
   EXPECT_EQ(count_range(store, {}, "", "").entries, 0u);
 }
 
-/// Wants the leaves of a set, and none behind a key.
+/// Wants the leaves of a set, and none after a key.
 class SetFilter final : public LeafFilter {
  public:
   uint32_t next_wanted(const InnerNode& parent, uint32_t index) override {
@@ -74,7 +74,7 @@ class SetFilter final : public LeafFilter {
   std::string end;
 };
 
-// Tried by reading ahead the unwanted leaves as well (too many loads).
+// Verified by mutation: reading ahead the unwanted leaves as well (too many loads).
 TEST(Cursor, SkipsLeavesThatAFilterExcludes) {
   std::mt19937_64 random(3);
   MemoryNodeStore store;

@@ -1,6 +1,6 @@
-// The byte formats, held fast: golden files in tests/golden/tree and the examples in docs/format.
+// Tests of the byte formats: golden files in tests/golden/tree and the examples in docs/format.
 // After an intended change of a format (which needs a new version of it), TARN_UPDATE_GOLDEN=1
-// writes the golden files anew.
+// writes the golden files again.
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>

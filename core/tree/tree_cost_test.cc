@@ -167,7 +167,7 @@ TEST_F(TreeCost, MergeTakesALargeAdditionUnread) {
   EXPECT_LE(counts().puts, 12u);
   EXPECT_LE(counts().put_bytes, 100u * 1024);
   EXPECT_EQ(merged.result.root, edit(store(), destination, additions).root);
-  // The other way round, and forward: nothing but the one change is looked at.
+  // In both directions, only the one change is read.
   store().reset_counts();
   merge_trees(store(), store(), kTestFormat, {base(), destination, source, {}, {}});
   EXPECT_LE(counts().leaf_loads, kFewLeaves);

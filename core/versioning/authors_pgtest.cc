@@ -1,5 +1,5 @@
-// Tests of authors and approvals: nobody is the second pair of eyes on their own
-// work, whatever name the work carries.
+// Tests of authors and approvals: users cannot approve their own work, whatever committer name it
+// carries.
 #include <gtest/gtest.h>
 
 #include "core/branch/hooks.h"
@@ -35,7 +35,7 @@ class Authors : public Promotions {
     return train(branch, accuracy);
   }
   /// A commit on top of main that shows `committer`, with the tree and the metrics of the branch's
-  /// head: nothing of the branch is in its history.
+  /// head, but without the branch in its history.
   CommitId record_as(const std::string& user, const std::string& branch, std::string committer) {
     const ActingUser acting(user);
     const RepositoryId id = get_repository(*engine, repo).id;
@@ -128,7 +128,7 @@ TEST_F(Authors, MergeHasTheAuthorsOfBothSides) {
     const ActingUser acting("bob");
     merge_into(*engine, repo, "side", BranchName("exp-1"), {});
   }
-  // A merge has no metrics of its own.
+  // A merge has no metrics.
   commit_as("bob", "exp-1", "0.85");
   EXPECT_EQ(promoted_with("mallory", "exp-1"), kWaiting);
   EXPECT_EQ(promoted_with("olga", "exp-1"), "promoted");

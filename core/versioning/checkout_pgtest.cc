@@ -124,7 +124,7 @@ TEST_F(Checkout, IsRefusedBeforeAnythingChanges) {
   EXPECT_EQ(checkout(of("main", {"**"}), "dev"), "2 0 0") << "from a protected one";
 }
 
-// Tried by publishing without looking at the watched ranges: the late write stayed.
+// Verified by mutation: publishing without looking at the watched ranges: the late write stayed.
 TEST_F(Checkout, ReplacesConcurrentWrites) {
   put_all("main", {"a/1"});
   engine.commit(repo, "main");
@@ -210,7 +210,8 @@ TEST_F(Checkout, FailsUnderConstantWritesBeyondItsLimit) {
   EXPECT_EQ(checkout(request), "too_many_attempts");
 }
 
-// Tried without sealing the other branch: what was staged there last did not come along.
+// Verified by mutation: without sealing the other branch: what was staged there last did not come
+// along.
 TEST_F(Checkout, TheOtherBranchIsReadInOneSnapshot) {
   engine.branch(repo, "dev", "main");
   put_all("dev", {"a/1", "a/2"});

@@ -21,8 +21,8 @@ TEST_F(Verbs, GroupedDiffsSkipNothingAfterAGroup) {
   const auto folded = [&](const std::string& right, DiffKind kind) {
     return diff("main", right, kind, {"", "", "/", 100});
   };
-  // The other side's next entry was read before the fold and is behind it. A second read at the
-  // fold, which was tried, loses d's twin and shows c and d as changed.
+  // The other side's next entry was read before the group and is after it. Verified by mutation: a
+  // second read at the group loses d's counterpart and shows c and d as changed.
   EXPECT_EQ(folded("dev", DiffKind::kThreeDot), "/b/ !c");
   EXPECT_EQ(folded("dev", DiffKind::kTwoDot), "/b/ ~c");
   engine.put(repo, "dev", "b/2", "staged");

@@ -127,14 +127,14 @@ TEST_F(Move, InvalidMoveIsRefusedBeforeAnyChange) {
   };
   EXPECT_EQ(move(forbidden), "permission_denied");
   EXPECT_EQ(engine.keys(repo, "main"), "a/1 a/2");
-  // Rows that refused moves left behind are swept after the sweeper's grace alone.
+  // Rows of refused moves are swept after the sweeper's grace period.
   while ((*engine).staging.sweep_retired(std::chrono::milliseconds{0}, 100) > 0) {
   }
   EXPECT_EQ(count("SELECT count(*) FROM retired_tokens"), 0);
 }
 
-// Tried by publishing without looking at the watched ranges: the late write was gone, hidden by the
-// range that the move deletes.
+// Verified by mutation: publishing without looking at the watched ranges: the late write was gone,
+// hidden by the range that the move deletes.
 TEST_F(Move, ConcurrentWriteIsMovedAsWell) {
   engine.put(repo, "main", "a/1", "1");
   int asked = 0;
@@ -215,9 +215,9 @@ TEST_F(Move, RuleSetDuringTheMoveApplies) {
   EXPECT_EQ(engine.keys(repo, "main"), "a");
 }
 
-// Its rows were swept, or its server's objects may have been, so nothing may refer to them. Tried
-// by leaving out in turn the look at the batch and at the server's registration: the move went
-// through.
+// Its rows were swept, or its server's objects may have been, so nothing may refer to them.
+// Verified by mutation: leaving out in turn the look at the batch and at the server's registration:
+// the move went through.
 TEST_F(Move, CancelledMoveIsNotPublished) {
   engine.put(repo, "main", "a", "1");
   const auto move_while = [&](const std::string& script) {

@@ -192,8 +192,8 @@ TEST_F(Pulls, StayOpenWhenTheyCannotBeMerged) {
   EXPECT_EQ(get(orphan).status, PullRequestStatus::kOpen);
 }
 
-// The mark and the commit are one transaction. Tried by marking in a statement of its own after
-// publishing: the commit was made, and the pull request stayed closed.
+// The mark and the commit are one transaction. Verified by mutation: with the mark in a separate
+// statement after publishing, the commit was made, and the pull request stayed closed.
 TEST_F(Pulls, NothingIsPublishedForOneThatIsClosedMeanwhile) {
   const std::string id = open();
   const CommitId before = head(kMain);
@@ -296,7 +296,7 @@ TEST_F(Pulls, ApprovalsOfOnePullRequestDoNotCountForAnother) {
   EXPECT_EQ(merge_directly("dev"), "approval_required");
 }
 
-// Tried by leaving the comparison with the source's head out of the count.
+// Verified by mutation: leaving the comparison with the source's head out of the count.
 TEST_F(Pulls, ApprovalsAreVoidOnceTheSourceHasMoved) {
   want_approvals(1);
   const std::string id = open();

@@ -1,4 +1,4 @@
-// Undoing over a real database: resets, hard resets, reverts, and picking a commit anew.
+// Undoing over a real database: resets, hard resets, reverts and cherry-picks.
 #include <gtest/gtest.h>
 
 #include "core/branch/branch_hold.h"

@@ -34,7 +34,7 @@ class Verbs : public testing::RepositoryTest {
   }
 
  private:
-  /// Keys, each behind the sign of its change.
+  /// Keys, each after the sign of its change.
   static std::string marked(const std::vector<Change>& changes) {
     std::string out;
     for (const Change& c : changes) {

@@ -16,7 +16,7 @@ std::string outline(XmlReader& in) {
   std::string out;
   while (const auto child = in.next_child()) {
     out += std::string(*child);
-    // A copy of the reader looks ahead: leaves are read as text, others as elements.
+    // A copy of the reader looks ahead: leaves are read as text, other elements recursively.
     XmlReader probe = in;
     bool leaf = true;
     try {

@@ -28,7 +28,7 @@ std::vector<std::string> words(std::string_view list) {
   return out;
 }
 
-/// A name that the row stands for.
+/// A name that matches the row.
 std::string name_in(const AmzHeader& row) {
   return row.name.ends_with('*') ? str_cat(row.name.substr(0, row.name.size() - 1), "x")
                                  : std::string(row.name);

@@ -1,4 +1,4 @@
-// A caller who holds what a test grants, and asks for one operation after another.
+// A caller with the permissions that a test grants, who requests one operation after another.
 #pragma once
 
 #include <cstddef>

@@ -9,7 +9,7 @@
 namespace tarn::api {
 namespace {
 
-// Tried without asking about each object: the protected one was moved.
+// Verified by mutation: without asking about each object: the protected one was moved.
 TEST_F(Authorisation, MoveOfAPrefixChecksEveryObjectBelowIt) {
   const RepositoryName data = engine.make_repository("data");
   engine.branch(data, "topic", "main");
@@ -28,7 +28,7 @@ TEST_F(Authorisation, MoveOfAPrefixChecksEveryObjectBelowIt) {
   EXPECT_EQ(engine.keys(data, "topic"), "dir/b/1 dir/b/secret/2");
 }
 
-// Tried without asking about each object: the hidden one was sent.
+// Verified by mutation: without asking about each object: the hidden one was sent.
 TEST_F(Authorisation, ArchiveOfAPrefixChecksEveryObjectBelowIt) {
   const RepositoryName data = engine.make_repository("data");
   engine.branch(data, "topic", "main");
@@ -46,7 +46,7 @@ TEST_F(Authorisation, ArchiveOfAPrefixChecksEveryObjectBelowIt) {
   expect_refused({"archivePrefix", "prefix=dir/", "", {}}, {list}, "listing is not reading");
 }
 
-// Tried without asking about each key: what was protected was replaced and deleted.
+// Verified by mutation: without asking about each key: what was protected was replaced and deleted.
 TEST_F(Authorisation, CheckoutChecksEveryObjectThatItChanges) {
   const RepositoryName data = engine.make_repository("data");
   engine.put(data, "main", "dir/secret/1", "of main");
@@ -72,8 +72,8 @@ TEST_F(Authorisation, CheckoutChecksEveryObjectThatItChanges) {
   EXPECT_EQ(engine.read(data, "topic", "dir/secret/1"), "of main");
 }
 
-// Tried without asking about what is below the prefixes: a protected key was planted, one was
-// removed, and a hidden source was read.
+// Verified by mutation: without asking about what is below the prefixes: a protected key was
+// planted, one was removed, and a hidden source was read.
 TEST_F(Authorisation, ImportOfAPrefixChecksEverythingBelowIt) {
   const RepositoryName data = engine.make_repository("data");
   engine.branch(data, "topic", "main");
@@ -108,7 +108,7 @@ TEST_F(Authorisation, ImportOfAPrefixChecksEverythingBelowIt) {
   }
 }
 
-// Tried with a grant on "in": "in-secret/x" was read.
+// Verified by mutation: with a grant on "in": "in-secret/x" was read.
 TEST_F(Authorisation, ImportOfANamePrefixChecksAllNamesWithThePrefix) {
   const RepositoryName data = engine.make_repository("data");
   engine.branch(data, "topic", "main");
@@ -145,7 +145,8 @@ TEST_F(Authorisation, ImportOfAnObjectChecksOnlyThatObject) {
   expect_let_in(row, allowing(row), "what is needed");
 }
 
-// Tried without asking: anybody who may write wrote to a repository that is read-only.
+// Verified by mutation: without asking: anybody who may write wrote to a repository that is
+// read-only.
 TEST_F(Authorisation, ForceOnAReadOnlyRepositoryNeedsPermissionToChangeIt) {
   versioning::RepositoryCreation creation{.name = RepositoryName("data"),
                                           .storage_namespace = "local://data"};
@@ -177,8 +178,8 @@ TEST_F(Authorisation, ForceOnAReadOnlyRepositoryNeedsPermissionToChangeIt) {
   for (const Row& row : forced) expect_let_in(row, {writes}, "not read-only");
 }
 
-// Tried without asking about the dumped repository: its objects could be read by anyone with a
-// dump's id.
+// Verified by mutation: without asking about the dumped repository: its objects could be read by
+// anyone with a dump's id.
 TEST_F(Authorisation, RestoreNeedsPermissionToReadTheDump) {
   const RepositoryName secret = engine.make_repository("secret");
   const std::string dump = versioning::dump_refs(*engine, secret);

@@ -55,8 +55,8 @@ class Refs : public Authorisation {
   std::string hidden;  ///< the commit of secret
 };
 
-// Tried without asking about the source: what a policy kept the caller from reading was read on a
-// ref that it let them read.
+// Verified by mutation: without asking about the source: what a policy kept the caller from reading
+// was read on a ref that it let them read.
 TEST_F(Refs, ANewBranchNeedsTheRightToReadItsSource) {
   expect_asks_about_source({"createBranch", "", R"({"name":"main-1","source":"secret"})", {}},
                            "secret", "main");

@@ -94,7 +94,7 @@ TEST_F(SearchRights, HiddenAndAbsentNamesGiveTheSameError) {
   Statements statements = kReader;
   statements.push_back(deny("fs:ListObjects", "repository/data/ref/exp-2"));
   statements.push_back(deny("fs:ListObjects", "repository/data/ref/absent"));
-  // All but the name that was asked for.
+  // All except the requested name.
   const auto answer = [&](const std::string& query, const std::string& name) {
     http::Response response =
         ask({"searchRefs", str_cat(query, name, "&min_size=0"), "", {}}, statements);
@@ -107,7 +107,7 @@ TEST_F(SearchRights, HiddenAndAbsentNamesGiveTheSameError) {
   EXPECT_EQ(answer("repository=data&ref=", "exp-2"), answer("repository=data&ref=", "absent"));
 }
 
-// Tried by asking for the repository, the branches, the ref and the object nowhere.
+// Verified by mutation: asking for the repository, the branches, the ref and the object nowhere.
 TEST_F(SearchRights, HiddenItemsAreNotDisclosed) {
   Statements statements = kReader;
   for (const char* ref : {"exp-secret", "exp-0"})
@@ -135,8 +135,8 @@ TEST_F(SearchRights, HiddenItemsAreNotDisclosed) {
   EXPECT_NE(everything({kEverything}), before);
 }
 
-// A listing shows paths and metadata of objects that its reader may not read, and no tags. Tried
-// by asking for the objects nowhere.
+// A listing shows paths and metadata of objects that its reader may not read, and no tags. Verified
+// by mutation: asking for the objects nowhere.
 TEST_F(SearchRights, TagsOfOneRefAreOfObjectsThatTheCallerMayRead) {
   engine.branch(RepositoryName("data"), "topic", "main");
   put("data", "topic", "dir/open");

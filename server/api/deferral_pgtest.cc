@@ -1,4 +1,5 @@
-// Which requests may go on without their client, and how many may wait for those that do.
+// Tests of deferral: the requests that may continue in the background, and the limit of waiting
+// clients.
 #include <atomic>
 #include <chrono>
 #include <thread>
@@ -37,8 +38,9 @@ class Deferral : public ApiTest {
   meta::Operations rows{engine.pool, engine.clock};
 };
 
-// A deferred answer is stored, and tells so even when it came in time. Tried by leaving out in turn
-// the look at the path, at the body, at the method and at the reads that may take long.
+// A deferred answer is stored, and tells so even when it came in time. Verified by mutation:
+// leaving out in turn the look at the path, at the body, at the method and at the reads that may
+// take long.
 TEST_F(Deferral, IsOfOperationsOnRepositoriesThatMayTakeLong) {
   struct Case {
     int status;
@@ -89,7 +91,7 @@ TEST_F(Deferral, IsOfOperationsOnRepositoriesThatMayTakeLong) {
   }
 }
 
-// Tried by taking the state "lost" for one that is waited for.
+// Verified by mutation: taking the state "lost" for one that is waited for.
 TEST_F(Deferral, NobodyWaitsForAnOperationWhoseServerDied) {
   const auto began = SteadyClock::now();
   const std::string lost = start_operation(seconds{-1});
@@ -100,8 +102,8 @@ TEST_F(Deferral, NobodyWaitsForAnOperationWhoseServerDied) {
   EXPECT_LT(SteadyClock::now() - began, seconds{10});
 }
 
-// Twice as many ask as may wait; which of them are let in does not matter. Tried by letting all
-// wait, and by not counting those who leave: afterwards nobody could wait.
+// Twice as many requests as may wait; it does not matter which are accepted. Verified by mutation:
+// letting all wait; not counting those that leave, after which none could wait.
 TEST_F(Deferral, WaitingRequestsAreLimited) {
   constexpr size_t kAsking = 2 * versioning::kOperationWaitersMax;
   const std::string id = start_operation();

@@ -101,7 +101,8 @@ class MetadataFilesRights : public Authorisation {
   std::string id;
 };
 
-// Tried without asking about all objects: each of these callers read the path "secret/salaries".
+// Verified by mutation: without asking about all objects: each of these callers read the path
+// "secret/salaries".
 TEST_F(MetadataFilesRights, PathsAreNotShownToThoseWhoMayNotReadThem) {
   const auth::Statement look = allow({"fs:ListObjects", "fs:ReadRepository"}, {"repository/data"});
   const auth::Statement all = allow({"fs:ReadObject"}, {"repository/data/object/*"});

@@ -1,4 +1,4 @@
-// Requests that go on as operations, over a real database.
+// Requests that continue as background operations, over a real database.
 #include <stop_token>
 
 #include <gtest/gtest.h>
@@ -114,7 +114,8 @@ TEST_F(ApiTest, OperationsAreVisibleToTheirOwnerOnly) {
   EXPECT_EQ(get("/operations").body.find(id), std::string::npos);
 }
 
-// Tried with the owner's name alone: the second user read what the first had been answered.
+// Verified by mutation: with the owner's name alone: the second user read what the first had been
+// answered.
 TEST_F(ApiTest, OperationsAreNotThoseOfALaterUserOfTheSameName) {
   meta::Operations rows{engine.pool, engine.clock};
   auth::Users& users = service.directory.users;

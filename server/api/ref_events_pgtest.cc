@@ -1,4 +1,5 @@
-// Every operation again, allowed everything: what it does to the refs is what webhooks are told.
+// Runs every operation with all permissions: its changes of refs must equal the events that
+// webhooks receive.
 #include <map>
 #include <set>
 
@@ -59,8 +60,8 @@ Row moving(const Row& row) {
   return out;
 }
 
-// Every operation on refs makes events for webhooks: a new one needs nothing
-// but its row of permissions to be looked at.
+// Every operation on refs creates events for webhooks: a new operation is covered as soon as it has
+// a row of permissions.
 TEST_F(Authorisation, EveryRefMoveHasAnEvent) {
   std::set<std::string_view> moved;
   int made = 0;

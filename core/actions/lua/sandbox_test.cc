@@ -1,4 +1,4 @@
-// Each test body runs in a process of its own that has entered the sandbox.
+// Tests of the sandbox. Each test body runs in a separate process that has entered it.
 #include "core/actions/lua/sandbox.h"
 
 #include <cerrno>

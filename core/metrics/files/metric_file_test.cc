@@ -28,7 +28,7 @@ FileFacts read(const std::string& path, std::string_view bytes) {
   return facts;
 }
 
-/// "name@split=step:value,step:value", the last value behind it when it is another.
+/// "name@split=step:value,step:value", followed by the last value if it differs.
 Texts curves(const FileFacts& facts) {
   Texts out;
   for (const FileFacts::Measured& m : facts.measured()) {
@@ -393,7 +393,7 @@ TEST(TensorBoardFile, EveryDamagedByteIsNoticed) {
     ASSERT_EQ(facts.warnings().size(), 1u) << at;
     EXPECT_THAT(facts.warnings()[0], HasSubstr("record at byte " + std::to_string(first.size())))
         << at;
-    // Behind a record whose length is known the next one is found.
+    // After a record with a known length the next one is found.
     EXPECT_THAT(curves(facts),
                 ElementsAre(at < 12 ? "loss@validation=1:0.5" : "loss@validation=1:0.5,1:0.5"))
         << at;
