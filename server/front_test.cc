@@ -38,7 +38,7 @@ TEST(IsRest, DependsOnThePathOnly) {
   EXPECT_FALSE(is_rest(a_request("GET", "/")));
 }
 
-// Taken out once: the look at the host.
+// Verified by mutation: without the look at the host.
 TEST(IsBlock, DependsOnThePathUnlessTheHostNamesABucket) {
   const std::vector<std::string> s3_hosts = {"s3.lake.test"};
   const auto is_block_of = [&](const std::string& host, const std::string& target) {
@@ -54,7 +54,7 @@ TEST(IsBlock, DependsOnThePathUnlessTheHostNamesABucket) {
   EXPECT_FALSE(is_block_of("lake.test:8000", "/lake/main/_blocks/x"));
 }
 
-// Taken out once: the header was read before the peer was known to be trusted.
+// Verified by mutation: reading the header before checking that the peer is trusted.
 TEST(TakeClientAddress, BelievesTheSchemeOfTrustedProxiesOnly) {
   const std::vector<std::string> trusted = {"10.0.0.0/8"};
   const auto tls_after = [&](const std::string& peer, const std::string& scheme) {
@@ -69,7 +69,7 @@ TEST(TakeClientAddress, BelievesTheSchemeOfTrustedProxiesOnly) {
   EXPECT_FALSE(tls_after("192.0.2.1", "https"));
 }
 
-/// Whom a request came from, by 10.0.0.1 unless said otherwise; 10.0.0.0/8 are proxies of ours.
+/// The client of a request, through 10.0.0.1 by default; 10.0.0.0/8 are trusted proxies.
 std::string client_of(const std::string& forwarded, const std::string& real = "",
                       const std::string& peer = "10.0.0.1") {
   const std::vector<std::string> trusted = {"10.0.0.0/8"};

@@ -1,4 +1,4 @@
-// The description of the API against the table of routes: neither has what the other lacks.
+// Compares the OpenAPI description with the table of routes, in both directions.
 #include "server/openapi.h"
 
 #include <map>

@@ -1,5 +1,4 @@
-// Objects that are made of bytes which are somewhere already: naming an address must not give what
-// the caller may not read.
+// Tests of staging existing addresses: naming an address must not give access to unreadable bytes.
 #include <gtest/gtest.h>
 
 #include "server/api/authorisation_fixture.h"

@@ -1,4 +1,4 @@
-// Operations that meet objects of which only they know, asked by callers who may not have them all.
+// Tests of operations that find their objects only while they run, by callers with limited access.
 #include <gtest/gtest.h>
 
 #include "core/branch/aliases.h"

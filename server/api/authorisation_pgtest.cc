@@ -1,4 +1,4 @@
-// Every operation asked in every role, on two servers: allowed only where it must be, and with no
+// Runs every operation in every role, on two servers: permitted only where it must be, and without
 // effect where it is refused. A route without a row in operation_permissions_fixture.cc fails.
 #include <set>
 

@@ -60,7 +60,7 @@ class Refs : public Authorisation {
 TEST_F(Refs, ANewBranchNeedsTheRightToReadItsSource) {
   expect_asks_about_source({"createBranch", "", R"({"name":"main-1","source":"secret"})", {}},
                            "secret", "main");
-  // However it is named.
+  // In every form of its name.
   for (const std::string& source :
        {hidden, hidden.substr(0, 12), std::string("secret~0"), std::string("secret@")}) {
     const std::string body = R"({"name":"main-2","source":")" + source + "\"}";

@@ -1,4 +1,4 @@
-// Searches asked by callers who may not know of all that is there.
+// Tests of searches by callers who may not see everything.
 #include <gtest/gtest.h>
 
 #include "core/base/str_cat.h"

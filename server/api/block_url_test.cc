@@ -100,7 +100,8 @@ TEST(BlockUrl, ShowsItsExpiry) {
       << target;
 }
 
-// Taken out once: the comparison of signatures in open_block_request (every mutation granted).
+// Verified by mutation: without the comparison of signatures in open_block_request (every mutation
+// granted).
 TEST(BlockUrl, CannotBeChanged) {
   const std::string target = block_target(kKey, a_read());
   ASSERT_EQ(outcome("GET", target), "granted");

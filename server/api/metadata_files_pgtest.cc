@@ -1,4 +1,4 @@
-// Ranges and metaranges over REST: where they are, their bytes, and who may have them.
+// Tests of ranges and metaranges over REST: location, bytes, and permissions.
 #include <fstream>
 #include <string>
 #include <string_view>

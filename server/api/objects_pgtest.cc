@@ -1,4 +1,4 @@
-// Objects over REST: reading, writing, moving and linking them.
+// Tests of objects over REST: reading, writing, moving and linking.
 #include <gtest/gtest.h>
 
 #include "server/api/api_fixture.h"

@@ -1,4 +1,4 @@
-// URLs of our own from asking for them to using them, over a store that signs none.
+// Tests of presigned URLs of our own, from request to use, over a store that signs none.
 #include <gtest/gtest.h>
 
 #include "core/auth/resource.h"
@@ -165,7 +165,8 @@ TEST_F(Presign, StatAndListingsShowUrlsWithTheirExpiry) {
   EXPECT_EQ(body_of(listed), "hello");
 }
 
-// Taken out once: the check of kReadObject per entry in list_objects (the second entry got a URL).
+// Verified by mutation: without the check of kReadObject per entry in list_objects (the second
+// entry got a URL).
 TEST_F(Presign, ListingsShowUrlsOnlyOfReadableObjects) {
   engine.put(repo, "main", "secret.txt", "x");
   allow({{auth::Statement::Effect::kAllow,
@@ -199,7 +200,7 @@ TEST_F(Presign, ObjectExistsAfterPutAndLink) {
   EXPECT_EQ(engine.read(repo, "main", "new"), "written");
 }
 
-// Taken out once: the comparison in fill_address (other bytes were answered 200).
+// Verified by mutation: without the comparison in fill_address (other bytes were answered 200).
 TEST_F(Presign, AnAddressIsWrittenOnce) {
   const std::string url = member(ask_to_write(), "presigned_url");
   EXPECT_EQ(use("PUT", url, "first").status, 200);
@@ -221,7 +222,7 @@ TEST_F(Presign, BytesAreVerifiedBeforeTheyAreStored) {
   EXPECT_EQ(use("PUT", url, "abc", {{"Content-MD5", to_base64(md5("abc"))}}).status, 200);
 }
 
-// Taken out once: the look-up of the key in holder_of, and the check for its user.
+// Verified by mutation: without the look-up of the key in holder_of, and the check for its user.
 TEST_F(Presign, UrlsOfARevokedKeyAreDead) {
   const std::string read = read_url();
   const std::string write = member(ask_to_write(), "presigned_url");
@@ -247,7 +248,7 @@ TEST_F(Presign, UrlsOfADeletedUserAreDead) {
   EXPECT_EQ(refusal(use("GET", by_token)), "403 url_revoked") << "another user of that name";
 }
 
-// Taken out once: the ref in check_permitted.
+// Verified by mutation: without the ref in check_permitted.
 TEST_F(Presign, UrlsOfARefUsePoliciesOfThatRef) {
   const auto limited_to = [&](const std::string& ref) {
     allow({{auth::Statement::Effect::kAllow,
@@ -266,7 +267,7 @@ TEST_F(Presign, UrlsOfARefUsePoliciesOfThatRef) {
   EXPECT_EQ(use("PUT", write, "x").status, 200);
 }
 
-// Taken out once: check_permitted in BlockHandler::answer.
+// Verified by mutation: without check_permitted in BlockHandler::answer.
 TEST_F(Presign, UrlsHaveTheCurrentRightsOfTheirCreator) {
   const std::string read = read_url();
   const std::string write = member(ask_to_write(), "presigned_url");

@@ -1,4 +1,4 @@
-// The table of routes against the operations of the wire format.
+// Compares the table of routes with the operations of the wire format.
 #include <map>
 #include <set>
 #include <string>

@@ -1,4 +1,4 @@
-// The calls on webhooks, with a receiver on this machine.
+// Tests of the webhook operations, with a local receiver.
 #include <gtest/gtest.h>
 
 #include "core/events/webhooks.h"

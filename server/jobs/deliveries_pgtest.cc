@@ -1,4 +1,4 @@
-// Deliveries to receivers on this machine, over a real database.
+// Tests of deliveries to local receivers, over a real database.
 #include <atomic>
 #include <thread>
 
@@ -20,7 +20,7 @@ using namespace std::chrono_literals;
 
 const std::string kSealKey(32, 'k');
 
-/// A server that answers with what `status_for` says and remembers what it was sent.
+/// A server that answers with the status of `status_for` and records requests.
 class Receiver {
  public:
   struct Got {
