@@ -2,12 +2,14 @@
 //   postgres_fixture start FILE   starts it in the background and writes its URL, process and
 //   directory to FILE postgres_fixture stop FILE    stops it and removes its directory and FILE
 #include <chrono>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <system_error>
 #include <thread>
 
 #include <fcntl.h>
@@ -81,7 +83,7 @@ int stop(const fs::path& file) {
 
 int start(const fs::path& file) {
   if (stop(file) != 0) return 1;
-  std::string directory = "/tmp/tarn-ctest-XXXXXX";
+  std::string directory = scratch_template();
   if (!mkdtemp(directory.data())) return 1;
   chmod(directory.c_str(), 0711);  // the user that runs PostgreSQL must be able to traverse it
   const std::string log = directory + "/fixture.log";

@@ -369,11 +369,14 @@ class Postgres:
         return self
 
     def launch(self):
-        """Over the data that are there: the first start, or the one after crash()."""
+        """Over the data that are there: the first start, or the one after crash().
+
+        Without fsync: tests kill processes, and what a process has written outlives it.
+        """
         binaries = Path("/usr/lib/postgresql/15/bin")
         data = self.directory / "data"
         command = as_postgres([binaries / "postgres", "-D", data, "-p", self.port, "-k", self.directory,
-                               "-c", "listen_addresses=127.0.0.1"])
+                               "-c", "listen_addresses=127.0.0.1", "-c", "fsync=off"])
         self.process = Process(command, self.directory / "postgres.log", dict(os.environ))
         self.process.wait_until(lambda: accepts(f"127.0.0.1:{self.port}") and self.answers(binaries), "PostgreSQL")
 
