@@ -36,7 +36,8 @@ bool is_hook_id(std::string_view text) {
          !is_digit(text[0]) && std::all_of(text.begin(), text.end(), inside);
 }
 
-std::string quoted(std::string_view text) { return str_cat("\"", text, "\""); }
+/// Not "quoted": with strings that would also name std::quoted.
+std::string in_quotes(std::string_view text) { return str_cat("\"", text, "\""); }
 
 /// A mapping whose keys must all be read with take(): the others are reported as unknown.
 class Map {
@@ -46,7 +47,7 @@ class Map {
     for (const auto& item : node) {
       if (!item.first.IsScalar()) fail(item.first, str_cat(what_, ": a key must be a text"));
       if (!items_.emplace(item.first.Scalar(), item.second).second) {
-        fail(item.first, str_cat(what_, ": ", quoted(item.first.Scalar()), " is given twice"));
+        fail(item.first, str_cat(what_, ": ", in_quotes(item.first.Scalar()), " is given twice"));
       }
     }
   }
@@ -60,7 +61,7 @@ class Map {
 
   YAML::Node need(const std::string& key) {
     YAML::Node node = take(key);
-    if (!node.IsDefined()) fail(node_, str_cat(what_, ": ", quoted(key), " is missing"));
+    if (!node.IsDefined()) fail(node_, str_cat(what_, ": ", in_quotes(key), " is missing"));
     return node;
   }
 
@@ -72,13 +73,13 @@ class Map {
   std::string need_text(const std::string& key) {
     const YAML::Node node = need(key);
     std::string text = text_of(node, key);
-    if (text.empty()) fail(node, str_cat(what_, ": ", quoted(key), " is empty"));
+    if (text.empty()) fail(node, str_cat(what_, ": ", in_quotes(key), " is empty"));
     return text;
   }
 
   /// A string that may contain variables.
   std::string text_of(const YAML::Node& node, std::string_view key) {
-    if (!node.IsScalar()) fail(node, str_cat(what_, ": ", quoted(key), " must be a text"));
+    if (!node.IsScalar()) fail(node, str_cat(what_, ": ", in_quotes(key), " must be a text"));
     check_variables(node);
     return node.Scalar();
   }
@@ -96,7 +97,7 @@ class Map {
     if (!node.IsDefined()) return false;
     bool value = false;
     if (!YAML::convert<bool>::decode(node, value)) {
-      fail(node, str_cat(what_, ": ", quoted(key), " must be true or false"));
+      fail(node, str_cat(what_, ": ", in_quotes(key), " must be true or false"));
     }
     return value;
   }
@@ -108,7 +109,7 @@ class Map {
     for (const auto& item : node_) {
       const std::string& key = item.first.Scalar();
       if (!asked_.contains(key)) {
-        fail(item.first, str_cat(what_, ": ", quoted(key), " is not known here"));
+        fail(item.first, str_cat(what_, ": ", in_quotes(key), " is not known here"));
       }
     }
   }
@@ -162,7 +163,7 @@ std::vector<std::pair<std::string, std::string>> pairs_of(Map& of, const std::st
 std::string object_of(Map& of, const std::string& key) {
   const YAML::Node node = of.take(key);
   if (!node.IsDefined() || node.IsNull()) return "{}";
-  if (!node.IsMap()) fail(node, str_cat(of.what(), ": ", quoted(key), " must be a mapping"));
+  if (!node.IsMap()) fail(node, str_cat(of.what(), ": ", in_quotes(key), " must be a mapping"));
   return yaml_to_json(node,
                       {.values_max = kArgumentsMax,
                        .nesting_max = kArgumentNestingMax,
@@ -228,7 +229,7 @@ Hook hook_of(const YAML::Node& node) {
   hook.id = map.need_text("id");
   if (!is_hook_id(hook.id)) {
     fail(map.take("id"),
-         str_cat("hook id ", quoted(hook.id),
+         str_cat("hook id ", in_quotes(hook.id),
                  " must be 2 to 256 letters, digits, - and _, a letter or _ first"));
   }
   hook.description = map.text("description");
@@ -246,7 +247,7 @@ Hook hook_of(const YAML::Node& node) {
   }
   const YAML::Node type = map.need("type");
   const YAML::Node properties_node = map.need("properties");
-  Map properties(properties_node, str_cat("hook ", quoted(hook.id), ": properties"));
+  Map properties(properties_node, str_cat("hook ", in_quotes(hook.id), ": properties"));
   hook.timeout = timeout_of(properties);
   const std::string name = map.text_of(type, "type");
   if (name == "webhook") {
@@ -256,7 +257,7 @@ Hook hook_of(const YAML::Node& node) {
   } else if (name == "lua") {
     hook.work = lua_of(properties_node, properties);
   } else {
-    fail(type, str_cat("hook ", quoted(hook.id), ": type ", quoted(name),
+    fail(type, str_cat("hook ", in_quotes(hook.id), ": type ", in_quotes(name),
                        " is not known; there are webhook, airflow and lua"));
   }
   properties.end();
@@ -274,7 +275,8 @@ std::vector<Glob> globs_of(const YAML::Node& node) {
   for (const auto& item : node) {
     if (!item.IsScalar()) fail(item, "branches: a pattern must be a text");
     const std::string problem = Glob::problem(item.Scalar());
-    if (!problem.empty()) fail(item, str_cat("branches: ", quoted(item.Scalar()), ": ", problem));
+    if (!problem.empty())
+      fail(item, str_cat("branches: ", in_quotes(item.Scalar()), ": ", problem));
     out.emplace_back(item.Scalar());
   }
   return out;
@@ -285,7 +287,7 @@ void read_events(const YAML::Node& node, ActionFile& file) {
   for (const auto& item : node) {
     const std::string& name = item.first.Scalar();
     const auto event = parse_hook_event(name);
-    if (!event) fail(item.first, str_cat("on: ", quoted(name), " is no event"));
+    if (!event) fail(item.first, str_cat("on: ", in_quotes(name), " is no event"));
     std::vector<Glob> globs;
     if (!item.second.IsNull()) {
       Map filter(item.second, str_cat("on: ", name));
@@ -310,7 +312,7 @@ void read_hooks(const YAML::Node& node, ActionFile& file) {
   for (const auto& item : node) {
     file.hooks.push_back(hook_of(item));
     if (!ids.insert(file.hooks.back().id).second) {
-      fail(item, str_cat("hook id ", quoted(file.hooks.back().id), " is given twice"));
+      fail(item, str_cat("hook id ", in_quotes(file.hooks.back().id), " is given twice"));
     }
   }
 }
@@ -342,7 +344,7 @@ ActionFile parse_action_file(std::string_view text) {
     const YAML::Node name = map.need("name");
     if (name.IsScalar()) file.name = name.Scalar();
     if (!is_action_name(file.name)) {
-      fail(name, str_cat("name ", quoted(file.name),
+      fail(name, str_cat("name ", in_quotes(file.name),
                          " must be 2 to 256 letters, digits, spaces, - . and _, none of - . and "
                          "space first"));
     }
