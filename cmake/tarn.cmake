@@ -5,6 +5,8 @@ add_library(tarn_flags INTERFACE)
 target_compile_options(tarn_flags INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion
                        -Wnon-virtual-dtor -Werror)
 target_include_directories(tarn_flags INTERFACE ${PROJECT_SOURCE_DIR})
+# In all targets, whatever they link: a precompiled header fits only the options that it was compiled with.
+target_compile_options(tarn_flags INTERFACE -pthread)
 if(TARN_SANITIZE)
   target_compile_options(tarn_flags INTERFACE -fsanitize=${TARN_SANITIZE}
                          -fno-sanitize-recover=all -fno-omit-frame-pointer)
@@ -22,6 +24,34 @@ else()
   endif()
 endif()
 
+# Precompiled headers of the standard library, for the targets of the three rules (docs/design/029-build-time.md).
+# Sources include what they use all the same: the builds without TARN_PRECOMPILE show it.
+if(TARN_PRECOMPILE)
+  # -fpch-preprocess: ccache cannot preprocess such a source without it. The warnings see, through a precompiled header,
+  # code of the standard library that g++ 12 wrongly warns about; builds without it keep them.
+  target_compile_options(tarn_flags INTERFACE -fpch-preprocess -Wno-array-bounds -Wno-restrict
+                         -Wno-stringop-overflow -Wno-stringop-overread)
+  foreach(pch pch json_pch test_pch)
+    file(CONFIGURE OUTPUT ${CMAKE_CURRENT_BINARY_DIR}/${pch}.cc CONTENT "")
+    add_library(tarn_${pch} OBJECT ${CMAKE_CURRENT_BINARY_DIR}/${pch}.cc)
+    target_link_libraries(tarn_${pch} PRIVATE tarn_flags)
+    target_precompile_headers(tarn_${pch} PRIVATE
+      <algorithm> <array> <charconv> <chrono> <functional> <map> <memory> <mutex> <optional> <set> <span> <string>
+      <string_view> <thread> <utility> <variant> <vector>)
+  endforeach()
+  target_link_libraries(tarn_json_pch PRIVATE nlohmann_json::nlohmann_json)
+  target_precompile_headers(tarn_json_pch PRIVATE <nlohmann/json.hpp>)
+  target_link_libraries(tarn_test_pch PRIVATE GTest::gtest GTest::gmock)
+  target_precompile_headers(tarn_test_pch PRIVATE <gmock/gmock.h> <gtest/gtest.h>)
+endif()
+
+# tarn_precompile(TARGET pch|json_pch|test_pch)
+function(tarn_precompile target pch)
+  if(TARN_PRECOMPILE)
+    target_precompile_headers(${target} REUSE_FROM tarn_${pch})
+  endif()
+endfunction()
+
 # tarn_add_library(NAME tree SRCS a.cc b.cc DEPS tarn::base PRIVATE_DEPS PkgConfig::ZSTD)
 # makes tarn_tree with the alias tarn::tree.
 function(tarn_add_library)
@@ -29,6 +59,11 @@ function(tarn_add_library)
   add_library(tarn_${A_NAME} STATIC ${A_SRCS})
   add_library(tarn::${A_NAME} ALIAS tarn_${A_NAME})
   target_link_libraries(tarn_${A_NAME} PUBLIC ${A_DEPS} PRIVATE tarn_flags ${A_PRIVATE_DEPS})
+  set(pch pch)
+  if("nlohmann_json::nlohmann_json" IN_LIST A_DEPS OR "nlohmann_json::nlohmann_json" IN_LIST A_PRIVATE_DEPS)
+    set(pch json_pch)
+  endif()
+  tarn_precompile(tarn_${A_NAME} ${pch})
 endfunction()
 
 # tarn_add_test(NAME tree SRCS merge_test.cc DEPS tarn::tree LABELS unit [TIMEOUT 60] [FIXTURE postgres])
@@ -39,6 +74,7 @@ function(tarn_add_test)
   set(program ${A_NAME}_${label}_test)
   add_executable(${program} ${A_SRCS})
   target_link_libraries(${program} PRIVATE tarn_flags ${A_DEPS} GTest::gtest GTest::gmock GTest::gtest_main)
+  tarn_precompile(${program} test_pch)
   set_target_properties(${program} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
   add_test(NAME ${program} COMMAND ${program} --gtest_brief=1
            --gtest_output=xml:${CMAKE_BINARY_DIR}/results/${program}.xml)
@@ -56,4 +92,5 @@ function(tarn_add_program)
   cmake_parse_arguments(A "" "NAME" "SRCS;DEPS" ${ARGN})
   add_executable(${A_NAME} ${A_SRCS})
   target_link_libraries(${A_NAME} PRIVATE tarn_flags ${A_DEPS})
+  tarn_precompile(${A_NAME} pch)
 endfunction()

@@ -8,6 +8,8 @@ export CCACHE_DIR=${CCACHE_DIR:-$TARN_CACHE/ccache}
 export CCACHE_BASEDIR=$ROOT
 export CCACHE_NOHASHDIR=1
 export CCACHE_COMPILERCHECK=content
+# A source that includes a precompiled header is cached only with these.
+export CCACHE_SLOPPINESS=pch_defines,time_macros
 export CCACHE_MAXSIZE=${CCACHE_MAXSIZE:-5G}
 
 say() { printf '%s\n' "$*" >&2; }

@@ -18,6 +18,7 @@ dev_lint() {
   ensure_clang
   command -v clang-tidy-14 >/dev/null || install_packages clang-tidy-14
   configure dev build
+  configure tidy build-tidy
   local check
   for check in layers formatting migrations queries wording; do python3 "tests/tidy/$check.py" || status=1; done
   python3 tests/tidy/clang.py threads || status=1

@@ -4,7 +4,8 @@
 clang.py threads          the thread-safety annotations of core/base/mutex.h, in every source that uses them
 clang.py tidy [FILE ...]  clang-tidy with .clang-tidy, over these sources or all of them
 
-Both need build/compile_commands.json. `threads` keeps its objects in ccache, so that a second run takes seconds.
+`threads` needs build/compile_commands.json, `tidy` that of build-tidy, which has no precompiled headers: clang cannot read
+those of g++. `threads` keeps its objects in ccache, so that a second run takes seconds.
 """
 
 import concurrent.futures
@@ -19,6 +20,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 COMMANDS = ROOT / "build" / "compile_commands.json"
+TIDY = ROOT / "build-tidy"
 ANNOTATIONS = ("MutexLock", "TARN_GUARDED_BY", "TARN_REQUIRES", "TARN_EXCLUDES")
 
 
@@ -63,7 +65,7 @@ def check_threads(names, known):
 
 def check_tidy(names, _):
     def one(name):
-        return name, *run(["clang-tidy-14", "--quiet", "-p", str(COMMANDS.parent), str(ROOT / name)], ROOT)
+        return name, *run(["clang-tidy-14", "--quiet", "-p", str(TIDY), str(ROOT / name)], ROOT)
     return each(one, sorted(names))
 
 
