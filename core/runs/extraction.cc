@@ -85,11 +85,11 @@ ExtractionRules extraction_rules(Engine& engine, RepositoryId repository) {
 }
 
 UnreadCommits read_ahead(Engine& engine, RepositoryId repository, const ExtractionRules& rules,
-                         std::span<const CommitId> commits) {
+                         std::span<const CommitId> commits, std::chrono::seconds time_max) {
   UnreadCommits left{.count = commits.size()};
   if (commits.empty()) return left;
   const Repository repo = engine.repositories.get(repository);
-  const auto end = std::chrono::steady_clock::now() + kReadAheadTimeMax;
+  const auto end = std::chrono::steady_clock::now() + time_max;
   size_t failures = 0;
   for (const CommitId& commit : commits.first(std::min(commits.size(), kReadAheadCommitsMax))) {
     if (failures == kReadAheadFailuresMax || std::chrono::steady_clock::now() >= end) break;

@@ -70,7 +70,8 @@ struct UnreadCommits {
 };
 /// Reads commits that exist and that the background has not read; returns those that are left.
 UnreadCommits read_ahead(Engine& engine, RepositoryId repository, const ExtractionRules& rules,
-                         std::span<const CommitId> commits);
+                         std::span<const CommitId> commits,
+                         std::chrono::seconds time_max = kReadAheadTimeMax);
 
 /// Points of the curve of one metric of a commit, from number `start` on, as far as files hold
 /// more than one point. `source`: the file, "" = the newest. Throws as ref_facts, and not_found
