@@ -180,9 +180,9 @@ class S3RoleMatrix : public ::testing::Test {
  protected:
   S3RoleMatrix() {
     testing::TestEngine& engine = first.engine;
-    const RepositoryName other = engine.make_repository("other");
+    const auto other = engine.make_repository("other");
     engine.put(other, "main", "src", "source");
-    const RepositoryName data = engine.make_repository("data");
+    const auto data = engine.make_repository("data");
     engine.branch(data, "topic", "main");
     engine.put(data, "topic", "dir/a", "bytes");
     const auto target =

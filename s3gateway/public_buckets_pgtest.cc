@@ -132,7 +132,7 @@ class PublicBuckets : public ::testing::Test {
   }
 
   TestEngine engine{shared_url()};
-  RepositoryName repo = engine.make_repository(fresh_name());
+  testing::TestRepository repo = engine.make_repository(fresh_name());
   std::string name = fresh_name();
   testing::TestClock clock;
   TestServer here{shared_url(), engine.store, clock, options()};
@@ -195,7 +195,8 @@ TEST_F(PublicBuckets, OtherRefsArePrivate) {
   here.engine.branch(repository, "secret", "main");
   here.engine.put(repository, "secret", "a", "hidden");
   const std::string commit = to_text(here.engine.commit(repository, "main").id);
-  versioning::create_tag(*here.engine, repository, TagName("v1"), "main", false);
+  versioning::create_tag(*here.engine, versioning::get_repository(*here.engine, repository),
+                         TagName("v1"), "main", false);
   for (const std::string& ref : {std::string("main"), std::string("secret"), std::string("v1"),
                                  commit, std::string("main~1")}) {
     expect(here.send(nullptr, "GET", "/" + name + "." + ref + "/a"), 403, "AccessDenied");

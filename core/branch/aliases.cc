@@ -69,39 +69,36 @@ Changed change(Engine& engine, const Repository& repository, const AliasRequest&
 
 }  // namespace
 
-Alias get_alias(Engine& engine, const RepositoryName& repository, const AliasName& name) {
-  auto alias = engine.aliases.find(get_repository(engine, repository).id, name);
+Alias get_alias(Engine& engine, const Repository& repository, const AliasName& name) {
+  auto alias = engine.aliases.find(repository.id, name);
   if (!alias) throw_no_alias(name);
   return *std::move(alias);
 }
 
-Page<Alias> list_aliases(Engine& engine, const RepositoryName& repository, std::string_view prefix,
+Page<Alias> list_aliases(Engine& engine, const Repository& repository, std::string_view prefix,
                          std::string_view after, uint32_t limit) {
-  return engine.aliases.list(get_repository(engine, repository).id, prefix, after, limit);
+  return existing(engine, repository, engine.aliases.list(repository.id, prefix, after, limit));
 }
 
-Page<AliasChange> list_alias_changes(Engine& engine, const RepositoryName& repository,
+Page<AliasChange> list_alias_changes(Engine& engine, const Repository& repository,
                                      const AliasName& name, std::string_view after,
                                      uint32_t limit) {
   const uint64_t before = version_after(after);
-  Page<AliasChange> page =
-      engine.aliases.history(get_repository(engine, repository).id, name, before, limit);
+  Page<AliasChange> page = engine.aliases.history(repository.id, name, before, limit);
   // An alias that was ever set has a version 1, and nothing precedes that.
   if (page.items.empty() && before != 1) throw_no_alias(name);
   return page;
 }
 
-AliasOutcome set_alias(Engine& engine, const RepositoryName& repository,
-                       const AliasRequest& request, std::string_view to) {
-  const Repository repo = get_repository(engine, repository);
+AliasOutcome set_alias(Engine& engine, const Repository& repository, const AliasRequest& request,
+                       std::string_view to) {
   const Commit commit = resolve_commit(engine, repository, to);
-  Changed made = change(engine, repo, request, commit.id);
+  Changed made = change(engine, repository, request, commit.id);
   return {.alias = *std::move(made.alias), .changed = made.changed};
 }
 
-void remove_alias(Engine& engine, const RepositoryName& repository, const AliasRequest& request) {
-  const Repository repo = get_repository(engine, repository);
-  if (!change(engine, repo, request, std::nullopt).changed) throw_no_alias(request.name);
+void remove_alias(Engine& engine, const Repository& repository, const AliasRequest& request) {
+  if (!change(engine, repository, request, std::nullopt).changed) throw_no_alias(request.name);
 }
 
 }  // namespace tarn::versioning

@@ -8,18 +8,19 @@
 #include "core/model/alias.h"
 #include "core/model/names.h"
 #include "core/model/page.h"
+#include "core/model/repository.h"
 
 namespace tarn::versioning {
 
 // All throw not_found ("repository not found"; reason "alias_not_found").
 
-Alias get_alias(Engine& engine, const RepositoryName& repository, const AliasName& name);
+Alias get_alias(Engine& engine, const Repository& repository, const AliasName& name);
 /// By name.
-Page<Alias> list_aliases(Engine& engine, const RepositoryName& repository, std::string_view prefix,
+Page<Alias> list_aliases(Engine& engine, const Repository& repository, std::string_view prefix,
                          std::string_view after, uint32_t limit);
 /// The newest first; that of an alias that was removed too. `after`: a version, "" = from the
 /// newest. Throws also invalid_argument (`after` is no version).
-Page<AliasChange> list_alias_changes(Engine& engine, const RepositoryName& repository,
+Page<AliasChange> list_alias_changes(Engine& engine, const Repository& repository,
                                      const AliasName& name, std::string_view after, uint32_t limit);
 
 struct AliasRequest {
@@ -37,9 +38,9 @@ struct AliasOutcome {
 // invalid_argument (a reason longer than kAliasReasonBytesMax).
 
 /// Makes or moves it. `to`: any ref expression that means a commit. Throws also not_found (`to`).
-AliasOutcome set_alias(Engine& engine, const RepositoryName& repository,
-                       const AliasRequest& request, std::string_view to);
+AliasOutcome set_alias(Engine& engine, const Repository& repository, const AliasRequest& request,
+                       std::string_view to);
 /// Its history stays.
-void remove_alias(Engine& engine, const RepositoryName& repository, const AliasRequest& request);
+void remove_alias(Engine& engine, const Repository& repository, const AliasRequest& request);
 
 }  // namespace tarn::versioning

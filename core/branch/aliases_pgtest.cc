@@ -125,7 +125,7 @@ TEST_F(Aliases, HaveASeparateNamespace) {
   for (const char* bad : {"@champion@", "@champion$", "@champion~1@", "@", "@-x", "@a b"}) {
     EXPECT_EQ(reason_of([&] { resolve(*engine, repo, bad); }), "invalid_argument") << bad;
   }
-  const RepositoryName other = engine.make_repository(fresh_name());
+  const auto other = engine.make_repository(fresh_name());
   EXPECT_EQ(reason_of([&] { resolve(*engine, other, "@champion"); }), "ref_not_found");
 }
 

@@ -19,7 +19,7 @@ class BranchLimit : public ::testing::Test {
  protected:
   testing::TestDatabase database;
   testing::TestEngine engine{database.url()};
-  RepositoryName lake = engine.make_repository("lake");
+  testing::TestRepository lake = engine.make_repository("lake");
 
   void SetUp() override {
     engine.assembly.reset();
@@ -27,14 +27,14 @@ class BranchLimit : public ::testing::Test {
         engine.pool, engine.stores, engine.clock,
         AssemblyOptions{.link_key = std::string(32, 'k'), .branches_per_user_max = 3});
   }
-  void make(const std::string& user, const RepositoryName& repo, const std::string& name) {
+  void make(const std::string& user, const Repository& repo, const std::string& name) {
     const ActingUser acting(user);
     create_branch(*engine, repo, {.name = BranchName(name), .source = "main"});
   }
 };
 
 TEST_F(BranchLimit, IsPerUserAndRepositoryAndTheErrorSaysHowToFreeSome) {
-  const RepositoryName pond = engine.make_repository("pond");
+  const auto pond = engine.make_repository("pond");
   for (const char* name : {"a", "b", "c"}) make("mallory", lake, name);
   const auto fourth = [&] { make("mallory", lake, "d"); };
   EXPECT_EQ(reason_of(fourth), "too_many_branches");

@@ -31,36 +31,36 @@ class BucketRemoval : public testing::RepositoryTest {
 };
 
 TEST_F(BucketRemoval, RemovesAnEmptyRepository) {
-  const RepositoryName bucket = engine.make_repository(fresh_name());
+  const auto bucket = engine.make_repository(fresh_name());
   EXPECT_EQ(remove_empty(bucket), kDone);
   EXPECT_FALSE(exists(bucket));
   engine.make_repository(bucket.str() + "-again");
 }
 
 TEST_F(BucketRemoval, RefusesBucketsWithContent) {
-  const std::vector<std::function<void(const RepositoryName&)>> losses = {
-      [&](const RepositoryName& bucket) { engine.put(bucket, "main", "a", "1"); },
-      [&](const RepositoryName& bucket) {
+  const std::vector<std::function<void(const testing::TestRepository&)>> losses = {
+      [&](const testing::TestRepository& bucket) { engine.put(bucket, "main", "a", "1"); },
+      [&](const testing::TestRepository& bucket) {
         engine.put(bucket, "main", "a", "1");
         engine.commit(bucket, "main");
       },
       // The tree is empty again, the history is not.
-      [&](const RepositoryName& bucket) {
+      [&](const testing::TestRepository& bucket) {
         engine.put(bucket, "main", "a", "1");
         engine.commit(bucket, "main");
         engine.remove(bucket, "main", "a");
         engine.commit(bucket, "main");
       },
-      [&](const RepositoryName& bucket) { engine.branch(bucket, "dev", "main"); },
-      [&](const RepositoryName& bucket) {
+      [&](const testing::TestRepository& bucket) { engine.branch(bucket, "dev", "main"); },
+      [&](const testing::TestRepository& bucket) {
         create_tag(*engine, bucket, TagName("v1"), "main", false);
       },
-      [&](const RepositoryName& bucket) {
+      [&](const testing::TestRepository& bucket) {
         set_alias(*engine, bucket, {.name = AliasName("a"), .actor = "ann"}, "main");
       },
   };
   for (const auto& loss : losses) {
-    const RepositoryName bucket = engine.make_repository(fresh_name());
+    const auto bucket = engine.make_repository(fresh_name());
     loss(bucket);
     EXPECT_EQ(remove_empty(bucket), kNotEmpty) << &loss - losses.data();
     EXPECT_TRUE(exists(bucket));
@@ -69,7 +69,7 @@ TEST_F(BucketRemoval, RefusesBucketsWithContent) {
 }
 
 TEST_F(BucketRemoval, IgnoresStagedObjectsThatWereDeleted) {
-  const RepositoryName bucket = engine.make_repository(fresh_name());
+  const auto bucket = engine.make_repository(fresh_name());
   engine.put(bucket, "main", "a", "1");
   engine.put(bucket, "main", "b/c", "1");
   EXPECT_EQ(remove_empty(bucket), kNotEmpty);
@@ -90,18 +90,18 @@ TEST_F(BucketRemoval, RefusesAReadOnlyRepository) {
 /// A concurrent change from another server either is seen, or is refused: never both
 /// acknowledged and lost.
 TEST_F(BucketRemoval, LosesNoConcurrentChange) {
-  using Work = std::function<void(const RepositoryName&)>;
+  using Work = std::function<void(const testing::TestRepository&)>;
   const std::vector<Work> works = {
-      [&](const RepositoryName& bucket) { other.put(bucket, "main", "a", "1"); },
-      [&](const RepositoryName& bucket) {
+      [&](const testing::TestRepository& bucket) { other.put(bucket, "main", "a", "1"); },
+      [&](const testing::TestRepository& bucket) {
         other.put(bucket, "main", "a", "1");
         other.commit(bucket, "main");
       },
-      [&](const RepositoryName& bucket) { other.branch(bucket, "dev", "main"); },
-      [&](const RepositoryName& bucket) {
+      [&](const testing::TestRepository& bucket) { other.branch(bucket, "dev", "main"); },
+      [&](const testing::TestRepository& bucket) {
         create_tag(*other, bucket, TagName("v1"), "main", false);
       },
-      [&](const RepositoryName& bucket) {
+      [&](const testing::TestRepository& bucket) {
         set_alias(*other, bucket, {.name = AliasName("a"), .actor = "ann"}, "main");
       },
   };
@@ -110,7 +110,7 @@ TEST_F(BucketRemoval, LosesNoConcurrentChange) {
   int kept = 0;
   for (int round = 0; round < kRounds; ++round) {
     const Work& work = works[static_cast<size_t>(round) % works.size()];
-    const RepositoryName bucket = engine.make_repository(fresh_name());
+    const auto bucket = engine.make_repository(fresh_name());
     std::barrier start(2);
     std::string failure = "?";
     std::thread worker([&] {
@@ -137,7 +137,7 @@ TEST_F(BucketRemoval, LosesNoConcurrentChange) {
 }
 
 TEST_F(BucketRemoval, ARootedNameStandsForItsDefaultBranch) {
-  const RepositoryName plain = engine.make_repository(fresh_name());
+  const auto plain = engine.make_repository(fresh_name());
   const RepositoryName rooted(fresh_name());
   EXPECT_EQ(bucket_root(*engine, rooted), std::nullopt);
   const auto make = [&](BucketKind kind, const std::string& at) {
@@ -158,7 +158,7 @@ TEST_F(BucketRemoval, ARootedNameStandsForItsDefaultBranch) {
 }
 
 TEST_F(BucketRemoval, ListingsFollowANameToItsNextRepository) {
-  const RepositoryName name = engine.make_repository(fresh_name());
+  const auto name = engine.make_repository(fresh_name());
   engine.put(name, "main", "of-the-first", "1");
   const auto listed = [&](TestEngine& server) {
     std::vector<std::string> paths;

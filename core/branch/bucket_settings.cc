@@ -18,14 +18,8 @@ BucketSettings settings_of(const Body& body) {
 
 }  // namespace
 
-BucketSettings get_bucket_settings(Engine& engine, const RepositoryName& repository) {
-  return settings_of(
-      engine.settings.find(get_repository(engine, repository).id, SettingKind::kBucket));
-}
-
-void change_bucket_settings(Engine& engine, const RepositoryName& repository, bool force,
-                            const std::function<void(BucketSettings&)>& change) {
-  change_bucket_settings(engine, get_repository(engine, repository), force, change);
+BucketSettings get_bucket_settings(Engine& engine, const Repository& repository) {
+  return settings_of(engine.settings.find(repository.id, SettingKind::kBucket));
 }
 
 void change_bucket_settings(Engine& engine, const Repository& repository, bool force,

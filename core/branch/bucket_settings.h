@@ -13,13 +13,10 @@ namespace tarn::versioning {
 // All throw not_found "repository not found". A change holds for every request that begins after
 // it, on every server.
 
-BucketSettings get_bucket_settings(Engine& engine, const RepositoryName& repository);
+BucketSettings get_bucket_settings(Engine& engine, const Repository& repository);
 
-/// Changes the settings, one change of a repository at a time over all servers. What `change`
-/// throws ends it. Throws permission_denied in a read-only repository unless `force`.
-void change_bucket_settings(Engine& engine, const RepositoryName& repository, bool force,
-                            const std::function<void(BucketSettings&)>& change);
-/// Of exactly this repository: throws not_found when its name is another's by now.
+/// Changes the settings of exactly this repository, one change at a time over all servers. What
+/// `change` throws ends it. Throws permission_denied in a read-only repository unless `force`.
 void change_bucket_settings(Engine& engine, const Repository& repository, bool force,
                             const std::function<void(BucketSettings&)>& change);
 

@@ -11,16 +11,15 @@ using testing::TestEngine;
 
 class BucketSettingsTest : public testing::RepositoryTest {
  protected:
-  RepositoryName make_rooted(int version = 0) {
-    create_repository(
+  Repository make_rooted(int version = 0) {
+    return create_repository(
         *engine, {.name = rooted,
                   .storage_namespace = "local://" + rooted.str() + "/" + std::to_string(version),
                   .default_branch = BranchName("trunk"),
                   .bucket_kind = BucketKind::kRooted});
-    return rooted;
   }
   void publish(const RepositoryName& name) {
-    change_bucket_settings(*engine, name, false,
+    change_bucket_settings(*engine, get_repository(*engine, name), false,
                            [](BucketSettings& settings) { settings.public_read = true; });
   }
   bool is_public(TestEngine& on, const RepositoryName& name, const std::string& branch) {
@@ -32,18 +31,18 @@ class BucketSettingsTest : public testing::RepositoryTest {
 };
 
 TEST_F(BucketSettingsTest, AreSeenOnEveryServerAtOnce) {
-  make_rooted();
+  const Repository lake = make_rooted();
   EXPECT_FALSE(is_public(other, rooted, "trunk"));
   publish(rooted);
   EXPECT_TRUE(is_public(other, rooted, "trunk"));
-  change_bucket_settings(*other, rooted, false, [](BucketSettings& settings) {
+  change_bucket_settings(*other, lake, false, [](BucketSettings& settings) {
     settings.public_access_block = PublicAccessBlock{.ignore_public_acls = true};
   });
   EXPECT_FALSE(is_public(engine, rooted, "trunk"));
-  change_bucket_settings(*other, rooted, false,
+  change_bucket_settings(*other, lake, false,
                          [](BucketSettings& settings) { settings = BucketSettings{}; });
   EXPECT_FALSE(is_public(engine, rooted, "trunk"));
-  EXPECT_EQ(get_bucket_settings(*engine, rooted), BucketSettings{});
+  EXPECT_EQ(get_bucket_settings(*engine, lake), BucketSettings{});
 }
 
 TEST_F(BucketSettingsTest, OnlyTheDefaultBranchOfARootedBucketIsPublic) {
@@ -80,9 +79,9 @@ TEST_F(BucketSettingsTest, ReadOnlyRepositoryCanBeMadePrivateButNotPublic) {
   creation.storage_namespace = "local://" + rooted.str();
   creation.read_only = true;
   creation.bucket_kind = BucketKind::kRooted;
-  create_repository(*engine, creation);
+  const Repository frozen = create_repository(*engine, creation);
   EXPECT_EQ(testing::reason_of([&] { publish(rooted); }), "read_only_repository");
-  change_bucket_settings(*engine, rooted, /*force=*/true,
+  change_bucket_settings(*engine, frozen, /*force=*/true,
                          [](BucketSettings& settings) { settings.public_read = false; });
 }
 

@@ -19,7 +19,7 @@ class Expiry : public ::testing::Test {
  protected:
   TestDatabase database;
   TestEngine engine{database.url()};
-  RepositoryName repo = engine.make_repository("lake");
+  testing::TestRepository repo = engine.make_repository("lake");
 
   std::string create(const std::string& name, Instant expires) {
     return testing::message_of([&] {

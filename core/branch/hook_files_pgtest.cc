@@ -307,7 +307,7 @@ TEST_F(HookFiles, AreRestoredByThoseWhoMay) {
     delete_branch(*engine, repo, BranchName("plain"), false);
   }
   const std::string dump = dump_refs(*engine, repo);
-  const RepositoryName copy = testing::make_bare_repository(engine, fresh_name());
+  const auto copy = testing::make_bare_repository(engine, fresh_name());
   const auto restore = [&] { restore_refs(*engine, copy, dump, false, "x"); };
   const ActingUser developer("dev");
   EXPECT_EQ(reason_of(restore), kForbidden);

@@ -265,7 +265,7 @@ TEST_F(ObjectVersionRaces, WritersCommittersAndRemoversAgree) {
 }
 
 TEST_F(ObjectVersionRaces, WriteWithoutVersioningRunsNoAdditionalStatement) {
-  const RepositoryName plain = engine.make_repository(fresh_name());
+  const auto plain = engine.make_repository(fresh_name());
   set_branch_rules(*engine, plain, {}, {});  // its settings have a version
   const auto write = [&] {
     const UploadTarget target = check_upload(*slow, plain, kMain, Key("a"), false, {});

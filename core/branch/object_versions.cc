@@ -116,14 +116,13 @@ class Removal {
 
 }  // namespace
 
-Versioning get_versioning(Engine& engine, const RepositoryName& repository) {
-  return engine.settings.versioning(get_repository(engine, repository).id);
+Versioning get_versioning(Engine& engine, const Repository& repository) {
+  return engine.settings.versioning(repository.id);
 }
 
-void set_versioning(Engine& engine, const RepositoryName& repository, Versioning versioning) {
-  const Repository repo = get_repository(engine, repository);
-  check_writable(repo, /*force=*/false);
-  if (!engine.settings.set_versioning(repo.id, versioning)) {
+void set_versioning(Engine& engine, const Repository& repository, Versioning versioning) {
+  check_writable(repository, /*force=*/false);
+  if (!engine.settings.set_versioning(repository.id, versioning)) {
     throw Error(ErrorCode::kNotFound, reason::kRepositoryNotFound, "repository not found");
   }
 }

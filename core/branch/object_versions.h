@@ -14,8 +14,8 @@
 namespace tarn::versioning {
 
 /// Throw not_found (the repository); the second also permission_denied (read-only).
-Versioning get_versioning(Engine& engine, const RepositoryName& repository);
-void set_versioning(Engine& engine, const RepositoryName& repository, Versioning versioning);
+Versioning get_versioning(Engine& engine, const Repository& repository);
+void set_versioning(Engine& engine, const Repository& repository, Versioning versioning);
 
 /// One version of a key. The null version is the branch's state if no versioned write made it: it
 /// existed before versioning, or came by a merge, an import, a reset ...

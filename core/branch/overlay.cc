@@ -158,7 +158,7 @@ std::unique_ptr<RefSnapshot> RefSnapshot::open(Engine& engine, const RepositoryN
       out->open_branch(engine, BranchName(std::string(ref)), begin, plan)) {
     return out;
   }
-  const ResolvedRef resolved = resolve(engine, repository, ref, prefix_digits_min);
+  const ResolvedRef resolved = resolve(engine, out->repository_, ref, prefix_digits_min);
   if (resolved.staged && out->open_branch(engine, resolved.branch->name, begin, plan)) return out;
   out->root_ = resolved.commit.root;
   out->commit_ = resolved.commit.id;

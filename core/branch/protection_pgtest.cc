@@ -401,8 +401,7 @@ TEST_F(Protection, ARepositoryOfTheSameNameBeginsWithoutRules) {
   RepositoryCreation creation;
   creation.name = repo;
   creation.storage_namespace = "local://" + fresh_name();
-  create_repository(*engine, creation);
-  EXPECT_EQ(get_branch_rules(*engine, repo).etag, "");
+  EXPECT_EQ(get_branch_rules(*engine, create_repository(*engine, creation)).etag, "");
   EXPECT_EQ(put("main"), "done");
 }
 
@@ -411,11 +410,10 @@ TEST_F(Protection, AReadOnlyRepositoryKeepsItsSettingsUnlessForced) {
   creation.name = RepositoryName(fresh_name());
   creation.storage_namespace = "local://" + creation.name.str();
   creation.read_only = true;
-  create_repository(*engine, creation);
+  const Repository frozen = create_repository(*engine, creation);
   const auto refused = [&](const std::function<void()>& change) {
     EXPECT_EQ(message_of(change), "read-only repository");
   };
-  const RepositoryName& frozen = creation.name;
   const std::vector<BranchRule> rules = {{.pattern = Glob("main")}};
   refused([&] { set_branch_rules(*engine, frozen, rules, {}); });
   refused([&] { add_branch_rule(*engine, frozen, Glob("main")); });
@@ -423,8 +421,8 @@ TEST_F(Protection, AReadOnlyRepositoryKeepsItsSettingsUnlessForced) {
   refused([&] { set_tag_rules(*engine, frozen, {}, {}); });
   refused([&] { set_collection_rules(*engine, frozen, {}); });
   refused([&] { remove_collection_rules(*engine, frozen); });
-  refused([&] { set_repository_metadata(*engine, frozen, {{"a", "b"}}); });
-  refused([&] { delete_repository_metadata(*engine, frozen, {"a"}); });
+  refused([&] { set_repository_metadata(*engine, frozen.name, {{"a", "b"}}); });
+  refused([&] { delete_repository_metadata(*engine, frozen.name, {"a"}); });
   set_branch_rules(*engine, frozen, rules, {.force = true});
   EXPECT_EQ(get_branch_rules(*engine, frozen).value, rules);
 }

@@ -416,24 +416,24 @@ TEST_F(RefRaces, ABranchAndATagNeverShareAName) {
 
 TEST_F(RefRaces, NothingIsCreatedInARepositoryDuringItsDeletion) {
   const auto overtaken = [&](const std::string& statement, const auto& verb) {
-    const RepositoryName doomed = engine.make_repository(fresh_name());
+    const auto doomed = engine.make_repository(fresh_name());
     faults.at_then_go_on({statement}, [&] { delete_repository(*engine, doomed, false); });
     const std::string reason = reason_of([&] { verb(doomed); });
     EXPECT_EQ(faults.unreached(), 0u);
     return reason;
   };
   EXPECT_EQ(overtaken("branches_create_row",
-                      [&](const RepositoryName& r) { slow.branch(r, "b", "main"); }),
+                      [&](const testing::TestRepository& r) { slow.branch(r, "b", "main"); }),
             "repository_not_found");
   EXPECT_EQ(overtaken("tags_insert_row",
-                      [&](const RepositoryName& r) {
+                      [&](const testing::TestRepository& r) {
                         create_tag(*slow, r, TagName("t"), "main", false);
                       }),
             "repository_not_found");
   EXPECT_EQ(
       overtaken(
           "pull_requests_insert_row",
-          [&](const RepositoryName& r) {
+          [&](const testing::TestRepository& r) {
             engine.branch(r, "b", "main");
             create_pull_request(
                 *slow, r,
@@ -441,7 +441,7 @@ TEST_F(RefRaces, NothingIsCreatedInARepositoryDuringItsDeletion) {
           }),
       "repository_not_found");
   EXPECT_EQ(overtaken("repositories_hold_row",
-                      [&](const RepositoryName& r) {
+                      [&](const testing::TestRepository& r) {
                         Commit commit;
                         commit.message = "recorded";
                         commit.generation = 1;

@@ -34,6 +34,7 @@ class ReadOnly : public testing::RepositoryTest {
     pull = create_pull_request(*engine, repo, creation());
     engine.pool.run({"test_freeze", "UPDATE repositories SET read_only = true WHERE name = $1"},
                     {repo.str()}, db::Pool::Retry::kWrite);
+    repo = {get_repository(*other, repo)};
   }
   PullRequestCreation creation() {
     return {.title = "t",

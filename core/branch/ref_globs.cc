@@ -106,7 +106,7 @@ bool is_glob_of_branches(std::string_view word) {
 }
 
 NamedCommit find_candidate(Engine& engine, const Repository& repository, const std::string& ref) {
-  const ResolvedRef found = resolve(engine, repository.name, ref);
+  const ResolvedRef found = resolve(engine, repository, ref);
   if (parse_ref(ref).view == RefExpression::View::kStaged) {
     throw_invalid(
         str_cat("reference '", ref, "': reference to staging area with $ is not a commit"));

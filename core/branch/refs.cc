@@ -178,11 +178,10 @@ HookedChange tag_hooks(Engine& engine, const Repository& repository, const TagNa
 
 }  // namespace
 
-ResolvedRef resolve(Engine& engine, const RepositoryName& repository, std::string_view ref,
+ResolvedRef resolve(Engine& engine, const Repository& repository, std::string_view ref,
                     uint32_t prefix_digits_min) {
   const RefExpression expression = parse_ref(ref);
-  const Repository repo = get_repository(engine, repository);
-  auto out = find_base(engine, repo, expression.base, prefix_digits_min);
+  auto out = find_base(engine, repository, expression.base, prefix_digits_min);
   if (!out) throw_ref_not_found(ref);
   if (expression.view != RefExpression::View::kPlain && !out->branch) {
     throw_invalid(
@@ -194,7 +193,7 @@ ResolvedRef resolve(Engine& engine, const RepositoryName& repository, std::strin
   return *std::move(out);
 }
 
-Commit resolve_commit(Engine& engine, const RepositoryName& repository, std::string_view ref) {
+Commit resolve_commit(Engine& engine, const Repository& repository, std::string_view ref) {
   if (parse_ref(ref).view == RefExpression::View::kStaged) {
     throw_invalid(
         str_cat("reference '", ref, "': reference to staging area with $ is not a commit"));
@@ -212,24 +211,22 @@ void check_no_alias_has_name(Engine& engine, const Repository& repository,
               str_cat("'", name, "': an alias has this name, take another"));
 }
 
-[[noreturn]] void throw_too_many_branches(const Engine& engine, const RepositoryName& repository) {
+[[noreturn]] void throw_too_many_branches(const Engine& engine, const Repository& repository) {
   throw Error(
       ErrorCode::kResourceExhausted, reason::kTooManyBranches,
       str_cat(
           "user \"", ActingUser::name(), "\" has made ", engine.branches.per_user_max(),
-          " branches of repository \"", repository.str(),
+          " branches of repository \"", repository.name.str(),
           "\", the most that branches.per_user_max allows: delete some that are no longer "
           "needed (tarn branch delete), and let new ones expire (tarn branch create --expires)"));
 }
 
 }  // namespace
 
-Branch create_branch(Engine& engine, const RepositoryName& repository,
-                     const BranchCreation& creation) {
-  const Repository repo = get_repository(engine, repository);
-  check_writable(repo, creation.force);
-  check_no_alias_has_name(engine, repo, creation.name.str());
-  check_expiry(engine, repo, creation.name, creation.expires);
+Branch create_branch(Engine& engine, const Repository& repository, const BranchCreation& creation) {
+  check_writable(repository, creation.force);
+  check_no_alias_has_name(engine, repository, creation.name.str());
+  check_expiry(engine, repository, creation.name, creation.expires);
   Commit source;
   try {
     source = resolve_commit(engine, repository, creation.source);
@@ -238,8 +235,8 @@ Branch create_branch(Engine& engine, const RepositoryName& repository,
     throw Error(ErrorCode::kNotFound, reason::kRefNotFound,
                 str_cat("source reference '", creation.source, "': not found"));
   }
-  HookedChange change = creation_hooks(engine, repo, creation, source);
-  switch (engine.branches.create(repo.id, creation.name, source.id,
+  HookedChange change = creation_hooks(engine, repository, creation, source);
+  switch (engine.branches.create(repository.id, creation.name, source.id,
                                  {.creator = ActingUser::name(),
                                   .hidden = creation.hidden,
                                   .expires = creation.expires,
@@ -269,36 +266,32 @@ Branch create_branch(Engine& engine, const RepositoryName& repository,
   return branch;
 }
 
-Branch get_branch(Engine& engine, const RepositoryName& repository, const BranchName& name) {
-  const Repository repo = get_repository(engine, repository);
-  auto branch = engine.branches.find(repo.id, name);
+Branch get_branch(Engine& engine, const Repository& repository, const BranchName& name) {
+  auto branch = engine.branches.find(repository.id, name);
   if (!branch) throw Error(ErrorCode::kNotFound, reason::kBranchNotFound, "branch not found");
   return *std::move(branch);
 }
 
-Page<Branch> list_branches(Engine& engine, const RepositoryName& repository,
-                           std::string_view prefix, std::string_view after, uint32_t limit,
-                           bool show_hidden) {
-  return engine.branches.list(get_repository(engine, repository).id, prefix, after, limit,
-                              show_hidden);
+Page<Branch> list_branches(Engine& engine, const Repository& repository, std::string_view prefix,
+                           std::string_view after, uint32_t limit, bool show_hidden) {
+  return existing(engine, repository,
+                  engine.branches.list(repository.id, prefix, after, limit, show_hidden));
 }
 
-void delete_branch(Engine& engine, const RepositoryName& repository, const BranchName& name,
+void delete_branch(Engine& engine, const Repository& repository, const BranchName& name,
                    bool force) {
-  const Repository repo = get_repository(engine, repository);
-  check_writable(repo, force);
-  remove_branch(engine, repo, get_branch(engine, repository, name),
+  check_writable(repository, force);
+  remove_branch(engine, repository, get_branch(engine, repository, name),
                 /*only_expired=*/false);
 }
 
-Branch set_branch_expiry(Engine& engine, const RepositoryName& repository, const BranchName& name,
+Branch set_branch_expiry(Engine& engine, const Repository& repository, const BranchName& name,
                          std::optional<Instant> expires, bool force) {
-  const Repository repo = get_repository(engine, repository);
-  check_writable(repo, force);
+  check_writable(repository, force);
   const Branch branch = get_branch(engine, repository, name);
-  check_expiry(engine, repo, name, expires);
+  check_expiry(engine, repository, name, expires);
   BranchPermit permit;
-  if (expires) permit = permit_of(engine, repo.id, BranchAction::kDelete);
+  if (expires) permit = permit_of(engine, repository.id, BranchAction::kDelete);
   if (permit) permit(branch);
   {
     const BranchHold hold(engine, branch, /*rotate=*/false, permit);
@@ -330,24 +323,23 @@ bool delete_one_expired_branch(Engine& engine) {
   return true;
 }
 
-Tag create_tag(Engine& engine, const RepositoryName& repository, const TagName& name,
+Tag create_tag(Engine& engine, const Repository& repository, const TagName& name,
                std::string_view ref, bool force) {
-  const Repository repo = get_repository(engine, repository);
-  if (is_branch_name(name.str()) && engine.branches.find(repo.id, BranchName(name.str()))) {
+  if (is_branch_name(name.str()) && engine.branches.find(repository.id, BranchName(name.str()))) {
     throw_branch_has_name(name);
   }
-  if (const auto id = parse_commit_id(name.str()); id && engine.commits.find(repo.id, *id)) {
+  if (const auto id = parse_commit_id(name.str()); id && engine.commits.find(repository.id, *id)) {
     throw Error(ErrorCode::kConflict, str_cat("commit ID ", name.str(), ": conflict found"));
   }
   // The ref is resolved before the name is checked: creating tag t from ref t must report that t
   // exists.
   const Commit commit = resolve_commit(engine, repository, ref);
-  check_writable(repo, force);
-  check_tag_creation(engine, repo.id, name);
-  check_no_alias_has_name(engine, repo, name.str());
-  const HookedChange change =
-      tag_hooks(engine, repo, name, commit, HookEvent::kPreCreateTag, HookEvent::kPostCreateTag);
-  switch (engine.tags.create(repo.id, name, commit.id, change.step())) {
+  check_writable(repository, force);
+  check_tag_creation(engine, repository.id, name);
+  check_no_alias_has_name(engine, repository, name.str());
+  const HookedChange change = tag_hooks(engine, repository, name, commit, HookEvent::kPreCreateTag,
+                                        HookEvent::kPostCreateTag);
+  switch (engine.tags.create(repository.id, name, commit.id, change.step())) {
     case meta::Tags::CreateOutcome::kDone:
       return {name, commit.id};
     case meta::Tags::CreateOutcome::kExists:
@@ -360,30 +352,29 @@ Tag create_tag(Engine& engine, const RepositoryName& repository, const TagName& 
   throw_ref_not_found(ref);
 }
 
-Tag get_tag(Engine& engine, const RepositoryName& repository, const TagName& name) {
-  const Repository repo = get_repository(engine, repository);
-  const auto tag = engine.tags.find(repo.id, name);
+Tag get_tag(Engine& engine, const Repository& repository, const TagName& name) {
+  const auto tag = engine.tags.find(repository.id, name);
   if (!tag) throw Error(ErrorCode::kNotFound, reason::kTagNotFound, "tag not found");
   return *tag;
 }
 
-Page<Tag> list_tags(Engine& engine, const RepositoryName& repository, std::string_view prefix,
+Page<Tag> list_tags(Engine& engine, const Repository& repository, std::string_view prefix,
                     std::string_view after, uint32_t limit) {
-  return engine.tags.list(get_repository(engine, repository).id, prefix, after, limit);
+  return existing(engine, repository, engine.tags.list(repository.id, prefix, after, limit));
 }
 
-void delete_tag(Engine& engine, const RepositoryName& repository, const TagName& name, bool force) {
-  const Repository repo = get_repository(engine, repository);
-  check_writable(repo, force);
-  check_tag_deletion(engine, repo.id, name);
+void delete_tag(Engine& engine, const Repository& repository, const TagName& name, bool force) {
+  check_writable(repository, force);
+  check_tag_deletion(engine, repository.id, name);
   for (int attempt = 0; attempt < kTagDeletionAttemptsMax; ++attempt) {
     const Tag tag = get_tag(engine, repository, name);
     std::optional<HookedChange> change;
-    if (has_hooks(engine, repo)) {
-      change.emplace(tag_hooks(engine, repo, name, engine.commits.get(repo.id, tag.commit),
+    if (has_hooks(engine, repository)) {
+      change.emplace(tag_hooks(engine, repository, name,
+                               engine.commits.get(repository.id, tag.commit),
                                HookEvent::kPreDeleteTag, HookEvent::kPostDeleteTag));
     }
-    if (engine.tags.remove(repo.id, tag, change ? change->step() : nullptr)) return;
+    if (engine.tags.remove(repository.id, tag, change ? change->step() : nullptr)) return;
   }
   throw Error(ErrorCode::kConflict, reason::kTooManyAttempts,
               str_cat("tag \"", name.str(),

@@ -26,10 +26,10 @@ struct ResolvedRef {
 /// `prefix_digits_min`: shortest commit prefix accepted (1 for REST, 8 for S3, where a mistyped
 /// branch must not be read as a commit). Throws: invalid_argument (grammar, '^' past the parents),
 /// not_found.
-ResolvedRef resolve(Engine& engine, const RepositoryName& repository, std::string_view ref,
+ResolvedRef resolve(Engine& engine, const Repository& repository, std::string_view ref,
                     uint32_t prefix_digits_min = 1);
 /// As resolve, where a commit is needed: `branch$` throws invalid_argument ("... is not a commit").
-Commit resolve_commit(Engine& engine, const RepositoryName& repository, std::string_view ref);
+Commit resolve_commit(Engine& engine, const Repository& repository, std::string_view ref);
 
 struct BranchCreation {
   BranchName name;
@@ -44,21 +44,19 @@ constexpr std::chrono::days kBranchLifetimeMax{3660};
 /// name), not_found (source), permission_denied (read-only), invalid_argument (the default branch,
 /// which cannot expire; an expiry that is over or past kBranchLifetimeMax), resource_exhausted
 /// (reason "too_many_branches": the acting user made AssemblyOptions::branches_per_user_max).
-Branch create_branch(Engine& engine, const RepositoryName& repository,
-                     const BranchCreation& creation);
+Branch create_branch(Engine& engine, const Repository& repository, const BranchCreation& creation);
 /// Throws: not_found "branch not found" or "repository not found".
-Branch get_branch(Engine& engine, const RepositoryName& repository, const BranchName& name);
-Page<Branch> list_branches(Engine& engine, const RepositoryName& repository,
-                           std::string_view prefix, std::string_view after, uint32_t limit,
-                           bool show_hidden);
+Branch get_branch(Engine& engine, const Repository& repository, const BranchName& name);
+Page<Branch> list_branches(Engine& engine, const Repository& repository, std::string_view prefix,
+                           std::string_view after, uint32_t limit, bool show_hidden);
 /// Its staged changes go with it; its commits stay. Throws: permission_denied ("cannot delete
 /// repository default branch"; protected), not_found.
-void delete_branch(Engine& engine, const RepositoryName& repository, const BranchName& name,
+void delete_branch(Engine& engine, const Repository& repository, const BranchName& name,
                    bool force);
 /// Sets when the branch expires; nullopt = never. Throws: not_found, permission_denied (read-only;
 /// protected against deletion, for a time), invalid_argument (as create_branch), conflict (reason
 /// "branch_locked").
-Branch set_branch_expiry(Engine& engine, const RepositoryName& repository, const BranchName& name,
+Branch set_branch_expiry(Engine& engine, const Repository& repository, const BranchName& name,
                          std::optional<Instant> expires, bool force);
 /// Deletes one expired branch, unless it is the default branch or a rule blocks its deletion: then
 /// it is examined again after kExpiryClaim. Of several servers, one deletes a branch. Returns false
@@ -68,14 +66,14 @@ bool delete_one_expired_branch(Engine& engine);
 
 /// Throws: already_exists "tag already exists: not unique", conflict (a branch or commit has the
 /// name), not_found, permission_denied (read-only, or reason "protected_tag").
-Tag create_tag(Engine& engine, const RepositoryName& repository, const TagName& name,
+Tag create_tag(Engine& engine, const Repository& repository, const TagName& name,
                std::string_view ref, bool force);
-Tag get_tag(Engine& engine, const RepositoryName& repository, const TagName& name);
-Page<Tag> list_tags(Engine& engine, const RepositoryName& repository, std::string_view prefix,
+Tag get_tag(Engine& engine, const Repository& repository, const TagName& name);
+Page<Tag> list_tags(Engine& engine, const Repository& repository, std::string_view prefix,
                     std::string_view after, uint32_t limit);
 /// Deletes the tag of the commit that it finds: repeated late, it takes no tag that was created
 /// since. Throws: not_found, permission_denied (read-only, or reason "protected_tag"), conflict
 /// (reason "too_many_attempts").
-void delete_tag(Engine& engine, const RepositoryName& repository, const TagName& name, bool force);
+void delete_tag(Engine& engine, const Repository& repository, const TagName& name, bool force);
 
 }  // namespace tarn::versioning

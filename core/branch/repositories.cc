@@ -18,6 +18,10 @@ constexpr std::string_view kFirstMessage = "Repository created";
 // store notices.
 constexpr std::string_view kMarkerKey = "_tarn/repository";
 
+[[noreturn]] void throw_not_found() {
+  throw Error(ErrorCode::kNotFound, reason::kRepositoryNotFound, "repository not found");
+}
+
 [[noreturn]] void throw_namespace_in_use(std::string_view url, bool bare = false) {
   throw Error(
       ErrorCode::kInvalidArgument, reason::kNamespaceInUse,
@@ -86,9 +90,13 @@ Repository create_repository(Engine& engine, const RepositoryCreation& creation)
 
 Repository get_repository(Engine& engine, const RepositoryName& name) {
   auto repository = engine.repositories.find(name);
-  if (!repository)
-    throw Error(ErrorCode::kNotFound, reason::kRepositoryNotFound, "repository not found");
+  if (!repository) throw_not_found();
   return *std::move(repository);
+}
+
+void check_exists(Engine& engine, const Repository& repository) {
+  const auto found = engine.repositories.find(repository.name);
+  if (!found || found->id != repository.id) throw_not_found();
 }
 
 std::optional<BranchName> bucket_root(Engine& engine, const RepositoryName& name) {
@@ -119,16 +127,12 @@ Page<Repository> list_repositories(Engine& engine, std::string_view prefix, std:
 
 void delete_repository(Engine& engine, const RepositoryName& name, bool force) {
   check_writable(get_repository(engine, name), force);
-  if (!engine.repositories.remove(name, engine.clock.now())) {
-    throw Error(ErrorCode::kNotFound, reason::kRepositoryNotFound, "repository not found");
-  }
+  if (!engine.repositories.remove(name, engine.clock.now())) throw_not_found();
 }
 
 void delete_empty_repository(Engine& engine, const Repository& repository) {
   check_writable(repository, /*force=*/false);
-  if (!engine.repositories.remove_empty(repository, engine.clock.now())) {
-    throw Error(ErrorCode::kNotFound, reason::kRepositoryNotFound, "repository not found");
-  }
+  if (!engine.repositories.remove_empty(repository, engine.clock.now())) throw_not_found();
 }
 
 Metadata get_repository_metadata(Engine& engine, const RepositoryName& name) {

@@ -31,6 +31,16 @@ Repository create_repository(Engine& engine, const RepositoryCreation& creation)
 /// Throws: not_found "repository not found".
 Repository get_repository(Engine& engine, const RepositoryName& name);
 
+/// Throws not_found when the repository was deleted since it was looked up. Its rows were deleted
+/// with it, so a verb that found none asks.
+void check_exists(Engine& engine, const Repository& repository);
+/// A page of the repository's rows, after check_exists when it is empty.
+template <typename Row>
+Page<Row> existing(Engine& engine, const Repository& repository, Page<Row> page) {
+  if (page.items.empty()) check_exists(engine, repository);
+  return page;
+}
+
 /// The default branch that the bare name of a rooted bucket means; nullopt for other repositories
 /// and absent ones. May be a second old after another server removed the name.
 std::optional<BranchName> bucket_root(Engine& engine, const RepositoryName& name);

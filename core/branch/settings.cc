@@ -24,11 +24,10 @@ void check_etag(const SettingWrite& write, const Body& present) {
   }
 }
 
-void update(Engine& engine, const RepositoryName& repository, SettingKind kind,
+void update(Engine& engine, const Repository& repository, SettingKind kind,
             const SettingWrite& write, const meta::RepositorySettings::Change& change) {
-  const Repository repo = get_repository(engine, repository);
-  check_writable(repo, write.force);
-  const bool done = engine.settings.update(repo.id, kind, [&](const Body& present) {
+  check_writable(repository, write.force);
+  const bool done = engine.settings.update(repository.id, kind, [&](const Body& present) {
     check_etag(write, present);
     return change(present);
   });
@@ -36,10 +35,10 @@ void update(Engine& engine, const RepositoryName& repository, SettingKind kind,
 }
 
 template <typename Value>
-Tagged<std::vector<Value>> get_list(Engine& engine, const RepositoryName& repository,
-                                    SettingKind kind,
+Tagged<std::vector<Value>> get_list(Engine& engine, const Repository& repository, SettingKind kind,
                                     std::vector<Value> (*decode)(std::string_view)) {
-  const Body body = engine.settings.find(get_repository(engine, repository).id, kind);
+  const Body body = engine.settings.find(repository.id, kind);
+  if (!body) check_exists(engine, repository);
   return {body ? decode(*body) : std::vector<Value>{}, etag_of(body)};
 }
 
@@ -67,16 +66,16 @@ void complete(BranchRule& rule, const BranchRule& before) {
 
 std::string setting_etag(const Body& body) { return etag_of(body); }
 
-void update_setting(Engine& engine, const RepositoryName& repository, SettingKind kind,
+void update_setting(Engine& engine, const Repository& repository, SettingKind kind,
                     const SettingWrite& write, const std::string& body) {
   update(engine, repository, kind, write, [&](const Body&) { return body; });
 }
 
-Tagged<std::vector<BranchRule>> get_branch_rules(Engine& engine, const RepositoryName& repository) {
+Tagged<std::vector<BranchRule>> get_branch_rules(Engine& engine, const Repository& repository) {
   return get_list(engine, repository, SettingKind::kBranchRules, decode_branch_rules);
 }
 
-void set_branch_rules(Engine& engine, const RepositoryName& repository,
+void set_branch_rules(Engine& engine, const Repository& repository,
                       const std::vector<BranchRule>& rules, const SettingWrite& write) {
   check_count(rules.size(), kBranchRulesMax);
   update(engine, repository, SettingKind::kBranchRules, write, [&](const Body& present) {
@@ -93,7 +92,7 @@ void set_branch_rules(Engine& engine, const RepositoryName& repository,
   });
 }
 
-void add_branch_rule(Engine& engine, const RepositoryName& repository, const Glob& pattern) {
+void add_branch_rule(Engine& engine, const Repository& repository, const Glob& pattern) {
   update(engine, repository, SettingKind::kBranchRules, {}, [&](const Body& present) {
     std::vector<BranchRule> rules = branch_rules_of(present);
     if (find_pattern(rules, pattern.pattern()) == rules.end()) {
@@ -104,8 +103,7 @@ void add_branch_rule(Engine& engine, const RepositoryName& repository, const Glo
   });
 }
 
-void remove_branch_rule(Engine& engine, const RepositoryName& repository,
-                        std::string_view pattern) {
+void remove_branch_rule(Engine& engine, const Repository& repository, std::string_view pattern) {
   update(engine, repository, SettingKind::kBranchRules, {}, [&](const Body& present) {
     std::vector<BranchRule> rules = branch_rules_of(present);
     const auto rule = find_pattern(rules, pattern);
@@ -117,32 +115,33 @@ void remove_branch_rule(Engine& engine, const RepositoryName& repository,
   });
 }
 
-Tagged<std::vector<TagRule>> get_tag_rules(Engine& engine, const RepositoryName& repository) {
+Tagged<std::vector<TagRule>> get_tag_rules(Engine& engine, const Repository& repository) {
   return get_list(engine, repository, SettingKind::kTagRules, decode_tag_rules);
 }
 
-void set_tag_rules(Engine& engine, const RepositoryName& repository,
-                   const std::vector<TagRule>& rules, const SettingWrite& write) {
+void set_tag_rules(Engine& engine, const Repository& repository, const std::vector<TagRule>& rules,
+                   const SettingWrite& write) {
   check_count(rules.size(), kTagRulesMax);
   update(engine, repository, SettingKind::kTagRules, write,
          [&](const Body&) { return encode_tag_rules(rules); });
 }
 
-std::optional<CollectionRules> get_collection_rules(Engine& engine,
-                                                    const RepositoryName& repository) {
-  const Body body =
-      engine.settings.find(get_repository(engine, repository).id, SettingKind::kCollectionRules);
-  if (!body) return std::nullopt;
+std::optional<CollectionRules> get_collection_rules(Engine& engine, const Repository& repository) {
+  const Body body = engine.settings.find(repository.id, SettingKind::kCollectionRules);
+  if (!body) {
+    check_exists(engine, repository);
+    return std::nullopt;
+  }
   return decode_collection_rules(*body);
 }
 
-void set_collection_rules(Engine& engine, const RepositoryName& repository,
+void set_collection_rules(Engine& engine, const Repository& repository,
                           const CollectionRules& rules) {
   update(engine, repository, SettingKind::kCollectionRules, {},
          [&](const Body&) { return encode_collection_rules(rules); });
 }
 
-void remove_collection_rules(Engine& engine, const RepositoryName& repository) {
+void remove_collection_rules(Engine& engine, const Repository& repository) {
   update(engine, repository, SettingKind::kCollectionRules, {},
          [](const Body&) { return std::nullopt; });
 }

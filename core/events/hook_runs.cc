@@ -18,9 +18,9 @@ namespace {
 meta::HookRunStore runs_of(Engine& engine) { return meta::HookRunStore(engine.pool); }
 
 /// The action files that a reader of the ref sees, including staged ones of a branch.
-std::vector<ActionEntry> files_at(Engine& engine, const RepositoryName& repository,
+std::vector<ActionEntry> files_at(Engine& engine, const Repository& repository,
                                   const std::string& ref) {
-  const Page<ListItem> page = list_objects(engine, repository, ref,
+  const Page<ListItem> page = list_objects(engine, repository.name, ref,
                                            {.prefix = std::string(kActionFilesPrefix),
                                             .after = "",
                                             .delimiter = "/",
@@ -37,23 +37,22 @@ std::vector<ActionEntry> files_at(Engine& engine, const RepositoryName& reposito
 }
 
 struct Prepared {
-  Repository repository;
   HookContext context;
   ActionFiles files;
 };
 
-Prepared prepare(Engine& engine, const RepositoryName& repository, const HandRun& given) {
+Prepared prepare(Engine& engine, const Repository& repository, const HandRun& given) {
   const ResolvedRef at = resolve(engine, repository, given.ref);
-  Prepared out{.repository = at.repository, .context = {}, .files = {}};
+  Prepared out;
   if (engine.hooks == nullptr) {
     throw Error(ErrorCode::kInvalidArgument, reason::kHooksOff,
                 "running hooks: this server runs none");
   }
-  check_writable(out.repository, /*force=*/false);
+  check_writable(repository, /*force=*/false);
   const std::string id = to_text(at.commit.id);
   HookContext& context = out.context;
   context.event = given.event;
-  context.repository = repository;
+  context.repository = repository.name;
   context.source_ref = id;
   context.commit = id;
   context.message = at.commit.message;
@@ -92,47 +91,46 @@ HookRun ended_run(Engine& engine, RepositoryId repository, const std::string& id
 
 }  // namespace
 
-Page<HookRun> list_hook_runs(Engine& engine, const RepositoryName& repository,
+Page<HookRun> list_hook_runs(Engine& engine, const Repository& repository,
                              const RunListing& listing) {
   if (!listing.branch.empty() && !listing.commit.empty()) {
     throw_invalid("listing runs by branch and by commit at once: parameters conflict");
   }
-  const Repository repo = get_repository(engine, repository);
   meta::HookRunStore::Filter filter;
   if (!listing.branch.empty()) filter.branch = listing.branch;
   if (!listing.commit.empty())
     filter.commit = resolve_commit(engine, repository, listing.commit).id;
-  return runs_of(engine).list(repo.id, filter, listing.after, listing.limit);
+  return existing(engine, repository,
+                  runs_of(engine).list(repository.id, filter, listing.after, listing.limit));
 }
 
-HookRun get_hook_run(Engine& engine, const RepositoryName& repository, const std::string& id) {
-  return ended_run(engine, get_repository(engine, repository).id, id);
+HookRun get_hook_run(Engine& engine, const Repository& repository, const std::string& id) {
+  return ended_run(engine, repository.id, id);
 }
 
-Page<HookStep> list_hook_steps(Engine& engine, const RepositoryName& repository,
-                               const std::string& run, std::string_view after, uint32_t limit) {
-  const RepositoryId id = get_repository(engine, repository).id;
+Page<HookStep> list_hook_steps(Engine& engine, const Repository& repository, const std::string& run,
+                               std::string_view after, uint32_t limit) {
+  const RepositoryId id = repository.id;
   ended_run(engine, id, run);
   return runs_of(engine).steps(id, run, after, limit);
 }
 
-std::string get_hook_output(Engine& engine, const RepositoryName& repository,
-                            const std::string& run, const std::string& step) {
-  const Repository repo = get_repository(engine, repository);
-  auto found = runs_of(engine).step(repo.id, run, step);
+std::string get_hook_output(Engine& engine, const Repository& repository, const std::string& run,
+                            const std::string& step) {
+  auto found = runs_of(engine).step(repository.id, run, step);
   if (!found) throw_not_found();
   return std::move(found->output);
 }
 
-HookRun run_hooks(Engine& engine, const RepositoryName& repository, const HandRun& given) {
+HookRun run_hooks(Engine& engine, const Repository& repository, const HandRun& given) {
   const Prepared ready = prepare(engine, repository, given);
-  return engine.hooks->run_by_hand(ready.repository, ready.context, ready.files, given.action);
+  return engine.hooks->run_by_hand(repository, ready.context, ready.files, given.action);
 }
 
-std::vector<PlannedHook> plan_hooks(Engine& engine, const RepositoryName& repository,
+std::vector<PlannedHook> plan_hooks(Engine& engine, const Repository& repository,
                                     const HandRun& given) {
   const Prepared ready = prepare(engine, repository, given);
-  std::vector<PlannedHook> plan = engine.hooks->plan(ready.repository, ready.context, ready.files);
+  std::vector<PlannedHook> plan = engine.hooks->plan(repository, ready.context, ready.files);
   if (!given.action.empty()) {
     std::erase_if(plan, [&](const PlannedHook& hook) { return hook.action != given.action; });
   }

@@ -8,6 +8,7 @@
 
 #include "core/branch/hooks.h"
 #include "core/events/hook_run_store.h"
+#include "core/model/repository.h"
 
 namespace tarn::versioning {
 
@@ -21,14 +22,14 @@ struct RunListing {
   uint32_t limit = 100;
 };
 /// Ended runs, the newest first.
-Page<HookRun> list_hook_runs(Engine& engine, const RepositoryName& repository,
+Page<HookRun> list_hook_runs(Engine& engine, const Repository& repository,
                              const RunListing& listing);
 /// One that has ended.
-HookRun get_hook_run(Engine& engine, const RepositoryName& repository, const std::string& id);
-Page<HookStep> list_hook_steps(Engine& engine, const RepositoryName& repository,
-                               const std::string& run, std::string_view after, uint32_t limit);
-std::string get_hook_output(Engine& engine, const RepositoryName& repository,
-                            const std::string& run, const std::string& step);
+HookRun get_hook_run(Engine& engine, const Repository& repository, const std::string& id);
+Page<HookStep> list_hook_steps(Engine& engine, const Repository& repository, const std::string& run,
+                               std::string_view after, uint32_t limit);
+std::string get_hook_output(Engine& engine, const Repository& repository, const std::string& run,
+                            const std::string& step);
 
 /// An event that did not happen.
 struct HandRun {
@@ -42,9 +43,9 @@ struct HandRun {
 /// "hooks_off": hooks are disabled on this server), not_found (the ref, the branch, reason
 /// "action_not_found"), permission_denied (read-only repository). Failed hooks are a result, not an
 /// error.
-HookRun run_hooks(Engine& engine, const RepositoryName& repository, const HandRun& given);
+HookRun run_hooks(Engine& engine, const Repository& repository, const HandRun& given);
 /// A dry run: the hooks that would run. Throws as run_hooks.
-std::vector<PlannedHook> plan_hooks(Engine& engine, const RepositoryName& repository,
+std::vector<PlannedHook> plan_hooks(Engine& engine, const Repository& repository,
                                     const HandRun& given);
 
 }  // namespace tarn::versioning

@@ -20,7 +20,7 @@ namespace {
 /// A separate database, because the tests read all its events.
 class WebhookEvents : public ::testing::Test {
  protected:
-  void listen(const RepositoryName& to, std::vector<std::string> events,
+  void listen(const Repository& to, std::vector<std::string> events,
               WebhookFormat format = WebhookFormat::kStandard) {
     put_webhook(*engine, std::string(32, 'k'), to,
                 {.name = "deploy",
@@ -40,7 +40,7 @@ class WebhookEvents : public ::testing::Test {
     for (size_t row = 0; row < rows.size(); ++row) out.emplace_back(rows.text(row, 0));
     return out;
   }
-  std::string head(const RepositoryName& of, const std::string& branch) {
+  std::string head(const Repository& of, const std::string& branch) {
     return to_text(get_branch(*engine, of, BranchName(branch)).head);
   }
   std::string record(const std::string& ref, const std::string& experiment) {
@@ -49,7 +49,7 @@ class WebhookEvents : public ::testing::Test {
 
   testing::TestDatabase database;
   testing::TestEngine engine{database.url()};
-  RepositoryName repo = engine.make_repository("lake");
+  testing::TestRepository repo = engine.make_repository("lake");
 };
 
 TEST_F(WebhookEvents, OfMlflowNameTheRunOfTheVersion) {
@@ -96,7 +96,7 @@ TEST_F(WebhookEvents, RestoreHasAnEventForEachRef) {
   create_tag(*engine, repo, TagName("v1"), "main", /*force=*/false);
   set_alias(*engine, repo, {.name = AliasName("champion"), .actor = "ann"}, "main");
   const std::string dump = dump_refs(*engine, repo);
-  const RepositoryName copy = testing::make_bare_repository(engine, "copy");
+  const auto copy = testing::make_bare_repository(engine, "copy");
   listen(copy, {"*"});
   restore_refs(*engine, copy, dump, /*force=*/false, "ann");
   std::vector<std::string> names = told("name");

@@ -50,16 +50,16 @@ void check_events(const std::vector<std::string>& events) {
 
 }  // namespace
 
-WebhookPut put_webhook(Engine& engine, const std::string& seal_key,
-                       const RepositoryName& repository, Webhook webhook,
-                       const std::optional<std::string>& secret) {
+WebhookPut put_webhook(Engine& engine, const std::string& seal_key, const Repository& repository,
+                       Webhook webhook, const std::optional<std::string>& secret) {
   check_events(webhook.events);
   if (secret) webhook_key(*secret);
-  const Repository repo = get_repository(engine, repository);
   webhook.created = engine.clock.now();
   const std::string first_secret = secret.value_or(make_webhook_secret());
-  const std::string sealed = seal(seal_key, seal_context(repo.id, webhook.name), first_secret);
-  switch (meta::WebhookStore(engine.pool).put(repo.id, webhook, sealed, /*keep_secret=*/!secret)) {
+  const std::string sealed =
+      seal(seal_key, seal_context(repository.id, webhook.name), first_secret);
+  switch (meta::WebhookStore(engine.pool)
+              .put(repository.id, webhook, sealed, /*keep_secret=*/!secret)) {
     case meta::WebhookStore::PutOutcome::kMade:
       return {.webhook = webhook, .made = true, .secret = first_secret};
     case meta::WebhookStore::PutOutcome::kChanged:
@@ -72,16 +72,15 @@ WebhookPut put_webhook(Engine& engine, const std::string& seal_key,
                       " webhooks, which is the most: delete one that is not used any more"));
 }
 
-Webhook get_webhook(Engine& engine, const RepositoryName& repository, std::string_view name) {
-  return find_webhook(engine, get_repository(engine, repository).id, name);
+Webhook get_webhook(Engine& engine, const Repository& repository, std::string_view name) {
+  return find_webhook(engine, repository.id, name);
 }
 
 std::string get_webhook_secret(Engine& engine, const std::string& seal_key,
-                               const RepositoryName& repository, std::string_view name) {
-  const RepositoryId id = get_repository(engine, repository).id;
-  const auto sealed = meta::WebhookStore(engine.pool).sealed_secret(id, name);
+                               const Repository& repository, std::string_view name) {
+  const auto sealed = meta::WebhookStore(engine.pool).sealed_secret(repository.id, name);
   if (!sealed) throw_webhook_not_found();
-  return open_webhook_secret(seal_key, id, name, *sealed);
+  return open_webhook_secret(seal_key, repository.id, name, *sealed);
 }
 
 std::string open_webhook_secret(const std::string& seal_key, RepositoryId repository,
@@ -91,30 +90,27 @@ std::string open_webhook_secret(const std::string& seal_key, RepositoryId reposi
   throw Error(ErrorCode::kDataLoss, str_cat("webhook ", name, ": its sealed secret does not open"));
 }
 
-Page<Webhook> list_webhooks(Engine& engine, const RepositoryName& repository,
-                            std::string_view prefix, std::string_view after, uint32_t limit) {
-  const RepositoryId id = get_repository(engine, repository).id;
-  return meta::WebhookStore(engine.pool).list(id, prefix, after, limit);
+Page<Webhook> list_webhooks(Engine& engine, const Repository& repository, std::string_view prefix,
+                            std::string_view after, uint32_t limit) {
+  return existing(engine, repository,
+                  meta::WebhookStore(engine.pool).list(repository.id, prefix, after, limit));
 }
 
-void delete_webhook(Engine& engine, const RepositoryName& repository, std::string_view name) {
-  const RepositoryId id = get_repository(engine, repository).id;
-  if (!meta::WebhookStore(engine.pool).remove(id, name)) throw_webhook_not_found();
+void delete_webhook(Engine& engine, const Repository& repository, std::string_view name) {
+  if (!meta::WebhookStore(engine.pool).remove(repository.id, name)) throw_webhook_not_found();
 }
 
-Page<Delivery> list_deliveries(Engine& engine, const RepositoryName& repository,
+Page<Delivery> list_deliveries(Engine& engine, const Repository& repository,
                                std::string_view webhook, std::optional<DeliveryState> state,
                                std::string_view after, uint32_t limit) {
-  const RepositoryId id = get_repository(engine, repository).id;
-  find_webhook(engine, id, webhook);
-  return meta::Outbox(engine.pool).list(id, webhook, state, after, limit);
+  find_webhook(engine, repository.id, webhook);
+  return meta::Outbox(engine.pool).list(repository.id, webhook, state, after, limit);
 }
 
-Delivery redeliver(Engine& engine, const RepositoryName& repository, std::string_view webhook,
+Delivery redeliver(Engine& engine, const Repository& repository, std::string_view webhook,
                    std::string_view delivery) {
-  const RepositoryId id = get_repository(engine, repository).id;
-  find_webhook(engine, id, webhook);
-  const auto again = meta::Outbox(engine.pool).redeliver(id, webhook, delivery);
+  find_webhook(engine, repository.id, webhook);
+  const auto again = meta::Outbox(engine.pool).redeliver(repository.id, webhook, delivery);
   if (!again) throw Error(ErrorCode::kNotFound, reason::kDeliveryNotFound, "delivery not found");
   return *again;
 }

@@ -9,6 +9,7 @@
 #include "core/events/outbox.h"
 #include "core/events/webhook_store.h"
 #include "core/model/page.h"
+#include "core/model/repository.h"
 #include "core/model/webhook.h"
 
 namespace tarn::versioning {
@@ -24,27 +25,26 @@ struct WebhookPut {
 /// Makes or changes one. A given `secret` replaces the one there is. Throws invalid_argument
 /// (events, secret; reason "too_many_webhooks": the repository has kWebhooksMax). Whether the
 /// address is permitted is the caller's to check (core/http/outbound.h).
-WebhookPut put_webhook(Engine& engine, const std::string& seal_key,
-                       const RepositoryName& repository, Webhook webhook,
-                       const std::optional<std::string>& secret);
-Webhook get_webhook(Engine& engine, const RepositoryName& repository, std::string_view name);
+WebhookPut put_webhook(Engine& engine, const std::string& seal_key, const Repository& repository,
+                       Webhook webhook, const std::optional<std::string>& secret);
+Webhook get_webhook(Engine& engine, const Repository& repository, std::string_view name);
 std::string get_webhook_secret(Engine& engine, const std::string& seal_key,
-                               const RepositoryName& repository, std::string_view name);
+                               const Repository& repository, std::string_view name);
 /// Of a claimed delivery. Throws data_loss.
 std::string open_webhook_secret(const std::string& seal_key, RepositoryId repository,
                                 std::string_view name, std::string_view sealed);
 /// By name.
-Page<Webhook> list_webhooks(Engine& engine, const RepositoryName& repository,
-                            std::string_view prefix, std::string_view after, uint32_t limit);
+Page<Webhook> list_webhooks(Engine& engine, const Repository& repository, std::string_view prefix,
+                            std::string_view after, uint32_t limit);
 /// Deliveries that are not made yet are dropped.
-void delete_webhook(Engine& engine, const RepositoryName& repository, std::string_view name);
+void delete_webhook(Engine& engine, const Repository& repository, std::string_view name);
 
 /// The newest first.
-Page<Delivery> list_deliveries(Engine& engine, const RepositoryName& repository,
+Page<Delivery> list_deliveries(Engine& engine, const Repository& repository,
                                std::string_view webhook, std::optional<DeliveryState> state,
                                std::string_view after, uint32_t limit);
 /// Throws not_found "delivery not found".
-Delivery redeliver(Engine& engine, const RepositoryName& repository, std::string_view webhook,
+Delivery redeliver(Engine& engine, const Repository& repository, std::string_view webhook,
                    std::string_view delivery);
 
 /// Removes deliveries that ended long ago; false = nothing left to do.

@@ -76,7 +76,7 @@ class Webhooks : public ::testing::Test {
 
   testing::TestDatabase database;
   testing::TestEngine engine{database.url()};
-  RepositoryName repo = engine.make_repository("lake");
+  testing::TestRepository repo = engine.make_repository("lake");
   meta::Outbox outbox{engine.pool};
   int branches = 0;
 };
@@ -243,7 +243,7 @@ TEST_F(Webhooks, ChooseEventsByPattern) {
 
 TEST_F(Webhooks, ReceiveNoEventsOfOtherRepositories) {
   put(kDeploy);
-  const RepositoryName other = engine.make_repository("other");
+  const auto other = engine.make_repository("other");
   engine.branch(other, "dev", "main");
   EXPECT_EQ(count("events"), 0);
 }

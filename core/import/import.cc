@@ -254,7 +254,7 @@ void check_source(Engine& engine, const ImportPath& path) {
     parse_key(path.destination);
 }
 
-meta::Job get_job(Engine& engine, const RepositoryName& repository, const BranchName& branch,
+meta::Job get_job(Engine& engine, const Repository& repository, const BranchName& branch,
                   std::string_view id) {
   const Branch target = get_branch(engine, repository, branch);
   const auto job = engine.jobs.find(id);
@@ -266,20 +266,19 @@ meta::Job get_job(Engine& engine, const RepositoryName& repository, const Branch
 
 }  // namespace
 
-std::string start_import(Engine& engine, const RepositoryName& repository, const BranchName& branch,
+std::string start_import(Engine& engine, const Repository& repository, const BranchName& branch,
                          const ImportRequest& request, std::string_view idempotency_key) {
-  const Repository repo = get_repository(engine, repository);
-  check_writable(repo, request.force);
+  check_writable(repository, request.force);
   const Branch target = get_branch(engine, repository, branch);
-  check_branch_action(engine, repo.id, target, BranchAction::kImport);
+  check_branch_action(engine, repository.id, target, BranchAction::kImport);
   for (const ImportPath& path : request.paths) {
     check_source(engine, path);
     // Hook files below the destination are found when the commit is published.
-    check_hook_file(engine, repository, path.destination);
+    check_hook_file(engine, repository.name, path.destination);
   }
   const std::string spec = encode_import_request(request);
-  const std::string id =
-      engine.jobs.create(kKind, repo.id, target.id, spec, ActingUser::name(), idempotency_key);
+  const std::string id = engine.jobs.create(kKind, repository.id, target.id, spec,
+                                            ActingUser::name(), idempotency_key);
   if (!idempotency_key.empty()) {
     const auto job = engine.jobs.find(id);
     if (job && job->spec != spec) {
@@ -291,8 +290,8 @@ std::string start_import(Engine& engine, const RepositoryName& repository, const
   return id;
 }
 
-ImportStatus import_status(Engine& engine, const RepositoryName& repository,
-                           const BranchName& branch, std::string_view id) {
+ImportStatus import_status(Engine& engine, const Repository& repository, const BranchName& branch,
+                           std::string_view id) {
   const meta::Job job = get_job(engine, repository, branch, id);
   ImportStatus status;
   status.id = job.id;
@@ -315,7 +314,7 @@ ImportStatus import_status(Engine& engine, const RepositoryName& repository,
   return status;
 }
 
-void cancel_import(Engine& engine, const RepositoryName& repository, const BranchName& branch,
+void cancel_import(Engine& engine, const Repository& repository, const BranchName& branch,
                    std::string_view id) {
   const meta::Job job = get_job(engine, repository, branch, id);
   if (!engine.jobs.cancel(job.id))

@@ -46,13 +46,13 @@ constexpr size_t kIdempotencyKeyBytesMax = 255;
 /// not_found, permission_denied (read-only), invalid_argument (a source inside a repository's
 /// namespace: message ends "invalid import source"), conflict (reason "idempotency_key_reused": the
 /// key came with another request).
-std::string start_import(Engine& engine, const RepositoryName& repository, const BranchName& branch,
+std::string start_import(Engine& engine, const Repository& repository, const BranchName& branch,
                          const ImportRequest& request, std::string_view idempotency_key = {});
 /// Throws: not_found.
-ImportStatus import_status(Engine& engine, const RepositoryName& repository,
-                           const BranchName& branch, std::string_view id);
+ImportStatus import_status(Engine& engine, const Repository& repository, const BranchName& branch,
+                           std::string_view id);
 /// Again is no error; throws conflict "conflict found" when it has completed.
-void cancel_import(Engine& engine, const RepositoryName& repository, const BranchName& branch,
+void cancel_import(Engine& engine, const Repository& repository, const BranchName& branch,
                    std::string_view id);
 
 /// Leases and runs a queued or orphaned import until asked to stop; called by server/jobs on its

@@ -31,7 +31,7 @@ class Import : public ::testing::Test {
   }
   TestDatabase database;
   TestEngine engine{database.url()};
-  RepositoryName repo = engine.make_repository("lake");
+  testing::TestRepository repo = engine.make_repository("lake");
 
   void source(const std::string& key, const std::string& bytes) {
     const auto writer = engine.store->create(key, bytes.size());

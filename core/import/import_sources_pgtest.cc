@@ -22,7 +22,7 @@ namespace {
 TEST(ImportSources, CannotReadANamespace) {
   const testing::TestDatabase database;
   testing::TestEngine engine{database.url()};
-  const RepositoryName repo = engine.make_repository("lake");
+  const testing::TestRepository repo = engine.make_repository("lake");
   static constexpr db::Query kMove{"test_move_namespace",
                                    "UPDATE repositories SET storage_namespace = $1"};
   const auto reason = [&](const std::string& url, ImportPath::Kind kind) {

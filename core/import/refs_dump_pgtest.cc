@@ -25,8 +25,8 @@ using testing::reason_of;
 
 class RefsDumps : public testing::RepositoryTest {
  protected:
-  RepositoryName bare() { return testing::make_bare_repository(engine, fresh_name()); }
-  std::string history(const RepositoryName& of, std::string_view ref) {
+  testing::TestRepository bare() { return testing::make_bare_repository(engine, fresh_name()); }
+  std::string history(const Repository& of, std::string_view ref) {
     std::string out;
     for (const Commit& c : log_commits(*engine, of, ref, {}).items) {
       out += c.message + "/" + c.committer + "/" + std::to_string(to_millis(c.created)) + "/" +
@@ -55,7 +55,7 @@ TEST_F(RefsDumps, ARestoreBringsRefsHistoryAndObjects) {
   const std::string before = history(repo, "main");
   engine.put(repo, "main", "late", "x");
   engine.commit(repo, "main", "after the dump");
-  const RepositoryName copy = bare();
+  const auto copy = bare();
   restore_refs(*engine, copy, dump, false, "ann");
   EXPECT_EQ(history(copy, "main"), before);
   EXPECT_EQ(history(copy, "dev"), history(repo, "dev"));
@@ -67,7 +67,7 @@ TEST_F(RefsDumps, ARestoreBringsRefsHistoryAndObjects) {
   // It is an ordinary repository: it can be committed to, dumped and restored.
   engine.put(copy, "main", "more", "5");
   engine.commit(copy, "main", "more");
-  const RepositoryName third = bare();
+  const auto third = bare();
   restore_refs(*engine, third, dump_refs(*engine, copy), false, "ann");
   EXPECT_EQ(engine.keys(third, "main"), "c d dir/b more");
   EXPECT_EQ(engine.read(third, "main", "dir/b"), "2");
@@ -79,7 +79,7 @@ TEST_F(RefsDumps, ARestoreBringsAliasesAndBeginsTheirHistory) {
   remove_alias(*engine, repo, {.name = AliasName("gone"), .actor = "ann"});
   set_alias(*engine, repo, {.name = AliasName("champion"), .actor = "ann"}, "main");
   set_alias(*engine, repo, {.name = AliasName("champion"), .actor = "ann"}, "v1");
-  const RepositoryName copy = bare();
+  const auto copy = bare();
   restore_refs(*engine, copy, dump_refs(*engine, repo), false, "ben");
   EXPECT_EQ(history(copy, "@champion"), history(repo, "v1"));
   EXPECT_EQ(list_aliases(*engine, copy, "", "", 10).items.size(), 1u);
@@ -92,9 +92,9 @@ TEST_F(RefsDumps, ARestoreBringsAliasesAndBeginsTheirHistory) {
 TEST_F(RefsDumps, OnlyABareRepositoryTakesARestoreAndOnlyAKnownOne) {
   fill();
   const std::string dump = dump_refs(*engine, repo);
-  const RepositoryName other = engine.make_repository(fresh_name());
+  const auto other = engine.make_repository(fresh_name());
   EXPECT_EQ(reason_of([&] { restore_refs(*engine, other, dump, false, "ann"); }), "not_bare");
-  const RepositoryName copy = bare();
+  const auto copy = bare();
   for (const std::string& bad :
        {std::string(), std::string("x"), std::string("1-"), dump + "0",
         "999999-" + std::string(32, 'a'), dump.substr(0, dump.find('-') + 1) + std::string(32, 'a'),
@@ -104,7 +104,7 @@ TEST_F(RefsDumps, OnlyABareRepositoryTakesARestoreAndOnlyAKnownOne) {
   }
   restore_refs(*engine, copy, dump, false, "ann");
   EXPECT_EQ(reason_of([&] { restore_refs(*engine, copy, dump, false, "ann"); }), "not_bare");
-  const RepositoryName late = bare();
+  const auto late = bare();
   delete_repository(*engine, repo, false);
   EXPECT_EQ(reason_of([&] { restore_refs(*engine, late, dump, false, "ann"); }), "dump_not_found");
   EXPECT_EQ(engine.read(copy, "main", "d"), "4") << "the copy stays readable";
@@ -119,7 +119,7 @@ TEST_F(RefsDumps, TasksDoTheSameInTheBackground) {
   EXPECT_TRUE(run_one_refs_task(*engine, {}));
   const RefsTaskStatus dumped = refs_task_status(*engine, repo, RefsTask::kDump, task);
   EXPECT_TRUE(dumped.done);
-  const RepositoryName copy = bare();
+  const auto copy = bare();
   const std::string first = start_restore(*engine, copy, *dumped.dump, false, "ann");
   const std::string second = start_restore(*engine, copy, *dumped.dump, false, "ann");
   while (run_one_refs_task(*engine, {})) {
@@ -136,7 +136,7 @@ TEST_F(RefsDumps, TasksDoTheSameInTheBackground) {
 TEST_F(RefsDumps, RulesOfTheTargetHold) {
   fill();
   const std::string dump = dump_refs(*engine, repo);
-  const RepositoryName copy = bare();
+  const auto copy = bare();
   set_tag_rules(*engine, copy, {{.pattern = Glob("v*"), .may_create = false}}, {});
   EXPECT_EQ(reason_of([&] { restore_refs(*engine, copy, dump, false, "ann"); }), "protected_tag");
   set_tag_rules(*engine, copy, {{.pattern = Glob("w*"), .may_create = false}}, {});
@@ -189,7 +189,7 @@ class HeldRestore : public RefsDumps {
     }
     return false;
   }
-  size_t branches_of(const RepositoryName& of) {
+  size_t branches_of(const Repository& of) {
     return list_branches(*engine, of, "", "", 10, true).items.size();
   }
 };
@@ -199,7 +199,7 @@ class HeldRestore : public RefsDumps {
 TEST_F(HeldRestore, OfAJobThatWasCancelledNothingIsRestored) {
   fill();
   const std::string dump = dump_refs(*engine, repo);
-  const RepositoryName copy = bare();
+  const auto copy = bare();
   const std::string task = start_restore(*engine, copy, dump, false, "ann");
   run_task_held(copy, [&] {
     EXPECT_TRUE((*engine).jobs.cancel(task));
@@ -215,7 +215,7 @@ TEST_F(HeldRestore, OfAJobThatWasCancelledNothingIsRestored) {
 TEST_F(HeldRestore, ObeysARuleThatIsSetWhileItRuns) {
   fill();
   const std::string dump = dump_refs(*engine, repo);
-  const RepositoryName copy = bare();
+  const auto copy = bare();
   const std::string task = start_restore(*engine, copy, dump, false, "ann");
   run_task_held(copy, [&] {
     BranchRule rule{.pattern = Glob("d*")};
@@ -230,7 +230,7 @@ TEST_F(HeldRestore, ObeysARuleThatIsSetWhileItRuns) {
 TEST_F(RefsDumps, AJobWhoseProcessDiedIsStartedOver) {
   fill();
   const std::string dump = dump_refs(*engine, repo);
-  const RepositoryName copy = bare();
+  const auto copy = bare();
   const std::string task = start_restore(*engine, copy, dump, false, "ann");
   constexpr int64_t kDeadOwner = 7;
   const auto taken =

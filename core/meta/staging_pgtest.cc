@@ -20,7 +20,7 @@ class StagingSql : public ::testing::Test {
  protected:
   TestDatabase database;
   TestEngine engine{database.url()};
-  RepositoryName repo = engine.make_repository("lake");
+  testing::TestRepository repo = engine.make_repository("lake");
   BranchId branch = versioning::get_branch(*engine, repo, BranchName("main")).id;
   Entry entry;
 };

@@ -47,7 +47,7 @@ class MovingBytes : public ::testing::Test {
  protected:
   TestDatabase database;
   TestEngine engine{database.url()};
-  RepositoryName repo = engine.make_repository("lake");
+  testing::TestRepository repo = engine.make_repository("lake");
   std::unique_ptr<db::Connection> watcher = db::Connection::open(database.url());
 
   UploadTarget target(const Condition& condition = {}) {

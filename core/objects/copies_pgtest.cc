@@ -66,9 +66,9 @@ class Copies : public ::testing::Test {
   blob::MemoryStore memory;
   TestEngine engine{database.url(), &memory};
   testing::FaultyStore* store = nullptr;
-  RepositoryName repo = engine.make_repository("lake");
-  RepositoryName other = engine.make_repository("other");
-  RepositoryName third = engine.make_repository("third");
+  testing::TestRepository repo = engine.make_repository("lake");
+  testing::TestRepository other = engine.make_repository("other");
+  testing::TestRepository third = engine.make_repository("third");
   const std::string large = std::string(kPartBytesMin, 'a');
 };
 

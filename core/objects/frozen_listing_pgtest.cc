@@ -24,7 +24,7 @@ class Frozen : public ::testing::Test {
 
   TestDatabase database;
   TestEngine engine{database.url()};
-  RepositoryName repo = engine.make_repository("data");
+  testing::TestRepository repo = engine.make_repository("data");
 };
 
 TEST_F(Frozen, ShowsTheBranchAtItsOpening) {

@@ -159,18 +159,16 @@ std::optional<std::string> look(Turn& turn, const std::string& position,
 
 }  // namespace
 
-std::optional<LifecycleRules> get_lifecycle(Engine& engine, const RepositoryName& repository) {
-  const auto body =
-      engine.settings.find(get_repository(engine, repository).id, SettingKind::kLifecycle);
+std::optional<LifecycleRules> get_lifecycle(Engine& engine, const Repository& repository) {
+  const auto body = engine.settings.find(repository.id, SettingKind::kLifecycle);
   if (!body) return std::nullopt;
   return decode_lifecycle(*body);
 }
 
-void set_lifecycle(Engine& engine, const RepositoryName& repository, const LifecycleRules& rules) {
-  const Repository repo = get_repository(engine, repository);
-  check_writable(repo, /*force=*/false);
+void set_lifecycle(Engine& engine, const Repository& repository, const LifecycleRules& rules) {
+  check_writable(repository, /*force=*/false);
   const bool done =
-      engine.settings.update(repo.id, SettingKind::kLifecycle,
+      engine.settings.update(repository.id, SettingKind::kLifecycle,
                              [&](const std::optional<std::string>&) -> std::optional<std::string> {
                                if (rules.empty()) return std::nullopt;
                                return encode_lifecycle(rules);

@@ -14,10 +14,10 @@
 namespace tarn::versioning {
 
 /// nullopt if none are set. Throws not_found "repository not found".
-std::optional<LifecycleRules> get_lifecycle(Engine& engine, const RepositoryName& repository);
+std::optional<LifecycleRules> get_lifecycle(Engine& engine, const Repository& repository);
 /// Replaces all rules; an empty list removes them. After the return, nothing is deleted by earlier
 /// rules. Throws as get_lifecycle, and permission_denied in a read-only repository.
-void set_lifecycle(Engine& engine, const RepositoryName& repository, const LifecycleRules& rules);
+void set_lifecycle(Engine& engine, const Repository& repository, const LifecycleRules& rules);
 /// The rules, at most kLifecycleAgeMax old, for response headers; may be empty.
 std::shared_ptr<const LifecycleRules> shown_lifecycle(Engine& engine, RepositoryId repository);
 

@@ -42,14 +42,14 @@ LifecycleRule aborting(std::string prefix) {
 class Lifecycle : public ::testing::Test {
  protected:
   Lifecycle() {
-    make("lake", BucketKind::kRooted);
-    make("plain", BucketKind::kRepository);
+    repo = {make("lake", BucketKind::kRooted)};
+    plain = {make("plain", BucketKind::kRepository)};
   }
 
-  void make(const std::string& name, BucketKind kind) {
-    create_repository(*engine, {.name = RepositoryName(name),
-                                .storage_namespace = "local://" + name,
-                                .bucket_kind = kind});
+  Repository make(const std::string& name, BucketKind kind) {
+    return create_repository(*engine, {.name = RepositoryName(name),
+                                       .storage_namespace = "local://" + name,
+                                       .bucket_kind = kind});
   }
   void set(const LifecycleRules& rules) { set_lifecycle(*engine, repo, rules); }
   /// Scans until nothing is due; returns the number of turns.
@@ -85,8 +85,8 @@ class Lifecycle : public ::testing::Test {
 
   TestDatabase database;
   TestEngine engine{database.url()};
-  RepositoryName repo{"lake"};
-  RepositoryName plain{"plain"};
+  testing::TestRepository repo;
+  testing::TestRepository plain;
 };
 
 TEST_F(Lifecycle, ExpiredObjectsAreDeletedAndCommitsKeepThem) {
@@ -319,8 +319,7 @@ TEST_F(Lifecycle, IsDeletedWithItsRepository) {
   set({dated("", kPast)});
   delete_repository(*engine, repo, false);
   EXPECT_EQ(scan(), 0);
-  make("again", BucketKind::kRooted);
-  EXPECT_EQ(get_lifecycle(*engine, RepositoryName("again")), std::nullopt);
+  EXPECT_EQ(get_lifecycle(*engine, make("again", BucketKind::kRooted)), std::nullopt);
 }
 
 }  // namespace

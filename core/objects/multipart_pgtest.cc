@@ -22,7 +22,7 @@ class Multipart : public ::testing::Test {
  protected:
   TestDatabase database;
   TestEngine engine{database.url()};
-  RepositoryName repo = engine.make_repository("lake");
+  testing::TestRepository repo = engine.make_repository("lake");
   const std::string large = std::string(kPartBytesMin, 'a');
 
   MultipartUpload begin(const std::string& key) {
@@ -136,7 +136,7 @@ TEST_F(Multipart, OpenUploadsPerUserAreLimitedOverRestAndS3) {
   AssemblyOptions options{64 << 20, std::string(32, 'k'), std::chrono::hours(1), 3};
   Assembly few(engine.pool, engine.stores, engine.clock, options);
   engine.branch(repo, "dev", "main");
-  const RepositoryName other = engine.make_repository("other");
+  const auto other = engine.make_repository("other");
   const auto target = [&](const RepositoryName& in, const std::string& branch) {
     return check_upload(few.engine(), in, BranchName(branch), Key("k"), false, {});
   };

@@ -90,7 +90,7 @@ std::optional<FoundObject> find_object(Engine& engine, const RepositoryName& rep
   }
   ResolvedRef resolved;
   try {
-    resolved = resolve(engine, repository, ref, prefix_digits_min);
+    resolved = resolve(engine, get_repository(engine, repository), ref, prefix_digits_min);
   } catch (const Error& error) {
     if (error.reason() == reason::kRefNotFound) return std::nullopt;
     throw;
@@ -144,7 +144,7 @@ bool delete_objects(Engine& engine, const RepositoryName& repository, const Bran
                     std::span<const Key> keys, const WriteTerms& terms) {
   const Repository repo = get_repository(engine, repository);
   check_terms(engine, repo, terms);
-  const Branch target = get_branch(engine, repository, branch);
+  const Branch target = get_branch(engine, repo, branch);
   check_branch_action(engine, repo.id, target, BranchAction::kStage);
   return stage_deletions(engine, {repository, branch, repo.id, target.id, target.settings_version},
                          keys);

@@ -109,7 +109,7 @@ TEST_F(Verbs, ListingMoreStagedRowsThanAPageHoldsMissesNone) {
 
 TEST_F(Verbs, CopyingIsByReferenceInsideAndAcrossRepositories) {
   engine.put(repo, "main", "a", "bytes");
-  const RepositoryName other = engine.make_repository("other");
+  const auto other = engine.make_repository("other");
   const size_t before = engine.store->list("", "", 1000).items.size();
   copy_object(*engine, {repo, "main", Key("a")}, repo, BranchName("main"), Key("b"), {}, false);
   copy_object(*engine, {repo, "main", Key("a")}, other, BranchName("main"), Key("c"), {}, false);

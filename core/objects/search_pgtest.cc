@@ -26,7 +26,7 @@ class Search : public ::testing::Test {
  protected:
   TestDatabase database;
   TestEngine engine{database.url()};
-  RepositoryName repo = engine.make_repository("lake");
+  testing::TestRepository repo = engine.make_repository("lake");
   std::mt19937_64 random{5};
 
   void stage(const std::string& branch, const Changes& changes) {

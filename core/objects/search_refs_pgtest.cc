@@ -45,7 +45,7 @@ class SearchRefs : public ::testing::Test {
  protected:
   SearchRefs() {
     for (const char* name : {"lake", "pond", "sea"}) {
-      const RepositoryName repository = engine.make_repository(name);
+      const auto repository = engine.make_repository(name);
       for (const char* branch : {"exp-1", "exp-2", "dev"})
         engine.branch(repository, branch, "main");
     }
@@ -53,7 +53,9 @@ class SearchRefs : public ::testing::Test {
 
   void put(const Place& place, Entry entry) {
     const BranchId id =
-        get_branch(*engine, RepositoryName(place.repository), BranchName(place.ref)).id;
+        get_branch(*engine, get_repository(*engine, RepositoryName(place.repository)),
+                   BranchName(place.ref))
+            .id;
     (*engine).staging.stage_many(id, {{place.path, entry}});
     objects[place] = std::move(entry);
   }
@@ -66,7 +68,9 @@ class SearchRefs : public ::testing::Test {
       if (objects.emplace(Place{repository, branch, path}, entry).second)
         rows.push_back({path, entry});
     }
-    const BranchId id = get_branch(*engine, RepositoryName(repository), BranchName(branch)).id;
+    const BranchId id =
+        get_branch(*engine, get_repository(*engine, RepositoryName(repository)), BranchName(branch))
+            .id;
     (*engine).staging.stage_many(id, std::move(rows));
   }
   Entry an_entry() {
@@ -168,7 +172,7 @@ TEST_F(SearchRefs, TakesEveryKindOfRef) {
   const RepositoryName lake("lake");
   put({"lake", "main", "a"}, an_entry());
   engine.commit(lake, "main");
-  create_tag(*engine, lake, TagName("v1"), "main", false);
+  create_tag(*engine, get_repository(*engine, lake), TagName("v1"), "main", false);
   put({"lake", "main", "b"}, an_entry());
   search::Query all;
   all.glob = Glob("**");

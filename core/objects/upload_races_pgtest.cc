@@ -354,7 +354,7 @@ class DirectUploadRaces : public ::testing::Test {
   blob::MemoryStore unused;
   FaultPoints faults;
   TestEngine engine{database.url(), &unused, &faults};
-  RepositoryName repo = engine.make_repository("lake");
+  testing::TestRepository repo = engine.make_repository("lake");
 };
 
 TEST_F(DirectUploadRaces, ACompletionIsRepeatedOnlyWhileTheKeyShowsItsObject) {
@@ -407,7 +407,7 @@ TEST_F(DirectUploadRaces, BytesReplacedAfterTheLinkAreNotServed) {
   copy_object(*engine, CopySource{repo, "main", Key("k")}, repo, BranchName("main"), Key("copy"),
               {}, false);
   update_user_metadata(*engine, repo, BranchName("main"), Key("copy"), {{"m", "1"}}, false);
-  const RepositoryName other = engine.make_repository("other");
+  const auto other = engine.make_repository("other");
   copy_object(*engine, CopySource{repo, "main", Key("k")}, other, BranchName("main"), Key("far"),
               {}, false);
   const MultipartUpload upload = create_multipart(*engine, target("parts"), {"tester", {}, "", ""});

@@ -6,7 +6,6 @@
 #include "core/base/str_cat.h"
 #include "core/branch/changes.h"
 #include "core/branch/history.h"
-#include "core/branch/repositories.h"
 #include "core/meta/commits.h"
 #include "core/meta/node_store.h"
 #include "core/promotion/gate_policies.h"
@@ -29,7 +28,7 @@ std::vector<CommitFacts> facts_of(Engine& engine, RepositoryId repository,
 }
 
 /// The columns, completed from the policy.
-std::vector<MetricRule> columns_of(Engine& engine, const RepositoryName& repository,
+std::vector<MetricRule> columns_of(Engine& engine, const Repository& repository,
                                    const CompareQuestion& question) {
   std::vector<MetricRule> columns = question.metrics;
   if (!question.policy) return columns;
@@ -164,21 +163,20 @@ CommitId measured_commit(Engine& engine, RepositoryId repository, const CommitId
 
 }  // namespace
 
-CompareAnswer compare_candidates(Engine& engine, const RepositoryName& repository,
+CompareAnswer compare_candidates(Engine& engine, const Repository& repository,
                                  const CompareQuestion& question) {
-  const Repository repo = get_repository(engine, repository);
   const std::vector<MetricRule> columns = columns_of(engine, repository, question);
   const FactsWanted wanted = wanted_for(columns);
   std::vector<NamedCommit> candidates =
-      find_candidates(engine, repo, question.candidates, kCompareCandidatesMax);
+      find_candidates(engine, repository, question.candidates, kCompareCandidatesMax);
   CompareAnswer answer;
-  if (question.baseline) answer.baseline = find_candidate(engine, repo, *question.baseline);
+  if (question.baseline) answer.baseline = find_candidate(engine, repository, *question.baseline);
 
   std::vector<CommitId> commits;
   for (const NamedCommit& candidate : candidates) commits.push_back(candidate.commit.id);
   if (answer.baseline)
-    commits.push_back(measured_commit(engine, repo.id, answer.baseline->commit.id));
-  std::vector<CommitFacts> facts = facts_of(engine, repo.id, commits, wanted);
+    commits.push_back(measured_commit(engine, repository.id, answer.baseline->commit.id));
+  std::vector<CommitFacts> facts = facts_of(engine, repository.id, commits, wanted);
   std::optional<CommitFacts> baseline;
   if (answer.baseline) {
     baseline = std::move(facts.back());
@@ -200,9 +198,9 @@ CompareAnswer compare_candidates(Engine& engine, const RepositoryName& repositor
     answer.rows.push_back({std::move(candidate), std::move(ranked[i])});
   }
   answer.has_more = question.after + answer.rows.size() < ranked.size();
-  describe(engine, repo, answer.baseline ? &answer.baseline->commit : nullptr, question.objects,
-           answer.rows);
-  warn_of_stale(engine, repo.id, wanted, answer.rows);
+  describe(engine, repository, answer.baseline ? &answer.baseline->commit : nullptr,
+           question.objects, answer.rows);
+  warn_of_stale(engine, repository.id, wanted, answer.rows);
   warn_of_ancestors(answer.rows, answer.comparison.warnings);
   return answer;
 }

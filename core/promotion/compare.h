@@ -8,6 +8,7 @@
 
 #include "core/branch/engine.h"
 #include "core/branch/ref_globs.h"
+#include "core/model/repository.h"
 #include "core/promotion/comparison.h"
 #include "core/versioning/diff_summary.h"
 
@@ -59,7 +60,7 @@ struct CompareAnswer {
 
 /// Metrics are read first where the background has not yet. Throws: not_found (refs, policy),
 /// invalid_argument (reason "too_many_candidates"; globs, refs).
-CompareAnswer compare_candidates(Engine& engine, const RepositoryName& repository,
+CompareAnswer compare_candidates(Engine& engine, const Repository& repository,
                                  const CompareQuestion& question);
 
 }  // namespace tarn::versioning

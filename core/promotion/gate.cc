@@ -9,7 +9,6 @@
 #include "core/branch/changes.h"
 #include "core/branch/history.h"
 #include "core/branch/refs.h"
-#include "core/branch/repositories.h"
 #include "core/events/webhook_store.h"
 #include "core/meta/commits.h"
 #include "core/meta/node_store.h"
@@ -168,7 +167,7 @@ std::optional<Commit> commit_of_policy(Engine& engine, const Repository& reposit
   if (ref.empty()) return std::nullopt;
   if (pinned) return engine.commits.get(repository.id, *pinned);
   try {
-    return resolve_commit(engine, repository.name, ref);
+    return resolve_commit(engine, repository, ref);
   } catch (const Error& error) {
     if (error.code() != ErrorCode::kNotFound) throw;
     throw Error(error.code(), error.reason(),
@@ -367,49 +366,49 @@ GateRefusal dirty_refusal(const BranchName& destination) {
                             "remove the policy, then commit or reset them, then apply it again")};
 }
 
-std::optional<GateRefusal> destination_refusal(Engine& engine, const RepositoryName& repository,
+std::optional<GateRefusal> destination_refusal(Engine& engine, const Repository& repository,
                                                const Branch& destination) {
   DiffOptions first;
   first.limit = 1;
-  if (diff_branch(engine, repository, destination.name, first).items.empty()) return std::nullopt;
+  if (diff_branch(engine, repository.name, destination.name, first).items.empty())
+    return std::nullopt;
   return dirty_refusal(destination.name);
 }
 
-GateAnswer evaluate_gate(Engine& engine, const RepositoryName& repository,
+GateAnswer evaluate_gate(Engine& engine, const Repository& repository,
                          const GateQuestion& question) {
-  const Repository repo = get_repository(engine, repository);
   GateAnswer answer;
   answer.version = get_gate_policy(engine, repository, question.policy, question.version);
   const GatePolicy policy = policy_of(answer.version);
   const Branch destination = get_branch(engine, repository, policy.destination);
   answer.destination = destination.head;
   answer.champion = question.champion
-                        ? std::optional(find_candidate(engine, repo, *question.champion))
-                        : find_champion(engine, repo, policy);
-  const Commit head = engine.commits.get(repo.id, destination.head);
+                        ? std::optional(find_candidate(engine, repository, *question.champion))
+                        : find_champion(engine, repository, policy);
+  const Commit head = engine.commits.get(repository.id, destination.head);
   const Contenders contenders =
-      choose_contenders(engine, repo, policy,
-                        find_candidates(engine, repo, question.candidates,
+      choose_contenders(engine, repository, policy,
+                        find_candidates(engine, repository, question.candidates,
                                         kPromotionBranchesSeenMax, policy.destination.str()),
                         head, kGateCandidatesMax);
   const std::vector<NamedCommit>& candidates = contenders.judged;
   if (!contenders.left_out.empty()) answer.warnings.push_back(describe(contenders.left_out));
   std::optional<BaselineFacts> baseline;
   if (question.champion) {
-    baseline = {.facts =
-                    champion_facts(engine, repo, policy, answer.champion->commit.id, policy.alias)};
+    baseline = {.facts = champion_facts(engine, repository, policy, answer.champion->commit.id,
+                                        policy.alias)};
   } else {
     baseline = baseline_facts(
-        engine, repo, policy,
+        engine, repository, policy,
         answer.champion ? std::optional(answer.champion->commit.id) : std::nullopt, policy.alias);
   }
-  std::vector<GateCandidate> facts = gate_candidates(engine, repo, policy, head, candidates);
+  std::vector<GateCandidate> facts = gate_candidates(engine, repository, policy, head, candidates);
   for (size_t i = 0; i < candidates.size(); ++i) {
     const CommitFacts* const to_beat =
         baseline ? baseline->against(candidates[i].commit.id) : nullptr;
     Verdict verdict = evaluate(policy, facts[i], to_beat);
     if (verdict.outcome != GateOutcome::kFailed && policy.permits(PromotionMethod::kMerge)) {
-      facts[i].refusal = merge_refusal(engine, repo, policy, head, candidates[i]);
+      facts[i].refusal = merge_refusal(engine, repository, policy, head, candidates[i]);
       if (facts[i].refusal) verdict = evaluate(policy, facts[i], to_beat);
     }
     answer.candidates.push_back({candidates[i], std::move(verdict)});

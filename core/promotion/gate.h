@@ -10,6 +10,7 @@
 #include "core/branch/engine.h"
 #include "core/branch/ref_globs.h"
 #include "core/model/path_scope.h"
+#include "core/model/repository.h"
 #include "core/promotion/evaluate.h"
 #include "core/promotion/gate_candidate.h"
 #include "core/promotion/gate_policy_store.h"
@@ -46,7 +47,7 @@ std::optional<GateRefusal> merge_refusal(Engine& engine, const Repository& repos
 
 /// Why a promotion into `destination` would fail with any candidate: uncommitted changes (code
 /// "destination_dirty"). nullopt: it would not.
-std::optional<GateRefusal> destination_refusal(Engine& engine, const RepositoryName& repository,
+std::optional<GateRefusal> destination_refusal(Engine& engine, const Repository& repository,
                                                const Branch& destination);
 /// The refusal because of uncommitted changes on the branch, with advice.
 GateRefusal dirty_refusal(const BranchName& destination);
@@ -73,7 +74,7 @@ struct GateAnswer {
 };
 /// A dry run: nothing is changed, no check or approval is known. Throws: not_found (policy,
 /// candidates, champion, destination), as gate_candidates.
-GateAnswer evaluate_gate(Engine& engine, const RepositoryName& repository,
+GateAnswer evaluate_gate(Engine& engine, const Repository& repository,
                          const GateQuestion& question);
 
 }  // namespace tarn::versioning

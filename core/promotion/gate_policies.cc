@@ -60,18 +60,8 @@ void check_outcome(const GatePolicyStore::Result& result, std::string_view name,
   }
 }
 
-Repository get_writable(Engine& engine, const RepositoryName& repository) {
-  Repository repo = get_repository(engine, repository);
-  check_writable(repo, /*force=*/false);
-  return repo;
-}
-
-}  // namespace
-
-namespace {
-
 /// The commit of a ref in the document; nullopt for "".
-std::optional<CommitId> pinned(Engine& engine, const RepositoryName& repository,
+std::optional<CommitId> pinned(Engine& engine, const Repository& repository,
                                std::string_view policy, std::string_view member,
                                const std::string& ref) {
   if (ref.empty()) return std::nullopt;
@@ -87,15 +77,15 @@ std::optional<CommitId> pinned(Engine& engine, const RepositoryName& repository,
 
 }  // namespace
 
-GatePolicySet set_gate_policy(Engine& engine, const RepositoryName& repository,
-                              std::string_view name, const GatePolicySetting& setting) {
+GatePolicySet set_gate_policy(Engine& engine, const Repository& repository, std::string_view name,
+                              const GatePolicySetting& setting) {
   check_name(name);
   const GatePolicy policy = parse_gate_policy(setting.document);
   if (!policy.name.empty() && policy.name != name) {
     throw Error(ErrorCode::kInvalidArgument, reason::kPolicyInvalid,
                 str_cat("policy \"", name, "\": its document has the name \"", policy.name, "\""));
   }
-  const Repository repo = get_writable(engine, repository);
+  check_writable(repository, /*force=*/false);
   const GatePolicyStore::Setting written{
       .name = std::string(name),
       .destination = policy.destination,
@@ -108,7 +98,8 @@ GatePolicySet set_gate_policy(Engine& engine, const RepositoryName& repository,
       .author = setting.author,
       .at = engine.clock.now(),
       .expected = setting.expected};
-  const GatePolicyStore::Result result = meta::GatePolicyStore(engine.pool).set(repo.id, written);
+  const GatePolicyStore::Result result =
+      meta::GatePolicyStore(engine.pool).set(repository.id, written);
   check_outcome(result, name, policy);
   if (result.outcome == Outcome::kUnchanged) {
     return {get_gate_policy(engine, repository, name, result.version), false};
@@ -126,32 +117,32 @@ GatePolicySet set_gate_policy(Engine& engine, const RepositoryName& repository,
           true};
 }
 
-void remove_gate_policy(Engine& engine, const RepositoryName& repository, std::string_view name,
+void remove_gate_policy(Engine& engine, const Repository& repository, std::string_view name,
                         std::string_view author, std::optional<int64_t> expected) {
-  const Repository repo = get_writable(engine, repository);
+  check_writable(repository, /*force=*/false);
   check_outcome(meta::GatePolicyStore(engine.pool)
-                    .remove(repo.id, name, author, engine.clock.now(), expected),
+                    .remove(repository.id, name, author, engine.clock.now(), expected),
                 name, {});
 }
 
-meta::GatePolicyVersion get_gate_policy(Engine& engine, const RepositoryName& repository,
+meta::GatePolicyVersion get_gate_policy(Engine& engine, const Repository& repository,
                                         std::string_view name, std::optional<int64_t> version) {
-  const RepositoryId repo = get_repository(engine, repository).id;
-  auto found = version ? meta::GatePolicyStore(engine.pool).find_version(repo, name, *version)
-                       : meta::GatePolicyStore(engine.pool).find(repo, name);
+  auto found = version
+                   ? meta::GatePolicyStore(engine.pool).find_version(repository.id, name, *version)
+                   : meta::GatePolicyStore(engine.pool).find(repository.id, name);
   if (!found) throw_absent(name);
   return *std::move(found);
 }
 
-Page<meta::GatePolicyVersion> list_gate_policies(Engine& engine, const RepositoryName& repository,
+Page<meta::GatePolicyVersion> list_gate_policies(Engine& engine, const Repository& repository,
                                                  std::string_view prefix, std::string_view after,
                                                  uint32_t limit) {
-  return meta::GatePolicyStore(engine.pool)
-      .list(get_repository(engine, repository).id, prefix, after, limit);
+  return existing(engine, repository,
+                  meta::GatePolicyStore(engine.pool).list(repository.id, prefix, after, limit));
 }
 
 Page<meta::GatePolicyVersion> list_gate_policy_versions(Engine& engine,
-                                                        const RepositoryName& repository,
+                                                        const Repository& repository,
                                                         std::string_view name,
                                                         std::string_view after, uint32_t limit) {
   int64_t before = 0;
@@ -161,8 +152,7 @@ Page<meta::GatePolicyVersion> list_gate_policy_versions(Engine& engine,
       throw_invalid(str_cat("after: \"", after, "\" is no version of a policy"));
     }
   }
-  auto page = meta::GatePolicyStore(engine.pool)
-                  .versions(get_repository(engine, repository).id, name, before, limit);
+  auto page = meta::GatePolicyStore(engine.pool).versions(repository.id, name, before, limit);
   if (page.items.empty() && before == 0) throw_absent(name);
   return page;
 }

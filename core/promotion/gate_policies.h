@@ -32,27 +32,27 @@ struct GatePolicySet {
 /// name), not_found (reason "branch_not_found": the destination; a ref in the document), conflict
 /// (reasons "destination_has_policy", "alias_has_policy": another policy has it),
 /// precondition_failed (reason "policy_moved").
-GatePolicySet set_gate_policy(Engine& engine, const RepositoryName& repository,
-                              std::string_view name, const GatePolicySetting& setting);
+GatePolicySet set_gate_policy(Engine& engine, const Repository& repository, std::string_view name,
+                              const GatePolicySetting& setting);
 
 /// Its versions stay. Throws: not_found (reason "policy_not_found"), precondition_failed (reason
 /// "policy_moved").
-void remove_gate_policy(Engine& engine, const RepositoryName& repository, std::string_view name,
+void remove_gate_policy(Engine& engine, const Repository& repository, std::string_view name,
                         std::string_view author, std::optional<int64_t> expected = {});
 
 /// Without `version` the one that holds. Throws not_found (reason "policy_not_found").
-meta::GatePolicyVersion get_gate_policy(Engine& engine, const RepositoryName& repository,
+meta::GatePolicyVersion get_gate_policy(Engine& engine, const Repository& repository,
                                         std::string_view name, std::optional<int64_t> version = {});
 
 /// The policies in force, by name.
-Page<meta::GatePolicyVersion> list_gate_policies(Engine& engine, const RepositoryName& repository,
+Page<meta::GatePolicyVersion> list_gate_policies(Engine& engine, const Repository& repository,
                                                  std::string_view prefix, std::string_view after,
                                                  uint32_t limit);
 
 /// All versions, removals too, the newest first. `after` "" or a version. Throws not_found (reason
 /// "policy_not_found"), invalid_argument (`after`).
 Page<meta::GatePolicyVersion> list_gate_policy_versions(Engine& engine,
-                                                        const RepositoryName& repository,
+                                                        const Repository& repository,
                                                         std::string_view name,
                                                         std::string_view after, uint32_t limit);
 

@@ -141,7 +141,7 @@ std::optional<size_t> rank(const GatePolicy& policy, std::vector<RankedCandidate
 meta::GatePolicyVersion policy_of_promotion(Engine& engine, const Repository& repository,
                                             const std::string& name,
                                             const BranchName& destination) {
-  get_branch(engine, repository.name, destination);
+  get_branch(engine, repository, destination);
   if (name.empty()) {
     auto found = meta::GatePolicyStore(engine.pool).find_by_destination(repository.id, destination);
     if (found) return *std::move(found);
@@ -149,7 +149,7 @@ meta::GatePolicyVersion policy_of_promotion(Engine& engine, const Repository& re
                 str_cat("branch '", destination.str(),
                         "': has no gate policy, set one: tarn policy apply -f FILE"));
   }
-  auto version = get_gate_policy(engine, repository.name, name);
+  auto version = get_gate_policy(engine, repository, name);
   if (version.body->destination == destination) return version;
   throw Error(ErrorCode::kInvalidArgument, reason::kPolicyOfAnotherBranch,
               str_cat("policy \"", name, "\": is the gate of '", version.body->destination.str(),
@@ -165,15 +165,14 @@ std::string promoted_alias(const GatePolicy& policy, const PromotionRequest& req
   return parse_alias_name(request.alias).str();
 }
 
-std::string wished_alias(Engine& engine, const RepositoryName& repository,
+std::string wished_alias(Engine& engine, const Repository& repository,
                          const PromotionRequest& request) {
   if (request.alias.empty()) return "";
-  const auto version = policy_of_promotion(engine, get_repository(engine, repository),
-                                           request.policy, request.destination);
+  const auto version = policy_of_promotion(engine, repository, request.policy, request.destination);
   return policy_of(version).alias.empty() ? request.alias : "";
 }
 
-std::vector<GateApproval> votes_of(Engine& engine, const RepositoryName& repository,
+std::vector<GateApproval> votes_of(Engine& engine, const Repository& repository,
                                    const Promotion& promotion,
                                    const std::vector<PromotionApproval>& approvals) {
   std::vector<GateApproval> out;
@@ -188,7 +187,7 @@ std::vector<GateApproval> votes_of(Engine& engine, const RepositoryName& reposit
     } else if (engine.rights && !engine.rights({.right = Right::kApprovePromotion,
                                                 .user = approval.user,
                                                 .address = approval.address,
-                                                .repository = repository,
+                                                .repository = repository.name,
                                                 .branch = promotion.request.destination.str()})) {
       vote.void_reason =
           str_cat("that of ", approval.user, " does not count: it needs fs:ApprovePromotion");
@@ -205,7 +204,7 @@ Judgement judge(Engine& engine, const Repository& repository, const Promotion& p
   out.version = policy_of_promotion(engine, repository, promotion.policy, request.destination);
   out.policy = policy_of(out.version);
   check_method(out.policy, request);
-  out.destination = get_branch(engine, repository.name, request.destination);
+  out.destination = get_branch(engine, repository, request.destination);
   out.head = engine.commits.get(repository.id, out.destination.head);
   const std::string alias = promoted_alias(out.policy, request);
   out.champion = champion_of(engine, repository, alias);
@@ -221,7 +220,7 @@ Judgement judge(Engine& engine, const Repository& repository, const Promotion& p
   std::vector<GateCandidate> candidates = gate_candidates(engine, repository, out.policy, out.head,
                                                           named, replaced ? &*replaced : nullptr);
   const std::vector<CheckResult> results = results_of(checks);
-  const std::vector<GateApproval> votes = votes_of(engine, repository.name, promotion, approvals);
+  const std::vector<GateApproval> votes = votes_of(engine, repository, promotion, approvals);
   for (size_t i = 0; i < candidates.size(); ++i) {
     GateCandidate& candidate = candidates[i];
     candidate.checks = results;
@@ -269,13 +268,13 @@ Judgement judge(Engine& engine, const Repository& repository, const Promotion& p
   return out;
 }
 
-std::string lost_right(Engine& engine, const RepositoryName& repository, const Promotion& promotion,
+std::string lost_right(Engine& engine, const Repository& repository, const Promotion& promotion,
                        Right right, std::string_view permission) {
   const std::string& branch = promotion.request.destination.str();
   if (!engine.rights || engine.rights({.right = right,
                                        .user = promotion.actor,
                                        .address = promotion.address,
-                                       .repository = repository,
+                                       .repository = repository.name,
                                        .branch = branch})) {
     return "";
   }
@@ -284,26 +283,25 @@ std::string lost_right(Engine& engine, const RepositoryName& repository, const P
                  " on '", branch, "'");
 }
 
-PromotionPreview judge_request(Engine& engine, const RepositoryName& repository,
+PromotionPreview judge_request(Engine& engine, const Repository& repository,
                                const PromotionRequest& request, std::string_view user) {
   check_promotion_request(request);
   Promotion promotion;
   promotion.request = request;
   promotion.policy = request.policy;
   promotion.actor = user;
-  const Repository repo = get_repository(engine, repository);
-  check_writable(repo, /*force=*/false);
+  check_writable(repository, /*force=*/false);
   RefusedCandidates refused;
   for (;;) {
-    Judgement judgement = judge(engine, repo, promotion, {}, {}, refused);
+    Judgement judgement = judge(engine, repository, promotion, {}, {}, refused);
     if (!judgement.winner) return {std::move(judgement.evidence), std::nullopt};
     const GateCandidate& winner = judgement.candidates[*judgement.winner].candidate;
     const CommitId& commit = winner.facts.commit;
-    const auto refusal =
-        request.method == PromotionMethod::kReplacePaths
-            ? std::nullopt
-            : merge_refusal(engine, repo, judgement.policy, judgement.head,
-                            {.ref = winner.ref, .commit = engine.commits.get(repo.id, commit)});
+    const auto refusal = request.method == PromotionMethod::kReplacePaths
+                             ? std::nullopt
+                             : merge_refusal(engine, repository, judgement.policy, judgement.head,
+                                             {.ref = winner.ref,
+                                              .commit = engine.commits.get(repository.id, commit)});
     if (!refusal) {
       return {std::move(judgement.evidence),
               destination_refusal(engine, repository, judgement.destination)};

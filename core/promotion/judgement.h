@@ -26,7 +26,7 @@ meta::GatePolicyVersion policy_of_promotion(Engine& engine, const Repository& re
 std::string promoted_alias(const GatePolicy& policy, const PromotionRequest& request);
 /// The alias that the request moves and its policy does not name; "" = none. Moving it needs the
 /// permission to set it. Throws as policy_of_promotion and policy_of.
-std::string wished_alias(Engine& engine, const RepositoryName& repository,
+std::string wished_alias(Engine& engine, const Repository& repository,
                          const PromotionRequest& request);
 
 /// A refusal of one commit of a candidate, found at the merge or while waiting for its checks. It
@@ -61,12 +61,12 @@ Judgement judge(Engine& engine, const Repository& repository, const Promotion& p
 
 /// The approvals, each with the reason why it is void if its user is gone or has lost the
 /// permission.
-std::vector<GateApproval> votes_of(Engine& engine, const RepositoryName& repository,
+std::vector<GateApproval> votes_of(Engine& engine, const Repository& repository,
                                    const Promotion& promotion,
                                    const std::vector<PromotionApproval>& approvals);
 
 /// Why the promotion may not move its destination, as far as its actor's rights go; "" = it may.
-std::string lost_right(Engine& engine, const RepositoryName& repository, const Promotion& promotion,
+std::string lost_right(Engine& engine, const Repository& repository, const Promotion& promotion,
                        Right right, std::string_view permission);
 
 /// A dry run of a promotion.
@@ -76,7 +76,7 @@ struct PromotionPreview {
 };
 /// The evidence that the request would have now, with the refusal that would end it; the merge is
 /// tried too. Nothing is stored, nothing moves. Throws as create_promotion.
-PromotionPreview judge_request(Engine& engine, const RepositoryName& repository,
+PromotionPreview judge_request(Engine& engine, const Repository& repository,
                                const PromotionRequest& request, std::string_view user);
 
 }  // namespace tarn::versioning

@@ -77,7 +77,7 @@ TEST_F(PromotionMoves, MoveDuringARoundMakesThePromotionDueAgain) {
 TEST_F(PromotionMoves, AreRecordedOnlyWhileAPromotionIsOpen) {
   apply_policy(std::string(kPolicy) + "approvals: {count: 1}\n");
   candidate("exp-a", "0.9");
-  const RepositoryName other = engine.make_repository("other");
+  const auto other = engine.make_repository("other");
   EXPECT_EQ(noted(), 0);
   const std::string id = create(request_of({"exp-a"}));
   engine.put(other, "main", "a", "1");

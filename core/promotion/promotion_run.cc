@@ -138,7 +138,7 @@ class PromotionRun {
       return wait_for_ranking(judgement, unranked);
     const RankedCandidate& winner = judgement.candidates[*judgement.winner];
     if (const std::string problem =
-            lost_right(engine_, repository_.name, promotion_, Right::kPromote, "fs:Promote");
+            lost_right(engine_, repository_, promotion_, Right::kPromote, "fs:Promote");
         !problem.empty()) {
       return end({PromotionState::kFailed, "promoter_lost_right", problem});
     }

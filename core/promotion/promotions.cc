@@ -28,12 +28,6 @@ meta::PromotionStore rows(Engine& engine) {
   return meta::PromotionStore(engine.pool, engine.clock);
 }
 
-Repository writable(Engine& engine, const RepositoryName& name) {
-  Repository repository = get_repository(engine, name);
-  check_writable(repository, /*force=*/false);
-  return repository;
-}
-
 Promotion find_promotion(Engine& engine, RepositoryId repository, std::string_view id) {
   auto found = rows(engine).find(repository, id);
   if (!found) {
@@ -65,8 +59,7 @@ CreatedPromotion existing_promotion(Engine& engine, RepositoryId repository, std
 }
 
 /// The request with its expected refs resolved.
-PromotionRequest resolved(Engine& engine, const RepositoryName& repository,
-                          PromotionRequest request) {
+PromotionRequest resolved(Engine& engine, const Repository& repository, PromotionRequest request) {
   if (!request.expect_destination_ref.empty()) {
     request.expect_destination =
         resolve_commit(engine, repository, request.expect_destination_ref).id;
@@ -79,25 +72,26 @@ PromotionRequest resolved(Engine& engine, const RepositoryName& repository,
 
 }  // namespace
 
-CreatedPromotion create_promotion(Engine& engine, const RepositoryName& repository,
+CreatedPromotion create_promotion(Engine& engine, const Repository& repository,
                                   const PromotionCreation& creation) {
   check_promotion_request(creation.request);
   if (creation.idempotency_key.size() > kPromotionKeyBytesMax) {
     throw_invalid(str_cat("idempotency_key: is longer than ", kPromotionKeyBytesMax, " bytes"));
   }
-  const Repository repo = writable(engine, repository);
+  check_writable(repository, /*force=*/false);
   // First, because the refs and the policy may be gone since the earlier request.
   if (!creation.idempotency_key.empty()) {
-    const auto id = rows(engine).find_by_key(repo.id, creation.actor, creation.idempotency_key);
-    if (id) return existing_promotion(engine, repo.id, *id, creation);
+    const auto id =
+        rows(engine).find_by_key(repository.id, creation.actor, creation.idempotency_key);
+    if (id) return existing_promotion(engine, repository.id, *id, creation);
   }
-  const meta::GatePolicyVersion version =
-      policy_of_promotion(engine, repo, creation.request.policy, creation.request.destination);
+  const meta::GatePolicyVersion version = policy_of_promotion(
+      engine, repository, creation.request.policy, creation.request.destination);
   Promotion promotion;
   promotion.request = resolved(engine, repository, creation.request);
   promotion.alias = promoted_alias(policy_of(version), creation.request);
   for (const std::string& word : creation.request.candidates) {
-    if (!is_glob_of_branches(word)) find_candidate(engine, repo, word);
+    if (!is_glob_of_branches(word)) find_candidate(engine, repository, word);
   }
   promotion.policy = version.name;
   promotion.policy_version = version.version;
@@ -106,19 +100,18 @@ CreatedPromotion create_promotion(Engine& engine, const RepositoryName& reposito
   promotion.created = engine.clock.now();
   promotion.id = make_promotion_id(promotion.created);
   const meta::PromotionStore::Created made =
-      rows(engine).create(repo.id, promotion, creation.idempotency_key);
-  if (made.existed) return existing_promotion(engine, repo.id, made.id, creation);
-  return {find_promotion(engine, repo.id, made.id), false};
+      rows(engine).create(repository.id, promotion, creation.idempotency_key);
+  if (made.existed) return existing_promotion(engine, repository.id, made.id, creation);
+  return {find_promotion(engine, repository.id, made.id), false};
 }
 
-Promotion get_promotion(Engine& engine, const RepositoryName& repository, std::string_view id) {
-  return find_promotion(engine, get_repository(engine, repository).id, id);
+Promotion get_promotion(Engine& engine, const Repository& repository, std::string_view id) {
+  return find_promotion(engine, repository.id, id);
 }
 
-Promotion wait_for_promotion(Engine& engine, const RepositoryName& repository, std::string_view id,
+Promotion wait_for_promotion(Engine& engine, const Repository& repository, std::string_view id,
                              std::optional<Instant> seen, std::chrono::milliseconds wait) {
-  const RepositoryId repo = get_repository(engine, repository).id;
-  Promotion out = find_promotion(engine, repo, id);
+  Promotion out = find_promotion(engine, repository.id, id);
   const Instant known = seen.value_or(out.updated);
   const WaiterLimit::Waiter waiter(engine.waiters);
   if (!waiter.admitted) return out;
@@ -128,41 +121,40 @@ Promotion wait_for_promotion(Engine& engine, const RepositoryName& repository, s
          std::chrono::steady_clock::now() < deadline) {
     throw_if_cancelled();
     pause(cancellation_token(), kWaitPoll);
-    out = find_promotion(engine, repo, id);
+    out = find_promotion(engine, repository.id, id);
   }
   return out;
 }
 
-Page<Promotion> list_promotions(Engine& engine, const RepositoryName& repository,
+Page<Promotion> list_promotions(Engine& engine, const Repository& repository,
                                 const PromotionFilter& filter, const PageStart& start) {
-  return rows(engine).list(get_repository(engine, repository).id, filter, start);
+  return existing(engine, repository, rows(engine).list(repository.id, filter, start));
 }
 
-PromotionRecord get_promotion_record(Engine& engine, const RepositoryName& repository,
+PromotionRecord get_promotion_record(Engine& engine, const Repository& repository,
                                      const Promotion& promotion) {
-  const RepositoryId repo = get_repository(engine, repository).id;
   meta::PromotionStore promotions = rows(engine);
   const std::string& id = promotion.id;
-  PromotionRecord out{promotions.steps(repo, id), promotions.checks(repo, id),
-                      promotions.approvals(repo, id), std::nullopt};
+  PromotionRecord out{promotions.steps(repository.id, id), promotions.checks(repository.id, id),
+                      promotions.approvals(repository.id, id), std::nullopt};
   if (!promotion.alias.empty() && promotion.result)
-    out.logged_digest = engine.aliases.evidence_of(repo, AliasName(promotion.alias), id);
+    out.logged_digest = engine.aliases.evidence_of(repository.id, AliasName(promotion.alias), id);
   return out;
 }
 
-void report_check(Engine& engine, const RepositoryName& repository, std::string_view id,
+void report_check(Engine& engine, const Repository& repository, std::string_view id,
                   const PromotionCheck& check) {
   check_promotion_check(check);
-  const Repository repo = writable(engine, repository);
-  const Promotion promotion = find_promotion(engine, repo.id, id);
+  check_writable(repository, /*force=*/false);
+  const Promotion promotion = find_promotion(engine, repository.id, id);
   PromotionCheck stamped = check;
   stamped.at = engine.clock.now();
   using Outcome = meta::PromotionStore::ReportOutcome;
-  switch (rows(engine).report_check(repo.id, id, stamped)) {
+  switch (rows(engine).report_check(repository.id, id, stamped)) {
     case Outcome::kDone:
       return;
     case Outcome::kEnded:
-      throw_ended(find_promotion(engine, repo.id, id));
+      throw_ended(find_promotion(engine, repository.id, id));
     case Outcome::kFailureStands:
       throw Error(ErrorCode::kConflict, reason::kCheckFailedAlready,
                   str_cat("check ", check.name,
@@ -198,12 +190,12 @@ void require_unmoved(Engine& engine, const Repository& repository, const Promoti
 
 }  // namespace
 
-void approve_promotion(Engine& engine, const RepositoryName& repository, std::string_view id,
+void approve_promotion(Engine& engine, const Repository& repository, std::string_view id,
                        const Approver& approver, std::string_view reason,
                        const std::optional<CommitId>& expected) {
   check_reason(reason);
-  const Repository repo = writable(engine, repository);
-  const Promotion promotion = find_promotion(engine, repo.id, id);
+  check_writable(repository, /*force=*/false);
+  const Promotion promotion = find_promotion(engine, repository.id, id);
   if (has_ended(promotion.state)) throw_ended(promotion);
   if (!promotion.winner) {
     throw Error(ErrorCode::kConflict, reason::kNoWinner,
@@ -214,7 +206,7 @@ void approve_promotion(Engine& engine, const RepositoryName& repository, std::st
                 str_cat("promotion ", id, ": its winner is ", to_text(*promotion.winner),
                         " by now, look at it first"));
   }
-  require_unmoved(engine, repo, promotion);
+  require_unmoved(engine, repository, promotion);
   const PromotionApproval approval{
       .user = approver.user,
       .commit = *promotion.winner,
@@ -223,22 +215,22 @@ void approve_promotion(Engine& engine, const RepositoryName& repository, std::st
       .candidate = promotion.winner_ref,
       .values = promotion.undoes ? rollback_values() : winner_values(promotion.evidence),
       .address = approver.address};
-  if (!rows(engine).approve(repo.id, id, approval))
-    throw_ended(find_promotion(engine, repo.id, id));
+  if (!rows(engine).approve(repository.id, id, approval))
+    throw_ended(find_promotion(engine, repository.id, id));
 }
 
-void end_promotion(Engine& engine, const RepositoryName& repository, std::string_view id,
+void end_promotion(Engine& engine, const Repository& repository, std::string_view id,
                    PromotionState end, std::string_view user, std::string_view reason) {
   check_reason(reason);
-  const Repository repo = writable(engine, repository);
-  find_promotion(engine, repo.id, id);
+  check_writable(repository, /*force=*/false);
+  find_promotion(engine, repository.id, id);
   const PromotionStep step{.state = end,
                            .actor = std::string(user),
                            .code = std::string(name_of(end)),
                            .message = std::string(reason),
                            .at = engine.clock.now()};
-  if (rows(engine).end_by_user(repo.id, id, step)) return;
-  throw_ended(find_promotion(engine, repo.id, id));
+  if (rows(engine).end_by_user(repository.id, id, step)) return;
+  throw_ended(find_promotion(engine, repository.id, id));
 }
 
 }  // namespace tarn::versioning

@@ -29,7 +29,7 @@ class Promotions : public ::testing::Test {
  protected:
   testing::TestDatabase database;
   testing::TestEngine engine{database.url()};
-  RepositoryName repo = engine.make_repository("lake");
+  testing::TestRepository repo = engine.make_repository("lake");
 
   void SetUp() override {
     engine.put(repo, "main", "data/a", "1");

@@ -58,7 +58,7 @@ Promotion promotion_to_undo(Engine& engine, const Repository& repository, std::s
 /// Publishes the rollback. `record` stores it in the same transaction, after its result is set.
 void take_back(Engine& engine, const Repository& repository, const Promotion& promotion,
                Promotion& rollback, const std::function<void(db::Connection&)>& record) {
-  const Branch destination = get_branch(engine, repository.name, promotion.request.destination);
+  const Branch destination = get_branch(engine, repository, promotion.request.destination);
   const Commit promoted = engine.commits.get(repository.id, promotion.result.value());
   const Instant now = engine.clock.now();
   RollbackTerms terms;
@@ -114,29 +114,28 @@ ApprovalRules wanted_approvals(Engine& engine, const Repository& repository,
 
 }  // namespace
 
-Promotion roll_back_promotion(Engine& engine, const RepositoryName& repository, std::string_view id,
+Promotion roll_back_promotion(Engine& engine, const Repository& repository, std::string_view id,
                               const Approver& user, std::string_view reason) {
   if (reason.size() > kPromotionReasonBytesMax) {
     throw_invalid(str_cat("reason: is longer than ", kPromotionReasonBytesMax, " bytes"));
   }
-  const Repository repo = get_repository(engine, repository);
-  check_writable(repo, /*force=*/false);
-  const Promotion promotion = promotion_to_undo(engine, repo, id);
+  check_writable(repository, /*force=*/false);
+  const Promotion promotion = promotion_to_undo(engine, repository, id);
   Promotion rollback = rollback_of(engine, promotion, user, reason);
-  const uint32_t approvals = wanted_approvals(engine, repo, promotion).count;
+  const uint32_t approvals = wanted_approvals(engine, repository, promotion).count;
   if (approvals > 0) {
     rollback.state = PromotionState::kAwaitingApproval;
     rollback.code = "approval_required";
     rollback.message = str_cat("taking back promotion ", promotion.id, " wants ", approvals,
                                " approvals: tarn promote approve ", rollback.id);
     meta::PromotionStore rows(engine.pool, engine.clock);
-    rows.create(repo.id, rollback, "");
-    return rows.find(repo.id, rollback.id).value_or(rollback);
+    rows.create(repository.id, rollback, "");
+    return rows.find(repository.id, rollback.id).value_or(rollback);
   }
-  take_back(engine, repo, promotion, rollback, [&](db::Connection& connection) {
+  take_back(engine, repository, promotion, rollback, [&](db::Connection& connection) {
     // Inside the transaction: afterwards the repository may be gone although the rollback has
     // happened.
-    rollback = meta::PromotionStore::insert_ended(connection, repo.id, rollback);
+    rollback = meta::PromotionStore::insert_ended(connection, repository.id, rollback);
   });
   return rollback;
 }
@@ -153,14 +152,14 @@ bool advance_rollback(Engine& engine, const Repository& repository, meta::Leased
   candidate.ref = rollback.winner_ref;
   candidate.facts.commit = rollback.winner.value();
   candidate.promoter = rollback.actor;
-  candidate.approvals = votes_of(engine, repository.name, rollback, approvals);
+  candidate.approvals = votes_of(engine, repository, rollback, approvals);
   const Verdict verdict = evaluate(policy, candidate, nullptr);
   if (verdict.outcome == GateOutcome::kPending) {
     rollback.message = verdict.rules.back().reason;
     return false;
   }
   if (const std::string problem =
-          lost_right(engine, repository.name, rollback, Right::kRollBack, "fs:RollBack");
+          lost_right(engine, repository, rollback, Right::kRollBack, "fs:RollBack");
       !problem.empty()) {
     throw Error(ErrorCode::kPermissionDenied, reason::kPromoterLostRight, problem);
   }

@@ -17,7 +17,7 @@ namespace tarn::versioning {
 /// to approve, reject and cancel like others. Throws: not_found; conflict (reason "not_promoted";
 /// "destination_moved": the alias is elsewhere by now; "merge_conflict": paths of it were changed
 /// since, named; "destination_dirty"); permission_denied (read-only repository).
-Promotion roll_back_promotion(Engine& engine, const RepositoryName& repository, std::string_view id,
+Promotion roll_back_promotion(Engine& engine, const Repository& repository, std::string_view id,
                               const Approver& user, std::string_view reason);
 
 /// The digest in an approval of a rollback, which has no values: judged_values() of no rules.

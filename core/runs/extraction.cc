@@ -11,7 +11,6 @@
 #include "core/base/reasons.h"
 #include "core/base/str_cat.h"
 #include "core/branch/refs.h"
-#include "core/branch/repositories.h"
 #include "core/meta/commits.h"
 #include "core/meta/repositories.h"
 #include "core/meta/repository_settings.h"
@@ -133,13 +132,13 @@ CommitFacts extract_now(Engine& engine, RepositoryId repository, const CommitId&
   return std::move(commit_facts(engine, repository, {&commit, 1}, wanted).front());
 }
 
-CommitFacts ref_facts(Engine& engine, const RepositoryName& repository, std::string_view ref,
+CommitFacts ref_facts(Engine& engine, const Repository& repository, std::string_view ref,
                       const FactsWanted& wanted) {
   const ResolvedRef resolved = resolve(engine, repository, ref);
   return extract_now(engine, resolved.repository.id, resolved.commit.id, wanted);
 }
 
-Page<meta::SeriesPoint> metric_series(Engine& engine, const RepositoryName& repository,
+Page<meta::SeriesPoint> metric_series(Engine& engine, const Repository& repository,
                                       std::string_view ref, std::string_view name,
                                       std::string_view split, std::string_view source, size_t start,
                                       uint32_t limit) {
@@ -156,14 +155,12 @@ Page<meta::SeriesPoint> metric_series(Engine& engine, const RepositoryName& repo
   return page;
 }
 
-Tagged<std::vector<std::string>> get_metric_globs(Engine& engine,
-                                                  const RepositoryName& repository) {
-  const auto body =
-      engine.settings.find(get_repository(engine, repository).id, meta::SettingKind::kMetricFiles);
+Tagged<std::vector<std::string>> get_metric_globs(Engine& engine, const Repository& repository) {
+  const auto body = engine.settings.find(repository.id, meta::SettingKind::kMetricFiles);
   return {globs_of(body), setting_etag(body)};
 }
 
-void set_metric_globs(Engine& engine, const RepositoryName& repository,
+void set_metric_globs(Engine& engine, const Repository& repository,
                       const std::vector<std::string>& globs, const SettingWrite& write) {
   check_metric_globs(globs);
   update_setting(engine, repository, meta::SettingKind::kMetricFiles, write,

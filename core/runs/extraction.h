@@ -49,7 +49,7 @@ std::vector<CommitFacts> commit_facts(Engine& engine, RepositoryId repository,
 CommitFacts extract_now(Engine& engine, RepositoryId repository, const CommitId& commit,
                         const FactsWanted& wanted = {});
 /// Of what a ref means now. Throws as resolve_commit.
-CommitFacts ref_facts(Engine& engine, const RepositoryName& repository, std::string_view ref,
+CommitFacts ref_facts(Engine& engine, const Repository& repository, std::string_view ref,
                       const FactsWanted& wanted = {});
 
 /// The rules by which a repository's commits are read.
@@ -76,15 +76,15 @@ UnreadCommits read_ahead(Engine& engine, RepositoryId repository, const Extracti
 /// Points of the curve of one metric of a commit, from number `start` on, as far as files hold
 /// more than one point. `source`: the file, "" = the newest. Throws as ref_facts, and not_found
 /// (reason "series_not_found").
-Page<meta::SeriesPoint> metric_series(Engine& engine, const RepositoryName& repository,
+Page<meta::SeriesPoint> metric_series(Engine& engine, const Repository& repository,
                                       std::string_view ref, std::string_view name,
                                       std::string_view split, std::string_view source, size_t start,
                                       uint32_t limit);
 
 /// Globs of the files that hold metrics; the default unless set.
-Tagged<std::vector<std::string>> get_metric_globs(Engine& engine, const RepositoryName& repository);
+Tagged<std::vector<std::string>> get_metric_globs(Engine& engine, const Repository& repository);
 /// Commits are read again when they are next requested. Throws: invalid_argument, as set_tag_rules.
-void set_metric_globs(Engine& engine, const RepositoryName& repository,
+void set_metric_globs(Engine& engine, const Repository& repository,
                       const std::vector<std::string>& globs, const SettingWrite& write);
 
 /// Reads one queued commit, if any; called by server/jobs. Returns whether it did any work. Of

@@ -69,7 +69,7 @@ class Extraction : public ::testing::Test {
 
   testing::TestDatabase database;
   TestEngine engine{database.url()};
-  RepositoryName repo = engine.make_repository("lake");
+  testing::TestRepository repo = engine.make_repository("lake");
 };
 
 TEST_F(Extraction, IsQueuedForTheCommitsUser) {
@@ -289,7 +289,7 @@ class UnchangedFiles : public ::testing::Test {
   blob::MemoryStore memory;
   TestEngine engine{database.url(), &memory};
   testing::FaultyStore* reads = nullptr;
-  RepositoryName repo{"lake"};
+  testing::TestRepository repo;
 };
 
 TEST_F(UnchangedFiles, AreReadOnceForAllCommits) {

@@ -153,7 +153,7 @@ std::vector<std::string> names_in(const RunQuery& query) {
 
 }  // namespace
 
-RecordedRun record_run(Engine& engine, const RepositoryName& repository,
+RecordedRun record_run(Engine& engine, const Repository& repository,
                        const RunRecording& recording) {
   check_key(recording.idempotency_key);
   const Instant now = engine.clock.now();
@@ -171,19 +171,19 @@ RecordedRun record_run(Engine& engine, const RepositoryName& repository,
     return std::tie(a.name, a.split) < std::tie(b.name, b.split);
   });
   check_run(run);
-  const Repository repo = get_repository(engine, repository);
-  check_writable(repo, /*force=*/false);
+  check_writable(repository, /*force=*/false);
   meta::RunStore runs(engine.pool);
   const ResolvedRef resolved = resolve(engine, repository, recording.ref);
   run.commit = resolved.commit.id;
-  check_reporter(engine, repo, run.commit, recording);
+  check_reporter(engine, repository, run.commit, recording);
   run.branch = branch_of(engine, runs, resolved, recording.branch);
-  const auto made = runs.create(repo.id, run, {recording.idempotency_key, hash_of(recording, run)});
+  const auto made =
+      runs.create(repository.id, run, {recording.idempotency_key, hash_of(recording, run)});
   switch (made.outcome) {
     case meta::RunStore::Outcome::kMade:
       return {std::move(run), true};
     case meta::RunStore::Outcome::kKnown:
-      return {find_run(engine, repo.id, made.id), false};
+      return {find_run(engine, repository.id, made.id), false};
     case meta::RunStore::Outcome::kOther:
       break;
   }
@@ -192,37 +192,41 @@ RecordedRun record_run(Engine& engine, const RepositoryName& repository,
                       " of another request has it, take another key"));
 }
 
-Run get_run(Engine& engine, const RepositoryName& repository, std::string_view id) {
-  return find_run(engine, get_repository(engine, repository).id, id);
+Run get_run(Engine& engine, const Repository& repository, std::string_view id) {
+  return find_run(engine, repository.id, id);
 }
 
-RunList list_runs(Engine& engine, const RepositoryName& repository, const RunQuery& query) {
+RunList list_runs(Engine& engine, const Repository& repository, const RunQuery& query) {
   if (query.where.size() > kRunConditionsMax) {
     throw_invalid(str_cat("where: may be given at most ", kRunConditionsMax, " times"));
   }
-  const RepositoryId repo = get_repository(engine, repository).id;
   meta::RunStore runs(engine.pool);
   meta::RunFilter filter{.experiment = query.experiment,
                          .branches = std::nullopt,
                          .git_sha = query.git_sha,
                          .where = query.where};
-  if (!query.branch.empty()) filter.branches = matching_branches(engine, repo, query.branch);
-  if (!query.after.empty() && !runs.find(repo, parse_run_id(query.after))) {
+  if (!query.branch.empty())
+    filter.branches = matching_branches(engine, repository.id, query.branch);
+  if (!query.after.empty() && !runs.find(repository.id, parse_run_id(query.after))) {
     throw_invalid(str_cat("after: run ", query.after, " is not there"));
   }
-  const ExtractionRules rules = extraction_rules(engine, repo);
+  const ExtractionRules rules = extraction_rules(engine, repository.id);
   const bool judges = !query.where.empty() || !query.order.metric.empty();
   RunList out;
   const auto read = [&](const std::vector<CommitId>& unread) {
-    warn_of_unread(read_ahead(engine, repo, rules, unread), unread.size() <= kReadAheadCommitsMax,
-                   out.warnings);
+    warn_of_unread(read_ahead(engine, repository.id, rules, unread),
+                   unread.size() <= kReadAheadCommitsMax, out.warnings);
   };
-  if (judges) read(runs.unread_commits(repo, filter, rules.hash, kReadAheadCommitsMax + 1));
-  Page<Run> page = runs.list(repo, filter, query.order, rules.hash, query.after, query.limit);
-  if (!judges) read(unread_of(engine, repo, page.items, rules.hash));
+  if (judges)
+    read(runs.unread_commits(repository.id, filter, rules.hash, kReadAheadCommitsMax + 1));
+  Page<Run> page =
+      existing(engine, repository,
+               runs.list(repository.id, filter, query.order, rules.hash, query.after, query.limit));
+  if (!judges) read(unread_of(engine, repository.id, page.items, rules.hash));
   out.page.has_more = page.has_more;
   out.page.next = std::move(page.next);
-  out.page.items = runs.with_commits(repo, std::move(page.items), rules.hash, names_in(query));
+  out.page.items =
+      runs.with_commits(repository.id, std::move(page.items), rules.hash, names_in(query));
   const auto cut = std::count_if(out.page.items.begin(), out.page.items.end(),
                                  [](const ListedRun& listed) { return !listed.complete; });
   if (cut > 0) {

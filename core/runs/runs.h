@@ -41,11 +41,10 @@ struct RecordedRun {
 /// not_found (repository, ref), permission_denied (read-only repository; reason "not_author": who
 /// has not made the commit needs fs:CreateRun on every branch), conflict (reason
 /// "idempotency_key_reused": the key has a run of another request).
-RecordedRun record_run(Engine& engine, const RepositoryName& repository,
-                       const RunRecording& recording);
+RecordedRun record_run(Engine& engine, const Repository& repository, const RunRecording& recording);
 
 /// Throws: not_found (repository; reason "run_not_found").
-Run get_run(Engine& engine, const RepositoryName& repository, std::string_view id);
+Run get_run(Engine& engine, const Repository& repository, std::string_view id);
 
 struct RunQuery {
   std::string experiment{};  ///< "" = any
@@ -65,6 +64,6 @@ struct RunList {
 /// kReadAheadTimeMax; a warning names the rest. Throws: invalid_argument (more than
 /// kRunConditionsMax conditions, a bad glob or one that matches more than kRunBranchesMax branches,
 /// an `after` that is no run), not_found (repository).
-RunList list_runs(Engine& engine, const RepositoryName& repository, const RunQuery& query);
+RunList list_runs(Engine& engine, const Repository& repository, const RunQuery& query);
 
 }  // namespace tarn::versioning

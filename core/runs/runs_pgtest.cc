@@ -327,7 +327,7 @@ class UnreadRuns : public ::testing::Test {
   blob::MemoryStore memory;
   testing::TestEngine engine{database.url(), &memory};
   testing::FaultyStore* store = nullptr;
-  RepositoryName repo{"lake"};
+  testing::TestRepository repo;
 };
 
 TEST_F(UnreadRuns, AreNamedInAWarning) {

@@ -68,9 +68,8 @@ class Authors : public Promotions {
     end_promotion(*engine, repo, promotion.id, PromotionState::kCancelled, "ci", "");
   }
   /// "" = not known.
-  std::string maker(const RepositoryName& repository, const CommitId& commit) {
-    return (*engine).commits.makers(get_repository(*engine, repository).id,
-                                    std::span(&commit, 1))[commit];
+  std::string maker(const Repository& repository, const CommitId& commit) {
+    return (*engine).commits.makers(repository.id, std::span(&commit, 1))[commit];
   }
   std::string open_pull(const std::string& author) {
     return create_pull_request(*engine, repo,
@@ -177,7 +176,7 @@ TEST_F(Authors, AreRestoredWithTheirCommits) {
   const CommitId forged = record_as("mallory", "exp-1", "bob");
   engine.branch(repo, "exp-2", to_text(forged));
   const std::string dump = dump_refs(*engine, repo);
-  const RepositoryName copy = testing::make_bare_repository(engine, "copy");
+  const auto copy = testing::make_bare_repository(engine, "copy");
   const ActingUser acting("olga");
   restore_refs(*engine, copy, dump, false, "olga");
   EXPECT_EQ(maker(copy, get_branch(*engine, copy, BranchName("exp-2")).head), "mallory");

@@ -33,7 +33,7 @@ constexpr int kCheckoutAttemptsUncontended = 2;
 /// too: both states are then frozen and can be read without a transaction.
 class CheckoutAttempt {
  public:
-  CheckoutAttempt(Engine& engine, const RepositoryName& repository, const Branch& branch,
+  CheckoutAttempt(Engine& engine, const Repository& repository, const Branch& branch,
                   const BranchPermit& permit, const ResolvedRef& source,
                   const CheckoutRequest& request, bool contended)
       : engine_(engine),
@@ -134,7 +134,7 @@ class CheckoutAttempt {
   }
 
   void check(const std::string& key, const std::optional<Entry>& theirs) const {
-    check_hook_file(engine_, repository_, key);
+    check_hook_file(engine_, repository_.name, key);
     if (request_.check) request_.check(Key(key), !theirs);
   }
 
@@ -178,7 +178,7 @@ class CheckoutAttempt {
   }
 
   Engine& engine_;
-  const RepositoryName& repository_;
+  const Repository& repository_;
   const Branch& branch_;
   const ResolvedRef& source_;
   const CheckoutRequest& request_;
@@ -198,12 +198,11 @@ class CheckoutAttempt {
 
 }  // namespace
 
-CheckoutCounts checkout_paths(Engine& engine, const RepositoryName& repository,
+CheckoutCounts checkout_paths(Engine& engine, const Repository& repository,
                               const BranchName& branch, const CheckoutRequest& request) {
-  const Repository repo = get_repository(engine, repository);
-  check_writable(repo, request.force);
+  check_writable(repository, request.force);
   const meta::Writer::Operation operation(engine.writer);
-  const BranchPermit permit = permit_of(engine, repo.id, BranchAction::kStage);
+  const BranchPermit permit = permit_of(engine, repository.id, BranchAction::kStage);
   for (int attempt = 0; attempt < kCheckoutAttemptsMax; ++attempt) {
     const Branch target = get_branch(engine, repository, branch);
     permit(target);

@@ -8,6 +8,7 @@
 #include "core/branch/engine.h"
 #include "core/model/names.h"
 #include "core/model/path_scope.h"
+#include "core/model/repository.h"
 
 namespace tarn::versioning {
 
@@ -36,7 +37,7 @@ struct CheckoutCounts {
 /// Throws: not_found (repository, branch, ref), invalid_argument (more than kCheckoutKeysMax),
 /// permission_denied (read-only, protected), conflict (reason "too_many_attempts": others kept
 /// writing there; "branch_locked").
-CheckoutCounts checkout_paths(Engine& engine, const RepositoryName& repository,
+CheckoutCounts checkout_paths(Engine& engine, const Repository& repository,
                               const BranchName& branch, const CheckoutRequest& request);
 
 }  // namespace tarn::versioning

@@ -26,7 +26,7 @@ namespace {
               str_cat(field, ": no commit of the repository has it: not found"));
 }
 
-std::vector<CommitId> parents_of(Engine& engine, const RepositoryName& repository,
+std::vector<CommitId> parents_of(Engine& engine, const Repository& repository,
                                  const std::vector<std::string>& refs) {
   if (refs.size() > kParentsMax) {
     throw_invalid(str_cat("parents: a commit has at most ", kParentsMax));
@@ -147,19 +147,18 @@ class CommitAttempt {
 
 }  // namespace
 
-Commit commit_branch(Engine& engine, const RepositoryName& repository, const BranchName& branch,
+Commit commit_branch(Engine& engine, const Repository& repository, const BranchName& branch,
                      const CommitRequest& request) {
-  const Repository repo = get_repository(engine, repository);
-  check_writable(repo, request.force);
+  check_writable(repository, request.force);
   const Branch target = get_branch(engine, repository, branch);
-  const BranchPermit permit = permit_of(engine, repo.id, BranchAction::kCommit);
+  const BranchPermit permit = permit_of(engine, repository.id, BranchAction::kCommit);
   permit(target);
   std::optional<std::vector<CommitId>> parents;
   if (request.parents) parents = parents_of(engine, repository, *request.parents);
-  CommitAttempt attempt(engine, repo, target, request, std::move(parents));
+  CommitAttempt attempt(engine, repository, target, request, std::move(parents));
   const auto build_once = [&] {
     return build_and_publish(
-        engine, repo, target, /*rotate=*/true, permit,
+        engine, repository, target, /*rotate=*/true, permit,
         [&](BranchHold& hold, meta::NodeWriter& nodes) { return attempt.build(hold, nodes); });
   };
   auto commit = build_once();
@@ -168,16 +167,15 @@ Commit commit_branch(Engine& engine, const RepositoryName& repository, const Bra
   return *commit;
 }
 
-void record_commit(Engine& engine, const RepositoryName& repository, Commit given, bool force) {
-  const Repository repo = get_repository(engine, repository);
-  check_writable(repo, force);
+void record_commit(Engine& engine, const Repository& repository, Commit given, bool force) {
+  check_writable(repository, force);
   if (given.parents.size() > kParentsMax) {
     throw_invalid(str_cat("parents: a commit has at most ", kParentsMax));
   }
   std::set<CommitId> read;
   int64_t generation = 1;
   for (const CommitId& id : given.parents) {
-    const auto parent = engine.commits.find(repo.id, id);
+    const auto parent = engine.commits.find(repository.id, id);
     if (!parent) {
       throw Error(ErrorCode::kNotFound, reason::kCommitNotFound,
                   str_cat("parents: commit ", to_text(id), ": not found"));
@@ -189,7 +187,7 @@ void record_commit(Engine& engine, const RepositoryName& repository, Commit give
     throw_invalid(str_cat("generation: is ", generation, " with these parents"));
   }
   if (given.root.hash != Hash128{}) {
-    const auto source = engine.commits.find_by_root(repo.id, given.root.hash);
+    const auto source = engine.commits.find_by_root(repository.id, given.root.hash);
     if (!source) throw_no_tree("metarange_id");
     given.root = source->root;
     read.insert(source->id);
@@ -197,16 +195,16 @@ void record_commit(Engine& engine, const RepositoryName& repository, Commit give
   if (compute_commit_id(given) != given.id) {
     throw_invalid("commit_id: is not the id of a commit with these contents");
   }
-  if (engine.commits.find(repo.id, given.id)) {
+  if (engine.commits.find(repository.id, given.id)) {
     throw Error(ErrorCode::kAlreadyExists, "commit already exists: not unique");
   }
   const std::vector<CommitId> held(read.begin(), read.end());
   engine.pool.transaction([&](db::Connection& connection) {
-    meta::Repositories::hold(connection, repo.id);
-    if (!meta::Commits::hold(connection, repo.id, held)) {
+    meta::Repositories::hold(connection, repository.id);
+    if (!meta::Commits::hold(connection, repository.id, held)) {
       throw Error(ErrorCode::kNotFound, reason::kCommitNotFound, "commit not found");
     }
-    meta::Commits::insert(connection, repo.id, given, ActingUser::name());
+    meta::Commits::insert(connection, repository.id, given, ActingUser::name());
   });
 }
 

@@ -58,7 +58,7 @@ TEST_F(Verbs, AGivenTreeIsCommittedAsItIs) {
   EXPECT_EQ(engine.keys(repo, "main"), "a c");
   reset_branch(*engine, repo, BranchName("main"), false);
   // The tree of another repository is none of this one.
-  const RepositoryName other = engine.make_repository(fresh_name());
+  const auto other = engine.make_repository(fresh_name());
   engine.put(other, "main", "a", "1");
   request.source_tree = engine.commit(other, "main").root.hash;
   EXPECT_EQ(reason_of([&] { commit_branch(*engine, repo, BranchName("main"), request); }),

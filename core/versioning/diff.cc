@@ -9,7 +9,6 @@
 #include "core/branch/history.h"
 #include "core/branch/overlay.h"
 #include "core/branch/refs.h"
-#include "core/branch/repositories.h"
 #include "core/meta/writer.h"
 
 namespace tarn::versioning {
@@ -73,20 +72,19 @@ Page<Change> diff_to_staged(Engine& engine, const RepositoryName& repository,
 
 }  // namespace
 
-Page<Change> diff_refs(Engine& engine, const RepositoryName& repository, std::string_view left,
+Page<Change> diff_refs(Engine& engine, const Repository& repository, std::string_view left,
                        std::string_view right, DiffKind kind, const DiffOptions& options) {
   const Commit from = resolve_commit(engine, repository, left);
   const bool staged = parse_ref(right).view == RefExpression::View::kStaged;
   if (staged && kind == DiffKind::kTwoDot) {
-    return diff_to_staged(engine, repository, from.root, right, options);
+    return diff_to_staged(engine, repository.name, from.root, right, options);
   }
   const Commit to = resolve_commit(engine, repository, right);
   if (kind == DiffKind::kTwoDot) {
     return collect(*tree_changes(engine.nodes, from.root, to.root), options);
   }
   const meta::Writer::Operation operation(engine.writer);
-  const TreeRoot base =
-      merge_base_to_read(engine, get_repository(engine, repository), to, from).root;
+  const TreeRoot base = merge_base_to_read(engine, repository, to, from).root;
   return collect(*merge_changes(engine.nodes, base, from.root, to.root), options);
 }
 

@@ -23,7 +23,7 @@ enum class DiffKind { kTwoDot, kThreeDot };
 /// two dot: from left to right. three dot: the changes of merging right into left, with kConflict
 /// where both sides changed a key differently. `left` and a three-dot `right` must resolve to
 /// commits; a two-dot right may be `branch$`.
-Page<Change> diff_refs(Engine& engine, const RepositoryName& repository, std::string_view left,
+Page<Change> diff_refs(Engine& engine, const Repository& repository, std::string_view left,
                        std::string_view right, DiffKind kind, const DiffOptions& options);
 
 /// Staged changes against the head; ineffective ones do not show.

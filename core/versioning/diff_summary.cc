@@ -7,7 +7,6 @@
 #include "core/branch/changes.h"
 #include "core/branch/history.h"
 #include "core/branch/refs.h"
-#include "core/branch/repositories.h"
 #include "core/meta/node_store.h"
 #include "core/meta/writer.h"
 #include "core/tree/cursor.h"
@@ -128,7 +127,7 @@ class Summary {
 
 }  // namespace
 
-DiffSummary summarise_diff(Engine& engine, const RepositoryName& repository, std::string_view left,
+DiffSummary summarise_diff(Engine& engine, const Repository& repository, std::string_view left,
                            std::string_view right, DiffKind kind, const std::string& prefix,
                            const std::string& delimiter) {
   const Commit from = resolve_commit(engine, repository, left);
@@ -136,7 +135,7 @@ DiffSummary summarise_diff(Engine& engine, const RepositoryName& repository, std
   const meta::Writer::Operation operation(engine.writer);
   Sides sides{std::nullopt, from.root, to.root};
   if (kind == DiffKind::kThreeDot) {
-    sides.base = merge_base_to_read(engine, get_repository(engine, repository), to, from).root;
+    sides.base = merge_base_to_read(engine, repository, to, from).root;
   }
   return Summary(engine.nodes, sides, prefix, delimiter).run();
 }

@@ -8,6 +8,7 @@
 
 #include "core/branch/engine.h"
 #include "core/model/names.h"
+#include "core/model/repository.h"
 #include "core/versioning/diff.h"
 
 namespace tarn::versioning {
@@ -39,7 +40,7 @@ struct DiffSummary {
 /// Both refs mean commits. A prefix that only one side has is counted from the tree's inner nodes,
 /// whatever its size; otherwise the cost follows the changes. Throws: not_found, invalid_argument
 /// (more than kSummaryPrefixesMax prefixes).
-DiffSummary summarise_diff(Engine& engine, const RepositoryName& repository, std::string_view left,
+DiffSummary summarise_diff(Engine& engine, const Repository& repository, std::string_view left,
                            std::string_view right, DiffKind kind, const std::string& prefix,
                            const std::string& delimiter);
 

@@ -6,7 +6,6 @@
 
 #include "core/base/error.h"
 #include "core/branch/refs.h"
-#include "core/branch/repositories.h"
 #include "core/meta/commits.h"
 #include "core/meta/node_store.h"
 #include "core/tree/cursor.h"
@@ -85,20 +84,19 @@ bool matches(Engine& engine, RepositoryId repository, const Commit& commit,
 
 }  // namespace
 
-Page<Commit> log_commits(Engine& engine, const RepositoryName& repository, std::string_view ref,
+Page<Commit> log_commits(Engine& engine, const Repository& repository, std::string_view ref,
                          const LogOptions& options) {
-  const Repository repo = get_repository(engine, repository);
   const Commit start = resolve_commit(engine, repository, ref);
   std::optional<CommitId> after, stop_at;
   if (!options.after.empty()) after = resolve_commit(engine, repository, options.after).id;
   if (!options.stop_at.empty()) stop_at = resolve_commit(engine, repository, options.stop_at).id;
 
-  Walk walk(engine, repo.id, start, options);
+  Walk walk(engine, repository.id, start, options);
   Page<Commit> page;
   bool emitting = !after.has_value();
   while (const auto commit = walk.next()) {
     const bool last = stop_at && commit->id == *stop_at;
-    if (emitting && matches(engine, repo.id, *commit, options)) {
+    if (emitting && matches(engine, repository.id, *commit, options)) {
       if (page.items.size() == options.limit) {
         page.has_more = true;
         page.next = to_text(page.items.back().id);

@@ -25,7 +25,7 @@ struct LogOptions {
 
 /// Newest first by creation time, ties by id descending. With filters only commits with exactly one
 /// parent match.
-Page<Commit> log_commits(Engine& engine, const RepositoryName& repository, std::string_view ref,
+Page<Commit> log_commits(Engine& engine, const Repository& repository, std::string_view ref,
                          const LogOptions& options);
 
 }  // namespace tarn::versioning

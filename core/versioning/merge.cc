@@ -114,7 +114,7 @@ class MergeAttempt {
     BuiltCommit built;
     // Checks the destination's state before the source's existence, as clients expect.
     if (!request_.allow_dirty) built.drained = require_clean(engine_, hold);
-    source_ = resolve_commit(engine_, repository_.name, source_ref_);
+    source_ = resolve_commit(engine_, repository_, source_ref_);
     terms_.check_source(hold.lease(), source_);
     const Commit head = engine_.commits.get(repository_.id, hold.lease().head);
     const auto base = terms_.base(nodes, source_, head);
@@ -230,15 +230,14 @@ MergeStrategy parse_merge_strategy(std::string_view text) {
       "argument strategy: must be source-wins or dest-wins: invalid value: validation error");
 }
 
-std::variant<Commit, MergeConflicts> merge_into(Engine& engine, const RepositoryName& repository,
+std::variant<Commit, MergeConflicts> merge_into(Engine& engine, const Repository& repository,
                                                 std::string_view source_ref,
                                                 const BranchName& destination,
                                                 const MergeRequest& request) {
-  const Repository repo = get_repository(engine, repository);
-  check_writable(repo, request.force);
+  check_writable(repository, request.force);
   const Branch target = get_branch(engine, repository, destination);
-  MergeRules rules(engine, repo, target);
-  return merge_on_terms(engine, repo, source_ref, target, request, rules);
+  MergeRules rules(engine, repository, target);
+  return merge_on_terms(engine, repository, source_ref, target, request, rules);
 }
 
 std::variant<Commit, MergeConflicts> merge_on_terms(Engine& engine, const Repository& repository,
@@ -262,15 +261,14 @@ std::variant<Commit, MergeConflicts> merge_on_terms(Engine& engine, const Reposi
   return *commit;
 }
 
-Page<MergeConflict> list_conflicts(Engine& engine, const RepositoryName& repository,
+Page<MergeConflict> list_conflicts(Engine& engine, const Repository& repository,
                                    std::string_view source_ref, const BranchName& destination,
                                    const ConflictOptions& options) {
   const Branch target = get_branch(engine, repository, destination);
   const Commit source = resolve_commit(engine, repository, source_ref);
-  const Repository repo = get_repository(engine, repository);
-  const Commit head = engine.commits.get(repo.id, target.head);
+  const Commit head = engine.commits.get(repository.id, target.head);
   const meta::Writer::Operation operation(engine.writer);
-  const TreeRoot base = merge_base_to_read(engine, repo, source, head).root;
+  const TreeRoot base = merge_base_to_read(engine, repository, source, head).root;
   ConflictSource conflicts(engine.nodes, base, source.root, head.root);
   conflicts.seek(std::max(options.prefix, options.after.empty() ? "" : options.after + '\0'));
   Page<MergeConflict> page;
@@ -286,12 +284,12 @@ Page<MergeConflict> list_conflicts(Engine& engine, const RepositoryName& reposit
   return page;
 }
 
-MergeBase find_merge_base(Engine& engine, const RepositoryName& repository,
-                          std::string_view source_ref, std::string_view destination_ref) {
-  const Repository repo = get_repository(engine, repository);
+MergeBase find_merge_base(Engine& engine, const Repository& repository, std::string_view source_ref,
+                          std::string_view destination_ref) {
   const Commit source = resolve_commit(engine, repository, source_ref);
   const Commit destination = resolve_commit(engine, repository, destination_ref);
-  const std::vector<Commit> bases = best_common_ancestors(engine, repo.id, source, destination);
+  const std::vector<Commit> bases =
+      best_common_ancestors(engine, repository.id, source, destination);
   if (bases.empty()) {
     throw Error(ErrorCode::kInvalidArgument, reason::kNoMergeBase,
                 "finding the merge base: no common ancestor");

@@ -14,7 +14,6 @@
 #include "core/base/error.h"
 #include "core/base/reasons.h"
 #include "core/base/str_cat.h"
-#include "core/branch/repositories.h"
 #include "core/meta/commits.h"
 #include "core/meta/node_store.h"
 #include "core/model/repository.h"
@@ -212,19 +211,18 @@ std::optional<meta::Sstables::Found> find_node(Engine& engine, const Repository&
 
 }  // namespace
 
-MetadataFile metadata_file(Engine& engine, const RepositoryName& repository, SstableKind kind,
+MetadataFile metadata_file(Engine& engine, const Repository& repository, SstableKind kind,
                            const Hash128& hash) {
-  const Repository repo = get_repository(engine, repository);
-  const auto found = find_node(engine, repo, kind, hash);
+  const auto found = find_node(engine, repository, kind, hash);
   if (!found) {
     const bool range = kind == SstableKind::kRange;
     throw Error(ErrorCode::kNotFound, range ? reason::kRangeNotFound : reason::kMetarangeNotFound,
                 str_cat(range ? "range " : "metarange ", metadata_id(hash), ": not found"));
   }
-  if (auto file = find_file(engine, repo, found->file)) return *std::move(file);
-  const std::string written = write_file(engine, repo, kind, {found->nid, hash});
-  engine.sstables.set_file(repo.id, kind, hash, written);
-  auto file = find_file(engine, repo, written);
+  if (auto file = find_file(engine, repository, found->file)) return *std::move(file);
+  const std::string written = write_file(engine, repository, kind, {found->nid, hash});
+  engine.sstables.set_file(repository.id, kind, hash, written);
+  auto file = find_file(engine, repository, written);
   if (!file) {
     throw Error(ErrorCode::kUnavailable, reason::kBytesMissing, "reading metadata: it was removed");
   }

@@ -120,7 +120,7 @@ class MetadataFiles : public ::testing::Test {
   testing::TemporaryDirectory directory;
   TestDatabase database;
   TestEngine engine{database.url()};
-  RepositoryName repo = engine.make_repository("lake");
+  testing::TestRepository repo = engine.make_repository("lake");
 };
 
 TEST_F(MetadataFiles, HoldEveryObjectOfALargeCommitOnce) {
@@ -200,7 +200,7 @@ TEST_F(MetadataFiles, CutLargeRangesIntoLeaves) {
 
 TEST_F(MetadataFiles, NameAddressesAsLakeFSDoes) {
   const Entry own = engine.put(repo, "main", "own", "bytes");
-  const RepositoryName other = engine.make_repository("other");
+  const auto other = engine.make_repository("other");
   const Entry foreign = engine.put(other, "main", "a", "bytes");
   Entry copy = foreign;
   const Repository owner = get_repository(*engine, other);
@@ -228,8 +228,8 @@ TEST_F(MetadataFiles, AreFoundInTheirRepositoryOnly) {
   engine.commit(repo, "main");
   const MetadataFile metarange = metarange_of(engine, "main");
   const Hash128 range = hash_of(ranges_of(metarange).front().id);
-  const RepositoryName other = engine.make_repository("other");
-  const auto asked = [this](const RepositoryName& of, SstableKind kind, const Hash128& hash) {
+  const auto other = engine.make_repository("other");
+  const auto asked = [this](const Repository& of, SstableKind kind, const Hash128& hash) {
     return testing::reason_of([&] { metadata_file(*engine, of, kind, hash); });
   };
   const Hash128 root = resolve_commit(*engine, repo, "main").root.hash;

@@ -28,7 +28,7 @@ constexpr int kMoveAttemptsUncontended = 2;
 /// staged since.
 class MoveAttempt {
  public:
-  MoveAttempt(Engine& engine, const RepositoryName& repository, const Branch& branch,
+  MoveAttempt(Engine& engine, const Repository& repository, const Branch& branch,
               const BranchPermit& permit, const MoveRequest& request, bool contended)
       : engine_(engine),
         repository_(repository),
@@ -94,8 +94,8 @@ class MoveAttempt {
   }
 
   void check(const Key& from, const Key& to) const {
-    check_hook_file(engine_, repository_, from.str());
-    check_hook_file(engine_, repository_, to.str());
+    check_hook_file(engine_, repository_.name, from.str());
+    check_hook_file(engine_, repository_.name, to.str());
     if (request_.check) request_.check(from, to);
   }
 
@@ -127,7 +127,7 @@ class MoveAttempt {
   }
 
   Engine& engine_;
-  const RepositoryName& repository_;
+  const Repository& repository_;
   const Branch& branch_;
   const MoveRequest& request_;
   const bool contended_;
@@ -140,10 +140,9 @@ class MoveAttempt {
 
 }  // namespace
 
-uint64_t move_objects(Engine& engine, const RepositoryName& repository, const BranchName& branch,
+uint64_t move_objects(Engine& engine, const Repository& repository, const BranchName& branch,
                       const MoveRequest& request) {
-  const Repository repo = get_repository(engine, repository);
-  check_writable(repo, request.force);
+  check_writable(repository, request.force);
   if (!request.prefixes) {
     parse_key(request.source);
     parse_key(request.destination);
@@ -152,7 +151,7 @@ uint64_t move_objects(Engine& engine, const RepositoryName& repository, const Br
     throw_invalid(str_cat("moving \"", request.source, "\": the destination is the source"));
   }
   const meta::Writer::Operation operation(engine.writer);
-  const BranchPermit permit = permit_of(engine, repo.id, BranchAction::kStage);
+  const BranchPermit permit = permit_of(engine, repository.id, BranchAction::kStage);
   for (int attempt = 0; attempt < kMoveAttemptsMax; ++attempt) {
     const Branch target = get_branch(engine, repository, branch);
     permit(target);

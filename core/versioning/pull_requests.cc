@@ -41,7 +41,7 @@ PullRequest find_pull(Engine& engine, RepositoryId repository, std::string_view 
 /// approval counts for one head only.
 void check_no_author(Engine& engine, const Repository& repository, const PullRequest& pull,
                      const CommitId& head, std::string_view user) {
-  const CommitId destination = get_branch(engine, repository.name, pull.destination).head;
+  const CommitId destination = get_branch(engine, repository, pull.destination).head;
   const auto authors = authors_of(engine, repository.id, engine.commits.get(repository.id, head),
                                   engine.commits.get(repository.id, destination));
   if (!authors.contains(std::string(user))) return;
@@ -49,12 +49,6 @@ void check_no_author(Engine& engine, const Repository& repository, const PullReq
               str_cat("approving pull request ", pull.id, ": '", pull.source.str(),
                       "' has commits of yours that '", pull.destination.str(),
                       "' has not, somebody else must approve them"));
-}
-
-Repository get_writable(Engine& engine, const RepositoryName& repository) {
-  Repository repo = get_repository(engine, repository);
-  check_writable(repo, /*force=*/false);
-  return repo;
 }
 
 std::string merge_message(const PullRequest& pull) {
@@ -102,11 +96,11 @@ class PullRequestTerms final : public MergeRules {
 
 }  // namespace
 
-PullRequest create_pull_request(Engine& engine, const RepositoryName& repository,
+PullRequest create_pull_request(Engine& engine, const Repository& repository,
                                 const PullRequestCreation& creation) {
   check_title(creation.title);
   check_description(creation.description);
-  const Repository repo = get_writable(engine, repository);
+  check_writable(repository, /*force=*/false);
   if (creation.source == creation.destination) {
     throw_invalid("source and destination branches are the same: same branch validation error");
   }
@@ -120,50 +114,49 @@ PullRequest create_pull_request(Engine& engine, const RepositoryName& repository
                          .source = creation.source,
                          .destination = creation.destination,
                          .created = now};
-  engine.pull_requests.create(repo.id, pull);
+  engine.pull_requests.create(repository.id, pull);
   return pull;
 }
 
-PullRequest get_pull_request(Engine& engine, const RepositoryName& repository,
-                             std::string_view id) {
-  return find_pull(engine, get_repository(engine, repository).id, id);
+PullRequest get_pull_request(Engine& engine, const Repository& repository, std::string_view id) {
+  return find_pull(engine, repository.id, id);
 }
 
-Page<PullRequest> list_pull_requests(Engine& engine, const RepositoryName& repository,
+Page<PullRequest> list_pull_requests(Engine& engine, const Repository& repository,
                                      PullRequestFilter filter, const PageStart& start) {
-  return engine.pull_requests.list(get_repository(engine, repository).id, filter, start);
+  return existing(engine, repository, engine.pull_requests.list(repository.id, filter, start));
 }
 
-void update_pull_request(Engine& engine, const RepositoryName& repository, std::string_view id,
+void update_pull_request(Engine& engine, const Repository& repository, std::string_view id,
                          const PullRequestChange& change) {
   if (change.title) check_title(*change.title);
   if (change.description) check_description(*change.description);
-  const Repository repo = get_writable(engine, repository);
-  if (engine.pull_requests.update(repo.id, id, change, engine.clock.now())) return;
-  find_pull(engine, repo.id, id);
+  check_writable(repository, /*force=*/false);
+  if (engine.pull_requests.update(repository.id, id, change, engine.clock.now())) return;
+  find_pull(engine, repository.id, id);
   throw Error(ErrorCode::kInvalidArgument, reason::kPullRequestMerged,
               "status: the pull request is merged and can neither be closed nor opened");
 }
 
-Commit merge_pull_request(Engine& engine, const RepositoryName& repository, const PullRequest& pull,
+Commit merge_pull_request(Engine& engine, const Repository& repository, const PullRequest& pull,
                           MergeRequest request) {
   if (request.message.empty()) request.message = merge_message(pull);
   request.metadata[std::string(kPullRequestKey)] = pull.id;
-  const Repository repo = get_repository(engine, repository);
-  check_writable(repo, request.force);
+  check_writable(repository, request.force);
   const Branch destination = get_branch(engine, repository, pull.destination);
-  PullRequestTerms terms(engine, repo, destination, pull.id);
-  const auto outcome = merge_on_terms(engine, repo, pull.source.str(), destination, request, terms);
+  PullRequestTerms terms(engine, repository, destination, pull.id);
+  const auto outcome =
+      merge_on_terms(engine, repository, pull.source.str(), destination, request, terms);
   if (const auto* conflicts = std::get_if<MergeConflicts>(&outcome)) {
     throw_conflicts(pull, *conflicts);
   }
   return std::get<Commit>(outcome);
 }
 
-Approval approve_pull_request(Engine& engine, const RepositoryName& repository, std::string_view id,
+Approval approve_pull_request(Engine& engine, const Repository& repository, std::string_view id,
                               std::string_view user, const std::optional<CommitId>& expected) {
-  const Repository repo = get_writable(engine, repository);
-  const PullRequest pull = find_pull(engine, repo.id, id);
+  check_writable(repository, /*force=*/false);
+  const PullRequest pull = find_pull(engine, repository.id, id);
   check_open(pull);
   if (pull.author == user) {
     throw Error(ErrorCode::kPermissionDenied, reason::kOwnPullRequest,
@@ -176,24 +169,23 @@ Approval approve_pull_request(Engine& engine, const RepositoryName& repository, 
                 str_cat("approving pull request ", pull.id, ": the head of '", pull.source.str(),
                         "' is ", to_text(head), " by now, look at it first"));
   }
-  check_no_author(engine, repo, pull, head, user);
+  check_no_author(engine, repository, pull, head, user);
   const auto made = engine.pull_requests.approve(
-      repo.id, pull,
+      repository.id, pull,
       {.user = std::string(user), .commit = head, .created = engine.clock.now(), .valid = true});
   if (!made) throw Error(ErrorCode::kNotFound, "user not found");
   return *made;
 }
 
-Page<Approval> list_approvals(Engine& engine, const RepositoryName& repository, std::string_view id,
+Page<Approval> list_approvals(Engine& engine, const Repository& repository, std::string_view id,
                               const PageStart& start) {
-  const Repository repo = get_repository(engine, repository);
-  return engine.pull_requests.approvals(repo.id, find_pull(engine, repo.id, id), start);
+  return engine.pull_requests.approvals(repository.id, find_pull(engine, repository.id, id), start);
 }
 
-void withdraw_approval(Engine& engine, const RepositoryName& repository, std::string_view id,
+void withdraw_approval(Engine& engine, const Repository& repository, std::string_view id,
                        std::string_view user) {
-  const Repository repo = get_writable(engine, repository);
-  if (!engine.pull_requests.withdraw(repo.id, find_pull(engine, repo.id, id), user)) {
+  check_writable(repository, /*force=*/false);
+  if (!engine.pull_requests.withdraw(repository.id, find_pull(engine, repository.id, id), user)) {
     throw Error(ErrorCode::kNotFound, reason::kApprovalNotFound, "approval not found");
   }
 }

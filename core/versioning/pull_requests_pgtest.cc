@@ -378,7 +378,7 @@ TEST_F(Pulls, GoWithTheirRepository) {
   const std::string id = open();
   EXPECT_EQ(approve(id, "ben"), "done");
   delete_repository(*engine, repo, false);
-  EXPECT_EQ(reason_of([&] { get(id); }), "repository_not_found");
+  EXPECT_EQ(reason_of([&] { get(id); }), "pull_request_not_found");
   constexpr db::Query kCount{"test_count_pulls",
                              "SELECT count(*) FROM pull_requests WHERE pull_id = $1"};
   EXPECT_EQ(engine.pool.run(kCount, {id}, db::Pool::Retry::kRead).integer(0, 0), 0);

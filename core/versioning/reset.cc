@@ -27,18 +27,16 @@ namespace {
 }
 
 struct Resettable {
-  const RepositoryName& name;
-  RepositoryId repository;
+  const Repository& repository;
   Branch branch;
 };
 
-Resettable resettable_branch(Engine& engine, const RepositoryName& repository,
-                             const BranchName& branch, bool force) {
-  const Repository repo = get_repository(engine, repository);
-  check_writable(repo, force);
+Resettable resettable_branch(Engine& engine, const Repository& repository, const BranchName& branch,
+                             bool force) {
+  check_writable(repository, force);
   Branch target = get_branch(engine, repository, branch);
-  check_branch_action(engine, repo.id, target, BranchAction::kReset);
-  return {repository, repo.id, std::move(target)};
+  check_branch_action(engine, repository.id, target, BranchAction::kReset);
+  return {repository, std::move(target)};
 }
 
 /// A branch that is held to drop the staged changes in [begin, end), by a user with permission for
@@ -47,10 +45,12 @@ class ResetHold {
  public:
   ResetHold(Engine& engine, const Resettable& target, const std::string& begin,
             const std::string& end)
-      : guarded_(reaches_hook_files(begin, end) && !may_change_hook_files(engine, target.name)),
+      : guarded_(reaches_hook_files(begin, end) &&
+                 !may_change_hook_files(engine, target.repository.name)),
         hold_(engine, target.branch, /*rotate=*/guarded_,
-              permit_of(engine, target.repository, BranchAction::kReset)) {
-    if (guarded_) check_staged_hook_files(engine, target.name, hold_.lease(), begin, end);
+              permit_of(engine, target.repository.id, BranchAction::kReset)) {
+    if (guarded_)
+      check_staged_hook_files(engine, target.repository.name, hold_.lease(), begin, end);
   }
   BranchHold& hold() { return hold_; }
   const meta::BranchLease& lease() const { return hold_.lease(); }
@@ -82,7 +82,7 @@ void reset_range(Engine& engine, const Resettable& target, const std::string& be
 
 }  // namespace
 
-void reset_branch(Engine& engine, const RepositoryName& repository, const BranchName& branch,
+void reset_branch(Engine& engine, const Repository& repository, const BranchName& branch,
                   bool force) {
   const Resettable target = resettable_branch(engine, repository, branch, force);
   ResetHold held(engine, target, "", "");
@@ -91,32 +91,33 @@ void reset_branch(Engine& engine, const RepositoryName& repository, const Branch
   }
 }
 
-void reset_prefix(Engine& engine, const RepositoryName& repository, const BranchName& branch,
+void reset_prefix(Engine& engine, const Repository& repository, const BranchName& branch,
                   std::string_view prefix, bool force) {
   const Resettable target = resettable_branch(engine, repository, branch, force);
   reset_range(engine, target, std::string(prefix), prefix_end(prefix));
 }
 
-void reset_object(Engine& engine, const RepositoryName& repository, const BranchName& branch,
+void reset_object(Engine& engine, const Repository& repository, const BranchName& branch,
                   const Key& key, bool force) {
   const Resettable target = resettable_branch(engine, repository, branch, force);
-  const auto seen = engine.staging.lookup(repository, branch, key);
+  const auto seen = engine.staging.lookup(repository.name, branch, key);
   if (!seen || seen->state.kind == meta::StagedState::Kind::kNone) return;
   // The range contains only this key: no string lies between it and the key followed by NUL.
   reset_range(engine, target, key.str(), key.str() + '\0');
 }
 
-void hard_reset_branch(Engine& engine, const RepositoryName& repository, const BranchName& branch,
+void hard_reset_branch(Engine& engine, const Repository& repository, const BranchName& branch,
                        std::string_view ref, bool force) {
-  const Repository repo = get_repository(engine, repository);
-  check_writable(repo, force);
+  check_writable(repository, force);
   const Branch target = get_branch(engine, repository, branch);
-  const BranchPermit permit = [&](const Branch& now) { check_hard_reset(engine, repo.id, now); };
+  const BranchPermit permit = [&](const Branch& now) {
+    check_hard_reset(engine, repository.id, now);
+  };
   permit(target);
   const Commit commit = resolve_commit(engine, repository, ref);
   BranchHold hold(engine, target, /*rotate=*/true, permit);
   const std::vector<int64_t> without_effect = require_clean(engine, hold);
-  check_hook_files(engine, repository, hold.lease().root, commit.root);
+  check_hook_files(engine, repository.name, hold.lease().root, commit.root);
   if (!engine.branches.move_head(target.id, hold.lease(), commit, without_effect)) {
     throw_taken_over();
   }

@@ -97,13 +97,12 @@ TreeRoot parent_root(Engine& engine, const Repository& repository, const Commit&
 
 }  // namespace
 
-Commit revert_branch(Engine& engine, const RepositoryName& repository, const BranchName& branch,
+Commit revert_branch(Engine& engine, const Repository& repository, const BranchName& branch,
                      const RevertRequest& request) {
-  const Repository repo = get_repository(engine, repository);
-  check_writable(repo, request.force);
+  check_writable(repository, request.force);
   const Branch target = get_branch(engine, repository, branch);
   Transplant change;
-  change.permit = permit_of(engine, repo.id, BranchAction::kRevert);
+  change.permit = permit_of(engine, repository.id, BranchAction::kRevert);
   change.permit(target);
   const Commit undone = resolve_commit(engine, repository, request.ref);
   if (request.parent_number < 0) {
@@ -120,12 +119,12 @@ Commit revert_branch(Engine& engine, const RepositoryName& repository, const Bra
   change.base = undone.root;
   change.read = {undone.id};
   change.source =
-      parent_root(engine, repo, undone, std::max(request.parent_number, 1), change.read);
+      parent_root(engine, repository, undone, std::max(request.parent_number, 1), change.read);
   change.committer = request.committer;
   change.message = request.overrides.message.value_or(str_cat("Revert ", request.ref));
   change.metadata = request.overrides.metadata.value_or(Metadata{});
   change.allow_empty = request.allow_empty;
-  return transplant(engine, repo, target, change);
+  return transplant(engine, repository, target, change);
 }
 
 Commit revert_promotion(Engine& engine, const Repository& repository, const Branch& destination,
@@ -141,13 +140,12 @@ Commit revert_promotion(Engine& engine, const Repository& repository, const Bran
   return transplant(engine, repository, destination, change);
 }
 
-Commit cherry_pick(Engine& engine, const RepositoryName& repository, const BranchName& branch,
+Commit cherry_pick(Engine& engine, const Repository& repository, const BranchName& branch,
                    const CherryPickRequest& request) {
-  const Repository repo = get_repository(engine, repository);
-  check_writable(repo, request.force);
+  check_writable(repository, request.force);
   const Branch target = get_branch(engine, repository, branch);
   Transplant change;
-  change.permit = permit_of(engine, repo.id, BranchAction::kCherryPick);
+  change.permit = permit_of(engine, repository.id, BranchAction::kCherryPick);
   change.permit(target);
   const Commit picked = resolve_commit(engine, repository, request.ref);
   if (picked.parents.size() > 1 && !request.parent_number) {
@@ -160,7 +158,7 @@ Commit cherry_pick(Engine& engine, const RepositoryName& repository, const Branc
   }
   change.source = picked.root;
   change.read = {picked.id};
-  change.base = parent_root(engine, repo, picked, number, change.read);
+  change.base = parent_root(engine, repository, picked, number, change.read);
   change.committer = request.committer;
   change.message = request.overrides.message.value_or(picked.message);
   change.metadata = request.overrides.metadata.value_or(picked.metadata);
@@ -172,7 +170,7 @@ Commit cherry_pick(Engine& engine, const RepositoryName& repository, const Branc
   change.metadata["cherry-pick-committer"] = picked.committer;
   change.before = HookEvent::kPreCherryPick;
   change.after = HookEvent::kPostCherryPick;
-  return transplant(engine, repo, target, change);
+  return transplant(engine, repository, target, change);
 }
 
 }  // namespace tarn::versioning

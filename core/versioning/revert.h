@@ -32,7 +32,7 @@ struct RevertRequest {
 /// Throws: conflict "update branch: conflict found" (later commits touched the same keys); conflict
 /// (reason "parent_number_required") for a merge commit without a parent number; invalid_argument
 /// (number out of range, dirty branch, no changes); not_found.
-Commit revert_branch(Engine& engine, const RepositoryName& repository, const BranchName& branch,
+Commit revert_branch(Engine& engine, const Repository& repository, const BranchName& branch,
                      const RevertRequest& request);
 
 struct RollbackTerms {
@@ -56,7 +56,7 @@ struct CherryPickRequest {
 };
 /// The new commit's metadata gains kCherryPickOrigin and "cherry-pick-committer", and loses the
 /// measurements of the picked commit's tree, unless metadata is given. Throws as revert_branch.
-Commit cherry_pick(Engine& engine, const RepositoryName& repository, const BranchName& branch,
+Commit cherry_pick(Engine& engine, const Repository& repository, const BranchName& branch,
                    const CherryPickRequest& request);
 
 }  // namespace tarn::versioning

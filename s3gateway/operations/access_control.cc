@@ -7,6 +7,7 @@
 #include "core/auth/resource.h"
 #include "core/base/str_cat.h"
 #include "core/branch/bucket_settings.h"
+#include "core/branch/repositories.h"
 #include "s3gateway/wire/errors.h"
 #include "s3gateway/xml/bucket_configuration.h"
 
@@ -107,8 +108,9 @@ void check_object_acl(Call& call, std::string_view bucket) {
   const std::string_view canned = call.request.headers.get(kAclHeader);
   if (canned.empty()) return;
   const AclGrants grants = canned_acl(canned);
-  const BucketSettings settings =
-      versioning::get_bucket_settings(call.engine(), require_bucket(call, bucket).repository);
+  const BucketSettings settings = versioning::get_bucket_settings(
+      call.engine(),
+      versioning::get_repository(call.engine(), require_bucket(call, bucket).repository));
   check_acl_permitted(settings, grants);
   if (grants != AclGrants::kOwner) {
     throw Refusal(failure::kNotImplemented,

@@ -161,8 +161,7 @@ http::Response run(Call& call, const CreateBucket& endpoint) {
 
 http::Response run(Call& call, const DeleteBucket& endpoint) {
   const BucketName bucket = require_bucket(call, endpoint.bucket);
-  require_existing(call.engine(), bucket);
-  const Repository repository = versioning::get_repository(call.engine(), bucket.repository);
+  const Repository repository = require_existing(call.engine(), bucket);
   // "repository.ref" is a view of one ref; only the bare name is the bucket itself.
   const bool whole = endpoint.bucket == bucket.repository.str();
   if (!whole || repository.bucket_kind == BucketKind::kNone) {

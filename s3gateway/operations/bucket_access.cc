@@ -24,16 +24,14 @@ xml::Owner owner_of(const Call& call) {
 }
 
 /// The repository of an existing bucket.
-RepositoryName require_repository(Call& call, const std::string& bucket) {
-  const BucketName name = require_bucket(call, bucket);
-  require_existing(call.engine(), name);
-  return name.repository;
+Repository require_repository(Call& call, const std::string& bucket) {
+  return require_existing(call.engine(), require_bucket(call, bucket));
 }
 
 /// Whether the bucket has an ACL: only the bare name of a rooted bucket does.
 bool has_list(const BucketName& name) { return name.bare && name.rooted(); }
 
-http::Response change(Call& call, const RepositoryName& repository, bool force, int status,
+http::Response change(Call& call, const Repository& repository, bool force, int status,
                       const std::function<void(BucketSettings&)>& with) {
   versioning::change_bucket_settings(call.engine(), repository, force, with);
   http::Response response;
@@ -41,10 +39,9 @@ http::Response change(Call& call, const RepositoryName& repository, bool force, 
   return response;
 }
 
-bool shows_everybody(Call& call, const std::string& bucket) {
-  const BucketName name = require_bucket(call, bucket);
-  return has_list(name) &&
-         versioning::get_bucket_settings(call.engine(), name.repository).public_read;
+bool shows_everybody(Call& call, const std::string& bucket, const Repository& repository) {
+  return has_list(require_bucket(call, bucket)) &&
+         versioning::get_bucket_settings(call.engine(), repository).public_read;
 }
 
 [[noreturn]] void refuse_list() {
@@ -58,12 +55,13 @@ bool shows_everybody(Call& call, const std::string& bucket) {
 }  // namespace
 
 http::Response run(Call& call, const GetBucketAcl& endpoint) {
-  require_repository(call, endpoint.bucket);
-  return xml_response(200, xml::acl_to_xml(owner_of(call), shows_everybody(call, endpoint.bucket)));
+  const Repository repository = require_repository(call, endpoint.bucket);
+  const bool shown = shows_everybody(call, endpoint.bucket, repository);
+  return xml_response(200, xml::acl_to_xml(owner_of(call), shown));
 }
 
 http::Response run(Call& call, const PutBucketAcl& endpoint) {
-  const RepositoryName repository = require_repository(call, endpoint.bucket);
+  const Repository repository = require_repository(call, endpoint.bucket);
   const AclGrants grants = requested_acl(call);
   if (grants == AclGrants::kOwner) {
     if (!has_list(require_bucket(call, endpoint.bucket))) return http::Response{};
@@ -73,7 +71,7 @@ http::Response run(Call& call, const PutBucketAcl& endpoint) {
   }
   check_acl_permitted(versioning::get_bucket_settings(call.engine(), repository), grants);
   if (grants != AclGrants::kPublicRead) refuse_list();
-  require_publication(call, repository, require_publishable(call, endpoint.bucket));
+  require_publication(call, repository.name, require_publishable(call, endpoint.bucket));
   return change(call, repository, /*force=*/false, 200, [](BucketSettings& settings) {
     check_acl_permitted(settings, AclGrants::kPublicRead);
     settings.public_read = true;
@@ -81,25 +79,29 @@ http::Response run(Call& call, const PutBucketAcl& endpoint) {
 }
 
 http::Response run(Call& call, const GetObjectAcl& endpoint) {
-  require_object(call.engine(), locate(call, endpoint.bucket, endpoint.key), endpoint.version_id);
-  return xml_response(200, xml::acl_to_xml(owner_of(call), shows_everybody(call, endpoint.bucket)));
+  const VersionedObject found = require_object(
+      call.engine(), locate(call, endpoint.bucket, endpoint.key), endpoint.version_id);
+  const bool shown = shows_everybody(call, endpoint.bucket, found.repository);
+  return xml_response(200, xml::acl_to_xml(owner_of(call), shown));
 }
 
 http::Response run(Call& call, const PutObjectAcl& endpoint) {
-  require_object(call.engine(), locate(call, endpoint.bucket, endpoint.key), endpoint.version_id);
+  const VersionedObject found = require_object(
+      call.engine(), locate(call, endpoint.bucket, endpoint.key), endpoint.version_id);
   const AclGrants grants = requested_acl(call);
   check_object_acl(call, endpoint.bucket);
-  const RepositoryName repository = require_bucket(call, endpoint.bucket).repository;
+  const Repository& repository = found.repository;
   check_acl_permitted(versioning::get_bucket_settings(call.engine(), repository), grants);
   // Only the current ACL is accepted, because it cannot be changed.
-  const bool shown = grants == (shows_everybody(call, endpoint.bucket) ? AclGrants::kPublicRead
-                                                                       : AclGrants::kOwner);
+  const bool shown =
+      grants == (shows_everybody(call, endpoint.bucket, repository) ? AclGrants::kPublicRead
+                                                                    : AclGrants::kOwner);
   if (!shown) refuse_list();
   return http::Response{};
 }
 
 http::Response run(Call& call, const GetBucketOwnershipControls& endpoint) {
-  const RepositoryName repository = require_repository(call, endpoint.bucket);
+  const Repository repository = require_repository(call, endpoint.bucket);
   const auto ownership = versioning::get_bucket_settings(call.engine(), repository).ownership;
   if (!ownership) {
     throw Refusal(kNoOwnershipControls, "The bucket ownership controls were not found",
@@ -111,7 +113,7 @@ http::Response run(Call& call, const GetBucketOwnershipControls& endpoint) {
 http::Response run(Call& call, const PutBucketOwnershipControls& endpoint) {
   const ObjectOwnership ownership =
       xml::parse_ownership_controls(read_document(call, xml::kConfigurationDocumentBytesMax));
-  const RepositoryName repository = require_repository(call, endpoint.bucket);
+  const Repository repository = require_repository(call, endpoint.bucket);
   return change(call, repository, /*force=*/false, 200, [&](BucketSettings& settings) {
     if (ownership == ObjectOwnership::kBucketOwnerEnforced && settings.public_read) {
       throw Refusal(failure::kInvalidBucketAclWithObjectOwnership,
@@ -123,13 +125,13 @@ http::Response run(Call& call, const PutBucketOwnershipControls& endpoint) {
 }
 
 http::Response run(Call& call, const DeleteBucketOwnershipControls& endpoint) {
-  const RepositoryName repository = require_repository(call, endpoint.bucket);
+  const Repository repository = require_repository(call, endpoint.bucket);
   return change(call, repository, /*force=*/false, 204,
                 [](BucketSettings& settings) { settings.ownership.reset(); });
 }
 
 http::Response run(Call& call, const GetPublicAccessBlock& endpoint) {
-  const RepositoryName repository = require_repository(call, endpoint.bucket);
+  const Repository repository = require_repository(call, endpoint.bucket);
   const auto block = versioning::get_bucket_settings(call.engine(), repository).public_access_block;
   if (!block) {
     throw Refusal(kNoPublicAccessBlock, "The public access block configuration was not found",
@@ -141,14 +143,14 @@ http::Response run(Call& call, const GetPublicAccessBlock& endpoint) {
 http::Response run(Call& call, const PutPublicAccessBlock& endpoint) {
   const PublicAccessBlock block =
       xml::parse_public_access_block(read_document(call, xml::kConfigurationDocumentBytesMax));
-  const RepositoryName repository = require_repository(call, endpoint.bucket);
+  const Repository repository = require_repository(call, endpoint.bucket);
   // Blocking public access must always be possible, so read-only repositories permit it.
   return change(call, repository, /*force=*/block.ignore_public_acls, 200,
                 [&](BucketSettings& settings) { settings.public_access_block = block; });
 }
 
 http::Response run(Call& call, const DeletePublicAccessBlock& endpoint) {
-  const RepositoryName repository = require_repository(call, endpoint.bucket);
+  const Repository repository = require_repository(call, endpoint.bucket);
   return change(call, repository, /*force=*/false, 204,
                 [](BucketSettings& settings) { settings.public_access_block.reset(); });
 }

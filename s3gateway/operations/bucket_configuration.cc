@@ -69,21 +69,21 @@ http::Response run(Call& call, const GetBucketConfiguration& endpoint) {
 }
 
 http::Response run(Call& call, const GetBucketVersioning& endpoint) {
-  const BucketName bucket = require_bucket(call, endpoint.bucket);
-  require_existing(call.engine(), bucket);
+  const Repository repository =
+      require_existing(call.engine(), require_bucket(call, endpoint.bucket));
   return xml_response(
-      200, xml::versioning_to_xml(versioning::get_versioning(call.engine(), bucket.repository)));
+      200, xml::versioning_to_xml(versioning::get_versioning(call.engine(), repository)));
 }
 
 http::Response run(Call& call, const PutBucketVersioning& endpoint) {
   const std::string status =
       xml::parse_versioning_status(read_document(call, xml::kConfigurationDocumentBytesMax));
-  const BucketName bucket = require_bucket(call, endpoint.bucket);
-  require_existing(call.engine(), bucket);
+  const Repository repository =
+      require_existing(call.engine(), require_bucket(call, endpoint.bucket));
   if (status != "Enabled" && status != "Suspended") {
     throw Refusal(failure::kMalformedXml, "Status must be Enabled or Suspended.");
   }
-  versioning::set_versioning(call.engine(), bucket.repository,
+  versioning::set_versioning(call.engine(), repository,
                              status == "Enabled" ? Versioning::kEnabled : Versioning::kSuspended);
   return http::Response{};
 }

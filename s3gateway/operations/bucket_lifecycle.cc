@@ -13,11 +13,10 @@ namespace {
 
 constexpr Failure kNoSuchLifecycle{"NoSuchLifecycleConfiguration", 404};
 
-/// The bucket that lifecycle rules belong to: the repository by its bare name.
-BucketName require_whole(Call& call, const std::string& bucket) {
-  const BucketName name = require_bucket(call, bucket);
-  require_existing(call.engine(), name);
-  if (name.bare) return name;
+/// The repository whose rules they are: the bucket is its bare name.
+Repository require_whole(Call& call, const BucketName& name) {
+  Repository repository = require_existing(call.engine(), name);
+  if (name.bare) return repository;
   throw Refusal(failure::kNotImplemented,
                 str_cat("The bucket of one ref has no lifecycle of its own. Set it on the bucket ",
                         name.repository.str(), '.'));
@@ -45,9 +44,9 @@ void require_actions(Call& call, const BucketName& bucket, const LifecycleRule& 
 
 http::Response run(Call& call, const GetBucketLifecycleConfiguration& endpoint) {
   const BucketName name = require_bucket(call, endpoint.bucket);
-  require_existing(call.engine(), name);
+  const Repository repository = require_existing(call.engine(), name);
   std::optional<LifecycleRules> rules;
-  if (name.bare) rules = versioning::get_lifecycle(call.engine(), name.repository);
+  if (name.bare) rules = versioning::get_lifecycle(call.engine(), repository);
   if (!rules) {
     throw Refusal(kNoSuchLifecycle, "The lifecycle configuration does not exist.",
                   {{"BucketName", endpoint.bucket}});
@@ -58,7 +57,8 @@ http::Response run(Call& call, const GetBucketLifecycleConfiguration& endpoint) 
 http::Response run(Call& call, const PutBucketLifecycleConfiguration& endpoint) {
   const LifecycleRules rules =
       xml::parse_lifecycle(read_document(call, xml::kLifecycleDocumentBytesMax));
-  const BucketName bucket = require_whole(call, endpoint.bucket);
+  const BucketName bucket = require_bucket(call, endpoint.bucket);
+  const Repository repository = require_whole(call, bucket);
   for (const LifecycleRule& rule : rules) {
     if (rule.expires() && !bucket.rooted()) {
       throw Refusal(failure::kNotImplemented,
@@ -67,12 +67,13 @@ http::Response run(Call& call, const PutBucketLifecycleConfiguration& endpoint) 
     }
     require_actions(call, bucket, rule);
   }
-  versioning::set_lifecycle(call.engine(), bucket.repository, rules);
+  versioning::set_lifecycle(call.engine(), repository, rules);
   return http::Response{};
 }
 
 http::Response run(Call& call, const DeleteBucketLifecycle& endpoint) {
-  versioning::set_lifecycle(call.engine(), require_whole(call, endpoint.bucket).repository, {});
+  versioning::set_lifecycle(call.engine(),
+                            require_whole(call, require_bucket(call, endpoint.bucket)), {});
   return no_content();
 }
 

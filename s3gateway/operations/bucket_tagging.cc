@@ -12,18 +12,17 @@ namespace {
 constexpr Failure kNoSuchTagSet{"NoSuchTagSet", 404};
 
 void replace_tags(Call& call, std::string_view bucket, const Metadata& tags) {
-  const BucketName name = require_bucket(call, bucket);
-  require_existing(call.engine(), name);
-  versioning::change_bucket_settings(call.engine(), name.repository, /*force=*/false,
+  const Repository repository = require_existing(call.engine(), require_bucket(call, bucket));
+  versioning::change_bucket_settings(call.engine(), repository, /*force=*/false,
                                      [&](BucketSettings& settings) { settings.tags = tags; });
 }
 
 }  // namespace
 
 http::Response run(Call& call, const GetBucketTagging& endpoint) {
-  const BucketName name = require_bucket(call, endpoint.bucket);
-  require_existing(call.engine(), name);
-  const Metadata tags = versioning::get_bucket_settings(call.engine(), name.repository).tags;
+  const Repository repository =
+      require_existing(call.engine(), require_bucket(call, endpoint.bucket));
+  const Metadata tags = versioning::get_bucket_settings(call.engine(), repository).tags;
   if (tags.empty()) {
     throw Refusal(kNoSuchTagSet, "The TagSet does not exist.", {{"BucketName", endpoint.bucket}});
   }

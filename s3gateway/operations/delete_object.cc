@@ -30,7 +30,8 @@ DeletionOutcome delete_at(versioning::Engine& engine, const Location& location,
   }
   return on_branch(engine, location, [&](const BranchName& branch) -> DeletionOutcome {
     if (location.path.empty()) {
-      versioning::get_branch(engine, location.repository, branch);
+      versioning::get_branch(engine, versioning::get_repository(engine, location.repository),
+                             branch);
       return {};
     }
     const Key key = require_key(engine, location);

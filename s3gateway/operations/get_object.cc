@@ -5,6 +5,7 @@
 
 #include "core/base/str_cat.h"
 #include "core/base/text.h"
+#include "core/branch/repositories.h"
 #include "core/import/source_checksums.h"
 #include "core/objects/direct_upload.h"
 #include "core/objects/multipart.h"
@@ -202,7 +203,8 @@ http::Response object_response(Call& call, const ObjectRead& read, const Version
 /// The marker "ref/" of an existing ref: an empty directory object with the time of the ref's
 /// commit.
 http::Response directory_marker(Call& call, const Location& location, bool head) {
-  const auto ref = find_ref(call.engine(), location.repository, location.ref);
+  const auto ref = find_ref(
+      call.engine(), versioning::get_repository(call.engine(), location.repository), location.ref);
   if (!ref) {
     throw Refusal(failure::kNoSuchKey, "The specified key does not exist.",
                   {{"Key", str_cat(location.ref, '/')}});

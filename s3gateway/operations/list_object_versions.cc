@@ -1,3 +1,4 @@
+#include "core/branch/repositories.h"
 #include "s3gateway/operations/authorise.h"
 #include "s3gateway/operations/listing.h"
 #include "s3gateway/operations/lookup.h"
@@ -30,7 +31,8 @@ void check_markers(const ListObjectVersions& endpoint) {
 std::string version_shown(Call& call, const BucketName& bucket, const std::string& prefix) {
   const Location listed = locate(bucket, prefix);
   if (!listed.has_path) return std::string(kNullVersion);
-  const auto ref = find_ref(call.engine(), listed.repository, listed.ref);
+  const auto ref = find_ref(
+      call.engine(), versioning::get_repository(call.engine(), listed.repository), listed.ref);
   return ref && !ref->staged ? to_text(ref->commit.id) : std::string(kNullVersion);
 }
 

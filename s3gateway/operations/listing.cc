@@ -28,9 +28,9 @@ std::optional<std::string> after_below(const std::string& root, const std::strin
   return after > root ? std::nullopt : std::optional<std::string>("");
 }
 
-BranchOrder branches_of(Engine& engine, const RepositoryName& repository, const ListQuery& query) {
-  BranchPages pages = [&engine, repository](std::string_view prefix, std::string_view after,
-                                            uint32_t limit) {
+BranchOrder branches_of(Engine& engine, const RepositoryName& name, const ListQuery& query) {
+  BranchPages pages = [&engine, repository = versioning::get_repository(engine, name)](
+                          std::string_view prefix, std::string_view after, uint32_t limit) {
     Page<Branch> page = versioning::list_branches(engine, repository, prefix, after, limit,
                                                   /*show_hidden=*/false);
     Page<std::string> names;

@@ -88,8 +88,9 @@ VersionedObject require_version(versioning::Engine& engine, const Location& loca
 
 /// Whether the location's ref keeps versions, for objects that were not found.
 Versioning versioning_at(versioning::Engine& engine, const Location& location) {
-  return is_branch_name(location.ref) ? versioning::get_versioning(engine, location.repository)
-                                      : Versioning::kOff;
+  if (!is_branch_name(location.ref)) return Versioning::kOff;
+  return versioning::get_versioning(engine,
+                                    versioning::get_repository(engine, location.repository));
 }
 
 /// Maximum number of attempts to read an object together with its version, which concurrent writes
@@ -99,23 +100,23 @@ constexpr int kLooksMax = 10;
 }  // namespace
 
 std::optional<versioning::ResolvedRef> find_ref(versioning::Engine& engine,
-                                                const RepositoryName& repository,
+                                                const Repository& repository,
                                                 std::string_view ref) {
   try {
     return versioning::resolve(engine, repository, ref, kCommitDigitsMin);
   } catch (const Error& error) {
     if (!means_absent(error)) throw;
-    versioning::get_repository(engine, repository);
     return std::nullopt;
   }
 }
 
-void require_existing(versioning::Engine& engine, const BucketName& bucket) {
-  versioning::get_repository(engine, bucket.repository);
-  if (bucket.rooted() && !find_ref(engine, bucket.repository, bucket.ref)) {
+Repository require_existing(versioning::Engine& engine, const BucketName& bucket) {
+  Repository repository = versioning::get_repository(engine, bucket.repository);
+  if (bucket.rooted() && !find_ref(engine, repository, bucket.ref)) {
     throw Refusal(failure::kNoSuchBucket, str_cat("Repository \"", bucket.repository.str(),
                                                   "\" has no ref \"", bucket.ref, "\"."));
   }
+  return repository;
 }
 
 VersionedObject require_object(versioning::Engine& engine, const Location& location,
@@ -176,7 +177,7 @@ void add_version_header(http::Headers& headers, const std::optional<VersionId>& 
 }
 
 void refuse_no_branch(versioning::Engine& engine, const Location& location) {
-  if (find_ref(engine, location.repository, location.ref)) {
+  if (find_ref(engine, versioning::get_repository(engine, location.repository), location.ref)) {
     throw Refusal(
         failure::kMethodNotAllowed,
         str_cat(

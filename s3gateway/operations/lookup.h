@@ -24,11 +24,10 @@ constexpr uint32_t kCommitDigitsMin = 8;
 
 /// As versioning::resolve; nullopt if the ref does not exist. Throws NoSuchBucket.
 std::optional<versioning::ResolvedRef> find_ref(versioning::Engine& engine,
-                                                const RepositoryName& repository,
-                                                std::string_view ref);
+                                                const Repository& repository, std::string_view ref);
 
 /// Throws NoSuchBucket unless the repository, and the ref of a rooted bucket, exist.
-void require_existing(versioning::Engine& engine, const BucketName& bucket);
+Repository require_existing(versioning::Engine& engine, const BucketName& bucket);
 
 struct VersionedObject : versioning::FoundObject {
   /// The version id that clients see: of a commit, of a version, or "null"; "" = versions were

@@ -1,4 +1,5 @@
 #include "core/base/str_cat.h"
+#include "core/branch/repositories.h"
 #include "s3gateway/operations/access_control.h"
 #include "s3gateway/operations/lookup.h"
 #include "s3gateway/operations/object_headers.h"
@@ -16,7 +17,8 @@ constexpr std::string_view kEmptyMd5 = "d41d8cd98f00b204e9800998ecf8427e";
 /// is done.
 http::Response put_marker(Call& call, const Location& location) {
   on_branch(call.engine(), location, [&](const BranchName& branch) {
-    return versioning::get_branch(call.engine(), location.repository, branch);
+    return versioning::get_branch(
+        call.engine(), versioning::get_repository(call.engine(), location.repository), branch);
   });
   PayloadBody body(call);
   std::string first(1, '\0');

@@ -56,16 +56,16 @@ VersionPage list_branch(Engine& engine, const RepositoryName& repository,
 }  // namespace
 
 bool lists_versions(Engine& engine, const BucketName& bucket, const ListQuery& query) {
-  require_existing(engine, bucket);
+  const Repository repository = require_existing(engine, bucket);
   const auto branch = listed_branch(bucket, query.prefix);
   // With delimiter "/" the listing consists of branch names, which have no versions.
   if (!branch && query.delimiter == "/") return false;
   if (branch) {
     if (!is_branch_name(branch->name)) return false;
-    const auto ref = find_ref(engine, bucket.repository, branch->name);
+    const auto ref = find_ref(engine, repository, branch->name);
     if (!ref || !ref->staged) return false;
   }
-  return versioning::get_versioning(engine, bucket.repository) != Versioning::kOff;
+  return versioning::get_versioning(engine, repository) != Versioning::kOff;
 }
 
 VersionPage list_versions(Engine& engine, const BucketName& bucket, const ListQuery& query,

@@ -15,7 +15,6 @@
 #include "core/base/str_cat.h"
 #include "core/base/text.h"
 #include "core/branch/hooks.h"
-#include "core/branch/repositories.h"
 #include "core/jobs/operation_runner.h"
 #include "server/api/credentials.h"
 #include "server/api/errors.h"
@@ -125,7 +124,7 @@ bool is_forced(const Call& call, const std::optional<json::Document>& document) 
 void require_force(const Context& context, const Call& call) {
   const std::string resource = auth::repository_arn(call.path("repository"));
   if (call.allows(auth::Action::kUpdateRepository, resource)) return;
-  if (versioning::get_repository(context.engine, call.repository()).read_only)
+  if (repository_of(context, call).read_only)
     call.require_permission(auth::Action::kUpdateRepository, resource);
 }
 

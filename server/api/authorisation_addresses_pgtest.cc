@@ -63,7 +63,7 @@ class Addresses : public Authorisation {
   }
 
   const std::string kRefused = "401 insufficient_permissions";
-  const RepositoryName data = engine.make_repository("data");
+  const testing::TestRepository data = engine.make_repository("data");
   std::string secret;  ///< the address of an object that a user with a place of their own lists
   auth::NewKey key_of_bob;
 };
@@ -124,7 +124,7 @@ TEST_F(Addresses, StagingOneOfTheRepositoryNeedsTheRightToReadAllOfIt) {
 }
 
 TEST_F(Addresses, AddressOfAnotherRepositoryIsRefused) {
-  const RepositoryName longer = engine.make_repository("data-2");
+  const auto longer = engine.make_repository("data-2");
   engine.put(longer, "main", "a", "of another");
   const std::string there =
       "local://data-2/" +
@@ -167,7 +167,7 @@ TEST_F(Addresses, TokenIsValidForItsUserOnly) {
 TEST_F(Addresses, TokenIsValidForItsRepositoryBranchAndPathOnly) {
   const std::string elsewhere = handed_out("path=dir/other");
   EXPECT_EQ(link(elsewhere, {kEverything}), "400 link_address_invalid");
-  const RepositoryName other = engine.make_repository("other");
+  const auto other = engine.make_repository("other");
   engine.branch(other, "topic", "main");
   const std::string there =
       versioning::hand_out_address(*engine, other, BranchName("topic"), Key("dir/mine/a"), "ann")

@@ -11,7 +11,7 @@ namespace {
 
 // Verified by mutation: without asking about each object: the protected one was moved.
 TEST_F(Authorisation, MoveOfAPrefixChecksEveryObjectBelowIt) {
-  const RepositoryName data = engine.make_repository("data");
+  const auto data = engine.make_repository("data");
   engine.branch(data, "topic", "main");
   for (const char* path : {"dir/a/1", "dir/a/secret/2"}) engine.put(data, "topic", path, "x");
   const Row row{"moveObjects", "", R"({"src_prefix":"dir/a/","dest_prefix":"dir/b/"})", {}};
@@ -30,7 +30,7 @@ TEST_F(Authorisation, MoveOfAPrefixChecksEveryObjectBelowIt) {
 
 // Verified by mutation: without asking about each object: the hidden one was sent.
 TEST_F(Authorisation, ArchiveOfAPrefixChecksEveryObjectBelowIt) {
-  const RepositoryName data = engine.make_repository("data");
+  const auto data = engine.make_repository("data");
   engine.branch(data, "topic", "main");
   for (const char* path : {"dir/a/1", "dir/a/secret/2"}) engine.put(data, "topic", path, "x");
   const auth::Statement deny{auth::Statement::Effect::kDeny,
@@ -48,7 +48,7 @@ TEST_F(Authorisation, ArchiveOfAPrefixChecksEveryObjectBelowIt) {
 
 // Verified by mutation: without asking about each key: what was protected was replaced and deleted.
 TEST_F(Authorisation, CheckoutChecksEveryObjectThatItChanges) {
-  const RepositoryName data = engine.make_repository("data");
+  const auto data = engine.make_repository("data");
   engine.put(data, "main", "dir/secret/1", "of main");
   engine.commit(data, "main");
   engine.branch(data, "topic", "main");
@@ -75,7 +75,7 @@ TEST_F(Authorisation, CheckoutChecksEveryObjectThatItChanges) {
 // Verified by mutation: without asking about what is below the prefixes: a protected key was
 // planted, one was removed, and a hidden source was read.
 TEST_F(Authorisation, ImportOfAPrefixChecksEverythingBelowIt) {
-  const RepositoryName data = engine.make_repository("data");
+  const auto data = engine.make_repository("data");
   engine.branch(data, "topic", "main");
   for (const char* destination : {"dir", "dir/"}) {
     const std::string body =
@@ -110,7 +110,7 @@ TEST_F(Authorisation, ImportOfAPrefixChecksEverythingBelowIt) {
 
 // Verified by mutation: with a grant on "in": "in-secret/x" was read.
 TEST_F(Authorisation, ImportOfANamePrefixChecksAllNamesWithThePrefix) {
-  const RepositoryName data = engine.make_repository("data");
+  const auto data = engine.make_repository("data");
   engine.branch(data, "topic", "main");
   const auto asking = [](std::string_view granted) {
     return Row{
@@ -133,7 +133,7 @@ TEST_F(Authorisation, ImportOfANamePrefixChecksAllNamesWithThePrefix) {
 
 // An object is put where nothing else is replaced.
 TEST_F(Authorisation, ImportOfAnObjectChecksOnlyThatObject) {
-  const RepositoryName data = engine.make_repository("data");
+  const auto data = engine.make_repository("data");
   engine.branch(data, "topic", "main");
   const Row row{"importStart",
                 "",
@@ -181,7 +181,7 @@ TEST_F(Authorisation, ForceOnAReadOnlyRepositoryNeedsPermissionToChangeIt) {
 // Verified by mutation: without asking about the dumped repository: its objects could be read by
 // anyone with a dump's id.
 TEST_F(Authorisation, RestoreNeedsPermissionToReadTheDump) {
-  const RepositoryName secret = engine.make_repository("secret");
+  const auto secret = engine.make_repository("secret");
   const std::string dump = versioning::dump_refs(*engine, secret);
   const std::string body = R"({"commits_meta_range_id":"commits-)" + dump +
                            R"(","tags_meta_range_id":"tags-)" + dump +
@@ -205,8 +205,8 @@ TEST_F(Authorisation, RestoreNeedsPermissionToReadTheDump) {
 }
 
 TEST_F(Authorisation, RestoreOfAliasesNeedsPermissionToSetThem) {
-  const RepositoryName plain = engine.make_repository("plain");
-  const RepositoryName aliased = engine.make_repository("aliased");
+  const auto plain = engine.make_repository("plain");
+  const auto aliased = engine.make_repository("aliased");
   versioning::set_alias(*engine, aliased, {.name = AliasName("champion"), .actor = "ann"}, "main");
   const auto body = [&](const RepositoryName& source) {
     const std::string dump = versioning::dump_refs(*engine, source);
@@ -230,7 +230,7 @@ TEST_F(Authorisation, RestoreOfAliasesNeedsPermissionToSetThem) {
 
 // Without the check a user who may promote to a weak branch set any alias to the winner.
 TEST_F(Authorisation, PromotionWithAnAliasNeedsPermissionToSetIt) {
-  const RepositoryName data = engine.make_repository("data");
+  const auto data = engine.make_repository("data");
   for (const char* branch : {"topic", "target", "staging"}) engine.branch(data, branch, "main");
   versioning::set_gate_policy(*engine, data, "weak",
                               {.document = "name: weak\ndestination: target\n", .author = "o"});

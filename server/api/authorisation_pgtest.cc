@@ -24,8 +24,8 @@ TEST_F(Authorisation, HasARowForEveryRoute) {
 class RoleMatrix : public Authorisation {
  protected:
   RoleMatrix() {
-    const RepositoryName data = engine.make_repository("data");
-    const RepositoryName other = engine.make_repository("other");
+    const auto data = engine.make_repository("data");
+    const auto other = engine.make_repository("other");
     engine.put(other, "main", "src", "source");
     engine.put(data, "main", "dir/a", "bytes");
     engine.put(data, "main", "dir/b", "bytes");

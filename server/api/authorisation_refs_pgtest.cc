@@ -51,7 +51,7 @@ class Refs : public Authorisation {
     expect_let_in(row, {kEverything}, "everything can be read");
   }
 
-  const RepositoryName data = engine.make_repository("data");
+  const testing::TestRepository data = engine.make_repository("data");
   std::string hidden;  ///< the commit of secret
 };
 

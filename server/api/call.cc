@@ -5,6 +5,7 @@
 
 #include "core/auth/permission_check.h"
 #include "core/base/error.h"
+#include "core/branch/repositories.h"
 #include "server/api/parameter.h"
 
 namespace tarn::api {
@@ -54,6 +55,10 @@ PageStart Call::page() const {
   return {.prefix = std::string(parameter("prefix")),
           .after = std::string(parameter("after")),
           .limit = amount()};
+}
+
+Repository repository_of(const Context& context, const Call& call) {
+  return versioning::get_repository(context.engine, call.repository());
 }
 
 }  // namespace tarn::api

@@ -14,6 +14,7 @@
 #include "core/http/outbound.h"
 #include "core/model/names.h"
 #include "core/model/page.h"
+#include "core/model/repository.h"
 #include "server/api/json/configuration.h"
 
 namespace tarn::versioning {
@@ -91,5 +92,8 @@ struct Call {
   /// The parameter `path` as a key.
   Key key() const { return parse_key(parameter("path")); }
 };
+
+/// The repository in the path, looked up: once for each request, by the handler. Throws not_found.
+Repository repository_of(const Context& context, const Call& call);
 
 }  // namespace tarn::api

@@ -97,7 +97,7 @@ class MetadataFilesRights : public Authorisation {
     return {auth::Statement::Effect::kDeny, {std::string(action)}, {arn_of(resource)}, {}};
   }
 
-  RepositoryName data = engine.make_repository("data");
+  testing::TestRepository data = engine.make_repository("data");
   std::string id;
 };
 

@@ -32,14 +32,13 @@ ShownAddress shown_address(const Context& context, const Presigner* presigner,
 http::Response object_listing(const Context& context, const Call& call,
                               const std::optional<Presigner>& presigner,
                               const Page<versioning::ListItem>& page) {
-  const RepositoryName name = call.repository();
-  const Repository repository = versioning::get_repository(context.engine, name);
+  const Repository repository = repository_of(context, call);
   const auto metadata = shown_metadata(call);
   const auto write_item = [&](json::Writer& out, const versioning::ListItem& item) {
     if (!item.entry) return json::write_common_prefix(out, item.path);
-    const bool presigned =
-        presigner && call.allows(auth::Action::kReadObject,
-                                 auth::object_arn(name.str(), call.path("ref"), item.path));
+    const bool presigned = presigner && call.allows(auth::Action::kReadObject,
+                                                    auth::object_arn(repository.name.str(),
+                                                                     call.path("ref"), item.path));
     const ShownAddress address = shown_address(context, presigned ? &*presigner : nullptr,
                                                repository, item.path, *item.entry);
     json::write_object(out, {.path = item.path,

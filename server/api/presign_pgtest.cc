@@ -103,7 +103,7 @@ class Presign : public ::testing::Test {
   testing::TestEngine engine{database.url()};
   TestService service{engine};
   auth::NewKey key;
-  RepositoryName repo = engine.make_repository("lake");
+  testing::TestRepository repo = engine.make_repository("lake");
   Entry stored = engine.put(repo, "main", "a.txt", "hello");
   std::string authorization;
 

@@ -72,7 +72,7 @@ TEST_F(Authorisation, EveryRefMoveHasAnEvent) {
     versioning::RepositoryCreation creation;
     creation.name = RepositoryName("data");
     creation.storage_namespace = "local://data-" + std::to_string(made++);
-    const RepositoryName data = versioning::create_repository(*engine, creation).name;
+    const testing::TestRepository data{versioning::create_repository(*engine, creation)};
     engine.put(data, "main", "m", "1");
     engine.commit(data, "main");
     for (const char* branch : {"topic", "target", "other"}) {

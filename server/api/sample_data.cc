@@ -62,13 +62,13 @@ void add_sample_data(versioning::Engine& engine, const Repository& repository,
         engine, target, body, sample.bytes.size(),
         {.content_type = std::string(sample.content_type), .user_metadata = {}, .extras = {}}, {});
   }
-  versioning::commit_branch(engine, repository.name, repository.default_branch,
+  versioning::commit_branch(engine, repository, repository.default_branch,
                             {.committer = committer,
                              .message = "Add sample data",
                              .metadata = {},
                              .date = std::nullopt,
                              .force = kForce});
-  versioning::set_branch_rules(engine, repository.name,
+  versioning::set_branch_rules(engine, repository,
                                {{.pattern = Glob(repository.default_branch.str())}},
                                {.if_match = std::nullopt, .force = kForce});
 }

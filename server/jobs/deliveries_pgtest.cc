@@ -79,7 +79,7 @@ class Deliveries : public ::testing::Test {
 
   testing::TestDatabase database;
   testing::TestEngine engine{database.url()};
-  RepositoryName repo = engine.make_repository("lake");
+  testing::TestRepository repo = engine.make_repository("lake");
   http::Outbound outbound{{.allowed_targets = {"127.0.0.1"}}};
   DeliveryOptions options{
       .timeout = 2s, .retry_first = 1ms, .attempts_max = 3, .seal_key = kSealKey};

@@ -47,7 +47,7 @@ class Race : public ::testing::Test {
   TestDatabase database;
   TestEngine one{database.url()};
   TestEngine two{database.url(), one.store};
-  RepositoryName repo = one.make_repository("race");
+  testing::TestRepository repo = one.make_repository("race");
   std::atomic<bool> stop{false};
   std::vector<uint64_t> acknowledged = std::vector<uint64_t>(kWriters);
   std::atomic<uint64_t> total{0};

@@ -8,12 +8,12 @@
 
 namespace tarn::testing {
 
-inline RepositoryName make_bare_repository(TestEngine& engine, const std::string& name) {
+inline TestRepository make_bare_repository(TestEngine& engine, const std::string& name) {
   versioning::RepositoryCreation creation;
   creation.name = RepositoryName(name);
   creation.storage_namespace = "local://" + name;
   creation.bare = true;
-  return versioning::create_repository(*engine, creation).name;
+  return {versioning::create_repository(*engine, creation)};
 }
 
 }  // namespace tarn::testing

@@ -59,11 +59,11 @@ TestEngine::TestEngine(const std::string& database_url, blob::MemoryStore* share
       pool, stores, clock, versioning::AssemblyOptions{64 << 20, std::string(32, 'k')});
 }
 
-RepositoryName TestEngine::make_repository(const std::string& name) {
+TestRepository TestEngine::make_repository(const std::string& name) {
   versioning::RepositoryCreation creation;
   creation.name = RepositoryName(name);
   creation.storage_namespace = "local://" + name;
-  return versioning::create_repository(**this, creation).name;
+  return {versioning::create_repository(**this, creation)};
 }
 
 Entry TestEngine::put(const RepositoryName& repo, const std::string& branch, const std::string& key,
@@ -85,12 +85,14 @@ Commit TestEngine::commit(const RepositoryName& repo, const std::string& branch,
   versioning::CommitRequest request;
   request.committer = "tester";
   request.message = message;
-  return versioning::commit_branch(**this, repo, BranchName(branch), request);
+  return versioning::commit_branch(**this, versioning::get_repository(**this, repo),
+                                   BranchName(branch), request);
 }
 
 void TestEngine::branch(const RepositoryName& repo, const std::string& name,
                         const std::string& source) {
-  versioning::create_branch(**this, repo, {BranchName(name), source, false, false});
+  versioning::create_branch(**this, versioning::get_repository(**this, repo),
+                            {BranchName(name), source, false, false});
 }
 
 void TestEngine::send(const std::string& handed_out, std::string_view bytes) {

@@ -31,6 +31,12 @@ class TextBody final : public versioning::UploadBody {
   size_t at_ = 0;
 };
 
+/// A repository of a test, where verbs take it and where they take its name.
+struct TestRepository : Repository {
+  operator const RepositoryName&() const { return name; }
+  const std::string& str() const { return name.str(); }
+};
+
 /// An engine as one process has it: several of them on one database and one store represent several
 /// servers.
 class TestEngine {
@@ -41,7 +47,7 @@ class TestEngine {
   versioning::Engine& operator*() { return assembly->engine(); }
   versioning::Assembly& parts() { return *assembly; }
 
-  RepositoryName make_repository(const std::string& name);
+  TestRepository make_repository(const std::string& name);
   /// Uploads `text` to a branch.
   Entry put(const RepositoryName& repo, const std::string& branch, const std::string& key,
             std::string text, const versioning::Condition& condition = {});

@@ -47,7 +47,7 @@ class RepositoryTest : public ::testing::Test {
   }
 
   TestEngine engine{shared_url()};
-  RepositoryName repo = engine.make_repository(fresh_name());
+  testing::TestRepository repo = engine.make_repository(fresh_name());
 };
 
 }  // namespace tarn::testing

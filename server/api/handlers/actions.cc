@@ -93,7 +93,7 @@ std::string plan_body(std::span<const versioning::PlannedHook> plan) {
 
 http::Response list_runs(const Context& context, Call& call) {
   const Page<HookRun> page =
-      versioning::list_hook_runs(context.engine, call.repository(),
+      versioning::list_hook_runs(context.engine, repository_of(context, call),
                                  {.branch = std::string(call.parameter("branch")),
                                   .commit = std::string(call.parameter("commit")),
                                   .after = std::string(call.parameter("after")),
@@ -102,13 +102,14 @@ http::Response list_runs(const Context& context, Call& call) {
 }
 
 http::Response get_run(const Context& context, Call& call) {
-  return json_response(200, hook_run_body(versioning::get_hook_run(
-                                context.engine, call.repository(), call.path("run_id"))));
+  return json_response(
+      200, hook_run_body(versioning::get_hook_run(context.engine, repository_of(context, call),
+                                                  call.path("run_id"))));
 }
 
 http::Response list_run_hooks(const Context& context, Call& call) {
   const Page<HookStep> page =
-      versioning::list_hook_steps(context.engine, call.repository(), call.path("run_id"),
+      versioning::list_hook_steps(context.engine, repository_of(context, call), call.path("run_id"),
                                   call.parameter("after"), call.amount());
   return json_response(200, json::list_of(page, kBytesPerRun, write_hook_step));
 }
@@ -116,8 +117,8 @@ http::Response list_run_hooks(const Context& context, Call& call) {
 http::Response get_hook_output(const Context& context, Call& call) {
   const std::string& step = call.path("hook_run_id");
   http::Response response;
-  response.body =
-      versioning::get_hook_output(context.engine, call.repository(), call.path("run_id"), step);
+  response.body = versioning::get_hook_output(context.engine, repository_of(context, call),
+                                              call.path("run_id"), step);
   response.headers.add("Content-Type", "application/octet-stream");
   // The header needs no escaping: output exists only for ids of our own.
   response.headers.add("Content-Disposition", str_cat("attachment; filename=", step, ".log"));
@@ -126,11 +127,11 @@ http::Response get_hook_output(const Context& context, Call& call) {
 
 http::Response run_hooks(const Context& context, Call& call, RunHooks given) {
   if (given.dry_run) {
-    return json_response(
-        200, plan_body(versioning::plan_hooks(context.engine, call.repository(), given.run)));
+    return json_response(200, plan_body(versioning::plan_hooks(
+                                  context.engine, repository_of(context, call), given.run)));
   }
-  return json_response(
-      201, hook_run_body(versioning::run_hooks(context.engine, call.repository(), given.run)));
+  return json_response(201, hook_run_body(versioning::run_hooks(
+                                context.engine, repository_of(context, call), given.run)));
 }
 JsonHandler run_hooks() { return json_handler<parse_run_hooks, run_hooks>; }
 

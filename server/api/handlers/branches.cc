@@ -22,9 +22,9 @@ versioning::CommitOverrides overrides_of(json::Overrides given) {
 }  // namespace
 
 http::Response list_branches(const Context& context, Call& call) {
-  const Page<Branch> page =
-      versioning::list_branches(context.engine, call.repository(), call.parameter("prefix"),
-                                call.parameter("after"), call.amount(), call.flag("show_hidden"));
+  const Page<Branch> page = versioning::list_branches(
+      context.engine, repository_of(context, call), call.parameter("prefix"),
+      call.parameter("after"), call.amount(), call.flag("show_hidden"));
   return json_response(200, json::list_of(page, kBytesPerRef, json::write_branch));
 }
 
@@ -35,7 +35,8 @@ http::Response create_branch(const Context& context, Call& call, json::CreateBra
                                       .hidden = given.hidden,
                                       .force = given.force};
   if (given.expires) creation.expires = given.expires->from(context.clock.now());
-  const Branch made = versioning::create_branch(context.engine, call.repository(), creation);
+  const Branch made =
+      versioning::create_branch(context.engine, repository_of(context, call), creation);
   // The only response that is not JSON: clients expect the bare commit id.
   return text_response(201, to_text(made.head));
 }
@@ -43,29 +44,30 @@ JsonHandler create_branch() { return json_handler<json::parse_create_branch, cre
 
 http::Response get_branch(const Context& context, Call& call) {
   return json_response(200, json::branch_body(versioning::get_branch(
-                                context.engine, call.repository(), call.branch())));
+                                context.engine, repository_of(context, call), call.branch())));
 }
 
 http::Response set_branch_expiry(const Context& context, Call& call,
                                  std::optional<json::Deadline> given) {
   std::optional<Instant> expires;
   if (given) expires = given->from(context.clock.now());
-  return json_response(
-      200, json::branch_body(versioning::set_branch_expiry(
-               context.engine, call.repository(), call.branch(), expires, call.flag("force"))));
+  return json_response(200, json::branch_body(versioning::set_branch_expiry(
+                                context.engine, repository_of(context, call), call.branch(),
+                                expires, call.flag("force"))));
 }
 JsonHandler set_branch_expiry() {
   return json_handler<json::parse_branch_expiry, set_branch_expiry>;
 }
 
 http::Response delete_branch(const Context& context, Call& call) {
-  versioning::delete_branch(context.engine, call.repository(), call.branch(), call.flag("force"));
+  versioning::delete_branch(context.engine, repository_of(context, call), call.branch(),
+                            call.flag("force"));
   return empty_response(204);
 }
 
 http::Response reset_branch(const Context& context, Call& call, json::ResetBranch given) {
-  const RepositoryName repository = call.repository();
   const BranchName branch = call.branch();
+  const Repository repository = repository_of(context, call);
   switch (given.kind) {
     case json::ResetBranch::Kind::kAll:
       versioning::reset_branch(context.engine, repository, branch, given.force);
@@ -84,14 +86,14 @@ JsonHandler reset_branch() { return json_handler<json::parse_reset_branch, reset
 
 http::Response hard_reset_branch(const Context& context, Call& call) {
   call.require_permission_on_source({call.parameter("ref")}, call.path("branch"));
-  versioning::hard_reset_branch(context.engine, call.repository(), call.branch(),
+  versioning::hard_reset_branch(context.engine, repository_of(context, call), call.branch(),
                                 call.parameter("ref"), call.flag("force"));
   return empty_response(204);
 }
 
 http::Response revert_branch(const Context& context, Call& call, json::Revert given) {
   call.require_permission_on_source({given.ref}, call.path("branch"));
-  versioning::revert_branch(context.engine, call.repository(), call.branch(),
+  versioning::revert_branch(context.engine, repository_of(context, call), call.branch(),
                             {.committer = call.caller.user.committer(),
                              .ref = std::move(given.ref),
                              .parent_number = given.parent_number,
@@ -105,7 +107,7 @@ JsonHandler revert_branch() { return json_handler<json::parse_revert, revert_bra
 http::Response cherry_pick(const Context& context, Call& call, json::CherryPick given) {
   call.require_permission_on_source({given.ref}, call.path("branch"));
   const Commit made =
-      versioning::cherry_pick(context.engine, call.repository(), call.branch(),
+      versioning::cherry_pick(context.engine, repository_of(context, call), call.branch(),
                               {.committer = call.caller.user.committer(),
                                .ref = std::move(given.ref),
                                .parent_number = given.parent_number,

@@ -51,15 +51,16 @@ http::Response commit(const Context& context, Call& call, json::CreateCommit giv
     for (const std::string& parent : *given.parents)
       call.require_permission_on_source({parent}, call.path("branch"));
   }
-  const Commit made = versioning::commit_branch(context.engine, call.repository(), call.branch(),
-                                                {.committer = call.caller.user.committer(),
-                                                 .message = std::move(given.message),
-                                                 .metadata = std::move(given.metadata),
-                                                 .date = given.date,
-                                                 .allow_empty = given.allow_empty,
-                                                 .force = given.force,
-                                                 .source_tree = source_tree,
-                                                 .parents = std::move(given.parents)});
+  const Commit made =
+      versioning::commit_branch(context.engine, repository_of(context, call), call.branch(),
+                                {.committer = call.caller.user.committer(),
+                                 .message = std::move(given.message),
+                                 .metadata = std::move(given.metadata),
+                                 .date = given.date,
+                                 .allow_empty = given.allow_empty,
+                                 .force = given.force,
+                                 .source_tree = source_tree,
+                                 .parents = std::move(given.parents)});
   return json_response(201, json::commit_body(made));
 }
 JsonHandler commit() { return json_handler<json::parse_create_commit, commit>; }
@@ -70,18 +71,19 @@ http::Response get_commit(const Context& context, Call& call) {
   // invalid.
   if (ref.find(' ') != std::string::npos)
     throw Error(ErrorCode::kNotFound, reason::kRefNotFound, "commit not found");
-  const Commit found = versioning::resolve_commit(context.engine, call.repository(), ref);
+  const Commit found =
+      versioning::resolve_commit(context.engine, repository_of(context, call), ref);
   return json_response(200, json::commit_body(found));
 }
 
 http::Response log_commits(const Context& context, Call& call) {
-  const Page<Commit> page = versioning::log_commits(context.engine, call.repository(),
+  const Page<Commit> page = versioning::log_commits(context.engine, repository_of(context, call),
                                                     call.path("ref"), log_options(call));
   return json_response(200, json::list_of(page, kBytesPerCommit, json::write_commit));
 }
 
 http::Response record_commit(const Context& context, Call& call, json::CommitRecord given) {
-  versioning::record_commit(context.engine, call.repository(), std::move(given.commit),
+  versioning::record_commit(context.engine, repository_of(context, call), std::move(given.commit),
                             given.force);
   return empty_response(204);
 }

@@ -13,9 +13,10 @@ http::Response compare_candidates(const Context& context, Call& call,
     call.require_permission(auth::Action::kGetGatePolicy,
                             auth::repository_arn(call.path("repository")));
   }
-  return json_response(200, json::compare_body(versioning::compare_candidates(
-                                                   context.engine, call.repository(), question),
-                                               question.after));
+  return json_response(
+      200, json::compare_body(versioning::compare_candidates(
+                                  context.engine, repository_of(context, call), question),
+                              question.after));
 }
 JsonHandler compare_candidates() { return json_handler<json::parse_compare, compare_candidates>; }
 

@@ -42,7 +42,7 @@ void demand_all_below(const Call& call, const versioning::ImportPath& path) {
 http::Response start_import(const Context& context, Call& call, json::StartImport given) {
   for (const versioning::ImportPath& path : given.paths) demand_all_below(call, path);
   const std::string id =
-      versioning::start_import(context.engine, call.repository(), call.branch(),
+      versioning::start_import(context.engine, repository_of(context, call), call.branch(),
                                {.paths = std::move(given.paths),
                                 .commit = {.committer = call.caller.user.committer(),
                                            .message = std::move(given.commit.message),
@@ -60,11 +60,12 @@ JsonHandler start_import() { return json_handler<json::parse_start_import, start
 http::Response import_status(const Context& context, Call& call) {
   return json_response(
       200, json::import_status_body(versioning::import_status(
-               context.engine, call.repository(), call.branch(), call.parameter("id"))));
+               context.engine, repository_of(context, call), call.branch(), call.parameter("id"))));
 }
 
 http::Response cancel_import(const Context& context, Call& call) {
-  versioning::cancel_import(context.engine, call.repository(), call.branch(), call.parameter("id"));
+  versioning::cancel_import(context.engine, repository_of(context, call), call.branch(),
+                            call.parameter("id"));
   return empty_response(204);
 }
 

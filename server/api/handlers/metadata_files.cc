@@ -40,7 +40,7 @@ MetadataFile find(const Context& context, const Call& call, SstableKind kind,
     throw Error(ErrorCode::kNotFound, range ? "range_not_found" : "metarange_not_found",
                 str_cat(range ? "range" : "metarange", ": \"", id, "\" is no id: not found"));
   }
-  return versioning::metadata_file(context.engine, call.repository(), kind, *hash);
+  return versioning::metadata_file(context.engine, repository_of(context, call), kind, *hash);
 }
 
 http::Response location_answer(const Context& context, const Call& call, SstableKind kind,

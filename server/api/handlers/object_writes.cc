@@ -183,13 +183,14 @@ http::Response move_objects(const Context& context, Call& call, json::MoveObject
     call.require_permission(auth::Action::kWriteObject,
                             auth::object_arn(repository, call.path("branch"), to.str()));
   };
-  const uint64_t moved = versioning::move_objects(context.engine, call.repository(), call.branch(),
-                                                  {.source = std::move(given.source),
-                                                   .destination = std::move(given.destination),
-                                                   .prefixes = given.prefixes,
-                                                   .overwrite = given.overwrite,
-                                                   .force = given.force,
-                                                   .check = check});
+  const uint64_t moved =
+      versioning::move_objects(context.engine, repository_of(context, call), call.branch(),
+                               {.source = std::move(given.source),
+                                .destination = std::move(given.destination),
+                                .prefixes = given.prefixes,
+                                .overwrite = given.overwrite,
+                                .force = given.force,
+                                .check = check});
   return json_response(200, json::moved_body(moved));
 }
 JsonHandler move_objects() { return json_handler<json::parse_move_objects, move_objects>; }
@@ -207,7 +208,7 @@ http::Response checkout_path(const Context& context, Call& call, json::CheckoutP
     }
   };
   return json_response(200, json::checkout_body(versioning::checkout_paths(
-                                context.engine, call.repository(), call.branch(),
+                                context.engine, repository_of(context, call), call.branch(),
                                 {.ref = std::move(given.ref),
                                  .paths = std::move(given.paths),
                                  .force = given.force,

@@ -20,9 +20,10 @@ constexpr size_t kBytesPerPromotion = 800;
 
 std::string id_of(const Call& call) { return parse_promotion_id(call.path("promotion")); }
 
-http::Response answer(const Context& context, Call& call, int status, const Promotion& promotion) {
+http::Response answer(const Context& context, const Repository& repository, int status,
+                      const Promotion& promotion) {
   versioning::PromotionRecord record =
-      versioning::get_promotion_record(context.engine, call.repository(), promotion);
+      versioning::get_promotion_record(context.engine, repository, promotion);
   return json_response(
       status, json::promotion_body(promotion, {.steps = std::move(record.steps),
                                                .checks = std::move(record.checks),
@@ -52,12 +53,12 @@ void demand_check(const Call& call, const Promotion& promotion) {
 http::Response end(const Context& context, Call& call, PromotionState state, auth::Action action,
                    const json::Decision& decision) {
   const std::string id = id_of(call);
-  demand_on_destination(call, action,
-                        versioning::get_promotion(context.engine, call.repository(), id));
-  versioning::end_promotion(context.engine, call.repository(), id, state, call.caller.user.name,
+  const Repository repository = repository_of(context, call);
+  demand_on_destination(call, action, versioning::get_promotion(context.engine, repository, id));
+  versioning::end_promotion(context.engine, repository, id, state, call.caller.user.name,
                             decision.reason);
-  return answer(context, call, 200,
-                versioning::get_promotion(context.engine, call.repository(), id));
+  return answer(context, repository, 200,
+                versioning::get_promotion(context.engine, repository, id));
 }
 
 /// Requires permission to read every candidate: the winner is not known yet, and the gate's policy
@@ -79,26 +80,26 @@ http::Response create_promotion(const Context& context, Call& call, json::Create
       auth::Action::kPromote,
       auth::branch_arn(call.path("repository"), given.request.destination.str()));
   demand_candidates(call, given.request.candidates);
+  const Repository repository = repository_of(context, call);
   // The policy's alias moves with the promotion; any other alias is the caller's choice and needs
   // permission.
-  const std::string alias =
-      versioning::wished_alias(context.engine, call.repository(), given.request);
+  const std::string alias = versioning::wished_alias(context.engine, repository, given.request);
   if (!alias.empty()) {
     call.require_permission(auth::Action::kSetAlias,
                             auth::alias_arn(call.path("repository"), alias));
   }
   if (given.dry_run) {
-    return json_response(
-        200, json::promotion_preview_body(versioning::judge_request(
-                 context.engine, call.repository(), given.request, call.caller.user.name)));
+    return json_response(200,
+                         json::promotion_preview_body(versioning::judge_request(
+                             context.engine, repository, given.request, call.caller.user.name)));
   }
   const versioning::CreatedPromotion made =
-      versioning::create_promotion(context.engine, call.repository(),
+      versioning::create_promotion(context.engine, repository,
                                    {.request = std::move(given.request),
                                     .actor = call.caller.user.name,
                                     .address = call.request.peer,
                                     .idempotency_key = std::move(given.idempotency_key)});
-  return answer(context, call, made.existed ? 200 : 202, made.promotion);
+  return answer(context, repository, made.existed ? 200 : 202, made.promotion);
 }
 JsonHandler create_promotion() {
   return json_handler<json::parse_create_promotion, create_promotion>;
@@ -106,7 +107,7 @@ JsonHandler create_promotion() {
 
 http::Response list_promotions(const Context& context, Call& call) {
   const auto page = versioning::list_promotions(
-      context.engine, call.repository(),
+      context.engine, repository_of(context, call),
       {.destination = std::string(call.parameter("destination")),
        .alias = std::string(call.parameter("alias")),
        .open_only = call.flag("open")},
@@ -119,31 +120,34 @@ http::Response get_promotion(const Context& context, Call& call) {
   if (const auto version = parse_size(call.parameter("seen")))
     seen = from_millis(static_cast<int64_t>(*version));
   const auto wait = parse_wait(call.parameter("wait")).value_or(std::chrono::seconds{0});
-  return answer(
-      context, call, 200,
-      versioning::wait_for_promotion(context.engine, call.repository(), id_of(call), seen, wait));
+  const std::string id = id_of(call);
+  const Repository repository = repository_of(context, call);
+  return answer(context, repository, 200,
+                versioning::wait_for_promotion(context.engine, repository, id, seen, wait));
 }
 
 http::Response report_check(const Context& context, Call& call, PromotionCheck check) {
   const std::string id = id_of(call);
-  demand_check(call, versioning::get_promotion(context.engine, call.repository(), id));
+  const Repository repository = repository_of(context, call);
+  demand_check(call, versioning::get_promotion(context.engine, repository, id));
   check.name = call.path("check");
   check.reporter = call.caller.user.name;
-  versioning::report_check(context.engine, call.repository(), id, check);
-  return answer(context, call, 200,
-                versioning::get_promotion(context.engine, call.repository(), id));
+  versioning::report_check(context.engine, repository, id, check);
+  return answer(context, repository, 200,
+                versioning::get_promotion(context.engine, repository, id));
 }
 JsonHandler report_check() { return json_handler<json::parse_report_check, report_check>; }
 
 http::Response approve_promotion(const Context& context, Call& call, json::Decision decision) {
   const std::string id = id_of(call);
+  const Repository repository = repository_of(context, call);
   demand_on_destination(call, auth::Action::kApprovePromotion,
-                        versioning::get_promotion(context.engine, call.repository(), id));
-  versioning::approve_promotion(context.engine, call.repository(), id,
+                        versioning::get_promotion(context.engine, repository, id));
+  versioning::approve_promotion(context.engine, repository, id,
                                 {call.caller.user.name, call.request.peer}, decision.reason,
                                 decision.commit);
-  return answer(context, call, 200,
-                versioning::get_promotion(context.engine, call.repository(), id));
+  return answer(context, repository, 200,
+                versioning::get_promotion(context.engine, repository, id));
 }
 JsonHandler approve_promotion() { return json_handler<json::parse_decision, approve_promotion>; }
 
@@ -159,12 +163,12 @@ JsonHandler cancel_promotion() { return json_handler<json::parse_decision, cance
 
 http::Response roll_back_promotion(const Context& context, Call& call, json::Decision decision) {
   const std::string id = id_of(call);
+  const Repository repository = repository_of(context, call);
   demand_on_destination(call, auth::Action::kRollBack,
-                        versioning::get_promotion(context.engine, call.repository(), id));
-  const Promotion made =
-      versioning::roll_back_promotion(context.engine, call.repository(), id,
-                                      {call.caller.user.name, call.request.peer}, decision.reason);
-  return answer(context, call, has_ended(made.state) ? 200 : 202, made);
+                        versioning::get_promotion(context.engine, repository, id));
+  const Promotion made = versioning::roll_back_promotion(
+      context.engine, repository, id, {call.caller.user.name, call.request.peer}, decision.reason);
+  return answer(context, repository, has_ended(made.state) ? 200 : 202, made);
 }
 JsonHandler roll_back_promotion() {
   return json_handler<json::parse_decision, roll_back_promotion>;

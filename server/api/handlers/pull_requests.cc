@@ -25,15 +25,16 @@ PullRequestFilter filter_of(std::string_view status) {
 }  // namespace
 
 http::Response list_pull_requests(const Context& context, Call& call) {
-  const Page<PullRequest> page = versioning::list_pull_requests(
-      context.engine, call.repository(), filter_of(call.parameter("status")), call.page());
+  const Page<PullRequest> page =
+      versioning::list_pull_requests(context.engine, repository_of(context, call),
+                                     filter_of(call.parameter("status")), call.page());
   return json_response(200, json::list_of(page, kBytesPerPull, json::write_pull_request));
 }
 
 http::Response create_pull_request(const Context& context, Call& call,
                                    json::CreatePullRequest given) {
   const PullRequest made =
-      versioning::create_pull_request(context.engine, call.repository(),
+      versioning::create_pull_request(context.engine, repository_of(context, call),
                                       {.title = std::move(given.title),
                                        .description = std::move(given.description),
                                        .author = call.caller.user.name,
@@ -47,12 +48,12 @@ JsonHandler create_pull_request() {
 
 http::Response get_pull_request(const Context& context, Call& call) {
   return json_response(200, json::pull_request_body(versioning::get_pull_request(
-                                context.engine, call.repository(), id_of(call))));
+                                context.engine, repository_of(context, call), id_of(call))));
 }
 
 http::Response update_pull_request(const Context& context, Call& call,
                                    json::UpdatePullRequest given) {
-  versioning::update_pull_request(context.engine, call.repository(), id_of(call),
+  versioning::update_pull_request(context.engine, repository_of(context, call), id_of(call),
                                   {.title = std::move(given.title),
                                    .description = std::move(given.description),
                                    .status = given.status});
@@ -63,28 +64,29 @@ JsonHandler update_pull_request() {
 }
 
 http::Response merge_pull_request(const Context& context, Call& call, json::Merge given) {
-  const PullRequest pull =
-      versioning::get_pull_request(context.engine, call.repository(), id_of(call));
+  const std::string id = id_of(call);
+  const Repository repository = repository_of(context, call);
+  const PullRequest pull = versioning::get_pull_request(context.engine, repository, id);
   // The branch is not in the path; this merge needs the same permission as a direct one.
   call.require_permission(auth::Action::kCreateCommit,
                           auth::branch_arn(call.path("repository"), pull.destination.str()));
   call.require_permission_on_source({pull.source.str()}, pull.destination.str());
-  const Commit made = versioning::merge_pull_request(context.engine, call.repository(), pull,
+  const Commit made = versioning::merge_pull_request(context.engine, repository, pull,
                                                      merge_request_of(call, std::move(given)));
   return json_response(200, json::merge_result_body(made.id));
 }
 JsonHandler merge_pull_request() { return json_handler<json::parse_merge, merge_pull_request>; }
 
 http::Response list_approvals(const Context& context, Call& call) {
-  const Page<Approval> page =
-      versioning::list_approvals(context.engine, call.repository(), id_of(call), call.page());
+  const Page<Approval> page = versioning::list_approvals(
+      context.engine, repository_of(context, call), id_of(call), call.page());
   return json_response(200, json::list_of(page, kBytesPerApproval, json::write_approval));
 }
 
 http::Response approve_pull_request(const Context& context, Call& call,
                                     std::optional<CommitId> expected) {
   const Approval made = versioning::approve_pull_request(
-      context.engine, call.repository(), id_of(call), call.caller.user.name, expected);
+      context.engine, repository_of(context, call), id_of(call), call.caller.user.name, expected);
   return json_response(201, json::approval_body(made));
 }
 JsonHandler approve_pull_request() {
@@ -92,7 +94,7 @@ JsonHandler approve_pull_request() {
 }
 
 http::Response withdraw_approval(const Context& context, Call& call) {
-  versioning::withdraw_approval(context.engine, call.repository(), id_of(call),
+  versioning::withdraw_approval(context.engine, repository_of(context, call), id_of(call),
                                 call.caller.user.name);
   return empty_response(204);
 }

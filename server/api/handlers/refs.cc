@@ -29,7 +29,7 @@ std::string conflicts_url(const Call& call) {
 http::Response diff_refs(const Context& context, Call& call) {
   const bool two_dot = call.parameter("type") == "two_dot";
   const Page<Change> page = versioning::diff_refs(
-      context.engine, call.repository(), call.path("leftRef"), call.path("rightRef"),
+      context.engine, repository_of(context, call), call.path("leftRef"), call.path("rightRef"),
       two_dot ? versioning::DiffKind::kTwoDot : versioning::DiffKind::kThreeDot,
       {.prefix = std::string(call.parameter("prefix")),
        .after = std::string(call.parameter("after")),
@@ -45,16 +45,17 @@ http::Response diff_refs(const Context& context, Call& call) {
 http::Response summarise_diff(const Context& context, Call& call) {
   const bool two_dot = call.parameter("type") == "two_dot";
   return json_response(
-      200, json::diff_summary_body(versioning::summarise_diff(
-               context.engine, call.repository(), call.path("leftRef"), call.path("rightRef"),
-               two_dot ? versioning::DiffKind::kTwoDot : versioning::DiffKind::kThreeDot,
-               std::string(call.parameter("prefix")), std::string(call.parameter("delimiter")))));
+      200,
+      json::diff_summary_body(versioning::summarise_diff(
+          context.engine, repository_of(context, call), call.path("leftRef"), call.path("rightRef"),
+          two_dot ? versioning::DiffKind::kTwoDot : versioning::DiffKind::kThreeDot,
+          std::string(call.parameter("prefix")), std::string(call.parameter("delimiter")))));
 }
 
 http::Response merge_into_branch(const Context& context, Call& call, json::Merge given) {
   call.require_permission_on_source({call.path("sourceRef")}, call.path("destinationBranch"));
   const auto outcome = versioning::merge_into(
-      context.engine, call.repository(), call.path("sourceRef"),
+      context.engine, repository_of(context, call), call.path("sourceRef"),
       parse_branch_name(call.path("destinationBranch")), merge_request_of(call, std::move(given)));
   if (const auto* made = std::get_if<Commit>(&outcome)) {
     return json_response(200, json::merge_result_body(made->id));
@@ -67,18 +68,19 @@ http::Response merge_into_branch(const Context& context, Call& call, json::Merge
 JsonHandler merge_into_branch() { return json_handler<json::parse_merge, merge_into_branch>; }
 
 http::Response list_conflicts(const Context& context, Call& call) {
-  const Page<MergeConflict> page =
-      versioning::list_conflicts(context.engine, call.repository(), call.path("sourceRef"),
-                                 parse_branch_name(call.path("destinationBranch")),
-                                 {.prefix = std::string(call.parameter("prefix")),
-                                  .after = std::string(call.parameter("after")),
-                                  .limit = call.amount()});
+  const Page<MergeConflict> page = versioning::list_conflicts(
+      context.engine, repository_of(context, call), call.path("sourceRef"),
+      parse_branch_name(call.path("destinationBranch")),
+      {.prefix = std::string(call.parameter("prefix")),
+       .after = std::string(call.parameter("after")),
+       .limit = call.amount()});
   return json_response(200, json::list_of(page, kBytesPerConflict, json::write_conflict));
 }
 
 http::Response find_merge_base(const Context& context, Call& call) {
-  const versioning::MergeBase found = versioning::find_merge_base(
-      context.engine, call.repository(), call.path("sourceRef"), call.path("destinationBranch"));
+  const versioning::MergeBase found =
+      versioning::find_merge_base(context.engine, repository_of(context, call),
+                                  call.path("sourceRef"), call.path("destinationBranch"));
   return json_response(
       200, json::merge_base_body(
                {.source = found.source, .destination = found.destination, .base = found.base}));

@@ -54,8 +54,7 @@ JsonHandler create_repository() {
 }
 
 http::Response get_repository(const Context& context, Call& call) {
-  return json_response(
-      200, json::repository_body(versioning::get_repository(context.engine, call.repository())));
+  return json_response(200, json::repository_body(repository_of(context, call)));
 }
 
 http::Response delete_repository(const Context& context, Call& call) {

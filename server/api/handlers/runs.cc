@@ -29,7 +29,7 @@ size_t index_from(std::string_view after) {
 
 http::Response record_run(const Context& context, Call& call, json::RecordRun given) {
   const versioning::RecordedRun recorded =
-      versioning::record_run(context.engine, call.repository(),
+      versioning::record_run(context.engine, repository_of(context, call),
                              {.experiment = call.path("experiment"),
                               .ref = std::move(given.ref),
                               .branch = std::move(given.branch),
@@ -55,24 +55,25 @@ http::Response list_experiment_runs(const Context& context, Call& call) {
   for (const std::string& text : call.query.values("where")) {
     query.where.push_back(parse_run_condition(text));
   }
-  return json_response(
-      200, json::run_list_body(versioning::list_runs(context.engine, call.repository(), query)));
+  return json_response(200, json::run_list_body(versioning::list_runs(
+                                context.engine, repository_of(context, call), query)));
 }
 
 http::Response get_experiment_run(const Context& context, Call& call) {
-  return json_response(200, json::run_body(versioning::get_run(context.engine, call.repository(),
-                                                               parse_run_id(call.path("run")))));
+  return json_response(
+      200, json::run_body(versioning::get_run(context.engine, repository_of(context, call),
+                                              parse_run_id(call.path("run")))));
 }
 
 http::Response get_commit_metrics(const Context& context, Call& call) {
   return json_response(
       200, json::commit_facts_body(versioning::ref_facts(
-               context.engine, call.repository(), call.path("commitId"),
+               context.engine, repository_of(context, call), call.path("commitId"),
                {.names = call.query.values("name"), .bare_names = call.query.values("bare")})));
 }
 
 http::Response get_metric_series(const Context& context, Call& call) {
-  const auto page = versioning::metric_series(context.engine, call.repository(),
+  const auto page = versioning::metric_series(context.engine, repository_of(context, call),
                                               call.path("commitId"), call.parameter("metric"),
                                               call.parameter("split"), call.parameter("source"),
                                               index_from(call.parameter("after")), call.amount());
@@ -83,13 +84,13 @@ http::Response get_metric_series(const Context& context, Call& call) {
 }
 
 http::Response get_metric_files(const Context& context, Call& call) {
-  const auto globs = versioning::get_metric_globs(context.engine, call.repository());
+  const auto globs = versioning::get_metric_globs(context.engine, repository_of(context, call));
   return json_response(200, json::metric_globs_body(globs.value));
 }
 
 http::Response set_metric_files(const Context& context, Call& call,
                                 std::vector<std::string> globs) {
-  versioning::set_metric_globs(context.engine, call.repository(), globs, {});
+  versioning::set_metric_globs(context.engine, repository_of(context, call), globs, {});
   return empty_response(204);
 }
 JsonHandler set_metric_files() { return json_handler<json::parse_metric_globs, set_metric_files>; }

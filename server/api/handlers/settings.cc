@@ -1,7 +1,6 @@
 #include "core/branch/settings.h"
 
 #include "core/base/error.h"
-#include "core/branch/repositories.h"
 #include "server/api/handlers/handlers.h"
 #include "server/api/json/branch_rule.h"
 #include "server/api/json/collection_rules.h"
@@ -29,13 +28,13 @@ versioning::SettingWrite write_of(const Call& call) {
 }  // namespace
 
 http::Response get_protection_rules(const Context& context, Call& call) {
-  auto rules = versioning::get_branch_rules(context.engine, call.repository());
+  auto rules = versioning::get_branch_rules(context.engine, repository_of(context, call));
   return tagged_response(json::branch_rules_body(rules.value), std::move(rules.etag));
 }
 
 http::Response set_protection_rules(const Context& context, Call& call,
                                     std::vector<BranchRule> rules) {
-  versioning::set_branch_rules(context.engine, call.repository(), rules, write_of(call));
+  versioning::set_branch_rules(context.engine, repository_of(context, call), rules, write_of(call));
   return empty_response(204);
 }
 JsonHandler set_protection_rules() {
@@ -43,7 +42,7 @@ JsonHandler set_protection_rules() {
 }
 
 http::Response add_protection_rule(const Context& context, Call& call, Glob pattern) {
-  versioning::add_branch_rule(context.engine, call.repository(), pattern);
+  versioning::add_branch_rule(context.engine, repository_of(context, call), pattern);
   return empty_response(204);
 }
 JsonHandler add_protection_rule() {
@@ -51,7 +50,7 @@ JsonHandler add_protection_rule() {
 }
 
 http::Response remove_protection_rule(const Context& context, Call& call, Glob pattern) {
-  versioning::remove_branch_rule(context.engine, call.repository(), pattern.pattern());
+  versioning::remove_branch_rule(context.engine, repository_of(context, call), pattern.pattern());
   return empty_response(204);
 }
 JsonHandler remove_protection_rule() {
@@ -59,24 +58,24 @@ JsonHandler remove_protection_rule() {
 }
 
 http::Response get_tag_rules(const Context& context, Call& call) {
-  auto rules = versioning::get_tag_rules(context.engine, call.repository());
+  auto rules = versioning::get_tag_rules(context.engine, repository_of(context, call));
   return tagged_response(json::tag_rules_body(rules.value), std::move(rules.etag));
 }
 
 http::Response set_tag_rules(const Context& context, Call& call, std::vector<TagRule> rules) {
-  versioning::set_tag_rules(context.engine, call.repository(), rules, write_of(call));
+  versioning::set_tag_rules(context.engine, repository_of(context, call), rules, write_of(call));
   return empty_response(204);
 }
 JsonHandler set_tag_rules() { return json_handler<json::parse_tag_rules, set_tag_rules>; }
 
 http::Response get_collection_rules(const Context& context, Call& call) {
-  const auto rules = versioning::get_collection_rules(context.engine, call.repository());
+  const auto rules = versioning::get_collection_rules(context.engine, repository_of(context, call));
   if (!rules) throw Error(ErrorCode::kNotFound, "not found");
   return json_response(200, json::collection_rules_body(*rules));
 }
 
 http::Response set_collection_rules(const Context& context, Call& call, CollectionRules rules) {
-  versioning::set_collection_rules(context.engine, call.repository(), rules);
+  versioning::set_collection_rules(context.engine, repository_of(context, call), rules);
   return empty_response(204);
 }
 JsonHandler set_collection_rules() {
@@ -84,12 +83,12 @@ JsonHandler set_collection_rules() {
 }
 
 http::Response remove_collection_rules(const Context& context, Call& call) {
-  versioning::remove_collection_rules(context.engine, call.repository());
+  versioning::remove_collection_rules(context.engine, repository_of(context, call));
   return empty_response(204);
 }
 
 http::Response allow_settings(const Context& context, Call& call) {
-  versioning::get_repository(context.engine, call.repository());
+  repository_of(context, call);
   return empty_response(204);
 }
 

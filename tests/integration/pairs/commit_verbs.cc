@@ -11,26 +11,27 @@ namespace {
 using testing::TestEngine;
 
 Verb verb_commit() {
-  return {.name = "commit",
-          .set_up = stage_change,
-          .act =
-              [](Scenario& s, TestEngine& e, Role role) {
-                versioning::CommitRequest request;
-                request.committer = name_of(role);
-                request.message = "commit";
-                return to_text(versioning::commit_branch(*e, s.repo, kWorkBranch, request).id);
-              },
-          .model =
-              [](const World& w, const World&, Scenario&, Role role) {
-                return on_work(w, [&](World&, ModelBranch& branch) -> std::string {
-                  const bool changed = branch.dirty();
-                  ModelTree tree = branch.visible();
-                  branch.staged.clear();
-                  if (!changed) return "no_changes";
-                  return said(advance(branch, name_of(role), "commit", std::move(tree)));
-                });
-              },
-          .seals = true};
+  return {
+      .name = "commit",
+      .set_up = stage_change,
+      .act =
+          [](Scenario& s, TestEngine& e, Role role) {
+            versioning::CommitRequest request;
+            request.committer = name_of(role);
+            request.message = "commit";
+            return to_text(versioning::commit_branch(*e, s.repository(e), kWorkBranch, request).id);
+          },
+      .model =
+          [](const World& w, const World&, Scenario&, Role role) {
+            return on_work(w, [&](World&, ModelBranch& branch) -> std::string {
+              const bool changed = branch.dirty();
+              ModelTree tree = branch.visible();
+              branch.staged.clear();
+              if (!changed) return "no_changes";
+              return said(advance(branch, name_of(role), "commit", std::move(tree)));
+            });
+          },
+      .seals = true};
 }
 
 /// Applies the changes from `base` to `source` to the branch.
@@ -45,44 +46,46 @@ std::string transplant(ModelBranch& branch, const ModelTree& base, const ModelTr
 }
 
 Verb verb_revert() {
-  return {.name = "revert",
-          .set_up = {},
-          .act =
-              [](Scenario& s, TestEngine& e, Role role) {
-                versioning::RevertRequest request;
-                request.committer = name_of(role);
-                request.ref = to_text(s.second);
-                request.overrides.message = "revert";
-                return to_text(versioning::revert_branch(*e, s.repo, kWorkBranch, request).id);
-              },
-          .model =
-              [](const World& w, const World&, Scenario& s, Role role) {
-                return on_work(w, [&](World&, ModelBranch& branch) {
-                  return transplant(branch, s.commit(s.second)->tree, s.commit(s.first)->tree, role,
-                                    "revert");
-                });
-              },
-          .seals = true};
+  return {
+      .name = "revert",
+      .set_up = {},
+      .act =
+          [](Scenario& s, TestEngine& e, Role role) {
+            versioning::RevertRequest request;
+            request.committer = name_of(role);
+            request.ref = to_text(s.second);
+            request.overrides.message = "revert";
+            return to_text(versioning::revert_branch(*e, s.repository(e), kWorkBranch, request).id);
+          },
+      .model =
+          [](const World& w, const World&, Scenario& s, Role role) {
+            return on_work(w, [&](World&, ModelBranch& branch) {
+              return transplant(branch, s.commit(s.second)->tree, s.commit(s.first)->tree, role,
+                                "revert");
+            });
+          },
+      .seals = true};
 }
 
 Verb verb_cherry_pick() {
-  return {.name = "cherry-pick",
-          .set_up = {},
-          .act =
-              [](Scenario& s, TestEngine& e, Role role) {
-                versioning::CherryPickRequest request;
-                request.committer = name_of(role);
-                request.ref = to_text(s.aside);
-                return to_text(versioning::cherry_pick(*e, s.repo, kWorkBranch, request).id);
-              },
-          .model =
-              [](const World& w, const World&, Scenario& s, Role role) {
-                return on_work(w, [&](World&, ModelBranch& branch) {
-                  return transplant(branch, s.commit(s.second)->tree, s.commit(s.aside)->tree, role,
-                                    "aside");
-                });
-              },
-          .seals = true};
+  return {
+      .name = "cherry-pick",
+      .set_up = {},
+      .act =
+          [](Scenario& s, TestEngine& e, Role role) {
+            versioning::CherryPickRequest request;
+            request.committer = name_of(role);
+            request.ref = to_text(s.aside);
+            return to_text(versioning::cherry_pick(*e, s.repository(e), kWorkBranch, request).id);
+          },
+      .model =
+          [](const World& w, const World&, Scenario& s, Role role) {
+            return on_work(w, [&](World&, ModelBranch& branch) {
+              return transplant(branch, s.commit(s.second)->tree, s.commit(s.aside)->tree, role,
+                                "aside");
+            });
+          },
+      .seals = true};
 }
 
 }  // namespace

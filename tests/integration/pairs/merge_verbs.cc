@@ -69,7 +69,8 @@ Verb merge_verb(std::string name, MergeKind kind) {
             request.message = "merge";
             request.squash = kind == MergeKind::kSquash;
             request.allow_dirty = kind == MergeKind::kDirty;
-            const auto outcome = versioning::merge_into(*e, s.repo, kSide, kWorkBranch, request);
+            const auto outcome =
+                versioning::merge_into(*e, s.repository(e), kSide, kWorkBranch, request);
             const auto* commit = std::get_if<Commit>(&outcome);
             return commit == nullptr ? "conflicts" : to_text(commit->id);
           },
@@ -97,14 +98,15 @@ void open_pull(Scenario& s, Role) {
   BranchRule rule{.pattern = Glob(kWork)};
   rule.blocked_actions.emplace();
   rule.approvals = 1;
-  versioning::set_branch_rules(*s.observer, s.repo, {rule}, {});
-  s.pull = versioning::create_pull_request(*s.observer, s.repo,
+  versioning::set_branch_rules(*s.observer, s.repository(s.observer), {rule}, {});
+  s.pull = versioning::create_pull_request(*s.observer, s.repository(s.observer),
                                            {.title = "Title",
                                             .author = "ann",
                                             .source = BranchName(kSide),
                                             .destination = kWorkBranch})
                .id;
-  versioning::approve_pull_request(*s.observer, s.repo, s.pull, "ben", std::nullopt);
+  versioning::approve_pull_request(*s.observer, s.repository(s.observer), s.pull, "ben",
+                                   std::nullopt);
 }
 
 Verb pull_merge_verb(std::string name, MergeKind kind) {
@@ -116,8 +118,9 @@ Verb pull_merge_verb(std::string name, MergeKind kind) {
                 request.committer = name_of(role);
                 request.message = "merge";
                 request.allow_dirty = kind == MergeKind::kDirty;
-                const PullRequest pull = versioning::get_pull_request(*e, s.repo, s.pull);
-                return to_text(versioning::merge_pull_request(*e, s.repo, pull, request).id);
+                const Repository repository = s.repository(e);
+                const PullRequest pull = versioning::get_pull_request(*e, repository, s.pull);
+                return to_text(versioning::merge_pull_request(*e, repository, pull, request).id);
               },
           .model = [kind](const World& w, const World& seen, Scenario& s, Role role) -> Steps {
             World probe = w;
@@ -148,7 +151,7 @@ Verb verb_withdraw() {
           .set_up = open_pull,
           .act =
               [](Scenario& s, TestEngine& e, Role) {
-                versioning::withdraw_approval(*e, s.repo, s.pull, "ben");
+                versioning::withdraw_approval(*e, s.repository(e), s.pull, "ben");
                 return kDone;
               },
           .model = [](const World& w, const World&, Scenario& s, Role) -> Steps {
@@ -165,7 +168,7 @@ Verb verb_pull_close() {
           .set_up = open_pull,
           .act =
               [](Scenario& s, TestEngine& e, Role) {
-                versioning::update_pull_request(*e, s.repo, s.pull,
+                versioning::update_pull_request(*e, s.repository(e), s.pull,
                                                 {.status = PullRequestStatus::kClosed});
                 return kDone;
               },

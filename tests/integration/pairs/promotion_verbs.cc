@@ -28,16 +28,16 @@ std::string ask_for(Scenario& s, const std::string& candidate, const CommitId& c
   request.candidates = {candidate};
   request.destination = BranchName("main");
   const std::string id =
-      versioning::create_promotion(*s.observer, s.repo,
+      versioning::create_promotion(*s.observer, s.repository(s.observer),
                                    {.request = request, .actor = "ci", .idempotency_key = ""})
           .promotion.id;
-  versioning::report_check(*s.observer, s.repo, id,
+  versioning::report_check(*s.observer, s.repository(s.observer), id,
                            {.name = "bench", .commit = commit, .status = CheckStatus::kSuccess});
   return id;
 }
 
 void set_policy(Scenario& s, TestEngine& engine, const char* least) {
-  versioning::set_gate_policy(*engine, s.repo, kPolicyName,
+  versioning::set_gate_policy(*engine, s.repository(engine), kPolicyName,
                               {.document = policy_with(least), .author = "owner"});
 }
 
@@ -52,7 +52,7 @@ void ask_for_promotions(Scenario& s, Role) {
   request.message = "earlier";
   request.metadata["metric.accuracy"] = "0.8";
   const CommitId commit =
-      versioning::commit_branch(*engine, s.repo, BranchName(kEarlier), request).id;
+      versioning::commit_branch(*engine, s.repository(engine), BranchName(kEarlier), request).id;
   set_policy(s, engine, "0.6");
   s.promoted = ask_for(s, kEarlier, commit);
   while (run_promotion(engine)) {
@@ -118,7 +118,7 @@ Verb verb_roll_back() {
           .set_up = ask_for_promotions,
           .act =
               [](Scenario& s, TestEngine& e, Role role) {
-                versioning::roll_back_promotion(*e, s.repo, s.promoted,
+                versioning::roll_back_promotion(*e, s.repository(e), s.promoted,
                                                 {std::string(name_of(role))}, "worse");
                 return kDone;
               },
@@ -156,7 +156,7 @@ Verb verb_report_failure() {
           .act =
               [](Scenario& s, TestEngine& e, Role) {
                 versioning::report_check(
-                    *e, s.repo, s.promotion,
+                    *e, s.repository(e), s.promotion,
                     {.name = "bench", .commit = s.aside, .status = CheckStatus::kFailure});
                 return kDone;
               },
@@ -172,8 +172,8 @@ Verb verb_cancel_promotion() {
           .set_up = ask_for_promotions,
           .act =
               [](Scenario& s, TestEngine& e, Role) {
-                versioning::end_promotion(*e, s.repo, s.promotion, PromotionState::kCancelled,
-                                          "owner", "no");
+                versioning::end_promotion(*e, s.repository(e), s.promotion,
+                                          PromotionState::kCancelled, "owner", "no");
                 return kDone;
               },
           .model =

@@ -47,7 +47,7 @@ Verb verb_branch_delete() {
           .set_up = {},
           .act =
               [](Scenario& s, TestEngine& e, Role) {
-                versioning::delete_branch(*e, s.repo, kWorkBranch, false);
+                versioning::delete_branch(*e, s.repository(e), kWorkBranch, false);
                 return kDone;
               },
           .model =
@@ -64,7 +64,7 @@ Verb verb_source_branch_delete() {
           .set_up = {},
           .act =
               [](Scenario& s, TestEngine& e, Role) {
-                versioning::delete_branch(*e, s.repo, BranchName(kSide), false);
+                versioning::delete_branch(*e, s.repository(e), BranchName(kSide), false);
                 return kDone;
               },
           .model =
@@ -106,7 +106,8 @@ Verb verb_expiry_put_off() {
           .set_up = {},
           .act =
               [](Scenario& s, TestEngine& e, Role) {
-                versioning::set_branch_expiry(*e, s.repo, kWorkBranch, std::nullopt, false);
+                versioning::set_branch_expiry(*e, s.repository(e), kWorkBranch, std::nullopt,
+                                              false);
                 return kDone;
               },
           .model = [](const World& w, const World&, Scenario&, Role) -> Steps {
@@ -123,7 +124,7 @@ Verb verb_tag_create() {
           .set_up = {},
           .act =
               [](Scenario& s, TestEngine& e, Role) {
-                versioning::create_tag(*e, s.repo, TagName(kExtra), kWork, false);
+                versioning::create_tag(*e, s.repository(e), TagName(kExtra), kWork, false);
                 return kDone;
               },
           .model = [](const World& w, const World& seen, Scenario&, Role) -> Steps {
@@ -145,11 +146,12 @@ Verb verb_tag_delete() {
           .set_up =
               [](Scenario& s, Role role) {
                 if (role == Role::kB && s.observe().tags.contains(kOld)) return;
-                versioning::create_tag(*s.observer, s.repo, TagName(kOld), "main", false);
+                versioning::create_tag(*s.observer, s.repository(s.observer), TagName(kOld), "main",
+                                       false);
               },
           .act =
               [](Scenario& s, TestEngine& e, Role) {
-                versioning::delete_tag(*e, s.repo, TagName(kOld), false);
+                versioning::delete_tag(*e, s.repository(e), TagName(kOld), false);
                 return kDone;
               },
           .model = [](const World& w, const World&, Scenario&, Role) -> Steps {
@@ -165,7 +167,7 @@ Verb verb_alias_move() {
           .act =
               [](Scenario& s, TestEngine& e, Role role) {
                 versioning::AliasRequest request{.name = AliasName("best"), .actor = name_of(role)};
-                versioning::set_alias(*e, s.repo, request, kWork);
+                versioning::set_alias(*e, s.repository(e), request, kWork);
                 return kDone;
               },
           .model = [](const World& w, const World& seen, Scenario&, Role) -> Steps {
@@ -204,7 +206,7 @@ Verb verb_protect() {
                     BranchAction::kStage,  BranchAction::kCommit, BranchAction::kMerge,
                     BranchAction::kDelete, BranchAction::kRevert, BranchAction::kCherryPick,
                     BranchAction::kReset,  BranchAction::kImport, BranchAction::kRestore};
-                versioning::set_branch_rules(*e, s.repo, {rule}, {});
+                versioning::set_branch_rules(*e, s.repository(e), {rule}, {});
                 return kDone;
               },
           .model = [](const World& w, const World&, Scenario&, Role) -> Steps {

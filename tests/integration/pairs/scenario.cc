@@ -106,7 +106,7 @@ void leave_nothing_due(testing::TestEngine& engine, RepositoryId repository) {
 
 Scenario::Scenario(testing::TestEngine& observer_, RepositoryName name)
     : observer(observer_), repo(observer_.make_repository(name.str())) {
-  id = versioning::get_repository(*observer, repo).id;
+  id = repository(observer).id;
   const auto put = [&](const char* branch, const char* key, const char* text) {
     observer.put(repo, branch, key, text);
   };
@@ -126,7 +126,7 @@ Scenario::Scenario(testing::TestEngine& observer_, RepositoryName name)
   request.committer = "tester";
   request.message = "aside";
   request.metadata["metric.accuracy"] = "0.9";
-  aside = versioning::commit_branch(*observer, repo, BranchName(kSide), request).id;
+  aside = versioning::commit_branch(*observer, repository(observer), BranchName(kSide), request).id;
 }
 
 Scenario::Scenario(const Scenario& original, RepositoryName name)
@@ -196,7 +196,8 @@ ModelCommitPtr Scenario::commit_of_repository(const RepositoryName& repository,
                                               const CommitId& commit_id) {
   const auto known = commits_.find(commit_id);
   if (known != commits_.end()) return known->second;
-  const Commit found = versioning::resolve_commit(*observer, repository, to_text(commit_id));
+  const Commit found = versioning::resolve_commit(
+      *observer, versioning::get_repository(*observer, repository), to_text(commit_id));
   std::vector<ModelCommitPtr> parents;
   for (const CommitId& parent : found.parents) {
     parents.push_back(commit_of_repository(repository, parent));
@@ -207,18 +208,20 @@ ModelCommitPtr Scenario::commit_of_repository(const RepositoryName& repository,
 }
 
 std::map<std::string, ModelCommitPtr> Scenario::refs_of(const RepositoryName& repository) {
+  const Repository found_repository = versioning::get_repository(*observer, repository);
   std::map<std::string, ModelCommitPtr> out;
   const auto add = [&](const char* kind, const std::string& name, const CommitId& id_) {
     out[std::string(kind) + " " + name] = commit_of_repository(repository, id_);
   };
   for (const Branch& found :
-       versioning::list_branches(*observer, repository, "", "", 100, true).items) {
+       versioning::list_branches(*observer, found_repository, "", "", 100, true).items) {
     add("branch", found.name.str(), found.head);
   }
-  for (const Tag& found : versioning::list_tags(*observer, repository, "", "", 100).items) {
+  for (const Tag& found : versioning::list_tags(*observer, found_repository, "", "", 100).items) {
     add("tag", found.name.str(), found.commit);
   }
-  for (const Alias& found : versioning::list_aliases(*observer, repository, "", "", 100).items) {
+  for (const Alias& found :
+       versioning::list_aliases(*observer, found_repository, "", "", 100).items) {
     add("alias", found.name.str(), found.commit);
   }
   return out;
@@ -246,15 +249,17 @@ World Scenario::observe() {
   for (const std::string& job : jobs) {
     if (const auto found = (*observer).jobs.find(job)) out.jobs[job] = state_of(*found);
   }
+  Repository found_repository;
   try {
-    versioning::get_repository(*observer, repo);
+    found_repository = repository(observer);
   } catch (const Error& error) {
     if (error.code() != ErrorCode::kNotFound) throw;
     out.exists = false;
     out.orphans = left_behind();
     return out;
   }
-  for (const Branch& found : versioning::list_branches(*observer, repo, "", "", 100, true).items) {
+  for (const Branch& found :
+       versioning::list_branches(*observer, found_repository, "", "", 100, true).items) {
     ModelBranch branch;
     branch.head = commit(found.head);
     branch.expires = found.expires.has_value();
@@ -270,10 +275,11 @@ World Scenario::observe() {
     }
     out.branches[found.name.str()] = std::move(branch);
   }
-  for (const Tag& tag : versioning::list_tags(*observer, repo, "", "", 100).items) {
+  for (const Tag& tag : versioning::list_tags(*observer, found_repository, "", "", 100).items) {
     out.tags[tag.name.str()] = commit(tag.commit);
   }
-  for (const Alias& alias : versioning::list_aliases(*observer, repo, "", "", 100).items) {
+  for (const Alias& alias :
+       versioning::list_aliases(*observer, found_repository, "", "", 100).items) {
     out.aliases[alias.name.str()] = commit(alias.commit);
   }
   for (const auto& open : versioning::list_multiparts(*observer, repo, "", {}, 100).items) {
@@ -283,34 +289,36 @@ World Scenario::observe() {
       kept.parts[static_cast<int>(part.number)] = part.etag;
     }
   }
-  for (const BranchRule& rule : versioning::get_branch_rules(*observer, repo).value) {
+  for (const BranchRule& rule : versioning::get_branch_rules(*observer, found_repository).value) {
     out.branch_rules |= rule.blocks(BranchAction::kStage);
     out.approvals_wanted = static_cast<int>(rule.approvals.value_or(0));
   }
   if (!pull.empty()) {
-    const PullRequest found = versioning::get_pull_request(*observer, repo, pull);
+    const PullRequest found = versioning::get_pull_request(*observer, found_repository, pull);
     ModelPull& kept = out.pulls[pull];
     kept.status = name_of(found.status);
     if (found.merged_commit) kept.merged = commit(*found.merged_commit);
-    for (const Approval& approval : versioning::list_approvals(*observer, repo, pull, {}).items) {
+    for (const Approval& approval :
+         versioning::list_approvals(*observer, found_repository, pull, {}).items) {
       kept.approvals.insert(approval.user);
     }
   }
   for (const std::string& one : {promotion, promoted}) {
     if (one.empty()) continue;
-    const Promotion found = versioning::get_promotion(*observer, repo, one);
+    const Promotion found = versioning::get_promotion(*observer, found_repository, one);
     ModelPromotion& kept = out.promotions[one];
     const bool open = !has_ended(found.state);
     kept.state = open ? "open"
                       : std::string(tarn::name_of(found.state)) +
                             (found.code.empty() ? "" : " " + found.code);
     if (found.result) kept.result = commit(*found.result);
-    for (const auto& check : versioning::get_promotion_record(*observer, repo, found).checks) {
+    for (const auto& check :
+         versioning::get_promotion_record(*observer, found_repository, found).checks) {
       kept.checks[check.name] = tarn::name_of(check.status);
     }
   }
   if (!promotion.empty()) {
-    out.policy_version = versioning::get_gate_policy(*observer, repo, "digits").version;
+    out.policy_version = versioning::get_gate_policy(*observer, found_repository, "digits").version;
   }
   return out;
 }

@@ -41,6 +41,10 @@ class Scenario {
   void begin() { initial = observe(); }
 
   ModelCommitPtr commit(const CommitId& id);
+  /// As the front end of an engine looks it up for each request.
+  Repository repository(testing::TestEngine& engine) const {
+    return versioning::get_repository(*engine, repo);
+  }
   /// The object that an upload of this text makes.
   static ModelObject object(const std::string& text);
 

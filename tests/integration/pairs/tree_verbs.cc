@@ -47,7 +47,8 @@ Verb verb_hard_reset() {
           .set_up = {},
           .act =
               [](Scenario& s, TestEngine& e, Role) {
-                versioning::hard_reset_branch(*e, s.repo, kWorkBranch, to_text(s.first), false);
+                versioning::hard_reset_branch(*e, s.repository(e), kWorkBranch, to_text(s.first),
+                                              false);
                 return kDone;
               },
           .model =
@@ -85,7 +86,8 @@ void start_import(Scenario& s, Role role) {
   request.paths = {{versioning::ImportPath::Kind::kPrefix, "local:///lake/import/", "data/"}};
   request.commit.committer = "importer";
   request.commit.message = "import";
-  const std::string id = versioning::start_import(*s.observer, s.repo, kWorkBranch, request);
+  const std::string id =
+      versioning::start_import(*s.observer, s.repository(s.observer), kWorkBranch, request);
   s.jobs.push_back(id);
   s.job_of[role] = id;
 }
@@ -163,8 +165,8 @@ Verb verb_move() {
                 request.source = "data/";
                 request.destination = "new/";
                 request.prefixes = true;
-                return "moved " +
-                       std::to_string(versioning::move_objects(*e, s.repo, kWorkBranch, request));
+                return "moved " + std::to_string(versioning::move_objects(*e, s.repository(e),
+                                                                          kWorkBranch, request));
               },
           .model =
               [](const World& w, const World&, Scenario&, Role) {
@@ -189,7 +191,7 @@ Verb verb_checkout() {
               [](Scenario& s, TestEngine& e, Role) {
                 versioning::CheckoutRequest request{.ref = kSide,
                                                     .paths = PathScope({"data/**", "new/**"})};
-                versioning::checkout_paths(*e, s.repo, kWorkBranch, request);
+                versioning::checkout_paths(*e, s.repository(e), kWorkBranch, request);
                 return kDone;
               },
           .model =
@@ -218,19 +220,19 @@ std::vector<Verb> tree_verbs() {
   return {reset_verb(
               "reset object",
               [](Scenario& s, TestEngine& e) {
-                versioning::reset_object(*e, s.repo, kWorkBranch, Key(kKey), false);
+                versioning::reset_object(*e, s.repository(e), kWorkBranch, Key(kKey), false);
               },
               kKey, true),
           reset_verb(
               "reset prefix",
               [](Scenario& s, TestEngine& e) {
-                versioning::reset_prefix(*e, s.repo, kWorkBranch, "data/", false);
+                versioning::reset_prefix(*e, s.repository(e), kWorkBranch, "data/", false);
               },
               "data/", false),
           reset_verb(
               "reset branch",
               [](Scenario& s, TestEngine& e) {
-                versioning::reset_branch(*e, s.repo, kWorkBranch, false);
+                versioning::reset_branch(*e, s.repository(e), kWorkBranch, false);
               },
               "", false),
           verb_hard_reset(),
