@@ -357,8 +357,9 @@ class PromotionRun {
 
   /// Whether the error concerns only this candidate, so that the next one may be merged.
   static bool is_of_the_candidate(const Error& error) {
-    for (const std::string_view reason : {"hook_failed", "hooks_forbidden", "object_missing",
-                                          "not_what_was_measured", "too_large"}) {
+    for (const std::string_view reason :
+         {reason::kHookFailed, reason::kHooksForbidden, reason::kObjectMissing,
+          reason::kNotWhatWasMeasured, reason::kTooLarge}) {
       if (error.reason() == reason) return true;
     }
     return false;
