@@ -27,6 +27,17 @@ namespace fs = std::filesystem;
 /// Ends a server that a killed run did not stop.
 constexpr unsigned kLifetimeSeconds = 2 * 60 * 60;
 constexpr std::chrono::seconds kStopTimeout{40};
+/// Size of /dev/shm, which may take half of the machine's memory: a run needs 2 GB of it, compilers
+/// the rest.
+constexpr uintmax_t kMemoryBytesMin = uintmax_t{8} << 30;
+
+/// In memory where there is plenty: on a disk, tests mostly wait for fsync. They kill servers,
+/// never the machine, so they need no disk.
+std::string scratch_template() {
+  std::error_code missing;
+  const bool plenty = fs::space("/dev/shm", missing).available >= kMemoryBytesMin && !missing;
+  return plenty ? "/dev/shm/tarn-ctest-XXXXXX" : "/tmp/tarn-ctest-XXXXXX";
+}
 
 /// Serves until it is stopped. Writes a byte to `ready` once FILE exists.
 int serve(const fs::path& file, const std::string& directory, int ready) {
