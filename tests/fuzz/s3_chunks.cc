@@ -13,7 +13,7 @@
 #include "tests/fuzz/require.h"
 
 namespace sigv4 = tarn::sigv4;
-namespace testing = tarn::sigv4::testing;
+namespace signing = tarn::sigv4::testing;
 
 namespace {
 
@@ -29,11 +29,11 @@ struct Decoded {
 };
 
 Decoded decode(std::string_view literal, std::string_view body, size_t piece) {
-  tarn::http::Request request = testing::make_request("PUT", "/lake/main/a");
+  tarn::http::Request request = signing::make_request("PUT", "/lake/main/a");
   request.headers.add("x-amz-decoded-content-length", std::to_string(kDecodedBytes));
   if (literal.ends_with("TRAILER")) request.headers.add("x-amz-trailer", "x-amz-checksum-crc32");
-  testing::sign_v4(request, literal);
-  const sigv4::VerifiedRequest verified = testing::authenticate(request);
+  signing::sign_v4(request, literal);
+  const sigv4::VerifiedRequest verified = signing::authenticate(request);
   request.content_length = body.size();
   request.body = std::make_unique<PiecewiseSource>(body, piece);
   Decoded out;

@@ -14,7 +14,7 @@
 #include "tests/fuzz/require.h"
 
 namespace sigv4 = tarn::sigv4;
-namespace testing = tarn::sigv4::testing;
+namespace signing = tarn::sigv4::testing;
 
 namespace {
 
@@ -23,7 +23,7 @@ void check_claim(tarn::http::Request request) {
   if (!sigv4::looks_signed(request)) return;
   try {
     const sigv4::Authorization authorization = sigv4::parse_authorization(request);
-    sigv4::verify(authorization, request, "a secret that no input knows: 7f0c", {}, testing::kNow);
+    sigv4::verify(authorization, request, "a secret that no input knows: 7f0c", {}, signing::kNow);
     sigv4::hoist_query_headers(request);
     // A signature over the body may still be unverified; nothing else may verify.
     require(authorization.mechanism == sigv4::Mechanism::kV4Header, "a guess is never authentic");
@@ -39,7 +39,7 @@ bool claims_something(std::string_view query) {
 
 void require_verified(const tarn::http::Request& request, const char* promise) {
   try {
-    testing::authenticate(request);
+    signing::authenticate(request);
   } catch (const tarn::Error&) {
     require(false, promise);
   }
@@ -48,11 +48,11 @@ void require_verified(const tarn::http::Request& request, const char* promise) {
 /// Our own signatures verify for every target.
 void check_signing(const tarn::http::Request& head) {
   if (claims_something(head.raw_query())) return;
-  tarn::http::Request request = testing::make_request(head.method, head.target);
-  testing::sign_v4(request, sigv4::kUnsignedPayload);
+  tarn::http::Request request = signing::make_request(head.method, head.target);
+  signing::sign_v4(request, sigv4::kUnsignedPayload);
   require_verified(request, "verify(sign(request)) holds");
-  request = testing::make_request(head.method, head.target);
-  testing::presign_v4(request, std::chrono::seconds{60});
+  request = signing::make_request(head.method, head.target);
+  signing::presign_v4(request, std::chrono::seconds{60});
   require_verified(request, "verify(presign(request)) holds");
 }
 
