@@ -314,6 +314,7 @@ TEST_F(Hooks, DoNotRunInAReadOnlyRepository) {
   receiver.answer("/no", 403);
   engine.pool.run({"test_freeze", "UPDATE repositories SET read_only = true WHERE name = $1"},
                   {repo.str()}, db::Pool::Retry::kWrite);
+  repo = {versioning::get_repository(*engine, repo)};
   // Another server: this one remembers the repository as it was.
   testing::TestEngine other{shared_url(), engine.store};
   Runner others{*other, outbound, {.script_program = TARN_LUA_PROGRAM, .environment = environment}};

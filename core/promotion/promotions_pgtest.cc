@@ -355,6 +355,7 @@ TEST_F(Promotions, ADryRunIsRefusedWhereNothingMayBePromoted) {
   apply_policy();
   engine.pool.run({"test_read_only", "UPDATE repositories SET read_only = true"}, {},
                   db::Pool::Retry::kWrite);
+  repo = {get_repository(*engine, repo)};
   EXPECT_EQ(reason_of([&] { create(request_of({"exp-1"})); }), "read_only_repository");
   EXPECT_EQ(reason_of([&] { judge_request(*engine, repo, request_of({"exp-1"}), "ci"); }),
             "read_only_repository");
