@@ -27,9 +27,8 @@ namespace fs = std::filesystem;
 /// Ends a server that a killed run did not stop.
 constexpr unsigned kLifetimeSeconds = 2 * 60 * 60;
 constexpr std::chrono::seconds kStopTimeout{40};
-/// Size of /dev/shm, which may take half of the machine's memory: a run needs 2 GB of it, compilers
-/// the rest.
-constexpr uintmax_t kMemoryBytesMin = uintmax_t{8} << 30;
+/// Size of /dev/shm, which may take half of the machine's memory. A run took 0.3 GB of it.
+constexpr uintmax_t kMemoryBytesMin = uintmax_t{4} << 30;
 
 /// In memory where there is plenty: on a disk, tests mostly wait for fsync. They kill servers,
 /// never the machine, so they need no disk.
