@@ -4,7 +4,8 @@ BUILD_PACKAGES=(
   g++ cmake ninja-build ccache pkg-config git ca-certificates
   libpq-dev postgresql-15 libboost1.81-dev libcurl4-openssl-dev libssl-dev nlohmann-json3-dev
   libcpp-httplib-dev libzstd-dev libxxhash-dev libyaml-cpp-dev libcli11-dev libspdlog-dev
-  prometheus-cpp-dev liblua5.4-dev libre2-dev libcap-ng-dev librocksdb-dev libgtest-dev libgmock-dev libbenchmark-dev clang-format
+  prometheus-cpp-dev liblua5.4-dev libre2-dev libcap-ng-dev librocksdb-dev
+  libroaring-dev libgtest-dev libgmock-dev libbenchmark-dev clang-format
   python3-venv
 )
 
