@@ -53,7 +53,7 @@ struct Assembly::Parts {
         summaries(pool, options.node_cache_bytes / kNodesPerSummaryBytes),
         staging(pool, writer),
         uploads(pool, clock, options.multipart_lifetime, options.multipart_open_max),
-        part_lists(pool),
+        part_lists(pool, writer),
         jobs(pool, clock),
         pull_requests(pool),
         versions(pool),
@@ -121,7 +121,10 @@ Assembly::~Assembly() {
 
 Engine& Assembly::engine() { return parts_->engine; }
 
-void Assembly::heartbeat() { parts_->writer.heartbeat(); }
+void Assembly::heartbeat() {
+  parts_->writer.heartbeat();
+  if (parts_->commits.forget_removed()) parts_->part_lists.forget_all();
+}
 
 void Assembly::look_at_database() {
   parts_->engine.pool.probe();

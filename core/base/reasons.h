@@ -40,13 +40,16 @@ constexpr std::string_view kTooManyFailures = "too_many_failures";
 // Repositories and branches
 constexpr std::string_view kAliasHasName = "alias_has_name";
 constexpr std::string_view kAliasNotFound = "alias_not_found";
+constexpr std::string_view kBeingCollected = "being_collected";
 constexpr std::string_view kBranchLocked = "branch_locked";
 constexpr std::string_view kBranchNotFound = "branch_not_found";
 constexpr std::string_view kBucketChanged = "bucket_changed";
+constexpr std::string_view kCollectionLost = "collection_lost";
 constexpr std::string_view kCommitNotFound = "commit_not_found";
 constexpr std::string_view kDefaultBranch = "default_branch";
 constexpr std::string_view kDirtyBranch = "dirty_branch";
 constexpr std::string_view kDumpNotFound = "dump_not_found";
+constexpr std::string_view kHoldNotFound = "hold_not_found";
 constexpr std::string_view kMetarangeNotFound = "metarange_not_found";
 constexpr std::string_view kNamespaceInUse = "namespace_in_use";
 constexpr std::string_view kNamespaceNotWritable = "namespace_not_writable";

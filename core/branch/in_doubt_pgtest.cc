@@ -263,9 +263,11 @@ TEST_F(InDoubtTest, APartIsNotPutAgainOverALaterOne) {
     return out;
   };
   faults.lose_answer("uploads_put_part");
-  EXPECT_TRUE(uploads.put_part(id, 1, part(1)));
-  faults.lose_answer("uploads_put_part", [&] { (*engine).uploads.put_part(id, 1, part(3)); });
-  EXPECT_EQ(reason_of([&] { uploads.put_part(id, 1, part(2)); }), db::kInDoubt);
+  EXPECT_TRUE(uploads.put_part(id, 1, part(1), (*engine).writer.id()));
+  faults.lose_answer("uploads_put_part",
+                     [&] { (*engine).uploads.put_part(id, 1, part(3), (*engine).writer.id()); });
+  EXPECT_EQ(reason_of([&] { uploads.put_part(id, 1, part(2), (*engine).writer.id()); }),
+            db::kInDoubt);
   EXPECT_EQ(uploads.parts(id, 0, 10).at(0).part.size_bytes, 3u);
 }
 

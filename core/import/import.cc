@@ -164,7 +164,7 @@ class ImportRun {
                                   .ref = to_text(hold.lease().head)};
           }
           reported_ = std::chrono::steady_clock::now();
-          if (!engine_.jobs.report(job_, owner_, lease_time())) throw Stopped{};
+          if (!report_lease()) throw Stopped{};
           return built;
         });
     if (!commit) return end_without_commit(head, kUnchanged);
@@ -210,7 +210,11 @@ class ImportRun {
 
   void report() {
     reported_ = std::chrono::steady_clock::now();
-    if (stop_.stop_requested() || !engine_.jobs.report(job_, owner_, lease_time())) throw Stopped{};
+    if (stop_.stop_requested() || !report_lease()) throw Stopped{};
+  }
+
+  bool report_lease() {
+    return engine_.jobs.report(job_, owner_, lease_time(), engine_.writer.id());
   }
 
   Engine& engine_;

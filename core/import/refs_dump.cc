@@ -249,6 +249,12 @@ class RestoreRun {
       }
       if (locked->settings_version != settings_version) return false;
       require_bare(meta::RefsDumpStore::is_bare(connection, target_.id));
+      // The copied trees refer to the objects of the source's: until here its commits kept them.
+      if (!meta::Commits::hold(connection, source_.id, order_)) {
+        throw Error(ErrorCode::kUnavailable, reason::kBeingCollected,
+                    "restoring refs: garbage collection removed commits of the dumped repository "
+                    "that no ref of it leads to any more; dump its refs again");
+      }
       for (const CommitId& id : order_) {
         const auto maker = makers.find(id);
         meta::Commits::insert(connection, target_.id, made_.at(id),

@@ -51,7 +51,7 @@ constexpr db::Query kTake{"jobs_take_next", R"sql(
 constexpr db::Query kReport{"jobs_report_progress", R"sql(
   UPDATE jobs SET progress = $3, checkpoint = $4, updated_ms = $6,
     lease_until = clock_timestamp() + $5 * interval '1 millisecond'
-  WHERE job_id = $1 AND lease_owner = $2 AND state = 'running')sql"};
+  WHERE job_id = $1 AND lease_owner = $2 AND state = 'running' AND ($7 IS NULL OR writer_lives($7)))sql"};
 
 constexpr db::Query kFinish{"jobs_finish_row", R"sql(
   UPDATE jobs SET state = $3, progress = $4, result = $5, error = $6, updated_ms = $7,
@@ -116,11 +116,12 @@ std::optional<Job> Jobs::take(std::string_view kind, int64_t lease_owner,
   return job_from(rows);
 }
 
-bool Jobs::report(const Job& job, int64_t lease_owner, std::chrono::milliseconds ttl) {
+bool Jobs::report(const Job& job, int64_t lease_owner, std::chrono::milliseconds ttl,
+                  std::optional<int64_t> writer) {
   return pool_
              .run(kReport,
                   {job.id, lease_owner, job.progress, db::Bytes{job.checkpoint},
-                   static_cast<int64_t>(ttl.count()), to_millis(clock_.now())},
+                   static_cast<int64_t>(ttl.count()), to_millis(clock_.now()), writer},
                   db::Pool::Retry::kRepeatable)
              .affected() == 1;
 }

@@ -47,7 +47,10 @@ class Jobs {
   std::optional<Job> take(std::string_view kind, int64_t lease_owner, std::chrono::milliseconds ttl,
                           const std::vector<std::string>& owners_not = {});
   /// Reports progress and renews the lease; false: the job was cancelled or the lease lost, stop.
-  bool report(const Job& job, int64_t lease_owner, std::chrono::milliseconds ttl);
+  /// `writer`: of a checkpoint that refers to nodes, the writer that keeps them until then; false
+  /// also if it is gone.
+  bool report(const Job& job, int64_t lease_owner, std::chrono::milliseconds ttl,
+              std::optional<int64_t> writer = {});
   /// Ends the job; false if it was cancelled or taken over.
   bool finish(const Job& job, int64_t lease_owner, JobState state);
   /// Ends the job in the caller's transaction, together with its effect.

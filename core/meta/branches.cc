@@ -108,10 +108,14 @@ constexpr db::Query kPublish{"branches_publish_commit", R"sql(
 constexpr db::Query kPermitPromotion{"branches_permit_promotion",
                                      "SELECT set_config('tarn.promotion', 'on', true)"};
 
+// With the tree of the commit's row, which the caller holds: one that was removed and made again
+// has another.
 constexpr db::Query kMoveHead{"branches_move_head", R"sql(
-  UPDATE branches SET head = $4, root_nid = $5, root_hash = $6, version = version + 1,
+  UPDATE branches SET head = $4, root_nid = c.root_nid, root_hash = c.root_hash, version = version + 1,
     lease_owner = NULL, lease_until = NULL
-  WHERE branch_id = $1 AND head = $3 AND sealed = '{}'
+  FROM commits c
+  WHERE c.repo_id = branches.repo_id AND c.commit_id = $4
+    AND branch_id = $1 AND head = $3 AND sealed = '{}'
     AND NOT EXISTS (SELECT 1 FROM staging s WHERE s.token = branches.token AND s.conditional)
     AND )sql" TARN_IF_HELD("$2")};
 
@@ -420,10 +424,12 @@ bool Branches::move_head(BranchId branch, const BranchLease& lease, const Commit
         connection.run(kDropSealed, {id, lease.owner, without_effect}).integer(0, 0) != 1) {
       return false;
     }
+    if (!Commits::hold(connection, lease.repository, std::span(&commit.id, 1))) {
+      throw Error(ErrorCode::kNotFound, reason::kCommitNotFound, "commit not found");
+    }
     return connection
-               .run(kMoveHead,
-                    {id, lease.owner, db::Bytes{view_of(lease.head)}, db::Bytes{view_of(commit.id)},
-                     nullable(commit.root), db::Bytes{view_of(commit.root.hash)}})
+               .run(kMoveHead, {id, lease.owner, db::Bytes{view_of(lease.head)},
+                                db::Bytes{view_of(commit.id)}})
                .affected() == 1;
   });
 }

@@ -75,6 +75,8 @@ constexpr db::Query kHold{"commits_hold_rows", R"sql(
   SELECT count(*) FROM (
     SELECT 1 FROM commits WHERE repo_id = $1 AND commit_id = ANY ($2) FOR KEY SHARE) AS present)sql"};
 
+constexpr db::Query kSelectRemovals{"commits_select_removals", "SELECT removals FROM gc_control"};
+
 }  // namespace
 
 std::vector<std::string> metadata_to_array(const Metadata& metadata) {
@@ -110,6 +112,16 @@ bool Commits::hold(db::Connection& connection, RepositoryId repository,
   for (const CommitId& id : ids) keys.push_back({view_of(id)});
   const db::Rows found = connection.run(kHold, {static_cast<int32_t>(repository), keys});
   return found.integer(0, 0) == static_cast<int64_t>(ids.size());
+}
+
+bool Commits::forget_removed() {
+  const int64_t removals = pool_.run(kSelectRemovals, {}, db::Pool::Retry::kRead).integer(0, 0);
+  {
+    MutexLock lock(mutex_);
+    if (std::exchange(removals_, removals) == removals) return false;
+  }
+  forget_all();
+  return true;
 }
 
 void Commits::forget_all() {

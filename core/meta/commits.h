@@ -46,6 +46,8 @@ class Commits {
   /// false: one of them is gone.
   static bool hold(db::Connection& connection, RepositoryId repository,
                    std::span<const CommitId> ids);
+  /// As forget_all if garbage collection has removed commits since the last call. true: it has.
+  bool forget_removed();
   /// Clears the cache: after a failover to a standby that lacked commits, they are gone.
   void forget_all();
 
@@ -58,7 +60,8 @@ class Commits {
 
   db::Pool& pool_;
   mutable Mutex mutex_;
-  uint64_t epoch_ TARN_GUARDED_BY(mutex_) = 0;  ///< how often all was forgotten
+  uint64_t epoch_ TARN_GUARDED_BY(mutex_) = 0;    ///< how often all was forgotten
+  int64_t removals_ TARN_GUARDED_BY(mutex_) = 0;  ///< of garbage collection, when last read
   std::map<CacheKey, Commit> cache_ TARN_GUARDED_BY(mutex_);
 };
 

@@ -5,6 +5,7 @@
 
 #include "core/base/str_cat.h"
 #include "core/base/wire.h"
+#include "core/meta/references.h"
 
 namespace tarn::meta {
 namespace {
@@ -66,10 +67,25 @@ PartList decode_parts(std::string_view bytes) {
 }
 
 int64_t PartLists::insert(RepositoryId repository, const PartList& parts) {
-  return pool_
-      .run(kInsert, {static_cast<int32_t>(repository), db::Bytes{encode_parts(parts)}},
-           db::Pool::Retry::kWrite)
-      .integer(0, 0);
+  References references(writer_.fresh_since());
+  for (const StoredPart& part : parts) references.add(part);
+  const std::string bytes = encode_parts(parts);
+  if (references.empty()) {
+    return pool_
+        .run(kInsert, {static_cast<int32_t>(repository), db::Bytes{bytes}}, db::Pool::Retry::kWrite)
+        .integer(0, 0);
+  }
+  return pool_.transaction([&](db::Connection& connection) {
+    const int64_t id =
+        connection.run(kInsert, {static_cast<int32_t>(repository), db::Bytes{bytes}}).integer(0, 0);
+    references.rescue(connection, repository);
+    return id;
+  });
+}
+
+void PartLists::forget_all() {
+  MutexLock lock(mutex_);
+  cache_.clear();
 }
 
 std::shared_ptr<const PartList> PartLists::get(int64_t id) {

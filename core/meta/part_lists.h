@@ -11,6 +11,7 @@
 
 #include "core/base/mutex.h"
 #include "core/db/pool.h"
+#include "core/meta/writer.h"
 #include "core/model/entry.h"
 #include "core/model/names.h"
 
@@ -38,14 +39,18 @@ PartList decode_parts(std::string_view bytes);
 /// Safe from any thread. Rows never change, so they are cached.
 class PartLists {
  public:
-  explicit PartLists(db::Pool& pool) : pool_(pool) {}
+  PartLists(db::Pool& pool, const Writer& writer) : pool_(pool), writer_(writer) {}
+  /// Inside a Writer::Operation. Throws unavailable (reason "being_collected").
   int64_t insert(RepositoryId repository, const PartList& parts);
+  /// Clears the cache: garbage collection has removed lists.
+  void forget_all();
   /// Throws data_loss when the row is missing. The list is shared with other readers of the same
   /// object.
   std::shared_ptr<const PartList> get(int64_t id);
 
  private:
   db::Pool& pool_;
+  const Writer& writer_;
   Mutex mutex_;
   std::map<int64_t, std::shared_ptr<const PartList>> cache_ TARN_GUARDED_BY(mutex_);
 };

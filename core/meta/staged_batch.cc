@@ -63,9 +63,10 @@ std::optional<db::Bytes> end_of(const KeyRange& range) {
 
 }  // namespace
 
-StagedBatch::StagedBatch(db::Pool& pool, Writer& writer)
+StagedBatch::StagedBatch(db::Pool& pool, Writer& writer, RepositoryId repository)
     : pool_(pool),
       writer_(writer),
+      repository_(repository),
       token_(pool.run(kOpen, {}, db::Pool::Retry::kWrite).integer(0, 0)) {}
 
 StagedBatch::~StagedBatch() {
@@ -86,13 +87,21 @@ void StagedBatch::add(StagedRow row) {
 
 void StagedBatch::send_rows() {
   if (rows_.empty()) return;
-  db::Pool::Lease lease = pool_.lease();
-  db::Connection::CopyIn copy(*lease, "COPY staging (token, key, kind, val) FROM STDIN BINARY");
+  References references(writer_.fresh_since());
   for (const StagedRow& row : rows_) {
-    const std::string bytes = row.entry ? encode_entry(*row.entry) : std::string();
-    copy.row({token_, db::Bytes{row.key}, row.entry ? kKindEntry : kKindDeleted, db::Bytes{bytes}});
+    if (row.entry) references.add(row.entry->address);
   }
-  copy.finish();
+  pool_.transaction([&](db::Connection& connection) {
+    db::Connection::CopyIn copy(connection,
+                                "COPY staging (token, key, kind, val) FROM STDIN BINARY");
+    for (const StagedRow& row : rows_) {
+      const std::string bytes = row.entry ? encode_entry(*row.entry) : std::string();
+      copy.row(
+          {token_, db::Bytes{row.key}, row.entry ? kKindEntry : kKindDeleted, db::Bytes{bytes}});
+    }
+    copy.finish();
+    references.rescue(connection, repository_);
+  });
   rows_.clear();
 }
 

@@ -26,12 +26,12 @@ struct KeyRange {
 /// process died, is swept as a retired token. One thread; inside a Writer::Operation.
 class StagedBatch {
  public:
-  StagedBatch(db::Pool& pool, Writer& writer);
+  StagedBatch(db::Pool& pool, Writer& writer, RepositoryId repository);
   ~StagedBatch();
   StagedBatch(const StagedBatch&) = delete;
   StagedBatch& operator=(const StagedBatch&) = delete;
 
-  /// Each key once. Rows leave in pages.
+  /// Each key once. Rows leave in pages. Throws unavailable (reason "being_collected").
   void add(StagedRow row);
   /// Deletes what the range shows without this batch; the batch's rows win over it.
   void delete_range(const KeyRange& range);
@@ -62,6 +62,7 @@ class StagedBatch {
 
   db::Pool& pool_;
   Writer& writer_;
+  const RepositoryId repository_;
   const int64_t token_;
   std::vector<StagedRow> rows_;  ///< not sent yet
   bool has_range_ = false;

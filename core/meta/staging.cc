@@ -215,16 +215,17 @@ PageRows page_rows(const db::Rows& rows, uint32_t limit) {
 /// Rows in the form of the statements' parameters; views of the caller's data.
 struct Staging::Arrays {
   BranchId branch;
+  uint64_t registration;  ///< of the operation that stages; the oldest of several
   std::vector<db::Bytes> keys;
   std::vector<int16_t> kinds;
   std::vector<db::Bytes> values;
 };
 
 struct Staging::OneRow {
-  OneRow(BranchId branch, const Key& key, const std::optional<Entry>& entry)
+  OneRow(BranchId branch, uint64_t registration, const Key& key, const std::optional<Entry>& entry)
       : bytes(entry ? encode_entry(*entry) : std::string()),
         kind(entry ? kStagedEntry : kStagedDeletion),
-        arrays{branch, {{key.str()}}, {kind}, {{bytes}}} {}
+        arrays{branch, registration, {{key.str()}}, {kind}, {{bytes}}} {}
   OneRow(const OneRow&) = delete;
   OneRow& operator=(const OneRow&) = delete;
 
@@ -288,8 +289,10 @@ std::shared_ptr<Staging::StageBatcher> Staging::batcher_of(BranchId branch) {
 
 Staging::StageOutcome Staging::stage(BranchId branch, const Key& key,
                                      const std::optional<Entry>& entry, int64_t settings_version) {
+  if (!references_of(entry).empty()) return stage_within(branch, key, entry, settings_version, {});
   StageRequest request{&key, entry ? encode_entry(*entry) : std::string(),
-                       entry ? kStagedEntry : kStagedDeletion, settings_version};
+                       entry ? kStagedEntry : kStagedDeletion, settings_version,
+                       writer_.registration()};
   return batcher_of(branch)->submit(std::move(request));
 }
 
@@ -299,17 +302,21 @@ std::vector<Staging::StageOutcome> Staging::run_stages(BranchId branch,
   std::map<std::string_view, const StageRequest*> last;
   // Versions only grow: the oldest one permits nothing that the others forbid.
   int64_t settings_version = requests.front().settings_version;
+  uint64_t registration = requests.front().registration;
   for (const StageRequest& request : requests) {
     last[request.key->str()] = &request;
     settings_version = std::min(settings_version, request.settings_version);
+    registration = std::min(registration, request.registration);
   }
-  Arrays rows{.branch = branch, .keys = {}, .kinds = {}, .values = {}};
+  Arrays rows{
+      .branch = branch, .registration = registration, .keys = {}, .kinds = {}, .values = {}};
   for (const auto& [key, request] : last) {
     rows.keys.push_back({key});
     rows.kinds.push_back(request->kind);
     rows.values.push_back({request->bytes});
   }
-  return std::vector<StageOutcome>(requests.size(), stage_arrays(rows, settings_version));
+  return std::vector<StageOutcome>(requests.size(),
+                                   stage_arrays(rows, settings_version, References({})));
 }
 
 Staging::StageOutcome Staging::stage_many(BranchId branch, std::vector<StagedRow> rows,
@@ -318,24 +325,40 @@ Staging::StageOutcome Staging::stage_many(BranchId branch, std::vector<StagedRow
   for (StagedRow& row : rows) last[std::move(row.key)] = std::move(row.entry);
   std::vector<std::string> bytes;
   bytes.reserve(last.size());
-  Arrays arrays{.branch = branch, .keys = {}, .kinds = {}, .values = {}};
+  References references(writer_.fresh_since());
+  Arrays arrays{.branch = branch,
+                .registration = writer_.registration(),
+                .keys = {},
+                .kinds = {},
+                .values = {}};
   for (const auto& [key, entry] : last) {
+    if (entry) references.add(entry->address);
     bytes.push_back(entry ? encode_entry(*entry) : std::string());
     arrays.keys.push_back({key});
     arrays.kinds.push_back(entry ? kStagedEntry : kStagedDeletion);
     arrays.values.push_back({bytes.back()});
   }
-  return stage_arrays(arrays, settings_version);
+  return stage_arrays(arrays, settings_version, references);
 }
 
-Staging::StageOutcome Staging::stage_arrays(const Arrays& rows, int64_t settings_version) {
-  return outcome_of(staged(rows, /*proves=*/true, [&](int64_t writer) {
-    return pool_
+Staging::StageOutcome Staging::stage_arrays(const Arrays& rows, int64_t settings_version,
+                                            const References& references) {
+  const auto stage = [&](auto& database, int64_t writer, auto... retry) {
+    return database
         .run(kStage,
              {writer, static_cast<int32_t>(rows.branch), rows.keys, rows.kinds, rows.values,
               settings_version, /*hold=*/false},
-             db::Pool::Retry::kWrite)
+             retry...)
         .integer(0, 0);
+  };
+  return outcome_of(staged(rows, /*proves=*/true, [&](int64_t writer) {
+    if (references.empty()) return stage(pool_, writer, db::Pool::Retry::kWrite);
+    return pool_.transaction([&](db::Connection& connection) {
+      const int64_t status = stage(connection, writer);
+      if (status != kStatusDone) throw NotStaged{status};
+      references.rescue(connection, rows.branch);
+      return status;
+    });
   }));
 }
 
@@ -345,8 +368,9 @@ Staging::StageOutcome Staging::stage_arrays(const Arrays& rows, int64_t settings
 template <typename Stage>
 int64_t Staging::staged(const Arrays& rows, bool proves, const Stage& stage) {
   writer_.raise_fences(rows.branch);
-  for (std::optional<int64_t> writer = writer_.staging_id(); writer;
-       writer = writer_.staging_id_after(*writer)) {
+  const uint64_t registration = rows.registration;
+  for (std::optional<int64_t> writer = writer_.staging_id(registration); writer;
+       writer = writer_.staging_id_after(*writer, registration)) {
     try {
       const int64_t status = stage(*writer);
       if (status != kStatusWriterGone) return status;
@@ -363,6 +387,12 @@ int64_t Staging::staged(const Arrays& rows, bool proves, const Stage& stage) {
               "staging a change: this server lost its registration in the database, try again");
 }
 
+References Staging::references_of(const std::optional<Entry>& entry) const {
+  References out(writer_.fresh_since());
+  if (entry) out.add(entry->address);
+  return out;
+}
+
 /// Whether the rows are staged and will stay. If not, they cannot be staged under `writer` later.
 bool Staging::stand(const Arrays& rows, int64_t writer) {
   const std::optional<bool> found = pool_.look_durably([&](db::Connection& connection) {
@@ -377,7 +407,8 @@ bool Staging::stand(const Arrays& rows, int64_t writer) {
 
 Staging::StageOutcome Staging::stage_if(const BranchLookup& seen, const Key& key,
                                         const std::optional<Entry>& entry) {
-  const OneRow row(seen.branch.id, key, entry);
+  if (!references_of(entry).empty()) return stage_if_within(seen, key, entry, {});
+  const OneRow row(seen.branch.id, writer_.registration(), key, entry);
   return outcome_of(staged(row.arrays, proves(row, seen), [&](int64_t writer) {
     return run_stage_if(writer, seen, key, row.kind, row.bytes, /*hold=*/false,
                         [&](std::initializer_list<db::Param> params) {
@@ -389,7 +420,8 @@ Staging::StageOutcome Staging::stage_if(const BranchLookup& seen, const Key& key
 Staging::StageOutcome Staging::stage_within(BranchId branch, const Key& key,
                                             const std::optional<Entry>& entry,
                                             int64_t settings_version, const Within& within) {
-  const OneRow row(branch, key, entry);
+  const OneRow row(branch, writer_.registration(), key, entry);
+  const References references = references_of(entry);
   return outcome_of(staged(row.arrays, /*proves=*/true, [&](int64_t writer) {
     return pool_.transaction([&](db::Connection& connection) {
       const int64_t status =
@@ -398,7 +430,8 @@ Staging::StageOutcome Staging::stage_within(BranchId branch, const Key& key,
                             row.arrays.values, settings_version, /*hold=*/true})
               .integer(0, 0);
       if (status != kStatusDone) throw NotStaged{status};
-      within(connection);
+      references.rescue(connection, branch);
+      if (within) within(connection);
       return status;
     });
   }));
@@ -407,7 +440,8 @@ Staging::StageOutcome Staging::stage_within(BranchId branch, const Key& key,
 Staging::StageOutcome Staging::stage_if_within(const BranchLookup& seen, const Key& key,
                                                const std::optional<Entry>& entry,
                                                const Within& within) {
-  const OneRow row(seen.branch.id, key, entry);
+  const OneRow row(seen.branch.id, writer_.registration(), key, entry);
+  const References references = references_of(entry);
   return outcome_of(staged(row.arrays, proves(row, seen), [&](int64_t writer) {
     return pool_.transaction([&](db::Connection& connection) {
       const int64_t status = run_stage_if(writer, seen, key, row.kind, row.bytes, /*hold=*/true,
@@ -415,7 +449,8 @@ Staging::StageOutcome Staging::stage_if_within(const BranchLookup& seen, const K
                                             return connection.run(kStageIf, params);
                                           });
       if (status != kStatusDone) throw NotStaged{status};
-      within(connection);
+      references.rescue(connection, seen.branch.id);
+      if (within) within(connection);
       return status;
     });
   }));

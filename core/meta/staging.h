@@ -14,6 +14,7 @@
 #include "core/base/batcher.h"
 #include "core/base/mutex.h"
 #include "core/db/pool.h"
+#include "core/meta/references.h"
 #include "core/meta/writer.h"
 #include "core/model/repository.h"
 
@@ -85,9 +86,11 @@ class Staging {
     kBranchGone,
     kChanged,  ///< the state that the caller read: read it again
   };
-  // A write throws DbError with in_doubt() when its answer was lost and its effect is not found.
-  // Nothing of it is done later, unless the database cannot be asked: then nothing is staged on
-  // the branch here before that is made sure of.
+  // A write of an entry whose object was stored before the running operation throws also
+  // unavailable (reason "being_collected"): the object is being removed. A write throws DbError
+  // with in_doubt() when its answer was lost and its effect is not found. Nothing of it is done
+  // later, unless the database cannot be asked: then nothing is staged on the branch here before
+  // that is made sure of.
 
   /// Durable on return. Concurrent calls for one branch share a statement; of two writes of a key
   /// in one batch the later wins. `entry` absent = delete. `settings_version`: the version of the
@@ -141,6 +144,7 @@ class Staging {
     std::string bytes;
     int16_t kind;
     int64_t settings_version;
+    uint64_t registration;
   };
   struct Arrays;
   struct OneRow;
@@ -151,7 +155,9 @@ class Staging {
   int64_t begin_fold(BranchId branch, int64_t lease_owner, std::vector<int64_t>* frozen,
                      bool* has_ranges);
   std::vector<StageOutcome> run_stages(BranchId branch, std::span<const StageRequest> requests);
-  StageOutcome stage_arrays(const Arrays& rows, int64_t settings_version);
+  StageOutcome stage_arrays(const Arrays& rows, int64_t settings_version,
+                            const References& references);
+  References references_of(const std::optional<Entry>& entry) const;
   template <typename Stage>
   int64_t staged(const Arrays& rows, bool proves, const Stage& stage);
   bool stand(const Arrays& rows, int64_t writer);

@@ -33,8 +33,10 @@ constexpr db::Query kSelectMultipart{"uploads_select_multipart",
 constexpr db::Query kPutPart{"uploads_put_part", R"sql(
   INSERT INTO upload_parts (upload_id, part_number, entry)
   SELECT u.upload_id, $2, $3 FROM uploads u JOIN branches b USING (branch_id)
-  WHERE u.upload_id = $1 FOR KEY SHARE OF u
+  WHERE u.upload_id = $1 AND writer_lives($4) FOR KEY SHARE OF u
   ON CONFLICT (upload_id, part_number) DO UPDATE SET entry = excluded.entry)sql"};
+
+constexpr db::Query kWriterLives{"uploads_writer_lives", "SELECT writer_lives($1)"};
 
 constexpr db::Query kHasPart{"uploads_has_part", R"sql(
   SELECT EXISTS (SELECT 1 FROM upload_parts WHERE upload_id = $1 AND part_number = $2 AND entry = $3))sql"};
@@ -144,21 +146,33 @@ std::optional<UploadRow> Uploads::find_multipart(std::string_view id) {
   return upload_from(rows, 0);
 }
 
-bool Uploads::put_part(std::string_view upload_id, uint32_t number, const StoredPart& part) {
+bool Uploads::put_part(std::string_view upload_id, uint32_t number, const StoredPart& part,
+                       int64_t writer, const Within& within) {
   const std::string bytes = encode_parts({part});
-  const std::initializer_list<db::Param> row = {upload_id, static_cast<int32_t>(number),
-                                                db::Bytes{bytes}};
+  const auto number_column = static_cast<int32_t>(number);
+  const std::initializer_list<db::Param> row = {upload_id, number_column, db::Bytes{bytes}};
+  const std::initializer_list<db::Param> put = {upload_id, number_column, db::Bytes{bytes}, writer};
   try {
-    return pool_.run(kPutPart, row, db::Pool::Retry::kWrite).affected() == 1;
+    const bool done = within ? pool_.transaction([&](db::Connection& connection) {
+      const bool stored = connection.run(kPutPart, put).affected() == 1;
+      within(connection);
+      return stored;
+    })
+                             : pool_.run(kPutPart, put, db::Pool::Retry::kWrite).affected() == 1;
+    if (!done && !pool_.run(kWriterLives, {writer}, db::Pool::Retry::kRead).boolean(0, 0)) {
+      throw Error(ErrorCode::kUnavailable, reason::kWriterLost,
+                  "storing a part: this server lost its registration in the database, try again");
+    }
+    return done;
   } catch (const db::DbError& error) {
     // Do not send it again: that would undo a later part with this number. The address is unique,
     // so finding it shows that the part was stored.
-    const bool put = error.in_doubt() && pool_
-                                             .look_durably([&](db::Connection& connection) {
-                                               return connection.run(kHasPart, row).boolean(0, 0);
-                                             })
-                                             .value_or(false);
-    if (!put) throw;
+    const bool found = error.in_doubt() && pool_
+                                               .look_durably([&](db::Connection& connection) {
+                                                 return connection.run(kHasPart, row).boolean(0, 0);
+                                               })
+                                               .value_or(false);
+    if (!found) throw;
     return true;
   }
 }

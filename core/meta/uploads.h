@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -50,9 +51,13 @@ class Uploads {
   std::optional<UploadRow> create_multipart(UploadRow row);
   /// nullopt if it is unknown or expired, or its branch is gone.
   std::optional<UploadRow> find_multipart(std::string_view id);
-  /// false if the upload is gone. Throws unavailable (reason "in_doubt"): the response was lost and
-  /// the part is another one.
-  bool put_part(std::string_view upload_id, uint32_t number, const StoredPart& part);
+  /// Runs in the transaction that writes a part, after it was written.
+  using Within = std::function<void(db::Connection&)>;
+  /// false if the upload is gone. `writer`: that keeps the part until then. Throws unavailable
+  /// (reason "writer_lost"); (reason "in_doubt"): the response was lost and the part is another
+  /// one; and what `within` throws, which undoes the part.
+  bool put_part(std::string_view upload_id, uint32_t number, const StoredPart& part, int64_t writer,
+                const Within& within = {});
   std::vector<NumberedPart> parts(std::string_view upload_id, uint32_t after, uint32_t limit);
   /// false if the upload is gone. Throws unavailable (reason "in_doubt"): the response was lost.
   bool remove(std::string_view upload_id);

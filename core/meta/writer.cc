@@ -16,13 +16,18 @@ constexpr db::Query kSelectNidFloor{"writer_select_nid_floor", R"sql(
   SELECT last_value FROM node_nids)sql"};
 
 // Lock class 2: garbage collection takes it exclusively while it reads the floors, so that no row
-// appears unnoticed.
+// appears unnoticed. In a statement before the one that reads the collection's floor, which is then
+// the one of after the wait.
+constexpr db::Query kLockFloors{"writer_lock_floors", "SELECT pg_advisory_xact_lock_shared(2, 0)"};
+
+// A server whose clock is behind does not make addresses older than those that a collection takes
+// for settled.
 constexpr db::Query kInsertWriters{"writer_insert_rows", R"sql(
-  WITH fence AS MATERIALIZED (SELECT pg_advisory_xact_lock_shared(2, 0))
   INSERT INTO writers (writer_id, nid_floor, address_floor_ms, expires_at)
-  SELECT nextval('writer_ids'), $1, $2, clock_timestamp() + $3 * interval '1 millisecond'
-  FROM fence, generate_series(1, 2)
-  RETURNING writer_id)sql"};
+  SELECT nextval('writer_ids'), $1, greatest($2, g.address_floor_ms),
+         clock_timestamp() + $3 * interval '1 millisecond'
+  FROM gc_control g, generate_series(1, 2)
+  RETURNING writer_id, address_floor_ms)sql"};
 
 constexpr db::Query kUpdateWriters{"writer_update_rows", R"sql(
   UPDATE writers SET nid_floor = $2, address_floor_ms = $3,
@@ -47,6 +52,8 @@ constexpr db::Query kInsertStaging{"writer_insert_staging_row", R"sql(
   WHERE writer_id = $1 AND expires_at > clock_timestamp()
   RETURNING writer_id)sql"};
 
+thread_local const Writer::Operation* innermost = nullptr;
+
 }  // namespace
 
 Writer::Writer(db::Pool& pool, const Clock& clock) : pool_(pool), clock_(clock) {
@@ -59,10 +66,14 @@ Writer::Floors Writer::read_floors() {
 }
 
 void Writer::register_process() {
-  const Floors floors = read_floors();
-  const db::Rows rows = pool_.run(kInsertWriters, {floors.nid, to_millis(floors.address), kTtlMs},
-                                  db::Pool::Retry::kWrite);
+  Floors floors = read_floors();
+  const db::Rows rows = pool_.transaction([&](db::Connection& connection) {
+    connection.run(kLockFloors);
+    return connection.run(kInsertWriters, {floors.nid, to_millis(floors.address), kTtlMs});
+  });
+  floors.address = std::max(floors.address, from_millis(rows.integer(0, 1)));
   MutexLock lock(mutex_);
+  ++registration_;
   id_ = rows.integer(0, 0);
   staging_id_ = rows.integer(1, 0);
   epochs_.push_back({floors, 0});
@@ -96,19 +107,31 @@ void Writer::unregister() {
   pool_.run(kDeleteWriters, {std::vector<int64_t>{id(), staging_id()}}, db::Pool::Retry::kWrite);
 }
 
+uint64_t Writer::registration_of_thread() const {
+  const bool ours = innermost != nullptr && &innermost->writer_ == this;
+  return ours ? innermost->registration_ : registration_;
+}
+
+uint64_t Writer::registration() const {
+  MutexLock lock(mutex_);
+  return registration_of_thread();
+}
+
 int64_t Writer::id() const {
   MutexLock lock(mutex_);
-  return id_;
+  return registration_of_thread() == registration_ ? id_ : 0;
 }
 
-int64_t Writer::staging_id() const {
+int64_t Writer::staging_id(uint64_t of) const {
   MutexLock lock(mutex_);
-  return staging_id_;
+  return of == registration_ ? staging_id_ : 0;
 }
 
-std::optional<int64_t> Writer::staging_id_after(int64_t refused) {
+std::optional<int64_t> Writer::staging_id_after(int64_t refused, uint64_t of) {
   const MutexLock renewal(renewal_mutex_);
-  if (const int64_t now = staging_id(); now != refused) return now;
+  const int64_t now = staging_id(of);
+  if (now == 0) return std::nullopt;
+  if (now != refused) return now;
   const db::Rows rows = pool_.run(kInsertStaging, {id()}, db::Pool::Retry::kRepeatable);
   if (rows.empty()) return std::nullopt;
   MutexLock lock(mutex_);
@@ -164,13 +187,23 @@ Instant Writer::address_time() const {
   return std::max(clock_.now(), epochs_.back().floors.address);
 }
 
-Writer::Operation::Operation(Writer& writer) : writer_(writer) {
+Instant Writer::fresh_since() const {
+  MutexLock lock(mutex_);
+  return epochs_.back().floors.address;
+}
+
+Writer::Operation::Operation(Writer& writer) : writer_(writer), outer_(innermost) {
   MutexLock lock(writer_.mutex_);
+  // Of the outermost one: an inner one may publish what that has made.
+  registration_ = writer_.registration_of_thread();
+  innermost = this;
   epoch_ = writer_.first_epoch_ + writer_.epochs_.size() - 1;
   ++writer_.epochs_.back().running;
 }
 
 Writer::Operation::~Operation() {
+  TARN_CHECK(innermost == this);
+  innermost = outer_;
   MutexLock lock(writer_.mutex_);
   --writer_.epochs_[epoch_ - writer_.first_epoch_].running;
 }

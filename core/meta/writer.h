@@ -38,13 +38,19 @@ class Writer {
   /// Removes the rows (clean shutdown).
   void unregister();
 
-  /// The row that publications name.
+  /// The number of times that the rows were made, when the calling thread's outermost Operation
+  /// began; now, if it has none.
+  uint64_t registration() const;
+  /// The row that publications name. 0, which no row has: the rows were lost since the calling
+  /// thread's Operation began, so they do not protect what it refers to.
   int64_t id() const;
-  /// The row that staging statements name: without it they do nothing.
-  int64_t staging_id() const;
+  /// The row that staging statements name: without it they do nothing. 0: the rows were lost since
+  /// `of`.
+  int64_t staging_id(uint64_t of) const;
+  int64_t staging_id() const { return staging_id(registration()); }
   /// The id for a statement that did nothing under `refused`; nullopt: the rows were lost. Not to
   /// be called with a lease.
-  std::optional<int64_t> staging_id_after(int64_t refused);
+  std::optional<int64_t> staging_id_after(int64_t refused, uint64_t of);
   /// Ends staging statements of this process that named `used` and whose responses were lost: waits
   /// for running ones on `branch`, and lets no others start after the transaction of `connection`
   /// is committed. Throws DbError after kFenceWait.
@@ -59,8 +65,12 @@ class Writer {
   /// A time for a new object address that is never below the published floor, even if the clock
   /// steps back.
   Instant address_time() const;
+  /// Own objects whose address has this time or a later one are no candidates of garbage collection
+  /// while an Operation runs that has begun.
+  Instant fresh_since() const;
 
-  /// Keeps the floors at their values of its construction. Cheap.
+  /// Keeps the floors at their values of its construction. Cheap. Ends on the thread where it
+  /// began, the innermost first.
   class Operation {
    public:
     explicit Operation(Writer& writer);
@@ -69,8 +79,11 @@ class Writer {
     Operation& operator=(const Operation&) = delete;
 
    private:
+    friend class Writer;
     Writer& writer_;
+    const Operation* const outer_;
     uint64_t epoch_;
+    uint64_t registration_;
   };
 
  private:
@@ -85,11 +98,13 @@ class Writer {
   };
   Floors read_floors();
   std::vector<int64_t> fences_of(BranchId branch) const;
+  uint64_t registration_of_thread() const TARN_REQUIRES(mutex_);
 
   db::Pool& pool_;
   const Clock& clock_;
   Mutex renewal_mutex_;  ///< taken before mutex_ and before a connection
   mutable Mutex mutex_;
+  uint64_t registration_ TARN_GUARDED_BY(mutex_) = 0;
   int64_t id_ TARN_GUARDED_BY(mutex_) = 0;
   int64_t staging_id_ TARN_GUARDED_BY(mutex_) = 0;
   std::set<std::pair<BranchId, int64_t>> fences_ TARN_GUARDED_BY(mutex_);  ///< to be raised

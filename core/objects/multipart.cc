@@ -11,6 +11,7 @@
 #include "core/branch/repositories.h"
 #include "core/branch/stage.h"
 #include "core/meta/part_lists.h"
+#include "core/meta/references.h"
 #include "core/meta/repositories.h"
 #include "core/meta/staging.h"
 #include "core/meta/uploads.h"
@@ -63,7 +64,16 @@ void check_part_number(uint32_t number) {
 UploadedPart keep_part(Engine& engine, const MultipartUpload& upload, uint32_t number,
                        meta::StoredPart part) {
   part.modified = engine.clock.now();
-  if (!engine.uploads.put_part(upload.upload_id, number, part)) throw_no_upload();
+  meta::References references(engine.writer.fresh_since());
+  references.add(part);
+  meta::Uploads::Within within;
+  if (!references.empty()) {
+    within = [&](db::Connection& connection) {
+      references.rescue(connection, upload.repository.id);
+    };
+  }
+  if (!engine.uploads.put_part(upload.upload_id, number, part, engine.writer.id(), within))
+    throw_no_upload();
   return part_from(number, part);
 }
 

@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <map>
 
+#include "core/base/error.h"
 #include "core/base/number.h"
+#include "core/base/reasons.h"
+#include "core/meta/commits.h"
 #include "core/metrics/metric.h"
 #include "core/model/listing.h"
 
@@ -220,6 +223,9 @@ RunStore::Creation RunStore::create(RepositoryId repository, const Run& run,
                                     const RunRequestKey& request) {
   const int32_t repo = static_cast<int32_t>(repository);
   return pool_.transaction([&](db::Connection& connection) -> Creation {
+    if (!Commits::hold(connection, repository, std::span(&run.commit, 1))) {
+      throw Error(ErrorCode::kNotFound, reason::kCommitNotFound, "commit not found");
+    }
     const bool made =
         connection
             .run(kInsert, {repo, run.id, run.experiment, db::Bytes{view_of(run.commit)}, run.branch,

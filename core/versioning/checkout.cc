@@ -55,7 +55,7 @@ class CheckoutAttempt {
 
   /// nullopt = interrupted by a concurrent write.
   std::optional<CheckoutCounts> run() {
-    meta::StagedBatch batch(engine_.pool, engine_.writer);
+    meta::StagedBatch batch(engine_.pool, engine_.writer, repository_.id);
     compare(batch);
     release_source();
     if (counts_.written + counts_.deleted == 0) return counts_;

@@ -37,7 +37,7 @@ class MoveAttempt {
         contended_(contended),
         source_(range_of(request.source)),
         hold_(engine, branch, /*rotate=*/true, permit),
-        batch_(engine.pool, engine.writer) {}
+        batch_(engine.pool, engine.writer, repository.id) {}
 
   /// The number of moved objects; nullopt = interrupted by a concurrent write.
   std::optional<uint64_t> run() {
