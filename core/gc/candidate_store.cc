@@ -1,0 +1,162 @@
+#include "core/gc/candidate_store.h"
+
+namespace tarn::meta {
+namespace {
+
+constexpr int64_t kRowsPerRead = 50'000;
+
+// Pages of the primary key: a statement may not take longer than the connection's limit.
+constexpr db::Query kSelectKnown{"candidates_select_known", R"sql(
+  SELECT address, size_bytes, run <= $2 AND found_at + $3 * interval '1 second' <= clock_timestamp()
+  FROM gc_candidates WHERE repo_id = $1 AND doomed_in IS NULL AND address > $4 ORDER BY address LIMIT $5)sql"};
+
+constexpr db::Query kInsert{"candidates_insert_rows", R"sql(
+  INSERT INTO gc_candidates (repo_id, address, size_bytes, run)
+  SELECT $1, u.address, u.size_bytes, $4 FROM unnest($2::bytea[], $3::bigint[]) AS u(address, size_bytes)
+  ON CONFLICT DO NOTHING)sql"};
+
+constexpr db::Query kDeleteReferenced{"candidates_delete_referenced", R"sql(
+  DELETE FROM gc_candidates WHERE repo_id = $1 AND address = ANY ($2) AND doomed_in IS NULL)sql"};
+
+// In the order in which rescue_objects locks. A row that a concurrent transaction rescues is gone
+// when the wait for it ends.
+constexpr db::Query kDoom{"candidates_doom_rows", R"sql(
+  WITH locked AS (
+    SELECT address FROM gc_candidates
+    WHERE repo_id = $1 AND address = ANY ($2) AND doomed_in IS NULL ORDER BY address FOR UPDATE)
+  UPDATE gc_candidates c SET doomed_in = $3 FROM locked
+  WHERE c.repo_id = $1 AND c.address = locked.address
+  RETURNING c.address, c.size_bytes)sql"};
+
+constexpr db::Query kSelectDoomed{"candidates_select_doomed", R"sql(
+  SELECT address, size_bytes FROM gc_candidates
+  WHERE repo_id = $1 AND doomed_in IS NOT NULL AND NOT removed AND octet_length(address) > 8
+  ORDER BY address LIMIT $2)sql"};
+
+constexpr db::Query kSetRemoved{"candidates_set_removed", R"sql(
+  UPDATE gc_candidates SET removed = true WHERE repo_id = $1 AND address = ANY ($2))sql"};
+
+constexpr db::Query kDeletePartLists{"candidates_delete_part_lists", R"sql(
+  DELETE FROM part_lists WHERE repo_id = $1 AND part_list_id = ANY ($2))sql"};
+
+constexpr db::Query kCountRemoval{"candidates_count_removal",
+                                  "UPDATE gc_control SET removals = removals + 1"};
+
+constexpr db::Query kPurge{"candidates_purge_rows", R"sql(
+  DELETE FROM gc_candidates WHERE repo_id = $1 AND address IN (
+    SELECT address FROM gc_candidates WHERE repo_id = $1 AND removed AND doomed_in <= $2 LIMIT $3))sql"};
+
+constexpr db::Query kAny{"candidates_select_any", R"sql(
+  SELECT EXISTS (SELECT 1 FROM gc_candidates WHERE repo_id = $1))sql"};
+
+int32_t key_of(RepositoryId repository) { return static_cast<int32_t>(repository); }
+int32_t key_of(const CollectionClaim& claim) { return key_of(claim.repository); }
+
+std::vector<db::Bytes> bytes_of(std::span<const std::string> addresses) {
+  std::vector<db::Bytes> out;
+  out.reserve(addresses.size());
+  for (const std::string& address : addresses) out.push_back({address});
+  return out;
+}
+
+std::vector<Candidate> candidates_from(const db::Rows& rows) {
+  std::vector<Candidate> out;
+  out.reserve(rows.size());
+  for (size_t row = 0; row < rows.size(); ++row) {
+    out.push_back({std::string(rows.bytes(row, 0)), rows.integer(row, 1)});
+  }
+  return out;
+}
+
+std::vector<KnownCandidate> read_known(db::Pool& pool, RepositoryId repository, int64_t fenced_run,
+                                       std::chrono::seconds grace) {
+  std::vector<KnownCandidate> out;
+  for (std::string after;;) {
+    const db::Rows rows = pool.run(
+        kSelectKnown,
+        {key_of(repository), fenced_run, int64_t{grace.count()}, db::Bytes{after}, kRowsPerRead},
+        db::Pool::Retry::kRead);
+    for (size_t row = 0; row < rows.size(); ++row) {
+      out.push_back(
+          {{std::string(rows.bytes(row, 0)), rows.integer(row, 1)}, rows.boolean(row, 2)});
+    }
+    if (static_cast<int64_t>(rows.size()) < kRowsPerRead) return out;
+    after = out.back().address;
+  }
+}
+
+/// Runs `change` in a transaction that holds the lease.
+template <typename Change>
+auto under_lease(db::Pool& pool, const CollectionClaim& claim, Change change) {
+  return pool.transaction([&](db::Connection& connection) {
+    Collections::hold(connection, claim);
+    return change(connection);
+  });
+}
+
+}  // namespace
+
+std::vector<KnownCandidate> Candidates::known(const CollectionClaim& claim,
+                                              std::chrono::seconds grace) {
+  return read_known(pool_, claim.repository, claim.fenced_run, grace);
+}
+
+std::vector<KnownCandidate> Candidates::known(RepositoryId repository, std::chrono::seconds grace) {
+  return read_known(pool_, repository, INT64_MAX, grace);
+}
+
+void Candidates::add(const CollectionClaim& claim, std::span<const Candidate> found) {
+  std::vector<db::Bytes> addresses;
+  std::vector<int64_t> sizes;
+  for (const Candidate& candidate : found) {
+    addresses.push_back({candidate.address});
+    sizes.push_back(candidate.size_bytes);
+  }
+  under_lease(pool_, claim, [&](db::Connection& connection) {
+    connection.run(kInsert, {key_of(claim), addresses, sizes, claim.run});
+  });
+}
+
+void Candidates::forget(const CollectionClaim& claim, std::span<const std::string> addresses) {
+  under_lease(pool_, claim, [&](db::Connection& connection) {
+    connection.run(kDeleteReferenced, {key_of(claim), bytes_of(addresses)});
+  });
+}
+
+std::vector<Candidate> Candidates::doom(const CollectionClaim& claim,
+                                        std::span<const std::string> addresses) {
+  return under_lease(pool_, claim, [&](db::Connection& connection) {
+    return candidates_from(connection.run(kDoom, {key_of(claim), bytes_of(addresses), claim.run}));
+  });
+}
+
+std::vector<Candidate> Candidates::doomed(const CollectionClaim& claim, uint32_t limit) {
+  return candidates_from(
+      pool_.run(kSelectDoomed, {key_of(claim), int64_t{limit}}, db::Pool::Retry::kRead));
+}
+
+void Candidates::set_removed(const CollectionClaim& claim, std::span<const std::string> addresses) {
+  under_lease(pool_, claim, [&](db::Connection& connection) {
+    connection.run(kSetRemoved, {key_of(claim), bytes_of(addresses)});
+  });
+}
+
+int64_t Candidates::remove_part_lists(const CollectionClaim& claim, std::span<const int64_t> ids) {
+  return under_lease(pool_, claim, [&](db::Connection& connection) {
+    connection.run(kCountRemoval);
+    return static_cast<int64_t>(connection.run(kDeletePartLists, {key_of(claim), ids}).affected());
+  });
+}
+
+int64_t Candidates::purge(const CollectionClaim& claim, uint32_t limit) {
+  return under_lease(pool_, claim, [&](db::Connection& connection) {
+    return static_cast<int64_t>(
+        connection.run(kPurge, {key_of(claim), claim.fenced_run, int64_t{limit}}).affected());
+  });
+}
+
+bool Candidates::any(RepositoryId repository) {
+  return pool_.run(kAny, {key_of(repository)}, db::Pool::Retry::kRead).boolean(0, 0);
+}
+
+}  // namespace tarn::meta

@@ -1,0 +1,56 @@
+// Rows of candidates of garbage collection: objects and part lists that nothing was found to refer
+// to.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/db/pool.h"
+#include "core/gc/collection_store.h"
+
+namespace tarn::meta {
+
+struct Candidate {
+  std::string address;  ///< the form of candidate_address (core/meta/references.h)
+  int64_t size_bytes = 0;
+};
+
+struct KnownCandidate : Candidate {
+  bool due = false;  ///< found before the claim's fence, and its grace is over
+};
+
+/// Safe from any thread. What writes needs the lease of the claim, and throws unavailable without.
+class Candidates {
+ public:
+  explicit Candidates(db::Pool& pool) : pool_(pool) {}
+
+  /// Those that are not doomed, in the order of addresses.
+  std::vector<KnownCandidate> known(const CollectionClaim& claim, std::chrono::seconds grace);
+  /// As `known`, of a repository that this process does not collect: `due` by the grace alone.
+  std::vector<KnownCandidate> known(RepositoryId repository, std::chrono::seconds grace);
+  /// Known ones stay as they are.
+  void add(const CollectionClaim& claim, std::span<const Candidate> found);
+  /// They are referenced again.
+  void forget(const CollectionClaim& claim, std::span<const std::string> addresses);
+  /// Marks those that are still there: from then on nothing can refer to them. Returns them.
+  std::vector<Candidate> doom(const CollectionClaim& claim, std::span<const std::string> addresses);
+  /// Doomed ones that are not yet removed, also of interrupted collections; at most `limit`.
+  std::vector<Candidate> doomed(const CollectionClaim& claim, uint32_t limit);
+  void set_removed(const CollectionClaim& claim, std::span<const std::string> addresses);
+  /// Deletes doomed part lists. Returns the number.
+  int64_t remove_part_lists(const CollectionClaim& claim, std::span<const int64_t> ids);
+  /// Deletes rows of removed objects that no operation can hold any more. Returns the number.
+  int64_t purge(const CollectionClaim& claim, uint32_t limit);
+  /// Whether any row is left.
+  bool any(RepositoryId repository);
+
+ private:
+  db::Pool& pool_;
+};
+
+}  // namespace tarn::meta

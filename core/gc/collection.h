@@ -1,0 +1,48 @@
+// Garbage collection of a repository: removes what nothing refers to any more, in the server, with
+// other servers running (docs/design/030-garbage-collection.md).
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <stop_token>
+#include <vector>
+
+#include "core/branch/engine.h"
+#include "core/gc/collection_options.h"
+#include "core/gc/collection_store.h"
+#include "core/model/address.h"
+#include "core/model/repository.h"
+
+namespace tarn::versioning {
+
+/// Objects that a collection may remove whatever their share of the repository is.
+constexpr int64_t kRemovedWithoutShare = 100;
+
+/// Carries out one collection if one is due; false: none is, or another server carries one out.
+bool run_one_collection(Engine& engine, const CollectionOptions& options,
+                        const std::stop_token& stop);
+
+struct PlannedObject {
+  OwnAddress address;
+  uint64_t size_bytes = 0;
+  bool due = false;  ///< the next collection removes it; else the one after its grace
+};
+
+/// The figures of the collections to come if nothing changed. Changes nothing. `visit` (may be
+/// empty) is called for each object.
+CollectionCounts plan_collection(Engine& engine, const Repository& repository,
+                                 const CollectionOptions& options,
+                                 const std::function<void(const PlannedObject&)>& visit);
+
+/// Makes a collection of the repository due now. `share_max`: percent that it may remove; 0 = the
+/// server's setting. Throws invalid_argument (more than 100).
+void request_collection(Engine& engine, const Repository& repository, std::string_view user,
+                        uint32_t share_max);
+/// Newest first, at most `limit`.
+std::vector<meta::CollectionRun> list_collections(Engine& engine, const Repository& repository,
+                                                  uint32_t limit);
+/// Whether one was asked for and has not begun.
+bool is_collection_requested(Engine& engine, const Repository& repository);
+
+}  // namespace tarn::versioning

@@ -1,0 +1,87 @@
+// Fixture for tests of garbage collection: collections without grace, one call each.
+#pragma once
+
+#include <chrono>
+#include <set>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "core/db/connection.h"
+#include "core/gc/collection.h"
+#include "core/gc/store_listing.h"
+#include "core/meta/commits.h"
+#include "core/objects/multipart.h"
+#include "tests/support/engine_fixture.h"
+#include "tests/support/repository_test.h"
+
+namespace tarn::versioning {
+
+inline Completion completion_of(std::vector<CompletedPart> parts) {
+  Completion out;
+  out.parts = std::move(parts);
+  return out;
+}
+
+class CollectionTest : public ::testing::Test {
+ protected:
+  CollectionTest() {
+    options.interval = std::chrono::seconds{0};
+    options.grace = std::chrono::seconds{0};
+    options.unreachable_kept = std::chrono::seconds{0};
+    options.deleted_kept = std::chrono::seconds{0};
+    options.share_max = 100;
+  }
+
+  /// Objects stored before are older than the floors afterwards.
+  void settle() {
+    std::this_thread::sleep_for(std::chrono::milliseconds(3));
+    engine.parts().heartbeat();
+  }
+
+  /// The report of one collection.
+  meta::CollectionRun collect(const Repository& repository, uint32_t share = 0) {
+    request_collection(*engine, repository, "tester", share);
+    settle();
+    if (!run_one_collection(*engine, options, {})) {
+      ADD_FAILURE() << "no collection was due";
+      return {};
+    }
+    return list_collections(*engine, repository, 1).at(0);
+  }
+  /// One finds, one removes, one removes what parts of lists the one before has released.
+  CollectionCounts collect_all(const Repository& repository) {
+    CollectionCounts sum;
+    for (int i = 0; i < 4; ++i) {
+      const meta::CollectionRun run = collect(repository);
+      EXPECT_EQ(run.state, "done") << run.error;
+      sum.removed_objects += run.counts.removed_objects;
+      sum.removed_bytes += run.counts.removed_bytes;
+      sum.removed_commits += run.counts.removed_commits;
+      sum.removed_nodes += run.counts.removed_nodes;
+      sum.removed_part_lists += run.counts.removed_part_lists;
+      sum.rescued_objects += run.counts.rescued_objects;
+    }
+    return sum;
+  }
+
+  uint64_t stored(const Repository& repository) {
+    uint64_t objects = 0;
+    list_stored_objects(engine.stores, repository, [&](const ListedObject&) { ++objects; });
+    return objects;
+  }
+  int64_t count(const std::string& sql) {
+    const auto connection = db::Connection::open(database.url());
+    const db::Query query{"test_count", sql.c_str()};
+    return connection->run(query).integer(0, 0);
+  }
+  void run_sql(const std::string& sql) { db::Connection::open(database.url())->run_script(sql); }
+
+  testing::TestDatabase database;
+  testing::TestEngine engine{database.url()};
+  testing::TestRepository repo = engine.make_repository("lake");
+  CollectionOptions options;
+};
+
+}  // namespace tarn::versioning

@@ -1,0 +1,408 @@
+#include <gtest/gtest.h>
+
+#include "core/base/str_cat.h"
+#include "core/branch/branch_hold.h"
+#include "core/gc/collection.h"
+#include "core/gc/collection_fixture.h"
+#include "core/meta/references.h"
+#include "core/meta/staged_batch.h"
+#include "core/meta/uploads.h"
+#include "core/meta/writer.h"
+#include "core/objects/multipart.h"
+#include "core/versioning/move.h"
+#include "core/versioning/reset.h"
+
+namespace tarn::versioning {
+namespace {
+
+using testing::TestEngine;
+using testing::TextBody;
+
+class Collection : public CollectionTest {
+ protected:
+  MultipartUpload begin(const RepositoryName& repository, const std::string& key) {
+    const UploadTarget target =
+        check_upload(*engine, repository, BranchName("main"), Key(key), false, {});
+    return create_multipart(*engine, target, {"tester", {}, "", ""});
+  }
+  std::string part(const MultipartUpload& upload, uint32_t number, const std::string& bytes) {
+    TextBody body(bytes);
+    return put_part(*engine, upload, number, body, bytes.size()).etag;
+  }
+  void put_in_parts(const RepositoryName& repository, const std::string& key) {
+    const MultipartUpload upload = begin(repository, key);
+    const std::string one = part(upload, 1, std::string(5 << 20, 'a'));
+    const std::string two = part(upload, 2, "tail");
+    complete_multipart(*engine, upload, completion_of({{1, one, {}}, {2, two, {}}}));
+  }
+  void copy(const RepositoryName& from, const std::string& ref, const std::string& key,
+            const RepositoryName& to, const std::string& target) {
+    copy_object(*engine, {from, ref, Key(key)}, to, BranchName("main"), Key(target), {}, false);
+  }
+};
+
+TEST_F(Collection, RemovesWhatWasOverwrittenAndNothingElse) {
+  engine.put(repo, "main", "a", "first");
+  engine.put(repo, "main", "a", "second");
+  engine.put(repo, "main", "b", "kept");
+  engine.commit(repo, "main");
+  engine.put(repo, "main", "c", "staged");
+  ASSERT_EQ(stored(repo), 4u);
+  const meta::CollectionRun first = collect(repo);
+  EXPECT_EQ(first.counts.found_objects, 1);
+  EXPECT_EQ(first.counts.live_objects, 3);
+  EXPECT_EQ(first.counts.removed_objects, 0);
+  EXPECT_EQ(stored(repo), 4u);
+  const meta::CollectionRun second = collect(repo);
+  EXPECT_EQ(second.counts.removed_objects, 1);
+  EXPECT_EQ(second.counts.removed_bytes, 5);
+  EXPECT_EQ(stored(repo), 3u);
+  EXPECT_EQ(engine.read(repo, "main", "a"), "second");
+  EXPECT_EQ(engine.read(repo, "main", "b"), "kept");
+  EXPECT_EQ(engine.read(repo, "main", "c"), "staged");
+  EXPECT_EQ(collect(repo).counts.removed_objects, 0);
+}
+
+TEST_F(Collection, HistoryStaysReadable) {
+  engine.put(repo, "main", "a", "one");
+  const Commit one = engine.commit(repo, "main");
+  engine.put(repo, "main", "a", "two");
+  engine.commit(repo, "main");
+  engine.remove(repo, "main", "a");
+  engine.commit(repo, "main");
+  EXPECT_EQ(collect_all(repo).removed_objects, 0);
+  EXPECT_EQ(engine.read(repo, to_text(one.id), "a"), "one");
+}
+
+TEST_F(Collection, WaitsForTheGrace) {
+  engine.put(repo, "main", "a", "first");
+  engine.put(repo, "main", "a", "second");
+  options.grace = std::chrono::hours{1};
+  EXPECT_EQ(collect_all(repo).removed_objects, 0);
+  EXPECT_EQ(collect(repo).counts.waiting_objects, 1);
+  run_sql("UPDATE gc_candidates SET found_at = found_at - interval '61 minutes'");
+  EXPECT_EQ(collect(repo).counts.removed_objects, 1);
+}
+
+TEST_F(Collection, OfADeletedBranchCommitsNodesAndObjectsGo) {
+  engine.put(repo, "main", "kept", "kept");
+  engine.commit(repo, "main");
+  engine.branch(repo, "exp", "main");
+  for (int i = 0; i < 300; ++i) engine.put(repo, "exp", str_cat("data/", i), "gone");
+  const Commit commit = engine.commit(repo, "exp");
+  const int64_t nodes = count("SELECT count(*) FROM nodes");
+  delete_branch(*engine, repo, BranchName("exp"), false);
+  const CollectionCounts counts = collect_all(repo);
+  EXPECT_EQ(counts.removed_commits, 1);
+  EXPECT_EQ(counts.removed_objects, 300);
+  EXPECT_GT(counts.removed_nodes, 0);
+  EXPECT_EQ(count("SELECT count(*) FROM nodes"), nodes - counts.removed_nodes);
+  EXPECT_EQ(count("SELECT count(*) FROM nodes"), 1);
+  EXPECT_EQ(stored(repo), 1u);
+  EXPECT_EQ(engine.read(repo, "main", "kept"), "kept");
+  EXPECT_EQ(engine.read(repo, to_text(commit.id), "data/1"), "<absent>");
+}
+
+TEST_F(Collection, CommitsThatNothingLeadsToStayForATime) {
+  engine.branch(repo, "exp", "main");
+  engine.put(repo, "exp", "a", "bytes");
+  const Commit commit = engine.commit(repo, "exp");
+  delete_branch(*engine, repo, BranchName("exp"), false);
+  options.unreachable_kept = std::chrono::hours{24};
+  EXPECT_EQ(collect_all(repo).removed_objects, 0);
+  EXPECT_EQ(engine.read(repo, to_text(commit.id), "a"), "bytes");
+  run_sql("UPDATE commits SET stored_at = stored_at - interval '25 hours'");
+  EXPECT_EQ(collect_all(repo).removed_objects, 1);
+}
+
+TEST_F(Collection, PartsGoWithTheirListAndStayWithACopy) {
+  put_in_parts(repo, "big");
+  put_in_parts(repo, "other");
+  copy(repo, "main", "big", repo, "copy");
+  engine.remove(repo, "main", "big");
+  engine.remove(repo, "main", "other");
+  const CollectionCounts counts = collect_all(repo);
+  EXPECT_EQ(counts.removed_part_lists, 1);
+  EXPECT_EQ(counts.removed_objects, 2);
+  EXPECT_EQ(engine.read(repo, "main", "copy").size(), (5u << 20) + 4);
+  EXPECT_EQ(count("SELECT count(*) FROM part_lists"), 1);
+}
+
+TEST_F(Collection, PartsOfOpenUploadsAndHandedOutAddressesStay) {
+  const MultipartUpload upload = begin(repo, "open");
+  const std::string etag = part(upload, 1, "part");
+  const HandedOutAddress address =
+      hand_out_address(*engine, repo, BranchName("main"), Key("linked"), "tester");
+  engine.send(address.text, "linked bytes");
+  EXPECT_EQ(collect_all(repo).removed_objects, 0);
+  complete_multipart(*engine, upload, completion_of({{1, etag, {}}}));
+  const UploadTarget target =
+      check_upload(*engine, repo, BranchName("main"), Key("linked"), false, {});
+  link_address(*engine, target, address.text, "tester", {12, "", {}}, {}, {});
+  EXPECT_EQ(collect_all(repo).removed_objects, 0);
+  EXPECT_EQ(engine.read(repo, "main", "open"), "part");
+  EXPECT_EQ(engine.read(repo, "main", "linked"), "linked bytes");
+  abort_multipart(*engine, begin(repo, "empty"));
+  const MultipartUpload given_up = begin(repo, "given_up");
+  part(given_up, 1, "lost");
+  abort_multipart(*engine, given_up);
+  EXPECT_EQ(collect_all(repo).removed_objects, 1);
+}
+
+TEST_F(Collection, OtherRepositoriesKeepWhatTheyRead) {
+  testing::TestRepository reader = engine.make_repository("reader");
+  engine.put(repo, "main", "staged", "staged there");
+  engine.put(repo, "main", "committed", "committed there");
+  put_in_parts(repo, "parts");
+  copy(repo, "main", "committed", reader, "committed");
+  copy(repo, "main", "parts", reader, "parts");
+  engine.commit(reader, "main");
+  copy(repo, "main", "staged", reader, "staged");
+  for (const char* key : {"staged", "committed", "parts"}) engine.remove(repo, "main", key);
+  const CollectionCounts counts = collect_all(repo);
+  EXPECT_EQ(counts.removed_objects, 0);
+  EXPECT_EQ(counts.removed_part_lists, 1) << "the list of the owner's; the reader has its own";
+  EXPECT_EQ(engine.read(reader, "main", "staged"), "staged there");
+  EXPECT_EQ(engine.read(reader, "main", "committed"), "committed there");
+  EXPECT_EQ(engine.read(reader, "main", "parts").size(), (5u << 20) + 4);
+  collect_all(reader);
+  EXPECT_EQ(engine.read(reader, "main", "staged"), "staged there");
+  engine.remove(reader, "main", "staged");
+  EXPECT_EQ(collect_all(repo).removed_objects, 1);
+}
+
+TEST_F(Collection, SealedTokensAndOpenBatchesAreRoots) {
+  engine.put(repo, "main", "a", "sealed");
+  {
+    const Branch branch = get_branch(*engine, repo, BranchName("main"));
+    BranchHold hold(*engine, branch, /*rotate=*/true, {});
+    ASSERT_FALSE(hold.lease().sealed.empty());
+    EXPECT_EQ(collect_all(repo).removed_objects, 0);
+  }
+  EXPECT_EQ(engine.read(repo, "main", "a"), "sealed");
+  const auto found = find_object(*engine, repo, "main", Key("a"));
+  engine.remove(repo, "main", "a");
+  {
+    // The rows of a batch that is being filled; its operation would keep collections from starting.
+    meta::StagedBatch batch(engine.pool, (*engine).writer, repo.id);
+    batch.add({"b", found->entry});
+    batch.delete_range({"x", "y"});
+    const int64_t token = count("SELECT max(token) FROM retired_tokens");
+    run_sql(str_cat("INSERT INTO staging (token, key, kind, val) SELECT ", token,
+                    ", 'b', 0, val FROM staging WHERE kind = 0 LIMIT 1"));
+    EXPECT_EQ(collect_all(repo).removed_objects, 0);
+  }
+}
+
+TEST_F(Collection, ACopyRescuesACandidate) {
+  engine.put(repo, "main", "a", "bytes");
+  const auto found = find_object(*engine, repo, "main", Key("a"));
+  engine.remove(repo, "main", "a");
+  ASSERT_EQ(collect(repo).counts.found_objects, 1);
+  // As a request that had read the source before.
+  const auto copied = copy_object(*engine, *found, repo, BranchName("main"), Key("b"), {}, false);
+  EXPECT_EQ(count("SELECT count(*) FROM gc_candidates"), 0);
+  engine.branch(repo, "exp", "main");
+  EXPECT_EQ(collect(repo).counts.removed_objects, 0);
+  EXPECT_EQ(engine.read(repo, "main", "b"), "bytes");
+}
+
+TEST_F(Collection, NothingRefersToADoomedObjectAgain) {
+  engine.put(repo, "main", "a", "bytes");
+  put_in_parts(repo, "parts");
+  testing::TestRepository reader = engine.make_repository("reader");
+  const auto found = find_object(*engine, repo, "main", Key("a"));
+  const auto parts = find_object(*engine, repo, "main", Key("parts"));
+  engine.remove(repo, "main", "a");
+  engine.remove(repo, "main", "parts");
+  collect(repo);
+  run_sql("UPDATE gc_candidates SET doomed_in = 1");
+  const auto copied_to = [&](const RepositoryName& to, const FoundObject& source) {
+    return testing::reason_of(
+        [&] { copy_object(*engine, source, to, BranchName("main"), Key("b"), {}, false); });
+  };
+  EXPECT_EQ(copied_to(repo, *found), "being_collected");
+  EXPECT_EQ(copied_to(repo, *parts), "being_collected");
+  EXPECT_EQ(copied_to(reader, *found), "being_collected");
+  const MultipartUpload upload = begin(repo, "upload");
+  EXPECT_EQ(testing::reason_of([&] {
+              copy_part(*engine, upload, 1, *found, {0, found->entry.size_bytes});
+            }),
+            "being_collected");
+  meta::StagedBatch batch(engine.pool, (*engine).writer, repo.id);
+  batch.add({"b", found->entry});
+  const Branch branch = get_branch(*engine, repo, BranchName("main"));
+  BranchHold hold(*engine, branch, /*rotate=*/true, {});
+  EXPECT_EQ(testing::reason_of([&] { batch.publish(branch.id, hold.lease(), {}); }),
+            "being_collected");
+  EXPECT_EQ(engine.keys(repo, "main"), "");
+}
+
+TEST_F(Collection, StartsWhenEarlierOperationsHaveEnded) {
+  engine.put(repo, "main", "a", "bytes");
+  auto operation = std::make_unique<meta::Writer::Operation>((*engine).writer);
+  const auto found = find_object(*engine, repo, "main", Key("a"));
+  engine.remove(repo, "main", "a");
+  settle();
+  collect(repo);
+  request_collection(*engine, repo, "tester", 0);
+  settle();
+  EXPECT_FALSE(run_one_collection(*engine, options, {}));
+  operation.reset();
+  settle();
+  EXPECT_TRUE(run_one_collection(*engine, options, {}));
+}
+
+TEST_F(Collection, UploadsUnderWayAreNotFound) {
+  const meta::Writer::Operation operation((*engine).writer);
+  const OwnAddress address = new_own_address((*engine).writer.address_time());
+  const blob::Located at =
+      engine.stores.locate(str_cat(repo.storage_namespace, "/", relative_path(address)));
+  const auto writer = at.store->create(at.key, 4);
+  writer->write("body");
+  ASSERT_TRUE(writer->finish());
+  EXPECT_EQ(collect(repo).counts.found_objects, 0);
+}
+
+TEST_F(Collection, AServerWithASlowClockMakesNoOlderAddresses) {
+  settle();
+  collect(repo);
+  const int64_t floor = count("SELECT address_floor_ms FROM gc_control");
+  ASSERT_GT(floor, 0);
+  run_sql(str_cat("UPDATE gc_control SET address_floor_ms = ", floor + 3'600'000));
+  TestEngine slow(database.url(), engine.store);
+  EXPECT_GE(to_millis((*slow).writer.address_time()), floor + 3'600'000);
+  EXPECT_EQ(count("SELECT count(*) FROM writers WHERE address_floor_ms >= (SELECT address_floor_ms "
+                  "FROM gc_control)"),
+            2);
+}
+
+TEST_F(Collection, AnOperationFromBeforeTheRegistrationWasLostStagesNothing) {
+  const Entry entry = engine.put(repo, "main", "a", "bytes");
+  const BranchId branch = get_branch(*engine, repo, BranchName("main")).id;
+  const auto stage = [&](const char* key) {
+    return testing::reason_of([&] { (*engine).staging.stage(branch, Key(key), entry, 0); });
+  };
+  const MultipartUpload upload = begin(repo, "parts");
+  {
+    const meta::Writer::Operation operation((*engine).writer);
+    run_sql("DELETE FROM writers");
+    engine.parts().heartbeat();
+    EXPECT_EQ((*engine).writer.id(), 0);
+    EXPECT_EQ(stage("b"), "writer_lost");
+    EXPECT_EQ(testing::reason_of([&] { part(upload, 1, "part"); }), "writer_lost")
+        << "also in an operation inside it";
+  }
+  EXPECT_EQ(stage("b"), "done");
+  EXPECT_EQ(testing::reason_of([&] { part(upload, 1, "part"); }), "done");
+}
+
+TEST_F(Collection, RefusesToRemoveMoreThanItsShare) {
+  for (int i = 0; i < 150; ++i) engine.put(repo, "main", str_cat("k", i), "x");
+  for (int i = 0; i < 110; ++i) engine.remove(repo, "main", str_cat("k", i));
+  options.share_max = 10;
+  collect(repo);
+  const meta::CollectionRun refused = collect(repo);
+  EXPECT_EQ(refused.state, "refused");
+  EXPECT_EQ(refused.counts.due_objects, 110);
+  EXPECT_EQ(refused.counts.removed_objects, 0);
+  EXPECT_NE(refused.error.find("--yes-delete"), std::string::npos) << refused.error;
+  EXPECT_EQ(stored(repo), 150u);
+  EXPECT_EQ(collect(repo, /*share=*/75).counts.removed_objects, 110);
+  EXPECT_EQ(collect(repo).state, "done");
+}
+
+TEST_F(Collection, FilesOfOthersAreCountedAndStay) {
+  const auto write = [&](const std::string& key) {
+    const blob::Located at = engine.stores.locate(repo.storage_namespace + "/" + key);
+    const auto writer = at.store->create(at.key, 1);
+    writer->write("x");
+    ASSERT_TRUE(writer->finish());
+  };
+  write("data/readme.txt");
+  write("data/00000000000000000000/short");
+  write("elsewhere/file");
+  settle();
+  EXPECT_EQ(collect(repo).counts.strangers, 2);
+  collect_all(repo);
+  EXPECT_EQ(engine.store->list("lake/", "", 1000).items.size(), 4u) << "these and _tarn/repository";
+}
+
+TEST_F(Collection, OfADeletedRepositoryEverythingGoesButWhatOthersRead) {
+  testing::TestRepository reader = engine.make_repository("reader");
+  engine.put(repo, "main", "shared", "shared");
+  engine.put(repo, "main", "own", "own");
+  put_in_parts(repo, "parts");
+  engine.commit(repo, "main");
+  copy(repo, "main", "shared", reader, "shared");
+  delete_repository(*engine, repo, false);
+  const CollectionCounts counts = collect_all(repo);
+  EXPECT_EQ(counts.removed_objects, 3);
+  EXPECT_EQ(count(str_cat("SELECT count(*) FROM nodes WHERE repo_id = ", int(repo.id))), 0);
+  EXPECT_EQ(count(str_cat("SELECT count(*) FROM commits WHERE repo_id = ", int(repo.id))), 0);
+  EXPECT_EQ(count(str_cat("SELECT count(*) FROM part_lists WHERE repo_id = ", int(repo.id))), 0);
+  EXPECT_EQ(engine.read(reader, "main", "shared"), "shared");
+  EXPECT_EQ(count("SELECT count(*) FROM gc_repositories WHERE emptied"), 0);
+  engine.remove(reader, "main", "shared");
+  for (int i = 0; i < 4; ++i) {
+    request_collection(*engine, repo, "tester", 0);
+    settle();
+    run_one_collection(*engine, options, {});
+  }
+  EXPECT_EQ(stored(repo), 0u);
+  EXPECT_EQ(count("SELECT count(*) FROM gc_repositories WHERE emptied"), 1);
+}
+
+TEST_F(Collection, AnInterruptedOneIsDoneAgain) {
+  engine.put(repo, "main", "a", "first");
+  engine.put(repo, "main", "a", "second");
+  collect(repo);
+  // As if a server had died after it had doomed the object.
+  run_sql(
+      "UPDATE gc_candidates SET doomed_in = 2;"
+      "INSERT INTO gc_runs (repo_id, run, state, actor, started_ms) "
+      "SELECT repo_id, 2, 'running', 'somebody', 0 FROM gc_repositories;"
+      "UPDATE gc_repositories SET run = 2;"
+      "UPDATE gc_control SET lease_owner = 1, lease_until = clock_timestamp() - interval '1 s'");
+  settle();
+  EXPECT_EQ(collect(repo).counts.removed_objects, 1);
+  EXPECT_EQ(stored(repo), 1u);
+  EXPECT_EQ(count("SELECT count(*) FROM gc_runs WHERE run = 2 AND state = 'interrupted'"), 1);
+}
+
+TEST_F(Collection, OnlyOneServerCollects) {
+  run_sql(
+      "UPDATE gc_control SET lease_owner = 1, lease_until = clock_timestamp() + interval '1 h'");
+  request_collection(*engine, repo, "tester", 0);
+  settle();
+  EXPECT_FALSE(run_one_collection(*engine, options, {}));
+  EXPECT_TRUE(is_collection_requested(*engine, repo));
+}
+
+TEST_F(Collection, APlanNamesWhatCollectionsRemove) {
+  engine.put(repo, "main", "a", "first");
+  engine.put(repo, "main", "a", "second");
+  put_in_parts(repo, "parts");
+  engine.remove(repo, "main", "parts");
+  engine.branch(repo, "exp", "main");
+  engine.put(repo, "exp", "b", "of a branch");
+  engine.commit(repo, "exp");
+  delete_branch(*engine, repo, BranchName("exp"), false);
+  settle();
+  std::set<OwnAddress> planned;
+  const CollectionCounts plan = plan_collection(
+      *engine, repo, options, [&](const PlannedObject& object) { planned.insert(object.address); });
+  EXPECT_EQ(planned.size(), 4u);
+  EXPECT_EQ(plan.removed_commits, 1);
+  std::set<OwnAddress> before, after;
+  list_stored_objects(engine.stores, repo,
+                      [&](const auto& object) { before.insert(object.address); });
+  collect_all(repo);
+  list_stored_objects(engine.stores, repo,
+                      [&](const auto& object) { after.insert(object.address); });
+  for (const OwnAddress& address : after) before.erase(address);
+  EXPECT_EQ(before, planned);
+}
+
+}  // namespace
+}  // namespace tarn::versioning

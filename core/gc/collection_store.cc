@@ -1,0 +1,249 @@
+#include "core/gc/collection_store.h"
+
+#include <array>
+
+#include "core/base/digest.h"
+#include "core/base/error.h"
+#include "core/base/reasons.h"
+
+namespace tarn::meta {
+namespace {
+
+/// After a run that failed.
+constexpr int64_t kRetrySeconds = 60;
+constexpr int64_t kRunsKept = 1000;
+
+// A repository without a row was never collected. Operations that began before its fence must have
+// ended: writers that are dead publish nothing.
+constexpr db::Query kSelectDue{"collections_select_due", R"sql(
+  SELECT r.repo_id FROM repositories r
+  LEFT JOIN gc_repositories g ON g.repo_id = r.repo_id,
+  LATERAL (SELECT extract(epoch FROM clock_timestamp()) AS s) AS now
+  WHERE (g.requested_by IS NOT NULL
+         OR ($1::bigint > 0 AND coalesce(extract(epoch FROM g.due_at), r.created_ms / 1000.0 + $1) <= now.s))
+    AND (r.deleted_ms IS NULL
+         OR (r.deleted_ms / 1000.0 + $2::bigint <= now.s AND NOT coalesce(g.emptied, false)))
+    AND coalesce(g.fence_nid, 0) <= (
+      SELECT coalesce(min(nid_floor), 0) FROM writers WHERE expires_at > clock_timestamp())
+  ORDER BY g.requested_by IS NULL, g.due_at NULLS FIRST LIMIT 1)sql"};
+
+constexpr db::Query kTakeLease{"collections_take_lease", R"sql(
+  UPDATE gc_control SET lease_owner = $1, lease_until = clock_timestamp() + $2 * interval '1 millisecond'
+  WHERE lease_owner IS NULL OR lease_until < clock_timestamp())sql"};
+
+constexpr db::Query kRenewLease{"collections_renew_lease", R"sql(
+  UPDATE gc_control SET lease_until = clock_timestamp() + $2 * interval '1 millisecond'
+  WHERE lease_owner = $1 AND lease_until >= clock_timestamp())sql"};
+
+constexpr db::Query kDropLease{"collections_drop_lease", R"sql(
+  UPDATE gc_control SET lease_owner = NULL, lease_until = NULL WHERE lease_owner = $1)sql"};
+
+constexpr db::Query kHoldLease{"collections_hold_lease", "SELECT hold_collection($1)"};
+
+// Requested collections are done again.
+constexpr db::Query kInterruptRuns{"collections_interrupt_runs", R"sql(
+  WITH interrupted AS (
+    UPDATE gc_runs SET state = 'interrupted', ended_ms = (extract(epoch FROM clock_timestamp()) * 1000)::bigint,
+      error = 'the server that ran it stopped'
+    WHERE state = 'running' RETURNING repo_id, actor)
+  UPDATE gc_repositories g SET requested_by = i.actor FROM interrupted i
+  WHERE g.repo_id = i.repo_id AND g.requested_by IS NULL AND i.actor <> '')sql"};
+
+constexpr db::Query kBegin{"collections_begin_run", R"sql(
+  WITH g AS (
+    INSERT INTO gc_repositories (repo_id, run) VALUES ($1, 1)
+    ON CONFLICT (repo_id) DO UPDATE SET run = gc_repositories.run + 1
+    RETURNING run, fenced_run, requested_by, share_max),
+  made AS (
+    INSERT INTO gc_runs (repo_id, run, state, actor, started_ms)
+    SELECT $1, run, 'running', coalesce(requested_by, ''), (extract(epoch FROM clock_timestamp()) * 1000)::bigint FROM g)
+  SELECT g.run, g.fenced_run, coalesce(g.requested_by, ''),
+         CASE WHEN g.requested_by IS NULL THEN 0 ELSE g.share_max END, r.deleted_ms IS NOT NULL
+  FROM g, repositories r WHERE r.repo_id = $1)sql"};
+
+constexpr db::Query kDropRequest{"collections_drop_request", R"sql(
+  UPDATE gc_repositories SET requested_by = NULL WHERE repo_id = $1)sql"};
+
+// Waits for servers that are registering; those that register later see the new floor.
+constexpr db::Query kLockFloors{"collections_lock_floors", "SELECT pg_advisory_xact_lock(2, 0)"};
+constexpr db::Query kRaiseFloor{"collections_raise_floor", R"sql(
+  WITH f AS (
+    SELECT min(address_floor_ms) AS address, min(nid_floor) AS nid FROM writers
+    WHERE expires_at > clock_timestamp())
+  UPDATE gc_control SET address_floor_ms = greatest(address_floor_ms, f.address)
+  FROM f WHERE f.address IS NOT NULL
+  RETURNING f.address, f.nid, pg_current_xact_id()::text::bigint)sql"};
+
+constexpr db::Query kOldestTransaction{"collections_select_oldest_transaction", R"sql(
+  SELECT pg_snapshot_xmin(pg_current_snapshot())::text::bigint)sql"};
+
+constexpr db::Query kEndRun{"collections_end_run", R"sql(
+  UPDATE gc_runs SET state = $3, error = $4, counts = $5,
+    ended_ms = (extract(epoch FROM clock_timestamp()) * 1000)::bigint
+  WHERE repo_id = $1 AND run = $2)sql"};
+
+constexpr db::Query kSetDue{"collections_set_due", R"sql(
+  UPDATE gc_repositories SET fenced_run = $2, fence_nid = nextval('node_nids'),
+    due_at = clock_timestamp() + $3 * interval '1 second'
+  WHERE repo_id = $1)sql"};
+
+constexpr db::Query kTrimRuns{"collections_trim_runs", R"sql(
+  DELETE FROM gc_runs WHERE repo_id = $1 AND run <= $2)sql"};
+
+constexpr db::Query kSetEmptied{"collections_set_emptied", R"sql(
+  UPDATE gc_repositories SET emptied = true WHERE repo_id = $1)sql"};
+
+constexpr db::Query kRequest{"collections_request", R"sql(
+  INSERT INTO gc_repositories (repo_id, requested_by, share_max) VALUES ($1, $2, $3)
+  ON CONFLICT (repo_id) DO UPDATE SET requested_by = $2, share_max = $3, due_at = clock_timestamp())sql"};
+
+constexpr db::Query kRequested{"collections_select_requested", R"sql(
+  SELECT EXISTS (SELECT 1 FROM gc_repositories WHERE repo_id = $1 AND requested_by IS NOT NULL))sql"};
+
+#define TARN_RUN_COLUMNS "run, state, actor, started_ms, ended_ms, error, counts"
+
+constexpr db::Query kSelectRuns{"collections_select_runs", "SELECT " TARN_RUN_COLUMNS R"sql(
+  FROM gc_runs WHERE repo_id = $1 ORDER BY run DESC LIMIT $2)sql"};
+
+constexpr db::Query kSelectRun{"collections_select_run", "SELECT " TARN_RUN_COLUMNS R"sql(
+  FROM gc_runs WHERE repo_id = $1 AND run = $2)sql"};
+
+/// The members of CollectionCounts, in the order of the column.
+template <typename Counts>
+auto members_of(Counts& c) {
+  return std::array{&c.stored_objects,  &c.live_objects,  &c.found_objects,     &c.found_bytes,
+                    &c.waiting_objects, &c.waiting_bytes, &c.due_objects,       &c.due_bytes,
+                    &c.removed_objects, &c.removed_bytes, &c.rescued_objects,   &c.strangers,
+                    &c.removed_commits, &c.removed_nodes, &c.removed_part_lists};
+}
+
+CollectionCounts counts_from(const std::vector<int64_t>& values) {
+  CollectionCounts counts;
+  const auto members = members_of(counts);
+  for (size_t i = 0; i < values.size() && i < members.size(); ++i) *members[i] = values[i];
+  return counts;
+}
+
+CollectionRun run_from(const db::Rows& rows, size_t row) {
+  CollectionRun out;
+  out.run = rows.integer(row, 0);
+  out.state = rows.text(row, 1);
+  out.actor = rows.text(row, 2);
+  out.started = from_millis(rows.integer(row, 3));
+  if (!rows.null(row, 4)) out.ended = from_millis(rows.integer(row, 4));
+  out.error = rows.text(row, 5);
+  out.counts = counts_from(rows.integers(row, 6));
+  return out;
+}
+
+int32_t key_of(RepositoryId repository) { return static_cast<int32_t>(repository); }
+
+}  // namespace
+
+std::optional<CollectionClaim> Collections::claim(const CollectionSchedule& schedule,
+                                                  std::chrono::milliseconds lease) {
+  const std::initializer_list<db::Param> due = {int64_t{schedule.interval.count()},
+                                                int64_t{schedule.deleted_kept.count()}};
+  if (pool_.run(kSelectDue, due, db::Pool::Retry::kRead).empty()) return std::nullopt;
+  CollectionClaim claim;
+  claim.owner = static_cast<int64_t>(random_u64() >> 1);
+  if (pool_.run(kTakeLease, {claim.owner, int64_t{lease.count()}}, db::Pool::Retry::kWrite)
+          .affected() != 1) {
+    return std::nullopt;
+  }
+  const bool begun = pool_.transaction([&](db::Connection& connection) {
+    hold(connection, claim);
+    connection.run(kInterruptRuns);
+    const db::Rows found = connection.run(kSelectDue, due);
+    if (found.empty()) return false;
+    claim.repository = static_cast<RepositoryId>(found.integer(0, 0));
+    const db::Rows run = connection.run(kBegin, {key_of(claim.repository)});
+    connection.run(kDropRequest, {key_of(claim.repository)});
+    claim.run = run.integer(0, 0);
+    claim.fenced_run = run.integer(0, 1);
+    claim.actor = run.text(0, 2);
+    claim.share_max = static_cast<int32_t>(run.integer(0, 3));
+    claim.deleted = run.boolean(0, 4);
+    return true;
+  });
+  if (begun) return claim;
+  pool_.run(kDropLease, {claim.owner}, db::Pool::Retry::kRepeatable);
+  return std::nullopt;
+}
+
+bool Collections::renew(const CollectionClaim& claim, std::chrono::milliseconds lease) {
+  return pool_.run(kRenewLease, {claim.owner, int64_t{lease.count()}}, db::Pool::Retry::kRepeatable)
+             .affected() == 1;
+}
+
+void Collections::hold(db::Connection& connection, const CollectionClaim& claim) {
+  const db::Rows rows = connection.run(kHoldLease, {claim.owner});
+  if (!rows.null(0, 0) && rows.boolean(0, 0)) return;
+  throw Error(ErrorCode::kUnavailable, reason::kCollectionLost,
+              "collecting garbage: another server has taken it over");
+}
+
+CollectionFloors Collections::raise_floors(const CollectionClaim& claim) {
+  return pool_.transaction([&](db::Connection& connection) {
+    connection.run(kLockFloors);
+    hold(connection, claim);
+    const db::Rows rows = connection.run(kRaiseFloor);
+    if (rows.empty()) {
+      throw Error(ErrorCode::kUnavailable, reason::kWriterLost,
+                  "collecting garbage: no server is registered in the database, try again");
+    }
+    return CollectionFloors{from_millis(rows.integer(0, 0)), rows.integer(0, 1),
+                            rows.integer(0, 2)};
+  });
+}
+
+bool Collections::are_settled(const CollectionFloors& floors) {
+  return pool_.run(kOldestTransaction, {}, db::Pool::Retry::kRead).integer(0, 0) >
+         floors.transaction;
+}
+
+void Collections::finish(const CollectionClaim& claim, std::string_view state,
+                         std::string_view error, const CollectionCounts& counts,
+                         const CollectionSchedule& schedule) {
+  std::vector<int64_t> values;
+  for (const int64_t* member : members_of(counts)) values.push_back(*member);
+  const bool ended = state == "done" || state == "refused";
+  const int64_t wait = ended ? int64_t{schedule.interval.count()} : kRetrySeconds;
+  pool_.transaction([&](db::Connection& connection) {
+    hold(connection, claim);
+    connection.run(kEndRun, {key_of(claim.repository), claim.run, state, error, values});
+    connection.run(kSetDue, {key_of(claim.repository), claim.run, wait});
+    connection.run(kTrimRuns, {key_of(claim.repository), claim.run - kRunsKept});
+  });
+  pool_.run(kDropLease, {claim.owner}, db::Pool::Retry::kRepeatable);
+}
+
+void Collections::set_emptied(const CollectionClaim& claim) {
+  pool_.transaction([&](db::Connection& connection) {
+    hold(connection, claim);
+    connection.run(kSetEmptied, {key_of(claim.repository)});
+  });
+}
+
+void Collections::request(RepositoryId repository, std::string_view actor, int32_t share_max) {
+  pool_.run(kRequest, {key_of(repository), actor, share_max}, db::Pool::Retry::kRepeatable);
+}
+
+std::vector<CollectionRun> Collections::runs(RepositoryId repository, uint32_t limit) {
+  const db::Rows rows =
+      pool_.run(kSelectRuns, {key_of(repository), int64_t{limit}}, db::Pool::Retry::kRead);
+  std::vector<CollectionRun> out;
+  for (size_t row = 0; row < rows.size(); ++row) out.push_back(run_from(rows, row));
+  return out;
+}
+
+std::optional<CollectionRun> Collections::find(RepositoryId repository, int64_t run) {
+  const db::Rows rows = pool_.run(kSelectRun, {key_of(repository), run}, db::Pool::Retry::kRead);
+  return rows.empty() ? std::nullopt : std::optional(run_from(rows, 0));
+}
+
+bool Collections::requested(RepositoryId repository) {
+  return pool_.run(kRequested, {key_of(repository)}, db::Pool::Retry::kRead).boolean(0, 0);
+}
+
+}  // namespace tarn::meta

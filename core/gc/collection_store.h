@@ -1,0 +1,87 @@
+// Rows of garbage collections: the lease, which repository is due, the runs and their reports.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/base/time.h"
+#include "core/db/pool.h"
+#include "core/gc/collection_counts.h"
+#include "core/model/names.h"
+
+namespace tarn::meta {
+
+/// A collection that this process carries out.
+struct CollectionClaim {
+  int64_t owner = 0;  ///< of the lease
+  RepositoryId repository{};
+  bool deleted = false;  ///< the repository was deleted: nothing of it is a root
+  int64_t run = 0;
+  int64_t fenced_run = 0;  ///< operations that began before this run ended have ended
+  std::string actor;       ///< "" = by schedule
+  int32_t share_max = 0;   ///< percent; 0 = the server's setting
+};
+
+struct CollectionRun {
+  int64_t run = 0;
+  std::string state;  ///< running, done, refused, failed, interrupted
+  std::string actor;
+  Instant started{};
+  std::optional<Instant> ended{};
+  std::string error;
+  CollectionCounts counts{};
+};
+
+struct CollectionSchedule {
+  std::chrono::seconds interval{};  ///< between collections of a repository; 0 = on request only
+  std::chrono::seconds deleted_kept{};  ///< how long a deleted repository keeps its objects
+};
+
+/// The oldest addresses that an operation may still publish.
+struct CollectionFloors {
+  Instant address{};
+  int64_t nid = 0;
+  int64_t transaction = 0;  ///< the newest when they were read
+};
+
+/// Safe from any thread.
+class Collections {
+ public:
+  explicit Collections(db::Pool& pool) : pool_(pool) {}
+
+  /// The repository that has waited longest; nullopt: none is due, or another collection runs.
+  std::optional<CollectionClaim> claim(const CollectionSchedule& schedule,
+                                       std::chrono::milliseconds lease);
+  /// false: the lease was lost, and nothing may be changed any more.
+  bool renew(const CollectionClaim& claim, std::chrono::milliseconds lease);
+  /// Throws unavailable unless the lease is held; then it is, until the transaction ends.
+  static void hold(db::Connection& connection, const CollectionClaim& claim);
+  /// From now on no server makes older addresses.
+  CollectionFloors raise_floors(const CollectionClaim& claim);
+  /// Whether every transaction has ended that had begun to write when the floors were read: one of
+  /// a server that was paused since may still commit.
+  bool are_settled(const CollectionFloors& floors);
+  /// Ends the run and gives the lease up. `state` done or refused: the next one is due after
+  /// `interval`; otherwise soon.
+  void finish(const CollectionClaim& claim, std::string_view state, std::string_view error,
+              const CollectionCounts& counts, const CollectionSchedule& schedule);
+  /// A deleted repository of which nothing is left is not collected again.
+  void set_emptied(const CollectionClaim& claim);
+
+  /// Makes the repository due now.
+  void request(RepositoryId repository, std::string_view actor, int32_t share_max);
+  /// Newest first.
+  std::vector<CollectionRun> runs(RepositoryId repository, uint32_t limit);
+  std::optional<CollectionRun> find(RepositoryId repository, int64_t run);
+  /// Whether a collection was asked for and has not begun.
+  bool requested(RepositoryId repository);
+
+ private:
+  db::Pool& pool_;
+};
+
+}  // namespace tarn::meta

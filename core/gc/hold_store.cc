@@ -1,0 +1,64 @@
+#include "core/gc/hold_store.h"
+
+#include <span>
+
+#include "core/base/error.h"
+#include "core/base/reasons.h"
+#include "core/meta/commits.h"
+
+namespace tarn::meta {
+namespace {
+
+constexpr db::Query kInsert{"holds_insert_row", R"sql(
+  INSERT INTO gc_holds (repo_id, hold_id, commit_id, until_ms, reason, actor, created_ms)
+  VALUES ($1, $2, $3, $4, $5, $6, $7))sql"};
+constexpr db::Query kCount{"holds_count_rows", "SELECT count(*) FROM gc_holds WHERE repo_id = $1"};
+constexpr db::Query kSelectPage{"holds_select_page", R"sql(
+  SELECT hold_id, commit_id, until_ms, reason, actor, created_ms FROM gc_holds
+  WHERE repo_id = $1 AND hold_id > $2 ORDER BY hold_id LIMIT $3)sql"};
+constexpr db::Query kDelete{"holds_delete_row",
+                            "DELETE FROM gc_holds WHERE repo_id = $1 AND hold_id = $2"};
+
+int32_t key_of(RepositoryId repository) { return static_cast<int32_t>(repository); }
+
+}  // namespace
+
+void Holds::insert(RepositoryId repository, const versioning::Hold& hold) {
+  const db::Param until =
+      hold.until ? db::Param(to_millis(*hold.until)) : db::Param(std::optional<int64_t>());
+  pool_.transaction([&](db::Connection& connection) {
+    if (!Commits::hold(connection, repository, std::span(&hold.commit, 1))) {
+      throw Error(ErrorCode::kNotFound, reason::kCommitNotFound, "commit not found");
+    }
+    connection.run(kInsert, {key_of(repository), hold.id, db::Bytes{view_of(hold.commit)}, until,
+                             hold.reason, hold.actor, to_millis(hold.created)});
+  });
+}
+
+int64_t Holds::count(RepositoryId repository) {
+  return pool_.run(kCount, {key_of(repository)}, db::Pool::Retry::kRead).integer(0, 0);
+}
+
+std::vector<versioning::Hold> Holds::list(RepositoryId repository, std::string_view after,
+                                          uint32_t limit) {
+  const db::Rows rows =
+      pool_.run(kSelectPage, {key_of(repository), after, int64_t{limit}}, db::Pool::Retry::kRead);
+  std::vector<versioning::Hold> out;
+  for (size_t row = 0; row < rows.size(); ++row) {
+    versioning::Hold hold;
+    hold.id = rows.text(row, 0);
+    hold.commit = commit_id_from_bytes(rows.bytes(row, 1));
+    if (!rows.null(row, 2)) hold.until = from_millis(rows.integer(row, 2));
+    hold.reason = rows.text(row, 3);
+    hold.actor = rows.text(row, 4);
+    hold.created = from_millis(rows.integer(row, 5));
+    out.push_back(std::move(hold));
+  }
+  return out;
+}
+
+bool Holds::remove(RepositoryId repository, std::string_view id) {
+  return pool_.run(kDelete, {key_of(repository), id}, db::Pool::Retry::kWrite).affected() == 1;
+}
+
+}  // namespace tarn::meta

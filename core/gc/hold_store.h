@@ -1,0 +1,29 @@
+// Rows of holds.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "core/db/pool.h"
+#include "core/gc/holds.h"
+
+namespace tarn::meta {
+
+/// Safe from any thread.
+class Holds {
+ public:
+  explicit Holds(db::Pool& pool) : pool_(pool) {}
+
+  /// Throws not_found: the commit was removed.
+  void insert(RepositoryId repository, const versioning::Hold& hold);
+  int64_t count(RepositoryId repository);
+  std::vector<versioning::Hold> list(RepositoryId repository, std::string_view after,
+                                     uint32_t limit);
+  /// false: there is none.
+  bool remove(RepositoryId repository, std::string_view id);
+
+ private:
+  db::Pool& pool_;
+};
+
+}  // namespace tarn::meta

@@ -1,0 +1,68 @@
+#include "core/gc/holds.h"
+
+#include "core/base/digest.h"
+#include "core/base/encoding.h"
+#include "core/base/error.h"
+#include "core/base/reasons.h"
+#include "core/base/str_cat.h"
+#include "core/branch/refs.h"
+#include "core/gc/hold_store.h"
+
+namespace tarn::versioning {
+namespace {
+
+[[noreturn]] void throw_invalid(std::string message) {
+  throw Error(ErrorCode::kInvalidArgument, std::move(message));
+}
+
+/// Ascending by time.
+std::string new_hold_id(Instant now) {
+  std::string time = std::to_string(to_millis(now));
+  return str_cat("hold-", time, "-", to_hex(random_bytes(4)));
+}
+
+}  // namespace
+
+Hold add_hold(Engine& engine, const Repository& repository, const HoldRequest& request) {
+  if (request.reason.empty()) throw_invalid("holding a commit: a reason is needed");
+  if (request.reason.size() > kHoldReasonBytesMax) {
+    throw_invalid(
+        str_cat("holding a commit: the reason is longer than ", kHoldReasonBytesMax, " bytes"));
+  }
+  Hold hold;
+  hold.created = engine.clock.now();
+  if (request.until && *request.until <= hold.created) {
+    throw_invalid("holding a commit: the time until which to hold it has passed");
+  }
+  meta::Holds holds(engine.pool);
+  if (holds.count(repository.id) >= static_cast<int64_t>(kHoldsMax)) {
+    throw_invalid(str_cat("holding a commit: the repository has ", kHoldsMax,
+                          " holds; remove some that are no longer needed"));
+  }
+  hold.id = new_hold_id(hold.created);
+  hold.commit = resolve_commit(engine, repository, request.ref).id;
+  hold.until = request.until;
+  hold.reason = request.reason;
+  hold.actor = request.actor;
+  holds.insert(repository.id, hold);
+  return hold;
+}
+
+Page<Hold> list_holds(Engine& engine, const Repository& repository, std::string_view after,
+                      uint32_t limit) {
+  Page<Hold> page;
+  page.items = meta::Holds(engine.pool).list(repository.id, after, limit + 1);
+  page.has_more = page.items.size() > limit;
+  if (page.has_more) {
+    page.items.resize(limit);
+    page.next = page.items.back().id;
+  }
+  return page;
+}
+
+void remove_hold(Engine& engine, const Repository& repository, std::string_view id) {
+  if (meta::Holds(engine.pool).remove(repository.id, id)) return;
+  throw Error(ErrorCode::kNotFound, reason::kHoldNotFound, str_cat("hold '", id, "' not found"));
+}
+
+}  // namespace tarn::versioning

@@ -1,0 +1,41 @@
+// Marking: everything that the roots of a repository reach.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "core/branch/engine.h"
+#include "core/gc/live_objects.h"
+#include "core/model/commit.h"
+#include "core/tree/nid_set.h"
+
+namespace tarn::versioning {
+
+struct Marked {
+  explicit Marked(RepositoryId repository) : objects(repository) {}
+  LiveObjects objects;
+  tree::NidSet nodes;                        ///< of the repository's own trees
+  std::vector<int64_t> unused_part_lists{};  ///< ascending
+};
+
+/// The commits that no root reaches and that were stored longer than `kept` ago.
+std::vector<CommitId> dead_commits(db::Connection& connection, RepositoryId repository,
+                                   std::chrono::seconds kept);
+
+struct MarkRequest {
+  RepositoryId repository{};
+  bool deleted = false;                    ///< only other repositories' references count
+  std::span<const CommitId> without{};     ///< commits that count as removed
+  std::span<const int64_t> dying_lists{};  ///< ascending: part lists that keep their parts only if
+                                           ///< an entry refers to them
+  bool all_lists_die = false;              ///< as if every part list were dying
+  std::function<void()> on_progress{};     ///< called often; may throw
+};
+
+/// Reads the roots in one snapshot of the database, then the trees: nodes never change, and only
+/// garbage collection removes them. Throws data_loss: a tree is incomplete; nothing may be removed.
+Marked mark(Engine& engine, const MarkRequest& request);
+
+}  // namespace tarn::versioning
