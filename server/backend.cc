@@ -361,6 +361,16 @@ void Backend::measure_clock() { parts_->clock.measure(); }
 
 std::string Backend::installation_id() const { return parts_->installation_id; }
 
+versioning::CollectionOptions collection_options(const Config& config) {
+  using std::chrono::hours;
+  return {.interval = hours(config.gc_interval_hours),
+          .grace = hours(config.gc_grace_hours),
+          .unreachable_kept = hours(24) * config.gc_unreachable_days,
+          .deleted_kept = hours(24) * config.gc_deleted_days,
+          .share_max = config.gc_share_max,
+          .deletes_per_second = config.gc_deletes_per_second};
+}
+
 api::json::Installation installation_of(const Config& config, std::string id) {
   const bool s3 = !config.s3_stores().empty();
   return {.version = std::string(program_version()),

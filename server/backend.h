@@ -8,6 +8,7 @@
 #include "core/auth/authenticator.h"
 #include "core/auth/directory.h"
 #include "core/branch/engine.h"
+#include "core/gc/collection_options.h"
 #include "core/http/outbound.h"
 #include "server/api/json/configuration.h"
 #include "server/config.h"
@@ -55,6 +56,9 @@ class Backend {
   struct Parts;
   std::unique_ptr<Parts> parts_;
 };
+
+/// The settings gc.*.
+versioning::CollectionOptions collection_options(const Config& config);
 
 /// Facts that clients may see.
 api::json::Installation installation_of(const Config& config, std::string id);

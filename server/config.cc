@@ -235,6 +235,9 @@ void check_numbers(const Config& config) {
   if (config.upload_multipart_open_max == 0) {
     refuse("upload.multipart_open_max", "must be at least 1");
   }
+  if (config.gc_share_max < 1 || config.gc_share_max > 100) {
+    refuse("gc.share_max", "must be 1 to 100, a percentage");
+  }
   if (config.branches_per_user_max == 0) refuse("branches.per_user_max", "must be at least 1");
 }
 

@@ -59,6 +59,12 @@ struct Config {
   uint32_t db_connections = 16;
   uint64_t cache_node_bytes = uint64_t{256} << 20;
   uint32_t job_workers = 3;
+  uint32_t gc_interval_hours = 24;
+  uint32_t gc_grace_hours = 24;
+  uint32_t gc_unreachable_days = 14;
+  uint32_t gc_deleted_days = 7;
+  uint32_t gc_share_max = 10;
+  uint32_t gc_deletes_per_second = 0;
   uint64_t upload_bytes_max = uint64_t{5} << 40;
   uint32_t upload_multipart_hours = 7 * 24;
   uint32_t upload_multipart_open_max = 10'000;

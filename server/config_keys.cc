@@ -95,6 +95,22 @@ constexpr ConfigKey kKeys[] = {
      "Imports this server runs at once; of one user all but one at most, so that another's begins "
      "at "
      "once."},
+    {"gc.interval_hours", TARN_AT(gc_interval_hours),
+     "How often the garbage of each repository is collected. 0: on request only."},
+    {"gc.grace_hours", TARN_AT(gc_grace_hours),
+     "How long an object stays after a collection has found that nothing refers to it. 0: until "
+     "the "
+     "next collection."},
+    {"gc.unreachable_days", TARN_AT(gc_unreachable_days),
+     "How long a commit stays to which no branch, tag or other root leads; repositories with "
+     "retention rules have their own time."},
+    {"gc.deleted_days", TARN_AT(gc_deleted_days),
+     "How long the objects of a deleted repository stay."},
+    {"gc.share_max", TARN_AT(gc_share_max),
+     "Percent of a repository's objects that one collection may remove; beyond, and beyond 100 "
+     "objects, it is refused until somebody permits more."},
+    {"gc.deletes_per_second", TARN_AT(gc_deletes_per_second),
+     "Objects that a collection removes from a store per second. 0: as fast as the store."},
     {"upload.bytes_max", TARN_AT(upload_bytes_max), "Bytes of one REST upload; beyond: 413."},
     {"upload.multipart_hours", TARN_AT(upload_multipart_hours),
      "How long a multipart upload that was neither completed nor aborted keeps its parts."},

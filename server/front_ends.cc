@@ -67,6 +67,7 @@ FrontEnds::FrontEnds(const Config& config, Backend& backend, std::string setup_t
                .setup_token = std::move(setup_token),
                .webhook_key = backend.webhook_key(),
                .block_key = backend.block_key(),
+               .collection = collection_options(config),
                .external_url = config.external_url},
       rest_(context_),
       calls_(backend, rest_),

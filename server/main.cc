@@ -83,6 +83,7 @@ void serve(const Config& config, const CommandLine& command, const sigset_t& end
                                              .retry_first = config.webhooks_retry_first,
                                              .attempts_max = config.webhooks_attempts_max,
                                              .seal_key = backend.webhook_key()},
+                              .collection = collection_options(config),
                               .measure_clock = [&backend] { backend.measure_clock(); }});
 
   FrontEnds front_ends(config, backend, setup_token);

@@ -10,6 +10,7 @@
 #include "core/auth/authenticator.h"
 #include "core/auth/directory.h"
 #include "core/base/error.h"
+#include "core/gc/collection_options.h"
 #include "core/http/message.h"
 #include "core/http/outbound.h"
 #include "core/model/names.h"
@@ -38,8 +39,9 @@ struct Context {
   uint64_t upload_bytes_max = UINT64_MAX;  ///< maximum of one object
   std::string
       setup_token{};  ///< required by POST /setup_lakefs to create the first user; "" = no token
-  std::string webhook_key{};   ///< seals the secrets of webhooks; 32 bytes
-  std::string block_key{};     ///< authenticates presigned URLs (block_url.h); 32 bytes
+  std::string webhook_key{};  ///< seals the secrets of webhooks; 32 bytes
+  std::string block_key{};    ///< authenticates presigned URLs (block_url.h); 32 bytes
+  versioning::CollectionOptions collection{};  ///< for plans
   std::string external_url{};  ///< their prefix: "https://lake.example.com"; "" = the request's
 };
 

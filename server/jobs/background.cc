@@ -3,6 +3,7 @@
 #include "core/assembly/assembly.h"
 #include "core/branch/hooks.h"
 #include "core/branch/refs.h"
+#include "core/gc/collection.h"
 #include "core/import/import.h"
 #include "core/import/refs_dump.h"
 #include "core/objects/lifecycle.h"
@@ -32,6 +33,8 @@ constexpr std::chrono::milliseconds kPromotionFailurePause = 3s;
 constexpr std::chrono::milliseconds kExpiryPoll = 5s;
 /// Maximum delay before a server notices new lifecycle rules.
 constexpr std::chrono::milliseconds kLifecyclePoll = 1s;
+/// Maximum delay before a server notices that a collection was asked for.
+constexpr std::chrono::milliseconds kCollectionPoll = 1s;
 /// Maximum delay before a server reads the metrics of a commit.
 constexpr std::chrono::milliseconds kExtractionPoll = 500ms;
 
@@ -61,6 +64,9 @@ std::vector<std::unique_ptr<Worker>> start_background(versioning::Assembly& asse
   });
   start("lifecycle", kLifecyclePoll, [&assembly](std::stop_token stop) {
     return versioning::run_one_lifecycle_scan(assembly.engine(), stop);
+  });
+  start("gc", kCollectionPoll, [&assembly, collection = options.collection](std::stop_token stop) {
+    return versioning::run_one_collection(assembly.engine(), collection, stop);
   });
   const auto import_turns = std::make_shared<OwnerTurns>(options.import_workers);
   for (uint32_t i = 0; i < options.import_workers; ++i) {

@@ -7,6 +7,7 @@
 #include <memory>
 #include <vector>
 
+#include "core/gc/collection_options.h"
 #include "server/jobs/deliveries.h"
 #include "server/jobs/worker.h"
 
@@ -20,6 +21,7 @@ struct BackgroundOptions {
   uint32_t import_workers = 3;                   ///< concurrent imports
   std::chrono::milliseconds heartbeat_interval;  ///< of this process's row in `writers`
   DeliveryOptions deliveries{};
+  versioning::CollectionOptions collection{};
   std::function<void()> measure_clock{};  ///< called with every heartbeat
 };
 

@@ -1,0 +1,168 @@
+// Garbage collection: plans, runs, holds.
+#include "core/base/error.h"
+#include "core/base/str_cat.h"
+#include "core/branch/hooks.h"
+#include "core/gc/collection.h"
+#include "core/gc/holds.h"
+#include "server/api/handlers/handlers.h"
+#include "server/api/json/list.h"
+#include "server/api/json/moment.h"
+#include "server/api/json/writer.h"
+#include "server/api/response.h"
+
+namespace tarn::api {
+namespace {
+
+/// Lines of one list of planned objects, about 100 bytes each.
+constexpr size_t kPlannedObjectsMax = 100'000;
+constexpr size_t kBytesPerRun = 600;
+constexpr size_t kBytesPerHold = 400;
+
+void write_counts(json::Writer& out, const CollectionCounts& counts) {
+  out.number("stored_objects", counts.stored_objects);
+  out.number("live_objects", counts.live_objects);
+  out.number("waiting_objects", counts.waiting_objects);
+  out.number("waiting_bytes", counts.waiting_bytes);
+  out.number("due_objects", counts.due_objects);
+  out.number("due_bytes", counts.due_bytes);
+  out.number("strangers", counts.strangers);
+}
+
+void write_run(json::Writer& out, const meta::CollectionRun& run) {
+  out.begin_object();
+  out.number("run", run.run);
+  out.text("state", run.state);
+  if (!run.actor.empty()) out.text("actor", run.actor);
+  out.text("start_date", to_rfc3339(run.started));
+  if (run.ended) out.text("end_date", to_rfc3339(*run.ended));
+  if (!run.error.empty()) out.text("error", run.error);
+  write_counts(out, run.counts);
+  out.number("found_objects", run.counts.found_objects);
+  out.number("found_bytes", run.counts.found_bytes);
+  out.number("removed_objects", run.counts.removed_objects);
+  out.number("removed_bytes", run.counts.removed_bytes);
+  out.number("rescued_objects", run.counts.rescued_objects);
+  out.number("removed_commits", run.counts.removed_commits);
+  out.number("removed_nodes", run.counts.removed_nodes);
+  out.number("removed_part_lists", run.counts.removed_part_lists);
+  out.end_object();
+}
+
+void write_hold(json::Writer& out, const versioning::Hold& hold) {
+  out.begin_object();
+  out.text("id", hold.id);
+  out.text("commit_id", to_text(hold.commit));
+  out.text("reason", hold.reason);
+  out.text("actor", hold.actor);
+  out.text("creation_date", to_rfc3339(hold.created));
+  if (hold.until) out.text("until", to_rfc3339(*hold.until));
+  out.end_object();
+}
+
+struct RunRequest {
+  uint32_t share_max = 0;
+};
+
+RunRequest parse_run_request(const json::Value& body) {
+  RunRequest out;
+  if (const auto percent = body.find("yes_delete")) {
+    const int64_t given = percent->integer();
+    if (given < 1 || given > 100) percent->fail("must be 1 to 100, a percentage");
+    out.share_max = static_cast<uint32_t>(given);
+  }
+  return out;
+}
+
+struct HoldBody {
+  std::string ref;
+  std::string reason;
+  std::optional<json::Deadline> until{};
+};
+
+HoldBody parse_hold(const json::Value& body) {
+  HoldBody out{.ref = body.at("ref").text(), .reason = body.at("reason").text()};
+  if (const auto until = body.find("until")) out.until = json::parse_deadline(*until);
+  return out;
+}
+
+}  // namespace
+
+http::Response plan_collection(const Context& context, Call& call) {
+  const CollectionCounts counts = versioning::plan_collection(
+      context.engine, repository_of(context, call), context.collection, {});
+  json::Writer out;
+  out.begin_object();
+  write_counts(out, counts);
+  out.number("commits", counts.removed_commits);
+  out.number("part_lists", counts.removed_part_lists);
+  out.number("grace_seconds", context.collection.grace.count());
+  out.end_object();
+  return json_response(200, std::move(out).take());
+}
+
+http::Response list_planned_objects(const Context& context, Call& call) {
+  const Repository repository = repository_of(context, call);
+  std::string lines;
+  size_t listed = 0;
+  versioning::plan_collection(context.engine, repository, context.collection,
+                              [&](const versioning::PlannedObject& object) {
+                                if (++listed > kPlannedObjectsMax) return;
+                                json::Writer line;
+                                line.begin_object();
+                                line.text("path", relative_path(object.address));
+                                line.number("size_bytes", static_cast<int64_t>(object.size_bytes));
+                                line.text("creation_date", to_rfc3339(created_at(object.address)));
+                                line.boolean("due", object.due);
+                                line.end_object();
+                                lines += std::move(line).take();
+                              });
+  http::Response response = text_response(200, std::move(lines));
+  response.headers.set("Content-Type", "application/x-ndjson");
+  response.headers.add("X-Tarn-Objects", std::to_string(listed));
+  return response;
+}
+
+http::Response list_collections(const Context& context, Call& call) {
+  const Repository repository = repository_of(context, call);
+  const auto runs = versioning::list_collections(context.engine, repository, call.amount());
+  json::Writer out(runs.size() * kBytesPerRun);
+  out.begin_object();
+  out.boolean("requested", versioning::is_collection_requested(context.engine, repository));
+  json::write_pagination(out, false, "", runs.size());
+  out.key("results");
+  out.begin_array();
+  for (const meta::CollectionRun& run : runs) write_run(out, run);
+  out.end_array();
+  out.end_object();
+  return json_response(200, std::move(out).take());
+}
+
+http::Response request_collection(const Context& context, Call& call, RunRequest given) {
+  versioning::request_collection(context.engine, repository_of(context, call),
+                                 call.caller.user.name, given.share_max);
+  return empty_response(202);
+}
+JsonHandler request_collection() { return json_handler<parse_run_request, request_collection>; }
+
+http::Response add_hold(const Context& context, Call& call, HoldBody given) {
+  versioning::HoldRequest request{
+      .ref = given.ref, .reason = given.reason, .actor = call.caller.user.name};
+  if (given.until) request.until = given.until->from(context.clock.now());
+  json::Writer out;
+  write_hold(out, versioning::add_hold(context.engine, repository_of(context, call), request));
+  return json_response(201, std::move(out).take());
+}
+JsonHandler add_hold() { return json_handler<parse_hold, add_hold>; }
+
+http::Response list_holds(const Context& context, Call& call) {
+  const auto page = versioning::list_holds(context.engine, repository_of(context, call),
+                                           call.parameter("after"), call.amount());
+  return json_response(200, json::list_of(page, kBytesPerHold, write_hold));
+}
+
+http::Response remove_hold(const Context& context, Call& call) {
+  versioning::remove_hold(context.engine, repository_of(context, call), call.path("hold"));
+  return empty_response(204);
+}
+
+}  // namespace tarn::api
