@@ -194,7 +194,8 @@ void add_branch_commands(CommandTree& tree) {
   tree.add<Create>("branch create", "Make a branch; no bytes are copied", create);
   tree.add<List>("branch list", "List branches", list);
   tree.add<Show>("branch show", "Show a branch", show);
-  tree.add<Delete>("branch delete", "Delete a branch; its commits stay", remove);
+  tree.add<Delete>("branch delete",
+                   "Delete a branch; its commits stay until they are collected as garbage", remove);
   tree.add<Reset>("branch reset", "Drop uncommitted changes, or move a branch to another commit",
                   reset);
 }

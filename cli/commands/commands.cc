@@ -26,6 +26,7 @@ void add_commands(CommandTree& tree) {
   add_alias_commands(tree);
   add_protect_commands(tree);
   add_gc_commands(tree);
+  add_hold_commands(tree);
   add_refs_commands(tree);
   add_commit_command(tree);
   add_log_command(tree);

@@ -74,10 +74,13 @@ void remove(Session& session, const InRepository& options) {
 }  // namespace
 
 void add_gc_commands(CommandTree& tree) {
-  tree.group("gc", "How long to keep what branches no longer show");
+  tree.group(
+      "gc",
+      "Garbage collection: what it would remove, what it has removed, how long to keep things");
   tree.add<InRepository>("gc get-config", "Show the rules", show);
   tree.add<Set>("gc set-config", "Replace the rules", set);
   tree.add<InRepository>("gc delete-config", "Drop the rules", remove);
+  add_gc_run_commands(tree);
 }
 
 }  // namespace tarn::cli

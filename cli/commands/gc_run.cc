@@ -1,0 +1,159 @@
+// tarn gc plan | run | status | log
+#include <chrono>
+#include <ostream>
+#include <thread>
+
+#include <nlohmann/json.hpp>
+
+#include "cli/commands/commands.h"
+#include "cli/exit_code.h"
+#include "cli/session.h"
+#include "core/base/str_cat.h"
+
+namespace tarn::cli {
+namespace {
+
+constexpr std::chrono::seconds kPollInterval{1};
+
+std::string gc_path(const Uri& uri, std::string_view what) {
+  return api_path({"repositories", uri.repository, "gc", what});
+}
+
+std::string number(const Json& item, const char* name) {
+  return std::to_string(item.value(name, int64_t{0}));
+}
+
+std::string objects_and_bytes(const Json& item, const std::string& kind) {
+  return str_cat(number(item, (kind + "_objects").c_str()), " objects, ",
+                 size_in_words(item.value(kind + "_bytes", uint64_t{0})));
+}
+
+struct Plan {
+  std::string repository;
+  bool objects = false;
+
+  void declare(Command& command) {
+    command.optional_argument("REPOSITORY", repository, "tarn://NAME or NAME; default --repo")
+        .flag("--objects", objects,
+              "list the objects, a line of JSON each: path, size, time, and whether the next "
+              "collection removes it");
+  }
+};
+
+void plan(Session& session, const Plan& options) {
+  const Uri uri = session.repository(options.repository);
+  if (options.objects) {
+    session.client.download({.path = gc_path(uri, "plan") + "/objects"},
+                            [&](std::string_view piece) { session.out.data() << piece; });
+    return;
+  }
+  Json figures = session.client.call({.path = gc_path(uri, "plan")});
+  const std::vector<std::pair<std::string, std::string>> lines = {
+      {"stored", str_cat(number(figures, "stored_objects"), " objects, ",
+                         number(figures, "live_objects"), " of them in use")},
+      {"next collection removes", objects_and_bytes(figures, "due")},
+      {"after their grace", objects_and_bytes(figures, "waiting")},
+      {"commits without a ref", number(figures, "commits")},
+      {"files of others, never removed", number(figures, "strangers")}};
+  session.out.object("GarbageCollectionPlan", std::move(figures), lines);
+}
+
+struct Run {
+  std::string repository;
+  int64_t yes_delete = 0;
+  bool wait = false;
+
+  void declare(Command& command) {
+    command.optional_argument("REPOSITORY", repository, "tarn://NAME or NAME; default --repo")
+        .option("--yes-delete", yes_delete,
+                "percent of the objects that it may remove; default gc.share_max of the server")
+        .flag("--wait", wait, "until it has ended; fails if it did not succeed");
+  }
+};
+
+std::vector<std::pair<std::string, std::string>> lines_of(const Json& run) {
+  std::vector<std::pair<std::string, std::string>> lines = {
+      {"run", number(run, "run")},
+      {"state", run.value("state", "")},
+      {"started", run.value("start_date", "")},
+      {"asked for by", run.value("actor", "the schedule")},
+      {"stored", str_cat(number(run, "stored_objects"), " objects, ", number(run, "live_objects"),
+                         " of them in use")},
+      {"removed", objects_and_bytes(run, "removed")},
+      {"found for the first time", objects_and_bytes(run, "found")},
+      {"waiting for their grace", objects_and_bytes(run, "waiting")},
+      {"commits, nodes removed",
+       str_cat(number(run, "removed_commits"), ", ", number(run, "removed_nodes"))}};
+  if (run.contains("error")) lines.emplace_back("error", run.value("error", ""));
+  return lines;
+}
+
+Json newest_run(Session& session, const Uri& uri) {
+  const Json runs = session.client.call({.path = gc_path(uri, "runs"), .query = {{"amount", "1"}}});
+  const Json results = runs.value("results", Json::array());
+  Json newest = results.empty() ? Json::object() : results[0];
+  newest["requested"] = runs.value("requested", false);
+  return newest;
+}
+
+ExitCode run(Session& session, const Run& options) {
+  const Uri uri = session.repository(options.repository);
+  const int64_t before = newest_run(session, uri).value("run", int64_t{0});
+  Json body = Json::object();
+  if (options.yes_delete != 0) body["yes_delete"] = options.yes_delete;
+  session.client.call(post_request(gc_path(uri, "runs"), body));
+  if (!options.wait) {
+    session.out.remark(str_cat("a server collects the garbage of ", to_string(uri),
+                               " now; see: tarn gc status ", to_string(uri)));
+    return ExitCode::kOk;
+  }
+  for (;;) {
+    Json newest = newest_run(session, uri);
+    if (newest.value("run", int64_t{0}) > before && newest.value("state", "") != "running") {
+      const bool done = newest.value("state", "") == "done";
+      const auto lines = lines_of(newest);
+      session.out.object("GarbageCollection", std::move(newest), lines);
+      return done ? ExitCode::kOk : ExitCode::kFailure;
+    }
+    std::this_thread::sleep_for(kPollInterval);
+  }
+}
+
+void status(Session& session, const InRepository& options) {
+  const Uri uri = session.repository(options.repository);
+  Json newest = newest_run(session, uri);
+  std::vector<std::pair<std::string, std::string>> lines;
+  if (newest.contains("run")) lines = lines_of(newest);
+  if (!newest.contains("run")) lines.emplace_back("state", "never collected");
+  if (newest.value("requested", false)) {
+    lines.emplace_back("next", "asked for; it begins when earlier requests have ended");
+  }
+  session.out.object("GarbageCollection", std::move(newest), lines);
+}
+
+void log(Session& session, const InRepository& options) {
+  const Uri uri = session.repository(options.repository);
+  print_list(session, {.path = gc_path(uri, "runs")}, "GarbageCollectionList",
+             {"run", "state", "started", "stored", "found", "removed", "size", "commits"},
+             [](const Json& item) -> Cells {
+               return {number(item, "run"),
+                       item.value("state", ""),
+                       item.value("start_date", ""),
+                       number(item, "stored_objects"),
+                       number(item, "found_objects"),
+                       number(item, "removed_objects"),
+                       size_in_words(item.value("removed_bytes", uint64_t{0})),
+                       number(item, "removed_commits")};
+             });
+}
+
+}  // namespace
+
+void add_gc_run_commands(CommandTree& tree) {
+  tree.add<Plan>("gc plan", "Show what collections would remove, and change nothing", plan);
+  tree.add<Run>("gc run", "Remove what nothing refers to any more, in the server", run);
+  tree.add<InRepository>("gc status", "Show the newest collection", status);
+  tree.add<InRepository>("gc log", "List collections, the newest first", log);
+}
+
+}  // namespace tarn::cli

@@ -1,0 +1,78 @@
+// tarn hold add | ls | rm
+#include <nlohmann/json.hpp>
+
+#include "cli/commands/commands.h"
+#include "cli/session.h"
+#include "core/base/str_cat.h"
+
+namespace tarn::cli {
+namespace {
+
+constexpr size_t kCommitDigitsShown = 12;
+
+std::string holds_path(const Uri& uri) {
+  return api_path({"repositories", uri.repository, "gc", "holds"});
+}
+
+struct Add {
+  std::string ref;
+  std::string until;
+  std::string reason;
+
+  void declare(Command& command) {
+    command.argument("REF", ref, "tarn://repository/ref, or a ref in --repo")
+        .option("--until", until,
+                "a time as 2027-01-31T00:00:00Z, or 72h, 90d; default: until it is removed")
+        .option("--reason", reason, "why, for those who find it later");
+  }
+};
+
+void add(Session& session, const Add& options) {
+  const Uri uri = session.ref(options.ref);
+  Json body{{"ref", uri.ref}, {"reason", options.reason}};
+  if (!options.until.empty()) body["until"] = options.until;
+  Json hold = session.client.call(post_request(holds_path(uri), body));
+  const std::vector<std::pair<std::string, std::string>> lines = {
+      {"hold", hold.value("id", "")},
+      {"commit", hold.value("commit_id", "")},
+      {"until", hold.value("until", "it is removed")}};
+  session.out.object("Hold", std::move(hold), lines);
+}
+
+void list(Session& session, const InRepository& options) {
+  const Uri uri = session.repository(options.repository);
+  print_list(session, {.path = holds_path(uri)}, "HoldList",
+             {"hold", "commit", "until", "by", "reason"}, [](const Json& item) -> Cells {
+               return {item.value("id", ""),
+                       item.value("commit_id", "").substr(0, kCommitDigitsShown),
+                       item.value("until", ""), item.value("actor", ""), item.value("reason", "")};
+             });
+}
+
+struct Remove {
+  std::string id;
+  std::string repository;
+
+  void declare(Command& command) {
+    command.argument("ID", id, "as `hold ls` shows it")
+        .optional_argument("REPOSITORY", repository, "tarn://NAME or NAME; default --repo");
+  }
+};
+
+void remove(Session& session, const Remove& options) {
+  const Uri uri = session.repository(options.repository);
+  session.client.call(
+      delete_request(api_path({"repositories", uri.repository, "gc", "holds", options.id})));
+  session.out.remark(str_cat("removed ", options.id));
+}
+
+}  // namespace
+
+void add_hold_commands(CommandTree& tree) {
+  tree.group("hold", "Commits that garbage collection keeps whatever refs do");
+  tree.add<Add>("hold add", "Keep the commit of a ref, and its ancestors", add);
+  tree.add<InRepository>("hold ls", "List the holds of a repository", list);
+  tree.add<Remove>("hold rm", "Remove a hold", remove);
+}
+
+}  // namespace tarn::cli
