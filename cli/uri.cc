@@ -99,6 +99,14 @@ Uri object_uri(std::string_view text, const Defaults& defaults) {
   return uri;
 }
 
+Uri any_uri(std::string_view text, const Defaults& defaults) {
+  Uri uri = full_uri(text, defaults)
+                .value_or(Uri{defaults.repository, defaults.branch, std::string(text)});
+  need_repository(uri, text);
+  if (!uri.path.empty()) need_ref(uri, text);
+  return uri;
+}
+
 std::string to_string(const Uri& uri) {
   std::string out = str_cat("tarn://", uri.repository);
   if (!uri.ref.empty()) out += str_cat('/', uri.ref);

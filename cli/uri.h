@@ -32,6 +32,9 @@ Uri object_uri(std::string_view text,
                const Defaults& defaults);  ///< URI or "path" in the default branch
 Uri prefix_uri(std::string_view text,
                const Defaults& defaults);  ///< as object_uri; the path may be empty
+/// A full URI with as many parts as it has, or "path" in the default branch; "" = the defaults. The
+/// ref may be absent.
+Uri any_uri(std::string_view text, const Defaults& defaults);
 
 /// "tarn://repository/ref/path", the parts that are set.
 std::string to_string(const Uri& uri);

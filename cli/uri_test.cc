@@ -85,6 +85,21 @@ TEST(Uri, RefusesPartsThatHaveNoMeaning) {
             std::string::npos);
 }
 
+TEST(Uri, TakesAsManyPartsAsThereAreWhereEachHasMeaning) {
+  EXPECT_EQ(any_uri("tarn://lake", kNone), (Uri{"lake", "", ""}));
+  EXPECT_EQ(any_uri("tarn://lake/main", kNone), (Uri{"lake", "main", ""}));
+  EXPECT_EQ(any_uri("tarn://lake/main/a/", kNone), (Uri{"lake", "main", "a/"}));
+  const Defaults both{"mine", "dev", ""};
+  EXPECT_EQ(any_uri("", both), (Uri{"mine", "dev", ""}));
+  EXPECT_EQ(any_uri("a/", both), (Uri{"mine", "dev", "a/"}));
+  EXPECT_EQ(any_uri("", {"mine", "", ""}), (Uri{"mine", "", ""}));
+  EXPECT_NE(usage_message([] {
+              any_uri("a/", {"mine", "", ""});
+            }).find("--branch"),
+            std::string::npos);
+  EXPECT_NE(usage_message([] { any_uri("", kNone); }).find("--repo"), std::string::npos);
+}
+
 TEST(Uri, PrintsWhatItRead) {
   EXPECT_EQ(to_string(Uri{"lake", "main", "a/b"}), "tarn://lake/main/a/b");
   EXPECT_EQ(to_string(Uri{"lake", "", ""}), "tarn://lake");

@@ -32,6 +32,7 @@ void add_commands(CommandTree& tree) {
   add_log_command(tree);
   add_search_command(tree);
   add_diff_command(tree);
+  add_du_command(tree);
   add_merge_command(tree);
   add_merge_base_command(tree);
   add_pr_commands(tree);

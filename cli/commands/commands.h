@@ -42,6 +42,7 @@ void add_commit_command(CommandTree& tree);
 void add_log_command(CommandTree& tree);
 void add_search_command(CommandTree& tree);
 void add_diff_command(CommandTree& tree);
+void add_du_command(CommandTree& tree);
 void add_merge_command(CommandTree& tree);
 void add_merge_base_command(CommandTree& tree);
 void add_show_command(CommandTree& tree);

@@ -78,6 +78,12 @@ std::vector<std::string> on_named_refs(const Call& call) {
   }
   return out;
 }
+std::vector<std::string> on_measured_ref(const Call& call) {
+  const std::string_view ref = call.parameter("ref");
+  // Exact sizes compare the ref with all others of the repository.
+  if (ref.empty() || call.flag("exact")) return on_repository(call);
+  return {auth::ref_arn(repository(call), ref)};
+}
 std::vector<std::string> on_compared_refs(const Call& call) {
   return {auth::ref_arn(repository(call), call.path("leftRef")),
           auth::ref_arn(repository(call), call.path("rightRef"))};

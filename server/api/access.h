@@ -65,6 +65,7 @@ std::vector<std::string> on_listed_branch(const Call& call);  ///< {branch}, or 
 std::vector<std::string> on_repository_globs(const Call& call);  ///< everything, if there is one
 std::vector<std::string> on_branch_globs(const Call& call);      ///< the named repositories
 std::vector<std::string> on_named_refs(const Call& call);        ///< refs that are named
+std::vector<std::string> on_measured_ref(const Call& call);      ///< parameters ref and exact
 std::vector<std::string> on_compared_refs(const Call& call);     ///< {leftRef} and {rightRef}
 std::vector<std::string> on_merged_refs(const Call& call);  ///< {sourceRef}, {destinationBranch}
 std::vector<std::string> on_branch(const Call& call);

@@ -96,9 +96,9 @@ Error as_clients_read_it(const std::exception_ptr& thrown, const Route* route) {
 /// answer and a body that was read completely. Answers about accounts are excluded because they may
 /// hold secrets, which must not be stored.
 bool may_be_deferred(const Route& route) {
-  constexpr std::array kLongReads = {"diffRefs"sv,      "diffBranch"sv,        "logCommits"sv,
-                                     "listObjects"sv,   "findMergeBase"sv,     "verifyImport"sv,
-                                     "summariseDiff"sv, "listMergeConflicts"sv};
+  constexpr std::array kLongReads = {"diffRefs"sv,      "diffBranch"sv,         "logCommits"sv,
+                                     "listObjects"sv,   "findMergeBase"sv,      "verifyImport"sv,
+                                     "summariseDiff"sv, "listMergeConflicts"sv, "getUsage"sv};
   if (!route.pattern.starts_with("/repositories") || route.input.body == Input::Body::kStream ||
       route.input.body == Input::Body::kLongJson) {
     return false;

@@ -60,6 +60,8 @@ constexpr Parameter kMaxSize{"max_size", Kind::kSize};
 constexpr Parameter kModifiedAfter{"modified_after", Kind::kInstant};
 constexpr Parameter kModifiedBefore{"modified_before", Kind::kInstant};
 constexpr Parameter kDiffType{"type", Kind::kDiffType};
+constexpr Parameter kExact{"exact", Kind::kBoolean};
+constexpr Parameter kDepth{"depth", Kind::kBoolean};
 constexpr Parameter kStatus{"status", Kind::kState};
 constexpr Parameter kFormat{"format", Kind::kArchive};
 constexpr Parameter kOpen{"open", Kind::kBoolean};
@@ -324,6 +326,8 @@ constexpr Route kRoutes[] = {
     {kGet, TARN_REPO "/runs/{run}", "getExperimentRun", needs(kReadRun, on_repository), get_experiment_run},
     {kGet, TARN_REPO "/commits/{commitId}/metrics", "getCommitMetrics", needs(kReadRun, on_repository), get_commit_metrics},
     {kGet, TARN_REPO "/commits/{commitId}/series", "getMetricSeries", needs(kReadRun, on_repository), get_metric_series, takes(kAmount, kMetric)},
+    {kGet, TARN_REPO "/usage", "getUsage", needs(kListObjects, on_measured_ref), get_usage, takes(kAmount, kExact, kDepth)},
+    {kGet, TARN_REPO "/usage/history", "listUsageHistory", needs(kListObjects, on_repository), list_usage_history, takes(kAmount)},
     {kGet, TARN_REPO "/settings/metric_files", "getMetricFiles", needs(kReadRepository, on_repository), get_metric_files},
     {kPut, TARN_REPO "/settings/metric_files", "setMetricFiles", needs(kUpdateRepository, on_repository), set_metric_files, takes_json()},
 };

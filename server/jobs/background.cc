@@ -1,5 +1,6 @@
 #include "server/jobs/background.h"
 
+#include "core/accounting/usage_history.h"
 #include "core/assembly/assembly.h"
 #include "core/branch/hooks.h"
 #include "core/branch/refs.h"
@@ -35,6 +36,8 @@ constexpr std::chrono::milliseconds kExpiryPoll = 5s;
 constexpr std::chrono::milliseconds kLifecyclePoll = 1s;
 /// Maximum delay before a server notices that a collection was asked for.
 constexpr std::chrono::milliseconds kCollectionPoll = 1s;
+/// Maximum delay, after midnight UTC, before a server measures repositories.
+constexpr std::chrono::milliseconds kUsagePoll = 60s;
 /// Maximum delay before a server reads the metrics of a commit.
 constexpr std::chrono::milliseconds kExtractionPoll = 500ms;
 
@@ -67,6 +70,9 @@ std::vector<std::unique_ptr<Worker>> start_background(versioning::Assembly& asse
   });
   start("gc", kCollectionPoll, [&assembly, collection = options.collection](std::stop_token stop) {
     return versioning::run_one_collection(assembly.engine(), collection, stop);
+  });
+  start("usage", kUsagePoll, [&assembly](std::stop_token stop) {
+    return accounting::measure_usage_of_today(assembly.engine(), stop);
   });
   const auto import_turns = std::make_shared<OwnerTurns>(options.import_workers);
   for (uint32_t i = 0; i < options.import_workers; ++i) {

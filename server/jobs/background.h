@@ -25,9 +25,9 @@ struct BackgroundOptions {
   std::function<void()> measure_clock{};  ///< called with every heartbeat
 };
 
-/// Starts the loops: imports, the writer's heartbeat, deletion of expired branches, lifecycle
-/// rules, cleanup of expired rows, deliveries to webhooks. They stop when the result is destroyed;
-/// `assembly` and `outbound` outlive it.
+/// Starts the loops: imports, sizes by day, the writer's heartbeat, deletion of expired branches,
+/// lifecycle rules, cleanup of expired rows, deliveries to webhooks. They stop when the result is
+/// destroyed; `assembly` and `outbound` outlive it.
 std::vector<std::unique_ptr<Worker>> start_background(versioning::Assembly& assembly,
                                                       const http::Outbound& outbound,
                                                       const BackgroundOptions& options);

@@ -226,6 +226,10 @@ http::Response get_metric_series(const Context& context, Call& call);
 http::Response get_metric_files(const Context& context, Call& call);
 JsonHandler set_metric_files();
 
+// usage.cc
+http::Response get_usage(const Context& context, Call& call);
+http::Response list_usage_history(const Context& context, Call& call);
+
 // actions.cc
 http::Response list_runs(const Context& context, Call& call);
 http::Response get_run(const Context& context, Call& call);

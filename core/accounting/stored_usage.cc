@@ -1,0 +1,281 @@
+#include "core/accounting/stored_usage.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "core/accounting/node_walk.h"
+#include "core/accounting/references.h"
+#include "core/accounting/tally.h"
+#include "core/accounting/usage_store.h"
+#include "core/base/reasons.h"
+#include "core/base/str_cat.h"
+#include "core/base/waiter_limit.h"
+#include "core/branch/overlay.h"
+#include "core/branch/refs.h"
+#include "core/db/pool.h"
+#include "core/model/ref_expression.h"
+
+namespace tarn::accounting {
+namespace {
+
+using versioning::StagedRows;
+
+constexpr uint32_t kRowsPerPage = 2'000;
+
+/// Everything that refers to objects of one repository: trees, and rows of branches.
+struct Roots {
+  std::vector<Nid> trees;
+  std::vector<BranchId> branches;
+};
+
+/// The ref that is measured. Neither `row` nor `commit`: the repository.
+struct Scope {
+  std::optional<RefRow> row{};
+  std::optional<CommitId> commit{};
+
+  bool is_branch() const { return row && row->kind == RefRow::Kind::kBranch; }
+};
+
+/// The meaning of a ref's text, before the snapshot.
+struct Named {
+  std::optional<CommitId> commit{};
+  std::optional<RefRow::Kind> kind{};
+  std::string name{};
+};
+
+Named named(versioning::Engine& engine, const Repository& repository, std::string_view ref) {
+  if (ref.empty()) return {};
+  const versioning::ResolvedRef resolved = versioning::resolve(engine, repository, ref);
+  if (resolved.staged) {
+    return {.commit = {}, .kind = RefRow::Kind::kBranch, .name = resolved.branch->name.str()};
+  }
+  Named out{.commit = resolved.commit.id};
+  const RefExpression expression = parse_ref(ref);
+  if (!expression.modifiers.empty() || resolved.branch) return out;
+  const bool alias = expression.base.starts_with('@');
+  out.kind = alias ? RefRow::Kind::kAlias : RefRow::Kind::kTag;
+  out.name = alias ? expression.base.substr(1) : expression.base;
+  return out;
+}
+
+class Measurement {
+ public:
+  Measurement(versioning::Engine& engine, db::Connection& connection, const Repository& repository,
+              const Named& named)
+      : engine_(engine),
+        connection_(connection),
+        repository_(repository),
+        store_(connection),
+        nodes_(connection),
+        refs_(store_.refs(repository.id)),
+        scope_(scope_of(named)) {}
+
+  StoredUsage run(std::string_view prefix) {
+    if (!scope_.commit) return whole_repository();
+    const Roots others = other_roots();
+    ReachedNodes kept;
+    reach(nodes_, others.trees, nullptr, kept);
+    Tally shown(repository_.id), deleted(repository_.id);
+    add_view(prefix, kept, shown);
+    const bool deletes = scope_.row && prefix.empty();
+    if (deletes) add_deleted(kept, deleted);
+    shown.seal();
+    deleted.seal();
+    mark(others.branches, kept, {&shown, &deleted});
+    StoredUsage usage{shown.own(), shown.marked(), shown.foreign(), shown.imported()};
+    if (deletes) {
+      mark_copies(deleted);
+      usage.freed = deleted.unmarked();
+    }
+    return usage;
+  }
+
+ private:
+  Scope scope_of(const Named& named) const {
+    for (const RefRow& row : refs_) {
+      if (named.kind == row.kind && named.name == row.name) return {row, row.commit};
+    }
+    if (named.kind == RefRow::Kind::kBranch) {
+      throw Error(ErrorCode::kNotFound, reason::kBranchNotFound, "branch not found");
+    }
+    return {std::nullopt, named.commit};
+  }
+
+  StoredUsage whole_repository() {
+    ReachedNodes reached;
+    reach(nodes_, store_.roots_of_all(repository_.id, std::nullopt), nullptr, reached);
+    Tally tally(repository_.id);
+    References references(store_, repository_.id, tally);
+    add_leaves(reached.leaves, references);
+    for (const RefRow& row : refs_) add_rows(row.branch, references);
+    references.flush();
+    tally.seal();
+    return {tally.own(), {}, tally.foreign(), tally.imported()};
+  }
+
+  /// Commits and branches that remain without the scope.
+  Roots other_roots() {
+    Roots out;
+    std::vector<CommitId> heads;
+    for (const RefRow& row : refs_) {
+      if (scope_.row && row.kind == scope_.row->kind && row.name == scope_.row->name) continue;
+      heads.push_back(row.commit);
+      if (row.kind == RefRow::Kind::kBranch) out.branches.push_back(row.branch);
+    }
+    out.trees = scope_.row ? store_.roots_below(repository_.id, heads)
+                           : store_.roots_of_all(repository_.id, scope_.commit);
+    return out;
+  }
+
+  /// The objects that the scope shows; those in leaves that are kept are marked at once.
+  void add_view(std::string_view prefix, const ReachedNodes& kept, Tally& tally) {
+    References references(store_, repository_.id, tally);
+    StagedRows rows;
+    Nid root = 0;
+    if (scope_.is_branch()) {
+      rows = staged_rows(prefix, root);
+    } else {
+      root = store_.root_of(repository_.id, *scope_.commit).value_or(0);
+    }
+    const std::string end = prefix_end(prefix);
+    rows.seek(prefix);
+    read_leaves(nodes_, leaves_between(nodes_, root, prefix, end),
+                [&](Nid nid, const tree::LeafNode& leaf) {
+                  add_visible(leaf, prefix, rows, kept.all.contains(nid), references);
+                });
+    for (; rows.current() != nullptr && rows.current()->key.starts_with(prefix); rows.next()) {
+      if (rows.current()->entry) references.add(*rows.current()->entry, false);
+    }
+    references.flush();
+  }
+
+  static void add_visible(const tree::LeafNode& leaf, std::string_view prefix, StagedRows& rows,
+                          bool marked, References& references) {
+    tree::KeyScan scan(leaf.keys(), leaf.lower_bound(prefix));
+    for (; scan.index() < leaf.count() && scan.key().starts_with(prefix); scan.next()) {
+      const std::string& key = scan.key();
+      for (; rows.current() != nullptr && rows.current()->key < key; rows.next()) {
+        if (rows.current()->entry) references.add(*rows.current()->entry, false);
+      }
+      const bool replaced = rows.current() != nullptr && rows.current()->key == key;
+      if (replaced || rows.hiding(key) != nullptr) continue;
+      references.add(leaf.fields(scan.index()), marked);
+    }
+  }
+
+  /// The staged rows of the scope's branch from `begin` on, and the root of its tree.
+  StagedRows staged_rows(std::string_view begin, Nid& root) {
+    const BranchName branch(scope_.row->name);
+    const auto fetch = [this, branch](std::string_view from) {
+      auto page = engine_.staging.page(connection_, repository_.id, branch, from, kRowsPerPage);
+      TARN_CHECK(page.has_value());  // the snapshot still shows the branch
+      return *std::move(page);
+    };
+    meta::StagedPage first = fetch(begin);
+    root = first.branch.root.nid;
+    return {std::move(first), fetch};
+  }
+
+  /// Adds all that goes with the ref, but for leaves that are kept.
+  void add_deleted(const ReachedNodes& kept, Tally& tally) {
+    References references(store_, repository_.id, tally);
+    ReachedNodes reached;
+    const std::vector<CommitId> head{*scope_.commit};
+    reach(nodes_, store_.roots_below(repository_.id, head), &kept.all, reached);
+    add_leaves(reached.leaves, references);
+    if (scope_.is_branch()) add_rows(scope_.row->branch, references);
+    references.flush();
+  }
+
+  void mark(const std::vector<BranchId>& branches, const ReachedNodes& kept,
+            std::vector<Tally*> tallies) {
+    const auto done = [](const Tally* tally) { return tally->unmarked() == Amount{}; };
+    if (std::all_of(tallies.begin(), tallies.end(), done)) return;
+    Marker marker(repository_.id, std::move(tallies));
+    References references(store_, repository_.id, marker);
+    add_leaves(kept.leaves, references);
+    for (const BranchId branch : branches) add_rows(branch, references);
+    references.flush();
+  }
+
+  /// Marks what repositories that copied from this one still refer to.
+  void mark_copies(Tally& tally) {
+    if (tally.unmarked() == Amount{}) return;
+    Marker marker(repository_.id, {&tally});
+    for (const RepositoryId reader : store_.readers(repository_.id)) {
+      References references(store_, reader, marker);
+      const std::vector<RefRow> refs = store_.refs(reader);
+      std::vector<CommitId> heads;
+      for (const RefRow& row : refs) heads.push_back(row.commit);
+      ReachedNodes reached;
+      reach(nodes_, store_.roots_below(reader, heads), nullptr, reached);
+      add_leaves(reached.leaves, references);
+      for (const RefRow& row : refs) add_rows(row.branch, references);
+      references.flush();
+    }
+  }
+
+  void add_leaves(const std::vector<Nid>& leaves, References& references) {
+    read_leaves(nodes_, leaves, [&](Nid, const tree::LeafNode& leaf) {
+      for (uint32_t i = 0; i < leaf.count(); ++i) references.add(leaf.fields(i), false);
+    });
+  }
+
+  /// The rows of a branch; none for other refs, which have no id.
+  void add_rows(BranchId branch, References& references) {
+    if (branch == BranchId{}) return;
+    const auto add_entry = [&](std::string_view bytes) {
+      references.add(decode_entry(bytes), false);
+    };
+    store_.staged_entries(branch, add_entry);
+    store_.versions(branch, add_entry);
+    store_.upload_parts(branch,
+                        [&](std::string_view bytes) { references.add_parts(bytes, false); });
+  }
+
+  versioning::Engine& engine_;
+  db::Connection& connection_;
+  const Repository& repository_;
+  UsageStore store_;
+  ScannedNodes nodes_;
+  const std::vector<RefRow> refs_;
+  const Scope scope_;
+};
+
+/// A snapshot until the end of the scope.
+class Snapshot {
+ public:
+  explicit Snapshot(db::Pool& pool) : lease_(pool.lease()) { lease_->begin_snapshot(); }
+  ~Snapshot() { lease_->rollback(); }
+  Snapshot(const Snapshot&) = delete;
+  Snapshot& operator=(const Snapshot&) = delete;
+
+  db::Connection& connection() { return *lease_; }
+
+ private:
+  db::Pool::Lease lease_;
+};
+
+WaiterLimit& running() {
+  static WaiterLimit limit(kStoredUsagesMax);
+  return limit;
+}
+
+}  // namespace
+
+StoredUsage stored_usage(versioning::Engine& engine, const Repository& repository,
+                         std::string_view ref, std::string_view prefix) {
+  const WaiterLimit::Waiter run(running());
+  if (!run.admitted) {
+    throw Error(ErrorCode::kUnavailable, reason::kTooManyOperations,
+                str_cat("computing stored sizes: ", kStoredUsagesMax,
+                        " such computations run already, try again later"));
+  }
+  const Named what = named(engine, repository, ref);
+  Snapshot snapshot(engine.pool);
+  return Measurement(engine, snapshot.connection(), repository, what).run(prefix);
+}
+
+}  // namespace tarn::accounting

@@ -1,0 +1,43 @@
+// Stored sizes of repositories and refs, exact: every entry is read.
+#pragma once
+
+#include <string_view>
+
+#include "core/accounting/usage.h"
+#include "core/branch/engine.h"
+#include "core/model/repository.h"
+
+namespace tarn::accounting {
+
+/// Computations of one server at once, since each holds a database connection and up to 100 bytes
+/// of memory for each distinct object.
+constexpr size_t kStoredUsagesMax = 2;
+
+/// Bytes stored for the objects below `prefix` that a ref shows, of a branch with its staged
+/// changes; or, with the ref "", for the whole repository: all its commits, also those that no ref
+/// reaches, staged entries, versions of objects and parts of open uploads.
+///
+/// All of it is of one moment: one snapshot of the database, open until the end.
+///
+/// `shared` and `freed` compare with what remains without the ref:
+/// - the commits that other branches, tags and aliases reach through any parents;
+/// - of every other branch: staged entries (also those that newer rows of its staging area hide),
+///   versions of objects, and parts of open uploads;
+/// - for a commit (also `branch@` and expressions such as `main~2`): all other commits of the
+///   repository, every branch's rows included.
+/// Stored bytes are shared if any of these refers to them. Freed is what the branch's head, its
+/// history, staged entries, versions and open uploads (of a tag or alias: the commit and its
+/// history) refer to and none of these does, nor the same roots of a repository that copied objects
+/// from this one. Commits that no ref reaches, history of aliases, and uploads that have expired
+/// keep nothing.
+///
+/// Memory: 30 bytes for each distinct object (36 for imported ones) twice, as `stored` and as
+/// candidates for `freed`, and 10 bytes for each leaf. URLs are compared by the first 16 bytes of
+/// their SHA-256.
+///
+/// Throws not_found (the ref), invalid_argument (its grammar), unavailable (reason
+/// "too_many_operations": kStoredUsagesMax run already), conflict (cancelled).
+StoredUsage stored_usage(versioning::Engine& engine, const Repository& repository,
+                         std::string_view ref, std::string_view prefix);
+
+}  // namespace tarn::accounting
