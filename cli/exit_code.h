@@ -22,6 +22,8 @@ enum class ExitCode {
   kApprovalNeeded = 12,
   kHookFailed = 13,
   kPartial = 20,       ///< some of many items failed
+  kWarnings = 21,      ///< of verify: warnings and no error
+  kDamaged = 22,       ///< of verify: an object or a part of the history is lost or different
   kDiffTrouble = 128,  ///< kFailure of commands where 1 means "there are differences"
   kInterrupted = 130,
 };

@@ -309,6 +309,7 @@ void check_config(const Config& config) {
   check_one_of("log.format", config.log_format, {"text", "json"});
   check_one_of("auth.setup", config.auth_setup, {"start", "http"});
   check_one_of("auth.presign", config.auth_presign, {"on", "off"});
+  check_one_of("store.verify_reads", config.store_verify_reads, {"off", "local", "all"});
   check_one_of("s3.create_bucket", config.s3_create_bucket, {"off", "repository", "rooted"});
   if (!config.s3_bucket_namespace.starts_with("local://") &&
       !config.s3_bucket_namespace.starts_with("s3://")) {

@@ -65,6 +65,7 @@ struct Config {
   uint32_t gc_deleted_days = 7;
   uint32_t gc_share_max = 10;
   uint32_t gc_deletes_per_second = 0;
+  uint64_t verify_bytes_per_second = uint64_t{100} << 20;
   uint64_t upload_bytes_max = uint64_t{5} << 40;
   uint32_t upload_multipart_hours = 7 * 24;
   uint32_t upload_multipart_open_max = 10'000;
@@ -84,6 +85,7 @@ struct Config {
   std::chrono::milliseconds webhooks_retry_first = std::chrono::seconds{5};
   uint32_t webhooks_attempts_max = 10;
 
+  std::string store_verify_reads = "off";
   std::string store_local_root;
   std::vector<std::string> store_local_import_roots;
   std::string store_cache_directory;

@@ -91,6 +91,8 @@ constexpr ConfigKey kKeys[] = {
     {"db.connections", TARN_AT(db_connections), "Connections to the database at most."},
     {"cache.node_bytes", TARN_AT(cache_node_bytes),
      "Memory for the manifest nodes of commits; a quarter is kept for inner nodes."},
+    {"jobs.verify_bytes_per_second", TARN_AT(verify_bytes_per_second),
+     "Bytes that a verification with --deep reads in a second, 1 MiB at least. 0: no limit."},
     {"jobs.workers", TARN_AT(job_workers),
      "Imports this server runs at once; of one user all but one at most, so that another's begins "
      "at "
@@ -158,6 +160,10 @@ constexpr ConfigKey kKeys[] = {
     {"webhooks.attempts_max", TARN_AT(webhooks_attempts_max),
      "Failed attempts after which a delivery is dead: listed, and sent again only when somebody "
      "asks."},
+    {"store.verify_reads", TARN_AT(store_verify_reads),
+     "Whose objects are compared with their recorded digest while a whole one is sent: off, local "
+     "(those in local directories) or all. A damaged one ends the connection before its last "
+     "byte."},
     {"store.local.root", TARN_AT(store_local_root),
      "Directory below which namespaces local://NAME live. Servers that share a database share it "
      "too.",

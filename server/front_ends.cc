@@ -16,10 +16,17 @@ BucketKind created_bucket_of(const Config& config) {
   return config.s3_create_bucket == "rooted" ? BucketKind::kRooted : BucketKind::kRepository;
 }
 
+versioning::ReadCheck read_check_of(const Config& config) {
+  if (config.store_verify_reads == "off") return versioning::ReadCheck::kOff;
+  return config.store_verify_reads == "local" ? versioning::ReadCheck::kLocal
+                                              : versioning::ReadCheck::kAll;
+}
+
 s3::S3Options s3_options(const Config& config) {
   return {.region = config.s3_region,
           .hosts = config.s3_hosts,
           .allow_v2 = config.s3_signature_v2,
+          .read_check = read_check_of(config),
           .redirect = config.auth_presign == "on",
           .create_bucket = created_bucket_of(config),
           .bucket_namespace = config.s3_bucket_namespace,
@@ -64,6 +71,7 @@ FrontEnds::FrontEnds(const Config& config, Backend& backend, std::string setup_t
                .outbound = backend.outbound(),
                .installation = installation_of(config, backend.installation_id()),
                .upload_bytes_max = config.upload_bytes_max,
+               .read_check = read_check_of(config),
                .setup_token = std::move(setup_token),
                .webhook_key = backend.webhook_key(),
                .block_key = backend.block_key(),

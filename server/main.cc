@@ -78,6 +78,7 @@ void serve(const Config& config, const CommandLine& command, const sigset_t& end
       jobs::start_background(backend.assembly(), backend.outbound(),
                              {.import_workers = config.job_workers,
                               .heartbeat_interval = meta::kWriterTtl / 3,
+                              .verify = {.bytes_per_second = config.verify_bytes_per_second},
                               .deliveries = {.workers = config.webhooks_workers,
                                              .timeout = config.webhooks_timeout,
                                              .retry_first = config.webhooks_retry_first,

@@ -49,6 +49,7 @@ void add_commands(CommandTree& tree) {
   add_revert_commands(tree);
   add_checkout_path_command(tree);
   add_import_commands(tree);
+  add_verify_command(tree);
   add_fs_commands(tree);
   add_auth_commands(tree);
   add_config_commands(tree);

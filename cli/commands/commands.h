@@ -59,6 +59,7 @@ void add_op_commands(CommandTree& tree);
 void add_revert_commands(CommandTree& tree);
 void add_checkout_path_command(CommandTree& tree);
 void add_import_commands(CommandTree& tree);
+void add_verify_command(CommandTree& tree);
 void add_fs_commands(CommandTree& tree);  ///< with the five below
 void add_fs_copy_commands(CommandTree& tree);
 void add_fs_upload_command(CommandTree& tree);

@@ -82,6 +82,7 @@ constexpr std::array<std::string_view, kActionCount> kNames = {
     "fs:WriteHooks",
     "fs:RollBack",
     "fs:SetPublicAccess",
+    "fs:VerifyRepository",
 };
 static_assert(!kNames.back().empty());
 

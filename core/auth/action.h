@@ -85,8 +85,9 @@ enum class Action : uint8_t {
   kWriteHooks,
   kRollBack,
   kSetPublicAccess,
+  kVerifyRepository,
 };
-constexpr size_t kActionCount = static_cast<size_t>(Action::kSetPublicAccess) + 1;
+constexpr size_t kActionCount = static_cast<size_t>(Action::kVerifyRepository) + 1;
 
 /// "fs:ReadRepository".
 std::string_view name_of(Action action);

@@ -91,6 +91,7 @@ constexpr std::string_view kMalformedParts = "malformed_parts";
 constexpr std::string_view kMergeConflict = "merge_conflict";
 constexpr std::string_view kNoObjectToMatch = "no_object_to_match";
 constexpr std::string_view kNoSuchUpload = "no_such_upload";
+constexpr std::string_view kObjectCorrupt = "object_corrupt";
 constexpr std::string_view kObjectNotFound = "object_not_found";
 constexpr std::string_view kObjectTooLarge = "object_too_large";
 constexpr std::string_view kPartTooLarge = "part_too_large";

@@ -8,6 +8,7 @@
 #include "core/base/time.h"
 #include "core/branch/engine.h"
 #include "core/model/repository.h"
+#include "core/objects/checked_read.h"
 #include "s3gateway/wire/cors.h"
 
 namespace tarn::s3 {
@@ -17,7 +18,8 @@ struct S3Options {
       "us-east-1";  ///< what buckets are said to be in; any is accepted in signatures
   std::vector<std::string> hosts;  ///< lower case, without port: bucket names may stand before them
   bool allow_v2 = true;            ///< signatures of version 2 (HMAC-SHA1, no payload integrity)
-  bool redirect = true;            ///< redirects clients that support it to the store's own URLs
+  versioning::ReadCheck read_check{};  ///< of whole objects
+  bool redirect = true;  ///< redirects clients that support it to the store's own URLs
   BucketKind create_bucket = BucketKind::kNone;  ///< what CreateBucket makes; kNone: it is refused
   std::string bucket_namespace;  ///< storage namespaces of such repositories lie below it
   std::string anonymous_user{};  ///< whom unsigned requests act as; "" = they are refused

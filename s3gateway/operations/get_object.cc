@@ -7,6 +7,7 @@
 #include "core/base/text.h"
 #include "core/branch/repositories.h"
 #include "core/import/source_checksums.h"
+#include "core/objects/checked_read.h"
 #include "core/objects/direct_upload.h"
 #include "core/objects/multipart.h"
 #include "core/objects/objects.h"
@@ -138,8 +139,12 @@ bool shows_checksums(const Call& call) {
 
 /// Opens the selected bytes. Adds checksums that only the object's source knows to `headers`.
 std::unique_ptr<blob::BlobReader> open_selected(Call& call, const versioning::FoundObject& found,
-                                                const Selection& selection,
+                                                const Selection& selection, std::string_view path,
                                                 http::Headers& headers) {
+  if (selection.whole && !std::holds_alternative<ExternalAddress>(found.entry.address)) {
+    return versioning::open_checked_object(call.engine(), found.repository, path, found.entry,
+                                           call.context.options.read_check);
+  }
   if (!selection.whole || !selection.checksums.empty() || !shows_checksums(call))
     return versioning::open_object(call.engine(), found.repository, found.entry, selection.range);
   versioning::WholeObject whole =
@@ -149,10 +154,10 @@ std::unique_ptr<blob::BlobReader> open_selected(Call& call, const versioning::Fo
 }
 
 void attach_bytes(Call& call, const versioning::FoundObject& found, const Selection& selection,
-                  http::Response& response) {
+                  std::string_view path, http::Response& response) {
   const blob::ByteRange range = selection.range;
   if (range.length == 0) return;
-  auto reader = open_selected(call, found, selection, response.headers);
+  auto reader = open_selected(call, found, selection, path, response.headers);
   if (range.length <= kInlineBytesMax) {
     response.body.resize(range.length);
     size_t filled = 0;
@@ -278,7 +283,7 @@ http::Response read_object(Call& call, const ObjectRead& read, bool head) {
     // Browsers must not run uploaded bytes in this origin.
     response.headers.add("X-Content-Type-Options", "nosniff");
     response.headers.add("Content-Security-Policy", "default-src 'none'; sandbox");
-    attach_bytes(call, found, selection, response);
+    attach_bytes(call, found, selection, location.path, response);
   }
   return response;
 }

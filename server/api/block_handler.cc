@@ -65,7 +65,8 @@ http::Response read(const Context& context, const http::Request& request, const 
                     const Repository& repository) {
   const Entry entry = decode_entry(grant.entry);
   if (request.headers.get("If-None-Match") == quoted_etag(entry)) return empty_response(304);
-  http::Response response = object_answer(context.engine, request, repository, grant.path, entry);
+  http::Response response =
+      object_answer(context.engine, request, repository, grant.path, entry, context.read_check);
   // The stored ETag covers the whole body; a range has a different MD5.
   if (response.status == 200 && entry.etag.size() == kMd5HexChars) {
     response.headers.add("Content-MD5", md5_header(entry.etag));

@@ -16,6 +16,7 @@
 #include "core/model/names.h"
 #include "core/model/page.h"
 #include "core/model/repository.h"
+#include "core/objects/checked_read.h"
 #include "server/api/json/configuration.h"
 
 namespace tarn::versioning {
@@ -37,6 +38,7 @@ struct Context {
   const http::Outbound& outbound;  ///< sends to servers that users named
   json::Installation installation;
   uint64_t upload_bytes_max = UINT64_MAX;  ///< maximum of one object
+  versioning::ReadCheck read_check{};      ///< of reads of whole objects
   std::string
       setup_token{};  ///< required by POST /setup_lakefs to create the first user; "" = no token
   std::string webhook_key{};  ///< seals the secrets of webhooks; 32 bytes

@@ -4,6 +4,7 @@
 #include <array>
 #include <optional>
 #include <string_view>
+#include <utility>
 
 #include "core/base/encoding.h"
 #include "core/base/error.h"
@@ -87,7 +88,7 @@ std::string quoted_etag(const Entry& entry) { return str_cat('"', entry.etag, '"
 
 http::Response object_answer(versioning::Engine& engine, const http::Request& request,
                              const Repository& repository, std::string_view path,
-                             const Entry& entry) {
+                             const Entry& entry, versioning::ReadCheck check) {
   const http::RequestedRange wanted =
       http::parse_range(request.headers.get("Range"), entry.size_bytes);
   const bool is_head = request.method == "HEAD";
@@ -110,7 +111,10 @@ http::Response object_answer(versioning::Engine& engine, const http::Request& re
   add_object_headers(response, path, entry);
   response.content_length = range.length;
   if (range.length > 0 && !is_head) {
-    send_object(versioning::open_object(engine, repository, entry, range), range, response);
+    auto reader = response.status == 206
+                      ? versioning::open_object(engine, repository, entry, range)
+                      : versioning::open_checked_object(engine, repository, path, entry, check);
+    send_object(std::move(reader), range, response);
   }
   return response;
 }

@@ -7,6 +7,7 @@
 #include "core/branch/engine.h"
 #include "core/http/message.h"
 #include "core/model/repository.h"
+#include "core/objects/checked_read.h"
 
 namespace tarn::api {
 
@@ -18,9 +19,10 @@ std::string content_disposition(std::string_view kind, std::string_view path);
 std::string quoted_etag(const Entry& entry);
 
 /// Answers GET or HEAD for an entry of the repository at `path`: 200, 206, or 416 for an
-/// unsatisfiable range. Throws what versioning::open_object does.
+/// unsatisfiable range. The bytes of a whole object are compared as `check` says. Throws what
+/// versioning::open_object does.
 http::Response object_answer(versioning::Engine& engine, const http::Request& request,
                              const Repository& repository, std::string_view path,
-                             const Entry& entry);
+                             const Entry& entry, versioning::ReadCheck check);
 
 }  // namespace tarn::api

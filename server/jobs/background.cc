@@ -10,6 +10,7 @@
 #include "core/objects/lifecycle.h"
 #include "core/promotion/promotion_run.h"
 #include "core/runs/extraction.h"
+#include "core/verify/verify_job.h"
 
 namespace tarn::jobs {
 namespace {
@@ -19,6 +20,7 @@ using namespace std::chrono_literals;
 /// Maximum delay before a server notices a queued import.
 constexpr std::chrono::milliseconds kImportPoll = 250ms;
 constexpr std::chrono::milliseconds kRefsTaskPoll = 250ms;
+constexpr std::chrono::milliseconds kVerifyPoll = 250ms;
 /// Maximum delay before a server notices hooks to run after a change.
 constexpr std::chrono::milliseconds kHookPoll = 250ms;
 constexpr std::chrono::milliseconds kDeliveryPoll = 1s;
@@ -94,6 +96,9 @@ std::vector<std::unique_ptr<Worker>> start_background(versioning::Assembly& asse
   });
   start("refs", kRefsTaskPoll, [&assembly](std::stop_token stop) {
     return versioning::run_one_refs_task(assembly.engine(), stop);
+  });
+  start("verify", kVerifyPoll, [&assembly, limits = options.verify](std::stop_token stop) {
+    return versioning::run_one_verify(assembly.engine(), limits, std::move(stop));
   });
   const auto extraction_turns = std::make_shared<OwnerTurns>(kExtractionWorkers);
   for (uint32_t i = 0; i < kExtractionWorkers; ++i) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/gc/collection_options.h"
+#include "core/verify/verify_job.h"
 #include "server/jobs/deliveries.h"
 #include "server/jobs/worker.h"
 
@@ -20,14 +21,15 @@ namespace tarn::jobs {
 struct BackgroundOptions {
   uint32_t import_workers = 3;                   ///< concurrent imports
   std::chrono::milliseconds heartbeat_interval;  ///< of this process's row in `writers`
+  versioning::VerifyLimits verify{};
   DeliveryOptions deliveries{};
   versioning::CollectionOptions collection{};
   std::function<void()> measure_clock{};  ///< called with every heartbeat
 };
 
-/// Starts the loops: imports, sizes by day, the writer's heartbeat, deletion of expired branches,
-/// lifecycle rules, cleanup of expired rows, deliveries to webhooks. They stop when the result is
-/// destroyed; `assembly` and `outbound` outlive it.
+/// Starts the loops: imports, verifications, garbage collection, sizes by day, the writer's
+/// heartbeat, deletion of expired branches, lifecycle rules, cleanup of expired rows, deliveries to
+/// webhooks. They stop when the result is destroyed; `assembly` and `outbound` outlive it.
 std::vector<std::unique_ptr<Worker>> start_background(versioning::Assembly& assembly,
                                                       const http::Outbound& outbound,
                                                       const BackgroundOptions& options);

@@ -127,6 +127,11 @@ http::Response list_alias_changes(const Context& context, Call& call);
 JsonHandler set_alias();
 http::Response remove_alias(const Context& context, Call& call);
 
+// verifications.cc
+JsonHandler start_verification();
+http::Response get_verification(const Context& context, Call& call);
+http::Response cancel_verification(const Context& context, Call& call);
+
 // metadata_files.cc
 http::Response get_meta_range(const Context& context, Call& call);
 http::Response get_range(const Context& context, Call& call);

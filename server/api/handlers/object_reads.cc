@@ -28,13 +28,13 @@ http::Response get_object(const Context& context, Call& call) {
     return response;
   }
   return object_answer(context.engine, call.request, found.repository, call.parameter("path"),
-                       found.entry);
+                       found.entry, context.read_check);
 }
 
 http::Response head_object(const Context& context, Call& call) {
   const versioning::FoundObject found = find(context, call);
   return object_answer(context.engine, call.request, found.repository, call.parameter("path"),
-                       found.entry);
+                       found.entry, context.read_check);
 }
 
 http::Response stat_object(const Context& context, Call& call) {

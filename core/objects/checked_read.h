@@ -1,0 +1,25 @@
+// Reads of whole objects that compare the bytes with the recorded digest while they are sent.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string_view>
+
+#include "core/blob/blob_store.h"
+#include "core/branch/engine.h"
+#include "core/model/repository.h"
+
+namespace tarn::versioning {
+
+/// The stores whose objects are compared.
+enum class ReadCheck : uint8_t { kOff, kLocal, kAll };
+
+/// As open_object for the whole of it. If `check` includes its store and the entry records a digest
+/// (ContentCheck), the reader withholds the last bytes that it reads until all were compared. When
+/// they differ it logs an error with `path`, counts tarn_object_corruption_total, and throws
+/// data_loss (reason "object_corrupt"). Such a reader has no descriptor.
+std::unique_ptr<blob::BlobReader> open_checked_object(Engine& engine, const Repository& repository,
+                                                      std::string_view path, const Entry& entry,
+                                                      ReadCheck check);
+
+}  // namespace tarn::versioning

@@ -1,0 +1,251 @@
+#include "core/verify/verify.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "core/base/encoding.h"
+#include "core/base/error.h"
+#include "core/base/str_cat.h"
+#include "core/branch/refs.h"
+#include "core/verify/commit_check.h"
+#include "core/verify/node_walk.h"
+#include "core/verify/shown_by.h"
+
+namespace tarn::versioning {
+namespace {
+
+constexpr size_t kTokensPerQuery = 500;
+
+class Run {
+ public:
+  Run(Engine& engine, const Repository& repository, const RepositoryVerification& options,
+      const VerifyProgress& progress)
+      : engine_(engine),
+        repository_(repository),
+        options_(options),
+        progress_(progress),
+        store_(engine.pool),
+        commits_(store_, repository.id, findings_),
+        objects_(engine, repository, store_, options.objects, findings_, [this] { alive(); }) {}
+
+  VerifyReport result() {
+    read_refs();
+    check_nodes();
+    check_staged();
+    objects_.finish();
+    VerifyReport report = so_far();
+    report.findings = listed(report);
+    return report;
+  }
+
+ private:
+  void alive() { progress_(so_far()); }
+
+  VerifyReport so_far() {
+    VerifyReport report;
+    report.refs = refs_;
+    report.commits = commits_.commits();
+    report.nodes = nodes_;
+    report.entries = entries_;
+    report.staged = staged_;
+    objects_.count_into(report);
+    report.totals = findings_.totals();
+    return report;
+  }
+
+  /// Branches, tags and commits, or those of the one ref.
+  void read_refs() {
+    branches_ = store_.branches(repository_.id);
+    tags_ = store_.tags(repository_.id);
+    if (options_.ref.empty()) {
+      std::stable_partition(branches_.begin(), branches_.end(),
+                            [this](const meta::BranchToVerify& branch) {
+                              return branch.name == repository_.default_branch.str();
+                            });
+      refs_ = branches_.size() + tags_.size();
+      commits_.check_all(branches_, tags_, [this] { alive(); });
+      return;
+    }
+    refs_ = 1;
+    std::erase_if(branches_, [this](const meta::BranchToVerify& branch) {
+      return branch.name != options_.ref;
+    });
+    if (!branches_.empty()) {
+      commits_.check_one(branches_.front().head, options_.ref);
+      commits_.check_branch(branches_.front());
+      return;
+    }
+    const Commit commit = resolve_commit(engine_, repository_, options_.ref);
+    commits_.check_one(view_of(commit.id), options_.ref);
+    commits_.name_roots(options_.ref);
+  }
+
+  void check_nodes() {
+    std::vector<TreeRoot> trees;
+    for (const RootToVerify& root : commits_.roots()) trees.push_back(root.tree);
+    NodeWalk walk(
+        store_, repository_.id, {repository_.salt}, findings_,
+        [this](const tree::LeafNode& range, uint32_t root) { objects_.see(range, root); },
+        [this](const NodeWalk& at) {
+          nodes_ = at.nodes();
+          entries_ = at.entries();
+          alive();
+        });
+    walk.run(trees);
+  }
+
+  void check_staged() {
+    std::map<int64_t, std::string> branch_of;
+    for (const meta::BranchToVerify& branch : branches_) {
+      for (const int64_t token : branch.tokens) branch_of.emplace(token, branch.name);
+    }
+    std::vector<int64_t> tokens;
+    for (const auto& [token, branch] : branch_of) {
+      tokens.push_back(token);
+      if (tokens.size() == kTokensPerQuery) check_tokens(std::exchange(tokens, {}), branch_of);
+    }
+    if (!tokens.empty()) check_tokens(tokens, branch_of);
+  }
+
+  void check_tokens(const std::vector<int64_t>& tokens,
+                    const std::map<int64_t, std::string>& branch_of) {
+    int64_t token = 0;
+    std::string key;
+    for (;;) {
+      const auto page = store_.staged(tokens, token, key);
+      for (const meta::StagedToVerify& row : page) check_row(row, branch_of.at(row.token));
+      alive();
+      if (page.size() < static_cast<size_t>(meta::VerifyStore::kStagedPerPage)) return;
+      token = page.back().token;
+      key = page.back().key;
+    }
+  }
+
+  void check_row(const meta::StagedToVerify& row, const std::string& branch) {
+    ++staged_;
+    if (row.deletes) return;
+    Entry entry;
+    try {
+      entry = decode_entry(row.value);
+    } catch (const Error& error) {
+      CollectedFinding found;
+      found.finding.kind = FindingKind::kStagedUnreadable;
+      found.finding.path = row.key;
+      found.finding.expected = "an entry";
+      found.finding.found = error.message();
+      found.origin.branch = branch;
+      findings_.add(std::move(found));
+      return;
+    }
+    objects_.see(row.key, entry, {Origin::kNoRoot, branch});
+  }
+
+  /// Completes the findings with commits and refs, drops those of commits that were removed
+  /// meanwhile, and corrects the totals.
+  std::vector<Finding> listed(VerifyReport& report) {
+    std::vector<CollectedFinding> kept = findings_.take();
+    for (CollectedFinding& found : kept) {
+      if (!found.origin.branch.empty()) found.finding.refs.push_back(found.origin.branch);
+      if (found.origin.root != Origin::kNoRoot)
+        found.finding.commit = to_hex(commits_.roots()[found.origin.root].commit);
+    }
+    const std::set<std::string> gone = removed_commits(kept);
+    const std::vector<NamedTree> named = current_refs();
+    std::vector<Finding> out;
+    ShownBy shown(store_);
+    size_t searched = 0;
+    for (CollectedFinding& found : kept) {
+      if (found.origin.root != Origin::kNoRoot && searched++ < kFindingsSearchedMax)
+        name_refs(shown, named, found);
+      if (found.finding.kind == FindingKind::kRefCommit) drop_moved_refs(found.finding);
+      if (gone.contains(found.finding.commit) && found.finding.refs.empty()) {
+        --report.totals[static_cast<size_t>(found.finding.kind)];
+        continue;
+      }
+      out.push_back(std::move(found.finding));
+    }
+    std::stable_sort(out.begin(), out.end(), [](const Finding& a, const Finding& b) {
+      return std::pair(severity_of(b.kind), a.kind) < std::pair(severity_of(a.kind), b.kind);
+    });
+    return out;
+  }
+
+  static void name_refs(ShownBy& shown, const std::vector<NamedTree>& named,
+                        CollectedFinding& found) {
+    size_t tried = 0;
+    for (const NamedTree& ref : named) {
+      if (found.finding.refs.size() == kFindingRefsMax || tried++ == kRefsSearchedMax) return;
+      if (shown.shows(ref.tree, found)) found.finding.refs.push_back(ref.name);
+    }
+  }
+
+  /// The verified refs as they are now: they may have moved or be deleted since.
+  std::vector<NamedTree> current_refs() {
+    for (const meta::BranchToVerify& branch : branches_) heads_[branch.name] = std::nullopt;
+    for (const meta::TagToVerify& tag : tags_) heads_[tag.name] = std::nullopt;
+    std::map<std::string, TreeRoot> trees;
+    for (const meta::BranchToVerify& branch : store_.branches(repository_.id)) {
+      trees[branch.name] = branch.root;
+      heads_[branch.name] = to_hex(branch.head);
+    }
+    for (const meta::TagToVerify& tag : store_.tags(repository_.id))
+      heads_[tag.name] = to_hex(tag.commit);
+    std::vector<NamedTree> out;
+    for (const NamedTree& named : commits_.named()) {
+      const auto head = heads_.find(named.name);
+      if (head != heads_.end() && !head->second) continue;
+      const auto tree = trees.find(named.name);
+      out.push_back({named.name, tree == trees.end() ? named.tree : tree->second});
+    }
+    return out;
+  }
+
+  /// Of a missing commit: names only the refs that refer to it still.
+  void drop_moved_refs(Finding& finding) const {
+    std::erase_if(finding.refs, [&](const std::string& ref) {
+      const auto head = heads_.find(ref);
+      return head != heads_.end() && head->second != finding.commit;
+    });
+  }
+
+  std::set<std::string> removed_commits(const std::vector<CollectedFinding>& kept) {
+    std::set<std::string> hex;
+    for (const CollectedFinding& found : kept) {
+      if (!found.finding.commit.empty()) hex.insert(found.finding.commit);
+    }
+    std::vector<std::string> ids;
+    for (const std::string& text : hex) ids.push_back(from_hex(text).value_or(""));
+    for (const std::string& id : store_.existing(repository_.id, ids)) hex.erase(to_hex(id));
+    return hex;
+  }
+
+  Engine& engine_;
+  const Repository& repository_;
+  const RepositoryVerification& options_;
+  const VerifyProgress& progress_;
+  meta::VerifyStore store_;
+  Collected findings_;
+  CommitCheck commits_;
+  ObjectCheck objects_;
+  std::vector<meta::BranchToVerify> branches_;
+  std::vector<meta::TagToVerify> tags_;
+  /// By ref the commit that it refers to at the end, in hex; nullopt: it was deleted meanwhile.
+  std::map<std::string, std::optional<std::string>> heads_;
+  std::atomic<uint64_t> refs_ = 0;
+  std::atomic<uint64_t> nodes_ = 0;
+  std::atomic<uint64_t> entries_ = 0;
+  std::atomic<uint64_t> staged_ = 0;
+};
+
+}  // namespace
+
+VerifyReport verify_repository(Engine& engine, const Repository& repository,
+                               const RepositoryVerification& options,
+                               const VerifyProgress& progress) {
+  return Run(engine, repository, options, progress).result();
+}
+
+}  // namespace tarn::versioning

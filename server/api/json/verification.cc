@@ -1,0 +1,107 @@
+#include "server/api/json/verification.h"
+
+#include <array>
+
+#include "server/api/json/writer.h"
+
+namespace tarn::api::json {
+namespace {
+
+using versioning::Finding;
+using versioning::FindingKind;
+using versioning::Severity;
+using versioning::VerifyReport;
+
+// In the order of ObjectMode.
+constexpr std::array<std::string_view, 3> kModes = {"none", "sample", "all"};
+
+void write_counts(Writer& out, const VerifyReport& report) {
+  const auto count = [&out](std::string_view name, uint64_t value) {
+    out.number(name, static_cast<int64_t>(value));
+  };
+  count("refs", report.refs);
+  count("commits", report.commits);
+  count("nodes", report.nodes);
+  count("entries", report.entries);
+  count("staged", report.staged);
+  count("part_lists", report.part_lists);
+  count("objects", report.objects);
+  count("objects_checked", report.objects_checked);
+  count("objects_compared", report.objects_compared);
+  count("bytes_read", report.bytes_read);
+}
+
+void write_totals(Writer& out, const VerifyReport& report) {
+  out.key("totals");
+  out.begin_object();
+  for (size_t kind = 0; kind < versioning::kFindingKinds; ++kind) {
+    if (report.totals[kind] == 0) continue;
+    out.number(name_of(static_cast<FindingKind>(kind)), static_cast<int64_t>(report.totals[kind]));
+  }
+  out.end_object();
+}
+
+void write_finding(Writer& out, const Finding& finding) {
+  out.begin_object();
+  out.text("kind", name_of(finding.kind));
+  out.text("severity", severity_of(finding.kind) == Severity::kError ? "error" : "warning");
+  if (!finding.path.empty()) out.text("path", finding.path);
+  if (!finding.after.empty()) out.text("after", finding.after);
+  out.texts("refs", finding.refs);
+  if (!finding.commit.empty()) out.text("commit", finding.commit);
+  if (!finding.address.empty()) out.text("address", finding.address);
+  out.text("expected", finding.expected);
+  out.text("found", finding.found);
+  out.end_object();
+}
+
+}  // namespace
+
+versioning::RepositoryVerification parse_verification(const Value& body) {
+  versioning::RepositoryVerification out;
+  out.ref = body.text_or_empty("ref");
+  out.objects.deep = body.flag("deep");
+  if (const auto mode = body.find("objects")) {
+    const std::string word = mode->text();
+    size_t index = 0;
+    while (index < kModes.size() && kModes[index] != word) ++index;
+    if (index == kModes.size()) mode->fail("must be none, sample or all");
+    out.objects.mode = static_cast<versioning::ObjectMode>(index);
+  }
+  if (out.objects.deep && out.objects.mode == versioning::ObjectMode::kNone)
+    body.at("objects").fail("must not be none with deep");
+  return out;
+}
+
+std::string verification_status_body(const versioning::VerifyStatus& status) {
+  const VerifyReport& report = status.report;
+  Writer out;
+  out.begin_object();
+  out.text("id", status.id);
+  out.text("state", name_of(status.state));
+  out.text("update_time", to_rfc3339(status.updated));
+  if (!status.options.ref.empty()) out.text("ref", status.options.ref);
+  out.text("objects_mode", kModes[static_cast<size_t>(status.options.objects.mode)]);
+  out.boolean("deep", status.options.objects.deep);
+  out.key("examined");
+  out.begin_object();
+  write_counts(out, report);
+  out.end_object();
+  out.number("errors", static_cast<int64_t>(report.errors()));
+  out.number("warnings", static_cast<int64_t>(report.warnings()));
+  write_totals(out, report);
+  out.key("findings");
+  out.begin_array();
+  for (const Finding& finding : report.findings) write_finding(out, finding);
+  out.end_array();
+  if (!status.error.empty()) {
+    out.key("error");
+    out.begin_object();
+    out.text("message", status.error);
+    out.end_object();
+  }
+  out.end_object();
+  return std::move(out).take();
+}
+
+}  // namespace tarn::api::json
