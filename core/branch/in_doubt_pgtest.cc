@@ -220,6 +220,9 @@ TEST_F(InDoubtTest, DeletionOfATagInDoubtDoesNotDeleteALaterTag) {
   const CommitId now = engine.commit(repo, "main").id;
   ASSERT_NE(now, old);
   get_tag(*hung, repo, tag);  // a connection to stop
+  // So that its probe hangs too: otherwise only the time limit of the statement, over a minute,
+  // ends it.
+  hung.parts().look_at_database();
   StoppedBackends backends(shared_url());
   faults.at_then_go_on({"tags_delete_row"}, [&] { backends.stop("hung"); });
   auto answer = std::async(std::launch::async,
