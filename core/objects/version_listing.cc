@@ -26,21 +26,22 @@ class VersionRows {
 
   void seek(const meta::ObjectVersionPlace& place) {
     // If the current page already contains the key, only advances in it.
-    const auto at = std::find_if(rows_.begin() + at_, rows_.end(), [&](const auto& row) {
-      return row.key > place.key || (row.key == place.key && !place.skips_key);
-    });
+    const auto at = std::find_if(
+        rows_.begin() + static_cast<ptrdiff_t>(at_), rows_.end(), [&](const auto& row) {
+          return row.key > place.key || (row.key == place.key && !place.skips_key);
+        });
     if (place.after == 0 && at != rows_.end()) {
-      at_ = at - rows_.begin();
+      at_ = static_cast<size_t>(at - rows_.begin());
       return;
     }
     fetch(place);
   }
   const meta::ObjectVersionRow* current() {
-    if (at_ == static_cast<ptrdiff_t>(rows_.size()) && more_) {
+    if (at_ == rows_.size() && more_) {
       const meta::ObjectVersionRow last = rows_.back();
       fetch({last.key, last.number});
     }
-    return at_ == static_cast<ptrdiff_t>(rows_.size()) ? nullptr : &rows_[at_];
+    return at_ == rows_.size() ? nullptr : &rows_[at_];
   }
   void next() { ++at_; }
 
@@ -55,7 +56,7 @@ class VersionRows {
   const BranchId branch_;
   const std::string end_;
   std::vector<meta::ObjectVersionRow> rows_;
-  ptrdiff_t at_ = 0;
+  size_t at_ = 0;
   bool more_ = false;
 };
 
