@@ -10,8 +10,6 @@
 namespace tarn::s3 {
 namespace {
 
-constexpr size_t kMd5Bytes = 16;
-
 std::optional<CrcKind> crc_kind(std::string_view algorithm) {
   if (algorithm == "crc32") return CrcKind::kCrc32;
   if (algorithm == "crc32c") return CrcKind::kCrc32c;
