@@ -76,8 +76,8 @@ def counted_calls(request):
     client_coverage.recording = False
 
 
-def scratch(name):
-    directory = servers.scratch_directory(name)
+def scratch(name, on_disk=False):
+    directory = servers.scratch_directory(name, on_disk)
     yield directory
     if os.environ.get("TARN_TEST_KEEP") == "1":
         print(f"\nkept {directory}", file=sys.stderr)
@@ -97,6 +97,12 @@ def pytest_sessionfinish():
 @pytest.fixture(scope="session")
 def session_scratch():
     yield from scratch("e2e")
+
+
+@pytest.fixture(scope="session")
+def disk_scratch():
+    """For gigabytes, and for extended attributes, which users have in memory only since Linux 6.6."""
+    yield from scratch("disk", on_disk=True)
 
 
 @pytest.fixture
@@ -128,9 +134,9 @@ def tarn(session_scratch, initialised_data, pytestconfig):
 
 
 @pytest.fixture(scope="session")
-def versitygw(session_scratch):
+def versitygw(disk_scratch):
     """A real S3 server."""
-    server = servers.Versitygw(session_scratch / "versitygw").start()
+    server = servers.Versitygw(disk_scratch / "versitygw").start()
     yield server
     server.stop()
 

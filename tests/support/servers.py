@@ -19,6 +19,8 @@ SERVER_PORTS = range(20_000, 32_000)
 LEASE_SECONDS = 6
 SHORT_LEASE = {"TARN_LEASE_SECONDS": LEASE_SECONDS}
 ROOT = Path(__file__).resolve().parents[2]
+MEMORY = Path("/dev/shm")
+MEMORY_BYTES_MIN = 8 << 30
 
 
 def program(name):
@@ -26,11 +28,25 @@ def program(name):
     return str(Path(os.environ.get("TARN_BIN", ROOT / "build" / "bin")) / name)
 
 
-def scratch_directory(name):
-    """A new directory that the system user "postgres" can reach; temporary ones are closed to others by default."""
-    path = Path(tempfile.mkdtemp(prefix=f"tarn-{name}-", dir="/var/tmp"))
+def scratch_directory(name, on_disk=False):
+    """A new directory that the system user "postgres" can reach; temporary ones are closed to others by default.
+
+    In memory where there is plenty: on a disk, tests mostly wait for fsync. They kill processes, never the machine.
+    """
+    place = MEMORY if not on_disk and memory_is_plenty() else "/var/tmp"
+    path = Path(tempfile.mkdtemp(prefix=f"tarn-{name}-", dir=place))
     path.chmod(0o755)
     return path
+
+
+def memory_is_plenty():
+    """Also for libraries that tests compile and load, which a container's /dev/shm may refuse."""
+    if not MEMORY.is_dir():
+        return False
+    room = os.statvfs(MEMORY)
+    lines = dict(line.split(":") for line in Path("/proc/meminfo").read_text().splitlines())
+    free = min(room.f_bavail * room.f_frsize, int(lines["MemAvailable"].split()[0]) * 1024)
+    return free >= MEMORY_BYTES_MIN and not room.f_flag & os.ST_NOEXEC
 
 
 def clean_environment(extra):

@@ -56,7 +56,7 @@ def write(cases, path):
 
 def main():
     class_path, results = sys.argv[1], Path(sys.argv[2])
-    scratch = servers.scratch_directory("java")
+    scratch = servers.scratch_directory("java", on_disk=True)
     running, cases = [], []
     try:
         local = servers.Tarnd(scratch / "local").start()

@@ -22,10 +22,10 @@ def ends():
 
 
 @pytest.fixture(scope="session")
-def tarn(session_scratch, initialised_data, pytestconfig):
+def tarn(disk_scratch, initialised_data, pytestconfig):
     """As everywhere, but CreateBucket makes repositories."""
     making = {"TARN_S3_CREATE_BUCKET": "repository"}
-    place, count = session_scratch / "tarnd-clients", pytestconfig.getoption("--servers")
+    place, count = disk_scratch / "tarnd-clients", pytestconfig.getoption("--servers")
     if count == 1:
         server = servers.Tarnd(place, environment=making).copy_data_of(initialised_data)
     else:
@@ -36,8 +36,8 @@ def tarn(session_scratch, initialised_data, pytestconfig):
 
 
 @pytest.fixture(scope="session")
-def proxy(tarn, session_scratch):
-    server = proxies.Nginx(session_scratch / "nginx", tarn.url).start()
+def proxy(tarn, disk_scratch):
+    server = proxies.Nginx(disk_scratch / "nginx", tarn.url).start()
     yield server
     server.stop()
 
@@ -65,8 +65,8 @@ class Running:
 
 
 @pytest.fixture(scope="session")
-def running(session_scratch):
-    one = Running(session_scratch / "clients")
+def running(disk_scratch):
+    one = Running(disk_scratch / "clients")
     yield one
     one.stop()
 

@@ -14,11 +14,11 @@ OBJECTS = 30
 
 
 @pytest.fixture(scope="module")
-def minio(session_scratch, pytestconfig):
+def minio(disk_scratch, pytestconfig):
     if pytestconfig.getoption("--clients") == "light":
         pytest.skip("MinIO takes minutes to build: ./dev test --clients")
     binary = client_matrix.environment_directory("minio") / "bin/minio"
-    server = servers.Minio(session_scratch / "minio", binary).start()
+    server = servers.Minio(disk_scratch / "minio", binary).start()
     yield server
     server.stop()
 
