@@ -36,6 +36,12 @@ def pytest_addoption(parser):
     parser.addoption("--servers", type=int, default=1, help="how many servers take turns; only tests that use them run")
 
 
+# They take half a minute or so: begun late, one of them would keep one process busy when the others have ended.
+SLOW_FILES = {"test_matrix.py", "test_bad_bodies.py", "test_histories.py", "test_in_doubt.py", "test_kill.py", "test_process.py",
+              "test_promotion.py", "test_promotion_kill.py", "test_promotion_recipes.py", "test_promotion_wait.py",
+              "test_python_package.py", "test_race.py", "test_s3_conformance.py", "test_webhooks.py"}
+
+
 def is_counted(item):
     """Whether docs/client-coverage.md counts the calls of this test."""
     return item.path.name.startswith("test_sdk_")
@@ -46,6 +52,7 @@ def pytest_collection_modifyitems(config, items):
     """The table is compared last, and only when every test that it counts runs."""
     if config.option.servers > 1:
         items[:] = [item for item in items if "tarn" in item.fixturenames]
+    items.sort(key=lambda item: item.path.name not in SLOW_FILES and not is_counted(item))
     last = [item for item in items if item.path.name == "test_client_coverage.py"]
     items[:] = [item for item in items if item not in last] + last
     files = {item.path.name for item in items if is_counted(item)}
@@ -66,6 +73,7 @@ def pytest_xdist_make_scheduler(config, log):
             counted = Path(file).name.startswith(("test_sdk_", "test_client_coverage"))
             return "counted" if counted else file
 
+    config.option.loadscopereorder = False  # it would put files of few tests last, however long they take
     return Files(config, log)
 
 
