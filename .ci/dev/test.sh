@@ -68,8 +68,8 @@ ensure_database_proxies() {
   ensure_pgbouncer
 }
 
-# Of pytest, each with servers of its own.
-E2E_PROCESSES=${TARN_E2E_PROCESSES:-2}
+# Of pytest, each with servers of its own; one more than the two cores of the usual machine, as many tests wait.
+E2E_PROCESSES=${TARN_E2E_PROCESSES:-3}
 
 # Asks how many seconds a failover takes, which other tests on the same cores would decide.
 FAILOVER_E2E=tests/e2e/test_failover.py
