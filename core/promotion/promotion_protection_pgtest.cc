@@ -58,7 +58,7 @@ TEST_F(Promotions, AVerbThatBeganBeforeThePolicyIsStopped) {
     return parts.branches.publish(parts.writer.id(), lease, publication);
   };
   const auto move_head = [&] {
-    return parts.branches.move_head(branch.id, lease, publication.commit, {});
+    return parts.branches.move_head(branch.id, lease, resolve_commit(parts, repo, "exp-1"), {});
   };
   const auto remove = [&] { return parts.branches.remove(branch.id, lease, false); };
   EXPECT_EQ(publish(), meta::PublishOutcome::kChanged);
