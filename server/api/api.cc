@@ -30,7 +30,8 @@
 namespace tarn::api {
 namespace {
 
-using std::string_view_literals::operator""sv;
+// clang-tidy 14 does not see that literals use it.
+using std::string_view_literals::operator""sv;  // NOLINT(misc-unused-using-decls)
 
 /// Content types of JSON requests. A page of another origin can send any other type without a CORS
 /// preflight request.
