@@ -4,6 +4,7 @@
 #include "core/branch/branch_hold.h"
 #include "core/gc/collection.h"
 #include "core/gc/collection_fixture.h"
+#include "core/gc/holds.h"
 #include "core/meta/references.h"
 #include "core/meta/staged_batch.h"
 #include "core/meta/uploads.h"
@@ -295,6 +296,45 @@ TEST_F(Collection, AnOperationFromBeforeTheRegistrationWasLostStagesNothing) {
   }
   EXPECT_EQ(stage("b"), "done");
   EXPECT_EQ(testing::reason_of([&] { part(upload, 1, "part"); }), "done");
+}
+
+TEST_F(Collection, WaitsForTransactionsThatHaveBegunToWrite) {
+  using namespace std::chrono_literals;
+  request_collection(*engine, repo, "tester", 0);
+  settle();
+  const auto connection = db::Connection::open(database.url());
+  connection->begin();
+  connection->run(db::Query{"test_write", "INSERT INTO settings (key, value) VALUES ('k', '')"});
+  std::thread paused([&] {
+    std::this_thread::sleep_for(400ms);
+    connection->rollback();
+  });
+  const auto begun = std::chrono::steady_clock::now();
+  EXPECT_TRUE(run_one_collection(*engine, options, {}));
+  EXPECT_GE(std::chrono::steady_clock::now() - begun, 300ms);
+  paused.join();
+  EXPECT_EQ(list_collections(*engine, repo, 1).at(0).state, "done");
+}
+
+TEST_F(Collection, AServerThatHasARemovedCommitCachedMakesNothingOfIt) {
+  engine.branch(repo, "exp", "main");
+  engine.put(repo, "exp", "a", "bytes");
+  const std::string id = to_text(engine.commit(repo, "exp").id);
+  TestEngine other(database.url(), engine.store);
+  EXPECT_EQ(other.read(repo, id, "a"), "bytes");
+  delete_branch(*engine, repo, BranchName("exp"), false);
+  other.parts().heartbeat();
+  EXPECT_EQ(collect(repo).counts.removed_commits, 1);
+  const Branch before = get_branch(*engine, repo, BranchName("main"));
+  const auto reason = [&](auto&& verb) { return testing::reason_of(verb); };
+  EXPECT_EQ(reason([&] { hard_reset_branch(*other, repo, BranchName("main"), id, false); }),
+            "commit_not_found");
+  EXPECT_NE(reason([&] { other.branch(repo, "again", id); }), "done");
+  EXPECT_NE(reason([&] { add_hold(*other, repo, {.ref = id, .reason = "r", .actor = "t"}); }),
+            "done");
+  EXPECT_EQ(get_branch(*engine, repo, BranchName("main")).head, before.head);
+  other.parts().heartbeat();
+  EXPECT_EQ(other.read(repo, id, "a"), "<absent>") << "a heartbeat later it is forgotten";
 }
 
 TEST_F(Collection, RefusesToRemoveMoreThanItsShare) {
