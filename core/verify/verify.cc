@@ -4,6 +4,8 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <string_view>
+#include <tuple>
 #include <utility>
 
 #include "core/base/encoding.h"
@@ -168,7 +170,8 @@ class Run {
       out.push_back(std::move(found.finding));
     }
     std::stable_sort(out.begin(), out.end(), [](const Finding& a, const Finding& b) {
-      return std::pair(severity_of(b.kind), a.kind) < std::pair(severity_of(a.kind), b.kind);
+      return std::tuple(severity_of(b.kind), a.kind, std::string_view(a.path)) <
+             std::tuple(severity_of(a.kind), b.kind, std::string_view(b.path));
     });
     return out;
   }
