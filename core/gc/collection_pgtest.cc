@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include "core/base/encoding.h"
 #include "core/base/str_cat.h"
 #include "core/branch/branch_hold.h"
 #include "core/gc/collection.h"
@@ -190,7 +191,8 @@ TEST_F(Collection, SealedTokensAndOpenBatchesAreRoots) {
     batch.delete_range({"x", "y"});
     const int64_t token = count("SELECT max(token) FROM retired_tokens");
     run_sql(str_cat("INSERT INTO staging (token, key, kind, val) SELECT ", token,
-                    ", 'b', 0, val FROM staging WHERE kind = 0 LIMIT 1"));
+                    ", 'b', 0, val FROM staging WHERE kind = 0 LIMIT 1;"
+                    "DELETE FROM staging WHERE key = 'a'"));
     EXPECT_EQ(collect_all(repo).removed_objects, 0);
   }
 }
@@ -206,6 +208,20 @@ TEST_F(Collection, ACopyRescuesACandidate) {
   engine.branch(repo, "exp", "main");
   EXPECT_EQ(collect(repo).counts.removed_objects, 0);
   EXPECT_EQ(engine.read(repo, "main", "b"), "bytes");
+}
+
+// An operation may refer to an object after it was marked and before its row is there to be taken.
+TEST_F(Collection, ACandidateThatIsReferencedStays) {
+  const Entry entry = engine.put(repo, "main", "a", "bytes");
+  collect(repo);
+  const std::string hex = to_hex(meta::candidate_address(std::get<OwnAddress>(entry.address)));
+  run_sql(str_cat("INSERT INTO gc_candidates (repo_id, address, size_bytes, run) VALUES (",
+                  static_cast<int>(repo.id), ", '\\x", hex, "', 5, 1)"));
+  const CollectionCounts counts = collect(repo).counts;
+  EXPECT_EQ(counts.rescued_objects, 1);
+  EXPECT_EQ(counts.removed_objects, 0);
+  EXPECT_EQ(engine.read(repo, "main", "a"), "bytes");
+  EXPECT_EQ(count("SELECT count(*) FROM gc_candidates"), 0);
 }
 
 TEST_F(Collection, NothingRefersToADoomedObjectAgain) {
