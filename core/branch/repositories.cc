@@ -5,6 +5,7 @@
 #include "core/base/reasons.h"
 #include "core/base/str_cat.h"
 #include "core/blob/stores.h"
+#include "core/branch/namespace_marker.h"
 #include "core/db/pool.h"
 #include "core/meta/branches.h"
 #include "core/meta/commits.h"
@@ -14,9 +15,6 @@ namespace tarn::versioning {
 namespace {
 
 constexpr std::string_view kFirstMessage = "Repository created";
-// Written into a namespace when a repository takes it, so that a second installation on the same
-// store notices.
-constexpr std::string_view kMarkerKey = "_tarn/repository";
 
 [[noreturn]] void throw_not_found() {
   throw Error(ErrorCode::kNotFound, reason::kRepositoryNotFound, "repository not found");
@@ -31,20 +29,27 @@ constexpr std::string_view kMarkerKey = "_tarn/repository";
                    : ""));
 }
 
-/// Marks the namespace in the store; throws if the store is not writable or the namespace is in
-/// use.
-void mark_namespace(Engine& engine, const Repository& repository) {
-  const std::string url = str_cat(repository.storage_namespace, "/", kMarkerKey);
+/// Throws if the store is not writable or the namespace is in use.
+void take_namespace(Engine& engine, const Repository& repository) {
   try {
-    const blob::Located at = engine.stores.locate(url);
-    const auto writer = at.store->create(at.key, repository.name.str().size());
-    writer->write(repository.name.str());
-    if (!writer->finish()) throw_namespace_in_use(repository.storage_namespace);
+    if (!mark_namespace(engine.stores, repository)) {
+      throw_namespace_in_use(repository.storage_namespace);
+    }
   } catch (const Error& error) {
     if (error.reason() == reason::kNamespaceInUse || error.code() == ErrorCode::kUnavailable) throw;
     throw Error(
         ErrorCode::kInvalidArgument, reason::kNamespaceNotWritable,
         str_cat("failed to create repository: failed to access storage: ", error.message()));
+  }
+}
+
+/// A bare repository may share its namespace, or have one that cannot be written: without the
+/// marker nothing is collected there.
+void try_to_take_namespace(Engine& engine, const Repository& repository) {
+  try {
+    mark_namespace(engine.stores, repository);
+  } catch (const Error& error) {
+    if (error.code() == ErrorCode::kUnavailable) throw;
   }
 }
 
@@ -71,7 +76,11 @@ Repository create_repository(Engine& engine, const RepositoryCreation& creation)
   if (!engine.repositories.overlapping_namespaces(repository.storage_namespace + "/").empty()) {
     throw_namespace_in_use(repository.storage_namespace, creation.bare);
   }
-  if (!creation.read_only && !creation.bare) mark_namespace(engine, repository);
+  if (creation.bare && !creation.read_only) {
+    try_to_take_namespace(engine, repository);
+  } else if (!creation.read_only) {
+    take_namespace(engine, repository);
+  }
 
   Commit first;
   first.message = kFirstMessage;

@@ -12,6 +12,7 @@
 #include "core/base/reasons.h"
 #include "core/base/str_cat.h"
 #include "core/base/wire.h"
+#include "core/branch/namespace_marker.h"
 #include "core/branch/settings.h"
 #include "core/db/pool.h"
 #include "core/gc/candidate_store.h"
@@ -39,8 +40,8 @@ constexpr size_t kOwnAddressBytes = 13;
 /// Ends a collection whose server stops; the next one starts over.
 struct Stopped {};
 
-/// Ends a collection that would remove more than its share.
-struct TooMuch {
+/// Ends a collection that may not remove the objects that it found.
+struct Refused {
   std::string message;
 };
 
@@ -130,6 +131,7 @@ class Collection {
                                          .dying_lists = known.due_lists,
                                          .on_progress = [this] { progress(); }});
     find_candidates(floors, marked, known);
+    check_owner();
     check_share();
     doom_objects(marked, known);
     remove_doomed_objects();
@@ -223,6 +225,16 @@ class Collection {
     (candidate.due ? counts_.due_bytes : counts_.waiting_bytes) += candidate.size_bytes;
   }
 
+  /// A repository of another installation may have its objects in the same namespace.
+  void check_owner() {
+    if (counts_.due_objects == 0 && candidates_.doomed(claim_, 1).empty()) return;
+    if (owns_namespace(engine_.stores, repository_)) return;
+    throw Refused{str_cat(repository_.storage_namespace, "/_tarn/repository lacks the line ",
+                          marker_digits(repository_),
+                          ": the objects there may be those of another installation; if none uses "
+                          "them, write that line below the repository's name")};
+  }
+
   void check_share() const {
     const int64_t share =
         claim_.share_max > 0 ? claim_.share_max : static_cast<int64_t>(options_.share_max);
@@ -230,7 +242,7 @@ class Collection {
         counts_.due_objects * 100 <= counts_.stored_objects * share) {
       return;
     }
-    throw TooMuch{str_cat("it would remove ", counts_.due_objects, " of ", counts_.stored_objects,
+    throw Refused{str_cat("it would remove ", counts_.due_objects, " of ", counts_.stored_objects,
                           " objects, more than ", share,
                           " percent; look at the plan, and permit more with --yes-delete PERCENT")};
   }
@@ -377,7 +389,7 @@ bool run_one_collection(Engine& engine, const CollectionOptions& options,
   } catch (const Stopped&) {
     state = "interrupted";
     error = "the server that ran it stopped";
-  } catch (const TooMuch& refusal) {
+  } catch (const Refused& refusal) {
     state = "refused";
     error = refusal.message;
   } catch (const Error& failure) {

@@ -3,6 +3,7 @@
 #include "core/base/encoding.h"
 #include "core/base/str_cat.h"
 #include "core/branch/branch_hold.h"
+#include "core/branch/repositories.h"
 #include "core/gc/collection.h"
 #include "core/gc/collection_fixture.h"
 #include "core/gc/holds.h"
@@ -382,6 +383,31 @@ TEST_F(Collection, FilesOfOthersAreCountedAndStay) {
   EXPECT_EQ(collect(repo).counts.strangers, 2);
   collect_all(repo);
   EXPECT_EQ(engine.store->list("lake/", "", 1000).items.size(), 4u) << "these and _tarn/repository";
+}
+
+// A bare repository may be created where the repository of another installation has its objects.
+// Verified by mutation: without the look at the marker, the objects of the other one go.
+TEST_F(Collection, NothingIsRemovedFromTheNamespaceOfAnotherInstallation) {
+  engine.put(repo, "main", "a", "theirs");
+  engine.commit(repo, "main");
+  testing::TestDatabase another;
+  TestEngine elsewhere{another.url(), engine.store};
+  const testing::TestRepository copy{create_repository(
+      *elsewhere,
+      {.name = RepositoryName("lake"), .storage_namespace = "local://lake", .bare = true})};
+  std::vector<meta::CollectionRun> runs;
+  for (int i = 0; i < 3; ++i) {
+    request_collection(*elsewhere, copy, "tester", 100);
+    std::this_thread::sleep_for(std::chrono::milliseconds(3));
+    elsewhere.parts().heartbeat();
+    ASSERT_TRUE(run_one_collection(*elsewhere, options, {}));
+    runs.push_back(list_collections(*elsewhere, copy, 1).at(0));
+  }
+  EXPECT_EQ(engine.read(repo, "main", "a"), "theirs");
+  EXPECT_EQ(stored(repo), 1u);
+  EXPECT_EQ(runs[2].state, "refused");
+  EXPECT_NE(runs[2].error.find("_tarn/repository"), std::string::npos) << runs[2].error;
+  EXPECT_EQ(runs[2].counts.removed_objects, 0);
 }
 
 TEST_F(Collection, OfADeletedRepositoryEverythingGoesButWhatOthersRead) {
