@@ -1,10 +1,13 @@
 #include "cli/arguments.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include <CLI/CLI.hpp>
 
+#include "cli/examples.h"
+#include "cli/suggestion.h"
 #include "core/base/str_cat.h"
 
 namespace tarn::cli {
@@ -14,6 +17,7 @@ struct CommandTree::State {
       "Git-like branches for your object store.\nURIs name things: tarn://repository/branch/path",
       "tarn"};
   std::vector<std::pair<const CLI::App*, Run>> runs;
+  std::string section = "Commands";
 };
 
 namespace {
@@ -24,6 +28,8 @@ constexpr const char* kFooter =
     "7 destination moved; 8 timeout, the work goes on; 9 server unavailable; 10 gate failed; 11 "
     "metric missing;\n"
     "12 approval or check wanted; 13 hook failed; 20 some items failed; 130 interrupted";
+
+constexpr const char* kGlobalOptions = "Options of every command: tarn --help";
 
 const CLI::App* chosen(const CLI::App& app) {
   const CLI::App* at = &app;
@@ -39,7 +45,78 @@ std::string full_name(const CLI::App* app) {
 
 std::string help_of(const CLI::App* app) {
   const CLI::App* parent = app->get_parent();
-  return app->help(parent == nullptr ? "" : full_name(parent));
+  if (parent == nullptr) return app->help();
+  const std::string name = full_name(app);
+  std::string help = app->help(full_name(parent));
+  while (help.ends_with("\n\n")) help.pop_back();
+  if (const auto example = example_of(name)) help += str_cat("\nExample:\n  ", *example, '\n');
+  return help + str_cat('\n', kGlobalOptions, '\n');
+}
+
+/// "<message>" of "-m,--message".
+std::string value_name(const CLI::Option& option) {
+  return option.get_lnames().empty() ? "<value>" : str_cat('<', option.get_lnames().front(), '>');
+}
+
+std::vector<std::string> names_below(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::App* below : app.get_subcommands({})) {
+    if (!below->get_group().empty()) names.push_back(below->get_name());
+  }
+  return names;
+}
+
+const CLI::App* find_below(const CLI::App& app, const std::string& word) {
+  for (const CLI::App* below : app.get_subcommands({})) {
+    if (below->check_name(word)) return below;
+  }
+  return nullptr;
+}
+
+/// Whether the option that is written as `word` takes the next word as its value.
+bool takes_next_word(const CLI::App& app, const std::string& word) {
+  if (word.find('=') != std::string::npos) return false;
+  for (const CLI::App* at = &app; at != nullptr; at = at->get_parent()) {
+    const CLI::Option* option = at->get_option_no_throw(word);
+    if (option != nullptr) return option->get_items_expected_max() > 0;
+  }
+  return false;
+}
+
+/// Throws if a word stands where the name of a command must. CLI11 says only that one is missing.
+void check_names(const CLI::App& root, const std::vector<std::string>& arguments) {
+  const CLI::App* at = &root;
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    const std::string& word = arguments[i];
+    if (word == "-h" || word == "--help") return;
+    if (word.starts_with('-')) {
+      if (takes_next_word(*at, word)) ++i;
+      continue;
+    }
+    const CLI::App* below = find_below(*at, word);
+    if (below == nullptr && at->get_require_subcommand_min() == 0) return;
+    if (below == nullptr) {
+      const auto meant = closest_word(word, names_below(*at));
+      throw usage_error(str_cat(
+          "there is no command \"", full_name(at), ' ', word, '"',
+          meant ? str_cat("; did you mean \"", full_name(at), ' ', *meant, "\"?") : std::string(),
+          "\nsee: ", full_name(at), " --help"));
+    }
+    at = below;
+  }
+  if (at->get_require_subcommand_min() > 0) {
+    throw usage_error(str_cat("which command?\n\n", help_of(at)));
+  }
+}
+
+/// The other usual name of a command.
+std::optional<std::string> alias_of(std::string_view name) {
+  constexpr std::pair<std::string_view, std::string_view> kAliases[] = {
+      {"list", "ls"}, {"ls", "list"}, {"delete", "rm"}, {"rm", "delete"}, {"remove", "rm"}};
+  for (const auto& [known, other] : kAliases) {
+    if (name == known) return std::string(other);
+  }
+  return std::nullopt;
 }
 
 /// Adds the last word of `path` as a command below the groups of the other words.
@@ -49,18 +126,23 @@ CLI::App* subcommand(CLI::App& root, std::string_view path, const std::string& h
     parent = parent->get_subcommand(std::string(path.substr(0, space)));
     path.remove_prefix(space + 1);
   }
-  return parent->add_subcommand(std::string(path), help);
+  CLI::App* command = parent->add_subcommand(std::string(path), help);
+  command->footer("");  // the root's, which a new command inherits
+  if (const auto alias = alias_of(path)) command->alias(*alias);
+  return command;
 }
 
 OptionNote note_of_option(const CLI::Option& option) {
-  OptionNote note{{}, option.get_description(), option.get_items_expected_max() > 0};
+  OptionNote note{{},
+                  option.get_description(),
+                  option.get_items_expected_max() > 0 ? value_name(option) : std::string()};
   for (const std::string& name : option.get_snames()) note.names.push_back("-" + name);
   for (const std::string& name : option.get_lnames()) note.names.push_back("--" + name);
   return note;
 }
 
 CommandNote note_of(const CLI::App* app) {
-  CommandNote note{full_name(app), app->get_description(), {}, {}, {}};
+  CommandNote note{full_name(app), app->get_group(), app->get_description(), {}, {}, {}};
   for (const CLI::Option* option : app->get_options()) {
     if (option->get_positional()) {
       note.arguments.push_back({option->get_name(true), option->get_description(),
@@ -78,43 +160,46 @@ CommandNote note_of(const CLI::App* app) {
 }  // namespace
 
 Command& Command::argument(const std::string& name, std::string& into, const std::string& help) {
-  app_->add_option(name, into, help)->required();
+  app_->add_option(name, into, help)->required()->type_name("");
   return *this;
 }
 
 Command& Command::optional_argument(const std::string& name, std::string& into,
                                     const std::string& help) {
-  app_->add_option(name, into, help);
+  app_->add_option(name, into, help)->type_name("");
   return *this;
 }
 
 Command& Command::arguments(const std::string& name, std::vector<std::string>& into,
                             const std::string& help) {
-  app_->add_option(name, into, help)->required();
+  app_->add_option(name, into, help)->required()->type_name("");
   return *this;
 }
 
 Command& Command::optional_arguments(const std::string& name, std::vector<std::string>& into,
                                      const std::string& help) {
-  app_->add_option(name, into, help);
+  app_->add_option(name, into, help)->type_name("");
   return *this;
 }
 
 Command& Command::option(const std::string& names, std::string& into, const std::string& help) {
-  app_->add_option(names, into, help);
+  CLI::Option* option = app_->add_option(names, into, help);
+  option->type_name(value_name(*option));
   return *this;
 }
 
 Command& Command::option(const std::string& names, int64_t& into, const std::string& help) {
-  app_->add_option(names, into, help);
+  CLI::Option* option = app_->add_option(names, into, help);
+  option->type_name(value_name(*option));
   return *this;
 }
 
 Command& Command::option(const std::string& names, std::vector<std::string>& into,
                          const std::string& help) {
-  app_->add_option(names, into, help)
-      ->expected(1)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  CLI::Option* option = app_->add_option(names, into, help);
+  option->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+      ->type_name(value_name(*option));
   return *this;
 }
 
@@ -138,15 +223,19 @@ CommandTree::~CommandTree() = default;
 
 Command CommandTree::root() { return Command(&state_->app); }
 
+void CommandTree::section(std::string_view heading) { state_->section = heading; }
+
 void CommandTree::group(std::string_view name, const std::string& help) {
   CLI::App* group = subcommand(state_->app, name, help);
   group->require_subcommand(1);
   group->fallthrough();
+  if (group->get_parent() == &state_->app) group->group(state_->section);
 }
 
 Command CommandTree::add(std::string_view path, const std::string& help, Run run) {
   CLI::App* command = subcommand(state_->app, path, help);
   command->fallthrough();
+  if (command->get_parent() == &state_->app) command->group(state_->section);
   state_->runs.emplace_back(command, std::move(run));
   return Command(command);
 }
@@ -154,7 +243,12 @@ Command CommandTree::add(std::string_view path, const std::string& help, Run run
 CommandNote CommandTree::describe() const { return note_of(&state_->app); }
 
 CommandTree::Parsed CommandTree::parse(std::vector<std::string> arguments) {
-  if (arguments.empty()) throw usage_error(str_cat("which command?\n\n", help_of(&state_->app)));
+  if (!arguments.empty() && arguments.front() == "help") {
+    arguments.erase(arguments.begin());
+    arguments.emplace_back("--help");
+  }
+  if (arguments == std::vector<std::string>{"--version"}) arguments = {"version"};
+  check_names(state_->app, arguments);
   // CLI11 expects the last argument first.
   std::reverse(arguments.begin(), arguments.end());
   try {

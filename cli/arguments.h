@@ -49,7 +49,7 @@ class Command {
 struct OptionNote {
   std::vector<std::string> names;  ///< "-m", "--message"
   std::string help;
-  bool takes_value = false;
+  std::string value;  ///< "<message>"; "" = a flag
 };
 
 struct ArgumentNote {
@@ -61,7 +61,8 @@ struct ArgumentNote {
 
 /// The description of a command, for completion and for the reference.
 struct CommandNote {
-  std::string name;  ///< "tarn repo create"
+  std::string name;     ///< "tarn repo create"
+  std::string section;  ///< of the help of `tarn`, under which the command is listed
   std::string help;
   std::vector<OptionNote> options;
   std::vector<ArgumentNote> arguments;
@@ -78,11 +79,14 @@ class CommandTree {
 
   /// For options that every command takes.
   Command root();
+  /// The heading under which help lists the commands that are added next.
+  void section(std::string_view heading);
   /// A group that only holds commands: "repo", or "auth users" in a group.
   void group(std::string_view name, const std::string& help);
   /// `path` is "commit", "repo create" or longer; the groups in it must be there already. `run`
   /// takes (Session&, const Options&), after Options::declare(Command&) has said what fills the
-  /// options, and returns the exit status, or nothing, which is success.
+  /// options, and returns the exit status, or nothing, which is success. A last word "list" can be
+  /// written "ls", "delete" as "rm", and the other way round.
   template <typename Options, typename Function>
   void add(std::string_view path, const std::string& help, Function run) {
     auto options = std::make_shared<Options>();
@@ -105,7 +109,7 @@ class CommandTree {
     std::string text{};
     std::string name;  ///< "tarn repo create"
   };
-  /// Throws a usage error.
+  /// `tarn help NAME` is `tarn NAME --help`. Throws a usage error, which names a mistyped command.
   Parsed parse(std::vector<std::string> arguments);
   /// The root, with everything below it.
   CommandNote describe() const;

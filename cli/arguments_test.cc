@@ -92,6 +92,42 @@ TEST_F(Arguments, MistakesAreUsageErrorsThatNameTheHelp) {
   EXPECT_EQ(exit_of({}), ExitCode::kUsage);
 }
 
+TEST_F(Arguments, MistypedCommandsAreNamed) {
+  EXPECT_EQ(exit_of({"-o", "json", "comit", "x"}), ExitCode::kUsage);
+  EXPECT_EQ(message_,
+            "there is no command \"tarn comit\"; did you mean \"tarn commit\"?\nsee: tarn --help");
+  EXPECT_EQ(exit_of({"repo", "--output=json", "creat", "x"}), ExitCode::kUsage);
+  EXPECT_EQ(message_,
+            "there is no command \"tarn repo creat\"; did you mean \"tarn repo create\"?\n"
+            "see: tarn repo --help");
+  EXPECT_EQ(exit_of({"frobnicate"}), ExitCode::kUsage);
+  EXPECT_EQ(message_, "there is no command \"tarn frobnicate\"\nsee: tarn --help");
+  EXPECT_EQ(exit_of({"help", "comit"}), ExitCode::kUsage);
+  EXPECT_EQ(exit_of({"repo"}), ExitCode::kUsage);
+  EXPECT_TRUE(message_.starts_with("which command?\n\nRepositories\n")) << message_;
+}
+
+TEST_F(Arguments, AnArgumentMayLookLikeACommand) {
+  EXPECT_EQ(tree_.parse({"commit", "repo"}).name, "tarn commit");
+  EXPECT_EQ(tree_.parse({"repo", "create", "create"}).name, "tarn repo create");
+}
+
+TEST_F(Arguments, CommonCommandsHaveTwoNames) {
+  const auto nothing = [](Session&, const Options&) { return ExitCode::kOk; };
+  tree_.add<Options>("repo list", "List them", nothing);
+  tree_.add<Options>("repo rm", "Delete one", nothing);
+  EXPECT_EQ(tree_.parse({"repo", "ls", "x"}).name, "tarn repo list");
+  EXPECT_EQ(tree_.parse({"repo", "delete", "x"}).name, "tarn repo rm");
+}
+
+TEST_F(Arguments, SectionsGroupTheHelp) {
+  tree_.section("Other things");
+  tree_.group("op", "Operations");
+  const std::string help = tree_.parse({"--help"}).text;
+  EXPECT_LT(help.find("Commands:\n  repo"), help.find("Other things:\n  op")) << help;
+  EXPECT_EQ(tree_.describe().commands.back().section, "Other things");
+}
+
 TEST_F(Arguments, GroupsCanBeNested) {
   tree_.group("repo tag", "Tags of one");
   tree_.add<Options>("repo tag create", "Make one",
@@ -114,18 +150,26 @@ TEST_F(Arguments, AreDescribed) {
   EXPECT_FALSE(create.arguments[0].repeated);
   std::string options;
   for (const OptionNote& option : create.options) {
-    options += option.names.back() + (option.takes_value ? "=" : "") + ' ';
+    options += option.names.back() + option.value + ' ';
   }
-  EXPECT_EQ(options, "--help --message= --meta= --amount= --yes ");
+  EXPECT_EQ(options, "--help --message<message> --meta<meta> --amount<amount> --yes ");
 }
 
 TEST_F(Arguments, HelpSucceeds) {
   const CommandTree::Parsed parsed = tree_.parse({"repo", "create", "--help"});
   EXPECT_FALSE(parsed.run);
-  EXPECT_NE(parsed.text.find("Usage: tarn repo create"), std::string::npos);
-  const size_t statuses = parsed.text.find("Exit status");
+  EXPECT_NE(parsed.text.find("Usage: tarn repo create [OPTIONS] NAME\n"), std::string::npos)
+      << parsed.text;
+  EXPECT_NE(parsed.text.find("-m,--message <message>"), std::string::npos) << parsed.text;
+  EXPECT_EQ(parsed.text.find("Exit status"), std::string::npos);
+  EXPECT_EQ(tree_.parse({"help", "repo", "create"}).text, parsed.text);
+}
+
+TEST_F(Arguments, TheHelpOfAllListsTheExitStatuses) {
+  const std::string all = tree_.parse({"help"}).text;
+  const size_t statuses = all.find("Exit status");
   ASSERT_NE(statuses, std::string::npos);
-  const std::string text = parsed.text.substr(statuses);
+  const std::string text = all.substr(statuses);
   for (const ExitCode code :
        {ExitCode::kOk, ExitCode::kFailure, ExitCode::kUsage, ExitCode::kAuth, ExitCode::kNotFound,
         ExitCode::kExists, ExitCode::kConflict, ExitCode::kDestinationMoved, ExitCode::kTimeout,

@@ -130,7 +130,7 @@ class Line {
   void take_option(const std::string& word) {
     const size_t equals = word.find('=');
     const OptionNote* option = find(word.substr(0, equals));
-    if (option == nullptr || !option->takes_value) return;
+    if (option == nullptr || option->value.empty()) return;
     if (equals == std::string::npos) {
       pending_ = option;
     } else {
@@ -149,7 +149,7 @@ class Line {
       return;
     }
     const OptionNote* option = find(word.substr(0, equals));
-    if (option == nullptr || !option->takes_value) return;
+    if (option == nullptr || option->value.empty()) return;
     completion_.value_of = name_of(*option);
     completion_.lead = word.substr(0, equals + 1);
     completion_.value = word.substr(equals + 1);

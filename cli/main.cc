@@ -24,17 +24,18 @@ struct Global {
 void declare_global(CommandTree& tree, Global& global) {
   tree.root()
       .option("--endpoint", global.flags.endpoint,
-              "where tarnd is (TARN_ENDPOINT, http://127.0.0.1:8000)")
+              "URL of the server (TARN_ENDPOINT, http://127.0.0.1:8000)")
       .option("--access-key", global.flags.access_key, "(TARN_ACCESS_KEY)")
       .option("--secret-key", global.flags.secret_key,
               "(TARN_SECRET_KEY, which other users cannot see)")
-      .option("--token", global.flags.token, "of a login, instead of keys (TARN_TOKEN)")
-      .option("--repo", global.flags.repository, "repository of short names (TARN_REPO)")
-      .option("--branch", global.flags.branch, "branch of short paths (TARN_BRANCH)")
+      .option("--token", global.flags.token, "a token instead of an access key (TARN_TOKEN)")
+      .option("--repo", global.flags.repository, "default repository (TARN_REPO)")
+      .option("--branch", global.flags.branch, "default branch (TARN_BRANCH)")
+      .option("--profile", global.flags.profile, "profile of the configuration file (TARN_PROFILE)")
       .option("--config", global.flags.file,
               "configuration file (TARN_CONFIG, ~/.config/tarn/config.yaml)")
       .option("-o,--output", global.output, "table, json, jsonl, csv, md or name")
-      .flag("-q,--quiet", global.quiet, "no remarks");
+      .flag("-q,--quiet", global.quiet, "print no messages");
 }
 
 Terminal look_at_terminal(const Environment& environment, bool quiet) {
@@ -42,13 +43,15 @@ Terminal look_at_terminal(const Environment& environment, bool quiet) {
           .shows_progress = !quiet && ::isatty(STDERR_FILENO) != 0};
 }
 
-ExitCode run(const CommandTree::Run& command, const Global& global) {
+ExitCode run(const CommandTree::Parsed& command, const Global& global) {
   const Environment environment = process_environment();
-  const Settings settings = load_settings(global.flags, environment);
+  const bool logs_in = command.name == "tarn auth login";
+  const Settings settings =
+      load_settings(global.flags, environment, working_directory(), /*new_profile=*/logs_in);
   Output out(parse_format(global.output), std::cout, std::cerr, global.quiet);
   Client client(settings);
   Session session{settings, client, out, look_at_terminal(environment, global.quiet)};
-  const ExitCode code = command(session);
+  const ExitCode code = command.run(session);
   if (!std::cout.flush()) throw Error(ErrorCode::kInternal, "writing to standard output: failed");
   return code;
 }
@@ -76,7 +79,7 @@ ExitCode parse_and_run(const std::vector<std::string>& arguments) {
       std::cout << parsed.text;
       return ExitCode::kOk;
     }
-    return run(parsed.run, global);
+    return run(parsed, global);
   } catch (const Error& error) {
     return fail(error);
   } catch (const Json::exception& error) {

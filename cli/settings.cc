@@ -20,7 +20,12 @@ namespace {
 
 constexpr std::string_view kDefaultEndpoint = "http://127.0.0.1:8000";
 constexpr std::string_view kApiSuffix = "/api/v1";
-constexpr int kOwnerOnly = 0600;
+constexpr std::string_view kProfiles = "profiles";
+constexpr std::string_view kProfile = "profile";
+constexpr mode_t kOwnerOnly = 0600;
+constexpr mode_t kForAll = 0644;
+/// Directories above the working directory that are searched for kDirectoryFile.
+constexpr int kDirectoriesMax = 64;
 
 /// One setting under all its names; "" (or null) where it has none.
 struct Source {
@@ -34,6 +39,7 @@ struct Source {
   std::string_view lakectl_section;  ///< in lakectl's file: section, then key
   std::string_view lakectl_key;
   bool secret = false;
+  bool in_directory = false;  ///< also read from kDirectoryFile
 };
 
 constexpr std::array<Source, 7> kSources{{
@@ -63,14 +69,35 @@ constexpr std::array<Source, 7> kSources{{
      "secret_access_key",
      true},
     {&Settings::token, &Flags::token, "--token", "TARN_TOKEN", {}, "token", "", "", true},
-    {&Settings::repository, &Flags::repository, "--repo", "TARN_REPO", {}, "repo", "", ""},
-    {&Settings::branch, &Flags::branch, "--branch", "TARN_BRANCH", {}, "branch", "", ""},
+    {&Settings::repository,
+     &Flags::repository,
+     "--repo",
+     "TARN_REPO",
+     {},
+     "repo",
+     "",
+     "",
+     false,
+     true},
+    {&Settings::branch,
+     &Flags::branch,
+     "--branch",
+     "TARN_BRANCH",
+     {},
+     "branch",
+     "",
+     "",
+     false,
+     true},
     {&Settings::base_uri, nullptr, "", "", {"LAKECTL_BASE_URI"}, "", "", ""},
 }};
 
+/// `settings` is the map that has them: the document, or one of its profiles.
 struct File {
   std::filesystem::path path;
   YAML::Node root;
+  YAML::Node settings = root;
+  std::string origin = path.string();
 };
 
 std::optional<std::string> non_empty(const Environment& environment, std::string_view name) {
@@ -126,8 +153,57 @@ std::optional<std::string> scalar(const YAML::Node& root, std::string_view secti
   return value.Scalar();
 }
 
+/// The profiles of a document, or an empty node.
+YAML::Node profiles_of(const YAML::Node& root) {
+  if (!root.IsMap()) return YAML::Node();
+  const YAML::Node profiles = root[std::string(kProfiles)];
+  return profiles.IsDefined() && profiles.IsMap() ? profiles : YAML::Node();
+}
+
+std::vector<std::string> names_of(const YAML::Node& profiles) {
+  std::vector<std::string> names;
+  for (const auto& profile : profiles) names.push_back(profile.first.as<std::string>());
+  return names;
+}
+
+[[noreturn]] void throw_no_profile(const std::string& profile, const File& file) {
+  std::string known;
+  for (const std::string& name : names_of(profiles_of(file.root))) {
+    known += str_cat(known.empty() ? "" : ", ", name);
+  }
+  throw usage_error(str_cat("profile \"", profile, "\": ", file.path.string(), " has ",
+                            known.empty() ? "no profiles" : str_cat("only ", known),
+                            "; create it with: tarn auth login --profile ", profile));
+}
+
+/// Lets the file's settings be those of the chosen profile, and returns its name.
+std::string enter_profile(const Flags& flags, const Environment& environment, bool new_profile,
+                          File& file) {
+  std::string profile = flags.profile;
+  if (profile.empty()) profile = non_empty(environment, "TARN_PROFILE").value_or("");
+  if (profile.empty()) profile = scalar(file.root, "", kProfile).value_or("");
+  if (profile.empty()) return "";
+  const YAML::Node profiles = profiles_of(file.root);
+  const YAML::Node found = profiles.IsMap() ? profiles[profile] : YAML::Node();
+  if ((!found.IsDefined() || !found.IsMap()) && !new_profile) throw_no_profile(profile, file);
+  file.settings.reset(found.IsDefined() && found.IsMap() ? found : YAML::Node());
+  file.origin = str_cat(file.path.string(), " (profile ", profile, ')');
+  return profile;
+}
+
+File directory_file(std::filesystem::path directory) {
+  for (int i = 0; i < kDirectoriesMax && !directory.empty(); ++i) {
+    const std::filesystem::path path = directory / kDirectoryFile;
+    std::error_code ignored;
+    if (std::filesystem::is_regular_file(path, ignored)) return {path, read_yaml(path)};
+    if (directory == directory.parent_path()) break;
+    directory = directory.parent_path();
+  }
+  return {};
+}
+
 Setting resolve(const Source& source, const Flags& flags, const Environment& environment,
-                const File& file) {
+                const File& directory, const File& file) {
   if (source.flag != nullptr && !(flags.*source.flag).empty()) {
     return {flags.*source.flag, std::string(source.flag_name)};
   }
@@ -136,9 +212,12 @@ Setting resolve(const Source& source, const Flags& flags, const Environment& env
   for (const std::string_view variable : source.foreign_variables) {
     if (auto value = non_empty(environment, variable)) return {*value, std::string(variable)};
   }
-  if (auto value = scalar(file.root, "", source.key)) return {*value, file.path.string()};
-  if (auto value = scalar(file.root, source.lakectl_section, source.lakectl_key))
-    return {*value, file.path.string()};
+  if (source.in_directory) {
+    if (auto value = scalar(directory.root, "", source.key)) return {*value, directory.origin};
+  }
+  if (auto value = scalar(file.settings, "", source.key)) return {*value, file.origin};
+  if (auto value = scalar(file.settings, source.lakectl_section, source.lakectl_key))
+    return {*value, file.origin};
   return {};
 }
 
@@ -160,9 +239,14 @@ void need_known_key(const std::string& key) {
   throw usage_error(str_cat("setting \"", key, "\": not one of ", known));
 }
 
-void write_owner_only(const std::filesystem::path& file, const std::string& text) {
+void write_file(const std::filesystem::path& file, const YAML::Node& root, mode_t mode) {
+  std::ostringstream out;
+  out << root << '\n';
+  const std::string text = out.str();
+  std::error_code ignored;
+  std::filesystem::create_directories(file.parent_path(), ignored);
   const std::string next = str_cat(file.string(), ".new");
-  const int fd = ::open(next.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, kOwnerOnly);
+  const int fd = ::open(next.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode);
   bool written =
       fd >= 0 && ::write(fd, text.data(), text.size()) == static_cast<ssize_t>(text.size());
   if (fd >= 0) written = ::close(fd) == 0 && written;
@@ -171,6 +255,13 @@ void write_owner_only(const std::filesystem::path& file, const std::string& text
     throw Error(ErrorCode::kInternal,
                 str_cat("writing configuration ", file.string(), ": ", std::strerror(errno)));
   }
+}
+
+/// The document of the file; an empty map if there is none.
+YAML::Node existing(const std::filesystem::path& file) {
+  std::error_code ignored;
+  YAML::Node root = std::filesystem::exists(file, ignored) ? read_yaml(file) : YAML::Node();
+  return root.IsMap() ? root : YAML::Node(YAML::NodeType::Map);
 }
 
 }  // namespace
@@ -183,13 +274,21 @@ Environment process_environment() {
   };
 }
 
-Settings load_settings(const Flags& flags, const Environment& environment) {
+std::filesystem::path working_directory() {
+  std::error_code ignored;
+  return std::filesystem::current_path(ignored);
+}
+
+Settings load_settings(const Flags& flags, const Environment& environment,
+                       const std::filesystem::path& directory, bool new_profile) {
   bool named = false;
   Settings settings;
   settings.file = own_file(flags, environment, named);
-  const File file = open_file(settings.file, named, environment);
+  File file = open_file(settings.file, named, environment);
+  settings.profile = enter_profile(flags, environment, new_profile, file);
+  const File nearest = directory_file(directory);
   for (const Source& source : kSources)
-    settings.*source.setting = resolve(source, flags, environment, file);
+    settings.*source.setting = resolve(source, flags, environment, nearest, file);
   tidy_endpoint(settings.endpoint);
   return settings;
 }
@@ -202,22 +301,51 @@ std::vector<NamedSetting> named_settings(const Settings& settings) {
   return all;
 }
 
-void save_settings(const std::filesystem::path& file,
-                   const std::vector<std::pair<std::string, std::string>>& values) {
+void save_settings(const std::filesystem::path& file, const std::string& profile,
+                   const SettingValues& values) {
   for (const auto& [key, value] : values) need_known_key(key);
-  std::error_code ignored;
-  YAML::Node root = std::filesystem::exists(file, ignored) ? read_yaml(file) : YAML::Node();
+  YAML::Node root = existing(file);
+  // Not assigned later: an assignment would change the node that `root` refers to.
+  YAML::Node settings = profile.empty() ? root : root[std::string(kProfiles)][profile];
   for (const auto& [key, value] : values) {
     if (value.empty()) {
-      root.remove(key);
+      settings.remove(key);
     } else {
-      root[key] = value;
+      settings[key] = value;
     }
   }
-  std::ostringstream text;
-  text << root << '\n';
-  std::filesystem::create_directories(file.parent_path(), ignored);
-  write_owner_only(file, text.str());
+  write_file(file, root, kOwnerOnly);
+}
+
+std::vector<std::string> profile_names(const std::filesystem::path& file) {
+  return names_of(profiles_of(existing(file)));
+}
+
+void choose_profile(const std::filesystem::path& file, const std::string& profile) {
+  File content{file, existing(file)};
+  if (profile.empty()) {
+    content.root.remove(std::string(kProfile));
+  } else {
+    const YAML::Node profiles = profiles_of(content.root);
+    if (!profiles.IsMap() || !profiles[profile].IsDefined()) throw_no_profile(profile, content);
+    content.root[std::string(kProfile)] = profile;
+  }
+  write_file(file, content.root, kOwnerOnly);
+}
+
+void save_directory_settings(const std::filesystem::path& directory, const std::string& repository,
+                             const std::string& branch) {
+  const std::filesystem::path file = directory / kDirectoryFile;
+  if (repository.empty() && branch.empty()) {
+    std::error_code failed;
+    std::filesystem::remove(file, failed);
+    if (!failed) return;
+    throw Error(ErrorCode::kInternal, str_cat("removing ", file.string(), ": ", failed.message()));
+  }
+  YAML::Node root;
+  if (!repository.empty()) root["repo"] = repository;
+  if (!branch.empty()) root["branch"] = branch;
+  write_file(file, root, kForAll);
 }
 
 bool may_prompt(const Environment& environment, bool input_is_terminal) {

@@ -34,12 +34,15 @@ class SettingsTest : public testing::Test {
   }
   ~SettingsTest() override { fs::remove_all(home_); }
 
-  Settings load(const Flags& flags = {}) {
-    return load_settings(flags, [this](std::string_view name) -> std::optional<std::string> {
-      const auto found = variables_.find(std::string(name));
-      if (found == variables_.end()) return std::nullopt;
-      return found->second;
-    });
+  Settings load(const Flags& flags = {}, const fs::path& directory = {}, bool new_profile = false) {
+    return load_settings(
+        flags,
+        [this](std::string_view name) -> std::optional<std::string> {
+          const auto found = variables_.find(std::string(name));
+          if (found == variables_.end()) return std::nullopt;
+          return found->second;
+        },
+        directory, new_profile);
   }
 
   fs::path write(const fs::path& name, const std::string& text) {
@@ -150,9 +153,9 @@ TEST_F(SettingsTest, RefuseAFileThatIsNotYaml) {
 
 TEST_F(SettingsTest, SavingKeepsOtherKeysAndHidesTheFile) {
   const fs::path file = home_ / "new/config.yaml";
-  save_settings(file, {{"secret_key", "a: b # c"}, {"repo", "lake"}});
-  save_settings(file, {{"branch", "main"}});
-  save_settings(file, {{"branch", ""}});
+  save_settings(file, "", {{"secret_key", "a: b # c"}, {"repo", "lake"}});
+  save_settings(file, "", {{"branch", "main"}});
+  save_settings(file, "", {{"branch", ""}});
   variables_["TARN_CONFIG"] = file.string();
   EXPECT_EQ(load().secret_key.value, "a: b # c");
   EXPECT_EQ(load().repository.value, "lake");
@@ -163,8 +166,82 @@ TEST_F(SettingsTest, SavingKeepsOtherKeysAndHidesTheFile) {
 }
 
 TEST_F(SettingsTest, SavingRefusesAnUnknownKey) {
-  EXPECT_THROW(save_settings(home_ / "c.yaml", {{"repo", "x"}, {"endpiont", "x"}}), Error);
+  EXPECT_THROW(save_settings(home_ / "c.yaml", "", {{"repo", "x"}, {"endpiont", "x"}}), Error);
   EXPECT_FALSE(fs::exists(home_ / "c.yaml"));
+}
+
+TEST_F(SettingsTest, AProfileHidesTheOtherSettingsOfTheFile) {
+  const fs::path file = write(".config/tarn/config.yaml",
+                              "endpoint: http://one\naccess_key: default\nsecret_key: s\n"
+                              "repo: lake\nprofiles:\n  prod: {endpoint: https://two}\n");
+  EXPECT_EQ(load().endpoint.value, "http://one");
+  const Settings prod = load({.profile = "prod"});
+  EXPECT_EQ(prod.endpoint, (Setting{"https://two", file.string() + " (profile prod)"}));
+  EXPECT_EQ(prod.access_key, Setting()) << "these keys are another server's";
+  EXPECT_EQ(prod.repository, Setting());
+  EXPECT_EQ(prod.profile, "prod");
+  variables_["TARN_PROFILE"] = "prod";
+  EXPECT_EQ(load().endpoint.value, "https://two");
+  EXPECT_EQ(load({.endpoint = "http://three"}).endpoint.value, "http://three");
+}
+
+TEST_F(SettingsTest, AProfileThatIsNotThereIsAnError) {
+  write(".config/tarn/config.yaml", "profiles: {prod: {endpoint: https://two}}\n");
+  try {
+    load({.profile = "pord"});
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(exit_code_of(error), ExitCode::kUsage);
+    EXPECT_NE(error.message().find("has only prod; create it with: tarn auth login --profile pord"),
+              std::string::npos)
+        << error.message();
+  }
+  EXPECT_EQ(load({.profile = "pord"}, {}, true).profile, "pord");
+}
+
+TEST_F(SettingsTest, ProfilesAreSavedAndChosen) {
+  const fs::path file = home_ / ".config/tarn/config.yaml";
+  save_settings(file, "", {{"endpoint", "http://one"}});
+  save_settings(file, "prod", {{"endpoint", "https://two"}, {"access_key", "a"}});
+  save_settings(file, "test", {{"endpoint", "https://three"}});
+  EXPECT_EQ(profile_names(file), (std::vector<std::string>{"prod", "test"}));
+  EXPECT_EQ(load().endpoint.value, "http://one");
+  choose_profile(file, "prod");
+  EXPECT_EQ(load().endpoint.value, "https://two");
+  EXPECT_EQ(load({.profile = "test"}).endpoint.value, "https://three");
+  EXPECT_THROW(choose_profile(file, "nope"), Error);
+  choose_profile(file, "");
+  EXPECT_EQ(load().endpoint.value, "http://one");
+}
+
+TEST_F(SettingsTest, ADirectoryHasARepositoryAndABranch) {
+  write(".config/tarn/config.yaml", "repo: other\nbranch: main\n");
+  const fs::path project = home_ / "project";
+  fs::create_directories(project / "deep" / "er");
+  save_directory_settings(project, "lake", "exp-1");
+  const Settings below = load({}, project / "deep" / "er");
+  EXPECT_EQ(below.repository, (Setting{"lake", (project / ".tarn.yaml").string()}));
+  EXPECT_EQ(below.branch.value, "exp-1");
+  EXPECT_EQ(load({}, home_).repository.value, "other");
+  EXPECT_EQ(load({.repository = "flag"}, project).repository.value, "flag");
+  variables_["TARN_BRANCH"] = "dev";
+  EXPECT_EQ(load({}, project).branch.value, "dev");
+  save_directory_settings(project, "", "");
+  EXPECT_EQ(load({}, project).repository.value, "other");
+}
+
+// A directory may come from somebody else: a server in it would receive the user's keys.
+TEST_F(SettingsTest, ADirectoryHasNoServerAndNoKeys) {
+  write("project/.tarn.yaml",
+        "endpoint: http://attacker\ntoken: t\naccess_key: a\nsecret_key: s\nprofile: x\nrepo: "
+        "lake\n");
+  const Settings settings = load({}, home_ / "project");
+  EXPECT_EQ(settings.endpoint.origin, "default");
+  EXPECT_EQ(settings.access_key, Setting());
+  EXPECT_EQ(settings.secret_key, Setting());
+  EXPECT_EQ(settings.token, Setting());
+  EXPECT_EQ(settings.profile, "");
+  EXPECT_EQ(settings.repository.value, "lake");
 }
 
 TEST_F(SettingsTest, CiNeverPrompts) {

@@ -30,12 +30,12 @@ struct Run {
     command
         .argument("REF", ref,
                   "tarn://repository/ref, or a ref in --repo: where the action files are")
-        .argument("EVENT", event, "pre-commit, post-merge and the like")
+        .argument("EVENT", event, "the event: pre-commit, post-merge, ...")
         .option("--on", branch,
-                "the event's branch, when it is not REF; of a merge the destination")
-        .option("--tag", tag, "of an event about a tag")
-        .option("--action", action, "only the action of this name")
-        .flag("--dry-run", dry_run, "say what would run, and run nothing");
+                "the branch of the event if it is not REF; for merges the destination")
+        .option("--tag", tag, "the tag of an event about a tag")
+        .option("--action", action, "only the action with this name")
+        .flag("--dry-run", dry_run, "show what would run; run nothing");
   }
 };
 
@@ -153,7 +153,7 @@ struct Validate {
   std::string file;
 
   void declare(Command& command) {
-    command.argument("FILE", file, "an action file on this machine; - is standard input");
+    command.argument("FILE", file, "a local action file; '-' = standard input");
   }
 };
 
@@ -184,10 +184,10 @@ void validate(Session& session, const Validate& options) {
 }  // namespace
 
 void add_actions_commands(CommandTree& tree) {
-  tree.group("actions", "Hooks: what ran, and running them by hand");
-  tree.add<Run>("actions run", "Run the hooks of an event, or say which would run", run);
-  tree.add<List>("actions list", "List runs of hooks, the newest first", list);
-  tree.add<Describe>("actions describe", "Show a run and what each hook said", describe);
+  tree.group("actions", "Hooks: their runs, and running them by hand");
+  tree.add<Run>("actions run", "Run the hooks of an event, or show which would run", run);
+  tree.add<List>("actions list", "List hook runs, newest first", list);
+  tree.add<Describe>("actions describe", "Show a hook run and the output of each hook", describe);
   tree.add<Validate>("actions validate", "Check an action file", validate);
 }
 

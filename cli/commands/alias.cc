@@ -50,12 +50,12 @@ struct Set {
 
   void declare(Command& command) {
     command.argument("ALIAS", alias, std::string(kAliasHelp))
-        .optional_argument("REF", ref,
-                           "what it means from now on: branch, tag, commit, @alias or expression; "
-                           "default --branch")
-        .option("--expect", expect, "only if it is at this commit now")
-        .flag("--create", create, "only if there is no such alias yet")
-        .option("-m,--reason", reason, "why, for its history");
+        .optional_argument(
+            "REF", ref,
+            "the branch, tag, commit, @alias or ref expression that it names; default --branch")
+        .option("--expect", expect, "fail unless the alias is at this commit now")
+        .flag("--create", create, "fail if the alias exists")
+        .option("-m,--reason", reason, "the reason, kept in the history of the alias");
   }
 };
 
@@ -123,9 +123,9 @@ struct Remove {
 
   void declare(Command& command) {
     command.argument("ALIAS", alias, std::string(kAliasHelp))
-        .option("--expect", expect, "only if it is at this commit now")
-        .option("-m,--reason", reason, "why, for its history")
-        .flag("-y,--yes", yes, "do not ask");
+        .option("--expect", expect, "fail unless the alias is at this commit now")
+        .option("-m,--reason", reason, "the reason, kept in the history of the alias")
+        .flag("-y,--yes", yes, "do not ask for confirmation");
   }
 };
 
@@ -143,11 +143,13 @@ void remove(Session& session, const Remove& options) {
 }  // namespace
 
 void add_alias_commands(CommandTree& tree) {
-  tree.group("alias", "Aliases: names of commits that move, read as @NAME");
-  tree.add<Set>("alias set", "Make an alias, or move it to another commit", set);
+  tree.group("alias", "Aliases: movable names of commits, written @NAME");
+  tree.add<Set>("alias set", "Create an alias, or move it to another commit", set);
   tree.add<Target>("alias show", "Show an alias", show);
   tree.add<NamesInRepository>("alias ls", "List aliases", list);
-  tree.add<Target>("alias log", "Who moved it when, from where to where, and why", log);
+  tree.add<Target>("alias log",
+                   "Show the history of an alias: who moved it, when, from where to where, and why",
+                   log);
   tree.add<Remove>("alias rm", "Remove an alias; its history and its commit stay", remove);
 }
 

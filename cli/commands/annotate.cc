@@ -15,8 +15,8 @@ struct Options {
 
   void declare(Command& command) {
     command.optional_argument("PREFIX", prefix, "tarn://repository/ref/path, or a path in --branch")
-        .flag("-r,--recursive", recursive, "everything below, not one level")
-        .flag("--first-parent", first_parent, "leave out what merges brought");
+        .flag("-r,--recursive", recursive, "recurse below the prefix")
+        .flag("--first-parent", first_parent, "follow only the first parent of merge commits");
   }
 };
 
@@ -56,7 +56,7 @@ void run(Session& session, const Options& options) {
 }  // namespace
 
 void add_annotate_command(CommandTree& tree) {
-  tree.add<Options>("annotate", "Show the last commit that changed each path", run);
+  tree.add<Options>("annotate", "Show the last commit that changed each object", run);
 }
 
 }  // namespace tarn::cli

@@ -12,7 +12,7 @@ struct Options {
   std::string user;
 
   void declare(Command& command) {
-    command.optional_argument("USER", user, "whose; default: your own");
+    command.optional_argument("USER", user, "the user; default: you");
   }
 };
 
@@ -49,8 +49,8 @@ struct Delete {
 
   void declare(Command& command) {
     command.argument("KEY", key, "an access key")
-        .optional_argument("USER", user, "whose; default: your own")
-        .flag("-y,--yes", yes, "do not ask");
+        .optional_argument("USER", user, "the user; default: you")
+        .flag("-y,--yes", yes, "do not ask for confirmation");
   }
 };
 
@@ -65,7 +65,7 @@ void remove(Session& session, const Delete& options) {
 void add_auth_credential_commands(CommandTree& tree) {
   tree.group("auth credentials", "Access keys of users");
   tree.add<Options>("auth credentials list", "List access keys", list);
-  tree.add<Options>("auth credentials create", "Make an access key and its secret", create);
+  tree.add<Options>("auth credentials create", "Create an access key and its secret", create);
   tree.add<Delete>("auth credentials delete", "Delete an access key", remove);
 }
 

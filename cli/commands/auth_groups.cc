@@ -23,8 +23,8 @@ struct Create {
 
   void declare(Command& command) {
     command.argument("GROUP", group, "its name")
-        .option("--description", description, "what it is for")
-        .flag("--if-not-exists", if_not_exists, "one that is there already is fine");
+        .option("--description", description, "a description")
+        .flag("--if-not-exists", if_not_exists, "succeed if it exists already");
   }
 };
 
@@ -52,7 +52,7 @@ struct Delete {
   bool yes = false;
 
   void declare(Command& command) {
-    command.argument("GROUP", group, "which").flag("-y,--yes", yes, "do not ask");
+    command.argument("GROUP", group, "which").flag("-y,--yes", yes, "do not ask for confirmation");
   }
 };
 
@@ -115,14 +115,14 @@ void set_acl(Session& session, const SetAcl& options) {
 void add_auth_group_commands(CommandTree& tree) {
   tree.group("auth groups", "Groups of users");
   tree.add<Names>("auth groups list", "List groups", list);
-  tree.add<Create>("auth groups create", "Make a group", create);
+  tree.add<Create>("auth groups create", "Create a group", create);
   tree.add<One>("auth groups show", "Show a group", show);
   tree.add<One>("auth groups policies", "List the policies of a group", policies);
   tree.add<Delete>("auth groups delete", "Delete a group", remove);
   tree.group("auth members", "Who is in a group");
   tree.add<One>("auth members list", "List the members of a group", list_members);
-  tree.add<Member>("auth members add", "Put a user into a group", add_member);
-  tree.add<Member>("auth members remove", "Take a user out of a group", remove_member);
+  tree.add<Member>("auth members add", "Add a user to a group", add_member);
+  tree.add<Member>("auth members remove", "Remove a user from a group", remove_member);
   tree.group("auth acl", "Access levels of groups");
   tree.add<One>("auth acl show", "Show the access level of a group", show_acl);
   tree.add<SetAcl>("auth acl set", "Replace the policies of a group by an access level", set_acl);

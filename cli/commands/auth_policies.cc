@@ -37,7 +37,7 @@ struct Write {
   void declare(Command& command) {
     command.argument("POLICY", policy, "its name")
         .argument("FILE", file,
-                  "JSON as `auth policies show -o json` prints it; '-' for standard input");
+                  "JSON as printed by `tarn auth policies show -o json`; '-' = standard input");
   }
 };
 
@@ -46,7 +46,7 @@ struct Create : Write {
 
   void declare(Command& command) {
     Write::declare(command);
-    command.flag("--if-not-exists", if_not_exists, "one that is there already is fine");
+    command.flag("--if-not-exists", if_not_exists, "succeed if it exists already");
   }
 };
 
@@ -80,7 +80,8 @@ struct Delete {
   bool yes = false;
 
   void declare(Command& command) {
-    command.argument("POLICY", policy, "which").flag("-y,--yes", yes, "do not ask");
+    command.argument("POLICY", policy, "which")
+        .flag("-y,--yes", yes, "do not ask for confirmation");
   }
 };
 
@@ -130,10 +131,10 @@ void add_auth_policy_commands(CommandTree& tree) {
   tree.group("auth policies", "What users and groups may do");
   tree.add<Names>("auth policies list", "List policies", list);
   tree.add<One>("auth policies show", "Show a policy", show);
-  tree.add<Create>("auth policies create", "Make a policy", create);
-  tree.add<Write>("auth policies update", "Replace what a policy says", update);
-  tree.add<Holder>("auth policies attach", "Give a policy to a user or a group", attach_to);
-  tree.add<Holder>("auth policies detach", "Take a policy from a user or a group", detach);
+  tree.add<Create>("auth policies create", "Create a policy", create);
+  tree.add<Write>("auth policies update", "Replace the statements of a policy", update);
+  tree.add<Holder>("auth policies attach", "Attach a policy to a user or a group", attach_to);
+  tree.add<Holder>("auth policies detach", "Detach a policy from a user or a group", detach);
   tree.add<Delete>("auth policies delete", "Delete a policy", remove);
 }
 

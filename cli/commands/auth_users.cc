@@ -22,7 +22,7 @@ struct Create {
 
   void declare(Command& command) {
     command.argument("USER", user, "its name")
-        .flag("--if-not-exists", if_not_exists, "one that is there already is fine");
+        .flag("--if-not-exists", if_not_exists, "succeed if it exists already");
   }
 };
 
@@ -50,7 +50,8 @@ struct Policies {
   bool effective = false;
 
   void declare(Command& command) {
-    command.argument("USER", user, "who").flag("--effective", effective, "those of its groups too");
+    command.argument("USER", user, "who")
+        .flag("--effective", effective, "include the policies of the user's groups");
   }
 };
 
@@ -64,7 +65,7 @@ struct Delete {
   bool yes = false;
 
   void declare(Command& command) {
-    command.argument("USER", user, "who").flag("-y,--yes", yes, "do not ask");
+    command.argument("USER", user, "who").flag("-y,--yes", yes, "do not ask for confirmation");
   }
 };
 
@@ -78,8 +79,8 @@ void remove(Session& session, const Delete& options) {
 void add_auth_user_commands(CommandTree& tree) {
   tree.group("auth users", "Users");
   tree.add<Names>("auth users list", "List users", list);
-  tree.add<Create>("auth users create", "Make a user; `auth credentials create` gives it a key",
-                   create);
+  tree.add<Create>("auth users create",
+                   "Create a user; `tarn auth credentials create` gives it an access key", create);
   tree.add<One>("auth users show", "Show a user", show);
   tree.add<One>("auth users groups", "List the groups of a user", groups);
   tree.add<Policies>("auth users policies", "List the policies of a user", policies);

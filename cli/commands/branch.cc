@@ -40,14 +40,16 @@ struct Create {
 
   void declare(Command& command) {
     command.argument("BRANCH", branch, "tarn://repository/branch, or a name in --repo")
-        .option("-s,--source", source, "where it starts: branch, tag, commit or expression (main)")
+        .option("-s,--source", source,
+                "the branch, tag, commit or ref expression from which it starts (main)")
         .flag("--if-not-exists", if_not_exists,
-              "one that is there already is fine, wherever it stands")
+              "succeed if the branch exists already, at whatever commit")
         .flag("--reset-if-exists", reset_if_exists,
-              "one that is there already is moved to the source, and expires as asked")
-        .flag("--hidden", hidden, "leave it out of lists")
+              "if the branch exists, move it to the source and set its expiry")
+        .flag("--hidden", hidden, "hide the branch from listings")
         .option("--expires", expires,
-                "when the server deletes it: after 72h (s, m, h, d) or at 2026-11-20T08:00:00Z");
+                "the server deletes the branch after a duration (90m, 72h, 14d) or at a time "
+                "(2026-11-20T08:00:00Z)");
   }
 };
 
@@ -94,8 +96,8 @@ struct List {
 
   void declare(Command& command) {
     command.optional_argument("REPOSITORY", repository, "tarn://NAME or NAME; default --repo")
-        .option("--prefix", prefix, "only names that begin so")
-        .flag("-a,--all", all, "hidden ones too");
+        .option("--prefix", prefix, "only names that begin with this prefix")
+        .flag("-a,--all", all, "include hidden branches");
   }
 };
 
@@ -130,7 +132,7 @@ struct Delete {
 
   void declare(Command& command) {
     command.argument("BRANCH", branch, "tarn://repository/branch, or a name in --repo")
-        .flag("-y,--yes", yes, "do not ask");
+        .flag("-y,--yes", yes, "do not ask for confirmation");
   }
 };
 
@@ -151,12 +153,10 @@ struct Reset {
 
   void declare(Command& command) {
     command.optional_argument("BRANCH", branch, "tarn://repository/branch, or a name in --repo")
-        .option(
-            "--to", to,
-            "also move the branch to this commit, branch or tag; commits behind it leave its log")
-        .option("--object", object, "only this path")
-        .option("--prefix", prefix, "only paths that begin so")
-        .flag("-y,--yes", yes, "do not ask");
+        .option("--to", to, "also move the branch to this ref; later commits leave its history")
+        .option("--object", object, "only this object")
+        .option("--prefix", prefix, "only paths that begin with this prefix")
+        .flag("-y,--yes", yes, "do not ask for confirmation");
   }
 };
 
@@ -191,12 +191,12 @@ void reset(Session& session, const Reset& options) {
 
 void add_branch_commands(CommandTree& tree) {
   tree.group("branch", "Branches");
-  tree.add<Create>("branch create", "Make a branch; no bytes are copied", create);
+  tree.add<Create>("branch create", "Create a branch; no bytes are copied", create);
   tree.add<List>("branch list", "List branches", list);
   tree.add<Show>("branch show", "Show a branch", show);
   tree.add<Delete>("branch delete",
                    "Delete a branch; its commits stay until they are collected as garbage", remove);
-  tree.add<Reset>("branch reset", "Drop uncommitted changes, or move a branch to another commit",
+  tree.add<Reset>("branch reset", "Discard uncommitted changes, or move a branch to another commit",
                   reset);
 }
 

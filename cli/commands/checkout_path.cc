@@ -13,8 +13,9 @@ struct Options {
 
   void declare(Command& command) {
     command.argument("REF", ref, "tarn://repository/ref, or a ref in --repo")
-        .arguments("GLOB", globs,
-                   "paths to take, as \"models/**\"; those that the ref lacks are deleted");
+        .arguments(
+            "GLOB", globs,
+            "a pattern of paths such as \"models/**\"; paths that the ref lacks are deleted");
   }
 };
 
@@ -38,7 +39,7 @@ void run(Session& session, const Options& options) {
 
 void add_checkout_path_command(CommandTree& tree) {
   tree.add<Options>("checkout-path",
-                    "Stage on --branch what another ref has at some paths; no bytes move", run);
+                    "Stage objects of another ref on --branch by reference; no bytes move", run);
 }
 
 }  // namespace tarn::cli

@@ -72,6 +72,8 @@ void add_auth_group_commands(CommandTree& tree);
 void add_auth_policy_commands(CommandTree& tree);
 void add_auth_credential_commands(CommandTree& tree);
 void add_config_commands(CommandTree& tree);
+void add_status_command(CommandTree& tree);
+void add_use_command(CommandTree& tree);
 void add_version_command(CommandTree& tree);
 void add_doctor_command(CommandTree& tree);
 void add_completion_command(CommandTree& tree);

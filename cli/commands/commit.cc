@@ -20,11 +20,12 @@ struct Options {
 
   void declare(Command& command) {
     command.optional_argument("BRANCH", branch, "tarn://repository/branch, or a name in --repo")
-        .option("-m,--message", message, "what changed and why")
-        .option("--meta", metadata, "key=value to keep with the commit; again for more")
-        .flag("--allow-empty", allow_empty, "commit even without changes")
-        .flag("--require-changes", require_changes, "fail when there are none")
-        .flag("--async", async, "do not wait: print the operation when it takes longer");
+        .option("-m,--message", message, "the commit message")
+        .option("--meta", metadata, "metadata of the commit, key=value; may be repeated")
+        .flag("--allow-empty", allow_empty, "create a commit even if nothing changed")
+        .flag("--require-changes", require_changes, "fail if nothing changed")
+        .flag("--async", async,
+              "do not wait for a slow request; print the id of its background operation");
   }
 };
 
@@ -56,7 +57,7 @@ void run(Session& session, const Options& options) {
 }  // namespace
 
 void add_commit_command(CommandTree& tree) {
-  tree.add<Options>("commit", "Commit a branch's changes", run);
+  tree.add<Options>("commit", "Commit the changes of a branch", run);
 }
 
 }  // namespace tarn::cli

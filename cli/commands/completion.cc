@@ -82,9 +82,10 @@ Settings settings_with(const Completion& completion) {
     if (name == "--secret-key") flags.secret_key = value;
     if (name == "--token") flags.token = value;
     if (name == "--repo") flags.repository = value;
+    if (name == "--profile") flags.profile = value;
     if (name == "--config") flags.file = value;
   }
-  return load_settings(flags, process_environment());
+  return load_settings(flags, process_environment(), working_directory());
 }
 
 /// Prints the values that start with the typed text.
@@ -215,7 +216,7 @@ void run(Session& session, const Script& options) {
 }  // namespace
 
 void add_completion_command(CommandTree& tree) {
-  tree.add<Script>("completion", "Print what makes a shell complete this command's words", run);
+  tree.add<Script>("completion", "Print a completion script for a shell", run);
   const auto words = std::make_shared<Words>();
   tree.add("complete", "What the shells ask",
            [&tree, words](Session& session) {

@@ -19,6 +19,7 @@ void show(Session& session, const Show&) {
     const bool hidden = named.secret && !named.setting.value.empty();
     add(named.key, hidden ? "(set)" : named.setting.value, named.setting.origin);
   }
+  add("profile", session.settings.profile, "");
   add("file", session.settings.file.string(), "");
   rows.finish();
 }
@@ -28,13 +29,13 @@ struct Set {
   std::string value;
 
   void declare(Command& command) {
-    command.argument("KEY", key, "one of those that `config show` shows")
-        .optional_argument("VALUE", value, "left out: the key is removed");
+    command.argument("KEY", key, "a key that `tarn config show` lists")
+        .optional_argument("VALUE", value, "the value; if left out, the key is removed");
   }
 };
 
 void set(Session& session, const Set& options) {
-  save_settings(session.settings.file, {{options.key, options.value}});
+  save_settings(session.settings.file, session.settings.profile, {{options.key, options.value}});
   session.out.remark(str_cat(options.value.empty() ? "removed " : "set ", options.key, " in ",
                              session.settings.file.string()));
 }
@@ -42,9 +43,9 @@ void set(Session& session, const Set& options) {
 }  // namespace
 
 void add_config_commands(CommandTree& tree) {
-  tree.group("config", "What this command remembers");
-  tree.add<Show>("config show", "Show the settings in force and where each comes from", show);
-  tree.add<Set>("config set", "Keep a setting in the configuration file", set);
+  tree.group("config", "Settings of this command");
+  tree.add<Show>("config show", "Show the current settings and the origin of each", show);
+  tree.add<Set>("config set", "Store a setting in the configuration file", set);
 }
 
 }  // namespace tarn::cli

@@ -17,12 +17,15 @@ struct Options {
   bool exit_code = false;
 
   void declare(Command& command) {
-    command.optional_argument("LEFT", left, "a ref; alone: the uncommitted changes of this branch")
-        .optional_argument("RIGHT", right, "what merging RIGHT into LEFT would change")
-        .option("--prefix", prefix, "only paths that begin so")
-        .flag("--two-dot", two_dot, "compare the two as they are, not since their common ancestor")
+    command
+        .optional_argument("LEFT", left,
+                           "a ref; if alone, a branch whose uncommitted changes are shown")
+        .optional_argument("RIGHT", right, "a ref; shows what merging it into LEFT would change")
+        .option("--prefix", prefix, "only paths that begin with this prefix")
+        .flag("--two-dot", two_dot, "compare the two refs directly, not with their common ancestor")
         .flag("--exit-code", exit_code,
-              "1 when there are differences, 128 for what is otherwise 1");
+              "exit with 1 if there are differences, and with 128 for errors that otherwise exit "
+              "with 1");
   }
 };
 
@@ -69,7 +72,7 @@ ExitCode run(Session& session, const Options& options) {
 }  // namespace
 
 void add_diff_command(CommandTree& tree) {
-  tree.add<Options>("diff", "Show uncommitted changes, or the difference of two refs", run);
+  tree.add<Options>("diff", "Show uncommitted changes, or the differences between two refs", run);
 }
 
 }  // namespace tarn::cli

@@ -31,11 +31,11 @@ struct Options {
 
   void declare(Command& command) {
     command
-        .optional_argument(
-            "REPOSITORY", repository,
-            "tarn://NAME or NAME whose store to try; default --repo, or the first one there is")
+        .optional_argument("REPOSITORY", repository,
+                           "the repository whose store is checked, tarn://NAME or NAME; default "
+                           "--repo, or the first repository")
         .flag("--write", write,
-              "also write, read and delete a small object, on a hidden branch of its own");
+              "also write, read and delete a small object on a temporary hidden branch");
   }
 };
 

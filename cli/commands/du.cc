@@ -22,13 +22,14 @@ struct Options {
         .optional_argument("WHAT", what,
                            "tarn://repository for the sizes of its branches, tarn://repository/ref "
                            "or tarn://repository/ref/prefix; default --repo and --branch")
-        .option("--depth", depth, "1: also each first-level prefix and object")
+        .option("--depth", depth, "1 = also each first-level prefix and object")
         .flag("--exact", exact,
-              "also distinct stored bytes, shared ones apart; reads every entry, which may take "
-              "minutes")
+              "also distinct stored bytes and those shared with other refs; reads every entry, "
+              "which may take minutes")
         .flag("--free", free, "also the bytes that deleting the ref would free; implies --exact")
-        .flag("--async", async, "with --exact: do not wait, print the operation")
-        .flag("--history", history, "the size of the default branch by day, the newest first");
+        .flag("--async", async,
+              "with --exact: do not wait; print the id of the background operation")
+        .flag("--history", history, "the size of the default branch by day, newest first");
   }
 
   bool is_exact() const { return exact || free; }

@@ -37,21 +37,20 @@ struct Log {
 
   void declare(Command& command) {
     command
-        .option(
-            "--ref", ref,
-            "the branch (its head, whatever is staged), tag or commit that was measured; default "
-            "--branch")
+        .option("--ref", ref,
+                "the branch (its head, without uncommitted changes), tag or commit that was "
+                "measured; default --branch")
         .option("--of-branch", branch,
-                "the branch that a commit was made on; default: the one whose head it is")
-        .option("--experiment", experiment, "the runs it belongs with; default: default")
-        .option("--param", params, "name=value; again for more")
-        .option("--metric", metrics, "name=number or name@split=number; again for more")
-        .option("--artifact", artifacts, "a pattern over paths of the commit; again for more")
+                "the branch of the commit; default: the branch whose head it is")
+        .option("--experiment", experiment, "the experiment of the run (default)")
+        .option("--param", params, "a parameter, name=value; may be repeated")
+        .option("--metric", metrics, "a metric, name=number or name@split=number; may be repeated")
+        .option("--artifact", artifacts, "a pattern of paths of the commit; may be repeated")
         .option("--git-sha", git_sha, "the commit of the source code")
-        .option("--ci-url", ci_url, "the page of the CI job")
-        .option("--user", user, "who started it")
+        .option("--ci-url", ci_url, "URL of the CI job")
+        .option("--user", user, "the user who started it")
         .option("--idempotency-key", key,
-                "the same key and request again give the same run, e.g. the id of the CI job");
+                "a retry with the same key returns the same run; for example the id of the CI job");
   }
 };
 
@@ -110,18 +109,17 @@ struct List {
 
   void declare(Command& command) {
     command.optional_argument("REPOSITORY", repository, "tarn://NAME or NAME; default --repo")
-        .option("-r", repository, "the same")
-        .option("--experiment", experiment, "runs of this one only")
-        .option("--of-branch", branch, "runs of branches like this: 'exp-*'")
-        .option(
-            "--where", where,
-            "'metrics.NAME > VALUE' or 'params.NAME = VALUE', of the run or else of its commit; "
-            "again for more, all must hold")
-        .option("--sort", sort, "a metric or created, with a - in front for descending")
-        .option("--git-sha", git_sha, "runs of this commit of the source code")
-        .option("--metrics", metrics, "columns: names with commas between; default all")
-        .option("--params", params, "columns: changed (the default), all or none")
-        .option("-n,--amount", amount, "at most so many");
+        .option("-r", repository, "same as --recursive")
+        .option("--experiment", experiment, "only runs of this experiment")
+        .option("--of-branch", branch, "only runs of branches that match this pattern: 'exp-*'")
+        .option("--where", where,
+                "a condition: 'metrics.NAME > VALUE' or 'params.NAME = VALUE'; may be repeated, "
+                "all must hold")
+        .option("--sort", sort, "a metric or \"created\"; begin with - for descending order")
+        .option("--git-sha", git_sha, "only runs of this commit of the source code")
+        .option("--metrics", metrics, "columns: metric names separated by commas; default all")
+        .option("--params", params, "parameter columns: changed (default), all or none")
+        .option("-n,--amount", amount, "maximum number of results");
   }
 };
 
@@ -253,7 +251,8 @@ struct Metrics {
   void declare(Command& command) {
     command.argument("REF", ref, "tarn://repository/ref, or a ref in --repo")
         .option("--bare", bare,
-                "a metadata key that is a metric without \"metric.\" in front; again for more");
+                "a metadata key that counts as a metric without the prefix \"metric.\"; may be "
+                "repeated");
   }
 };
 
@@ -280,10 +279,9 @@ struct Files {
 
   void declare(Command& command) {
     command.optional_argument("REPOSITORY", repository, "tarn://NAME or NAME; default --repo")
-        .option(
-            "--set", set,
-            "replace the patterns by this one; again for more. Who may read runs sees the numbers "
-            "in these files");
+        .option("--set", set,
+                "replace the patterns of metric files; may be repeated. Everyone who may read runs "
+                "sees the numbers in these files");
   }
 };
 
@@ -302,10 +300,11 @@ void files(Session& session, const Files& options) {
 }  // namespace
 
 void add_exp_commands(CommandTree& tree) {
-  tree.group("exp", "Experiments: runs and what commits measure");
-  tree.add<Log>("exp log", "Record what was measured of a commit", log);
-  tree.add<List>("exp ls", "List runs, the newest first", list);
-  tree.add<Metrics>("exp metrics", "Show what runs, metadata and files say of a commit", metrics);
+  tree.group("exp", "Experiments: runs and metrics");
+  tree.add<Log>("exp log", "Record a run: what was measured of a commit", log);
+  tree.add<List>("exp ls", "List runs, newest first", list);
+  tree.add<Metrics>("exp metrics", "Show the metrics of a commit from runs, metadata and files",
+                    metrics);
   tree.add<Files>("exp files", "Show or set which files hold metrics", files);
 }
 

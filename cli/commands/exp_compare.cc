@@ -32,13 +32,13 @@ struct Compare {
                    "a branch, a glob of branches such as 'exp-*', or another ref in --repo")
         .option("--baseline", baseline, "the ref to compare with, such as @champion")
         .option("--metrics", metrics,
-                "columns, such as accuracy:max,loss:min; the first ranks; default: those of the "
-                "policy, or all")
+                "columns, such as accuracy:max,loss:min; the first one ranks; default: the metrics "
+                "of the policy, or all")
         .option("--policy", policy,
-                "a gate policy that says what is better where --metrics does not")
-        .option("--params", params, "changed (the default), all or none")
+                "a gate policy that defines which values are better where --metrics does not")
+        .option("--params", params, "changed (default), all or none")
         .flag("--no-objects", no_objects, "do not count changed objects")
-        .flag("--md", markdown, "the same as -o md");
+        .flag("--md", markdown, "same as -o md");
   }
 };
 
@@ -199,7 +199,7 @@ void compare(Session& session, const Compare& options) {
 }  // namespace
 
 void add_exp_compare_command(CommandTree& tree) {
-  tree.add<Compare>("exp compare", "Compare candidates with one another and with a baseline",
+  tree.add<Compare>("exp compare", "Compare candidates with each other and with a baseline",
                     compare);
 }
 

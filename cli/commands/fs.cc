@@ -23,7 +23,7 @@ struct Listing {
 
   void declare(Command& command) {
     command.optional_argument("PREFIX", prefix, "tarn://repository/ref/path, or a path in --branch")
-        .flag("-r,--recursive", recursive, "everything below, not one level");
+        .flag("-r,--recursive", recursive, "recurse below the prefix");
   }
 };
 
@@ -89,8 +89,8 @@ struct MetadataOptions {
 
   void declare(Command& command) {
     command.argument("OBJECT", object, "tarn://repository/branch/path, or a path in --branch")
-        .option("--meta", pairs, "key=value to keep instead of all that is there; again for more")
-        .flag("--clear", clear, "keep nothing");
+        .option("--meta", pairs, "replace all metadata by key=value; may be repeated")
+        .flag("--clear", clear, "remove all metadata");
   }
 };
 
@@ -117,7 +117,7 @@ struct Remove {
 
   void declare(Command& command) {
     command.argument("OBJECT", object, "tarn://repository/branch/path, or a path in --branch")
-        .flag("-r,--recursive", recursive, "everything whose path begins so");
+        .flag("-r,--recursive", recursive, "everything whose path begins with OBJECT");
   }
 };
 
@@ -171,11 +171,12 @@ ExitCode rm(Session& session, const Remove& options) {
 }  // namespace
 
 void add_fs_commands(CommandTree& tree) {
-  tree.group("fs", "Objects on a branch, tag or commit");
+  tree.group("fs", "Objects: list, read, write, copy");
   tree.add<Listing>("fs ls", "List objects", ls);
-  tree.add<One>("fs stat", "Show what is known of an object", stat);
-  tree.add<One>("fs cat", "Print an object", cat);
-  tree.add<One>("fs presign", "Print a URL with which anybody may read an object for a while",
+  tree.add<One>("fs stat", "Show the metadata of an object", stat);
+  tree.add<One>("fs cat", "Print the bytes of an object", cat);
+  tree.add<One>("fs presign",
+                "Print a presigned URL with which anyone can read an object until it expires",
                 presign);
   tree.add<MetadataOptions>("fs metadata", "Show an object's metadata, or replace it", metadata);
   add_fs_copy_commands(tree);

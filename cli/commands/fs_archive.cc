@@ -28,15 +28,14 @@ struct Options {
     command
         .argument("PREFIX", source,
                   "tarn://repository/ref/path, or a path in --branch; everything below it")
-        .optional_argument("FILE", file, "where to put it; '-', the default, is standard output")
+        .optional_argument("FILE", file, "output file; default: standard output ('-')")
         .option("--format", format, "tar or zip (tar)")
         .option("--paths-from", paths_from,
-                "instead of everything: what this file ('-' = standard input) lists, a path below "
-                "PREFIX a line, in its order")
-        .option(
-            "--missing", missing,
-            "with --paths-from, for a path that is not there: fail, or mark it by an empty file "
-            "<path>.missing (fail)");
+                "only the paths that this file lists, one path below PREFIX per line, in its "
+                "order; '-' = standard input")
+        .option("--missing", missing,
+                "with --paths-from, for a path that does not exist: fail, or mark = add an empty "
+                "file <path>.missing (fail)");
   }
 };
 
@@ -92,7 +91,7 @@ void run(Session& session, const Options& options) {
 }  // namespace
 
 void add_fs_archive_command(CommandTree& tree) {
-  tree.add<Options>("fs archive", "Fetch many objects of one state as one tar or zip", run);
+  tree.add<Options>("fs archive", "Download many objects of one commit as a tar or zip file", run);
 }
 
 }  // namespace tarn::cli

@@ -35,8 +35,8 @@ struct Move : Options {
   void declare(Command& command) {
     command.argument("OBJECT", source, "tarn://repository/branch/path")
         .argument("TARGET", destination, "as OBJECT; ending in '/': below it, with the same name")
-        .flag("-r,--recursive", how.recursive, "everything below")
-        .option("-p,--parallel", how.parallel, "with -r: so many at once (8)");
+        .flag("-r,--recursive", how.recursive, "recursive")
+        .option("-p,--parallel", how.parallel, "with -r: number of parallel transfers (8)");
   }
 };
 

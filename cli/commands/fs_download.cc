@@ -99,7 +99,7 @@ ExitCode download(Session& session, const std::string& source, const std::string
 }
 
 void add_fs_download_command(CommandTree& tree) {
-  tree.add<Options>("fs download", "Fetch an object, or everything below a prefix", run);
+  tree.add<Options>("fs download", "Download an object, or everything below a prefix", run);
 }
 
 }  // namespace tarn::cli

@@ -22,12 +22,12 @@ struct Options {
 
   void declare(Command& command) {
     command.argument("OBJECT", object, "tarn://repository/branch/path, or a path in --branch")
-        .option("--location", location, "where its bytes are: s3://bucket/key")
+        .option("--location", location, "address of the bytes: s3://bucket/key")
         .option("--size", size, "in bytes")
         .option("--checksum", checksum, "MD5 in hex, or the ETag that the store gives")
         .option("--content-type", content_type, "(application/octet-stream)")
-        .option("--mtime", mtime, "when it was changed, in seconds since 1970 (now)")
-        .option("--meta", metadata, "key=value to keep with the object; again for more");
+        .option("--mtime", mtime, "modification time, in seconds since 1970 (now)")
+        .option("--meta", metadata, "metadata of the object, key=value; may be repeated");
   }
 };
 
@@ -54,7 +54,8 @@ void run(Session& session, const Options& options) {
 }  // namespace
 
 void add_fs_stage_command(CommandTree& tree) {
-  tree.add<Options>("fs stage", "Name bytes that are in the store already; none are read", run);
+  tree.add<Options>("fs stage",
+                    "Stage an object whose bytes are in the store already; no bytes are read", run);
 }
 
 }  // namespace tarn::cli

@@ -15,18 +15,20 @@ constexpr int64_t kParallelMax = 64;
 void declare_transfer(Command& command, TransferOptions& options) {
   command
       .flag("-r,--recursive", options.recursive,
-            "everything below; what is there already, with the same size and checksum, is skipped")
-      .option("-p,--parallel", options.parallel, "with -r: so many at once (8)")
-      .flag("--all", options.all, "with -r: also what is there already")
+            "recursive; objects that exist already with the same size and checksum are skipped")
+      .option("-p,--parallel", options.parallel, "with -r: number of parallel transfers (8)")
+      .flag("--all", options.all, "with -r: also transfer objects that exist already")
       .flag("--size-only", options.size_only,
-            "with -r: take files of the same size for the same, without reading them")
-      .flag("--presign", options.presign, "bytes go straight to and from the object store");
+            "with -r: skip files of the same size without comparing checksums")
+      .flag("--presign", options.presign,
+            "transfer bytes directly to and from the object store by presigned URLs");
 }
 
 void declare_new_object(Command& command, TransferOptions& options) {
-  command.flag("--no-clobber", options.no_clobber, "fail when the object exists")
-      .option("--content-type", options.content_type, "of new objects (application/octet-stream)")
-      .option("--meta", options.metadata, "key=value to keep with new objects; again for more");
+  command.flag("--no-clobber", options.no_clobber, "fail if the object exists")
+      .option("--content-type", options.content_type,
+              "content type of new objects (application/octet-stream)")
+      .option("--meta", options.metadata, "metadata of new objects, key=value; may be repeated");
 }
 
 size_t workers_of(const TransferOptions& options) {

@@ -190,7 +190,7 @@ ExitCode upload(Session& session, const std::string& local, const std::string& t
 }
 
 void add_fs_upload_command(CommandTree& tree) {
-  tree.add<Options>("fs upload", "Write a local file, or a directory, to a branch", run);
+  tree.add<Options>("fs upload", "Upload a local file or directory to a branch", run);
 }
 
 }  // namespace tarn::cli

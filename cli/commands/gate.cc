@@ -24,9 +24,9 @@ struct Check {
     command
         .arguments("CANDIDATE", candidates,
                    "a branch, a glob of branches such as 'exp-*', or another ref in --repo")
-        .option("--policy", policy, "the policy that judges: a name")
+        .option("--policy", policy, "name of the gate policy")
         .option("--champion", champion, "the ref to compare with; default: the policy's alias")
-        .flag("--all", all, "show the rules that hold too")
+        .flag("--all", all, "also show the rules that hold")
         .flag("--github", github, "write outputs, summary and annotations for GitHub Actions");
   }
 };
@@ -123,10 +123,10 @@ ExitCode check(Session& session, const Check& options) {
 }  // namespace
 
 void add_gate_commands(CommandTree& tree) {
-  tree.group("gate", "Judging candidates by a gate policy");
+  tree.group("gate", "Gates: judge candidates by a policy");
   tree.add<Check>("gate check",
-                  "Judge candidates without promoting any: 0 all pass, 10 failed, 11 a metric is "
-                  "missing, 12 checks or approvals are wanted",
+                  "Judge candidates without promoting (exit status 0: all pass, 10: failed, 11: a "
+                  "metric is missing, 12: checks or approvals are missing)",
                   check);
 }
 

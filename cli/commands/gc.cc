@@ -74,12 +74,10 @@ void remove(Session& session, const InRepository& options) {
 }  // namespace
 
 void add_gc_commands(CommandTree& tree) {
-  tree.group(
-      "gc",
-      "Garbage collection: what it would remove, what it has removed, how long to keep things");
-  tree.add<InRepository>("gc get-config", "Show the rules", show);
-  tree.add<Set>("gc set-config", "Replace the rules", set);
-  tree.add<InRepository>("gc delete-config", "Drop the rules", remove);
+  tree.group("gc", "Garbage collection: plan, run and reports; retention rules");
+  tree.add<InRepository>("gc get-config", "Show the retention rules", show);
+  tree.add<Set>("gc set-config", "Replace the retention rules", set);
+  tree.add<InRepository>("gc delete-config", "Delete the retention rules", remove);
   add_gc_run_commands(tree);
 }
 

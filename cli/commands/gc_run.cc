@@ -66,8 +66,8 @@ struct Run {
   void declare(Command& command) {
     command.optional_argument("REPOSITORY", repository, "tarn://NAME or NAME; default --repo")
         .option("--yes-delete", yes_delete,
-                "percent of the objects that it may remove; default gc.share_max of the server")
-        .flag("--wait", wait, "until it has ended; fails if it did not succeed");
+                "percentage of the objects that it may remove; default: the server's gc.share_max")
+        .flag("--wait", wait, "wait until it ends; fail if it does not succeed");
   }
 };
 
@@ -150,10 +150,10 @@ void log(Session& session, const InRepository& options) {
 }  // namespace
 
 void add_gc_run_commands(CommandTree& tree) {
-  tree.add<Plan>("gc plan", "Show what collections would remove, and change nothing", plan);
-  tree.add<Run>("gc run", "Remove what nothing refers to any more, in the server", run);
-  tree.add<InRepository>("gc status", "Show the newest collection", status);
-  tree.add<InRepository>("gc log", "List collections, the newest first", log);
+  tree.add<Plan>("gc plan", "Show what garbage collection would remove (a dry run)", plan);
+  tree.add<Run>("gc run", "Start a garbage collection in the server", run);
+  tree.add<InRepository>("gc status", "Show the latest garbage collection", status);
+  tree.add<InRepository>("gc log", "List garbage collections, newest first", log);
 }
 
 }  // namespace tarn::cli

@@ -23,7 +23,7 @@ struct Add {
     command.argument("REF", ref, "tarn://repository/ref, or a ref in --repo")
         .option("--until", until,
                 "a time as 2027-01-31T00:00:00Z, or 72h, 90d; default: until it is removed")
-        .option("--reason", reason, "why, for those who find it later");
+        .option("--reason", reason, "the reason, kept with the hold");
   }
 };
 
@@ -69,8 +69,8 @@ void remove(Session& session, const Remove& options) {
 }  // namespace
 
 void add_hold_commands(CommandTree& tree) {
-  tree.group("hold", "Commits that garbage collection keeps whatever refs do");
-  tree.add<Add>("hold add", "Keep the commit of a ref, and its ancestors", add);
+  tree.group("hold", "Holds: commits that garbage collection keeps");
+  tree.add<Add>("hold add", "Keep a commit and its ancestors from garbage collection", add);
   tree.add<InRepository>("hold ls", "List the holds of a repository", list);
   tree.add<Remove>("hold rm", "Remove a hold", remove);
 }

@@ -36,21 +36,20 @@ struct Options {
   void declare(Command& command) {
     command
         .optional_argument("STORAGE", source,
-                           "s3://bucket/prefix or local:///directory; its bytes stay there")
+                           "the source: s3://bucket/prefix or local:///directory of the server")
         .optional_argument("TARGET", target, "tarn://repository/branch/path, or a path in --branch")
-        .option("-m,--message", message, "of the commit")
-        .option("--meta", metadata, "key=value to keep with the commit; again for more")
-        .flag("--object", single, "STORAGE is one object, not a prefix")
-        .flag("--no-wait", no_wait, "return once the server has taken the job, and print its id")
-        .option("--timeout", timeout, "stop waiting after 90s, 30m or 2h; the import goes on")
+        .option("-m,--message", message, "message of the commit")
+        .option("--meta", metadata, "metadata of the commit, key=value; may be repeated")
+        .flag("--object", single, "the source is one object, not a prefix")
+        .flag("--no-wait", no_wait, "do not wait; print the id of the import")
+        .option("--timeout", timeout, "stop waiting after 90s, 30m or 2h; the import continues")
         .flag("--if-changed", if_changed,
-              "no commit when the branch has these very objects already")
+              "make no commit if the branch has the same objects already")
         .option("--idempotency-key", key,
-                "repeating the command under its key waits for the first import, starts no other")
-        .option("--resume", resume,
-                "instead of starting one, wait for the import with this id on TARGET")
+                "a retry with the same key waits for the first import and starts no second one")
+        .option("--resume", resume, "wait for the import with this id instead of starting one")
         .flag("--cancel-on-interrupt", cancel,
-              "^C and SIGTERM cancel the import; without it they only stop the wait");
+              "^C and SIGTERM cancel the import; by default they only stop waiting");
   }
 };
 
@@ -175,8 +174,8 @@ ExitCode verify(Session& session, const Verify& options) {
 }  // namespace
 
 void add_import_commands(CommandTree& tree) {
-  tree.add<Options>("import", "Bring existing objects into a branch without copying them", run);
-  tree.add<Verify>("import-verify", "List imported objects whose source changed or is gone",
+  tree.add<Options>("import", "Import existing objects by reference; no bytes are copied", run);
+  tree.add<Verify>("import-verify", "List imported objects whose source was changed or deleted",
                    verify);
 }
 

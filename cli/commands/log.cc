@@ -20,13 +20,15 @@ struct Options {
 
   void declare(Command& command) {
     command.optional_argument("REF", ref, "tarn://repository/ref, or a ref in --repo")
-        .option("-n,--amount", amount, "at most so many")
-        .option("--since", since, "not older: 2026-11-20 or 2026-11-20T08:00:00Z")
-        .option("--prefix", prefixes, "only commits that changed something below; again for more")
-        .option("--object", objects, "only commits that changed this path; again for more")
-        .option("--stop-at", stop_at, "the last commit to show: an id, a branch or a tag")
-        .flag("--first-parent", first_parent, "leave out what merges brought")
-        .flag("--no-merges", no_merges, "leave out merge commits themselves");
+        .option("-n,--amount", amount, "maximum number of results")
+        .option("--since", since,
+                "only commits at or after this time: 2026-11-20 or 2026-11-20T08:00:00Z")
+        .option("--prefix", prefixes,
+                "only commits that changed an object below this prefix; may be repeated")
+        .option("--object", objects, "only commits that changed this object; may be repeated")
+        .option("--stop-at", stop_at, "the last commit to show: a commit id, branch or tag")
+        .flag("--first-parent", first_parent, "follow only the first parent of merge commits")
+        .flag("--no-merges", no_merges, "leave out merge commits");
   }
 };
 

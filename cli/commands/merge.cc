@@ -31,18 +31,21 @@ struct Options {
   void declare(Command& command) {
     command.argument("SOURCE", source, "tarn://repository/ref, or a ref in --repo")
         .optional_argument("DESTINATION", destination, "the branch that changes; default --branch")
-        .option("-m,--message", message, "of the merge commit")
-        .option("--meta", metadata, "key=value to keep with the commit; again for more")
-        .option("--strategy", strategy, "source-wins or dest-wins: who is right where both changed")
-        .flag("--squash", squash, "one commit without the source as a parent")
-        .flag("--allow-empty", allow_empty, "commit even without changes")
-        .flag("--require-changes", require_changes, "fail when there are none")
-        .option("--take-source", take_source,
-                "glob of paths where the source is right in a conflict; again for more")
+        .option("-m,--message", message, "message of the merge commit")
+        .option("--meta", metadata, "metadata of the commit, key=value; may be repeated")
+        .option("--strategy", strategy, "resolve conflicts: source-wins or dest-wins")
+        .flag("--squash", squash, "make one commit that does not have the source as a parent")
+        .flag("--allow-empty", allow_empty, "create a commit even if nothing changed")
+        .flag("--require-changes", require_changes, "fail if nothing changed")
+        .option(
+            "--take-source", take_source,
+            "resolve conflicts of paths that match this pattern with the source; may be repeated")
         .option("--take-dest", take_destination,
-                "glob of paths where the destination is right; again for more")
-        .option("--path", paths, "merge only what matches this glob; again for more")
-        .flag("--async", async, "do not wait: print the operation when it takes longer");
+                "resolve conflicts of paths that match this pattern with the destination; may be "
+                "repeated")
+        .option("--path", paths, "merge only paths that match this pattern; may be repeated")
+        .flag("--async", async,
+              "do not wait for a slow request; print the id of its background operation");
   }
 };
 

@@ -14,7 +14,7 @@ struct Options {
 
   void declare(Command& command) {
     command.argument("SOURCE", source, "tarn://repository/ref, or a ref in --repo")
-        .optional_argument("DESTINATION", destination, "another; default --branch");
+        .optional_argument("DESTINATION", destination, "the other ref; default --branch");
   }
 };
 
@@ -35,7 +35,7 @@ void run(Session& session, const Options& options) {
 }  // namespace
 
 void add_merge_base_command(CommandTree& tree) {
-  tree.add<Options>("find-merge-base", "Show the commit from which a merge would compare", run);
+  tree.add<Options>("find-merge-base", "Show the common ancestor of two refs", run);
 }
 
 }  // namespace tarn::cli

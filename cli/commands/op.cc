@@ -60,7 +60,7 @@ struct Target {
   std::string id;
 
   void declare(Command& command) {
-    command.argument("ID", id, "as 202 answers and `op list` show it");
+    command.argument("ID", id, "id of the operation, as shown by `tarn op list`");
   }
 };
 
@@ -73,8 +73,8 @@ struct Wait {
   std::string timeout;
 
   void declare(Command& command) {
-    command.argument("ID", id, "as 202 answers and `op list` show it")
-        .option("--timeout", timeout, "stop waiting after 90s, 30m or 2h; the operation goes on");
+    command.argument("ID", id, "id of the operation, as shown by `tarn op list`")
+        .option("--timeout", timeout, "stop waiting after 90s, 30m or 2h; the operation continues");
   }
 };
 
@@ -120,11 +120,12 @@ bool print_when_deferred(Session& session, const Answer& answer) {
 }
 
 void add_op_commands(CommandTree& tree) {
-  tree.group("op", "Requests that go on at the server");
-  tree.add<List>("op list", "List your operations, the newest first", list);
-  tree.add<Target>("op show", "Show an operation and its result", show);
-  tree.add<Wait>("op wait", "Wait for an operation; fails as its request would have", wait);
-  tree.add<Target>("op cancel", "Ask an operation to stop", cancel);
+  tree.group("op", "Background operations");
+  tree.add<List>("op list", "List your background operations, newest first", list);
+  tree.add<Target>("op show", "Show a background operation and its result", show);
+  tree.add<Wait>("op wait",
+                 "Wait for a background operation; fails as its request would have failed", wait);
+  tree.add<Target>("op cancel", "Cancel a background operation", cancel);
 }
 
 }  // namespace tarn::cli

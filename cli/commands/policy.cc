@@ -63,9 +63,9 @@ struct Apply {
     command
         .optional_argument("POLICY", policy,
                            str_cat(kNameHelp, "; default: the name in the document"))
-        .option("-f,--file", file, "the document, YAML or JSON; '-' for standard input")
+        .option("-f,--file", file, "the document in YAML or JSON; '-' = standard input")
         .option("--expect", expect,
-                "the version that must hold, 0 for none; refused when it is another by now");
+                "the expected current version, 0 = none; refused if it differs");
   }
 };
 
@@ -107,7 +107,7 @@ struct Show {
 
   void declare(Command& command) {
     command.argument("POLICY", policy, std::string(kNameHelp))
-        .option("--version", version, "an older version; default: the one that holds");
+        .option("--version", version, "an older version; default: the current one");
   }
 };
 
@@ -155,7 +155,8 @@ struct Remove {
   bool yes = false;
 
   void declare(Command& command) {
-    command.argument("POLICY", policy, std::string(kNameHelp)).flag("-y,--yes", yes, "do not ask");
+    command.argument("POLICY", policy, std::string(kNameHelp))
+        .flag("-y,--yes", yes, "do not ask for confirmation");
   }
 };
 
@@ -171,12 +172,13 @@ void remove(Session& session, const Remove& options) {
 }  // namespace
 
 void add_policy_commands(CommandTree& tree) {
-  tree.group("policy", "Gate policies: what a branch demands of a candidate");
-  tree.add<Apply>("policy apply", "Set a policy from its document", apply);
+  tree.group("policy", "Gate policies: conditions for a promotion");
+  tree.add<Apply>("policy apply", "Create a gate policy from its document, or set a new version",
+                  apply);
   tree.add<Show>("policy show", "Print a policy's document", show);
-  tree.add<InRepository>("policy ls", "List the policies that hold", list);
-  tree.add<Target>("policy log", "List a policy's versions, the newest first", log);
-  tree.add<Remove>("policy rm", "Remove a policy; its versions stay", remove);
+  tree.add<InRepository>("policy ls", "List the current gate policies", list);
+  tree.add<Target>("policy log", "List the versions of a gate policy, newest first", log);
+  tree.add<Remove>("policy rm", "Delete a gate policy; its versions are kept", remove);
 }
 
 }  // namespace tarn::cli

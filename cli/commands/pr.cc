@@ -61,8 +61,8 @@ struct Create {
   void declare(Command& command) {
     command.argument("SOURCE", source, "tarn://repository/branch, or a branch in --repo")
         .optional_argument("DESTINATION", destination, "the branch to merge into; default --branch")
-        .option("-t,--title", title, "what it is about")
-        .option("-d,--description", description, "more about it");
+        .option("-t,--title", title, "the title")
+        .option("-d,--description", description, "the description");
   }
 };
 
@@ -87,7 +87,7 @@ struct List {
 
   void declare(Command& command) {
     command.optional_argument("REPOSITORY", repository, "tarn://NAME or NAME; default --repo")
-        .option("--status", status, "open (the default), closed (merged too) or all");
+        .option("--status", status, "open (default), closed (includes merged) or all");
   }
 };
 
@@ -158,10 +158,10 @@ struct Merge {
 
   void declare(Command& command) {
     command.argument("ID", id, std::string(kIdHelp))
-        .option("-m,--message", message, "of the commit; default: title and description")
-        .option("--meta", metadata, "key=value to keep with the commit; again for more")
-        .option("--strategy", strategy, "source-wins or dest-wins: who is right where both changed")
-        .flag("--squash", squash, "one commit without the source as a parent");
+        .option("-m,--message", message, "message of the commit; default: title and description")
+        .option("--meta", metadata, "metadata of the commit, key=value; may be repeated")
+        .option("--strategy", strategy, "resolve conflicts: source-wins or dest-wins")
+        .flag("--squash", squash, "make one commit that does not have the source as a parent");
   }
 };
 
@@ -182,7 +182,7 @@ struct Approve {
   void declare(Command& command) {
     command.argument("ID", id, std::string(kIdHelp))
         .option("--commit", commit,
-                "the source's head that was looked at; refused when it has moved since");
+                "the head of the source that was reviewed; refused if the source has moved since");
   }
 };
 
@@ -207,15 +207,16 @@ void unapprove(Session& session, const Target& options) {
 
 void add_pr_commands(CommandTree& tree) {
   tree.group("pr", "Pull requests");
-  tree.add<Create>("pr create", "Propose a merge", create);
-  tree.add<List>("pr list", "List pull requests, the newest first", list);
+  tree.add<Create>("pr create", "Create a pull request", create);
+  tree.add<List>("pr list", "List pull requests, newest first", list);
   tree.add<Target>("pr show", "Show a pull request and who approved it", show);
-  tree.add<Update>("pr update", "Change title or description", update);
+  tree.add<Update>("pr update", "Change title or description of a pull request", update);
   tree.add<Target>("pr close", "Close a pull request without merging it", close);
-  tree.add<Target>("pr reopen", "Open a closed pull request again", reopen);
-  tree.add<Merge>("pr merge", "Merge the source into the destination", merge);
-  tree.add<Approve>("pr approve", "Approve the source as it is now", approve);
-  tree.add<Target>("pr unapprove", "Withdraw your approval", unapprove);
+  tree.add<Target>("pr reopen", "Reopen a closed pull request", reopen);
+  tree.add<Merge>("pr merge", "Merge a pull request", merge);
+  tree.add<Approve>("pr approve", "Approve a pull request at the current head of its source",
+                    approve);
+  tree.add<Target>("pr unapprove", "Withdraw your approval of a pull request", unapprove);
 }
 
 }  // namespace tarn::cli

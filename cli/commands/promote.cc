@@ -61,11 +61,11 @@ struct Promote {
                 "fail unless the branch's head is this commit, or what a ref means at first")
         .option("--expect-alias", expect_alias,
                 "the same of the alias; 'none': fail unless there is none")
-        .option("-m,--message", message, "why, for the record")
+        .option("-m,--message", message, "the reason, kept with the promotion")
         .option("--idempotency-key", key, "asking again with it finds the same promotion")
         .flag("--dry-run", dry_run, "judge only: nothing is stored, nothing moves")
         .flag("--wait", wait, "until it has ended; the exit status tells how")
-        .option("--timeout", timeout, "stop waiting after 90s, 30m or 2h; it goes on")
+        .option("--timeout", timeout, "stop waiting after 90s, 30m or 2h; the promotion continues")
         .flag("--cancel-on-interrupt", cancel_on_interrupt,
               "cancel the promotion when the waiting is interrupted; else it goes on")
         .flag("--github", github, "write outputs, summary and annotations for GitHub Actions");
@@ -305,9 +305,9 @@ struct List {
 
   void declare(Command& command) {
     command.optional_argument("REPOSITORY", repository, "tarn://NAME or NAME; default --repo")
-        .option("--to", destination, "only those to this branch")
-        .option("--alias", alias, "only those of this alias")
-        .flag("--open", open, "only those that have not ended");
+        .option("--to", destination, "only promotions to this branch")
+        .option("--alias", alias, "only promotions that move this alias")
+        .flag("--open", open, "only promotions that have not ended");
   }
 };
 
@@ -336,7 +336,7 @@ struct Wait {
 
   void declare(Command& command) {
     command.argument("ID", id, std::string(kIdHelp))
-        .option("--timeout", timeout, "stop waiting after 90s, 30m or 2h; it goes on")
+        .option("--timeout", timeout, "stop waiting after 90s, 30m or 2h; the promotion continues")
         .flag("--github", github, "write outputs, summary and annotations for GitHub Actions");
   }
 };
@@ -359,7 +359,7 @@ struct Decide {
 
   void declare(Command& command) {
     command.argument("ID", id, std::string(kIdHelp))
-        .option("-m,--message", message, "why, for the record");
+        .option("-m,--message", message, "the reason, kept with the promotion");
   }
 };
 
@@ -367,7 +367,7 @@ struct Approve : Decide {
   void declare(Command& command) {
     Decide::declare(command);
     command.option("--commit", commit,
-                   "the winner's commit that was looked at; refused when it is another by now");
+                   "the winner's commit that was reviewed; refused if the winner has changed");
   }
 };
 
@@ -396,13 +396,13 @@ struct Check {
 
   void declare(Command& command) {
     command.argument("ID", id, std::string(kIdHelp))
-        .argument("NAME", name, "of the check, as the policy names it")
-        .option("--commit", commit, "that was checked; it counts for no other")
-        .option("--status", status, "success (the default), failure or pending")
-        .option("--url", url, "where to read more")
-        .option("--metric", metrics, "name=value that was measured; again for more")
+        .argument("NAME", name, "name of the check in the policy")
+        .option("--commit", commit, "the commit that was checked")
+        .option("--status", status, "success (default), failure or pending")
+        .option("--url", url, "a page about the result")
+        .option("--metric", metrics, "a measured value, name=value; may be repeated")
         .option("--supersedes", supersedes,
-                "why the failure that you reported before does not stand");
+                "the reason why a failure that you reported earlier is not valid");
   }
 };
 
@@ -450,10 +450,10 @@ struct Rollback {
   bool to_previous = false;
 
   void declare(Command& command) {
-    command.argument("TARGET", target, "@alias: its latest promotion; or the id of a promotion")
-        .option("-m,--message", message, "why, for the record")
+    command.argument("TARGET", target, "@alias for its latest promotion, or the id of a promotion")
+        .option("-m,--message", message, "the reason, kept with the promotion")
         .flag("--to-previous", to_previous,
-              "to where the alias was before; what rollback always does");
+              "restore the previous commit of the alias (always done)");
   }
 };
 
@@ -467,16 +467,19 @@ void rollback(Session& session, const Rollback& options) {
 }  // namespace
 
 void add_promote_commands(CommandTree& tree) {
-  tree.add<Promote>("promote", "Make the best candidate the champion, through the gate", promote);
+  tree.add<Promote>("promote", "Promote the best candidate through the gate", promote);
+  tree.add<Promote>("promote run", "Same as tarn promote; for candidates named like a command",
+                    promote);
   tree.add<Target>("promote show", "Show a promotion", show);
-  tree.add<List>("promote ls", "List promotions, the newest first", list);
-  tree.add<Wait>("promote wait", "Wait for a promotion; the exit status tells how it ended", wait);
-  tree.add<EvidenceOptions>("promote evidence", "Print what it was decided on", evidence);
-  tree.add<Check>("promote check", "Report what a check found about a commit", check);
-  tree.add<Approve>("promote approve", "Approve the winner", approve);
-  tree.add<Decide>("promote reject", "Say no: nothing moves", reject);
-  tree.add<Decide>("promote cancel", "Stop one that has not ended", cancel);
-  tree.add<Rollback>("promote rollback", "Take a promotion back: branch and alias as before",
+  tree.add<List>("promote ls", "List promotions, newest first", list);
+  tree.add<Wait>("promote wait", "Wait for a promotion to end; the exit status is its result",
+                 wait);
+  tree.add<EvidenceOptions>("promote evidence", "Print the evidence of a promotion", evidence);
+  tree.add<Check>("promote check", "Report the result of a check of a commit", check);
+  tree.add<Approve>("promote approve", "Approve the winner of a promotion", approve);
+  tree.add<Decide>("promote reject", "Reject a promotion; nothing moves", reject);
+  tree.add<Decide>("promote cancel", "Cancel a promotion that has not ended", cancel);
+  tree.add<Rollback>("promote rollback", "Roll back a promotion: restore branch and alias",
                      rollback);
 }
 

@@ -76,7 +76,7 @@ void list_tags(Session& session, const InRepository& options) {
   rows.finish();
 }
 
-constexpr const char* kPatternHelp = "of names: main, release-*, v?";
+constexpr const char* kPatternHelp = "a pattern of names: main, release-*, v?";
 
 struct BranchRule {
   std::string pattern;
@@ -92,8 +92,10 @@ struct BranchRule {
             "--block", blocked,
             "stage, commit, merge, delete, revert, cherry_pick, reset, import or restore; again "
             "for more (stage, commit and reset)")
-        .option("--merge-by", methods, "merge or squash: the only way; again for more")
-        .option("--approvals", approvals, "how many a merge needs (0)");
+        .option("--merge-by", methods,
+                "permit only this merge method: merge or squash; may be repeated")
+        .option("--approvals", approvals,
+                "approvals that a pull request needs before it is merged (0)");
   }
 };
 
@@ -106,8 +108,8 @@ struct TagRule {
   void declare(Command& command) {
     command.argument("PATTERN", pattern, kPatternHelp)
         .optional_argument("REPOSITORY", repository, "tarn://NAME or NAME; default --repo")
-        .flag("--no-create", no_create, "no such tag may be made")
-        .flag("--no-delete", no_delete, "no such tag may be deleted or moved");
+        .flag("--no-create", no_create, "forbid to create these tags")
+        .flag("--no-delete", no_delete, "forbid to delete or move these tags");
   }
 };
 
@@ -154,7 +156,7 @@ struct Delete {
   std::string repository;
 
   void declare(Command& command) {
-    command.argument("PATTERN", pattern, "as it is listed")
+    command.argument("PATTERN", pattern, "the pattern of the rule, as listed")
         .optional_argument("REPOSITORY", repository, "tarn://NAME or NAME; default --repo");
   }
 };
@@ -184,14 +186,16 @@ void delete_tag_rule(Session& session, const Delete& options) {
 }  // namespace
 
 void add_protect_commands(CommandTree& tree) {
-  tree.group("branch-protect", "Rules about what may happen to branches");
-  tree.add<InRepository>("branch-protect list", "List the rules", list_branches);
-  tree.add<BranchRule>("branch-protect add", "Protect branches, or change how", add_branch_rule);
-  tree.add<Delete>("branch-protect delete", "Drop a rule", delete_branch_rule);
-  tree.group("tag-protect", "Rules about what may happen to tags");
-  tree.add<InRepository>("tag-protect list", "List the rules", list_tags);
-  tree.add<TagRule>("tag-protect add", "Protect tags, or change how", add_tag_rule);
-  tree.add<Delete>("tag-protect delete", "Drop a rule", delete_tag_rule);
+  tree.group("branch-protect", "Protection rules of branches");
+  tree.add<InRepository>("branch-protect list", "List the protection rules", list_branches);
+  tree.add<BranchRule>("branch-protect add", "Add a protection rule of branches, or change one",
+                       add_branch_rule);
+  tree.add<Delete>("branch-protect delete", "Delete a protection rule", delete_branch_rule);
+  tree.group("tag-protect", "Protection rules of tags");
+  tree.add<InRepository>("tag-protect list", "List the protection rules", list_tags);
+  tree.add<TagRule>("tag-protect add", "Add a protection rule of tags, or change one",
+                    add_tag_rule);
+  tree.add<Delete>("tag-protect delete", "Delete a protection rule", delete_tag_rule);
 }
 
 }  // namespace tarn::cli

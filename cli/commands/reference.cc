@@ -17,7 +17,7 @@ constexpr std::string_view kHead =
 std::string words_of(const OptionNote& option) {
   std::string words;
   for (const std::string& name : option.names) words += str_cat(words.empty() ? "" : ",", name);
-  return str_cat('`', words, option.takes_value ? " VALUE`" : "`");
+  return str_cat('`', words, option.value.empty() ? "" : " ", option.value, '`');
 }
 
 std::string options_of(const CommandNote& command) {
@@ -38,7 +38,7 @@ std::string usage_of(const CommandNote& command) {
 }
 
 void print_rows(std::ostream& out, const CommandNote& command) {
-  if (command.commands.empty()) {
+  if (command.commands.empty() || !command.arguments.empty()) {
     out << "| `" << usage_of(command) << "` | " << command.help << " | " << options_of(command)
         << " |\n";
   }

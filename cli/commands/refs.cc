@@ -37,10 +37,10 @@ struct Restore {
   bool force = false;
 
   void declare(Command& command) {
-    command.argument("FILE", file, "what `tarn refs dump -o json` printed; '-': standard input")
+    command.argument("FILE", file, "the output of `tarn refs dump -o json`; '-' = standard input")
         .optional_argument("REPOSITORY", repository,
-                           "a bare one, tarn://NAME or NAME; default --repo")
-        .flag("--force", force, "also into a read-only repository");
+                           "a bare repository, tarn://NAME or NAME; default --repo")
+        .flag("--force", force, "restore even into a read-only repository");
   }
 };
 
@@ -95,8 +95,9 @@ void restore(Session& session, const Restore& options) {
 }  // namespace
 
 void add_refs_commands(CommandTree& tree) {
-  tree.group("refs", "All branches, tags and commits of a repository at once");
-  tree.add<Dump>("refs dump", "Keep them as they are now, and print under which ids", dump);
+  tree.group("refs", "Dump and restore all branches, tags and commits");
+  tree.add<Dump>("refs dump", "Dump all branches, tags and commits, and print the ids of the dump",
+                 dump);
   tree.add<Restore>("refs restore",
                     "Bring the branches, tags and history of a dump into a bare repository",
                     restore);

@@ -39,12 +39,13 @@ struct Create {
     command
         .argument("REPOSITORY", repository, "tarn://NAME or NAME: lower case, digits and hyphens")
         .optional_argument("STORAGE", storage,
-                           "where its objects go: s3://bucket/prefix, local://dir; default: the "
-                           "server's, by its name")
-        .option("--default-branch", default_branch, "first branch (main)")
-        .flag("--if-not-exists", if_not_exists, "one that is there already is fine")
-        .flag("--read-only", read_only, "refuse every change")
-        .flag("--bare", bare, "without a branch or commit: to restore a dump into");
+                           "storage namespace of its objects: s3://bucket/prefix or "
+                           "local://directory; default: chosen by the server")
+        .option("--default-branch", default_branch, "name of the default branch (main)")
+        .flag("--if-not-exists", if_not_exists, "succeed if it exists already")
+        .flag("--read-only", read_only, "create it read-only")
+        .flag("--bare", bare,
+              "create it without a branch or commit, as the target of tarn refs restore");
   }
 };
 
@@ -107,8 +108,8 @@ struct Delete {
 
   void declare(Command& command) {
     command.argument("REPOSITORY", repository, "tarn://NAME or NAME")
-        .flag("-y,--yes", yes, "do not ask")
-        .flag("--force", force, "also a read-only one");
+        .flag("-y,--yes", yes, "do not ask for confirmation")
+        .flag("--force", force, "delete it even if it is read-only");
   }
 };
 
@@ -127,7 +128,7 @@ void remove(Session& session, const Delete& options) {
 
 void add_repo_commands(CommandTree& tree) {
   tree.group("repo", "Repositories");
-  tree.add<Create>("repo create", "Make a repository", create);
+  tree.add<Create>("repo create", "Create a repository", create);
   tree.add<Names>("repo list", "List repositories", list);
   tree.add<Show>("repo show", "Show one repository", show);
   tree.add<Delete>("repo delete", "Delete a repository; its objects stay", remove);

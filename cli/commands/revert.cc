@@ -21,9 +21,10 @@ struct Options {
   void declare(Command& command) {
     command.argument("COMMIT", commit, "tarn://repository/ref, or a ref in --repo")
         .optional_argument("BRANCH", branch, "the branch that changes; default --branch")
-        .option("-m,--message", message, "instead of the usual one")
-        .option("--parent", parent, "of a merge commit: relative to which parent, from 1")
-        .flag("--require-changes", require_changes, "fail when nothing changes");
+        .option("-m,--message", message, "message of the commit; default: generated")
+        .option("--parent", parent,
+                "for a merge commit: the number of the parent to compare with, from 1")
+        .flag("--require-changes", require_changes, "fail if nothing changes");
   }
 };
 
@@ -83,8 +84,8 @@ void cherry_pick(Session& session, const Options& options) {
 }  // namespace
 
 void add_revert_commands(CommandTree& tree) {
-  tree.add<Options>("revert", "Undo a commit by a new one", revert);
-  tree.add<Options>("cherry-pick", "Repeat a commit on a branch", cherry_pick);
+  tree.add<Options>("revert", "Revert a commit by a new commit", revert);
+  tree.add<Options>("cherry-pick", "Apply the changes of a commit to a branch", cherry_pick);
 }
 
 }  // namespace tarn::cli

@@ -26,18 +26,18 @@ struct Options {
             "PREFIX", ref,
             "tarn://repository/ref or tarn://repository/ref/path to search below; repository and "
             "ref may be patterns: 'tarn://*/exp-*'")
-        .option("--glob", glob, "a pattern over the whole path: 'data/**/*.png'")
+        .option("--glob", glob, "a pattern of whole paths: 'data/**/*.png'")
         .option("--min-size", min_size, "in bytes, inclusive")
         .option("--max-size", max_size, "in bytes, inclusive")
         .option("--modified-after", modified_after,
                 "at or after: 2026-11-20, 2026-11-20T08:00:00Z or seconds since 1970")
         .option("--modified-before", modified_before, "before, as above")
         .option("--content-type", content_type, "text/csv or image/*")
-        .option("--metadata", metadata, "key or key=value; again for more")
+        .option("--metadata", metadata, "user metadata, key or key=value; may be repeated")
         .option("--where", where, "conditions: 'loss < 0.02 and (tag.stage = prod or size > 1MiB)'")
         .option("--sort", sort,
                 "path, size, modified, or the key of a number; then desc: 'loss desc'")
-        .option("-n,--amount", amount, "at most so many");
+        .option("-n,--amount", amount, "maximum number of results");
   }
 };
 

@@ -25,7 +25,7 @@ void run(Session& session, const Options& options) {
 }  // namespace
 
 void add_show_command(CommandTree& tree) {
-  tree.add<Options>("show", "Show the commit that a ref stands for", run);
+  tree.add<Options>("show", "Show the commit of a ref", run);
 }
 
 }  // namespace tarn::cli

@@ -28,10 +28,10 @@ struct Create {
   void declare(Command& command) {
     command.argument("TAG", tag, "tarn://repository/tag, or a name in --repo")
         .optional_argument("REF", ref,
-                           "what it names: branch, commit or expression; default --branch")
+                           "the branch, commit or ref expression that it names; default --branch")
         .flag("--if-not-exists", if_not_exists,
-              "one that is there already is fine if it names the same commit")
-        .flag("-f,--force", force, "one that is there already is moved");
+              "succeed if the tag exists already and names the same commit")
+        .flag("-f,--force", force, "if the tag exists, move it");
   }
 };
 
@@ -99,7 +99,7 @@ struct Delete {
 
   void declare(Command& command) {
     command.argument("TAG", tag, "tarn://repository/tag, or a name in --repo")
-        .flag("-y,--yes", yes, "do not ask");
+        .flag("-y,--yes", yes, "do not ask for confirmation");
   }
 };
 
@@ -114,7 +114,7 @@ void remove(Session& session, const Delete& options) {
 
 void add_tag_commands(CommandTree& tree) {
   tree.group("tag", "Tags");
-  tree.add<Create>("tag create", "Name a commit for good", create);
+  tree.add<Create>("tag create", "Create a tag, a name of a commit that does not move", create);
   tree.add<NamesInRepository>("tag list", "List tags", list);
   tree.add<Show>("tag show", "Show a tag", show);
   tree.add<Delete>("tag delete", "Delete a tag; its commit stays", remove);

@@ -33,14 +33,15 @@ struct Options {
 
   void declare(Command& command) {
     command.optional_argument("REPOSITORY", repository, "tarn://NAME or NAME; default --repo")
-        .option("--ref", ref, "only this branch, tag or commit; default: all of them")
+        .option("--ref", ref, "only this branch, tag or commit; default: the whole repository")
         .option("--objects", objects,
-                "which objects the stores are asked for: none, sample (10,000 of them, the "
-                "default) or all")
-        .flag("--deep", deep, "also read those objects and compare their bytes")
-        .flag("--no-wait", no_wait, "return once the server has taken the job, and print its id")
-        .option("--timeout", timeout, "stop waiting after 90s, 30m or 2h; the job goes on")
-        .option("--resume", resume, "instead of starting one, wait for the job with this id");
+                "objects to look up in the stores: none, sample (10,000; default) or all")
+        .flag("--deep", deep, "also read these objects and compare their checksums")
+        .flag("--no-wait", no_wait, "do not wait; print the id of the import")
+        .option("--timeout", timeout,
+                "stop waiting after 90s, 30m or 2h; the verification continues")
+        .option("--resume", resume,
+                "wait for the verification with this id instead of starting one");
   }
 };
 
@@ -161,10 +162,10 @@ ExitCode run(Session& session, const Options& options) {
 }  // namespace
 
 void add_verify_command(CommandTree& tree) {
-  tree.add<Options>(
-      "verify",
-      "Check that all of a repository is there; exit status 22 with errors, 21 with warnings only",
-      run);
+  tree.add<Options>("verify",
+                    "Verify that nothing of a repository is lost or damaged (exit status 22: "
+                    "errors, 21: warnings only)",
+                    run);
 }
 
 }  // namespace tarn::cli

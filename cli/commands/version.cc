@@ -11,7 +11,7 @@ struct Options {
   bool server = false;
 
   void declare(Command& command) {
-    command.flag("--server", server, "ask the server for its version too");
+    command.flag("--server", server, "also show the version of the server");
   }
 };
 

@@ -45,13 +45,13 @@ struct Set {
 
   void declare(Command& command) {
     command.argument("NAME", name, std::string(kNameHelp))
-        .argument("URL", url, "where the events are sent, http or https")
+        .argument("URL", url, "URL that receives the events, http or https")
         .option("--event", events,
-                "a type of event, with * for any characters; again for more; default all")
-        .option("--format", format, "standard (the default) or mlflow")
+                "a type of event, with * as a wildcard; may be repeated; default all")
+        .option("--format", format, "standard (default) or mlflow")
         .option("--secret", secret,
-                "whsec_ and 24 to 64 bytes in base64; default: made when the webhook is")
-        .flag("--inactive", inactive, "tell it nothing for now");
+                "the signing secret: whsec_ and 24 to 64 bytes in base64; default: generated")
+        .flag("--inactive", inactive, "create it inactive: no events are sent");
   }
 };
 
@@ -141,8 +141,8 @@ struct Redeliver {
 
   void declare(Command& command) {
     command.argument("NAME", name, std::string(kNameHelp))
-        .optional_arguments("ID", ids, "deliveries, as tarn webhook deliveries lists them")
-        .flag("--dead", dead, "all that are dead");
+        .optional_arguments("ID", ids, "ids of deliveries, as listed by tarn webhook deliveries")
+        .flag("--dead", dead, "all dead deliveries");
   }
 };
 
@@ -171,15 +171,15 @@ void redeliver(Session& session, const Redeliver& options) {
 }  // namespace
 
 void add_webhook_commands(CommandTree& tree) {
-  tree.group("webhook", "Servers that are told what happens in a repository");
-  tree.add<Set>("webhook set", "Make or change a webhook", set);
+  tree.group("webhook", "Webhooks: events of a repository sent to an HTTP endpoint");
+  tree.add<Set>("webhook set", "Create or change a webhook", set);
   tree.add<Target>("webhook show", "Show a webhook", show);
   tree.add<InRepository>("webhook ls", "List webhooks", list);
-  tree.add<Target>("webhook rm", "Delete a webhook and what it was not told yet", remove);
-  tree.add<Target>("webhook ping", "Send a test message now", ping);
-  tree.add<Deliveries>("webhook deliveries", "List what a webhook was told, the newest first",
+  tree.add<Target>("webhook rm", "Delete a webhook and its pending deliveries", remove);
+  tree.add<Target>("webhook ping", "Send a test event", ping);
+  tree.add<Deliveries>("webhook deliveries", "List the deliveries of a webhook, newest first",
                        deliveries);
-  tree.add<Redeliver>("webhook redeliver", "Send events again, with their ids", redeliver);
+  tree.add<Redeliver>("webhook redeliver", "Redeliver events with their ids", redeliver);
 }
 
 }  // namespace tarn::cli

@@ -1,0 +1,141 @@
+// tarn status
+#include <cstdint>
+
+#include <nlohmann/json.hpp>
+
+#include "cli/commands/commands.h"
+#include "cli/commands/commit_record.h"
+#include "cli/exit_code.h"
+#include "cli/session.h"
+#include "core/base/str_cat.h"
+
+namespace tarn::cli {
+namespace {
+
+/// Uncommitted changes that are counted; of more, this number and a plus sign are shown.
+constexpr int64_t kChangesCounted = 1000;
+constexpr size_t kShortId = 12;
+
+struct Options {
+  std::string branch;
+
+  void declare(Command& command) {
+    command.optional_argument("BRANCH", branch,
+                              "tarn://repository/branch, or a branch in --repo; default --branch");
+  }
+};
+
+struct Changes {
+  int64_t added = 0;
+  int64_t changed = 0;
+  int64_t removed = 0;
+  bool more = false;  ///< there are others
+  int64_t count() const { return added + changed + removed; }
+};
+
+Changes count_changes(Client& client, const Uri& branch) {
+  Changes out;
+  client.each(
+      {.path = api_path({"repositories", branch.repository, "branches", branch.ref, "diff"})},
+      [&](const Json& item) {
+        if (out.count() == kChangesCounted) {
+          out.more = true;
+          return false;
+        }
+        const std::string type = item.value("type", "");
+        ++(type == "added" ? out.added : type == "removed" ? out.removed : out.changed);
+        return true;
+      });
+  return out;
+}
+
+std::string words_of(const Changes& changes) {
+  if (changes.count() == 0) return "none";
+  return str_cat(changes.count(), changes.more ? "+" : "", " (", changes.added, " added, ",
+                 changes.changed, " changed, ", changes.removed, " removed)");
+}
+
+/// The newest run of the branch; null = none, or not permitted to read runs.
+Json newest_run(Client& client, const Uri& branch) {
+  Json found;
+  try {
+    client.each({.path = api_path({"repositories", branch.repository, "runs"}),
+                 .query = {{"branch", branch.ref}, {"amount", "1"}}},
+                [&](const Json& run) {
+                  found = run;
+                  return false;
+                });
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::kPermissionDenied && error.code() != ErrorCode::kNotFound) throw;
+  }
+  return found;
+}
+
+/// Names of the gate policies whose destination is the branch.
+std::vector<std::string> gates_of(Client& client, const Uri& branch) {
+  std::vector<std::string> names;
+  try {
+    client.each({.path = api_path({"repositories", branch.repository, "policies"})},
+                [&](const Json& policy) {
+                  if (policy.value("destination", "") == branch.ref) {
+                    names.push_back(policy.value("name", ""));
+                  }
+                  return true;
+                });
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::kPermissionDenied && error.code() != ErrorCode::kNotFound) throw;
+  }
+  return names;
+}
+
+std::string joined(const std::vector<std::string>& names) {
+  std::string all;
+  for (const std::string& name : names) all += str_cat(all.empty() ? "" : ", ", name);
+  return all;
+}
+
+void run(Session& session, const Options& options) {
+  const Uri uri = session.ref(options.branch);
+  const Json branch = session.client.call(
+      {.path = api_path({"repositories", uri.repository, "branches", uri.ref})});
+  const Json head = get_commit(session.client, uri.repository, branch.value("commit_id", ""));
+  const Changes changes = count_changes(session.client, uri);
+  const Json experiment = newest_run(session.client, uri);
+  const std::vector<std::string> gates = gates_of(session.client, uri);
+  const std::string id = head.value("id", "");
+  std::vector<std::pair<std::string, std::string>> lines{
+      {"branch", to_string(uri)},
+      {"head", str_cat(id.substr(0, kShortId), "  ", head.value("message", ""))},
+      {"uncommitted", words_of(changes)}};
+  if (!experiment.is_null()) {
+    lines.emplace_back(
+        "run", str_cat(experiment.value("run_id", ""), " of ", experiment.value("experiment", ""),
+                       experiment.value("commit_id", "") == id ? "" : ", of an earlier commit"));
+  }
+  if (!gates.empty()) lines.emplace_back("gate", joined(gates));
+  session.out.object("Status",
+                     {{"repository", uri.repository},
+                      {"branch", uri.ref},
+                      {"head", head},
+                      {"uncommitted",
+                       {{"added", changes.added},
+                        {"changed", changes.changed},
+                        {"removed", changes.removed},
+                        {"more", changes.more}}},
+                      {"run", experiment},
+                      {"policies", gates}},
+                     lines);
+  if (changes.count() > 0) {
+    session.out.remark(str_cat("see them: tarn diff ", to_string(uri),
+                               "; commit them: tarn commit ", to_string(uri), " -m MESSAGE"));
+  }
+}
+
+}  // namespace
+
+void add_status_command(CommandTree& tree) {
+  tree.add<Options>("status", "Show a branch: its head, uncommitted changes, newest run and gate",
+                    run);
+}
+
+}  // namespace tarn::cli

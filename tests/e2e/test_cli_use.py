@@ -1,0 +1,94 @@
+"""Defaults of a directory, profiles, `tarn status`, and mistyped commands."""
+
+import json
+
+import yaml
+
+
+def test_a_directory_names_its_repository_and_branch(cli, repo, tmp_path):
+    project = tmp_path / "project" / "src"
+    project.mkdir(parents=True)
+    cli.environment.pop("TARN_REPO")
+    cli.run("log", cwd=project, status=2)
+    assert f"tarn://{repo.id}/main" in cli.run("use", f"{repo.id}/main", cwd=project.parent).talk
+    assert yaml.safe_load((project.parent / ".tarn.yaml").read_text()) == {"repo": repo.id, "branch": "main"}
+    assert [item["message"] for item in cli.json("log", cwd=project)["items"]] == ["Repository created"]
+    cli.run("use", f"{repo.id}/nope", cwd=project, status=4)
+    cli.run("use", "no-such-repository", cwd=project, status=4)
+    assert not (project / ".tarn.yaml").exists(), "nothing is stored that is not there"
+    cli.run("use", "--clear", cwd=project.parent)
+    cli.run("log", cwd=project, status=2)
+
+
+def test_a_directory_of_somebody_else_gets_no_keys(cli, repo, tmp_path):
+    """A server in the file of a directory would receive the user's keys."""
+    (tmp_path / ".tarn.yaml").write_text(f"endpoint: http://127.0.0.1:9\nrepo: {repo.id}\n")
+    cli.environment.pop("TARN_REPO")
+    endpoint = cli.environment.pop("TARN_ENDPOINT")
+    origins = {row["key"]: row for row in cli.json("config", "show", cwd=tmp_path)["items"]}
+    assert origins["endpoint"]["from"] == "default" and origins["endpoint"]["value"] != endpoint
+    assert origins["repo"]["value"] == repo.id
+
+
+def test_profiles(cli, tarn, tmp_path):
+    keys = [cli.environment.pop(name) for name in ("TARN_ACCESS_KEY", "TARN_SECRET_KEY")]
+    given = dict(zip(("TARN_ACCESS_KEY", "TARN_SECRET_KEY"), keys))
+    cli.run("auth", "login", "--profile", "test", **given)
+    cli.environment.pop("TARN_ENDPOINT")
+    assert cli.json("auth", "whoami", "--profile", "test")["id"]
+    cli.run("auth", "whoami", status=9)
+    refused = cli.run("auth", "whoami", "--profile", "tset", status=2)
+    assert "has only test" in refused.talk
+    cli.run("auth", "switch", "tset", status=2)
+    cli.run("auth", "switch", "test")
+    assert cli.json("auth", "whoami")["id"]
+    assert cli.json("auth", "switch")["items"] == [{"profile": "test", "current": True}]
+    file = tmp_path / "home/.config/tarn/config.yaml"
+    assert yaml.safe_load(file.read_text())["profiles"]["test"]["endpoint"] == tarn.url
+    assert file.stat().st_mode & 0o777 == 0o600
+    cli.run("auth", "switch", "-")
+    cli.run("auth", "whoami", status=9)
+
+
+def test_status(cli, repo):
+    status = cli.json("status", "main")
+    assert status["uncommitted"] == {"added": 0, "changed": 0, "removed": 0, "more": False}
+    assert status["run"] is None and status["policies"] == []
+    for path in ("a", "b"):
+        repo.branch("main").object(path).upload(data=b"x", mode="wb")
+    repo.branch("main").commit(message="two")
+    repo.branch("main").object("a").delete()
+    repo.branch("main").object("b").upload(data=b"y", mode="wb")
+    repo.branch("main").object("c").upload(data=b"z", mode="wb")
+    cli.run("exp", "log", "--ref", "main", "--metric", "accuracy=0.5")
+    policy = {"name": "best", "destination": "main", "candidates": "exp-*",
+              "metrics": [{"name": "accuracy", "goal": "max", "primary": True}]}
+    cli.run("policy", "apply", "-f", "-", stdin=json.dumps(policy).encode())
+    shown = cli.json("status", "main")
+    assert shown["uncommitted"] == {"added": 1, "changed": 1, "removed": 1, "more": False}
+    assert shown["policies"] == ["best"]
+    assert shown["head"]["message"] == "two"
+    assert shown["run"]["commit_id"] == shown["head"]["id"]
+    people = cli.run("status", "main")
+    assert "3 (1 added, 1 changed, 1 removed)" in people.text
+    assert f"tarn commit tarn://{repo.id}/main -m MESSAGE" in people.talk
+    cli.run("status", "nope", status=4)
+
+
+def test_mistyped_commands_are_named(cli):
+    assert 'there is no command "tarn comit"; did you mean "tarn commit"?' in cli.run("comit", "x", status=2).talk
+    assert 'did you mean "tarn repo create"?' in cli.run("repo", "creat", "x", status=2).talk
+    assert cli.run("help", "repo", "create").text == cli.run("repo", "create", "--help").text
+    assert cli.run("--version").text == cli.run("version").text
+    assert cli.run("repo", "ls", "-o", "name").text == cli.run("repo", "list", "-o", "name").text
+
+
+def test_a_candidate_may_have_the_name_of_a_command(cli, repo):
+    """`promote show` shows a promotion; a branch of that name is promoted by `promote run`."""
+    policy = {"name": "best", "destination": "main", "candidates": "*",
+              "metrics": [{"name": "accuracy", "goal": "max", "primary": True}]}
+    cli.run("policy", "apply", "-f", "-", stdin=json.dumps(policy).encode())
+    cli.run("branch", "create", "show")
+    cli.run("promote", "show", "--to", "main", "--dry-run", status=2)
+    judged = cli.run("promote", "run", "show", "--to", "main", "--dry-run", status=11)
+    assert "show" in judged.text and "accuracy" in judged.text + judged.talk
