@@ -331,7 +331,20 @@ void EpollServer::drain(SteadyTime until) {
 
 std::unique_ptr<Server> Server::start(const std::string& host, uint16_t port, ServerLimits limits,
                                       Handler handler, AdmissionPolicy admission) {
-  return std::make_unique<EpollServer>(listen_on(host, port), limits, std::move(handler),
+  return start(BoundAddress::bind(host, port), limits, std::move(handler), std::move(admission));
+}
+
+std::unique_ptr<Server> Server::start(BoundAddress address, ServerLimits limits, Handler handler,
+                                      AdmissionPolicy admission) {
+  const uint16_t port = address.port();
+  const int fd = address.release();
+  try {
+    start_listening(fd);
+  } catch (const Error&) {
+    ::close(fd);
+    throw;
+  }
+  return std::make_unique<EpollServer>(Listener{fd, port}, limits, std::move(handler),
                                        std::move(admission));
 }
 

@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 
+#include "core/http/bound_address.h"
 #include "core/http/message.h"
 
 namespace tarn::http {
@@ -60,9 +61,12 @@ struct AdmissionPolicy {
 /// Serves one address. Safe from any thread.
 class Server {
  public:
-  /// Binds (port 0 takes a free one) and starts serving. `handler` runs on many threads at once.
-  /// Its exceptions become a bare 500, so callers should wrap it with their own error encoding.
-  /// Throws unavailable, naming the address, if that cannot be bound.
+  /// Starts serving. `handler` runs on many threads at once. Its exceptions become a bare 500, so
+  /// callers should wrap it with their own error encoding. Throws unavailable if the address cannot
+  /// be listened on.
+  static std::unique_ptr<Server> start(BoundAddress address, ServerLimits limits, Handler handler,
+                                       AdmissionPolicy admission = {});
+  /// Binds first.
   static std::unique_ptr<Server> start(const std::string& host, uint16_t port, ServerLimits limits,
                                        Handler handler, AdmissionPolicy admission = {});
   virtual ~Server() = default;

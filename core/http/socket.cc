@@ -7,6 +7,7 @@
 #include <memory>
 
 #include <arpa/inet.h>
+#include <fcntl.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -45,16 +46,14 @@ ssize_t without_interruption(Call call) {
   throw Error(ErrorCode::kUnavailable, str_cat("listening on ", host, " port ", port, ": ", why));
 }
 
-/// A bound and listening descriptor, or -1 with errno set.
+/// A bound descriptor, or -1 with errno set.
 int bind_one(const addrinfo& address) {
   const int fd = ::socket(address.ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
   if (fd < 0) return -1;
   const int on = 1;
   // Not SO_REUSEPORT, with which a second server could take the port unnoticed.
   ::setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-  if (::bind(fd, address.ai_addr, address.ai_addrlen) == 0 && ::listen(fd, kBacklog) == 0) {
-    return fd;
-  }
+  if (::bind(fd, address.ai_addr, address.ai_addrlen) == 0) return fd;
   const int reason = errno;
   ::close(fd);
   errno = reason;
@@ -65,7 +64,16 @@ uint16_t port_of(const sockaddr_storage& address) {
   if (address.ss_family == AF_INET6) {
     return ntohs(reinterpret_cast<const sockaddr_in6&>(address).sin6_port);
   }
+  if (address.ss_family != AF_INET) return 0;
   return ntohs(reinterpret_cast<const sockaddr_in&>(address).sin_port);
+}
+
+/// 0 for a socket that has no port.
+uint16_t bound_port(int fd) {
+  sockaddr_storage bound{};
+  socklen_t size = sizeof bound;
+  if (::getsockname(fd, reinterpret_cast<sockaddr*>(&bound), &size) != 0) return 0;
+  return port_of(bound);
 }
 
 std::string text_of(const sockaddr_storage& address) {
@@ -174,7 +182,7 @@ bool send_all(Socket& socket, std::span<const std::string_view> pieces, bool mor
   }
 }
 
-Listener listen_on(const std::string& host, uint16_t port) {
+Listener bind_to(const std::string& host, uint16_t port) {
   addrinfo hints{};
   hints.ai_family = AF_UNSPEC;
   hints.ai_socktype = SOCK_STREAM;
@@ -190,10 +198,35 @@ Listener listen_on(const std::string& host, uint16_t port) {
     fd = bind_one(*one);
   }
   if (fd < 0) throw_unavailable(host, port, std::strerror(errno));
-  sockaddr_storage bound{};
-  socklen_t size = sizeof bound;
-  ::getsockname(fd, reinterpret_cast<sockaddr*>(&bound), &size);
-  return {fd, port_of(bound)};
+  return {fd, bound_port(fd)};
+}
+
+void start_listening(int fd) {
+  if (::listen(fd, kBacklog) == 0) return;
+  throw Error(ErrorCode::kUnavailable,
+              str_cat("listening on port ", bound_port(fd), ": ", std::strerror(errno)));
+}
+
+Listener listen_on(const std::string& host, uint16_t port) {
+  const Listener bound = bind_to(host, port);
+  start_listening(bound.fd);
+  return bound;
+}
+
+Listener adopt_listener(int fd) {
+  int listens = 0;
+  socklen_t size = sizeof listens;
+  const bool is_socket = ::getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &size) == 0;
+  if (!is_socket || listens == 0 || bound_port(fd) == 0) {
+    throw_invalid(str_cat("taking over descriptor ", fd, ": it is no listening TCP socket"));
+  }
+  const int flags = ::fcntl(fd, F_GETFL);
+  if (flags < 0 || ::fcntl(fd, F_SETFL, flags | O_NONBLOCK) != 0 ||
+      ::fcntl(fd, F_SETFD, FD_CLOEXEC) != 0) {
+    throw Error(ErrorCode::kUnavailable,
+                str_cat("taking over descriptor ", fd, ": ", std::strerror(errno)));
+  }
+  return {fd, bound_port(fd)};
 }
 
 Accepted accept_from(int listener) {

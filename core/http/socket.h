@@ -77,13 +77,20 @@ class Patience {
 bool send_all(Socket& socket, std::span<const std::string_view> pieces, bool more,
               Patience& patience);
 
-/// A listening socket on the address. Throws unavailable, naming the address. `bound_port` is the
-/// port taken.
+/// A socket with an address; `port` is the one taken.
 struct Listener {
   int fd = -1;
   uint16_t port = 0;
 };
+/// Connections are refused until start_listening. Throws unavailable, naming the address.
+Listener bind_to(const std::string& host, uint16_t port);
+/// Throws unavailable, naming the port, for example if another socket began to listen there first.
+void start_listening(int fd);
+/// Both. Throws unavailable, naming the address.
 Listener listen_on(const std::string& host, uint16_t port);
+/// A TCP socket that another program opened and that listens already. Throws invalid_argument for
+/// any other descriptor, unavailable.
+Listener adopt_listener(int fd);
 
 struct Accepted {
   int fd = -1;  ///< non-blocking; -1 if no connection waits
