@@ -120,6 +120,17 @@ bool looks_like_rest_endpoint(const http::Request& request, const Failure& failu
          (path == kRestPath || path.starts_with("/api/"));
 }
 
+log::Level level_of(const Failure& failure, const std::exception& error) {
+  if (failure.status >= 500 && failure.code != failure::kSlowDown.code && is_server_fault(error)) {
+    return log::Level::kError;
+  }
+  // Credentials that were refused, as opposed to none.
+  const bool refused_sign_in = failure.code == failure::kInvalidAccessKeyId.code ||
+                               failure.code == failure::kSignatureDoesNotMatch.code ||
+                               failure.code == failure::kRequestTimeTooSkewed.code;
+  return refused_sign_in ? log::Level::kWarn : log::Level::kInfo;
+}
+
 http::Response failed(const http::Request& request, const std::exception& error,
                       http::AccessRecord& record) {
   ErrorAnswer answer = answer_for(error);
@@ -135,8 +146,7 @@ http::Response failed(const http::Request& request, const std::exception& error,
   }
   record.code = answer.failure.code;
   record.error = error.what();
-  record.server_fault = answer.failure.status >= 500 &&
-                        answer.failure.code != failure::kSlowDown.code && is_server_fault(error);
+  record.level = level_of(answer.failure, error);
   http::Response response;
   response.status = answer.failure.status;
   response.headers = std::move(answer.headers);

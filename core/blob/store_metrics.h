@@ -5,17 +5,19 @@
 #include <string_view>
 
 #include "core/base/metrics.h"
+#include "core/base/work_time.h"
 
 namespace tarn::blob {
 
-/// Times a scope into tarn_store_seconds{operation="local_open"}. `operation` names store kind and
-/// call.
+/// Times a scope into tarn_store_seconds{operation="local_open"} and the thread's work_time().
+/// `operation` names store kind and call.
 class StoreTimer {
  public:
   explicit StoreTimer(metrics::Histogram& histogram) : histogram_(histogram) {}
   ~StoreTimer() {
-    const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begun_;
-    histogram_.observe(taken.count());
+    const auto taken = std::chrono::steady_clock::now() - begun_;
+    work_time().store += taken;
+    histogram_.observe(std::chrono::duration<double>(taken).count());
   }
   StoreTimer(const StoreTimer&) = delete;
 

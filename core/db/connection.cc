@@ -15,6 +15,7 @@
 #include "core/base/log.h"
 #include "core/base/str_cat.h"
 #include "core/base/text.h"
+#include "core/base/work_time.h"
 #include "core/db/connection_state.h"
 
 namespace tarn::db {
@@ -53,7 +54,11 @@ constexpr size_t kPipelineRunsMax = 256;
 class Timer {
  public:
   explicit Timer(metrics::Histogram& seconds) : seconds_(seconds) {}
-  ~Timer() { seconds_.observe(std::chrono::duration<double>(Clock::now() - start_).count()); }
+  ~Timer() {
+    const auto taken = Clock::now() - start_;
+    work_time().database += taken;
+    seconds_.observe(std::chrono::duration<double>(taken).count());
+  }
   Timer(const Timer&) = delete;
   Timer& operator=(const Timer&) = delete;
 

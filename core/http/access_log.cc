@@ -3,8 +3,6 @@
 #include <span>
 #include <utility>
 
-#include "core/base/log.h"
-
 namespace tarn::http {
 namespace {
 
@@ -24,6 +22,10 @@ class CountedBody final : public BodySource {
   std::shared_ptr<uint64_t> count_;
 };
 
+double milliseconds_of(std::chrono::nanoseconds time) {
+  return std::chrono::duration<double, std::milli>(time).count();
+}
+
 }  // namespace
 
 void AccessRecord::count_body(Request& request) const {
@@ -35,8 +37,8 @@ double AccessRecord::seconds() const {
 }
 
 void AccessRecord::write_log(const Request& request, const Response& response) const {
-  const log::Level level = server_fault ? log::Level::kError : log::Level::kInfo;
   if (!log::enabled(level)) return;
+  const WorkTime& worked = work_time();
   log::write(level, "request",
              {{"request_id", request.id},
               {"api", api},
@@ -50,7 +52,11 @@ void AccessRecord::write_log(const Request& request, const Response& response) c
               {"error", error},
               {"received_bytes", *received_bytes},
               {"sent_bytes", announced_bytes(request, response)},
-              {"duration_ms", seconds() * 1000}});
+              {"user_agent", request.headers.get("User-Agent").substr(0, kLoggedAgentBytesMax)},
+              {"duration_ms", seconds() * 1000},
+              {"queue_ms", milliseconds_of(worked.queue)},
+              {"database_ms", milliseconds_of(worked.database - worked_before.database)},
+              {"store_ms", milliseconds_of(worked.store - worked_before.store)}});
 }
 
 uint64_t announced_bytes(const Request& request, const Response& response) {

@@ -7,9 +7,14 @@
 #include <string>
 #include <string_view>
 
+#include "core/base/log.h"
+#include "core/base/work_time.h"
 #include "core/http/message.h"
 
 namespace tarn::http {
+
+/// Longer user agents are cut in the log.
+constexpr size_t kLoggedAgentBytesMax = 256;
 
 /// The record of one request, made when it arrives. One thread.
 struct AccessRecord {
@@ -19,15 +24,17 @@ struct AccessRecord {
   std::string path{};          ///< "" = that of the request
   std::string_view code{};     ///< of a failure
   std::string error{};         ///< the cause of a failure; clients may see less
-  bool server_fault = false;   ///< the line is an error
+  log::Level level = log::Level::kInfo;
   std::chrono::steady_clock::time_point began = std::chrono::steady_clock::now();
+  WorkTime worked_before = work_time();
   /// Shared with the body, which may outlive the request.
   std::shared_ptr<uint64_t> received_bytes = std::make_shared<uint64_t>(0);
 
   /// Counts bytes that are read from the body from now on.
   void count_body(Request& request) const;
   double seconds() const;
-  /// Writes the line. The response must be complete.
+  /// Writes the line, before the body is sent. The response must be complete. database_ms and
+  /// store_ms are the time that this thread waited for them, queue_ms the wait for a worker.
   void write_log(const Request& request, const Response& response) const;
 };
 

@@ -116,7 +116,7 @@ std::optional<FairQueue::Turn> FairQueue::next(SteadyTime now) {
   set_running(share, share.running + 1);
   Probe::instance().waited(now - first.since);
   const bool more = !queued_.empty() && may_start(*std::get<Share*>(*queued_.begin()));
-  return Turn{first.connection, &share, more};
+  return Turn{first.connection, &share, more, now - first.since};
 }
 
 std::vector<Connection*> FairQueue::take_expired(SteadyTime now) {

@@ -59,6 +59,7 @@ class FairQueue {
     Connection* connection = nullptr;
     Share* share = nullptr;  ///< started; goes to `leave`
     bool more = false;       ///< another could be started now, by another thread
+    std::chrono::nanoseconds waited{0};
   };
   /// The waiting request whose turn it is, if one may start.
   std::optional<Turn> next(SteadyTime now);

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "core/base/log.h"
+#include "core/base/work_time.h"
 #include "core/http/parser.h"
 #include "core/http/probe.h"
 #include "core/http/request_body.h"
@@ -215,6 +216,7 @@ RequestLoop::Next RequestLoop::answer(Connection& connection, RequestHead& head,
   Request& request = head.request;
   request.body = body.handle();
   Response response = run_handler(request);
+  work_time().queue = {};  // the next request of this connection did not wait
   // A handler that took the body reads it while the response is sent.
   const bool body_is_used_up = request.body == nullptr || body.can_be_skipped();
   const AnswerForm form{.is_head = request.method == "HEAD",

@@ -16,6 +16,7 @@
 #include "core/base/log.h"
 #include "core/base/mutex.h"
 #include "core/base/str_cat.h"
+#include "core/base/work_time.h"
 #include "core/http/fair_queue.h"
 #include "core/http/parking_lot.h"
 #include "core/http/probe.h"
@@ -151,6 +152,7 @@ void EpollServer::work() {
     if (connection == nullptr) continue;
     if (busy_.fetch_add(1) + 1 == thread_count_) report_all_busy();
     RequestLoop::Next next = RequestLoop::Next::kClose;
+    work_time().queue = turn ? turn->waited : std::chrono::nanoseconds{0};
     try {
       next = loop.serve(*connection, turn ? turn->share : nullptr);
     } catch (const std::exception& error) {

@@ -1,13 +1,33 @@
 #include "server/api/request_record.h"
 
 #include "core/base/fault.h"
+#include "core/base/reasons.h"
 #include "server/api/errors.h"
 
 namespace tarn::api {
+namespace {
+
+constexpr std::string_view kLoginOperation = "login";
+
+/// Whether the request had credentials that were refused, as opposed to none.
+bool is_refused_sign_in(const Error& failure, const http::AccessRecord& access,
+                        const http::Request& request) {
+  if (failure.reason() == reason::kTooManyFailures) return true;
+  return failure.code() == ErrorCode::kUnauthenticated &&
+         (request.headers.count("Authorization") > 0 || access.operation == kLoginOperation);
+}
+
+log::Level level_of(const Error& failure, const http::AccessRecord& access,
+                    const http::Request& request) {
+  if (is_server_fault(failure)) return log::Level::kError;
+  return is_refused_sign_in(failure, access, request) ? log::Level::kWarn : log::Level::kInfo;
+}
+
+}  // namespace
 
 http::Response RequestRecord::failed(const Error& failure, const http::Request& request) {
   access.code = failure.reason();
-  access.server_fault = is_server_fault(failure);
+  access.level = level_of(failure, access, request);
   http::Response response = failure_response(failure, request.id);
   if (response.status >= 500 && response.status != 501) access.error = failure.message();
   return response;

@@ -4,8 +4,11 @@ import base64
 import re
 import time
 
+import clients
+import pytest
 import requests
 import servers
+from botocore.exceptions import ClientError
 from s3_requests import rest, send, signed
 
 
@@ -34,6 +37,26 @@ def test_what_the_caller_brought_about_is_no_error_of_the_server(scratch_dir, in
             answer = requests.get(server.url + "/api/v1" + path, auth=auth, timeout=60)
             assert answer.status_code == status
             assert level_of(server, answer.headers["X-Request-Id"]) == "info", path
+    finally:
+        server.stop()
+
+
+def test_a_refused_sign_in_is_a_warning(scratch_dir, initialised_data):
+    server = servers.Tarnd(scratch_dir / "tarnd").copy_data_of(initialised_data).start()
+    try:
+        stranger = clients.boto3_client(server, user_agent="stranger/1")
+        stranger._request_signer._credentials.secret_key = "another secret"
+        with pytest.raises(ClientError) as refused:
+            stranger.list_buckets()
+        assert level_of(server, refused.value.response["ResponseMetadata"]["RequestId"]) == "warn"
+        for ask in [lambda: requests.get(server.url + "/api/v1/repositories", auth=(server.access_key, "wrong"), timeout=60),
+                    lambda: requests.post(server.url + "/api/v1/auth/login", timeout=60, json={
+                        "access_key_id": server.access_key, "secret_access_key": "wrong"})]:
+            answer = ask()
+            assert answer.status_code == 401
+            assert level_of(server, answer.headers["X-Request-Id"]) == "warn"
+        lines = [line for line in server.process.log.read_text().splitlines() if "stranger/1" in line]
+        assert len(lines) == 1 and "address=127.0.0.1" in lines[0] and "user=\"\"" in lines[0]
     finally:
         server.stop()
 
