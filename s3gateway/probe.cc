@@ -1,5 +1,7 @@
 #include "s3gateway/probe.h"
 
+#include <memory>
+
 #include "s3gateway/wire/endpoint.h"
 
 namespace tarn::s3 {
@@ -22,15 +24,15 @@ const Probe& Probe::instance() {
   return probe;
 }
 
-Probe::Probe() : other_(make(kOther)) {
-  for (const OperationRow& row : operation_table()) {
-    operations_.try_emplace(row.operation, make(row.operation));
-  }
+Probe::Probe() {
+  for (const OperationRow& row : operation_table()) operations_.try_emplace(row.operation, nullptr);
 }
 
-Probe::Meters Probe::make(std::string_view operation) {
+/// Threads that make them at once get handles of the same series; the loser's are forgotten.
+const Probe::Meters& Probe::meters_of(Slot& slot, std::string_view operation) {
+  if (const Meters* known = slot) return *known;
   const metrics::Label label{"operation", operation};
-  return {
+  auto made = std::make_unique<Meters>(Meters{
       .seconds =
           &metrics::histogram("tarn_s3_request_seconds",
                               "Time to answer S3 requests, bodies sent later not counted", label),
@@ -40,13 +42,16 @@ Probe::Meters Probe::make(std::string_view operation) {
       .received_bytes = &metrics::counter("tarn_s3_received_bytes_total",
                                           "Bytes read of the bodies of S3 requests", label),
       .sent_bytes = &metrics::counter("tarn_s3_sent_bytes_total",
-                                      "Bytes of the bodies of S3 answers, as announced", label)};
+                                      "Bytes of the bodies of S3 answers, as announced", label)});
+  const Meters* expected = nullptr;
+  if (slot.compare_exchange_strong(expected, made.get())) return *made.release();
+  return *expected;
 }
 
 void Probe::answered(const Answered& request) const {
   const auto at = operations_.find(request.operation);
   const bool known = at != operations_.end();
-  const Meters& meters = known ? at->second : other_;
+  const Meters& meters = known ? meters_of(at->second, at->first) : meters_of(other_, kOther);
   meters.seconds->observe(request.seconds);
   if (request.status >= kServerErrorMin) meters.failures->add();
   if (request.code.empty()) {

@@ -1,6 +1,7 @@
 // Counters of the gateway, for /metrics.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <map>
 #include <string_view>
@@ -36,11 +37,14 @@ class Probe {
     metrics::Counter* sent_bytes = nullptr;
   };
 
-  Probe();
-  static Meters make(std::string_view operation);
+  /// nullptr until the first request.
+  using Slot = std::atomic<const Meters*>;
 
-  std::map<std::string_view, Meters> operations_;  // keys are string literals
-  Meters other_;
+  Probe();
+  static const Meters& meters_of(Slot& slot, std::string_view operation);
+
+  mutable std::map<std::string_view, Slot> operations_;  // keys are string literals
+  mutable Slot other_ = nullptr;
 };
 
 }  // namespace tarn::s3

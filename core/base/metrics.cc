@@ -11,6 +11,7 @@
 #include <prometheus/text_serializer.h>
 
 #include "core/base/mutex.h"
+#include "core/base/process_metrics.h"
 
 namespace tarn::metrics {
 namespace {
@@ -121,7 +122,7 @@ Histogram& histogram(std::string_view name, std::string_view help, Label label) 
 }
 
 std::shared_ptr<GaugeToken> gauge(std::string_view name, std::string_view help,
-                                  std::function<double()> read) {
+                                  std::function<double()> read, Label label) {
   Registry& all = state();
   auto token = std::make_shared<GaugeToken>();
   MutexLock lock(all.mutex);
@@ -129,7 +130,7 @@ std::shared_ptr<GaugeToken> gauge(std::string_view name, std::string_view help,
                      .Name(std::string(name))
                      .Help(std::string(help))
                      .Register(all.registry);
-  all.gauges[token.get()] = {&family.Add({}), std::move(read)};
+  all.gauges[token.get()] = {&family.Add(labels_of(label)), std::move(read)};
   return token;
 }
 
@@ -139,7 +140,7 @@ std::string text() {
     MutexLock lock(all.mutex);
     for (auto& [token, entry] : all.gauges) entry.first->Set(entry.second());
   }
-  return prometheus::TextSerializer().Serialize(all.registry.Collect());
+  return prometheus::TextSerializer().Serialize(all.registry.Collect()) + process_text();
 }
 
 }  // namespace tarn::metrics

@@ -36,9 +36,9 @@ Histogram& histogram(std::string_view name, std::string_view help, Label label =
 /// Read at every scrape; `read` must be safe from any thread and must outlive the returned token.
 class GaugeToken;
 std::shared_ptr<GaugeToken> gauge(std::string_view name, std::string_view help,
-                                  std::function<double()> read);
+                                  std::function<double()> read, Label label = {"", ""});
 
-/// The page served at /metrics.
+/// The page served at /metrics; it ends with the metrics of process_metrics.h.
 std::string text();
 
 }  // namespace tarn::metrics

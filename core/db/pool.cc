@@ -1,7 +1,11 @@
 #include "core/db/pool.h"
 
 #include <algorithm>
+#include <atomic>
+#include <condition_variable>
+#include <memory>
 #include <thread>
+#include <vector>
 
 #include "core/base/digest.h"
 #include "core/base/log.h"
@@ -31,13 +35,38 @@ constexpr Query kWriteMark{"pool_write_mark",
 
 constexpr Query kProbe{"pool_probe_server", "SELECT 1"};
 
+/// Connections of all pools of the process, for /metrics. Never destroyed: leases may end late.
+struct Usage {
+  std::atomic<int64_t> leased{0};
+  std::atomic<int64_t> waiting{0};
+  std::atomic<int64_t> connections_max{0};
+  std::vector<std::shared_ptr<metrics::GaugeToken>> gauges;
+
+  static Usage& instance() {
+    static Usage* const usage = new Usage;
+    return *usage;
+  }
+
+ private:
+  Usage() {
+    show("tarn_database_connections_used", "Connections to the database in use", leased);
+    show("tarn_database_connections_max", "Setting db.connections", connections_max);
+    show("tarn_database_waiting_requests", "Requests that wait for a connection", waiting);
+  }
+  void show(std::string_view name, std::string_view help, const std::atomic<int64_t>& value) {
+    gauges.push_back(
+        metrics::gauge(name, help, [&value] { return static_cast<double>(value.load()); }));
+  }
+};
+
 }  // namespace
 
 Pool::Pool(std::string url, PoolOptions options) : url_(std::move(url)), options_(options) {
   TARN_CHECK(options_.connections_max > 0);
+  Usage::instance().connections_max += options_.connections_max;
 }
 
-Pool::~Pool() = default;
+Pool::~Pool() { Usage::instance().connections_max -= options_.connections_max; }
 
 Pool::Lease::~Lease() {
   if (connection_) pool_->give_back(std::move(connection_));
@@ -88,8 +117,10 @@ std::unique_ptr<Connection> Pool::take_idle_or_reserve(MutexLock& lock,
       ++open_;
       return nullptr;
     }
-    if (returned_.wait_until(lock, deadline) == std::cv_status::timeout && idle_.empty() &&
-        open_ >= options_.connections_max) {
+    ++Usage::instance().waiting;
+    const std::cv_status ended = returned_.wait_until(lock, deadline);
+    --Usage::instance().waiting;
+    if (ended == std::cv_status::timeout && idle_.empty() && open_ >= options_.connections_max) {
       throw DbError(ErrorCode::kUnavailable, "53300",
                     str_cat("leasing a connection to the database: all ", options_.connections_max,
                             " were busy for ", options_.lease_timeout.count(), " ms"),
@@ -133,6 +164,7 @@ Pool::Lease Pool::leased(std::unique_ptr<Connection> connection) {
   MutexLock lock(mutex_);
   if (connection->server() == left_server_) connection->interrupt();
   leased_.insert(connection.get());
+  ++Usage::instance().leased;
   return Lease(*this, std::move(connection));
 }
 
@@ -148,6 +180,7 @@ void Pool::give_back(std::unique_ptr<Connection> connection) noexcept {
   {
     MutexLock lock(mutex_);
     leased_.erase(connection.get());
+    --Usage::instance().leased;
     if (!connection->broken() && connection->server() != left_server_) {
       idle_.push_back(std::move(connection));
       returned_.notify_one();

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <deque>
 #include <exception>
 #include <memory>
 #include <string>
@@ -152,7 +153,7 @@ struct Api::State {
 
   Context context;
   Router router;
-  std::vector<Probe> probes;  // in the order of routes()
+  std::deque<Probe> probes;  // in the order of routes()
   Probe unknown;
 };
 

@@ -25,6 +25,24 @@ log::Level level_of(const Error& failure, const http::AccessRecord& access,
 
 }  // namespace
 
+void Probe::count(int status, double elapsed_seconds) const {
+  constexpr std::array<std::string_view, 4> kClasses = {"2xx", "3xx", "4xx", "5xx"};
+  const size_t i = status < 300 ? 0 : status < 400 ? 1 : status < 500 ? 2 : 3;
+  metrics::Counter* requests = requests_[i];
+  if (requests == nullptr) {  // threads that look it up at once find the same
+    requests_[i] = requests =
+        &metrics::counter("tarn_http_requests_total", "Answers, by operation and class of status.",
+                          {"operation", operation_}, {"status", kClasses[i]});
+  }
+  requests->add();
+  metrics::Histogram* seconds = seconds_;
+  if (seconds == nullptr) {
+    seconds_ = seconds = &metrics::histogram(
+        "tarn_http_request_seconds", "Time to answer, by operation.", {"operation", operation_});
+  }
+  seconds->observe(elapsed_seconds);
+}
+
 http::Response RequestRecord::failed(const Error& failure, const http::Request& request) {
   access.code = failure.reason();
   access.level = level_of(failure, access, request);

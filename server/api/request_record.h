@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <string_view>
 
 #include "core/base/error.h"
@@ -11,25 +12,17 @@
 
 namespace tarn::api {
 
-/// Counters of one operation; made once, so counting looks nothing up.
-struct Probe {
-  explicit Probe(std::string_view operation)
-      : seconds(&metrics::histogram("tarn_http_request_seconds", "Time to answer, by operation.",
-                                    {"operation", operation})) {
-    constexpr std::array<std::string_view, 4> kClasses = {"2xx", "3xx", "4xx", "5xx"};
-    for (size_t i = 0; i < kClasses.size(); ++i) {
-      requests[i] = &metrics::counter("tarn_http_requests_total",
-                                      "Answers, by operation and class of status.",
-                                      {"operation", operation}, {"status", kClasses[i]});
-    }
-  }
-  void count(int status, double elapsed_seconds) const {
-    const size_t i = status < 300 ? 0 : status < 400 ? 1 : status < 500 ? 2 : 3;
-    requests[i]->add();
-    seconds->observe(elapsed_seconds);
-  }
-  std::array<metrics::Counter*, 4> requests{};
-  metrics::Histogram* seconds;
+/// Counters of one operation. A series begins with the first request that it counts.
+class Probe {
+ public:
+  /// `operation` lives as long as the process.
+  explicit Probe(std::string_view operation) : operation_(operation) {}
+  void count(int status, double elapsed_seconds) const;
+
+ private:
+  const std::string_view operation_;
+  mutable std::array<std::atomic<metrics::Counter*>, 4> requests_{};  // by class of status
+  mutable std::atomic<metrics::Histogram*> seconds_ = nullptr;
 };
 
 /// The record of one request, made when it arrives. One thread.
