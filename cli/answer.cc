@@ -28,6 +28,7 @@ constexpr int kNotImplemented = 501;
 constexpr int kBadGateway = 502;
 constexpr int kServiceUnavailable = 503;
 constexpr int kGatewayTimeout = 504;
+constexpr int kInsufficientStorage = 507;
 
 /// Error requires reasons that live as long as the program.
 std::string_view interned(const std::string& word) {
@@ -64,6 +65,8 @@ ErrorCode code_of(const Answer& answer, const std::string& message) {
                                               : ErrorCode::kPreconditionFailed;
     case kNotImplemented:
       return ErrorCode::kUnimplemented;
+    case kInsufficientStorage:  // not busy: a retry fills no room
+      return ErrorCode::kUnavailable;
     default:
       return answer.is_busy() ? ErrorCode::kUnavailable : ErrorCode::kInternal;
   }

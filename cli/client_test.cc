@@ -46,6 +46,7 @@ constexpr Mapping kMappings[] = {
     {500, "internal error", "", 1},
     {501, "Not Implemented", "", 1},
     {503, "database is away", "unavailable", 9},
+    {507, "the object store is full", "unavailable", 9},
     {400, "a server cannot claim our own usage errors", "usage", 1},
 };
 

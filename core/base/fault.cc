@@ -25,6 +25,10 @@ bool is_store_fault(std::string_view reason) {
   return reason.starts_with(kStoreFaultPrefix) || reason == kStoreGone;
 }
 
+bool is_disk_full(std::string_view reason) {
+  return reason == reason::kStoreFull || reason == reason::kDatabaseFull;
+}
+
 bool is_server_fault(const std::exception& error) {
   const auto* own = dynamic_cast<const Error*>(&error);
   if (!own) return true;

@@ -15,4 +15,12 @@ bool is_server_fault(const std::exception& error);
 /// code.
 bool is_store_fault(std::string_view reason);
 
+/// Whether a reason means that the disk of an object store or of the database is full: repeating
+/// the request is of no use until an operator has made room.
+bool is_disk_full(std::string_view reason);
+
+/// The message about a full database for clients of every interface, without its address.
+constexpr std::string_view kDatabaseFullText =
+    "the disk of the database is full: its operator has to make room";
+
 }  // namespace tarn

@@ -80,6 +80,11 @@ std::string_view advice(int status, std::string_view code) {
   return "";
 }
 
+/// S3 has no such error; compatible stores have their own.
+bool is_full(int status, std::string_view s3_code) {
+  return status == 507 || s3_code == "XMinioStorageFull" || s3_code == "QuotaExceeded";
+}
+
 ErrorCode code_of(int status, std::string_view s3_code) {
   if (status == 401 || status == 403 || s3_code == "ExpiredToken" ||
       s3_code == "AuthorizationHeaderMalformed") {
@@ -296,6 +301,10 @@ void S3Bucket::throw_answer(const S3Request& request, const S3Answer& answer) co
   }
   if (failure.code == "NoSuchBucket")
     throw Error(ErrorCode::kNotFound, reason::kBucketNotFound, message);
+  if (is_full(answer.status, failure.code)) {
+    throw Error(ErrorCode::kUnavailable, reason::kStoreFull,
+                str_cat("the object store is full: ", message));
+  }
   const ErrorCode code = code_of(answer.status, failure.code);
   if (code == ErrorCode::kPermissionDenied) throw Error(code, "store_denied", message);
   throw Error(code, message);

@@ -133,6 +133,7 @@ ErrorCode error_code_of(int status) {
     case 501:
       return ErrorCode::kUnimplemented;
     case 503:
+    case 507:
       return ErrorCode::kUnavailable;
     default:
       return ErrorCode::kInvalidArgument;
@@ -174,6 +175,7 @@ Failure failure_of(ErrorCode code) {
 }
 
 Failure failure_of(const Error& error) {
+  if (is_disk_full(error.reason())) return kInsufficientStorage;
   if (is_store_fault(error.reason())) return kServiceUnavailable;
   const auto row = std::find_if(kReasons.begin(), kReasons.end(),
                                 [&](const ReasonRow& r) { return r.reason == error.reason(); });
@@ -204,7 +206,7 @@ ErrorAnswer answer_for_error(const Error& error) {
     answer.message = "The change may or may not have been made. Look before you repeat it.";
   }
   if (error.reason() == reason::kDatabaseFull) {
-    answer.message = "The disk of the database is full: its operator has to make room.";
+    answer.message = kDatabaseFullText;
   }
   if (answer.failure.status == kServiceUnavailable.status) answer.headers.add("Retry-After", "1");
   if (error.code() == ErrorCode::kGone) {

@@ -33,6 +33,8 @@ inline constexpr Failure kConditionalRequestConflict{"ConditionalRequestConflict
 inline constexpr Failure kEntityTooLarge{"EntityTooLarge", 400};
 inline constexpr Failure kEntityTooSmall{"EntityTooSmall", 400};
 inline constexpr Failure kIncompleteBody{"IncompleteBody", 400};
+/// Not one of S3's. SDKs retry 500 and 503, never 507.
+inline constexpr Failure kInsufficientStorage{"InsufficientStorage", 507};
 inline constexpr Failure kInternalError{"InternalError", 500};
 inline constexpr Failure kInvalidAccessKeyId{"InvalidAccessKeyId", 403};
 inline constexpr Failure kInvalidArgument{"InvalidArgument", 400};

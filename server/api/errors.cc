@@ -55,7 +55,7 @@ std::string_view message_of(const Error& error) {
            "repeating it";
   }
   if (error.reason() == reason::kDatabaseFull) {
-    return "the disk of the database is full: its operator has to make room";
+    return kDatabaseFullText;
   }
   if (error.reason() == name_of(ErrorCode::kUnavailable))
     return "service unavailable, try again later";
@@ -88,6 +88,8 @@ constexpr std::array kReasons = {
 }  // namespace
 
 FailureStatus status_of(const Error& error) {
+  // A retry fills no room: clients repeat 503, and send the whole body each time.
+  if (is_disk_full(error.reason())) return {507, std::nullopt};
   if (is_store_fault(error.reason())) return {503, kRetryAfterSeconds};
   for (const ReasonStatus& row : kReasons) {
     if (row.reason == error.reason()) {

@@ -39,9 +39,17 @@ TEST(StatusOf, StoreFaultsAre503) {
                                      std::pair(ErrorCode::kInvalidArgument, "store_damaged"),
                                      std::pair(ErrorCode::kPermissionDenied, "store_denied"),
                                      std::pair(ErrorCode::kPermissionDenied, "store_not_readable"),
-                                     std::pair(ErrorCode::kUnavailable, "store_full")}) {
+                                     std::pair(ErrorCode::kUnavailable, "store_failed")}) {
     EXPECT_EQ(status_of(Error(code, reason, "x")).status, 503) << reason;
     EXPECT_EQ(status_of(Error(code, reason, "x")).retry_after_seconds, 1) << reason;
+  }
+}
+
+TEST(StatusOf, AFullDiskIs507WhichClientsDoNotRepeat) {
+  for (const char* reason : {"store_full", "database_full"}) {
+    const FailureStatus status = status_of(Error(ErrorCode::kUnavailable, reason, "x"));
+    EXPECT_EQ(status.status, 507) << reason;
+    EXPECT_EQ(status.retry_after_seconds, std::nullopt) << reason;
   }
   EXPECT_NE(failure_response(Error(ErrorCode::kUnavailable, "store_full", "writing: full"), "r")
                 .body.find("writing: full"),
@@ -51,7 +59,7 @@ TEST(StatusOf, StoreFaultsAre503) {
 TEST(FailureResponse, SaysThatTheDatabaseIsFullAndNotItsFiles) {
   const http::Response response = failure_response(
       Error(ErrorCode::kUnavailable, "database_full", "could not extend file \"base/5/1\""), "r");
-  EXPECT_EQ(response.status, 503);
+  EXPECT_EQ(response.status, 507);
   EXPECT_EQ(response.body.find("base/5"), std::string::npos);
   EXPECT_NE(response.body.find("the disk of the database is full"), std::string::npos);
 }
