@@ -1,11 +1,11 @@
 #include "server/backend.h"
 
+#include <algorithm>
 #include <atomic>
+#include <cmath>
 #include <cstdlib>
 #include <filesystem>
 #include <utility>
-
-#include <unistd.h>
 
 #include "core/actions/runner.h"
 #include "core/actions/script_process.h"
@@ -14,24 +14,24 @@
 #include "core/base/digest.h"
 #include "core/base/encoding.h"
 #include "core/base/error.h"
-#include "core/base/fault.h"
 #include "core/base/log.h"
-#include "core/base/mutex.h"
+#include "core/base/metrics.h"
 #include "core/base/str_cat.h"
 #include "core/blob/cached_store.h"
 #include "core/blob/local_store.h"
 #include "core/blob/s3_store.h"
 #include "core/blob/stores.h"
-#include "core/db/embedded.h"
-#include "core/db/migrations.h"
 #include "core/db/pool.h"
-#include "core/db/startup.h"
 #include "core/http/client.h"
 #include "core/meta/commits.h"
 #include "core/meta/database_clock.h"
+#include "core/meta/queue_depths.h"
 #include "core/meta/settings.h"
+#include "core/meta/store_usage.h"
 #include "core/meta/timeline.h"
+#include "server/database.h"
 #include "server/master_key.h"
+#include "server/store_checks.h"
 #include "server/web_page.h"
 
 namespace tarn::server {
@@ -135,9 +135,6 @@ std::unique_ptr<blob::Stores> open_stores(const Config& config, http::Client& cl
   return stores;
 }
 
-/// How often a look at readiness writes a file.
-constexpr std::chrono::seconds kStoreTrialInterval{5};
-constexpr size_t kStoreTrialBytes = 4096;
 /// One WAL segment: PostgreSQL stops if it cannot allocate the next.
 constexpr uint64_t kDatabaseRoomBytesMin = 16 * 1024 * 1024;
 constexpr size_t kIdBytes = 16;
@@ -145,26 +142,6 @@ constexpr size_t kIdBytes = 16;
 /// A separate key for each use, so that one leaked key does not expose the others.
 std::string derived_key(const std::string& master_key, std::string_view use) {
   return hmac_sha256(master_key, use);
-}
-
-/// The directory has mode 0700, except that root's embedded database runs as another user, who must
-/// be able to traverse it. Secret files in it have their own modes.
-void make_data_directory(const std::string& path, bool database_in_it) {
-  namespace fs = std::filesystem;
-  std::error_code error;
-  if (fs::create_directories(path, error)) {
-    const bool passage = database_in_it && geteuid() == 0;
-    const fs::perms others = fs::perms::group_exec | fs::perms::others_exec;
-    fs::permissions(path, passage ? fs::perms::owner_all | others : fs::perms::owner_all, error);
-  }
-  if (error) {
-    throw Error(ErrorCode::kPreconditionFailed,
-                str_cat("making the data directory ", path, ": ", error.message()));
-  }
-}
-
-std::unique_ptr<db::EmbeddedPostgres> start_database(const Config& config) {
-  return config.database.empty() ? db::EmbeddedPostgres::start(config.data) : nullptr;
 }
 
 std::optional<std::string> environment(const std::string& name) {
@@ -190,24 +167,15 @@ auth::Action action_of(versioning::Right right) {
   check_failed("Right", __FILE__, __LINE__);
 }
 
-/// Migrates the schema before the program reads anything from it.
-std::string migrated(const std::string& url) {
-  db::wait_while_starting(url, db::kStartupWaitMax);
-  db::check_pooler(url);
-  db::migrate(*db::Connection::open(url), db::embedded_migrations());
-  return url;
-}
-
 }  // namespace
 
 struct Backend::Parts {
   explicit Parts(const Config& config)
       : data(config.data),
+        database(open_database(config)),
         master_key(load_master_key(config)),
-        postgres(start_database(config)),
-        pool(migrated(postgres ? postgres->url() : config.database),
-             {.connections_max = config.db_connections,
-              .enter_timeline = [this](db::Connection& c) { enter_timeline(c); }}),
+        pool(database.url, {.connections_max = config.db_connections,
+                            .enter_timeline = [this](db::Connection& c) { enter_timeline(c); }}),
         settings(pool),
         installation_id(settings.set_once("installation_id", to_hex(random_bytes(kIdBytes)))),
         client(http::Client::create({})),
@@ -227,7 +195,10 @@ struct Backend::Parts {
                .environment = environment,
                .script_http = config.hooks_lua_http,
                .variables = actions::Grants(config.hooks_variables),
-               .repositories = actions::Grants(config.hooks_repositories)}) {
+               .repositories = actions::Grants(config.hooks_repositories)}),
+        store_checks(*stores),
+        queues(pool) {
+    show_disks(config);
     commits = &assembly.engine().commits;
     assembly.engine().hooks = &hooks;
     assembly.engine().rights = [this](const versioning::RightsQuestion& question) {
@@ -257,31 +228,18 @@ struct Backend::Parts {
     return found->permissions->allows(action_of(question.right), resource, question.address);
   }
 
-  /// Throws if the store is missing or cannot be written to; tests that every kStoreTrialInterval.
-  void check_store() {
-    if (!stores->has_type("local")) return;
-    blob::BlobStore& store = *stores->locate("local://readiness").store;
-    store.stat("readiness");
-    MutexLock lock(trial_mutex);
-    const auto now = std::chrono::steady_clock::now();
-    if (now - last_trial >= kStoreTrialInterval) {
-      last_trial = now;
-      trial_failure.reset();
-      try {
-        // Never finished, so it leaves nothing in the store.
-        store.create(str_cat("readiness-", to_hex(random_bytes(8))), kStoreTrialBytes)
-            ->write(std::string(kStoreTrialBytes, '\0'));
-      } catch (const Error& error) {
-        trial_failure = error;
-      }
-    }
-    if (trial_failure) throw *trial_failure;
+  /// The stores that a request may need now: the configured root, and those of repositories.
+  std::vector<std::string> checked_stores() {
+    std::vector<std::string> names = meta::stores_in_use(pool, kCheckedStoresMax);
+    const bool known = std::find(names.begin(), names.end(), "local") != names.end();
+    if (!known && stores->has_type("local")) names.emplace(names.begin(), "local");
+    return names;
   }
 
   /// Throws unavailable (reason database_full) if the disk of the embedded database is almost full.
   /// Some writes already fail before that, when they need new pages.
   void check_database_room() const {
-    if (!postgres) return;
+    if (!database.embedded) return;
     std::error_code error;
     const uint64_t room = std::filesystem::space(data, error).available;
     if (error || room >= kDatabaseRoomBytesMin) return;
@@ -290,12 +248,30 @@ struct Backend::Parts {
                         kDatabaseRoomBytesMin, " are needed"));
   }
 
+  void show_disks(const Config& config) {
+    const auto show = [this](std::string_view name, std::string_view help, std::string path) {
+      gauges.push_back(metrics::gauge(name, help, [path = std::move(path)] {
+        std::error_code error;
+        const auto room = std::filesystem::space(path, error);
+        return error ? std::nan("") : static_cast<double>(room.available);
+      }));
+    };
+    if (has_local_root(config)) {
+      show("tarn_store_free_bytes", "Free bytes of the disk of the local object store",
+           config.local_root());
+    }
+    if (database.embedded) {
+      show("tarn_database_free_bytes", "Free bytes of the disk of the embedded database",
+           config.data);
+    }
+  }
+
   ~Parts() { commits = nullptr; }
 
   const std::string data;
   SystemClock wall;
+  Database database;
   std::string master_key;
-  std::unique_ptr<db::EmbeddedPostgres> postgres;
   std::atomic<meta::Commits*> commits = nullptr;  // of the assembly, while it exists
   db::Pool pool;
   meta::Settings settings;
@@ -308,15 +284,12 @@ struct Backend::Parts {
   auth::Directory directory;
   versioning::Assembly assembly;
   actions::Runner hooks;
-  Mutex trial_mutex;
-  std::chrono::steady_clock::time_point last_trial TARN_GUARDED_BY(trial_mutex){};
-  std::optional<Error> trial_failure TARN_GUARDED_BY(trial_mutex);
+  StoreChecks store_checks;
+  meta::QueueDepths queues;
+  std::vector<std::shared_ptr<metrics::GaugeToken>> gauges;
 };
 
-Backend::Backend(const Config& config) {
-  make_data_directory(config.data, config.database.empty());
-  parts_ = std::make_unique<Parts>(config);
-}
+Backend::Backend(const Config& config) : parts_(std::make_unique<Parts>(config)) {}
 Backend::~Backend() = default;
 
 versioning::Engine& Backend::engine() { return parts_->assembly.engine(); }
@@ -344,20 +317,24 @@ Readiness Backend::readiness() {
     out.notes += str_cat("clock: this server is ", offset.count(), " ms ahead of the database\n");
   }
   try {
-    parts_->check_store();
     parts_->check_database_room();
-    // A key that does not exist: the lookup needs the database, its result does not matter.
-    parts_->authenticator.find_key("-readiness-");
-    out.ready = true;
+    const std::vector<StoreFault> faults = parts_->store_checks.faults(parts_->checked_stores());
+    for (const StoreFault& fault : faults) {
+      log::warn("not_ready",
+                {{"store", fault.store}, {"reason", fault.reason}, {"message", fault.message}});
+      out.notes += str_cat("store ", fault.store, ": ", fault.reason, '\n');
+    }
+    out.ready = faults.empty();
   } catch (const Error& error) {
-    log::warn("not_ready", {{"message", error.message()}});
-    if (is_store_fault(error.reason())) out.notes += str_cat("store: ", error.reason(), '\n');
-    if (error.reason() == db::kDatabaseFull) out.notes += "database: database_full\n";
+    log::warn("not_ready", {{"reason", error.reason()}, {"message", error.message()}});
+    out.notes += str_cat("database: ", error.reason(), '\n');
   }
   return out;
 }
 
 void Backend::measure_clock() { parts_->clock.measure(); }
+
+void Backend::measure_queues() { parts_->queues.measure(); }
 
 std::string Backend::installation_id() const { return parts_->installation_id; }
 

@@ -47,10 +47,13 @@ class Backend {
   /// Generated with the database; the same for all servers that use it.
   std::string installation_id() const;
   const Clock& clock() const;
-  /// Whether the database answers and the store accepts writes.
+  /// Whether the database answers and every store that repositories use does; a store is checked
+  /// at most once per kStoreCheckAgeMax.
   Readiness readiness();
   /// Measures the database's clock again, which the server uses as its own.
   void measure_clock();
+  /// Counts the entries of the queues in the database, for /metrics.
+  void measure_queues();
 
  private:
   struct Parts;

@@ -4,6 +4,11 @@ import os
 import subprocess
 import time
 
+import boto3
+import botocore.config
+import botocore.exceptions
+import clients
+import lakefs
 import pytest
 import requests
 import servers
@@ -111,17 +116,18 @@ def test_a_full_store_refuses_writes_and_keeps_what_it_has(store):
             else:
                 refused[api] = (status, code)
                 assert "the object store is full" in message
-    assert refused == {"rest": (503, "store_full"), "s3": (503, "ServiceUnavailable")}
+    assert refused == {"rest": (507, "store_full"), "s3": (507, "InsufficientStorage")}
+    assert "tarn_store_free_bytes" in requests.get(server.url + "/metrics", timeout=60).text
     assert len(kept) >= 4
     disk.fill()
-    becomes(lambda: ready(server), (503, "not ready\nstore: store_full\n"))
+    becomes(lambda: ready(server), (503, "not ready\nstore local: store_full\n"))
     assert "error store_full" in server.process.log.read_text()
     all_there(server, kept)
     commit(server, "lake")
     begun = signed(server, "POST", "/lake/main/parts?uploads")
     upload = begun.xml.findtext("UploadId")
     part = signed(server, "PUT", f"/lake/main/parts?partNumber=1&uploadId={upload}", body=b"x" * 5 * MIB)
-    assert (part.status, part.xml.findtext("Code")) == (503, "ServiceUnavailable")
+    assert (part.status, part.xml.findtext("Code")) == (507, "InsufficientStorage")
     disk.make_room()
     assert put(server, "after", body_of("after"), "rest")[0] == 201
     assert signed(server, "PUT", f"/lake/main/parts?partNumber=1&uploadId={upload}", body=b"x" * MIB).status == 200
@@ -129,6 +135,32 @@ def test_a_full_store_refuses_writes_and_keeps_what_it_has(store):
     all_there(server, [*kept, "after"])
     # Of what was refused no byte is left: the marker of the repository, the objects and the part.
     assert len(server_files(disk)) == len(kept) + 3
+
+
+def requests_logged(server, operation):
+    return [line for line in server.process.log.read_text().splitlines()
+            if " request " in line and f"operation={operation} " in line and "status=507" in line]
+
+
+def test_sdks_are_told_of_a_full_disk_once_and_in_the_same_words(store):
+    server, disk = store
+    disk.fill()
+    s3 = boto3.client("s3", endpoint_url=server.url, aws_access_key_id=server.access_key,
+                      aws_secret_access_key=server.secret_key, region_name="us-east-1",
+                      config=botocore.config.Config(retries={"max_attempts": 5, "mode": "standard"}))
+    with pytest.raises(botocore.exceptions.ClientError) as by_boto3:
+        s3.put_object(Bucket="lake", Key="main/boto3", Body=b"x" * MIB)
+    assert by_boto3.value.response["ResponseMetadata"]["HTTPStatusCode"] == 507
+    assert by_boto3.value.response["ResponseMetadata"]["RetryAttempts"] == 0
+    assert len(requests_logged(server, "PutObject")) == 1
+    branch = lakefs.repository("lake", client=clients.lakefs_client(server)).branch("main")
+    with pytest.raises(lakefs.exceptions.ServerException) as by_lakefs:
+        branch.object("lakefs").upload(data=b"x" * MIB, pre_sign=False)
+    assert by_lakefs.value.status_code == 507
+    assert len(requests_logged(server, "uploadObject")) == 1
+    assert all(" error request " in line for line in requests_logged(server, "PutObject"))
+    texts = {error.rsplit(": ", 1)[-1] for error in (by_boto3.value.response["Error"]["Message"], by_lakefs.value.body["message"])}
+    assert texts == {"the object store is full"}
 
 
 def server_files(disk):
@@ -142,7 +174,7 @@ def test_a_store_that_is_mounted_read_only_is_read(store):
     assert put(server, "new", b"x", "rest")[:2] == (503, "store_read_only")
     status, code, message = put(server, "new", b"x", "s3")
     assert (status, code) == (503, "ServiceUnavailable") and "the object store is read-only" in message
-    becomes(lambda: ready(server), (503, "not ready\nstore: store_read_only\n"))
+    becomes(lambda: ready(server), (503, "not ready\nstore local: store_read_only\n"))
     all_there(server, ["before"])
     commit(server, "lake")
     disk.mount_again("rw")
@@ -185,7 +217,7 @@ def test_a_full_database_refuses_writes_and_keeps_what_it_has(database):
     disk.fill()
     assert ready(server) == (503, "not ready\ndatabase: database_full\n")
     assert write_until_refused(server, kept) == (
-        503, "database_full", "the disk of the database is full: its operator has to make room")
+        507, "database_full", "the disk of the database is full: its operator has to make room")
     assert signed(server, "GET", "/lake/main/first").status == 200
     disk.make_room()
     assert ready(server) == (200, "ready\n")
@@ -218,7 +250,7 @@ def test_a_database_that_cannot_write_its_log_comes_back_by_itself(database):
     disk.fill()
     stop_database_by_its_log(server)
     status, code, _ = put(server, "refused", b"x", "rest")
-    assert status == 503 and code in ("unavailable", "in_doubt", "database_full")
+    assert (status, code) in [(503, "unavailable"), (503, "in_doubt"), (507, "database_full")]
     assert ready(server) == (503, "not ready\ndatabase: database_full\n")
     assert server.alive()
     disk.make_room()

@@ -104,7 +104,7 @@ def test_a_store_that_is_gone_is_no_missing_bucket(server):
         (503, "bucket_not_found"), (503, "ServiceUnavailable")]
     assert list(gets(server, "lake")) == [(503, "bucket_not_found"), (503, "ServiceUnavailable")]
     answer = requests.get(server.url + "/_ready", timeout=10)
-    assert (answer.status_code, "store: bucket_not_found" in answer.text) == (503, True)
+    assert (answer.status_code, "store local: bucket_not_found" in answer.text) == (503, True)
     assert logged(server, "it was removed")
 
 

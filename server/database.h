@@ -1,0 +1,22 @@
+// The database of the server: embedded or external, with the newest schema.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "core/db/embedded.h"
+#include "server/config.h"
+
+namespace tarn::server {
+
+struct Database {
+  std::unique_ptr<db::EmbeddedPostgres> embedded;  ///< nullptr = external
+  std::string url;
+};
+
+/// Makes the data directory, starts the embedded database if none is configured, waits for one that
+/// is starting, and migrates the schema. Must be called on a thread that outlives the result.
+/// Throws precondition_failed, unavailable, DbError.
+Database open_database(const Config& config);
+
+}  // namespace tarn::server
