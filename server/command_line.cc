@@ -3,6 +3,8 @@
 #include <CLI/CLI.hpp>
 
 #include "server/config_file.h"
+#include "server/problems.h"
+#include "server/secrets.h"
 
 namespace tarn::server {
 
@@ -13,8 +15,9 @@ ParsedCommandLine parse_command_line(int argc, const char* const* argv) {
   app.add_option("--listen", command.listen,
                  "address and port (127.0.0.1:8000); port 0 takes a free one");
   app.add_option("--data", command.data, "directory of everything this server keeps (tarn-data)");
-  app.add_option("--database", command.database,
-                 "PostgreSQL connection string; empty: an embedded one");
+  app.add_option(
+      "--database", command.database,
+      "PostgreSQL connection string; empty: an embedded one; with a password: database_file");
   app.add_option("--config", command.config_file,
                  "YAML file; docs/configuration.md lists its keys");
   app.add_option("--ready-file", command.ready_file,
@@ -25,6 +28,12 @@ ParsedCommandLine parse_command_line(int argc, const char* const* argv) {
   };
   mode("--check-config", CommandLine::Mode::kCheckConfig,
        "check the configuration, print it and exit");
+  mode("--migrate-only", CommandLine::Mode::kMigrate,
+       "bring the database to this version's schema and exit");
+  mode("--new-admin-key", CommandLine::Mode::kNewAdminKey,
+       "make another access key for user admin, print it and exit");
+  mode("--probe", CommandLine::Mode::kProbe,
+       "ask the running server whether it is ready, print its answer and exit with 0 or 1");
   mode("--version", CommandLine::Mode::kVersion, "print the version and exit");
   mode("--print-rest-table", CommandLine::Mode::kRestTable,
        "print docs/rest-compatibility.md and exit");
@@ -42,14 +51,20 @@ ParsedCommandLine parse_command_line(int argc, const char* const* argv) {
 
 Config read_config(const CommandLine& command, const Environment& variable) {
   Config config;
+  Problems problems;
   std::string file = command.config_file;
   if (file.empty()) file = variable("TARN_CONFIG").value_or("");
-  if (!file.empty()) apply_config_file(config, file);
-  apply_environment(config, variable);
+  if (!file.empty()) problems.collect([&] { apply_config_file(config, file); });
+  problems.collect([&] { apply_environment(config, variable); });
   if (command.listen) config.listen = *command.listen;
   if (command.data) config.data = *command.data;
-  if (command.database) config.database = *command.database;
-  check_config(config);
+  if (command.database) {
+    config.database = *command.database;
+    config.database_file.clear();
+  }
+  problems.collect([&] { read_secret_files(config); });
+  problems.collect([&] { check_config(config); });
+  problems.throw_if_any();
   return config;
 }
 

@@ -9,7 +9,17 @@
 namespace tarn::server {
 
 struct CommandLine {
-  enum class Mode { kServe, kCheckConfig, kVersion, kRestTable, kConfigDocs, kSampleConfig };
+  enum class Mode {
+    kServe,
+    kCheckConfig,
+    kMigrate,
+    kNewAdminKey,
+    kProbe,
+    kVersion,
+    kRestTable,
+    kConfigDocs,
+    kSampleConfig
+  };
   Mode mode = Mode::kServe;
   std::optional<std::string> listen;
   std::optional<std::string> data;
@@ -27,7 +37,7 @@ struct ParsedCommandLine {
 ParsedCommandLine parse_command_line(int argc, const char* const* argv);
 
 /// Applies defaults, the file, the environment and the flags, in this order, and validates the
-/// result. Throws invalid_argument, not_found.
+/// result. Throws invalid_argument with a line for each problem.
 Config read_config(const CommandLine& command, const Environment& variable);
 
 }  // namespace tarn::server

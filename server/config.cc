@@ -15,6 +15,7 @@
 #include "core/base/text.h"
 #include "core/http/target_rules.h"
 #include "s3gateway/wire/cors.h"
+#include "server/problems.h"
 
 namespace tarn::server {
 namespace {
@@ -150,33 +151,41 @@ void check_origin(std::string_view key, std::string_view url) {
 }
 
 template <typename Check>
-void check_each(std::string_view key, const std::vector<std::string>& values, Check&& check) {
+void check_each(Problems& problems, std::string_view key, const std::vector<std::string>& values,
+                Check&& check) {
   for (const std::string& value : values) {
     if (const std::optional<std::string> wrong = check(value)) {
-      refuse(key, str_cat("\"", value, "\" ", *wrong));
+      problems.add(str_cat(key, ": \"", value, "\" ", *wrong));
     }
   }
 }
 
-void check_gateway(const Config& config) {
-  check_each("s3.hosts", config.s3_hosts, [](std::string_view host) -> std::optional<std::string> {
-    const bool plain =
-        !host.empty() && !host.starts_with('.') &&
-        host.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-.") == std::string_view::npos;
-    if (plain) return std::nullopt;
-    return "must be a host name in lower case, without a port";
-  });
-  check_each("s3.cors.allowed_origins", config.s3_cors_allowed_origins, &s3::check_cors_origin);
-  check_each("s3.cors.allowed_methods", config.s3_cors_allowed_methods, &s3::check_cors_method);
-  check_each("s3.cors.allowed_headers", config.s3_cors_allowed_headers,
+void check_gateway(const Config& config, Problems& problems) {
+  check_each(problems, "s3.hosts", config.s3_hosts,
+             [](std::string_view host) -> std::optional<std::string> {
+               const bool plain =
+                   !host.empty() && !host.starts_with('.') &&
+                   host.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-.") ==
+                       std::string_view::npos;
+               if (plain) return std::nullopt;
+               return "must be a host name in lower case, without a port";
+             });
+  check_each(problems, "s3.cors.allowed_origins", config.s3_cors_allowed_origins,
+             &s3::check_cors_origin);
+  check_each(problems, "s3.cors.allowed_methods", config.s3_cors_allowed_methods,
+             &s3::check_cors_method);
+  check_each(problems, "s3.cors.allowed_headers", config.s3_cors_allowed_headers,
              [](std::string_view name) { return s3::check_cors_header(name, true); });
-  check_each("s3.cors.exposed_headers", config.s3_cors_exposed_headers,
+  check_each(problems, "s3.cors.exposed_headers", config.s3_cors_exposed_headers,
              [](std::string_view name) { return s3::check_cors_header(name, false); });
 }
 
 void check_s3_store(std::string_view key, const S3StoreConfig& store) {
   if (!store.endpoint.starts_with("http://") && !store.endpoint.starts_with("https://")) {
     refuse(str_cat(key, ".endpoint"), "must begin with http:// or https://");
+  }
+  if (store.endpoint.find('@') != std::string::npos) {
+    refuse(str_cat(key, ".endpoint"), "must hold no user: access_key_id is for that");
   }
   if (!store.presign_endpoint.empty()) {
     check_origin(str_cat(key, ".presign_endpoint"), store.presign_endpoint);
@@ -189,56 +198,84 @@ void check_s3_store(std::string_view key, const S3StoreConfig& store) {
 /// With fewer, cached objects would evict each other while they are read.
 constexpr uint64_t kCachedObjectsMin = 4;
 
-void check_stores(const Config& config) {
+void check_import_root(const Config& config, const std::string& root) {
+  for (const std::string& own : {config.data, config.local_root()}) {
+    if (!overlap(root, own)) continue;
+    refuse("store.local.import_roots",
+           str_cat("\"", root, "\" and ", own,
+                   ", which holds what this server keeps, overlap: "
+                   "imports would read other repositories' objects and secrets"));
+  }
+  if (!is_normal_directory(root)) {
+    refuse("store.local.import_roots",
+           str_cat("\"", root, "\" is no absolute directory in its plain form"));
+  }
+}
+
+void check_stores(const Config& config, Problems& problems) {
   for (const std::string& root : config.store_local_import_roots) {
-    for (const std::string& own : {config.data, config.local_root()}) {
-      if (!overlap(root, own)) continue;
-      refuse("store.local.import_roots",
-             str_cat("\"", root, "\" and ", own,
-                     ", which holds what this server keeps, overlap: "
-                     "imports would read other repositories' objects and secrets"));
-    }
-    if (!is_normal_directory(root)) {
-      refuse("store.local.import_roots",
-             str_cat("\"", root, "\" is no absolute directory in its plain form"));
-    }
+    problems.collect([&] { check_import_root(config, root); });
   }
   if (config.store_cache_bytes_max / kCachedObjectsMin < config.store_cache_object_bytes_max) {
-    refuse("store.cache.bytes_max",
-           str_cat("must be at least ", kCachedObjectsMin, " times store.cache.object_bytes_max"));
+    problems.add(str_cat("store.cache.bytes_max: must be at least ", kCachedObjectsMin,
+                         " times store.cache.object_bytes_max"));
   }
-  if (!config.store_s3.endpoint.empty()) check_s3_store("store.s3", config.store_s3);
   bool catch_all = !config.store_s3.endpoint.empty();
+  if (catch_all) problems.collect([&] { check_s3_store("store.s3", config.store_s3); });
   for (const S3StoreConfig& store : config.store_s3_stores) {
-    check_s3_store(str_cat("store.s3_stores \"", store.name, "\""), store);
+    problems.collect(
+        [&] { check_s3_store(str_cat("store.s3_stores \"", store.name, "\""), store); });
     if (store.buckets.empty() && catch_all) {
-      refuse("store.s3_stores",
-             str_cat("\"", store.name, "\" names no buckets, but another store takes the rest"));
+      problems.add(str_cat("store.s3_stores: \"", store.name,
+                           "\" names no buckets, but another store takes the rest"));
     }
     catch_all = catch_all || store.buckets.empty();
   }
 }
 
-void check_keys(const Config& config) {
+void check_keys(const Config& config, Problems& problems) {
   if (!config.auth_master_key.empty() &&
       (config.auth_master_key.size() != 64 || !from_hex(config.auth_master_key))) {
-    refuse("auth.master_key", "must be 64 hex digits");
+    problems.add("auth.master_key: must be 64 hex digits");
   }
-  if (config.data.empty()) refuse("data", "must name a directory");
+  if (config.data.empty()) problems.add("data: must name a directory");
 }
 
-void check_numbers(const Config& config) {
-  if (config.http.workers == 0) refuse("http.workers", "must be at least 1");
-  if (config.http.connections_max == 0) refuse("http.connections_max", "must be at least 1");
-  if (config.db_connections < 2) refuse("db.connections", "must be at least 2");
-  if (config.upload_multipart_hours == 0) refuse("upload.multipart_hours", "must be at least 1");
-  if (config.upload_multipart_open_max == 0) {
-    refuse("upload.multipart_open_max", "must be at least 1");
-  }
+void check_numbers(const Config& config, Problems& problems) {
+  const auto at_least = [&](std::string_view key, uint32_t value, uint32_t least) {
+    if (value < least) problems.add(str_cat(key, ": must be at least ", least));
+  };
+  at_least("http.workers", config.http.workers, 1);
+  at_least("http.connections_max", config.http.connections_max, 1);
+  at_least("db.connections", config.db_connections, 2);
+  at_least("upload.multipart_hours", config.upload_multipart_hours, 1);
+  at_least("upload.multipart_open_max", config.upload_multipart_open_max, 1);
+  at_least("branches.per_user_max", config.branches_per_user_max, 1);
   if (config.gc_share_max < 1 || config.gc_share_max > 100) {
-    refuse("gc.share_max", "must be 1 to 100, a percentage");
+    problems.add("gc.share_max: must be 1 to 100, a percentage");
   }
-  if (config.branches_per_user_max == 0) refuse("branches.per_user_max", "must be at least 1");
+}
+
+/// Variables that are no keys: of tarnd, of the command and the Python package, and of ./dev.
+constexpr std::array<std::string_view, 13> kOtherVariables = {"TARN_CONFIG",
+                                                              "TARN_ADMIN_ACCESS_KEY_ID",
+                                                              "TARN_ADMIN_SECRET_ACCESS_KEY",
+                                                              "TARN_ADMIN_SECRET_ACCESS_KEY_FILE",
+                                                              "TARN_SETUP_TOKEN",
+                                                              "TARN_SETUP_TOKEN_FILE",
+                                                              "TARN_ENDPOINT",
+                                                              "TARN_ACCESS_KEY",
+                                                              "TARN_SECRET_KEY",
+                                                              "TARN_TOKEN",
+                                                              "TARN_REPO",
+                                                              "TARN_BRANCH",
+                                                              "TARN_CACHE"};
+
+/// Variables of a service called tarn or tarn-x: TARN_SERVICE_HOST, TARN_PORT_8000_TCP_ADDR.
+bool is_of_kubernetes(std::string_view name) {
+  return name.find("_SERVICE_HOST") != std::string_view::npos ||
+         name.find("_SERVICE_PORT") != std::string_view::npos || name.ends_with("_PORT") ||
+         name.find("_TCP") != std::string_view::npos;
 }
 
 }  // namespace
@@ -270,6 +307,7 @@ void set_config_value(ConfigValue value, std::string_view text) { std::visit(Set
 std::string config_text(ConfigValue value) { return std::visit(Printer(), value); }
 
 void apply_environment(Config& config, const Environment& variable) {
+  Problems problems;
   for (const ConfigKey& key : config_keys()) {
     const std::string name = environment_name(key.path);
     const std::optional<std::string> text = variable(name);
@@ -277,57 +315,67 @@ void apply_environment(Config& config, const Environment& variable) {
     try {
       set_config_value(key.value(config), *text);
     } catch (const Error& error) {
-      throw_invalid(str_cat("environment variable ", name, ": ", error.message()));
+      problems.add(str_cat("environment variable ", name, ": ", error.message()));
     }
   }
+  problems.throw_if_any();
 }
 
-std::vector<std::string> misspelt_variables(std::span<const std::string> names) {
-  std::set<std::string> known;
-  std::set<std::string> sections;
-  for (const ConfigKey& key : config_keys()) {
-    known.insert(environment_name(key.path));
-    if (const size_t dot = key.path.find('.'); dot != std::string_view::npos) {
-      sections.insert(environment_name(key.path.substr(0, dot + 1)));  // "TARN_STORE_"
-    }
-  }
+std::vector<std::string> misspelt_variables(const Config& config,
+                                            std::span<const std::string> names) {
+  std::set<std::string, std::less<>> known(kOtherVariables.begin(), kOtherVariables.end());
+  for (const ConfigKey& key : config_keys()) known.insert(environment_name(key.path));
   std::vector<std::string> out;
   for (const std::string& name : names) {
-    const bool in_a_section =
-        std::any_of(sections.begin(), sections.end(),
-                    [&](const std::string& section) { return name.starts_with(section); });
-    if (in_a_section && !known.contains(name)) out.push_back(name);
+    if (!name.starts_with("TARN_") || known.contains(name) || is_of_kubernetes(name)) continue;
+    // Hooks use it.
+    if (config.hooks_variables.find(name + "=") != std::string::npos) continue;
+    out.push_back(name);
   }
   return out;
 }
 
 void check_config(const Config& config) {
-  check_listen("listen", config.listen);
-  if (!config.s3_listen.empty()) check_listen("s3.listen", config.s3_listen);
-  if (!config.metrics_listen.empty()) check_listen("metrics.listen", config.metrics_listen);
-  check_one_of("log.level", config.log_level, {"debug", "info", "warn", "error"});
-  check_one_of("log.format", config.log_format, {"text", "json"});
-  check_one_of("auth.setup", config.auth_setup, {"start", "http"});
-  check_one_of("auth.presign", config.auth_presign, {"on", "off"});
-  check_one_of("store.verify_reads", config.store_verify_reads, {"off", "local", "all"});
-  check_one_of("s3.create_bucket", config.s3_create_bucket, {"off", "repository", "rooted"});
+  Problems problems;
+  const auto one_of = [&](std::string_view key, std::string_view value,
+                          std::initializer_list<std::string_view> allowed) {
+    problems.collect([&] { check_one_of(key, value, allowed); });
+  };
+  problems.collect([&] { check_listen("listen", config.listen); });
+  if (!config.s3_listen.empty()) {
+    problems.collect([&] { check_listen("s3.listen", config.s3_listen); });
+  }
+  if (!config.metrics_listen.empty()) {
+    problems.collect([&] { check_listen("metrics.listen", config.metrics_listen); });
+  }
+  one_of("log.level", config.log_level, {"debug", "info", "warn", "error"});
+  one_of("log.format", config.log_format, {"text", "json"});
+  one_of("auth.setup", config.auth_setup, {"start", "http"});
+  one_of("auth.presign", config.auth_presign, {"on", "off"});
+  one_of("store.verify_reads", config.store_verify_reads, {"off", "local", "all"});
+  one_of("s3.create_bucket", config.s3_create_bucket, {"off", "repository", "rooted"});
   if (!config.s3_bucket_namespace.starts_with("local://") &&
       !config.s3_bucket_namespace.starts_with("s3://")) {
-    refuse("s3.bucket_namespace", "must begin with local:// or s3://");
+    problems.add("s3.bucket_namespace: must begin with local:// or s3://");
   }
-  if (!config.external_url.empty()) check_origin("server.external_url", config.external_url);
+  if (!config.external_url.empty()) {
+    problems.collect([&] { check_origin("server.external_url", config.external_url); });
+  }
   for (const std::string& block : config.trusted_proxies) {
-    if (!auth::is_address_block(block)) {
-      refuse("http.trusted_proxies", str_cat("\"", block, "\" is no IP address or CIDR block"));
-    }
+    if (auth::is_address_block(block)) continue;
+    problems.add(str_cat("http.trusted_proxies: \"", block, "\" is no IP address or CIDR block"));
   }
-  check_readable("hooks.allowed_targets", [&] { http::TargetRules{config.hooks_allowed_targets}; });
-  check_readable("hooks.variables", [&] { actions::Grants{config.hooks_variables}; });
-  check_readable("hooks.repositories", [&] { actions::Grants{config.hooks_repositories}; });
-  check_numbers(config);
-  check_keys(config);
-  check_gateway(config);
-  check_stores(config);
+  const auto readable = [&](std::string_view key, const auto& read) {
+    problems.collect([&] { check_readable(key, read); });
+  };
+  readable("hooks.allowed_targets", [&] { http::TargetRules{config.hooks_allowed_targets}; });
+  readable("hooks.variables", [&] { actions::Grants{config.hooks_variables}; });
+  readable("hooks.repositories", [&] { actions::Grants{config.hooks_repositories}; });
+  check_numbers(config, problems);
+  check_keys(config, problems);
+  check_gateway(config, problems);
+  check_stores(config, problems);
+  problems.throw_if_any();
 }
 
 ListenAddress parse_listen(std::string_view text) {

@@ -24,6 +24,7 @@ struct S3StoreConfig {
   std::string region = "us-east-1";
   std::string access_key_id{};
   std::string secret_access_key{};
+  std::string secret_access_key_file{};
   bool path_style = true;
 };
 
@@ -32,6 +33,7 @@ struct Config {
   std::string data = "tarn-data";
   std::string run_as;
   std::string database;
+  std::string database_file;
 
   std::string log_level = "info";
   std::string log_format = "text";
@@ -112,6 +114,7 @@ struct ConfigKey {
   std::string_view meaning;
   std::string_view default_text{};  ///< shown if the default depends on another key
   bool secret = false;              ///< never shown
+  bool reload = false;              ///< SIGHUP applies a new value
 };
 
 /// All keys except store.s3_stores, in the order of the documentation.
@@ -129,15 +132,18 @@ void set_config_value(ConfigValue value, std::string_view text);
 std::string config_text(ConfigValue value);
 
 /// Reads every key for which `variable` has a value, including empty ones. Throws invalid_argument
-/// naming the variable.
+/// with a line for each variable that is wrong.
 using Environment = std::function<std::optional<std::string>(const std::string& name)>;
 void apply_environment(Config& config, const Environment& variable);
 
-/// The names among `names` (of environment variables) that look like keys of a section but are not,
-/// and are therefore probably misspelled.
-std::vector<std::string> misspelt_variables(std::span<const std::string> names);
+/// The names among `names` (of environment variables) that begin with TARN_ and that neither tarnd
+/// nor the command nor `config.hooks_variables` uses, and are therefore probably misspelled. Those
+/// that Kubernetes adds for a service called tarn are not.
+std::vector<std::string> misspelt_variables(const Config& config,
+                                            std::span<const std::string> names);
 
-/// Throws invalid_argument naming the key and the problem with its value, alone or in combination.
+/// Throws invalid_argument with a line for each problem, which names the key and what is wrong with
+/// its value, alone or in combination.
 void check_config(const Config& config);
 
 struct ListenAddress {

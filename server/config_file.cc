@@ -8,6 +8,7 @@
 
 #include "core/base/error.h"
 #include "core/base/str_cat.h"
+#include "server/problems.h"
 
 namespace tarn::server {
 namespace {
@@ -17,7 +18,8 @@ constexpr std::string_view kStoresKey = "store.s3_stores";
 /// Reads one file.
 class FileReader {
  public:
-  FileReader(Config& config, const std::string& name) : config_(config), name_(name) {}
+  FileReader(Config& config, const std::string& name, Problems& problems)
+      : config_(config), name_(name), problems_(problems) {}
 
   void read_section(const YAML::Node& section, const std::string& prefix) {
     for_each_member(section,
@@ -53,11 +55,13 @@ class FileReader {
     if (!section.IsMap()) fail(section, "expected keys with values");
     std::set<std::string> seen;
     for (const auto& member : section) {
-      if (!member.first.IsScalar()) fail(member.first, "a key must be plain text");
-      const std::string& name = member.first.Scalar();
-      if (!seen.insert(name).second)
-        fail(member.first, str_cat("key \"", name, "\" is given twice"));
-      visit(name, member.first, member.second);
+      problems_.collect([&] {
+        if (!member.first.IsScalar()) fail(member.first, "a key must be plain text");
+        const std::string& name = member.first.Scalar();
+        if (!seen.insert(name).second)
+          fail(member.first, str_cat("key \"", name, "\" is given twice"));
+        visit(name, member.first, member.second);
+      });
     }
   }
 
@@ -105,6 +109,7 @@ class FileReader {
         {"region", &store.region},
         {"access_key_id", &store.access_key_id},
         {"secret_access_key", &store.secret_access_key},
+        {"secret_access_key_file", &store.secret_access_key_file},
         {"path_style", &store.path_style}};
     for_each_member(item,
                     [&](const std::string& member, const YAML::Node& key, const YAML::Node& value) {
@@ -119,17 +124,20 @@ class FileReader {
 
   Config& config_;
   const std::string& name_;
+  Problems& problems_;
 };
 
 }  // namespace
 
 void apply_config_text(Config& config, const std::string& text, const std::string& name) {
+  Problems problems;
   try {
     const YAML::Node root = YAML::Load(text);
-    FileReader(config, name).read_section(root, "");
+    problems.collect([&] { FileReader(config, name, problems).read_section(root, ""); });
   } catch (const YAML::Exception& error) {
-    throw_invalid(str_cat(name, ":", error.mark.line + 1, ": ", error.msg));
+    problems.add(str_cat(name, ":", error.mark.line + 1, ": ", error.msg));
   }
+  problems.throw_if_any();
 }
 
 void apply_config_file(Config& config, const std::string& path) {

@@ -19,9 +19,12 @@ constexpr ConfigKey kKeys[] = {
     {"database", TARN_AT(database),
      "Connection string or URL of PostgreSQL 15 or newer. Empty: an embedded PostgreSQL under the "
      "data directory. Several servers may share one database and one object root."},
-    {"log.level", TARN_AT(log_level), "debug, info, warn or error: the least that is logged."},
+    {"database_file", TARN_AT(database_file),
+     "File with the value of database, for a connection string that holds a password."},
+    {"log.level", TARN_AT(log_level), "debug, info, warn or error: the least that is logged.", "",
+     false, true},
     {"log.format", TARN_AT(log_format),
-     "text (key=value) or json; one line per event, to standard error."},
+     "text (key=value) or json; one line per event, to standard error.", "", false, true},
     {"s3.hosts", TARN_AT(s3_hosts),
      "Host names that mean S3 whatever the path; a bucket may stand before them (virtual-host "
      "style)."},
@@ -57,7 +60,8 @@ constexpr ConfigKey kKeys[] = {
      "URLs of a local store begin with. Empty: as each client asked."},
     {"http.trusted_proxies", TARN_AT(trusted_proxies),
      "Addresses or CIDR blocks of proxies whose X-Forwarded-For and X-Real-IP name the client; "
-     "others' are ignored. Policies may be conditional on the client's address."},
+     "others' are ignored. Policies may be conditional on the client's address.",
+     "", false, true},
     {"http.workers", TARN_AT(http.workers),
      "Requests of one user run at once; more wait in the queue. Others find as many again."},
     {"http.contended_workers", TARN_AT(http.contended_workers),
@@ -187,6 +191,8 @@ constexpr ConfigKey kKeys[] = {
     {"store.s3.access_key_id", TARN_AT(store_s3.access_key_id), "Access key of that store."},
     {"store.s3.secret_access_key", TARN_AT(store_s3.secret_access_key),
      "Secret of that access key.", "", true},
+    {"store.s3.secret_access_key_file", TARN_AT(store_s3.secret_access_key_file),
+     "File with that secret."},
     {"store.s3.path_style", TARN_AT(store_s3.path_style),
      "Whether the bucket stands in the path (true) or in the host name (false)."},
 };

@@ -81,10 +81,20 @@ TEST(ConfigFile, NamesTheLineOfWhatIsWrong) {
   EXPECT_EQ(file_failure("http: 5\n"), "t.yaml:1: expected keys with values");
   EXPECT_EQ(file_failure("listen:\n"), "t.yaml:1: listen: has no value");
   EXPECT_EQ(file_failure("store:\n  s3_stores:\n    - nome: x\n"),
-            "t.yaml:3: unknown key \"store.s3_stores.nome\"");
+            "t.yaml:3: unknown key \"store.s3_stores.nome\"\n"
+            "t.yaml:3: store.s3_stores: a store needs a name");
   EXPECT_EQ(file_failure("store:\n  s3_stores:\n    - buckets: [x]\n"),
             "t.yaml:3: store.s3_stores: a store needs a name");
   EXPECT_TRUE(file_failure("a: [1\n").starts_with("t.yaml:")) << file_failure("a: [1\n");
+}
+
+TEST(ConfigFile, ListsEveryError) {
+  EXPECT_EQ(
+      file_failure("listn: a:1\nhttp:\n  workers: many\n  worker: 1\nlog:\n  level: [a]\n"),
+      "t.yaml:1: unknown key \"listn\"\n"
+      "t.yaml:3: http.workers: expected a whole number, with or without KiB, MiB, GiB or TiB\n"
+      "t.yaml:4: unknown key \"http.worker\"\n"
+      "t.yaml:6: log.level: expected one value");
 }
 
 TEST(ConfigFile, MayBeEmptyOrHoldEmptySections) {
@@ -117,11 +127,28 @@ TEST(Environment, NamesTheVariableThatIsWrong) {
 }
 
 TEST(Environment, ReportsMisspelledVariables) {
-  const std::vector<std::string> names = {"TARN_STORE_LOCAL_ROOT", "TARN_STORE_LOCAL_ROT",
-                                          "TARN_HTTP_WORKER",      "TARN_CACHE",
-                                          "TARN_ENDPOINT",         "PATH"};
-  EXPECT_EQ(misspelt_variables(names),
-            (std::vector<std::string>{"TARN_STORE_LOCAL_ROT", "TARN_HTTP_WORKER"}));
+  const std::vector<std::string> names = {"TARN_STORE_LOCAL_ROOT",
+                                          "TARN_STORE_LOCAL_ROT",
+                                          "TARN_HTTP_WORKER",
+                                          "TARN_LISTNE",
+                                          "TARN_CACHE",
+                                          "TARN_ENDPOINT",
+                                          "PATH"};
+  EXPECT_EQ(misspelt_variables(Config(), names),
+            (std::vector<std::string>{"TARN_STORE_LOCAL_ROT", "TARN_HTTP_WORKER", "TARN_LISTNE"}));
+}
+
+TEST(Environment, KnowsVariablesThatAreNoKeys) {
+  const std::vector<std::string> names = {"TARN_SERVICE_HOST",
+                                          "TARN_SERVICE_PORT_HTTP",
+                                          "TARN_PORT",
+                                          "TARN_PORT_8000_TCP_ADDR",
+                                          "TARN_ADMIN_SECRET_ACCESS_KEY_FILE",
+                                          "TARN_OF_A_HOOK"};
+  Config config;
+  config.hooks_variables = "TARN_OF_A_HOOK=lake";
+  EXPECT_EQ(misspelt_variables(config, names), std::vector<std::string>());
+  EXPECT_EQ(misspelt_variables(Config(), names), std::vector<std::string>{"TARN_OF_A_HOOK"});
 }
 
 TEST(ReadConfig, FlagsWinOverEnvironmentOverFileOverDefault) {
@@ -232,6 +259,27 @@ TEST(CheckConfig, NamesTheKeyThatIsWrong) {
   }
 }
 
+TEST(ReadConfig, ListsTheErrorsOfAllSources) {
+  const std::string path = testing::TempDir() + "tarn_config_errors.yaml";
+  FILE* file = fopen(path.c_str(), "w");
+  fputs("listn: a:1\nlog:\n  level: loud\ndb:\n  connections: 1\n", file);
+  fclose(file);
+  CommandLine command;
+  command.config_file = path;
+  EXPECT_EQ(failure([&] {
+              read_config(command, environment_of({{"TARN_HTTP_WORKERS", "many"},
+                                                   {"TARN_DATABASE_FILE", "/no/such"}}));
+            }),
+            path +
+                ":1: unknown key \"listn\"\n"
+                "environment variable TARN_HTTP_WORKERS: expected a whole number, with or without "
+                "KiB, MiB, GiB or TiB\n"
+                "database_file: the file /no/such cannot be read\n"
+                "log.level: must be one of debug, info, warn, error\n"
+                "db.connections: must be at least 2");
+  remove(path.c_str());
+}
+
 TEST(CheckConfig, ImportRootsMayNotOverlapServerData) {
   Config config;
   config.data = "/d/tarn";
@@ -293,6 +341,8 @@ TEST(EffectiveText, ShowsNoSecret) {
   Config config;
   config.auth_master_key = std::string(64, 'a');
   config.store_s3.secret_access_key = "hush";
+  config.database = "postgresql://tarn:hush@db/tarn";
+  config.store_s3_stores.push_back({.name = "b", .endpoint = "http://a:hush@b"});
   const std::string text = effective_text(config);
   EXPECT_EQ(text.find("aaaa"), std::string::npos);
   EXPECT_EQ(text.find("hush"), std::string::npos);

@@ -15,6 +15,8 @@
 #include "core/base/error.h"
 #include "core/base/log.h"
 #include "core/base/str_cat.h"
+#include "server/secrets.h"
+#include "server/service_manager.h"
 
 namespace tarn::server {
 namespace {
@@ -22,9 +24,9 @@ namespace {
 constexpr mode_t kPrivate = 0600;
 constexpr size_t kTokenBytes = 32;
 
-std::string environment(const char* name) {
-  const char* value = std::getenv(name);
-  return value == nullptr ? "" : value;
+std::optional<std::string> environment(const std::string& name) {
+  const char* value = std::getenv(name.c_str());
+  return value == nullptr ? std::nullopt : std::optional<std::string>(value);
 }
 
 }  // namespace
@@ -45,23 +47,38 @@ void write_private_file(const std::string& path, std::string_view text) {
   if (!written) fail(error);
 }
 
-void make_admin(auth::Directory& directory, Instant now, const std::string& data) {
-  const std::string id = environment("TARN_ADMIN_ACCESS_KEY_ID");
-  const std::string secret = environment("TARN_ADMIN_SECRET_ACCESS_KEY");
+std::optional<auth::NewKey> make_admin(auth::Directory& directory, Instant now,
+                                       const std::string& data) {
+  const std::string id = environment("TARN_ADMIN_ACCESS_KEY_ID").value_or("");
+  const std::string secret = secret_variable("TARN_ADMIN_SECRET_ACCESS_KEY", environment);
   const bool given = !id.empty() && !secret.empty();
   const auto made =
       directory.ensure_admin(auth::kAdminName, given ? id : "", given ? secret : "", now);
-  if (!made || given) return;
-  std::cout << "Keys of user admin, shown this once:\n  access key id:     " << made->id
-            << "\n  secret access key: " << made->secret << std::endl;
+  if (!made || given) return std::nullopt;
+  show_admin_key(*made, data);
+  return made;
+}
+
+void show_admin_key(const auth::NewKey& key, const std::string& data) {
   const std::string path = str_cat(data, "/admin-credentials");
+  bool written = false;
   try {
     // The format that lakectl and tarn read.
-    write_private_file(path, str_cat("credentials:\n  access_key_id: ", made->id,
-                                     "\n  secret_access_key: ", made->secret, "\n"));
-    std::cout << "They are also in " << path << ", which only its owner may read." << std::endl;
+    write_private_file(path, str_cat("credentials:\n  access_key_id: ", key.id,
+                                     "\n  secret_access_key: ", key.secret, "\n"));
+    written = true;
   } catch (const Error& error) {
     log::warn("admin_credentials_not_written", {{"error", error.message()}});
+  }
+  if (written && output_is_journal()) {
+    std::cout << "The keys of user admin are in " << path << ", which only its owner may read."
+              << std::endl;
+    return;
+  }
+  std::cout << "Keys of user admin, shown this once:\n  access key id:     " << key.id
+            << "\n  secret access key: " << key.secret << std::endl;
+  if (written) {
+    std::cout << "They are also in " << path << ", which only its owner may read." << std::endl;
   }
 }
 
@@ -71,7 +88,7 @@ std::string make_setup_token(auth::Directory& directory, const std::string& data
     ::unlink(path.c_str());
     return "";
   }
-  if (std::string token = environment("TARN_SETUP_TOKEN"); !token.empty()) {
+  if (std::string token = secret_variable("TARN_SETUP_TOKEN", environment); !token.empty()) {
     if (token.size() >= auth::kSecretBytesMin) return token;
     throw_invalid(str_cat("TARN_SETUP_TOKEN: must have ", auth::kSecretBytesMin,
                           " characters or more; leave it out to have one made"));

@@ -7,6 +7,8 @@
 #include <unistd.h>
 
 #include "core/auth/authenticator.h"
+#include "core/auth/recovery.h"
+#include "core/auth/resource.h"
 #include "core/base/error.h"
 #include "core/db/pool.h"
 #include "server/first_admin.h"
@@ -94,6 +96,34 @@ TEST_F(FirstAdmin, KeyFileReplacesAFileOfOthers) {
   EXPECT_EQ(text_of(path("secret")), "s");
   EXPECT_EQ(mode_of(path("secret")), 0600u);
   EXPECT_THROW(write_private_file(path("missing/secret"), "s"), Error);
+}
+
+TEST_F(FirstAdmin, IsMadeAgainWhenKeyUserAndGroupAreGone) {
+  make_admin(directory, clock.now(), data.path());
+  const std::string old = directory.credentials.list("admin", {}).items.at(0).id;
+  pool.run({"test_lose_admins", "DELETE FROM groups WHERE name = 'Admins'"}, {},
+           db::Pool::Retry::kWrite);
+  const auth::NewKey key = auth::recover_admin(pool, master_key, "admin", clock.now());
+  const auto found = authenticator.find_key(key.id);
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->secret, key.secret);
+  EXPECT_TRUE(found->principal.permissions->allows(auth::Action::kCreateUser, auth::user_arn("x"),
+                                                   "127.0.0.1"));
+  EXPECT_TRUE(directory.credentials.find("admin", old)) << "other keys stay";
+  pool.run({"test_lose_user", "DELETE FROM users WHERE name = 'admin'"}, {},
+           db::Pool::Retry::kWrite);
+  EXPECT_TRUE(
+      authenticator.find_key(auth::recover_admin(pool, master_key, "admin", clock.now()).id));
+}
+
+TEST_F(FirstAdmin, SecretsMayComeFromFiles) {
+  const std::string file = path("secret");
+  write_private_file(file, "a-secret-of-more-than-twenty\n");
+  ::setenv("TARN_ADMIN_ACCESS_KEY_ID", "AKIAGIVEN", 1);
+  ::setenv("TARN_ADMIN_SECRET_ACCESS_KEY_FILE", file.c_str(), 1);
+  make_admin(directory, clock.now(), data.path());
+  ::unsetenv("TARN_ADMIN_SECRET_ACCESS_KEY_FILE");
+  EXPECT_EQ(authenticator.find_key("AKIAGIVEN")->secret, "a-secret-of-more-than-twenty");
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/base/str_cat.h"
+#include "server/web_page.h"
 
 namespace tarn::server {
 namespace {
@@ -60,8 +61,10 @@ ServicePages service_pages(Backend& backend, ServicePages::Serves serves) {
 
 }  // namespace
 
-FrontEnds::FrontEnds(const Config& config, Backend& backend, std::string setup_token)
+FrontEnds::FrontEnds(const Config& config, Backend& backend, Listeners listeners,
+                     std::string setup_token)
     : config_(config),
+      proxies_(std::make_shared<const std::vector<std::string>>(config.trusted_proxies)),
       operations_(backend.engine().pool, backend.clock()),
       context_{.engine = backend.engine(),
                .authenticator = backend.authenticator(),
@@ -85,30 +88,25 @@ FrontEnds::FrontEnds(const Config& config, Backend& backend, std::string setup_t
           .clock = backend.clock(),
           .options = s3_options(config)},
       known_(remembered_by(backend.authenticator())),
-      pages_(service_pages(backend, config.metrics_listen.empty()
-                                        ? ServicePages::Serves::kEverything
-                                        : ServicePages::Serves::kNoMetrics)),
-      metrics_(service_pages(backend, ServicePages::Serves::kMetricsAlone)) {
+      pages_(service_pages(backend, !listeners.metrics ? ServicePages::Serves::kEverything
+                                                       : ServicePages::Serves::kNoMetrics)),
+      metrics_(service_pages(backend, ServicePages::Serves::kMetricsAlone)),
+      build_info_(metrics::gauge("tarn_build_info", "Always 1; the version is a label",
+                                 [] { return 1.0; }, {"version", program_version()})) {
   const http::ServerLimits limits =
       with_contended_workers(config.http, !config.s3_stores().empty());
-  const auto listen = [](const std::string& at, const http::ServerLimits& with,
-                         http::Handler handler, http::AdmissionPolicy admission) {
-    const ListenAddress address = parse_listen(at);
-    return http::Server::start(address.host, address.port, with, std::move(handler),
-                               std::move(admission));
-  };
-  server_ = listen(
-      config.listen, limits, [this](http::Request& request) { return handle(request); },
+  server_ = http::Server::start(
+      std::move(listeners.main), limits, [this](http::Request& request) { return handle(request); },
       admission());
-  if (!config.s3_listen.empty()) {
-    s3_server_ = listen(
-        config.s3_listen, limits, [this](http::Request& request) { return handle_s3(request); },
-        s3_admission());
+  if (listeners.s3) {
+    s3_server_ = http::Server::start(
+        *std::move(listeners.s3), limits,
+        [this](http::Request& request) { return handle_s3(request); }, s3_admission());
   }
-  if (!config.metrics_listen.empty()) {
-    metrics_server_ =
-        listen(config.metrics_listen, {.workers = kMetricsWorkers},
-               [this](http::Request& request) { return metrics_.handle(request); }, {});
+  if (listeners.metrics) {
+    metrics_server_ = http::Server::start(
+        *std::move(listeners.metrics), {.workers = kMetricsWorkers},
+        [this](http::Request& request) { return metrics_.handle(request); }, {});
   }
 }
 
@@ -122,8 +120,19 @@ void FrontEnds::stop(std::chrono::milliseconds drain) {
   server_->stop(drain);
 }
 
+void FrontEnds::set_trusted_proxies(std::vector<std::string> blocks) {
+  auto proxies = std::make_shared<const std::vector<std::string>>(std::move(blocks));
+  MutexLock lock(proxies_mutex_);
+  proxies_.swap(proxies);
+}
+
+std::shared_ptr<const std::vector<std::string>> FrontEnds::trusted_proxies() const {
+  MutexLock lock(proxies_mutex_);
+  return proxies_;
+}
+
 http::Response FrontEnds::handle(http::Request& request) {
-  take_client_address(request, config_.trusted_proxies);
+  take_client_address(request, *trusted_proxies());
   if (is_block(request, config_.s3_hosts)) return blocks_.handle(request);
   // S3 comes first: a signature makes a request S3 whatever its path.
   if (s3::is_s3_request(request, s3_.options)) return s3::handle(s3_, request);
@@ -131,7 +140,7 @@ http::Response FrontEnds::handle(http::Request& request) {
 }
 
 http::Response FrontEnds::handle_s3(http::Request& request) {
-  take_client_address(request, config_.trusted_proxies);
+  take_client_address(request, *trusted_proxies());
   return s3::handle(s3_, request);
 }
 
@@ -162,7 +171,7 @@ http::AdmissionPolicy FrontEnds::s3_admission() const {
 }
 
 std::string FrontEnds::share(const http::Request& request) const {
-  return share_of(request, known_, config_.trusted_proxies);
+  return share_of(request, known_, *trusted_proxies());
 }
 
 }  // namespace tarn::server

@@ -4,7 +4,10 @@
 #include <chrono>
 #include <memory>
 #include <string>
+#include <vector>
 
+#include "core/base/metrics.h"
+#include "core/base/mutex.h"
 #include "core/http/server.h"
 #include "core/jobs/operation_runner.h"
 #include "s3gateway/gateway.h"
@@ -14,6 +17,7 @@
 #include "server/config.h"
 #include "server/front.h"
 #include "server/hook_calls.h"
+#include "server/listeners.h"
 #include "server/share.h"
 
 namespace tarn::server {
@@ -21,11 +25,13 @@ namespace tarn::server {
 /// Serves from construction on. `config` and `backend` outlive it. Safe from any thread.
 class FrontEnds {
  public:
-  /// `setup_token`: see api::Context. Throws unavailable if an address cannot be bound.
-  FrontEnds(const Config& config, Backend& backend, std::string setup_token);
+  /// `setup_token`: see api::Context. Throws unavailable if an address cannot be listened on.
+  FrontEnds(const Config& config, Backend& backend, Listeners listeners, std::string setup_token);
   FrontEnds(const FrontEnds&) = delete;
   FrontEnds& operator=(const FrontEnds&) = delete;
 
+  /// Replaces http.trusted_proxies; requests that have begun keep the old ones.
+  void set_trusted_proxies(std::vector<std::string> blocks);
   /// The URL of the main port.
   std::string url() const;
   /// Waits at most `drain` per port for running requests.
@@ -37,8 +43,11 @@ class FrontEnds {
   http::AdmissionPolicy admission() const;
   http::AdmissionPolicy s3_admission() const;
   std::string share(const http::Request& request) const;
+  std::shared_ptr<const std::vector<std::string>> trusted_proxies() const;
 
   const Config& config_;
+  mutable Mutex proxies_mutex_;
+  std::shared_ptr<const std::vector<std::string>> proxies_ TARN_GUARDED_BY(proxies_mutex_);
   versioning::OperationRunner operations_;
   const api::Context context_;
   api::Api rest_;
@@ -48,6 +57,7 @@ class FrontEnds {
   const KnownCallers known_;
   const ServicePages pages_;
   const ServicePages metrics_;
+  const std::shared_ptr<metrics::GaugeToken> build_info_;
   std::unique_ptr<http::Server> server_;
   std::unique_ptr<http::Server> s3_server_;       ///< nullptr = S3 has no separate port
   std::unique_ptr<http::Server> metrics_server_;  ///< nullptr = metrics have no separate port

@@ -2,6 +2,7 @@
 
 #include "core/base/str_cat.h"
 #include "server/api/route.h"
+#include "server/secrets.h"
 
 namespace tarn::server {
 namespace {
@@ -152,9 +153,19 @@ constexpr std::string_view kPageHead =
     "environment, the\n"
     "environment over the file, the file over the default. A key that is not listed here is an "
     "error that\n"
-    "names the line. `tarnd --check-config` reads everything, says what is wrong or prints the "
+    "names the line. `tarnd --check-config` reads everything and lists every error, or prints the "
     "values in\n"
-    "force, and exits.\n\n"
+    "force without passwords. An unknown variable that begins with `TARN_` is an error there and a "
+    "warning at start.\n\n"
+    "SIGHUP (`systemctl reload tarnd`) reads everything again. New values of the keys marked "
+    "*reload* apply at once;\n"
+    "the log names changed keys that need a restart. A configuration with errors is not "
+    "applied.\n\n"
+    "Keep secrets in files that only tarnd may read: `database_file`, "
+    "`store.s3.secret_access_key_file`,\n"
+    "`auth.master_key_file`. A line break at the end of such a file is ignored. A password in "
+    "`--database` is removed\n"
+    "from the list of processes, but not before other users may have read it.\n\n"
     "Lists are YAML lists in the file and separated by commas in the environment. Sizes and "
     "numbers take\n"
     "KiB, MiB, GiB and TiB; times need ms, s, m or h. "
@@ -166,17 +177,22 @@ constexpr std::string_view kPageTail =
     "\n## Further S3 stores\n\n"
     "`store.s3_stores` (file only) is a list of stores, each with `name`, `buckets`, `endpoint`, "
     "`region`,\n"
-    "`access_key_id`, `secret_access_key` and `path_style`. A store serves the buckets it names; "
+    "`access_key_id`, `secret_access_key` or `secret_access_key_file`, and `path_style`. A store "
+    "serves the buckets it names; "
     "one store at\n"
     "most, which may be `store.s3`, names none and serves the rest.\n\n"
     "## The first administrator\n\n"
     "`TARN_ADMIN_ACCESS_KEY_ID` and `TARN_ADMIN_SECRET_ACCESS_KEY`, when both are set at the first "
     "start,\n"
-    "become the keys of user `admin`; the secret has 20 characters or more. Otherwise keys are "
-    "generated, printed once\n"
-    "and written to `DATA/admin-credentials` (mode 0600): delete that file when the keys are kept "
-    "elsewhere. Later\n"
-    "starts ignore both.\n\n"
+    "become the keys of user `admin`; the secret has 20 characters or more. "
+    "`TARN_ADMIN_SECRET_ACCESS_KEY_FILE` may name\n"
+    "a file with it, as `TARN_SETUP_TOKEN_FILE` one with the setup token. Otherwise keys are "
+    "generated, written to\n"
+    "`DATA/admin-credentials` (mode 0600) and printed once, unless standard output is the system's "
+    "journal: delete that\n"
+    "file when the keys are kept elsewhere. Later starts ignore the variables. If the keys are "
+    "lost, `tarnd\n"
+    "--new-admin-key` makes another one; stop a tarnd with an embedded database first.\n\n"
     "## Command line\n\n"
     "| flag | meaning |\n|---|---|\n"
     "| `--listen HOST:PORT` | as `listen` |\n"
@@ -186,6 +202,11 @@ constexpr std::string_view kPageTail =
     "| `--ready-file FILE` | written, with the URL in it, once everything is served; removed at "
     "start |\n"
     "| `--check-config` | check the configuration, print it and exit |\n"
+    "| `--migrate-only` | bring the database to this version's schema and exit |\n"
+    "| `--new-admin-key` | make another access key for user `admin`, print it and exit |\n"
+    "| `--probe` | ask the server at `listen` whether it is ready, print its answer, exit with 0 "
+    "or "
+    "1 |\n"
     "| `--version` | print the version and exit |\n"
     "| `--print-rest-table` | print the table of REST operations (docs/rest-compatibility.md) and "
     "exit |\n"
@@ -199,9 +220,10 @@ std::string configuration_page() {
   for (const ConfigKey& key : config_keys()) {
     Config defaults;
     const std::string text = default_of(key);
-    out += str_cat(
-        "| `", key.path, "` | ", type_of(key.value(defaults)), " | `", environment_name(key.path),
-        "` | ", text.empty() ? std::string() : str_cat("`", text, "`"), " | ", key.meaning, " |\n");
+    out += str_cat("| `", key.path, "` | ", type_of(key.value(defaults)), " | `",
+                   environment_name(key.path), "` | ",
+                   text.empty() ? std::string() : str_cat("`", text, "`"), " | ", key.meaning,
+                   key.reload ? " *reload*" : "", " |\n");
   }
   return out + std::string(kPageTail);
 }
@@ -235,10 +257,12 @@ std::string effective_text(Config config) {
   std::string out;
   for (const ConfigKey& key : config_keys()) {
     const std::string text = config_text(key.value(config));
-    out += str_cat(key.path, ": ", key.secret && !text.empty() ? "(secret)" : text, "\n");
+    out += str_cat(key.path, ": ",
+                   key.secret && !text.empty() ? "(secret)" : without_passwords(text), "\n");
   }
   for (const S3StoreConfig& store : config.store_s3_stores) {
-    out += str_cat("store.s3_stores: ", store.name, " at ", store.endpoint, "\n");
+    out +=
+        str_cat("store.s3_stores: ", store.name, " at ", without_passwords(store.endpoint), "\n");
   }
   return out;
 }

@@ -2,25 +2,41 @@
 #include <chrono>
 #include <cstdlib>
 #include <exception>
+#include <functional>
 #include <iostream>
 #include <optional>
+#include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <pthread.h>
 #include <signal.h>
 #include <unistd.h>
 
+#include "core/auth/recovery.h"
+#include "core/auth/setup.h"
+#include "core/base/error.h"
 #include "core/base/log.h"
+#include "core/base/text.h"
+#include "core/db/pool.h"
+#include "core/http/client.h"
 #include "core/meta/writer.h"
 #include "server/backend.h"
 #include "server/command_line.h"
+#include "server/database.h"
 #include "server/first_admin.h"
 #include "server/front_ends.h"
 #include "server/generated_docs.h"
 #include "server/jobs/background.h"
+#include "server/listeners.h"
+#include "server/master_key.h"
 #include "server/privileges.h"
+#include "server/problems.h"
 #include "server/ready_file.h"
+#include "server/reload.h"
+#include "server/secrets.h"
+#include "server/service_manager.h"
 #include "server/web_page.h"
 
 namespace tarn::server {
@@ -29,21 +45,41 @@ namespace {
 /// Maximum time for running requests when the server stops.
 constexpr std::chrono::milliseconds kDrain{30'000};
 
+/// Of --probe.
+constexpr std::chrono::seconds kProbeTime{10};
+constexpr size_t kProbeBytesMax = 64 * 1024;
+
 std::optional<std::string> environment(const std::string& name) {
   const char* value = std::getenv(name.c_str());
   return value == nullptr ? std::nullopt : std::optional<std::string>(value);
 }
 
-/// Only warns: orchestrators add variables too.
-void warn_of_misspelt_variables() {
+std::vector<std::string> unknown_variables(const Config& config) {
   std::vector<std::string> names;
   for (char** variable = environ; *variable != nullptr; ++variable) {
     const std::string_view pair = *variable;
     names.emplace_back(pair.substr(0, pair.find('=')));
   }
-  for (const std::string& name : misspelt_variables(names)) {
+  return misspelt_variables(config, names);
+}
+
+/// Only warns: orchestrators add variables too.
+void warn_of_unknown_variables(const Config& config) {
+  for (const std::string& name : unknown_variables(config)) {
     log::warn("unknown_variable", {{"name", name}, {"see", "tarnd --print-config-docs"}});
   }
+}
+
+/// Prints the configuration, or throws invalid_argument with every error.
+void print_checked_config(const CommandLine& command) {
+  Problems problems;
+  Config config;
+  problems.collect([&] { config = read_config(command, environment); });
+  for (const std::string& name : unknown_variables(config)) {
+    problems.add("environment variable " + name + ": unknown; tarnd --print-config-docs lists all");
+  }
+  problems.throw_if_any();
+  std::cout << effective_text(config);
 }
 
 /// Must run before any thread starts: all threads inherit the mask, and only wait_for_signal()
@@ -53,24 +89,62 @@ sigset_t block_signals() {
   sigemptyset(&ends);
   sigaddset(&ends, SIGTERM);
   sigaddset(&ends, SIGINT);
+  sigaddset(&ends, SIGHUP);
   pthread_sigmask(SIG_BLOCK, &ends, nullptr);
   signal(SIGPIPE, SIG_IGN);
   return ends;
 }
 
-void configure_log(const Config& config) {
-  const log::Level level = config.log_level == "debug"   ? log::Level::kDebug
-                           : config.log_level == "warn"  ? log::Level::kWarn
-                           : config.log_level == "error" ? log::Level::kError
-                                                         : log::Level::kInfo;
-  log::configure(level, config.log_format == "json" ? log::Format::kJson : log::Format::kText);
+/// Applies what can be changed while the server runs. Errors leave everything as it is.
+void reload(Config& running, const CommandLine& command, FrontEnds& front_ends) {
+  Config read;
+  try {
+    read = read_config(command, environment);
+  } catch (const Error& error) {
+    log::error("configuration_not_reloaded", {{"message", error.message()}});
+    return;
+  }
+  const ChangedKeys changed = changed_keys(running, read);
+  running.log_level = read.log_level;
+  running.log_format = read.log_format;
+  running.trusted_proxies = read.trusted_proxies;
+  configure_log(running);
+  front_ends.set_trusted_proxies(running.trusted_proxies);
+  log::info("configuration_reloaded", {{"changed", joined(changed.applied, ",")}});
+  for (const std::string& key : changed.needs_restart) {
+    log::warn("restart_needed", {{"key", key}});
+  }
+}
+
+/// Runs until a signal ends the server. Without a terminal SIGHUP reloads the configuration; with
+/// one it says that the terminal is gone.
+int wait_for_end(const sigset_t& signals, const std::function<void()>& on_hangup) {
+  for (;;) {
+    int number = 0;
+    sigwait(&signals, &number);
+    if (number != SIGHUP || ::isatty(STDIN_FILENO) != 0) return number;
+    on_hangup();
+  }
+}
+
+/// Prints lines to paste into a shell, for a first look at the server.
+void print_first_steps(const std::string& url, const auth::NewKey& key) {
+  std::cout << "\nPaste this into another terminal:\n"
+            << "  export TARN_ENDPOINT=" << url << " TARN_ACCESS_KEY=" << key.id
+            << " TARN_SECRET_KEY=" << key.secret << "\n"
+            << "  tarn repo create tarn://first local://first\n"
+            << "  tarn doctor" << std::endl;
 }
 
 /// Serves until a signal arrives.
-void serve(const Config& config, const CommandLine& command, const sigset_t& ends) {
+void serve(Config config, const CommandLine& command, const ServiceManager& manager,
+           const sigset_t& signals) {
+  // Before the database: a port in use must not leave a half-made installation behind.
+  Listeners listeners = open_listeners(config);
   Backend backend(config);
+  std::optional<auth::NewKey> made;
   if (config.auth_setup == "start") {
-    make_admin(backend.directory(), backend.clock().now(), config.data);
+    made = make_admin(backend.directory(), backend.clock().now(), config.data);
   }
   const std::string setup_token =
       config.auth_setup == "http" ? make_setup_token(backend.directory(), config.data) : "";
@@ -85,17 +159,49 @@ void serve(const Config& config, const CommandLine& command, const sigset_t& end
                                              .attempts_max = config.webhooks_attempts_max,
                                              .seal_key = backend.webhook_key()},
                               .collection = collection_options(config),
-                              .measure_clock = [&backend] { backend.measure_clock(); }});
+                              .measure_clock = [&backend] {
+                                backend.measure_clock();
+                                backend.measure_queues();
+                              }});
 
-  FrontEnds front_ends(config, backend, setup_token);
+  FrontEnds front_ends(config, backend, std::move(listeners), setup_token);
   log::info("serving", {{"url", front_ends.url()}, {"version", program_version()}});
   if (!command.ready_file.empty()) write_ready_file(command.ready_file, front_ends.url());
+  if (made && !output_is_journal()) print_first_steps(front_ends.url(), *made);
+  manager.tell("READY=1\nSTATUS=serving " + front_ends.url());
 
-  int signal_number = 0;
-  sigwait(&ends, &signal_number);
+  const int signal_number = wait_for_end(signals, [&] { reload(config, command, front_ends); });
   log::info("stopping", {{"signal", signal_number}});
+  manager.tell("STOPPING=1");
   if (!command.ready_file.empty()) remove_ready_file(command.ready_file);
   front_ends.stop(kDrain);
+}
+
+/// Makes another key of the administrator; whoever may read the master key and the database may.
+void make_new_admin_key(const Config& config) {
+  const Database database = open_database(config);
+  const std::string master_key = load_master_key(config);
+  db::Pool pool(database.url, {.connections_max = 2});
+  auth::ensure_built_ins(pool, SystemClock().now());
+  const auth::NewKey key =
+      auth::recover_admin(pool, master_key, auth::kAdminName, SystemClock().now());
+  show_admin_key(key, config.data);
+}
+
+/// For health checks where there is no other HTTP client. An address that means all addresses is
+/// asked on this machine.
+int probe(const Config& config) {
+  ListenAddress address = parse_listen(config.listen);
+  if (address.host == "0.0.0.0") address.host = "127.0.0.1";
+  if (address.host == "::") address.host = "::1";
+  if (address.host.find(':') != std::string::npos) address.host = "[" + address.host + "]";
+  const http::ClientResponse answer = http::Client::create({})->send(
+      {.method = "GET",
+       .url = "http://" + address.host + ":" + std::to_string(address.port) + "/_ready",
+       .deadline = kProbeTime},
+      kProbeBytesMax);
+  std::cout << answer.body;
+  return answer.status == 200 ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
 /// Runs the commands that only print; returns false if the server should start.
@@ -115,6 +221,9 @@ bool print_only(CommandLine::Mode mode) {
       return true;
     case CommandLine::Mode::kServe:
     case CommandLine::Mode::kCheckConfig:
+    case CommandLine::Mode::kMigrate:
+    case CommandLine::Mode::kNewAdminKey:
+    case CommandLine::Mode::kProbe:
       return false;
   }
   return false;
@@ -124,17 +233,34 @@ int run(int argc, char** argv) {
   const ParsedCommandLine parsed = parse_command_line(argc, argv);
   if (parsed.exit_status) return *parsed.exit_status;
   if (print_only(parsed.command.mode)) return EXIT_SUCCESS;
-  const sigset_t ends = block_signals();
-  if (!parsed.command.ready_file.empty()) remove_ready_file(parsed.command.ready_file);
-  const Config config = read_config(parsed.command, environment);
   if (parsed.command.mode == CommandLine::Mode::kCheckConfig) {
-    std::cout << effective_text(config);
+    print_checked_config(parsed.command);
     return EXIT_SUCCESS;
   }
+  if (parsed.command.mode == CommandLine::Mode::kProbe) {
+    return probe(read_config(parsed.command, environment));
+  }
+  const sigset_t signals = block_signals();
+  const ServiceManager manager;
+  if (!parsed.command.ready_file.empty()) remove_ready_file(parsed.command.ready_file);
+  const bool password_shown =
+      hide_passwords({argv + 1, static_cast<size_t>(argc > 0 ? argc - 1 : 0)});
+  const Config config = read_config(parsed.command, environment);
   configure_log(config);
-  warn_of_misspelt_variables();
+  if (password_shown) {
+    log::warn("password_on_command_line",
+              {{"message", "other users can read it there at start: use database_file"}});
+  }
+  warn_of_unknown_variables(config);
   give_up_privileges(config);
-  serve(config, parsed.command, ends);
+  if (parsed.command.mode == CommandLine::Mode::kMigrate) {
+    open_database(config);
+    std::cout << "The database has the schema of tarnd " << program_version() << "." << std::endl;
+  } else if (parsed.command.mode == CommandLine::Mode::kNewAdminKey) {
+    make_new_admin_key(config);
+  } else {
+    serve(config, parsed.command, manager, signals);
+  }
   return EXIT_SUCCESS;
 }
 
@@ -145,7 +271,8 @@ int main(int argc, char** argv) {
   try {
     return tarn::server::run(argc, argv);
   } catch (const std::exception& error) {
-    std::cerr << "tarnd: " << error.what() << std::endl;
+    std::istringstream lines(error.what());
+    for (std::string line; std::getline(lines, line);) std::cerr << "tarnd: " << line << std::endl;
     return EXIT_FAILURE;
   }
 }

@@ -30,7 +30,7 @@ struct Field {
   Field(std::string_view k, double v);
 };
 
-/// Called once, before the first line and before threads start.
+/// Safe from any thread; lines that are being written may still have the old form.
 void configure(Level least, Format format);
 bool enabled(Level level);
 
