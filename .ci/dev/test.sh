@@ -5,10 +5,11 @@ source .ci/dev/clients.sh
 source .ci/dev/java.sh
 source .ci/dev/fuzz.sh
 source .ci/dev/pgbouncer.sh
+source .ci/dev/package.sh
 
 test_usage() {
   cat <<'TEXT'
-usage: ./dev test [--long] [--asan] [--clients] [filter]
+usage: ./dev test [--long] [--asan] [--clients] [--packages] [filter]
 
   filter   only ctest programs whose name matches this regular expression, and pytest tests by `-k filter`;
            a filter that no ctest program matches is taken as part of GoogleTest case names (Suite.Name)
@@ -16,6 +17,8 @@ usage: ./dev test [--long] [--asan] [--clients] [filter]
            each fuzz target for FUZZ_SECONDS (60)
   --clients
            also the heavy S3 clients and the clients in other languages (Java, from Maven Central)
+  --packages
+           also the packages in a fresh Debian with its own systemd (as root)
   --asan   only the address and undefined-behaviour sanitizer build of core
 
 Results stay in build/results and build-asan/results. The last line is "N passed, N failed, N skipped".
@@ -108,12 +111,22 @@ dev_phases() {
   must "failover of the database" run_e2e e2e-failover "$FAILOVER_E2E" -n 0 || true
   [ -z "${TARN_TEST_LONG:-}" ] || must "end to end, two servers taking turns" run_e2e e2e-turns tests/e2e --servers 2 || true
   [ -z "$with_clients" ] || heavy_client_phases
+  [ -z "$with_packages" ] || package_phases
 }
 
 heavy_client_phases() {
   { must "heavy S3 clients, fetched" ensure_s3_clients heavy &&
     must "heavy S3 clients" run_e2e e2e-clients tests/e2e/clients --clients heavy; } || true
   { must "Java clients, fetched" ensure_java && must "Java clients" run_java; } || true
+}
+
+package_phases() {
+  must "tools for packages" ensure_package_tools || return 0
+  must "packages" run_e2e packages tests/packages -n 0 --timeout 1200 || true
+}
+
+ensure_package_tools() {
+  packages_installed "${PACKAGE_TEST_TOOLS[@]}" || install_packages "${PACKAGE_TEST_TOOLS[@]}"
 }
 
 fuzz_phases() {
@@ -135,7 +148,7 @@ choose_filter() {
 }
 
 dev_test() {
-  local only_asan='' with_clients='' option
+  local only_asan='' with_clients='' with_packages='' option
   FILTER=''
   CTEST_FILTER=()
   for option in "$@"; do
@@ -143,6 +156,7 @@ dev_test() {
       --long) export TARN_TEST_LONG=1 ;;
       --asan) only_asan=1 ;;
       --clients) with_clients=1 ;;
+      --packages) with_packages=1 ;;
       -h | --help) test_usage; return ;;
       -*) test_usage >&2; die 2 "unknown option: $option" ;;
       *) FILTER=$option ;;

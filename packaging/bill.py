@@ -1,0 +1,60 @@
+"""A bill of materials (SBOM) in CycloneDX's JSON: the libraries that are compiled into the programs or linked."""
+
+import hashlib
+import json
+import re
+import subprocess
+import uuid
+from datetime import datetime, timezone
+
+# Debian packages of which code is compiled into the programs: header-only and static libraries.
+COMPILED_IN = ["libboost1.81-dev", "libcli11-dev", "libcpp-httplib-dev", "libspdlog-dev", "nlohmann-json3-dev",
+               "prometheus-cpp-dev", "libxxhash-dev"]
+
+
+def output_of(*command):
+    return subprocess.run([str(word) for word in command], capture_output=True, text=True, check=True).stdout
+
+
+def linked_packages(programs):
+    """Debian packages of the shared libraries that the programs load."""
+    paths = set()
+    for program in programs:
+        paths |= set(re.findall(r"=> (/\S+)", output_of("ldd", program)))
+    names = set()
+    for path in paths:
+        for place in (path, path.replace("/lib/", "/usr/lib/", 1), path.removeprefix("/usr")):
+            found = subprocess.run(["dpkg-query", "-S", place], capture_output=True, text=True, check=False)
+            if found.returncode == 0:
+                names |= {line.split(":")[0] for line in found.stdout.splitlines()}
+                break
+        else:
+            raise SystemExit(f"no Debian package has {path}")
+    return names
+
+
+def component(package, how):
+    version, source, architecture = output_of(
+        "dpkg-query", "-W", "-f", "${Version}\\n${source:Package}\\n${Architecture}\\n", package).splitlines()[:3]
+    return {"type": "library", "bom-ref": f"deb:{package}", "name": package, "version": version, "scope": "required",
+            "purl": f"pkg:deb/debian/{package}@{version.replace('+', '%2B').replace(':', '%3A')}?arch={architecture}&distro=debian-12",
+            "properties": [{"name": "tarn:source", "value": source}, {"name": "tarn:use", "value": how}]}
+
+
+def bill(version, programs, epoch):
+    linked = linked_packages(programs)
+    parts = [component(package, "linked") for package in sorted(linked)]
+    parts += [component(package, "compiled in") for package in sorted(set(COMPILED_IN) - linked)]
+    files = [{"type": "file", "name": program.name,
+              "hashes": [{"alg": "SHA-256", "content": hashlib.sha256(program.read_bytes()).hexdigest()}]} for program in programs]
+    content = {
+        "bomFormat": "CycloneDX", "specVersion": "1.5", "version": 1,
+        "metadata": {"timestamp": datetime.fromtimestamp(epoch, timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
+                     "component": {"type": "application", "bom-ref": "tarn", "name": "tarn", "version": version,
+                                   "licenses": [{"license": {"id": "Apache-2.0"}}], "components": files}},
+        "components": parts,
+        "dependencies": [{"ref": "tarn", "dependsOn": [part["bom-ref"] for part in parts]}],
+    }
+    # The same content has the same number.
+    content["serialNumber"] = "urn:uuid:" + str(uuid.uuid5(uuid.NAMESPACE_URL, json.dumps(content, sort_keys=True)))
+    return json.dumps(content, indent=1, sort_keys=True) + "\n"
