@@ -31,8 +31,8 @@
 #include "core/meta/timeline.h"
 #include "server/database.h"
 #include "server/master_key.h"
+#include "server/program_version.h"
 #include "server/store_checks.h"
-#include "server/web_page.h"
 
 namespace tarn::server {
 namespace {

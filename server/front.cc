@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 
 #include "core/auth/permissions.h"
 #include "core/base/error.h"
@@ -18,15 +19,6 @@
 
 namespace tarn::server {
 namespace {
-
-http::Response page() {
-  http::Response response;
-  response.headers.add("Content-Type", "text/html; charset=utf-8");
-  response.headers.add("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'");
-  response.headers.add("X-Frame-Options", "SAMEORIGIN");
-  response.body = web_page();
-  return response;
-}
 
 /// A hint for users of clients that are configured with a wrong URL.
 std::string_view hint_for(std::string_view path) {
@@ -109,7 +101,6 @@ http::Response ServicePages::answer(const http::Request& request) const {
   const bool has_metrics = serves_ != Serves::kNoMetrics;
   if (has_page && path == "/logout") return log_out(request);
   if (request.method == "GET" || request.method == "HEAD") {
-    if (has_page && (path == "/" || path == "/index.html")) return page();
     if (path == "/_health" || path == "/_ready") return health(path);
     if (has_metrics && path == "/openapi.json") {
       http::Response response = api::json_response(200, openapi_json());
@@ -120,6 +111,9 @@ http::Response ServicePages::answer(const http::Request& request) const {
       http::Response response = api::text_response(200, metrics::text());
       response.headers.set("Content-Type", "text/plain; version=0.0.4; charset=utf-8");
       return response;
+    }
+    if (has_page) {
+      if (auto page = web_page(embedded_web_bundle(), request)) return *std::move(page);
     }
   }
   if (is_rest(request)) {  // on an address that serves only metrics

@@ -33,11 +33,11 @@
 #include "server/master_key.h"
 #include "server/privileges.h"
 #include "server/problems.h"
+#include "server/program_version.h"
 #include "server/ready_file.h"
 #include "server/reload.h"
 #include "server/secrets.h"
 #include "server/service_manager.h"
-#include "server/web_page.h"
 
 namespace tarn::server {
 namespace {

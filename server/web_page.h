@@ -1,14 +1,15 @@
-// The web page at "/".
+// Answers of the web interface: its page and the files that the page loads.
 #pragma once
 
-#include <string_view>
+#include <optional>
+
+#include "core/http/message.h"
+#include "server/web_bundle.h"
 
 namespace tarn::server {
 
-/// web/index.html with the version filled in, embedded in the binary.
-std::string_view web_page();
-
-/// For example "0.1.0".
-std::string_view program_version();
+/// The answer to a GET or HEAD of a path that belongs to the web interface: "/", the routes that
+/// the page handles itself, its assets. nullopt for every other path. Safe from any thread.
+std::optional<http::Response> web_page(const WebBundle& bundle, const http::Request& request);
 
 }  // namespace tarn::server
