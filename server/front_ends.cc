@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "core/base/str_cat.h"
-#include "server/web_page.h"
+#include "server/program_version.h"
 
 namespace tarn::server {
 namespace {

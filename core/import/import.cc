@@ -258,6 +258,20 @@ void check_source(Engine& engine, const ImportPath& path) {
     parse_key(path.destination);
 }
 
+/// The branch, if the request may be run on it.
+Branch check_import(Engine& engine, const Repository& repository, const BranchName& branch,
+                    const ImportRequest& request) {
+  check_writable(repository, request.force);
+  const Branch target = get_branch(engine, repository, branch);
+  check_branch_action(engine, repository.id, target, BranchAction::kImport);
+  for (const ImportPath& path : request.paths) {
+    check_source(engine, path);
+    // Hook files below the destination are found when the commit is published.
+    check_hook_file(engine, repository.name, path.destination);
+  }
+  return target;
+}
+
 meta::Job get_job(Engine& engine, const Repository& repository, const BranchName& branch,
                   std::string_view id) {
   const Branch target = get_branch(engine, repository, branch);
@@ -272,14 +286,7 @@ meta::Job get_job(Engine& engine, const Repository& repository, const BranchName
 
 std::string start_import(Engine& engine, const Repository& repository, const BranchName& branch,
                          const ImportRequest& request, std::string_view idempotency_key) {
-  check_writable(repository, request.force);
-  const Branch target = get_branch(engine, repository, branch);
-  check_branch_action(engine, repository.id, target, BranchAction::kImport);
-  for (const ImportPath& path : request.paths) {
-    check_source(engine, path);
-    // Hook files below the destination are found when the commit is published.
-    check_hook_file(engine, repository.name, path.destination);
-  }
+  const Branch target = check_import(engine, repository, branch, request);
   const std::string spec = encode_import_request(request);
   const std::string id = engine.jobs.create(kKind, repository.id, target.id, spec,
                                             ActingUser::name(), idempotency_key);
@@ -292,6 +299,25 @@ std::string start_import(Engine& engine, const Repository& repository, const Bra
     }
   }
   return id;
+}
+
+ImportPreview preview_import(Engine& engine, const Repository& repository, const BranchName& branch,
+                             const ImportRequest& request, size_t limit) {
+  check_import(engine, repository, branch, request);
+  ImportPreview preview;
+  for (const ImportPath& path : request.paths) {
+    // One more than is shown says whether there are more.
+    ImportSource source(engine, path, "", limit + 1 - preview.objects.size(), [] {});
+    while (auto edit = source.next()) {
+      if (preview.objects.size() == limit) {
+        preview.has_more = true;
+        return preview;
+      }
+      preview.objects.push_back(
+          {std::move(edit->key), edit->entry->size_bytes, edit->entry->mtime});
+    }
+  }
+  return preview;
 }
 
 ImportStatus import_status(Engine& engine, const Repository& repository, const BranchName& branch,

@@ -41,6 +41,21 @@ struct ImportStatus {
 
 constexpr size_t kIdempotencyKeyBytesMax = 255;
 
+struct ImportPreview {
+  struct Object {
+    std::string path;  ///< at the destination
+    uint64_t size_bytes = 0;
+    Instant modified{};
+  };
+  std::vector<Object> objects;
+  bool has_more = false;
+};
+/// The first objects that an import would bring, at most `limit`, in the order of the sources.
+/// Changes nothing. Throws as start_import for the same request, and what listing the source
+/// throws.
+ImportPreview preview_import(Engine& engine, const Repository& repository, const BranchName& branch,
+                             const ImportRequest& request, size_t limit);
+
 /// Stores the job before it returns its id. With an idempotency key (not empty) the same request
 /// of the same user on the branch gets the id of the first, as long as its record is kept. Throws:
 /// not_found, permission_denied (read-only), invalid_argument (a source inside a repository's

@@ -71,6 +71,29 @@ TEST_F(Import, TakesAPrefixByReference) {
   EXPECT_EQ(engine.store->list("", "", 1000).items.size(), objects) << "an import writes no object";
 }
 
+TEST_F(Import, PreviewListsTheFirstObjectsAndChangesNothing) {
+  for (const char* key : {"set/a", "set/b", "set/c"}) source(key, key);
+  source("one", "single");
+  const auto preview = [&](size_t limit) {
+    ImportRequest request = prefix("local:///lake/set/", "raw/");
+    request.paths.push_back({ImportPath::Kind::kObject, "local:///lake/one", "single"});
+    std::string out;
+    const ImportPreview found = preview_import(*engine, repo, BranchName("main"), request, limit);
+    for (const auto& object : found.objects) {
+      out += object.path + ":" + std::to_string(object.size_bytes) + " ";
+    }
+    return out + (found.has_more ? "more" : "all");
+  };
+  EXPECT_EQ(preview(2), "raw/a:5 raw/b:5 more");
+  EXPECT_EQ(preview(3), "raw/a:5 raw/b:5 raw/c:5 more");
+  EXPECT_EQ(preview(4), "raw/a:5 raw/b:5 raw/c:5 single:6 all");
+  EXPECT_EQ(engine.keys(repo, "main"), "");
+  EXPECT_EQ(testing::reason_of([&] {
+              preview_import(*engine, repo, BranchName("main"), prefix("local://lake/", "x/"), 1);
+            }),
+            "invalid_import_source");
+}
+
 TEST_F(Import, ReplacesTheDestinationPrefixAndNothingElse) {
   engine.put(repo, "main", "raw/old", "x");
   engine.put(repo, "main", "rawer", "x");

@@ -7,6 +7,7 @@
 #include "server/api/json/group.h"
 #include "server/api/json/import.h"
 #include "server/api/json/object.h"
+#include "server/api/json/permission_check.h"
 #include "server/api/json/policy.h"
 #include "server/api/json/presigned.h"
 #include "server/api/json/ref.h"
@@ -114,6 +115,11 @@ std::vector<std::string> on_destination_object(const Call& call) {
   return {object_at(call, call.parameter("dest_path"))};
 }
 std::vector<std::string> on_user(const Call& call) { return {auth::user_arn(call.path("userId"))}; }
+std::vector<std::string> on_checked_user(const Call& call) {
+  const std::string& user = call.body_as<json::PermissionChecks>().user;
+  if (user.empty() || user == call.caller.user.name) return {};
+  return {auth::user_arn(user)};
+}
 std::vector<std::string> on_group(const Call& call) {
   return {auth::group_arn(call.path("groupId"))};
 }

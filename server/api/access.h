@@ -76,6 +76,7 @@ std::vector<std::string> on_alias(const Call& call);
 std::vector<std::string> on_object(const Call& call);              ///< parameter path
 std::vector<std::string> on_destination_object(const Call& call);  ///< parameter dest_path
 std::vector<std::string> on_user(const Call& call);
+std::vector<std::string> on_checked_user(const Call& call);  ///< body: user, if not the caller
 std::vector<std::string> on_group(const Call& call);
 std::vector<std::string> on_policy(const Call& call);
 std::vector<std::string> on_external_principal(const Call& call);

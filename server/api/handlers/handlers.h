@@ -15,6 +15,9 @@ JsonHandler login();
 http::Response get_current_user(const Context& context, Call& call);
 http::Response get_auth_capabilities(const Context& context, Call& call);
 
+// permission_checks.cc
+JsonHandler check_permissions();
+
 // users.cc
 http::Response list_users(const Context& context, Call& call);
 JsonHandler create_user();
@@ -186,6 +189,7 @@ JsonHandler complete_presigned_upload();
 JsonHandler abort_presigned_upload();
 
 // imports.cc
+JsonHandler preview_import();
 JsonHandler start_import();
 http::Response import_status(const Context& context, Call& call);
 http::Response cancel_import(const Context& context, Call& call);

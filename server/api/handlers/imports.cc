@@ -39,6 +39,18 @@ void demand_all_below(const Call& call, const versioning::ImportPath& path) {
 
 }  // namespace
 
+http::Response preview_import(const Context& context, Call& call, json::StartImport given) {
+  for (const versioning::ImportPath& path : given.paths) demand_all_below(call, path);
+  return json_response(200, json::import_preview_body(versioning::preview_import(
+                                context.engine, repository_of(context, call), call.branch(),
+                                {.paths = std::move(given.paths),
+                                 .commit = {},
+                                 .force = given.force,
+                                 .if_changed = given.if_changed},
+                                call.amount())));
+}
+JsonHandler preview_import() { return json_handler<json::parse_start_import, preview_import>; }
+
 http::Response start_import(const Context& context, Call& call, json::StartImport given) {
   for (const versioning::ImportPath& path : given.paths) demand_all_below(call, path);
   const std::string id =

@@ -46,6 +46,24 @@ std::string id_body(std::string_view id) {
   return std::move(out).take();
 }
 
+std::string import_preview_body(const versioning::ImportPreview& preview) {
+  Writer out;
+  out.begin_object();
+  out.boolean("has_more", preview.has_more);
+  out.key("results");
+  out.begin_array();
+  for (const auto& object : preview.objects) {
+    out.begin_object();
+    out.text("mtime", to_rfc3339(object.modified));
+    out.text("path", object.path);
+    out.number("size_bytes", static_cast<int64_t>(object.size_bytes));
+    out.end_object();
+  }
+  out.end_array();
+  out.end_object();
+  return std::move(out).take();
+}
+
 std::string import_status_body(const versioning::ImportStatus& status) {
   Writer out;
   out.begin_object();

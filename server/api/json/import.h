@@ -21,6 +21,7 @@ StartImport parse_start_import(const Value& body);
 
 /// {"id": ...}: for imports and other tasks.
 std::string id_body(std::string_view id);
+std::string import_preview_body(const versioning::ImportPreview& preview);
 std::string import_status_body(const versioning::ImportStatus& status);
 std::string verification_body(const versioning::Verification& verification);
 
