@@ -1,5 +1,6 @@
 # ./dev build, and the configure and build steps that the other commands use.
 source .ci/dev/packages.sh
+source .ci/dev/web.sh
 
 # configure PRESET DIR: makes DIR's build.ninja unless it is there and belongs to this checkout.
 # Later changes of CMakeLists.txt are ninja's to notice.
@@ -27,6 +28,7 @@ build_targets() {
 
 build_programs() {
   ensure_packages
+  build_web
   configure dev build
   build_targets build tarnd tarn
 }
@@ -40,6 +42,7 @@ dev_build() {
   esac
   [ $# -gt 0 ] || set -- tarnd tarn
   ensure_packages
+  case " $* " in *' tarnd '* | *' all '*) build_web ;; esac
   configure dev build
   build_targets build "$@"
 }

@@ -100,18 +100,31 @@ asan_phases() {
 
 dev_phases() {
   must "configure" configure dev build || return 0
+  must "web interface" build_web || return 0
   must "build" build_targets build all || return 0
   choose_filter
   must "unit, contract, database, integration and tidy tests" run_ctest build "${CTEST_FILTER[@]}" || true
   (ensure_shells) || true
   (ensure_database_proxies) || true
   must "S3 clients" ensure_s3_clients light || return 0
+  must "unit tests of the web interface" web_unit_tests || true
+  must "web interface in a browser" web_browser_tests || true
   must "Python package" run_e2e python clients/python/tests || true
   must "end to end" run_e2e e2e tests/e2e "--ignore=$FAILOVER_E2E" || true
   must "failover of the database" run_e2e e2e-failover "$FAILOVER_E2E" -n 0 || true
   [ -z "${TARN_TEST_LONG:-}" ] || must "end to end, two servers taking turns" run_e2e e2e-turns tests/e2e --servers 2 || true
   [ -z "$with_clients" ] || heavy_client_phases
   [ -z "$with_packages" ] || package_phases
+}
+
+web_unit_tests() {
+  [ -z "$FILTER" ] || return 0
+  ensure_node && ensure_web_modules || return
+  check_web --reporter=default --reporter=junit --outputFile=../build/results/web-unit.junit || [ -s build/results/web-unit.junit ]
+}
+
+web_browser_tests() {
+  ensure_browser && run_e2e web tests/web
 }
 
 heavy_client_phases() {

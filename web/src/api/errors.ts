@@ -1,0 +1,68 @@
+/** A request that failed: the server's message with its id, or a server that did not answer. */
+export class ApiError extends Error {
+  override name = 'ApiError';
+  constructor(
+    /** HTTP status; 0 if no answer arrived. */
+    readonly status: number,
+    message: string,
+    /** Stable code of the failure, as in docs/errors.md. */
+    readonly reason = '',
+    readonly requestId = '',
+  ) {
+    super(message);
+  }
+
+  /** No answer, or one of a proxy whose server is away. */
+  get isLost(): boolean {
+    return this.status === 0 || this.status === 502 || this.status === 504;
+  }
+}
+
+/** One sentence: what the user can do about it. */
+export function advice(error: unknown): string {
+  if (!(error instanceof ApiError)) return 'Reload the page. If it happens again, report it with the text above.';
+  if (error.isLost) return 'The page tries again by itself as soon as the server answers.';
+  switch (error.reason) {
+    case 'cross_origin':
+      return 'Open this page at the address of the server itself; a proxy must pass the header Host on.';
+    case 'too_many_failures':
+      return 'Wait a few seconds before the next attempt.';
+  }
+  switch (error.status) {
+    case 401:
+      return 'Sign in again.';
+    case 403:
+      return 'Ask an administrator for the permission that the message names.';
+    case 404:
+      return 'It may have been deleted or renamed. Check the name in the address.';
+    case 409:
+      return 'Someone changed it at the same time. Look at its present state, then try again.';
+    case 410:
+      return 'The bytes are gone from the store. A verification (tarn verify) lists what is damaged.';
+    case 412:
+      return 'It changed since this page read it. Reload, then try again.';
+    case 429:
+    case 503:
+      return 'The server is busy. Try again in a moment.';
+  }
+  if (error.status >= 500) return 'Try again. If it happens again, give the request id to the operator: it is in the log.';
+  return 'Correct the input and try again.';
+}
+
+interface ErrorBody {
+  message?: string;
+  code?: string;
+  request_id?: string;
+}
+
+export function errorOf(response: Response, body: unknown): ApiError {
+  const given = (typeof body === 'object' && body !== null ? body : {}) as ErrorBody;
+  const requestId = given.request_id ?? response.headers.get('X-Request-Id') ?? '';
+  const reason = given.code ?? response.headers.get('X-Tarn-Error') ?? '';
+  const message = given.message ?? `the server answered ${response.status} ${response.statusText}`.trim();
+  return new ApiError(response.status, message, reason, requestId);
+}
+
+export function asError(thrown: unknown): Error {
+  return thrown instanceof Error ? thrown : new Error(String(thrown));
+}

@@ -1,0 +1,64 @@
+import { queryOptions, useQuery } from '@tanstack/react-query';
+import { answer, api, type Schemas } from './client';
+import { queryClient } from './query_client';
+
+type Check = Schemas['PermissionCheck'];
+
+interface Waiting {
+  check: Check;
+  resolve: (result: Schemas['PermissionCheckResult']) => void;
+  reject: (error: unknown) => void;
+}
+
+const batchMax = 100;
+let waiting: Waiting[] = [];
+
+/** Checks that components ask for in the same moment go in one request. */
+function ask(check: Check): Promise<Schemas['PermissionCheckResult']> {
+  return new Promise((resolve, reject) => {
+    if (waiting.length === 0) queueMicrotask(() => setTimeout(send));
+    waiting.push({ check, resolve, reject });
+  });
+}
+
+function send() {
+  const all = waiting;
+  waiting = [];
+  for (let at = 0; at < all.length; at += batchMax) {
+    const batch = all.slice(at, at + batchMax);
+    answer(api.POST('/auth/permissions/check', { body: { checks: batch.map((item) => item.check) } })).then(
+      (answered) => batch.forEach((item, index) => item.resolve(answered.results[index]!)),
+      (error: unknown) => batch.forEach((item) => item.reject(error)),
+    );
+  }
+}
+
+const permissionQuery = (action: string, resource: string) =>
+  queryOptions({ queryKey: ['may', action, resource], staleTime: 30_000, queryFn: () => ask({ action, resource }) });
+
+export interface May {
+  /** False only when the server said so: while it is unknown, the action is offered and the server decides. */
+  allowed: boolean;
+  /** Why not, for Button and MenuItem. */
+  refused: string | undefined;
+}
+
+/** Whether the signed-in user may do an action (as "fs:WriteObject") on a resource; see resource(). */
+export function useMay(action: string, resource: string): May {
+  const { data } = useQuery(permissionQuery(action, resource));
+  if (!data || data.allowed) return { allowed: true, refused: undefined };
+  return { allowed: false, refused: `Your policies do not permit ${action} on ${resource.replace(/^arn:lakefs:fs:::/, '')}` };
+}
+
+/** Names of resources in policies. */
+export const resource = {
+  repository: (repository: string) => `arn:lakefs:fs:::repository/${repository}`,
+  branch: (repository: string, branch: string) => `arn:lakefs:fs:::repository/${repository}/branch/${branch}`,
+  tag: (repository: string, tag: string) => `arn:lakefs:fs:::repository/${repository}/tag/${tag}`,
+  object: (repository: string, path: string) => `arn:lakefs:fs:::repository/${repository}/object/${path}`,
+  all: '*',
+};
+
+export function forgetPermissions() {
+  void queryClient.invalidateQueries({ queryKey: ['may'] });
+}

@@ -1,0 +1,7 @@
+import { useQuery } from '@tanstack/react-query';
+import type { Schemas } from '@/api/client';
+import { repositoryQuery } from './layout_routes';
+
+export function useRepository(repository: string): Schemas['Repository'] | undefined {
+  return useQuery(repositoryQuery(repository)).data;
+}

@@ -1,0 +1,242 @@
+import { guardedFetch } from '@/api/client';
+import { ApiError, asError, errorOf } from '@/api/errors';
+
+const filesAtOnce = 4;
+const partsAtOnce = 3;
+const attemptsMax = 4;
+const firstPauseMs = 500;
+/** Files from this size are sent in parts, where the parts go to this server. */
+export const partedBytesMin = 32 << 20;
+const partBytesMin = 16 << 20;
+const partsMax = 10_000;
+
+export type UploadState = 'waiting' | 'sending' | 'done' | 'failed' | 'cancelled';
+
+export interface Upload {
+  id: number;
+  /** Its path in the repository. */
+  path: string;
+  file: File;
+  state: UploadState;
+  sentBytes: number;
+  error?: Error;
+}
+
+/** The sizes of the parts of a file: equal but for the last, at most 10,000. */
+export function partSizes(bytes: number): number[] {
+  const size = Math.max(partBytesMin, Math.ceil(bytes / partsMax));
+  const out: number[] = [];
+  for (let at = 0; at < bytes; at += size) out.push(Math.min(size, bytes - at));
+  return out;
+}
+
+/** Whether another attempt may succeed. */
+function isTransient(error: unknown): boolean {
+  return error instanceof ApiError && (error.isLost || error.status === 408 || error.status === 429 || error.status >= 500);
+}
+
+function send(method: string, url: string, body: Blob, headers: Record<string, string>, signal: AbortSignal, onSent: (bytes: number) => void): Promise<XMLHttpRequest> {
+  return new Promise((resolve, reject) => {
+    const request = new XMLHttpRequest(); // fetch() does not tell how much was sent
+    request.open(method, url);
+    for (const [name, value] of Object.entries(headers)) request.setRequestHeader(name, value);
+    const abort = () => request.abort();
+    signal.addEventListener('abort', abort);
+    request.upload.onprogress = (event) => onSent(event.loaded);
+    request.onloadend = () => {
+      signal.removeEventListener('abort', abort);
+      if (signal.aborted) return reject(new DOMException('cancelled', 'AbortError'));
+      if (request.status >= 200 && request.status < 300) return resolve(request);
+      if (request.status === 0) return reject(new ApiError(0, 'The connection broke while the file was sent.'));
+      let parsed: unknown;
+      try {
+        parsed = JSON.parse(request.responseText);
+      } catch {
+        parsed = undefined;
+      }
+      reject(errorOf(new Response(null, { status: request.status, headers: { 'X-Request-Id': request.getResponseHeader('X-Request-Id') ?? '' } }), parsed));
+    };
+    request.send(body);
+  });
+}
+
+/** Uploads to one branch: a few at once, each tried again after transient failures, large ones in parts. */
+export class UploadQueue {
+  private uploads: Upload[] = [];
+  private snapshot: readonly Upload[] = [];
+  private readonly aborts = new Map<number, AbortController>();
+  private readonly listeners = new Set<() => void>();
+  private nextId = 1;
+  private active = 0;
+  /** Called when a file has arrived. */
+  onDone: () => void = () => {};
+
+  constructor(readonly repository: string, readonly branch: string) {}
+
+  readonly subscribe = (listener: () => void) => {
+    this.listeners.add(listener);
+    return () => this.listeners.delete(listener);
+  };
+  readonly get = () => this.snapshot;
+
+  add(files: readonly { path: string; file: File }[]) {
+    for (const { path, file } of files) this.uploads.push({ id: this.nextId++, path, file, state: 'waiting', sentBytes: 0 });
+    this.changed();
+    this.pump();
+  }
+
+  retry(id: number) {
+    this.update(id, { state: 'waiting', sentBytes: 0 });
+    this.pump();
+  }
+
+  retryFailed() {
+    for (const upload of this.uploads) if (upload.state === 'failed') this.update(upload.id, { state: 'waiting', sentBytes: 0 });
+    this.pump();
+  }
+
+  cancel(id: number) {
+    this.aborts.get(id)?.abort();
+    const upload = this.uploads.find((item) => item.id === id);
+    if (upload?.state === 'waiting') this.update(id, { state: 'cancelled' });
+  }
+
+  cancelAll() {
+    for (const upload of this.uploads) this.cancel(upload.id);
+  }
+
+  /** Forgets those that have ended. */
+  clear() {
+    this.uploads = this.uploads.filter((upload) => upload.state === 'waiting' || upload.state === 'sending');
+    this.changed();
+  }
+
+  private changed() {
+    this.snapshot = [...this.uploads];
+    for (const listener of this.listeners) listener();
+  }
+
+  private update(id: number, change: Partial<Upload>) {
+    this.uploads = this.uploads.map((upload) => (upload.id === id ? { ...upload, ...change } : upload));
+    this.changed();
+  }
+
+  private pump() {
+    while (this.active < filesAtOnce) {
+      const next = this.uploads.find((upload) => upload.state === 'waiting');
+      if (!next) return;
+      ++this.active;
+      void this.run(next).finally(() => {
+        --this.active;
+        this.pump();
+      });
+      this.update(next.id, { state: 'sending' });
+    }
+  }
+
+  private async run(upload: Upload) {
+    const abort = new AbortController();
+    this.aborts.set(upload.id, abort);
+    try {
+      const inParts = upload.file.size >= partedBytesMin && (await this.sendInParts(upload, abort.signal));
+      if (!inParts) await this.sendWhole(upload, abort.signal);
+      this.update(upload.id, { state: 'done', sentBytes: upload.file.size });
+      this.onDone();
+    } catch (error) {
+      this.update(upload.id, abort.signal.aborted ? { state: 'cancelled' } : { state: 'failed', error: asError(error) });
+    } finally {
+      this.aborts.delete(upload.id);
+    }
+  }
+
+  private get branchUrl() {
+    return `/api/v1/repositories/${encodeURIComponent(this.repository)}/branches/${encodeURIComponent(this.branch)}`;
+  }
+
+  private sendWhole(upload: Upload, signal: AbortSignal) {
+    const headers = { 'Content-Type': upload.file.type || 'application/octet-stream' };
+    return attempts(signal, () => send('POST', `${this.branchUrl}/objects?path=${encodeURIComponent(upload.path)}`, upload.file, headers, signal,
+      (sentBytes) => this.update(upload.id, { sentBytes })));
+  }
+
+  /** False if the parts would go to another host, which the policy of this page does not allow. */
+  private async sendInParts(upload: Upload, signal: AbortSignal): Promise<boolean> {
+    const sizes = partSizes(upload.file.size);
+    const query = `?path=${encodeURIComponent(upload.path)}`;
+    const begun = await guardedFetch(new Request(`${this.branchUrl}/staging/pmpu${query}&parts=${sizes.length}`, { method: 'POST', signal }));
+    if (!begun.ok) return false;
+    const { upload_id: uploadId, physical_address: address, presigned_urls: urls = [] } =
+      (await begun.json()) as { upload_id: string; physical_address: string; presigned_urls?: string[] };
+    const uploadUrl = `${this.branchUrl}/staging/pmpu/${encodeURIComponent(uploadId)}${query}`;
+    const json = { 'Content-Type': 'application/json' };
+    const giveUp = () => fetch(uploadUrl, { method: 'DELETE', headers: json, body: JSON.stringify({ physical_address: address }) }).catch(() => undefined);
+    if (urls.length !== sizes.length || urls.some((url) => new URL(url, location.href).origin !== location.origin)) {
+      await giveUp();
+      return false;
+    }
+    try {
+      const sent = sizes.map(() => 0);
+      const etags: string[] = [];
+      let next = 0;
+      const worker = async () => {
+        while (next < sizes.length) {
+          const part = next++;
+          const from = part * sizes[0]!;
+          const answer = await attempts(signal, () => send('PUT', urls[part]!, upload.file.slice(from, from + sizes[part]!), {}, signal, (bytes) => {
+            sent[part] = bytes;
+            this.update(upload.id, { sentBytes: sent.reduce((sum, item) => sum + item, 0) });
+          }));
+          etags[part] = answer.getResponseHeader('ETag') ?? '';
+        }
+      };
+      await Promise.all(Array.from({ length: partsAtOnce }, worker));
+      const body = JSON.stringify({
+        physical_address: address,
+        parts: etags.map((etag, index) => ({ part_number: index + 1, etag })),
+        ...(upload.file.type ? { content_type: upload.file.type } : {}),
+      });
+      await attempts(signal, async () => {
+        const ended = await guardedFetch(new Request(uploadUrl, { method: 'PUT', headers: json, body, signal }));
+        if (!ended.ok) throw errorOf(ended, await ended.json().catch(() => undefined));
+      });
+      return true;
+    } catch (error) {
+      await giveUp();
+      throw error;
+    }
+  }
+}
+
+/** Tries again after transient failures, with growing pauses. */
+async function attempts<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+  for (let attempt = 1; ; ++attempt) {
+    try {
+      return await work();
+    } catch (error) {
+      if (attempt === attemptsMax || signal.aborted || !isTransient(error)) throw error;
+      await new Promise((resolve) => setTimeout(resolve, firstPauseMs * 2 ** attempt * (0.5 + Math.random())));
+    }
+  }
+}
+
+/** The files of a drop, those of folders with their paths below it. */
+export async function droppedFiles(transfer: DataTransfer): Promise<{ path: string; file: File }[]> {
+  const entries = [...transfer.items].map((item) => item.webkitGetAsEntry()).filter((entry) => entry !== null);
+  if (entries.length === 0) return [...transfer.files].map((file) => ({ path: file.name, file }));
+  const out: { path: string; file: File }[] = [];
+  const walk = async (entry: FileSystemEntry) => {
+    if (entry.isFile) {
+      const file = await new Promise<File>((resolve, reject) => (entry as FileSystemFileEntry).file(resolve, reject));
+      out.push({ path: entry.fullPath.replace(/^\//, ''), file });
+      return;
+    }
+    const reader = (entry as FileSystemDirectoryEntry).createReader();
+    for (;;) {
+      const some = await new Promise<FileSystemEntry[]>((resolve, reject) => reader.readEntries(resolve, reject));
+      if (some.length === 0) return;
+      for (const child of some) await walk(child);
+    }
+  };
+  for (const entry of entries) await walk(entry);
+  return out;
+}

@@ -1,0 +1,235 @@
+import { type KeyboardEvent, type ReactNode, memo, useEffect, useId, useRef, useState } from 'react';
+import { useFixedRows } from './fixed_rows';
+import styles from './data_table.module.css';
+
+const rowHeight = 32;
+
+export interface Column<Row> {
+  id: string;
+  header: string;
+  cell: (row: Row) => ReactNode;
+  /** A track of CSS grid: "96px", "minmax(160px, 2fr)". */
+  width: string;
+  numeric?: boolean;
+  /** The header is a button that sorts; the value is what onSort gets. */
+  sort?: string;
+  /** Left out below 720 pixels. */
+  wideOnly?: boolean;
+}
+
+export interface Sorting {
+  by: string;
+  descending: boolean;
+}
+
+interface DataTableProps<Row> {
+  /** Names the table to screen readers. */
+  label: string;
+  columns: readonly Column<Row>[];
+  count: number;
+  /** undefined = not loaded yet; it gets a placeholder. */
+  row: (index: number) => Row | undefined;
+  rowKey: (row: Row) => string;
+  /** The rendered rows, so that they can be loaded. */
+  onRange?: (first: number, last: number) => void;
+  /** Enter, or a click beside links. */
+  onOpen?: (row: Row) => void;
+  /** The row whose details are open. */
+  activeKey?: string | undefined;
+  selected?: ReadonlySet<string>;
+  onSelect?: (keys: ReadonlySet<string>) => void;
+  /** Which rows can be selected; all without it. */
+  selectable?: (row: Row) => boolean;
+  sorting?: Sorting | undefined;
+  onSort?: (sorting: Sorting) => void;
+  /** Instead of rows when there are none. */
+  empty?: ReactNode;
+  /** Fills its parent and scrolls inside; otherwise it is at most 20 rows high. */
+  fill?: boolean;
+}
+
+/**
+ * A table of rows of 32 pixels of which only the visible ones exist: 10^6 rows scroll as ten do. Arrows, Home, End and
+ * page keys move, Enter opens, Space selects, Shift extends.
+ */
+export function DataTable<Row>(props: DataTableProps<Row>) {
+  const { label, columns, count, row, rowKey, onRange, onOpen, activeKey, selected, onSelect, selectable, sorting, onSort, empty, fill } = props;
+  const scroller = useRef<HTMLDivElement>(null);
+  const id = useId();
+  const [cursor, setCursor] = useState(-1);
+  const anchor = useRef(0);
+  const narrow = useNarrow();
+  const shown = narrow ? columns.filter((column) => !column.wideOnly) : columns;
+  const window = useFixedRows(scroller, count, rowHeight, rowHeight);
+  const { first, last } = window;
+  useEffect(() => onRange?.(first, last), [onRange, first, last]);
+
+  const at = Math.min(cursor, count - 1);
+  const template = `${onSelect ? '32px ' : ''}${shown.map((column) => column.width).join(' ')}`;
+  const canSelect = (item: Row) => selectable?.(item) ?? true;
+
+  const move = (to: number, extend: boolean) => {
+    const next = Math.max(0, Math.min(count - 1, to));
+    setCursor(next);
+    window.show(next);
+    if (extend && onSelect) selectRange(anchor.current, next);
+    else anchor.current = next;
+  };
+  const selectRange = (from: number, to: number) => {
+    const keys = new Set(selected);
+    for (let index = Math.min(from, to); index <= Math.max(from, to); ++index) {
+      const item = row(index);
+      if (item !== undefined && canSelect(item)) keys.add(rowKey(item));
+    }
+    onSelect?.(keys);
+  };
+  const toggle = (item: Row) => {
+    if (!canSelect(item)) return;
+    const keys = new Set(selected);
+    if (!keys.delete(rowKey(item))) keys.add(rowKey(item));
+    onSelect?.(keys);
+  };
+  const onKeyDown = (event: KeyboardEvent) => {
+    if (event.target !== scroller.current || event.altKey || event.ctrlKey || event.metaKey) return;
+    const page = Math.max(1, Math.floor((scroller.current?.clientHeight ?? 640) / rowHeight) - 2);
+    const steps: Record<string, number> = { ArrowDown: at + 1, ArrowUp: at - 1, PageDown: at + page, PageUp: at - page, Home: 0, End: count - 1 };
+    const item = at >= 0 ? row(at) : undefined;
+    if (event.key in steps && count > 0) move(steps[event.key]!, event.shiftKey);
+    else if (event.key === 'Enter' && item !== undefined) onOpen?.(item);
+    else if (event.key === ' ' && item !== undefined && onSelect) toggle(item);
+    else return;
+    event.preventDefault();
+  };
+
+  const items: ReactNode[] = [];
+  for (let index = first; index < last; ++index) {
+    const item = row(index);
+    const key = item === undefined ? undefined : rowKey(item);
+    items.push(
+      <RowView key={index} id={`${id}-${index}`} index={index} item={item} columns={shown} top={window.top(index)} template={template}
+        isCursor={index === at} isActive={key !== undefined && key === activeKey}
+        isSelected={key !== undefined && (selected?.has(key) ?? false)}
+        canSelect={item !== undefined && canSelect(item)} selecting={onSelect !== undefined} name={key ?? ''}
+        onToggle={(shift) => {
+          if (item === undefined) return;
+          if (shift) selectRange(anchor.current, index);
+          else { anchor.current = index; toggle(item); }
+        }}
+        onPress={() => { setCursor(index); anchor.current = index; if (item !== undefined) onOpen?.(item); }} />,
+    );
+  }
+  return (
+    <div ref={scroller} role="grid" aria-label={label} aria-rowcount={count + 1} tabIndex={0} onKeyDown={onKeyDown}
+      aria-multiselectable={onSelect ? true : undefined}
+      aria-activedescendant={at >= first && at < last ? `${id}-${at}` : undefined}
+      className={`${styles.table} ${fill ? styles.fill : ''}`} style={fill ? undefined : { maxHeight: 21 * rowHeight }}>
+      <div role="row" aria-rowindex={1} className={styles.head} style={{ gridTemplateColumns: template }}>
+        {onSelect && <SelectAll count={count} row={row} rowKey={rowKey} canSelect={canSelect} selected={selected} onSelect={onSelect} />}
+        {shown.map((column) => (
+          <div key={column.id} role="columnheader" className={`${styles.cell} ${column.numeric ? styles.numeric : ''}`}
+            aria-sort={sorting && sorting.by === column.sort ? (sorting.descending ? 'descending' : 'ascending') : undefined}>
+            {column.sort && onSort ? (
+              <button type="button" className={styles.sort}
+                onClick={() => onSort({ by: column.sort!, descending: sorting?.by === column.sort ? !sorting?.descending : column.numeric === true })}>
+                {column.header}
+                <span aria-hidden="true" className={styles.arrow}>{sorting?.by === column.sort ? (sorting?.descending ? '▾' : '▴') : ''}</span>
+              </button>
+            ) : column.header}
+          </div>
+        ))}
+      </div>
+      {count === 0 && empty ? <div role="row"><div role="gridcell">{empty}</div></div> : (
+        <div role="rowgroup" className={styles.body} style={{ height: window.height }}>{items}</div>
+      )}
+    </div>
+  );
+}
+
+interface RowViewProps<Row> {
+  id: string;
+  index: number;
+  item: Row | undefined;
+  columns: readonly Column<Row>[];
+  top: number;
+  template: string;
+  isCursor: boolean;
+  isActive: boolean;
+  isSelected: boolean;
+  canSelect: boolean;
+  selecting: boolean;
+  name: string;
+  onToggle: (shift: boolean) => void;
+  onPress: () => void;
+}
+
+function PlainRow<Row>({ id, index, item, columns, top, template, isCursor, isActive, isSelected, canSelect, selecting, name, onToggle, onPress }: RowViewProps<Row>) {
+  return (
+    <div role="row" id={id} aria-rowindex={index + 2} aria-selected={selecting ? isSelected : undefined}
+      className={`${styles.row} ${isCursor ? styles.cursor : ''} ${isActive ? styles.active : ''} ${isSelected ? styles.selected : ''}`}
+      style={{ gridTemplateColumns: template, transform: `translateY(${top}px)` }}
+      onClick={(event) => { if (!(event.target as Element).closest('a, button, input, label')) onPress(); }}>
+      {selecting && (
+        <div role="gridcell" className={styles.cell}>
+          <input type="checkbox" tabIndex={-1} aria-label={`Select ${name}`} checked={isSelected} disabled={!canSelect} readOnly
+            onClick={(event) => { event.stopPropagation(); onToggle(event.shiftKey); }} />
+        </div>
+      )}
+      {columns.map((column) => (
+        <div key={column.id} role="gridcell" className={`${styles.cell} ${column.numeric ? styles.numeric : ''}`}>
+          {item === undefined ? <span className={styles.placeholder} /> : column.cell(item)}
+        </div>
+      ))}
+    </div>
+  );
+}
+
+// Handlers are new in every render and see the same rows, so they are not compared.
+const RowView = memo(PlainRow, (before, after) =>
+  before.item === after.item && before.columns === after.columns && before.top === after.top && before.template === after.template &&
+  before.isCursor === after.isCursor && before.isActive === after.isActive && before.isSelected === after.isSelected &&
+  before.canSelect === after.canSelect) as typeof PlainRow;
+
+interface SelectAllProps<Row> {
+  count: number;
+  row: (index: number) => Row | undefined;
+  rowKey: (row: Row) => string;
+  canSelect: (row: Row) => boolean;
+  selected: ReadonlySet<string> | undefined;
+  onSelect: (keys: ReadonlySet<string>) => void;
+}
+
+/** Selects every loaded row, or none. */
+function SelectAll<Row>({ count, row, rowKey, canSelect, selected, onSelect }: SelectAllProps<Row>) {
+  const some = (selected?.size ?? 0) > 0;
+  const box = useRef<HTMLInputElement>(null);
+  useEffect(() => { if (box.current) box.current.indeterminate = some; }, [some]);
+  return (
+    <div role="columnheader" className={styles.cell}>
+      <input ref={box} type="checkbox" aria-label={some ? 'Select none' : 'Select all loaded rows'} checked={some} disabled={count === 0}
+        onChange={() => {
+          if (some) return onSelect(new Set());
+          const keys = new Set<string>();
+          for (let index = 0; index < count; ++index) {
+            const item = row(index);
+            if (item !== undefined && canSelect(item)) keys.add(rowKey(item));
+          }
+          onSelect(keys);
+        }} />
+    </div>
+  );
+}
+
+const narrowMedia = '(max-width: 720px)';
+
+/** Whether the window is as narrow as a phone. */
+export function useNarrow(): boolean {
+  const [narrow, setNarrow] = useState(() => matchMedia(narrowMedia).matches);
+  useEffect(() => {
+    const media = matchMedia(narrowMedia);
+    const update = () => setNarrow(media.matches);
+    media.addEventListener('change', update);
+    return () => media.removeEventListener('change', update);
+  }, []);
+  return narrow;
+}
+

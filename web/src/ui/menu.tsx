@@ -1,0 +1,45 @@
+import { type ReactElement, type ReactNode } from 'react';
+import { Menu as AriaMenu, MenuItem as AriaItem, MenuTrigger, type MenuItemProps } from 'react-aria-components/Menu';
+import { Popover } from 'react-aria-components/Popover';
+import { Separator } from 'react-aria-components/Separator';
+import { Icon, type IconName } from './icon';
+import styles from './menu.module.css';
+
+/** A button with a menu: arrows move, letters jump, Escape closes. */
+export function Menu({ trigger, label, children }: { trigger: ReactElement; label: string; children: ReactNode }) {
+  return (
+    <MenuTrigger>
+      {trigger}
+      <Popover className={styles.popover!} placement="bottom end" offset={4}>
+        <AriaMenu aria-label={label} className={styles.menu!}>{children as never}</AriaMenu>
+      </Popover>
+    </MenuTrigger>
+  );
+}
+
+interface ItemProps extends Omit<MenuItemProps, 'className' | 'children'> {
+  icon?: IconName;
+  children: string;
+  /** A second line in small type. */
+  detail?: string | undefined;
+  danger?: boolean;
+  /** Why it cannot be chosen. */
+  refused?: string | undefined;
+}
+
+export function MenuItem({ icon, children, detail, danger, refused, ...rest }: ItemProps) {
+  return (
+    <AriaItem {...rest} textValue={children} isDisabled={refused !== undefined || rest.isDisabled === true}
+      className={`${styles.item} ${danger ? styles.danger : ''}`}>
+      {icon && <Icon name={icon} />}
+      <span className={styles.text}>
+        {children}
+        {(refused ?? detail) && <span className={styles.detail}>{refused ?? detail}</span>}
+      </span>
+    </AriaItem>
+  );
+}
+
+export function MenuSeparator() {
+  return <Separator className={styles.separator!} />;
+}

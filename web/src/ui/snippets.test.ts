@@ -1,0 +1,31 @@
+import { execFileSync } from 'node:child_process';
+import { describe, expect, it } from 'vitest';
+import { objectSnippets, pythonText, shellWord } from './snippets';
+
+const hostile = ["it's", 'a b', '$(touch x)', '`id`', '"q"', '-rf', '~root', 'a\nb', 'ü', '', '!x', 'a;b', '\\'];
+
+describe('words of a shell', () => {
+  it('are taken by a real one as they are', () => {
+    for (const text of hostile) {
+      expect(execFileSync('sh', ['-c', `printf %s ${shellWord(text)}`], { encoding: 'utf8' })).toBe(text);
+    }
+    expect(shellWord('tarn://digits/main~1/a.png')).toBe('tarn://digits/main~1/a.png');
+  });
+});
+
+describe('texts of Python', () => {
+  it('are taken by a real one as they are', () => {
+    for (const text of hostile) {
+      expect(execFileSync('python3', ['-c', `import sys; sys.stdout.buffer.write(${pythonText(text)}.encode())`], { encoding: 'utf8' })).toBe(text);
+    }
+  });
+});
+
+describe('snippets of an object', () => {
+  it('name it', () => {
+    const texts = objectSnippets('digits', 'main', 'a b.png', 'http://h:1').map((snippet) => snippet.text);
+    expect(texts[1]).toBe('s3://digits/main/a b.png');
+    expect(texts[2]).toBe("tarn fs cat 'tarn://digits/main/a b.png'");
+    expect(texts.at(-1)).toContain("objects?path=a%20b.png'");
+  });
+});

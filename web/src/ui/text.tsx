@@ -1,0 +1,46 @@
+import { useEffect, useState } from 'react';
+import { bytes, exactBytes, exactTime, relativeTime } from './format';
+import styles from './text.module.css';
+
+const tickMs = 30_000;
+
+/** A point in time: relative, and exact with its zone on hover. Seconds since 1970, or RFC 3339. */
+export function Time({ at }: { at: number | string }) {
+  const then = new Date(typeof at === 'number' ? at * 1000 : at);
+  const [now, setNow] = useState(() => new Date());
+  useEffect(() => {
+    const timer = setInterval(() => setNow(new Date()), tickMs);
+    return () => clearInterval(timer);
+  }, []);
+  if (Number.isNaN(then.getTime())) return <span className="muted">unknown</span>;
+  return (
+    <time dateTime={then.toISOString()} title={exactTime(then)} className={styles.nowrap}>
+      {relativeTime(then, now)}
+    </time>
+  );
+}
+
+/** A size: rounded, and exact on hover. */
+export function Bytes({ of }: { of: number | undefined }) {
+  if (of === undefined) return null;
+  return <span className={styles.nowrap} title={exactBytes(of)}>{bytes(of)}</span>;
+}
+
+const tailLength = 12;
+
+/** A name that is cut in the middle where it does not fit. The full name is read aloud and shown on hover. */
+export function Name({ children, mono }: { children: string; mono?: boolean }) {
+  const at = Math.max(0, children.length - tailLength);
+  const short = children.length <= 2 * tailLength;
+  return (
+    <span className={`${styles.name} ${mono ? 'mono' : ''}`} title={children}>
+      <span className={styles.head}>{short ? children : children.slice(0, at)}</span>
+      {!short && <span className={styles.tail}>{children.slice(at)}</span>}
+    </span>
+  );
+}
+
+/** A state in words with its colour. */
+export function Badge({ kind, children }: { kind: 'neutral' | 'added' | 'removed' | 'changed' | 'waiting' | 'accent'; children: React.ReactNode }) {
+  return <span className={`${styles.badge} ${styles[kind]}`}>{children}</span>;
+}
