@@ -1,0 +1,101 @@
+"""Debian's Chromium, driven by Playwright, with what a test has to know of a page."""
+
+import io
+from pathlib import Path
+
+from PIL import Image
+
+ROOT = Path(__file__).resolve().parents[2]
+AXE = ROOT / "web/node_modules/axe-core/axe.min.js"
+IMAGES = ROOT / "docs/images"
+CHROMIUM = "/usr/bin/chromium"
+WIDE = {"width": 1440, "height": 900}
+NARROW = {"width": 390, "height": 844}
+THEMES = ("light", "dark")
+WAIT_MS = 10_000
+COLOURS = 128
+
+
+def launch(playwright):
+    return playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
+
+
+class Window:
+    """A window signed in as one user, and a log of all that it did; `page` is Playwright's."""
+
+    def __init__(self, browser, server, screenshots=False, **options):
+        self.server = server
+        self.screenshots = screenshots
+        self.context = browser.new_context(base_url=server.url, viewport=WIDE, color_scheme="light", locale="en-GB",
+                                           timezone_id="UTC", accept_downloads=True, **options)
+        self.context.grant_permissions(["clipboard-read", "clipboard-write"])
+        self.context.set_default_timeout(WAIT_MS)
+        self.problems = []
+        self.expected = []
+        self.context.on("request", self._on_request)
+        self.context.on("console", self._on_console)
+        self.context.on("weberror", lambda error: self.problems.append(f"uncaught: {error.error}"))
+        self.page = self.context.new_page()
+
+    def _on_request(self, request):
+        if not request.url.startswith((self.server.url, "blob:", "data:", "about:")):
+            self.problems.append(f"request to another host: {request.url}")
+
+    def _on_console(self, message):
+        if message.type in ("error", "warning"):
+            self.problems.append(f"console {message.type}: {message.text}")
+
+    def expect_problem(self, text):
+        """Of a test that provokes it: the browser logs each answer of 4xx and 5xx as an error."""
+        self.expected.append(text)
+
+    def unexpected_problems(self):
+        return [problem for problem in self.problems if not any(text in problem for text in self.expected)]
+
+    def sign_in(self, access_key=None, secret_key=None):
+        answer = self.context.request.post("/api/v1/auth/login", data={
+            "access_key_id": access_key or self.server.access_key, "secret_access_key": secret_key or self.server.secret_key})
+        assert answer.status == 200, answer.text()
+        return self
+
+    def go(self, address):
+        self.page.goto(address)
+        return self.page
+
+    def axe(self):
+        """Fails with what axe-core finds wrong on the page as it is."""
+        self.page.evaluate(AXE.read_text())
+        found = self.page.evaluate("axe.run(document, {resultTypes: ['violations']})")["violations"]
+        lines = [f"{rule['id']}: {rule['help']}\n" + "\n".join(f"    {node['html'][:200]}\n    {node['failureSummary']}"
+                 for node in rule["nodes"][:3]) for rule in found]
+        assert not lines, f"axe-core at {self.page.url}:\n" + "\n".join(lines)
+
+    def theme(self, name):
+        self.page.emulate_media(color_scheme=name)
+
+    def review(self, name):
+        """axe-core in both themes and both widths; with --screenshots a picture of each in docs/images/NAME-WIDTH-THEME.png."""
+        for size in (WIDE, NARROW):
+            self.page.set_viewport_size(size)
+            for theme in THEMES:
+                self.theme(theme)
+                self.page.wait_for_timeout(150)
+                self.axe()
+                self.no_overflow()
+                if self.screenshots:
+                    self.shoot(f"{name}-{size['width']}-{theme}")
+        self.page.set_viewport_size(WIDE)
+        self.theme("light")
+
+    def no_overflow(self):
+        """The window itself never scrolls sideways."""
+        wide = self.page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+        assert wide <= 0, f"{self.page.url} is {wide} pixels wider than the window"
+
+    def shoot(self, name):
+        IMAGES.mkdir(parents=True, exist_ok=True)
+        picture = Image.open(io.BytesIO(self.page.screenshot(animations="disabled")))
+        picture.convert("RGB").quantize(COLOURS, dither=Image.Dither.NONE).save(IMAGES / f"{name}.png", optimize=True)
+
+    def close(self):
+        self.context.close()

@@ -1,0 +1,105 @@
+"""Fixtures: a server for each file of tests, empty at its start, and windows of a real browser."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
+
+import clients  # noqa: E402
+import servers  # noqa: E402
+from playwright.sync_api import sync_playwright  # noqa: E402
+
+import browser as browsers  # noqa: E402
+import outcome  # noqa: E402
+
+for name in list(os.environ):
+    if name.startswith(("AWS_", "LAKECTL_", "LAKEFS_")) or name in ("TARN_ENDPOINT", "TARN_ACCESS_KEY", "TARN_CONFIG"):
+        del os.environ[name]
+
+
+def pytest_addoption(parser):
+    parser.addoption("--screenshots", action="store_true", help="take the pictures of docs/images again")
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    """A file's tests stay together, on their server."""
+    from xdist.scheduler import LoadFileScheduling
+
+    return LoadFileScheduling(config, log)
+
+
+@pytest.fixture(scope="session")
+def session_scratch():
+    directory = servers.scratch_directory("web")
+    yield directory
+    if os.environ.get("TARN_TEST_KEEP") == "1":
+        print(f"\nkept {directory}", file=sys.stderr)
+    else:
+        subprocess.run(["rm", "-rf", str(directory)], check=True)
+
+
+@pytest.fixture(scope="session")
+def initialised_data(session_scratch):
+    """The data directory of a stopped, empty server: a copy of it starts in a fraction of the time."""
+    server = servers.Tarnd(session_scratch / "template").start()
+    server.stop()
+    return server.data_dir
+
+
+@pytest.fixture(scope="module")
+def tarn(request, session_scratch, initialised_data):
+    server = servers.Tarnd(session_scratch / request.module.__name__).copy_data_of(initialised_data).start()
+    yield server
+    server.stop()
+
+
+@pytest.fixture
+def rest(tarn):
+    """The REST API, for preparing things and for looking at the outcome."""
+    return outcome.Outcome(tarn)
+
+
+@pytest.fixture
+def s3(tarn):
+    return clients.boto3_client(tarn)
+
+
+@pytest.fixture(scope="session")
+def chromium():
+    with sync_playwright() as playwright:
+        opened = browsers.launch(playwright)
+        yield opened
+        opened.close()
+
+
+@pytest.fixture
+def open_window(request, chromium, tarn):
+    """Opens windows without a session. At the end none may have logged an error or asked another host."""
+    made = []
+
+    def open_one(**options):
+        window = browsers.Window(chromium, tarn, screenshots=request.config.getoption("--screenshots"), **options)
+        made.append(window)
+        return window
+
+    yield open_one
+    problems = [problem for window in made for problem in window.unexpected_problems()]
+    for window in made:
+        window.close()
+    assert not problems, "\n".join(problems)
+
+
+@pytest.fixture
+def window(open_window):
+    """A window of the administrator."""
+    return open_window().sign_in()
+
+
+@pytest.fixture
+def page(window):
+    return window.page

@@ -1,0 +1,57 @@
+"""Login, logout, sessions that end, and a server that is away."""
+
+from playwright.sync_api import expect
+
+
+def test_a_link_survives_the_login(open_window, tarn, rest):
+    rest.repository("linked")
+    window = open_window()
+    window.expect_problem("401")
+    page = window.go("/r/linked/main/data?path=images/2/")
+    expect(page.get_by_role("heading", name="Sign in to Tarn")).to_be_visible()
+    window.review("login")
+    page.get_by_label("Access key id").fill(tarn.access_key)
+    page.get_by_label("Secret access key").fill("wrong" * 5)
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("alert")).to_contain_text("The access key or its secret is wrong.")
+    page.get_by_label("Secret access key").fill(tarn.secret_key)
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/r/linked/main/data?path=images/2/")
+
+
+def test_a_link_to_another_host_is_not_followed(open_window, tarn):
+    window = open_window()
+    window.expect_problem("401")
+    page = window.go("/login?next=//evil.example/x")
+    page.get_by_label("Access key id").fill(tarn.access_key)
+    page.get_by_label("Secret access key").fill(tarn.secret_key)
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", name="Repositories")).to_be_visible()
+
+
+def test_signing_out_ends_the_session_everywhere(window, tarn):
+    page = window.go("/")
+    other = window.context.new_page()
+    other.goto("/")
+    expect(other.get_by_role("heading", name="Repositories")).to_be_visible()
+    page.get_by_role("button", name="Account of").click()
+    page.get_by_role("menuitem", name="Sign out").click()
+    expect(page.get_by_role("heading", name="Sign in to Tarn")).to_be_visible()
+    window.expect_problem("401")
+    assert window.context.request.get("/api/v1/user").status == 401
+    # The other tab notices with its next request.
+    other.get_by_role("searchbox", name="Search repositories").fill("x")
+    expect(other.get_by_role("heading", name="Sign in to Tarn")).to_be_visible()
+
+
+def test_a_lost_server_is_noticed_and_comes_back(window, tarn, rest):
+    window.expect_problem("ERR_CONNECTION_REFUSED")
+    page = window.go("/")
+    expect(page.get_by_role("heading", name="Repositories")).to_be_visible()
+    tarn.stop()
+    page.get_by_role("searchbox", name="Search repositories").fill("back")
+    expect(page.get_by_text("The server does not answer.").first).to_be_visible()
+    tarn.start()
+    rest.repository("back-again")
+    expect(page.get_by_role("link", name="back-again")).to_be_visible(timeout=20_000)
+    expect(page.get_by_text("This page goes on when it is back.")).to_be_hidden()
