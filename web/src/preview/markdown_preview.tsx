@@ -1,0 +1,62 @@
+import { useRouter } from '@tanstack/react-router';
+import { useState } from 'react';
+import { objectUrl } from '@/api/client';
+import { Button } from '@/ui/button';
+import { Loaded } from '@/ui/states';
+import { Markdown, type MarkdownLinks, resolvePath } from './markdown';
+import { decodeText, type Shown, useBytes } from './object_bytes';
+import { PartNote } from './part_note';
+import { Unreadable } from './preview_boundary';
+import { TextPreview } from './text_preview';
+import styles from './preview.module.css';
+
+const shownBytes = 1024 * 1024;
+
+/** Relative links lead to other objects of the same ref. */
+export function useMarkdownLinks(shown: Shown): MarkdownLinks {
+  const router = useRouter();
+  const { repository, ref } = shown;
+  return {
+    link: (target) => {
+      const path = resolvePath(shown.path, target);
+      return path === undefined ? undefined : router.buildLocation({ to: '/r/$repository/$ref/data', params: { repository, ref }, search: path.endsWith('/') ? { path } : { path: path.slice(0, path.lastIndexOf('/') + 1) || undefined, object: path } }).href;
+    },
+    image: (target) => {
+      const path = resolvePath(shown.path, target);
+      return path === undefined ? undefined : objectUrl(repository, ref, path);
+    },
+  };
+}
+
+/** The pairs of the front matter of a model card, and the rest. */
+export function splitFrontMatter(text: string): { matter: string; body: string } {
+  const found = /^---\r?\n([\s\S]*?)\r?\n---\r?\n?/.exec(text);
+  return found ? { matter: found[1] ?? '', body: text.slice(found[0].length) } : { matter: '', body: text };
+}
+
+export function MarkdownPreview({ shown }: { shown: Shown }) {
+  const [source, setSource] = useState(false);
+  const query = useBytes(shown, shownBytes);
+  const links = useMarkdownLinks(shown);
+  return (
+    <>
+      <div className={styles.bar}><Button onPress={() => setSource(!source)}>{source ? 'Show rendered' : 'Show source'}</Button></div>
+      {source ? <TextPreview shown={shown} language="markdown" /> : (
+        <Loaded query={query} rows={8}>{(content) => {
+          const text = decodeText(content, content.length < shown.size);
+          if (text === null) return <Unreadable shown={shown} error={new Error('it is not text.')} />;
+          const { matter, body } = splitFrontMatter(text);
+          return (
+            <>
+              <PartNote shown={content.length} size={shown.size} />
+              <div className={styles.prose}>
+                {matter && <pre tabIndex={0} aria-label="Front matter"><code>{matter}</code></pre>}
+                <Markdown text={body} links={links} />
+              </div>
+            </>
+          );
+        }}</Loaded>
+      )}
+    </>
+  );
+}
