@@ -15,10 +15,23 @@ TEST(WriteCondition, TakesIfNoneMatchOfAnything) {
   EXPECT_TRUE(write_condition(headers).if_absent);
 }
 
+TEST(WriteCondition, TakesIfMatchOfOneEtag) {
+  http::Headers headers;
+  headers.add("If-Match", "\"abc-2\"");
+  const versioning::Condition condition = write_condition(headers);
+  ASSERT_EQ(condition.if_match.size(), 1u);
+  EXPECT_EQ(condition.if_match[0], "abc-2");
+  EXPECT_FALSE(condition.if_absent);
+}
+
 TEST(WriteCondition, RefusesEverythingElseAsNotImplemented) {
   const std::pair<const char*, const char*> cases[] = {{"If-None-Match", "\"abc\""},
                                                        {"If-Match", "*"},
-                                                       {"If-Match", "\"abc\""},
+                                                       {"If-Match", ""},
+                                                       {"If-Match", "\"\""},
+                                                       {"If-Match", "abc"},
+                                                       {"If-Match", "W/\"abc\""},
+                                                       {"If-Match", "\"a\", \"b\""},
                                                        {"If-None-Match", ""}};
   for (const auto& [name, value] : cases) {
     http::Headers headers;

@@ -33,6 +33,7 @@ class Window:
         self.problems = []
         self.expected = []
         self.context.on("request", self._on_request)
+        self.context.on("requestfailed", self._on_failed_request)
         self.context.on("console", self._on_console)
         self.context.on("weberror", lambda error: self.problems.append(f"uncaught: {error.error}"))
         self.page = self.context.new_page()
@@ -40,6 +41,12 @@ class Window:
     def _on_request(self, request):
         if not request.url.startswith((self.server.url, "blob:", "data:", "about:")):
             self.problems.append(f"request to another host: {request.url}")
+
+    def _on_failed_request(self, request):
+        """What the policy of the page refuses never leaves."""
+        problem = f"request to another host: {request.url}"
+        if "BLOCKED_BY_CSP" in (request.failure or "") or "csp" == request.failure:
+            self.problems.remove(problem) if problem in self.problems else None
 
     def _on_console(self, message):
         if message.type in ("error", "warning"):
@@ -66,6 +73,10 @@ class Window:
         """Fails with what axe-core finds wrong on the page as it is."""
         self.page.evaluate(AXE.read_text())
         found = self.page.evaluate("axe.run(document, {resultTypes: ['violations']})")["violations"]
+        for rule in found:
+            if rule["id"] == "region":  # the hidden Dismiss button that React Aria puts into every popover
+                rule["nodes"] = [node for node in rule["nodes"] if node["html"] != '<div style="display: contents;">']
+        found = [rule for rule in found if rule["nodes"]]
         lines = [f"{rule['id']}: {rule['help']}\n" + "\n".join(f"    {node['html'][:200]}\n    {node['failureSummary']}"
                  for node in rule["nodes"][:3]) for rule in found]
         assert not lines, f"axe-core at {self.page.url}:\n" + "\n".join(lines)

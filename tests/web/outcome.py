@@ -11,14 +11,14 @@ class Outcome(clients.Rest):
         assert answer.ok, f"{method} {path}: {answer.status_code} {answer.text}"
         return answer.json() if answer.headers.get("Content-Type", "").startswith("application/json") else answer.content
 
-    def get(self, path, **parameters):
-        return self.ask("GET", path, params=parameters)
+    def get(self, address, /, **parameters):
+        return self.ask("GET", address, params=parameters)
 
     def post(self, path, body):
         return self.ask("POST", path, json=body)
 
-    def status(self, path, **parameters):
-        return self("GET", path, params=parameters).status_code
+    def status(self, address, /, **parameters):
+        return self("GET", address, params=parameters).status_code
 
     def repository(self, name):
         return self.post("/repositories", {"name": name, "storage_namespace": f"local://{name}"})

@@ -41,7 +41,7 @@ export async function answer<R extends Result>(call: Promise<R>): Promise<NonNul
   const { data, error, response } = await call;
   if (!response.ok) {
     const failed = errorOf(response, error);
-    if (failed.status === 401) for (const listener of onUnauthenticated) listener();
+    if (failed.isUnauthenticated) for (const listener of onUnauthenticated) listener();
     throw failed;
   }
   return data as NonNullable<R['data']>;

@@ -12,6 +12,16 @@ export class ApiError extends Error {
     super(message);
   }
 
+  /** The session is over. A missing permission is 401 too, as clients of lakeFS expect. */
+  get isUnauthenticated(): boolean {
+    return this.status === 401 && !this.isRefused;
+  }
+
+  /** The caller's policies do not permit it. */
+  get isRefused(): boolean {
+    return this.status === 403 || this.reason === 'insufficient_permissions';
+  }
+
   /** No answer, or one of a proxy whose server is away. */
   get isLost(): boolean {
     return this.status === 0 || this.status === 502 || this.status === 504;
@@ -28,11 +38,10 @@ export function advice(error: unknown): string {
     case 'too_many_failures':
       return 'Wait a few seconds before the next attempt.';
   }
+  if (error.isRefused && error.reason !== 'cross_origin') return 'Ask an administrator for the permission that the message names.';
   switch (error.status) {
     case 401:
       return 'Sign in again.';
-    case 403:
-      return 'Ask an administrator for the permission that the message names.';
     case 404:
       return 'It may have been deleted or renamed. Check the name in the address.';
     case 409:

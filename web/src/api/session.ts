@@ -13,7 +13,7 @@ export const sessionQuery = queryOptions({
     try {
       return (await answer(api.GET('/user'))).user;
     } catch (error) {
-      if (error instanceof ApiError && error.status === 401) return null;
+      if (error instanceof ApiError && error.isUnauthenticated) return null;
       throw error;
     }
   },

@@ -8,7 +8,11 @@ import { NotFoundPage } from './not_found';
 import { RouteError } from './route_error';
 import { Root } from './root';
 
-export const rootRoute = createRootRoute({ component: Root, notFoundComponent: NotFoundPage, errorComponent: RouteError });
+export const rootRoute = createRootRoute({
+  component: Root,
+  notFoundComponent: () => <main><NotFoundPage /></main>,
+  errorComponent: (props) => <main><RouteError {...props} /></main>,
+});
 
 /** Everything but login and setup. Without a session it leads to the login, and from there back. */
 export const signedInRoute = createRoute({
@@ -20,7 +24,8 @@ export const signedInRoute = createRoute({
     return { user };
   },
   component: lazyRouteComponent(() => import('./shell'), 'Shell'),
-  errorComponent: RouteError,
+  errorComponent: (props) => <main><RouteError {...props} /></main>,
+  notFoundComponent: NotFoundPage,
 });
 
 export const repositoryQuery = (repository: string) =>

@@ -4,10 +4,10 @@ import { buttonClass } from '@/ui/button';
 
 export function NotFoundPage() {
   return (
-    <main className="page">
+    <div className="page">
       <EmptyState icon="search" action={<Link to="/" className={buttonClass()}>Repositories</Link>}>
         There is no page at this address.
       </EmptyState>
-    </main>
+    </div>
   );
 }

@@ -20,9 +20,9 @@ export function RouteError({ error, reset }: ErrorComponentProps) {
     return () => { connection.onReturn = before; };
   });
   return (
-    <main className="page">
+    <div className="page">
       <h1>{isConnected ? 'This page cannot be shown' : 'The server does not answer'}</h1>
       <ErrorPanel error={error} onRetry={retry} />
-    </main>
+    </div>
   );
 }

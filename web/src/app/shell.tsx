@@ -65,8 +65,8 @@ export function Shell() {
         {repository !== undefined && (
           <Link to="/r/$repository/$ref/data" params={{ repository, ref: ref ?? defaultBranch ?? 'main' }} search={{}} className={styles.repository}><Name>{repository}</Name></Link>
         )}
-        <button type="button" className={styles.search} onClick={() => setPalette(true)} aria-label="Search or jump to">
-          <Icon name="search" /><span className={styles.searchText}>Search or jump to…</span><kbd>Ctrl K</kbd>
+        <button type="button" className={styles.search} onClick={() => setPalette(true)}>
+          <Icon name="search" /><span className={styles.searchText}>Search or jump to…</span><kbd aria-hidden="true">Ctrl K</kbd>
         </button>
         <Operations />
         <span className={styles.wideOnly}><IconButton icon="help" label="Keyboard help" onPress={() => setHelp(true)} /></span>

@@ -31,7 +31,7 @@ export function LoginPage() {
       await router.navigate({ href: localAddress(next), replace: true });
     } catch (thrown) {
       const failed = asError(thrown);
-      const wrong = failed instanceof ApiError && failed.status === 401;
+      const wrong = failed instanceof ApiError && failed.isUnauthenticated;
       setError(wrong ? new ApiError(400, config?.login_failed_message ?? failed.message, failed.reason, failed.requestId) : failed);
     } finally {
       setRunning(false);
@@ -47,7 +47,7 @@ export function LoginPage() {
         <TextField label="Access key id" value={accessKeyId} onChange={setAccessKeyId} autoComplete="username" autoFocus mono required />
         <TextField label="Secret access key" type="password" value={secret} onChange={setSecret} autoComplete="current-password" mono required />
         {error && <ErrorPanel error={error} />}
-        <Button type="submit" kind="primary" isPending={running}>{running ? 'Signing in…' : 'Sign in'}</Button>
+        <Button type="submit" kind="primary">{running ? 'Signing in…' : 'Sign in'}</Button>
         <p className="muted">An administrator creates keys: <code>tarn auth users credentials create</code>. The first one is in the file <code>admin-credentials</code> of the server's data directory.</p>
       </form>
     </main>

@@ -71,7 +71,7 @@ export function DataPage() {
   const narrow = useNarrow();
   const { isBranch, refused } = useWritable(repository, ref);
   const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
-  const [action, setAction] = useState<Action | null>(null);
+  const [action, setAction] = useState<{ kind: Action; items: ObjectStats[] } | null>(null);
   const [creating, setCreating] = useState(false);
   const [importing, setImporting] = useState(false);
   const [over, setOver] = useState(false);
@@ -145,9 +145,9 @@ export function DataPage() {
           <div className="toolbar" role="group" aria-label="Selection">
             <span>{counted(selected.size, 'item')}</span>
             <Button icon="download" onPress={() => void downloadArchive(repository, ref, chosen).catch((error: Error) => toast(error.message))}>Download</Button>
-            <Button onPress={() => setAction('move')} refused={refused}>Move…</Button>
-            <Button onPress={() => setAction('copy')}>Copy…</Button>
-            <Button kind="danger" icon="trash" onPress={() => setAction('delete')} refused={refused}>Delete…</Button>
+            <Button onPress={() => setAction({ kind: 'move', items: chosen })} refused={refused}>Move…</Button>
+            <Button onPress={() => setAction({ kind: 'copy', items: chosen })}>Copy…</Button>
+            <Button kind="danger" icon="trash" onPress={() => setAction({ kind: 'delete', items: chosen })} refused={refused}>Delete…</Button>
             <Button kind="quiet" onPress={() => setSelected(new Set())}>Clear</Button>
           </div>
         )}
@@ -175,9 +175,9 @@ export function DataPage() {
       {isBranch && <UploadPanel queue={queue} />}
       {isBranch && <UncommittedBar repository={repository} branch={ref} />}
       {over && <div className={styles.drop}><p>Drop to upload to {ref}/{path}</p></div>}
-      {action === 'delete' && <DeleteObjects repository={repository} branch={ref} items={chosen} onClose={() => setAction(null)} onDone={() => setSelected(new Set())} />}
-      {action === 'move' && <MoveObjects repository={repository} branch={ref} items={chosen} onClose={() => setAction(null)} onDone={() => setSelected(new Set())} />}
-      {action === 'copy' && <CopyObjects repository={repository} branch={ref} items={chosen} onClose={() => setAction(null)} onDone={() => setSelected(new Set())} />}
+      {action?.kind === 'delete' && <DeleteObjects repository={repository} branch={ref} items={action.items} onClose={() => setAction(null)} onDone={() => setSelected(new Set())} />}
+      {action?.kind === 'move' && <MoveObjects repository={repository} branch={ref} items={action.items} onClose={() => setAction(null)} onDone={() => setSelected(new Set())} />}
+      {action?.kind === 'copy' && <CopyObjects repository={repository} branch={ref} items={action.items} onClose={() => setAction(null)} onDone={() => setSelected(new Set())} />}
       {creating && <EditText repository={repository} branch={ref} path={path} text="" contentType="text/plain" onClose={() => setCreating(false)} onDone={(object) => void navigate({ search: { ...search, object } })} />}
       {importing && <ImportWizard repository={repository} branch={ref} destination={path} onClose={() => setImporting(false)} />}
     </div>

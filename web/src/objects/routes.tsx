@@ -27,6 +27,7 @@ export interface ObjectSearch {
   before?: string | undefined;
   type?: string | undefined;
   metadata?: string[] | undefined;
+  where?: string | undefined;
   sort?: (typeof objectSorts)[number] | undefined;
   descending?: string | undefined;
   object?: string | undefined;
@@ -37,7 +38,7 @@ const searchRoute = createRoute({
   path: 'search',
   validateSearch: (raw: Record<string, unknown>): ObjectSearch => ({
     glob: text(raw.glob), prefix: text(raw.prefix), min: integer(raw.min), max: integer(raw.max), after: text(raw.after), before: text(raw.before),
-    type: text(raw.type), metadata: texts(raw.metadata), sort: oneOf(raw.sort, objectSorts), descending: text(raw.descending), object: text(raw.object),
+    type: text(raw.type), metadata: texts(raw.metadata), where: text(raw.where), sort: oneOf(raw.sort, objectSorts), descending: text(raw.descending), object: text(raw.object),
   }),
   component: lazyRouteComponent(() => import('./search_page'), 'SearchPage'),
 });

@@ -1,5 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { useMemo } from 'react';
+import { asError } from '@/api/errors';
 import { bytes, count, counted } from '@/ui/format';
 import { Loaded } from '@/ui/states';
 import { numpyValues, parseNumpyHeader, parseSafetensorsHeader, safetensorsHeaderLength } from './arrays';
@@ -17,8 +18,16 @@ export function NumpyPreview({ shown }: { shown: Shown }) {
 }
 
 function Numpy({ shown, content }: { shown: Shown; content: Uint8Array }) {
-  const header = useMemo(() => parseNumpyHeader(content), [content]);
-  const values = useMemo(() => numpyValues(header, content, valuesShown), [header, content]);
+  const parsed = useMemo(() => {
+    try {
+      const header = parseNumpyHeader(content);
+      return { header, values: numpyValues(header, content, valuesShown) };
+    } catch (error) {
+      return asError(error);
+    }
+  }, [content]);
+  if (parsed instanceof Error) return <Unreadable shown={shown} error={parsed} />;
+  const { header, values } = parsed;
   const total = header.shape.reduce((product, length) => product * length, 1);
   return (
     <div className={styles.facts}>

@@ -37,9 +37,8 @@ export function ParquetPreview({ shown }: { shown: Shown }) {
     retry: false,
     enabled: metadata.data !== undefined,
     queryFn: async () => {
-      const [{ parquetReadObjects }, { compressors }] = await Promise.all([import('hyparquet'), import('hyparquet-compressors')]);
-      const { SNAPPY: _, ...others } = compressors; // hyparquet's own needs no WebAssembly
-      return parquetReadObjects({ file: bufferOf(shown), metadata: metadata.data!.file, compressors: others, rowStart: from, rowEnd: Math.min(metadata.data!.rows, from + rowsAtOnce) });
+      const [{ parquetReadObjects }, { compressors }] = await Promise.all([import('hyparquet'), import('./parquet_codecs')]);
+      return parquetReadObjects({ file: bufferOf(shown), metadata: metadata.data!.file, compressors, rowStart: from, rowEnd: Math.min(metadata.data!.rows, from + rowsAtOnce) });
     },
   });
   const error = metadata.error ?? page.error;

@@ -22,7 +22,7 @@ export function PdfPreview({ shown }: { shown: Shown }) {
     queryFn: async ({ signal }) => {
       const [pdf, data] = await Promise.all([import('pdfjs-dist'), readBytes(shown, 0, shown.size, signal)]);
       pdf.GlobalWorkerOptions.workerPort ??= new Worker(new URL('pdfjs-dist/build/pdf.worker.min.mjs', import.meta.url), { type: 'module' });
-      return pdf.getDocument({ data, isEvalSupported: false, enableXfa: false, useWasm: false, disableFontFace: true, stopAtErrors: false } as never).promise;
+      return pdf.getDocument({ data, isEvalSupported: false, enableXfa: false, useWasm: false, useSystemFonts: true, stopAtErrors: false, verbosity: 0 } as never).promise;
     },
   });
   if (shown.size > pdfBytesMax) return <Unreadable shown={shown} error={new Error(`it is larger than ${bytes(pdfBytesMax)}.`)} />;

@@ -14,7 +14,7 @@ export function TableView({ label, names, rows }: { label: string; names: readon
     }),
   ], [names, rows]);
   return (
-    <div className={styles.grid}>
+    <div className={styles.grid} style={{ height: `min(60vh, ${(Math.max(3, rows.length) + 2) * 32}px)` }}>
       <DataTable label={label} fill columns={columns} count={rows.length} row={(index) => index} rowKey={String} />
     </div>
   );

@@ -6,7 +6,7 @@ import { decodeText, type Shown, useBytes } from './object_bytes';
 import { PartNote } from './part_note';
 import { Unreadable } from './preview_boundary';
 
-const firstBytes = 256 * 1024;
+const firstBytes = 64 * 1024;
 const growth = 4;
 const bytesMax = 16 * 1024 * 1024;
 

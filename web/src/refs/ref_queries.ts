@@ -58,7 +58,7 @@ export const branchQuery = (repository: string, branch: string) =>
     queryFn: async ({ signal }): Promise<Schemas['Ref'] | null> => {
       const { data, response } = await api.GET('/repositories/{repository}/branches/{branch}', { params: { path: { repository, branch } }, signal });
       if (data) return data;
-      if (response.status === 404 || response.status === 400 || response.status === 403) return null;
+      if (response.status === 404 || response.status === 400 || response.status === 403 || response.headers.get('X-Tarn-Error') === 'insufficient_permissions') return null;
       return answer(Promise.resolve({ data, response, error: undefined }));
     },
   });

@@ -44,6 +44,7 @@ export function ImportWizard({ repository, branch, destination = '', onClose }: 
     if_changed: true,
   };
   const attempt = async (work: () => Promise<void>) => {
+    if (running) return;
     setRunning(true);
     setError(null);
     try {
@@ -70,7 +71,7 @@ export function ImportWizard({ repository, branch, destination = '', onClose }: 
               <CopyAs snippets={[{ label: 'tarn', text: `tarn import ${settings.single ? '--object ' : ''}${shellWord(settings.source.trim())} ${shellWord(tarnUri(repository, branch, settings.destination))}` }]} />
               <span className="grow" />
               <Button onPress={() => setPreview(null)}>Back</Button>
-              <Button kind="primary" onPress={() => void start()} isPending={running} refused={preview.results.length === 0 ? 'The source has no objects' : undefined}>Import</Button>
+              <Button kind="primary" onPress={() => void start()} refused={preview.results.length === 0 ? 'The source has no objects' : undefined}>Import</Button>
             </DialogActions>
           </>
         ) : (
@@ -112,7 +113,7 @@ function Next({ repository, branch, onClose, running, ready }: { repository: str
   return (
     <DialogActions>
       <Button onPress={onClose}>Cancel</Button>
-      <Button type="submit" kind="primary" isPending={running} refused={may.refused ?? (ready ? undefined : 'Enter a source')}>{running ? 'Looking…' : 'Preview'}</Button>
+      <Button type="submit" kind="primary" refused={may.refused ?? (ready ? undefined : 'Enter a source')}>{running ? 'Looking…' : 'Preview'}</Button>
     </DialogActions>
   );
 }

@@ -43,7 +43,7 @@ export function RepositoriesPage() {
     { id: 'size', header: 'Size', width: '96px', numeric: true, cell: (row) => <Size of={row} /> },
     { id: 'changed', header: 'Last commit', width: 'minmax(180px, 2fr)', wideOnly: true, cell: (row) => <LastCommit of={row} /> },
     { id: 'storage', header: 'Storage', width: 'minmax(160px, 2fr)', wideOnly: true, cell: (row) => <span className="muted" style={{ minWidth: 0 }}><Name mono>{row.storage_namespace}</Name></span> },
-    { id: 'actions', header: '', width: '48px', cell: (row) => (
+    { id: 'actions', header: 'Actions', hideHeader: true, width: '48px', cell: (row) => (
       <Menu label={`Actions of ${row.id}`} trigger={<IconButton icon="more" label={`Actions of ${row.id}`} />}>
         <MenuItem icon="download" onAction={() => setImporting(row)} refused={row.read_only ? 'The repository is read-only' : undefined}>Import data…</MenuItem>
         <MenuItem icon="settings" onAction={() => void navigate({ to: '/r/$repository/-/settings', params: { repository: row.id } })}>Settings</MenuItem>
@@ -103,5 +103,5 @@ function LastCommit({ of }: { of: Repository }) {
 }
 
 function Refused({ error }: { error: Error }) {
-  return <span className="muted" title={error.message}>{error instanceof ApiError && error.status === 403 ? 'not permitted' : 'unknown'}</span>;
+  return <span className="muted" title={error.message}>{error instanceof ApiError && error.isRefused ? 'not permitted' : 'unknown'}</span>;
 }

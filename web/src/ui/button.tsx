@@ -23,11 +23,11 @@ export function Button({ children, icon, kind = 'plain', refused, className, ...
 }
 
 /** A button that shows an icon alone; `label` names it. */
-export function IconButton({ icon, label, kind = 'quiet', className, ...rest }:
-  Omit<AriaProps, 'className' | 'children' | 'style'> & { icon: IconName; label: string; kind?: 'plain' | 'quiet'; className?: string }) {
+export function IconButton({ icon, label, kind = 'quiet', small, className, ...rest }:
+  Omit<AriaProps, 'className' | 'children' | 'style'> & { icon: IconName; label: string; kind?: 'plain' | 'quiet'; small?: boolean; className?: string }) {
   return (
     <span title={label} className={styles.reason}>
-      <AriaButton {...rest} aria-label={label} className={`${styles.button} ${styles[kind]} ${styles.iconOnly} ${className ?? ''}`}>
+      <AriaButton {...rest} aria-label={label} className={`${styles.button} ${styles[kind]} ${styles.iconOnly} ${small ? styles.small : ''} ${className ?? ''}`}>
         <Icon name={icon} />
       </AriaButton>
     </span>

@@ -24,7 +24,7 @@ export async function copyText(text: string) {
 export function CopyButton({ text, label }: { text: string; label: string }) {
   const [copied, setCopied] = useState(false);
   return (
-    <IconButton icon={copied ? 'check' : 'copy'} label={label} onPress={() => {
+    <IconButton small icon={copied ? 'check' : 'copy'} label={label} onPress={() => {
       void copyText(text);
       setCopied(true);
       setTimeout(() => setCopied(false), 1500);

@@ -1,4 +1,4 @@
-import { type KeyboardEvent, type ReactNode, memo, useEffect, useId, useRef, useState } from 'react';
+import { type KeyboardEvent, type ReactNode, type RefObject, memo, useEffect, useId, useRef, useState } from 'react';
 import { useFixedRows } from './fixed_rows';
 import styles from './data_table.module.css';
 
@@ -11,6 +11,8 @@ export interface Column<Row> {
   /** A track of CSS grid: "96px", "minmax(160px, 2fr)". */
   width: string;
   numeric?: boolean;
+  /** The header is only read aloud. */
+  hideHeader?: boolean;
   /** The header is a button that sorts; the value is what onSort gets. */
   sort?: string;
   /** Left out below 720 pixels. */
@@ -101,6 +103,22 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
     event.preventDefault();
   };
 
+  const handlers = useRef<RowHandlers>(null!);
+  handlers.current = {
+    toggle: (index, shift) => {
+      const item = row(index);
+      if (item === undefined) return;
+      if (shift) selectRange(anchor.current, index);
+      else { anchor.current = index; toggle(item); }
+    },
+    press: (index) => {
+      const item = row(index);
+      setCursor(index);
+      anchor.current = index;
+      if (item !== undefined) onOpen?.(item);
+    },
+  };
+
   const items: ReactNode[] = [];
   for (let index = first; index < last; ++index) {
     const item = row(index);
@@ -110,12 +128,7 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
         isCursor={index === at} isActive={key !== undefined && key === activeKey}
         isSelected={key !== undefined && (selected?.has(key) ?? false)}
         canSelect={item !== undefined && canSelect(item)} selecting={onSelect !== undefined} name={key ?? ''}
-        onToggle={(shift) => {
-          if (item === undefined) return;
-          if (shift) selectRange(anchor.current, index);
-          else { anchor.current = index; toggle(item); }
-        }}
-        onPress={() => { setCursor(index); anchor.current = index; if (item !== undefined) onOpen?.(item); }} />,
+        handlers={handlers} />,
     );
   }
   return (
@@ -134,7 +147,7 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
                 {column.header}
                 <span aria-hidden="true" className={styles.arrow}>{sorting?.by === column.sort ? (sorting?.descending ? '▾' : '▴') : ''}</span>
               </button>
-            ) : column.header}
+            ) : column.hideHeader ? <span className="visually-hidden">{column.header}</span> : column.header}
           </div>
         ))}
       </div>
@@ -143,6 +156,12 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
       )}
     </div>
   );
+}
+
+/** Those of the latest render: rows that stay the same are not rendered again. */
+interface RowHandlers {
+  toggle: (index: number, shift: boolean) => void;
+  press: (index: number) => void;
 }
 
 interface RowViewProps<Row> {
@@ -158,20 +177,19 @@ interface RowViewProps<Row> {
   canSelect: boolean;
   selecting: boolean;
   name: string;
-  onToggle: (shift: boolean) => void;
-  onPress: () => void;
+  handlers: RefObject<RowHandlers>;
 }
 
-function PlainRow<Row>({ id, index, item, columns, top, template, isCursor, isActive, isSelected, canSelect, selecting, name, onToggle, onPress }: RowViewProps<Row>) {
+function PlainRow<Row>({ id, index, item, columns, top, template, isCursor, isActive, isSelected, canSelect, selecting, name, handlers }: RowViewProps<Row>) {
   return (
     <div role="row" id={id} aria-rowindex={index + 2} aria-selected={selecting ? isSelected : undefined}
       className={`${styles.row} ${isCursor ? styles.cursor : ''} ${isActive ? styles.active : ''} ${isSelected ? styles.selected : ''}`}
       style={{ gridTemplateColumns: template, transform: `translateY(${top}px)` }}
-      onClick={(event) => { if (!(event.target as Element).closest('a, button, input, label')) onPress(); }}>
+      onClick={(event) => { if (!(event.target as Element).closest('a, button, input, label')) handlers.current.press(index); }}>
       {selecting && (
         <div role="gridcell" className={styles.cell}>
           <input type="checkbox" tabIndex={-1} aria-label={`Select ${name}`} checked={isSelected} disabled={!canSelect} readOnly
-            onClick={(event) => { event.stopPropagation(); onToggle(event.shiftKey); }} />
+            onClick={(event) => { event.stopPropagation(); handlers.current.toggle(index, event.shiftKey); }} />
         </div>
       )}
       {columns.map((column) => (
@@ -183,7 +201,6 @@ function PlainRow<Row>({ id, index, item, columns, top, template, isCursor, isAc
   );
 }
 
-// Handlers are new in every render and see the same rows, so they are not compared.
 const RowView = memo(PlainRow, (before, after) =>
   before.item === after.item && before.columns === after.columns && before.top === after.top && before.template === after.template &&
   before.isCursor === after.isCursor && before.isActive === after.isActive && before.isSelected === after.isSelected &&

@@ -79,7 +79,7 @@ export function FormDialog({ action, onSubmit, danger, refused, children, onClos
         {error && <ErrorPanel error={error} />}
         <DialogActions>
           <Button onPress={close}>Cancel</Button>
-          <Button type="submit" kind={danger ? 'danger' : 'primary'} refused={refused} isPending={running}>{running ? `${action}…` : action}</Button>
+          <Button type="submit" kind={danger ? 'danger' : 'primary'} refused={refused}>{running ? `${action}…` : action}</Button>
         </DialogActions>
       </form>
     </Dialog>

@@ -89,7 +89,7 @@ export function PickList<P extends Pick>({ label, placeholder, query, onQuery, p
           placeholder={placeholder} value={query} spellCheck={false} autoComplete="off"
           onChange={(event) => { onQuery(event.target.value); if (scroller.current) scroller.current.scrollTop = 0; }} onKeyDown={onKeyDown} />
       </div>
-      <div ref={scroller} className={styles.list} style={{ height: Math.min(12, Math.max(1, lines.length)) * rowHeight }}>
+      <div ref={scroller} className={styles.list} tabIndex={0} onKeyDown={onKeyDown} style={{ height: Math.min(12, Math.max(1, lines.length)) * rowHeight }}>
         <div id={`${id}-list`} role="listbox" aria-label={label} className={styles.body} style={{ height: window.height }}>{shown}</div>
       </div>
       {picks.length === 0 && <div className={styles.empty} role="status">{isLoading ? 'Loading…' : empty}</div>}

@@ -34,8 +34,13 @@ export function Name({ children, mono }: { children: string; mono?: boolean }) {
   const short = children.length <= 2 * tailLength;
   return (
     <span className={`${styles.name} ${mono ? 'mono' : ''}`} title={children}>
-      <span className={styles.head}>{short ? children : children.slice(0, at)}</span>
-      {!short && <span className={styles.tail}>{children.slice(at)}</span>}
+      {short ? <span className={styles.head}>{children}</span> : (
+        <>
+          <span className="visually-hidden">{children}</span>
+          <span aria-hidden="true" className={styles.head}>{children.slice(0, at)}</span>
+          <span aria-hidden="true" className={styles.tail}>{children.slice(at)}</span>
+        </>
+      )}
     </span>
   );
 }

@@ -1,0 +1,280 @@
+"""Objects: the tree, uploads, downloads, moves, metadata and search."""
+
+import io
+import re
+import zipfile
+
+from playwright.sync_api import expect
+
+
+def fill(rest, name, count=12):
+    rest.repository(name)
+    for number in range(count):
+        rest.upload(name, f"images/{number % 3}/{number:04d}.png", b"x" * (number + 1), content_type="image/png", label=str(number % 3))
+    rest.upload(name, "README.md", "# Digits\n\nEight by eight pixels.", content_type="text/markdown")
+    rest.commit(name, "first")
+
+
+def test_the_tree_is_walked_and_the_address_keeps_the_place(window, rest):
+    fill(rest, "tree")
+    rest.upload("tree", "deep/" + "n" * 200 + "-end.bin", b"x")
+    rest.commit("tree", "deep")
+    page = window.go("/r/tree")
+    page.wait_for_url("**/r/tree/main/data")
+    page.get_by_role("link", name="images/").click()
+    page.get_by_role("link", name="1/").click()
+    page.wait_for_url("**/r/tree/main/data?path=images/1/")
+    expect(page.get_by_role("link", name="0004.png")).to_be_visible()
+    window.review("objects")
+    page.get_by_role("link", name="0004.png").click()
+    panel = page.get_by_role("complementary", name="Details")
+    expect(panel).to_contain_text("label")
+    expect(panel).to_contain_text("first")
+    page.wait_for_url("**path=images/1/&object=images/1/0004.png")
+    page.go_back()
+    expect(panel).to_be_hidden()
+    page.get_by_role("navigation", name="Folder").get_by_role("link", name="tree").click()
+    page.get_by_role("link", name="deep/").click()
+    expect(page.get_by_role("row").filter(has_text="-end.bin")).to_be_visible()
+    window.review("objects-long-name")
+
+
+def test_any_ref_is_shown_and_only_branches_can_be_changed(window, rest):
+    fill(rest, "refs")
+    for number in range(30):
+        rest.branch("refs", f"exp-{number}")
+    rest.post("/repositories/refs/tags", {"id": "v1", "ref": "main"})
+    rest.upload("refs", "later.txt", "later")
+    page = window.go("/r/refs/main/data")
+    expect(page.get_by_role("link", name="later.txt")).to_be_visible()
+    page.get_by_role("button", name="Ref: main").click()
+    expect(page.get_by_role("option", name="exp-0")).to_be_visible()
+    window.review("ref-picker")
+    page.get_by_role("combobox", name="Ref").fill("v1")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/r/refs/v1/data")
+    expect(page.get_by_role("link", name="later.txt")).to_be_hidden()
+    expect(page.get_by_role("button", name="Upload").first).to_have_attribute("aria-disabled", "true")
+    page.get_by_role("button", name="Ref: v1").click()
+    page.get_by_role("combobox", name="Ref").fill("main~1")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/r/refs/main~1/data")
+    expect(page.get_by_text("There are no objects here yet.")).to_be_visible()
+    window.review("objects-empty")
+
+
+def test_files_are_uploaded_committed_and_seen(window, rest, tmp_path):
+    rest.repository("uploads")
+    page = window.go("/r/uploads/main/data?path=in/")
+    expect(page.get_by_text("There is nothing in this folder.")).to_be_visible()
+    big = bytes(range(256)) * (40 * 4096)  # 40 MiB goes in parts
+    (tmp_path / "big.bin").write_bytes(big)
+    page.get_by_label("Files to upload").set_input_files([
+        {"name": "a b#?.txt", "mimeType": "text/plain", "buffer": b"hello"}])
+    page.get_by_label("Files to upload").set_input_files(str(tmp_path / "big.bin"))
+    expect(page.get_by_role("region", name="Uploads")).to_contain_text("2 files uploaded", timeout=60_000)
+    assert rest.paths("uploads") == ["in/a b#?.txt", "in/big.bin"]
+    assert rest.read("uploads", "in/big.bin") == big
+    expect(page.get_by_role("link", name="big.bin")).to_be_visible()
+    expect(page.get_by_text("2 uncommitted changes on main")).to_be_visible()
+    window.review("objects-uploaded")
+    page.get_by_role("button", name="Commit…").click()
+    dialog = page.get_by_role("dialog", name="Commit to main")
+    dialog.get_by_label("Message").fill("two files")
+    dialog.get_by_label("Key 1").fill("source")
+    dialog.get_by_label("Value 1").fill("camera")
+    window.review("commit")
+    dialog.get_by_role("button", name="Commit", exact=True).click()
+    expect(page.get_by_text("2 uncommitted changes on main")).to_be_hidden()
+    head = rest.get("/repositories/uploads/refs/main/commits", amount=1)["results"][0]
+    assert (head["message"], head["metadata"]) == ("two files", {"source": "camera"})
+
+
+def test_folders_can_be_dropped(window, rest):
+    rest.repository("dropped")
+    page = window.go("/r/dropped/main/data")
+    expect(page.get_by_text("There are no objects here yet.")).to_be_visible()
+    page.evaluate("""() => {
+        const transfer = new DataTransfer();
+        transfer.items.add(new File(['one'], 'one.txt'));
+        transfer.items.add(new File(['two'], 'two.txt'));
+        const target = document.querySelector('main .page-full');
+        for (const type of ['dragover', 'drop']) target.dispatchEvent(new DragEvent(type, { dataTransfer: transfer, bubbles: true, cancelable: true }));
+    }""")
+    expect(page.get_by_role("region", name="Uploads")).to_contain_text("2 files uploaded")
+    assert rest.paths("dropped") == ["one.txt", "two.txt"]
+
+
+def test_a_failed_upload_is_tried_again_and_loses_nothing(window, rest):
+    rest.repository("retried")
+    window.expect_problem("503")
+    failures = {"left": 2}
+
+    def fail_twice(route):
+        if route.request.method == "POST" and failures["left"] > 0:
+            failures["left"] -= 1
+            route.fulfill(status=503, json={"message": "busy"})
+        else:
+            route.continue_()
+
+    window.page.route("**/branches/main/objects?path=*", fail_twice)
+    page = window.go("/r/retried/main/data")
+    page.get_by_label("Files to upload").set_input_files([{"name": "x.txt", "mimeType": "text/plain", "buffer": b"x"}])
+    expect(page.get_by_role("region", name="Uploads")).to_contain_text("1 file uploaded", timeout=20_000)
+    assert failures["left"] == 0 and rest.paths("retried") == ["x.txt"]
+    # One that is refused says why, and can be tried again by hand.
+    window.expect_problem("403")
+    page.unroute("**/branches/main/objects?path=*")
+    page.route("**/branches/main/objects?path=*", lambda route: route.fulfill(status=403, json={"message": "not yours", "code": "insufficient_permissions", "request_id": "r7"}))
+    page.get_by_label("Files to upload").set_input_files([{"name": "y.txt", "mimeType": "text/plain", "buffer": b"y"}])
+    expect(page.get_by_role("region", name="Uploads").get_by_role("alert")).to_contain_text("not yours")
+    window.review("upload-failed")
+    page.unroute("**/branches/main/objects?path=*")
+    page.get_by_role("button", name="Retry", exact=True).click()
+    expect(page.get_by_role("region", name="Uploads")).to_contain_text("2 files uploaded")
+    assert rest.paths("retried") == ["x.txt", "y.txt"]
+
+
+def test_selection_is_downloaded_moved_copied_and_deleted(window, rest):
+    fill(rest, "chosen", 6)
+    rest.branch("chosen", "side")
+    page = window.go("/r/chosen/main/data?path=images/0/")
+    for name in ("images/0/0000.png", "images/0/0003.png"):
+        page.get_by_role("checkbox", name=f"Select {name}").click()
+    expect(page.get_by_role("group", name="Selection")).to_contain_text("2 items")
+    window.review("objects-selected")
+    with page.expect_download() as saved:
+        page.get_by_role("button", name="Download").click()
+    names = zipfile.ZipFile(io.BytesIO(saved.value.path().read_bytes())).namelist()
+    assert sorted(names) == ["images/0/0000.png", "images/0/0003.png"]
+
+    page.get_by_role("button", name="Move…").click()
+    page.get_by_role("dialog").get_by_label("Into the folder").fill("moved/")
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("Moved 2 objects")).to_be_visible()
+    assert rest.paths("chosen", prefix="moved/") == ["moved/0000.png", "moved/0003.png"]
+    assert rest.paths("chosen", prefix="images/0/") == []
+
+    page.goto("/r/chosen/main/data")
+    page.get_by_role("checkbox", name="Select images/").click()
+    page.get_by_role("button", name="Copy…").click()
+    dialog = page.get_by_role("dialog", name="Copy images/")
+    dialog.get_by_role("button", name="Branch to copy to: main").click()
+    page.get_by_role("combobox", name="Branch to copy to").fill("side")
+    page.keyboard.press("Enter")
+    dialog.get_by_label("Path of the copy").fill("copied/")
+    dialog.get_by_role("button", name="Copy", exact=True).click()
+    expect(page.get_by_text("Copied 4 objects to side")).to_be_visible()
+    assert len(rest.paths("chosen", "side", "copied/")) == 4
+
+    page.get_by_role("checkbox", name="Select images/").click()
+    page.get_by_role("button", name="Delete…").click()
+    dialog = page.get_by_role("dialog")
+    expect(dialog).to_contain_text("Deletes 4 objects of")
+    window.review("objects-delete")
+    dialog.get_by_role("button", name="Delete", exact=True).click()
+    expect(page.get_by_text("Deleted 4 objects")).to_be_visible()
+    assert rest.paths("chosen", prefix="images/") == []
+
+
+def test_one_object_is_renamed_edited_and_annotated(window, rest):
+    fill(rest, "edited", 3)
+    page = window.go("/r/edited/main/data?object=README.md")
+    page.get_by_role("button", name="More", exact=True).click()
+    page.get_by_role("menuitem", name="Edit text…").click()
+    dialog = page.get_by_role("dialog", name="Edit README.md")
+    dialog.get_by_label("Text").fill("# New\n")
+    window.axe()
+    dialog.get_by_role("button", name="Save").click()
+    expect(dialog).to_be_hidden()
+    assert rest.read("edited", "README.md") == b"# New\n"
+    expect(page.get_by_role("heading", name="New")).to_be_visible()
+
+    page.get_by_role("button", name="More", exact=True).click()
+    page.get_by_role("menuitem", name="Edit metadata…").click()
+    dialog = page.get_by_role("dialog", name="Metadata of README.md")
+    dialog.get_by_label("Key 1").fill("stage")
+    dialog.get_by_label("Value 1").fill("gold")
+    dialog.get_by_role("button", name="Save").click()
+    expect(dialog).to_be_hidden()
+    stat = rest.get("/repositories/edited/refs/main/objects/stat", path="README.md")
+    assert stat["metadata"] == {"stage": "gold"}
+
+    page.get_by_role("button", name="More", exact=True).click()
+    page.get_by_role("menuitem", name="Rename or move…").click()
+    dialog = page.get_by_role("dialog", name="Rename or move README.md")
+    dialog.get_by_label("New path").fill("images/0/0000.png")
+    window.expect_problem("412")
+    page.keyboard.press("Enter")
+    expect(dialog.get_by_role("alert")).to_be_visible()
+    dialog.get_by_label("New path").fill("docs/ABOUT.md")
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("Moved 1 object")).to_be_visible()
+    assert "docs/ABOUT.md" in rest.paths("edited") and "README.md" not in rest.paths("edited")
+
+
+def test_an_edit_does_not_overwrite_a_later_one(window, rest):
+    fill(rest, "raced", 1)
+    window.expect_problem("412")
+    page = window.go("/r/raced/main/data?object=README.md")
+    page.get_by_role("button", name="More", exact=True).click()
+    page.get_by_role("menuitem", name="Edit text…").click()
+    dialog = page.get_by_role("dialog", name="Edit README.md")
+    dialog.get_by_label("Text").fill("mine")
+    rest.upload("raced", "README.md", "theirs", content_type="text/markdown")
+    dialog.get_by_role("button", name="Save").click()
+    expect(dialog.get_by_role("alert")).to_contain_text("It changed since this page read it.")
+    expect(dialog.get_by_label("Text")).to_have_value("mine")
+    assert rest.read("raced", "README.md") == b"theirs"
+
+
+def test_search_finds_by_pattern_size_and_metadata(window, rest):
+    fill(rest, "found")
+    page = window.go("/r/found/main/data")
+    page.get_by_role("searchbox", name="Search paths").fill("**/*.png")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/r/found/main/search?glob=**")
+    table = page.get_by_role("grid", name="Found objects")
+    expect(table.get_by_role("row")).to_have_count(13)
+    page.get_by_role("button", name="More conditions").click()
+    page.get_by_label("Metadata").fill("label=2")
+    page.get_by_label("At least bytes").fill("6")
+    page.get_by_role("button", name="Search", exact=True).click()
+    expect(table.get_by_role("row")).to_have_count(4)
+    table.get_by_role("button", name="Size").click()
+    page.wait_for_url("**sort=size**")
+    expect(table.get_by_role("row").nth(1)).to_contain_text("0011.png")
+    window.review("search")
+    page.get_by_label("Path pattern").fill("nothing")
+    page.get_by_role("button", name="Search", exact=True).click()
+    expect(page.get_by_text("Nothing at main meets these conditions.")).to_be_visible()
+
+
+def test_snippets_work_in_a_shell(window, rest, tarn):
+    fill(rest, "copied", 1)
+    page = window.go("/r/copied/main/data?object=README.md")
+    page.get_by_role("button", name="Copy as").click()
+    window.axe()
+    page.get_by_role("menuitem", name="S3 URI").click()
+    assert page.evaluate("navigator.clipboard.readText()") == "s3://copied/main/README.md"
+
+
+def test_ten_thousand_keys_scroll(window, rest, s3):
+    rest.repository("many")
+    from concurrent.futures import ThreadPoolExecutor
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda number: s3.put_object(Bucket="many", Key=f"main/k/{number:05d}", Body=b""), range(2500)))
+    page = window.go("/r/many/main/data?path=k/")
+    table = page.get_by_role("grid", name="Objects")
+    expect(page.get_by_role("link", name="00000")).to_be_visible()
+    table.focus()
+    page.keyboard.press("End")
+    expect(page.get_by_role("link", name=re.compile("^0[01]"))).not_to_have_count(0)
+    for _ in range(4):
+        page.keyboard.press("End")
+        page.wait_for_timeout(300)
+    expect(page.get_by_role("link", name="02499")).to_be_visible()
+    # However many rows there are, only those in view exist.
+    assert table.get_by_role("row").count() < 80
+    page.keyboard.press("Home")
+    expect(page.get_by_role("link", name="00000")).to_be_visible()

@@ -1,0 +1,144 @@
+"""Repositories: created, found, imported into and deleted with the keyboard and the mouse, checked over REST."""
+
+import re
+
+from playwright.sync_api import expect
+
+
+def test_the_first_repository(window, rest):
+    page = window.go("/")
+    expect(page.get_by_text("There is none yet that you may see.")).to_be_visible()
+    window.review("repositories-empty")
+    page.get_by_role("button", name="Create the first repository").click()
+    dialog = page.get_by_role("dialog", name="Create repository")
+    dialog.get_by_label("Name", exact=True).fill("Digits!")
+    expect(dialog.get_by_text("Lower-case letters, digits and hyphens")).to_be_visible()
+    expect(dialog.get_by_role("button", name="Create repository")).to_have_attribute("aria-disabled", "true")
+    dialog.get_by_label("Name", exact=True).fill("digits")
+    window.review("repositories-create")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/r/digits/main/data")
+    made = rest.get("/repositories/digits")
+    assert (made["storage_namespace"], made["default_branch"]) == ("local://digits", "main")
+
+
+def test_a_name_that_is_taken_is_refused_and_the_input_stays(window, rest):
+    rest.repository("taken")
+    window.expect_problem("409")
+    page = window.go("/?create=1")
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_label("Name", exact=True).fill("taken")
+    dialog.get_by_label("Storage namespace").fill("local://another")
+    page.keyboard.press("Enter")
+    alert = dialog.get_by_role("alert")
+    expect(alert).to_contain_text(re.compile("already exists|not unique", re.I))
+    expect(alert).to_contain_text("request")
+    expect(dialog.get_by_label("Storage namespace")).to_have_value("local://another")
+    window.axe()
+
+
+def test_many_are_listed_found_and_opened_by_the_keyboard(window, rest):
+    for number in range(60):
+        rest.repository(f"lake-{number:02d}")
+    longest = "n" * 62 + "z"
+    rest.repository(longest)
+    rest.upload("lake-07", "a.bin", b"x" * 1234)
+    page = window.go("/")
+    expect(page.get_by_role("link", name="lake-07", exact=True)).to_be_visible()
+    expect(page.get_by_role("row").filter(has_text="lake-07")).to_contain_text("1.2 KB")
+    window.review("repositories")
+    search = page.get_by_role("searchbox", name="Search repositories")
+    search.fill("nnn")
+    expect(page.get_by_role("link", name=longest)).to_be_visible()
+    expect(page.get_by_role("link", name="lake-07", exact=True)).to_be_hidden()
+    page.wait_for_url("**/?q=nnn")
+    window.review("repositories-long-name")
+    search.fill("lake-4")
+    expect(page.get_by_role("row")).to_have_count(11)
+    table = page.get_by_role("grid", name="Repositories")
+    table.focus()
+    for key in ("ArrowDown", "ArrowDown", "Enter"):
+        page.keyboard.press(key)
+    page.wait_for_url("**/r/lake-41/main/data")
+    page.go_back()
+    expect(search).to_have_value("lake-4")
+    search.fill("no such name")
+    expect(page.get_by_text('No repository has "no such name" in its name.')).to_be_visible()
+
+
+def test_deleting_wants_the_name_and_says_what_is_lost(window, rest):
+    rest.repository("doomed")
+    rest.upload("doomed", "a.bin", b"x" * 2000)
+    rest.branch("doomed", "side")
+    page = window.go("/?q=doomed")
+    page.get_by_role("button", name="Actions of doomed").click()
+    window.axe()
+    page.get_by_role("menuitem", name="Delete…").click()
+    dialog = page.get_by_role("dialog", name="Delete doomed?")
+    expect(dialog).to_contain_text("Deletes 2 branches, 0 tags and 0 aliases")
+    expect(dialog).to_contain_text("1 object of 2.0 KB")
+    window.review("repositories-delete")
+    dialog.get_by_label("to confirm").fill("doome")
+    page.keyboard.press("Enter")
+    assert rest.status("/repositories/doomed") == 200
+    dialog.get_by_label("to confirm").fill("doomed")
+    dialog.get_by_role("button", name="Delete repository").click()
+    expect(dialog).to_be_hidden()
+    expect(page.get_by_role("link", name="doomed")).to_be_hidden()
+    assert rest.status("/repositories/doomed") == 404
+
+
+def test_the_import_wizard_shows_what_will_come_and_what_came(window, rest, tarn):
+    rest.repository("imported")
+    source = tarn.import_root / "set"
+    for name, size in {"images/1.png": 100, "images/2.png": 200, "labels.csv": 30}.items():
+        (source / name).parent.mkdir(parents=True, exist_ok=True)
+        (source / name).write_bytes(b"x" * size)
+    page = window.go("/?q=imported")
+    page.get_by_role("button", name="Actions of imported").click()
+    page.get_by_role("menuitem", name="Import data…").click()
+    dialog = page.get_by_role("dialog", name="Import into imported at main")
+    dialog.get_by_label("Source", exact=True).fill(f"local://{source}/")
+    dialog.get_by_label("Destination prefix").fill("raw/")
+    window.review("import-source")
+    page.keyboard.press("Enter")
+    expect(dialog).to_contain_text("3 objects, 330 B. Nothing has been imported yet.")
+    expect(dialog.get_by_role("gridcell", name="raw/images/2.png")).to_be_visible()
+    window.review("import-preview")
+    assert rest.paths("imported") == []
+    dialog.get_by_role("button", name="Import", exact=True).click()
+    expect(dialog).to_contain_text("Imported 3 objects in commit", timeout=30_000)
+    window.review("import-result")
+    assert rest.paths("imported") == ["raw/images/1.png", "raw/images/2.png", "raw/labels.csv"]
+    dialog.get_by_role("button", name="Show the data").click()
+    expect(page.get_by_role("link", name="raw/")).to_be_visible()
+
+
+def test_a_source_that_cannot_be_read_says_why(window, rest, tarn):
+    rest.repository("unreadable")
+    window.expect_problem("40")
+    page = window.go("/?q=unreadable")
+    page.get_by_role("button", name="Actions of unreadable").click()
+    page.get_by_role("menuitem", name="Import data…").click()
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_label("Source", exact=True).fill("local:///etc/")
+    page.keyboard.press("Enter")
+    expect(dialog.get_by_role("alert")).to_contain_text("request")
+    expect(dialog.get_by_label("Source", exact=True)).to_have_value("local:///etc/")
+
+
+def test_a_user_without_rights_is_told_why(open_window, rest, tarn):
+    rest.repository("visible")
+    rest.post("/auth/users", {"id": "reader"})
+    rest.post("/auth/policies", {"id": "OnlyList", "statement": [{"effect": "allow", "action": ["fs:ListRepositories"], "resource": "*"}]})
+    assert rest("PUT", "/auth/users/reader/policies/OnlyList").status_code == 201
+    key = rest.post("/auth/users/reader/credentials", {})
+    window = open_window().sign_in(key["access_key_id"], key["secret_access_key"])
+    window.expect_problem("401")
+    window.expect_problem("insufficient permissions")
+    page = window.go("/")
+    expect(page.get_by_role("button", name="Create repository")).to_have_attribute("aria-disabled", "true")
+    expect(page.get_by_title("fs:CreateRepository").first).to_be_visible()
+    page.goto("/r/visible/main/data")
+    expect(page.get_by_role("alert")).to_contain_text("Ask an administrator")
+    window.review("not-permitted")
