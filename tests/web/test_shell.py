@@ -1,0 +1,103 @@
+"""The frame of all pages: palette, keys, theme, old addresses, a user's session across tabs."""
+
+import re
+
+import pytest
+from playwright.sync_api import expect
+
+
+@pytest.fixture(scope="module")
+def digits(tarn):
+    import outcome
+    rest = outcome.Outcome(tarn)
+    rest.repository("digits")
+    for number in range(1500):
+        rest.branch("digits", f"exp-{number:04d}")
+    return "digits"
+
+
+def test_the_palette_goes_to_pages_refs_and_repositories(window, digits):
+    page = window.go("/r/digits/main/data")
+    expect(page.get_by_role("button", name="Ref: main")).to_be_visible()
+    page.keyboard.press("Control+k")
+    field = page.get_by_role("combobox", name="Search or jump to")
+    expect(field).to_be_focused()
+    expect(page.get_by_role("option", name=re.compile("^History"))).to_be_visible()
+    window.review("palette")
+    field.fill("exp-1499")
+    expect(page.get_by_role("option", name="exp-1499")).to_be_visible()
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/r/digits/exp-1499/data")
+    page.keyboard.press("Control+k")
+    page.keyboard.press("Escape")
+    expect(field).to_be_hidden()
+
+
+def test_a_ref_is_found_among_thousands(window, digits):
+    page = window.go("/r/digits/main/data")
+    page.get_by_role("button", name="Ref: main").click()
+    page.get_by_role("combobox", name="Ref").fill("1234")
+    expect(page.get_by_role("option")).to_have_count(2)  # the branch, and the text as an expression
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/r/digits/exp-1234/data")
+    page.get_by_role("button", name="Ref: exp-1234").click()
+    expect(page.get_by_text("Recent")).to_be_visible()
+
+
+def test_keys_lead_everywhere(window, digits):
+    page = window.go("/r/digits/main/data")
+    expect(page.get_by_role("button", name="Ref: main")).to_be_visible()
+    page.keyboard.press("g")
+    page.keyboard.press("h")
+    page.wait_for_url("**/r/digits/main/history")
+    page.keyboard.press("g")
+    page.keyboard.press("r")
+    expect(page.get_by_role("heading", name="Repositories")).to_be_visible()
+    page.keyboard.press("/")
+    expect(page.get_by_role("searchbox", name="Search repositories")).to_be_focused()
+    page.keyboard.type("g h ?")  # text in a field is no shortcut
+    expect(page.get_by_role("dialog")).to_be_hidden()
+    page.get_by_role("searchbox", name="Search repositories").fill("")
+    page.get_by_role("grid", name="Repositories").focus()
+    page.keyboard.press("?")
+    expect(page.get_by_role("dialog", name="Keyboard")).to_be_visible()
+    window.review("keyboard-help")
+
+
+def test_the_theme_is_kept(window, digits):
+    page = window.go("/")
+    page.get_by_role("button", name="Theme").click()
+    page.get_by_role("menuitem", name="Dark").click()
+    background = "getComputedStyle(document.body).backgroundColor"
+    dark = page.evaluate(background)
+    page.reload()
+    expect(page.get_by_role("heading", name="Repositories")).to_be_visible()
+    assert page.evaluate(background) == dark
+    page.get_by_role("button", name="Theme").click()
+    page.get_by_role("menuitem", name="Light").click()
+    assert page.evaluate(background) != dark
+
+
+@pytest.mark.parametrize("old, new", [
+    ("/repositories", "/"),
+    ("/repositories/digits/objects?ref=exp-0001&path=a/", "/r/digits/exp-0001/data?path=a/"),
+    ("/repositories/digits/commits/abc", "/r/digits/-/commits/abc"),
+    ("/repositories/digits/compare?ref=main&compare=exp-0002", "/r/digits/-/compare/main/exp-0002"),
+    ("/repositories/digits", "/r/digits/main/data"),
+])
+def test_addresses_of_lakefs_lead_to_the_page(window, digits, old, new):
+    window.expect_problem("404")
+    page = window.go(old)
+    page.wait_for_url(f"**{new}")
+
+
+def test_unknown_addresses_say_so(window, digits):
+    page = window.go("/r/digits/main/nothing/here")
+    expect(page.get_by_text("There is no page at this address.")).to_be_visible()
+    window.axe()
+    window.expect_problem("404")
+    window.expect_problem("not found")
+    page.goto("/r/no-such-repository/main/data")
+    expect(page.get_by_role("alert")).to_contain_text("It may have been deleted or renamed.")
+    window.axe()
