@@ -25,14 +25,10 @@ TEST(WriteCondition, TakesIfMatchOfOneEtag) {
 }
 
 TEST(WriteCondition, RefusesEverythingElseAsNotImplemented) {
-  const std::pair<const char*, const char*> cases[] = {{"If-None-Match", "\"abc\""},
-                                                       {"If-Match", "*"},
-                                                       {"If-Match", ""},
-                                                       {"If-Match", "\"\""},
-                                                       {"If-Match", "abc"},
-                                                       {"If-Match", "W/\"abc\""},
-                                                       {"If-Match", "\"a\", \"b\""},
-                                                       {"If-None-Match", ""}};
+  const std::pair<const char*, const char*> cases[] = {
+      {"If-None-Match", "\"abc\""}, {"If-Match", "*"},    {"If-Match", ""},
+      {"If-Match", "\"\""},         {"If-Match", "abc"},  {"If-Match", "W/\"abc\""},
+      {"If-Match", "\"a\", \"b\""}, {"If-None-Match", ""}};
   for (const auto& [name, value] : cases) {
     http::Headers headers;
     headers.add(name, value);

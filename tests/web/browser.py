@@ -43,7 +43,7 @@ class Window:
             self.problems.append(f"request to another host: {request.url}")
 
     def _on_failed_request(self, request):
-        """What the policy of the page refuses never leaves."""
+        """A request that the policy of the page refuses is never sent."""
         problem = f"request to another host: {request.url}"
         if "BLOCKED_BY_CSP" in (request.failure or "") or "csp" == request.failure:
             self.problems.remove(problem) if problem in self.problems else None

@@ -6,7 +6,7 @@ import hostile
 import pytest
 from playwright.sync_api import expect
 
-# What the browser logs when it refuses to play or decode.
+# Logged by the browser when it refuses to play or decode.
 EXPECTED = ["ERR_", "Failed to load resource: the server responded with a status of 404"]
 
 

@@ -25,7 +25,7 @@ def test_the_palette_goes_to_pages_refs_and_repositories(window, digits):
     expect(page.get_by_role("option", name=re.compile("^History"))).to_be_visible()
     window.review("palette")
     field.fill("exp-1499")
-    expect(page.get_by_role("option", name="exp-1499")).to_be_visible()
+    expect(page.get_by_role("option", name="exp-1499", exact=True)).to_be_visible()
     page.keyboard.press("ArrowDown")
     page.keyboard.press("Enter")
     page.wait_for_url("**/r/digits/exp-1499/data")

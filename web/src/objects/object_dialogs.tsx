@@ -15,9 +15,13 @@ import { folderOf, nameOf } from './paths';
 const deletedAtOnce = 1000;
 const copiedAtOnce = 8;
 
-/** What shows the branch reads it again. */
-export function branchChanged(repository: string, branch: string) {
-  for (const queryKey of [objectsKey(repository, branch), ['uncommitted', repository, branch], ['usage', repository], ['diff', repository]]) {
+/** What shows the branch reads it again, but for details of paths that are gone. */
+export function branchChanged(repository: string, branch: string, isGone: (path: string) => boolean = () => false) {
+  void queryClient.invalidateQueries({
+    queryKey: objectsKey(repository, branch),
+    predicate: ({ queryKey: [, , , kind, path] }) => kind !== 'stat' || !isGone(String(path)),
+  });
+  for (const queryKey of [['uncommitted', repository, branch], ['usage', repository], ['diff', repository]]) {
     void queryClient.invalidateQueries({ queryKey });
   }
 }
@@ -34,6 +38,11 @@ interface DialogProps extends Where {
 }
 
 const isFolder = (item: ObjectStats) => item.path_type === 'common_prefix';
+
+/** Whether a path is one of the items or below one. */
+function within(items: readonly ObjectStats[]) {
+  return (path: string) => items.some((item) => (isFolder(item) ? path.startsWith(item.path) : path === item.path));
+}
 
 /** Every path of the items, those below folders too, in pages. */
 async function* pathsOf({ repository, branch }: Where, items: readonly ObjectStats[]): AsyncGenerator<string[]> {
@@ -82,7 +91,7 @@ export function DeleteObjects({ repository, branch, items, onClose, onDone }: Di
       done += paths.length;
       setDeleted(done);
     }
-    branchChanged(repository, branch);
+    branchChanged(repository, branch, within(items));
     onDone();
     toast(`Deleted ${counted(done, 'object')}`);
   };
@@ -112,7 +121,7 @@ export function MoveObjects({ repository, branch, items, onClose, onDone }: Dial
         : { src_path: item.path, dest_path: destination, overwrite, force: false };
       moved += (await answer(api.POST('/repositories/{repository}/branches/{branch}/objects/move', { params: { path: { repository, branch } }, body }))).moved;
     }
-    branchChanged(repository, branch);
+    branchChanged(repository, branch, within(items));
     onDone();
     toast(`Moved ${counted(moved, 'object')}`);
   };

@@ -51,14 +51,12 @@ export const refsQuery = (repository: string, prefix = '') =>
     },
   });
 
-/** The branch of that name, or null: what can be written to. */
+/** The branch of that name, or null: what can be written to. By a listing, which is no error when there is none. */
 export const branchQuery = (repository: string, branch: string) =>
   queryOptions({
     queryKey: ['branch', repository, branch],
     queryFn: async ({ signal }): Promise<Schemas['Ref'] | null> => {
-      const { data, response } = await api.GET('/repositories/{repository}/branches/{branch}', { params: { path: { repository, branch } }, signal });
-      if (data) return data;
-      if (response.status === 404 || response.status === 400 || response.status === 403 || response.headers.get('X-Tarn-Error') === 'insufficient_permissions') return null;
-      return answer(Promise.resolve({ data, response, error: undefined }));
+      const found = await answer(api.GET('/repositories/{repository}/branches', { params: { path: { repository }, query: { prefix: branch, amount: 1, show_hidden: true } }, signal }));
+      return found.results[0]?.id === branch ? found.results[0] : null;
     },
   });
