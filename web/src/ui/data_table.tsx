@@ -1,8 +1,9 @@
-import { type KeyboardEvent, type ReactNode, type RefObject, memo, useEffect, useId, useRef, useState } from 'react';
+import { type CSSProperties, type KeyboardEvent, type ReactNode, type RefObject, memo, useEffect, useId, useRef, useState } from 'react';
 import { useFixedRows } from './fixed_rows';
 import styles from './data_table.module.css';
 
 const rowHeight = 32;
+const selectWidth = 32;
 
 export interface Column<Row> {
   id: string;
@@ -48,6 +49,25 @@ interface DataTableProps<Row> {
   empty?: ReactNode;
   /** Fills its parent and scrolls inside; otherwise it is at most 20 rows high. */
   fill?: boolean;
+  /** So many first columns stay while the others scroll sideways; all widths are then pixels. */
+  pinned?: number;
+}
+
+/** Styles of one cell's place, and the class of a pinned one. */
+interface Place {
+  style?: CSSProperties;
+  pinned: boolean;
+}
+
+/** Where the cells of a row stand; `left` is what precedes them. */
+function placesOf(columns: readonly { width: string }[], pinned: number, left: number): Place[] {
+  let at = left;
+  return columns.map((column, index) => {
+    if (index >= pinned) return { pinned: false };
+    const place: Place = { style: { left: at }, pinned: true };
+    at += Number.parseInt(column.width, 10);
+    return place;
+  });
 }
 
 /**
@@ -55,7 +75,7 @@ interface DataTableProps<Row> {
  * page keys move, Enter opens, Space selects, Shift extends.
  */
 export function DataTable<Row>(props: DataTableProps<Row>) {
-  const { label, columns, count, row, rowKey, onRange, onOpen, activeKey, selected, onSelect, selectable, sorting, onSort, empty, fill } = props;
+  const { label, columns, count, row, rowKey, onRange, onOpen, activeKey, selected, onSelect, selectable, sorting, onSort, empty, fill, pinned = 0 } = props;
   const scroller = useRef<HTMLDivElement>(null);
   const id = useId();
   const [cursor, setCursor] = useState(-1);
@@ -69,6 +89,8 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
   const at = Math.min(cursor, count - 1);
   const template = `${onSelect ? '32px ' : ''}${shown.map((column) => column.width).join(' ')}`;
   const canSelect = (item: Row) => selectable?.(item) ?? true;
+  const places = placesOf(shown, narrow ? Math.min(1, pinned) : pinned, onSelect ? selectWidth : 0);
+  const minWidth = pinned > 0 ? shown.reduce((sum, column) => sum + Number.parseInt(column.width, 10), onSelect ? selectWidth : 0) : undefined;
 
   const move = (to: number, extend: boolean) => {
     const next = Math.max(0, Math.min(count - 1, to));
@@ -127,7 +149,7 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
       <RowView key={index} id={`${id}-${index}`} index={index} item={item} columns={shown} top={window.top(index)} template={template}
         isCursor={index === at} isActive={key !== undefined && key === activeKey}
         isSelected={key !== undefined && (selected?.has(key) ?? false)}
-        canSelect={item !== undefined && canSelect(item)} selecting={onSelect !== undefined} name={key ?? ''}
+        canSelect={item !== undefined && canSelect(item)} selecting={onSelect !== undefined} places={places} name={key ?? ''}
         handlers={handlers} />,
     );
   }
@@ -136,10 +158,11 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
       aria-multiselectable={onSelect ? true : undefined}
       aria-activedescendant={at >= first && at < last ? `${id}-${at}` : undefined}
       className={`${styles.table} ${fill ? styles.fill : ''}`} style={fill ? undefined : { maxHeight: 21 * rowHeight }}>
-      <div role="row" aria-rowindex={1} className={styles.head} style={{ gridTemplateColumns: template }}>
-        {onSelect && <SelectAll count={count} row={row} rowKey={rowKey} canSelect={canSelect} selected={selected} onSelect={onSelect} />}
-        {shown.map((column) => (
-          <div key={column.id} role="columnheader" className={`${styles.cell} ${column.numeric ? styles.numeric : ''}`}
+      <div role="row" aria-rowindex={1} className={styles.head} style={{ gridTemplateColumns: template, minWidth: minWidth === undefined ? undefined : `max(100%, ${minWidth}px)` }}>
+        {onSelect && <SelectAll pinned={places[0]?.pinned === true} count={count} row={row} rowKey={rowKey} canSelect={canSelect} selected={selected} onSelect={onSelect} />}
+        {shown.map((column, index) => (
+          <div key={column.id} role="columnheader" className={`${styles.cell} ${column.numeric ? styles.numeric : ''} ${places[index]!.pinned ? styles.pinned : ''}`}
+            style={places[index]!.style}
             aria-sort={sorting && sorting.by === column.sort ? (sorting.descending ? 'descending' : 'ascending') : undefined}>
             {column.sort && onSort ? (
               <button type="button" className={styles.sort}
@@ -152,7 +175,7 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
         ))}
       </div>
       {count === 0 && empty ? <div role="row"><div role="gridcell">{empty}</div></div> : (
-        <div role="rowgroup" className={styles.body} style={{ height: window.height }}>{items}</div>
+        <div role="rowgroup" className={styles.body} style={{ height: window.height, minWidth }}>{items}</div>
       )}
     </div>
   );
@@ -175,25 +198,26 @@ interface RowViewProps<Row> {
   isActive: boolean;
   isSelected: boolean;
   canSelect: boolean;
+  places: readonly Place[];
   selecting: boolean;
   name: string;
   handlers: RefObject<RowHandlers>;
 }
 
-function PlainRow<Row>({ id, index, item, columns, top, template, isCursor, isActive, isSelected, canSelect, selecting, name, handlers }: RowViewProps<Row>) {
+function PlainRow<Row>({ id, index, item, columns, top, template, isCursor, isActive, isSelected, canSelect, selecting, places, name, handlers }: RowViewProps<Row>) {
   return (
     <div role="row" id={id} aria-rowindex={index + 2} aria-selected={selecting ? isSelected : undefined}
       className={`${styles.row} ${isCursor ? styles.cursor : ''} ${isActive ? styles.active : ''} ${isSelected ? styles.selected : ''}`}
       style={{ gridTemplateColumns: template, transform: `translateY(${top}px)` }}
       onClick={(event) => { if (!(event.target as Element).closest('a, button, input, label')) handlers.current.press(index); }}>
       {selecting && (
-        <div role="gridcell" className={styles.cell}>
+        <div role="gridcell" className={`${styles.cell} ${places[0]?.pinned ? styles.pinned : ''}`} style={places[0]?.pinned ? { left: 0 } : undefined}>
           <input type="checkbox" tabIndex={-1} aria-label={`Select ${name}`} checked={isSelected} disabled={!canSelect} readOnly
             onClick={(event) => { event.stopPropagation(); handlers.current.toggle(index, event.shiftKey); }} />
         </div>
       )}
-      {columns.map((column) => (
-        <div key={column.id} role="gridcell" className={`${styles.cell} ${column.numeric ? styles.numeric : ''}`}>
+      {columns.map((column, at) => (
+        <div key={column.id} role="gridcell" className={`${styles.cell} ${column.numeric ? styles.numeric : ''} ${places[at]!.pinned ? styles.pinned : ''}`} style={places[at]!.style}>
           {item === undefined ? <span className={styles.placeholder} /> : column.cell(item)}
         </div>
       ))}
@@ -207,6 +231,7 @@ const RowView = memo(PlainRow, (before, after) =>
   before.canSelect === after.canSelect) as typeof PlainRow;
 
 interface SelectAllProps<Row> {
+  pinned: boolean;
   count: number;
   row: (index: number) => Row | undefined;
   rowKey: (row: Row) => string;
@@ -216,12 +241,12 @@ interface SelectAllProps<Row> {
 }
 
 /** Selects every loaded row, or none. */
-function SelectAll<Row>({ count, row, rowKey, canSelect, selected, onSelect }: SelectAllProps<Row>) {
+function SelectAll<Row>({ pinned, count, row, rowKey, canSelect, selected, onSelect }: SelectAllProps<Row>) {
   const some = (selected?.size ?? 0) > 0;
   const box = useRef<HTMLInputElement>(null);
   useEffect(() => { if (box.current) box.current.indeterminate = some; }, [some]);
   return (
-    <div role="columnheader" className={styles.cell}>
+    <div role="columnheader" className={`${styles.cell} ${pinned ? styles.pinned : ''}`} style={pinned ? { left: 0 } : undefined}>
       <input ref={box} type="checkbox" aria-label={some ? 'Select none' : 'Select all loaded rows'} checked={some} disabled={count === 0}
         onChange={() => {
           if (some) return onSelect(new Set());
