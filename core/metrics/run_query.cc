@@ -68,4 +68,23 @@ RunOrder parse_run_order(std::string_view text) {
                         "\": must be created or metrics.NAME, with a - in front for descending"));
 }
 
+RunColumns parse_run_columns(const std::vector<std::string>& texts) {
+  if (texts.size() > kRunColumnsMax) {
+    throw_invalid(str_cat("column: may be given at most ", kRunColumnsMax, " times"));
+  }
+  RunColumns out;
+  if (texts.size() == 1 && texts.front() == "none") return out;
+  for (const std::string& text : texts) {
+    const bool of_param = text.starts_with(kParams);
+    const std::string_view prefix = of_param ? kParams : kMetrics;
+    if (!text.starts_with(prefix) || text.size() == prefix.size() ||
+        text.size() > prefix.size() + kMetricNameBytesMax) {
+      throw_invalid(
+          str_cat("column \"", text, "\": must be metrics.NAME or params.NAME, or none alone"));
+    }
+    (of_param ? out.params : out.metrics).push_back(text.substr(prefix.size()));
+  }
+  return out;
+}
+
 }  // namespace tarn

@@ -7,6 +7,8 @@
 
 namespace tarn {
 
+/// Columns of one query.
+constexpr size_t kRunColumnsMax = 200;
 /// `where` conditions of one query.
 constexpr size_t kRunConditionsMax = 32;
 
@@ -30,5 +32,14 @@ struct RunOrder {
 /// "created", "-created", "metrics.NAME", "-metrics.NAME"; "" is the newest first. Throws
 /// invalid_argument.
 RunOrder parse_run_order(std::string_view text);
+
+/// The metrics and parameters that an answer shows.
+struct RunColumns {
+  std::vector<std::string> metrics;
+  std::vector<std::string> params;
+};
+/// Each "metrics.NAME" or "params.NAME"; "none" alone shows neither. Throws invalid_argument, also
+/// for more than kRunColumnsMax.
+RunColumns parse_run_columns(const std::vector<std::string>& texts);
 
 }  // namespace tarn

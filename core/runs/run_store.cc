@@ -122,13 +122,14 @@ constexpr db::Query kSelectUnread{
     "SELECT r.commit_id FROM runs r WHERE " TARN_RUN_CHOSEN
     "AND NOT " TARN_COMMIT_READ("$5") "GROUP BY r.commit_id ORDER BY min(r.run_id) LIMIT $6"};
 
-// $4 the names that come first, $5 the maximum per commit.
+// $4 the names that come first, $5 the maximum per commit, $6 the only names, NULL = all.
 constexpr db::Query kSelectCommitMetrics{"runs_select_commit_metrics", R"sql(
   SELECT e.commit_id, m.name, m.split, m.origin, m.source, m.value, m.measured_ms, m.all_of_them
   FROM extractions e CROSS JOIN LATERAL (
     SELECT f.*, count(*) OVER () AS all_of_them FROM (
       SELECT DISTINCT ON (name, split) name, split, origin, source, value, measured_ms FROM metrics
       WHERE repo_id = e.repo_id AND commit_id = e.commit_id AND origin IN (1, 2)
+        AND ($6::text[] IS NULL OR name = ANY ($6))
       ORDER BY name, split, origin, measured_ms DESC, source) f
     ORDER BY f.name = ANY ($4) DESC, f.name, f.split LIMIT $5) m
   WHERE e.repo_id = $1 AND e.commit_id = ANY ($2) AND e.state = 'done' AND e.rules_hash = $3
@@ -140,6 +141,7 @@ constexpr db::Query kSelectCommitParams{"runs_select_commit_params", R"sql(
     SELECT f.*, count(*) OVER () AS all_of_them FROM (
       SELECT DISTINCT ON (name) name, value FROM params
       WHERE repo_id = e.repo_id AND commit_id = e.commit_id AND origin IN (1, 2)
+        AND ($6::text[] IS NULL OR name = ANY ($6))
       ORDER BY name, origin, measured_ms DESC, source) f
     ORDER BY f.name = ANY ($4) DESC, f.name LIMIT $5) m
   WHERE e.repo_id = $1 AND e.commit_id = ANY ($2) AND e.state = 'done' AND e.rules_hash = $3)sql"};
@@ -154,11 +156,13 @@ constexpr db::Query kSelectBranches{"runs_select_branches", R"sql(
 constexpr db::Query kSelectMetrics{"runs_select_metrics", R"sql(
   SELECT m.source, m.name, m.split, m.value
   FROM unnest($2::text[]) AS u(id) JOIN metrics m ON m.repo_id = $1 AND m.origin = 0 AND m.source = u.id
+    AND ($3::text[] IS NULL OR m.name = ANY ($3))
   ORDER BY m.source, m.name, m.split)sql"};
 
 constexpr db::Query kSelectParams{"runs_select_params", R"sql(
   SELECT m.source, m.name, m.value
-  FROM unnest($2::text[]) AS u(id) JOIN params m ON m.repo_id = $1 AND m.origin = 0 AND m.source = u.id)sql"};
+  FROM unnest($2::text[]) AS u(id) JOIN params m ON m.repo_id = $1 AND m.origin = 0 AND m.source = u.id
+    AND ($3::text[] IS NULL OR m.name = ANY ($3)))sql"};
 
 Run run_from(const db::Rows& rows, size_t row) {
   Run run;
@@ -206,6 +210,13 @@ void insert_params(db::Connection& connection, int32_t repo, const Run& run) {
                                  to_millis(run.created), names, values, numbers});
 }
 
+std::optional<std::vector<std::string>> metrics_of(const std::optional<RunColumns>& columns) {
+  return columns ? std::optional(columns->metrics) : std::nullopt;
+}
+std::optional<std::vector<std::string>> params_of(const std::optional<RunColumns>& columns) {
+  return columns ? std::optional(columns->params) : std::nullopt;
+}
+
 /// Removes commit values that the run itself overrides.
 void leave_out_own(ListedRun& listed) {
   std::erase_if(listed.commit_metrics, [&](const Metric& of_commit) {
@@ -250,12 +261,13 @@ std::optional<Run> RunStore::find(RepositoryId repository, std::string_view id) 
       pool_.run(kSelect, {static_cast<int32_t>(repository), id}, db::Pool::Retry::kRead);
   if (rows.empty()) return std::nullopt;
   std::vector<Run> found{run_from(rows, 0)};
-  add_details(repository, found);
+  add_details(repository, found, std::nullopt);
   return std::move(found.front());
 }
 
 Page<Run> RunStore::list(RepositoryId repository, const RunFilter& filter, const RunOrder& order,
-                         std::string_view rules_hash, std::string_view after, uint32_t limit) {
+                         const std::optional<RunColumns>& columns, std::string_view rules_hash,
+                         std::string_view after, uint32_t limit) {
   std::vector<std::string> metric_names, metric_ops, metric_numbers;
   std::vector<std::string> param_names, param_ops, param_values, param_numbers;
   for (const RunCondition& condition : filter.where) {
@@ -289,7 +301,7 @@ Page<Run> RunStore::list(RepositoryId repository, const RunFilter& filter, const
                      db::Pool::Retry::kRead);
   };
   Page<Run> page = page_of<Run>(run(), limit, run_from, &Run::id);
-  add_details(repository, page.items);
+  add_details(repository, page.items, columns);
   return page;
 }
 
@@ -309,7 +321,8 @@ std::vector<CommitId> RunStore::unread_commits(RepositoryId repository, const Ru
 
 std::vector<ListedRun> RunStore::with_commits(RepositoryId repository, std::vector<Run> runs,
                                               std::string_view rules_hash,
-                                              const std::vector<std::string>& names) {
+                                              const std::vector<std::string>& names,
+                                              const std::optional<RunColumns>& columns) {
   std::vector<ListedRun> out;
   if (runs.empty()) return out;
   std::vector<db::Bytes> commits;
@@ -318,7 +331,8 @@ std::vector<ListedRun> RunStore::with_commits(RepositoryId repository, std::vect
   constexpr int64_t kRowsMax = kListedCommitMetricsMax;
   std::map<CommitId, ListedRun> by_commit;
   const db::Rows metrics =
-      pool_.run(kSelectCommitMetrics, {repo, commits, db::Bytes{rules_hash}, names, kRowsMax},
+      pool_.run(kSelectCommitMetrics,
+                {repo, commits, db::Bytes{rules_hash}, names, kRowsMax, metrics_of(columns)},
                 db::Pool::Retry::kRead);
   for (size_t row = 0; row < metrics.size(); ++row) {
     ListedRun& of = by_commit[commit_id_from_bytes(metrics.bytes(row, 0))];
@@ -329,7 +343,8 @@ std::vector<ListedRun> RunStore::with_commits(RepositoryId repository, std::vect
     of.complete = of.complete && metrics.integer(row, 7) <= kRowsMax;
   }
   const db::Rows params =
-      pool_.run(kSelectCommitParams, {repo, commits, db::Bytes{rules_hash}, names, kRowsMax},
+      pool_.run(kSelectCommitParams,
+                {repo, commits, db::Bytes{rules_hash}, names, kRowsMax, params_of(columns)},
                 db::Pool::Retry::kRead);
   for (size_t row = 0; row < params.size(); ++row) {
     ListedRun& of = by_commit[commit_id_from_bytes(params.bytes(row, 0))];
@@ -362,7 +377,8 @@ std::vector<std::string> RunStore::branches(RepositoryId repository, std::string
   return out;
 }
 
-void RunStore::add_details(RepositoryId repository, std::vector<Run>& runs) {
+void RunStore::add_details(RepositoryId repository, std::vector<Run>& runs,
+                           const std::optional<RunColumns>& columns) {
   if (runs.empty()) return;
   std::map<std::string, Run*, std::less<>> by_id;
   std::vector<std::string> ids;
@@ -371,13 +387,15 @@ void RunStore::add_details(RepositoryId repository, std::vector<Run>& runs) {
     ids.push_back(run.id);
   }
   const int32_t repo = static_cast<int32_t>(repository);
-  const db::Rows metrics = pool_.run(kSelectMetrics, {repo, ids}, db::Pool::Retry::kRead);
+  const db::Rows metrics =
+      pool_.run(kSelectMetrics, {repo, ids, metrics_of(columns)}, db::Pool::Retry::kRead);
   for (size_t row = 0; row < metrics.size(); ++row) {
     by_id.find(metrics.text(row, 0))
         ->second->metrics.push_back({std::string(metrics.text(row, 1)), metrics.real(row, 3),
                                      std::string(metrics.text(row, 2))});
   }
-  const db::Rows params = pool_.run(kSelectParams, {repo, ids}, db::Pool::Retry::kRead);
+  const db::Rows params =
+      pool_.run(kSelectParams, {repo, ids, params_of(columns)}, db::Pool::Retry::kRead);
   for (size_t row = 0; row < params.size(); ++row) {
     by_id.find(params.text(row, 0))
         ->second->params.emplace(params.text(row, 1), params.text(row, 2));

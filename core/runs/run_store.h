@@ -50,7 +50,8 @@ class RunStore {
   /// orders, or with NaN, come last. Metadata and files count of commits that were read under the
   /// rules with this hash.
   Page<Run> list(RepositoryId repository, const RunFilter& filter, const RunOrder& order,
-                 std::string_view rules_hash, std::string_view after, uint32_t limit);
+                 const std::optional<RunColumns>& columns, std::string_view rules_hash,
+                 std::string_view after, uint32_t limit);
   /// Commits of such runs, `where` aside, that were not read under these rules: those of the newest
   /// runs first, at most `limit`.
   std::vector<CommitId> unread_commits(RepositoryId repository, const RunFilter& filter,
@@ -59,7 +60,8 @@ class RunStore {
   /// is shown the named ones first.
   std::vector<ListedRun> with_commits(RepositoryId repository, std::vector<Run> runs,
                                       std::string_view rules_hash,
-                                      const std::vector<std::string>& names);
+                                      const std::vector<std::string>& names,
+                                      const std::optional<RunColumns>& columns);
   /// The branch whose head the commit is; "" when none or more than one is there.
   std::string only_branch_at(RepositoryId repository, const CommitId& commit);
   /// Names that begin with `prefix` of branches that runs were recorded of, at most `limit`.
@@ -67,7 +69,8 @@ class RunStore {
                                     uint32_t limit);
 
  private:
-  void add_details(RepositoryId repository, std::vector<Run>& runs);
+  void add_details(RepositoryId repository, std::vector<Run>& runs,
+                   const std::optional<RunColumns>& columns);
 
   db::Pool& pool_;
 };

@@ -219,14 +219,14 @@ RunList list_runs(Engine& engine, const Repository& repository, const RunQuery& 
   };
   if (judges)
     read(runs.unread_commits(repository.id, filter, rules.hash, kReadAheadCommitsMax + 1));
-  Page<Run> page =
-      existing(engine, repository,
-               runs.list(repository.id, filter, query.order, rules.hash, query.after, query.limit));
+  Page<Run> page = existing(engine, repository,
+                            runs.list(repository.id, filter, query.order, query.columns, rules.hash,
+                                      query.after, query.limit));
   if (!judges) read(unread_of(engine, repository.id, page.items, rules.hash));
   out.page.has_more = page.has_more;
   out.page.next = std::move(page.next);
-  out.page.items =
-      runs.with_commits(repository.id, std::move(page.items), rules.hash, names_in(query));
+  out.page.items = runs.with_commits(repository.id, std::move(page.items), rules.hash,
+                                     names_in(query), query.columns);
   const auto cut = std::count_if(out.page.items.begin(), out.page.items.end(),
                                  [](const ListedRun& listed) { return !listed.complete; });
   if (cut > 0) {

@@ -52,8 +52,9 @@ struct RunQuery {
   std::string git_sha{};     ///< "" = any
   std::vector<RunCondition> where{};
   RunOrder order{};
-  std::string after{};   ///< id of the page before's last run
-  uint32_t limit = 100;  ///< 1..kPageItemsMax
+  std::optional<RunColumns> columns{};  ///< absent = all metrics and parameters
+  std::string after{};                  ///< id of the page before's last run
+  uint32_t limit = 100;                 ///< 1..kPageItemsMax
 };
 struct RunList {
   Page<ListedRun> page;

@@ -55,6 +55,33 @@ TEST_F(ApiTest, ListsRunsByEveryCondition) {
   }
 }
 
+TEST_F(ApiTest, ListsRunsWithTheChosenColumnsAlone) {
+  upload("metrics/eval.json", R"({"loss":0.25,"f1":0.5})");
+  EXPECT_EQ(post(here + "/branches/main/commits",
+                 R"({"message":"m","metadata":{"param.seed":"7","param.host":"h"}})")
+                .status,
+            201);
+  post(
+      here + "/experiments/dogs/runs",
+      R"({"ref":"main","params":{"lr":"0.1","epochs":"3"},"metrics":{"accuracy":0.9,"recall":0.8}})");
+  const http::Response chosen =
+      get(here +
+          "/runs?column=metrics.accuracy&column=metrics.loss&column=params.lr&column=params.seed");
+  EXPECT_EQ(chosen.status, 200) << chosen.body;
+  for (const char* shown :
+       {R"("name":"accuracy")", R"("name":"loss")", R"("lr":"0.1")", R"("seed":"7")"}) {
+    EXPECT_TRUE(holds(chosen, shown)) << shown << chosen.body;
+  }
+  for (const char* left_out : {"recall", "f1", "epochs", "host"}) {
+    EXPECT_FALSE(holds(chosen, left_out)) << left_out << chosen.body;
+  }
+  const http::Response bare = get(here + "/runs?column=none&where=metrics.loss%3C1");
+  EXPECT_TRUE(holds(bare, R"("commit_metrics":[],"commit_params":{}})")) << bare.body;
+  EXPECT_TRUE(holds(bare, R"("metrics":[])")) << bare.body;
+  EXPECT_EQ(get(here + "/runs?column=loss").status, 400);
+  EXPECT_EQ(get(here + "/runs?column=none&column=metrics.loss").status, 400);
+}
+
 TEST_F(ApiTest, ListsRunsByMetricsOfTheirCommits) {
   const std::string runs = here + "/experiments/dogs/runs";
   post(runs, R"({"ref":"main","metrics":{"accuracy":0.9}})");

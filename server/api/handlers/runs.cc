@@ -50,10 +50,14 @@ http::Response list_experiment_runs(const Context& context, Call& call) {
                              .git_sha = std::string(call.parameter("git_sha")),
                              .where = {},
                              .order = parse_run_order(call.parameter("order")),
+                             .columns = std::nullopt,
                              .after = std::string(call.parameter("after")),
                              .limit = call.amount()};
   for (const std::string& text : call.query.values("where")) {
     query.where.push_back(parse_run_condition(text));
+  }
+  if (const auto columns = call.query.values("column"); !columns.empty()) {
+    query.columns = parse_run_columns(columns);
   }
   return json_response(200, json::run_list_body(versioning::list_runs(
                                 context.engine, repository_of(context, call), query)));
