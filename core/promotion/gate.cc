@@ -378,7 +378,11 @@ std::optional<GateRefusal> destination_refusal(Engine& engine, const Repository&
 GateAnswer evaluate_gate(Engine& engine, const Repository& repository,
                          const GateQuestion& question) {
   GateAnswer answer;
-  answer.version = get_gate_policy(engine, repository, question.policy, question.version);
+  answer.version =
+      question.document
+          ? draft_gate_policy(engine, repository, question.policy,
+                              {.document = *question.document, .author = "", .expected = {}})
+          : get_gate_policy(engine, repository, question.policy, question.version);
   const GatePolicy policy = policy_of(answer.version);
   const Branch destination = get_branch(engine, repository, policy.destination);
   answer.destination = destination.head;

@@ -55,6 +55,7 @@ GateRefusal dirty_refusal(const BranchName& destination);
 struct GateQuestion {
   std::string policy;                     ///< its name
   std::optional<int64_t> version{};       ///< absent = the one that holds
+  std::optional<std::string> document{};  ///< judge by this instead, which need not be stored
   std::vector<std::string> candidates;    ///< as find_candidates takes them
   std::optional<std::string> champion{};  ///< a ref; absent = the policy's alias
 };
@@ -73,7 +74,8 @@ struct GateAnswer {
   std::optional<GateRefusal> refusal{};     ///< of whichever wins; see destination_refusal
 };
 /// A dry run: nothing is changed, no check or approval is known. Throws: not_found (policy,
-/// candidates, champion, destination), as gate_candidates.
+/// candidates, champion, destination), invalid_argument (`document`, as draft_gate_policy), as
+/// gate_candidates.
 GateAnswer evaluate_gate(Engine& engine, const Repository& repository,
                          const GateQuestion& question);
 

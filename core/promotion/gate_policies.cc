@@ -77,27 +77,44 @@ std::optional<CommitId> pinned(Engine& engine, const Repository& repository,
 
 }  // namespace
 
-GatePolicySet set_gate_policy(Engine& engine, const Repository& repository, std::string_view name,
-                              const GatePolicySetting& setting) {
+meta::GatePolicyVersion draft_gate_policy(Engine& engine, const Repository& repository,
+                                          std::string_view name, const GatePolicySetting& setting) {
   check_name(name);
   const GatePolicy policy = parse_gate_policy(setting.document);
   if (!policy.name.empty() && policy.name != name) {
     throw Error(ErrorCode::kInvalidArgument, reason::kPolicyInvalid,
                 str_cat("policy \"", name, "\": its document has the name \"", policy.name, "\""));
   }
+  return {.name = std::string(name),
+          .version = 0,
+          .body =
+              meta::GatePolicyVersion::Body{
+                  .destination = policy.destination,
+                  .document = setting.document,
+                  .digest = sha256(setting.document),
+                  .ancestor =
+                      pinned(engine, repository, name, "require_ancestor", policy.require_ancestor),
+                  .unchanged_since = pinned(engine, repository, name, "unchanged_since.ref",
+                                            policy.unchanged_since.ref)},
+          .author = setting.author,
+          .at = engine.clock.now()};
+}
+
+GatePolicySet set_gate_policy(Engine& engine, const Repository& repository, std::string_view name,
+                              const GatePolicySetting& setting) {
+  meta::GatePolicyVersion draft = draft_gate_policy(engine, repository, name, setting);
   check_writable(repository, /*force=*/false);
-  const GatePolicyStore::Setting written{
-      .name = std::string(name),
-      .destination = policy.destination,
-      .alias = policy.alias,
-      .document = setting.document,
-      .digest = sha256(setting.document),
-      .ancestor = pinned(engine, repository, name, "require_ancestor", policy.require_ancestor),
-      .unchanged_since =
-          pinned(engine, repository, name, "unchanged_since.ref", policy.unchanged_since.ref),
-      .author = setting.author,
-      .at = engine.clock.now(),
-      .expected = setting.expected};
+  const GatePolicy policy = policy_of(draft);
+  const GatePolicyStore::Setting written{.name = draft.name,
+                                         .destination = policy.destination,
+                                         .alias = policy.alias,
+                                         .document = draft.body->document,
+                                         .digest = draft.body->digest,
+                                         .ancestor = draft.body->ancestor,
+                                         .unchanged_since = draft.body->unchanged_since,
+                                         .author = draft.author,
+                                         .at = draft.at,
+                                         .expected = setting.expected};
   const GatePolicyStore::Result result =
       meta::GatePolicyStore(engine.pool).set(repository.id, written);
   check_outcome(result, name, policy);
@@ -105,16 +122,8 @@ GatePolicySet set_gate_policy(Engine& engine, const Repository& repository, std:
     return {get_gate_policy(engine, repository, name, result.version), false};
   }
   // The response describes this request's version, even if another request has replaced it since.
-  return {{.name = written.name,
-           .version = result.version,
-           .body = meta::GatePolicyVersion::Body{.destination = written.destination,
-                                                 .document = written.document,
-                                                 .digest = written.digest,
-                                                 .ancestor = written.ancestor,
-                                                 .unchanged_since = written.unchanged_since},
-           .author = written.author,
-           .at = written.at},
-          true};
+  draft.version = result.version;
+  return {std::move(draft), true};
 }
 
 void remove_gate_policy(Engine& engine, const Repository& repository, std::string_view name,

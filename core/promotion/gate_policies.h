@@ -35,6 +35,11 @@ struct GatePolicySet {
 GatePolicySet set_gate_policy(Engine& engine, const Repository& repository, std::string_view name,
                               const GatePolicySetting& setting);
 
+/// The document as the version that set_gate_policy() would create, numbered 0; nothing is stored.
+/// Throws invalid_argument and not_found as that does.
+meta::GatePolicyVersion draft_gate_policy(Engine& engine, const Repository& repository,
+                                          std::string_view name, const GatePolicySetting& setting);
+
 /// Its versions stay. Throws: not_found (reason "policy_not_found"), precondition_failed (reason
 /// "policy_moved").
 void remove_gate_policy(Engine& engine, const Repository& repository, std::string_view name,

@@ -91,6 +91,16 @@ TEST_F(Refs, AMergedPullRequestNeedsTheRightToReadItsSource) {
   expect_asks_about_source({"mergePullRequest", "", "", {}}, "secret", "target");
 }
 
+// It may name files whose numbers the caller could not read.
+TEST_F(Refs, JudgingByADocumentNeedsTheRightToSetPolicies) {
+  const Row row{
+      "evaluateGatePolicy", "", R"({"candidates":["topic"],"document":"destination: main"})", {}};
+  const auth::Statement denied{
+      auth::Statement::Effect::kDeny, {"branches:SetGatePolicy"}, {"*"}, {}};
+  EXPECT_EQ(ask(row, {kEverything, denied}).status, 401);
+  EXPECT_EQ(ask(row, {kEverything}).status, 200);
+}
+
 TEST_F(Refs, CopyingOntoABranchNeedsTheRightToReadTheSource) {
   expect_asks_about_source({"cherryPick", "", R"({"ref":"secret"})", {}}, "secret", "topic");
   expect_asks_about_source({"revertBranch", "", R"({"ref":"secret","parent_number":0})", {}},

@@ -77,6 +77,28 @@ TEST_F(GateApi, DryRunExplainsAndChangesNothing) {
   EXPECT_EQ(post(here + "/policies/dogs:judge", R"({"candidates":["a"]})").status, 404);
 }
 
+TEST_F(GateApi, ADraftIsJudgedByAndNotStored) {
+  engine.branch(repo, "exp-1", "main");
+  engine.put(repo, "exp-1", "metrics/m.json", R"({"accuracy": 0.9})");
+  engine.commit(repo, "exp-1");
+  put("dogs", "destination: main\n");
+  const auto judged_by = [&](const std::string& name, const std::string& document) {
+    return post(here + "/policies/" + name + ":evaluate",
+                R"({"candidates":["exp-*"],"document":")" + document + "\"}");
+  };
+  const std::string strict =
+      "destination: main\\nmetrics: [{name: accuracy, goal: max, min: 0.95}]\\n";
+  const http::Response answer = judged_by("dogs", strict);
+  EXPECT_EQ(answer.status, 200) << answer.body;
+  EXPECT_NE(answer.body.find(R"("code":"below_min")"), std::string::npos) << answer.body;
+  EXPECT_NE(answer.body.find(R"("version":0)"), std::string::npos) << answer.body;
+  EXPECT_EQ(judged_by("new-one", strict).status, 200);
+  EXPECT_NE(judged_by("dogs", "destination: main\\nx: 1").body.find("policy: 2:1"),
+            std::string::npos);
+  EXPECT_NE(get(here + "/policies/dogs/versions").body.find(R"("results":1)"), std::string::npos);
+  EXPECT_EQ(get(here + "/policies/new-one").status, 404);
+}
+
 TEST_F(GateApi, Compares) {
   engine.branch(repo, "exp-1", "main");
   engine.put(repo, "exp-1", "metrics/m.json", R"({"accuracy": 0.5})");

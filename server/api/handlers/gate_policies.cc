@@ -2,6 +2,7 @@
 
 #include <charconv>
 
+#include "core/auth/resource.h"
 #include "core/base/str_cat.h"
 #include "core/promotion/gate.h"
 #include "server/api/handlers/handlers.h"
@@ -77,10 +78,16 @@ http::Response remove_gate_policy(const Context& context, Call& call) {
 }
 
 http::Response evaluate_gate_policy(const Context& context, Call& call, json::EvaluateGate given) {
+  // A document may name files whose numbers the caller could not read otherwise.
+  if (given.document) {
+    call.require_permission(auth::Action::kSetGatePolicy,
+                            auth::repository_arn(call.path("repository")));
+  }
   return json_response(200, json::gate_answer_body(versioning::evaluate_gate(
                                 context.engine, repository_of(context, call),
                                 {.policy = call.path("policy"),
                                  .version = given.version,
+                                 .document = std::move(given.document),
                                  .candidates = std::move(given.candidates),
                                  .champion = std::move(given.champion)})));
 }

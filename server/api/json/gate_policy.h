@@ -18,6 +18,7 @@ struct EvaluateGate {
   std::vector<std::string> candidates;
   std::optional<std::string> champion;
   std::optional<int64_t> version;
+  std::optional<std::string> document{};
 };
 EvaluateGate parse_evaluate_gate(const Value& body);
 

@@ -36,7 +36,8 @@ TEST(GatePolicyBodies, QuestionsAreReadStrictly) {
   EXPECT_EQ(given.champion, "@c");
   EXPECT_EQ(given.version, 2);
   for (const char* bad : {"{}", R"({"candidates":[]})", R"({"candidates":"a"})",
-                          R"({"candidates":["a"],"version":0})"}) {
+                          R"({"candidates":["a"],"version":0})",
+                          R"({"candidates":["a"],"version":1,"document":"destination: main"})"}) {
     EXPECT_NE(failure(parse_evaluate_gate, bad), "") << bad;
   }
 }
