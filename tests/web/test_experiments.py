@@ -1,0 +1,179 @@
+"""Experiments: the table of runs with its filter and columns, comparison with the champion, charts, and a run's page."""
+
+import math
+import re
+import urllib.parse
+
+import pytest
+from playwright.sync_api import expect
+
+REPO = "digits"
+POLICY = """destination: main
+alias: champion
+metrics:
+  - {name: accuracy, goal: max, primary: true}
+  - {name: latency_ms, goal: min}
+"""
+# branch: learning rate, optimizer, accuracy, latency
+TRAINED = {"exp-1": ("0.1", "sgd", 0.81, 30.0), "exp-2": ("0.03", "adam", 0.92, 45.0), "exp-3": ("0.01", "adam", 0.88, 20.0)}
+
+
+def curve(factor):
+    return "step,loss\n" + "".join(f"{step},{math.exp(-step * factor / 50):.5f}\n" for step in range(100))
+
+
+def record(rest, branch, params, metrics, **more):
+    return rest.post(f"/repositories/{REPO}/experiments/cnn/runs", {"ref": branch, "params": params, "metrics": metrics, **more})
+
+
+def promote(rest, candidate):
+    made = rest.post(f"/repositories/{REPO}/promotions", {"candidates": [candidate], "destination": "main"})
+    ended = rest.get(f"/repositories/{REPO}/promotions/{made['id']}", wait="30s")
+    while ended["state"] in ("draft", "comparing", "gates_running", "merging"):
+        ended = rest.get(f"/repositories/{REPO}/promotions/{made['id']}", wait="30s", seen=ended["version"])
+    assert ended["state"] == "promoted", ended
+    return ended
+
+
+@pytest.fixture(scope="module")
+def runs(request, tarn):
+    """Three trained branches with a curve each; exp-1 is the champion."""
+    import outcome
+
+    rest = outcome.Outcome(tarn)
+    rest.repository(REPO)
+    rest.upload(REPO, "data/train.csv", "a\n1\n")
+    rest.commit(REPO)
+    made = {}
+    for number, (branch, (rate, optimizer, accuracy, latency)) in enumerate(TRAINED.items()):
+        rest.branch(REPO, branch)
+        rest.upload(REPO, "metrics/curve.csv", curve(number + 1), branch=branch)
+        rest.upload(REPO, "artifacts/model.pkl", f"model of {branch}", branch=branch)
+        rest.commit(REPO, branch, branch=branch)
+        made[branch] = record(rest, branch, {"lr": rate, "optimizer": optimizer, "batch": "64"},
+                              {"accuracy": accuracy, "latency_ms": latency}, artifacts=["artifacts/**"])["id"]
+    rest.ask("PUT", f"/repositories/{REPO}/policies/gate", data=POLICY, headers={"Content-Type": "application/yaml"})
+    promote(rest, "exp-1")
+    return made
+
+
+def rows(page):
+    return page.get_by_role("grid", name="Runs").get_by_role("row")
+
+
+def test_the_table_filters_sorts_and_marks_regressions(window, rest, runs):
+    page = window.go(f"/r/{REPO}/-/runs")
+    expect(rows(page)).to_have_count(1 + len(TRAINED))
+    expect(page.get_by_label("Champion", exact=True)).to_contain_text("accuracy 0.81")
+    slower = rows(page).filter(has_text="exp-2")
+    expect(slower).to_contain_text("+0.11 better than the champion")
+    expect(slower).to_contain_text("+15 worse than the champion")
+    window.review("runs")
+    # By keyboard: a name, an operator, a number.
+    field = page.get_by_role("combobox", name="Filter runs")
+    field.fill("accu")
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    expect(field).to_have_value("metrics.accuracy")
+    field.fill("metrics.accuracy > high")
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("metrics.accuracy > needs a number")).to_be_visible()
+    field.fill("metrics.accuracy > 0.85")
+    page.keyboard.press("Enter")
+    expect(rows(page)).to_have_count(3)
+    page.get_by_role("grid", name="Runs").get_by_role("button", name="accuracy").click()
+    page.wait_for_url("**order=-metrics.accuracy**")
+    expect(rows(page).nth(1)).to_contain_text("exp-2")
+    listed = rest.get(f"/repositories/{REPO}/runs", where="metrics.accuracy>0.85", order="-metrics.accuracy")
+    assert [run["id"] for run in listed["results"]] == [runs["exp-2"], runs["exp-3"]]
+    # The address is the state.
+    page.reload()
+    expect(rows(page)).to_have_count(3)
+    expect(rows(page).nth(1)).to_contain_text("exp-2")
+    page.get_by_role("button", name="Remove metrics.accuracy>0.85").click()
+    expect(rows(page)).to_have_count(4)
+
+
+def test_only_chosen_columns_are_fetched(window, runs):
+    page = window.go(f"/r/{REPO}/-/runs?column=metrics.accuracy")
+    expect(rows(page)).to_have_count(4)
+    page.get_by_role("button", name="Columns").click()
+    with page.expect_response(lambda answer: "/runs?" in answer.url and "params.lr" in answer.url) as waited:
+        page.get_by_role("checkbox", name="params.lr").check()
+    answer = waited.value.json()
+    assert all(set(run["params"]) == {"lr"} and [m["name"] for m in run["metrics"]] == ["accuracy"] for run in answer["results"])
+    page.get_by_label("pinned params.lr").check()
+    window.axe()
+    page.get_by_role("button", name="Done").click()
+    page.wait_for_url("**pin=params.lr**")
+    expect(page.get_by_role("columnheader", name="lr", exact=True)).to_be_visible()
+    expect(page.get_by_role("columnheader", name="latency_ms")).to_have_count(0)
+
+
+def test_selected_runs_are_compared_without_equal_rows(window, runs):
+    page = window.go(f"/r/{REPO}/-/runs")
+    for branch in ("exp-1", "exp-2"):
+        page.get_by_role("checkbox", name=f"Select {runs[branch]}").click()
+    page.get_by_role("button", name="Compare").click()
+    table = page.get_by_role("table", name="Selected runs side by side")
+    expect(table.get_by_role("row", name="param lr")).to_be_visible()
+    expect(table.get_by_role("row", name="param batch")).to_have_count(0)
+    expect(table.get_by_role("row", name="metric latency_ms")).to_contain_text("30 ★ best")
+    window.review("runs-side-by-side")
+    page.get_by_label("Show equal rows").check()
+    expect(table.get_by_role("row", name="param batch")).to_contain_text("64")
+    page.get_by_role("tab", name="Curves").click()
+    expect(page.get_by_text("2 curves of 2 runs")).to_be_visible()
+    last = math.exp(-99 * 2 / 50)
+    expect(page.get_by_role("group", name="Curves of loss")).to_have_attribute("aria-label", re.compile(f"exp-2 .* ends at {last:.5f}"))
+    window.review("runs-curves")
+
+
+def test_charts_show_all_runs_of_the_filter(window, runs):
+    page = window.go(f"/r/{REPO}/-/runs?view=scatter&x=params.lr&y=metrics.accuracy")
+    expect(page.get_by_role("img", name="accuracy over lr of 3 runs")).to_be_visible()
+    window.review("runs-scatter")
+    page.get_by_role("tab", name="Parallel").click()
+    expect(page.get_by_role("img", name="Parallel coordinates of 3 runs")).to_be_visible()
+    window.review("runs-parallel")
+    page.get_by_role("tab", name="Box plots").click()
+    page.get_by_label("By parameter").select_option("params.optimizer")
+    expect(page.get_by_role("row", name="adam")).to_contain_text("0.88")
+    window.review("runs-box-plots")
+    page.get_by_role("tab", name="Correlation").click()
+    expect(page.get_by_role("row", name="lr")).to_contain_text("Pearson")
+    window.review("runs-correlation")
+    page.get_by_label("Group by").select_option("params.optimizer")
+    expect(page.get_by_role("row", name="adam 2")).to_contain_text("0.9 0.88 to 0.92")
+    page.get_by_role("button", name="adam", exact=True).click()
+    expect(rows(page)).to_have_count(3)
+
+
+def test_a_run_leads_to_its_commit_data_changes_and_artifacts(window, rest, runs):
+    page = window.go(f"/r/{REPO}/-/runs/{runs['exp-2']}")
+    commit = rest.get(f"/repositories/{REPO}/runs/{runs['exp-2']}")["commit_id"]
+    expect(page.get_by_role("link", name=commit[:16])).to_have_attribute("href", f"/r/{REPO}/-/commits/{commit}")
+    expect(page.get_by_role("link", name="Data", exact=True).last).to_have_attribute("href", f"/r/{REPO}/{commit}/data")
+    expect(page.get_by_role("link", name="Changes against main")).to_have_attribute("href", f"/r/{REPO}/-/compare/main/{commit}")
+    expect(page.get_by_role("row", name="latency_ms")).to_contain_text("worse than the champion")
+    expect(page.get_by_text("1 curve of 1 run")).to_be_visible()
+    window.review("run")
+    page.get_by_role("link", name="artifacts/model.pkl").click()
+    page.wait_for_url(f"**/r/{REPO}/{commit}/data?path=artifacts/**")
+
+
+def test_names_of_others_run_nothing(window, rest, runs):
+    name = "<img src=x onerror=alert(1)>"
+    record(rest, "exp-3", {name: "<script>alert(1)</script>" + "w" * 300}, {"m" * 255: 1.0, "accuracy": "NaN"})
+    page = window.go(f"/r/{REPO}/-/runs?column=metrics.{'m' * 255}&column=metrics.accuracy&column=params.{urllib.parse.quote(name)}")
+    expect(page.get_by_text("NaN").first).to_be_visible()
+    expect(page.get_by_text("<script>alert(1)</script>").first).to_be_visible()
+    assert page.locator("img[src=x]").count() == 0
+    window.review("runs-hostile-names")
+
+
+def test_without_runs_the_next_step_is_shown(window, rest):
+    rest.repository("empty-runs")
+    page = window.go("/r/empty-runs/-/runs")
+    expect(page.get_by_text("None is recorded here yet.")).to_be_visible()
+    window.review("runs-empty")

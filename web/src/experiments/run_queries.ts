@@ -1,0 +1,193 @@
+import { queryOptions } from '@tanstack/react-query';
+import { parse } from 'yaml';
+import { answer, api, type Schemas } from '@/api/client';
+import { ApiError } from '@/api/errors';
+import type { RunsSearch } from './routes';
+import { columnsOf, type Goal, type ListedRun, metricColumn, paramColumn, requestedColumn, toNumber, valueOf } from './run_values';
+
+export const pageSize = 200;
+/** Runs that charts and groups are made of. */
+export const chartedMax = 10_000;
+const chartedPage = 1000;
+/** Runs whose names are offered as columns. */
+const sampledRuns = 20;
+const columnsMax = 200;
+/** Points of one curve. */
+const pointsMax = 10_000;
+
+export const runsKey = (repository: string) => ['experiment-runs', repository] as const;
+
+type Filter = Pick<RunsSearch, 'experiment' | 'branch' | 'git_sha' | 'where'>;
+
+const filterOf = (search: Filter) => ({
+  ...(search.experiment ? { experiment: search.experiment } : {}), ...(search.branch ? { branch: search.branch } : {}),
+  ...(search.git_sha ? { git_sha: search.git_sha } : {}), ...(search.where?.length ? { where: search.where } : {}),
+});
+
+/** Only these columns are in the answer; all without them. */
+export function listRuns(repository: string, search: Filter & { order?: string | undefined }, columns: readonly string[] | undefined, after: string, amount: number, signal: AbortSignal) {
+  const asked = columns && [...new Set(columns.map(requestedColumn))].slice(0, columnsMax);
+  return answer(api.GET('/repositories/{repository}/runs', {
+    params: {
+      path: { repository },
+      query: { ...filterOf(search), after, amount, ...(search.order ? { order: search.order } : {}), ...(asked ? { column: asked.length === 0 ? ['none'] : asked } : {}) },
+    },
+    signal,
+  }));
+}
+
+/** What the newest runs have: names for columns and completion, and values of parameters. */
+export const sampleQuery = (repository: string) =>
+  queryOptions({
+    queryKey: [...runsKey(repository), 'sample'],
+    staleTime: 60_000,
+    queryFn: async ({ signal }) => {
+      const { results } = await listRuns(repository, {}, undefined, '', sampledRuns, signal);
+      return { columns: columnsOf(results), runs: results };
+    },
+  });
+
+/** All runs of a filter, up to 10,000, with the columns alone. */
+export const chartedRunsQuery = (repository: string, search: Filter, columns: readonly string[]) =>
+  queryOptions({
+    queryKey: [...runsKey(repository), 'charted', filterOf(search), [...columns].sort()],
+    queryFn: async ({ signal }): Promise<{ runs: ListedRun[]; complete: boolean }> => {
+      const runs: ListedRun[] = [];
+      let after = '';
+      while (runs.length < chartedMax) {
+        const page = await listRuns(repository, search, columns, after, chartedPage, signal);
+        runs.push(...page.results);
+        if (!page.pagination.has_more) return { runs, complete: true };
+        after = page.pagination.next_offset;
+      }
+      return { runs, complete: false };
+    },
+  });
+
+export const runQuery = (repository: string, run: string) =>
+  queryOptions({
+    queryKey: [...runsKey(repository), 'run', run],
+    staleTime: Number.POSITIVE_INFINITY, // runs are never changed
+    queryFn: async ({ signal }): Promise<ListedRun> => {
+      const own = await answer(api.GET('/repositories/{repository}/runs/{run}', { params: { path: { repository, run } }, signal }));
+      const facts = await answer(api.GET('/repositories/{repository}/commits/{commitId}/metrics', { params: { path: { repository, commitId: own.commit_id } }, signal }));
+      const named = new Set(own.metrics.map((metric) => metricColumn(metric.name, metric.split)));
+      // Of the commit its metadata and files; values of other runs of the commit are not this run's.
+      const first = new Map<string, Schemas['CommitMetric']>();
+      for (const metric of facts.metrics) {
+        const column = metricColumn(metric.name, metric.split);
+        if ((metric.origin === 'commit-metadata' || metric.origin.startsWith('file:')) && !named.has(column) && !first.has(column)) first.set(column, metric);
+      }
+      return { ...own, commit_metrics: [...first.values()], commit_params: facts.params };
+    },
+  });
+
+export interface Curve {
+  steps: number[];
+  values: number[];
+  /** There are more points than were fetched. */
+  isCut: boolean;
+}
+
+/** A metric's curve in a commit's file; null if no file has one. */
+export const curveQuery = (repository: string, commit: string, metric: string) =>
+  queryOptions({
+    queryKey: ['series', repository, commit, metric],
+    staleTime: Number.POSITIVE_INFINITY, // a commit's files do not change
+    retry: (count: number, error: Error) => count < 2 && error instanceof ApiError && (error.status === 429 || error.status === 503),
+    queryFn: async ({ signal }): Promise<Curve | null> => {
+      const out: Curve = { steps: [], values: [], isCut: false };
+      const at = metric.lastIndexOf('@');
+      const names = at > 0 ? { metric: metric.slice(0, at), split: metric.slice(at + 1) } : { metric };
+      let after = '';
+      do {
+        const { data, error, response } = await api.GET('/repositories/{repository}/commits/{commitId}/series', {
+          params: { path: { repository, commitId: commit }, query: { ...names, after, amount: 1000 } }, signal,
+        });
+        if (response.status === 404) return null;
+        const page = await answer(Promise.resolve({ data, error, response }));
+        for (const point of page.results) {
+          out.steps.push(point.step);
+          out.values.push(toNumber(point.value));
+        }
+        after = page.pagination.has_more ? page.pagination.next_offset : '';
+        out.isCut = after !== '';
+      } while (after !== '' && out.steps.length < pointsMax);
+      return out.steps.length === 0 ? null : out;
+    },
+  });
+
+export interface Champion {
+  alias: string;
+  policy: string;
+  commit: string;
+  values: Map<string, number>;
+}
+
+export interface Standards {
+  goals: Map<string, Goal>;
+  champion: Champion | null;
+}
+
+interface PolicyDocument {
+  alias?: unknown;
+  metrics?: unknown;
+}
+
+/** Goals of metrics by column, as the documents of gate policies say. */
+export function goalsOf(documents: readonly string[]): Map<string, Goal> {
+  const goals = new Map<string, Goal>();
+  for (const document of documents) {
+    let read: PolicyDocument | null;
+    try {
+      read = parse(document) as PolicyDocument | null;
+    } catch {
+      continue; // the server reads it; a dialect that this parser refuses costs the colours alone
+    }
+    if (!Array.isArray(read?.metrics)) continue;
+    for (const rule of read.metrics as { name?: unknown; split?: unknown; goal?: unknown }[]) {
+      if (typeof rule?.name !== 'string' || (rule.goal !== 'max' && rule.goal !== 'min')) continue;
+      const column = metricColumn(rule.name, typeof rule.split === 'string' ? rule.split : undefined);
+      if (!goals.has(column)) goals.set(column, rule.goal);
+    }
+  }
+  return goals;
+}
+
+/** What gates say is better, and the champion of the first gate that has one. */
+export const standardsQuery = (repository: string) =>
+  queryOptions({
+    queryKey: ['standards', repository],
+    staleTime: 30_000,
+    queryFn: async ({ signal }): Promise<Standards> => {
+      const path = { repository };
+      const { data: listed } = await api.GET('/repositories/{repository}/policies', { params: { path, query: { amount: 100 } }, signal });
+      const policies = listed?.results ?? []; // who may not read policies sees the table without them
+      const goals = goalsOf(policies.map((policy) => policy.document ?? ''));
+      const { data: aliases } = await api.GET('/repositories/{repository}/aliases', { params: { path, query: { amount: 1000 } }, signal });
+      const alias = aliases?.results.find((item) => item.policy !== undefined) ?? aliases?.results[0];
+      if (!alias) return { goals, champion: null };
+      const ref = `@${alias.id}`;
+      const { data: compared } = await api.POST('/repositories/{repository}/compare', {
+        params: { path }, body: { candidates: [ref], baseline: ref, params: 'none', objects: false }, signal,
+      });
+      // Of a champion these are the values of its promotion's evidence.
+      const baseline = compared?.baseline as { metrics?: Record<string, Schemas['ComparedMetric']> } | undefined;
+      const values = new Map(Object.entries(baseline?.metrics ?? {}).map(([name, metric]) => [metricColumn(name), toNumber(metric.value as number | string)]));
+      return { goals, champion: { alias: alias.id, policy: alias.policy ?? '', commit: alias.commit_id, values } };
+    },
+  });
+
+/** Columns of a page that names none: metrics with a goal first, at most four, and three parameters. */
+export function defaultColumns(columns: readonly string[], goals: ReadonlyMap<string, Goal>): string[] {
+  const metrics = columns.filter((column) => column.startsWith('metrics.'));
+  const chosen = [...metrics.filter((column) => goals.has(column)), ...metrics.filter((column) => !goals.has(column))].slice(0, 4);
+  return [...chosen, ...columns.filter((column) => column.startsWith('params.')).slice(0, 3)];
+}
+
+/** Values of a parameter among these runs, in order. */
+export function valuesAmong(runs: readonly ListedRun[], column: string): string[] {
+  return [...new Set(runs.flatMap((run) => valueOf(run, column)?.text ?? []))].sort();
+}
+
+export { metricColumn, paramColumn };

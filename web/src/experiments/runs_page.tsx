@@ -1,0 +1,200 @@
+import { useQueries, useQuery } from '@tanstack/react-query';
+import { getRouteApi, useNavigate } from '@tanstack/react-router';
+import { useMemo, useState } from 'react';
+import { Button, IconButton } from '@/ui/button';
+import { CopyAs, type Snippet } from '@/ui/copy_as';
+import { Select } from '@/ui/field';
+import { count, counted } from '@/ui/format';
+import { pythonText, shellWord } from '@/ui/snippets';
+import { ErrorPanel, Loaded, Skeleton } from '@/ui/states';
+import { Name } from '@/ui/text';
+import { Boxes } from './boxes';
+import { ColumnsDialog } from './columns_dialog';
+import { parseCondition, type ListField } from './conditions';
+import { Correlations } from './correlations';
+import { Curves } from './curves';
+import { FilterField } from './filter_field';
+import { GroupedRuns } from './grouped_runs';
+import { Parallel } from './parallel';
+import { chartedMax, chartedRunsQuery, defaultColumns, runQuery, sampleQuery, standardsQuery, valuesAmong } from './run_queries';
+import { isMetric, isParam, type ListedRun, nameOf } from './run_values';
+import { type RunsSearch, type RunView } from './routes';
+import { RunsTable } from './runs_table';
+import { Scatter } from './scatter';
+import { SideBySide } from './side_by_side';
+import styles from './experiments.module.css';
+
+const route = getRouteApi('/signed-in/r/$repository/-/runs');
+/** Runs whose curves are drawn when none is selected. */
+const curvesByDefault = 10;
+const curvesMax = 200;
+const selectedMax = 200;
+
+const views: { id: RunView; label: string; ofSelected: boolean }[] = [
+  { id: 'table', label: 'Table', ofSelected: false },
+  { id: 'side', label: 'Side by side', ofSelected: true },
+  { id: 'curves', label: 'Curves', ofSelected: true },
+  { id: 'parallel', label: 'Parallel', ofSelected: false },
+  { id: 'scatter', label: 'Scatter', ofSelected: false },
+  { id: 'box', label: 'Box plots', ofSelected: false },
+  { id: 'correlation', label: 'Correlation', ofSelected: false },
+];
+
+export function RunsPage() {
+  const { repository } = route.useParams();
+  const search = route.useSearch();
+  const navigate = useNavigate();
+  const [choosing, setChoosing] = useState(false);
+  const sample = useQuery(sampleQuery(repository));
+  const standards = useQuery(standardsQuery(repository));
+  const known = sample.data?.columns ?? [];
+  const chosen = search.column;
+  const goals = standards.data?.goals;
+  const columns = useMemo(() => chosen ?? (sample.data && goals ? defaultColumns(sample.data.columns, goals) : undefined), [chosen, sample.data, goals]);
+  const pinned = useMemo(() => (search.pin ?? []).filter((column) => columns?.includes(column)), [search.pin, columns]);
+  const selected = useMemo(() => new Set(search.run ?? []), [search.run]);
+  const view = search.view ?? 'table';
+
+  const change = (next: Partial<RunsSearch>, replace = false) =>
+    void navigate({ to: '/r/$repository/-/runs', params: { repository }, search: { ...search, ...next }, replace });
+  const addCondition = (text: string): string | undefined => {
+    const parsed = parseCondition(text);
+    if (parsed.kind === 'wrong') return parsed.why;
+    if (parsed.kind === 'field') change({ [parsed.field]: parsed.value });
+    else change({ where: [...new Set([...(search.where ?? []), parsed.text])] });
+    return undefined;
+  };
+  const clear = () => change({ where: undefined, experiment: undefined, branch: undefined, git_sha: undefined });
+  const fields = (['experiment', 'branch', 'git_sha'] as const).flatMap((field): [ListField, string][] => (search[field] ? [[field, search[field]]] : []));
+
+  if (sample.error) return <div className="page"><h1>Runs</h1><ErrorPanel error={sample.error} onRetry={() => void sample.refetch()} /></div>;
+  return (
+    <div className="page-full">
+      <div className="page-head">
+        <h1 className="grow">Runs</h1>
+        <Button icon="chart" onPress={() => setChoosing(true)}>Columns</Button>
+        <CopyAs snippets={snippetsOf(repository, search, columns ?? [])} />
+      </div>
+      <div className={styles.bar2}>
+        <FilterField columns={known} values={(column) => valuesAmong(sample.data?.runs ?? [], column)} onAdd={addCondition} />
+        {known.some(isParam) && (
+          <div className={styles.group}>
+            <Select label="Group by" hideLabel value={search.group ?? ''} onChange={(value) => change({ group: value || undefined, view: undefined })}
+              options={[{ value: '', label: 'Not grouped' }, ...[...new Set([...known.filter(isParam), ...(search.group ? [search.group] : [])])].map((column) => ({ value: column, label: `By ${nameOf(column)}` }))]} />
+          </div>
+        )}
+        {fields.map(([field, value]) => <Chip key={field} text={`${field} = ${value}`} onRemove={() => change({ [field]: undefined })} />)}
+        {(search.where ?? []).map((condition) => <Chip key={condition} text={condition} onRemove={() => change({ where: search.where?.filter((item) => item !== condition) })} />)}
+      </div>
+      <div className={styles.tabRow}>
+        <div className={styles.tabs} role="tablist" aria-label="Views">
+        {views.map((item) => (
+          <button key={item.id} type="button" role="tab" aria-selected={view === item.id} className={view === item.id ? styles.tabAt : styles.tab} onClick={() => change({ view: item.id === 'table' ? undefined : item.id })}>
+            {item.label}{item.ofSelected && selected.size > 0 ? ` (${count(selected.size)})` : ''}
+          </button>
+        ))}
+        </div>
+        <span className="grow" />
+        {selected.size > 0 && (
+          <>
+            <span className="muted" role="status">{counted(selected.size, 'run')} selected</span>
+            {view === 'table' && <Button kind="primary" onPress={() => change({ view: 'side' })}>Compare</Button>}
+            <Button kind="quiet" onPress={() => change({ run: undefined })}>Select none</Button>
+          </>
+        )}
+      </div>
+      <div role="tabpanel" aria-label={views.find((item) => item.id === view)!.label} className={view === 'table' && !search.group ? styles.fill : styles.scrollPanel}>
+        {!columns ? <Skeleton rows={8} /> : view === 'table' && !search.group ? (
+          <RunsTable repository={repository} search={search} columns={columns} pinned={pinned} standards={standards.data} selected={selected}
+            onSelect={(ids) => change({ run: ids.size === 0 ? undefined : [...ids].slice(0, selectedMax) }, true)} onSort={(order) => change({ order })} onClear={clear}
+            onOpen={(run) => void navigate({ to: '/r/$repository/-/runs/$run', params: { repository, run } })} />
+        ) : view === 'side' || view === 'curves' ? (
+          <OfSelected repository={repository} ids={[...selected]} search={search} change={change} standards={standards.data} columns={known} view={view} />
+        ) : (
+          <OfAll repository={repository} search={search} columns={columns} known={known} view={view} change={change}
+            onNarrow={(conditions) => change({ where: [...new Set([...(search.where ?? []), ...conditions])] })} />
+        )}
+      </div>
+      {choosing && columns && <ColumnsDialog known={known} columns={columns} pinned={pinned} onClose={() => setChoosing(false)} onChange={(next, pins) => change({ column: next.length === 0 ? ['none'] : next.filter((column) => column !== 'none'), pin: pins.length === 0 ? undefined : pins }, true)} />}
+    </div>
+  );
+}
+
+function Chip({ text, onRemove }: { text: string; onRemove: () => void }) {
+  return <span className={styles.chip}><Name mono>{text}</Name><IconButton icon="close" label={`Remove ${text}`} onPress={onRemove} /></span>;
+}
+
+interface ViewProps {
+  repository: string;
+  search: RunsSearch;
+  columns: readonly string[];
+  change: (next: Partial<RunsSearch>) => void;
+}
+
+/** Views of the selected runs with all that was recorded of them; curves of the newest without a selection. */
+function OfSelected({ repository, ids, search, change, standards, columns, view }: ViewProps & { ids: string[]; view: 'side' | 'curves'; standards: Parameters<typeof SideBySide>[0]['standards'] }) {
+  const newest = useQuery({ ...chartedRunsQuery(repository, search, columns), enabled: view === 'curves' && ids.length === 0 });
+  const loaded = useQueries({ queries: ids.slice(0, curvesMax).map((id) => runQuery(repository, id)) });
+  const failed = loaded.find((query) => query.error);
+  const chosen = useMemo(() => loaded.flatMap((query) => query.data ?? []),
+    // Runs never change once they are there.
+    // eslint-disable-next-line react-hooks/exhaustive-deps
+    [ids.join(), loaded.filter((query) => query.data).length]);
+  const runs = useMemo(() => (ids.length > 0 ? chosen : (newest.data?.runs.slice(0, curvesByDefault) ?? [])), [ids.length, chosen, newest.data]);
+  if (failed?.error) return <ErrorPanel error={failed.error} onRetry={() => void failed.refetch()} />;
+  if (loaded.some((query) => query.isLoading) || newest.isLoading) return <Skeleton rows={8} />;
+  if (view === 'side') {
+    return <SideBySide repository={repository} runs={runs} standards={standards} showEqual={search.equal === true} onShowEqual={(show) => change({ equal: show || undefined })}
+      onRemove={(run) => { const left = ids.filter((id) => id !== run); change({ run: left.length === 0 ? undefined : left }); }} />;
+  }
+  return (
+    <div className="stack-tight">
+      {ids.length === 0 && runs.length > 0 && <p className="muted">Of the newest {counted(runs.length, 'run')}; select others in the table.</p>}
+      <Curves repository={repository} runs={runs} columns={columns} search={search} onSearch={change} />
+    </div>
+  );
+}
+
+/** Views of all runs of the filter. Parameters of the sample are fetched where a view looks for one. */
+function OfAll({ repository, search, columns, known, view, change, onNarrow }: ViewProps & { known: readonly string[]; view: RunView; onNarrow: (conditions: string[]) => void }) {
+  const wantsParams = view === 'correlation' || view === 'box';
+  const sample = useQuery(sampleQuery(repository)).data?.runs ?? [];
+  const metric = search.metric ?? columns.find(isMetric) ?? known.find(isMetric);
+  // A parameter that is the same everywhere shows nothing.
+  const params = known.filter(isParam);
+  const x = search.x ?? params.find((column) => valuesAmong(sample, column).length > 1) ?? params[0];
+  const y = search.y ?? metric;
+  const fetched = [...new Set([...columns, ...(wantsParams ? known.filter(isParam) : []), ...[metric, x, y, search.group].filter((column) => column !== undefined)])];
+  const runs = useQuery(chartedRunsQuery(repository, search, fetched));
+  return (
+    <Loaded query={runs} rows={8}>{(data: { runs: ListedRun[]; complete: boolean }) => (
+      <div className="stack-tight">
+        {!data.complete && <p role="status">The newest {count(chartedMax)} runs; a filter reaches the others.</p>}
+        {search.group && view === 'table' ? <GroupedRuns runs={data.runs} columns={columns} by={search.group} onOpen={(value) => change({ group: undefined, where: [...(search.where ?? []), `${search.group}=${value}`] })} />
+          : view === 'parallel' ? <Parallel runs={data.runs} columns={columns} by={metric} onNarrow={onNarrow} />
+          : metric === undefined || x === undefined || y === undefined ? <p className="muted">These runs have no metric, or no parameter.</p>
+          : view === 'scatter' ? <Scatter repository={repository} runs={data.runs} columns={[...new Set([...known, ...columns])]} x={x} y={y} onSearch={change} />
+          : view === 'box' ? <Boxes runs={data.runs} columns={[...new Set([...known, ...columns])]} metric={metric} by={isParam(x) ? x : (known.find(isParam) ?? x)} onSearch={change} />
+          : <Correlations runs={data.runs} columns={[...new Set([...known, ...columns])]} metric={metric} onSearch={change} />}
+      </div>
+    )}</Loaded>
+  );
+}
+
+function snippetsOf(repository: string, search: RunsSearch, columns: readonly string[]): Snippet[] {
+  const words = ['tarn', 'exp', 'ls', '-r', repository];
+  if (search.experiment) words.push('--experiment', search.experiment);
+  if (search.branch) words.push('--of-branch', search.branch);
+  if (search.git_sha) words.push('--git-sha', search.git_sha);
+  for (const condition of search.where ?? []) words.push('--where', condition);
+  if (search.order) words.push('--sort', search.order.replace('metrics.', ''));
+  const query = new URLSearchParams([...(search.experiment ? [['experiment', search.experiment]] : []), ...(search.branch ? [['branch', search.branch]] : []),
+    ...(search.where ?? []).map((condition) => ['where', condition]), ...(search.order ? [['order', search.order]] : []), ...columns.map((column) => ['column', column])] as string[][]);
+  const url = `${location.origin}/api/v1/repositories/${encodeURIComponent(repository)}/runs`;
+  return [
+    { label: 'tarn', text: words.map(shellWord).join(' ') },
+    { label: 'curl', text: `curl -u "$TARN_ACCESS_KEY:$TARN_SECRET_KEY" ${shellWord(`${url}?${query}`)}` },
+    { label: 'Python', text: `requests.get(${pythonText(`${url}?${query}`)}, auth=(ACCESS_KEY, SECRET_KEY)).json()["results"]` },
+    { label: 'Link', text: location.href },
+  ];
+}
