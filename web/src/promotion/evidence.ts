@@ -1,0 +1,66 @@
+// What a promotion was decided on, and what a rule's reason says in figures.
+import type { Schemas } from '@/api/client';
+
+export type Rule = Schemas['GateVerdicts']['results'][number]['rules'][number];
+
+/** As core/promotion/evidence.h writes it; members that no page reads are left out. */
+export interface EvidenceCandidate {
+  ref: string;
+  commit: string;
+  author?: string;
+  verdict: 'passed' | 'failed' | 'pending';
+  rank: number;
+  dominated: boolean;
+  total_bytes?: number;
+  params?: Record<string, string>;
+  rules: Rule[];
+  warnings: string[];
+}
+
+export interface Evidence {
+  at?: string;
+  actor?: string;
+  method?: string;
+  policy?: { version: number; digest: string; text: string };
+  destination?: { branch: string; commit: string };
+  champion?: { alias?: string; commit: string | null };
+  candidates: EvidenceCandidate[];
+  refusal?: { code: string; reason?: string; message?: string };
+}
+
+export function evidenceOf(promotion: { evidence?: unknown }): Evidence | null {
+  const evidence = promotion.evidence as Partial<Evidence> | undefined;
+  return evidence && Array.isArray(evidence.candidates) ? (evidence as Evidence) : null;
+}
+
+export interface Figures {
+  value: string;
+  origin: string;
+  champion: string;
+  wanted: string;
+}
+
+/** "accuracy is 0.83 (api), wanted at least 0.72", "... is 0.86, the champion's 0.83: 0.03 better, wanted at least 0.001". */
+export function figuresOf(reason: string): Figures | null {
+  const match = /^\S.*? is (-?[0-9][0-9.e+-]*|NaN|-?Infinity)(?: \(([^)]*)\))?(?:, the champion's ([^:]+): ([^,]+))?(?:, wanted (.*))?$/s.exec(reason);
+  if (!match) return null;
+  return { value: match[1]!, origin: match[2] ?? '', champion: match[3] ? `${match[3]} (${match[4]})` : '', wanted: match[5] ?? '' };
+}
+
+export const openStates = ['draft', 'comparing', 'gates_running', 'awaiting_approval', 'merging'] as const;
+
+export function isOpen(state: Schemas['Promotion']['state']): boolean {
+  return (openStates as readonly string[]).includes(state);
+}
+
+export const stateWords: Record<Schemas['Promotion']['state'], string> = {
+  draft: 'begun', comparing: 'comparing', gates_running: 'waiting for checks', awaiting_approval: 'waiting for approval', merging: 'merging',
+  promoted: 'promoted', rejected: 'rejected', failed: 'failed', cancelled: 'cancelled', rolled_back: 'rolled back',
+};
+
+export function stateKind(state: Schemas['Promotion']['state']): 'added' | 'removed' | 'changed' | 'waiting' | 'neutral' {
+  if (state === 'promoted') return 'added';
+  if (state === 'rejected' || state === 'failed') return 'removed';
+  if (state === 'rolled_back') return 'changed';
+  return state === 'cancelled' ? 'neutral' : 'waiting';
+}
