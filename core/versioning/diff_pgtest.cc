@@ -55,8 +55,8 @@ TEST_F(Verbs, ASummaryCountsWhatTheDiffLists) {
            std::to_string(t.changed_bytes_before) + " !" + std::to_string(t.conflicts);
   };
   const auto summary = [&](const std::string& left, DiffKind kind, const std::string& prefix,
-                           const std::string& delimiter) {
-    const DiffSummary found = summarise_diff(*engine, repo, left, "dev", kind, prefix, delimiter);
+                           const std::string& delimiter, const std::string& right = "dev") {
+    const DiffSummary found = summarise_diff(*engine, repo, left, right, kind, prefix, delimiter);
     std::string out = text_of(found.totals);
     for (const PrefixChanges& item : found.prefixes) {
       out += "; " + item.prefix + ": " + text_of(item.totals);
@@ -76,6 +76,15 @@ TEST_F(Verbs, ASummaryCountsWhatTheDiffLists) {
   EXPECT_EQ(summary("main", DiffKind::kTwoDot, "new/", "/"),
             "+5/20 -1/6 ~0/0<0 !0; new/: +0/0 -1/6 ~0/0<0 !0; new/deep/: +5/20 -0/0 ~0/0<0 !0");
   EXPECT_EQ(reason_of([&] { summary("main$", DiffKind::kTwoDot, "", ""); }), "invalid_argument");
+
+  // Uncommitted: a prefix that only the branch's tree has is not counted from the tree alone.
+  engine.remove(repo, "dev", "new/deep/0");
+  engine.put(repo, "dev", "both/1", "123");
+  EXPECT_EQ(summary("dev", DiffKind::kTwoDot, "", "/", "dev$"),
+            "+0/0 -1/4 ~1/3<2 !0; both/: +0/0 -0/0 ~1/3<2 !0; new/: +0/0 -1/4 ~0/0<0 !0");
+  EXPECT_EQ(summary(before, DiffKind::kTwoDot, "new/", "", "dev$"), "+4/16 -0/0 ~0/0<0 !0");
+  EXPECT_EQ(reason_of([&] { summary("dev", DiffKind::kThreeDot, "", "", "dev$"); }),
+            "invalid_argument");
 }
 
 }  // namespace

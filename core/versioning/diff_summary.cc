@@ -3,9 +3,11 @@
 #include <map>
 
 #include "core/base/error.h"
+#include "core/base/reasons.h"
 #include "core/base/str_cat.h"
 #include "core/branch/changes.h"
 #include "core/branch/history.h"
+#include "core/branch/overlay.h"
 #include "core/branch/refs.h"
 #include "core/meta/node_store.h"
 #include "core/meta/writer.h"
@@ -47,23 +49,26 @@ void add(ChangeTotals& totals, const Change& change) {
   check_failed("ChangeType", __FILE__, __LINE__);
 }
 
+constexpr uint32_t kStagedRowsHint = 1000;
+constexpr uint32_t kNoCommitPrefix = 64;  // only branches, no commit ids
+
 /// The trees of a diff; a two-dot diff has no base.
 struct Sides {
   std::optional<TreeRoot> base;
   TreeRoot left;
   TreeRoot right;
+  bool trees_only = true;  ///< false: staged rows lie over `right`
 };
 
 class Summary {
  public:
-  Summary(tree::NodeSource& nodes, const Sides& sides, const std::string& prefix,
-          const std::string& delimiter)
+  Summary(tree::NodeSource& nodes, const Sides& sides, std::unique_ptr<Changes> changes,
+          const std::string& prefix, const std::string& delimiter)
       : nodes_(nodes),
         sides_(sides),
         prefix_(prefix),
         delimiter_(delimiter),
-        changes_(sides.base ? merge_changes(nodes, *sides.base, sides.left, sides.right)
-                            : tree_changes(nodes, sides.left, sides.right)) {}
+        changes_(std::move(changes)) {}
 
   DiffSummary run() {
     if (delimiter_.empty() && take_whole(prefix_, out_.totals)) return std::move(out_);
@@ -103,6 +108,7 @@ class Summary {
 
   /// Counts a prefix that exists on one side only, as a whole. Returns false if it is on both.
   bool take_whole(const std::string& group, ChangeTotals& totals) {
+    if (!sides_.trees_only) return false;
     const tree::Totals left = count(sides_.left, group);
     const tree::Totals right = count(sides_.right, group);
     const bool new_here =
@@ -125,19 +131,42 @@ class Summary {
   DiffSummary out_;
 };
 
+DiffSummary summarise_staged(Engine& engine, const RepositoryName& repository, const TreeRoot& left,
+                             std::string_view right, const std::string& prefix,
+                             const std::string& delimiter) {
+  const auto snapshot = RefSnapshot::open(engine, repository, right, prefix,
+                                          {StagedReading::kAll, kStagedRowsHint}, kNoCommitPrefix);
+  if (snapshot->commit())
+    throw Error(ErrorCode::kNotFound, reason::kBranchNotFound, "branch not found");
+  const Sides sides{std::nullopt, left, snapshot->root(), false};
+  return Summary(snapshot->nodes(), sides,
+                 staged_changes(snapshot->nodes(), left, sides.right, snapshot->take_rows()),
+                 prefix, delimiter)
+      .run();
+}
+
 }  // namespace
 
 DiffSummary summarise_diff(Engine& engine, const Repository& repository, std::string_view left,
                            std::string_view right, DiffKind kind, const std::string& prefix,
                            const std::string& delimiter) {
   const Commit from = resolve_commit(engine, repository, left);
-  const Commit to = resolve_commit(engine, repository, right);
-  const meta::Writer::Operation operation(engine.writer);
-  Sides sides{std::nullopt, from.root, to.root};
-  if (kind == DiffKind::kThreeDot) {
-    sides.base = merge_base_to_read(engine, repository, to, from).root;
+  if (kind == DiffKind::kTwoDot && parse_ref(right).view == RefExpression::View::kStaged) {
+    return summarise_staged(engine, repository.name, from.root, right, prefix, delimiter);
   }
-  return Summary(engine.nodes, sides, prefix, delimiter).run();
+  const Commit to = resolve_commit(engine, repository, right);
+  if (kind == DiffKind::kTwoDot) {
+    const Sides sides{std::nullopt, from.root, to.root};
+    return Summary(engine.nodes, sides, tree_changes(engine.nodes, sides.left, sides.right), prefix,
+                   delimiter)
+        .run();
+  }
+  const meta::Writer::Operation operation(engine.writer);
+  const Sides sides{merge_base_to_read(engine, repository, to, from).root, from.root, to.root};
+  return Summary(engine.nodes, sides,
+                 merge_changes(engine.nodes, *sides.base, sides.left, sides.right), prefix,
+                 delimiter)
+      .run();
 }
 
 }  // namespace tarn::versioning
