@@ -18,12 +18,12 @@ import { s3Uri, tarnUri } from '@/ui/snippets';
 import { EmptyState, ErrorPanel, Skeleton } from '@/ui/states';
 import { Bytes, Name, Time } from '@/ui/text';
 import { toast } from '@/ui/toast';
+import { UncommittedBar } from '@/changes/uncommitted_bar';
 import { ImportWizard } from '@/repositories/import_wizard';
 import { downloadArchive } from './download';
-import { CommitDialog } from './commit_dialog';
 import { branchChanged, CopyObjects, DeleteObjects, EditText, MoveObjects } from './object_dialogs';
 import { ObjectPanel } from './object_panel';
-import { listChildren, type ObjectStats, objectsKey, uncommittedQuery } from './object_queries';
+import { listChildren, type ObjectStats, objectsKey } from './object_queries';
 import { crumbs, nameOf } from './paths';
 import { UploadPanel } from './upload_panel';
 import { droppedFiles, UploadQueue } from './upload_queue';
@@ -226,25 +226,5 @@ function SearchField({ repository, at, prefix }: { repository: string; at: strin
     }}>
       <TextField label="Search paths" hideLabel type="search" placeholder="Search paths: cat, **/*.png" value={text} onChange={setText} />
     </form>
-  );
-}
-
-function UncommittedBar({ repository, branch }: { repository: string; branch: string }) {
-  const changes = useQuery(uncommittedQuery(repository, branch));
-  const may = useMay('fs:CreateCommit', resource.branch(repository, branch));
-  const [committing, setCommitting] = useState(false);
-  const seen = changes.data?.results.length ?? 0;
-  return (
-    <>
-      {seen > 0 && (
-        <div className={styles.uncommitted} role="status">
-          <Icon name="diff" />
-          <span className="grow">{changes.data?.pagination.has_more ? `More than ${counted(seen, 'uncommitted change')}` : counted(seen, 'uncommitted change')} on <strong>{branch}</strong></span>
-          <Link to="/r/$repository/$ref/changes" params={{ repository, ref: branch }} className={buttonClass()}>Review</Link>
-          <Button kind="primary" onPress={() => setCommitting(true)} refused={may.refused}>Commit…</Button>
-        </div>
-      )}
-      <CommitDialog repository={repository} branch={branch} isOpen={committing} onClose={() => setCommitting(false)} />
-    </>
   );
 }

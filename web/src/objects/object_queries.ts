@@ -19,10 +19,3 @@ export const statQuery = (repository: string, ref: string, path: string) =>
     queryKey: [...objectsKey(repository, ref), 'stat', path],
     queryFn: ({ signal }) => answer(api.GET('/repositories/{repository}/refs/{ref}/objects/stat', { params: { path: { repository, ref }, query: { path } }, signal })),
   });
-
-/** Uncommitted changes of a branch, counted; up to 1,000 are seen. */
-export const uncommittedQuery = (repository: string, branch: string) =>
-  queryOptions({
-    queryKey: ['uncommitted', repository, branch],
-    queryFn: ({ signal }) => answer(api.GET('/repositories/{repository}/branches/{branch}/diff', { params: { path: { repository, branch }, query: { amount: 1000 } }, signal })),
-  });
