@@ -5,6 +5,7 @@
 #include <set>
 
 #include "core/base/error.h"
+#include "core/branch/history.h"
 #include "core/branch/refs.h"
 #include "core/meta/commits.h"
 #include "core/meta/node_store.h"
@@ -67,8 +68,19 @@ bool changed_prefix(Engine& engine, const TreeRoot& before, const TreeRoot& afte
   return first && first->key.starts_with(prefix);
 }
 
+bool says(const Commit& commit, const LogOptions& options) {
+  if (options.until && commit.created > *options.until) return false;
+  if (!options.committer.empty() && commit.committer != options.committer) return false;
+  if (commit.message.find(options.message) == std::string::npos) return false;
+  return std::all_of(options.metadata.begin(), options.metadata.end(), [&](const auto& wanted) {
+    const auto at = commit.metadata.find(wanted.first);
+    return at != commit.metadata.end() && (!wanted.second || at->second == *wanted.second);
+  });
+}
+
 bool matches(Engine& engine, RepositoryId repository, const Commit& commit,
              const LogOptions& options) {
+  if (!says(commit, options)) return false;
   if (options.objects.empty() && options.prefixes.empty()) return true;
   if (commit.parents.size() != 1) return false;
   const TreeRoot before = engine.commits.get(repository, commit.parents[0]).root;
@@ -91,12 +103,21 @@ Page<Commit> log_commits(Engine& engine, const Repository& repository, std::stri
   if (!options.after.empty()) after = resolve_commit(engine, repository, options.after).id;
   if (!options.stop_at.empty()) stop_at = resolve_commit(engine, repository, options.stop_at).id;
 
+  std::optional<std::set<CommitId>> wanted;
+  if (!options.without.empty()) {
+    const Commit without = resolve_commit(engine, repository, options.without);
+    const auto ids = commits_without(engine, repository.id, start, without);
+    if (ids.empty()) return {};
+    wanted.emplace(ids.begin(), ids.end());
+  }
+
   Walk walk(engine, repository.id, start, options);
   Page<Commit> page;
   bool emitting = !after.has_value();
   while (const auto commit = walk.next()) {
     const bool last = stop_at && commit->id == *stop_at;
-    if (emitting && matches(engine, repository.id, *commit, options)) {
+    const bool in_range = !wanted || wanted->contains(commit->id);
+    if (emitting && in_range && matches(engine, repository.id, *commit, options)) {
       if (page.items.size() == options.limit) {
         page.has_more = true;
         page.next = to_text(page.items.back().id);
@@ -106,6 +127,7 @@ Page<Commit> log_commits(Engine& engine, const Repository& repository, std::stri
       if (options.stop_at_limit && page.items.size() == options.limit) return page;
     }
     if (after && commit->id == *after) emitting = true;
+    if (wanted && wanted->erase(commit->id) > 0 && wanted->empty()) return page;
     if (last) return page;
   }
   return page;

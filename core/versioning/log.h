@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/branch/engine.h"
@@ -21,10 +22,16 @@ struct LogOptions {
   std::string stop_at;                ///< a ref; its commit is the last returned. "" = none
   std::vector<std::string> objects;   ///< only commits that changed one of these keys ...
   std::vector<std::string> prefixes;  ///< ... or any key below one of these
+  std::string without;                ///< a ref; commits of its history are left out. "" = none
+  std::optional<Instant> until;       ///< newer commits are left out
+  std::string committer;              ///< "" = any
+  std::string message;                ///< a part of the message
+  /// All of these; without a value, the key alone.
+  std::vector<std::pair<std::string, std::optional<std::string>>> metadata;
 };
 
-/// Newest first by creation time, ties by id descending. With filters only commits with exactly one
-/// parent match.
+/// Newest first by creation time, ties by id descending. With `objects` or `prefixes` only commits
+/// with exactly one parent match.
 Page<Commit> log_commits(Engine& engine, const Repository& repository, std::string_view ref,
                          const LogOptions& options);
 

@@ -45,6 +45,42 @@ TEST_F(Verbs, TheLogIsNewestFirstAndFiltersByPath) {
   EXPECT_EQ(messages(paged), "2,1,");
 }
 
+TEST_F(Verbs, TheLogFiltersByWhatCommitsSay) {
+  const auto commit = [&](const std::string& branch, const std::string& message,
+                          const std::string& committer, Metadata metadata) {
+    engine.put(repo, branch, "k", message);
+    CommitRequest request;
+    request.committer = committer;
+    request.message = message;
+    request.metadata = std::move(metadata);
+    return commit_branch(*engine, repo, BranchName(branch), request);
+  };
+  const Commit one = commit("main", "one", "ann", {{"run", "7"}});
+  commit("main", "two", "bob", {{"run", "8"}, {"seed", "1"}});
+  engine.branch(repo, "dev", "main");
+  commit("dev", "three of dev", "ann", {});
+  commit("main", "four", "ann", {});
+  const auto messages = [&](const std::string& ref, const LogOptions& options) {
+    std::string out;
+    for (const Commit& c : log_commits(*engine, repo, ref, options).items) out += c.message + ",";
+    return out;
+  };
+  EXPECT_EQ(messages("main", {.committer = "ann"}), "four,one,");
+  EXPECT_EQ(messages("main", {.message = "wo"}), "two,");
+  EXPECT_EQ(messages("main", {.metadata = {{"run", std::nullopt}}}), "two,one,");
+  EXPECT_EQ(messages("main", {.metadata = {{"run", "8"}, {"seed", std::nullopt}}}), "two,");
+  EXPECT_EQ(messages("main", {.metadata = {{"run", "9"}}}), "");
+  EXPECT_EQ(messages("main", {.until = one.created}), "one,Repository created,");
+  // Ahead and behind.
+  EXPECT_EQ(messages("dev", {.without = "main"}), "three of dev,");
+  EXPECT_EQ(messages("main", {.without = "dev"}), "four,");
+  EXPECT_EQ(messages("main", {.without = "main"}), "");
+  EXPECT_EQ(messages("dev", {.without = to_text(one.id)}), "three of dev,two,");
+  const auto page = log_commits(*engine, repo, "dev", {.limit = 1, .without = to_text(one.id)});
+  EXPECT_TRUE(page.has_more);
+  EXPECT_EQ(messages("dev", {.after = page.next, .without = to_text(one.id)}), "two,");
+}
+
 TEST_F(Verbs, FutureCommitDoesNotAffectTheDatesOfLaterOnes) {
   const auto commit = [&](const std::string& message, std::optional<Instant> date) {
     engine.put(repo, "main", "k", message);

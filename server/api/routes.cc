@@ -51,6 +51,7 @@ constexpr Parameter kLimit{"limit", Kind::kBoolean};
 constexpr Parameter kFirstParent{"first_parent", Kind::kBoolean};
 constexpr Parameter kRightStats{"include_right_stats", Kind::kBoolean};
 constexpr Parameter kSince{"since", Kind::kMoment};
+constexpr Parameter kUntil{"until", Kind::kMoment};
 constexpr Parameter kGlob{"glob", Kind::kGlob};
 constexpr Parameter kWhere{"where", Kind::kExpression};
 constexpr Parameter kSort{"sort", Kind::kSort};
@@ -193,7 +194,7 @@ constexpr Route kRoutes[] = {
     {kDelete, TARN_REPO "/tags/{tag}", "deleteTag", needs(kDeleteTag, on_tag), delete_tag, takes(kForce)},
     {kGet, TARN_REPO "/branches", "listBranches", needs(kListBranches, on_repository), list_branches, takes(kAmount, kShowHidden)},
     {kPost, TARN_REPO "/branches", "createBranch", needs(kCreateBranch, on_new_branch), create_branch, takes_json()},
-    {kGet, TARN_REF "/commits", "logCommits", needs(kReadBranch, on_ref), log_commits, takes(kAmount, kLimit, kFirstParent, kSince), "ref: not found"},
+    {kGet, TARN_REF "/commits", "logCommits", needs(kReadBranch, on_ref), log_commits, takes(kAmount, kLimit, kFirstParent, kSince, kUntil), "ref: not found"},
     {kPost, TARN_BRANCH "/commits", "commit", needs(kCreateCommit, on_branch), commit, takes_json()},
     {kPost, TARN_REPO "/commits", "CreateCommitRecord", Access::of({kCreateCommit, on_repository}, {kUpdateRepository, on_repository}), record_commit, takes_json()},
     {kGet, TARN_BRANCH, "getBranch", needs(kReadBranch, on_branch), get_branch},

@@ -23,6 +23,21 @@ std::vector<std::string> given_values(const http::Query& query, std::string_view
   return values;
 }
 
+/// "key" or "key=value".
+std::vector<std::pair<std::string, std::optional<std::string>>> metadata_filter(
+    const std::vector<std::string>& given) {
+  std::vector<std::pair<std::string, std::optional<std::string>>> out;
+  for (const std::string& text : given) {
+    const size_t equals = text.find('=');
+    if (equals == std::string::npos) {
+      out.emplace_back(text, std::nullopt);
+    } else {
+      out.emplace_back(text.substr(0, equals), text.substr(equals + 1));
+    }
+  }
+  return out;
+}
+
 versioning::LogOptions log_options(const Call& call) {
   return {.after = std::string(call.parameter("after")),
           .limit = call.amount(),
@@ -31,7 +46,12 @@ versioning::LogOptions log_options(const Call& call) {
           .since = parse_rfc3339(call.parameter("since")),
           .stop_at = std::string(call.parameter("stop_at")),
           .objects = given_values(call.query, "objects"),
-          .prefixes = given_values(call.query, "prefixes")};
+          .prefixes = given_values(call.query, "prefixes"),
+          .without = std::string(call.parameter("without")),
+          .until = parse_rfc3339(call.parameter("until")),
+          .committer = std::string(call.parameter("committer")),
+          .message = std::string(call.parameter("message")),
+          .metadata = metadata_filter(given_values(call.query, "metadata"))};
 }
 
 }  // namespace
