@@ -1,0 +1,106 @@
+import { useQueries } from '@tanstack/react-query';
+import { useState } from 'react';
+import { answer, api } from '@/api/client';
+import { queryClient } from '@/api/query_client';
+import { ConfirmDialog, FormDialog } from '@/ui/dialog';
+import { Select, TextField } from '@/ui/field';
+import { bytes, counted } from '@/ui/format';
+import { Progress } from '@/ui/states';
+import { toast } from '@/ui/toast';
+import type { NamedRef, RefKind } from './ref_queries';
+
+export function refsChanged(repository: string) {
+  for (const name of ['refs', 'branch', 'log', 'alias-history']) void queryClient.invalidateQueries({ queryKey: [name, repository] });
+}
+
+const kindNames: Record<RefKind, string> = { branch: 'branch', tag: 'tag', alias: 'alias' };
+
+/** Makes a branch or a tag, or sets an alias, at a ref. */
+export function CreateRef({ repository, kind: first, source: from, onClose, onCreated }: { repository: string; kind: RefKind; source: string; onClose: () => void; onCreated?: (kind: RefKind, name: string) => void }) {
+  const [kind, setKind] = useState<RefKind>(first);
+  const [name, setName] = useState('');
+  const [source, setSource] = useState(from);
+  const [expires, setExpires] = useState('');
+  const [reason, setReason] = useState('');
+  const create = async () => {
+    const path = { repository };
+    if (kind === 'branch') {
+      await answer(api.POST('/repositories/{repository}/branches', { params: { path }, body: { name, source, force: false, hidden: false, ...(expires ? { expires } : {}) } }));
+    } else if (kind === 'tag') {
+      await answer(api.POST('/repositories/{repository}/tags', { params: { path }, body: { id: name, ref: source, force: false } }));
+    } else {
+      await answer(api.POST('/repositories/{repository}/aliases/{alias}:set', { params: { path: { repository, alias: name } }, body: { to: source, ...(reason ? { reason } : {}) } }));
+    }
+    refsChanged(repository);
+    toast(kind === 'alias' ? `@${name} is set` : `Created ${kindNames[kind]} ${name}`);
+    onCreated?.(kind, name);
+  };
+  return (
+    <FormDialog title="Create a ref" action={kind === 'alias' ? 'Set alias' : `Create ${kindNames[kind]}`} isOpen onClose={onClose} onSubmit={create}
+      refused={name.trim() === '' ? 'Enter a name' : source.trim() === '' ? 'Enter where it begins' : undefined}>
+      <Select label="Kind" value={kind} onChange={setKind} options={[{ value: 'branch', label: 'Branch' }, { value: 'tag', label: 'Tag' }, { value: 'alias', label: 'Alias' }]} />
+      <TextField label="Name" value={name} onChange={setName} autoFocus required mono help={kind === 'alias' ? 'Read as @name. An alias that exists is moved.' : 'Letters, digits, - _ . and /'} />
+      <TextField label={kind === 'branch' ? 'Begins at' : 'At'} value={source} onChange={setSource} required mono help="A branch, tag, @alias, commit, or main~3" />
+      {kind === 'branch' && <TextField label="Expires" value={expires} onChange={setExpires} placeholder="never" help="A time from now like 72h, or as in RFC 3339; then it is deleted by itself" />}
+      {kind === 'alias' && <TextField label="Reason" value={reason} onChange={setReason} help="For its history" />}
+    </FormDialog>
+  );
+}
+
+/** When a branch is deleted by itself. */
+export function ExpiryDialog({ repository, branch, onClose }: { repository: string; branch: NamedRef; onClose: () => void }) {
+  const [expires, setExpires] = useState(branch.expires ?? '');
+  return (
+    <FormDialog title={`Expiry of ${branch.name}`} action="Set expiry" isOpen onClose={onClose} onSubmit={async () => {
+      await answer(api.PUT('/repositories/{repository}/branches/{branch}/expiry', { params: { path: { repository, branch: branch.name } }, body: { expires: expires.trim() || 'never' } }));
+      refsChanged(repository);
+      toast(`The expiry of ${branch.name} is set`);
+    }}>
+      <TextField label="Expires" value={expires} onChange={setExpires} placeholder="never" autoFocus help="72h, 2026-12-24T18:00:00Z, or never" />
+    </FormDialog>
+  );
+}
+
+/** Refs whose freed bytes are computed before a deletion; each may read many commits. */
+const measuredMax = 5;
+
+/** Deletes refs after saying how many, and what that would leave to garbage collection. */
+export function DeleteRefs({ repository, refs, onClose, onDone }: { repository: string; refs: readonly NamedRef[]; onClose: () => void; onDone: () => void }) {
+  const [done, setDone] = useState(0);
+  const measured = useQueries({
+    queries: (refs.length <= measuredMax ? refs : []).map((ref) => ({
+      queryKey: ['usage', repository, ref.name, 'freed'],
+      staleTime: 60_000,
+      queryFn: ({ signal }: { signal: AbortSignal }) => answer(api.GET('/repositories/{repository}/usage', { params: { path: { repository }, query: { ref: ref.name, exact: true } }, signal })),
+    })),
+  });
+  const freed = measured.reduce((sum, item) => sum + (item.data?.stored?.freed?.bytes ?? 0), 0);
+  const known = measured.length > 0 && measured.every((item) => item.data);
+  const of = (kind: RefKind) => refs.filter((ref) => ref.kind === kind).length;
+  const parts = [of('branch') && counted(of('branch'), 'branch', 'branches'), of('tag') && counted(of('tag'), 'tag'), of('alias') && counted(of('alias'), 'alias', 'aliases')].filter(Boolean);
+  return (
+    <ConfirmDialog title={refs.length === 1 ? `Delete ${refs[0]!.name}?` : `Delete ${counted(refs.length, 'ref')}?`} action="Delete" isOpen onClose={onClose} onConfirm={async () => {
+      let count = 0;
+      try {
+        for (const ref of refs) {
+          const path = { repository };
+          if (ref.kind === 'branch') await answer(api.DELETE('/repositories/{repository}/branches/{branch}', { params: { path: { ...path, branch: ref.name } } }));
+          else if (ref.kind === 'tag') await answer(api.DELETE('/repositories/{repository}/tags/{tag}', { params: { path: { ...path, tag: ref.name } } }));
+          else await answer(api.DELETE('/repositories/{repository}/aliases/{alias}', { params: { path: { ...path, alias: ref.name.slice(1) }, query: { expect: ref.commit } } }));
+          setDone(++count);
+        }
+      } finally {
+        refsChanged(repository);
+      }
+      onDone();
+      toast(`Deleted ${parts.join(', ')}`);
+    }}>
+      <p>
+        Deletes {parts.join(', ')}{of('branch') > 0 && ' with their uncommitted changes'}.{' '}
+        {known ? <>Garbage collection can then free {measured.length > 1 ? 'at least ' : ''}<strong>{bytes(freed)}</strong>, after its waiting time.</>
+          : refs.length > measuredMax ? 'What only they hold is left to garbage collection.' : measured.some((item) => item.error) ? 'How much that frees is not known.' : 'Computing how much that frees…'}
+      </p>
+      {done > 0 && <Progress label="Deleting" value={done / refs.length}>{counted(done, 'ref')} deleted</Progress>}
+    </ConfirmDialog>
+  );
+}
