@@ -3,7 +3,7 @@ import { repositoryRoute } from '@/app/layout_routes';
 import { flag, oneOf, text } from '@/app/search_params';
 
 type Raw = Record<string, unknown>;
-export const requestStates = ['open', 'closed', 'merged', 'all'] as const;
+export const requestStates = ['open', 'closed', 'all'] as const;
 const requestTabs = ['conversation', 'changes', 'commits'] as const;
 
 const requestsRoute = createRoute({
