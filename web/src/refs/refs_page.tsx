@@ -59,8 +59,10 @@ export function RefsPage() {
       <>
         <Icon name={ref.kind} />
         <Link to="/r/$repository/$ref/data" params={{ repository, ref: ref.name }} search={{}} className={styles.name}><Name>{ref.name}</Name></Link>
-        {ref.name === base && <Badge kind="neutral">default</Badge>}
-        {ref.kind === 'branch' && <Protection rules={rules.data} branch={ref.name} />}
+        <span className={styles.badges}>
+          {ref.name === base && <Badge kind="neutral">default</Badge>}
+          {ref.kind === 'branch' && <Protection rules={rules.data} branch={ref.name} />}
+        </span>
       </>
     ) },
     { id: 'commit', header: 'Commit', width: '124px', wideOnly: true, cell: (ref) => <Link to="/r/$repository/-/commits/$commit" params={{ repository, commit: ref.commit }} search={{}}><code>{ref.commit.slice(0, 12)}</code></Link> },
