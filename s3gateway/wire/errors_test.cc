@@ -70,7 +70,8 @@ TEST(Errors, MapsReasonsToS3Codes) {
       {ErrorCode::kInvalidArgument, "store_damaged", {"ServiceUnavailable", 503}},
       {ErrorCode::kPermissionDenied, "store_denied", {"ServiceUnavailable", 503}},
       {ErrorCode::kPermissionDenied, "store_not_readable", {"ServiceUnavailable", 503}},
-      {ErrorCode::kUnavailable, "database_full", {"ServiceUnavailable", 503}},
+      {ErrorCode::kUnavailable, "database_full", {"InsufficientStorage", 507}},
+      {ErrorCode::kUnavailable, "store_full", {"InsufficientStorage", 507}},
       {ErrorCode::kInvalidArgument, "malformed_form", {"MalformedPOSTRequest", 400}},
   };
   for (const auto& c : cases) EXPECT_EQ(told(Error(c.code, c.reason, "x")), c.expected) << c.reason;
@@ -133,7 +134,7 @@ TEST(Errors, SaysThatTheDatabaseIsFullAndNotItsFiles) {
   const std::string message =
       answer_for(Error(ErrorCode::kUnavailable, "database_full", "extending base/5/1")).message;
   EXPECT_EQ(message.find("base/5"), std::string::npos) << message;
-  EXPECT_NE(message.find("The disk of the database is full"), std::string::npos) << message;
+  EXPECT_NE(message.find("the disk of the database is full"), std::string::npos) << message;
 }
 
 TEST(Errors, GoneBytesHaveAReasonHeader) {
