@@ -143,7 +143,8 @@ void apply_config_text(Config& config, const std::string& text, const std::strin
 void apply_config_file(Config& config, const std::string& path) {
   std::ifstream in(path, std::ios::binary);
   std::stringstream text;
-  if (!in || !(text << in.rdbuf() || in.eof())) {
+  const bool empty = in && in.peek() == std::ifstream::traits_type::eof() && !in.bad();
+  if (!empty && (!in || !(text << in.rdbuf()))) {
     throw Error(ErrorCode::kNotFound,
                 str_cat("reading the configuration file ", path, ": cannot be read"));
   }

@@ -259,6 +259,17 @@ TEST(CheckConfig, NamesTheKeyThatIsWrong) {
   }
 }
 
+TEST(ReadConfig, TakesAnEmptyFileAndNoDirectory) {
+  CommandLine command;
+  command.config_file = testing::TempDir() + "tarn_config_empty.yaml";
+  fclose(fopen(command.config_file.c_str(), "w"));
+  EXPECT_EQ(failure([&] { read_config(command, environment_of({})); }), "");
+  remove(command.config_file.c_str());
+  command.config_file = testing::TempDir();
+  EXPECT_NE(failure([&] { read_config(command, environment_of({})); }).find("cannot be read"),
+            std::string::npos);
+}
+
 TEST(ReadConfig, ListsTheErrorsOfAllSources) {
   const std::string path = testing::TempDir() + "tarn_config_errors.yaml";
   FILE* file = fopen(path.c_str(), "w");
