@@ -18,7 +18,7 @@ usage: ./dev test [--long] [--asan] [--clients] [--packages] [filter]
   --clients
            also the heavy S3 clients and the clients in other languages (Java, from Maven Central)
   --packages
-           also the packages in a fresh Debian with its own systemd (as root)
+           also the packages in a fresh Debian with its own systemd, the image and the recipes for proxies (as root)
   --asan   only the address and undefined-behaviour sanitizer build of core
 
 Results stay in build/results and build-asan/results. The last line is "N passed, N failed, N skipped".
@@ -135,11 +135,21 @@ heavy_client_phases() {
 
 package_phases() {
   must "tools for packages" ensure_package_tools || return 0
-  must "packages" run_e2e packages tests/packages -n 0 --timeout 1200 || true
+  must "packages, image, proxies" run_e2e packages tests/packages -n 0 --timeout 1200 || true
 }
 
 ensure_package_tools() {
-  packages_installed "${PACKAGE_TEST_TOOLS[@]}" || install_packages "${PACKAGE_TEST_TOOLS[@]}"
+  packages_installed "${PACKAGE_TEST_TOOLS[@]}" || install_packages "${PACKAGE_TEST_TOOLS[@]}" || return
+  command -v npm >/dev/null || install_packages npm || return
+  local of=tests/packages key
+  key=$(cat "$of/requirements.txt" "$of/package.json" | sha256sum | cut -c1-16)
+  TARN_PACKAGE_CHECKS=$TARN_CACHE/package-checks-$key
+  export TARN_PACKAGE_CHECKS
+  [ -f "$TARN_PACKAGE_CHECKS/.complete" ] && return
+  step "installing the schemas of Kubernetes and compose files (once)"
+  rm -rf "$TARN_PACKAGE_CHECKS" && python3 -m venv "$TARN_PACKAGE_CHECKS" >&2 &&
+    "$TARN_PACKAGE_CHECKS/bin/pip" install --quiet --disable-pip-version-check -r "$of/requirements.txt" >&2 &&
+    client_in_node "$of/package.json" "$TARN_PACKAGE_CHECKS" && touch "$TARN_PACKAGE_CHECKS/.complete"
 }
 
 fuzz_phases() {
