@@ -41,6 +41,9 @@ ParsedCommandLine parse_command_line(int argc, const char* const* argv) {
        "print docs/configuration.md and exit");
   mode("--print-sample-config", CommandLine::Mode::kSampleConfig,
        "print a sample configuration and exit");
+  app.add_subcommand("quickstart", "serve, and make a sample repository with experiments")
+      ->fallthrough()
+      ->callback([&command] { command.mode = CommandLine::Mode::kQuickstart; });
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

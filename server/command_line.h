@@ -11,6 +11,7 @@ namespace tarn::server {
 struct CommandLine {
   enum class Mode {
     kServe,
+    kQuickstart,
     kCheckConfig,
     kMigrate,
     kNewAdminKey,

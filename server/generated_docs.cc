@@ -194,6 +194,7 @@ constexpr std::string_view kPageTail =
     "lost, `tarnd\n"
     "--new-admin-key` makes another one; stop a tarnd with an embedded database first.\n\n"
     "## Command line\n\n"
+    "`tarnd quickstart` serves as `tarnd` does, and makes a sample repository with experiments.\n\n"
     "| flag | meaning |\n|---|---|\n"
     "| `--listen HOST:PORT` | as `listen` |\n"
     "| `--data DIR` | as `data` |\n"

@@ -34,6 +34,7 @@
 #include "server/privileges.h"
 #include "server/problems.h"
 #include "server/program_version.h"
+#include "server/quickstart.h"
 #include "server/ready_file.h"
 #include "server/reload.h"
 #include "server/secrets.h"
@@ -127,6 +128,14 @@ int wait_for_end(const sigset_t& signals, const std::function<void()>& on_hangup
   }
 }
 
+/// The URL for clients on this machine.
+std::string local_url(const std::string& url) {
+  constexpr std::string_view kEverywhere = "://0.0.0.0:";
+  const size_t at = url.find(kEverywhere);
+  if (at == std::string::npos) return url;
+  return url.substr(0, at) + "://127.0.0.1:" + url.substr(at + kEverywhere.size());
+}
+
 /// Prints lines to paste into a shell, for a first look at the server.
 void print_first_steps(const std::string& url, const auth::NewKey& key) {
   std::cout << "\nPaste this into another terminal:\n"
@@ -134,6 +143,20 @@ void print_first_steps(const std::string& url, const auth::NewKey& key) {
             << " TARN_SECRET_KEY=" << key.secret << "\n"
             << "  tarn repo create tarn://first local://first\n"
             << "  tarn doctor" << std::endl;
+}
+
+/// Makes the sample repository and prints lines to paste into a shell.
+void start_quickly(const Config& config, const std::string& url, std::optional<auth::NewKey> key) {
+  if (!key) key = kept_admin_key(config.data);
+  if (!key) {
+    throw Error(ErrorCode::kPreconditionFailed,
+                "quickstart: the administrator's keys of this data directory are not known: name "
+                "a new directory with --data");
+  }
+  make_sample(url, *key);
+  std::cout << "\nThe repository \"" << kSampleRepository
+            << "\" has three experiments. Paste this into another terminal:\n"
+            << sample_steps(url, *key) << std::flush;
 }
 
 /// Serves until a signal arrives.
@@ -167,7 +190,11 @@ void serve(Config config, const CommandLine& command, const ServiceManager& mana
   FrontEnds front_ends(config, backend, std::move(listeners), setup_token);
   log::info("serving", {{"url", front_ends.url()}, {"version", program_version()}});
   if (!command.ready_file.empty()) write_ready_file(command.ready_file, front_ends.url());
-  if (made && !output_is_journal()) print_first_steps(front_ends.url(), *made);
+  if (command.mode == CommandLine::Mode::kQuickstart) {
+    start_quickly(config, local_url(front_ends.url()), made);
+  } else if (made && !output_is_journal()) {
+    print_first_steps(local_url(front_ends.url()), *made);
+  }
   manager.tell("READY=1\nSTATUS=serving " + front_ends.url());
 
   const int signal_number = wait_for_end(signals, [&] { reload(config, command, front_ends); });
@@ -220,6 +247,7 @@ bool print_only(CommandLine::Mode mode) {
       std::cout << sample_file();
       return true;
     case CommandLine::Mode::kServe:
+    case CommandLine::Mode::kQuickstart:
     case CommandLine::Mode::kCheckConfig:
     case CommandLine::Mode::kMigrate:
     case CommandLine::Mode::kNewAdminKey:

@@ -121,3 +121,47 @@ def test_a_hangup_reloads_what_can_be_reloaded(server, scratch_dir):
     rest = clients.Rest(server)
     assert rest("GET", "/repositories", headers={"X-Forwarded-For": "192.0.2.7"}).status_code == 200
     assert "address=192.0.2.7" in log.read_text()
+
+
+def started_alone(directory, *arguments):
+    """A tarnd without any configuration but a free port, in a new directory."""
+    directory.mkdir()
+    return servers.Process([servers.program("tarnd"), *arguments], directory / "log",
+                           servers.clean_environment({"TARN_LISTEN": "127.0.0.1:0", "TARN_DATA": str(directory / "data")}))
+
+
+def pasted(process, lines):
+    """Runs the lines that the server printed, as a person would paste them."""
+    process.wait_until(lambda: "Paste this" in process.log.read_text() and process.log.read_text().count("\n  ") >= lines, "tarnd")
+    text = process.log.read_text().split("another terminal:\n")[1]
+    script = "\n".join(line for line in text.splitlines() if line.startswith("  "))
+    assert len(script.splitlines()) == lines
+    path = f"{servers.ROOT / 'build' / 'bin'}:{os.environ['PATH']}"
+    return subprocess.run(["bash", "-ec", script], env={**servers.clean_environment({}), "PATH": path}, capture_output=True, text=True,
+                          timeout=120, check=False)
+
+
+def test_a_server_alone_prints_three_lines_that_work(scratch_dir):
+    process = started_alone(scratch_dir / "alone")
+    try:
+        done = pasted(process, 3)
+        assert done.returncode == 0 and "first" in done.stdout, done.stdout + done.stderr
+    finally:
+        assert process.stop() == 0
+
+
+def test_quickstart_has_experiments_to_promote(scratch_dir):
+    process = started_alone(scratch_dir / "quick", "quickstart")
+    try:
+        done = pasted(process, 3)
+        assert done.returncode == 0, done.stdout + done.stderr
+        assert "exp-2" in done.stdout and done.stdout.endswith("weights of exp-2 after 30 epochs\n")
+    finally:
+        assert process.stop() == 0
+    # Again: the repository is there, as the user left it.
+    again = servers.Process([servers.program("tarnd"), "quickstart"], scratch_dir / "again.log", servers.clean_environment(
+        {"TARN_LISTEN": "127.0.0.1:0", "TARN_DATA": str(scratch_dir / "quick" / "data")}))
+    try:
+        again.wait_until(lambda: "Paste this" in again.log.read_text(), "tarnd")
+    finally:
+        assert again.stop() == 0
