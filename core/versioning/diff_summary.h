@@ -37,10 +37,10 @@ struct DiffSummary {
   std::vector<PrefixChanges> prefixes;  ///< changed ones, byte order; empty without delimiter
 };
 
-/// Both refs mean commits; a two-dot right may be `branch$`, the branch with its uncommitted changes.
-/// A prefix that only one of two commits has is counted from the tree's inner nodes, whatever its
-/// size; otherwise the cost follows the changes. Throws: not_found, invalid_argument (more than
-/// kSummaryPrefixesMax prefixes).
+/// Both refs mean commits; a two-dot right may be `branch$`, the branch with its uncommitted
+/// changes. A prefix that only one of two commits has is counted from the tree's inner nodes,
+/// whatever its size; otherwise the cost follows the changes. Throws: not_found, invalid_argument
+/// (more than kSummaryPrefixesMax prefixes).
 DiffSummary summarise_diff(Engine& engine, const Repository& repository, std::string_view left,
                            std::string_view right, DiffKind kind, const std::string& prefix,
                            const std::string& delimiter);

@@ -67,7 +67,7 @@ def debian(packages, tmp_path_factory):
     try:
         system.install(*packages[0].glob("*.deb"))
         for package in packages[1].glob("*.deb"):
-            shutil.copy(package, system.root / "root")
+            shutil.copy(package, system.root / "srv")
         yield system.boot()
     finally:
         system.stop()
@@ -125,8 +125,8 @@ def test_the_command_works_with_completion_and_manual(debian):
 
 def test_a_script_of_a_hook_runs_in_the_sandbox(debian):
     action = "name: check\non:\n  pre-commit:\nhooks:\n  - id: say\n    type: lua\n    properties:\n      script: print('it runs')\n"
-    (debian.root / "root" / "check.yaml").write_text(action)
-    tarn(debian, "fs upload /root/check.yaml tarn://lake/main/_lakefs_actions/check.yaml")
+    (debian.root / "srv" / "check.yaml").write_text(action)
+    tarn(debian, "fs upload /srv/check.yaml tarn://lake/main/_lakefs_actions/check.yaml")
     tarn(debian, "commit tarn://lake/main -m hooked")
     runs = json.loads(tarn(debian, "actions list tarn://lake -o json"))
     assert "completed" in json.dumps(runs), runs
@@ -144,7 +144,7 @@ def test_a_reload_is_applied(debian):
 
 def test_an_upgrade_restarts_the_service_and_keeps_everything(debian):
     before = properties(debian, "MainPID")["MainPID"]
-    done = debian.shell("DEBIAN_FRONTEND=noninteractive dpkg -i --force-confold /root/tarn_*.deb /root/tarn-server_*.deb")
+    done = debian.shell("DEBIAN_FRONTEND=noninteractive dpkg -i --force-confold /srv/tarn_*.deb /srv/tarn-server_*.deb")
     assert "dev2" in debian.run("dpkg-query", "-W", "-f", "${Version}", "tarn-server").stdout, done.stdout
     state = properties(debian, "ActiveState", "MainPID")
     assert state["ActiveState"] == "active" and state["MainPID"] != before

@@ -1,4 +1,4 @@
-"""What the first view of a repository costs."""
+"""The cost of the first view of a repository."""
 
 import gzip
 
