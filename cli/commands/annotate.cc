@@ -4,6 +4,7 @@
 #include "cli/commands/commands.h"
 #include "cli/commands/commit_record.h"
 #include "cli/session.h"
+#include "core/base/error.h"
 
 namespace tarn::cli {
 namespace {
@@ -20,7 +21,8 @@ struct Options {
   }
 };
 
-/// The newest commit that changed the object, or anything below the prefix; null if none did.
+/// The newest commit that changed the object, or anything below the prefix; null if none did, or if
+/// that is unknown since the history of the time has expired.
 Json last_change(Client& client, const Uri& uri, const Json& item, bool first_parent) {
   const bool object = item.value("path_type", "") == "object";
   Request request{.path = api_path({"repositories", uri.repository, "refs", uri.ref, "commits"}),
@@ -28,7 +30,13 @@ Json last_change(Client& client, const Uri& uri, const Json& item, bool first_pa
                             {"amount", "1"},
                             {"limit", "true"}}};
   if (first_parent) request.query.emplace_back("first_parent", "true");
-  const Json commits = client.call(request);
+  Json commits;
+  try {
+    commits = client.call(request);
+  } catch (const Error& error) {
+    if (error.code() == ErrorCode::kGone) return {};
+    throw;
+  }
   return commits.at("results").empty() ? Json() : commits["results"][0];
 }
 

@@ -21,6 +21,7 @@ void print_commit(Output& out, std::string_view kind, const Json& commit) {
       {"committer", commit.value("committer", "")},
       {"date", time_in_words(commit.value("creation_date", int64_t{0}))},
   };
+  if (commit.value("expired", false)) lines.emplace_back("data", "expired");
   const Json parents = commit.value("parents", Json::array());
   for (const Json& parent : parents) lines.emplace_back("parent", parent.get<std::string>());
   const Json metadata = commit.value("metadata", Json::object());
@@ -34,7 +35,8 @@ Cells commit_cells(const Output& out, const Json& commit) {
   if (commit.is_null()) return {"", "", "", ""};
   const bool people = out.format() == Format::kTable;
   const std::string id = commit.value("id", "");
-  const std::string message = commit.value("message", "");
+  std::string message = commit.value("message", "");
+  if (people && commit.value("expired", false)) message = str_cat("(expired) ", message);
   return {people ? id.substr(0, kShortId) : id,
           time_in_words(commit.value("creation_date", int64_t{0})), commit.value("committer", ""),
           people ? message.substr(0, message.find('\n')) : message};

@@ -12,8 +12,8 @@ namespace tarn::cli {
 
 /// Prints `commit` (the server's record) as one object of `kind` with "changed": true.
 void print_commit(Output& out, std::string_view kind, const Json& commit);
-/// A commit as a table row: id, date, committer, message; id and message are shortened in a table.
-/// Empty cells for null.
+/// A commit as a table row: id, date, committer, message; id and message are shortened in a table,
+/// where the message of a commit whose data has expired says so. Empty cells for null.
 Cells commit_cells(const Output& out, const Json& commit);
 /// Prints that nothing was changed: {"changed": false}, or `why` for people.
 void print_no_changes(Output& out, std::string_view kind, std::string_view why);

@@ -7,6 +7,7 @@
 #include "core/base/cancellation.h"
 #include "core/base/error.h"
 #include "core/base/str_cat.h"
+#include "core/meta/expiry.h"
 #include "core/meta/staging.h"
 
 namespace tarn::accounting {
@@ -27,11 +28,11 @@ constexpr db::Query kSelectRootsBelow{"accounting_select_roots_below", R"sql(
     SELECT parent FROM reached JOIN commits c ON c.repo_id = $1 AND c.commit_id = reached.commit_id,
       unnest(c.parents) AS p(parent))
   SELECT DISTINCT root_nid FROM reached JOIN commits c ON c.repo_id = $1 AND c.commit_id = reached.commit_id
-  WHERE root_nid IS NOT NULL)sql"};
+  WHERE root_nid > 0)sql"};
 
 constexpr db::Query kSelectRoots{"accounting_select_roots", R"sql(
   SELECT DISTINCT root_nid FROM commits
-  WHERE repo_id = $1 AND root_nid IS NOT NULL AND commit_id IS DISTINCT FROM $2)sql"};
+  WHERE repo_id = $1 AND root_nid > 0 AND commit_id IS DISTINCT FROM $2)sql"};
 
 constexpr db::Query kSelectRoot{"accounting_select_root", R"sql(
   SELECT coalesce(root_nid, 0) FROM commits WHERE repo_id = $1 AND commit_id = $2)sql"};
@@ -99,7 +100,9 @@ std::vector<Nid> UsageStore::roots_of_all(RepositoryId repository,
 std::optional<Nid> UsageStore::root_of(RepositoryId repository, const CommitId& commit) {
   const db::Rows rows =
       connection_.run(kSelectRoot, {static_cast<int32_t>(repository), db::Bytes{view_of(commit)}});
-  return rows.empty() ? std::nullopt : std::optional<Nid>(rows.integer(0, 0));
+  if (rows.empty()) return std::nullopt;
+  meta::require_kept(connection_, rows.integer(0, 0));
+  return rows.integer(0, 0);
 }
 
 std::vector<RepositoryId> UsageStore::readers(RepositoryId repository) {

@@ -37,6 +37,7 @@ class UsageStore {
   /// Addresses of the distinct trees of all commits, but for `except`.
   std::vector<Nid> roots_of_all(RepositoryId repository, const std::optional<CommitId>& except);
   /// Address of the commit's tree, 0 = it is empty; nullopt if there is no such commit.
+  /// Throws gone (reason "expired").
   std::optional<Nid> root_of(RepositoryId repository, const CommitId& commit);
   /// Repositories that may hold addresses of this one's objects.
   std::vector<RepositoryId> readers(RepositoryId repository);

@@ -9,6 +9,7 @@
 #include "core/base/reasons.h"
 #include "core/base/str_cat.h"
 #include "core/meta/commits.h"
+#include "core/meta/expiry.h"
 #include "core/tree/merge.h"
 
 namespace tarn::versioning {
@@ -88,11 +89,35 @@ std::vector<Commit> best_common_ancestors(Engine& engine, RepositoryId repositor
   return MergeBaseWalk(engine, repository).run(a, b);
 }
 
+namespace {
+
+[[noreturn]] void throw_base_expired(Engine& engine, const Commit& base) {
+  try {
+    meta::require_kept(engine.pool, base.root);
+  } catch (const Error& error) {
+    if (error.reason() != reason::kExpired) throw;
+    throw Error(ErrorCode::kGone, reason::kExpired,
+                str_cat("the merge base has expired, so the changes since it are unknown: ",
+                        error.message()));
+  }
+  throw Error(ErrorCode::kInternal, "merge base: is not expired");
+}
+
+}  // namespace
+
 std::optional<MergeBaseTree> merge_base_tree(Engine& engine, const Repository& repository,
                                              meta::NodeWriter& nodes, const Commit& a,
                                              const Commit& b) {
   const std::vector<Commit> bases = best_common_ancestors(engine, repository.id, a, b);
   if (bases.empty()) return std::nullopt;
+  if (bases.size() == 1 && is_expired(bases[0].root)) {
+    // The same content, in a tree that is there.
+    if (bases[0].root == a.root) return MergeBaseTree{a.root, {a.id}};
+    if (bases[0].root == b.root) return MergeBaseTree{b.root, {b.id}};
+  }
+  for (const Commit& base : bases) {
+    if (is_expired(base.root)) throw_base_expired(engine, base);
+  }
   MergeBaseTree out{bases[0].root, {bases[0].id}};
   for (size_t i = 1; i < bases.size(); ++i) {
     const std::vector<Commit> below =

@@ -18,7 +18,8 @@ std::vector<Commit> best_common_ancestors(Engine& engine, RepositoryId repositor
 
 /// The tree to merge against. Several best ancestors (criss-cross merges) are merged into a virtual
 /// one, the older side kept where they conflict; its nodes go to `nodes`. nullopt when there is no
-/// common ancestor.
+/// common ancestor. A base whose data has expired serves if one side has the same content; else
+/// throws gone (reason "expired").
 struct MergeBaseTree {
   TreeRoot root;
   std::vector<CommitId> read;

@@ -19,6 +19,8 @@ namespace {
 
 /// Raised by hold_repository of the schema, in statements that name a deleted repository.
 constexpr std::string_view kRepositoryGoneState = "TN404";
+/// Raised by require_kept_tree of the schema, in statements that need the data of a commit.
+constexpr std::string_view kExpiredState = "TN410";
 
 constexpr size_t kQueuedBytesMax = 256 * 1024;
 
@@ -172,6 +174,9 @@ void Connection::State::fail(const PGresult* result, std::string_view doing, boo
   const std::string_view primary = field_of(result, PG_DIAG_MESSAGE_PRIMARY);
   if (sqlstate == kRepositoryGoneState) {
     throw Error(ErrorCode::kNotFound, reason::kRepositoryNotFound, std::string(primary));
+  }
+  if (sqlstate == kExpiredState) {
+    throw Error(ErrorCode::kGone, reason::kExpired, std::string(primary));
   }
   const std::string why =
       no_answer         ? str_cat("the database did not answer for ", answer_limit.count(), " ms")

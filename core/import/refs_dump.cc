@@ -28,6 +28,7 @@
 #include "core/meta/node_store.h"
 #include "core/meta/repositories.h"
 #include "core/meta/writer.h"
+#include "core/model/expiry.h"
 #include "core/objects/foreign_copy.h"
 #include "core/tree/diff.h"
 #include "core/tree/edit.h"
@@ -188,14 +189,16 @@ class RestoreRun {
     made.id = compute_commit_id(made);
     made_.emplace(old.id, made);
     order_.push_back(old.id);
+    if (!is_expired(old.root)) kept_.push_back(old.id);
   }
 
   TreeRoot tree_of(const Commit& old) {
     if (old.root.empty()) return {};
+    if (is_expired(old.root)) return old.root;
     const auto known = roots_.find(old.root.hash);
     if (known != roots_.end()) return known->second;
     TreeRoot before, base;
-    if (!old.parents.empty()) {
+    if (!old.parents.empty() && !is_expired(made_.at(old.parents[0]).root)) {
       before = engine_.commits.get(source_.id, old.parents[0]).root;
       base = made_.at(old.parents[0]).root;
     }
@@ -250,7 +253,7 @@ class RestoreRun {
       if (locked->settings_version != settings_version) return false;
       require_bare(meta::RefsDumpStore::is_bare(connection, target_.id));
       // The copied trees refer to the objects of the source's: until here its commits kept them.
-      if (!meta::Commits::hold(connection, source_.id, order_)) {
+      if (!meta::Commits::hold(connection, source_.id, kept_)) {
         throw Error(ErrorCode::kUnavailable, reason::kBeingCollected,
                     "restoring refs: garbage collection removed commits of the dumped repository "
                     "that no ref of it leads to any more; dump its refs again");
@@ -289,6 +292,7 @@ class RestoreRun {
   };
   std::map<CommitId, Commit> made_;  ///< by the id in the source
   std::vector<CommitId> order_;      ///< ids in the source, parents first
+  std::vector<CommitId> kept_;       ///< of them, those whose data has not expired
   std::map<Hash128, TreeRoot> roots_;
   std::set<RepositoryId> owners_;  ///< recorded as read by the target
 };

@@ -97,12 +97,14 @@ constexpr db::Query kFence{"branches_fence_publication", R"sql(
 constexpr db::Query kRelease{"branches_release_lease", R"sql(
   UPDATE branches SET lease_owner = NULL, lease_until = NULL WHERE branch_id = $1 AND lease_owner = $2)sql"};
 
-// The user is set first, because it is the default of commits.made_by.
+// The user is set first, because it is the default of commits.made_by. The commits that were read
+// are locked first too: their nodes stay until the new tree refers to them.
 constexpr db::Query kPublish{"branches_publish_commit", R"sql(
-  WITH acting AS MATERIALIZED (SELECT set_config('tarn.user', $23, true))
+  WITH acting AS MATERIALIZED (SELECT set_config('tarn.user', $23, true)),
+  kept AS MATERIALIZED (SELECT require_kept_sources($3, $7) AS sources)
   SELECT publish_commit($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19,
                         $20, $21, $22)
-  FROM acting)sql"};
+  FROM acting, kept)sql"};
 
 // Valid until the transaction ends: see refuse_gated_change in the schema.
 constexpr db::Query kPermitPromotion{"branches_permit_promotion",

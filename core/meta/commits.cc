@@ -39,7 +39,7 @@ constexpr db::Query kSelectByPrefix{"commits_select_by_prefix", R"sql(
 // No index: scans the repository's commits, about a second per million. Only tools commit a tree by
 // its hash.
 constexpr db::Query kSelectByRoot{"commits_select_by_root", "SELECT " TARN_COMMIT_COLUMNS R"sql(
-  FROM commits c WHERE c.repo_id = $1 AND c.root_hash = $2 LIMIT 1)sql"};
+  FROM commits c WHERE c.repo_id = $1 AND c.root_hash = $2 ORDER BY coalesce(c.root_nid, 0) < 0 LIMIT 1)sql"};
 
 constexpr db::Query kSelectMakers{"commits_select_makers", R"sql(
   SELECT commit_id, made_by FROM commits
@@ -71,9 +71,7 @@ Commit commit_from(const db::Rows& rows, size_t row) {
   return commit;
 }
 
-constexpr db::Query kHold{"commits_hold_rows", R"sql(
-  SELECT count(*) FROM (
-    SELECT 1 FROM commits WHERE repo_id = $1 AND commit_id = ANY ($2) FOR KEY SHARE) AS present)sql"};
+constexpr db::Query kHold{"commits_hold_rows", "SELECT require_kept_commits($1, $2)"};
 
 constexpr db::Query kSelectRemovals{"commits_select_removals", "SELECT removals FROM gc_control"};
 

@@ -31,7 +31,8 @@ class Commits {
   /// The only commit whose hex id starts with `digits` (lower-case hex); nullopt if none or several
   /// match.
   std::optional<CommitId> find_by_prefix(RepositoryId repository, std::string_view digits);
-  /// Any commit with this tree; nullopt when no commit of the repository has it. Reads them all.
+  /// Any commit with this tree, one whose data has expired last; nullopt when no commit of the
+  /// repository has it. Reads them all.
   std::optional<Commit> find_by_root(RepositoryId repository, const Hash128& hash);
   /// The users who made the commits, as far as known. One round trip.
   std::map<CommitId, std::string> makers(RepositoryId repository, std::span<const CommitId> ids);
@@ -42,8 +43,8 @@ class Commits {
   /// repository). `user`: the acting user, who may differ from the committer; "" = none.
   static void insert(db::Connection& connection, RepositoryId repository, const Commit& commit,
                      std::string_view user);
-  /// Keeps garbage collection from removing these commits until the caller's transaction ends.
-  /// false: one of them is gone.
+  /// Keeps garbage collection from removing these commits, and their data from expiring, until the
+  /// caller's transaction ends. false: one of them is gone. Throws gone (reason "expired").
   static bool hold(db::Connection& connection, RepositoryId repository,
                    std::span<const CommitId> ids);
   /// As forget_all if garbage collection has removed commits since the last call. true: it has.

@@ -4,6 +4,7 @@
 
 #include "core/base/cancellation.h"
 #include "core/base/metrics.h"
+#include "core/base/reasons.h"
 #include "core/base/str_cat.h"
 
 namespace tarn::meta {
@@ -17,6 +18,13 @@ constexpr size_t kNodesPerQueryMax = 256;
 
 constexpr db::Query kSelectNodes{"nodes_select_bodies", R"sql(
   SELECT nid, body FROM nodes WHERE nid = ANY ($1))sql"};
+
+// Raises the error that says why.
+constexpr db::Query kRefuseExpired{"nodes_refuse_expired", "SELECT require_kept_tree($1)"};
+
+// Longer than a server takes to forget what it cached of commits that were removed.
+constexpr db::Query kRemovedLately{"nodes_select_removed_lately", R"sql(
+  SELECT coalesce(removed_at > clock_timestamp() - interval '2 minutes', false) FROM gc_control)sql"};
 
 constexpr db::Query kTakeNids{"nodes_take_nids", R"sql(
   SELECT nextval('node_nids') FROM generate_series(1, $1::integer))sql"};
@@ -38,8 +46,8 @@ void NodeStore::remember(Nid nid, std::shared_ptr<const tree::Node> node) {
 std::vector<std::shared_ptr<const tree::Node>> NodeStore::load(std::span<const Nid> nids) {
   throw_if_cancelled();  // every long walk over trees calls this
   return load_with(
-      [this](std::span<const int64_t> missing) {
-        return pool_.run(kSelectNodes, {missing}, db::Pool::Retry::kRead);
+      [this](const db::Query& query, std::initializer_list<db::Param> params) {
+        return pool_.run(query, params, db::Pool::Retry::kRead);
       },
       nids);
 }
@@ -47,10 +55,21 @@ std::vector<std::shared_ptr<const tree::Node>> NodeStore::load(std::span<const N
 std::vector<std::shared_ptr<const tree::Node>> NodeStore::load_through(db::Connection& connection,
                                                                        std::span<const Nid> nids) {
   return load_with(
-      [&connection](std::span<const int64_t> missing) {
-        return connection.run(kSelectNodes, {missing});
+      [&connection](const db::Query& query, std::initializer_list<db::Param> params) {
+        return connection.run(query, params);
       },
       nids);
+}
+
+[[noreturn]] void NodeStore::throw_missing(const Fetch& fetch, Nid nid) {
+  if (nid < 0) fetch(kRefuseExpired, {nid});
+  if (fetch(kRemovedLately, {}).boolean(0, 0)) {
+    throw Error(
+        ErrorCode::kGone, reason::kExpired,
+        "reading a tree: it was removed a moment ago, since its commit has expired or nothing "
+        "led to it any more; look at the ref again");
+  }
+  throw Error(ErrorCode::kDataLoss, str_cat("tree node ", nid, ": is not in the database"));
 }
 
 std::vector<std::shared_ptr<const tree::Node>> NodeStore::load_with(const Fetch& fetch,
@@ -68,7 +87,8 @@ std::vector<std::shared_ptr<const tree::Node>> NodeStore::load_with(const Fetch&
   std::unordered_map<Nid, std::shared_ptr<const tree::Node>> found;
   for (size_t first = 0; first < missing.size(); first += kNodesPerQueryMax) {
     const size_t count = std::min(kNodesPerQueryMax, missing.size() - first);
-    const db::Rows rows = fetch(std::span<const int64_t>(missing).subspan(first, count));
+    const db::Rows rows =
+        fetch(kSelectNodes, {std::span<const int64_t>(missing).subspan(first, count)});
     for (size_t row = 0; row < rows.size(); ++row) {
       auto node = tree::Node::decode(rows.bytes(row, 1));
       remember(rows.integer(row, 0), node);
@@ -78,9 +98,7 @@ std::vector<std::shared_ptr<const tree::Node>> NodeStore::load_with(const Fetch&
   for (size_t i = 0; i < nids.size(); ++i) {
     if (out[i]) continue;
     const auto at = found.find(nids[i]);
-    if (at == found.end()) {
-      throw Error(ErrorCode::kDataLoss, str_cat("tree node ", nids[i], ": is not in the database"));
-    }
+    if (at == found.end()) throw_missing(fetch, nids[i]);
     out[i] = at->second;
   }
   return out;

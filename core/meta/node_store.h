@@ -33,7 +33,10 @@ class NodeStore final : public tree::NodeSource {
   void remember(Nid nid, std::shared_ptr<const tree::Node> node);
 
  private:
-  using Fetch = std::function<db::Rows(std::span<const int64_t>)>;
+  using Fetch =
+      std::function<db::Rows(const db::Query& query, std::initializer_list<db::Param> params)>;
+  /// Throws gone (reason "expired") if the tree of a commit has expired, else data_loss.
+  [[noreturn]] static void throw_missing(const Fetch& fetch, Nid nid);
   std::shared_ptr<const tree::Node> find_cached(Nid nid);
   std::vector<std::shared_ptr<const tree::Node>> load_with(const Fetch& fetch,
                                                            std::span<const Nid> nids);

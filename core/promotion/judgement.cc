@@ -13,6 +13,7 @@
 #include "core/meta/aliases.h"
 #include "core/meta/branches.h"
 #include "core/meta/commits.h"
+#include "core/meta/expiry.h"
 #include "core/promotion/champion.h"
 #include "core/promotion/contenders.h"
 #include "core/promotion/gate_policies.h"
@@ -43,7 +44,10 @@ std::vector<Pinned> find_pinned(Engine& engine, const Repository& repository,
     });
     Contenders contenders = choose_contenders(engine, repository, policy, std::move(found), head,
                                               kPromotionCandidatesMax);
-    for (NamedCommit& named : contenders.judged) out.push_back({std::move(named), now});
+    for (NamedCommit& named : contenders.judged) {
+      meta::require_kept(engine.pool, named.commit.root);
+      out.push_back({std::move(named), now});
+    }
     left_out = std::move(contenders.left_out);
     return out;
   }

@@ -15,6 +15,7 @@
 #include "core/meta/repositories.h"
 #include "core/meta/repository_settings.h"
 #include "core/metrics/metric_globs.h"
+#include "core/model/expiry.h"
 #include "core/runs/metric_files.h"
 
 namespace tarn::versioning {
@@ -178,8 +179,9 @@ bool run_one_extraction(Engine& engine, std::stop_token, OwnerTurns& turns) {
       });
   if (!turn) return false;
   try {
-    if (!engine.commits.find(next->repository, next->commit)) {
-      extractions.fail(*next, "the commit is gone");
+    const auto commit = engine.commits.find(next->repository, next->commit);
+    if (!commit || is_expired(commit->root)) {
+      extractions.fail(*next, commit ? "its data has expired" : "the commit is gone");
       return true;
     }
     const Repository repository = engine.repositories.get(next->repository);

@@ -5,6 +5,7 @@
 
 #include "core/base/encoding.h"
 #include "core/base/str_cat.h"
+#include "core/model/expiry.h"
 
 namespace tarn::versioning {
 namespace {
@@ -107,8 +108,8 @@ void CommitCheck::check_branch(const meta::BranchToVerify& branch) {
   const Known* head = find(branch.head);
   if (head == nullptr) {
     report(FindingKind::kRefCommit, branch.head, shown(branch.head), "no row", branch.name);
-  } else if (head->readable &&
-             (head->tree.hash != branch.root.hash || head->tree.nid != branch.root.nid)) {
+  } else if (head->readable && (head->tree.hash != branch.root.hash ||
+                                head->tree.nid != branch.root.nid || is_expired(head->tree))) {
     report(FindingKind::kBranchRoot, branch.head, tree_text(head->tree), tree_text(branch.root),
            branch.name);
   }
@@ -126,12 +127,17 @@ void CommitCheck::check_tag(const meta::TagToVerify& tag) {
     report(FindingKind::kRefCommit, tag.commit, shown(tag.commit), "no row", tag.name);
     return;
   }
+  if (is_expired(commit->tree)) {
+    report(FindingKind::kRefCommit, tag.commit, "a commit with its data", "its data has expired",
+           tag.name);
+    return;
+  }
   named_.push_back({tag.name, commit->tree});
   add_root({commit->tree, tag.commit, commit->created});
 }
 
 void CommitCheck::add_root(RootToVerify root) {
-  if (root.tree.empty()) return;
+  if (root.tree.empty() || is_expired(root.tree)) return;
   const auto [at, fresh] = added_.emplace(root.tree.nid, root.tree.hash);
   // The same node under another hash is a root of its own: one of the two is wrong.
   if (fresh || at->second != root.tree.hash) roots_.push_back(std::move(root));

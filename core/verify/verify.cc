@@ -12,6 +12,7 @@
 #include "core/base/error.h"
 #include "core/base/str_cat.h"
 #include "core/branch/refs.h"
+#include "core/meta/expiry.h"
 #include "core/verify/commit_check.h"
 #include "core/verify/node_walk.h"
 #include "core/verify/shown_by.h"
@@ -81,6 +82,7 @@ class Run {
       return;
     }
     const Commit commit = resolve_commit(engine_, repository_, options_.ref);
+    meta::require_kept(engine_.pool, commit.root);
     commits_.check_one(view_of(commit.id), options_.ref);
     commits_.name_roots(options_.ref);
   }
@@ -155,6 +157,7 @@ class Run {
         found.finding.commit = to_hex(commits_.roots()[found.origin.root].commit);
     }
     const std::set<std::string> gone = removed_commits(kept);
+    const std::set<std::string> expired = expired_commits(kept);
     const std::vector<NamedTree> named = current_refs();
     std::vector<Finding> out;
     ShownBy shown(store_);
@@ -163,7 +166,10 @@ class Run {
       if (found.origin.root != Origin::kNoRoot && searched++ < kFindingsSearchedMax)
         name_refs(shown, named, found);
       if (found.finding.kind == FindingKind::kRefCommit) drop_moved_refs(found.finding);
-      if (gone.contains(found.finding.commit) && found.finding.refs.empty()) {
+      const bool of_gone_tree =
+          gone.contains(found.finding.commit) ||
+          (found.origin.root != Origin::kNoRoot && expired.contains(found.finding.commit));
+      if (of_gone_tree && found.finding.refs.empty()) {
         --report.totals[static_cast<size_t>(found.finding.kind)];
         continue;
       }
@@ -214,15 +220,34 @@ class Run {
     });
   }
 
-  std::set<std::string> removed_commits(const std::vector<CollectedFinding>& kept) {
+  static std::set<std::string> commits_of(const std::vector<CollectedFinding>& kept) {
     std::set<std::string> hex;
     for (const CollectedFinding& found : kept) {
       if (!found.finding.commit.empty()) hex.insert(found.finding.commit);
     }
+    return hex;
+  }
+
+  static std::vector<std::string> ids_of(const std::set<std::string>& hex) {
     std::vector<std::string> ids;
     for (const std::string& text : hex) ids.push_back(from_hex(text).value_or(""));
-    for (const std::string& id : store_.existing(repository_.id, ids)) hex.erase(to_hex(id));
+    return ids;
+  }
+
+  std::set<std::string> removed_commits(const std::vector<CollectedFinding>& kept) {
+    std::set<std::string> hex = commits_of(kept);
+    for (const std::string& id : store_.existing(repository_.id, ids_of(hex))) {
+      hex.erase(to_hex(id));
+    }
     return hex;
+  }
+
+  std::set<std::string> expired_commits(const std::vector<CollectedFinding>& kept) {
+    std::set<std::string> out;
+    for (const std::string& id : store_.expired(repository_.id, ids_of(commits_of(kept)))) {
+      out.insert(to_hex(id));
+    }
+    return out;
   }
 
   Engine& engine_;

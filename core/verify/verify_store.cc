@@ -24,6 +24,9 @@ constexpr db::Query kSelectCommit{"verify_select_commit", R"sql(
 constexpr db::Query kSelectExisting{"verify_select_existing", R"sql(
   SELECT commit_id FROM commits WHERE repo_id = $1 AND commit_id = ANY ($2))sql"};
 
+constexpr db::Query kSelectExpired{"verify_select_expired", R"sql(
+  SELECT commit_id FROM commits WHERE repo_id = $1 AND commit_id = ANY ($2) AND root_nid < 0)sql"};
+
 constexpr db::Query kSelectNodes{"verify_select_nodes", R"sql(
   SELECT nid, repo_id, level, hash, body FROM nodes WHERE nid = ANY ($1))sql"};
 
@@ -110,11 +113,20 @@ std::optional<CommitToVerify> VerifyStore::commit(RepositoryId repository, std::
 
 std::vector<std::string> VerifyStore::existing(RepositoryId repository,
                                                std::span<const std::string> ids) {
+  return select(kSelectExisting, repository, ids);
+}
+
+std::vector<std::string> VerifyStore::expired(RepositoryId repository,
+                                              std::span<const std::string> ids) {
+  return select(kSelectExpired, repository, ids);
+}
+
+std::vector<std::string> VerifyStore::select(const db::Query& query, RepositoryId repository,
+                                             std::span<const std::string> ids) {
   std::vector<db::Bytes> wanted;
   wanted.reserve(ids.size());
   for (const std::string& id : ids) wanted.push_back({id});
-  const db::Rows rows =
-      pool_.run(kSelectExisting, {static_cast<int32_t>(repository), wanted}, Retry::kRead);
+  const db::Rows rows = pool_.run(query, {static_cast<int32_t>(repository), wanted}, Retry::kRead);
   std::vector<std::string> out;
   for (size_t row = 0; row < rows.size(); ++row) out.emplace_back(rows.bytes(row, 0));
   return out;

@@ -55,6 +55,8 @@ class VerifyStore {
   std::optional<CommitToVerify> commit(RepositoryId repository, std::string_view id);
   /// The ids (bytes) among these that have a row.
   std::vector<std::string> existing(RepositoryId repository, std::span<const std::string> ids);
+  /// The ids (bytes) among these of commits whose data has expired.
+  std::vector<std::string> expired(RepositoryId repository, std::span<const std::string> ids);
 
   /// nid, repository, level, hash, body of the nodes that exist.
   db::Rows nodes(std::span<const Nid> nids);
@@ -66,6 +68,9 @@ class VerifyStore {
   std::map<int64_t, std::string> part_lists(std::span<const int64_t> ids);
 
  private:
+  std::vector<std::string> select(const db::Query& query, RepositoryId repository,
+                                  std::span<const std::string> ids);
+
   db::Pool& pool_;
 };
 

@@ -9,6 +9,7 @@
 #include "core/branch/refs.h"
 #include "core/meta/commits.h"
 #include "core/meta/node_store.h"
+#include "core/model/expiry.h"
 #include "core/tree/cursor.h"
 #include "core/tree/diff.h"
 
@@ -78,6 +79,15 @@ bool says(const Commit& commit, const LogOptions& options) {
   });
 }
 
+/// Whether it cannot be told if the commit matches: what it or its parent held has expired.
+bool is_unknown(Engine& engine, RepositoryId repository, const Commit& commit,
+                const LogOptions& options) {
+  if (options.objects.empty() && options.prefixes.empty()) return false;
+  if (commit.parents.size() != 1 || !says(commit, options)) return false;
+  const TreeRoot before = engine.commits.get(repository, commit.parents[0]).root;
+  return !(before == commit.root) && (is_expired(before) || is_expired(commit.root));
+}
+
 bool matches(Engine& engine, RepositoryId repository, const Commit& commit,
              const LogOptions& options) {
   if (!says(commit, options)) return false;
@@ -117,6 +127,12 @@ Page<Commit> log_commits(Engine& engine, const Repository& repository, std::stri
   while (const auto commit = walk.next()) {
     const bool last = stop_at && commit->id == *stop_at;
     const bool in_range = !wanted || wanted->contains(commit->id);
+    if (emitting && in_range && !page.items.empty() &&
+        is_unknown(engine, repository.id, *commit, options)) {
+      page.has_more = true;
+      page.next = to_text(page.items.back().id);
+      return page;
+    }
     if (emitting && in_range && matches(engine, repository.id, *commit, options)) {
       if (page.items.size() == options.limit) {
         page.has_more = true;

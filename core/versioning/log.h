@@ -31,7 +31,9 @@ struct LogOptions {
 };
 
 /// Newest first by creation time, ties by id descending. With `objects` or `prefixes` only commits
-/// with exactly one parent match.
+/// with exactly one parent match. Throws gone (reason "expired") if the next commit to examine or
+/// its parent has expired, so that it is unknown whether it matches: the pages before it are
+/// complete.
 Page<Commit> log_commits(Engine& engine, const Repository& repository, std::string_view ref,
                          const LogOptions& options);
 

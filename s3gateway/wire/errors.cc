@@ -45,6 +45,7 @@ constexpr std::array kReasons{
     ReasonRow{reason::kBodyTooSlow, kRequestTimeout},
     ReasonRow{reason::kBranchNotFound, kNoSuchBucket},
     ReasonRow{reason::kEntityTooSmall, kEntityTooSmall},
+    ReasonRow{reason::kExpired, kCommitExpired},
     ReasonRow{reason::kInvalidKey, kInvalidUri},
     ReasonRow{reason::kInvalidPart, kInvalidPart},
     ReasonRow{reason::kInvalidPartOrder, kInvalidPartOrder},
@@ -210,11 +211,11 @@ ErrorAnswer answer_for_error(const Error& error) {
   }
   if (answer.failure.status == kServiceUnavailable.status) answer.headers.add("Retry-After", "1");
   if (error.code() == ErrorCode::kGone) {
-    // S3 does not use status 410. The header lets tools that know Tarn distinguish the two causes
+    // S3 does not use status 410. The header lets tools that know Tarn distinguish the causes
     // without parsing XML.
-    answer.headers.add(
-        "X-Tarn-Error",
-        std::string(error.reason() == reason::kSourceChanged ? reason::kSourceChanged : "gone"));
+    const bool known =
+        error.reason() == reason::kSourceChanged || error.reason() == reason::kExpired;
+    answer.headers.add("X-Tarn-Error", std::string(known ? error.reason() : "gone"));
   }
   return answer;
 }

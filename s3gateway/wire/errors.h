@@ -76,6 +76,7 @@ inline constexpr Failure kServiceUnavailable{"ServiceUnavailable", 503};
 inline constexpr Failure kSignatureDoesNotMatch{"SignatureDoesNotMatch", 403};
 inline constexpr Failure kSlowDown{"SlowDown", 503};
 inline constexpr Failure kSourceChanged{"SourceChanged", 410};
+inline constexpr Failure kCommitExpired{"CommitExpired", 410};
 inline constexpr Failure kSha256Mismatch{"XAmzContentSHA256Mismatch", 400};
 /// lakeFS's code for an endpoint URL that ends in its REST base path; its tests expect it.
 inline constexpr Failure kPossibleApiEndpoint{"ErrNoSuchBucketPossibleAPIEndpoint", 404};

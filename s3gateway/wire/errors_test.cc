@@ -56,6 +56,7 @@ TEST(Errors, MapsReasonsToS3Codes) {
       {ErrorCode::kNotFound, "no_such_upload", {"NoSuchUpload", 404}},
       {ErrorCode::kPermissionDenied, "read_only_repository", {"AccessDenied", 403}},
       {ErrorCode::kGone, "source_changed", {"SourceChanged", 410}},
+      {ErrorCode::kGone, "expired", {"CommitExpired", 410}},
       {ErrorCode::kInvalidArgument, "invalid_part", {"InvalidPart", 400}},
       {ErrorCode::kInvalidArgument, "invalid_part_order", {"InvalidPartOrder", 400}},
       {ErrorCode::kInvalidArgument, "entity_too_small", {"EntityTooSmall", 400}},

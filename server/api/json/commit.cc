@@ -2,6 +2,7 @@
 
 #include "core/base/encoding.h"
 #include "core/base/str_cat.h"
+#include "core/model/expiry.h"
 #include "core/versioning/metadata_files.h"
 #include "server/api/json/moment.h"
 
@@ -54,6 +55,7 @@ void write_commit(Writer& out, const Commit& commit) {
   out.begin_object();
   out.text("committer", commit.committer);
   out.number("creation_date", to_seconds(commit.created));
+  if (is_expired(commit.root)) out.boolean("expired", true);
   out.number("generation", commit.generation);
   out.text("id", to_text(commit.id));
   out.text("message", commit.message);
