@@ -145,12 +145,12 @@ std::unique_ptr<RefSnapshot> RefSnapshot::open(Engine& engine, const RepositoryN
   std::unique_ptr<RefSnapshot> out(new RefSnapshot);
   // A full commit id is also a legal branch name; the commit wins.
   const bool may_be_branch = is_branch_name(ref) && !parse_commit_id(ref);
-  // Branches are deleted in the transaction that deletes their repository. A branch found under the
-  // cached id therefore proves that the name still has this id.
+  // Branches go in the transaction that deletes their repository. One found under the cached id, in
+  // a statement that compares the name, therefore proves that the name still has this id.
   const auto known = may_be_branch ? engine.repositories.known(repository) : std::nullopt;
   if (known) {
     out->repository_ = *known;
-    if (out->open_branch(engine, BranchName(std::string(ref)), begin, plan)) return out;
+    if (out->open_branch(engine, BranchName(std::string(ref)), begin, plan, repository)) return out;
   }
   out->repository_ = get_repository(engine, repository);
   const bool looked = known && known->id == out->repository_.id;
@@ -167,18 +167,18 @@ std::unique_ptr<RefSnapshot> RefSnapshot::open(Engine& engine, const RepositoryN
 }
 
 bool RefSnapshot::open_branch(Engine& engine, const BranchName& branch, std::string_view begin,
-                              ReadingPlan plan) {
+                              ReadingPlan plan, const std::optional<RepositoryName>& name) {
   db::Pool::Lease lease = engine.pool.lease();
   db::Connection* const connection = &*lease;
   const RepositoryId repo = repository_.id;
-  auto page = engine.staging.page(*connection, repo, branch, begin, plan.rows_hint);
+  auto page = engine.staging.page(*connection, repo, branch, begin, plan.rows_hint, name);
   if (!page) return false;
   const bool more_wanted = plan.reading == StagedReading::kSnapshot ||
                            (!page->complete && plan.reading == StagedReading::kAll);
   if (more_wanted || page->has_ranges) {
     // One statement does not suffice, so everything is read again in one snapshot.
     connection->begin_snapshot();
-    page = engine.staging.page(*connection, repo, branch, begin, plan.rows_hint);
+    page = engine.staging.page(*connection, repo, branch, begin, plan.rows_hint, name);
     if (!page) {
       connection->rollback();
       return false;

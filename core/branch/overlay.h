@@ -121,8 +121,9 @@ class RefSnapshot {
 
  private:
   RefSnapshot() = default;
+  /// With a `name`, only if the repository has it.
   bool open_branch(Engine& engine, const BranchName& branch, std::string_view begin,
-                   ReadingPlan plan);
+                   ReadingPlan plan, const std::optional<RepositoryName>& name = std::nullopt);
 
   Repository repository_;
   TreeRoot root_;

@@ -1,5 +1,7 @@
 #include "core/branch/repositories.h"
 
+#include <charconv>
+
 #include "core/base/digest.h"
 #include "core/base/error.h"
 #include "core/base/reasons.h"
@@ -134,9 +136,65 @@ Page<Repository> list_repositories(Engine& engine, std::string_view prefix, std:
   return out;
 }
 
+void delete_repository(Engine& engine, const RepositoryName& name,
+                       const RepositoryDeletion& deletion) {
+  if (deletion.grace && (deletion.grace->count() < 0 || *deletion.grace > kDeletionGraceMax)) {
+    throw_invalid(str_cat("deleting a repository: the grace may be up to ",
+                          kDeletionGraceMax.count(), " days"));
+  }
+  check_writable(get_repository(engine, name), deletion.force);
+  if (!engine.repositories.remove(name, engine.clock.now(), deletion.grace)) throw_not_found();
+}
+
 void delete_repository(Engine& engine, const RepositoryName& name, bool force) {
-  check_writable(get_repository(engine, name), force);
-  if (!engine.repositories.remove(name, engine.clock.now())) throw_not_found();
+  delete_repository(engine, name, RepositoryDeletion{.force = force});
+}
+
+Page<meta::DeletedRepository> list_deleted_repositories(
+    Engine& engine, std::string_view after, uint32_t limit, std::chrono::seconds grace,
+    const std::function<bool(const Repository&)>& visible) {
+  int32_t before = INT32_MAX;
+  if (!after.empty()) {
+    const auto [end, error] = std::from_chars(after.data(), after.data() + after.size(), before);
+    if (error != std::errc() || end != after.data() + after.size()) {
+      throw_invalid(str_cat("after: \"", after, "\" is no id of a deleted repository"));
+    }
+  }
+  Page<meta::DeletedRepository> page;
+  for (;;) {
+    const auto rows =
+        engine.repositories.list_deleted(before, limit + 1, engine.clock.now(), grace);
+    for (const meta::DeletedRepository& row : rows) {
+      before = static_cast<int32_t>(row.repository.id);
+      if (visible && !visible(row.repository)) continue;
+      if (page.items.size() == limit) {
+        page.has_more = true;
+        page.next = std::to_string(static_cast<int32_t>(page.items.back().repository.id));
+        return page;
+      }
+      page.items.push_back(row);
+    }
+    if (rows.size() <= limit) return page;
+  }
+}
+
+Repository restore_repository(Engine& engine, const RepositoryRestoration& restoration) {
+  const RepositoryName as = restoration.as.value_or(restoration.name);
+  switch (engine.repositories.restore(restoration.name, restoration.id, as, engine.clock.now(),
+                                      restoration.grace)) {
+    case meta::Repositories::Restored::kDone:
+      return get_repository(engine, as);
+    case meta::Repositories::Restored::kNotFound:
+      throw Error(ErrorCode::kNotFound, reason::kRepositoryNotFound,
+                  str_cat("restoring repository ", restoration.name.str(),
+                          ": no repository of this name was deleted whose grace is not over: not "
+                          "found"));
+    case meta::Repositories::Restored::kNameTaken:
+      break;
+  }
+  throw Error(ErrorCode::kAlreadyExists,
+              str_cat("restoring repository ", restoration.name.str(), ": the name ", as.str(),
+                      " is taken, give it another one (--as NAME): not unique"));
 }
 
 void delete_empty_repository(Engine& engine, const Repository& repository) {

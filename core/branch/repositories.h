@@ -1,6 +1,7 @@
 // Verbs on repositories.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <optional>
 #include <string>
@@ -8,6 +9,7 @@
 #include <vector>
 
 #include "core/branch/engine.h"
+#include "core/meta/repositories.h"
 #include "core/model/page.h"
 #include "core/model/repository.h"
 
@@ -51,9 +53,38 @@ Page<Repository> list_repositories(Engine& engine, std::string_view prefix, std:
                                    std::string_view after, uint32_t limit,
                                    const std::function<bool(const Repository&)>& visible);
 
-/// Frees the name at once, never the namespace; bytes stay. `force` is needed when the repository
-/// is read-only. Throws: not_found, permission_denied (reason "read_only_repository").
+/// Longest time that a deleted repository can be restored.
+constexpr std::chrono::days kDeletionGraceMax{3660};
+
+struct RepositoryDeletion {
+  bool force = false;  ///< also a read-only one
+  /// How long it can be restored; nullopt: as long as the servers say; 0: not at all.
+  std::optional<std::chrono::seconds> grace{std::chrono::seconds{0}};
+};
+/// Frees the name at once, never the namespace. Garbage collection removes bytes after the grace.
+/// Throws: not_found, invalid_argument (a grace longer than kDeletionGraceMax), permission_denied
+/// (reason "read_only_repository").
+void delete_repository(Engine& engine, const RepositoryName& name,
+                       const RepositoryDeletion& deletion);
 void delete_repository(Engine& engine, const RepositoryName& name, bool force);
+
+/// The repositories that can be restored, the newest first. `after`: the id of the last one of the
+/// page before. `grace`: of those that were deleted without one. Omits those that `visible`
+/// rejects. Throws invalid_argument (`after`).
+Page<meta::DeletedRepository> list_deleted_repositories(
+    Engine& engine, std::string_view after, uint32_t limit, std::chrono::seconds grace,
+    const std::function<bool(const Repository&)>& visible);
+
+struct RepositoryRestoration {
+  RepositoryName name;                 ///< that it had
+  std::optional<RepositoryId> id{};    ///< absent: the one that was deleted last
+  std::optional<RepositoryName> as{};  ///< its name from now on; absent: as before
+  std::chrono::seconds grace{};        ///< of repositories that were deleted without one
+};
+/// Brings it back as it was: branches with what was staged, tags, aliases, rules, pull requests,
+/// runs, promotions, webhooks. Throws: not_found (no such deleted repository, or its grace is
+/// over), already_exists (another one has the name).
+Repository restore_repository(Engine& engine, const RepositoryRestoration& restoration);
 
 /// Removes a repository whose removal loses nothing: one branch, empty and without staged objects,
 /// its first commit alone, no tag and no alias. Throws: not_found, conflict (reason

@@ -54,6 +54,7 @@ constexpr db::Query kSweep{"object_versions_sweep", R"sql(
     CROSS JOIN LATERAL (
       SELECT branch_id, key, number FROM object_versions o WHERE o.branch_id = kept.branch_id LIMIT $1) v
     WHERE NOT EXISTS (SELECT 1 FROM branches b WHERE b.branch_id = kept.branch_id)
+      AND NOT EXISTS (SELECT 1 FROM deleted_branches d WHERE d.branch_id = kept.branch_id)
     LIMIT $1)
   DELETE FROM object_versions o USING gone
   WHERE o.branch_id = gone.branch_id AND o.key = gone.key AND o.number = gone.number)sql"};

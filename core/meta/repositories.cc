@@ -37,7 +37,42 @@ constexpr db::Query kSelectOverlapping{"repositories_select_overlapping", R"sql(
   WHERE starts_with($1, storage_namespace || '/') OR starts_with(storage_namespace || '/', $1))sql"};
 
 constexpr db::Query kMarkDeleted{"repositories_mark_deleted", R"sql(
-  UPDATE repositories SET deleted_ms = $2 WHERE name = $1 AND deleted_ms IS NULL RETURNING repo_id)sql"};
+  UPDATE repositories SET deleted_ms = $2, purge_ms = $2 + $3::bigint * 1000
+  WHERE name = $1 AND deleted_ms IS NULL RETURNING repo_id)sql"};
+
+constexpr db::Query kPutAway{"repositories_put_away", "SELECT put_repository_away($1)"};
+constexpr db::Query kPutBack{"repositories_put_back", "SELECT put_repository_back($1)"};
+
+// $n: the time, and the grace of servers in milliseconds.
+#define TARN_RESTORABLE(now, grace) \
+  "deleted_ms IS NOT NULL AND NOT purged AND coalesce(purge_ms, deleted_ms + " grace ") > " now
+
+constexpr db::Query kSelectDeleted{
+    "repositories_select_deleted",
+    "SELECT " TARN_REPOSITORY_COLUMNS
+    ", deleted_ms, coalesce(purge_ms, deleted_ms + $4::bigint) "
+    "FROM repositories WHERE repo_id < $1 AND " TARN_RESTORABLE(
+        "$3::bigint", "$4::bigint") " ORDER BY repo_id DESC LIMIT $2"};
+
+constexpr db::Query kLockDeleted{
+    "repositories_lock_deleted",
+    "SELECT repo_id FROM repositories WHERE name = $1 AND "
+    "($2::integer IS NULL OR repo_id = $2) AND " TARN_RESTORABLE(
+        "$3::bigint", "$4::bigint") " ORDER BY deleted_ms DESC, repo_id DESC LIMIT 1 FOR UPDATE"};
+
+constexpr db::Query kNameIsFree{"repositories_is_name_free", R"sql(
+  SELECT NOT EXISTS (SELECT 1 FROM repositories WHERE name = $1 AND deleted_ms IS NULL))sql"};
+
+constexpr db::Query kRestore{"repositories_restore_row", R"sql(
+  UPDATE repositories SET deleted_ms = NULL, purge_ms = NULL, name = $2, settings_version = settings_version + 1
+  WHERE repo_id = $1)sql"};
+
+constexpr db::Query kMarkPurged{"repositories_mark_purged", R"sql(
+  UPDATE repositories SET purged = true WHERE repo_id = $1 AND deleted_ms IS NOT NULL)sql"};
+
+constexpr db::Query kIsDue{"repositories_is_purge_due", R"sql(
+  SELECT purged OR coalesce(purge_ms, deleted_ms + $2::bigint) <= extract(epoch FROM clock_timestamp()) * 1000
+  FROM repositories WHERE repo_id = $1 AND deleted_ms IS NOT NULL FOR UPDATE)sql"};
 
 // Deletes from the tables that refer to a repository, in this order: webhooks before the refs, so
 // that deleting those is no event.
@@ -55,6 +90,12 @@ constexpr db::Query kRemovals[] = {
   WITH gone AS (DELETE FROM branches WHERE repo_id = $1 RETURNING token || sealed AS tokens)
   INSERT INTO retired_tokens (token, retired_at)
   SELECT t, clock_timestamp() FROM gone, unnest(tokens) AS t)sql"},
+    {"repositories_delete_put_away", R"sql(
+  WITH gone AS (DELETE FROM deleted_branches WHERE repo_id = $1 RETURNING tokens),
+  rows AS (DELETE FROM deleted_rows WHERE repo_id = $1)
+  INSERT INTO retired_tokens (token, retired_at)
+  SELECT t, clock_timestamp() FROM gone, unnest(tokens) AS t)sql"},
+    {"repositories_delete_holds", "DELETE FROM gc_holds WHERE repo_id = $1"},
     {"repositories_delete_tags", "DELETE FROM tags WHERE repo_id = $1"},
     // The trigger permits this because the repository is marked as deleted.
     {"repositories_delete_alias_history", "DELETE FROM alias_history WHERE repo_id = $1"},
@@ -157,13 +198,26 @@ Repository repository_from(const db::Rows& rows, size_t row) {
               "or more than one branch");
 }
 
-/// Marks the row as deleted and deletes all rows that refer to the repository. Returns its id.
+/// Deletes all rows that refer to the deleted repository.
+void purge_rows(db::Connection& connection, int32_t id) {
+  connection.run(kMarkPurged, {id});
+  for (const db::Query& removal : kRemovals) connection.run(removal, {id});
+}
+
+/// Marks the row as deleted, and puts away or deletes all rows that refer to the repository.
+/// Returns its id.
 std::optional<int32_t> remove_row(db::Connection& connection, const RepositoryName& name,
-                                  Instant now) {
-  const db::Rows rows = connection.run(kMarkDeleted, {name.str(), to_millis(now)});
+                                  Instant now, std::optional<std::chrono::seconds> grace) {
+  const std::optional<int64_t> seconds =
+      grace ? std::optional<int64_t>(grace->count()) : std::nullopt;
+  const db::Rows rows = connection.run(kMarkDeleted, {name.str(), to_millis(now), seconds});
   if (rows.empty()) return std::nullopt;
   const int32_t id = static_cast<int32_t>(rows.integer(0, 0));
-  for (const db::Query& removal : kRemovals) connection.run(removal, {id});
+  if (grace && grace->count() == 0) {
+    purge_rows(connection, id);
+  } else {
+    connection.run(kPutAway, {id});
+  }
   return id;
 }
 
@@ -197,7 +251,8 @@ std::optional<Repository> Repositories::find(const RepositoryName& name) {
   MutexLock lock(mutex_);
   if (known_.size() >= kKnownNamesMax) known_.clear();
   known_.insert_or_assign(name, repository.id);
-  by_id_.emplace(repository.id, repository);
+  by_id_.insert_or_assign(repository.id,
+                          repository);  // one that was restored may have another name
   return repository;
 }
 
@@ -205,7 +260,9 @@ std::optional<Repository> Repositories::known(const RepositoryName& name) {
   MutexLock lock(mutex_);
   const auto at = known_.find(name);
   if (at == known_.end()) return std::nullopt;
-  return by_id_.at(at->second);
+  Repository repository = by_id_.at(at->second);
+  repository.name = name;
+  return repository;
 }
 
 Repository Repositories::get(RepositoryId id) {
@@ -255,18 +312,68 @@ std::vector<std::string> Repositories::overlapping_namespaces(std::string_view p
   return out;
 }
 
-bool Repositories::remove(const RepositoryName& name, Instant now) {
-  const bool removed = pool_.transaction(
-      [&](db::Connection& connection) { return remove_row(connection, name, now).has_value(); });
+bool Repositories::remove(const RepositoryName& name, Instant now,
+                          std::optional<std::chrono::seconds> grace) {
+  const bool removed = pool_.transaction([&](db::Connection& connection) {
+    return remove_row(connection, name, now, grace).has_value();
+  });
   forget_root(name);
   return removed;
+}
+
+std::vector<DeletedRepository> Repositories::list_deleted(int32_t before, uint32_t limit,
+                                                          Instant now, std::chrono::seconds grace) {
+  const db::Rows rows = pool_.run(
+      kSelectDeleted, {before, int64_t{limit}, to_millis(now), int64_t{grace.count()} * 1000},
+      db::Pool::Retry::kRead);
+  std::vector<DeletedRepository> out;
+  for (size_t row = 0; row < rows.size(); ++row) {
+    out.push_back({.repository = repository_from(rows, row),
+                   .deleted = from_millis(rows.integer(row, 8)),
+                   .purged = from_millis(rows.integer(row, 9))});
+  }
+  return out;
+}
+
+Repositories::Restored Repositories::restore(const RepositoryName& name,
+                                             std::optional<RepositoryId> id,
+                                             const RepositoryName& as, Instant now,
+                                             std::chrono::seconds grace) {
+  const std::optional<int32_t> wanted =
+      id ? std::optional<int32_t>(static_cast<int32_t>(*id)) : std::nullopt;
+  try {
+    const Restored outcome = pool_.transaction([&](db::Connection& connection) {
+      const db::Rows found = connection.run(
+          kLockDeleted, {name.str(), wanted, to_millis(now), int64_t{grace.count()} * 1000});
+      if (found.empty()) return Restored::kNotFound;
+      if (!connection.run(kNameIsFree, {as.str()}).boolean(0, 0)) return Restored::kNameTaken;
+      const int32_t restored = static_cast<int32_t>(found.integer(0, 0));
+      connection.run(kRestore, {restored, as.str()});
+      connection.run(kPutBack, {restored});
+      return Restored::kDone;
+    });
+    forget_root(as);
+    return outcome;
+  } catch (const db::DbError& error) {
+    if (error.code() != ErrorCode::kAlreadyExists) throw;
+    return Restored::kNameTaken;  // since it was looked for
+  }
+}
+
+bool Repositories::purge(db::Connection& connection, RepositoryId id, std::chrono::seconds grace) {
+  const int32_t repo = static_cast<int32_t>(id);
+  const db::Rows due = connection.run(kIsDue, {repo, int64_t{grace.count()} * 1000});
+  if (due.empty() || !due.boolean(0, 0)) return false;
+  purge_rows(connection, repo);
+  return true;
 }
 
 bool Repositories::remove_empty(const Repository& repository, Instant now) {
   const int32_t id = static_cast<int32_t>(repository.id);
   const bool done = pool_.transaction([&](db::Connection& connection) {
     lock_empty(connection, id);
-    const std::optional<int32_t> removed = remove_row(connection, repository.name, now);
+    const std::optional<int32_t> removed =
+        remove_row(connection, repository.name, now, std::chrono::seconds{0});
     if (removed && *removed != id) throw_not_empty();  // created again in the meantime: roll back
     return removed.has_value();
   });

@@ -23,6 +23,12 @@ constexpr size_t kRootsMax = 10'000;
 /// Names whose repository is remembered.
 constexpr size_t kKnownNamesMax = 10'000;
 
+struct DeletedRepository {
+  Repository repository;
+  Instant deleted{};
+  Instant purged{};  ///< until then it can be restored
+};
+
 /// Safe from any thread.
 class Repositories {
  public:
@@ -33,7 +39,8 @@ class Repositories {
   /// since, and another may have the name. Only for callers whose next statement proves that it
   /// exists. At most kKnownNamesMax are kept.
   std::optional<Repository> known(const RepositoryName& name);
-  /// By id, deleted ones too; cached (these facts never change).
+  /// By id, deleted ones too; cached (these facts never change, except for the name of one that was
+  /// restored, which is that of the last `find`).
   Repository get(RepositoryId id);
   Page<Repository> list(std::string_view prefix, std::string_view search, std::string_view after,
                         uint32_t limit);
@@ -50,9 +57,22 @@ class Repositories {
   /// stores list, by text and not by directories. End a namespace or an object with '/' to compare
   /// it as a whole.
   std::vector<std::string> overlapping_namespaces(std::string_view prefix);
-  /// Marks it deleted and removes its branches, tags, settings and pull requests; its staged rows
-  /// are retired. false = no such name.
-  bool remove(const RepositoryName& name, Instant now);
+  /// Marks it deleted. It can be restored until `grace` is over (nullopt: the grace of servers);
+  /// with a grace of 0 its rows go at once. false = no such name.
+  bool remove(const RepositoryName& name, Instant now, std::optional<std::chrono::seconds> grace);
+  /// Those that can be restored, the newest first: ids less than `before`. `grace`: of those that
+  /// have none of their own.
+  std::vector<DeletedRepository> list_deleted(int32_t before, uint32_t limit, Instant now,
+                                              std::chrono::seconds grace);
+  enum class Restored { kDone, kNotFound, kNameTaken };
+  /// Gives the deleted repository (`id`; nullopt: the one of this name that was deleted last) the
+  /// name `as`, and all that it had.
+  Restored restore(const RepositoryName& name, std::optional<RepositoryId> id,
+                   const RepositoryName& as, Instant now, std::chrono::seconds grace);
+  /// Removes the rows of a deleted repository: branches, tags, settings, pull requests and so on;
+  /// its staged rows are retired. In a transaction of garbage collection. `grace`: of those that
+  /// have none of their own. false: it was restored, or its grace is not over.
+  static bool purge(db::Connection& connection, RepositoryId id, std::chrono::seconds grace);
   /// As remove, but only if the repository has one branch at its only commit, with an empty tree,
   /// no staged object and no tag. Concurrent writes, commits, branches and tags either are noticed
   /// here or find their branch or commit gone. Throws conflict, reason "repository_not_empty".

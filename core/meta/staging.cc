@@ -59,16 +59,23 @@ constexpr db::Query kStageIf{"staging_insert_row_if", R"sql(
 // Returns the first $4 rows of every token in index order. The caller merges them: sorting them
 // here took two thirds of the time of a page, with one token or several. The branch's own columns
 // come once, in a row without a key, because repeating them would be half the work.
-constexpr db::Query kSelectPage{"staging_select_page", "SELECT " TARN_BRANCH_STATE R"sql(,
-    NULL::bytea, NULL::smallint, NULL::bytea, NULL::bigint, b.has_ranges
-  FROM branches b WHERE b.repo_id = $1 AND b.name = $2
-  UNION ALL
-  SELECT NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, p.key, p.kind, p.val, t.token, NULL
-  FROM branches b, unnest(b.sealed || b.token) AS t(token), LATERAL (
-    SELECT key, kind, val FROM staging
-    WHERE token = t.token AND key >= $3
-    ORDER BY key LIMIT $4) p
-  WHERE b.repo_id = $1 AND b.name = $2)sql"};
+#define TARN_PAGE(condition)                                                                     \
+  "SELECT " TARN_BRANCH_STATE                                                                    \
+  ", NULL::bytea, NULL::smallint, NULL::bytea, NULL::bigint, b.has_ranges FROM branches b "      \
+  "WHERE b.repo_id = $1 AND b.name = $2 " condition                                              \
+  " UNION ALL "                                                                                  \
+  "SELECT NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, p.key, p.kind, p.val, t.token, NULL "  \
+  "FROM branches b, unnest(b.sealed || b.token) AS t(token), LATERAL ("                          \
+  "  SELECT key, kind, val FROM staging WHERE token = t.token AND key >= $3 ORDER BY key LIMIT " \
+  "  $4) p "                                                                                     \
+  "WHERE b.repo_id = $1 AND b.name = $2 " condition
+
+constexpr db::Query kSelectPage{"staging_select_page", TARN_PAGE("")};
+
+// A repository that was deleted and restored may have another name than a server remembers.
+constexpr db::Query kSelectPageOfName{
+    "staging_select_page_of_name",
+    TARN_PAGE("AND EXISTS (SELECT 1 FROM repositories r WHERE r.repo_id = $1 AND r.name = $5)")};
 
 constexpr db::Query kSelectRangesOfBranch{"staging_select_branch_ranges", R"sql(
   SELECT r.token, r.lo, r.hi, r.kind
@@ -458,10 +465,13 @@ Staging::StageOutcome Staging::stage_if_within(const BranchLookup& seen, const K
 
 std::optional<StagedPage> Staging::page(db::Connection& connection, RepositoryId repository,
                                         const BranchName& branch, std::string_view begin,
-                                        uint32_t limit) {
+                                        uint32_t limit, const std::optional<RepositoryName>& name) {
+  const int32_t repo = static_cast<int32_t>(repository);
+  const auto most = static_cast<int64_t>(limit);
   const db::Rows rows =
-      connection.run(kSelectPage, {static_cast<int32_t>(repository), branch.str(), db::Bytes{begin},
-                                   static_cast<int64_t>(limit)});
+      name ? connection.run(kSelectPageOfName,
+                            {repo, branch.str(), db::Bytes{begin}, most, name->str()})
+           : connection.run(kSelectPage, {repo, branch.str(), db::Bytes{begin}, most});
   if (rows.empty()) return std::nullopt;
   const PageRows found = page_rows(rows, limit);
   StagedPage page;

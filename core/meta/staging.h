@@ -115,9 +115,11 @@ class Staging {
   StageOutcome stage_if_within(const BranchLookup& seen, const Key& key,
                                const std::optional<Entry>& entry, const Within& within);
 
-  /// The staged rows of keys from `begin` on, at most `limit`. nullopt: no such branch.
+  /// The staged rows of keys from `begin` on, at most `limit`. nullopt: no such branch, or, with a
+  /// `name`, that is not the repository's.
   std::optional<StagedPage> page(db::Connection& connection, RepositoryId repository,
-                                 const BranchName& branch, std::string_view begin, uint32_t limit);
+                                 const BranchName& branch, std::string_view begin, uint32_t limit,
+                                 const std::optional<RepositoryName>& name = std::nullopt);
 
   /// Ranges of keys of the tree that these frozen tokens delete: disjoint, ascending.
   std::vector<StagedRange> delete_ranges(const std::vector<int64_t>& tokens);

@@ -214,6 +214,31 @@ TEST_F(DeletedRepository, IsNotFoundByAnyVerbAndNothingIsWritten) {
   }
 }
 
+TEST_F(DeletedRepository, ComesBackAsItWas) {
+  const auto gone = make();
+  for (const Verb& verb : verbs()) {
+    const std::string_view name = verb.name;
+    if (name == "record run" || name == "put webhook" || name == "set gate policy" ||
+        name == "create tag") {
+      verb.run(*engine, gone);
+    }
+  }
+  const std::string before = rows();
+  delete_repository(*engine, gone,
+                    RepositoryDeletion{.force = false, .grace = std::chrono::hours{1}});
+  const std::string without = rows();
+  EXPECT_NE(without, before);
+  for (const Verb& verb : verbs()) {
+    EXPECT_EQ(code_of([&] { verb.run(*engine, gone); }), ErrorCode::kNotFound) << verb.name;
+    EXPECT_EQ(rows(), without) << verb.name;
+  }
+  RepositoryRestoration restoration;
+  restoration.name = gone;
+  restore_repository(*engine, restoration);
+  EXPECT_EQ(rows(), before);
+  EXPECT_EQ(engine.read(gone, "dev", "data/b"), "2");
+}
+
 TEST_F(DeletedRepository, LendsNoVerbToTheNextOneOfItsName) {
   const auto gone = make();
   delete_repository(*engine, gone, false);
