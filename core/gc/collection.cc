@@ -13,10 +13,10 @@
 #include "core/base/str_cat.h"
 #include "core/base/wire.h"
 #include "core/branch/namespace_marker.h"
-#include "core/branch/settings.h"
 #include "core/db/pool.h"
 #include "core/gc/candidate_store.h"
 #include "core/gc/marking.h"
+#include "core/gc/retention.h"
 #include "core/gc/root_store.h"
 #include "core/gc/store_listing.h"
 #include "core/meta/commits.h"
@@ -98,11 +98,16 @@ class Batches {
   std::vector<Item> items_;
 };
 
-std::chrono::seconds unreachable_kept(Engine& engine, const Repository& repository,
-                                      const CollectionOptions& options) {
-  const auto rules = get_collection_rules(engine, repository);
-  if (!rules) return options.unreachable_kept;
-  return std::chrono::hours{24} * rules->default_retention_days;
+/// How long a commit stays that no root leads to.
+std::chrono::seconds unreachable_kept(const History& history, const CollectionOptions& options) {
+  if (!history.rules) return options.unreachable_kept;
+  return std::chrono::hours{24} * history.rules->default_retention_days;
+}
+
+std::vector<CommitId> ids_of(const std::vector<ExpiringCommit>& commits) {
+  std::vector<CommitId> out;
+  for (const ExpiringCommit& commit : commits) out.push_back(commit.id);
+  return out;
 }
 
 /// One collection, under a claim.
@@ -120,7 +125,9 @@ class Collection {
 
   void run() {
     while (candidates_.purge(claim_, kNodesPerStatement) > 0) progress();
+    if (claim_.deleted) purge_repository();
     remove_dead_commits();
+    expire_history();
     engine_.writer.heartbeat();  // objects stored here lately are judged too
     const meta::CollectionFloors floors = collections_.raise_floors(claim_);
     wait_for_transactions(floors);
@@ -171,18 +178,28 @@ class Collection {
     }
   }
 
+  /// From then on it cannot be restored.
+  void purge_repository() {
+    const bool purged = engine_.pool.transaction([&](db::Connection& connection) {
+      meta::Collections::hold(connection, claim_);
+      return meta::Repositories::purge(connection, claim_.repository, options_.deleted_kept);
+    });
+    if (purged) return;
+    throw Error(ErrorCode::kUnavailable,
+                "collecting garbage: the repository was restored meanwhile");
+  }
+
   /// The rows of commits go first: from then on nothing can be made of their trees. They are locked
   /// before the roots are read again, so a ref that was made meanwhile is seen.
   void remove_dead_commits() {
-    const std::chrono::seconds kept =
-        claim_.deleted ? std::chrono::seconds{0} : unreachable_kept(engine_, repository_, options_);
     counts_.removed_commits = engine_.pool.transaction([&](db::Connection& connection) {
       meta::Collections::hold(connection, claim_);
+      hold_repository(connection);
       meta::Roots roots(connection);
-      const auto dead = dead_commits(connection, claim_.repository, kept);
+      const auto dead = dead_commits(roots);
       if (dead.empty()) return int64_t{0};
       roots.lock_commits(claim_.repository, dead);
-      const auto still = dead_commits(connection, claim_.repository, kept);
+      const auto still = dead_commits(roots);
       std::vector<CommitId> both;
       std::set_intersection(dead.begin(), dead.end(), still.begin(), still.end(),
                             std::back_inserter(both));
@@ -190,6 +207,39 @@ class Collection {
       return static_cast<int64_t>(both.size());
     });
     if (counts_.removed_commits > 0) engine_.commits.forget_all();
+  }
+
+  /// Roots of a repository that was deleted meanwhile are put away; it may be restored. Throws
+  /// not_found.
+  void hold_repository(db::Connection& connection) const {
+    if (!claim_.deleted) meta::Repositories::hold(connection, claim_.repository);
+  }
+
+  std::vector<CommitId> dead_commits(meta::Roots& roots) const {
+    const History history = roots.history(claim_.repository, options_.ignored_root);
+    return unreachable_commits(
+        history, claim_.deleted ? std::chrono::seconds{0} : unreachable_kept(history, options_));
+  }
+
+  /// Likewise the trees of commits whose retention is over; their rows stay.
+  void expire_history() {
+    if (claim_.deleted) return;
+    counts_.expired_commits = engine_.pool.transaction([&](db::Connection& connection) {
+      meta::Collections::hold(connection, claim_);
+      hold_repository(connection);  // and its rules
+      meta::Roots roots(connection);
+      const auto first = expiring_commits(roots.history(claim_.repository, options_.ignored_root));
+      if (first.empty()) return int64_t{0};
+      roots.lock_commits(claim_.repository, ids_of(first));
+      auto both = expiring_commits(roots.history(claim_.repository, options_.ignored_root));
+      std::erase_if(both, [&first](const ExpiringCommit& commit) {
+        return !std::binary_search(
+            first.begin(), first.end(), commit,
+            [](const ExpiringCommit& a, const ExpiringCommit& b) { return a.id < b.id; });
+      });
+      return roots.expire_commits(claim_.repository, both, "", "");
+    });
+    if (counts_.expired_commits > 0) engine_.commits.forget_all();
   }
 
   void find_candidates(const meta::CollectionFloors& floors, const Marked& marked,
@@ -361,6 +411,7 @@ void log_end(const meta::CollectionClaim& claim, const Repository& repository,
                                    {"removed", counts.removed_objects},
                                    {"removed_bytes", counts.removed_bytes},
                                    {"commits", counts.removed_commits},
+                                   {"expired_commits", counts.expired_commits},
                                    {"nodes", counts.removed_nodes}});
 }
 
@@ -410,20 +461,26 @@ CollectionCounts plan_collection(Engine& engine, const Repository& repository,
   engine.writer.heartbeat();
   const Instant settled = engine.writer.fresh_since();
   CollectionCounts counts;
-  std::vector<CommitId> dead;
+  std::vector<CommitId> gone;
   {
     db::Pool::Lease lease = engine.pool.lease();
     lease->begin_snapshot();
-    dead = dead_commits(*lease, repository.id, unreachable_kept(engine, repository, options));
+    History history = meta::Roots(*lease).history(repository.id);
     lease->commit();
+    gone = unreachable_commits(history, unreachable_kept(history, options));
+    counts.removed_commits = static_cast<int64_t>(gone.size());
+    std::erase_if(history.commits, [&gone](const HistoryCommit& commit) {
+      return std::binary_search(gone.begin(), gone.end(), commit.id);
+    });
+    for (const CommitId& id : ids_of(expiring_commits(history))) gone.push_back(id);
+    counts.expired_commits = static_cast<int64_t>(gone.size()) - counts.removed_commits;
   }
-  counts.removed_commits = static_cast<int64_t>(dead.size());
   const auto rows = meta::Candidates(engine.pool).known(repository.id, options.grace);
   const KnownCandidates known(rows);
   // Every list that nothing refers to dies in time.
   const Marked marked =
       mark(engine,
-           {.repository = repository.id, .without = dead, .all_lists_die = true, .on_progress = [] {
+           {.repository = repository.id, .without = gone, .all_lists_die = true, .on_progress = [] {
               throw_if_cancelled();
             }});
   counts.removed_part_lists = static_cast<int64_t>(marked.unused_part_lists.size());

@@ -22,6 +22,7 @@ struct CollectionCounts {
   int64_t removed_commits = 0;  ///< of a plan: that would be removed
   int64_t removed_nodes = 0;
   int64_t removed_part_lists = 0;
+  int64_t expired_commits = 0;  ///< whose data the rules let go; of a plan: that would expire
 
   bool operator==(const CollectionCounts&) const = default;
 };

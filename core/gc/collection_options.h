@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <string_view>
 
 namespace tarn::versioning {
 
@@ -16,6 +17,8 @@ struct CollectionOptions {
   std::chrono::seconds deleted_kept{std::chrono::hours{24 * 7}};  ///< of a deleted repository
   uint32_t share_max = 10;          ///< percent of the objects that one collection may remove
   uint32_t deletes_per_second = 0;  ///< 0 = as fast as the store
+  std::string_view
+      ignored_root{};  ///< of tests: the line of the table of roots that they take away
 };
 
 }  // namespace tarn::versioning

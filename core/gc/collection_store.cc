@@ -22,7 +22,8 @@ constexpr db::Query kSelectDue{"collections_select_due", R"sql(
   WHERE (g.requested_by IS NOT NULL
          OR ($1::bigint > 0 AND coalesce(extract(epoch FROM g.due_at), r.created_ms / 1000.0 + $1) <= now.s))
     AND (r.deleted_ms IS NULL
-         OR (r.deleted_ms / 1000.0 + $2::bigint <= now.s AND NOT coalesce(g.emptied, false)))
+         OR (coalesce(r.purge_ms, r.deleted_ms + $2::bigint * 1000) / 1000.0 <= now.s
+             AND NOT coalesce(g.emptied, false)))
     AND coalesce(g.fence_nid, 0) <= (
       SELECT coalesce(min(nid_floor), 0) FROM writers WHERE expires_at > clock_timestamp())
   ORDER BY g.requested_by IS NULL, g.due_at NULLS FIRST LIMIT 1)sql"};
@@ -111,10 +112,11 @@ constexpr db::Query kSelectRun{"collections_select_run", "SELECT " TARN_RUN_COLU
 /// The members of CollectionCounts, in the order of the column.
 template <typename Counts>
 auto members_of(Counts& c) {
-  return std::array{&c.stored_objects,  &c.live_objects,  &c.found_objects,     &c.found_bytes,
-                    &c.waiting_objects, &c.waiting_bytes, &c.due_objects,       &c.due_bytes,
-                    &c.removed_objects, &c.removed_bytes, &c.rescued_objects,   &c.strangers,
-                    &c.removed_commits, &c.removed_nodes, &c.removed_part_lists};
+  return std::array{
+      &c.stored_objects,  &c.live_objects,  &c.found_objects,      &c.found_bytes,
+      &c.waiting_objects, &c.waiting_bytes, &c.due_objects,        &c.due_bytes,
+      &c.removed_objects, &c.removed_bytes, &c.rescued_objects,    &c.strangers,
+      &c.removed_commits, &c.removed_nodes, &c.removed_part_lists, &c.expired_commits};
 }
 
 CollectionCounts counts_from(const std::vector<int64_t>& values) {

@@ -87,28 +87,6 @@ void judge_lists(const MarkRequest& request, const ListedParts& lists, Marked& m
 
 }  // namespace
 
-std::vector<CommitId> dead_commits(db::Connection& connection, RepositoryId repository,
-                                   std::chrono::seconds kept) {
-  meta::Roots roots(connection);
-  const std::vector<meta::CommitNode> commits = roots.commits(repository, kept);
-  std::map<CommitId, const meta::CommitNode*> unreached;
-  std::vector<CommitId> waiting = roots.named_commits(repository);
-  for (const meta::CommitNode& commit : commits) {
-    unreached[commit.id] = &commit;
-    if (commit.young) waiting.push_back(commit.id);
-  }
-  while (!waiting.empty()) {
-    const auto at = unreached.find(waiting.back());
-    waiting.pop_back();
-    if (at == unreached.end()) continue;
-    waiting.insert(waiting.end(), at->second->parents.begin(), at->second->parents.end());
-    unreached.erase(at);
-  }
-  std::vector<CommitId> out;
-  for (const auto& [id, commit] : unreached) out.push_back(id);
-  return out;
-}
-
 Marked mark(Engine& engine, const MarkRequest& request) {
   Marked marked(request.repository);
   std::vector<Nid> own_trees;

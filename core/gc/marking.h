@@ -1,7 +1,6 @@
 // Marking: everything that the roots of a repository reach.
 #pragma once
 
-#include <chrono>
 #include <functional>
 #include <span>
 #include <vector>
@@ -19,10 +18,6 @@ struct Marked {
   tree::NidSet nodes;                        ///< of the repository's own trees
   std::vector<int64_t> unused_part_lists{};  ///< ascending
 };
-
-/// The commits that no root reaches and that were stored longer than `kept` ago.
-std::vector<CommitId> dead_commits(db::Connection& connection, RepositoryId repository,
-                                   std::chrono::seconds kept);
 
 struct MarkRequest {
   RepositoryId repository{};

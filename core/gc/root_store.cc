@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <string>
 
 #include "core/base/error.h"
@@ -13,41 +14,64 @@ namespace {
 constexpr int64_t kRowsPerRead = 10'000;
 
 constexpr CommitRoot kCommitRoots[] = {
-    {"branches", {"roots_select_branches", "SELECT head FROM branches WHERE repo_id = $1"}},
-    {"tags", {"roots_select_tags", "SELECT commit_id FROM tags WHERE repo_id = $1"}},
-    {"aliases", {"roots_select_aliases", R"sql(
-  SELECT commit_id FROM aliases WHERE repo_id = $1 AND commit_id IS NOT NULL)sql"}},
+    {"branches", RootKind::kNamed, {"roots_select_branches", R"sql(
+  SELECT head, 'branch "' || name || '"' FROM branches WHERE repo_id = $1)sql"}},
+    {"retention", RootKind::kRetention, {"roots_select_lines", R"sql(
+  SELECT head, name FROM branches WHERE repo_id = $1)sql"}},
+    {"tags", RootKind::kNamed, {"roots_select_tags", R"sql(
+  SELECT commit_id, 'tag "' || name || '"' FROM tags WHERE repo_id = $1)sql"}},
+    {"aliases", RootKind::kNamed, {"roots_select_aliases", R"sql(
+  SELECT commit_id, 'alias "' || name || '"' FROM aliases WHERE repo_id = $1 AND commit_id IS NOT NULL)sql"}},
     // A rollback moves an alias to an earlier commit.
-    {"alias history", {"roots_select_alias_history", R"sql(
-  SELECT c FROM alias_history, unnest(ARRAY[from_commit, to_commit]) AS c
+    {"alias history", RootKind::kNamed, {"roots_select_alias_history", R"sql(
+  SELECT DISTINCT c, 'the history of alias "' || name || '"'
+  FROM alias_history, unnest(ARRAY[from_commit, to_commit]) AS c
   WHERE repo_id = $1 AND c IS NOT NULL)sql"}},
-    {"runs", {"roots_select_runs", "SELECT commit_id FROM runs WHERE repo_id = $1"}},
-    // The documents name commits in hexadecimal; other digests in them match no commit.
-    {"promotions", {"roots_select_promotions", R"sql(
-  SELECT c FROM promotions, unnest(ARRAY[winner, champion, result]) AS c
+    {"runs", RootKind::kNamed, {"roots_select_runs", R"sql(
+  SELECT commit_id, 'run ' || run_id FROM runs WHERE repo_id = $1)sql"}},
+    // The documents name commits in hexadecimal; other digests in them match no commit. A rollback
+    // goes to the parent of the result.
+    {"promotions", RootKind::kNamed, {"roots_select_promotions", R"sql(
+  SELECT c, 'promotion ' || promotion_id FROM promotions, unnest(ARRAY[winner, champion, result]) AS c
   WHERE repo_id = $1 AND c IS NOT NULL
   UNION
-  SELECT decode(m[1], 'hex') FROM promotions,
+  SELECT r.parents[1], 'promotion ' || p.promotion_id
+  FROM promotions p JOIN commits r ON r.repo_id = p.repo_id AND r.commit_id = p.result
+  WHERE p.repo_id = $1 AND cardinality(r.parents) > 0
+  UNION
+  SELECT decode(m[1], 'hex'), 'promotion ' || promotion_id FROM promotions,
     regexp_matches(request || ' ' || candidates || ' ' || evidence, '[0-9a-f]{64}', 'g') AS m
   WHERE repo_id = $1)sql"}},
-    {"pull requests", {"roots_select_pull_requests", R"sql(
-  SELECT merged_commit FROM pull_requests WHERE repo_id = $1 AND merged_commit IS NOT NULL)sql"}},
-    {"hook runs", {"roots_select_hook_runs", R"sql(
-  SELECT commit_id FROM hook_runs
+    {"pull requests", RootKind::kNamed, {"roots_select_pull_requests", R"sql(
+  SELECT merged_commit, 'pull request ' || pull_id FROM pull_requests
+  WHERE repo_id = $1 AND merged_commit IS NOT NULL)sql"}},
+    {"open pull requests", RootKind::kPull, {"roots_select_open_pull_requests", R"sql(
+  SELECT s.head, 'pull request ' || p.pull_id, d.head
+  FROM pull_requests p
+  JOIN branches s ON s.repo_id = p.repo_id AND s.name = p.source
+  JOIN branches d ON d.repo_id = p.repo_id AND d.name = p.destination
+  WHERE p.repo_id = $1 AND p.status = 'open')sql"}},
+    {"hook runs", RootKind::kNamed, {"roots_select_hook_runs", R"sql(
+  SELECT commit_id, 'hook run ' || run_id FROM hook_runs
   WHERE repo_id = $1 AND state IN ('queued', 'running') AND commit_id IS NOT NULL
   UNION
-  SELECT decode(m[1], 'hex') FROM hook_runs, regexp_matches(occasion, '[0-9a-f]{64}', 'g') AS m
+  SELECT decode(m[1], 'hex'), 'hook run ' || run_id
+  FROM hook_runs, regexp_matches(occasion, '[0-9a-f]{64}', 'g') AS m
   WHERE repo_id = $1 AND state IN ('queued', 'running'))sql"}},
-    {"holds", {"roots_select_holds", R"sql(
-  SELECT commit_id FROM gc_holds
+    {"holds", RootKind::kHeld, {"roots_select_holds", R"sql(
+  SELECT commit_id, 'hold ' || hold_id FROM gc_holds
   WHERE repo_id = $1 AND (until_ms IS NULL OR until_ms > extract(epoch FROM clock_timestamp()) * 1000))sql"}},
 };
 
 // Commits of before V0023 have no time of storage: their own date may be any.
 constexpr db::Query kSelectCommits{"roots_select_commits", R"sql(
   SELECT commit_id, parents,
-         coalesce(stored_at, to_timestamp(created_ms / 1000.0)) > clock_timestamp() - $2 * interval '1 second'
-  FROM commits WHERE repo_id = $1 AND commit_id > $3 ORDER BY commit_id LIMIT $4)sql"};
+         floor(extract(epoch FROM clock_timestamp() - coalesce(stored_at, to_timestamp(created_ms / 1000.0))))::bigint,
+         coalesce(root_nid > 0, false)
+  FROM commits WHERE repo_id = $1 AND commit_id > $2 ORDER BY commit_id LIMIT $3)sql"};
+
+constexpr db::Query kSelectRules{"roots_select_rules", R"sql(
+  SELECT body FROM repository_settings WHERE repo_id = $1 AND kind = 'collection_rules')sql"};
 
 constexpr db::Query kLockCommits{"roots_lock_commits", R"sql(
   SELECT commit_id FROM commits WHERE repo_id = $1 AND commit_id = ANY ($2) ORDER BY commit_id FOR UPDATE)sql"};
@@ -57,25 +81,45 @@ constexpr db::Query kRemovals[] = {
     {"roots_delete_params", "DELETE FROM params WHERE repo_id = $1 AND commit_id = ANY ($2)"},
     {"roots_delete_extractions",
      "DELETE FROM extractions WHERE repo_id = $1 AND commit_id = ANY ($2)"},
+    {"roots_delete_expiries",
+     "DELETE FROM commit_expiries WHERE repo_id = $1 AND commit_id = ANY ($2)"},
     {"roots_delete_commits", "DELETE FROM commits WHERE repo_id = $1 AND commit_id = ANY ($2)"},
 };
 
+constexpr db::Query kExpireCommits{"roots_expire_commits", R"sql(
+  WITH made AS (
+    INSERT INTO commit_expiries (repo_id, commit_id, rule, actor, reason, at_ms)
+    SELECT c.repo_id, c.commit_id, u.rule, $4, $5, (extract(epoch FROM clock_timestamp()) * 1000)::bigint
+    FROM unnest($2::bytea[], $3::text[]) AS u(commit_id, rule)
+    JOIN commits c ON c.repo_id = $1 AND c.commit_id = u.commit_id AND c.root_nid > 0
+    RETURNING repo_id, commit_id, expiry_id)
+  UPDATE commits c SET root_nid = -made.expiry_id FROM made
+  WHERE c.repo_id = made.repo_id AND c.commit_id = made.commit_id)sql"};
+
+constexpr db::Query kSelectExpiries{"roots_select_expiries", R"sql(
+  SELECT expiry_id, commit_id, rule, actor, reason, at_ms FROM commit_expiries
+  WHERE repo_id = $1 AND expiry_id < $2 ORDER BY expiry_id DESC LIMIT $3)sql"};
+
 // Servers that see another number forget the commits that they have cached.
 constexpr db::Query kCountRemoval{"roots_count_removal",
-                                  "UPDATE gc_control SET removals = removals + 1"};
+                                  R"sql(
+  UPDATE gc_control SET removals = removals + 1, removed_at = clock_timestamp())sql"};
 
 constexpr db::Query kSelectTrees{"roots_select_trees", R"sql(
-  SELECT commit_id, root_nid FROM commits WHERE repo_id = $1 AND commit_id > $2
-  ORDER BY commit_id LIMIT $3)sql"};
+  SELECT commit_id, root_nid FROM commits
+  WHERE repo_id = $1 AND commit_id > $2 AND coalesce(root_nid, 0) >= 0 ORDER BY commit_id LIMIT $3)sql"};
 
 constexpr db::Query kSelectCheckpoints{"roots_select_checkpoints", R"sql(
   SELECT checkpoint FROM jobs
   WHERE repo_id = $1 AND kind = 'import' AND state IN ('queued', 'running') AND checkpoint <> '')sql"};
 
-// Tokens of branches, and of batches that are being filled (core/meta/staged_batch.h): those are
-// retired at a time to come, and belong to no branch yet.
+// Tokens of branches, also of deleted repositories that can be restored, and of batches that are
+// being filled (core/meta/staged_batch.h): those are retired at a time to come, and belong to no
+// branch yet.
 constexpr db::Query kSelectTokens{"roots_select_tokens", R"sql(
   SELECT t FROM branches, unnest(sealed || token) AS t WHERE repo_id = $1
+  UNION
+  SELECT t FROM deleted_branches, unnest(tokens) AS t WHERE repo_id = $1
   UNION
   SELECT token FROM retired_tokens WHERE retired_at > clock_timestamp())sql"};
 
@@ -83,8 +127,10 @@ constexpr db::Query kSelectStaged{"roots_select_staged", R"sql(
   SELECT key, val FROM staging WHERE token = $1 AND key > $2 AND kind = 0 ORDER BY key LIMIT $3)sql"};
 
 constexpr db::Query kSelectVersionedBranches{"roots_select_versioned_branches", R"sql(
-  SELECT b.branch_id FROM branches b WHERE b.repo_id = $1
-    AND EXISTS (SELECT 1 FROM object_versions v WHERE v.branch_id = b.branch_id))sql"};
+  SELECT b.branch_id FROM (
+    SELECT branch_id FROM branches WHERE repo_id = $1
+    UNION ALL SELECT branch_id FROM deleted_branches WHERE repo_id = $1) AS b
+  WHERE EXISTS (SELECT 1 FROM object_versions v WHERE v.branch_id = b.branch_id))sql"};
 
 constexpr db::Query kSelectVersions{"roots_select_versions", R"sql(
   SELECT key, number, val FROM object_versions
@@ -102,7 +148,7 @@ constexpr db::Query kSelectPartLists{"roots_select_part_lists", R"sql(
 
 constexpr db::Query kSelectReaders{"roots_select_readers", R"sql(
   SELECT r.reader_id FROM repository_readers r JOIN repositories p ON p.repo_id = r.reader_id
-  WHERE r.owner_id = $1 AND p.deleted_ms IS NULL)sql"};
+  WHERE r.owner_id = $1 AND NOT p.purged)sql"};
 
 constexpr db::Query kSelectBodies{"roots_select_nodes", R"sql(
   SELECT nid, body FROM nodes WHERE nid = ANY ($1))sql"};
@@ -133,34 +179,103 @@ std::vector<db::Bytes> bytes_of(std::span<const CommitId> ids) {
 
 std::span<const CommitRoot> commit_roots() { return kCommitRoots; }
 
-std::vector<CommitNode> Roots::commits(RepositoryId repository, std::chrono::seconds kept) {
-  std::vector<CommitNode> out;
+namespace {
+
+std::vector<versioning::HistoryCommit> read_commits(db::Connection& connection,
+                                                    RepositoryId repository) {
+  std::vector<versioning::HistoryCommit> out;
   for (std::string after;;) {
-    const db::Rows rows = connection_.run(
-        kSelectCommits,
-        {key_of(repository), int64_t{kept.count()}, db::Bytes{after}, kRowsPerRead});
+    const db::Rows rows =
+        connection.run(kSelectCommits, {key_of(repository), db::Bytes{after}, kRowsPerRead});
     for (size_t row = 0; row < rows.size(); ++row) {
-      CommitNode node{commit_id_from_bytes(rows.bytes(row, 0)), {}, rows.boolean(row, 2)};
+      versioning::HistoryCommit commit{
+          commit_id_from_bytes(rows.bytes(row, 0)), {}, rows.integer(row, 2), rows.boolean(row, 3)};
       for (const std::string& parent : rows.strings(row, 1)) {
-        node.parents.push_back(commit_id_from_bytes(parent));
+        commit.parents.push_back(commit_id_from_bytes(parent));
       }
-      out.push_back(std::move(node));
+      out.push_back(std::move(commit));
     }
     if (static_cast<int64_t>(rows.size()) < kRowsPerRead) return out;
     after = view_of(out.back().id);
   }
 }
 
-std::vector<CommitId> Roots::named_commits(RepositoryId repository) {
-  std::vector<CommitId> out;
+}  // namespace
+
+versioning::History Roots::history(RepositoryId repository, std::string_view ignored) {
+  versioning::History out;
+  out.commits = read_commits(connection_, repository);
   for (const CommitRoot& root : kCommitRoots) {
+    if (root.name == ignored) {
+      if (root.kind == RootKind::kRetention) out.retains = false;
+      continue;
+    }
     const db::Rows rows = connection_.run(root.select, {key_of(repository)});
     for (size_t row = 0; row < rows.size(); ++row) {
-      out.push_back(commit_id_from_bytes(rows.bytes(row, 0)));
+      const CommitId id = commit_id_from_bytes(rows.bytes(row, 0));
+      switch (root.kind) {
+        case RootKind::kNamed:
+          out.named.push_back(id);
+          break;
+        case RootKind::kHeld:
+          out.held.push_back(id);
+          break;
+        case RootKind::kRetention:
+          out.branches.push_back({std::string(rows.text(row, 1)), id});
+          break;
+        case RootKind::kPull:
+          out.pulls.emplace_back(id, commit_id_from_bytes(rows.bytes(row, 2)));
+      }
+    }
+  }
+  const db::Rows rules = connection_.run(kSelectRules, {key_of(repository)});
+  if (!rules.empty()) out.rules = decode_collection_rules(rules.bytes(0, 0));
+  return out;
+}
+
+std::vector<std::string> Roots::keepers(RepositoryId repository, const CommitId& commit) {
+  std::vector<std::string> out;
+  std::optional<std::vector<versioning::HistoryCommit>> commits;
+  const auto history = [&]() -> const std::vector<versioning::HistoryCommit>& {
+    if (!commits) commits = read_commits(connection_, repository);
+    return *commits;
+  };
+  for (const CommitRoot& root : kCommitRoots) {
+    if (root.kind == RootKind::kRetention) continue;
+    const db::Rows rows = connection_.run(root.select, {key_of(repository)});
+    for (size_t row = 0; row < rows.size(); ++row) {
+      const CommitId id = commit_id_from_bytes(rows.bytes(row, 0));
+      bool keeps = id == commit;
+      if (root.kind == RootKind::kHeld && !keeps) {
+        keeps = versioning::has_ancestor(history(), id, commit);
+      } else if (root.kind == RootKind::kPull) {
+        const auto bases =
+            versioning::merge_bases(history(), id, commit_id_from_bytes(rows.bytes(row, 2)));
+        keeps = std::find(bases.begin(), bases.end(), commit) != bases.end();
+      }
+      if (keeps) out.emplace_back(rows.text(row, 1));
     }
   }
   return out;
 }
+
+std::vector<versioning::Expiry> Roots::expiries(RepositoryId repository, int64_t before,
+                                                uint32_t limit) {
+  const db::Rows rows =
+      connection_.run(kSelectExpiries, {key_of(repository), before, int64_t{limit}});
+  std::vector<versioning::Expiry> out;
+  for (size_t row = 0; row < rows.size(); ++row) {
+    out.push_back({.number = rows.integer(row, 0),
+                   .commit = commit_id_from_bytes(rows.bytes(row, 1)),
+                   .rule = std::string(rows.text(row, 2)),
+                   .actor = std::string(rows.text(row, 3)),
+                   .reason = std::string(rows.text(row, 4)),
+                   .at = from_millis(rows.integer(row, 5))});
+  }
+  return out;
+}
+
+void Roots::count_removal() { connection_.run(kCountRemoval); }
 
 void Roots::lock_commits(RepositoryId repository, std::span<const CommitId> ids) {
   connection_.run(kLockCommits, {key_of(repository), bytes_of(ids)});
@@ -172,6 +287,21 @@ void Roots::remove_commits(RepositoryId repository, std::span<const CommitId> id
   for (const db::Query& removal : kRemovals) {
     connection_.run(removal, {key_of(repository), bytes_of(ids)});
   }
+}
+
+int64_t Roots::expire_commits(RepositoryId repository,
+                              std::span<const versioning::ExpiringCommit> commits,
+                              std::string_view actor, std::string_view reason) {
+  if (commits.empty()) return 0;
+  std::vector<db::Bytes> ids;
+  std::vector<std::string> rules;
+  for (const versioning::ExpiringCommit& commit : commits) {
+    ids.push_back({view_of(commit.id)});
+    rules.push_back(commit.rule);
+  }
+  connection_.run(kCountRemoval);
+  return static_cast<int64_t>(
+      connection_.run(kExpireCommits, {key_of(repository), ids, rules, actor, reason}).affected());
 }
 
 std::vector<Nid> Roots::trees(RepositoryId repository, std::span<const CommitId> without) {

@@ -1,51 +1,68 @@
 // Roots of a repository: the rows that keep commits, nodes and objects from garbage collection.
 #pragma once
 
-#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
 #include "core/db/pool.h"
 #include "core/gc/collection_store.h"
+#include "core/gc/early_expiry.h"
+#include "core/gc/retention.h"
 #include "core/model/commit.h"
 #include "core/model/names.h"
 #include "core/tree/node.h"
 
 namespace tarn::meta {
 
-/// A kind of row that keeps the commits it names, with all their ancestors.
-/// docs/garbage-collection.md has the same table.
+/// How the rows of a root keep commits.
+enum class RootKind {
+  kNamed,      ///< the commit that a row names keeps its data, and its ancestors their rows
+  kHeld,       ///< so do its ancestors
+  kRetention,  ///< heads of branches: commits of their lines keep their data for a time
+  kPull,       ///< heads of two branches: their merge bases keep their data
+};
+
+/// A line of the table of roots; docs/garbage-collection.md has the same one.
 struct CommitRoot {
   std::string_view name;
-  db::Query select;  ///< the ids of one repository ($1)
+  RootKind kind = RootKind::kNamed;
+  /// Of one repository ($1): the id of a commit, a text that says what names it (kRetention: the
+  /// branch), and of kPull the id of the other head.
+  db::Query select;
 };
 std::span<const CommitRoot> commit_roots();
-
-struct CommitNode {
-  CommitId id;
-  std::vector<CommitId> parents;
-  bool young = false;  ///< stored too lately to be removed
-};
 
 /// Reads through a connection of the caller, in its transaction.
 class Roots {
  public:
   explicit Roots(db::Connection& connection) : connection_(connection) {}
 
-  /// Every commit of the repository. `kept`: how long a commit stays that nothing leads to.
-  std::vector<CommitNode> commits(RepositoryId repository, std::chrono::seconds kept);
-  /// Ids that some root names; they need not exist.
-  std::vector<CommitId> named_commits(RepositoryId repository);
+  /// Every commit, what names it, and the rules. `ignored`: a line of the table that tests take
+  /// away.
+  versioning::History history(RepositoryId repository, std::string_view ignored = {});
+  /// The names of the roots that keep the data of a commit; its age does not count.
+  std::vector<std::string> keepers(RepositoryId repository, const CommitId& commit);
+  /// Those numbered less than `before`, the greatest first.
+  std::vector<versioning::Expiry> expiries(RepositoryId repository, int64_t before, uint32_t limit);
+  /// Lets every server forget the commits that it has cached, soon after the transaction.
+  void count_removal();
   /// Locks those of the commits that exist against new references.
   void lock_commits(RepositoryId repository, std::span<const CommitId> ids);
   /// With what was measured of them.
   void remove_commits(RepositoryId repository, std::span<const CommitId> ids);
+  /// Lets the trees of the commits go; the caller has locked them. Returns how many had one.
+  /// `actor`
+  /// "" = by rule.
+  int64_t expire_commits(RepositoryId repository,
+                         std::span<const versioning::ExpiringCommit> commits,
+                         std::string_view actor, std::string_view reason);
 
-  /// Addresses of the trees of all commits but these.
+  /// Addresses of the trees of all commits but these, and but those that have expired.
   std::vector<Nid> trees(RepositoryId repository, std::span<const CommitId> without);
   /// Checkpoints of imports that are not finished, in their stored form.
   void import_checkpoints(RepositoryId repository,

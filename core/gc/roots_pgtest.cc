@@ -109,8 +109,13 @@ TEST_F(Roots, Holds) {
       "UPDATE gc_holds SET until_ms = 1");
 }
 TEST_F(Roots, EveryKindHasATest) {
-  // Those above; commit_roots() is the table of docs/garbage-collection.md.
-  EXPECT_EQ(meta::commit_roots().size(), 9u);
+  // Those above; commit_roots() is the table of docs/garbage-collection.md. Of the two other kinds
+  // and of retention, retention_pgtest.cc takes every line away.
+  size_t named = 0;
+  for (const meta::CommitRoot& root : meta::commit_roots()) {
+    named += root.kind == meta::RootKind::kNamed || root.kind == meta::RootKind::kHeld ? 1 : 0;
+  }
+  EXPECT_EQ(named, 9u);
 }
 
 TEST_F(Roots, AncestorsOfRoots) {

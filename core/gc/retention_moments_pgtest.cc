@@ -1,0 +1,163 @@
+// Verbs at the moments of an expiry that matter, and expiries at those of verbs: a commit either
+// keeps its data or refuses what refers to it.
+#include <gtest/gtest.h>
+
+#include "core/base/str_cat.h"
+#include "core/branch/aliases.h"
+#include "core/branch/settings.h"
+#include "core/gc/collection_fixture.h"
+#include "core/gc/early_expiry.h"
+#include "core/gc/holds.h"
+#include "core/versioning/merge.h"
+#include "core/versioning/reset.h"
+#include "tests/support/fault_points.h"
+
+namespace tarn::versioning {
+namespace {
+
+using testing::FaultPoints;
+using testing::reason_of;
+using testing::TestEngine;
+
+class ExpiryMoments : public CollectionTest {
+ protected:
+  ExpiryMoments() {
+    engine.put(repo, "main", "a", "old");
+    old = engine.commit(repo, "main");
+    engine.branch(repo, "side", "main");
+    engine.put(repo, "main", "a", "new");
+    engine.commit(repo, "main");
+    engine.put(repo, "side", "a", "other");
+    engine.commit(repo, "side");
+  }
+
+  void set_rules() {
+    set_collection_rules(*engine, repo, {.default_retention_days = 0, .retention_days = {}});
+  }
+
+  /// Collects on the server with faults.
+  CollectionCounts collect_slowly() {
+    request_collection(*engine, repo, "tester", 0);
+    settle();
+    slow.parts().heartbeat();
+    run_one_collection(*slow, options, {});
+    return list_collections(*engine, repo, 1).at(0).counts;
+  }
+
+  /// Everything goes that nothing keeps.
+  void collect_everything() {
+    slow.parts().heartbeat();
+    for (int i = 0; i < 4; ++i) {
+      request_collection(*engine, repo, "tester", 0);
+      settle();
+      slow.parts().heartbeat();
+      run_one_collection(*engine, options, {});
+    }
+  }
+
+  /// `verb` makes a root of the old commit between the first reading of the roots and the lock.
+  void expect_seen(const std::string& ref, const std::function<void()>& verb) {
+    set_rules();
+    faults.at_then_go_on({"roots_lock_commits"}, verb);
+    EXPECT_EQ(collect_slowly().expired_commits, 0);
+    EXPECT_EQ(faults.unreached(), 0u);
+    collect_everything();
+    EXPECT_EQ(engine.read(repo, ref, "a"), "old");
+  }
+
+  /// The commit expires, and its data goes, right before a statement of the verb.
+  void expect_refused(const std::string& statement, const std::function<void()>& verb) {
+    set_rules();
+    faults.at_then_go_on({statement}, [this] { collect_everything(); });
+    EXPECT_EQ(reason_of(verb), "expired") << statement;
+    EXPECT_EQ(faults.unreached(), 0u) << statement;
+    for (const Branch& branch : list_branches(*engine, repo, "", "", 100, true).items) {
+      engine.read(repo, branch.name.str(), "a");
+    }
+  }
+
+  FaultPoints faults;
+  TestEngine slow{database.url(), engine.store, &faults};
+  Commit old;
+};
+
+TEST_F(ExpiryMoments, ABranchMadeBeforeTheLockIsSeen) {
+  expect_seen("new", [this] { engine.branch(repo, "new", to_text(old.id)); });
+}
+TEST_F(ExpiryMoments, ATagMadeBeforeTheLockIsSeen) {
+  expect_seen("v1", [this] { create_tag(*engine, repo, TagName("v1"), to_text(old.id), false); });
+}
+TEST_F(ExpiryMoments, AnAliasMadeBeforeTheLockIsSeen) {
+  expect_seen("@prod", [this] {
+    set_alias(*engine, repo, {.name = AliasName("prod"), .actor = "t"}, to_text(old.id));
+  });
+}
+TEST_F(ExpiryMoments, AHoldMadeBeforeTheLockIsSeen) {
+  expect_seen(to_text(old.id), [this] {
+    add_hold(*engine, repo, {.ref = to_text(old.id), .reason = "r", .actor = "t"});
+  });
+}
+
+TEST_F(ExpiryMoments, ABranchOfAnExpiredCommitIsRefused) {
+  expect_refused("branches_create_row", [this] { slow.branch(repo, "new", to_text(old.id)); });
+}
+TEST_F(ExpiryMoments, ATagOfAnExpiredCommitIsRefused) {
+  expect_refused("tags_insert_row",
+                 [this] { create_tag(*slow, repo, TagName("v1"), to_text(old.id), false); });
+}
+TEST_F(ExpiryMoments, AnAliasOfAnExpiredCommitIsRefused) {
+  expect_refused("aliases_move_row", [this] {
+    set_alias(*slow, repo, {.name = AliasName("prod"), .actor = "t"}, to_text(old.id));
+  });
+}
+TEST_F(ExpiryMoments, AHoldOfAnExpiredCommitIsRefused) {
+  expect_refused("commits_hold_rows", [this] {
+    add_hold(*slow, repo, {.ref = to_text(old.id), .reason = "r", .actor = "t"});
+  });
+}
+TEST_F(ExpiryMoments, AResetToAnExpiredCommitIsRefused) {
+  expect_refused("branches_begin_change", [this] {
+    hard_reset_branch(*slow, repo, BranchName("side"), to_text(old.id), false);
+  });
+}
+
+/// A merge has read the trees of source and base, and shares their nodes, when they expire.
+TEST_F(ExpiryMoments, AMergeThatReadAnExpiredTreeIsRefused) {
+  engine.branch(repo, "third", "side");
+  MergeRequest request;
+  request.committer = "t";
+  request.strategy = MergeStrategy::kSourceWins;
+  expect_refused("branches_publish_commit",
+                 [&] { merge_into(*slow, repo, "main", BranchName("third"), request); });
+  EXPECT_EQ(engine.read(repo, "third", "a"), "other");
+}
+
+TEST_F(ExpiryMoments, AnEarlyExpirySeesATagMadeBeforeTheLock) {
+  faults.at_then_go_on({"roots_lock_commits"}, [this] {
+    create_tag(*engine, repo, TagName("v1"), to_text(old.id), false);
+  });
+  EXPECT_EQ(reason_of([&] {
+              expire_commit(*slow, repo, {.ref = to_text(old.id), .reason = "r", .actor = "t"});
+            }),
+            "commit_in_use");
+  EXPECT_EQ(faults.unreached(), 0u);
+  EXPECT_EQ(engine.read(repo, "v1", "a"), "old");
+}
+
+/// The branches of a deleted repository are put away: none of its commits may go for want of them.
+TEST_F(ExpiryMoments, ADeletionBeforeTheRootsAreReadStopsTheCollection) {
+  set_rules();
+  faults.at_then_go_on({"collections_hold_lease", true, 2}, [this] {
+    delete_repository(*engine, repo, {.force = false, .grace = std::chrono::hours{1}});
+  });
+  run_sql("UPDATE commits SET stored_at = stored_at - interval '100 days'");
+  EXPECT_EQ(collect_slowly().removed_commits, 0);
+  EXPECT_EQ(faults.unreached(), 0u);
+  EXPECT_EQ(list_collections(*engine, repo, 1).at(0).state, "failed");
+  restore_repository(*engine, {.name = repo.name, .id = {}, .as = {}, .grace = {}});
+  EXPECT_EQ(engine.read(repo, "main", "a"), "new");
+  EXPECT_EQ(engine.read(repo, to_text(old.id), "a"), "old");
+}
+
+}  // namespace
+}  // namespace tarn::versioning

@@ -1,0 +1,461 @@
+// Rules of retention over a database: what expires, what it says then, and what keeps data.
+#include <cstdlib>
+#include <map>
+#include <random>
+#include <set>
+
+#include <gtest/gtest.h>
+
+#include "core/base/str_cat.h"
+#include "core/branch/aliases.h"
+#include "core/branch/settings.h"
+#include "core/gc/collection_fixture.h"
+#include "core/gc/holds.h"
+#include "core/gc/retention_oracle_fixture.h"
+#include "core/gc/root_store.h"
+#include "core/import/refs_dump.h"
+#include "core/model/expiry.h"
+#include "core/versioning/checkout.h"
+#include "core/versioning/diff.h"
+#include "core/versioning/log.h"
+#include "core/versioning/merge.h"
+#include "core/versioning/pull_requests.h"
+#include "core/versioning/reset.h"
+#include "core/versioning/revert.h"
+
+namespace tarn::versioning {
+namespace {
+
+using testing::message_of;
+using testing::reason_of;
+using testing::TestEngine;
+
+MergeRequest merge_request() {
+  MergeRequest out;
+  out.committer = "t";
+  return out;
+}
+
+RevertRequest revert_of(const std::string& ref) {
+  RevertRequest out;
+  out.committer = "t";
+  out.ref = ref;
+  out.parent_number = 1;
+  return out;
+}
+
+CherryPickRequest pick_of(const std::string& ref) {
+  CherryPickRequest out;
+  out.committer = "t";
+  out.ref = ref;
+  return out;
+}
+
+class Retention : public CollectionTest {
+ protected:
+  void set_rules(uint32_t days, std::map<std::string, uint32_t> branches = {}) {
+    set_collection_rules(*engine, repo,
+                         {.default_retention_days = days, .retention_days = std::move(branches)});
+  }
+
+  /// A commit that writes `key` and was stored so many days ago.
+  Commit old_commit(const std::string& branch, const std::string& key, const std::string& text,
+                    int days) {
+    engine.put(repo, branch, key, text);
+    Commit commit = engine.commit(repo, branch, text);
+    set_age(commit.id, days);
+    return commit;
+  }
+
+  void set_age(const CommitId& id, int days) {
+    run_sql(str_cat("UPDATE commits SET stored_at = clock_timestamp() - interval '", days,
+                    " days' WHERE commit_id = decode('", to_text(id), "', 'hex')"));
+  }
+
+  bool is_expired_now(const CommitId& id) {
+    return count(str_cat("SELECT count(*) FROM commits WHERE root_nid < 0 AND commit_id = decode('",
+                         to_text(id), "', 'hex')")) == 1;
+  }
+
+  std::string read_reason(const std::string& ref, const std::string& key) {
+    return reason_of([&] { engine.read(repo, ref, key); });
+  }
+
+  CommitId head(const std::string& branch) {
+    return get_branch(*engine, repo, BranchName(branch)).head;
+  }
+};
+
+TEST_F(Retention, WithoutRulesHistoryStays) {
+  const Commit first = old_commit("main", "a", "first", 4000);
+  old_commit("main", "a", "second", 3000);
+  EXPECT_EQ(collect_all(repo).removed_objects, 0);
+  EXPECT_EQ(engine.read(repo, to_text(first.id), "a"), "first");
+}
+
+TEST_F(Retention, ExpiredCommitsStayInTheLogWithoutTheirData) {
+  const Commit first = old_commit("main", "a", "first", 40);
+  const Commit second = old_commit("main", "a", "second", 30);
+  const Commit third = old_commit("main", "a", "third", 2);
+  set_rules(10);
+  const CollectionCounts plan = plan_collection(*engine, repo, options, {});
+  EXPECT_EQ(plan.expired_commits, 1);
+  EXPECT_EQ(plan.waiting_objects, 1);
+  const meta::CollectionRun run = collect(repo);
+  EXPECT_EQ(run.state, "done") << run.error;
+  EXPECT_EQ(run.counts.expired_commits, 1);
+  EXPECT_EQ(run.counts.found_objects, 1);
+  EXPECT_EQ(collect_all(repo).removed_objects, 1);
+  EXPECT_EQ(engine.read(repo, to_text(second.id), "a"), "second");
+  EXPECT_EQ(engine.read(repo, "main", "a"), "third");
+  const auto log = log_commits(*engine, repo, "main", {});
+  ASSERT_EQ(log.items.size(), 4u);
+  EXPECT_EQ(log.items[2].id, first.id);
+  EXPECT_EQ(log.items[2].message, "first");
+  EXPECT_TRUE(is_expired(log.items[2].root));
+  EXPECT_FALSE(is_expired(log.items[1].root));
+  EXPECT_EQ(read_reason(to_text(first.id), "a"), "expired");
+  const std::string message = message_of([&] { engine.read(repo, to_text(first.id), "a"); });
+  EXPECT_NE(message.find(str_cat("commit ", to_text(first.id), ": its data expired on ")),
+            std::string::npos)
+      << message;
+  EXPECT_NE(message.find("history is kept for 10 days"), std::string::npos) << message;
+  EXPECT_EQ(collect_all(repo).expired_commits, 0);
+  EXPECT_EQ(count("SELECT count(*) FROM commit_expiries WHERE actor = ''"), 1);
+}
+
+TEST_F(Retention, EveryVerbOnExpiredHistorySaysSo) {
+  const Commit base = old_commit("main", "a", "base", 40);
+  const Commit next = old_commit("main", "a", "next", 30);
+  old_commit("main", "a", "last", 2);
+  engine.branch(repo, "side", to_text(base.id));
+  old_commit("side", "b", "other", 1);
+  set_rules(10, {{"side", 0}});
+  collect_all(repo);
+  ASSERT_TRUE(is_expired_now(base.id));
+  const std::string old = to_text(base.id);
+  const auto expect_expired = [](const std::string& verb, const std::function<void()>& body) {
+    EXPECT_EQ(reason_of(body), "expired") << verb;
+    EXPECT_NE(message_of(body).find("expired"), std::string::npos) << verb;
+  };
+  const auto diff = [&](const std::string& left, const std::string& right) {
+    diff_refs(*engine, repo, left, right, DiffKind::kTwoDot, {});
+  };
+  expect_expired("diff from", [&] { diff(old, "main"); });
+  expect_expired("diff to", [&] { diff("main", old); });
+  expect_expired("three-dot diff",
+                 [&] { diff_refs(*engine, repo, "main", "side", DiffKind::kThreeDot, {}); });
+  expect_expired("list", [&] { engine.keys(repo, old); });
+  expect_expired("branch", [&] { engine.branch(repo, "new", old); });
+  expect_expired("tag", [&] { create_tag(*engine, repo, TagName("v1"), old, false); });
+  expect_expired("alias", [&] {
+    set_alias(*engine, repo, {.name = AliasName("prod"), .actor = "tester"}, old);
+  });
+  expect_expired(
+      "hold", [&] { add_hold(*engine, repo, {.ref = old, .reason = "audit", .actor = "tester"}); });
+  expect_expired("reset",
+                 [&] { hard_reset_branch(*engine, repo, BranchName("side"), old, false); });
+  expect_expired("checkout", [&] {
+    checkout_paths(*engine, repo, BranchName("main"), {.ref = old, .paths = PathScope({"**"})});
+  });
+  expect_expired("revert of it",
+                 [&] { revert_branch(*engine, repo, BranchName("main"), revert_of(old)); });
+  expect_expired("revert to it", [&] {
+    revert_branch(*engine, repo, BranchName("main"), revert_of(to_text(next.id)));
+  });
+  expect_expired("cherry-pick", [&] {
+    cherry_pick(*engine, repo, BranchName("side"), pick_of(to_text(next.id)));
+  });
+  expect_expired("merge",
+                 [&] { merge_into(*engine, repo, "side", BranchName("main"), merge_request()); });
+  // Verbs that need only the rows of commits work.
+  EXPECT_EQ(find_merge_base(*engine, repo, "side", "main").base, base.id);
+  EXPECT_EQ(reason_of([&] { merge_into(*engine, repo, old, BranchName("main"), merge_request()); }),
+            "no_changes");
+}
+
+TEST_F(Retention, AnExpiredMergeBaseWithTheContentOfOneSideServes) {
+  const Commit base = old_commit("main", "a", "same", 40);
+  engine.branch(repo, "side", to_text(base.id));
+  old_commit("main", "a", "changed", 30);
+  // Back to the content of the base.
+  checkout_paths(*engine, repo, BranchName("main"),
+                 {.ref = to_text(base.id), .paths = PathScope({"**"})});
+  engine.commit(repo, "main", "back");
+  old_commit("side", "b", "new", 1);
+  set_rules(0);
+  collect_all(repo);
+  ASSERT_TRUE(is_expired_now(base.id));
+  ASSERT_TRUE(std::holds_alternative<Commit>(
+      merge_into(*engine, repo, "side", BranchName("main"), merge_request())));
+  EXPECT_EQ(engine.keys(repo, "main"), "a b");
+  EXPECT_EQ(engine.read(repo, "main", "a"), "same");
+}
+
+TEST_F(Retention, OpenPullRequestsCanBeMerged) {
+  const Commit base = old_commit("main", "a", "base", 40);
+  engine.branch(repo, "side", to_text(base.id));
+  old_commit("main", "a", "next", 30);
+  old_commit("side", "b", "new", 30);
+  const PullRequest pull = create_pull_request(*engine, repo,
+                                               {.title = "t",
+                                                .author = "tester",
+                                                .source = BranchName("side"),
+                                                .destination = BranchName("main")});
+  set_rules(0);
+  collect_all(repo);
+  EXPECT_FALSE(is_expired_now(base.id));
+  merge_pull_request(*engine, repo, pull, merge_request());
+  EXPECT_EQ(engine.keys(repo, "main"), "a b");
+  collect_all(repo);
+  EXPECT_TRUE(is_expired_now(base.id));
+}
+
+TEST_F(Retention, LogOfPathsEndsWhereHistoryHasExpired) {
+  old_commit("main", "a", "first", 40);
+  old_commit("main", "a", "second", 30);
+  const Commit third = old_commit("main", "a", "third", 2);
+  set_rules(0);
+  collect_all(repo);
+  engine.put(repo, "main", "a", "fourth");
+  const Commit fourth = engine.commit(repo, "main");
+  LogOptions of_path;
+  of_path.objects = {"a"};
+  auto page = log_commits(*engine, repo, "main", of_path);
+  ASSERT_EQ(page.items.size(), 1u);
+  EXPECT_EQ(page.items[0].id, fourth.id);
+  EXPECT_TRUE(page.has_more);
+  of_path.after = page.next;
+  EXPECT_EQ(reason_of([&] { log_commits(*engine, repo, "main", of_path); }), "expired");
+  EXPECT_EQ(log_commits(*engine, repo, "main", {}).items.size(), 5u);
+}
+
+TEST_F(Retention, CachesOfOtherServersDoNotShowExpiredData) {
+  const Commit first = old_commit("main", "a", "first", 40);
+  old_commit("main", "a", "second", 30);
+  old_commit("main", "a", "third", 2);
+  TestEngine other(database.url(), engine.store);
+  ASSERT_TRUE((*other).commits.find(repo.id, first.id).has_value());
+  set_rules(10);
+  collect(repo);
+  ASSERT_TRUE(is_expired_now(first.id));
+  // Before its heartbeat: the commit is cached, its nodes are not.
+  EXPECT_EQ(reason_of([&] { other.read(repo, to_text(first.id), "a"); }), "expired");
+  EXPECT_EQ(reason_of([&] { other.branch(repo, "new", to_text(first.id)); }), "expired");
+  // Nodes that are missing for another reason are lost.
+  run_sql("UPDATE gc_control SET removed_at = removed_at - interval '1 hour'");
+  EXPECT_EQ(reason_of([&] { other.read(repo, to_text(first.id), "a"); }), "data_loss");
+}
+
+TEST_F(Retention, RestoredRefsKeepExpiredHistory) {
+  old_commit("main", "a", "first", 40);
+  old_commit("main", "b", "second", 30);
+  old_commit("main", "c", "third", 2);
+  set_rules(10);
+  collect_all(repo);
+  RepositoryCreation creation{.name = RepositoryName("copy"), .storage_namespace = "local://copy"};
+  creation.default_branch = BranchName("main");
+  creation.bare = true;
+  const Repository copy = create_repository(*engine, creation);
+  restore_refs(*engine, copy.name, dump_refs(*engine, repo), false, "tester");
+  EXPECT_EQ(engine.keys(copy.name, "main"), "a b c");
+  EXPECT_EQ(engine.read(copy.name, "main", "a"), "first");
+  EXPECT_EQ(engine.keys(copy.name, "main~1"), "a b");
+  EXPECT_EQ(reason_of([&] { engine.keys(copy.name, "main~2"); }), "expired");
+}
+
+/// Each line of the table of roots keeps a commit that the rules would let expire; without the line
+/// its data goes.
+class RootsOfRetention : public Retention, public ::testing::WithParamInterface<std::string> {
+ protected:
+  /// The rows of the root, and what they are called in refusals. REPO, ID and HEX stand for the
+  /// repository and the commit.
+  static std::string rows_of(const std::string& root) {
+    const std::map<std::string, std::string> rows = {
+        {"branches", ""},
+        {"retention", ""},
+        {"open pull requests",
+         "INSERT INTO pull_requests (repo_id, pull_id, title, description, status, author, source, "
+         "destination, created_ms) VALUES (REPO, 'p', '', '', 'open', '', 'side', 'main', 0)"},
+        {"tags", "INSERT INTO tags (repo_id, name, commit_id) VALUES (REPO, 't', ID)"},
+        {"aliases", "INSERT INTO aliases (repo_id, name, commit_id) VALUES (REPO, 'a', ID)"},
+        {"alias history",
+         "INSERT INTO alias_history (repo_id, name, version, from_commit, actor, reason, at_ms) "
+         "VALUES (REPO, 'a', 1, ID, '', '', 0)"},
+        {"runs",
+         "INSERT INTO runs (repo_id, run_id, experiment, commit_id, branch, artifacts, git_sha, "
+         "ci_url, source_user, owner, created_ms, request_hash) "
+         "VALUES (REPO, 'r', 'e', ID, '', '{}', '', '', '', '', 0, '')"},
+        {"promotions",
+         "INSERT INTO promotions (repo_id, promotion_id, state, request, destination, actor, "
+         "created_ms, updated_ms, evidence) VALUES (REPO, 'p', 'rejected', '{}', 'main', '', 0, 0, "
+         "'{\"commit\":\"HEX\"}')"},
+        {"pull requests",
+         "INSERT INTO pull_requests (repo_id, pull_id, title, description, status, author, source, "
+         "destination, created_ms, merged_commit) "
+         "VALUES (REPO, 'p', '', '', 'merged', '', 's', 'd', 0, ID)"},
+        {"hook runs",
+         "INSERT INTO hook_runs (repo_id, run_id, event, branch, commit_id, state, after, "
+         "occasion, "
+         "started_ms, lease_until, lease_owner) VALUES (REPO, 'h', 'post-commit', 'b', ID, "
+         "'running', true, '', 0, clock_timestamp() + interval '1 hour', 1)"},
+        {"holds",
+         "INSERT INTO gc_holds (repo_id, hold_id, commit_id, until_ms, reason, actor, created_ms) "
+         "VALUES (REPO, 'h', ID, NULL, '', '', 0)"},
+    };
+    return rows.at(root);
+  }
+
+  static void replace(std::string& text, const std::string& from, const std::string& to) {
+    for (size_t at = 0; (at = text.find(from, at)) != std::string::npos; at += to.size()) {
+      text.replace(at, from.size(), to);
+    }
+  }
+};
+
+TEST_P(RootsOfRetention, KeepsDataUntilItsLineIsTakenAway) {
+  const std::string root = GetParam();
+  // The commit in question is the merge base of two branches, old, and in the middle of history.
+  Commit wanted = old_commit("main", "a", "wanted", 30);
+  engine.branch(repo, "side", "main");
+  old_commit("side", "a", "side", 20);
+  old_commit("main", "a", "newest", root == "retention" ? 1 : 20);
+  if (root == "branches") wanted.id = head("main");
+  std::string sql = rows_of(root);
+  replace(sql, "REPO", std::to_string(static_cast<int>(repo.id)));
+  replace(sql, "HEX", to_text(wanted.id));
+  replace(sql, "ID", str_cat("decode('", to_text(wanted.id), "', 'hex')"));
+  if (!sql.empty()) run_sql(sql);
+  set_rules(10);
+  collect_all(repo);
+  EXPECT_FALSE(is_expired_now(wanted.id));
+  const std::string text = root == "branches" ? "newest" : "wanted";
+  EXPECT_EQ(engine.read(repo, to_text(wanted.id), "a"), text);
+  options.ignored_root = root;
+  const CollectionCounts counts = collect_all(repo);
+  EXPECT_GE(counts.removed_objects, 1);
+  EXPECT_NE(reason_of([&] {
+              if (engine.read(repo, to_text(wanted.id), "a") != text) throw_invalid("it is gone");
+            }),
+            "done");
+}
+
+std::vector<std::string> names_of_roots() {
+  std::vector<std::string> out;
+  for (const meta::CommitRoot& root : meta::commit_roots()) out.emplace_back(root.name);
+  return out;
+}
+
+INSTANTIATE_TEST_SUITE_P(Each, RootsOfRetention, ::testing::ValuesIn(names_of_roots()),
+                         [](const auto& instance) {
+                           std::string name = instance.param;
+                           std::erase(name, ' ');
+                           return name;
+                         });
+
+/// Random histories made by verbs, with rows of roots, under random rules: one collection lets go
+/// exactly the commits that the oracle names.
+class RandomHistories : public Retention {
+ protected:
+  int pick(int count) { return std::uniform_int_distribution<int>(0, count - 1)(random_); }
+  std::string branch() { return str_cat("b", pick(3)); }
+
+  void grow(int step) {
+    const std::string name = branch();
+    switch (pick(8)) {
+      case 0:
+        engine.branch(repo, name, any_commit());
+        return;
+      case 1:
+        delete_branch(*engine, repo, BranchName(name), false);
+        return;
+      case 2:
+        merge_into(*engine, repo, branch(), BranchName(name), merge_request());
+        return;
+      case 3:
+        if (pick(2) == 0) {
+          create_tag(*engine, repo, TagName(str_cat("t", pick(3))), any_commit(), false);
+        } else {
+          add_hold(*engine, repo, {.ref = any_commit(), .reason = "r", .actor = "t"});
+        }
+        return;
+      case 4:
+        create_pull_request(*engine, repo,
+                            {.title = "t",
+                             .author = "t",
+                             .source = BranchName(branch()),
+                             .destination = BranchName(name)});
+        return;
+      default:
+        engine.put(repo, name, str_cat("k", pick(3)), str_cat("text ", step));
+        engine.commit(repo, name, str_cat(step));
+    }
+  }
+
+  std::string any_commit() { return str_cat(branch(), "~", pick(2)); }
+
+  void set_random_ages() {
+    run_sql(
+        str_cat("UPDATE commits SET stored_at = clock_timestamp() - (floor(random() * 6) * "
+                "interval '1 day' + interval '1 hour') WHERE repo_id = ",
+                static_cast<int>(repo.id)));
+  }
+
+  History read_history() {
+    const auto lease = engine.pool.lease();
+    return meta::Roots(*lease).history(repo.id);
+  }
+
+  std::mt19937 random_;
+};
+
+TEST_F(RandomHistories, LetGoWhatTheOracleNames) {
+  const int histories = std::getenv("TARN_TEST_LONG") != nullptr ? 1000 : 25;
+  int64_t expired = 0;
+  int64_t kept = 0;
+  for (int seed = 0; seed < histories; ++seed) {
+    random_.seed(static_cast<uint32_t>(seed));
+    repo = engine.make_repository(str_cat("r", seed));
+    for (int i = 0; i < 3; ++i) engine.branch(repo, str_cat("b", i), "main");
+    for (int step = 0; step < 25; ++step) {
+      try {
+        grow(step);
+      } catch (const Error&) {  // nothing to merge, no such branch, conflicts
+      }
+    }
+    set_random_ages();
+    set_rules(static_cast<uint32_t>(pick(5)), {{"b0", static_cast<uint32_t>(pick(7))}});
+    const History before = read_history();
+    std::map<CommitId, std::string> shown;
+    for (const HistoryCommit& commit : before.commits) {
+      shown[commit.id] = engine.keys(repo, to_text(commit.id));
+    }
+    const auto gone =
+        RetentionOracle(before).unreachable(int64_t{86'400} * before.rules->default_retention_days);
+    History kept_history = before;
+    std::erase_if(kept_history.commits,
+                  [&](const auto& commit) { return gone.contains(commit.id); });
+    const auto expiring = RetentionOracle(kept_history).expiring();
+    collect_all(repo);
+    for (const HistoryCommit& commit : before.commits) {
+      const std::string ref = to_text(commit.id);
+      const std::string reason = reason_of([&] { engine.keys(repo, ref); });
+      if (gone.contains(commit.id)) {
+        ASSERT_EQ(reason, "ref_not_found") << "seed " << seed;
+      } else if (expiring.contains(commit.id)) {
+        ++expired;
+        ASSERT_EQ(reason, "expired") << "seed " << seed << " " << ref;
+      } else {
+        ++kept;
+        ASSERT_EQ(reason, "done") << "seed " << seed << " " << ref;
+        ASSERT_EQ(engine.keys(repo, ref), shown[commit.id]);
+        for (int key = 0; key < 3; ++key) engine.read(repo, ref, str_cat("k", key));
+      }
+    }
+  }
+  EXPECT_GT(expired, histories / 2);
+  EXPECT_GT(kept, histories);
+}
+
+}  // namespace
+}  // namespace tarn::versioning
