@@ -111,7 +111,7 @@ constexpr ConfigKey kKeys[] = {
      "How long a commit stays to which no branch, tag or other root leads; repositories with "
      "retention rules have their own time."},
     {"gc.deleted_days", TARN_AT(gc_deleted_days),
-     "How long the objects of a deleted repository stay."},
+     "How long a deleted repository can be restored; then all of it is removed."},
     {"gc.share_max", TARN_AT(gc_share_max),
      "Percent of a repository's objects that one collection may remove; beyond, and beyond 100 "
      "objects, it is refused until somebody permits more."},

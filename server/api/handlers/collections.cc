@@ -3,6 +3,7 @@
 #include "core/base/str_cat.h"
 #include "core/branch/hooks.h"
 #include "core/gc/collection.h"
+#include "core/gc/early_expiry.h"
 #include "core/gc/holds.h"
 #include "server/api/handlers/handlers.h"
 #include "server/api/json/list.h"
@@ -17,6 +18,7 @@ namespace {
 constexpr size_t kPlannedObjectsMax = 100'000;
 constexpr size_t kBytesPerRun = 600;
 constexpr size_t kBytesPerHold = 400;
+constexpr size_t kBytesPerExpiry = 400;
 
 void write_counts(json::Writer& out, const CollectionCounts& counts) {
   out.number("stored_objects", counts.stored_objects);
@@ -45,6 +47,7 @@ void write_run(json::Writer& out, const meta::CollectionRun& run) {
   out.number("removed_commits", run.counts.removed_commits);
   out.number("removed_nodes", run.counts.removed_nodes);
   out.number("removed_part_lists", run.counts.removed_part_lists);
+  out.number("expired_commits", run.counts.expired_commits);
   out.end_object();
 }
 
@@ -57,6 +60,26 @@ void write_hold(json::Writer& out, const versioning::Hold& hold) {
   out.text("creation_date", to_rfc3339(hold.created));
   if (hold.until) out.text("until", to_rfc3339(*hold.until));
   out.end_object();
+}
+
+void write_expiry(json::Writer& out, const versioning::Expiry& expiry) {
+  out.begin_object();
+  out.text("id", std::to_string(expiry.number));
+  out.text("commit_id", to_text(expiry.commit));
+  out.text("rule", expiry.rule);
+  if (!expiry.actor.empty()) out.text("actor", expiry.actor);
+  if (!expiry.reason.empty()) out.text("reason", expiry.reason);
+  out.text("date", to_rfc3339(expiry.at));
+  out.end_object();
+}
+
+struct ExpiryBody {
+  std::string ref;
+  std::string reason;
+};
+
+ExpiryBody parse_expiry(const json::Value& body) {
+  return {.ref = body.at("ref").text(), .reason = body.at("reason").text()};
 }
 
 struct RunRequest {
@@ -95,6 +118,7 @@ http::Response plan_collection(const Context& context, Call& call) {
   write_counts(out, counts);
   out.number("commits", counts.removed_commits);
   out.number("part_lists", counts.removed_part_lists);
+  out.number("expiring_commits", counts.expired_commits);
   out.number("grace_seconds", context.collection.grace.count());
   out.end_object();
   return json_response(200, std::move(out).take());
@@ -143,6 +167,31 @@ http::Response request_collection(const Context& context, Call& call, RunRequest
   return empty_response(202);
 }
 JsonHandler request_collection() { return json_handler<parse_run_request, request_collection>; }
+
+http::Response list_expiries(const Context& context, Call& call) {
+  const auto page = versioning::list_expiries(context.engine, repository_of(context, call),
+                                              call.parameter("after"), call.amount());
+  return json_response(200, json::list_of(page, kBytesPerExpiry, write_expiry));
+}
+
+http::Response expire_commit(const Context& context, Call& call, ExpiryBody given) {
+  const versioning::EarlyExpiryOutcome outcome = versioning::expire_commit(
+      context.engine, repository_of(context, call),
+      {.ref = given.ref, .reason = given.reason, .actor = call.caller.user.name});
+  json::Writer out;
+  out.begin_object();
+  out.text("commit_id", to_text(outcome.commit));
+  out.number("objects", static_cast<int64_t>(outcome.objects));
+  out.number("freed_objects", static_cast<int64_t>(outcome.freed_objects));
+  out.number("freed_bytes", static_cast<int64_t>(outcome.freed_bytes));
+  out.key("shown_by");
+  out.begin_array();
+  for (const std::string& branch : outcome.shown_by) out.text(branch);
+  out.end_array();
+  out.end_object();
+  return json_response(200, std::move(out).take());
+}
+JsonHandler expire_commit() { return json_handler<parse_expiry, expire_commit>; }
 
 http::Response add_hold(const Context& context, Call& call, HoldBody given) {
   versioning::HoldRequest request{

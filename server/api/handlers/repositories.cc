@@ -1,9 +1,12 @@
 #include "core/branch/repositories.h"
 
+#include <charconv>
+
 #include "core/auth/resource.h"
 #include "core/base/error.h"
 #include "server/api/handlers/handlers.h"
 #include "server/api/json/list.h"
+#include "server/api/json/moment.h"
 #include "server/api/json/repository.h"
 #include "server/api/response.h"
 #include "server/api/sample_data.h"
@@ -22,6 +25,37 @@ bool exists(versioning::Engine& engine, const RepositoryName& name) {
 void check_storage_id(versioning::Engine& engine, const json::CreateRepository& given) {
   if (given.storage_id.empty() || exists(engine, given.name)) return;
   throw_invalid("storage id: invalid value: validation error");
+}
+
+void write_deleted(json::Writer& out, const meta::DeletedRepository& deleted) {
+  out.begin_object();
+  out.text("id", std::to_string(static_cast<int32_t>(deleted.repository.id)));
+  out.text("name", deleted.repository.name.str());
+  out.text("storage_namespace", deleted.repository.storage_namespace);
+  out.text("deletion_date", to_rfc3339(deleted.deleted));
+  out.text("purge_date", to_rfc3339(deleted.purged));
+  out.end_object();
+}
+
+struct RestoreBody {
+  std::optional<RepositoryName> as{};
+  std::string id{};
+};
+
+RestoreBody parse_restoration(const json::Value& body) {
+  RestoreBody out;
+  if (const auto as = body.find_text("as")) out.as = parse_repository_name(*as);
+  if (const auto id = body.find_text("id")) out.id = *id;
+  return out;
+}
+
+RepositoryId parse_repository_id(const std::string& text) {
+  int32_t number = 0;
+  const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (failure != std::errc() || end != text.data() + text.size()) {
+    throw_invalid("id: is not the id of a deleted repository");
+  }
+  return static_cast<RepositoryId>(number);
 }
 
 }  // namespace
@@ -58,9 +92,33 @@ http::Response get_repository(const Context& context, Call& call) {
 }
 
 http::Response delete_repository(const Context& context, Call& call) {
-  versioning::delete_repository(context.engine, call.repository(), call.flag("force"));
+  versioning::RepositoryDeletion deletion{.force = call.flag("force"), .grace = std::nullopt};
+  const std::string grace(call.parameter("grace"));
+  if (!grace.empty()) deletion.grace = json::parse_delay(grace, "grace");
+  versioning::delete_repository(context.engine, call.repository(), deletion);
   return empty_response(204);
 }
+
+http::Response list_deleted_repositories(const Context& context, Call& call) {
+  const auto page = versioning::list_deleted_repositories(
+      context.engine, call.parameter("after"), call.amount(), context.collection.deleted_kept,
+      [&](const Repository& repository) {
+        return call.allows(auth::Action::kReadRepository,
+                           auth::repository_arn(repository.name.str()));
+      });
+  return json_response(200, json::list_of(page, kBytesPerRepository, write_deleted));
+}
+
+http::Response restore_repository(const Context& context, Call& call, RestoreBody given) {
+  versioning::RepositoryRestoration restoration{
+      .name = call.repository(), .as = given.as, .grace = context.collection.deleted_kept};
+  if (!given.id.empty()) restoration.id = parse_repository_id(given.id);
+  const RepositoryName as = given.as.value_or(restoration.name);
+  call.require_permission(auth::Action::kCreateRepository, auth::repository_arn(as.str()));
+  return json_response(
+      200, json::repository_body(versioning::restore_repository(context.engine, restoration)));
+}
+JsonHandler restore_repository() { return json_handler<parse_restoration, restore_repository>; }
 
 http::Response get_repository_metadata(const Context& context, Call& call) {
   json::Writer out;

@@ -3,6 +3,9 @@
 #include <charconv>
 #include <string>
 
+#include "core/base/error.h"
+#include "core/base/str_cat.h"
+
 namespace tarn::api::json {
 namespace {
 
@@ -28,7 +31,7 @@ int64_t seconds_of_unit(char unit) {
   }
 }
 
-std::optional<std::chrono::seconds> parse_delay(std::string_view text) {
+std::optional<std::chrono::seconds> delay_of(std::string_view text) {
   if (text.empty()) return std::nullopt;
   const int64_t unit = seconds_of_unit(text.back());
   text.remove_suffix(1);
@@ -45,9 +48,14 @@ Instant instant_of(const Value& seconds) {
   return from_millis(seconds.integer(kSecondsMin, kSecondsMax) * 1000);
 }
 
+std::chrono::seconds parse_delay(std::string_view text, std::string_view name) {
+  if (const auto delay = delay_of(text)) return *delay;
+  throw_invalid(str_cat(name, ": must be a time like 72h (s, m, h or d)"));
+}
+
 Deadline parse_deadline(const Value& text) {
   const std::string given = text.text();
-  if (const auto delay = parse_delay(given)) return {.at = std::nullopt, .after = *delay};
+  if (const auto delay = delay_of(given)) return {.at = std::nullopt, .after = *delay};
   if (const auto moment = parse_rfc3339(given)) return {.at = *moment};
   text.fail("must be a time as in RFC 3339, or a time from now like 72h (s, m, h or d)");
 }

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <optional>
+#include <string_view>
 
 #include "core/base/time.h"
 #include "server/api/json/document.h"
@@ -22,5 +23,8 @@ struct Deadline {
 /// A string: a time as in RFC 3339, or an integer with a unit (s, m, h or d), for example "72h".
 /// Throws invalid_argument.
 Deadline parse_deadline(const Value& text);
+/// An integer with a unit (s, m, h or d), the value of the query parameter `name`. Throws
+/// invalid_argument.
+std::chrono::seconds parse_delay(std::string_view text, std::string_view name);
 
 }  // namespace tarn::api::json
