@@ -22,7 +22,8 @@ struct Set {
     command.optional_argument("REPOSITORY", repository, "tarn://NAME or NAME; default --repo")
         .option(
             "--days", days,
-            "how long to keep what branches no longer show; those with a time of their own apart")
+            "how long to keep history and what branches no longer show; those with a time of their "
+            "own apart")
         .option("--branch-days", branches, "BRANCH=DAYS: one's own time; again for more");
   }
 };

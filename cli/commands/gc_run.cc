@@ -1,4 +1,4 @@
-// tarn gc plan | run | status | log
+// tarn gc plan | run | expire | expired | status | log
 #include <chrono>
 #include <ostream>
 #include <thread>
@@ -14,6 +14,7 @@ namespace tarn::cli {
 namespace {
 
 constexpr std::chrono::seconds kPollInterval{1};
+constexpr size_t kCommitDigitsShown = 12;
 
 std::string gc_path(const Uri& uri, std::string_view what) {
   return api_path({"repositories", uri.repository, "gc", what});
@@ -54,6 +55,7 @@ void plan(Session& session, const Plan& options) {
       {"next collection removes", objects_and_bytes(figures, "due")},
       {"after their grace", objects_and_bytes(figures, "waiting")},
       {"commits without a ref", number(figures, "commits")},
+      {"commits whose data expires", number(figures, "expiring_commits")},
       {"files of others, never removed", number(figures, "strangers")}};
   session.out.object("GarbageCollectionPlan", std::move(figures), lines);
 }
@@ -147,11 +149,51 @@ void log(Session& session, const InRepository& options) {
              });
 }
 
+struct Expire {
+  std::string ref;
+  std::string reason;
+
+  void declare(Command& command) {
+    command.argument("REF", ref, "tarn://repository/ref, or a ref in --repo")
+        .option("--reason", reason, "why, for those who audit it later; needed");
+  }
+};
+
+void expire(Session& session, const Expire& options) {
+  const Uri uri = session.ref(options.ref);
+  Json outcome = session.client.call(
+      post_request(gc_path(uri, "expiries"), {{"ref", uri.ref}, {"reason", options.reason}}));
+  std::string showing;
+  for (const Json& branch : outcome.value("shown_by", Json::array())) {
+    showing += str_cat(showing.empty() ? "" : ", ", branch.get<std::string>());
+  }
+  const bool freed = outcome.value("freed_objects", int64_t{0}) > 0;
+  const std::vector<std::pair<std::string, std::string>> lines = {
+      {"commit", outcome.value("commit_id", "")},
+      {"showed", str_cat(number(outcome, "objects"), " objects")},
+      {"of no other use", freed ? objects_and_bytes(outcome, "freed")
+                                : "none: nothing is freed, all of it is in use elsewhere"},
+      {"heads that show some", showing.empty() ? "none" : showing}};
+  session.out.object("EarlyExpiry", std::move(outcome), lines);
+}
+
+void list_expired(Session& session, const InRepository& options) {
+  const Uri uri = session.repository(options.repository);
+  print_list(session, {.path = gc_path(uri, "expiries")}, "ExpiryList",
+             {"commit", "date", "by", "rule", "reason"}, [](const Json& item) -> Cells {
+               return {item.value("commit_id", "").substr(0, kCommitDigitsShown),
+                       item.value("date", ""), item.value("actor", "the rules"),
+                       item.value("rule", ""), item.value("reason", "")};
+             });
+}
+
 }  // namespace
 
 void add_gc_run_commands(CommandTree& tree) {
   tree.add<Plan>("gc plan", "Show what garbage collection would remove (a dry run)", plan);
   tree.add<Run>("gc run", "Start a garbage collection in the server", run);
+  tree.add<Expire>("gc expire", "Expire the data of a commit before its retention is over", expire);
+  tree.add<InRepository>("gc expired", "List the commits whose data has expired", list_expired);
   tree.add<InRepository>("gc status", "Show the latest garbage collection", status);
   tree.add<InRepository>("gc log", "List garbage collections, newest first", log);
 }

@@ -1,4 +1,4 @@
-// tarn repo create | list | show | delete
+// tarn repo create | list | show | delete | undelete
 #include <optional>
 
 #include <nlohmann/json.hpp>
@@ -79,7 +79,26 @@ void create(Session& session, const Create& options) {
   print_repository(session.out, Json::parse(answer.body), true);
 }
 
-void list(Session& session, const Names& options) {
+struct List {
+  std::string prefix;
+  bool deleted = false;
+
+  void declare(Command& command) {
+    command.option("--prefix", prefix, "only names that begin so")
+        .flag("--deleted", deleted, "deleted ones that `repo undelete` can bring back");
+  }
+};
+
+void list(Session& session, const List& options) {
+  if (options.deleted) {
+    print_list(session, {.path = "/deleted_repositories"}, "DeletedRepositoryList",
+               {"id", "repository", "deleted", "until", "storage"}, [](const Json& item) -> Cells {
+                 return {item.value("id", ""), item.value("name", ""),
+                         item.value("deletion_date", ""), item.value("purge_date", ""),
+                         item.value("storage_namespace", "")};
+               });
+    return;
+  }
   print_list(session, {.path = "/repositories", .query = {{"prefix", options.prefix}}},
              "RepositoryList", {"repository", "created", "default branch", "storage"},
              [](const Json& item) -> Cells {
@@ -103,11 +122,15 @@ void show(Session& session, const Show& options) {
 
 struct Delete {
   std::string repository;
+  std::string grace;
   bool yes = false;
   bool force = false;
 
   void declare(Command& command) {
     command.argument("REPOSITORY", repository, "tarn://NAME or NAME")
+        .option("--grace", grace,
+                "how long it can be restored, for example 7d; 0s: not at all; default: "
+                "gc.deleted_days of the server")
         .flag("-y,--yes", yes, "do not ask for confirmation")
         .flag("--force", force, "delete it even if it is read-only");
   }
@@ -118,10 +141,36 @@ void remove(Session& session, const Delete& options) {
   session.confirm(
       str_cat("Delete repository ", uri.repository, " with all its branches, tags and commits?"),
       options.yes);
-  session.client.call({.method = Method::kDelete,
-                       .path = api_path({"repositories", uri.repository}),
-                       .query = {{"force", options.force ? "true" : "false"}}});
-  session.out.remark(str_cat("deleted ", to_string(uri), "; its objects stay in the store"));
+  Request request{.method = Method::kDelete,
+                  .path = api_path({"repositories", uri.repository}),
+                  .query = {{"force", options.force ? "true" : "false"}}};
+  if (!options.grace.empty()) request.query.emplace_back("grace", options.grace);
+  session.client.call(request);
+  session.out.remark(str_cat("deleted ", to_string(uri),
+                             "; until its grace is over: tarn repo undelete ", uri.repository));
+}
+
+struct Undelete {
+  std::string repository;
+  std::string as;
+  std::string id;
+
+  void declare(Command& command) {
+    command.argument("REPOSITORY", repository, "the name that it had")
+        .option("--as", as, "its name from now on; needed if another repository has the name")
+        .option("--id", id, "as `repo list --deleted` shows it; default: the one deleted last");
+  }
+};
+
+void undelete(Session& session, const Undelete& options) {
+  const Uri uri = session.repository(options.repository);
+  Json body = Json::object();
+  if (!options.as.empty()) body["as"] = options.as;
+  if (!options.id.empty()) body["id"] = options.id;
+  print_repository(session.out,
+                   session.client.call(
+                       post_request(api_path({"repositories", uri.repository, "undelete"}), body)),
+                   true);
 }
 
 }  // namespace
@@ -129,9 +178,10 @@ void remove(Session& session, const Delete& options) {
 void add_repo_commands(CommandTree& tree) {
   tree.group("repo", "Repositories");
   tree.add<Create>("repo create", "Create a repository", create);
-  tree.add<Names>("repo list", "List repositories", list);
+  tree.add<List>("repo list", "List repositories", list);
   tree.add<Show>("repo show", "Show one repository", show);
-  tree.add<Delete>("repo delete", "Delete a repository; its objects stay", remove);
+  tree.add<Delete>("repo delete", "Delete a repository, which can be restored for a time", remove);
+  tree.add<Undelete>("repo undelete", "Restore a deleted repository", undelete);
 }
 
 }  // namespace tarn::cli
