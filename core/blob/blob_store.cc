@@ -1,5 +1,7 @@
 #include "core/blob/blob_store.h"
 
+#include "core/base/error.h"
+
 namespace tarn::blob {
 
 void BlobStore::walk(std::string_view prefix, std::string_view after, const Visit& visit) {
@@ -17,6 +19,19 @@ void BlobStore::walk(std::string_view prefix, std::string_view after, const Visi
 std::unique_ptr<BlobReader> BlobStore::open_unchanging(std::string_view key, uint64_t,
                                                        ByteRange range, std::string_view if_etag) {
   return open(key, range, if_etag);
+}
+
+std::vector<RemovalFailure> BlobStore::remove_all(std::span<const std::string> keys) {
+  std::vector<RemovalFailure> failures;
+  for (const std::string& key : keys) {
+    try {
+      remove(key);
+    } catch (const Error& error) {
+      if (error.code() == ErrorCode::kUnavailable) throw;
+      failures.push_back({key, error.message()});
+    }
+  }
+  return failures;
 }
 
 uint64_t BlobStore::remove_unfinished(std::string_view, Instant) { return 0; }

@@ -59,6 +59,12 @@ class BlobReader {
   virtual uint64_t file_offset() const { return 0; }
 };
 
+/// An object that a store did not remove.
+struct RemovalFailure {
+  std::string key;
+  std::string message;  ///< the store's words
+};
+
 struct ListPage {
   std::vector<BlobStat> items;  ///< byte order of keys
   bool has_more = false;        ///< continue with `after` = the last key
@@ -90,6 +96,11 @@ class BlobStore {
   virtual ListPage list(std::string_view prefix, std::string_view after, uint32_t limit) = 0;
   /// Removing an absent key is no error. Only garbage collection calls this.
   virtual void remove(std::string_view key) = 0;
+  /// Removes up to kRemovedAtOnceMax objects, in as few requests as the store has for it. Returns
+  /// those that the store refused to remove, which are there still; the rest is gone. Throws as
+  /// remove() does when the store as a whole cannot: then any of them may be gone. The base class
+  /// removes one after the other.
+  virtual std::vector<RemovalFailure> remove_all(std::span<const std::string> keys);
 
   /// Every object that list() would page through, in the same order, until `visit` returns false.
   /// Takes the shortest way the store has; `visit` runs on the calling thread. The base class
@@ -107,5 +118,7 @@ class BlobStore {
 
 /// The most items of one page.
 constexpr uint32_t kListItemsMax = 1000;
+/// The most keys of one remove_all().
+constexpr size_t kRemovedAtOnceMax = 1000;
 
 }  // namespace tarn::blob

@@ -93,6 +93,12 @@ void CachedStore::remove(std::string_view key) {
   cache_->remove(name_of(key, ""));
 }
 
+std::vector<RemovalFailure> CachedStore::remove_all(std::span<const std::string> keys) {
+  std::vector<RemovalFailure> failures = store_->remove_all(keys);
+  for (const std::string& key : keys) cache_->remove(name_of(key, ""));
+  return failures;
+}
+
 std::unique_ptr<BlobWriter> CachedStore::create(std::string_view key,
                                                 std::optional<uint64_t> size_hint) {
   return store_->create(key, size_hint);

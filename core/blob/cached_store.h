@@ -28,6 +28,7 @@ class CachedStore final : public BlobStore {
                                               ByteRange range, std::string_view if_etag) override;
   ListPage list(std::string_view prefix, std::string_view after, uint32_t limit) override;
   void remove(std::string_view key) override;
+  std::vector<RemovalFailure> remove_all(std::span<const std::string> keys) override;
   void walk(std::string_view prefix, std::string_view after, const Visit& visit) override;
   uint64_t remove_unfinished(std::string_view prefix, Instant begun_before) override;
   DirectAccess* direct() override;

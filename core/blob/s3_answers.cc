@@ -80,6 +80,38 @@ S3Upload read_upload(XmlReader& in) {
   return item;
 }
 
+S3Version read_version(XmlReader& in) {
+  S3Version item;
+  while (const auto name = in.next_child()) {
+    if (*name == "Key") {
+      item.key = in.text();
+    } else if (*name == "VersionId") {
+      item.id = in.text();
+    } else {
+      in.skip();
+    }
+  }
+  return item;
+}
+
+S3Undeleted read_undeleted(XmlReader& in) {
+  S3Undeleted item;
+  while (const auto name = in.next_child()) {
+    if (*name == "Key") {
+      item.key = in.text();
+    } else if (*name == "VersionId") {
+      item.version_id = in.text();
+    } else if (*name == "Code") {
+      item.failure.code = in.text();
+    } else if (*name == "Message") {
+      item.failure.message = in.text();
+    } else {
+      in.skip();
+    }
+  }
+  return item;
+}
+
 /// The text of the last child of the root with this name; "" if there is none.
 std::string text_of(std::string_view xml, std::string_view root, std::string_view wanted) {
   std::string text;
@@ -111,6 +143,41 @@ ListPage parse_list_objects(std::string_view xml) {
   });
   for (BlobStat& one : page.items) one.key = decoded(one.key, url_encoded);
   return page;
+}
+
+S3VersionPage parse_list_versions(std::string_view xml) {
+  S3VersionPage page;
+  bool url_encoded = false;
+  for_each_child(xml, "ListVersionsResult", [&](XmlReader& in, std::string_view name) {
+    if (name == "Version" || name == "DeleteMarker") {
+      page.items.push_back(read_version(in));
+    } else if (name == "IsTruncated") {
+      page.has_more = in.text() == "true";
+    } else if (name == "NextKeyMarker") {
+      page.next_key = in.text();
+    } else if (name == "NextVersionIdMarker") {
+      page.next_id = in.text();
+    } else if (name == "EncodingType") {
+      url_encoded = in.text() == "url";
+    } else {
+      in.skip();
+    }
+  });
+  for (S3Version& one : page.items) one.key = decoded(one.key, url_encoded);
+  page.next_key = decoded(page.next_key, url_encoded);
+  return page;
+}
+
+std::vector<S3Undeleted> parse_undeleted(std::string_view xml) {
+  std::vector<S3Undeleted> out;
+  for_each_child(xml, "DeleteResult", [&](XmlReader& in, std::string_view name) {
+    if (name == "Error") {
+      out.push_back(read_undeleted(in));
+    } else {
+      in.skip();
+    }
+  });
+  return out;
 }
 
 S3Failure parse_failure(std::string_view xml) {

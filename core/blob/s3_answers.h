@@ -44,6 +44,29 @@ struct S3UploadPage {
 /// Source: AWS S3 ListMultipartUploads.
 S3UploadPage parse_list_uploads(std::string_view xml);
 
+/// One version of an object, or a delete marker.
+struct S3Version {
+  std::string key;
+  std::string id;  ///< "null" for the one of before the bucket had versions
+};
+struct S3VersionPage {
+  std::vector<S3Version> items;
+  bool has_more = false;
+  std::string next_key;
+  std::string next_id;
+};
+/// Source: AWS S3 ListObjectVersions. Keys come back decoded.
+S3VersionPage parse_list_versions(std::string_view xml);
+
+/// An object that DeleteObjects did not remove.
+struct S3Undeleted {
+  std::string key;
+  std::string version_id;
+  S3Failure failure;
+};
+/// Source: AWS S3 DeleteObjects.
+std::vector<S3Undeleted> parse_undeleted(std::string_view xml);
+
 /// Checksums of the whole object, from x-amz-checksum-*.
 std::vector<StoredDigest> stored_digests(const http::Headers& headers);
 

@@ -25,6 +25,8 @@ struct S3Options {
   std::string bucket = {};
   std::string prefix = {};  ///< put before every key as it is: "" or "some/dir/"
   bool path_style = true;   ///< bucket in the path, else in the host name
+  bool remove_versions =
+      false;  ///< remove_all() removes every version of a key, for versioned buckets
   /// Objects of a known size up to here are one PUT, while memory for such lasts.
   uint64_t single_put_bytes_max = 64 * 1024 * 1024;
   /// Others of more than this are uploaded in parts of it, each held in memory.

@@ -1,17 +1,21 @@
 #include "core/blob/s3_store.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <deque>
 #include <exception>
+#include <iterator>
 #include <thread>
 #include <utility>
 
+#include "core/base/digest.h"
 #include "core/base/encoding.h"
 #include "core/base/error.h"
 #include "core/base/mutex.h"
 #include "core/base/reasons.h"
 #include "core/base/str_cat.h"
+#include "core/blob/backoff.h"
 #include "core/blob/checks.h"
 #include "core/blob/s3_answers.h"
 #include "core/blob/s3_reader.h"
@@ -69,6 +73,45 @@ BlobStat stat_from_headers(std::string_view key, const http::Headers& headers) {
   const std::string_view version = headers.get("x-amz-version-id");
   if (version != "null") stat.version_id = version;  // "null": the bucket has no versions
   return stat;
+}
+
+std::string xml_escaped(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    if (c == '&') {
+      out += "&amp;";
+    } else if (c == '<') {
+      out += "&lt;";
+    } else if (c == '>') {
+      out += "&gt;";
+    } else {
+      out += c;
+    }
+  }
+  return out;
+}
+
+/// `versions` in the form of DeleteObjects, which then names only what it did not remove.
+std::string deletion_of(std::span<const S3Version> versions) {
+  std::string body = "<Delete><Quiet>true</Quiet>";
+  for (const S3Version& one : versions) {
+    body += str_cat("<Object><Key>", xml_escaped(one.key), "</Key>");
+    if (!one.id.empty()) body += str_cat("<VersionId>", xml_escaped(one.id), "</VersionId>");
+    body += "</Object>";
+  }
+  return body + "</Delete>";
+}
+
+/// Whether XML can hold the key.
+bool is_xml_text(std::string_view text) {
+  return is_utf8(text) &&
+         std::none_of(text.begin(), text.end(), [](unsigned char c) { return c < ' '; });
+}
+
+/// Whether a repetition may remove an object that DeleteObjects did not.
+bool is_for_the_moment(std::string_view code) {
+  return code == "InternalError" || code == "SlowDown" || code == "ServiceUnavailable" ||
+         code == "RequestTimeout" || code == "OperationAborted";
 }
 
 constexpr size_t kPagesAheadMax = 4;
@@ -312,6 +355,86 @@ void S3Store::remove(std::string_view key) {
   const S3Answer answer = bucket_.send(request);
   const bool absent = answer.status == 404 && parse_failure(answer.body).code != "NoSuchBucket";
   if (!answer.ok() && !absent) bucket_.throw_answer(request, answer);
+}
+
+std::vector<S3Version> S3Store::versions_of(const std::string& whole_key) {
+  std::vector<S3Version> out;
+  S3VersionPage page;
+  do {
+    S3Request listing{.operation = "list_versions",
+                      .query = {{"encoding-type", "url"}, {"prefix", whole_key}}};
+    if (!page.next_key.empty()) {
+      listing.query.insert(listing.query.begin() + 1, {"key-marker", page.next_key});
+      listing.query.emplace_back("version-id-marker", page.next_id);
+    }
+    listing.query.emplace_back("versions", "");
+    const S3Answer answer = bucket_.send(listing);
+    if (!answer.ok()) bucket_.throw_answer(listing, answer);
+    page = parse_list_versions(answer.body);
+    for (S3Version& one : page.items) {
+      if (one.key == whole_key) out.push_back(std::move(one));
+    }
+  } while (page.has_more && page.next_key == whole_key);
+  return out;
+}
+
+std::optional<std::vector<S3Undeleted>> S3Store::delete_objects(
+    std::span<const S3Version> versions) {
+  const std::string body = deletion_of(versions);
+  S3Request request{
+      .operation = "delete_objects", .method = "POST", .query = {{"delete", ""}}, .body = body};
+  request.headers.add("Content-MD5", to_base64(md5(body)));
+  request.headers.add("Content-Type", "application/xml");
+  const S3Answer answer = bucket_.send(request);
+  if (answer.status == 501 || answer.status == 405) return std::nullopt;
+  if (!answer.ok()) bucket_.throw_answer(request, answer);
+  return parse_undeleted(answer.body);
+}
+
+std::vector<RemovalFailure> S3Store::remove_all(std::span<const std::string> keys) {
+  if (!std::all_of(keys.begin(), keys.end(), is_xml_text)) return BlobStore::remove_all(keys);
+  std::vector<S3Version> waiting;
+  for (const std::string& key : keys) {
+    std::string whole = bucket_.whole_key(key);
+    if (!bucket_.options().remove_versions) {
+      waiting.push_back({std::move(whole), ""});
+      continue;
+    }
+    std::vector<S3Version> versions = versions_of(whole);
+    waiting.insert(waiting.end(), std::make_move_iterator(versions.begin()),
+                   std::make_move_iterator(versions.end()));
+  }
+  const size_t own = bucket_.options().prefix.size();
+  const auto give_up = std::chrono::steady_clock::now() + bucket_.options().total_deadline;
+  Backoff backoff(bucket_.options().backoff_first, bucket_.options().backoff_longest);
+  std::vector<RemovalFailure> failures;
+  for (uint32_t retries = 0; !waiting.empty(); ++retries) {
+    std::vector<S3Version> again;
+    for (size_t at = 0; at < waiting.size(); at += kRemovedAtOnceMax) {
+      const auto batch =
+          std::span(waiting).subspan(at, std::min(kRemovedAtOnceMax, waiting.size() - at));
+      auto undeleted = delete_objects(batch);
+      if (!undeleted) return BlobStore::remove_all(keys);
+      for (S3Undeleted& one : *undeleted) {
+        if (one.failure.code == "NoSuchKey" || one.failure.code == "NoSuchVersion") continue;
+        if (is_for_the_moment(one.failure.code) && retries < bucket_.options().retries_max) {
+          again.push_back({std::move(one.key), std::move(one.version_id)});
+        } else {
+          failures.push_back(
+              {one.key.substr(own), str_cat(one.failure.code, ": ", one.failure.message)});
+        }
+      }
+    }
+    waiting = std::move(again);
+    if (!waiting.empty() && !backoff.wait(give_up)) {
+      for (const S3Version& one : waiting) {
+        failures.push_back(
+            {one.key.substr(own), "the store was too busy for longer than the limit"});
+      }
+      break;
+    }
+  }
+  return failures;
 }
 
 uint64_t S3Store::remove_unfinished(std::string_view prefix, Instant begun_before) {

@@ -6,9 +6,11 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/blob/blob_store.h"
 #include "core/blob/direct_access.h"
+#include "core/blob/s3_answers.h"
 #include "core/blob/s3_bucket.h"
 
 namespace tarn::blob {
@@ -56,6 +58,10 @@ class S3Store final : public BlobStore {
                                    std::string_view if_etag) override;
   ListPage list(std::string_view prefix, std::string_view after, uint32_t limit) override;
   void remove(std::string_view key) override;
+  /// DeleteObjects. Repeats what the server could not do for the moment. With `remove_versions`
+  /// each key costs a listing of its versions; without, a versioned bucket keeps the bytes as
+  /// noncurrent versions.
+  std::vector<RemovalFailure> remove_all(std::span<const std::string> keys) override;
   /// Fetches the next page while the previous one is visited.
   void walk(std::string_view prefix, std::string_view after, const Visit& visit) override;
   /// Aborts multipart uploads.
@@ -64,6 +70,11 @@ class S3Store final : public BlobStore {
   DirectAccess* direct() override { return &direct_; }
 
  private:
+  /// Of one key, delete markers among them.
+  std::vector<S3Version> versions_of(const std::string& whole_key);
+  /// nullopt: the server has no DeleteObjects.
+  std::optional<std::vector<S3Undeleted>> delete_objects(std::span<const S3Version> versions);
+
   S3Bucket bucket_;
   S3Direct direct_;
 };

@@ -60,6 +60,7 @@ class S3StoreTest : public ::testing::Test {
     seen_ = client_.seen();
     return seen_.at(index).request.headers;
   }
+  std::string body_sent(size_t index) { return client_.seen().at(index).body; }
   /// Headers of an object of `bytes` by the writer that sent request `index`.
   http::Headers mark_sent(size_t index, uint64_t bytes) {
     return headers_of({{"Content-Length", std::to_string(bytes)},

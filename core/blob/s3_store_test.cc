@@ -315,6 +315,56 @@ TEST_F(S3StoreTest, WalkThrowsWhatThePageThrew) {
   EXPECT_EQ(keys, Lines{"a"});
 }
 
+TEST_F(S3StoreTest, RemovesManyInOneRequestAndNamesWhatWasRefused) {
+  S3Options prefixed = options();
+  prefixed.prefix = "p/";
+  prefixed.backoff_first = std::chrono::milliseconds(1);
+  client_.answer(
+      200,
+      "<DeleteResult><Error><Key>p/a&amp;b</Key><Code>AccessDenied</Code><Message>Object "
+      "is WORM protected</Message></Error><Error><Key>p/busy</Key><Code>SlowDown</Code>"
+      "</Error><Error><Key>p/gone</Key><Code>NoSuchKey</Code></Error></DeleteResult>");
+  client_.answer(200, "<DeleteResult></DeleteResult>");
+  S3Store store(prefixed, client_);
+  const auto failures = store.remove_all(std::vector<std::string>{"a&b", "busy", "gone", "well"});
+  ASSERT_EQ(failures.size(), 1u);
+  EXPECT_EQ(failures[0].key, "a&b");
+  EXPECT_EQ(failures[0].message, "AccessDenied: Object is WORM protected");
+  EXPECT_EQ(client_.lines(), (Lines{"POST http://store.test:9000/b?delete=",
+                                    "POST http://store.test:9000/b?delete="}));
+  EXPECT_THAT(body_sent(0), HasSubstr("<Object><Key>p/a&amp;b</Key></Object>"));
+  EXPECT_EQ(body_sent(1), "<Delete><Quiet>true</Quiet><Object><Key>p/busy</Key></Object></Delete>");
+  EXPECT_EQ(headers_sent(1).get("content-md5"), to_base64(md5(body_sent(1))));
+}
+
+TEST_F(S3StoreTest, RemovesEveryVersionIfAsked) {
+  S3Options versioned = options();
+  versioned.remove_versions = true;
+  client_.answer(200,
+                 "<ListVersionsResult><IsTruncated>false</IsTruncated>"
+                 "<Version><Key>k</Key><VersionId>v2</VersionId></Version>"
+                 "<DeleteMarker><Key>k</Key><VersionId>m</VersionId></DeleteMarker>"
+                 "<Version><Key>k/other</Key><VersionId>v9</VersionId></Version>"
+                 "</ListVersionsResult>");
+  client_.answer(200, "<DeleteResult></DeleteResult>");
+  EXPECT_EQ(S3Store(versioned, client_).remove_all(std::vector<std::string>{"k"}).size(), 0u);
+  EXPECT_EQ(client_.lines(),
+            (Lines{"GET http://store.test:9000/b?encoding-type=url&prefix=k&versions=",
+                   "POST http://store.test:9000/b?delete="}));
+  EXPECT_EQ(body_sent(1),
+            "<Delete><Quiet>true</Quiet><Object><Key>k</Key><VersionId>v2</VersionId></Object>"
+            "<Object><Key>k</Key><VersionId>m</VersionId></Object></Delete>");
+}
+
+TEST_F(S3StoreTest, RemovesOneByOneWhereTheServerHasNoOtherWay) {
+  client_.answer(501, error_body("NotImplemented"));
+  client_.answer(204);
+  client_.answer(403, error_body("AccessDenied"));
+  const auto failures = store().remove_all(std::vector<std::string>{"a", "b"});
+  ASSERT_EQ(failures.size(), 1u);
+  EXPECT_EQ(failures[0].key, "b");
+}
+
 TEST_F(S3StoreTest, AbortsOldUploadsOnEveryPage) {
   const auto page = [](const std::string& key, const std::string& begun, bool more) {
     return "<ListMultipartUploadsResult><IsTruncated>" + std::string(more ? "true" : "false") +

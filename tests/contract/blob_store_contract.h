@@ -283,6 +283,17 @@ TEST_P(BlobStoreContract, RemovesAndForgivesRemovingAgain) {
   EXPECT_EQ(get(store(), "a/k"), "again");
 }
 
+TEST_P(BlobStoreContract, RemovesManyAtOnce) {
+  std::vector<std::string> keys = {"never/was", "a b/c+%&<>\"'", "\xc3\xbc/\xe6\xbc\xa2"};
+  for (size_t i = 0; keys.size() < kRemovedAtOnceMax; ++i) keys.push_back("d/" + std::to_string(i));
+  for (size_t i = 1; i < 40; ++i) ASSERT_TRUE(put(store(), keys[i], "v"));
+  ASSERT_TRUE(put(store(), "kept", "v"));
+  EXPECT_EQ(store().remove_all(keys).size(), 0u);
+  EXPECT_EQ(list_keys(store()), std::vector<std::string>{"kept"});
+  EXPECT_EQ(store().remove_all(keys).size(), 0u);
+  EXPECT_EQ(store().remove_all({}).size(), 0u);
+}
+
 TEST_P(BlobStoreContract, HoldsOddKeysUnchanged) {
   std::vector<std::string> keys = {"a b/c  d",
                                    "a+b",

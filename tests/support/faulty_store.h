@@ -52,6 +52,9 @@ class FaultyStore final : public blob::BlobStore {
   void remove(std::string_view key) override {
     pass([&] { return store_.remove(key), 0; });
   }
+  std::vector<blob::RemovalFailure> remove_all(std::span<const std::string> keys) override {
+    return pass([&] { return store_.remove_all(keys); });
+  }
   uint64_t remove_unfinished(std::string_view prefix, Instant begun_before) override {
     return pass([&] { return store_.remove_unfinished(prefix, begun_before); });
   }

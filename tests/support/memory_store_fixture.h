@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -58,10 +59,15 @@ class MemoryStore final : public BlobStore {
 
   void remove(std::string_view key) override {
     check_key(key);
+    if (on_remove_) on_remove_(key);
     MutexLock lock(objects_->mutex);
     const auto at = objects_->by_key.find(key);
     if (at != objects_->by_key.end()) objects_->by_key.erase(at);
   }
+
+  /// Called before each removal; an error that it throws is the store's. Set before any thread
+  /// runs.
+  void on_remove(std::function<void(std::string_view)> action) { on_remove_ = std::move(action); }
 
  private:
   struct Object {
@@ -125,6 +131,7 @@ class MemoryStore final : public BlobStore {
   }
 
   std::shared_ptr<Objects> objects_ = std::make_shared<Objects>();  // shared with the writers
+  std::function<void(std::string_view)> on_remove_;
 };
 
 }  // namespace tarn::blob
