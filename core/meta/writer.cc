@@ -100,6 +100,8 @@ void Writer::heartbeat() {
     if (rows.integer(row, 0) == ids[0]) return;
   }
   log::warn("writer row was lost, making a new one", {{"writer", ids[0]}});
+  // An expired row would be valid again if the database's clock were set back.
+  pool_.run(kDeleteWriters, {ids}, db::Pool::Retry::kRepeatable);
   register_process();
 }
 
