@@ -63,7 +63,8 @@ blob::Stores::BucketFactory factory_of(const S3StoreConfig& store, http::Client&
                         .region = store.region,
                         .key = {store.access_key_id, store.secret_access_key},
                         .bucket = bucket,
-                        .path_style = store.path_style},
+                        .path_style = store.path_style,
+                        .remove_versions = store.remove_versions},
         client);
     if (!cache) return opened;
     return std::make_unique<blob::CachedStore>(std::move(opened), cache,
@@ -345,7 +346,9 @@ versioning::CollectionOptions collection_options(const Config& config) {
           .unreachable_kept = hours(24) * config.gc_unreachable_days,
           .deleted_kept = hours(24) * config.gc_deleted_days,
           .share_max = config.gc_share_max,
-          .deletes_per_second = config.gc_deletes_per_second};
+          .deletes_per_second = config.gc_deletes_per_second,
+          .busy_percent = config.gc_busy_percent,
+          .unfinished_kept = hours(24) + hours(config.upload_multipart_hours)};
 }
 
 api::json::Installation installation_of(const Config& config, std::string id) {

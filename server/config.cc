@@ -254,6 +254,9 @@ void check_numbers(const Config& config, Problems& problems) {
   if (config.gc_share_max < 1 || config.gc_share_max > 100) {
     problems.add("gc.share_max: must be 1 to 100, a percentage");
   }
+  if (config.gc_busy_percent < 1 || config.gc_busy_percent > 100) {
+    problems.add("gc.busy_percent: must be 1 to 100, a percentage");
+  }
 }
 
 /// Variables that are no keys: of tarnd, of the command and the Python package, and of ./dev.

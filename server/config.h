@@ -26,6 +26,7 @@ struct S3StoreConfig {
   std::string secret_access_key{};
   std::string secret_access_key_file{};
   bool path_style = true;
+  bool remove_versions = false;
 };
 
 struct Config {
@@ -67,6 +68,7 @@ struct Config {
   uint32_t gc_deleted_days = 7;
   uint32_t gc_share_max = 10;
   uint32_t gc_deletes_per_second = 0;
+  uint32_t gc_busy_percent = 50;
   uint64_t verify_bytes_per_second = uint64_t{100} << 20;
   uint64_t upload_bytes_max = uint64_t{5} << 40;
   uint32_t upload_multipart_hours = 7 * 24;

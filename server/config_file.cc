@@ -110,7 +110,8 @@ class FileReader {
         {"access_key_id", &store.access_key_id},
         {"secret_access_key", &store.secret_access_key},
         {"secret_access_key_file", &store.secret_access_key_file},
-        {"path_style", &store.path_style}};
+        {"path_style", &store.path_style},
+        {"remove_versions", &store.remove_versions}};
     for_each_member(item,
                     [&](const std::string& member, const YAML::Node& key, const YAML::Node& value) {
                       const auto place = places.find(member);

@@ -117,6 +117,9 @@ constexpr ConfigKey kKeys[] = {
      "objects, it is refused until somebody permits more."},
     {"gc.deletes_per_second", TARN_AT(gc_deletes_per_second),
      "Objects that a collection removes from a store per second. 0: as fast as the store."},
+    {"gc.busy_percent", TARN_AT(gc_busy_percent),
+     "Percent of its time, 1 to 100, that a collection works; the rest it pauses, so that requests "
+     "are served meanwhile."},
     {"upload.bytes_max", TARN_AT(upload_bytes_max), "Bytes of one REST upload; beyond: 413."},
     {"upload.multipart_hours", TARN_AT(upload_multipart_hours),
      "How long a multipart upload that was neither completed nor aborted keeps its parts."},
@@ -195,6 +198,9 @@ constexpr ConfigKey kKeys[] = {
      "File with that secret."},
     {"store.s3.path_style", TARN_AT(store_s3.path_style),
      "Whether the bucket stands in the path (true) or in the host name (false)."},
+    {"store.s3.remove_versions", TARN_AT(store_s3.remove_versions),
+     "Whether garbage collection removes every version of an object from versioned buckets, at the "
+     "cost of a request for each object. Otherwise the bucket keeps noncurrent versions."},
 };
 
 #undef TARN_AT

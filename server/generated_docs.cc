@@ -142,7 +142,8 @@ constexpr std::string_view kStoresSample =
     "  #     region: us-east-1\n"
     "  #     access_key_id: \"\"\n"
     "  #     secret_access_key: \"\"\n"
-    "  #     path_style: true\n";
+    "  #     path_style: true\n"
+    "  #     remove_versions: false\n";
 
 constexpr std::string_view kPageHead =
     "# Configuration\n\n"
@@ -177,8 +178,8 @@ constexpr std::string_view kPageTail =
     "\n## Further S3 stores\n\n"
     "`store.s3_stores` (file only) is a list of stores, each with `name`, `buckets`, `endpoint`, "
     "`region`,\n"
-    "`access_key_id`, `secret_access_key` or `secret_access_key_file`, and `path_style`. A store "
-    "serves the buckets it names; "
+    "`access_key_id`, `secret_access_key` or `secret_access_key_file`, `path_style` and "
+    "`remove_versions`. A store serves the buckets it names; "
     "one store at\n"
     "most, which may be `store.s3`, names none and serves the rest.\n\n"
     "## The first administrator\n\n"

@@ -1,5 +1,6 @@
-// tarn gc plan | run | expire | expired | status | log
+// tarn gc plan | run | cancel | expire | expired | status | report | log
 #include <chrono>
+#include <map>
 #include <ostream>
 #include <thread>
 
@@ -29,6 +30,28 @@ std::string objects_and_bytes(const Json& item, const std::string& kind) {
                  size_in_words(item.value(kind + "_bytes", uint64_t{0})));
 }
 
+std::string size_of(const Json& group) {
+  return str_cat(number(group, "objects"), " objects, ",
+                 size_in_words(group.value("bytes", uint64_t{0})));
+}
+
+/// A line for each reason and branch.
+void add_groups(const Json& item, const char* name,
+                std::vector<std::pair<std::string, std::string>>& lines) {
+  static const std::map<std::string, std::string> kReasons = {
+      {"uncommitted", "never committed, overwritten or deleted"},
+      {"commit", "in commits without a ref"},
+      {"part", "parts of multipart objects"},
+      {"repository", "of the deleted repository"},
+      {"unknown", "for a reason that is not known"}};
+  for (const Json& group : item.value(name, Json::array())) {
+    const auto reason = kReasons.find(group.value("reason", "unknown"));
+    std::string label = reason == kReasons.end() ? group.value("reason", "") : reason->second;
+    if (group.contains("branch")) label += str_cat(", of branch ", group.value("branch", ""));
+    lines.emplace_back(label, size_of(group));
+  }
+}
+
 struct Plan {
   std::string repository;
   bool objects = false;
@@ -36,8 +59,8 @@ struct Plan {
   void declare(Command& command) {
     command.optional_argument("REPOSITORY", repository, "tarn://NAME or NAME; default --repo")
         .flag("--objects", objects,
-              "list the objects, a line of JSON each: path, size, time, and whether the next "
-              "collection removes it");
+              "list the objects, a line of JSON each: path, size, time, reason, branch, and "
+              "whether the next collection removes it");
   }
 };
 
@@ -49,7 +72,7 @@ void plan(Session& session, const Plan& options) {
     return;
   }
   Json figures = session.client.call({.path = gc_path(uri, "plan")});
-  const std::vector<std::pair<std::string, std::string>> lines = {
+  std::vector<std::pair<std::string, std::string>> lines = {
       {"stored", str_cat(number(figures, "stored_objects"), " objects, ",
                          number(figures, "live_objects"), " of them in use")},
       {"next collection removes", objects_and_bytes(figures, "due")},
@@ -57,6 +80,14 @@ void plan(Session& session, const Plan& options) {
       {"commits without a ref", number(figures, "commits")},
       {"commits whose data expires", number(figures, "expiring_commits")},
       {"files of others, never removed", number(figures, "strangers")}};
+  add_groups(figures, "groups", lines);
+  for (const Json& age : figures.value("ages", Json::array())) {
+    if (age.value("objects", int64_t{0}) == 0) continue;
+    lines.emplace_back(age.contains("days_max")
+                           ? str_cat("younger than ", number(age, "days_max"), " days")
+                           : "older",
+                       size_of(age));
+  }
   session.out.object("GarbageCollectionPlan", std::move(figures), lines);
 }
 
@@ -86,7 +117,22 @@ std::vector<std::pair<std::string, std::string>> lines_of(const Json& run) {
       {"waiting for their grace", objects_and_bytes(run, "waiting")},
       {"commits, nodes removed",
        str_cat(number(run, "removed_commits"), ", ", number(run, "removed_nodes"))}};
+  if (run.value("failed_objects", int64_t{0}) > 0) {
+    lines.emplace_back("not removed by the store", number(run, "failed_objects") + " objects");
+  }
   if (run.contains("error")) lines.emplace_back("error", run.value("error", ""));
+  if (run.contains("progress")) {
+    const Json& progress = run["progress"];
+    std::string text = number(progress, "done");
+    if (progress.contains("total")) text += str_cat(" of about ", number(progress, "total"));
+    if (progress.contains("rate_per_second")) {
+      text += str_cat(", ", number(progress, "rate_per_second"), " a second");
+    }
+    if (progress.contains("seconds_left")) {
+      text += str_cat(", about ", number(progress, "seconds_left"), " s left");
+    }
+    lines.emplace_back(str_cat("step: ", progress.value("step", "")), text);
+  }
   return lines;
 }
 
@@ -131,6 +177,34 @@ void status(Session& session, const InRepository& options) {
     lines.emplace_back("next", "asked for; it begins when earlier requests have ended");
   }
   session.out.object("GarbageCollection", std::move(newest), lines);
+}
+
+void cancel(Session& session, const InRepository& options) {
+  const Uri uri = session.repository(options.repository);
+  session.client.call(delete_request(gc_path(uri, "runs")));
+  session.out.remark(str_cat("asked the collection of ", to_string(uri),
+                             " to end; see: tarn gc status ", to_string(uri)));
+}
+
+struct Report {
+  std::string run;
+  std::string repository;
+
+  void declare(Command& command) {
+    command.argument("RUN", run, "the number, as `gc log` shows it")
+        .optional_argument("REPOSITORY", repository, "tarn://NAME or NAME; default --repo");
+  }
+};
+
+void report(Session& session, const Report& options) {
+  const Uri uri = session.repository(options.repository);
+  Json found = session.client.call({.path = str_cat(gc_path(uri, "runs"), "/", options.run)});
+  auto lines = lines_of(found);
+  add_groups(found, "removed", lines);
+  for (const Json& failure : found.value("failures", Json::array())) {
+    lines.emplace_back("failure", failure.get<std::string>());
+  }
+  session.out.object("GarbageCollection", std::move(found), lines);
 }
 
 void log(Session& session, const InRepository& options) {
@@ -192,9 +266,12 @@ void list_expired(Session& session, const InRepository& options) {
 void add_gc_run_commands(CommandTree& tree) {
   tree.add<Plan>("gc plan", "Show what garbage collection would remove (a dry run)", plan);
   tree.add<Run>("gc run", "Start a garbage collection in the server", run);
+  tree.add<InRepository>("gc cancel", "Cancel the running garbage collection, or a requested one",
+                         cancel);
   tree.add<Expire>("gc expire", "Expire the data of a commit before its retention is over", expire);
   tree.add<InRepository>("gc expired", "List the commits whose data has expired", list_expired);
-  tree.add<InRepository>("gc status", "Show the latest garbage collection", status);
+  tree.add<InRepository>("gc status", "Show the latest garbage collection and its progress", status);
+  tree.add<Report>("gc report", "Show the report of one garbage collection", report);
   tree.add<InRepository>("gc log", "List garbage collections, newest first", log);
 }
 

@@ -20,7 +20,11 @@ struct Add {
   std::string reason;
 
   void declare(Command& command) {
-    command.argument("REF", ref, "tarn://repository/ref, or a ref in --repo")
+    command
+        .argument(
+            "REF", ref,
+            "tarn://repository/ref[/path], or a ref in --repo; of a path only the objects below "
+            "it are kept")
         .option("--until", until,
                 "a time as 2027-01-31T00:00:00Z, or 72h, 90d; default: until it is removed")
         .option("--reason", reason, "the reason, kept with the hold");
@@ -28,8 +32,10 @@ struct Add {
 };
 
 void add(Session& session, const Add& options) {
-  const Uri uri = session.ref(options.ref);
+  const bool full = options.ref.find("://") != std::string::npos;
+  const Uri uri = full ? session.prefix(options.ref) : session.ref(options.ref);
   Json body{{"ref", uri.ref}, {"reason", options.reason}};
+  if (!uri.path.empty()) body["path"] = uri.path;
   if (!options.until.empty()) body["until"] = options.until;
   Json hold = session.client.call(post_request(holds_path(uri), body));
   const std::vector<std::pair<std::string, std::string>> lines = {
@@ -41,12 +47,13 @@ void add(Session& session, const Add& options) {
 
 void list(Session& session, const InRepository& options) {
   const Uri uri = session.repository(options.repository);
-  print_list(session, {.path = holds_path(uri)}, "HoldList",
-             {"hold", "commit", "until", "by", "reason"}, [](const Json& item) -> Cells {
-               return {item.value("id", ""),
-                       item.value("commit_id", "").substr(0, kCommitDigitsShown),
-                       item.value("until", ""), item.value("actor", ""), item.value("reason", "")};
-             });
+  print_list(
+      session, {.path = holds_path(uri)}, "HoldList",
+      {"hold", "commit", "path", "until", "by", "reason"}, [](const Json& item) -> Cells {
+        return {item.value("id", ""),    item.value("commit_id", "").substr(0, kCommitDigitsShown),
+                item.value("path", ""),  item.value("until", ""),
+                item.value("actor", ""), item.value("reason", "")};
+      });
 }
 
 struct Remove {

@@ -45,6 +45,7 @@ constexpr std::string_view kBranchLocked = "branch_locked";
 constexpr std::string_view kBranchNotFound = "branch_not_found";
 constexpr std::string_view kBucketChanged = "bucket_changed";
 constexpr std::string_view kCollectionLost = "collection_lost";
+constexpr std::string_view kCollectionNotFound = "collection_not_found";
 constexpr std::string_view kCommitInUse = "commit_in_use";
 constexpr std::string_view kCommitNotFound = "commit_not_found";
 constexpr std::string_view kDefaultBranch = "default_branch";

@@ -7,12 +7,13 @@ constexpr int64_t kRowsPerRead = 50'000;
 
 // Pages of the primary key: a statement may not take longer than the connection's limit.
 constexpr db::Query kSelectKnown{"candidates_select_known", R"sql(
-  SELECT address, size_bytes, run <= $2 AND found_at + $3 * interval '1 second' <= clock_timestamp()
+  SELECT address, size_bytes, reason, branch, run <= $2 AND found_at + $3 * interval '1 second' <= clock_timestamp()
   FROM gc_candidates WHERE repo_id = $1 AND doomed_in IS NULL AND address > $4 ORDER BY address LIMIT $5)sql"};
 
 constexpr db::Query kInsert{"candidates_insert_rows", R"sql(
-  INSERT INTO gc_candidates (repo_id, address, size_bytes, run)
-  SELECT $1, u.address, u.size_bytes, $4 FROM unnest($2::bytea[], $3::bigint[]) AS u(address, size_bytes)
+  INSERT INTO gc_candidates (repo_id, address, size_bytes, run, reason, branch)
+  SELECT $1, u.address, u.size_bytes, $4, u.reason, u.branch
+  FROM unnest($2::bytea[], $3::bigint[], $5::smallint[], $6::text[]) AS u(address, size_bytes, reason, branch)
   ON CONFLICT DO NOTHING)sql"};
 
 constexpr db::Query kDeleteReferenced{"candidates_delete_referenced", R"sql(
@@ -26,18 +27,24 @@ constexpr db::Query kDoom{"candidates_doom_rows", R"sql(
     WHERE repo_id = $1 AND address = ANY ($2) AND doomed_in IS NULL ORDER BY address FOR UPDATE)
   UPDATE gc_candidates c SET doomed_in = $3 FROM locked
   WHERE c.repo_id = $1 AND c.address = locked.address
-  RETURNING c.address, c.size_bytes)sql"};
+  RETURNING c.address, c.size_bytes, c.reason, c.branch)sql"};
 
 constexpr db::Query kSelectDoomed{"candidates_select_doomed", R"sql(
-  SELECT address, size_bytes FROM gc_candidates
-  WHERE repo_id = $1 AND doomed_in IS NOT NULL AND NOT removed AND octet_length(address) > 8
-  ORDER BY address LIMIT $2)sql"};
+  SELECT address, size_bytes, reason, branch FROM gc_candidates
+  WHERE repo_id = $1 AND address > $2 AND doomed_in IS NOT NULL AND NOT removed AND octet_length(address) > 8
+  ORDER BY address LIMIT $3)sql"};
 
 constexpr db::Query kSetRemoved{"candidates_set_removed", R"sql(
   UPDATE gc_candidates SET removed = true WHERE repo_id = $1 AND address = ANY ($2))sql"};
 
 constexpr db::Query kDeletePartLists{"candidates_delete_part_lists", R"sql(
-  DELETE FROM part_lists WHERE repo_id = $1 AND part_list_id = ANY ($2))sql"};
+  DELETE FROM part_lists WHERE repo_id = $1 AND part_list_id IN (
+    SELECT ('x' || encode(address, 'hex'))::bit(64)::bigint FROM gc_candidates
+    WHERE repo_id = $1 AND doomed_in IS NOT NULL AND NOT removed AND octet_length(address) = 8))sql"};
+
+constexpr db::Query kSetListsRemoved{"candidates_set_lists_removed", R"sql(
+  UPDATE gc_candidates SET removed = true
+  WHERE repo_id = $1 AND doomed_in IS NOT NULL AND NOT removed AND octet_length(address) = 8)sql"};
 
 constexpr db::Query kCountRemoval{"candidates_count_removal",
                                   "UPDATE gc_control SET removals = removals + 1"};
@@ -59,12 +66,16 @@ std::vector<db::Bytes> bytes_of(std::span<const std::string> addresses) {
   return out;
 }
 
+Candidate candidate_from(const db::Rows& rows, size_t row) {
+  return {std::string(rows.bytes(row, 0)),
+          rows.integer(row, 1),
+          {static_cast<GarbageReason>(rows.integer(row, 2)), std::string(rows.text(row, 3))}};
+}
+
 std::vector<Candidate> candidates_from(const db::Rows& rows) {
   std::vector<Candidate> out;
   out.reserve(rows.size());
-  for (size_t row = 0; row < rows.size(); ++row) {
-    out.push_back({std::string(rows.bytes(row, 0)), rows.integer(row, 1)});
-  }
+  for (size_t row = 0; row < rows.size(); ++row) out.push_back(candidate_from(rows, row));
   return out;
 }
 
@@ -77,8 +88,7 @@ std::vector<KnownCandidate> read_known(db::Pool& pool, RepositoryId repository, 
         {key_of(repository), fenced_run, int64_t{grace.count()}, db::Bytes{after}, kRowsPerRead},
         db::Pool::Retry::kRead);
     for (size_t row = 0; row < rows.size(); ++row) {
-      out.push_back(
-          {{std::string(rows.bytes(row, 0)), rows.integer(row, 1)}, rows.boolean(row, 2)});
+      out.push_back({candidate_from(rows, row), rows.boolean(row, 4)});
     }
     if (static_cast<int64_t>(rows.size()) < kRowsPerRead) return out;
     after = out.back().address;
@@ -108,12 +118,16 @@ std::vector<KnownCandidate> Candidates::known(RepositoryId repository, std::chro
 void Candidates::add(const CollectionClaim& claim, std::span<const Candidate> found) {
   std::vector<db::Bytes> addresses;
   std::vector<int64_t> sizes;
+  std::vector<int16_t> reasons;
+  std::vector<std::string> branches;
   for (const Candidate& candidate : found) {
     addresses.push_back({candidate.address});
     sizes.push_back(candidate.size_bytes);
+    reasons.push_back(static_cast<int16_t>(candidate.origin.reason));
+    branches.push_back(candidate.origin.branch);
   }
   under_lease(pool_, claim, [&](db::Connection& connection) {
-    connection.run(kInsert, {key_of(claim), addresses, sizes, claim.run});
+    connection.run(kInsert, {key_of(claim), addresses, sizes, claim.run, reasons, branches});
   });
 }
 
@@ -130,9 +144,10 @@ std::vector<Candidate> Candidates::doom(const CollectionClaim& claim,
   });
 }
 
-std::vector<Candidate> Candidates::doomed(const CollectionClaim& claim, uint32_t limit) {
-  return candidates_from(
-      pool_.run(kSelectDoomed, {key_of(claim), int64_t{limit}}, db::Pool::Retry::kRead));
+std::vector<Candidate> Candidates::doomed(const CollectionClaim& claim, std::string_view after,
+                                          uint32_t limit) {
+  return candidates_from(pool_.run(kSelectDoomed, {key_of(claim), db::Bytes{after}, int64_t{limit}},
+                                   db::Pool::Retry::kRead));
 }
 
 void Candidates::set_removed(const CollectionClaim& claim, std::span<const std::string> addresses) {
@@ -141,10 +156,15 @@ void Candidates::set_removed(const CollectionClaim& claim, std::span<const std::
   });
 }
 
-int64_t Candidates::remove_part_lists(const CollectionClaim& claim, std::span<const int64_t> ids) {
+int64_t Candidates::remove_part_lists(const CollectionClaim& claim,
+                                      std::span<const std::string> addresses) {
   return under_lease(pool_, claim, [&](db::Connection& connection) {
-    connection.run(kCountRemoval);
-    return static_cast<int64_t>(connection.run(kDeletePartLists, {key_of(claim), ids}).affected());
+    connection.run(kDoom, {key_of(claim), bytes_of(addresses), claim.run});
+    const auto removed =
+        static_cast<int64_t>(connection.run(kDeletePartLists, {key_of(claim)}).affected());
+    connection.run(kSetListsRemoved, {key_of(claim)});
+    if (removed > 0) connection.run(kCountRemoval);
+    return removed;
   });
 }
 

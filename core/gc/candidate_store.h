@@ -12,12 +12,14 @@
 
 #include "core/db/pool.h"
 #include "core/gc/collection_store.h"
+#include "core/gc/garbage.h"
 
 namespace tarn::meta {
 
 struct Candidate {
   std::string address;  ///< the form of candidate_address (core/meta/references.h)
   int64_t size_bytes = 0;
+  GarbageOrigin origin{};
 };
 
 struct KnownCandidate : Candidate {
@@ -39,11 +41,14 @@ class Candidates {
   void forget(const CollectionClaim& claim, std::span<const std::string> addresses);
   /// Marks those that are still there: from then on nothing can refer to them. Returns them.
   std::vector<Candidate> doom(const CollectionClaim& claim, std::span<const std::string> addresses);
-  /// Doomed ones that are not yet removed, also of interrupted collections; at most `limit`.
-  std::vector<Candidate> doomed(const CollectionClaim& claim, uint32_t limit);
+  /// Objects that earlier collections doomed and did not remove, with addresses greater than
+  /// `after`, ascending, at most `limit`.
+  std::vector<Candidate> doomed(const CollectionClaim& claim, std::string_view after,
+                                uint32_t limit);
   void set_removed(const CollectionClaim& claim, std::span<const std::string> addresses);
-  /// Deletes doomed part lists. Returns the number.
-  int64_t remove_part_lists(const CollectionClaim& claim, std::span<const int64_t> ids);
+  /// Dooms the part lists that are still there, and deletes all that are doomed, in one
+  /// transaction. Returns the number of lists that were deleted.
+  int64_t remove_part_lists(const CollectionClaim& claim, std::span<const std::string> addresses);
   /// Deletes rows of removed objects that no operation can hold any more. Returns the number.
   int64_t purge(const CollectionClaim& claim, uint32_t limit);
   /// Whether any row is left.

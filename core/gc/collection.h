@@ -11,6 +11,7 @@
 #include "core/branch/engine.h"
 #include "core/gc/collection_options.h"
 #include "core/gc/collection_store.h"
+#include "core/gc/garbage.h"
 #include "core/model/address.h"
 #include "core/model/repository.h"
 
@@ -27,13 +28,26 @@ struct PlannedObject {
   OwnAddress address;
   uint64_t size_bytes = 0;
   bool due = false;  ///< the next collection removes it; else the one after its grace
+  GarbageOrigin origin{};
+};
+
+/// Objects of a plan by the age of their address, in days.
+struct GarbageAge {
+  int64_t days_max = 0;  ///< younger than this; 0 = all older ones
+  GarbageSize size{};
+};
+
+struct CollectionPlan {
+  CollectionCounts counts{};
+  GarbageGroups groups{};
+  std::vector<GarbageAge> ages{};
 };
 
 /// The figures of the collections to come if nothing changed. Changes nothing. `visit` (may be
 /// empty) is called for each object.
-CollectionCounts plan_collection(Engine& engine, const Repository& repository,
-                                 const CollectionOptions& options,
-                                 const std::function<void(const PlannedObject&)>& visit);
+CollectionPlan plan_collection(Engine& engine, const Repository& repository,
+                               const CollectionOptions& options,
+                               const std::function<void(const PlannedObject&)>& visit);
 
 /// Makes a collection of the repository due now. `share_max`: percent that it may remove; 0 = the
 /// server's setting. Throws invalid_argument (more than 100).
@@ -42,6 +56,12 @@ void request_collection(Engine& engine, const Repository& repository, std::strin
 /// Newest first, at most `limit`.
 std::vector<meta::CollectionRun> list_collections(Engine& engine, const Repository& repository,
                                                   uint32_t limit);
+/// Throws not_found (reason "collection_not_found").
+meta::CollectionRun get_collection(Engine& engine, const Repository& repository, int64_t run);
+/// Ends the running collection of the repository soon, and drops the request of one that has not
+/// begun. What the running one has decided to remove goes with the next one. Throws not_found
+/// (reason "collection_not_found"): there is neither.
+void cancel_collection(Engine& engine, const Repository& repository, std::string_view user);
 /// Whether one was asked for and has not begun.
 bool is_collection_requested(Engine& engine, const Repository& repository);
 

@@ -32,6 +32,10 @@ class Collection : public CollectionTest {
     TextBody body(bytes);
     return put_part(*engine, upload, number, body, bytes.size()).etag;
   }
+  Commit commit_one(const std::string& key) {
+    engine.put(repo, "main", key, "bytes");
+    return engine.commit(repo, "main");
+  }
   void put_in_parts(const RepositoryName& repository, const std::string& key) {
     const MultipartUpload upload = begin(repository, key);
     const std::string one = part(upload, 1, std::string(5 << 20, 'a'));
@@ -435,6 +439,40 @@ TEST_F(Collection, OfADeletedRepositoryEverythingGoesButWhatOthersRead) {
   EXPECT_EQ(count("SELECT count(*) FROM gc_repositories WHERE emptied"), 1);
 }
 
+TEST_F(Collection, ReadingsOfMetricFilesGoWhenNoCommitNamesThem) {
+  const Commit commit = commit_one("a");
+  const std::string values = str_cat(static_cast<int>(repo.id), ", decode('", to_text(commit.id),
+                                     "', 'hex'), 'loss', '', 2, 'm.csv', 1, 0, '\\x01'");
+  run_sql(str_cat("INSERT INTO metric_files (repo_id, file_id, body, stored_at) SELECT ",
+                  static_cast<int>(repo.id),
+                  ", f, '', clock_timestamp() - age FROM (VALUES ('\\x01'::bytea, interval '8 d'), "
+                  "('\\x02', '8 d'), ('\\x03', '6 d')) AS v(f, age);"
+                  "INSERT INTO series (repo_id, file_id, name, split, piece, body) "
+                  "SELECT repo_id, file_id, 'loss', '', 0, '' FROM metric_files;"
+                  "INSERT INTO metrics (repo_id, commit_id, name, split, origin, source, value, "
+                  "measured_ms, file_id) VALUES (",
+                  values, ")"));
+  const auto left = [&](const char* table) {
+    return count(str_cat("SELECT sum(get_byte(file_id, 0))::bigint FROM ", table));
+  };
+  collect(repo);
+  EXPECT_EQ(left("metric_files"), 1 + 3) << "one is named, one may be soon";
+  EXPECT_EQ(left("series"), 1 + 3);
+  hard_reset_branch(*engine, repo, BranchName("main"), to_text(commit.parents.at(0)), true);
+  collect(repo);
+  EXPECT_EQ(left("metric_files"), 3) << "its commit is gone";
+  EXPECT_EQ(left("series"), 3);
+}
+
+TEST_F(Collection, RowsOfServersThatDiedGo) {
+  run_sql(
+      "INSERT INTO writers (writer_id, nid_floor, address_floor_ms, expires_at) VALUES "
+      "(-1, 0, 0, clock_timestamp() - interval '25 h'), (-2, 0, 0, clock_timestamp() - interval "
+      "'23 h')");
+  collect(repo);
+  EXPECT_EQ(count("SELECT count(*) FROM writers WHERE writer_id < 0"), 1);
+}
+
 TEST_F(Collection, AnInterruptedOneIsDoneAgain) {
   engine.put(repo, "main", "a", "first");
   engine.put(repo, "main", "a", "second");
@@ -450,6 +488,105 @@ TEST_F(Collection, AnInterruptedOneIsDoneAgain) {
   EXPECT_EQ(collect(repo).counts.removed_objects, 1);
   EXPECT_EQ(stored(repo), 1u);
   EXPECT_EQ(count("SELECT count(*) FROM gc_runs WHERE run = 2 AND state = 'interrupted'"), 1);
+}
+
+TEST_F(Collection, AHoldOfAPathKeepsTheObjectsBelowItAlone) {
+  engine.branch(repo, "exp", "main");
+  for (const char* key : {"a/1", "a/2", "ab", "b/1"}) engine.put(repo, "exp", key, key);
+  engine.commit(repo, "exp");
+  const auto hold = [&](const std::string& path) {
+    return add_hold(*engine, repo, {.ref = "exp", .path = path, .reason = "audit", .actor = "t"});
+  };
+  EXPECT_EQ(testing::reason_of([&] { hold("none/"); }), "object_not_found");
+  const Hold held = hold("a/");
+  delete_branch(*engine, repo, BranchName("exp"), false);
+  EXPECT_EQ(collect_all(repo).removed_objects, 2);
+  EXPECT_EQ(engine.keys(repo, to_text(held.commit)), "a/1 a/2");
+  EXPECT_EQ(engine.read(repo, to_text(held.commit), "a/2"), "a/2");
+  EXPECT_EQ(list_holds(*engine, repo, "", 10).items.at(0).path, "a/");
+  remove_hold(*engine, repo, held.id);
+  EXPECT_EQ(collect_all(repo).removed_objects, 2);
+  EXPECT_EQ(count("SELECT count(*) FROM nodes"), 0);
+}
+
+TEST_F(Collection, NamesWhatTheStoreRefusesAndTriesItAgain) {
+  const Entry locked = engine.put(repo, "main", "a", "locked");
+  engine.put(repo, "main", "a", "first");
+  engine.put(repo, "main", "a", "second");
+  const std::string path = relative_path(std::get<OwnAddress>(locked.address));
+  bool refuses = true;
+  engine.store->on_remove([&](std::string_view key) {
+    if (refuses && key.ends_with(path)) {
+      throw Error(ErrorCode::kPermissionDenied, "it is under a lock");
+    }
+  });
+  collect(repo);
+  for (int i = 0; i < 2; ++i) {
+    const meta::CollectionRun run = collect(repo);
+    EXPECT_EQ(run.state, "done");
+    EXPECT_EQ(run.counts.removed_objects, i == 0 ? 1 : 0);
+    EXPECT_EQ(run.counts.failed_objects, 1);
+    ASSERT_EQ(run.failures.size(), 1u);
+    EXPECT_EQ(run.failures[0], path + ": it is under a lock");
+    EXPECT_EQ(stored(repo), 2u);
+  }
+  refuses = false;
+  EXPECT_EQ(collect(repo).counts.removed_objects, 1);
+  EXPECT_EQ(stored(repo), 1u);
+  EXPECT_EQ(engine.read(repo, "main", "a"), "second");
+}
+
+TEST_F(Collection, FailsWhenTheStoreIsAwayAndTheNextOneGoesOn) {
+  for (int i = 0; i < 20; ++i) engine.put(repo, "main", "a", str_cat("text ", i));
+  int removals = 0;
+  engine.store->on_remove([&](std::string_view) {
+    if (++removals == 7) throw Error(ErrorCode::kUnavailable, "the store is away");
+  });
+  collect(repo);
+  const meta::CollectionRun failed = collect(repo);
+  EXPECT_EQ(failed.state, "failed");
+  EXPECT_EQ(failed.error, "the store is away");
+  EXPECT_EQ(collect(repo).state, "done");
+  EXPECT_EQ(stored(repo), 1u);
+  EXPECT_EQ(engine.read(repo, "main", "a"), "text 19");
+}
+
+TEST_F(Collection, IsCancelledWithinSecondsAndTheNextOneFinishes) {
+  for (int i = 0; i < 30; ++i) engine.put(repo, "main", "a", str_cat("text ", i));
+  EXPECT_EQ(testing::reason_of([&] { cancel_collection(*engine, repo, "someone"); }),
+            "collection_not_found");
+  request_collection(*engine, repo, "tester", 0);
+  cancel_collection(*engine, repo, "someone");
+  settle();
+  EXPECT_FALSE(run_one_collection(*engine, options, {})) << "the request is dropped";
+  collect(repo);
+  options.deletes_per_second = 10;
+  engine.store->on_remove([&, removals = 0](std::string_view) mutable {
+    if (++removals == 5) cancel_collection(*engine, repo, "someone");
+  });
+  const meta::CollectionRun run = collect(repo);
+  EXPECT_EQ(run.state, "cancelled");
+  EXPECT_EQ(run.cancelled_by, "someone");
+  EXPECT_EQ(run.step, "remove");
+  EXPECT_EQ(run.step_total, 29);
+  EXPECT_GE(run.counts.removed_objects, 5);
+  EXPECT_LT(run.counts.removed_objects, 29);
+  EXPECT_EQ(get_collection(*engine, repo, run.run).counts, run.counts);
+  EXPECT_EQ(testing::reason_of([&] { get_collection(*engine, repo, run.run + 1); }),
+            "collection_not_found");
+  options.deletes_per_second = 0;
+  EXPECT_EQ(collect(repo).counts.removed_objects, 29 - run.counts.removed_objects);
+  EXPECT_EQ(stored(repo), 1u);
+}
+
+TEST_F(Collection, AServerThatAnotherWaitsForRaisesItsFloorsAtOnce) {
+  TestEngine other(database.url(), engine.store);
+  collect(repo);
+  request_collection(*engine, repo, "tester", 0);
+  engine.parts().heartbeat();
+  EXPECT_FALSE(run_one_collection(*engine, options, {})) << "the other's floors are from before";
+  EXPECT_FALSE(run_one_collection(*other, options, {})) << "it raises them";
+  EXPECT_TRUE(run_one_collection(*engine, options, {}));
 }
 
 TEST_F(Collection, OnlyOneServerCollects) {
@@ -472,14 +609,29 @@ TEST_F(Collection, APlanNamesWhatCollectionsRemove) {
   delete_branch(*engine, repo, BranchName("exp"), false);
   settle();
   std::set<OwnAddress> planned;
-  const CollectionCounts plan = plan_collection(
+  const CollectionPlan plan = plan_collection(
       *engine, repo, options, [&](const PlannedObject& object) { planned.insert(object.address); });
   EXPECT_EQ(planned.size(), 4u);
-  EXPECT_EQ(plan.removed_commits, 1);
+  EXPECT_EQ(plan.counts.removed_commits, 1);
+  const auto groups = [](const std::map<GarbageOrigin, GarbageSize>& sizes) {
+    std::string out;
+    for (const auto& [origin, size] : sizes) {
+      out += str_cat(name_of(origin.reason), "/", origin.branch, "=", size.objects, " ");
+    }
+    return out;
+  };
+  EXPECT_EQ(groups(plan.groups.sizes()), "uncommitted/=1 commit/exp=1 part/=2 ");
+  EXPECT_EQ(plan.ages.at(0).size.objects, 4);
   std::set<OwnAddress> before, after;
   list_stored_objects(engine.stores, repo,
                       [&](const auto& object) { before.insert(object.address); });
   collect_all(repo);
+  std::string removed;
+  for (const meta::CollectionRun& run : list_collections(*engine, repo, 10)) {
+    removed += groups(run.removed);
+  }
+  EXPECT_EQ(removed, "part/=2 uncommitted/=1 commit/exp=1 ");
+  EXPECT_EQ(count("SELECT count(*) FROM gc_branches"), 0);
   list_stored_objects(engine.stores, repo,
                       [&](const auto& object) { after.insert(object.address); });
   for (const OwnAddress& address : after) before.erase(address);

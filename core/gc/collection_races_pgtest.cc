@@ -232,7 +232,7 @@ TEST_F(CollectionRaces, WhatRefsShowCanBeRead) {
   servers.clear();
   collect_all(repo);
   settle();
-  EXPECT_EQ(plan_collection(*engine, repo, options, {}).due_objects, 0);
+  EXPECT_EQ(plan_collection(*engine, repo, options, {}).counts.due_objects, 0);
 }
 
 }  // namespace

@@ -32,9 +32,25 @@ constexpr db::Query kTakeLease{"collections_take_lease", R"sql(
   UPDATE gc_control SET lease_owner = $1, lease_until = clock_timestamp() + $2 * interval '1 millisecond'
   WHERE lease_owner IS NULL OR lease_until < clock_timestamp())sql"};
 
+// As kSelectDue, but for the floors.
+constexpr db::Query kSelectWaiting{"collections_select_waiting", R"sql(
+  SELECT EXISTS (
+    SELECT 1 FROM gc_repositories g JOIN repositories r USING (repo_id)
+    WHERE (g.requested_by IS NOT NULL OR ($1::bigint > 0 AND g.due_at <= clock_timestamp()))
+      AND (r.deleted_ms IS NULL
+           OR (r.deleted_ms / 1000.0 + $2::bigint <= extract(epoch FROM clock_timestamp()) AND NOT g.emptied))
+      AND g.fence_nid > (
+        SELECT coalesce(min(nid_floor), 0) FROM writers WHERE expires_at > clock_timestamp())))sql"};
+
 constexpr db::Query kRenewLease{"collections_renew_lease", R"sql(
-  UPDATE gc_control SET lease_until = clock_timestamp() + $2 * interval '1 millisecond'
-  WHERE lease_owner = $1 AND lease_until >= clock_timestamp())sql"};
+  WITH held AS (
+    UPDATE gc_control SET lease_until = clock_timestamp() + $2 * interval '1 millisecond'
+    WHERE lease_owner = $1 AND lease_until >= clock_timestamp() RETURNING id)
+  UPDATE gc_runs SET step = $5, step_done = $6, step_total = $7,
+    step_started_ms = CASE WHEN step = $5 THEN step_started_ms
+                           ELSE (extract(epoch FROM clock_timestamp()) * 1000)::bigint END
+  FROM held WHERE repo_id = $3 AND run = $4
+  RETURNING cancelled_by IS NOT NULL)sql"};
 
 constexpr db::Query kDropLease{"collections_drop_lease", R"sql(
   UPDATE gc_control SET lease_owner = NULL, lease_until = NULL WHERE lease_owner = $1)sql"};
@@ -46,7 +62,7 @@ constexpr db::Query kInterruptRuns{"collections_interrupt_runs", R"sql(
   WITH interrupted AS (
     UPDATE gc_runs SET state = 'interrupted', ended_ms = (extract(epoch FROM clock_timestamp()) * 1000)::bigint,
       error = 'the server that ran it stopped'
-    WHERE state = 'running' RETURNING repo_id, actor)
+    WHERE state = 'running' RETURNING repo_id, CASE WHEN cancelled_by IS NULL THEN actor ELSE '' END AS actor)
   UPDATE gc_repositories g SET requested_by = i.actor FROM interrupted i
   WHERE g.repo_id = i.repo_id AND g.requested_by IS NULL AND i.actor <> '')sql"};
 
@@ -79,7 +95,8 @@ constexpr db::Query kOldestTransaction{"collections_select_oldest_transaction", 
   SELECT pg_snapshot_xmin(pg_current_snapshot())::text::bigint)sql"};
 
 constexpr db::Query kEndRun{"collections_end_run", R"sql(
-  UPDATE gc_runs SET state = $3, error = $4, counts = $5,
+  UPDATE gc_runs SET state = $3, error = $4, counts = $5, failures = $6,
+    group_reasons = $7, group_branches = $8, group_objects = $9, group_bytes = $10,
     ended_ms = (extract(epoch FROM clock_timestamp()) * 1000)::bigint
   WHERE repo_id = $1 AND run = $2)sql"};
 
@@ -87,6 +104,9 @@ constexpr db::Query kSetDue{"collections_set_due", R"sql(
   UPDATE gc_repositories SET fenced_run = $2, fence_nid = nextval('node_nids'),
     due_at = clock_timestamp() + $3 * interval '1 second'
   WHERE repo_id = $1)sql"};
+
+constexpr db::Query kAskAgain{"collections_ask_again", R"sql(
+  UPDATE gc_repositories SET requested_by = $2 WHERE repo_id = $1 AND requested_by IS NULL)sql"};
 
 constexpr db::Query kTrimRuns{"collections_trim_runs", R"sql(
   DELETE FROM gc_runs WHERE repo_id = $1 AND run <= $2)sql"};
@@ -98,10 +118,20 @@ constexpr db::Query kRequest{"collections_request", R"sql(
   INSERT INTO gc_repositories (repo_id, requested_by, share_max) VALUES ($1, $2, $3)
   ON CONFLICT (repo_id) DO UPDATE SET requested_by = $2, share_max = $3, due_at = clock_timestamp())sql"};
 
+constexpr db::Query kCancel{"collections_cancel", R"sql(
+  WITH dropped AS (
+    UPDATE gc_repositories SET requested_by = NULL WHERE repo_id = $1 AND requested_by IS NOT NULL RETURNING run),
+  asked AS (
+    UPDATE gc_runs SET cancelled_by = $2 WHERE repo_id = $1 AND state = 'running' RETURNING run)
+  SELECT EXISTS (SELECT 1 FROM dropped) OR EXISTS (SELECT 1 FROM asked))sql"};
+
 constexpr db::Query kRequested{"collections_select_requested", R"sql(
   SELECT EXISTS (SELECT 1 FROM gc_repositories WHERE repo_id = $1 AND requested_by IS NOT NULL))sql"};
 
-#define TARN_RUN_COLUMNS "run, state, actor, started_ms, ended_ms, error, counts"
+#define TARN_RUN_COLUMNS                                                                        \
+  "run, state, actor, started_ms, ended_ms, error, counts, step, step_started_ms, step_done, "  \
+  "step_total, coalesce(cancelled_by, ''), failures, group_reasons::bigint[], group_branches, " \
+  "group_objects, group_bytes"
 
 constexpr db::Query kSelectRuns{"collections_select_runs", "SELECT " TARN_RUN_COLUMNS R"sql(
   FROM gc_runs WHERE repo_id = $1 ORDER BY run DESC LIMIT $2)sql"};
@@ -113,10 +143,11 @@ constexpr db::Query kSelectRun{"collections_select_run", "SELECT " TARN_RUN_COLU
 template <typename Counts>
 auto members_of(Counts& c) {
   return std::array{
-      &c.stored_objects,  &c.live_objects,  &c.found_objects,      &c.found_bytes,
-      &c.waiting_objects, &c.waiting_bytes, &c.due_objects,        &c.due_bytes,
-      &c.removed_objects, &c.removed_bytes, &c.rescued_objects,    &c.strangers,
-      &c.removed_commits, &c.removed_nodes, &c.removed_part_lists, &c.expired_commits};
+      &c.stored_objects,  &c.live_objects,   &c.found_objects,      &c.found_bytes,
+      &c.waiting_objects, &c.waiting_bytes,  &c.due_objects,        &c.due_bytes,
+      &c.removed_objects, &c.removed_bytes,  &c.rescued_objects,    &c.strangers,
+      &c.removed_commits, &c.removed_nodes,  &c.removed_part_lists, &c.expired_commits,
+      &c.failed_objects,  &c.removed_unfinished};
 }
 
 CollectionCounts counts_from(const std::vector<int64_t>& values) {
@@ -135,6 +166,19 @@ CollectionRun run_from(const db::Rows& rows, size_t row) {
   if (!rows.null(row, 4)) out.ended = from_millis(rows.integer(row, 4));
   out.error = rows.text(row, 5);
   out.counts = counts_from(rows.integers(row, 6));
+  out.step = rows.text(row, 7);
+  out.step_started = from_millis(rows.integer(row, 8));
+  out.step_done = rows.integer(row, 9);
+  out.step_total = rows.integer(row, 10);
+  out.cancelled_by = rows.text(row, 11);
+  out.failures = rows.strings(row, 12);
+  const std::vector<int64_t> reasons = rows.integers(row, 13);
+  const std::vector<std::string> branches = rows.strings(row, 14);
+  const std::vector<int64_t> objects = rows.integers(row, 15);
+  const std::vector<int64_t> bytes = rows.integers(row, 16);
+  for (size_t i = 0; i < reasons.size(); ++i) {
+    out.removed[{static_cast<GarbageReason>(reasons[i]), branches[i]}] = {objects[i], bytes[i]};
+  }
   return out;
 }
 
@@ -173,9 +217,23 @@ std::optional<CollectionClaim> Collections::claim(const CollectionSchedule& sche
   return std::nullopt;
 }
 
-bool Collections::renew(const CollectionClaim& claim, std::chrono::milliseconds lease) {
-  return pool_.run(kRenewLease, {claim.owner, int64_t{lease.count()}}, db::Pool::Retry::kRepeatable)
-             .affected() == 1;
+bool Collections::is_waiting_for_floors(const CollectionSchedule& schedule) {
+  return pool_
+      .run(kSelectWaiting,
+           {int64_t{schedule.interval.count()}, int64_t{schedule.deleted_kept.count()}},
+           db::Pool::Retry::kRead)
+      .boolean(0, 0);
+}
+
+Collections::Renewal Collections::renew(const CollectionClaim& claim,
+                                        std::chrono::milliseconds lease,
+                                        const CollectionProgress& progress) {
+  const db::Rows rows = pool_.run(kRenewLease,
+                                  {claim.owner, int64_t{lease.count()}, key_of(claim.repository),
+                                   claim.run, progress.step, progress.done, progress.total},
+                                  db::Pool::Retry::kRepeatable);
+  if (rows.empty()) return Renewal::kLost;
+  return rows.boolean(0, 0) ? Renewal::kCancelled : Renewal::kHeld;
 }
 
 void Collections::hold(db::Connection& connection, const CollectionClaim& claim) {
@@ -204,17 +262,29 @@ bool Collections::are_settled(const CollectionFloors& floors) {
          floors.transaction;
 }
 
-void Collections::finish(const CollectionClaim& claim, std::string_view state,
-                         std::string_view error, const CollectionCounts& counts,
+void Collections::finish(const CollectionClaim& claim, const CollectionEnd& end,
                          const CollectionSchedule& schedule) {
   std::vector<int64_t> values;
-  for (const int64_t* member : members_of(counts)) values.push_back(*member);
-  const bool ended = state == "done" || state == "refused";
-  const int64_t wait = ended ? int64_t{schedule.interval.count()} : kRetrySeconds;
+  for (const int64_t* member : members_of(end.counts)) values.push_back(*member);
+  std::vector<int16_t> reasons;
+  std::vector<std::string> branches;
+  std::vector<int64_t> objects, bytes;
+  for (const auto& [origin, size] : end.removed.sizes()) {
+    reasons.push_back(static_cast<int16_t>(origin.reason));
+    branches.push_back(origin.branch);
+    objects.push_back(size.objects);
+    bytes.push_back(size.bytes);
+  }
+  const bool soon = end.state == "failed" || end.state == "interrupted";
+  const int64_t wait = soon ? kRetrySeconds : int64_t{schedule.interval.count()};
   pool_.transaction([&](db::Connection& connection) {
     hold(connection, claim);
-    connection.run(kEndRun, {key_of(claim.repository), claim.run, state, error, values});
+    connection.run(kEndRun, {key_of(claim.repository), claim.run, end.state, end.error, values,
+                             end.failures, reasons, branches, objects, bytes});
     connection.run(kSetDue, {key_of(claim.repository), claim.run, wait});
+    if (end.state == "interrupted" && !claim.actor.empty()) {
+      connection.run(kAskAgain, {key_of(claim.repository), claim.actor});
+    }
     connection.run(kTrimRuns, {key_of(claim.repository), claim.run - kRunsKept});
   });
   pool_.run(kDropLease, {claim.owner}, db::Pool::Retry::kRepeatable);
@@ -229,6 +299,11 @@ void Collections::set_emptied(const CollectionClaim& claim) {
 
 void Collections::request(RepositoryId repository, std::string_view actor, int32_t share_max) {
   pool_.run(kRequest, {key_of(repository), actor, share_max}, db::Pool::Retry::kRepeatable);
+}
+
+bool Collections::cancel(RepositoryId repository, std::string_view actor) {
+  return pool_.run(kCancel, {key_of(repository), actor}, db::Pool::Retry::kRepeatable)
+      .boolean(0, 0);
 }
 
 std::vector<CollectionRun> Collections::runs(RepositoryId repository, uint32_t limit) {

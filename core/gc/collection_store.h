@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -11,6 +12,7 @@
 #include "core/base/time.h"
 #include "core/db/pool.h"
 #include "core/gc/collection_counts.h"
+#include "core/gc/garbage.h"
 #include "core/model/names.h"
 
 namespace tarn::meta {
@@ -28,12 +30,33 @@ struct CollectionClaim {
 
 struct CollectionRun {
   int64_t run = 0;
-  std::string state;  ///< running, done, refused, failed, interrupted
+  std::string state;  ///< running, done, refused, failed, interrupted, cancelled
   std::string actor;
   Instant started{};
   std::optional<Instant> ended{};
   std::string error;
   CollectionCounts counts{};
+  std::string step;  ///< of a running one
+  Instant step_started{};
+  int64_t step_done = 0;
+  int64_t step_total = 0;  ///< an estimate; 0 = unknown
+  std::string cancelled_by;
+  std::vector<std::string> failures;  ///< the first ones: path and message
+  std::map<GarbageOrigin, GarbageSize> removed;
+};
+
+struct CollectionProgress {
+  std::string_view step;
+  int64_t done = 0;
+  int64_t total = 0;  ///< 0 = unknown
+};
+
+struct CollectionEnd {
+  std::string_view state;
+  std::string_view error;
+  const CollectionCounts& counts;
+  const std::vector<std::string>& failures;
+  const GarbageGroups& removed;
 };
 
 struct CollectionSchedule {
@@ -56,8 +79,13 @@ class Collections {
   /// The repository that has waited longest; nullopt: none is due, or another collection runs.
   std::optional<CollectionClaim> claim(const CollectionSchedule& schedule,
                                        std::chrono::milliseconds lease);
-  /// false: the lease was lost, and nothing may be changed any more.
-  bool renew(const CollectionClaim& claim, std::chrono::milliseconds lease);
+  /// Whether one is due as soon as the floors of all servers have risen: then each server helps by
+  /// a heartbeat.
+  bool is_waiting_for_floors(const CollectionSchedule& schedule);
+  enum class Renewal { kHeld, kCancelled, kLost };
+  /// Tells the progress too. kLost: nothing may be changed any more.
+  Renewal renew(const CollectionClaim& claim, std::chrono::milliseconds lease,
+                const CollectionProgress& progress);
   /// Throws unavailable unless the lease is held; then it is, until the transaction ends.
   static void hold(db::Connection& connection, const CollectionClaim& claim);
   /// From now on no server makes older addresses.
@@ -65,15 +93,18 @@ class Collections {
   /// Whether every transaction has ended that had begun to write when the floors were read: one of
   /// a server that was paused since may still commit.
   bool are_settled(const CollectionFloors& floors);
-  /// Ends the run and gives the lease up. `state` done or refused: the next one is due after
-  /// `interval`; otherwise soon.
-  void finish(const CollectionClaim& claim, std::string_view state, std::string_view error,
-              const CollectionCounts& counts, const CollectionSchedule& schedule);
+  /// Ends the run and gives the lease up. After `failed` and `interrupted` the next one is due
+  /// soon, else after `interval`; an interrupted one that was asked for is asked for again.
+  void finish(const CollectionClaim& claim, const CollectionEnd& end,
+              const CollectionSchedule& schedule);
   /// A deleted repository of which nothing is left is not collected again.
   void set_emptied(const CollectionClaim& claim);
 
   /// Makes the repository due now.
   void request(RepositoryId repository, std::string_view actor, int32_t share_max);
+  /// Asks the running one to end, and drops the request of one that has not begun. false: there was
+  /// neither.
+  bool cancel(RepositoryId repository, std::string_view actor);
   /// Newest first.
   std::vector<CollectionRun> runs(RepositoryId repository, uint32_t limit);
   std::optional<CollectionRun> find(RepositoryId repository, int64_t run);

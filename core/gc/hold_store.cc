@@ -10,28 +10,52 @@ namespace tarn::meta {
 namespace {
 
 constexpr db::Query kInsert{"holds_insert_row", R"sql(
-  INSERT INTO gc_holds (repo_id, hold_id, commit_id, until_ms, reason, actor, created_ms)
-  VALUES ($1, $2, $3, $4, $5, $6, $7))sql"};
+  INSERT INTO gc_holds (repo_id, hold_id, commit_id, until_ms, reason, actor, created_ms, path)
+  VALUES ($1, $2, $3, $4, $5, $6, $7, $8))sql"};
+constexpr db::Query kWriterLives{"holds_writer_lives", "SELECT writer_lives($1)"};
 constexpr db::Query kCount{"holds_count_rows", "SELECT count(*) FROM gc_holds WHERE repo_id = $1"};
 constexpr db::Query kSelectPage{"holds_select_page", R"sql(
-  SELECT hold_id, commit_id, until_ms, reason, actor, created_ms FROM gc_holds
+  SELECT hold_id, commit_id, until_ms, reason, actor, created_ms, path FROM gc_holds
   WHERE repo_id = $1 AND hold_id > $2 ORDER BY hold_id LIMIT $3)sql"};
 constexpr db::Query kDelete{"holds_delete_row",
                             "DELETE FROM gc_holds WHERE repo_id = $1 AND hold_id = $2"};
 
 int32_t key_of(RepositoryId repository) { return static_cast<int32_t>(repository); }
 
+void lock_commit(db::Connection& connection, RepositoryId repository, const CommitId& id) {
+  if (Commits::hold(connection, repository, std::span(&id, 1))) return;
+  throw Error(ErrorCode::kNotFound, reason::kCommitNotFound, "commit not found");
+}
+
+void insert_row(db::Connection& connection, RepositoryId repository, const versioning::Hold& hold) {
+  const db::Param until =
+      hold.until ? db::Param(to_millis(*hold.until)) : db::Param(std::optional<int64_t>());
+  connection.run(kInsert, {key_of(repository), hold.id, db::Bytes{view_of(hold.commit)}, until,
+                           hold.reason, hold.actor, to_millis(hold.created), hold.path});
+}
+
 }  // namespace
 
 void Holds::insert(RepositoryId repository, const versioning::Hold& hold) {
-  const db::Param until =
-      hold.until ? db::Param(to_millis(*hold.until)) : db::Param(std::optional<int64_t>());
   pool_.transaction([&](db::Connection& connection) {
-    if (!Commits::hold(connection, repository, std::span(&hold.commit, 1))) {
-      throw Error(ErrorCode::kNotFound, reason::kCommitNotFound, "commit not found");
+    lock_commit(connection, repository, hold.commit);
+    insert_row(connection, repository, hold);
+  });
+}
+
+// While the source is there its objects and nodes are marked, and the writer's floor keeps the new
+// nodes: so all that the new commit has is there when its row is.
+void Holds::insert(RepositoryId repository, const versioning::Hold& hold, const Commit& made,
+                   const CommitId& source, int64_t writer) {
+  pool_.transaction([&](db::Connection& connection) {
+    lock_commit(connection, repository, source);
+    if (!connection.run(kWriterLives, {writer}).boolean(0, 0)) {
+      throw Error(ErrorCode::kUnavailable, reason::kWriterLost,
+                  "holding a path: the server lost its registration in the database, try again");
     }
-    connection.run(kInsert, {key_of(repository), hold.id, db::Bytes{view_of(hold.commit)}, until,
-                             hold.reason, hold.actor, to_millis(hold.created)});
+    Commits::insert(connection, repository, made, hold.actor);
+    lock_commit(connection, repository, made.id);
+    insert_row(connection, repository, hold);
   });
 }
 
@@ -52,6 +76,7 @@ std::vector<versioning::Hold> Holds::list(RepositoryId repository, std::string_v
     hold.reason = rows.text(row, 3);
     hold.actor = rows.text(row, 4);
     hold.created = from_millis(rows.integer(row, 5));
+    hold.path = rows.text(row, 6);
     out.push_back(std::move(hold));
   }
   return out;

@@ -6,6 +6,7 @@
 
 #include "core/db/pool.h"
 #include "core/gc/holds.h"
+#include "core/model/commit.h"
 
 namespace tarn::meta {
 
@@ -16,6 +17,11 @@ class Holds {
 
   /// Throws not_found: the commit was removed.
   void insert(RepositoryId repository, const versioning::Hold& hold);
+  /// As insert, and inserts `made`, the commit that is held, whose nodes are stored already.
+  /// `source`: the commit that it was made of. `writer`: meta::Writer::id(). Throws not_found
+  /// (`source` was removed), unavailable (the writer's registration was lost).
+  void insert(RepositoryId repository, const versioning::Hold& hold, const Commit& made,
+              const CommitId& source, int64_t writer);
   int64_t count(RepositoryId repository);
   std::vector<versioning::Hold> list(RepositoryId repository, std::string_view after,
                                      uint32_t limit);

@@ -1,5 +1,8 @@
 #include "core/gc/holds.h"
 
+#include <utility>
+#include <vector>
+
 #include "core/base/digest.h"
 #include "core/base/encoding.h"
 #include "core/base/error.h"
@@ -7,12 +10,44 @@
 #include "core/base/str_cat.h"
 #include "core/branch/refs.h"
 #include "core/gc/hold_store.h"
+#include "core/meta/node_store.h"
+#include "core/meta/writer.h"
+#include "core/tree/edit.h"
 
 namespace tarn::versioning {
 namespace {
 
 [[noreturn]] void throw_invalid(std::string message) {
   throw Error(ErrorCode::kInvalidArgument, std::move(message));
+}
+
+class NoEdits final : public tree::EditSource {
+ public:
+  std::optional<tree::Edit> next() override { return std::nullopt; }
+};
+
+/// The objects of `source` below the path alone. Its nodes are in the database.
+Commit commit_of_path(Engine& engine, const Repository& repository, const Commit& source,
+                      const Hold& hold) {
+  std::vector<tree::RangeDelete> others{{"", hold.path}};
+  // No key follows a path of nothing but 0xff.
+  if (std::string end = prefix_end(hold.path); !end.empty()) others.push_back({std::move(end), ""});
+  meta::NodeWriter nodes(engine.pool, engine.nodes, repository.id);
+  NoEdits none;
+  Commit made;
+  made.root =
+      tree::edit_tree(engine.nodes, nodes, {repository.salt}, source.root, others, none).root;
+  if (made.root.empty()) {
+    throw Error(ErrorCode::kNotFound, reason::kObjectNotFound,
+                str_cat("holding a path: commit ", to_text(source.id), " has no object below \"",
+                        hold.path, "\""));
+  }
+  nodes.flush();
+  made.committer = hold.actor;
+  made.message = str_cat("hold of ", hold.path, " at ", to_text(source.id));
+  made.created = hold.created;
+  made.id = compute_commit_id(made);
+  return made;
 }
 
 /// Ascending by time.
@@ -40,11 +75,20 @@ Hold add_hold(Engine& engine, const Repository& repository, const HoldRequest& r
                           " holds; remove some that are no longer needed"));
   }
   hold.id = new_hold_id(hold.created);
-  hold.commit = resolve_commit(engine, repository, request.ref).id;
+  hold.path = request.path;
   hold.until = request.until;
   hold.reason = request.reason;
   hold.actor = request.actor;
-  holds.insert(repository.id, hold);
+  const meta::Writer::Operation operation(engine.writer);
+  const Commit source = resolve_commit(engine, repository, request.ref);
+  if (hold.path.empty()) {
+    hold.commit = source.id;
+    holds.insert(repository.id, hold);
+    return hold;
+  }
+  const Commit made = commit_of_path(engine, repository, source, hold);
+  hold.commit = made.id;
+  holds.insert(repository.id, hold, made, source.id, engine.writer.id());
   return hold;
 }
 

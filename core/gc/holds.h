@@ -19,7 +19,8 @@ constexpr uint32_t kHoldsMax = 10'000;
 
 struct Hold {
   std::string id;
-  CommitId commit;
+  CommitId commit;     ///< of a path: a commit of the objects below it, made for the hold
+  std::string path{};  ///< "" = the whole commit
   std::optional<Instant> until{};  ///< absent: until it is removed
   std::string reason;
   std::string actor;
@@ -28,13 +29,15 @@ struct Hold {
 
 struct HoldRequest {
   std::string ref;
+  std::string path{};  ///< of an object, or what the paths of several begin with; "" = the commit
   std::optional<Instant> until{};
   std::string reason;
   std::string actor;
 };
 
-/// Holds the commit that the ref shows now. Throws not_found (ref), invalid_argument (no reason, or
-/// a long one; a time that has passed; more than kHoldsMax).
+/// Holds the commit that the ref shows now, with its ancestors; of a path only the objects below it
+/// as they are committed. Throws not_found (ref; nothing below the path), invalid_argument (no
+/// reason, or a long one; a time that has passed; more than kHoldsMax).
 Hold add_hold(Engine& engine, const Repository& repository, const HoldRequest& request);
 /// The oldest first; expired ones too, until they are removed.
 Page<Hold> list_holds(Engine& engine, const Repository& repository, std::string_view after,

@@ -8,14 +8,13 @@ namespace {
 
 constexpr size_t kUnsortedMax = size_t{4} << 20;
 
-/// 16 bits of the time, in milliseconds, and the 48 random bits.
+}  // namespace
+
 uint64_t print_of(const OwnAddress& address) {
   uint64_t print = 0;
   for (size_t i = 4; i < 12; ++i) print = print << 8 | address.id[i];
   return print;
 }
-
-}  // namespace
 
 void LiveObjects::add_own(const Address& address) {
   if (const auto* own = std::get_if<OwnAddress>(&address)) {

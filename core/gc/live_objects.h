@@ -12,6 +12,9 @@
 
 namespace tarn::versioning {
 
+/// 16 bits of the time of the address, in milliseconds, and its 48 random bits.
+uint64_t print_of(const OwnAddress& address);
+
 /// Keeps 8 bytes of each address, so of 10^7 objects about 80 MB. Two addresses that agree in these
 /// bytes count as one: then an object may stay that nothing refers to, and none goes that something
 /// refers to. One thread at a time.

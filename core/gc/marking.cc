@@ -81,7 +81,13 @@ void judge_lists(const MarkRequest& request, const ListedParts& lists, Marked& m
     const bool dying =
         request.all_lists_die || request.deleted ||
         std::binary_search(request.dying_lists.begin(), request.dying_lists.end(), id);
-    if (used || !dying) marked.objects.add_parts(parts, request.repository);
+    if (used || !dying) {
+      marked.objects.add_parts(parts, request.repository);
+      continue;
+    }
+    for (const meta::StoredPart& part : parts) {
+      if (!part.owner) marked.dying_parts.push_back(print_of(part.address));
+    }
   }
 }
 

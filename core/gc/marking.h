@@ -17,6 +17,7 @@ struct Marked {
   LiveObjects objects;
   tree::NidSet nodes;                        ///< of the repository's own trees
   std::vector<int64_t> unused_part_lists{};  ///< ascending
+  std::vector<uint64_t> dying_parts{};       ///< prints of the own parts of lists that keep none
 };
 
 struct MarkRequest {

@@ -76,7 +76,19 @@ constexpr db::Query kSelectRules{"roots_select_rules", R"sql(
 constexpr db::Query kLockCommits{"roots_lock_commits", R"sql(
   SELECT commit_id FROM commits WHERE repo_id = $1 AND commit_id = ANY ($2) ORDER BY commit_id FOR UPDATE)sql"};
 
+constexpr db::Query kDescribe{"roots_describe_commits", R"sql(
+  SELECT commit_id, greatest(root_nid, 0), parents FROM commits
+  WHERE repo_id = $1 AND commit_id = ANY ($2) ORDER BY generation DESC)sql"};
+
+constexpr db::Query kSelectDeletedBranches{"roots_select_deleted_branches", R"sql(
+  SELECT commit_id, name FROM gc_branches WHERE repo_id = $1 ORDER BY deleted_at DESC)sql"};
+
+constexpr db::Query kForgetBranches{"roots_forget_deleted_branches", R"sql(
+  DELETE FROM gc_branches WHERE repo_id = $1 AND deleted_at < clock_timestamp() - $2 * interval '1 second')sql"};
+
 constexpr db::Query kRemovals[] = {
+    {"roots_delete_branches",
+     "DELETE FROM gc_branches WHERE repo_id = $1 AND commit_id = ANY ($2)"},
     {"roots_delete_metrics", "DELETE FROM metrics WHERE repo_id = $1 AND commit_id = ANY ($2)"},
     {"roots_delete_params", "DELETE FROM params WHERE repo_id = $1 AND commit_id = ANY ($2)"},
     {"roots_delete_extractions",
@@ -155,6 +167,10 @@ constexpr db::Query kSelectBodies{"roots_select_nodes", R"sql(
 
 constexpr db::Query kSelectNodes{"node_removal_select_page", R"sql(
   SELECT nid FROM nodes WHERE repo_id = $1 AND nid > $2 AND nid < $3 ORDER BY nid LIMIT $4)sql"};
+
+constexpr db::Query kSelectFiles{"node_removal_select_files", R"sql(
+  SELECT s.file FROM sstables s JOIN nodes n ON s.hash = n.hash AND s.nid = n.nid
+  WHERE s.repo_id = $1 AND n.nid = ANY ($2) AND s.kind IN (0, 1) AND s.file IS NOT NULL)sql"};
 
 constexpr db::Query kDeleteNodes[] = {
     {"node_removal_delete_summaries",
@@ -279,6 +295,38 @@ void Roots::count_removal() { connection_.run(kCountRemoval); }
 
 void Roots::lock_commits(RepositoryId repository, std::span<const CommitId> ids) {
   connection_.run(kLockCommits, {key_of(repository), bytes_of(ids)});
+}
+
+std::vector<RemovedCommit> Roots::describe(RepositoryId repository, std::span<const CommitId> ids) {
+  std::vector<RemovedCommit> out;
+  std::vector<std::vector<CommitId>> parents;
+  std::map<CommitId, size_t> places;
+  const db::Rows rows = connection_.run(kDescribe, {key_of(repository), bytes_of(ids)});
+  for (size_t row = 0; row < rows.size(); ++row) {
+    out.push_back({commit_id_from_bytes(rows.bytes(row, 0)), rows.integer(row, 1), ""});
+    places[out.back().id] = row;
+    parents.emplace_back();
+    for (const std::string& parent : rows.strings(row, 2)) {
+      parents.back().push_back(commit_id_from_bytes(parent));
+    }
+  }
+  const db::Rows branches = connection_.run(kSelectDeletedBranches, {key_of(repository)});
+  for (size_t row = 0; row < branches.size(); ++row) {
+    std::vector<CommitId> waiting{commit_id_from_bytes(branches.bytes(row, 0))};
+    while (!waiting.empty()) {
+      const auto at = places.find(waiting.back());
+      waiting.pop_back();
+      if (at == places.end() || !out[at->second].branch.empty()) continue;
+      out[at->second].branch = branches.text(row, 1);
+      const auto& above = parents[at->second];
+      waiting.insert(waiting.end(), above.begin(), above.end());
+    }
+  }
+  return out;
+}
+
+void Roots::forget_deleted_branches(RepositoryId repository, std::chrono::seconds kept) {
+  connection_.run(kForgetBranches, {key_of(repository), int64_t{kept.count()}});
 }
 
 void Roots::remove_commits(RepositoryId repository, std::span<const CommitId> ids) {
@@ -407,6 +455,13 @@ std::vector<Nid> NodeRemoval::page(RepositoryId repository, Nid after, Nid end, 
                                   db::Pool::Retry::kRead);
   std::vector<Nid> out;
   for (size_t row = 0; row < rows.size(); ++row) out.push_back(rows.integer(row, 0));
+  return out;
+}
+
+std::vector<std::string> NodeRemoval::files(RepositoryId repository, std::span<const Nid> nids) {
+  const db::Rows rows = pool_.run(kSelectFiles, {key_of(repository), nids}, db::Pool::Retry::kRead);
+  std::vector<std::string> out;
+  for (size_t row = 0; row < rows.size(); ++row) out.emplace_back(rows.text(row, 0));
   return out;
 }
 

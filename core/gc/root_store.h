@@ -37,6 +37,13 @@ struct CommitRoot {
 };
 std::span<const CommitRoot> commit_roots();
 
+/// A commit that garbage collection removes.
+struct RemovedCommit {
+  CommitId id;
+  Nid root_nid = 0;    ///< 0 = an empty tree, or one that has expired
+  std::string branch;  ///< that was deleted and led to it; "" = not known
+};
+
 /// Reads through a connection of the caller, in its transaction.
 class Roots {
  public:
@@ -53,6 +60,7 @@ class Roots {
   void count_removal();
   /// Locks those of the commits that exist against new references.
   void lock_commits(RepositoryId repository, std::span<const CommitId> ids);
+  std::vector<RemovedCommit> describe(RepositoryId repository, std::span<const CommitId> ids);
   /// With what was measured of them.
   void remove_commits(RepositoryId repository, std::span<const CommitId> ids);
   /// Lets the trees of the commits go; the caller has locked them. Returns how many had one.
@@ -61,6 +69,8 @@ class Roots {
   int64_t expire_commits(RepositoryId repository,
                          std::span<const versioning::ExpiringCommit> commits,
                          std::string_view actor, std::string_view reason);
+  /// Branches that were deleted longer ago than `kept`: they led to nothing that is not reached.
+  void forget_deleted_branches(RepositoryId repository, std::chrono::seconds kept);
 
   /// Addresses of the trees of all commits but these, and but those that have expired.
   std::vector<Nid> trees(RepositoryId repository, std::span<const CommitId> without);
@@ -98,7 +108,9 @@ class NodeRemoval {
   explicit NodeRemoval(db::Pool& pool) : pool_(pool) {}
   /// Addresses greater than `after` and less than `end`, ascending, at most `limit`.
   std::vector<Nid> page(RepositoryId repository, Nid after, Nid end, uint32_t limit);
-  /// With what was derived of them.
+  /// The files of the nodes, below the repository's namespace.
+  std::vector<std::string> files(RepositoryId repository, std::span<const Nid> nids);
+  /// With what was derived of them, but for the files.
   void remove(const CollectionClaim& claim, std::span<const Nid> nids);
 
  private:

@@ -1,5 +1,8 @@
 #include "core/gc/store_listing.h"
 
+#include <utility>
+
+#include "core/base/error.h"
 #include "core/base/str_cat.h"
 
 namespace tarn::versioning {
@@ -27,11 +30,34 @@ int64_t list_stored_objects(blob::Stores& stores, const Repository& repository,
   return strangers;
 }
 
-void remove_stored_object(blob::Stores& stores, const Repository& repository,
-                          const OwnAddress& address) {
-  const blob::Located at =
-      stores.locate(str_cat(repository.storage_namespace, "/", relative_path(address)));
-  at.store->remove(at.key);
+std::vector<UnremovedObject> remove_stored_objects(blob::Stores& stores,
+                                                   const Repository& repository,
+                                                   std::span<const OwnAddress> addresses) {
+  const blob::Located at = stores.locate(str_cat(repository.storage_namespace, "/data"));
+  const std::string root = at.key.substr(0, at.key.size() + 1 - kFolder.size());
+  std::vector<std::string> keys;
+  for (const OwnAddress& address : addresses) keys.push_back(root + relative_path(address));
+  std::vector<UnremovedObject> out;
+  for (blob::RemovalFailure& failure : at.store->remove_all(keys)) {
+    const auto address = parse_relative_path(std::string_view(failure.key).substr(root.size()));
+    TARN_CHECK(address.has_value());
+    out.push_back({*address, std::move(failure.message)});
+  }
+  return out;
+}
+
+void remove_derived_files(blob::Stores& stores, const Repository& repository,
+                          std::span<const std::string> files) {
+  for (const std::string& file : files) {
+    const blob::Located at = stores.locate(str_cat(repository.storage_namespace, "/", file));
+    at.store->remove(at.key);
+  }
+}
+
+int64_t remove_unfinished_objects(blob::Stores& stores, const Repository& repository,
+                                  Instant begun_before) {
+  const blob::Located at = stores.locate(str_cat(repository.storage_namespace, "/data"));
+  return static_cast<int64_t>(at.store->remove_unfinished(at.key + "/", begun_before));
 }
 
 }  // namespace tarn::versioning

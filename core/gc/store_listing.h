@@ -3,6 +3,9 @@
 
 #include <cstdint>
 #include <functional>
+#include <span>
+#include <string>
+#include <vector>
 
 #include "core/blob/stores.h"
 #include "core/model/address.h"
@@ -20,8 +23,23 @@ struct ListedObject {
 int64_t list_stored_objects(blob::Stores& stores, const Repository& repository,
                             const std::function<void(const ListedObject&)>& visit);
 
-/// Removes one object; it may be gone already.
-void remove_stored_object(blob::Stores& stores, const Repository& repository,
-                          const OwnAddress& address);
+struct UnremovedObject {
+  OwnAddress address;
+  std::string message;
+};
+
+/// Removes up to blob::kRemovedAtOnceMax objects; they may be gone already. Returns those that the
+/// store refused to remove.
+std::vector<UnremovedObject> remove_stored_objects(blob::Stores& stores,
+                                                   const Repository& repository,
+                                                   std::span<const OwnAddress> addresses);
+
+/// Removes files of the repository that can be made again, named below its namespace.
+void remove_derived_files(blob::Stores& stores, const Repository& repository,
+                          std::span<const std::string> files);
+
+/// Removes what writers that died left below the repository's `data/`. Returns the number.
+int64_t remove_unfinished_objects(blob::Stores& stores, const Repository& repository,
+                                  Instant begun_before);
 
 }  // namespace tarn::versioning

@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
+#include "core/base/error.h"
 #include "core/base/number.h"
+#include "core/base/reasons.h"
 
 namespace tarn::meta {
 namespace {
@@ -59,6 +62,11 @@ constexpr db::Query kInsertMetrics{"extractions_insert_metrics", R"sql(
   SELECT $1, $2, n, s, o, f, v::double precision, t, NULLIF(i, '')
   FROM unnest($3::text[], $4::text[], $5::smallint[], $6::text[], $7::text[], $8::bigint[], $9::bytea[])
     AS u(n, s, o, f, v, t, i))sql"};
+
+// Garbage collection removes readings that no metrics name.
+constexpr db::Query kHoldFiles{"extractions_hold_files", R"sql(
+  SELECT count(*) FROM (
+    SELECT 1 FROM metric_files WHERE repo_id = $1 AND file_id = ANY ($2) ORDER BY file_id FOR KEY SHARE) AS held)sql"};
 
 constexpr db::Query kInsertParams{"extractions_insert_params", R"sql(
   INSERT INTO params (repo_id, commit_id, name, origin, source, value, number, measured_ms)
@@ -127,6 +135,25 @@ void insert_metrics(db::Connection& connection, int32_t repo, const CommitId& co
                                   values, times, files});
 }
 
+/// After the metrics are inserted. Throws unavailable: a reading was removed since it was looked
+/// up.
+void hold_files(db::Connection& connection, int32_t repo, const Measurements& read) {
+  std::set<std::string> ids;
+  for (const Metric& m : read.metrics) {
+    if (m.origin != MetricOrigin::kFile) continue;
+    const auto file = read.files.find(m.source);
+    if (file != read.files.end() && !file->second.empty()) ids.insert(file->second);
+  }
+  if (ids.empty()) return;
+  std::vector<db::Bytes> keys;
+  for (const std::string& id : ids) keys.push_back({id});
+  const int64_t held = connection.run(kHoldFiles, {repo, keys}).integer(0, 0);
+  if (held == static_cast<int64_t>(ids.size())) return;
+  throw Error(ErrorCode::kUnavailable, reason::kBeingCollected,
+              "storing the metrics of a commit: what was read of a metric file is being removed; "
+              "try again");
+}
+
 void insert_params(db::Connection& connection, int32_t repo, const CommitId& commit,
                    const std::vector<MeasuredParam>& params) {
   std::vector<std::string> names, sources, values, numbers;
@@ -186,7 +213,10 @@ bool ExtractionStore::store(RepositoryId repository, const CommitId& commit,
     if (state.empty() || state.boolean(0, 0)) return false;
     connection.run(kDeleteMetrics, {repo, id, kReadOrigins});
     connection.run(kDeleteParams, {repo, id, kReadOrigins});
-    if (!read.metrics.empty()) insert_metrics(connection, repo, commit, read);
+    if (!read.metrics.empty()) {
+      insert_metrics(connection, repo, commit, read);
+      hold_files(connection, repo, read);
+    }
     if (!read.params.empty()) insert_params(connection, repo, commit, read.params);
     connection.run(kMarkDone, {repo, id, db::Bytes{rules_hash}, read.warnings});
     return true;

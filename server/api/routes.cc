@@ -254,6 +254,8 @@ constexpr Route kRoutes[] = {
     {kGet, TARN_REPO "/gc/plan/objects", "listPlannedObjects", needs(kGetCollectionRules, on_repository), list_planned_objects},
     {kGet, TARN_REPO "/gc/runs", "listGarbageCollections", needs(kGetCollectionRules, on_repository), list_collections, takes(kAmount)},
     {kPost, TARN_REPO "/gc/runs", "requestGarbageCollection", needs(kPrepareCollection, on_repository), request_collection, may_take_json()},
+    {kDelete, TARN_REPO "/gc/runs", "cancelGarbageCollection", needs(kPrepareCollection, on_repository), cancel_collection},
+    {kGet, TARN_REPO "/gc/runs/{run}", "getGarbageCollection", needs(kGetCollectionRules, on_repository), get_collection},
     {kGet, "/deleted_repositories", "listDeletedRepositories", needs(kListRepositories, on_everything), list_deleted_repositories, takes(kAmount)},
     {kPost, TARN_REPO "/undelete", "undeleteRepository", needs(kDeleteRepository, on_repository), restore_repository, may_take_json()},
     {kGet, TARN_REPO "/gc/expiries", "listExpiries", needs(kGetCollectionRules, on_repository), list_expiries, takes(kAmount)},

@@ -1,4 +1,6 @@
 // Garbage collection: plans, runs, holds.
+#include <charconv>
+
 #include "core/base/error.h"
 #include "core/base/str_cat.h"
 #include "core/branch/hooks.h"
@@ -30,7 +32,41 @@ void write_counts(json::Writer& out, const CollectionCounts& counts) {
   out.number("strangers", counts.strangers);
 }
 
-void write_run(json::Writer& out, const meta::CollectionRun& run) {
+void write_groups(json::Writer& out, std::string_view name,
+                  const std::map<GarbageOrigin, GarbageSize>& groups) {
+  out.key(name);
+  out.begin_array();
+  for (const auto& [origin, size] : groups) {
+    out.begin_object();
+    out.text("reason", name_of(origin.reason));
+    if (!origin.branch.empty()) out.text("branch", origin.branch);
+    out.number("objects", size.objects);
+    out.number("bytes", size.bytes);
+    out.end_object();
+  }
+  out.end_array();
+}
+
+/// The rate and the time left, as far as the step can tell.
+void write_progress(json::Writer& out, const meta::CollectionRun& run, Instant now) {
+  out.key("progress");
+  out.begin_object();
+  out.text("step", run.step);
+  out.text("start_date", to_rfc3339(run.step_started));
+  out.number("done", run.step_done);
+  if (run.step_total > 0) out.number("total", run.step_total);
+  const int64_t taken_ms = to_millis(now) - to_millis(run.step_started);
+  const int64_t rate = taken_ms > 0 ? run.step_done * 1000 / taken_ms : 0;
+  if (rate > 0) {
+    out.number("rate_per_second", rate);
+    if (run.step_total >= run.step_done) {
+      out.number("seconds_left", (run.step_total - run.step_done) / rate);
+    }
+  }
+  out.end_object();
+}
+
+void write_run(json::Writer& out, const meta::CollectionRun& run, Instant now) {
   out.begin_object();
   out.number("run", run.run);
   out.text("state", run.state);
@@ -38,6 +74,8 @@ void write_run(json::Writer& out, const meta::CollectionRun& run) {
   out.text("start_date", to_rfc3339(run.started));
   if (run.ended) out.text("end_date", to_rfc3339(*run.ended));
   if (!run.error.empty()) out.text("error", run.error);
+  if (!run.cancelled_by.empty()) out.text("cancelled_by", run.cancelled_by);
+  if (run.state == "running" && !run.step.empty()) write_progress(out, run, now);
   write_counts(out, run.counts);
   out.number("found_objects", run.counts.found_objects);
   out.number("found_bytes", run.counts.found_bytes);
@@ -48,6 +86,10 @@ void write_run(json::Writer& out, const meta::CollectionRun& run) {
   out.number("removed_nodes", run.counts.removed_nodes);
   out.number("removed_part_lists", run.counts.removed_part_lists);
   out.number("expired_commits", run.counts.expired_commits);
+  out.number("removed_unfinished", run.counts.removed_unfinished);
+  out.number("failed_objects", run.counts.failed_objects);
+  out.texts("failures", run.failures);
+  write_groups(out, "removed", run.removed);
   out.end_object();
 }
 
@@ -55,6 +97,7 @@ void write_hold(json::Writer& out, const versioning::Hold& hold) {
   out.begin_object();
   out.text("id", hold.id);
   out.text("commit_id", to_text(hold.commit));
+  if (!hold.path.empty()) out.text("path", hold.path);
   out.text("reason", hold.reason);
   out.text("actor", hold.actor);
   out.text("creation_date", to_rfc3339(hold.created));
@@ -99,11 +142,13 @@ RunRequest parse_run_request(const json::Value& body) {
 struct HoldBody {
   std::string ref;
   std::string reason;
+  std::string path{};
   std::optional<json::Deadline> until{};
 };
 
 HoldBody parse_hold(const json::Value& body) {
   HoldBody out{.ref = body.at("ref").text(), .reason = body.at("reason").text()};
+  if (const auto path = body.find("path")) out.path = path->text();
   if (const auto until = body.find("until")) out.until = json::parse_deadline(*until);
   return out;
 }
@@ -111,8 +156,9 @@ HoldBody parse_hold(const json::Value& body) {
 }  // namespace
 
 http::Response plan_collection(const Context& context, Call& call) {
-  const CollectionCounts counts = versioning::plan_collection(
+  const versioning::CollectionPlan plan = versioning::plan_collection(
       context.engine, repository_of(context, call), context.collection, {});
+  const CollectionCounts& counts = plan.counts;
   json::Writer out;
   out.begin_object();
   write_counts(out, counts);
@@ -120,6 +166,17 @@ http::Response plan_collection(const Context& context, Call& call) {
   out.number("part_lists", counts.removed_part_lists);
   out.number("expiring_commits", counts.expired_commits);
   out.number("grace_seconds", context.collection.grace.count());
+  write_groups(out, "groups", plan.groups.sizes());
+  out.key("ages");
+  out.begin_array();
+  for (const versioning::GarbageAge& age : plan.ages) {
+    out.begin_object();
+    if (age.days_max > 0) out.number("days_max", age.days_max);
+    out.number("objects", age.size.objects);
+    out.number("bytes", age.size.bytes);
+    out.end_object();
+  }
+  out.end_array();
   out.end_object();
   return json_response(200, std::move(out).take());
 }
@@ -137,6 +194,10 @@ http::Response list_planned_objects(const Context& context, Call& call) {
                                 line.number("size_bytes", static_cast<int64_t>(object.size_bytes));
                                 line.text("creation_date", to_rfc3339(created_at(object.address)));
                                 line.boolean("due", object.due);
+                                line.text("reason", name_of(object.origin.reason));
+                                if (!object.origin.branch.empty()) {
+                                  line.text("branch", object.origin.branch);
+                                }
                                 line.end_object();
                                 lines += std::move(line).take();
                               });
@@ -155,10 +216,30 @@ http::Response list_collections(const Context& context, Call& call) {
   json::write_pagination(out, false, "", runs.size());
   out.key("results");
   out.begin_array();
-  for (const meta::CollectionRun& run : runs) write_run(out, run);
+  for (const meta::CollectionRun& run : runs) write_run(out, run, context.clock.now());
   out.end_array();
   out.end_object();
   return json_response(200, std::move(out).take());
+}
+
+http::Response get_collection(const Context& context, Call& call) {
+  const std::string_view given = call.path("run");
+  int64_t number = 0;
+  const auto [end, error] = std::from_chars(given.data(), given.data() + given.size(), number);
+  if (error != std::errc() || end != given.data() + given.size()) {
+    throw Error(ErrorCode::kInvalidArgument,
+                str_cat("garbage collection \"", given, "\": is no number"));
+  }
+  json::Writer out(kBytesPerRun);
+  write_run(out, versioning::get_collection(context.engine, repository_of(context, call), number),
+            context.clock.now());
+  return json_response(200, std::move(out).take());
+}
+
+http::Response cancel_collection(const Context& context, Call& call) {
+  versioning::cancel_collection(context.engine, repository_of(context, call),
+                                call.caller.user.name);
+  return empty_response(202);
 }
 
 http::Response request_collection(const Context& context, Call& call, RunRequest given) {
@@ -195,7 +276,7 @@ JsonHandler expire_commit() { return json_handler<parse_expiry, expire_commit>; 
 
 http::Response add_hold(const Context& context, Call& call, HoldBody given) {
   versioning::HoldRequest request{
-      .ref = given.ref, .reason = given.reason, .actor = call.caller.user.name};
+      .ref = given.ref, .path = given.path, .reason = given.reason, .actor = call.caller.user.name};
   if (given.until) request.until = given.until->from(context.clock.now());
   json::Writer out;
   write_hold(out, versioning::add_hold(context.engine, repository_of(context, call), request));

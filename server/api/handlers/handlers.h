@@ -90,6 +90,8 @@ http::Response plan_collection(const Context& context, Call& call);
 http::Response list_planned_objects(const Context& context, Call& call);
 http::Response list_collections(const Context& context, Call& call);
 JsonHandler request_collection();
+http::Response get_collection(const Context& context, Call& call);
+http::Response cancel_collection(const Context& context, Call& call);
 JsonHandler add_hold();
 http::Response list_expiries(const Context& context, Call& call);
 JsonHandler expire_commit();

@@ -1,0 +1,77 @@
+#include "core/gc/derived_store.h"
+
+#include <vector>
+
+namespace tarn::meta {
+namespace {
+
+// Locked before the statement that looks again whether metrics name them: whoever stores metrics
+// that do locks them too (core/runs/extraction_store.cc).
+constexpr db::Query kLockReadings{"derived_lock_readings", R"sql(
+  SELECT file_id FROM metric_files f
+  WHERE repo_id = $1 AND stored_at < clock_timestamp() - $2 * interval '1 second'
+    AND NOT EXISTS (SELECT 1 FROM metrics m WHERE m.repo_id = f.repo_id AND m.file_id = f.file_id)
+  ORDER BY file_id LIMIT $3 FOR UPDATE)sql"};
+
+constexpr db::Query kDeleteReadings{"derived_delete_readings", R"sql(
+  DELETE FROM metric_files f
+  WHERE repo_id = $1 AND file_id = ANY ($2)
+    AND NOT EXISTS (SELECT 1 FROM metrics m WHERE m.repo_id = f.repo_id AND m.file_id = f.file_id)
+  RETURNING file_id)sql"};
+
+constexpr db::Query kDeleteCurves{"derived_delete_curves",
+                                  "DELETE FROM series WHERE repo_id = $1 AND file_id = ANY ($2)"};
+
+constexpr db::Query kDeleteWriters{"derived_delete_writers", R"sql(
+  DELETE FROM writers WHERE expires_at < clock_timestamp() - interval '1 day')sql"};
+
+constexpr db::Query kDeleteOfDeleted[] = {
+    {"derived_delete_holds", "DELETE FROM gc_holds WHERE repo_id = $1"},
+    {"derived_delete_readers",
+     "DELETE FROM repository_readers WHERE owner_id = $1 OR reader_id = $1"},
+};
+
+int32_t key_of(const CollectionClaim& claim) { return static_cast<int32_t>(claim.repository); }
+
+std::vector<std::string> ids_of(const db::Rows& rows) {
+  std::vector<std::string> out;
+  for (size_t row = 0; row < rows.size(); ++row) out.emplace_back(rows.bytes(row, 0));
+  return out;
+}
+
+std::vector<db::Bytes> views_of(const std::vector<std::string>& ids) {
+  std::vector<db::Bytes> out;
+  for (const std::string& id : ids) out.push_back({id});
+  return out;
+}
+
+}  // namespace
+
+int64_t DerivedRows::remove_readings(const CollectionClaim& claim, std::chrono::seconds kept,
+                                     uint32_t limit) {
+  return pool_.transaction([&](db::Connection& connection) {
+    Collections::hold(connection, claim);
+    const auto found = ids_of(
+        connection.run(kLockReadings, {key_of(claim), int64_t{kept.count()}, int64_t{limit}}));
+    if (found.empty()) return int64_t{0};
+    const auto removed = ids_of(connection.run(kDeleteReadings, {key_of(claim), views_of(found)}));
+    connection.run(kDeleteCurves, {key_of(claim), views_of(removed)});
+    return static_cast<int64_t>(removed.size());
+  });
+}
+
+int64_t DerivedRows::remove_dead_writers(const CollectionClaim& claim) {
+  return pool_.transaction([&](db::Connection& connection) {
+    Collections::hold(connection, claim);
+    return static_cast<int64_t>(connection.run(kDeleteWriters).affected());
+  });
+}
+
+void DerivedRows::remove_of_deleted(const CollectionClaim& claim) {
+  pool_.transaction([&](db::Connection& connection) {
+    Collections::hold(connection, claim);
+    for (const db::Query& removal : kDeleteOfDeleted) connection.run(removal, {key_of(claim)});
+  });
+}
+
+}  // namespace tarn::meta
