@@ -1,0 +1,152 @@
+"""A collection that is killed at any of its steps loses nothing, and the next one finishes its work.
+
+tarnd is killed at named statements (TARN_FAULT_POINT); another server over the same database and store goes on. What refs show
+reads back, and what nothing shows is gone, from the store and from the database.
+"""
+
+import hashlib
+import os
+import time
+
+import clients
+import pytest
+import servers
+
+DIE_SECONDS_MAX = 60
+PART_BYTES_8TH = (5 << 20) // 8
+PART_BYTES = PART_BYTES_8TH * 8
+SETTINGS = {"TARN_GC_INTERVAL_HOURS": "0", "TARN_GC_GRACE_HOURS": "0", "TARN_GC_UNREACHABLE_DAYS": "0",
+            "TARN_GC_DELETES_PER_SECOND": "20", "TARN_GC_BUSY_PERCENT": "100", "TARN_AUTH_MASTER_KEY": "a5" * 32,
+            **servers.SHORT_LEASE}
+# Those of each kind are killed always, the others with --long.
+STEPS_LONG = [
+    "sql.collections_take_lease.after", "sql.collections_begin_run.after", "sql.collections_drop_request.after",
+    "sql.roots_lock_commits.after", "sql.roots_delete_commits.after", "sql.collections_raise_floor.after",
+    "sql.collections_select_oldest_transaction.after", "sql.candidates_select_known.after", "sql.roots_select_trees.after",
+    "sql.roots_select_nodes.after", "sql.candidates_insert_rows.after", "sql.candidates_doom_rows.before",
+    "sql.candidates_doom_rows.after", "gc.batch_removed", "sql.candidates_set_removed.after",
+    "sql.candidates_delete_part_lists.after", "sql.node_removal_delete_summaries.after", "sql.node_removal_delete_nodes.after",
+    "sql.collections_end_run.before", "sql.collections_set_due.after", "sql.collections_trim_runs.after",
+    "sql.collections_drop_lease.before", "sql.candidates_purge_rows.after"]
+STEPS = ["sql.roots_delete_commits.after", "sql.candidates_insert_rows.after", "sql.candidates_doom_rows.after",
+         "gc.batch_removed", "sql.candidates_delete_part_lists.after", "sql.node_removal_delete_nodes.after",
+         "sql.collections_end_run.before"]
+COUNTS = """SELECT (SELECT count(*) FROM commits WHERE repo_id = r.repo_id), (SELECT count(*) FROM nodes WHERE repo_id = r.repo_id),
+  (SELECT count(*) FROM part_lists WHERE repo_id = r.repo_id), (SELECT count(*) FROM range_summaries WHERE repo_id = r.repo_id)
+  FROM repositories r WHERE name = '{}'"""
+
+
+@pytest.fixture
+def start(scratch_dir, database):
+    made = []
+
+    def start(fault=None):
+        environment = {**SETTINGS, "TARN_STORE_LOCAL_ROOT": database.directory / "objects",
+                       **({"TARN_FAULT_POINT": f"{fault}=kill"} if fault else {})}
+        made.append(servers.Tarnd(scratch_dir / f"tarnd-{len(made)}", environment=environment,
+                                  arguments=["--database", database.url()]))
+        return made[-1].start()
+
+    yield start
+    for server in made:
+        if server.process is not None and server.alive():
+            server.stop()
+
+
+def collect(server, name):
+    """The report of a collection; None: the server died."""
+    rest = clients.Rest(server)
+    before = newest(server, name)
+    if rest("POST", f"/repositories/{name}/gc/runs", json={"yes_delete": 100}).status_code != 202:
+        return None
+    deadline = time.monotonic() + DIE_SECONDS_MAX
+    while True:
+        found = newest(server, name)
+        if found["run"] > before["run"] and found["state"] != "running":
+            return found
+        assert time.monotonic() < deadline, f"no collection: {found}"
+        time.sleep(0.05)
+
+
+def newest(server, name):
+    runs = clients.Rest(server)("GET", f"/repositories/{name}/gc/runs?amount=1").json()["results"]
+    return runs[0] if runs else {"run": 0}
+
+
+def fill(server, name):
+    """Objects that stay, and garbage of every kind; returns {ref/key: body} of what stays."""
+    s3, rest = clients.boto3_client(server), clients.Rest(server)
+    base = f"/repositories/{name}"
+
+    def put(key, body):
+        s3.put_object(Bucket=name, Key=key, Body=body)
+
+    def put_in_parts(key, body):
+        upload = s3.create_multipart_upload(Bucket=name, Key=key)["UploadId"]
+        parts = []
+        for number, part in enumerate((body[:PART_BYTES], body[PART_BYTES:]), 1):
+            made = s3.upload_part(Bucket=name, Key=key, UploadId=upload, PartNumber=number, Body=part)
+            parts.append({"PartNumber": number, "ETag": made["ETag"]})
+        s3.complete_multipart_upload(Bucket=name, Key=key, UploadId=upload, MultipartUpload={"Parts": parts})
+
+    assert rest("POST", "/repositories", json={"name": name, "storage_namespace": f"local://{name}"}).status_code == 201
+    kept = {"main/committed": b"committed", "main/staged": b"staged", "main/parts": b"in parts" * PART_BYTES_8TH + b"!", "main/copy": b"of a branch"}
+    put("main/committed", b"committed")
+    put_in_parts("main/parts", kept["main/parts"])
+    assert rest("POST", f"{base}/branches/main/commits", json={"message": "kept"}).status_code == 201
+    assert rest("POST", f"{base}/branches", json={"name": "exp", "source": "main"}).status_code == 201
+    for number in range(8):
+        put(f"exp/{number}", f"of a branch {number}".encode())
+    put("exp/copied", b"of a branch")
+    put_in_parts("exp/parts", b"a part  " * PART_BYTES_8TH + b"?")
+    assert rest("POST", f"{base}/branches/exp/commits", json={"message": "lost"}).status_code == 201
+    s3.copy_object(Bucket=name, Key="main/copy", CopySource=f"{name}/exp/copied")
+    assert rest("DELETE", f"{base}/branches/exp").status_code == 204
+    put("main/staged", b"overwritten")
+    put("main/staged", b"staged")
+    return kept
+
+
+def as_if_its_time_had_run_out(database):
+    database.ask("DELETE FROM writers")
+    database.ask("UPDATE gc_control SET lease_until = clock_timestamp() WHERE lease_until IS NOT NULL")
+
+
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("step", STEPS_LONG if os.environ.get("TARN_TEST_LONG") == "1" else STEPS)
+def test_a_collection_that_is_killed_is_finished_by_another_server(start, database, step):
+    name = f"kill-{hashlib.md5(step.encode()).hexdigest()[:12]}"
+    dying = start(step)
+    kept = fill(dying, name)
+    for _ in range(4):
+        try:
+            if collect(dying, name) is None:
+                break
+        except OSError:
+            break
+        if not dying.alive():
+            break
+    dying.process.child.wait(DIE_SECONDS_MAX)
+    assert not dying.alive(), "the step was not reached"
+    as_if_its_time_had_run_out(database)
+    other = start()
+    s3 = clients.boto3_client(other)
+
+    def check():
+        for key, body in kept.items():
+            assert s3.get_object(Bucket=name, Key=key)["Body"].read() == body, key
+
+    check()
+    for _ in range(5):
+        report = collect(other, name)
+        assert (report["state"], report["failed_objects"]) == ("done", 0), report
+        check()
+    stored = {path for path in servers.files_below(database.directory / "objects") if path.startswith(f"{name}/data/")}
+    assert len(stored) == 5, "one for each key that is kept, and two for that in parts"
+    commits, nodes, lists, _ = map(int, database.ask(COUNTS.format(name))[0].split(","))
+    assert (commits, nodes, lists) == (2, 1, 1)
+    assert database.ask(f"SELECT count(*) FROM gc_candidates c JOIN repositories r USING (repo_id) "
+                        f"WHERE name = '{name}' AND NOT removed") == ["0"]
+    states = {run["state"] for run in clients.Rest(other)("GET", f"/repositories/{name}/gc/runs").json()["results"]}
+    assert states <= {"done", "interrupted"}
+    other.stop()
