@@ -39,9 +39,14 @@ CREATE TRIGGER branches_note_garbage AFTER DELETE ON branches
   FOR EACH ROW EXECUTE FUNCTION note_deleted_branch();
 
 -- reason: core/gc/garbage.h. branch: that led to it; '' = not known.
+-- removed_in: the number of the removal (gc_control.removals). Servers read it to remove their own copies of the object.
+ALTER TABLE gc_control ADD COLUMN removals_purged bigint NOT NULL DEFAULT 0;
 ALTER TABLE gc_candidates
+  ADD COLUMN removed_in bigint,
   ADD COLUMN reason smallint NOT NULL DEFAULT 4,
   ADD COLUMN branch text COLLATE "C" NOT NULL DEFAULT '';
+
+CREATE INDEX gc_candidates_removed ON gc_candidates (removed_in) WHERE removed_in IS NOT NULL;
 
 -- What was removed, by reason and branch: four arrays of the same length.
 ALTER TABLE gc_runs

@@ -116,7 +116,8 @@ bool has_local_root(const Config& config) {
 /// is marked as this database's; throws precondition_failed for one that is not. Throws not_found
 /// for an import root that is missing, permission_denied, unavailable.
 std::unique_ptr<blob::Stores> open_stores(const Config& config, http::Client& client,
-                                          meta::Settings& settings) {
+                                          meta::Settings& settings,
+                                          const std::shared_ptr<blob::DiskCache>& cache) {
   auto stores = std::make_unique<blob::Stores>();
   if (has_local_root(config)) {
     const std::string root = config.local_root();
@@ -128,7 +129,6 @@ std::unique_ptr<blob::Stores> open_stores(const Config& config, http::Client& cl
   for (const std::string& root : config.store_local_import_roots) {
     stores->add_import_root(root, blob::LocalStore::open(root, blob::LocalMode::kImportRoot));
   }
-  const std::shared_ptr<blob::DiskCache> cache = open_cache(config);
   for (const S3StoreConfig& store : config.s3_stores()) {
     stores->add_s3(store.buckets, factory_of(store, client, cache));
   }
@@ -181,7 +181,8 @@ struct Backend::Parts {
         installation_id(settings.set_once("installation_id", to_hex(random_bytes(kIdBytes)))),
         client(http::Client::create({})),
         outbound({.allowed_targets = config.hooks_allowed_targets}),
-        stores(open_stores(config, *client, settings)),
+        copies(open_cache(config)),
+        stores(open_stores(config, *client, settings, copies)),
         clock(pool, wall),
         authenticator(pool, clock, master_key),
         directory(pool, master_key),
@@ -279,6 +280,7 @@ struct Backend::Parts {
   std::string installation_id;
   std::unique_ptr<http::Client> client;  // of the S3 stores
   http::Outbound outbound;
+  std::shared_ptr<blob::DiskCache> copies;  ///< nullptr = none are kept
   std::unique_ptr<blob::Stores> stores;
   meta::DatabaseClock clock;
   auth::Authenticator authenticator;
@@ -294,6 +296,7 @@ Backend::Backend(const Config& config) : parts_(std::make_unique<Parts>(config))
 Backend::~Backend() = default;
 
 versioning::Engine& Backend::engine() { return parts_->assembly.engine(); }
+blob::DiskCache* Backend::copies() { return parts_->copies.get(); }
 versioning::Assembly& Backend::assembly() { return parts_->assembly; }
 auth::Authenticator& Backend::authenticator() { return parts_->authenticator; }
 auth::Directory& Backend::directory() { return parts_->directory; }

@@ -21,6 +21,9 @@ class Assembly;
 namespace tarn::actions {
 class Runner;
 }
+namespace tarn::blob {
+class DiskCache;
+}
 
 namespace tarn::server {
 
@@ -35,6 +38,8 @@ class Backend {
 
   versioning::Engine& engine();
   versioning::Assembly& assembly();
+  /// The copies of small objects; nullptr = none are kept.
+  blob::DiskCache* copies();
   auth::Authenticator& authenticator();
   auth::Directory& directory();
   /// Sends to servers that users named.

@@ -182,6 +182,7 @@ void serve(Config config, const CommandLine& command, const ServiceManager& mana
                                              .attempts_max = config.webhooks_attempts_max,
                                              .seal_key = backend.webhook_key()},
                               .collection = collection_options(config),
+                              .copies = backend.copies(),
                               .measure_clock = [&backend] {
                                 backend.measure_clock();
                                 backend.measure_queues();

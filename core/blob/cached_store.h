@@ -28,6 +28,8 @@ class CachedStore final : public BlobStore {
                                               ByteRange range, std::string_view if_etag) override;
   ListPage list(std::string_view prefix, std::string_view after, uint32_t limit) override;
   void remove(std::string_view key) override;
+  /// Removes the copy of an object that has no etag; another server has removed the object.
+  void forget(std::string_view key) { cache_->remove(name_of(key, "")); }
   std::vector<RemovalFailure> remove_all(std::span<const std::string> keys) override;
   void walk(std::string_view prefix, std::string_view after, const Visit& visit) override;
   uint64_t remove_unfinished(std::string_view prefix, Instant begun_before) override;

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -26,6 +28,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kUnfinished = ".tmp";
+constexpr std::string_view kMarkFile = "/.mark";
 constexpr size_t kNameBytes = 64;
 constexpr size_t kBufferBytes = 256 * 1024;
 constexpr auto kWarnEvery = std::chrono::minutes{1};
@@ -261,6 +264,29 @@ void DiskCache::remove(std::string_view name) {
   MutexLock lock(mutex_);
   const auto at = by_name_.find(std::string(name));
   if (at != by_name_.end()) forget(at->second);
+}
+
+void DiskCache::clear() {
+  MutexLock lock(mutex_);
+  while (!files_.empty()) forget(files_.begin());
+}
+
+std::optional<int64_t> DiskCache::mark() const {
+  std::ifstream file(str_cat(options_.directory, kMarkFile));
+  int64_t number = 0;
+  if (!(file >> number)) return std::nullopt;
+  return number;
+}
+
+void DiskCache::set_mark(int64_t number) {
+  const std::string path = str_cat(options_.directory, kMarkFile);
+  const std::string draft = str_cat(path, kUnfinished);
+  std::ofstream file(draft, std::ios::trunc);
+  file << number << "\n";
+  file.close();
+  if (!file || ::rename(draft.c_str(), path.c_str()) != 0) {
+    log::debug("the mark of the cache was not written", {{"directory", options_.directory}});
+  }
 }
 
 uint64_t DiskCache::bytes() const {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <list>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -61,6 +62,13 @@ class DiskCache {
   /// Throws what `source` throws.
   Descriptor add(std::string_view name, BlobReader& source, uint64_t size_bytes);
   void remove(std::string_view name);
+  /// Removes every file that is complete.
+  void clear();
+
+  /// A number that the directory keeps for its user; nullopt: none was set.
+  std::optional<int64_t> mark() const;
+  /// May fail, which is logged at debug level.
+  void set_mark(int64_t number);
 
   uint64_t bytes() const;
 

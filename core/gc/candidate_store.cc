@@ -1,5 +1,7 @@
 #include "core/gc/candidate_store.h"
 
+#include <algorithm>
+
 namespace tarn::meta {
 namespace {
 
@@ -35,7 +37,15 @@ constexpr db::Query kSelectDoomed{"candidates_select_doomed", R"sql(
   ORDER BY address LIMIT $3)sql"};
 
 constexpr db::Query kSetRemoved{"candidates_set_removed", R"sql(
-  UPDATE gc_candidates SET removed = true WHERE repo_id = $1 AND address = ANY ($2))sql"};
+  WITH number AS (UPDATE gc_control SET removals = removals + 1 RETURNING removals)
+  UPDATE gc_candidates SET removed = true, removed_in = number.removals FROM number
+  WHERE repo_id = $1 AND address = ANY ($2))sql"};
+
+constexpr db::Query kSelectRemovals{"candidates_select_removals",
+                                    "SELECT removals, removals_purged FROM gc_control"};
+
+constexpr db::Query kSelectRemovedBetween{"candidates_select_removed", R"sql(
+  SELECT repo_id, address FROM gc_candidates WHERE removed_in > $1 AND removed_in <= $2)sql"};
 
 constexpr db::Query kDeletePartLists{"candidates_delete_part_lists", R"sql(
   DELETE FROM part_lists WHERE repo_id = $1 AND part_list_id IN (
@@ -51,7 +61,11 @@ constexpr db::Query kCountRemoval{"candidates_count_removal",
 
 constexpr db::Query kPurge{"candidates_purge_rows", R"sql(
   DELETE FROM gc_candidates WHERE repo_id = $1 AND address IN (
-    SELECT address FROM gc_candidates WHERE repo_id = $1 AND removed AND doomed_in <= $2 LIMIT $3))sql"};
+    SELECT address FROM gc_candidates WHERE repo_id = $1 AND removed AND doomed_in <= $2 LIMIT $3)
+  RETURNING coalesce(removed_in, 0))sql"};
+
+constexpr db::Query kNotePurge{"candidates_note_purge", R"sql(
+  UPDATE gc_control SET removals_purged = greatest(removals_purged, $1))sql"};
 
 constexpr db::Query kAny{"candidates_select_any", R"sql(
   SELECT EXISTS (SELECT 1 FROM gc_candidates WHERE repo_id = $1))sql"};
@@ -150,6 +164,24 @@ std::vector<Candidate> Candidates::doomed(const CollectionClaim& claim, std::str
                                    db::Pool::Retry::kRead));
 }
 
+Removals Candidates::removals() {
+  const db::Rows rows = pool_.run(kSelectRemovals, {}, db::Pool::Retry::kRead);
+  return {rows.integer(0, 0), rows.integer(0, 1)};
+}
+
+std::vector<RemovedObject> Candidates::removed_between(int64_t after, int64_t last) {
+  const db::Rows rows = pool_.run(kSelectRemovedBetween, {after, last}, db::Pool::Retry::kRead);
+  std::vector<RemovedObject> out;
+  for (size_t row = 0; row < rows.size(); ++row) {
+    RemovedObject object{static_cast<RepositoryId>(rows.integer(row, 0)), {}};
+    const std::string_view bytes = rows.bytes(row, 1);
+    if (bytes.size() != object.address.id.size()) continue;  // a part list
+    std::copy(bytes.begin(), bytes.end(), object.address.id.begin());
+    out.push_back(object);
+  }
+  return out;
+}
+
 void Candidates::set_removed(const CollectionClaim& claim, std::span<const std::string> addresses) {
   under_lease(pool_, claim, [&](db::Connection& connection) {
     connection.run(kSetRemoved, {key_of(claim), bytes_of(addresses)});
@@ -170,8 +202,11 @@ int64_t Candidates::remove_part_lists(const CollectionClaim& claim,
 
 int64_t Candidates::purge(const CollectionClaim& claim, uint32_t limit) {
   return under_lease(pool_, claim, [&](db::Connection& connection) {
-    return static_cast<int64_t>(
-        connection.run(kPurge, {key_of(claim), claim.fenced_run, int64_t{limit}}).affected());
+    const db::Rows gone = connection.run(kPurge, {key_of(claim), claim.fenced_run, int64_t{limit}});
+    int64_t last = 0;
+    for (size_t row = 0; row < gone.size(); ++row) last = std::max(last, gone.integer(row, 0));
+    if (last > 0) connection.run(kNotePurge, {last});
+    return static_cast<int64_t>(gone.size());
   });
 }
 

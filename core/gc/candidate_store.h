@@ -13,6 +13,7 @@
 #include "core/db/pool.h"
 #include "core/gc/collection_store.h"
 #include "core/gc/garbage.h"
+#include "core/model/address.h"
 
 namespace tarn::meta {
 
@@ -20,6 +21,17 @@ struct Candidate {
   std::string address;  ///< the form of candidate_address (core/meta/references.h)
   int64_t size_bytes = 0;
   GarbageOrigin origin{};
+};
+
+struct RemovedObject {
+  RepositoryId repository{};
+  OwnAddress address;
+};
+
+/// Numbers of the statements that removed something, in the order of their commits.
+struct Removals {
+  int64_t last = 0;
+  int64_t purged = 0;  ///< rows of the removals up to this one may be gone
 };
 
 struct KnownCandidate : Candidate {
@@ -45,6 +57,9 @@ class Candidates {
   /// `after`, ascending, at most `limit`.
   std::vector<Candidate> doomed(const CollectionClaim& claim, std::string_view after,
                                 uint32_t limit);
+  Removals removals();
+  /// The objects of the removals after `after`, up to `last`.
+  std::vector<RemovedObject> removed_between(int64_t after, int64_t last);
   void set_removed(const CollectionClaim& claim, std::span<const std::string> addresses);
   /// Dooms the part lists that are still there, and deletes all that are doomed, in one
   /// transaction. Returns the number of lists that were deleted.

@@ -1,3 +1,5 @@
+#include <utility>
+
 #include <gtest/gtest.h>
 
 #include "core/base/encoding.h"
@@ -504,7 +506,7 @@ TEST_F(Collection, AHoldOfAPathKeepsTheObjectsBelowItAlone) {
   EXPECT_EQ(engine.keys(repo, to_text(held.commit)), "a/1 a/2");
   EXPECT_EQ(engine.read(repo, to_text(held.commit), "a/2"), "a/2");
   EXPECT_EQ(list_holds(*engine, repo, "", 10).items.at(0).path, "a/");
-  remove_hold(*engine, repo, held.id);
+  remove_hold(*engine, repo, held.id, "t");
   EXPECT_EQ(collect_all(repo).removed_objects, 2);
   EXPECT_EQ(count("SELECT count(*) FROM nodes"), 0);
 }
@@ -587,6 +589,23 @@ TEST_F(Collection, AServerThatAnotherWaitsForRaisesItsFloorsAtOnce) {
   EXPECT_FALSE(run_one_collection(*engine, options, {})) << "the other's floors are from before";
   EXPECT_FALSE(run_one_collection(*other, options, {})) << "it raises them";
   EXPECT_TRUE(run_one_collection(*engine, options, {}));
+}
+
+TEST_F(Collection, AServerThatLostTheLeaseChangesNothingMore) {
+  for (int i = 0; i < 3; ++i) engine.put(repo, "main", "a", str_cat("text ", i));
+  collect(repo);
+  engine.store->on_remove([&, taken = false](std::string_view) mutable {
+    if (!std::exchange(taken, true)) run_sql("UPDATE gc_control SET lease_owner = 1");
+  });
+  request_collection(*engine, repo, "tester", 0);
+  settle();
+  EXPECT_TRUE(run_one_collection(*engine, options, {}));
+  EXPECT_EQ(list_collections(*engine, repo, 1).at(0).state, "running");
+  EXPECT_EQ(count("SELECT count(*) FROM gc_candidates WHERE removed"), 0);
+  run_sql("UPDATE gc_control SET lease_until = clock_timestamp()");
+  EXPECT_EQ(collect(repo).state, "done");
+  EXPECT_EQ(stored(repo), 1u);
+  EXPECT_EQ(engine.read(repo, "main", "a"), "text 2");
 }
 
 TEST_F(Collection, OnlyOneServerCollects) {

@@ -6,6 +6,7 @@
 #include "core/base/digest.h"
 #include "core/base/encoding.h"
 #include "core/base/error.h"
+#include "core/base/log.h"
 #include "core/base/reasons.h"
 #include "core/base/str_cat.h"
 #include "core/branch/refs.h"
@@ -19,6 +20,15 @@ namespace {
 
 [[noreturn]] void throw_invalid(std::string message) {
   throw Error(ErrorCode::kInvalidArgument, std::move(message));
+}
+
+void log_added(const Repository& repository, const Hold& hold) {
+  log::info("hold_added", {{"repository", repository.name.str()},
+                           {"hold", hold.id},
+                           {"commit", to_text(hold.commit)},
+                           {"path", hold.path},
+                           {"user", hold.actor},
+                           {"reason", hold.reason}});
 }
 
 class NoEdits final : public tree::EditSource {
@@ -84,11 +94,13 @@ Hold add_hold(Engine& engine, const Repository& repository, const HoldRequest& r
   if (hold.path.empty()) {
     hold.commit = source.id;
     holds.insert(repository.id, hold);
+    log_added(repository, hold);
     return hold;
   }
   const Commit made = commit_of_path(engine, repository, source, hold);
   hold.commit = made.id;
   holds.insert(repository.id, hold, made, source.id, engine.writer.id());
+  log_added(repository, hold);
   return hold;
 }
 
@@ -104,8 +116,13 @@ Page<Hold> list_holds(Engine& engine, const Repository& repository, std::string_
   return page;
 }
 
-void remove_hold(Engine& engine, const Repository& repository, std::string_view id) {
-  if (meta::Holds(engine.pool).remove(repository.id, id)) return;
+void remove_hold(Engine& engine, const Repository& repository, std::string_view id,
+                 std::string_view user) {
+  if (meta::Holds(engine.pool).remove(repository.id, id)) {
+    log::info("hold_removed",
+              {{"repository", repository.name.str()}, {"hold", id}, {"user", user}});
+    return;
+  }
   throw Error(ErrorCode::kNotFound, reason::kHoldNotFound, str_cat("hold '", id, "' not found"));
 }
 

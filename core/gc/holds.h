@@ -42,7 +42,8 @@ Hold add_hold(Engine& engine, const Repository& repository, const HoldRequest& r
 /// The oldest first; expired ones too, until they are removed.
 Page<Hold> list_holds(Engine& engine, const Repository& repository, std::string_view after,
                       uint32_t limit);
-/// Throws not_found.
-void remove_hold(Engine& engine, const Repository& repository, std::string_view id);
+/// Throws not_found. Both changes are written to the log, with the user.
+void remove_hold(Engine& engine, const Repository& repository, std::string_view id,
+                 std::string_view user);
 
 }  // namespace tarn::versioning

@@ -193,7 +193,8 @@ TEST_F(ApiTest, AnswersUnknownAndUnservedOperations) {
   expect_message(
       post(here + "/gc/prepare_commits", "{}"), 501,
       "Not Implemented: another program cannot tell which objects are in use, since "
-      "copies and moves share their bytes; nothing may be deleted from the store by one");
+      "copies and moves share their bytes; the server collects garbage itself: POST gc/runs of "
+      "the repository, or `tarn gc run`");
 }
 
 TEST_F(ApiTest, RefusesABodyThatIsTooLarge) {

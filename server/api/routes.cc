@@ -122,7 +122,7 @@ constexpr Input takes_stream(Given... given) {
 
 constexpr std::string_view kNoOtherCollector =
     "another program cannot tell which objects are in use, since copies and moves share their "
-    "bytes; nothing may be deleted from the store by one";
+    "bytes; the server collects garbage itself: POST gc/runs of the repository, or `tarn gc run`";
 
 // clang-format off
 constexpr Route kRoutes[] = {

@@ -5,6 +5,7 @@
 #include "core/branch/hooks.h"
 #include "core/branch/refs.h"
 #include "core/gc/collection.h"
+#include "core/gc/removed_copies.h"
 #include "core/import/import.h"
 #include "core/import/refs_dump.h"
 #include "core/objects/lifecycle.h"
@@ -69,6 +70,11 @@ std::vector<std::unique_ptr<Worker>> start_background(versioning::Assembly& asse
   });
   start("lifecycle", kLifecyclePoll, [&assembly](std::stop_token stop) {
     return versioning::run_one_lifecycle_scan(assembly.engine(), stop);
+  });
+  const auto copies = std::make_shared<versioning::RemovedCopies>(options.copies);
+  start("gc_copies", kCollectionPoll, [&assembly, copies](std::stop_token) {
+    copies->forget(assembly.engine());
+    return false;
   });
   start("gc", kCollectionPoll, [&assembly, collection = options.collection](std::stop_token stop) {
     return versioning::run_one_collection(assembly.engine(), collection, stop);

@@ -12,6 +12,9 @@
 #include "server/jobs/deliveries.h"
 #include "server/jobs/worker.h"
 
+namespace tarn::blob {
+class DiskCache;
+}
 namespace tarn::versioning {
 class Assembly;
 }
@@ -24,6 +27,7 @@ struct BackgroundOptions {
   versioning::VerifyLimits verify{};
   DeliveryOptions deliveries{};
   versioning::CollectionOptions collection{};
+  blob::DiskCache* copies = nullptr;      ///< of small objects; nullptr = none are kept
   std::function<void()> measure_clock{};  ///< called with every heartbeat
 };
 

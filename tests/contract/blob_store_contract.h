@@ -285,7 +285,8 @@ TEST_P(BlobStoreContract, RemovesAndForgivesRemovingAgain) {
 
 TEST_P(BlobStoreContract, RemovesManyAtOnce) {
   std::vector<std::string> keys = {"never/was", "a b/c+%&<>\"'", "\xc3\xbc/\xe6\xbc\xa2"};
-  for (size_t i = 0; keys.size() < kRemovedAtOnceMax; ++i) keys.push_back("d/" + std::to_string(i));
+  for (size_t i = 0; keys.size() < blob::kRemovedAtOnceMax; ++i)
+    keys.push_back("d/" + std::to_string(i));
   for (size_t i = 1; i < 40; ++i) ASSERT_TRUE(put(store(), keys[i], "v"));
   ASSERT_TRUE(put(store(), "kept", "v"));
   EXPECT_EQ(store().remove_all(keys).size(), 0u);

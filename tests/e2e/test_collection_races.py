@@ -9,6 +9,7 @@ TARN_TEST_SEED=N chooses the same clients and faults again; TARN_COLLECTION_SECO
 TARN_COLLECTION_FAULTS=0 kills nothing.
 """
 
+import collections
 import os
 import random
 import threading
@@ -33,6 +34,8 @@ destination: main
 alias: champion
 metrics: [{name: accuracy, goal: max, min: 0.5, primary: true}]
 """
+WORKER_VERBS = ("put", "copy", "copy_between", "upload", "commit", "delete", "link", "presign", "merge", "revert", "pick", "reset",
+                "move_back", "bring", "side_branch", "tag", "alias")
 SETTINGS = {"TARN_GC_INTERVAL_HOURS": "0", "TARN_GC_GRACE_HOURS": "0", "TARN_GC_UNREACHABLE_DAYS": "0",
             "TARN_GC_DELETED_DAYS": "0", "TARN_GC_BUSY_PERCENT": "100", "TARN_AUTH_MASTER_KEY": "a5" * 32, **servers.SHORT_LEASE}
 
@@ -384,7 +387,10 @@ def test_collections_race_every_verb_and_every_fault(scratch_dir, long_tests):
         print(f"{sum(w.done for w in workers)} requests done, {sum(w.refused for w in workers)} refused, "
               f"{sum(w.unknown for w in workers)} unknown, {shared.read} reads; {runs} collections ({interrupted} interrupted) "
               f"removed {removed} objects, rescued {rescued}")
+        verbs = sum((worker.verbs for worker in workers), collections.Counter())
+        print(dict(verbs))
         assert removed > 50 and runs > 10
+        assert all(verbs[verb] > 0 for verb in WORKER_VERBS if seconds >= SECONDS), verbs
         empty_all(shared)
     finally:
         place.end()

@@ -1,5 +1,7 @@
 """Copies of small objects of an S3 store on the server's own disk: later reads ask the store for nothing."""
 
+import time
+
 import clients
 import lakefs
 import pytest
@@ -90,6 +92,76 @@ def test_objects_that_clients_sent_to_the_store_are_kept(cached, name):
         assert s3.get_object(Bucket=name, Key="main/a")["Body"].read() == b"bytes"
     after = measured(cached)
     assert (after["gets"] - before, after["hits_total"], after["misses_total"]) == (1, 2, 1)
+
+
+def copies_below(directory):
+    return {path for path in directory.rglob("*") if path.is_file() and len(path.name) == 64}
+
+
+def test_copies_of_what_another_server_collects_go(scratch_dir, versitygw, name):
+    """Also those of a server that is down meanwhile, and of one that misses a collection and its purge."""
+    clients.boto3_client(versitygw).create_bucket(Bucket=name)
+    database = servers.Postgres(scratch_dir / "postgres").start()
+    shared = {**versitygw.tarnd_environment(), "TARN_AUTH_MASTER_KEY": "a5" * 32, "TARN_GC_INTERVAL_HOURS": "0",
+              "TARN_GC_GRACE_HOURS": "0", "TARN_GC_UNREACHABLE_DAYS": "0"}
+    both = [servers.Tarnd(scratch_dir / f"tarnd-{n}", arguments=["--database", database.url()],
+                          environment={**shared, "TARN_STORE_CACHE_DIRECTORY": scratch_dir / f"copies-{n}"}).start() for n in (1, 2)]
+    copies = [scratch_dir / f"copies-{n}" for n in (1, 2)]
+    try:
+        lakefs.repository(name, client=clients.lakefs_client(both[0])).create(storage_namespace=f"s3://{name}/space")
+
+        def put(key):
+            clients.boto3_client(both[0]).put_object(Bucket=name, Key=f"main/{key}", Body=key.encode() * 100)
+            for server in both:
+                assert clients.boto3_client(server).get_object(Bucket=name, Key=f"main/{key}")["Body"].read()
+
+        def collect():
+            """By either server; both must have looked since the one before."""
+            rest, deadline = clients.Rest(both[0]), time.monotonic() + 120
+            before = (rest("GET", f"/repositories/{name}/gc/runs?amount=1").json()["results"] or [{"run": 0}])[0]["run"]
+            assert rest("POST", f"/repositories/{name}/gc/runs", json={"yes_delete": 100}).status_code == 202
+            while True:
+                newest = (rest("GET", f"/repositories/{name}/gc/runs?amount=1").json()["results"] or [{"run": 0}])[0]
+                if newest["run"] > before and newest["state"] != "running":
+                    return newest
+                assert time.monotonic() < deadline
+                time.sleep(0.1)
+
+        def expect_copies(number, count):
+            deadline = time.monotonic() + 10
+            while len(copies_below(copies[number])) != count:
+                assert time.monotonic() < deadline, copies_below(copies[number])
+                time.sleep(0.1)
+
+        def delete(key):
+            clients.boto3_client(both[0]).delete_object(Bucket=name, Key=f"main/{key}")
+
+        for key in ("kept", "first", "second"):
+            put(key)
+        delete("first")
+        collect()
+        assert collect()["removed_objects"] == 1
+        expect_copies(0, 2)
+        expect_copies(1, 2)
+        delete("second")
+        both[1].stop()
+        collect()
+        assert collect()["removed_objects"] == 1
+        expect_copies(0, 1)
+        assert len(copies_below(copies[1])) == 2
+        both[1].start()
+        expect_copies(1, 1)
+        put("third")
+        delete("third")
+        both[1].stop()
+        for _ in range(4):
+            collect()
+        both[1].start()
+        expect_copies(1, 0)  # nobody can say which were removed
+        for server in both:
+            server.stop()
+    finally:
+        database.stop()
 
 
 def test_a_second_server_is_refused_the_directory(cached, scratch_dir, versitygw):

@@ -4,6 +4,7 @@ Nobody else writes to the branch, so the model knows each key's body, but for re
 bodies that are possible. Bodies are known by their ETag, also those that other workers have written and this one copies.
 """
 
+import collections
 import hashlib
 import re
 import threading
@@ -11,7 +12,8 @@ import time
 
 from wire import NotSent, Unknown
 
-KEYS = [f"k/{number}" for number in range(8)]
+KEYS = [f"k/{number}" for number in range(16)]
+KEYS_BETWEEN = 12  # of each worker in the other repository: they live long enough for their sources to go
 BIG_PART_BYTES = 5 << 20
 UPLOAD = re.compile(rb"<UploadId>([^<]+)</UploadId>")
 ETAG = re.compile(rb"<ETag>(?:&quot;|&#34;|\")?([0-9a-f-]+)")
@@ -60,6 +62,8 @@ class Worker:
         self.head = None
         self.doubt_until = 0
         self.done = self.unknown = self.refused = 0
+        self.verbs = collections.Counter()  # successful requests by verb
+        self.verb = ""
 
     # Requests
 
@@ -72,6 +76,7 @@ class Worker:
     def count(self, answer):
         if answer.status < 300:
             self.done += 1
+            self.verbs[self.verb] += 1
         else:
             self.refused += 1
             assert answer.status in REFUSED, f"{answer.status} {answer.reason}"
@@ -82,7 +87,9 @@ class Worker:
                  [self.delete, self.link, self.presign, self.merge, self.revert, self.pick, self.reset, self.move_back,
                   self.bring, self.side_branch, self.tag, self.alias, self.check])
         try:
-            self.chance.choice(verbs)()
+            verb = self.chance.choice(verbs)
+            self.verb = verb.__name__
+            verb()
         except NotSent:
             time.sleep(0.1)
         except Unknown:
@@ -185,7 +192,7 @@ class Worker:
     def copy_between(self):
         """To the other repository, where every worker has a key of its own, and back."""
         ref, of = self.source()
-        other, key = self.shared.other, f"o/{self.number}"
+        other, key = self.shared.other, f"o/{self.number}-{self.chance.randrange(KEYS_BETWEEN)}"
         try:
             answer = self.s3("PUT", f"/{other}/main/{key}", b"", {"x-amz-copy-source": f"/{self.repository}/{ref}/{of}"})
         except Unknown:
@@ -284,10 +291,11 @@ class Worker:
             self.shared.bodies.keep(body)
             self.s3("PUT", f"/{self.repository}/{side}/{self.chance.choice(KEYS)}", body)
             self.rest("POST", f"{self.base}/branches/{side}/commits", {"message": side})
-        if self.chance.random() < 0.7:
+        if self.chance.random() < 0.5:
             self.rest("DELETE", f"{self.base}/branches/{side}")
 
     def merge(self):
+        self.commit()  # it needs a branch without changes
         answer = self.rest("POST", f"{self.base}/refs/s{self.number}/merge/{self.branch}", {
             "message": "merge", "strategy": "source-wins", "allow_dirty": False})
         if answer.status == 200:
@@ -299,6 +307,7 @@ class Worker:
             self.adopt()
 
     def pick(self):
+        self.commit()
         if self.rest("POST", f"{self.here}/cherry-pick", {"ref": f"s{self.number}"}).status == 201:
             self.adopt()
 
@@ -350,5 +359,5 @@ class Worker:
     def alias(self):
         if self.head and self.chance.random() < 0.3:
             head = self.head
-            if self.rest("PUT", f"{self.base}/aliases/a{self.number}:set", {"to": head, "reason": "race"}).status == 200:
+            if self.rest("POST", f"{self.base}/aliases/a{self.number}:set", {"to": head, "reason": "race"}).status == 200:
                 self.shared.aliased[head] = self.read_all(head)  # its history keeps it for ever

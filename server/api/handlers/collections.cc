@@ -291,7 +291,8 @@ http::Response list_holds(const Context& context, Call& call) {
 }
 
 http::Response remove_hold(const Context& context, Call& call) {
-  versioning::remove_hold(context.engine, repository_of(context, call), call.path("hold"));
+  versioning::remove_hold(context.engine, repository_of(context, call), call.path("hold"),
+                          call.caller.user.name);
   return empty_response(204);
 }
 
