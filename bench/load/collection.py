@@ -22,6 +22,7 @@ import servers  # noqa: E402
 DIGITS = "0123456789abcdefghijklmnopqrstuv"
 SETTINGS = {"TARN_GC_INTERVAL_HOURS": "0", "TARN_GC_GRACE_HOURS": "0", "TARN_GC_UNREACHABLE_DAYS": "0"}
 FINISHED = 0o440
+CLIENTS = 4
 
 
 def base32hex(data):
@@ -60,13 +61,14 @@ def show(**what):
 
 
 def load(server, seconds):
-    """Requests per second of PUT and GET over S3, eight clients."""
-    ended, counts = time.monotonic() + seconds, {"put": 0, "get": 0}
-    lock = threading.Lock()
+    """Requests per second of PUT and GET over S3, four clients."""
+    counts, lock, ready = {"put": 0, "get": 0}, threading.Lock(), threading.Barrier(CLIENTS)
 
     def run(number):
         s3, body = clients.boto3_client(server), random.randbytes(4096)
-        at = 0
+        s3.put_object(Bucket="load", Key=f"main/{number}/first", Body=body)
+        ready.wait()
+        at, ended = 0, time.monotonic() + seconds
         while time.monotonic() < ended:
             s3.put_object(Bucket="load", Key=f"main/{number}/{at % 100}", Body=body)
             s3.get_object(Bucket="load", Key=f"main/{number}/{at % 100}")["Body"].read()
@@ -75,7 +77,7 @@ def load(server, seconds):
             counts["put"] += at
             counts["get"] += at
 
-    threads = [threading.Thread(target=run, args=(number,)) for number in range(4)]
+    threads = [threading.Thread(target=run, args=(number,)) for number in range(CLIENTS)]
     for thread in threads:
         thread.start()
     for thread in threads:

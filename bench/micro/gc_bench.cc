@@ -35,7 +35,10 @@ class Objects final : public tree::EditSource {
                   static_cast<unsigned long long>(at_));
     Entry entry;
     entry.size_bytes = 1000 + at_ % 5000;
-    entry.etag = std::string(32, 'e');
+    // Another one for each change: an entry with the same content would be no change.
+    char etag[33];
+    std::snprintf(etag, sizeof(etag), "%032llx", static_cast<unsigned long long>(time_));
+    entry.etag = etag;
     entry.content_type = "application/octet-stream";
     entry.address = new_own_address(from_millis(time_ + static_cast<int64_t>(at_)));
     ++at_;
