@@ -46,6 +46,14 @@ class ObjectSet {
   }
 
   /// Requires seal().
+  bool contains(const Key& key) {
+    const std::vector<Item>& items = shard_of(key).items;
+    const auto at =
+        std::lower_bound(items.begin(), items.end(), key,
+                         [](const Item& item, const Key& wanted) { return item.key < wanted; });
+    return at != items.end() && at->key == key;
+  }
+  /// Requires seal().
   Totals all() const {
     return sum([](const Item&) { return true; });
   }

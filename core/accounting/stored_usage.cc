@@ -73,7 +73,11 @@ class Measurement {
         scope_(scope_of(named)) {}
 
   StoredUsage run(std::string_view prefix) {
-    if (!scope_.commit) return whole_repository();
+    if (!scope_.commit) {
+      Tally tally(repository_.id);
+      add_repository(tally);
+      return {tally.own(), {}, tally.foreign(), tally.imported()};
+    }
     const Roots others = other_roots();
     ReachedNodes kept;
     reach(nodes_, others.trees, nullptr, kept);
@@ -92,6 +96,17 @@ class Measurement {
     return usage;
   }
 
+  /// Adds and seals all objects of the repository.
+  void add_repository(Tally& tally) {
+    ReachedNodes reached;
+    reach(nodes_, store_.roots_of_all(repository_.id, std::nullopt), nullptr, reached);
+    References references(store_, repository_.id, tally);
+    add_leaves(reached.leaves, references);
+    for (const RefRow& row : refs_) add_rows(row.branch, references);
+    references.flush();
+    tally.seal();
+  }
+
  private:
   Scope scope_of(const Named& named) const {
     for (const RefRow& row : refs_) {
@@ -101,18 +116,6 @@ class Measurement {
       throw Error(ErrorCode::kNotFound, reason::kBranchNotFound, "branch not found");
     }
     return {std::nullopt, named.commit};
-  }
-
-  StoredUsage whole_repository() {
-    ReachedNodes reached;
-    reach(nodes_, store_.roots_of_all(repository_.id, std::nullopt), nullptr, reached);
-    Tally tally(repository_.id);
-    References references(store_, repository_.id, tally);
-    add_leaves(reached.leaves, references);
-    for (const RefRow& row : refs_) add_rows(row.branch, references);
-    references.flush();
-    tally.seal();
-    return {tally.own(), {}, tally.foreign(), tally.imported()};
   }
 
   /// Commits and branches that remain without the scope.
@@ -265,14 +268,31 @@ WaiterLimit& running() {
 
 }  // namespace
 
+namespace {
+
+void require_admission(const WaiterLimit::Waiter& run) {
+  if (run.admitted) return;
+  throw Error(ErrorCode::kUnavailable, reason::kTooManyOperations,
+              str_cat("computing stored sizes: ", kStoredUsagesMax,
+                      " such computations run already, try again later"));
+}
+
+}  // namespace
+
+void examine_stored(versioning::Engine& engine, const Repository& repository,
+                    const std::function<void(db::Connection&, Tally&)>& examine) {
+  const WaiterLimit::Waiter run(running());
+  require_admission(run);
+  Snapshot snapshot(engine.pool);
+  Tally stored(repository.id);
+  Measurement(engine, snapshot.connection(), repository, {}).add_repository(stored);
+  examine(snapshot.connection(), stored);
+}
+
 StoredUsage stored_usage(versioning::Engine& engine, const Repository& repository,
                          std::string_view ref, std::string_view prefix) {
   const WaiterLimit::Waiter run(running());
-  if (!run.admitted) {
-    throw Error(ErrorCode::kUnavailable, reason::kTooManyOperations,
-                str_cat("computing stored sizes: ", kStoredUsagesMax,
-                        " such computations run already, try again later"));
-  }
+  require_admission(run);
   const Named what = named(engine, repository, ref);
   Snapshot snapshot(engine.pool);
   return Measurement(engine, snapshot.connection(), repository, what).run(prefix);

@@ -1,8 +1,10 @@
 // Stored sizes of repositories and refs, exact: every entry is read.
 #pragma once
 
+#include <functional>
 #include <string_view>
 
+#include "core/accounting/tally.h"
 #include "core/accounting/usage.h"
 #include "core/branch/engine.h"
 #include "core/model/repository.h"
@@ -39,5 +41,10 @@ constexpr size_t kStoredUsagesMax = 2;
 /// "too_many_operations": kStoredUsagesMax run already), conflict (cancelled).
 StoredUsage stored_usage(versioning::Engine& engine, const Repository& repository,
                          std::string_view ref, std::string_view prefix);
+
+/// The distinct objects of a whole repository, as stored_usage() with the ref "" counts them.
+/// `examine` runs in the same snapshot; the tally is sealed. Throws as stored_usage.
+void examine_stored(versioning::Engine& engine, const Repository& repository,
+                    const std::function<void(db::Connection& snapshot, Tally& stored)>& examine);
 
 }  // namespace tarn::accounting

@@ -29,6 +29,7 @@ class Tally final : public BytesSink {
   void mark(const OwnAddress& address) { own_.mark(address.id); }
 
   // All require seal().
+  bool contains(const OwnAddress& address) { return own_.contains(address.id); }
   Amount own() const;
   Amount marked() const;
   Amount unmarked() const;

@@ -16,6 +16,7 @@
 #include "core/meta/object_versions.h"
 #include "core/meta/part_lists.h"
 #include "core/meta/pull_requests.h"
+#include "core/meta/quotas.h"
 #include "core/meta/range_summaries.h"
 #include "core/meta/repositories.h"
 #include "core/meta/repository_settings.h"
@@ -59,29 +60,12 @@ struct Assembly::Parts {
         versions(pool),
         lifecycle_scans(pool),
         sstables(pool),
-        engine{clock,
-               pool,
-               stores,
-               repositories,
-               settings,
-               branches,
-               tags,
-               aliases,
-               commits,
-               nodes,
-               summaries,
-               staging,
-               uploads,
-               part_lists,
-               jobs,
-               pull_requests,
-               versions,
-               lifecycle_scans,
-               sstables,
-               writer,
-               queues,
-               waiters,
-               std::move(options.link_key)} {
+        quotas(pool),
+        engine{
+            clock,    pool,       stores,  repositories,  settings,  branches,
+            tags,     aliases,    commits, nodes,         summaries, staging,
+            uploads,  part_lists, jobs,    pull_requests, versions,  lifecycle_scans,
+            sstables, quotas,     writer,  queues,        waiters,   std::move(options.link_key)} {
     writer.register_process();
   }
 
@@ -102,6 +86,7 @@ struct Assembly::Parts {
   meta::ObjectVersions versions;
   meta::LifecycleScans lifecycle_scans;
   meta::Sstables sstables;
+  meta::Quotas quotas;
   BranchQueues queues;
   WaiterLimit waiters{kPromotionWaitersMax};
   Engine engine;

@@ -24,6 +24,7 @@ class NodeStore;
 class ObjectVersions;
 class PartLists;
 class PullRequests;
+class Quotas;
 class RangeSummaries;
 class Repositories;
 class RepositorySettings;
@@ -62,6 +63,7 @@ struct Engine {
   meta::ObjectVersions& versions;
   meta::LifecycleScans& lifecycle_scans;
   meta::Sstables& sstables;
+  meta::Quotas& quotas;
   meta::Writer& writer;
   BranchQueues& queues;  ///< first come, first served per branch inside this process
   WaiterLimit& waiters;  ///< of requests that wait for promotions

@@ -187,6 +187,7 @@ std::optional<ObjectVersion> remove_version(Engine& engine, const RepositoryName
       case meta::Staging::StageOutcome::kBranchGone:
         throw Error(ErrorCode::kNotFound, reason::kBranchNotFound,
                     str_cat("branch '", branch.str(), "' not found"));
+      case meta::Staging::StageOutcome::kOverQuota:  // without a charge there is none
       case meta::Staging::StageOutcome::kChanged:
         break;
     }

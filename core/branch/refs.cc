@@ -12,6 +12,7 @@
 #include "core/meta/aliases.h"
 #include "core/meta/branches.h"
 #include "core/meta/commits.h"
+#include "core/meta/quotas.h"
 #include "core/meta/repositories.h"
 #include "core/meta/tags.h"
 
@@ -236,11 +237,20 @@ Branch create_branch(Engine& engine, const Repository& repository, const BranchC
                 str_cat("source reference '", creation.source, "': not found"));
   }
   HookedChange change = creation_hooks(engine, repository, creation, source);
+  std::function<void(db::Connection&)> within = change.step();
+  if (engine.quotas.limits(repository.id, creation.name.str(), ActingUser::name(),
+                           &QuotaLimits::branches)) {
+    within = [&, step = std::move(within)](db::Connection& connection) {
+      if (step) step(connection);
+      engine.quotas.admit_branch(connection, repository.id, creation.name.str(),
+                                 ActingUser::name());
+    };
+  }
   switch (engine.branches.create(repository.id, creation.name, source.id,
                                  {.creator = ActingUser::name(),
                                   .hidden = creation.hidden,
                                   .expires = creation.expires,
-                                  .within = change.step()})) {
+                                  .within = std::move(within)})) {
     case meta::Branches::CreateOutcome::kDone:
       break;
     case meta::Branches::CreateOutcome::kCommitGone:

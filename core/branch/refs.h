@@ -43,7 +43,8 @@ constexpr std::chrono::days kBranchLifetimeMax{3660};
 /// Throws: already_exists ("branch already exists: not unique"), conflict (a tag or commit has the
 /// name), not_found (source), permission_denied (read-only), invalid_argument (the default branch,
 /// which cannot expire; an expiry that is over or past kBranchLifetimeMax), resource_exhausted
-/// (reason "too_many_branches": the acting user made AssemblyOptions::branches_per_user_max).
+/// (reason "too_many_branches": the acting user made AssemblyOptions::branches_per_user_max; reason
+/// "quota_exceeded").
 Branch create_branch(Engine& engine, const Repository& repository, const BranchCreation& creation);
 /// Throws: not_found "branch not found" or "repository not found".
 Branch get_branch(Engine& engine, const Repository& repository, const BranchName& name);

@@ -10,6 +10,7 @@
 #include "core/branch/repositories.h"
 #include "core/meta/node_store.h"
 #include "core/meta/object_versions.h"
+#include "core/meta/quotas.h"
 #include "core/meta/repositories.h"
 #include "core/meta/repository_settings.h"
 #include "core/meta/writer.h"
@@ -128,7 +129,10 @@ bool stage_under_rules(Engine& engine, const StageTarget& target, const Key& key
     if (keeps_versions(engine, target.repository_id, settings_version)) return false;
     switch (stage(settings_version)) {
       case meta::Staging::StageOutcome::kDone:
+        engine.quotas.note(target.charge);
         return true;
+      case meta::Staging::StageOutcome::kOverQuota:
+        engine.quotas.refuse(target.repository_id, target.charge);
       case meta::Staging::StageOutcome::kBranchGone:
         throw_branch_gone(target.branch);
       case meta::Staging::StageOutcome::kChanged:
@@ -146,10 +150,13 @@ std::optional<VersionId> stage_under_condition(Engine& engine, const StageTarget
   for (int round = 0; round < kRoundsMax; ++round) {
     const meta::BranchLookup seen = look_again(engine, target, key);
     if (!condition.none()) check_condition(condition, visible_entry(engine, seen, key));
-    const StagedOver staged = stage_over(engine, seen, key, entry, within);
+    const StagedOver staged = stage_over(engine, seen, key, entry, within, target.charge);
     switch (staged.outcome) {
       case meta::Staging::StageOutcome::kDone:
+        engine.quotas.note(target.charge);
         return staged.version;
+      case meta::Staging::StageOutcome::kOverQuota:
+        engine.quotas.refuse(target.repository_id, target.charge);
       case meta::Staging::StageOutcome::kBranchGone:
         throw_branch_gone(target.branch);
       case meta::Staging::StageOutcome::kChanged:
@@ -169,7 +176,7 @@ bool stage_unconditionally(Engine& engine, const StageTarget& target, const Key&
     return true;
   }
   return stage_under_rules(engine, target, key, [&](int64_t settings_version) {
-    return engine.staging.stage(target.id, key, entry, settings_version);
+    return engine.staging.stage(target.id, key, entry, settings_version, target.charge);
   });
 }
 
@@ -183,10 +190,11 @@ bool shows(const std::optional<Entry>& visible, const meta::ObjectVersionRow& ro
 }
 
 StagedOver stage_over(Engine& engine, const meta::BranchLookup& seen, const Key& key,
-                      const std::optional<Entry>& entry, const meta::Staging::Within& within) {
+                      const std::optional<Entry>& entry, const meta::Staging::Within& within,
+                      const Charge& charge) {
   if (!keeps_versions(engine, seen.repository, seen.branch.settings_version)) {
-    return {within ? engine.staging.stage_if_within(seen, key, entry, within)
-                   : engine.staging.stage_if(seen, key, entry)};
+    return {within ? engine.staging.stage_if_within(seen, key, entry, within, charge)
+                   : engine.staging.stage_if(seen, key, entry, charge)};
   }
   const auto newest = engine.versions.newest(seen.branch.id, key, 1);
   meta::ObjectVersionRecord record{.newest = std::nullopt,
@@ -197,13 +205,15 @@ StagedOver stage_over(Engine& engine, const meta::BranchLookup& seen, const Key&
   const std::optional<Entry> visible = visible_entry(engine, seen, key);
   if (visible && (newest.empty() || !shows(visible, newest[0]))) record.base = visible;
   try {
-    const auto outcome =
-        engine.staging.stage_if_within(seen, key, entry, [&](db::Connection& connection) {
+    const auto outcome = engine.staging.stage_if_within(
+        seen, key, entry,
+        [&](db::Connection& connection) {
           if (within) within(connection);
           if (!meta::ObjectVersions::record(connection, seen.branch.id, key, record)) {
             throw OtherVersions{};
           }
-        });
+        },
+        charge);
     return {outcome, record.version};
   } catch (const OtherVersions&) {
     return {meta::Staging::StageOutcome::kChanged};
@@ -226,7 +236,8 @@ std::optional<VersionId> stage_entry_within(Engine& engine, const StageTarget& t
   check_hook_file(engine, target.repository, key.str());
   const bool done =
       condition.none() && stage_under_rules(engine, target, key, [&](int64_t settings_version) {
-        return engine.staging.stage_within(target.id, key, entry, settings_version, within);
+        return engine.staging.stage_within(target.id, key, entry, settings_version, within,
+                                           target.charge);
       });
   if (done) return std::nullopt;
   return stage_under_condition(engine, target, key, entry, condition, within);
@@ -248,6 +259,7 @@ StagedEntry change_entry(Engine& engine, const RepositoryName& repository, const
         return {*std::move(entry), staged.version};
       case meta::Staging::StageOutcome::kBranchGone:
         throw_branch_gone(branch);
+      case meta::Staging::StageOutcome::kOverQuota:  // without a charge there is none
       case meta::Staging::StageOutcome::kChanged:
         break;
     }

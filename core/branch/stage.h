@@ -11,6 +11,7 @@
 #include "core/meta/object_versions.h"
 #include "core/meta/staging.h"
 #include "core/model/object_version.h"
+#include "core/model/quota.h"
 #include "core/model/repository.h"
 
 namespace tarn::versioning {
@@ -31,6 +32,7 @@ struct StageTarget {
   /// Of the rules that permitted the write (Branch::settings_version); others, 0 included, are
   /// asked before anything is staged.
   int64_t settings_version = 0;
+  Charge charge{};  ///< of the object that the write stores
 };
 
 /// The branch and the state of the key in it. Throws not_found ("repository not found"; "branch
@@ -55,7 +57,8 @@ meta::BranchLookup lookup_for_write(Engine& engine, const RepositoryName& reposi
 /// the target was looked up holds. Where the repository keeps versions the write is one, recorded
 /// in the same transaction: its id is returned. Elsewhere deleting what is not there stages
 /// nothing. Throws: not_found (reason "branch_not_found"), precondition_failed, permission_denied
-/// (reason "protected_branch"), conflict (reason "too_many_attempts").
+/// (reason "protected_branch"), conflict (reason "too_many_attempts"), resource_exhausted (reason
+/// "quota_exceeded"; only with a charge).
 std::optional<VersionId> stage_entry(Engine& engine, const StageTarget& target, const Key& key,
                                      const std::optional<Entry>& entry, const Condition& condition);
 /// As stage_entry, in one transaction with `within`, which runs when the row is in; what it throws
@@ -86,7 +89,8 @@ struct StagedOver {
   std::optional<VersionId> version{};
 };
 StagedOver stage_over(Engine& engine, const meta::BranchLookup& seen, const Key& key,
-                      const std::optional<Entry>& entry, const meta::Staging::Within& within = {});
+                      const std::optional<Entry>& entry, const meta::Staging::Within& within = {},
+                      const Charge& charge = {});
 
 /// Stages the deletion of every key, there or not, in one statement. false, and nothing was done:
 /// the repository keeps versions, and each deletion is one. Throws as stage_entry.

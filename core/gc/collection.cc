@@ -28,6 +28,7 @@
 #include "core/gc/store_listing.h"
 #include "core/meta/commits.h"
 #include "core/meta/part_lists.h"
+#include "core/meta/quotas.h"
 #include "core/meta/references.h"
 #include "core/meta/repositories.h"
 #include "core/meta/writer.h"
@@ -615,6 +616,7 @@ bool run_one_collection(Engine& engine, const CollectionOptions& options,
   collections.finish(
       *claim, {state, error, collection.counts(), collection.failures(), collection.removed()},
       schedule);
+  engine.quotas.make_due(claim->repository);
   engine.writer.heartbeat();  // the next one need not wait for this server's
   return true;
 }

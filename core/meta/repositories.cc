@@ -114,7 +114,10 @@ constexpr db::Query kRemovals[] = {
     {"repositories_delete_hook_runs", "DELETE FROM hook_runs WHERE repo_id = $1"},
     {"repositories_delete_summaries", "DELETE FROM range_summaries WHERE repo_id = $1"},
     {"repositories_delete_sstables", "DELETE FROM sstables WHERE repo_id = $1"},
-    {"repositories_delete_usage_days", "DELETE FROM usage_days WHERE repo_id = $1"}};
+    {"repositories_delete_usage_days", "DELETE FROM usage_days WHERE repo_id = $1"},
+    {"repositories_delete_quota_objects", R"sql(
+  DELETE FROM quota_objects WHERE quota_id IN (SELECT quota_id FROM quotas WHERE repo_id = $1))sql"},
+    {"repositories_delete_quotas", "DELETE FROM quotas WHERE repo_id = $1"}};
 
 // Deletion of an empty repository. Takes locks in the same order as commits, branches, tags and
 // writes: the repository's row (shared by all that create something in it), the staging area

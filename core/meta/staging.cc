@@ -25,6 +25,7 @@ constexpr int64_t kStatusDone = 0;
 constexpr int64_t kStatusBranchGone = 1;
 constexpr int64_t kStatusWriterGone = 2;
 constexpr int64_t kStatusChanged = 3;
+constexpr int64_t kStatusOverQuota = 4;  // as kStateOverQuota
 
 #define TARN_BRANCH_STATE \
   "b.repo_id, b.branch_id, b.name, b.head, b.root_nid, b.root_hash, b.hidden, b.token"
@@ -50,11 +51,21 @@ constexpr db::Query kLookup{"staging_lookup_key", "SELECT " TARN_BRANCH_STATE R"
 constexpr db::Query kStage{"staging_insert_rows",
                            "SELECT stage_entries_under($6, $7, $1, $2, $3, $4, $5)"};
 
+// As kStage, for rows with charges: the rows of quotas are locked until the end, after all others.
+constexpr db::Query kStageCharged{"staging_insert_charged", R"sql(
+  SELECT charge_quotas(stage_entries_under($6, $7, $1, $2, $3, $4, $5), $2, $8, $9, $10))sql"};
+
 constexpr db::Query kStageIf{"staging_insert_row_if", R"sql(
   SELECT CASE WHEN (
     SELECT CASE WHEN $11 THEN hold_repository(b.repo_id) ELSE r.settings_version END
     FROM branches b JOIN repositories r USING (repo_id) WHERE b.branch_id = $2) = $10
   THEN stage_entry_if($1, $2, $3, $4, $5, $6, $7, $8, $9) ELSE 3 END)sql"};
+
+constexpr db::Query kStageIfCharged{"staging_insert_charged_if", R"sql(
+  SELECT charge_quotas(CASE WHEN (
+    SELECT CASE WHEN $11 THEN hold_repository(b.repo_id) ELSE r.settings_version END
+    FROM branches b JOIN repositories r USING (repo_id) WHERE b.branch_id = $2) = $10
+  THEN stage_entry_if($1, $2, $3, $4, $5, $6, $7, $8, $9) ELSE 3 END, $2, $12, $13, $14))sql"};
 
 // Returns the first $4 rows of every token in index order. The caller merges them: sorting them
 // here took two thirds of the time of a page, with one token or several. The branch's own columns
@@ -162,6 +173,8 @@ Staging::StageOutcome outcome_of(int64_t status) {
       return Staging::StageOutcome::kBranchGone;
     case kStatusChanged:
       return Staging::StageOutcome::kChanged;
+    case kStatusOverQuota:
+      return Staging::StageOutcome::kOverQuota;
     default:
       return Staging::StageOutcome::kDone;
   }
@@ -170,15 +183,24 @@ Staging::StageOutcome outcome_of(int64_t status) {
 /// Returns the status of kStageIf, which `run` executes with the given parameters.
 template <typename Run>
 int64_t run_stage_if(int64_t writer, const BranchLookup& seen, const Key& key, int16_t kind,
-                     const std::string& bytes, bool hold, const Run& run) {
+                     const std::string& bytes, bool hold, const ChargeArrays& charges,
+                     const Run& run) {
   const std::optional<int64_t> root =
       seen.branch.root.empty() ? std::nullopt : std::optional<int64_t>(seen.branch.root.nid);
   const std::optional<db::Bytes> expected =
       seen.row_kind ? std::optional<db::Bytes>(db::Bytes{seen.row_bytes}) : std::nullopt;
-  const db::Rows rows =
-      run({writer, static_cast<int32_t>(seen.branch.id), seen.token, root, seen.row_kind, expected,
-           db::Bytes{key.str()}, kind, db::Bytes{bytes}, seen.branch.settings_version, hold});
-  return rows.integer(0, 0);
+  const auto branch = static_cast<int32_t>(seen.branch.id);
+  if (charges.empty()) {
+    return run(kStageIf,
+               {writer, branch, seen.token, root, seen.row_kind, expected, db::Bytes{key.str()},
+                kind, db::Bytes{bytes}, seen.branch.settings_version, hold})
+        .integer(0, 0);
+  }
+  return run(kStageIfCharged,
+             {writer, branch, seen.token, root, seen.row_kind, expected, db::Bytes{key.str()}, kind,
+              db::Bytes{bytes}, seen.branch.settings_version, hold, charges.quotas(),
+              charges.addresses(), charges.sizes()})
+      .integer(0, 0);
 }
 
 struct PageRow {
@@ -226,19 +248,23 @@ struct Staging::Arrays {
   std::vector<db::Bytes> keys;
   std::vector<int16_t> kinds;
   std::vector<db::Bytes> values;
+  ChargeArrays charges{};
 };
 
 struct Staging::OneRow {
-  OneRow(BranchId branch, uint64_t registration, const Key& key, const std::optional<Entry>& entry)
+  OneRow(BranchId branch, uint64_t registration, const Key& key, const std::optional<Entry>& entry,
+         const Charge& charge)
       : bytes(entry ? encode_entry(*entry) : std::string()),
         kind(entry ? kStagedEntry : kStagedDeletion),
-        arrays{branch, registration, {{key.str()}}, {kind}, {{bytes}}} {}
+        arrays{branch, registration, {{key.str()}}, {kind}, {{bytes}}, {}} {
+    arrays.charges.add(charge);
+  }
   OneRow(const OneRow&) = delete;
   OneRow& operator=(const OneRow&) = delete;
 
   const std::string bytes;
   const int16_t kind;
-  const Arrays arrays;
+  Arrays arrays;
 };
 
 /// Whether finding this row proves that this write staged it: no equal row was there before.
@@ -295,16 +321,37 @@ std::shared_ptr<Staging::StageBatcher> Staging::batcher_of(BranchId branch) {
 }
 
 Staging::StageOutcome Staging::stage(BranchId branch, const Key& key,
-                                     const std::optional<Entry>& entry, int64_t settings_version) {
-  if (!references_of(entry).empty()) return stage_within(branch, key, entry, settings_version, {});
-  StageRequest request{&key, entry ? encode_entry(*entry) : std::string(),
-                       entry ? kStagedEntry : kStagedDeletion, settings_version,
-                       writer_.registration()};
+                                     const std::optional<Entry>& entry, int64_t settings_version,
+                                     const Charge& charge) {
+  if (!references_of(entry).empty()) {
+    return stage_within(branch, key, entry, settings_version, {}, charge);
+  }
+  StageRequest request{&key,
+                       entry ? encode_entry(*entry) : std::string(),
+                       entry ? kStagedEntry : kStagedDeletion,
+                       settings_version,
+                       writer_.registration(),
+                       charge};
   return batcher_of(branch)->submit(std::move(request));
 }
 
 std::vector<Staging::StageOutcome> Staging::run_stages(BranchId branch,
                                                        std::span<const StageRequest> requests) {
+  const StageOutcome outcome = stage_batch(branch, requests);
+  if (outcome != StageOutcome::kOverQuota || requests.size() == 1) {
+    return std::vector<StageOutcome>(requests.size(), outcome);
+  }
+  // Near a limit each counts for itself: some may fit, and writes without a charge always do.
+  std::vector<StageOutcome> out;
+  out.reserve(requests.size());
+  for (size_t i = 0; i < requests.size(); ++i) {
+    out.push_back(stage_batch(branch, requests.subspan(i, 1)));
+  }
+  return out;
+}
+
+Staging::StageOutcome Staging::stage_batch(BranchId branch,
+                                           std::span<const StageRequest> requests) {
   // Sorted, so that concurrent batches cannot deadlock on rows; only the last write of each key.
   std::map<std::string_view, const StageRequest*> last;
   // Versions only grow: the oldest one permits nothing that the others forbid.
@@ -315,15 +362,20 @@ std::vector<Staging::StageOutcome> Staging::run_stages(BranchId branch,
     settings_version = std::min(settings_version, request.settings_version);
     registration = std::min(registration, request.registration);
   }
-  Arrays rows{
-      .branch = branch, .registration = registration, .keys = {}, .kinds = {}, .values = {}};
+  Arrays rows{.branch = branch,
+              .registration = registration,
+              .keys = {},
+              .kinds = {},
+              .values = {},
+              .charges = {}};
+  // Also of a write that a later one of its key replaces: its bytes are stored.
+  for (const StageRequest& request : requests) rows.charges.add(request.charge);
   for (const auto& [key, request] : last) {
     rows.keys.push_back({key});
     rows.kinds.push_back(request->kind);
     rows.values.push_back({request->bytes});
   }
-  return std::vector<StageOutcome>(requests.size(),
-                                   stage_arrays(rows, settings_version, References({})));
+  return stage_arrays(rows, settings_version, References({}));
 }
 
 Staging::StageOutcome Staging::stage_many(BranchId branch, std::vector<StagedRow> rows,
@@ -337,7 +389,8 @@ Staging::StageOutcome Staging::stage_many(BranchId branch, std::vector<StagedRow
                 .registration = writer_.registration(),
                 .keys = {},
                 .kinds = {},
-                .values = {}};
+                .values = {},
+                .charges = {}};
   for (const auto& [key, entry] : last) {
     if (entry) references.add(entry->address);
     bytes.push_back(entry ? encode_entry(*entry) : std::string());
@@ -348,15 +401,28 @@ Staging::StageOutcome Staging::stage_many(BranchId branch, std::vector<StagedRow
   return stage_arrays(arrays, settings_version, references);
 }
 
+/// Returns the status of kStage, which `run` executes with the given parameters.
+template <typename Run>
+int64_t Staging::run_stage(const Arrays& rows, int64_t writer, int64_t settings_version, bool hold,
+                           const Run& run) {
+  const auto branch = static_cast<int32_t>(rows.branch);
+  if (rows.charges.empty()) {
+    return run(kStage, {writer, branch, rows.keys, rows.kinds, rows.values, settings_version, hold})
+        .integer(0, 0);
+  }
+  return run(kStageCharged,
+             {writer, branch, rows.keys, rows.kinds, rows.values, settings_version, hold,
+              rows.charges.quotas(), rows.charges.addresses(), rows.charges.sizes()})
+      .integer(0, 0);
+}
+
 Staging::StageOutcome Staging::stage_arrays(const Arrays& rows, int64_t settings_version,
                                             const References& references) {
   const auto stage = [&](auto& database, int64_t writer, auto... retry) {
-    return database
-        .run(kStage,
-             {writer, static_cast<int32_t>(rows.branch), rows.keys, rows.kinds, rows.values,
-              settings_version, /*hold=*/false},
-             retry...)
-        .integer(0, 0);
+    return run_stage(rows, writer, settings_version, /*hold=*/false,
+                     [&](const db::Query& query, std::initializer_list<db::Param> params) {
+                       return database.run(query, params, retry...);
+                     });
   };
   return outcome_of(staged(rows, /*proves=*/true, [&](int64_t writer) {
     if (references.empty()) return stage(pool_, writer, db::Pool::Retry::kWrite);
@@ -384,6 +450,7 @@ int64_t Staging::staged(const Arrays& rows, bool proves, const Stage& stage) {
     } catch (const NotStaged& refused) {
       if (refused.status != kStatusWriterGone) return refused.status;
     } catch (const db::DbError& error) {
+      if (error.sqlstate() == kStateOverQuota) return kStatusOverQuota;
       // Do not stage again: that would undo concurrent writes. One statement stages all rows or
       // none.
       if (!error.in_doubt() || !stand(rows, *writer) || !proves) throw;
@@ -413,29 +480,30 @@ bool Staging::stand(const Arrays& rows, int64_t writer) {
 }
 
 Staging::StageOutcome Staging::stage_if(const BranchLookup& seen, const Key& key,
-                                        const std::optional<Entry>& entry) {
-  if (!references_of(entry).empty()) return stage_if_within(seen, key, entry, {});
-  const OneRow row(seen.branch.id, writer_.registration(), key, entry);
+                                        const std::optional<Entry>& entry, const Charge& charge) {
+  if (!references_of(entry).empty()) return stage_if_within(seen, key, entry, {}, charge);
+  const OneRow row(seen.branch.id, writer_.registration(), key, entry, charge);
   return outcome_of(staged(row.arrays, proves(row, seen), [&](int64_t writer) {
-    return run_stage_if(writer, seen, key, row.kind, row.bytes, /*hold=*/false,
-                        [&](std::initializer_list<db::Param> params) {
-                          return pool_.run(kStageIf, params, db::Pool::Retry::kWrite);
+    return run_stage_if(writer, seen, key, row.kind, row.bytes, /*hold=*/false, row.arrays.charges,
+                        [&](const db::Query& query, std::initializer_list<db::Param> params) {
+                          return pool_.run(query, params, db::Pool::Retry::kWrite);
                         });
   }));
 }
 
 Staging::StageOutcome Staging::stage_within(BranchId branch, const Key& key,
                                             const std::optional<Entry>& entry,
-                                            int64_t settings_version, const Within& within) {
-  const OneRow row(branch, writer_.registration(), key, entry);
+                                            int64_t settings_version, const Within& within,
+                                            const Charge& charge) {
+  const OneRow row(branch, writer_.registration(), key, entry, charge);
   const References references = references_of(entry);
   return outcome_of(staged(row.arrays, /*proves=*/true, [&](int64_t writer) {
     return pool_.transaction([&](db::Connection& connection) {
       const int64_t status =
-          connection
-              .run(kStage, {writer, static_cast<int32_t>(branch), row.arrays.keys, row.arrays.kinds,
-                            row.arrays.values, settings_version, /*hold=*/true})
-              .integer(0, 0);
+          run_stage(row.arrays, writer, settings_version, /*hold=*/true,
+                    [&](const db::Query& query, std::initializer_list<db::Param> params) {
+                      return connection.run(query, params);
+                    });
       if (status != kStatusDone) throw NotStaged{status};
       references.rescue(connection, branch);
       if (within) within(connection);
@@ -446,15 +514,16 @@ Staging::StageOutcome Staging::stage_within(BranchId branch, const Key& key,
 
 Staging::StageOutcome Staging::stage_if_within(const BranchLookup& seen, const Key& key,
                                                const std::optional<Entry>& entry,
-                                               const Within& within) {
-  const OneRow row(seen.branch.id, writer_.registration(), key, entry);
+                                               const Within& within, const Charge& charge) {
+  const OneRow row(seen.branch.id, writer_.registration(), key, entry, charge);
   const References references = references_of(entry);
   return outcome_of(staged(row.arrays, proves(row, seen), [&](int64_t writer) {
     return pool_.transaction([&](db::Connection& connection) {
-      const int64_t status = run_stage_if(writer, seen, key, row.kind, row.bytes, /*hold=*/true,
-                                          [&](std::initializer_list<db::Param> params) {
-                                            return connection.run(kStageIf, params);
-                                          });
+      const int64_t status =
+          run_stage_if(writer, seen, key, row.kind, row.bytes, /*hold=*/true, row.arrays.charges,
+                       [&](const db::Query& query, std::initializer_list<db::Param> params) {
+                         return connection.run(query, params);
+                       });
       if (status != kStatusDone) throw NotStaged{status};
       references.rescue(connection, seen.branch.id);
       if (within) within(connection);

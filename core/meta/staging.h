@@ -14,6 +14,7 @@
 #include "core/base/batcher.h"
 #include "core/base/mutex.h"
 #include "core/db/pool.h"
+#include "core/meta/quotas.h"
 #include "core/meta/references.h"
 #include "core/meta/writer.h"
 #include "core/model/repository.h"
@@ -84,7 +85,8 @@ class Staging {
   enum class StageOutcome {
     kDone,
     kBranchGone,
-    kChanged,  ///< the state that the caller read: read it again
+    kChanged,    ///< the state that the caller read: read it again
+    kOverQuota,  ///< of a write with a charge
   };
   // A write of an entry whose object was stored before the running operation throws also
   // unavailable (reason "being_collected"): the object is being removed. A write throws DbError
@@ -92,28 +94,33 @@ class Staging {
   // later, unless the database cannot be asked: then nothing is staged on the branch here before
   // that is made sure of.
 
+  // A write with a charge counts it in the same transaction. If a hard limit would be exceeded,
+  // nothing is staged and the outcome is kOverQuota.
+
   /// Durable on return. Concurrent calls for one branch share a statement; of two writes of a key
   /// in one batch the later wins. `entry` absent = delete. `settings_version`: the version of the
   /// rules that permit the write, which must still be current; 0 = there are none.
   StageOutcome stage(BranchId branch, const Key& key, const std::optional<Entry>& entry,
-                     int64_t settings_version = 0);
+                     int64_t settings_version = 0, const Charge& charge = {});
   /// One statement, keys may repeat (the last wins).
   StageOutcome stage_many(BranchId branch, std::vector<StagedRow> rows,
                           int64_t settings_version = 0);
 
   /// Stages only if nothing that decides the key's visible state, and no setting of the repository,
   /// has changed since `seen`.
-  StageOutcome stage_if(const BranchLookup& seen, const Key& key,
-                        const std::optional<Entry>& entry);
+  StageOutcome stage_if(const BranchLookup& seen, const Key& key, const std::optional<Entry>& entry,
+                        const Charge& charge = {});
 
   /// Runs in the transaction that stages, after the row was written; an exception undoes both.
   using Within = std::function<void(db::Connection&)>;
   /// As stage and stage_if, in a transaction with `within`, and shared with no other call. An
   /// outcome other than kDone has not run it.
   StageOutcome stage_within(BranchId branch, const Key& key, const std::optional<Entry>& entry,
-                            int64_t settings_version, const Within& within);
+                            int64_t settings_version, const Within& within,
+                            const Charge& charge = {});
   StageOutcome stage_if_within(const BranchLookup& seen, const Key& key,
-                               const std::optional<Entry>& entry, const Within& within);
+                               const std::optional<Entry>& entry, const Within& within,
+                               const Charge& charge = {});
 
   /// The staged rows of keys from `begin` on, at most `limit`. nullopt: no such branch, or, with a
   /// `name`, that is not the repository's.
@@ -147,6 +154,7 @@ class Staging {
     int16_t kind;
     int64_t settings_version;
     uint64_t registration;
+    Charge charge;
   };
   struct Arrays;
   struct OneRow;
@@ -157,6 +165,10 @@ class Staging {
   int64_t begin_fold(BranchId branch, int64_t lease_owner, std::vector<int64_t>* frozen,
                      bool* has_ranges);
   std::vector<StageOutcome> run_stages(BranchId branch, std::span<const StageRequest> requests);
+  StageOutcome stage_batch(BranchId branch, std::span<const StageRequest> requests);
+  template <typename Run>
+  static int64_t run_stage(const Arrays& rows, int64_t writer, int64_t settings_version, bool hold,
+                           const Run& run);
   StageOutcome stage_arrays(const Arrays& rows, int64_t settings_version,
                             const References& references);
   References references_of(const std::optional<Entry>& entry) const;

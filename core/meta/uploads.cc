@@ -3,6 +3,7 @@
 #include "core/base/digest.h"
 #include "core/base/encoding.h"
 #include "core/base/wire.h"
+#include "core/meta/quotas.h"
 
 namespace tarn::meta {
 namespace {
@@ -35,6 +36,16 @@ constexpr db::Query kPutPart{"uploads_put_part", R"sql(
   SELECT u.upload_id, $2, $3 FROM uploads u JOIN branches b USING (branch_id)
   WHERE u.upload_id = $1 AND writer_lives($4) FOR KEY SHARE OF u
   ON CONFLICT (upload_id, part_number) DO UPDATE SET entry = excluded.entry)sql"};
+
+// As kPutPart, in the form of a status: 1 = nothing was stored.
+constexpr db::Query kPutPartCharged{"uploads_put_part_charged", R"sql(
+  WITH upload AS (
+    SELECT u.upload_id, u.branch_id FROM uploads u JOIN branches b USING (branch_id)
+    WHERE u.upload_id = $1 AND writer_lives($4) FOR KEY SHARE OF u),
+  put AS (
+    INSERT INTO upload_parts (upload_id, part_number, entry) SELECT upload_id, $2, $3 FROM upload
+    ON CONFLICT (upload_id, part_number) DO UPDATE SET entry = excluded.entry RETURNING upload_id)
+  SELECT charge_quotas(0, upload.branch_id, $5, $6, $7) FROM upload JOIN put USING (upload_id))sql"};
 
 constexpr db::Query kWriterLives{"uploads_writer_lives", "SELECT writer_lives($1)"};
 
@@ -119,23 +130,36 @@ std::string entry_of_link(const OwnAddress& address) {
 
 }  // namespace
 
-bool Uploads::insert(std::string_view kind, UploadRow& row, std::chrono::seconds lifetime) {
+bool Uploads::insert(std::string_view kind, UploadRow& row, std::chrono::seconds lifetime,
+                     const std::function<void(db::Connection&)>& within) {
   row.created = clock_.now();
   row.id = new_upload_id(row.owner, row.created);
-  return pool_
-             .run(
-                 kInsert,
-                 {row.id, kind, static_cast<int32_t>(row.repository),
-                  static_cast<int32_t>(row.branch), row.branch_name.str(), db::Bytes{row.key.str()},
-                  db::Bytes{row.entry}, row.owner, row.checksum_algorithm, row.checksum_type,
-                  to_millis(row.created), static_cast<int64_t>(lifetime.count()),
-                  owner_prefix(row.owner), static_cast<int64_t>(open_max_)},
-                 db::Pool::Retry::kWrite)
-             .affected() == 1;
+  const std::string prefix = owner_prefix(row.owner);
+  const std::initializer_list<db::Param> params = {row.id,
+                                                   kind,
+                                                   static_cast<int32_t>(row.repository),
+                                                   static_cast<int32_t>(row.branch),
+                                                   row.branch_name.str(),
+                                                   db::Bytes{row.key.str()},
+                                                   db::Bytes{row.entry},
+                                                   row.owner,
+                                                   row.checksum_algorithm,
+                                                   row.checksum_type,
+                                                   to_millis(row.created),
+                                                   static_cast<int64_t>(lifetime.count()),
+                                                   prefix,
+                                                   static_cast<int64_t>(open_max_)};
+  if (!within) return pool_.run(kInsert, params, db::Pool::Retry::kWrite).affected() == 1;
+  return pool_.transaction([&](db::Connection& connection) {
+    if (connection.run(kInsert, params).affected() == 0) return false;
+    within(connection);
+    return true;
+  });
 }
 
-std::optional<UploadRow> Uploads::create_multipart(UploadRow row) {
-  if (!insert("multipart", row, multipart_lifetime_)) return std::nullopt;
+std::optional<UploadRow> Uploads::create_multipart(
+    UploadRow row, const std::function<void(db::Connection&)>& within) {
+  if (!insert("multipart", row, multipart_lifetime_, within)) return std::nullopt;
   return row;
 }
 
@@ -147,18 +171,29 @@ std::optional<UploadRow> Uploads::find_multipart(std::string_view id) {
 }
 
 bool Uploads::put_part(std::string_view upload_id, uint32_t number, const StoredPart& part,
-                       int64_t writer, const Within& within) {
+                       int64_t writer, const Within& within, const Charge& charge) {
   const std::string bytes = encode_parts({part});
   const auto number_column = static_cast<int32_t>(number);
   const std::initializer_list<db::Param> row = {upload_id, number_column, db::Bytes{bytes}};
   const std::initializer_list<db::Param> put = {upload_id, number_column, db::Bytes{bytes}, writer};
+  const auto run = [&](auto& database, auto... retry) {
+    if (charge.empty()) return database.run(kPutPart, put, retry...).affected() == 1;
+    ChargeArrays charges;
+    charges.add(charge);
+    return !database
+                .run(kPutPartCharged,
+                     {upload_id, number_column, db::Bytes{bytes}, writer, charges.quotas(),
+                      charges.addresses(), charges.sizes()},
+                     retry...)
+                .empty();
+  };
   try {
     const bool done = within ? pool_.transaction([&](db::Connection& connection) {
-      const bool stored = connection.run(kPutPart, put).affected() == 1;
+      const bool stored = run(connection);
       within(connection);
       return stored;
     })
-                             : pool_.run(kPutPart, put, db::Pool::Retry::kWrite).affected() == 1;
+                             : run(pool_, db::Pool::Retry::kWrite);
     if (!done && !pool_.run(kWriterLives, {writer}, db::Pool::Retry::kRead).boolean(0, 0)) {
       throw Error(ErrorCode::kUnavailable, reason::kWriterLost,
                   "storing a part: this server lost its registration in the database, try again");
@@ -225,7 +260,7 @@ std::vector<UploadRow> Uploads::list(RepositoryId repository, std::string_view p
 
 bool Uploads::create_link(RepositoryId repository, const Branch& branch, const Key& key,
                           const OwnAddress& address, std::string_view owner,
-                          std::chrono::hours lifetime) {
+                          std::chrono::hours lifetime, const Within& within) {
   UploadRow row;
   row.repository = repository;
   row.branch = branch.id;
@@ -233,7 +268,7 @@ bool Uploads::create_link(RepositoryId repository, const Branch& branch, const K
   row.key = key;
   row.entry = entry_of_link(address);
   row.owner = owner;
-  return insert("link", row, lifetime);
+  return insert("link", row, lifetime, within);
 }
 
 bool Uploads::take_links(db::Connection& connection, BranchId branch, const Key& key,

@@ -11,6 +11,7 @@
 #include "core/db/pool.h"
 #include "core/meta/part_lists.h"
 #include "core/model/page.h"
+#include "core/model/quota.h"
 #include "core/model/repository.h"
 
 namespace tarn::meta {
@@ -48,7 +49,9 @@ class Uploads {
 
   uint32_t open_max() const { return open_max_; }
   /// Fills in id and created time; nullopt: its owner has open_max.
-  std::optional<UploadRow> create_multipart(UploadRow row);
+  /// `within` runs in the transaction that inserts it; an exception undoes both.
+  std::optional<UploadRow> create_multipart(
+      UploadRow row, const std::function<void(db::Connection&)>& within = {});
   /// nullopt if it is unknown or expired, or its branch is gone.
   std::optional<UploadRow> find_multipart(std::string_view id);
   /// Runs in the transaction that writes a part, after it was written.
@@ -56,8 +59,10 @@ class Uploads {
   /// false if the upload is gone. `writer`: that keeps the part until then. Throws unavailable
   /// (reason "writer_lost"); (reason "in_doubt"): the response was lost and the part is another
   /// one; and what `within` throws, which undoes the part.
+  /// With a charge it is counted in the same transaction; DbError kStateOverQuota: a hard limit
+  /// would be exceeded.
   bool put_part(std::string_view upload_id, uint32_t number, const StoredPart& part, int64_t writer,
-                const Within& within = {});
+                const Within& within = {}, const Charge& charge = {});
   std::vector<NumberedPart> parts(std::string_view upload_id, uint32_t after, uint32_t limit);
   /// false if the upload is gone. Throws unavailable (reason "in_doubt"): the response was lost.
   bool remove(std::string_view upload_id);
@@ -76,7 +81,8 @@ class Uploads {
   /// A handed-out address is a floor for collection until it expires. With an owner it is one of
   /// the owner's open uploads, whose parts the store keeps; false: there are open_max.
   bool create_link(RepositoryId repository, const Branch& branch, const Key& key,
-                   const OwnAddress& address, std::string_view owner, std::chrono::hours lifetime);
+                   const OwnAddress& address, std::string_view owner, std::chrono::hours lifetime,
+                   const Within& within = {});
   /// Removes the rows of an address that was handed out, in the caller's transaction. false if
   /// there are none.
   static bool take_links(db::Connection& connection, BranchId branch, const Key& key,
@@ -89,7 +95,8 @@ class Uploads {
   uint64_t sweep();
 
  private:
-  bool insert(std::string_view kind, UploadRow& row, std::chrono::seconds lifetime);
+  bool insert(std::string_view kind, UploadRow& row, std::chrono::seconds lifetime,
+              const std::function<void(db::Connection&)>& within = {});
 
   db::Pool& pool_;
   const Clock& clock_;

@@ -87,12 +87,18 @@ std::string begin_direct_upload(Engine& engine, const UploadTarget& target,
                                 const OwnAddress& address, const DirectObject& object,
                                 const std::string& owner) {
   std::string id = object.access->begin_upload(object.key);
-  if (!engine.uploads.create_link(target.repository.id, target.branch, target.key, address, owner,
-                                  kHandedOutLifetime)) {
-    object.access->abort_upload(object.key, id);
-    throw_too_many_uploads(engine, owner);
+  try {
+    if (engine.uploads.create_link(
+            target.repository.id, target.branch, target.key, address, owner, kHandedOutLifetime,
+            upload_admission(engine, target.repository.id, target.branch.name, owner))) {
+      return id;
+    }
+  } catch (const Error& error) {
+    if (error.reason() == reason::kQuotaExceeded) object.access->abort_upload(object.key, id);
+    throw;
   }
-  return id;
+  object.access->abort_upload(object.key, id);
+  throw_too_many_uploads(engine, owner);
 }
 
 void abort_direct_upload(Engine& engine, const UploadTarget& target, const OwnAddress& address,

@@ -11,6 +11,7 @@
 #include "core/branch/repositories.h"
 #include "core/branch/stage.h"
 #include "core/meta/part_lists.h"
+#include "core/meta/quotas.h"
 #include "core/meta/references.h"
 #include "core/meta/repositories.h"
 #include "core/meta/staging.h"
@@ -60,9 +61,14 @@ void check_part_number(uint32_t number) {
   }
 }
 
-/// Stores the written bytes as a part of the upload.
+void check_quota(Engine& engine, const MultipartUpload& upload, uint64_t bytes) {
+  engine.quotas.check(upload.repository.id, upload.branch.str(), upload.owner, bytes);
+}
+
+/// Stores the written bytes as a part of the upload. The quotas of its owner count bytes that were
+/// stored for it (`fresh`), now and not at the completion, which adds none.
 UploadedPart keep_part(Engine& engine, const MultipartUpload& upload, uint32_t number,
-                       meta::StoredPart part) {
+                       meta::StoredPart part, bool fresh) {
   part.modified = engine.clock.now();
   meta::References references(engine.writer.fresh_since());
   references.add(part);
@@ -72,8 +78,20 @@ UploadedPart keep_part(Engine& engine, const MultipartUpload& upload, uint32_t n
       references.rescue(connection, upload.repository.id);
     };
   }
-  if (!engine.uploads.put_part(upload.upload_id, number, part, engine.writer.id(), within))
-    throw_no_upload();
+  Charge charge;
+  if (fresh) {
+    charge = engine.quotas.charge(upload.repository.id, upload.branch.str(), upload.owner,
+                                  part.address, part.size_bytes);
+  }
+  try {
+    if (!engine.uploads.put_part(upload.upload_id, number, part, engine.writer.id(), within,
+                                 charge))
+      throw_no_upload();
+  } catch (const db::DbError& error) {
+    if (error.sqlstate() != meta::kStateOverQuota) throw;
+    engine.quotas.refuse(upload.repository.id, charge);
+  }
+  engine.quotas.note(charge);
   return part_from(number, part);
 }
 
@@ -170,6 +188,15 @@ void throw_too_many_uploads(const Engine& engine, std::string_view user) {
                       "complete or abort some of them first"));
 }
 
+std::function<void(db::Connection&)> upload_admission(Engine& engine, RepositoryId repository,
+                                                      const BranchName& branch,
+                                                      const std::string& user) {
+  if (!engine.quotas.limits(repository, branch.str(), user, &QuotaLimits::uploads)) return {};
+  return [&engine, repository, branch, user](db::Connection& connection) {
+    engine.quotas.admit_upload(connection, repository, branch.str(), user);
+  };
+}
+
 MultipartUpload create_multipart(Engine& engine, const UploadTarget& target,
                                  const MultipartCreation& creation) {
   meta::UploadRow row;
@@ -181,7 +208,9 @@ MultipartUpload create_multipart(Engine& engine, const UploadTarget& target,
   row.owner = creation.owner;
   row.checksum_algorithm = creation.checksum_algorithm;
   row.checksum_type = creation.checksum_type;
-  const auto made = engine.uploads.create_multipart(std::move(row));
+  const auto made = engine.uploads.create_multipart(
+      std::move(row),
+      upload_admission(engine, target.repository.id, target.branch.name, creation.owner));
   if (!made) throw_too_many_uploads(engine, creation.owner);
   return upload_from(*made, target.repository);
 }
@@ -199,6 +228,7 @@ MultipartUpload get_multipart(Engine& engine, const RepositoryName& repository,
 UploadedPart put_part(Engine& engine, const MultipartUpload& upload, uint32_t number,
                       UploadBody& body, std::optional<uint64_t> size_hint) {
   check_part_number(number);
+  check_quota(engine, upload, size_hint.value_or(0));
   const meta::Writer::Operation operation(engine.writer);
   const WrittenObject written = write_object(
       engine, upload.repository, [&body](std::span<char> out) { return body.read(out); },
@@ -209,7 +239,7 @@ UploadedPart put_part(Engine& engine, const MultipartUpload& upload, uint32_t nu
   part.md5 = from_hex(digests.etag).value_or("");
   part.address = written.address;
   part.checksums = digests.checksums;
-  return keep_part(engine, upload, number, std::move(part));
+  return keep_part(engine, upload, number, std::move(part), /*fresh=*/true);
 }
 
 UploadedPart copy_part(Engine& engine, const MultipartUpload& upload, uint32_t number,
@@ -217,8 +247,9 @@ UploadedPart copy_part(Engine& engine, const MultipartUpload& upload, uint32_t n
   check_part_number(number);
   const meta::Writer::Operation operation(engine.writer);
   if (auto part = referenced_part(engine, upload, source, range)) {
-    return keep_part(engine, upload, number, *std::move(part));
+    return keep_part(engine, upload, number, *std::move(part), /*fresh=*/false);
   }
+  check_quota(engine, upload, range.length);
   meta::StoredPart part;
   part.size_bytes = range.length;
   const auto reader = open_object(engine, source.repository, source.entry, range);
@@ -234,7 +265,7 @@ UploadedPart copy_part(Engine& engine, const MultipartUpload& upload, uint32_t n
                      .address;
   part.md5 = digests.md5();
   part.checksums = {digests.checksum()};
-  return keep_part(engine, upload, number, std::move(part));
+  return keep_part(engine, upload, number, std::move(part), /*fresh=*/true);
 }
 
 std::optional<StagedEntry> completed_before(Engine& engine, const RepositoryName& repository,

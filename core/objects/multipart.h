@@ -13,6 +13,10 @@
 #include "core/objects/objects.h"
 #include "core/objects/upload.h"
 
+namespace tarn::db {
+class Connection;
+}
+
 namespace tarn::versioning {
 
 constexpr uint32_t kPartNumberMax = 10'000;
@@ -44,17 +48,24 @@ struct MultipartCreation {
   std::string checksum_type;
 };
 /// Throws resource_exhausted (reason "too_many_uploads"): the owner has
-/// AssemblyOptions::multipart_open_max of them open over all repositories.
+/// AssemblyOptions::multipart_open_max of them open over all repositories; or (reason
+/// "quota_exceeded") a quota of open uploads is used up.
 MultipartUpload create_multipart(Engine& engine, const UploadTarget& target,
                                  const MultipartCreation& creation);
 [[noreturn]] void throw_too_many_uploads(const Engine& engine, std::string_view user);
+/// Runs in the transaction that begins an upload: throws resource_exhausted (reason
+/// "quota_exceeded") if a quota of open uploads is used up. Empty without such a quota.
+std::function<void(db::Connection&)> upload_admission(Engine& engine, RepositoryId repository,
+                                                      const BranchName& branch,
+                                                      const std::string& user);
 
 /// The upload if it is open and belongs to this repository, branch and key. Throws not_found
 /// (reason "no_such_upload") otherwise, also when the branch is gone.
 MultipartUpload get_multipart(Engine& engine, const RepositoryName& repository,
                               const BranchName& branch, const Key& key, std::string_view upload_id);
 
-/// Replaces a part of the same number.
+/// Replaces a part of the same number. Throws resource_exhausted (reason "quota_exceeded"), before
+/// the first byte is read when `size_hint` says so.
 UploadedPart put_part(Engine& engine, const MultipartUpload& upload, uint32_t number,
                       UploadBody& body, std::optional<uint64_t> size_hint);
 /// A part that is a range of an existing object, of this or another repository. Bytes move through

@@ -7,9 +7,11 @@
 #include "core/base/str_cat.h"
 #include "core/blob/stores.h"
 #include "core/branch/hook_files.h"
+#include "core/branch/hooks.h"
 #include "core/branch/refs.h"
 #include "core/branch/repositories.h"
 #include "core/branch/stage.h"
+#include "core/meta/quotas.h"
 #include "core/meta/repositories.h"
 #include "core/meta/uploads.h"
 #include "core/meta/writer.h"
@@ -24,6 +26,15 @@ constexpr std::string_view kLinkUsed = "link_address_used";
 StageTarget stage_target(const UploadTarget& target) {
   return {target.repository.name, target.branch.name, target.repository.id, target.branch.id,
           target.branch.settings_version};
+}
+
+/// With the charge of an object that was stored for it.
+StageTarget charged_target(Engine& engine, const UploadTarget& target, const OwnAddress& address,
+                           uint64_t size_bytes) {
+  StageTarget out = stage_target(target);
+  out.charge = engine.quotas.charge(target.repository.id, target.branch.name.str(),
+                                    ActingUser::name(), address, size_bytes);
+  return out;
 }
 
 /// The part of a URL below the repository's own namespace; nullopt if it lies elsewhere.
@@ -123,6 +134,8 @@ UploadTarget check_upload(Engine& engine, const RepositoryName& repository,
 StagedEntry put_object(Engine& engine, const UploadTarget& target, UploadBody& body,
                        std::optional<uint64_t> size_hint, const ObjectAttributes& attributes,
                        const Condition& condition) {
+  engine.quotas.check(target.repository.id, target.branch.name.str(), ActingUser::name(),
+                      size_hint.value_or(0));
   const meta::Writer::Operation operation(engine.writer);
   const WrittenObject written = write_object(
       engine, target.repository, [&body](std::span<char> out) { return body.read(out); },
@@ -134,7 +147,9 @@ StagedEntry put_object(Engine& engine, const UploadTarget& target, UploadBody& b
   entry.etag = std::move(digests.etag);
   entry.address = written.address;
   if (!digests.checksums.empty()) entry.set_checksums(digests.checksums);
-  const auto version = stage_entry(engine, stage_target(target), target.key, entry, condition);
+  const auto version =
+      stage_entry(engine, charged_target(engine, target, written.address, written.size_bytes),
+                  target.key, entry, condition);
   return {std::move(entry), version};
 }
 
@@ -181,8 +196,8 @@ StagedEntry stage_handed_out(Engine& engine, const UploadTarget& target, const O
   if (sent) entry.set_source_version(*sent);
   try {
     const auto version = stage_entry_within(
-        engine, stage_target(target), target.key, entry, condition,
-        [&](db::Connection& connection) {
+        engine, charged_target(engine, target, address, bytes.size_bytes), target.key, entry,
+        condition, [&](db::Connection& connection) {
           if (meta::Uploads::take_links(connection, target.branch.id, target.key, address)) {
             return;
           }
@@ -268,6 +283,8 @@ OwnAddress own_handed_out_address(Engine& engine, const UploadTarget& target,
 
 UploadDigests fill_address(Engine& engine, const Repository& repository, const OwnAddress& address,
                            UploadBody& body, std::optional<uint64_t> size_hint) {
+  // Linking the address counts the object; this only saves a transfer that could not be linked.
+  engine.quotas.check(repository.id, {}, ActingUser::name(), size_hint.value_or(0));
   const meta::Writer::Operation operation(engine.writer);
   const auto written = write_at(
       engine, repository, address, [&body](std::span<char> out) { return body.read(out); },

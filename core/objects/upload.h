@@ -52,8 +52,9 @@ UploadTarget check_upload(Engine& engine, const RepositoryName& repository,
                           const Condition& condition);
 
 /// Streams the body to the store in bounded memory, makes it durable, then stages the entry.
-/// `size_hint` when the length is known. A failure after the bytes landed leaves garbage for
-/// collection, never an entry without bytes.
+/// `size_hint` when the length is known: what exceeds a quota is refused before the first byte is
+/// read. A failure after the bytes landed leaves garbage for collection, never an entry without
+/// bytes. Throws as stage_entry.
 StagedEntry put_object(Engine& engine, const UploadTarget& target, UploadBody& body,
                        std::optional<uint64_t> size_hint, const ObjectAttributes& attributes,
                        const Condition& condition);

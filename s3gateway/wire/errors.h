@@ -69,6 +69,7 @@ inline constexpr Failure kNotImplemented{"NotImplemented", 501};
 inline constexpr Failure kObjectBytesMissing{"ObjectBytesMissing", 410};
 inline constexpr Failure kOperationAborted{"OperationAborted", 409};
 inline constexpr Failure kPreconditionFailed{"PreconditionFailed", 412};
+inline constexpr Failure kQuotaExceeded{"QuotaExceeded", 403};
 inline constexpr Failure kRequestHeaderSectionTooLarge{"RequestHeaderSectionTooLarge", 400};
 inline constexpr Failure kRequestTimeTooSkewed{"RequestTimeTooSkewed", 403};
 inline constexpr Failure kRequestTimeout{"RequestTimeout", 400};

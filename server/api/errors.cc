@@ -83,6 +83,7 @@ constexpr std::array kReasons = {
     ReasonStatus{reason::kInsufficientPermissions, 401}, ReasonStatus{reason::kNoMergeBase, 400},
     ReasonStatus{reason::kTooManyBranches, 429},  // no Retry-After: waiting alone changes nothing
     ReasonStatus{reason::kTooManyUploads, 429},   // likewise
+    ReasonStatus{reason::kQuotaExceeded, 507},    // likewise
 };
 
 }  // namespace

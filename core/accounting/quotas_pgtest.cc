@@ -1,0 +1,472 @@
+// Quotas: what counts, what is refused, and that counters stay exact.
+#include <atomic>
+#include <mutex>
+#include <thread>
+
+#include <gtest/gtest.h>
+
+#include "core/accounting/quotas.h"
+#include "core/accounting/stored_usage.h"
+#include "core/base/str_cat.h"
+#include "core/branch/hooks.h"
+#include "core/branch/quota_warning.h"
+#include "core/meta/quotas.h"
+#include "core/meta/repository_settings.h"
+#include "core/objects/multipart.h"
+#include "core/versioning/merge.h"
+#include "tests/support/repository_test.h"
+
+namespace tarn::accounting {
+namespace {
+
+using testing::reason_of;
+using testing::TestDatabase;
+using testing::TestEngine;
+using testing::TestRepository;
+using testing::TextBody;
+using versioning::ActingUser;
+
+constexpr db::Query kSetByHand{"test_set_quota", "UPDATE quotas SET bytes = $1, objects = $2"};
+constexpr db::Query kAddWebhook{"test_add_webhook", R"sql(
+  INSERT INTO webhooks (repo_id, name, url, events, format, active, secret, created_by, created_ms)
+  VALUES ($1, 'hook', 'http://127.0.0.1:1/', '{quota.*}', 'standard', true, ''::bytea, 'x', 0))sql"};
+constexpr db::Query kCountEvents{"test_count_events",
+                                 "SELECT count(*) FROM events WHERE type = $1"};
+constexpr db::Query kEventBody{"test_event_body", "SELECT body FROM events LIMIT 1"};
+
+/// The names of the statements that a pool runs.
+class Statements final : public db::Faults {
+ public:
+  db::Fault before(std::string_view statement) override {
+    const std::lock_guard lock(mutex_);
+    if (recording_) names_ += str_cat(names_.empty() ? "" : " ", statement);
+    return db::Fault::kNone;
+  }
+  db::Fault after(std::string_view) override { return db::Fault::kNone; }
+  template <typename Body>
+  std::string during(const Body& body) {
+    record(true);
+    body();
+    record(false);
+    return names_;
+  }
+
+ private:
+  void record(bool on) {
+    const std::lock_guard lock(mutex_);
+    if (on) names_.clear();
+    recording_ = on;
+  }
+  std::mutex mutex_;
+  bool recording_ = false;
+  std::string names_;
+};
+
+/// A body that must not be read.
+class UnreadBody final : public versioning::UploadBody {
+ public:
+  size_t read(std::span<char>) override {
+    ADD_FAILURE() << "the body was read";
+    return 0;
+  }
+  versioning::UploadDigests digests() override { return {}; }
+};
+
+class Quotas : public ::testing::Test {
+ protected:
+  TestDatabase database;
+  Statements statements;
+  TestEngine engine{database.url(), nullptr, &statements};
+  TestRepository repo = engine.make_repository("lake");
+
+  QuotaScope whole() { return {.repository = repo.id}; }
+  void limit_bytes(const QuotaScope& scope, int64_t hard, std::optional<int64_t> soft = {}) {
+    set_quota(*engine, scope, {.bytes = {soft, hard}});
+    recount_quota(*engine, scope);
+  }
+  Amount used(const QuotaScope& scope) {
+    const auto quota = (*engine).quotas.find(scope);
+    return {quota->objects, quota->bytes};
+  }
+  std::string put(const std::string& key, size_t bytes, const std::string& branch = "main") {
+    return reason_of([&] { engine.put(repo, branch, key, std::string(bytes, 'x')); });
+  }
+  versioning::UploadTarget target(const std::string& key, const std::string& branch = "main") {
+    return versioning::check_upload(*engine, repo, BranchName(branch), Key(key), false, {});
+  }
+  int64_t events(std::string_view type) {
+    return engine.pool.lease()->run(kCountEvents, {type}).integer(0, 0);
+  }
+};
+
+TEST_F(Quotas, WritesUpToTheLimitSucceedAndTheNextIsRefused) {
+  limit_bytes(whole(), 100);
+  EXPECT_EQ(put("a", 60), "done");
+  EXPECT_EQ(put("b", 41), "quota_exceeded");
+  EXPECT_EQ(put("c", 40), "done");
+  EXPECT_EQ(put("d", 1), "quota_exceeded");
+  EXPECT_EQ(put("empty", 0), "done") << "it adds no byte";
+  EXPECT_EQ(engine.keys(repo, "main"), "a c empty");
+  EXPECT_EQ(used(whole()), (Amount{3, 100}));
+}
+
+TEST_F(Quotas, TheRefusalNamesTheQuotaAndHowToFree) {
+  limit_bytes(whole(), 100);
+  const std::string message =
+      testing::message_of([&] { engine.put(repo, "main", "a", std::string(101, 'x')); });
+  EXPECT_EQ(message,
+            "quota of repository \"lake\" is exceeded: 0 of 100 bytes are used, 101 more do not "
+            "fit; delete objects, branches or uploads that are not needed, then run: tarn quota "
+            "recount");
+}
+
+TEST_F(Quotas, AnUploadOfKnownLengthIsRefusedBeforeItsBodyIsRead) {
+  limit_bytes(whole(), 100);
+  const auto where = target("a");
+  UnreadBody body;
+  EXPECT_EQ(reason_of([&] { versioning::put_object(*engine, where, body, 101, {}, {}); }),
+            "quota_exceeded");
+  const auto upload = versioning::create_multipart(*engine, where, {"tester", {}, "", ""});
+  EXPECT_EQ(reason_of([&] { versioning::put_part(*engine, upload, 1, body, 101); }),
+            "quota_exceeded");
+}
+
+TEST_F(Quotas, AnUploadOfUnknownLengthIsRefusedWhenItIsStaged) {
+  limit_bytes(whole(), 100);
+  TextBody body(std::string(101, 'x'));
+  EXPECT_EQ(
+      reason_of([&] { versioning::put_object(*engine, target("a"), body, std::nullopt, {}, {}); }),
+      "quota_exceeded");
+  TextBody part(std::string(101, 'x'));
+  const auto upload = versioning::create_multipart(*engine, target("a"), {"tester", {}, "", ""});
+  EXPECT_EQ(reason_of([&] { versioning::put_part(*engine, upload, 1, part, std::nullopt); }),
+            "quota_exceeded");
+  EXPECT_EQ(engine.keys(repo, "main"), "");
+  EXPECT_TRUE(versioning::list_parts(*engine, upload, 0, 10).items.empty());
+  EXPECT_EQ(used(whole()), (Amount{0, 0}));
+}
+
+TEST_F(Quotas, ConditionalWritesAndVersionsAreCountedToo) {
+  limit_bytes(whole(), 100);
+  versioning::Condition absent;
+  absent.if_absent = true;
+  engine.put(repo, "main", "a", std::string(60, 'x'), absent);
+  EXPECT_EQ(reason_of([&] {
+              TextBody body(std::string(41, 'x'));
+              versioning::put_object(*engine, target("b"), body, std::nullopt, {}, absent);
+            }),
+            "quota_exceeded");
+  (*engine).settings.set_versioning(repo.id, Versioning::kEnabled);
+  EXPECT_EQ(put("a", 40), "done");
+  EXPECT_EQ(put("a", 1), "quota_exceeded");
+  EXPECT_EQ(used(whole()), (Amount{2, 100}));
+  recount_quota(*engine, whole());
+  EXPECT_EQ(used(whole()), (Amount{2, 100})) << "the older version is stored";
+}
+
+TEST_F(Quotas, AtAFullQuotaOneCanDeleteCommitCopyAndMerge) {
+  engine.branch(repo, "dev", "main");
+  limit_bytes(whole(), 10);
+  EXPECT_EQ(put("a", 10, "dev"), "done");
+  engine.commit(repo, "dev");
+  engine.put(repo, "dev", "empty", "");
+  versioning::copy_object(*engine, {repo, "dev", Key("a")}, repo, BranchName("dev"), Key("b"), {},
+                          false);
+  engine.remove(repo, "dev", "a");
+  engine.commit(repo, "dev");
+  versioning::merge_into(*engine, repo, "dev", BranchName("main"), {});
+  EXPECT_EQ(engine.keys(repo, "main"), "b empty");
+  EXPECT_EQ(put("more", 1, "dev"), "quota_exceeded");
+}
+
+TEST_F(Quotas, ARecountFreesWhatNothingRefersTo) {
+  limit_bytes(whole(), 100);
+  put("a", 60);
+  put("a", 30);
+  EXPECT_EQ(used(whole()), (Amount{2, 90})) << "the first is stored until it is collected";
+  EXPECT_EQ(put("b", 20), "quota_exceeded");
+  recount_quota(*engine, whole());
+  EXPECT_EQ(used(whole()), (Amount{1, 30}));
+  EXPECT_EQ(put("b", 20), "done");
+  EXPECT_EQ(used(whole()).bytes, stored_usage(*engine, repo, "", "").stored.bytes);
+}
+
+TEST_F(Quotas, ARecountRepairsCountersThatWereChangedByHand) {
+  const QuotaScope mine{.repository = repo.id, .user = "ann"};
+  limit_bytes(whole(), 1000);
+  limit_bytes(mine, 1000);
+  const ActingUser ann("ann");
+  put("a", 60);
+  engine.pool.lease()->run(kSetByHand, {int64_t{999'999}, int64_t{7}});
+  recount_quota(*engine, whole());
+  recount_quota(*engine, mine);
+  EXPECT_EQ(used(whole()), (Amount{1, 60}));
+  EXPECT_EQ(used(mine), (Amount{1, 60}));
+}
+
+TEST_F(Quotas, ARecountKeepsWhatIsWrittenMeanwhile) {
+  limit_bytes(whole(), 1'000'000);
+  std::atomic<bool> stop = false;
+  std::thread writer([&] {
+    for (int i = 0; !stop || i < 50; ++i) put(str_cat("k", i), 10);
+  });
+  for (int i = 0; i < 20; ++i) recount_quota(*engine, whole());
+  stop = true;
+  writer.join();
+  EXPECT_EQ(used(whole()), stored_usage(*engine, repo, "", "").stored);
+}
+
+TEST_F(Quotas, OfTwoRecountsAtOnceOneIsApplied) {
+  limit_bytes(whole(), 1000);
+  put("a", 60);
+  put("a", 10);
+  auto& rows = (*engine).quotas;
+  const auto quota = rows.find(whole());
+  const auto seen = rows.counted(*engine.pool.lease(), quota->id);
+  EXPECT_TRUE(rows.correct(quota->id, *seen, -60, -1, engine.clock.now(), kRecountInterval));
+  EXPECT_FALSE(rows.correct(quota->id, *seen, -60, -1, engine.clock.now(), kRecountInterval));
+  EXPECT_EQ(used(whole()), (Amount{1, 10}));
+}
+
+TEST_F(Quotas, CountersAreExactUnderSixtyFourWritersOnTwoServers) {
+  constexpr int kWriters = 64;
+  constexpr int64_t kLimit = 200'000;
+  TestEngine other(database.url(), engine.store);
+  for (int i = 0; i < 8; ++i) engine.branch(repo, str_cat("b", i), "main");
+  limit_bytes(whole(), kLimit);
+  const QuotaScope mine{.user = "ann"};
+  limit_bytes(mine, kLimit * 2);
+  std::atomic<uint64_t> stored = 0, objects = 0, refused = 0, failed = 0;
+  std::vector<std::thread> writers;
+  for (int w = 0; w < kWriters; ++w) {
+    writers.emplace_back([&, w] {
+      const ActingUser user(w % 2 == 0 ? "ann" : "bob");
+      TestEngine& server = w % 4 < 2 ? engine : other;
+      int refusals = 0;
+      for (int i = 0; refusals < 3; ++i) {
+        const size_t size = 100 + static_cast<size_t>((w * 37 + i * 91) % 900);
+        const std::string reason = reason_of([&] {
+          // Every other one is of unknown length, so that only the database refuses it.
+          TextBody body(std::string(size, 'x'));
+          const auto where =
+              versioning::check_upload(*server, repo, BranchName(str_cat("b", w % 8)),
+                                       Key(str_cat("k", w, "-", i)), false, {});
+          versioning::put_object(*server, where, body,
+                                 i % 2 == 0 ? std::optional<uint64_t>(size) : std::nullopt, {}, {});
+        });
+        if (reason == "done") {
+          stored += size;
+          ++objects;
+        } else if (reason == "quota_exceeded") {
+          ++refusals;
+          ++refused;
+        } else {
+          ++failed;
+          ADD_FAILURE() << reason;
+          return;
+        }
+      }
+    });
+  }
+  for (std::thread& writer : writers) writer.join();
+  EXPECT_EQ(failed, 0u);
+  EXPECT_EQ(refused, uint64_t{kWriters} * 3);
+  EXPECT_EQ(used(whole()), (Amount{objects, stored}));
+  EXPECT_LE(stored, uint64_t{kLimit});
+  EXPECT_GE(stored, uint64_t{kLimit} * 99 / 100) << "refused though there was room";
+  EXPECT_EQ(used(whole()), stored_usage(*engine, repo, "", "").stored);
+  const Amount before = used(mine);
+  recount_quota(*engine, mine);
+  EXPECT_EQ(used(mine), before);
+  std::printf("64 writers, 2 servers: %llu of %lld bytes in %llu objects\n",
+              static_cast<unsigned long long>(stored.load()), static_cast<long long>(kLimit),
+              static_cast<unsigned long long>(objects.load()));
+}
+
+TEST_F(Quotas, ARestartForgetsNothing) {
+  limit_bytes(whole(), 100);
+  put("a", 90);
+  TestEngine restarted(database.url(), engine.store);
+  EXPECT_EQ(reason_of([&] { restarted.put(repo, "main", "b", std::string(11, 'x')); }),
+            "quota_exceeded");
+  EXPECT_EQ(reason_of([&] { restarted.put(repo, "main", "b", std::string(10, 'x')); }), "done");
+}
+
+TEST_F(Quotas, AQuotaThatAnotherServerSetHoldsHereSoon) {
+  TestEngine other(database.url(), engine.store);
+  other.put(repo, "main", "a", "x");
+  limit_bytes(whole(), 10);
+  (*other).quotas.refresh(std::chrono::milliseconds{0});
+  EXPECT_EQ(reason_of([&] { other.put(repo, "main", "b", std::string(10, 'x')); }),
+            "quota_exceeded");
+}
+
+TEST_F(Quotas, WritesRunNoStatementMoreThanWithout) {
+  put("warm", 1);
+  EXPECT_EQ(statements.during([&] { put("a", 10); }), "staging_lookup_key staging_insert_rows");
+  limit_bytes(whole(), 1000);
+  EXPECT_EQ(statements.during([&] { put("b", 10); }), "staging_lookup_key staging_insert_charged");
+  const TestRepository free = engine.make_repository("free");
+  engine.put(free, "main", "warm", "x");
+  EXPECT_EQ(statements.during([&] { engine.put(free, "main", "a", "x"); }),
+            "staging_lookup_key staging_insert_rows");
+}
+
+TEST_F(Quotas, AQuotaOfAUserCountsAllRepositories) {
+  const TestRepository second = engine.make_repository("second");
+  const QuotaScope ann{.user = "ann"};
+  limit_bytes(ann, 100);
+  {
+    const ActingUser user("ann");
+    EXPECT_EQ(put("a", 60), "done");
+    engine.put(second, "main", "a", std::string(30, 'x'));
+    EXPECT_EQ(put("b", 11), "quota_exceeded");
+  }
+  {
+    const ActingUser user("bob");
+    EXPECT_EQ(put("b", 200), "done");
+  }
+  EXPECT_EQ(used(ann), (Amount{2, 90}));
+  engine.remove(repo, "main", "a");
+  recount_quota(*engine, ann);
+  EXPECT_EQ(used(ann), (Amount{1, 30}));
+  versioning::delete_repository(*engine, second, false);
+  recount_quota(*engine, ann);
+  EXPECT_EQ(used(ann), (Amount{0, 0}));
+}
+
+TEST_F(Quotas, AQuotaOfBranchesCountsUploadsToThemWhileTheyExist) {
+  engine.branch(repo, "exp-1", "main");
+  engine.branch(repo, "exp-2", "main");
+  const QuotaScope experiments{.repository = repo.id, .branches = "exp-*"};
+  limit_bytes(experiments, 100);
+  EXPECT_EQ(put("base", 500), "done");
+  EXPECT_EQ(put("a", 50, "exp-1"), "done");
+  EXPECT_EQ(put("a", 50, "exp-2"), "done");
+  EXPECT_EQ(put("b", 1, "exp-2"), "quota_exceeded");
+  engine.commit(repo, "exp-1");
+  engine.commit(repo, "main");
+  versioning::merge_into(*engine, repo, "exp-1", BranchName("main"), {});
+  versioning::delete_branch(*engine, repo, BranchName("exp-1"), false);
+  recount_quota(*engine, experiments);
+  EXPECT_EQ(used(experiments), (Amount{1, 50})) << "the winner's bytes are main's now";
+}
+
+TEST_F(Quotas, PartsCountWhenTheyAreStoredAndTheirCompletionAddsNothing) {
+  const uint64_t first = versioning::kPartBytesMin;
+  limit_bytes(whole(), static_cast<int64_t>(first) + 10);
+  const auto upload = versioning::create_multipart(*engine, target("big"), {"tester", {}, "", ""});
+  TextBody one(std::string(first, 'a')), two("0123456789"), three("x");
+  const auto a = versioning::put_part(*engine, upload, 1, one, first);
+  const auto b = versioning::put_part(*engine, upload, 2, two, std::nullopt);
+  EXPECT_EQ(reason_of([&] { versioning::put_part(*engine, upload, 3, three, std::nullopt); }),
+            "quota_exceeded");
+  versioning::complete_multipart(*engine, upload, {{{1, a.etag, {}}, {2, b.etag, {}}}, {}, {}, {}});
+  EXPECT_EQ(used(whole()), (Amount{2, first + 10}));
+  recount_quota(*engine, whole());
+  EXPECT_EQ(used(whole()), (Amount{2, first + 10}));
+}
+
+TEST_F(Quotas, OpenUploadsAreLimited) {
+  set_quota(*engine, whole(), {.uploads = {{}, 2}});
+  const auto begin = [&] {
+    return versioning::create_multipart(*engine, target("big"), {"tester", {}, "", ""});
+  };
+  const auto first = begin();
+  begin();
+  EXPECT_EQ(reason_of(begin), "quota_exceeded");
+  EXPECT_EQ(list_quotas(*engine, &repo).at(0).uploads, 2u);
+  versioning::abort_multipart(*engine, first);
+  EXPECT_EQ(reason_of(begin), "done");
+}
+
+TEST_F(Quotas, BranchesOfAGlobAreLimitedHoweverManyAreMadeAtOnce) {
+  const QuotaScope experiments{.repository = repo.id, .branches = "exp-*"};
+  set_quota(*engine, experiments, {.branches = {{}, 5}});
+  TestEngine other(database.url(), engine.store);
+  std::atomic<int> made = 0, refused = 0;
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 24; ++i) {
+    threads.emplace_back([&, i] {
+      TestEngine& server = i % 2 == 0 ? engine : other;
+      const std::string reason =
+          reason_of([&] { server.branch(repo, str_cat("exp-", i), "main"); });
+      if (reason == "done") ++made;
+      if (reason == "quota_exceeded") ++refused;
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(made, 5);
+  EXPECT_EQ(refused, 19);
+  EXPECT_EQ(list_quotas(*engine, &repo).at(0).branches, 5u);
+  engine.branch(repo, "other", "main");
+}
+
+TEST_F(Quotas, ASoftLimitIsToldOnceForEachCrossing) {
+  engine.pool.lease()->run(kAddWebhook, {static_cast<int32_t>(repo.id)});
+  limit_bytes(whole(), 1000, 50);
+  put("a", 50);
+  EXPECT_EQ(events("quota.warning"), 0);
+  EXPECT_EQ(versioning::quota_warning(*engine, repo.id, "main"), "");
+  for (int i = 0; i < 5; ++i) put(str_cat("k", i), 10);
+  EXPECT_EQ(events("quota.warning"), 1);
+  EXPECT_EQ(versioning::quota_warning(*engine, repo.id, "main"),
+            "100 bytes used, the soft limit is 50, the hard limit 1000");
+  const std::string body(engine.pool.lease()->run(kEventBody).text(0, 0));
+  EXPECT_NE(body.find(R"("limited": "bytes")"), std::string::npos) << body;
+  for (int i = 0; i < 5; ++i) engine.remove(repo, "main", str_cat("k", i));
+  recount_quota(*engine, whole());
+  EXPECT_EQ(events("quota.warning"), 1);
+  put("again", 10);
+  EXPECT_EQ(events("quota.warning"), 2) << "it was below the limit in between";
+}
+
+TEST_F(Quotas, ARefusalIsToldOnceUntilThereIsRoom) {
+  engine.pool.lease()->run(kAddWebhook, {static_cast<int32_t>(repo.id)});
+  limit_bytes(whole(), 100);
+  put("a", 100);
+  for (int i = 0; i < 5; ++i) EXPECT_EQ(put("b", 1), "quota_exceeded");
+  EXPECT_EQ(events("quota.exceeded"), 1);
+  EXPECT_EQ(put("c", 1), "quota_exceeded");
+  engine.remove(repo, "main", "a");
+  recount_quota(*engine, whole());
+  put("a", 100);
+  EXPECT_EQ(put("b", 1), "quota_exceeded");
+  EXPECT_EQ(events("quota.exceeded"), 2);
+}
+
+TEST_F(Quotas, ANewQuotaIsCountedInTheBackground) {
+  put("a", 60);
+  set_quota(*engine, whole(), {.bytes = {{}, 100}});
+  EXPECT_TRUE(recount_one_due(*engine, {}));
+  EXPECT_FALSE(recount_one_due(*engine, {}));
+  EXPECT_EQ(used(whole()), (Amount{1, 60}));
+  (*engine).quotas.make_due(repo.id);
+  EXPECT_TRUE(recount_one_due(*engine, {}));
+}
+
+TEST_F(Quotas, ARemovedQuotaLimitsNothing) {
+  const QuotaScope ann{.user = "ann"};
+  limit_bytes(ann, 10);
+  const ActingUser user("ann");
+  EXPECT_EQ(put("a", 10), "done");
+  EXPECT_EQ(put("b", 1), "quota_exceeded");
+  remove_quota(*engine, ann);
+  EXPECT_EQ(put("b", 1), "done");
+  EXPECT_EQ(reason_of([&] { remove_quota(*engine, ann); }), "quota_not_found");
+}
+
+TEST_F(Quotas, LimitsThatMakeNoSenseAreRefused) {
+  const auto reason = [&](const QuotaScope& scope, const QuotaLimits& limits) {
+    return reason_of([&] { set_quota(*engine, scope, limits); });
+  };
+  EXPECT_EQ(reason(whole(), {}), "invalid_argument");
+  EXPECT_EQ(reason(whole(), {.bytes = {10, 5}}), "invalid_argument");
+  EXPECT_EQ(reason(whole(), {.bytes = {{}, -1}}), "invalid_argument");
+  EXPECT_EQ(reason({}, {.bytes = {{}, 1}}), "invalid_argument");
+  EXPECT_EQ(reason({.repository = repo.id, .branches = "["}, {.bytes = {{}, 1}}),
+            "invalid_argument");
+}
+
+}  // namespace
+}  // namespace tarn::accounting

@@ -1,0 +1,580 @@
+#include "core/meta/quotas.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "core/base/error.h"
+#include "core/base/metrics.h"
+#include "core/base/reasons.h"
+#include "core/base/str_cat.h"
+
+namespace tarn::meta {
+namespace {
+
+/// Refusals read the rows again if the copy is older.
+constexpr std::chrono::milliseconds kRefusalAgeMax{1'000};
+/// A refused write makes a recount due if the last one ended longer ago.
+constexpr std::chrono::minutes kRecountedLatelyMax{10};
+
+constexpr std::string_view kBytes = "bytes";
+constexpr std::string_view kObjects = "objects";
+constexpr std::string_view kBranches = "branches";
+constexpr std::string_view kUploads = "uploads";
+
+#define TARN_QUOTA_COLUMNS                                                                       \
+  "q.quota_id, q.repo_id, q.user_name, q.branches, q.soft_bytes, q.hard_bytes, q.soft_objects, " \
+  "q.hard_objects, q.soft_branches, q.hard_branches, q.soft_uploads, q.hard_uploads, q.bytes, "  \
+  "q.objects, q.counted_ms"
+
+constexpr db::Query kSelectAll{"quotas_select_all", "SELECT " TARN_QUOTA_COLUMNS R"sql(, r.name
+  FROM quotas q LEFT JOIN repositories r USING (repo_id) ORDER BY q.quota_id)sql"};
+
+constexpr db::Query kSelectOfRepository{"quotas_select_of_repository",
+                                        "SELECT " TARN_QUOTA_COLUMNS R"sql(
+  FROM quotas q WHERE q.repo_id = $1 ORDER BY q.user_name, q.branches)sql"};
+
+constexpr db::Query kSelectByScope{"quotas_select_by_scope", "SELECT " TARN_QUOTA_COLUMNS R"sql(
+  FROM quotas q WHERE q.repo_id = $1 AND q.user_name = $2 AND q.branches = $3)sql"};
+
+// Two that are set at once may exceed the number by one each. A refusal of before is forgotten: the
+// next one is told.
+constexpr db::Query kUpsert{"quotas_upsert_row", R"sql(
+  INSERT INTO quotas AS q (repo_id, user_name, branches, soft_bytes, hard_bytes, soft_objects, hard_objects,
+                           soft_branches, hard_branches, soft_uploads, hard_uploads)
+  SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11
+  WHERE $12 > (SELECT count(*) FROM quotas)
+     OR EXISTS (SELECT 1 FROM quotas WHERE repo_id = $1 AND user_name = $2 AND branches = $3)
+  ON CONFLICT (repo_id, user_name, branches) DO UPDATE SET
+    soft_bytes = excluded.soft_bytes, hard_bytes = excluded.hard_bytes,
+    soft_objects = excluded.soft_objects, hard_objects = excluded.hard_objects,
+    soft_branches = excluded.soft_branches, hard_branches = excluded.hard_branches,
+    soft_uploads = excluded.soft_uploads, hard_uploads = excluded.hard_uploads, refused = false
+  RETURNING )sql" TARN_QUOTA_COLUMNS};
+
+constexpr db::Query kDelete{"quotas_delete_row", R"sql(
+  DELETE FROM quotas WHERE repo_id = $1 AND user_name = $2 AND branches = $3 RETURNING quota_id)sql"};
+
+constexpr db::Query kDeleteObjects{"quotas_delete_objects",
+                                   "DELETE FROM quota_objects WHERE quota_id = $1"};
+
+// Tells the first refusal since the limits were set or a recount made room, and makes a recount
+// due.
+constexpr db::Query kNoteRefusal{"quotas_note_refusal", R"sql(
+  WITH before AS (
+    SELECT quota_id, refused FROM quotas
+    WHERE quota_id = $1
+      AND (NOT refused OR (due_at > clock_timestamp() AND coalesce(counted_ms, 0) <
+                           extract(epoch FROM clock_timestamp()) * 1000 - $4))
+    FOR UPDATE),
+  marked AS (
+    UPDATE quotas q SET refused = true, due_at = least(due_at, clock_timestamp())
+    FROM before WHERE q.quota_id = before.quota_id RETURNING q.quota_id, before.refused AS known)
+  SELECT tell_quota($2, 'quota.exceeded', quota_id, $3) FROM marked WHERE NOT known)sql"};
+
+constexpr db::Query kLock{"quotas_lock_row", "SELECT " TARN_QUOTA_COLUMNS
+                                             " FROM quotas q WHERE q.quota_id = $1 FOR UPDATE"};
+
+constexpr db::Query kTellWarning{"quotas_tell_warning",
+                                 "SELECT tell_quota($1, 'quota.warning', $2, $3)"};
+
+constexpr db::Query kCountBranches{"quotas_count_branches", R"sql(
+  SELECT count(*) FROM branches b JOIN repositories r USING (repo_id)
+  WHERE ($1 = 0 OR b.repo_id = $1) AND ($2 = '' OR b.created_by = $2) AND r.deleted_ms IS NULL)sql"};
+
+constexpr db::Query kSelectBranchNames{"quotas_select_branch_names", R"sql(
+  SELECT b.name, 1::bigint FROM branches b JOIN repositories r USING (repo_id)
+  WHERE ($1 = 0 OR b.repo_id = $1) AND ($2 = '' OR b.created_by = $2) AND r.deleted_ms IS NULL)sql"};
+
+constexpr db::Query kCountUploads{"quotas_count_uploads", R"sql(
+  SELECT count(*) FROM uploads u JOIN branches b USING (branch_id)
+  WHERE ($1 = 0 OR u.repo_id = $1) AND ($2 = '' OR u.owner = $2) AND (u.kind = 'multipart' OR u.owner <> '')
+    AND u.expires_at > clock_timestamp())sql"};
+
+constexpr db::Query kSelectUploadBranches{"quotas_select_upload_branches", R"sql(
+  SELECT b.name, count(*) FROM uploads u JOIN branches b USING (branch_id)
+  WHERE ($1 = 0 OR u.repo_id = $1) AND ($2 = '' OR u.owner = $2) AND (u.kind = 'multipart' OR u.owner <> '')
+    AND u.expires_at > clock_timestamp() GROUP BY b.name)sql"};
+
+constexpr db::Query kClaimDue{"quotas_claim_due", R"sql(
+  UPDATE quotas q SET due_at = clock_timestamp() + $1 * interval '1 second'
+  WHERE q.quota_id = (SELECT quota_id FROM quotas WHERE due_at <= clock_timestamp()
+                      ORDER BY due_at LIMIT 1 FOR UPDATE SKIP LOCKED)
+  RETURNING )sql" TARN_QUOTA_COLUMNS};
+
+constexpr db::Query kMakeDue{"quotas_make_due", R"sql(
+  UPDATE quotas q SET due_at = clock_timestamp()
+  WHERE due_at > clock_timestamp()
+    AND (q.repo_id = $1 OR EXISTS (
+      SELECT 1 FROM quota_objects o WHERE o.quota_id = q.quota_id AND o.repo_id = $1)))sql"};
+
+constexpr db::Query kSelectCounted{"quotas_select_counted", R"sql(
+  SELECT recounts, bytes, objects FROM quotas WHERE quota_id = $1)sql"};
+
+constexpr db::Query kSumObjects{"quotas_sum_objects", R"sql(
+  SELECT q.recounts, q.bytes, q.objects, o.bytes, o.objects
+  FROM quotas q, LATERAL (
+    SELECT coalesce(sum(size_bytes), 0)::bigint AS bytes, count(*) AS objects
+    FROM quota_objects WHERE quota_id = q.quota_id) o
+  WHERE q.quota_id = $1)sql"};
+
+// One probe of the index for each repository.
+constexpr db::Query kSelectPlaces{"quotas_select_places", R"sql(
+  WITH RECURSIVE places (repo_id) AS (
+    SELECT min(repo_id) FROM quota_objects WHERE quota_id = $1
+    UNION ALL
+    SELECT (SELECT min(o.repo_id) FROM quota_objects o WHERE o.quota_id = $1 AND o.repo_id > p.repo_id)
+    FROM places p WHERE p.repo_id IS NOT NULL)
+  SELECT p.repo_id, r.repo_id IS NULL OR r.deleted_ms IS NOT NULL
+  FROM places p LEFT JOIN repositories r USING (repo_id) WHERE p.repo_id IS NOT NULL)sql"};
+
+constexpr db::Query kSelectObjects{"quotas_select_objects", R"sql(
+  SELECT address, branch_id, size_bytes FROM quota_objects
+  WHERE quota_id = $1 AND repo_id = $2 AND address > $3 ORDER BY address LIMIT $4)sql"};
+
+constexpr db::Query kDropSome{"quotas_drop_some", R"sql(
+  WITH gone AS (
+    DELETE FROM quota_objects WHERE quota_id = $1 AND repo_id = $2 AND address IN (
+      SELECT address FROM quota_objects WHERE quota_id = $1 AND repo_id = $2 LIMIT $3)
+    RETURNING size_bytes),
+  lowered AS (
+    UPDATE quotas q SET bytes = greatest(0, q.bytes - (SELECT coalesce(sum(size_bytes), 0) FROM gone)),
+                        objects = greatest(0, q.objects - (SELECT count(*) FROM gone))
+    WHERE q.quota_id = $1)
+  SELECT count(*) FROM gone)sql"};
+
+constexpr db::Query kDropObjects{"quotas_drop_objects", R"sql(
+  WITH gone AS (
+    DELETE FROM quota_objects WHERE quota_id = $1 AND repo_id = $2 AND address = ANY ($3) RETURNING size_bytes)
+  UPDATE quotas q SET bytes = greatest(0, q.bytes - (SELECT coalesce(sum(size_bytes), 0) FROM gone)),
+                      objects = greatest(0, q.objects - (SELECT count(*) FROM gone))
+  WHERE q.quota_id = $1)sql"};
+
+constexpr db::Query kCorrect{"quotas_correct_row", R"sql(
+  UPDATE quotas SET bytes = greatest(0, bytes + $3), objects = greatest(0, objects + $4), recounts = recounts + 1,
+                    counted_ms = $5, due_at = greatest(due_at, clock_timestamp() + $6 * interval '1 second'),
+                    refused = refused AND $3 >= 0 AND $4 >= 0
+  WHERE quota_id = $1 AND recounts = $2)sql"};
+
+QuotaLimit limit_from(const db::Rows& rows, size_t row, int column) {
+  QuotaLimit out;
+  if (!rows.null(row, column)) out.soft = rows.integer(row, column);
+  if (!rows.null(row, column + 1)) out.hard = rows.integer(row, column + 1);
+  return out;
+}
+
+Quota quota_from(const db::Rows& rows, size_t row) {
+  Quota out;
+  out.id = static_cast<QuotaId>(rows.integer(row, 0));
+  out.scope.repository = static_cast<RepositoryId>(rows.integer(row, 1));
+  out.scope.user = rows.text(row, 2);
+  out.scope.branches = rows.text(row, 3);
+  out.limits.bytes = limit_from(rows, row, 4);
+  out.limits.objects = limit_from(rows, row, 6);
+  out.limits.branches = limit_from(rows, row, 8);
+  out.limits.uploads = limit_from(rows, row, 10);
+  out.bytes = static_cast<uint64_t>(rows.integer(row, 12));
+  out.objects = static_cast<uint64_t>(rows.integer(row, 13));
+  if (!rows.null(row, 14)) out.counted = from_millis(rows.integer(row, 14));
+  return out;
+}
+
+std::vector<Quota> quotas_from(const db::Rows& rows) {
+  std::vector<Quota> out;
+  for (size_t row = 0; row < rows.size(); ++row) out.push_back(quota_from(rows, row));
+  return out;
+}
+
+db::Bytes bytes_of(const OwnAddress& address) {
+  return {std::string_view(reinterpret_cast<const char*>(address.id.data()), address.id.size())};
+}
+
+OwnAddress address_from(std::string_view bytes) {
+  OwnAddress out;
+  TARN_CHECK(bytes.size() == out.id.size());
+  std::memcpy(out.id.data(), bytes.data(), bytes.size());
+  return out;
+}
+
+metrics::Counter& refusals(std::string_view what) {
+  return metrics::counter("tarn_quota_refusals_total",
+                          "Writes refused by a quota, by what it limits", {"limited", what});
+}
+
+std::string scope_text(const QuotaScope& scope, std::string_view repository) {
+  std::string out = "quota";
+  if (scope.repository != RepositoryId{}) out += str_cat(" of repository \"", repository, "\"");
+  if (!scope.user.empty()) out += str_cat(" of user \"", scope.user, "\"");
+  if (!scope.branches.empty()) out += str_cat(" of branches \"", scope.branches, "\"");
+  return out;
+}
+
+std::string_view how_to_free(std::string_view what) {
+  if (what == kBranches) return "delete branches that are not needed";
+  if (what == kUploads) return "complete or abort uploads";
+  return "delete objects, branches or uploads that are not needed, then run: tarn quota recount";
+}
+
+[[noreturn]] void throw_over_quota(const QuotaScope& scope, std::string_view repository,
+                                   std::string_view what, uint64_t used, int64_t limit,
+                                   uint64_t wanted) {
+  refusals(what).add();
+  throw Error(ErrorCode::kResourceExhausted, reason::kQuotaExceeded,
+              str_cat(scope_text(scope, repository), " is exceeded: ", used, " of ", limit, " ",
+                      what, " are used, ", wanted, " more do not fit; ", how_to_free(what)));
+}
+
+/// The kind of limit that `bytes` more of one object would exceed; "" = none.
+std::string_view exceeded_by(const QuotaLimits& limits, uint64_t used_bytes, uint64_t used_objects,
+                             uint64_t bytes) {
+  const auto over = [](const std::optional<int64_t>& hard, uint64_t used, uint64_t more) {
+    return hard && more > 0 && used + more > static_cast<uint64_t>(*hard);
+  };
+  if (over(limits.bytes.hard, used_bytes, bytes)) return kBytes;
+  if (over(limits.objects.hard, used_objects, 1)) return kObjects;
+  return {};
+}
+
+uint64_t count_in_scope(const auto& run, const QuotaScope& scope, const db::Query& all,
+                        const db::Query& by_branch) {
+  const auto repo = static_cast<int32_t>(scope.repository);
+  if (scope.branches.empty()) {
+    return static_cast<uint64_t>(run(all, {repo, scope.user}).integer(0, 0));
+  }
+  const Glob glob(scope.branches);
+  const db::Rows rows = run(by_branch, {repo, scope.user});
+  uint64_t out = 0;
+  for (size_t row = 0; row < rows.size(); ++row) {
+    if (glob.matches(rows.text(row, 0))) out += static_cast<uint64_t>(rows.integer(row, 1));
+  }
+  return out;
+}
+
+}  // namespace
+
+void ChargeArrays::add(const Charge& charge) {
+  for (const QuotaId quota : charge.quotas) {
+    quotas_.push_back(static_cast<int32_t>(quota));
+    addresses_.push_back(charge.address);
+    sizes_.push_back(static_cast<int64_t>(charge.bytes));
+  }
+}
+
+std::vector<db::Bytes> ChargeArrays::addresses() const {
+  std::vector<db::Bytes> out;
+  out.reserve(addresses_.size());
+  for (const OwnAddress& address : addresses_) out.push_back(bytes_of(address));
+  return out;
+}
+
+void Quotas::refresh(std::chrono::milliseconds age) {
+  const auto asked = std::chrono::steady_clock::now();
+  MutexLock reading(reading_);
+  {
+    MutexLock lock(mutex_);
+    if (copy_ && copy_->read + age > asked) return;
+  }
+  auto fresh = std::make_shared<Copy>();
+  fresh->read = std::chrono::steady_clock::now();
+  const db::Rows rows = pool_.run(kSelectAll, {}, db::Pool::Retry::kRead);
+  for (size_t row = 0; row < rows.size(); ++row) {
+    Held held{quota_from(rows, row), std::nullopt, {}};
+    if (!held.quota.scope.branches.empty()) held.branches.emplace(held.quota.scope.branches);
+    if (!rows.null(row, 15)) held.repository_name = rows.text(row, 15);
+    fresh->quotas.push_back(std::move(held));
+  }
+  MutexLock lock(mutex_);
+  copy_ = std::move(fresh);
+  added_.clear();
+}
+
+std::shared_ptr<const Quotas::Copy> Quotas::copy() {
+  {
+    MutexLock lock(mutex_);
+    if (copy_) return copy_;
+  }
+  refresh(kQuotaAgeMax);
+  MutexLock lock(mutex_);
+  return copy_;
+}
+
+bool Quotas::Held::counts(RepositoryId repository, std::string_view branch,
+                          std::string_view user) const {
+  return (quota.scope.repository == RepositoryId{} || quota.scope.repository == repository) &&
+         (quota.scope.user.empty() || quota.scope.user == user) &&
+         (!branches || branches->matches(branch));
+}
+
+std::vector<Quota> Quotas::matching(RepositoryId repository, std::string_view branch,
+                                    std::string_view user) {
+  const auto held = copy();
+  std::vector<Quota> out;
+  for (const Held& one : held->quotas) {
+    if (!one.counts(repository, branch, user)) continue;
+    out.push_back(one.quota);
+    MutexLock lock(mutex_);
+    const auto added = added_.find(one.quota.id);
+    if (added == added_.end()) continue;
+    out.back().bytes += added->second.bytes;
+    out.back().objects += added->second.objects;
+  }
+  return out;
+}
+
+Charge Quotas::charge(RepositoryId repository, std::string_view branch, std::string_view user,
+                      const OwnAddress& address, uint64_t bytes) {
+  Charge out{.quotas = {}, .address = address, .bytes = bytes};
+  const auto held = copy();
+  for (const Held& one : held->quotas) {
+    if (one.counts(repository, branch, user)) out.quotas.push_back(one.quota.id);
+  }
+  return out;
+}
+
+void Quotas::check(RepositoryId repository, std::string_view branch, std::string_view user,
+                   uint64_t bytes) {
+  const auto exceeded = [&](const Quota& quota) {
+    return !exceeded_by(quota.limits, quota.bytes, quota.objects, bytes).empty();
+  };
+  std::vector<Quota> quotas = matching(repository, branch, user);
+  if (std::none_of(quotas.begin(), quotas.end(), exceeded)) return;
+  // The copy may be old, or count a charge twice that was noted while it was read.
+  bool noted = false;
+  {
+    MutexLock lock(mutex_);
+    noted = !added_.empty();
+  }
+  refresh(noted ? std::chrono::milliseconds{0} : kRefusalAgeMax);
+  const auto held = copy();
+  for (const Held& one : held->quotas) {
+    if (one.counts(repository, branch, user) && exceeded(one.quota)) refuse(one, repository, bytes);
+  }
+}
+
+void Quotas::note(const Charge& charge) {
+  if (charge.empty()) return;
+  MutexLock lock(mutex_);
+  for (const QuotaId quota : charge.quotas) {
+    Added& added = added_[quota];
+    added.bytes += charge.bytes;
+    ++added.objects;
+  }
+}
+
+void Quotas::refuse(RepositoryId repository, const Charge& charge) {
+  refresh(std::chrono::milliseconds{0});
+  const auto held = copy();
+  for (const Held& one : held->quotas) {
+    const bool charged =
+        std::find(charge.quotas.begin(), charge.quotas.end(), one.quota.id) != charge.quotas.end();
+    if (charged &&
+        !exceeded_by(one.quota.limits, one.quota.bytes, one.quota.objects, charge.bytes).empty()) {
+      refuse(one, repository, charge.bytes);
+    }
+  }
+  throw Error(ErrorCode::kResourceExhausted, reason::kQuotaExceeded,
+              "a quota was exceeded and has room again: try again");
+}
+
+void Quotas::refuse(const Held& held, RepositoryId repository, uint64_t bytes) {
+  const Quota& quota = held.quota;
+  const std::string_view what = exceeded_by(quota.limits, quota.bytes, quota.objects, bytes);
+  pool_.run(kNoteRefusal,
+            {static_cast<int32_t>(quota.id), static_cast<int32_t>(repository), what,
+             static_cast<int64_t>(std::chrono::milliseconds(kRecountedLatelyMax).count())},
+            db::Pool::Retry::kWrite);
+  const bool by_bytes = what == kBytes;
+  throw_over_quota(quota.scope, held.repository_name, what, by_bytes ? quota.bytes : quota.objects,
+                   *(by_bytes ? quota.limits.bytes.hard : quota.limits.objects.hard),
+                   by_bytes ? bytes : 1);
+}
+
+bool Quotas::limits(RepositoryId repository, std::string_view branch, std::string_view user,
+                    QuotaLimit QuotaLimits::*limit) {
+  const auto held = copy();
+  return std::any_of(held->quotas.begin(), held->quotas.end(), [&](const Held& one) {
+    const QuotaLimit& limits = one.quota.limits.*limit;
+    return (limits.soft || limits.hard) && one.counts(repository, branch, user);
+  });
+}
+
+template <typename Count>
+void Quotas::admit(db::Connection& connection, RepositoryId repository, std::string_view branch,
+                   std::string_view user, std::string_view what, QuotaLimit QuotaLimits::*limit,
+                   const Count& count) {
+  const auto known = copy();
+  for (const Held& held : known->quotas) {
+    const QuotaLimit& copied = held.quota.limits.*limit;
+    if ((!copied.soft && !copied.hard) || !held.counts(repository, branch, user)) continue;
+    const auto id = static_cast<int32_t>(held.quota.id);
+    // The count is a statement of its own, and sees what those did that had the lock before.
+    const db::Rows rows = connection.run(kLock, {id});
+    if (rows.empty()) continue;
+    const Quota quota = quota_from(rows, 0);
+    const QuotaLimit& limits = quota.limits.*limit;
+    const auto counted = static_cast<int64_t>(count(quota.scope));
+    if (limits.hard && counted > *limits.hard) {
+      throw_over_quota(quota.scope, held.repository_name, what, static_cast<uint64_t>(counted - 1),
+                       *limits.hard, 1);
+    }
+    if (limits.soft && counted == *limits.soft + 1) {
+      connection.run(kTellWarning, {static_cast<int32_t>(repository), id, what});
+    }
+  }
+}
+
+void Quotas::admit_branch(db::Connection& connection, RepositoryId repository,
+                          std::string_view branch, std::string_view user) {
+  const auto run = [&](const db::Query& query, std::initializer_list<db::Param> params) {
+    return connection.run(query, params);
+  };
+  admit(connection, repository, branch, user, kBranches, &QuotaLimits::branches,
+        [&](const QuotaScope& scope) {
+          return count_in_scope(run, scope, kCountBranches, kSelectBranchNames);
+        });
+}
+
+void Quotas::admit_upload(db::Connection& connection, RepositoryId repository,
+                          std::string_view branch, std::string_view user) {
+  const auto run = [&](const db::Query& query, std::initializer_list<db::Param> params) {
+    return connection.run(query, params);
+  };
+  admit(connection, repository, branch, user, kUploads, &QuotaLimits::uploads,
+        [&](const QuotaScope& scope) {
+          return count_in_scope(run, scope, kCountUploads, kSelectUploadBranches);
+        });
+}
+
+std::vector<Quota> Quotas::list(RepositoryId repository) {
+  return quotas_from(
+      pool_.run(kSelectOfRepository, {static_cast<int32_t>(repository)}, db::Pool::Retry::kRead));
+}
+
+std::optional<Quota> Quotas::find(const QuotaScope& scope) {
+  const db::Rows rows = pool_.run(
+      kSelectByScope, {static_cast<int32_t>(scope.repository), scope.user, scope.branches},
+      db::Pool::Retry::kRead);
+  if (rows.empty()) return std::nullopt;
+  return quota_from(rows, 0);
+}
+
+std::optional<Quota> Quotas::set(const QuotaScope& scope, const QuotaLimits& limits) {
+  const db::Rows rows =
+      pool_.run(kUpsert,
+                {static_cast<int32_t>(scope.repository), scope.user, scope.branches,
+                 limits.bytes.soft, limits.bytes.hard, limits.objects.soft, limits.objects.hard,
+                 limits.branches.soft, limits.branches.hard, limits.uploads.soft,
+                 limits.uploads.hard, static_cast<int64_t>(kQuotasMax)},
+                db::Pool::Retry::kRepeatable);
+  refresh(std::chrono::milliseconds{0});
+  if (rows.empty()) return std::nullopt;
+  return quota_from(rows, 0);
+}
+
+bool Quotas::remove(const QuotaScope& scope) {
+  const bool removed = pool_.transaction([&](db::Connection& connection) {
+    const db::Rows rows = connection.run(
+        kDelete, {static_cast<int32_t>(scope.repository), scope.user, scope.branches});
+    if (rows.empty()) return false;
+    // After the wait for the row's lock: no charge adds any more.
+    connection.run(kDeleteObjects, {static_cast<int32_t>(rows.integer(0, 0))});
+    return true;
+  });
+  refresh(std::chrono::milliseconds{0});
+  return removed;
+}
+
+uint64_t Quotas::count_branches(const QuotaScope& scope) {
+  return count_in_scope(
+      [&](const db::Query& query, std::initializer_list<db::Param> params) {
+        return pool_.run(query, params, db::Pool::Retry::kRead);
+      },
+      scope, kCountBranches, kSelectBranchNames);
+}
+
+uint64_t Quotas::count_uploads(const QuotaScope& scope) {
+  return count_in_scope(
+      [&](const db::Query& query, std::initializer_list<db::Param> params) {
+        return pool_.run(query, params, db::Pool::Retry::kRead);
+      },
+      scope, kCountUploads, kSelectUploadBranches);
+}
+
+std::optional<Quota> Quotas::claim_due(std::chrono::seconds claim) {
+  const db::Rows rows =
+      pool_.run(kClaimDue, {static_cast<int64_t>(claim.count())}, db::Pool::Retry::kWrite);
+  if (rows.empty()) return std::nullopt;
+  return quota_from(rows, 0);
+}
+
+void Quotas::make_due(RepositoryId repository) {
+  pool_.run(kMakeDue, {static_cast<int32_t>(repository)}, db::Pool::Retry::kRepeatable);
+}
+
+std::optional<Quotas::Counted> Quotas::counted(db::Connection& snapshot, QuotaId id) {
+  const db::Rows rows = snapshot.run(kSelectCounted, {static_cast<int32_t>(id)});
+  if (rows.empty()) return std::nullopt;
+  return Counted{rows.integer(0, 0), rows.integer(0, 1), rows.integer(0, 2)};
+}
+
+std::optional<Quotas::Summed> Quotas::summed(QuotaId id) {
+  const db::Rows rows = pool_.run(kSumObjects, {static_cast<int32_t>(id)}, db::Pool::Retry::kRead);
+  if (rows.empty()) return std::nullopt;
+  return Summed{{rows.integer(0, 0), rows.integer(0, 1), rows.integer(0, 2)},
+                rows.integer(0, 3),
+                rows.integer(0, 4)};
+}
+
+std::vector<Quotas::Place> Quotas::places(QuotaId id) {
+  const db::Rows rows =
+      pool_.run(kSelectPlaces, {static_cast<int32_t>(id)}, db::Pool::Retry::kRead);
+  std::vector<Place> out;
+  for (size_t row = 0; row < rows.size(); ++row) {
+    out.push_back({static_cast<RepositoryId>(rows.integer(row, 0)), rows.boolean(row, 1)});
+  }
+  return out;
+}
+
+std::vector<QuotaObject> Quotas::objects(db::Connection& connection, QuotaId id,
+                                         RepositoryId repository, const OwnAddress& after,
+                                         uint32_t limit) {
+  const db::Rows rows =
+      connection.run(kSelectObjects, {static_cast<int32_t>(id), static_cast<int32_t>(repository),
+                                      bytes_of(after), static_cast<int64_t>(limit)});
+  std::vector<QuotaObject> out;
+  out.reserve(rows.size());
+  for (size_t row = 0; row < rows.size(); ++row) {
+    out.push_back({address_from(rows.bytes(row, 0)), static_cast<BranchId>(rows.integer(row, 1)),
+                   static_cast<uint64_t>(rows.integer(row, 2))});
+  }
+  return out;
+}
+
+uint64_t Quotas::drop_some(QuotaId id, RepositoryId repository, uint32_t limit) {
+  return static_cast<uint64_t>(pool_
+                                   .run(kDropSome,
+                                        {static_cast<int32_t>(id), static_cast<int32_t>(repository),
+                                         static_cast<int64_t>(limit)},
+                                        db::Pool::Retry::kRepeatable)
+                                   .integer(0, 0));
+}
+
+void Quotas::drop_objects(QuotaId id, RepositoryId repository,
+                          const std::vector<OwnAddress>& addresses) {
+  std::vector<db::Bytes> bytes;
+  bytes.reserve(addresses.size());
+  for (const OwnAddress& address : addresses) bytes.push_back(bytes_of(address));
+  pool_.run(kDropObjects, {static_cast<int32_t>(id), static_cast<int32_t>(repository), bytes},
+            db::Pool::Retry::kRepeatable);
+}
+
+bool Quotas::correct(QuotaId id, const Counted& seen, int64_t bytes, int64_t objects, Instant now,
+                     std::chrono::seconds next) {
+  return pool_
+             .run(kCorrect,
+                  {static_cast<int32_t>(id), seen.recounts, bytes, objects, to_millis(now),
+                   static_cast<int64_t>(next.count())},
+                  db::Pool::Retry::kWrite)
+             .affected() == 1;
+}
+
+}  // namespace tarn::meta
