@@ -83,6 +83,8 @@ constexpr std::array<std::string_view, kActionCount> kNames = {
     "fs:RollBack",
     "fs:SetPublicAccess",
     "fs:VerifyRepository",
+    "retention:GetQuotas",
+    "retention:SetQuotas",
 };
 static_assert(!kNames.back().empty());
 

@@ -86,8 +86,10 @@ enum class Action : uint8_t {
   kRollBack,
   kSetPublicAccess,
   kVerifyRepository,
+  kGetQuotas,
+  kSetQuotas,
 };
-constexpr size_t kActionCount = static_cast<size_t>(Action::kVerifyRepository) + 1;
+constexpr size_t kActionCount = static_cast<size_t>(Action::kSetQuotas) + 1;
 
 /// "fs:ReadRepository".
 std::string_view name_of(Action action);

@@ -6,6 +6,7 @@
 #include "core/objects/objects.h"
 #include "s3gateway/operations/joined_checksums.h"
 #include "s3gateway/operations/lookup.h"
+#include "s3gateway/operations/object_headers.h"
 #include "s3gateway/operations/open_upload.h"
 #include "s3gateway/operations/operations.h"
 #include "s3gateway/operations/precondition.h"
@@ -130,8 +131,10 @@ http::Response run(Call& call, const CompleteMultipartUpload& endpoint) {
   completion.checksums = [&, given = std::move(checksums)](auto parts) {
     return settled_checksums(*upload, given, parts);
   };
-  return completed(call, endpoint,
-                   versioning::complete_multipart(call.engine(), *upload, completion));
+  http::Response response =
+      completed(call, endpoint, versioning::complete_multipart(call.engine(), *upload, completion));
+  add_quota_warning(call, upload->repository.id, upload->branch.str(), response.headers);
+  return response;
 }
 
 }  // namespace tarn::s3

@@ -6,6 +6,7 @@
 #include "core/base/encoding.h"
 #include "core/base/str_cat.h"
 #include "core/base/text.h"
+#include "core/branch/quota_warning.h"
 #include "core/objects/lifecycle.h"
 #include "core/sigv4/payload.h"
 #include "s3gateway/wire/errors.h"
@@ -128,6 +129,14 @@ void add_expiration(const Call& call, const Location& location, RepositoryId rep
   headers.add("x-amz-expiration",
               str_cat("expiry-date=\"", to_http_date(expiry->at), "\", rule-id=\"",
                       percent_encode(expiry->rule->id), "\""));
+}
+
+void add_quota_warning(const Call& call, RepositoryId repository, std::string_view branch,
+                       http::Headers& headers) {
+  std::string warning = versioning::quota_warning(call.engine(), repository, branch);
+  if (!warning.empty()) {
+    headers.add(std::string(versioning::kQuotaWarningHeader), std::move(warning));
+  }
 }
 
 std::string_view storage_class_of(const Entry& entry) {

@@ -40,6 +40,10 @@ void add_not_modified_headers(http::Headers& headers, const Entry& entry, Instan
 void add_expiration(const Call& call, const Location& location, RepositoryId repository,
                     const Entry& entry, http::Headers& headers);
 
+/// Adds versioning::kQuotaWarningHeader if a quota of the branch is past its soft limit.
+void add_quota_warning(const Call& call, RepositoryId repository, std::string_view branch,
+                       http::Headers& headers);
+
 /// "STANDARD" or the stored class.
 std::string_view storage_class_of(const Entry& entry);
 

@@ -87,6 +87,7 @@ http::Response run(Call& call, const UploadPart& endpoint) {
   for (const Checksum& checksum : part.checksums) {
     response.headers.add(header_of(checksum.algorithm), text_of(checksum));
   }
+  add_quota_warning(call, upload.repository.id, upload.branch.str(), response.headers);
   return response;
 }
 

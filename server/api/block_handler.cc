@@ -10,6 +10,7 @@
 #include "core/base/error.h"
 #include "core/base/reasons.h"
 #include "core/base/str_cat.h"
+#include "core/branch/hooks.h"
 #include "core/branch/repositories.h"
 #include "core/objects/multipart.h"
 #include "core/objects/upload.h"
@@ -135,6 +136,7 @@ versioning::UploadDigests write(const Context& context, const BlockGrant& grant,
 http::Response put(const Context& context, http::Request& request, const BlockGrant& grant,
                    const Repository& repository) {
   check_plain(request.headers);
+  const versioning::ActingUser user(grant.user, request.peer);
   IncomingObject incoming = open_raw_upload(request, grant.bytes_max);
   PutBody body(std::move(incoming.body), std::string(request.headers.get("Content-MD5")));
   const versioning::UploadDigests digests =

@@ -55,6 +55,8 @@ const std::set<std::string_view> kOwn = {
     "listPullRequestApprovals",
     "listWebhookDeliveries",
     "listUsageHistory",
+    "listQuotas",
+    "listUserQuotas",
     "listGarbageCollections",
     "listHolds",
     "listPlannedObjects",
@@ -67,7 +69,11 @@ const std::set<std::string_view> kOwn = {
     "redeliverWebhookEvent",
     "rejectPromotion",
     "removeAlias",
+    "recountQuota",
+    "recountUserQuota",
     "removeHold",
+    "removeQuota",
+    "removeUserQuota",
     "requestGarbageCollection",
     "removeGatePolicy",
     "reportCheck",
@@ -85,6 +91,8 @@ const std::set<std::string_view> kOwn = {
     "summariseDiff",
     "verifyImport",
     "withdrawPullRequestApproval",
+    "setQuota",
+    "setUserQuota",
 };
 // clang-format on
 

@@ -1,5 +1,6 @@
 #include "server/jobs/background.h"
 
+#include "core/accounting/quotas.h"
 #include "core/accounting/usage_history.h"
 #include "core/assembly/assembly.h"
 #include "core/branch/hooks.h"
@@ -39,6 +40,8 @@ constexpr std::chrono::milliseconds kExpiryPoll = 5s;
 constexpr std::chrono::milliseconds kLifecyclePoll = 1s;
 /// Maximum delay before a server notices that a collection was asked for.
 constexpr std::chrono::milliseconds kCollectionPoll = 1s;
+/// Maximum delay before a server notices a quota that must be counted again.
+constexpr std::chrono::milliseconds kRecountPoll = 2s;
 /// Maximum delay, after midnight UTC, before a server measures repositories.
 constexpr std::chrono::milliseconds kUsagePoll = 60s;
 /// Maximum delay before a server reads the metrics of a commit.
@@ -81,6 +84,14 @@ std::vector<std::unique_ptr<Worker>> start_background(versioning::Assembly& asse
   });
   start("usage", kUsagePoll, [&assembly](std::stop_token stop) {
     return accounting::measure_usage_of_today(assembly.engine(), stop);
+  });
+  // Writes then find the rows of quotas in memory.
+  start("quotas", accounting::kQuotaRefreshInterval, [&assembly](std::stop_token) {
+    accounting::refresh_quotas(assembly.engine());
+    return false;
+  });
+  start("quota_recount", kRecountPoll, [&assembly](std::stop_token stop) {
+    return accounting::recount_one_due(assembly.engine(), std::move(stop));
   });
   const auto import_turns = std::make_shared<OwnerTurns>(options.import_workers);
   for (uint32_t i = 0; i < options.import_workers; ++i) {

@@ -31,7 +31,7 @@ struct BackgroundOptions {
   std::function<void()> measure_clock{};  ///< called with every heartbeat
 };
 
-/// Starts the loops: imports, verifications, garbage collection, sizes by day, the writer's
+/// Starts the loops: imports, verifications, garbage collection, sizes by day, quotas, the writer's
 /// heartbeat, deletion of expired branches, lifecycle rules, cleanup of expired rows, deliveries to
 /// webhooks. They stop when the result is destroyed; `assembly` and `outbound` outlive it.
 std::vector<std::unique_ptr<Worker>> start_background(versioning::Assembly& assembly,

@@ -28,6 +28,12 @@ http::Response list_user_policies(const Context& context, Call& call);
 http::Response attach_policy_to_user(const Context& context, Call& call);
 http::Response detach_policy_from_user(const Context& context, Call& call);
 
+// quotas.cc
+http::Response list_quotas(const Context& context, Call& call);
+JsonHandler set_quota();
+http::Response remove_quota(const Context& context, Call& call);
+http::Response recount_quota(const Context& context, Call& call);
+
 // groups.cc
 http::Response list_groups(const Context& context, Call& call);
 JsonHandler create_group();

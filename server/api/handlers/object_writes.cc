@@ -1,6 +1,7 @@
 #include "core/auth/resource.h"
 #include "core/base/error.h"
 #include "core/branch/hook_files.h"
+#include "core/branch/quota_warning.h"
 #include "core/branch/repositories.h"
 #include "core/objects/objects.h"
 #include "core/objects/upload.h"
@@ -99,7 +100,13 @@ http::Response upload_object(const Context& context, Call& call) {
   attributes.content_type = type_or_default(std::move(incoming.content_type));
   const Entry entry = versioning::put_object(context.engine, target, *incoming.body,
                                              incoming.size_bytes, attributes, condition);
-  return object_response(201, context, target, entry);
+  http::Response response = object_response(201, context, target, entry);
+  std::string warning =
+      versioning::quota_warning(context.engine, target.repository.id, target.branch.name.str());
+  if (!warning.empty()) {
+    response.headers.add(std::string(versioning::kQuotaWarningHeader), std::move(warning));
+  }
+  return response;
 }
 
 http::Response allow_upload(const Context& context, Call& call) {
