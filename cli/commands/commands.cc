@@ -56,6 +56,7 @@ void add_commands(CommandTree& tree) {
   add_du_command(tree);
   add_gc_commands(tree);
   add_hold_commands(tree);
+  add_quota_commands(tree);
   add_verify_command(tree);
   add_refs_commands(tree);
   tree.section("Access and this command");

@@ -37,6 +37,7 @@ void add_protect_commands(CommandTree& tree);
 void add_gc_commands(CommandTree& tree);  ///< with the next
 void add_gc_run_commands(CommandTree& tree);
 void add_hold_commands(CommandTree& tree);
+void add_quota_commands(CommandTree& tree);
 void add_refs_commands(CommandTree& tree);
 void add_commit_command(CommandTree& tree);
 void add_log_command(CommandTree& tree);
