@@ -94,12 +94,16 @@ void plan(Session& session, const Plan& options) {
 struct Run {
   std::string repository;
   int64_t yes_delete = 0;
+  bool adopt = false;
   bool wait = false;
 
   void declare(Command& command) {
     command.optional_argument("REPOSITORY", repository, "tarn://NAME or NAME; default --repo")
         .option("--yes-delete", yes_delete,
                 "percentage of the objects that it may remove; default: the server's gc.share_max")
+        .flag("--adopt", adopt,
+              "take over a store that belongs to another database, of which this one is a copy: "
+              "collections of the other refuse from then on")
         .flag("--wait", wait, "wait until it ends; fail if it does not succeed");
   }
 };
@@ -149,6 +153,7 @@ ExitCode run(Session& session, const Run& options) {
   const int64_t before = newest_run(session, uri).value("run", int64_t{0});
   Json body = Json::object();
   if (options.yes_delete != 0) body["yes_delete"] = options.yes_delete;
+  if (options.adopt) body["adopt"] = true;
   session.client.call(post_request(gc_path(uri, "runs"), body));
   if (!options.wait) {
     session.out.remark(str_cat("a server collects the garbage of ", to_string(uri),

@@ -133,10 +133,11 @@ std::vector<CommitId> ids_of(const std::vector<ExpiringCommit>& commits) {
 class Collection {
  public:
   Collection(Engine& engine, const meta::CollectionClaim& claim, const CollectionOptions& options,
-             const std::stop_token& stop)
+             OwnIdentities& identities, const std::stop_token& stop)
       : engine_(engine),
         claim_(claim),
         options_(options),
+        identities_(identities),
         stop_(stop),
         repository_(engine.repositories.get(claim.repository)),
         collections_(engine.pool),
@@ -144,6 +145,7 @@ class Collection {
 
   void run() {
     begin_step("leftovers");
+    check_database();
     while (candidates_.purge(claim_, kNodesPerStatement) > 0) progress();
     check_owner();
     remove_doomed_objects();
@@ -166,6 +168,7 @@ class Collection {
     find_candidates(floors, marked, known);
     if (counts_.due_objects > 0) check_owner();
     check_share();
+    check_database();  // a copy may have taken the store over meanwhile
     begin_step("remove", counts_.due_objects);
     doom_objects(marked, known);
     begin_step("nodes");
@@ -226,6 +229,13 @@ class Collection {
       if (run.counts.stored_objects > 0) return run.counts.stored_objects;
     }
     return 0;
+  }
+
+  /// A copy of this database may use the same store.
+  void check_database() {
+    if (const auto why = claim_store(engine_.stores, repository_, engine_.pool, identities_)) {
+      throw Refused{*why};
+    }
   }
 
   /// The roots are read when no transaction is left that began before the floors were read.
@@ -519,6 +529,7 @@ class Collection {
   Engine& engine_;
   const meta::CollectionClaim& claim_;
   const CollectionOptions& options_;
+  OwnIdentities& identities_;
   const std::stop_token& stop_;
   const Repository repository_;
   meta::Collections collections_;
@@ -582,7 +593,7 @@ class Running {
 
 }  // namespace
 
-bool run_one_collection(Engine& engine, const CollectionOptions& options,
+bool run_one_collection(Engine& engine, const CollectionOptions& options, OwnIdentities& identities,
                         const std::stop_token& stop) {
   meta::Collections collections(engine.pool);
   const meta::CollectionSchedule schedule{options.interval, options.deleted_kept};
@@ -592,7 +603,7 @@ bool run_one_collection(Engine& engine, const CollectionOptions& options,
     return false;
   }
   const Running running;
-  Collection collection(engine, *claim, options, stop);
+  Collection collection(engine, *claim, options, identities, stop);
   std::string_view state = "done";
   std::string error;
   try {
@@ -713,6 +724,10 @@ void cancel_collection(Engine& engine, const Repository& repository, std::string
   if (meta::Collections(engine.pool).cancel(repository.id, user)) return;
   throw Error(ErrorCode::kNotFound, reason::kCollectionNotFound,
               "cancelling garbage collection: none of the repository runs or was asked for");
+}
+
+void adopt_store(Engine& engine, const Repository& repository) {
+  adopt_store(engine.stores, repository, engine.pool);
 }
 
 bool is_collection_requested(Engine& engine, const Repository& repository) {

@@ -12,6 +12,7 @@
 #include "core/gc/collection_options.h"
 #include "core/gc/collection_store.h"
 #include "core/gc/garbage.h"
+#include "core/gc/store_owner.h"
 #include "core/model/address.h"
 #include "core/model/repository.h"
 
@@ -20,8 +21,9 @@ namespace tarn::versioning {
 /// Objects that a collection may remove whatever their share of the repository is.
 constexpr int64_t kRemovedWithoutShare = 100;
 
-/// Carries out one collection if one is due; false: none is, or another server carries one out.
-bool run_one_collection(Engine& engine, const CollectionOptions& options,
+/// Carries out one collection if one is due; false: none is, or another server carries one out. The
+/// collection ends as refused if the store belongs to another database than those of `identities`.
+bool run_one_collection(Engine& engine, const CollectionOptions& options, OwnIdentities& identities,
                         const std::stop_token& stop);
 
 struct PlannedObject {
@@ -62,6 +64,8 @@ meta::CollectionRun get_collection(Engine& engine, const Repository& repository,
 /// begun. What the running one has decided to remove goes with the next one. Throws not_found
 /// (reason "collection_not_found"): there is neither.
 void cancel_collection(Engine& engine, const Repository& repository, std::string_view user);
+/// Makes this database the owner of the repository's store, whichever was.
+void adopt_store(Engine& engine, const Repository& repository);
 /// Whether one was asked for and has not begun.
 bool is_collection_requested(Engine& engine, const Repository& repository);
 

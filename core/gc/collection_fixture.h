@@ -44,7 +44,7 @@ class CollectionTest : public ::testing::Test {
   meta::CollectionRun collect(const Repository& repository, uint32_t share = 0) {
     request_collection(*engine, repository, "tester", share);
     settle();
-    if (!run_one_collection(*engine, options, {})) {
+    if (!run_one_collection(*engine, options, identities, {})) {
       ADD_FAILURE() << "no collection was due";
       return {};
     }
@@ -82,6 +82,7 @@ class CollectionTest : public ::testing::Test {
   testing::TestEngine engine{database.url()};
   testing::TestRepository repo = engine.make_repository("lake");
   CollectionOptions options;
+  OwnIdentities identities;
 };
 
 }  // namespace tarn::versioning

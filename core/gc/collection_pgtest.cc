@@ -271,10 +271,10 @@ TEST_F(Collection, StartsWhenEarlierOperationsHaveEnded) {
   collect(repo);
   request_collection(*engine, repo, "tester", 0);
   settle();
-  EXPECT_FALSE(run_one_collection(*engine, options, {}));
+  EXPECT_FALSE(run_one_collection(*engine, options, identities, {}));
   operation.reset();
   settle();
-  EXPECT_TRUE(run_one_collection(*engine, options, {}));
+  EXPECT_TRUE(run_one_collection(*engine, options, identities, {}));
 }
 
 TEST_F(Collection, UploadsUnderWayAreNotFound) {
@@ -333,7 +333,7 @@ TEST_F(Collection, WaitsForTransactionsThatHaveBegunToWrite) {
     connection->rollback();
   });
   const auto begun = std::chrono::steady_clock::now();
-  EXPECT_TRUE(run_one_collection(*engine, options, {}));
+  EXPECT_TRUE(run_one_collection(*engine, options, identities, {}));
   EXPECT_GE(std::chrono::steady_clock::now() - begun, 300ms);
   paused.join();
   EXPECT_EQ(list_collections(*engine, repo, 1).at(0).state, "done");
@@ -388,7 +388,8 @@ TEST_F(Collection, FilesOfOthersAreCountedAndStay) {
   settle();
   EXPECT_EQ(collect(repo).counts.strangers, 2);
   collect_all(repo);
-  EXPECT_EQ(engine.store->list("lake/", "", 1000).items.size(), 4u) << "these and _tarn/repository";
+  EXPECT_EQ(engine.store->list("lake/", "", 1000).items.size(), 5u)
+      << "these, _tarn/repository and _tarn/collector/00000001";
 }
 
 // A bare repository may be created where the repository of another installation has its objects.
@@ -401,12 +402,13 @@ TEST_F(Collection, NothingIsRemovedFromTheNamespaceOfAnotherInstallation) {
   const testing::TestRepository copy{create_repository(
       *elsewhere,
       {.name = RepositoryName("lake"), .storage_namespace = "local://lake", .bare = true})};
+  OwnIdentities theirs;
   std::vector<meta::CollectionRun> runs;
   for (int i = 0; i < 3; ++i) {
     request_collection(*elsewhere, copy, "tester", 100);
     std::this_thread::sleep_for(std::chrono::milliseconds(3));
     elsewhere.parts().heartbeat();
-    ASSERT_TRUE(run_one_collection(*elsewhere, options, {}));
+    ASSERT_TRUE(run_one_collection(*elsewhere, options, theirs, {}));
     runs.push_back(list_collections(*elsewhere, copy, 1).at(0));
   }
   EXPECT_EQ(engine.read(repo, "main", "a"), "theirs");
@@ -435,7 +437,7 @@ TEST_F(Collection, OfADeletedRepositoryEverythingGoesButWhatOthersRead) {
   for (int i = 0; i < 4; ++i) {
     request_collection(*engine, repo, "tester", 0);
     settle();
-    run_one_collection(*engine, options, {});
+    run_one_collection(*engine, options, identities, {});
   }
   EXPECT_EQ(stored(repo), 0u);
   EXPECT_EQ(count("SELECT count(*) FROM gc_repositories WHERE emptied"), 1);
@@ -560,7 +562,7 @@ TEST_F(Collection, IsCancelledWithinSecondsAndTheNextOneFinishes) {
   request_collection(*engine, repo, "tester", 0);
   cancel_collection(*engine, repo, "someone");
   settle();
-  EXPECT_FALSE(run_one_collection(*engine, options, {})) << "the request is dropped";
+  EXPECT_FALSE(run_one_collection(*engine, options, identities, {})) << "the request is dropped";
   collect(repo);
   options.deletes_per_second = 10;
   engine.store->on_remove([&, removals = 0](std::string_view) mutable {
@@ -586,9 +588,9 @@ TEST_F(Collection, AServerThatAnotherWaitsForRaisesItsFloorsAtOnce) {
   collect(repo);
   request_collection(*engine, repo, "tester", 0);
   engine.parts().heartbeat();
-  EXPECT_FALSE(run_one_collection(*engine, options, {})) << "the other's floors are from before";
-  EXPECT_FALSE(run_one_collection(*other, options, {})) << "it raises them";
-  EXPECT_TRUE(run_one_collection(*engine, options, {}));
+  EXPECT_FALSE(run_one_collection(*engine, options, identities, {})) << "the other's floors are from before";
+  EXPECT_FALSE(run_one_collection(*other, options, identities, {})) << "it raises them";
+  EXPECT_TRUE(run_one_collection(*engine, options, identities, {}));
 }
 
 TEST_F(Collection, AServerThatLostTheLeaseChangesNothingMore) {
@@ -599,7 +601,7 @@ TEST_F(Collection, AServerThatLostTheLeaseChangesNothingMore) {
   });
   request_collection(*engine, repo, "tester", 0);
   settle();
-  EXPECT_TRUE(run_one_collection(*engine, options, {}));
+  EXPECT_TRUE(run_one_collection(*engine, options, identities, {}));
   EXPECT_EQ(list_collections(*engine, repo, 1).at(0).state, "running");
   EXPECT_EQ(count("SELECT count(*) FROM gc_candidates WHERE removed"), 0);
   run_sql("UPDATE gc_control SET lease_until = clock_timestamp()");
@@ -613,7 +615,7 @@ TEST_F(Collection, OnlyOneServerCollects) {
       "UPDATE gc_control SET lease_owner = 1, lease_until = clock_timestamp() + interval '1 h'");
   request_collection(*engine, repo, "tester", 0);
   settle();
-  EXPECT_FALSE(run_one_collection(*engine, options, {}));
+  EXPECT_FALSE(run_one_collection(*engine, options, identities, {}));
   EXPECT_TRUE(is_collection_requested(*engine, repo));
 }
 

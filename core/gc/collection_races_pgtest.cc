@@ -199,7 +199,7 @@ TEST_F(CollectionRaces, WhatRefsShowCanBeRead) {
          {static_cast<const Repository&>(repo), static_cast<const Repository&>(other)}) {
       request_collection(*engine, each, "tester", 0);
       engine.parts().heartbeat();
-      if (!run_one_collection(*engine, options, {})) continue;
+      if (!run_one_collection(*engine, options, identities, {})) continue;
       ++runs;
       for (int i = 0; i < kWriters; ++i) {
         try {

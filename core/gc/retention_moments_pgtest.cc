@@ -40,7 +40,7 @@ class ExpiryMoments : public CollectionTest {
     request_collection(*engine, repo, "tester", 0);
     settle();
     slow.parts().heartbeat();
-    run_one_collection(*slow, options, {});
+    run_one_collection(*slow, options, identities, {});
     return list_collections(*engine, repo, 1).at(0).counts;
   }
 
@@ -51,7 +51,7 @@ class ExpiryMoments : public CollectionTest {
       request_collection(*engine, repo, "tester", 0);
       settle();
       slow.parts().heartbeat();
-      run_one_collection(*engine, options, {});
+      run_one_collection(*engine, options, identities, {});
     }
   }
 

@@ -188,7 +188,7 @@ TEST_F(RetentionRaces, WhatRefsShowCanBeRead) {
   while (std::chrono::steady_clock::now() < end && violations == 0) {
     request_collection(*engine, repo, "tester", 0);
     engine.parts().heartbeat();
-    if (!run_one_collection(*engine, options, {})) continue;
+    if (!run_one_collection(*engine, options, identities, {})) continue;
     ++runs;
     check_all();
   }

@@ -79,9 +79,13 @@ std::vector<std::unique_ptr<Worker>> start_background(versioning::Assembly& asse
     copies->forget(assembly.engine());
     return false;
   });
-  start("gc", kCollectionPoll, [&assembly, collection = options.collection](std::stop_token stop) {
-    return versioning::run_one_collection(assembly.engine(), collection, stop);
-  });
+  // Noted before the first collection: a failover until then changes the identity.
+  const auto identities = std::make_shared<versioning::OwnIdentities>();
+  start("gc", kCollectionPoll,
+        [&assembly, collection = options.collection, identities](std::stop_token stop) {
+          if (identities->empty()) identities->note(assembly.engine().pool);
+          return versioning::run_one_collection(assembly.engine(), collection, *identities, stop);
+        });
   start("usage", kUsagePoll, [&assembly](std::stop_token stop) {
     return accounting::measure_usage_of_today(assembly.engine(), stop);
   });

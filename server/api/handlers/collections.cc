@@ -127,6 +127,7 @@ ExpiryBody parse_expiry(const json::Value& body) {
 
 struct RunRequest {
   uint32_t share_max = 0;
+  bool adopt = false;
 };
 
 RunRequest parse_run_request(const json::Value& body) {
@@ -136,6 +137,7 @@ RunRequest parse_run_request(const json::Value& body) {
     if (given < 1 || given > 100) percent->fail("must be 1 to 100, a percentage");
     out.share_max = static_cast<uint32_t>(given);
   }
+  if (const auto adopt = body.find("adopt")) out.adopt = adopt->boolean();
   return out;
 }
 
@@ -243,8 +245,10 @@ http::Response cancel_collection(const Context& context, Call& call) {
 }
 
 http::Response request_collection(const Context& context, Call& call, RunRequest given) {
-  versioning::request_collection(context.engine, repository_of(context, call),
-                                 call.caller.user.name, given.share_max);
+  const Repository repository = repository_of(context, call);
+  if (given.adopt) versioning::adopt_store(context.engine, repository);
+  versioning::request_collection(context.engine, repository, call.caller.user.name,
+                                 given.share_max);
   return empty_response(202);
 }
 JsonHandler request_collection() { return json_handler<parse_run_request, request_collection>; }
