@@ -200,4 +200,8 @@ std::unique_ptr<EmbeddedPostgres> EmbeddedPostgres::start(const std::string& dir
   return supervisor;
 }
 
+std::string EmbeddedPostgres::url_of_running(const std::string& dir) {
+  return Cluster::url_of_running(dir);
+}
+
 }  // namespace tarn::db

@@ -17,6 +17,9 @@ class EmbeddedPostgres {
   /// owned by another tarnd, of another major version, or cannot be entered by the user that runs
   /// PostgreSQL.
   static std::unique_ptr<EmbeddedPostgres> start(const std::string& dir);
+  /// The URL of a cluster in `dir` that another process of ours runs now; "" = none runs. Only the
+  /// user of that process may connect.
+  static std::string url_of_running(const std::string& dir);
   /// Stops the server (fast shutdown, checkpointed).
   virtual ~EmbeddedPostgres() = default;
 

@@ -191,6 +191,11 @@ std::string libpq_value(std::string_view value) {
   return out + "'";
 }
 
+std::string url_at(const std::string& socket_directory) {
+  return str_cat("host=", libpq_value(socket_directory),
+                 " port=5432 user=postgres dbname=postgres");
+}
+
 std::string absolute_path(const std::string& dir) {
   const fs::path path = fs::absolute(dir).lexically_normal();
   return path.has_filename() ? path.string() : path.parent_path().string();
@@ -292,9 +297,25 @@ void Cluster::initialise() const {
   log::info("postgres_initialised", {{"directory", data_}});
 }
 
-std::string Cluster::url() const {
-  return str_cat("host=", libpq_value(socket_directory_),
-                 " port=5432 user=postgres dbname=postgres");
+std::string Cluster::url() const { return url_at(socket_directory_); }
+
+std::string Cluster::url_of_running(const std::string& dir) {
+  constexpr size_t kSocketLine = 4;
+  constexpr size_t kStatusLine = 7;
+  const std::string path = absolute_path(dir);
+  // Held by the tarnd that runs it: what a killed one left behind is not running.
+  const int lock = ::open(str_cat(path, "/lock").c_str(), O_RDWR | O_CLOEXEC);
+  if (lock < 0) return "";
+  const bool is_free = flock(lock, LOCK_EX | LOCK_NB) == 0;
+  close(lock);
+  if (is_free) return "";
+  std::vector<std::string> lines;
+  std::ifstream file(str_cat(path, "/pg/", kMajor, "/postmaster.pid"));
+  for (std::string line; std::getline(file, line);) lines.push_back(line);
+  if (lines.size() <= kStatusLine || lines[kStatusLine].rfind("ready", 0) != 0) {
+    refuse(str_cat("the tarnd that runs on ", path, " has no running database: wait, or stop it"));
+  }
+  return url_at(lines[kSocketLine]);
 }
 
 void Cluster::stop_orphans() const {

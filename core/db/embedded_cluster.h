@@ -30,6 +30,9 @@ class Cluster {
   /// EmbeddedPostgres::start.
   static Cluster open(const std::string& dir);
 
+  /// As EmbeddedPostgres::url_of_running.
+  static std::string url_of_running(const std::string& dir);
+
   const std::string& data() const { return data_; }
   const std::string& log_path() const { return log_path_; }
   std::string url() const;
