@@ -9,7 +9,8 @@ constexpr int64_t kRowsPerRead = 50'000;
 
 // Pages of the primary key: a statement may not take longer than the connection's limit.
 constexpr db::Query kSelectKnown{"candidates_select_known", R"sql(
-  SELECT address, size_bytes, reason, branch, run <= $2 AND found_at + $3 * interval '1 second' <= clock_timestamp()
+  SELECT address, size_bytes, reason, branch, run <= least($2, (SELECT held_collection($1)))
+    AND found_at + $3 * interval '1 second' <= clock_timestamp()
   FROM gc_candidates WHERE repo_id = $1 AND doomed_in IS NULL AND address > $4 ORDER BY address LIMIT $5)sql"};
 
 constexpr db::Query kInsert{"candidates_insert_rows", R"sql(
@@ -22,11 +23,13 @@ constexpr db::Query kDeleteReferenced{"candidates_delete_referenced", R"sql(
   DELETE FROM gc_candidates WHERE repo_id = $1 AND address = ANY ($2) AND doomed_in IS NULL)sql"};
 
 // In the order in which rescue_objects locks. A row that a concurrent transaction rescues is gone
-// when the wait for it ends.
+// when the wait for it ends. A backup that begins waits for this transaction, or is seen by it:
+// both lock the row of gc_control in an earlier statement.
 constexpr db::Query kDoom{"candidates_doom_rows", R"sql(
   WITH locked AS (
     SELECT address FROM gc_candidates
-    WHERE repo_id = $1 AND address = ANY ($2) AND doomed_in IS NULL ORDER BY address FOR UPDATE)
+    WHERE repo_id = $1 AND address = ANY ($2) AND doomed_in IS NULL AND run <= (SELECT held_collection($1))
+    ORDER BY address FOR UPDATE)
   UPDATE gc_candidates c SET doomed_in = $3 FROM locked
   WHERE c.repo_id = $1 AND c.address = locked.address
   RETURNING c.address, c.size_bytes, c.reason, c.branch)sql"};
