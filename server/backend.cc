@@ -17,9 +17,6 @@
 #include "core/base/log.h"
 #include "core/base/metrics.h"
 #include "core/base/str_cat.h"
-#include "core/blob/cached_store.h"
-#include "core/blob/local_store.h"
-#include "core/blob/s3_store.h"
 #include "core/blob/stores.h"
 #include "core/db/pool.h"
 #include "core/http/client.h"
@@ -33,108 +30,10 @@
 #include "server/master_key.h"
 #include "server/program_version.h"
 #include "server/store_checks.h"
+#include "server/stores.h"
 
 namespace tarn::server {
 namespace {
-
-/// Closed to other users, who must not read objects without the server.
-void make_private_directory(const std::string& path) {
-  std::error_code error;  // what is wrong shows when the store is opened
-  if (std::filesystem::create_directories(path, error)) {
-    std::filesystem::permissions(path, std::filesystem::perms::owner_all, error);
-  }
-}
-
-/// nullptr: none is wanted.
-std::shared_ptr<blob::DiskCache> open_cache(const Config& config) {
-  if (config.store_cache_directory.empty() || config.s3_stores().empty()) return nullptr;
-  return std::make_shared<blob::DiskCache>(
-      blob::DiskCacheOptions{.directory = config.store_cache_directory,
-                             .bytes_max = config.store_cache_bytes_max,
-                             .object_bytes_max = config.store_cache_object_bytes_max});
-}
-
-blob::Stores::BucketFactory factory_of(const S3StoreConfig& store, http::Client& client,
-                                       std::shared_ptr<blob::DiskCache> cache) {
-  return [store, &client, cache](const std::string& bucket) -> std::unique_ptr<blob::BlobStore> {
-    auto opened = std::make_unique<blob::S3Store>(
-        blob::S3Options{.endpoint = store.endpoint,
-                        .presign_endpoint = store.presign_endpoint,
-                        .region = store.region,
-                        .key = {store.access_key_id, store.secret_access_key},
-                        .bucket = bucket,
-                        .path_style = store.path_style,
-                        .remove_versions = store.remove_versions},
-        client);
-    if (!cache) return opened;
-    return std::make_unique<blob::CachedStore>(std::move(opened), cache,
-                                               str_cat(store.endpoint, "\n", bucket));
-  };
-}
-
-/// The setting that holds the id of the local root.
-constexpr std::string_view kStoreIdSetting = "local_store_id";
-constexpr size_t kStoreIdBytes = 16;
-
-/// The id in the root, made when it has none. Only a new database may take a root without one: an
-/// empty directory in place of the one that holds the objects must be noticed.
-std::string store_id_of(blob::LocalStore& store, bool is_new_database, const std::string& doing) {
-  if (const std::optional<std::string> id = store.read_store_id()) return *id;
-  if (!is_new_database) {
-    throw Error(ErrorCode::kPreconditionFailed,
-                str_cat(doing, ": it is not the directory that this database was set up with"));
-  }
-  std::string id = to_hex(random_bytes(kStoreIdBytes));
-  try {
-    store.write_store_id(id);
-  } catch (const Error& error) {
-    // Another server that starts at the same time was first; its id is as good.
-    if (error.code() != ErrorCode::kPreconditionFailed) throw;
-    return store.read_store_id().value_or("");
-  }
-  return id;
-}
-
-/// Objects of another database, or an empty directory, would read as lost data.
-void check_belongs(blob::LocalStore& store, const std::string& root, meta::Settings& settings) {
-  const std::string doing = str_cat("opening the local store ", root);
-  const std::optional<std::string> known = settings.find(kStoreIdSetting);
-  const std::string id = store_id_of(store, !known, doing);
-  if (settings.set_once(kStoreIdSetting, id) != id) {
-    throw Error(ErrorCode::kPreconditionFailed,
-                str_cat(doing, ": it belongs to another database; name the directory that this ",
-                        "database was set up with as store.local.root"));
-  }
-}
-
-bool has_local_root(const Config& config) {
-  return !config.store_local_root.empty() || config.database.empty() || config.s3_stores().empty();
-}
-
-/// `client` outlives the stores. The local root is left out when the configuration names a database
-/// and an S3 store but no root: servers that share only those have no directory in common. The root
-/// is marked as this database's; throws precondition_failed for one that is not. Throws not_found
-/// for an import root that is missing, permission_denied, unavailable.
-std::unique_ptr<blob::Stores> open_stores(const Config& config, http::Client& client,
-                                          meta::Settings& settings,
-                                          const std::shared_ptr<blob::DiskCache>& cache) {
-  auto stores = std::make_unique<blob::Stores>();
-  if (has_local_root(config)) {
-    const std::string root = config.local_root();
-    make_private_directory(root);
-    auto store = blob::LocalStore::open(root, blob::LocalMode::kObjects);
-    check_belongs(*store, root, settings);
-    stores->set_local_root(std::move(store));
-  }
-  for (const std::string& root : config.store_local_import_roots) {
-    stores->add_import_root(root, blob::LocalStore::open(root, blob::LocalMode::kImportRoot));
-  }
-  for (const S3StoreConfig& store : config.s3_stores()) {
-    stores->add_s3(store.buckets, factory_of(store, client, cache));
-  }
-  if (stores->has_type("s3")) stores->set_default_type("s3");
-  return stores;
-}
 
 /// One WAL segment: PostgreSQL stops if it cannot allocate the next.
 constexpr uint64_t kDatabaseRoomBytesMin = 16 * 1024 * 1024;

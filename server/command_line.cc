@@ -8,6 +8,48 @@
 
 namespace tarn::server {
 
+namespace {
+
+void add_backup_options(CLI::App& app, CommandLine& command) {
+  BackupCommand& backup = command.backup;
+  const auto place = [&](const char* flag, CommandLine::Mode mode, const char* meaning) {
+    app.add_option_function<std::string>(
+        flag,
+        [&command, mode](const std::string& target) {
+          command.mode = mode;
+          command.backup.target = target;
+        },
+        meaning);
+  };
+  place("--backup", CommandLine::Mode::kBackup,
+        "back up to a directory or s3://BUCKET/PREFIX, beside running servers, and exit");
+  place("--restore", CommandLine::Mode::kRestore,
+        "restore from there into an empty database, and exit");
+  app.add_flag_callback(
+      "--list-backups", [&command] { command.mode = CommandLine::Mode::kListBackups; },
+      "list the backups of this database, and what they hold back, and exit");
+  app.add_option_function<std::string>(
+      "--release-backup",
+      [&command](const std::string& id) {
+        command.mode = CommandLine::Mode::kReleaseBackup;
+        command.backup.id = id;
+      },
+      "let garbage collection remove what only this backup refers to, and exit");
+  app.add_flag("--objects", backup.objects, "backup: with the bytes of the objects");
+  app.add_option("--keep", backup.keep,
+                 "backup without --objects: how long garbage collection keeps its objects, such as "
+                 "36h or 14d (7d)");
+  app.add_flag("--include-master-key", backup.include_key,
+               "backup: with the master key, which opens all secrets in it");
+  app.add_option("--backup-id", backup.id, "restore: which backup; the newest otherwise");
+  app.add_flag("--database-only", backup.database_only,
+               "restore: no objects; the store that is configured must have them");
+  app.add_option("--move", backup.moves,
+                 "restore: FROM=TO, for namespaces that begin with FROM; again for more");
+}
+
+}  // namespace
+
 ParsedCommandLine parse_command_line(int argc, const char* const* argv) {
   ParsedCommandLine out;
   CommandLine& command = out.command;
@@ -44,6 +86,7 @@ ParsedCommandLine parse_command_line(int argc, const char* const* argv) {
   app.add_subcommand("quickstart", "serve, and make a sample repository with experiments")
       ->fallthrough()
       ->callback([&command] { command.mode = CommandLine::Mode::kQuickstart; });
+  add_backup_options(app, command);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

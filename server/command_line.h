@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 
+#include "server/backup.h"
 #include "server/config.h"
 
 namespace tarn::server {
@@ -19,7 +20,11 @@ struct CommandLine {
     kVersion,
     kRestTable,
     kConfigDocs,
-    kSampleConfig
+    kSampleConfig,
+    kBackup,
+    kRestore,
+    kListBackups,
+    kReleaseBackup
   };
   Mode mode = Mode::kServe;
   std::optional<std::string> listen;
@@ -27,6 +32,7 @@ struct CommandLine {
   std::optional<std::string> database;
   std::string config_file;
   std::string ready_file;
+  BackupCommand backup;  ///< of the last four modes
 };
 
 /// The command to run, or the exit status if there is none (help was requested, or a flag is wrong;

@@ -13,10 +13,6 @@
 #include "core/db/startup.h"
 
 namespace tarn::server {
-namespace {
-
-/// The directory has mode 0700, except that root's embedded database runs as another user, who must
-/// be able to traverse it. Secret files in it have their own modes.
 void make_data_directory(const std::string& path, bool database_in_it) {
   namespace fs = std::filesystem;
   std::error_code error;
@@ -30,8 +26,6 @@ void make_data_directory(const std::string& path, bool database_in_it) {
                 str_cat("making the data directory ", path, ": ", error.message()));
   }
 }
-
-}  // namespace
 
 Database open_database(const Config& config) {
   make_data_directory(config.data, config.database.empty());

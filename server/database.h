@@ -14,6 +14,10 @@ struct Database {
   std::string url;
 };
 
+/// The directory has mode 0700, except that root's embedded database runs as another user, who must
+/// be able to traverse it. Secret files in it have their own modes.
+void make_data_directory(const std::string& path, bool database_in_it);
+
 /// Makes the data directory, starts the embedded database if none is configured, waits for one that
 /// is starting, and migrates the schema. Must be called on a thread that outlives the result.
 /// Throws precondition_failed, unavailable, DbError.

@@ -23,6 +23,7 @@
 #include "core/http/client.h"
 #include "core/meta/writer.h"
 #include "server/backend.h"
+#include "server/backup.h"
 #include "server/command_line.h"
 #include "server/database.h"
 #include "server/first_admin.h"
@@ -92,7 +93,6 @@ sigset_t block_signals() {
   sigaddset(&ends, SIGINT);
   sigaddset(&ends, SIGHUP);
   pthread_sigmask(SIG_BLOCK, &ends, nullptr);
-  signal(SIGPIPE, SIG_IGN);
   return ends;
 }
 
@@ -205,6 +205,31 @@ void serve(Config config, const CommandLine& command, const ServiceManager& mana
   front_ends.stop(kDrain);
 }
 
+bool is_backup_command(CommandLine::Mode mode) {
+  return mode == CommandLine::Mode::kBackup || mode == CommandLine::Mode::kRestore ||
+         mode == CommandLine::Mode::kListBackups || mode == CommandLine::Mode::kReleaseBackup;
+}
+
+/// Runs a command beside the server; returns false if the server should start.
+bool run_backup_command(const Config& config, const CommandLine& command) {
+  switch (command.mode) {
+    case CommandLine::Mode::kBackup:
+      run_backup(config, command.backup);
+      return true;
+    case CommandLine::Mode::kRestore:
+      run_restore(config, command.backup);
+      return true;
+    case CommandLine::Mode::kListBackups:
+      list_backups(config);
+      return true;
+    case CommandLine::Mode::kReleaseBackup:
+      release_backup(config, command.backup.id);
+      return true;
+    default:
+      return false;
+  }
+}
+
 /// Makes another key of the administrator; whoever may read the master key and the database may.
 void make_new_admin_key(const Config& config) {
   const Database database = open_database(config);
@@ -247,15 +272,9 @@ bool print_only(CommandLine::Mode mode) {
     case CommandLine::Mode::kSampleConfig:
       std::cout << sample_file();
       return true;
-    case CommandLine::Mode::kServe:
-    case CommandLine::Mode::kQuickstart:
-    case CommandLine::Mode::kCheckConfig:
-    case CommandLine::Mode::kMigrate:
-    case CommandLine::Mode::kNewAdminKey:
-    case CommandLine::Mode::kProbe:
+    default:
       return false;
   }
-  return false;
 }
 
 int run(int argc, char** argv) {
@@ -269,7 +288,10 @@ int run(int argc, char** argv) {
   if (parsed.command.mode == CommandLine::Mode::kProbe) {
     return probe(read_config(parsed.command, environment));
   }
-  const sigset_t signals = block_signals();
+  signal(SIGPIPE, SIG_IGN);
+  // A backup ends at once: its hold expires, and what it copied is not copied again.
+  const sigset_t signals =
+      is_backup_command(parsed.command.mode) ? sigset_t{} : block_signals();
   const ServiceManager manager;
   if (!parsed.command.ready_file.empty()) remove_ready_file(parsed.command.ready_file);
   const bool password_shown =
@@ -287,7 +309,7 @@ int run(int argc, char** argv) {
     std::cout << "The database has the schema of tarnd " << program_version() << "." << std::endl;
   } else if (parsed.command.mode == CommandLine::Mode::kNewAdminKey) {
     make_new_admin_key(config);
-  } else {
+  } else if (!run_backup_command(config, parsed.command)) {
     serve(config, parsed.command, manager, signals);
   }
   return EXIT_SUCCESS;

@@ -25,12 +25,12 @@ constexpr mode_t kKeyMode = 0600;
 
 /// Writes a temporary file and links it to its final name: the file is complete from the start, and
 /// a concurrent second server uses the first one's key.
-void make_key_file(const std::string& path) {
+void make_key_file(const std::string& path, const std::string& key) {
   const std::string doing = str_cat("making the master key file ", path);
   const std::string unfinished = str_cat(path, ".", to_hex(random_bytes(8)));
   const int fd = ::open(unfinished.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, kKeyMode);
   if (fd < 0) fail(doing, errno);
-  const std::string text = to_hex(random_bytes(kKeyBytes)) + "\n";
+  const std::string text = to_hex(key) + "\n";
   const bool written = ::write(fd, text.data(), text.size()) == static_cast<ssize_t>(text.size()) &&
                        ::fsync(fd) == 0;
   const int write_error = errno;
@@ -52,7 +52,7 @@ void make_key_file(const std::string& path) {
 std::string load_master_key(const Config& config) {
   if (!config.auth_master_key.empty()) return from_hex(config.auth_master_key).value_or("");
   const std::string path = config.master_key_file();
-  if (!std::filesystem::exists(path)) make_key_file(path);
+  if (!std::filesystem::exists(path)) make_key_file(path, random_bytes(kKeyBytes));
   std::ifstream in(path);
   std::string text;
   if (!(in >> text))
@@ -64,6 +64,22 @@ std::string load_master_key(const Config& config) {
                 str_cat("reading the master key file ", path, ": it must hold 64 hex digits"));
   }
   return *key;
+}
+
+bool has_master_key(const Config& config) {
+  return !config.auth_master_key.empty() || std::filesystem::exists(config.master_key_file());
+}
+
+std::string master_key_origin(const Config& config) {
+  return config.auth_master_key.empty() ? "file " + config.master_key_file()
+                                        : "setting auth.master_key";
+}
+
+void write_master_key(const Config& config, const std::string& key) {
+  if (key.size() != kKeyBytes) {
+    throw Error(ErrorCode::kDataLoss, "writing the master key file: the key has a wrong length");
+  }
+  make_key_file(config.master_key_file(), key);
 }
 
 }  // namespace tarn::server

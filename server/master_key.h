@@ -12,4 +12,11 @@ namespace tarn::server {
 /// without a key, unavailable.
 std::string load_master_key(const Config& config);
 
+/// Whether load_master_key would find a key and not make one.
+bool has_master_key(const Config& config);
+/// Where it is configured, for people.
+std::string master_key_origin(const Config& config);
+/// Writes the key file unless it exists, durably, mode 0600.
+void write_master_key(const Config& config, const std::string& key);
+
 }  // namespace tarn::server
