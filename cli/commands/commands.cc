@@ -58,6 +58,7 @@ void add_commands(CommandTree& tree) {
   add_hold_commands(tree);
   add_quota_commands(tree);
   add_verify_command(tree);
+  add_admin_commands(tree);
   add_refs_commands(tree);
   tree.section("Access and this command");
   add_auth_commands(tree);

@@ -72,6 +72,7 @@ void add_auth_user_commands(CommandTree& tree);
 void add_auth_group_commands(CommandTree& tree);
 void add_auth_policy_commands(CommandTree& tree);
 void add_auth_credential_commands(CommandTree& tree);
+void add_admin_commands(CommandTree& tree);
 void add_config_commands(CommandTree& tree);
 void add_status_command(CommandTree& tree);
 void add_use_command(CommandTree& tree);
