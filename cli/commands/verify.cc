@@ -29,6 +29,8 @@ struct Options {
   std::string timeout;
   std::string resume;
   bool deep = false;
+  bool repair = false;
+  bool yes = false;
   bool no_wait = false;
 
   void declare(Command& command) {
@@ -37,6 +39,10 @@ struct Options {
         .option("--objects", objects,
                 "objects to look up in the stores: none, sample (10,000; default) or all")
         .flag("--deep", deep, "also read these objects and compare their checksums")
+        .flag("--repair", repair,
+              "list the rows that can be repaired without guessing; with --yes also repair them, "
+              "then verify")
+        .flag("-y,--yes", yes, "repair instead of listing only")
         .flag("--no-wait", no_wait, "do not wait; print the id of the import")
         .option("--timeout", timeout,
                 "stop waiting after 90s, 30m or 2h; the verification continues")
@@ -53,6 +59,7 @@ std::string start(Session& session, const Uri& uri, const Options& options) {
   Json body{{"deep", options.deep}};
   if (!options.ref.empty()) body["ref"] = options.ref;
   if (!options.objects.empty()) body["objects"] = options.objects;
+  if (options.repair) body["repair"] = options.yes ? "apply" : "plan";
   const Json answer =
       session.client.call(post_request(api_path({"repositories", uri.repository, "verify"}), body));
   return answer.at("id").get<std::string>();
@@ -116,6 +123,18 @@ void print_findings(Output& out, const Json& status) {
   rows.finish();
 }
 
+void print_repairs(Session& session, const Json& status) {
+  const bool made = status.value("repair", "") == "apply";
+  for (const Json& repair : status.value("repairs", Json::array())) {
+    const std::string subject = repair.value("address", place_of(repair));
+    session.out.remark(str_cat(made ? "repaired " : "would repair ", repair.value("kind", ""),
+                               " of ", subject, ": ", repair.value("found", ""), " -> ",
+                               repair.value("expected", "")));
+  }
+  if (!made && !status.value("repairs", Json::array()).empty())
+    session.out.remark("nothing was changed; to repair: --repair --yes");
+}
+
 std::string summary(const Json& status) {
   const Json counts = status.value("examined", Json::object());
   const auto count = [&counts](const char* name) {
@@ -143,12 +162,14 @@ ExitCode print(Session& session, const Json& status) {
   }
   if (errors + warnings > status.value("findings", Json::array()).size())
     session.out.warn("not all findings are listed");
+  print_repairs(session, status);
   session.out.remark(summary(status));
   if (errors > 0) return ExitCode::kDamaged;
   return warnings > 0 ? ExitCode::kWarnings : ExitCode::kOk;
 }
 
 ExitCode run(Session& session, const Options& options) {
+  if (options.yes && !options.repair) throw usage_error("verifying: --yes belongs to --repair");
   if (!options.timeout.empty()) parse_duration(options.timeout);
   const Uri uri = session.repository(options.repository);
   const std::string id = options.resume.empty() ? start(session, uri, options) : options.resume;

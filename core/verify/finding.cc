@@ -6,16 +6,37 @@ namespace tarn::versioning {
 namespace {
 
 // In the order of the enumeration.
-constexpr std::array<std::string_view, kFindingKinds> kNames = {
-    "node_missing",      "node_unreadable",   "node_hash",         "node_reference",
-    "node_bounds",       "node_owner",        "commit_unreadable", "commit_id",
-    "commit_parent",     "commit_generation", "ref_commit",        "branch_root",
-    "staged_unreadable", "parts_missing",     "parts_unreadable",  "parts_size",
-    "object_missing",    "object_size",       "object_content",    "object_unreadable",
-    "source_missing",    "source_changed"};
+constexpr std::array<std::string_view, kFindingKinds> kNames = {"node_missing",
+                                                                "node_unreadable",
+                                                                "node_hash",
+                                                                "node_reference",
+                                                                "node_bounds",
+                                                                "node_owner",
+                                                                "commit_unreadable",
+                                                                "commit_id",
+                                                                "commit_parent",
+                                                                "commit_generation",
+                                                                "ref_commit",
+                                                                "branch_root",
+                                                                "staged_unreadable",
+                                                                "parts_missing",
+                                                                "parts_unreadable",
+                                                                "parts_size",
+                                                                "object_missing",
+                                                                "object_size",
+                                                                "object_content",
+                                                                "object_unreadable",
+                                                                "source_missing",
+                                                                "source_changed",
+                                                                "version_unreadable",
+                                                                "range_summary",
+                                                                "sstable"};
 static_assert(!kNames.back().empty());
 
-constexpr uint8_t kReportFormat = 1;
+constexpr uint8_t kReportFormat = 2;
+/// Without versions, and without the kinds that follow.
+constexpr uint8_t kFormatWithoutVersions = 1;
+constexpr size_t kKindsWithoutVersions = static_cast<size_t>(FindingKind::kSourceChanged) + 1;
 
 void put_finding(std::string& out, const Finding& finding) {
   out.push_back(static_cast<char>(finding.kind));
@@ -54,9 +75,15 @@ uint64_t count_of(const VerifyReport& report, Severity severity) {
 std::string_view name_of(FindingKind kind) { return kNames[static_cast<size_t>(kind)]; }
 
 Severity severity_of(FindingKind kind) {
-  return kind == FindingKind::kCommitGeneration || kind == FindingKind::kNodeOwner
-             ? Severity::kWarning
-             : Severity::kError;
+  switch (kind) {
+    case FindingKind::kCommitGeneration:
+    case FindingKind::kNodeOwner:
+    case FindingKind::kRangeSummary:
+    case FindingKind::kSstable:
+      return Severity::kWarning;
+    default:
+      return Severity::kError;
+  }
 }
 
 uint64_t VerifyReport::errors() const { return count_of(*this, Severity::kError); }
@@ -69,9 +96,12 @@ std::string encode_report(const VerifyReport& report) {
         report.objects, report.objects_checked, report.bytes_read, report.objects_compared}) {
     put_varint(out, count);
   }
+  put_varint(out, report.versions);
   for (const uint64_t total : report.totals) put_varint(out, total);
   put_varint(out, report.findings.size());
   for (const Finding& finding : report.findings) put_finding(out, finding);
+  put_varint(out, report.repairs.size());
+  for (const Finding& repair : report.repairs) put_finding(out, repair);
   return out;
 }
 
@@ -79,15 +109,20 @@ VerifyReport decode_report(std::string_view bytes) {
   VerifyReport report;
   if (bytes.empty()) return report;
   WireReader in(bytes, "verification report");
-  if (in.u8() != kReportFormat) in.fail("has an unknown format");
+  const uint8_t format = in.u8();
+  if (format != kReportFormat && format != kFormatWithoutVersions) in.fail("has an unknown format");
   for (uint64_t* count : {&report.commits, &report.refs, &report.nodes, &report.entries,
                           &report.staged, &report.part_lists, &report.objects,
                           &report.objects_checked, &report.bytes_read, &report.objects_compared}) {
     *count = in.varint();
   }
-  for (uint64_t& total : report.totals) total = in.varint();
+  if (format == kReportFormat) report.versions = in.varint();
+  const size_t kinds = format == kReportFormat ? kFindingKinds : kKindsWithoutVersions;
+  for (size_t kind = 0; kind < kinds; ++kind) report.totals[kind] = in.varint();
   const uint64_t findings = in.varint();
   for (uint64_t i = 0; i < findings; ++i) report.findings.push_back(read_finding(in));
+  const uint64_t repairs = format == kReportFormat ? in.varint() : 0;
+  for (uint64_t i = 0; i < repairs; ++i) report.repairs.push_back(read_finding(in));
   in.expect_end();
   return report;
 }

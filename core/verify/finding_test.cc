@@ -15,6 +15,7 @@ VerifyReport sample() {
   report.refs = 2;
   report.nodes = 300;
   report.entries = 1;
+  report.versions = 4;
   report.objects_checked = 70'000;
   report.bytes_read = uint64_t{1} << 40;
   report.totals[static_cast<size_t>(FindingKind::kObjectMissing)] = 1200;
@@ -33,6 +34,23 @@ VerifyReport sample() {
 TEST(VerifyReport, IsTheSameAfterEncoding) {
   EXPECT_EQ(decode_report(encode_report(sample())), sample());
   EXPECT_EQ(decode_report(""), VerifyReport());
+}
+
+TEST(VerifyReport, ReportsFromBeforeVersionsAreRead) {
+  std::string bytes(1, '\1');  // their format
+  for (const uint64_t count : {3, 2, 300, 1, 0, 0, 0, 5, 6, 7}) {
+    bytes.push_back(static_cast<char>(count & 0x7f));
+    if (count > 0x7f) bytes.back() = static_cast<char>(bytes.back() | 0x80);
+    if (count > 0x7f) bytes.push_back(static_cast<char>(count >> 7));
+  }
+  bytes.append(static_cast<size_t>(FindingKind::kSourceChanged), '\0');
+  bytes += std::string("\x09", 1) + std::string(1, '\0');  // nine changed sources, none listed
+  const VerifyReport read = decode_report(bytes);
+  EXPECT_EQ(read.nodes, 300U);
+  EXPECT_EQ(read.objects_compared, 7U);
+  EXPECT_EQ(read.versions, 0U);
+  EXPECT_EQ(read.totals[static_cast<size_t>(FindingKind::kSourceChanged)], 9U);
+  EXPECT_EQ(read.totals[static_cast<size_t>(FindingKind::kVersionUnreadable)], 0U);
 }
 
 TEST(VerifyReport, CutBytesAreDataLoss) {

@@ -35,12 +35,16 @@ class Run {
         objects_(engine, repository, store_, options.objects, findings_, [this] { alive(); }) {}
 
   VerifyReport result() {
+    std::vector<Finding> repairs =
+        repair_repository(engine_, repository_, options_.repair, [this] { alive(); });
     read_refs();
     check_nodes();
     check_staged();
+    for (const meta::BranchToVerify& branch : branches_) check_versions(branch);
     objects_.finish();
     VerifyReport report = so_far();
     report.findings = listed(report);
+    report.repairs = std::move(repairs);
     return report;
   }
 
@@ -54,6 +58,7 @@ class Run {
     report.nodes = nodes_;
     report.entries = entries_;
     report.staged = staged_;
+    report.versions = versions_;
     objects_.count_into(report);
     report.totals = findings_.totals();
     return report;
@@ -130,21 +135,43 @@ class Run {
 
   void check_row(const meta::StagedToVerify& row, const std::string& branch) {
     ++staged_;
-    if (row.deletes) return;
+    if (!row.deletes) check_entry(row.key, row.value, FindingKind::kStagedUnreadable, branch);
+  }
+
+  void check_versions(const meta::BranchToVerify& branch) {
+    std::string key;
+    int64_t number = INT64_MIN;
+    for (;;) {
+      const auto page = store_.versions(branch.id, key, number);
+      for (const meta::VersionToVerify& row : page) {
+        ++versions_;
+        if (row.deletes) continue;
+        check_entry(row.key, row.value, FindingKind::kVersionUnreadable, branch.name);
+      }
+      if (page.empty()) return;
+      alive();
+      if (page.size() < static_cast<size_t>(meta::VerifyStore::kStagedPerPage)) return;
+      key = page.back().key;
+      number = page.back().number;
+    }
+  }
+
+  void check_entry(const std::string& key, const std::string& value, FindingKind unreadable,
+                   const std::string& branch) {
     Entry entry;
     try {
-      entry = decode_entry(row.value);
+      entry = decode_entry(value);
     } catch (const Error& error) {
       CollectedFinding found;
-      found.finding.kind = FindingKind::kStagedUnreadable;
-      found.finding.path = row.key;
+      found.finding.kind = unreadable;
+      found.finding.path = key;
       found.finding.expected = "an entry";
       found.finding.found = error.message();
       found.origin.branch = branch;
       findings_.add(std::move(found));
       return;
     }
-    objects_.see(row.key, entry, {Origin::kNoRoot, branch});
+    objects_.see(key, entry, {Origin::kNoRoot, branch});
   }
 
   /// Completes the findings with commits and refs, drops those of commits that were removed
@@ -266,6 +293,7 @@ class Run {
   std::atomic<uint64_t> nodes_ = 0;
   std::atomic<uint64_t> entries_ = 0;
   std::atomic<uint64_t> staged_ = 0;
+  std::atomic<uint64_t> versions_ = 0;
 };
 
 }  // namespace

@@ -1,5 +1,5 @@
 // Verification of a repository: whether everything that its refs and commits show is there, as it
-// was written. Changes nothing.
+// was written. Changes nothing, unless repairs are asked for.
 #pragma once
 
 #include <functional>
@@ -10,12 +10,15 @@
 #include "core/model/repository.h"
 #include "core/verify/finding.h"
 #include "core/verify/object_check.h"
+#include "core/verify/repair.h"
 
 namespace tarn::versioning {
 
 struct RepositoryVerification {
   std::string ref{};  ///< only this branch, tag or commit; "" = all branches, tags and commits
   ObjectCheckOptions objects{};
+  /// Of the whole repository; kApply repairs first, so that the findings are what is left.
+  RepairMode repair = RepairMode::kNone;
 };
 
 /// Called often, from several threads, with the counts so far; may throw to stop the verification.

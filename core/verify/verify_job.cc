@@ -33,6 +33,7 @@ std::string encode_options(const RepositoryVerification& options) {
   put_bytes(out, options.ref);
   out.push_back(static_cast<char>(options.objects.mode));
   out.push_back(options.objects.deep ? 1 : 0);
+  if (options.repair != RepairMode::kNone) out.push_back(static_cast<char>(options.repair));
   return out;
 }
 
@@ -44,6 +45,11 @@ RepositoryVerification decode_options(std::string_view bytes) {
   if (mode > static_cast<uint8_t>(ObjectMode::kAll)) in.fail("has an unknown mode");
   options.objects.mode = static_cast<ObjectMode>(mode);
   options.objects.deep = in.u8() != 0;
+  if (!in.done()) {
+    const uint8_t repair = in.u8();
+    if (repair > static_cast<uint8_t>(RepairMode::kApply)) in.fail("has an unknown repair");
+    options.repair = static_cast<RepairMode>(repair);
+  }
   in.expect_end();
   return options;
 }

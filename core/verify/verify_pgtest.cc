@@ -8,6 +8,7 @@
 #include "core/base/digest.h"
 #include "core/base/encoding.h"
 #include "core/base/str_cat.h"
+#include "core/branch/object_versions.h"
 #include "core/branch/refs.h"
 #include "core/import/import.h"
 #include "core/meta/node_store.h"
@@ -487,6 +488,36 @@ TEST_F(Verify, ARunningJobStopsWhenItIsCancelled) {
   worker.join();
   EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(5)) << "of 16 s";
   EXPECT_EQ(verify_status(*engine, repo, id).state, VerifyState::kCancelled);
+}
+
+TEST_F(Verify, KeptVersionsAreExamined) {
+  set_versioning(*engine, repo, Versioning::kEnabled);
+  engine.put(repo, "main", "key", "first");
+  const std::string first = key_of("main", "key");
+  engine.put(repo, "main", "key", "second");
+  engine.remove(repo, "main", "key");
+  VerifyReport report = verify();
+  EXPECT_EQ(report.versions, 3U);
+  EXPECT_EQ(report.objects_compared, 2U);
+  EXPECT_EQ(report.findings.size(), 0U);
+  replace(first, "other");
+  EXPECT_EQ(found(), "object_content key [main]");
+  engine.store->remove(first);
+  EXPECT_EQ(found(), "object_missing key [main]");
+  EXPECT_EQ(found({.ref = "main", .objects = kEverything.objects}), "object_missing key [main]");
+  sql("UPDATE object_versions SET val = '\\xff' WHERE kind = 0");
+  EXPECT_EQ(found(), "version_unreadable key [main]; version_unreadable key [main]");
+}
+
+TEST_F(Verify, MoreVersionsThanAPageAreAllExamined) {
+  set_versioning(*engine, repo, Versioning::kEnabled);
+  engine.put(repo, "main", "key", "first");
+  sql("INSERT INTO object_versions (branch_id, key, number, version, is_null, kind, val, "
+      "created_ms) "
+      "SELECT v.branch_id, convert_to('key' || i % 7, 'UTF8'), v.number - i, decode(md5(i::text), "
+      "'hex'), false, 0, "
+      "v.val, 0 FROM object_versions v, generate_series(1, 4100) AS s(i)");
+  EXPECT_EQ(verify().versions, 4101U);
 }
 
 }  // namespace

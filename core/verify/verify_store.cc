@@ -8,7 +8,8 @@ namespace {
 using Retry = db::Pool::Retry;
 
 constexpr db::Query kSelectBranches{"verify_select_branches", R"sql(
-  SELECT name, head, root_nid, root_hash, sealed || token FROM branches WHERE repo_id = $1 ORDER BY name)sql"};
+  SELECT name, head, root_nid, root_hash, sealed || token, branch_id
+  FROM branches WHERE repo_id = $1 ORDER BY name)sql"};
 
 constexpr db::Query kSelectTags{"verify_select_tags", R"sql(
   SELECT name, commit_id FROM tags WHERE repo_id = $1 ORDER BY name)sql"};
@@ -33,6 +34,10 @@ constexpr db::Query kSelectNodes{"verify_select_nodes", R"sql(
 constexpr db::Query kSelectStaged{"verify_select_staged", R"sql(
   SELECT token, key, kind = 1, val FROM staging
   WHERE token = ANY ($1) AND (token, key) > ($2, $3) ORDER BY token, key LIMIT $4)sql"};
+
+constexpr db::Query kSelectVersions{"verify_select_versions", R"sql(
+  SELECT key, number, kind = 1, val FROM object_versions
+  WHERE branch_id = $1 AND (key, number) > ($2, $3) ORDER BY key, number LIMIT $4)sql"};
 
 constexpr db::Query kSelectPartLists{"verify_select_part_lists", R"sql(
   SELECT part_list_id, body FROM part_lists WHERE part_list_id = ANY ($1))sql"};
@@ -78,8 +83,9 @@ std::vector<BranchToVerify> VerifyStore::branches(RepositoryId repository) {
       pool_.run(kSelectBranches, {static_cast<int32_t>(repository)}, Retry::kRead);
   std::vector<BranchToVerify> out;
   for (size_t row = 0; row < rows.size(); ++row) {
-    out.push_back({std::string(rows.text(row, 0)), std::string(rows.bytes(row, 1)),
-                   root_from(rows, row, 2, 3), rows.integers(row, 4)});
+    out.push_back({static_cast<BranchId>(rows.integer(row, 5)), std::string(rows.text(row, 0)),
+                   std::string(rows.bytes(row, 1)), root_from(rows, row, 2, 3),
+                   rows.integers(row, 4)});
   }
   return out;
 }
@@ -143,6 +149,20 @@ std::vector<StagedToVerify> VerifyStore::staged(std::span<const int64_t> tokens,
   std::vector<StagedToVerify> out;
   for (size_t row = 0; row < rows.size(); ++row) {
     out.push_back({rows.integer(row, 0), std::string(rows.bytes(row, 1)), rows.boolean(row, 2),
+                   std::string(rows.bytes(row, 3))});
+  }
+  return out;
+}
+
+std::vector<VersionToVerify> VerifyStore::versions(BranchId branch, std::string_view after_key,
+                                                   int64_t after_number) {
+  const db::Rows rows =
+      pool_.run(kSelectVersions,
+                {static_cast<int32_t>(branch), db::Bytes{after_key}, after_number, kStagedPerPage},
+                Retry::kRead);
+  std::vector<VersionToVerify> out;
+  for (size_t row = 0; row < rows.size(); ++row) {
+    out.push_back({std::string(rows.bytes(row, 0)), rows.integer(row, 1), rows.boolean(row, 2),
                    std::string(rows.bytes(row, 3))});
   }
   return out;

@@ -17,6 +17,7 @@
 namespace tarn::meta {
 
 struct BranchToVerify {
+  BranchId id{};
   std::string name;
   std::string head;  ///< bytes of a commit id
   TreeRoot root;
@@ -37,6 +38,13 @@ struct CommitToVerify {
 struct StagedToVerify {
   int64_t token = 0;
   std::string key;
+  bool deletes = false;
+  std::string value;  ///< the encoded entry
+};
+
+struct VersionToVerify {
+  std::string key;
+  int64_t number = 0;
   bool deletes = false;
   std::string value;  ///< the encoded entry
 };
@@ -64,6 +72,9 @@ class VerifyStore {
   static constexpr int32_t kStagedPerPage = 2000;
   std::vector<StagedToVerify> staged(std::span<const int64_t> tokens, int64_t after_token,
                                      std::string_view after_key);
+  /// Kept versions of the keys of a branch after (key, number), at most kStagedPerPage.
+  std::vector<VersionToVerify> versions(BranchId branch, std::string_view after_key,
+                                        int64_t after_number);
   /// The encoded part lists that exist, by id.
   std::map<int64_t, std::string> part_lists(std::span<const int64_t> ids);
 

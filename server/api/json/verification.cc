@@ -1,5 +1,6 @@
 #include "server/api/json/verification.h"
 
+#include <algorithm>
 #include <array>
 
 #include "server/api/json/writer.h"
@@ -12,6 +13,8 @@ using versioning::FindingKind;
 using versioning::Severity;
 using versioning::VerifyReport;
 
+// In the order of RepairMode.
+constexpr std::array<std::string_view, 3> kRepairs = {"none", "plan", "apply"};
 // In the order of ObjectMode.
 constexpr std::array<std::string_view, 3> kModes = {"none", "sample", "all"};
 
@@ -24,6 +27,7 @@ void write_counts(Writer& out, const VerifyReport& report) {
   count("nodes", report.nodes);
   count("entries", report.entries);
   count("staged", report.staged);
+  count("versions", report.versions);
   count("part_lists", report.part_lists);
   count("objects", report.objects);
   count("objects_checked", report.objects_checked);
@@ -68,6 +72,14 @@ versioning::RepositoryVerification parse_verification(const Value& body) {
     if (index == kModes.size()) mode->fail("must be none, sample or all");
     out.objects.mode = static_cast<versioning::ObjectMode>(index);
   }
+  if (const auto mode = body.find("repair")) {
+    const std::string word = mode->text();
+    const auto at = std::find(kRepairs.begin(), kRepairs.end(), word);
+    if (at == kRepairs.end()) mode->fail("must be none, plan or apply");
+    out.repair = static_cast<versioning::RepairMode>(at - kRepairs.begin());
+    if (out.repair != versioning::RepairMode::kNone && !out.ref.empty())
+      mode->fail("is of the whole repository, not of a ref");
+  }
   if (out.objects.deep && out.objects.mode == versioning::ObjectMode::kNone)
     body.at("objects").fail("must not be none with deep");
   return out;
@@ -94,6 +106,13 @@ std::string verification_status_body(const versioning::VerifyStatus& status) {
   out.begin_array();
   for (const Finding& finding : report.findings) write_finding(out, finding);
   out.end_array();
+  if (status.options.repair != versioning::RepairMode::kNone) {
+    out.text("repair", kRepairs[static_cast<size_t>(status.options.repair)]);
+    out.key("repairs");
+    out.begin_array();
+    for (const Finding& repair : report.repairs) write_finding(out, repair);
+    out.end_array();
+  }
   if (!status.error.empty()) {
     out.key("error");
     out.begin_object();
