@@ -26,7 +26,6 @@
 #include "server/program_version.h"
 #include "server/stores.h"
 
-
 namespace tarn::server {
 namespace {
 

@@ -290,8 +290,7 @@ int run(int argc, char** argv) {
   }
   signal(SIGPIPE, SIG_IGN);
   // A backup ends at once: its hold expires, and what it copied is not copied again.
-  const sigset_t signals =
-      is_backup_command(parsed.command.mode) ? sigset_t{} : block_signals();
+  const sigset_t signals = is_backup_command(parsed.command.mode) ? sigset_t{} : block_signals();
   const ServiceManager manager;
   if (!parsed.command.ready_file.empty()) remove_ready_file(parsed.command.ready_file);
   const bool password_shown =

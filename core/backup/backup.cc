@@ -84,7 +84,12 @@ class HoldKeeper {
 class Backup {
  public:
   Backup(db::Pool& pool, blob::Stores& stores, const Target& target, const BackupOptions& options)
-      : pool_(pool), stores_(stores), target_(target), options_(options), backups_(pool), repositories_(pool) {}
+      : pool_(pool),
+        stores_(stores),
+        target_(target),
+        options_(options),
+        backups_(pool),
+        repositories_(pool) {}
 
   Manifest run() {
     manifest_.started = SystemClock().now();
@@ -237,7 +242,8 @@ class Backup {
       problem = error.message();  // a store that may only be read has no collections
     }
     if (problem.empty()) return;
-    log::warn("backup_of_unowned_store", {{"repository", repository.name.str()}, {"message", problem}});
+    log::warn("backup_of_unowned_store",
+              {{"repository", repository.name.str()}, {"message", problem}});
   }
 
   /// Paths of objects of the batch that the target has, by one look at its listing.
