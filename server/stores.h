@@ -22,10 +22,11 @@ bool has_local_root(const Config& config);
 /// The copies of objects of S3 stores on this machine's disk; nullptr: none are configured.
 std::shared_ptr<blob::DiskCache> open_cache(const Config& config);
 
-/// `client` outlives the stores; `cache` (may be nullptr) has copies of S3 objects. The local root is left out when the configuration names a database
-/// and an S3 store but no root: servers that share only those have no directory in common. The root
-/// is marked as this database's; throws precondition_failed for one that is not. Throws not_found
-/// for an import root that is missing, permission_denied, unavailable.
+/// `client` outlives the stores; `cache` (may be nullptr) has copies of S3 objects. The local root
+/// is left out when the configuration names a database and an S3 store but no root: servers that
+/// share only those have no directory in common. The root is marked as this database's; throws
+/// precondition_failed for one that is not. Throws not_found for an import root that is missing,
+/// permission_denied, unavailable.
 std::unique_ptr<blob::Stores> open_stores(const Config& config, http::Client& client,
                                           meta::Settings& settings,
                                           const std::shared_ptr<blob::DiskCache>& cache);

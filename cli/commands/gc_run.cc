@@ -275,7 +275,8 @@ void add_gc_run_commands(CommandTree& tree) {
                          cancel);
   tree.add<Expire>("gc expire", "Expire the data of a commit before its retention is over", expire);
   tree.add<InRepository>("gc expired", "List the commits whose data has expired", list_expired);
-  tree.add<InRepository>("gc status", "Show the latest garbage collection and its progress", status);
+  tree.add<InRepository>("gc status", "Show the latest garbage collection and its progress",
+                         status);
   tree.add<Report>("gc report", "Show the report of one garbage collection", report);
   tree.add<InRepository>("gc log", "List garbage collections, newest first", log);
 }

@@ -23,7 +23,7 @@ struct CollectionCounts {
   int64_t removed_nodes = 0;
   int64_t removed_part_lists = 0;
   int64_t expired_commits = 0;  ///< whose data the rules let go; of a plan: that would expire
-  int64_t failed_objects = 0;  ///< the store did not remove them; the next collection tries again
+  int64_t failed_objects = 0;   ///< the store did not remove them; the next collection tries again
   int64_t removed_unfinished = 0;  ///< leftovers of writers that died
 
   bool operator==(const CollectionCounts&) const = default;

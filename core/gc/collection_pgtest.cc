@@ -588,7 +588,8 @@ TEST_F(Collection, AServerThatAnotherWaitsForRaisesItsFloorsAtOnce) {
   collect(repo);
   request_collection(*engine, repo, "tester", 0);
   engine.parts().heartbeat();
-  EXPECT_FALSE(run_one_collection(*engine, options, identities, {})) << "the other's floors are from before";
+  EXPECT_FALSE(run_one_collection(*engine, options, identities, {}))
+      << "the other's floors are from before";
   EXPECT_FALSE(run_one_collection(*other, options, identities, {})) << "it raises them";
   EXPECT_TRUE(run_one_collection(*engine, options, identities, {}));
 }

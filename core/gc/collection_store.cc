@@ -142,12 +142,12 @@ constexpr db::Query kSelectRun{"collections_select_run", "SELECT " TARN_RUN_COLU
 /// The members of CollectionCounts, in the order of the column.
 template <typename Counts>
 auto members_of(Counts& c) {
-  return std::array{
-      &c.stored_objects,  &c.live_objects,   &c.found_objects,      &c.found_bytes,
-      &c.waiting_objects, &c.waiting_bytes,  &c.due_objects,        &c.due_bytes,
-      &c.removed_objects, &c.removed_bytes,  &c.rescued_objects,    &c.strangers,
-      &c.removed_commits, &c.removed_nodes,  &c.removed_part_lists, &c.expired_commits,
-      &c.failed_objects,  &c.removed_unfinished};
+  return std::array{&c.stored_objects,  &c.live_objects,    &c.found_objects,
+                    &c.found_bytes,     &c.waiting_objects, &c.waiting_bytes,
+                    &c.due_objects,     &c.due_bytes,       &c.removed_objects,
+                    &c.removed_bytes,   &c.rescued_objects, &c.strangers,
+                    &c.removed_commits, &c.removed_nodes,   &c.removed_part_lists,
+                    &c.expired_commits, &c.failed_objects,  &c.removed_unfinished};
 }
 
 CollectionCounts counts_from(const std::vector<int64_t>& values) {
