@@ -42,7 +42,7 @@ struct Backup {
   bool key = false;
 
   void declare(Command& command) {
-    command.argument("DIR|s3://BUCKET/PREFIX", target, "where to; it may have earlier backups")
+    command.argument("PLACE", target, "a directory or s3://BUCKET/PREFIX; it may have earlier backups")
         .flag("--objects", objects,
               "with the bytes of the objects, but those that are there already")
         .option("--keep", keep,
@@ -61,7 +61,7 @@ struct Restore {
   std::vector<std::string> moves;
 
   void declare(Command& command) {
-    command.argument("DIR|s3://BUCKET/PREFIX", source, "where the backups are")
+    command.argument("PLACE", source, "the directory or s3://BUCKET/PREFIX of the backups")
         .option("--backup-id", id, "which one; default the newest")
         .flag("--database-only", database_only,
               "no objects: the store that is configured must have them")
