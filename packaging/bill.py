@@ -9,7 +9,7 @@ from datetime import datetime, timezone
 
 # Debian packages of which code is compiled into the programs: header-only and static libraries.
 COMPILED_IN = ["libboost1.81-dev", "libcli11-dev", "libcpp-httplib-dev", "libspdlog-dev", "nlohmann-json3-dev",
-               "prometheus-cpp-dev", "libxxhash-dev"]
+               "libxxhash-dev"]
 
 
 def output_of(*command):
@@ -41,10 +41,29 @@ def component(package, how):
             "properties": [{"name": "tarn:source", "value": source}, {"name": "tarn:use", "value": how}]}
 
 
-def bill(version, programs, epoch):
+def web_components(lock_file):
+    """What the web interface in tarnd may contain: the packages of its lock file that are not for building only."""
+    if not lock_file.exists():
+        return []
+    parts = []
+    for path, entry in sorted(json.loads(lock_file.read_text())["packages"].items()):
+        if not path or entry.get("dev") or entry.get("optional") or entry.get("devOptional"):
+            continue
+        name = path.rsplit("node_modules/", 1)[1]
+        part = {"type": "library", "bom-ref": f"npm:{path}", "name": name, "version": entry["version"], "scope": "required",
+                "purl": f"pkg:npm/{name.replace('@', '%40')}@{entry['version']}",
+                "properties": [{"name": "tarn:use", "value": "web interface"}]}
+        if "license" in entry:
+            part["licenses"] = [{"license": {"id": entry["license"]}}]
+        parts.append(part)
+    return parts
+
+
+def bill(version, programs, epoch, lock_file):
     linked = linked_packages(programs)
     parts = [component(package, "linked") for package in sorted(linked)]
     parts += [component(package, "compiled in") for package in sorted(set(COMPILED_IN) - linked)]
+    parts += web_components(lock_file)
     files = [{"type": "file", "name": program.name,
               "hashes": [{"alg": "SHA-256", "content": hashlib.sha256(program.read_bytes()).hexdigest()}]} for program in programs]
     content = {

@@ -190,7 +190,7 @@ def main():
         build_server(programs, Path(place), out, version, epoch)
         build_command(programs, Path(place), out, version, epoch)
         stripped = [Path(place) / path for path in ("tarn-server/usr/lib/tarn/tarnd", "tarn-server/usr/lib/tarn/tarn-lua", "tarn/usr/bin/tarn")]
-        (out / f"tarn_{version}.cdx.json").write_text(bill.bill(version, stripped, epoch))
+        (out / f"tarn_{version}.cdx.json").write_text(bill.bill(version, stripped, epoch, ROOT / "web" / "package-lock.json"))
     build_wheel(out, epoch)
     files = sorted(path for path in out.iterdir())
     (out / "SHA256SUMS").write_text("".join(f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.name}\n" for path in files))

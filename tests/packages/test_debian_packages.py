@@ -47,7 +47,7 @@ def test_lintian_has_nothing_to_say(packages):
 def test_the_bill_of_materials_names_what_is_linked(packages, tmp_path):
     bill = json.loads(only(packages[0], "*.cdx.json").read_text())
     names = {part["name"]: part["version"] for part in bill["components"]}
-    assert {"libpq5", "libssl3", "libcurl4", "nlohmann-json3-dev"} <= set(names)
+    assert {"libpq5", "libssl3", "libcurl4", "nlohmann-json3-dev", "react"} <= set(names)
     assert names["libc6"] == run("dpkg-query", "-W", "-f", "${Version}", "libc6").stdout
     hashes = {part["name"]: part["hashes"][0]["content"] for part in bill["metadata"]["component"]["components"]}
     assert set(hashes) == {"tarnd", "tarn-lua", "tarn"}
