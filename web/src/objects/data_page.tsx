@@ -14,6 +14,7 @@ import { Icon } from '@/ui/icon';
 import { Menu, MenuItem, MenuSeparator } from '@/ui/menu';
 import { usePagedRows } from '@/ui/paged_rows';
 import { RefPicker } from '@/ui/ref_picker';
+import { RowLink } from '@/ui/row_link';
 import { s3Uri, tarnUri } from '@/ui/snippets';
 import { EmptyState, ErrorPanel, Skeleton } from '@/ui/states';
 import { Bytes, Name, Time } from '@/ui/text';
@@ -92,13 +93,16 @@ export function DataPage() {
   const open = (item: ObjectStats) => void navigate({ search: item.path_type === 'common_prefix' ? { path: item.path } : { ...search, object: item.path } });
   const close = () => void navigate({ search: { ...search, object: undefined } });
   const add = (list: Iterable<{ path: string; file: File }>) => queue.add([...list].map(({ path: name, file }) => ({ path: path + name, file })));
+  const latestOpen = useRef(open);
+  latestOpen.current = open;
+  const page = `/r/${encodeURIComponent(repository)}/${encodeURIComponent(ref)}/data`;
   const columns = useMemo((): Column<ObjectStats>[] => [
     { id: 'name', header: 'Name', width: 'minmax(160px, 3fr)', cell: (item) => (
       <>
         <Icon name={item.path_type === 'common_prefix' ? 'folder' : 'file'} />
-        <Link to="." search={item.path_type === 'common_prefix' ? { path: item.path } : { path: path || undefined, object: item.path }} className={styles.name}>
+        <RowLink path={page} search={item.path_type === 'common_prefix' ? { path: item.path } : { path, object: item.path }} onOpen={() => latestOpen.current(item)} className={styles.name}>
           <Name>{nameOf(item.path)}</Name>
-        </Link>
+        </RowLink>
       </>
     ) },
     { id: 'size', header: 'Size', width: '80px', numeric: true, cell: (item) => (item.path_type === 'object' ? <Bytes of={item.size_bytes} /> : null) },
@@ -107,7 +111,7 @@ export function DataPage() {
       { id: 'type', header: 'Type', width: 'minmax(80px, 1fr)', wideOnly: true, cell: (item: ObjectStats) => <span className={`muted ${styles.name}`}><Name>{item.content_type ?? ''}</Name></span> },
       { id: 'metadata', header: 'Metadata', width: 'minmax(80px, 1fr)', wideOnly: true, cell: (item: ObjectStats) => <Metadata of={item} /> },
     ]),
-  ], [path, search.object]);
+  ], [path, page, search.object]);
 
   return (
     <div className={`page-full ${styles.page}`}

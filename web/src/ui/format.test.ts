@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { bytes, count, counted, duration, exactTime, relativeTime, shortRef } from './format';
+import { bytes, count, counted, duration, exactTime, relativeTime, shortRef, visible } from './format';
 
 describe('bytes', () => {
   it('has at most three digits and the next unit in time', () => {
@@ -34,6 +34,14 @@ describe('times', () => {
   });
   it('have durations', () => {
     expect([0.44, 12.2, 185, 3725].map(duration)).toEqual(['0.4 s', '12 s', '3 min 5 s', '1 h 2 min']);
+  });
+});
+
+describe('names', () => {
+  it('show what would be invisible or turn text around', () => {
+    expect(visible('photo\u202egnp.exe')).toBe('photo[U+202E]gnp.exe');
+    expect(visible('a\nb\u0000\u200b')).toBe('a[U+000A]b[U+0000][U+200B]');
+    expect(visible('grün 日本 e\u0301 👍')).toBe('grün 日本 e\u0301 👍');
   });
 });
 

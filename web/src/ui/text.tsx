@@ -1,21 +1,42 @@
-import { useEffect, useState } from 'react';
-import { bytes, exactBytes, exactTime, relativeTime } from './format';
+import { useSyncExternalStore } from 'react';
+import { bytes, exactBytes, exactTime, relativeTime, visible } from './format';
 import styles from './text.module.css';
 
 const tickMs = 30_000;
 
+// One clock for all times of the page: a table has thousands that come and go.
+let now = new Date();
+let timer: ReturnType<typeof setInterval> | undefined;
+const listeners = new Set<() => void>();
+
+function subscribe(listener: () => void) {
+  listeners.add(listener);
+  timer ??= setInterval(() => {
+    now = new Date();
+    for (const each of listeners) each();
+  }, tickMs);
+  return () => {
+    listeners.delete(listener);
+    if (listeners.size > 0) return;
+    clearInterval(timer);
+    timer = undefined;
+  };
+}
+
+/** The present time, to half a minute. */
+export function useNow(): Date {
+  if (timer === undefined && Date.now() - now.getTime() > 1000) now = new Date();
+  return useSyncExternalStore(subscribe, () => now);
+}
+
 /** A point in time: relative, and exact with its zone on hover. Seconds since 1970, or RFC 3339. */
 export function Time({ at }: { at: number | string }) {
   const then = new Date(typeof at === 'number' ? at * 1000 : at);
-  const [now, setNow] = useState(() => new Date());
-  useEffect(() => {
-    const timer = setInterval(() => setNow(new Date()), tickMs);
-    return () => clearInterval(timer);
-  }, []);
+  const present = useNow();
   if (Number.isNaN(then.getTime())) return <span className="muted">unknown</span>;
   return (
     <time dateTime={then.toISOString()} title={exactTime(then)} className={styles.nowrap}>
-      {relativeTime(then, now)}
+      {relativeTime(then, present)}
     </time>
   );
 }
@@ -29,7 +50,8 @@ export function Bytes({ of }: { of: number | undefined }) {
 const tailLength = 12;
 
 /** A name that is cut in the middle where it does not fit. The full name is read aloud and shown on hover. */
-export function Name({ children, mono }: { children: string; mono?: boolean }) {
+export function Name({ children: given, mono }: { children: string; mono?: boolean }) {
+  const children = visible(given);
   const at = Math.max(0, children.length - tailLength);
   const short = children.length <= 2 * tailLength;
   return (
