@@ -39,10 +39,12 @@ interface Command extends Pick {
 function Commands({ onClose, repository, currentRef }: Omit<PaletteProps, 'isOpen'>) {
   const navigate = useNavigate();
   const [query, setQuery] = useState('');
-  const typed = useDeferredValue(query.trim());
+  // Not deferred: Enter takes the first pick of what is in the field at that moment.
+  const typed = query.trim();
+  const searched = useDeferredValue(typed);
   const repositories = useQuery({
-    queryKey: ['repositories', 'palette', typed],
-    queryFn: ({ signal }) => answer(api.GET('/repositories', { params: { query: { amount: 20, ...(typed ? { search: typed } : {}) } }, signal })),
+    queryKey: ['repositories', 'palette', searched],
+    queryFn: ({ signal }) => answer(api.GET('/repositories', { params: { query: { amount: 20, ...(searched ? { search: searched } : {}) } }, signal })),
   });
   const refs = useQuery({ ...refsQuery(repository ?? ''), enabled: repository !== undefined });
   const contains = (text: string) => text.toLowerCase().includes(typed.toLowerCase());
@@ -61,7 +63,7 @@ function Commands({ onClose, repository, currentRef }: Omit<PaletteProps, 'isOpe
       commands.push({ id: ref.name, label: ref.name, icon: ref.kind, group: 'Refs', run: () => void navigate({ to: '/r/$repository/$ref/data', params: { repository, ref: ref.name }, search: {} }) });
     }
   }
-  for (const found of repositories.data?.results ?? []) {
+  for (const found of (repositories.data?.results ?? []).filter((item) => contains(item.id))) {
     commands.push({ id: found.id, label: found.id, icon: 'data', group: 'Repositories', run: () => void navigate({ to: '/r/$repository/$ref/data', params: { repository: found.id, ref: found.default_branch }, search: {} }) });
   }
   for (const item of serverNavigation) {

@@ -48,7 +48,7 @@ function UploadLine({ upload, queue }: { upload: Upload; queue: UploadQueue }) {
       </span>
       {upload.state === 'failed' || upload.state === 'cancelled' ? <Button kind="quiet" onPress={() => queue.retry(upload.id)}>Retry</Button>
         : upload.state === 'done' ? <span /> : <IconButton icon="close" label={`Cancel ${upload.path}`} onPress={() => queue.cancel(upload.id)} />}
-      {upload.error && <p role="alert" className={styles.error}>{upload.error.message} {advice(upload.error)}</p>}
+      {upload.error && <p role="alert" className={styles.error}>{upload.error.message.replace(/([^.!?])$/, '$1.')} {advice(upload.error)}</p>}
     </li>
   );
 }

@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
-import { useDeferredValue, useState } from 'react';
+import { useState } from 'react';
 import { Dialog } from 'react-aria-components/Dialog';
 import { DialogTrigger } from 'react-aria-components/Dialog';
 import { Popover } from 'react-aria-components/Popover';
@@ -50,7 +50,8 @@ export function RefPicker({ repository, value, onChange, label, kinds }: RefPick
 
 function Picker({ repository, value, onChange, label, kinds }: RefPickerProps) {
   const [query, setQuery] = useState('');
-  const typed = useDeferredValue(query.trim());
+  // Not deferred: Enter takes the first pick of what is in the field at that moment.
+  const typed = query.trim();
   const refs = useQuery(refsQuery(repository));
   const incomplete = (refs.data?.length ?? 0) >= listedMax;
   const found = useQuery({ ...refsQuery(repository, typed), enabled: incomplete && typed !== '' });
