@@ -28,7 +28,7 @@ export function DeleteRepository({ repository, onClose }: { repository: string; 
       <p>
         {refs.data ? <>Deletes {counted(of('branch'), 'branch', 'branches')}, {counted(of('tag'), 'tag')} and {counted(of('alias'), 'alias', 'aliases')} with all commits and uncommitted changes. </> : 'Deletes all branches, tags and commits. '}
         {largest && largest.objects > 0 && <>Its largest branch has {counted(largest.objects, 'object')} of {bytes(largest.bytes)}. </>}
-        Objects stay in the store. This cannot be undone.
+        For a week, or as long as the operator chose, <code>tarn repo undelete {repository}</code> restores it; then its objects are removed from the store.
       </p>
     </ConfirmDialog>
   );
