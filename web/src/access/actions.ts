@@ -76,6 +76,8 @@ export const actions = [
   'fs:RollBack',
   'fs:SetPublicAccess',
   'fs:VerifyRepository',
+  'retention:GetQuotas',
+  'retention:SetQuotas',
 ] as const;
 
 /** Patterns over actions: those of one area, and all. */
