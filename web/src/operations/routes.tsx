@@ -1,25 +1,34 @@
 import { createRoute, lazyRouteComponent } from '@tanstack/react-router';
 import { repositoryRoute, signedInRoute } from '@/app/layout_routes';
+import { text } from '@/app/search_params';
 
 const operationsRoute = createRoute({
   getParentRoute: () => signedInRoute,
   path: 'admin/operations',
-  component: lazyRouteComponent(() => import('./operations_pages'), 'OperationsPage'),
+  validateSearch: (raw: Record<string, unknown>): { operation?: string | undefined } => ({ operation: text(raw.operation) }),
+  component: lazyRouteComponent(() => import('./operations_page'), 'OperationsPage'),
+});
+
+const serverRoute = createRoute({
+  getParentRoute: () => signedInRoute,
+  path: 'admin/server',
+  component: lazyRouteComponent(() => import('./server_page'), 'ServerPage'),
 });
 
 const storageRoute = createRoute({
   getParentRoute: () => signedInRoute,
   path: 'admin/storage',
-  component: lazyRouteComponent(() => import('./operations_pages'), 'StoragePage'),
+  validateSearch: (raw: Record<string, unknown>): { repository?: string | undefined } => ({ repository: text(raw.repository) }),
+  component: lazyRouteComponent(() => import('./storage_page'), 'StoragePage'),
 });
 
 const settingsRoute = createRoute({
   getParentRoute: () => repositoryRoute,
   path: '-/settings',
-  component: lazyRouteComponent(() => import('./operations_pages'), 'SettingsPage'),
+  component: lazyRouteComponent(() => import('./settings_page'), 'SettingsPage'),
 });
 
 /** Of the server. */
-export const operationsRoutes = [operationsRoute, storageRoute] as const;
+export const operationsRoutes = [operationsRoute, serverRoute, storageRoute] as const;
 /** Below /r/REPOSITORY/. */
 export const settingsRoutes = [settingsRoute] as const;

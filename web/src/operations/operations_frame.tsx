@@ -1,0 +1,22 @@
+import { Link } from '@tanstack/react-router';
+import type { ReactNode } from 'react';
+import styles from './operations.module.css';
+
+const pages = [
+  { to: '/admin/operations', label: 'Long requests' },
+  { to: '/admin/server', label: 'Server' },
+  { to: '/admin/storage', label: 'Storage' },
+] as const;
+
+/** Head and tabs of the pages about the running server. */
+export function OperationsFrame({ title, actions, children, scrolls }: { title: string; actions?: ReactNode; children: ReactNode; scrolls?: boolean }) {
+  return (
+    <div className={scrolls ? 'page' : 'page-full'}>
+      <div className="page-head"><h1 className="grow">{title}</h1>{actions}</div>
+      <nav aria-label="Operations" className={styles.tabs}>
+        {pages.map((page) => <Link key={page.to} to={page.to} search={{}} className={styles.tab} activeProps={{ className: styles.tabCurrent!, 'aria-current': 'page' }}>{page.label}</Link>)}
+      </nav>
+      {children}
+    </div>
+  );
+}
