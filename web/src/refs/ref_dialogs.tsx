@@ -25,7 +25,7 @@ export function CreateRef({ repository, kind: first, source: from, onClose, onCr
   const create = async () => {
     const path = { repository };
     if (kind === 'branch') {
-      await answer(api.POST('/repositories/{repository}/branches', { params: { path }, body: { name, source, force: false, hidden: false, ...(expires ? { expires } : {}) } }));
+      await answer(api.POST('/repositories/{repository}/branches', { params: { path }, body: { name, source, force: false, hidden: false, ...(expires ? { expires } : {}) }, parseAs: 'text' }));
     } else if (kind === 'tag') {
       await answer(api.POST('/repositories/{repository}/tags', { params: { path }, body: { id: name, ref: source, force: false } }));
     } else {

@@ -160,7 +160,7 @@ function Approvals({ repository, request }: { repository: string; request: PullR
       {request.status === 'open' && (
         <div className="toolbar">
           {mine ? <Button onPress={() => void run(() => answer(api.DELETE('/repositories/{repository}/pulls/{pull_request}/approvals', { params })))}>Withdraw approval</Button> : (
-            <Button icon="check" refused={mayWrite.refused ?? (head.data ? undefined : 'The head of the branch is not known yet')}
+            <Button icon="check" refused={mayWrite.refused ?? (request.author === user?.id ? 'The author of a request cannot approve it: somebody else must' : head.data ? undefined : 'The head of the branch is not known yet')}
               onPress={() => void run(() => answer(api.POST('/repositories/{repository}/pulls/{pull_request}/approvals', { params, body: { commit_id: head.data!.id } })))}>
               Approve {head.data?.id.slice(0, 12)}
             </Button>

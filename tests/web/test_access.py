@@ -1,0 +1,57 @@
+"""Access: users, groups, policies, keys, and which statement decides."""
+
+from playwright.sync_api import expect
+
+
+def test_a_user_gets_a_policy_by_a_group_and_a_key_that_works(window, rest, tarn):
+    page = window.go("/admin/policies")
+    page.get_by_role("button", name="Create policy").click()
+    page.get_by_label("Name").fill("Readers")
+    page.get_by_label("Add action to statement 0").fill("fs:ReadObject")
+    page.get_by_label("Add action to statement 0").fill("fs:List*")
+    page.keyboard.press("Enter")
+    page.get_by_label("Resource of statement 0").fill("arn:lakefs:fs:::repository/digits/*")
+    page.get_by_role("dialog").get_by_role("button", name="Create policy").click()
+    expect(page.get_by_role("grid", name="Policies").get_by_role("link", name="Readers")).to_be_visible()
+    assert rest.get("/auth/policies/Readers")["statement"] == [
+        {"effect": "allow", "action": ["fs:ReadObject", "fs:List*"], "resource": "arn:lakefs:fs:::repository/digits/*"}]
+    window.go("/admin/policies?policy=Readers")
+    expect(page.get_by_role("dialog")).to_be_visible()
+    window.review("policy")
+
+    window.go("/admin/groups")
+    page.get_by_role("button", name="Create group").click()
+    page.get_by_label("Name").fill("readers")
+    page.get_by_role("dialog").get_by_role("button", name="Create group").click()
+    page.get_by_role("grid", name="Groups").get_by_role("link", name="readers").click()
+    page.get_by_label("Add policy").select_option("Readers")
+    page.get_by_role("button", name="Add policy").click()
+    expect(page.get_by_role("button", name="Remove policy Readers")).to_be_visible()
+
+    window.go("/admin/users")
+    page.get_by_role("button", name="Create user").click()
+    page.get_by_label("Name").fill("ann")
+    page.get_by_role("dialog").get_by_role("button", name="Create user").click()
+    page.get_by_label("Add group").select_option("readers")
+    page.get_by_role("button", name="Add group").click()
+    expect(page.get_by_role("button", name="Remove group readers")).to_be_visible()
+    page.get_by_role("button", name="Create key").click()
+    shown = page.get_by_role("dialog").get_by_role("status").locator("code")
+    expect(shown).to_have_count(2)
+    key, secret = shown.all_inner_texts()
+    window.review("user")
+    answer = window.context.request.post("/api/v1/auth/login", data={"access_key_id": key, "secret_access_key": secret})
+    assert answer.status == 200
+    window.sign_in()
+    page.get_by_role("button", name="I have copied it").click()
+    assert secret not in page.content()
+    page.reload()
+    expect(page.get_by_role("button", name=f"Delete key {key}")).to_be_visible()
+    assert secret not in page.content()
+
+    window.go("/admin/permissions?user=ann&action=fs:ReadObject&resource=arn:lakefs:fs:::repository/digits/object/x")
+    expect(page.get_by_role("region", name="Decision")).to_contain_text("Statement 0 of Readers allows it")
+    window.review("permissions")
+    page.get_by_label("Action").fill("fs:WriteObject")
+    page.get_by_role("button", name="Check").click()
+    expect(page.get_by_role("region", name="Decision")).to_contain_text("No statement of any policy of the user applies.")

@@ -1,0 +1,108 @@
+"""Branches, tags, aliases and pull requests."""
+
+import pytest
+from playwright.sync_api import expect
+
+
+@pytest.fixture(scope="module")
+def prepared(tarn):
+    import outcome
+
+    rest = outcome.Outcome(tarn)
+    rest.repository("refs")
+    rest.upload("refs", "a.txt", "a")
+    rest.commit("refs", "first")
+    for name in ("one", "two", "three"):
+        rest.branch("refs", name)
+        rest.upload("refs", f"{name}.txt", name, branch=name)
+        rest.commit("refs", f"of {name}", branch=name)
+    rest.upload("refs", "b.txt", "b")
+    rest.commit("refs", "second")
+    return rest
+
+
+def names(rest, kind="branches"):
+    return [ref["id"] for ref in rest.get(f"/repositories/refs/{kind}")["results"]]
+
+
+def test_branches_are_made_compared_and_deleted(window, prepared):
+    page = window.go("/r/refs/-/branches")
+    grid = page.get_by_role("grid", name="Branches")
+    expect(grid.get_by_role("row").filter(has_text="one")).to_contain_text("1 ahead, 1 behind")
+    window.review("branches")
+    page.get_by_role("button", name="Create branch").click()
+    page.get_by_label("Name").fill("made")
+    page.get_by_label("Expires").fill("72h")
+    page.get_by_role("dialog").get_by_role("button", name="Create branch").click()
+    expect(grid.get_by_role("link", name="made")).to_be_visible()
+    assert prepared.get("/repositories/refs/branches/made")["expires"]
+    for name in ("two", "three"):
+        grid.get_by_label(f"Select {name}").check()
+    page.get_by_role("button", name="Delete 2…").click()
+    expect(page.get_by_text("Garbage collection can then free")).to_be_visible()
+    page.get_by_role("dialog").get_by_role("button", name="Delete", exact=True).click()
+    expect(grid.get_by_role("link", name="two")).to_be_hidden()
+    assert sorted(names(prepared)) == ["made", "main", "one"]
+
+
+def test_an_alias_is_moved_and_its_history_says_why(window, prepared):
+    page = window.go("/r/refs/-/branches?kind=alias")
+    for source, reason in (("main~1", "the first"), ("main", "better")):
+        page.get_by_role("button", name="Set alias").click()
+        page.get_by_label("Name").fill("champion")
+        page.get_by_label("At", exact=True).fill(source)
+        page.get_by_label("Reason").fill(reason)
+        page.get_by_role("dialog").get_by_role("button", name="Set alias").click()
+        expect(page.get_by_role("dialog")).to_be_hidden()
+    assert prepared.get("/repositories/refs/aliases/champion")["version"] == 2
+    page.get_by_role("button", name="Actions of @champion").click()
+    page.get_by_role("menuitem", name="History of the alias…").click()
+    expect(page.get_by_role("dialog").get_by_role("listitem")).to_have_count(2)
+    expect(page.get_by_role("dialog")).to_contain_text("better")
+
+
+@pytest.fixture
+def reviewer(open_window, prepared):
+    """A window of another administrator."""
+    prepared.post("/auth/users", {"id": "bob"})
+    prepared.ask("PUT", "/auth/groups/Admins/members/bob")
+    key = prepared.ask("POST", "/auth/users/bob/credentials")
+    return open_window().sign_in(key["access_key_id"], key["secret_access_key"])
+
+
+def test_a_request_is_opened_approved_and_merged(window, prepared, reviewer):
+    prepared.ask("PUT", "/repositories/refs/settings/branch_protection", json=[{"pattern": "main", "blocked_actions": [], "approvals": 1}])
+    page = window.go("/r/refs/-/compare/main/one")
+    page.get_by_role("link", name="Open a request").click()
+    page.get_by_label("Title").fill("Merge one")
+    page.get_by_label("Description").fill("<b>not bold</b>")
+    page.get_by_role("dialog").get_by_role("button", name="Open request").click()
+    expect(page.get_by_role("heading", name="Merge one")).to_be_visible()
+    expect(page.get_by_text("<b>not bold</b>")).to_be_visible()
+    expect(page.get_by_text("0 of 1 that main requires")).to_be_visible()
+    expect(page.get_by_title("The author of a request cannot approve it: somebody else must")).to_be_visible()
+    window.review("request")
+    request = prepared.get("/repositories/refs/pulls", status="open")["results"][0]
+
+    # Not before somebody else has approved.
+    window.expect_problem("403")
+    page.get_by_role("button", name="Merge into main…").click()
+    page.get_by_role("dialog").get_by_role("button", name="Merge into main").click()
+    expect(page.get_by_role("dialog").get_by_role("alert")).to_contain_text("approval")
+    assert prepared.get(f"/repositories/refs/pulls/{request['id']}")["status"] == "open"
+    page.get_by_role("button", name="Cancel").click()
+
+    other = reviewer.go(f"/r/refs/-/requests/{request['id']}")
+    other.get_by_role("button", name="Approve").click()
+    expect(other.get_by_text("1 of 1 that main requires")).to_be_visible()
+    approvals = prepared.get(f"/repositories/refs/pulls/{request['id']}/approvals")["results"]
+    assert [(approval["user"], approval["valid"]) for approval in approvals] == [("bob", True)]
+
+    page.get_by_role("button", name="Merge into main…").click()
+    page.get_by_role("dialog").get_by_role("button", name="Merge into main").click()
+    expect(page.get_by_text("Merged one into main")).to_be_visible()
+    assert prepared.get(f"/repositories/refs/pulls/{request['id']}")["status"] == "merged"
+    assert "one.txt" in prepared.paths("refs")
+    window.go("/r/refs/-/requests?status=all")
+    expect(page.get_by_role("grid", name="Pull requests").get_by_text("merged")).to_be_visible()
+    window.review("requests")
