@@ -147,7 +147,6 @@ class Collection {
     begin_step("leftovers");
     check_database();
     while (candidates_.purge(claim_, kNodesPerStatement) > 0) progress();
-    check_owner();
     remove_doomed_objects();
     begin_step("commits");
     if (claim_.deleted) purge_repository();
