@@ -42,7 +42,7 @@ def component(package, how):
 
 
 def web_components(lock_file):
-    """What the web interface in tarnd may contain: the packages of its lock file that are not for building only."""
+    """Packages of the lock file of the web interface, without those that only build it."""
     if not lock_file.exists():
         return []
     parts = []
