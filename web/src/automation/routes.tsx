@@ -1,10 +1,31 @@
 import { createRoute, lazyRouteComponent } from '@tanstack/react-router';
 import { repositoryRoute } from '@/app/layout_routes';
+import { oneOf, text } from '@/app/search_params';
+
+export const automationViews = ['hooks', 'webhooks'] as const;
+export const deliveryStates = ['pending', 'delivered', 'dead'] as const;
 
 const automationRoute = createRoute({
   getParentRoute: () => repositoryRoute,
   path: '-/automation',
-  component: lazyRouteComponent(() => import('./automation_pages'), 'AutomationPage'),
+  validateSearch: (raw: Record<string, unknown>): { view?: (typeof automationViews)[number] | undefined; branch?: string | undefined } => ({
+    view: oneOf(raw.view, automationViews), branch: text(raw.branch),
+  }),
+  component: lazyRouteComponent(() => import('./automation_page'), 'AutomationPage'),
 });
 
-export const automationRoutes = [automationRoute] as const;
+const hookRunRoute = createRoute({
+  getParentRoute: () => repositoryRoute,
+  path: '-/automation/runs/$run',
+  validateSearch: (raw: Record<string, unknown>): { step?: string | undefined } => ({ step: text(raw.step) }),
+  component: lazyRouteComponent(() => import('./hook_run_page'), 'HookRunPage'),
+});
+
+const webhookRoute = createRoute({
+  getParentRoute: () => repositoryRoute,
+  path: '-/automation/webhooks/$webhook',
+  validateSearch: (raw: Record<string, unknown>): { state?: (typeof deliveryStates)[number] | undefined } => ({ state: oneOf(raw.state, deliveryStates) }),
+  component: lazyRouteComponent(() => import('./webhook_page'), 'WebhookPage'),
+});
+
+export const automationRoutes = [automationRoute, hookRunRoute, webhookRoute] as const;

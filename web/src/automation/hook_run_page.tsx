@@ -1,0 +1,88 @@
+import { useQuery } from '@tanstack/react-query';
+import { Link, getRouteApi, useNavigate } from '@tanstack/react-router';
+import { useState } from 'react';
+import { answer, api, type Schemas } from '@/api/client';
+import { Button } from '@/ui/button';
+import { CopyAs } from '@/ui/copy_as';
+import { duration } from '@/ui/format';
+import { ErrorPanel, Loaded } from '@/ui/states';
+import { Name, Time } from '@/ui/text';
+import { RunState } from './automation_page';
+import { RunHooksDialog } from './run_hooks_dialog';
+import styles from './automation.module.css';
+
+const route = getRouteApi('/signed-in/r/$repository/-/automation/runs/$run');
+const pollMs = 2000;
+const outputMax = 1_000_000;
+
+/** A run of hooks: its steps, and what each wrote, as it is written. */
+export function HookRunPage() {
+  const { repository, run: id } = route.useParams();
+  const run = useQuery({
+    queryKey: ['hook-run', repository, id],
+    queryFn: ({ signal }) => answer(api.GET('/repositories/{repository}/actions/runs/{run_id}', { params: { path: { repository, run_id: id } }, signal })),
+    refetchInterval: (query) => (query.state.data?.end_time === undefined ? pollMs : false),
+  });
+  return <div className="page"><Loaded query={run} rows={8}>{(data) => <Details repository={repository} run={data} />}</Loaded></div>;
+}
+
+function Details({ repository, run }: { repository: string; run: Schemas['ActionRun'] }) {
+  const { step: named } = route.useSearch();
+  const navigate = useNavigate();
+  const [again, setAgain] = useState(false);
+  const isRunning = run.end_time === undefined;
+  const steps = useQuery({
+    queryKey: ['hook-run', repository, run.run_id, 'steps', isRunning],
+    queryFn: ({ signal }) => answer(api.GET('/repositories/{repository}/actions/runs/{run_id}/hooks', { params: { path: { repository, run_id: run.run_id }, query: { amount: 1000 } }, signal })),
+    ...(isRunning ? { refetchInterval: pollMs } : {}),
+  });
+  const results = steps.data?.results ?? [];
+  const shown = results.find((step) => step.hook_run_id === named) ?? results.find((step) => step.status === 'failed' && !step.skipped) ?? results[0];
+  return (
+    <>
+      <div className="page-head">
+        <h1 className="grow">{run.event_type} on <Name>{run.branch}</Name></h1>
+        <RunState of={run} />
+        <Button icon="automation" onPress={() => setAgain(true)}>Run again…</Button>
+        <CopyAs snippets={[{ label: 'Describe', text: `tarn actions describe ${run.run_id} -r ${repository}` }, { label: 'Run again', text: `tarn actions run ${run.commit_id || run.branch} ${run.event_type} --on ${run.branch} -r ${repository}` }]} />
+      </div>
+      <dl className="facts">
+        <dt>Run</dt><dd className="mono">{run.run_id}</dd>
+        <dt>Begun</dt><dd><Time at={run.start_time} />{run.end_time && <>, took {duration((Date.parse(run.end_time) - Date.parse(run.start_time)) / 1000)}</>}</dd>
+        {run.commit_id && <><dt>Commit</dt><dd><Link to="/r/$repository/-/commits/$commit" params={{ repository, commit: run.commit_id }} className="mono">{run.commit_id.slice(0, 12)}</Link></dd></>}
+      </dl>
+      {run.error && <p className={styles.refused}>{run.error}</p>}
+      <h2>Steps</h2>
+      {steps.error ? <ErrorPanel error={steps.error} onRetry={() => void steps.refetch()} /> : results.length === 0 ? <p className="muted">{isRunning ? 'None has begun.' : 'No hook ran.'}</p> : (
+        <div className={styles.steps}>
+          <ul className={styles.stepList} aria-label="Steps">{results.map((step) => (
+            <li key={step.hook_run_id}><button type="button" aria-current={step === shown} className={step === shown ? styles.stepAt : styles.step}
+              onClick={() => void navigate({ to: '/r/$repository/-/automation/runs/$run', params: { repository, run: run.run_id }, search: { step: step.hook_run_id }, replace: true })}>
+              <RunState of={step.skipped ? { status: 'skipped', end_time: step.start_time } : step} /><span className={styles.stepName}><Name>{`${step.action} / ${step.hook_id}`}</Name></span></button></li>
+          ))}</ul>
+          {shown && <Output repository={repository} run={run.run_id} step={shown} />}
+        </div>
+      )}
+      {again && <RunHooksDialog repository={repository} initial={{ ref: run.commit_id || run.branch, event: run.event_type, branch: run.branch }} onClose={() => setAgain(false)} />}
+    </>
+  );
+}
+
+function Output({ repository, run, step }: { repository: string; run: string; step: Schemas['HookRun'] }) {
+  const isRunning = step.end_time === undefined && !step.skipped;
+  const output = useQuery({
+    queryKey: ['hook-run', repository, run, 'output', step.hook_run_id, isRunning],
+    queryFn: ({ signal }) => answer(api.GET('/repositories/{repository}/actions/runs/{run_id}/hooks/{hook_run_id}/output', { params: { path: { repository, run_id: run, hook_run_id: step.hook_run_id } }, parseAs: 'text', signal })),
+    ...(isRunning ? { refetchInterval: pollMs } : {}),
+  });
+  const text = String(output.data ?? '');
+  return (
+    <div className="stack-tight grow">
+      <p><strong>{step.action} / {step.hook_id}</strong> {step.end_time && <span className="muted">{duration((Date.parse(step.end_time) - Date.parse(step.start_time)) / 1000)}</span>}</p>
+      {output.error ? <ErrorPanel error={output.error} onRetry={() => void output.refetch()} /> : (
+        <pre className={styles.output} tabIndex={0} aria-label="Output" aria-live={isRunning ? 'polite' : 'off'}>{text.slice(0, outputMax) || (isRunning ? 'Nothing yet…' : 'It wrote nothing.')}</pre>
+      )}
+      {text.length > outputMax && <p className="muted">The first {outputMax.toLocaleString('en-US')} characters.</p>}
+    </div>
+  );
+}
