@@ -100,6 +100,7 @@ def test_hooks_are_run_again_after_a_dry_run(window, rest, hooked):
 
 def test_a_webhook_is_made_pinged_and_told_again(window, rest, hooked, receiver):
     page = window.go(f"/r/{REPO}/-/automation?view=webhooks")
+    expect(page.get_by_text("There is none yet.")).to_be_visible()
     window.review("webhooks-empty")
     page.get_by_role("button", name="New webhook").first.click()
     dialog = page.get_by_role("dialog")
@@ -123,6 +124,8 @@ def test_a_webhook_is_made_pinged_and_told_again(window, rest, hooked, receiver)
         page.wait_for_timeout(100)
     assert told, "nothing was delivered"
     page.reload()
+    expect(page.get_by_role("heading", name="Deliveries")).to_be_visible()
+    expect(page.locator("[data-live-announcer] [role=img]")).to_have_count(0, timeout=10_000)
     window.review("webhook")
     sent = receiver.ids.count(told[0]["id"])
     page.get_by_role("button", name=f"Redeliver {told[0]['id']}").click()

@@ -49,7 +49,7 @@ export function WebhookPage() {
     { id: 'answer', header: 'Last answer', width: 'minmax(120px, 2fr)', wideOnly: true, cell: (row) => <Name>{[row.last_status, row.last_error].filter(Boolean).join(' ')}</Name> },
     { id: 'next', header: 'Next attempt', width: '112px', wideOnly: true, cell: (row) => (row.next_attempt && row.state === 'pending' ? <Time at={row.next_attempt} /> : null) },
     { id: 'when', header: 'Made', width: '104px', cell: (row) => <Time at={row.creation_date} /> },
-    { id: 'again', header: '', width: '112px', cell: (row) => <Button kind="quiet" aria-label={`Redeliver ${row.id}`} refused={maySet.refused} onPress={() => again.mutate(row.id)}>Redeliver</Button> },
+    { id: 'again', header: 'Again', width: '112px', cell: (row) => <Button kind="quiet" aria-label={`Redeliver ${row.id}`} refused={maySet.refused} onPress={() => again.mutate(row.id)}>Redeliver</Button> },
   ];
   return (
     <div className="page">

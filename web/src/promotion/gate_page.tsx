@@ -16,7 +16,7 @@ import { toast } from '@/ui/toast';
 import { diffLines } from './line_diff';
 import { fieldOf, isEditable, listOf, metricsOf, withField, withMetric, withoutMetric } from './policy_document';
 import { PromoteDialog } from './promote_dialog';
-import { aliasHistoryQuery, candidateWords, forgetPromotions, type GatePolicy, policyQuery, verdictsQuery, versionsQuery } from './promotion_queries';
+import { aliasHistoryQuery, aliasesQuery, candidateWords, forgetPromotions, type GatePolicy, policyQuery, verdictsQuery, versionsQuery } from './promotion_queries';
 import { Outcome, RulesTable, verdictOutcome } from './rules_table';
 import styles from './promotion.module.css';
 
@@ -83,7 +83,9 @@ function Gate({ repository, current }: { repository: string; current: GatePolicy
 
 /** Champions of today and before. */
 function ChampionSelect({ repository, alias, value, onChange }: { repository: string; alias: string; value: string; onChange: (value: string) => void }) {
-  const history = useQuery({ ...aliasHistoryQuery(repository, alias), enabled: alias !== '' });
+  // One that was never set has no history to ask for.
+  const isSet = useQuery(aliasesQuery(repository)).data?.results.some((item) => item.id === alias) ?? false;
+  const history = useQuery({ ...aliasHistoryQuery(repository, alias), enabled: isSet });
   const past = (history.data?.results ?? []).filter((change) => change.to_commit_id).slice(1);
   if (alias === '') return null;
   return (
