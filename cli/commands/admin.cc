@@ -42,7 +42,8 @@ struct Backup {
   bool key = false;
 
   void declare(Command& command) {
-    command.argument("PLACE", target, "a directory or s3://BUCKET/PREFIX; it may have earlier backups")
+    command
+        .argument("PLACE", target, "a directory or s3://BUCKET/PREFIX; it may have earlier backups")
         .flag("--objects", objects,
               "with the bytes of the objects, but those that are there already")
         .option("--keep", keep,
