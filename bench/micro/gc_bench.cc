@@ -142,13 +142,14 @@ void measure_space(testing::TestEngine& engine, const std::string& url,
              number + static_cast<int64_t>(part), "old");
     }
   };
+  versioning::OwnIdentities identities;
   const auto collect = [&] {
     versioning::CollectionOptions options;
     options.interval = options.grace = options.unreachable_kept = std::chrono::seconds{0};
     options.share_max = 100;
     versioning::request_collection(*engine, repository, "bench", 0);
     engine.parts().heartbeat();
-    versioning::run_one_collection(*engine, options, {});
+    versioning::run_one_collection(*engine, options, identities, {});
   };
   report_space(url, "of main", 0);
   const double grown = seconds_of([&] { grow(10'000); });

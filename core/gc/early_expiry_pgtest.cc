@@ -94,7 +94,7 @@ TEST_F(EarlyExpiry, IsRefusedByWhatKeepsTheCommit) {
       add_hold(*engine, repo, {.ref = to_text(base.id), .reason = "audit", .actor = "t"});
   refused(base.id, str_cat("hold ", hold.id));
   refused(first.id, str_cat("hold ", hold.id));
-  remove_hold(*engine, repo, hold.id);
+  remove_hold(*engine, repo, hold.id, "t");
   set_alias(*engine, repo, {.name = AliasName("prod"), .actor = "t"}, to_text(base.id));
   refused(base.id, "alias \"prod\"");
   EXPECT_EQ(engine.read(repo, to_text(base.id), "a"), "base");

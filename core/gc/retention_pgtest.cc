@@ -98,7 +98,7 @@ TEST_F(Retention, ExpiredCommitsStayInTheLogWithoutTheirData) {
   const Commit second = old_commit("main", "a", "second", 30);
   const Commit third = old_commit("main", "a", "third", 2);
   set_rules(10);
-  const CollectionCounts plan = plan_collection(*engine, repo, options, {});
+  const CollectionCounts plan = plan_collection(*engine, repo, options, {}).counts;
   EXPECT_EQ(plan.expired_commits, 1);
   EXPECT_EQ(plan.waiting_objects, 1);
   const meta::CollectionRun run = collect(repo);

@@ -112,10 +112,12 @@ class RetentionRaces : public CollectionTest {
     std::optional<CommitId> before;
     try {
       before = resolve_commit(*engine, repo, ref).id;
-      for (const auto& item : list_objects(*engine, repo, ref, {"", "", "", 1000}).items) {
-        const auto found = find_object(*engine, repo, ref, Key(item.path));
+      // By the commit: what is staged on a branch changes between two looks.
+      const std::string id = to_text(*before);
+      for (const auto& item : list_objects(*engine, repo, id, {"", "", "", 1000}).items) {
+        const auto found = find_object(*engine, repo, id, Key(item.path));
         if (!found) continue;
-        const std::string bytes = engine.read(repo, ref, item.path);
+        const std::string bytes = engine.read(repo, id, item.path);
         if (to_hex(md5(bytes)) != found->entry.etag && is_still(ref, *before)) {
           violation(str_cat(ref, "/", item.path, ": other bytes"));
         }
@@ -140,6 +142,17 @@ class RetentionRaces : public CollectionTest {
     }
     for (const Tag& tag : list_tags(*engine, repo, "", "", 1000).items) check(tag.name.str());
     for (int i = 0; i < kWriters; ++i) check(str_cat("@a", i));
+  }
+
+  static bool is_missing_commit(const Error& error) {
+    return error.message().starts_with("commit ") && error.message().ends_with("but missing");
+  }
+
+  /// Commits whose parent is not there. Only right after a collection: then refs lead to all.
+  int64_t torn_histories() {
+    return count(
+        "SELECT count(*) FROM commits c, unnest(c.parents) AS p WHERE NOT EXISTS "
+        "(SELECT 1 FROM commits WHERE repo_id = c.repo_id AND commit_id = p)");
   }
 
   void violation(const std::string& what) {
@@ -169,7 +182,11 @@ TEST_F(RetentionRaces, WhatRefsShowCanBeRead) {
           writer.step();
           ++operations;
         } catch (const Error& error) {
-          if (error.code() == ErrorCode::kDataLoss) violation(error.message());
+          // A commit that no ref leads to any more may go between two statements of a reader;
+          // torn_histories finds those that a ref leads to.
+          if (error.code() == ErrorCode::kDataLoss && !is_missing_commit(error)) {
+            violation(error.message());
+          }
           ++(error.code() == ErrorCode::kGone ? expired : refused);
         }
       }
@@ -202,6 +219,7 @@ TEST_F(RetentionRaces, WhatRefsShowCanBeRead) {
   servers.clear();
   collect_all(repo);
   check_all();
+  EXPECT_EQ(torn_histories(), 0);
   std::cout << "operations " << operations << ", refused " << refused << ", expired " << expired
             << ", collections " << runs << ", expiries " << expiries << ", refs checked " << checked
             << "\n";

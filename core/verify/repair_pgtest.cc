@@ -47,11 +47,15 @@ class Repair : public ::testing::Test {
 
   void sql(const std::string& statements) { engine.pool.lease()->run_script(statements); }
   int64_t number(const std::string& statement) {
-    return engine.pool.lease()->run({"test_repair_number", statement.c_str()}).integer(0, 0);
+    return db::Connection::open(database.url())
+        ->run({"test_repair_number", statement.c_str()})
+        .integer(0, 0);
   }
   std::string text(const std::string& statement) {
-    return std::string(
-        engine.pool.lease()->run({"test_repair_text", statement.c_str()}).text(0, 0));
+    // A connection of its own: a name stands for one statement of a connection.
+    return std::string(db::Connection::open(database.url())
+                           ->run({"test_repair_text", statement.c_str()})
+                           .text(0, 0));
   }
   static std::string id(const Commit& commit) {
     return str_cat("decode('", to_text(commit.id), "', 'hex')");

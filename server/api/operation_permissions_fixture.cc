@@ -198,6 +198,8 @@ const std::vector<Row>& rows() {
     {"listPlannedObjects", "", "", {{"retention:GetGarbageCollectionRules", "repository/data"}}},
     {"listGarbageCollections", "", "", {{"retention:GetGarbageCollectionRules", "repository/data"}}},
     {"requestGarbageCollection", "", "{}", {{"retention:PrepareGarbageCollectionCommits", "repository/data"}}},
+    {"cancelGarbageCollection", "", "", {{"retention:PrepareGarbageCollectionCommits", "repository/data"}}},
+    {"getGarbageCollection", "", "", {{"retention:GetGarbageCollectionRules", "repository/data"}}},
     {"listDeletedRepositories", "", "", {{"fs:ListRepositories", "*"}}},
     {"undeleteRepository", "", "{}", {{"fs:DeleteRepository", "repository/data"}, {"fs:CreateRepository", "repository/data"}}},
     {"listExpiries", "", "", {{"retention:GetGarbageCollectionRules", "repository/data"}}},

@@ -57,6 +57,8 @@ const std::set<std::string_view> kOwn = {
     "listUsageHistory",
     "listQuotas",
     "listUserQuotas",
+    "cancelGarbageCollection",
+    "getGarbageCollection",
     "listGarbageCollections",
     "listHolds",
     "listPlannedObjects",

@@ -72,7 +72,7 @@ TEST_F(ApiTest, ListsRunsWithTheChosenColumnsAlone) {
        {R"("name":"accuracy")", R"("name":"loss")", R"("lr":"0.1")", R"("seed":"7")"}) {
     EXPECT_TRUE(holds(chosen, shown)) << shown << chosen.body;
   }
-  for (const char* left_out : {"recall", "f1", "epochs", "host"}) {
+  for (const char* left_out : {R"("recall")", R"("f1")", R"("epochs")", R"("host")"}) {
     EXPECT_FALSE(holds(chosen, left_out)) << left_out << chosen.body;
   }
   const http::Response bare = get(here + "/runs?column=none&where=metrics.loss%3C1");
