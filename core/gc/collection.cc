@@ -278,7 +278,13 @@ class Collection {
         return int64_t{0};
       }
       roots.lock_commits(claim_.repository, dead);
-      const History later = roots.history(claim_.repository, options_.ignored_root);
+      History later = roots.history(claim_.repository, options_.ignored_root);
+      // Commits that are not locked may become roots at any moment: their ancestors stay.
+      for (const HistoryCommit& commit : later.commits) {
+        if (!std::binary_search(dead.begin(), dead.end(), commit.id)) {
+          later.named.push_back(commit.id);
+        }
+      }
       const auto still = unreachable_commits(later, kept(later));
       std::vector<CommitId> both;
       std::set_intersection(dead.begin(), dead.end(), still.begin(), still.end(),

@@ -1,5 +1,7 @@
 // Verbs at the moments of an expiry that matter, and expiries at those of verbs: a commit either
 // keeps its data or refuses what refers to it.
+#include <optional>
+
 #include <gtest/gtest.h>
 
 #include "core/base/str_cat.h"
@@ -79,6 +81,7 @@ class ExpiryMoments : public CollectionTest {
   FaultPoints faults;
   TestEngine slow{database.url(), engine.store, &faults};
   Commit old;
+  int later = 0;
 };
 
 TEST_F(ExpiryMoments, ABranchMadeBeforeTheLockIsSeen) {
@@ -130,6 +133,44 @@ TEST_F(ExpiryMoments, AMergeThatReadAnExpiredTreeIsRefused) {
   expect_refused("branches_publish_commit",
                  [&] { merge_into(*slow, repo, "main", BranchName("third"), request); });
   EXPECT_EQ(engine.read(repo, "third", "a"), "other");
+}
+
+// Each statement sees the database of its own moment. Verified by mutation: with the commits read
+// before the roots, the new heads were in neither reading, and the history below them was removed.
+TEST_F(ExpiryMoments, HistoryBelowHeadsThatAppearBetweenTheReadingsStays) {
+  const auto commit = [this] {
+    engine.put(repo, "main", "a", str_cat("later ", ++later));
+    engine.commit(repo, "main");
+  };
+  faults.at_then_go_on({"roots_select_commits", true}, commit);
+  faults.at_then_go_on({"roots_select_commits", true}, commit);
+  EXPECT_EQ(collect_slowly().removed_commits, 0);
+  EXPECT_EQ(engine.read(repo, "main~1", "a"), "later 1");
+  EXPECT_EQ(engine.read(repo, to_text(old.id), "a"), "old");
+  EXPECT_EQ(count("SELECT count(*) FROM commits c, unnest(c.parents) AS p WHERE NOT EXISTS "
+                  "(SELECT 1 FROM commits WHERE repo_id = c.repo_id AND commit_id = p)"),
+            0);
+}
+
+// A commit that no root leads to, stored after the first reading, is not locked: a tag may name it
+// any moment.
+TEST_F(ExpiryMoments, ParentsOfCommitsThatAreNotLockedStay) {
+  engine.branch(repo, "lost", "main");
+  engine.put(repo, "lost", "a", "parent");
+  const Commit parent = engine.commit(repo, "lost");
+  delete_branch(*engine, repo, BranchName("lost"), false);
+  std::optional<Commit> child;
+  faults.at_then_go_on({"roots_lock_commits"}, [&] {
+    engine.branch(repo, "again", to_text(parent.id));
+    engine.put(repo, "again", "a", "child");
+    child = engine.commit(repo, "again");
+    delete_branch(*engine, repo, BranchName("again"), false);
+  });
+  collect_slowly();
+  ASSERT_EQ(faults.unreached(), 0u);
+  create_tag(*engine, repo, TagName("v1"), to_text(child->id), false);
+  EXPECT_EQ(engine.read(repo, "v1", "a"), "child");
+  EXPECT_EQ(engine.read(repo, "v1~1", "a"), "parent");
 }
 
 TEST_F(ExpiryMoments, AnEarlyExpirySeesATagMadeBeforeTheLock) {

@@ -220,7 +220,9 @@ std::vector<versioning::HistoryCommit> read_commits(db::Connection& connection,
 
 versioning::History Roots::history(RepositoryId repository, std::string_view ignored) {
   versioning::History out;
-  out.commits = read_commits(connection_, repository);
+  // Roots first, since each statement has a snapshot of its own: a root that was read has its
+  // commit among those that are read later. A commit that became a root in between looks
+  // unreachable; the reading after the lock sees its root.
   for (const CommitRoot& root : kCommitRoots) {
     if (root.name == ignored) {
       if (root.kind == RootKind::kRetention) out.retains = false;
@@ -246,6 +248,7 @@ versioning::History Roots::history(RepositoryId repository, std::string_view ign
   }
   const db::Rows rules = connection_.run(kSelectRules, {key_of(repository)});
   if (!rules.empty()) out.rules = decode_collection_rules(rules.bytes(0, 0));
+  out.commits = read_commits(connection_, repository);
   return out;
 }
 
