@@ -76,6 +76,12 @@ class CollectionTest : public ::testing::Test {
     const db::Query query{"test_count", sql.c_str()};
     return connection->run(query).integer(0, 0);
   }
+  /// Commits whose parent is not there. Only right after a collection: then refs lead to all.
+  int64_t torn_histories() {
+    return count(
+        "SELECT count(*) FROM commits c, unnest(c.parents) AS p WHERE NOT EXISTS "
+        "(SELECT 1 FROM commits WHERE repo_id = c.repo_id AND commit_id = p)");
+  }
   void run_sql(const std::string& sql) { db::Connection::open(database.url())->run_script(sql); }
 
   testing::TestDatabase database;

@@ -147,9 +147,7 @@ TEST_F(ExpiryMoments, HistoryBelowHeadsThatAppearBetweenTheReadingsStays) {
   EXPECT_EQ(collect_slowly().removed_commits, 0);
   EXPECT_EQ(engine.read(repo, "main~1", "a"), "later 1");
   EXPECT_EQ(engine.read(repo, to_text(old.id), "a"), "old");
-  EXPECT_EQ(count("SELECT count(*) FROM commits c, unnest(c.parents) AS p WHERE NOT EXISTS "
-                  "(SELECT 1 FROM commits WHERE repo_id = c.repo_id AND commit_id = p)"),
-            0);
+  EXPECT_EQ(torn_histories(), 0);
 }
 
 // A commit that no root leads to, stored after the first reading, is not locked: a tag may name it
@@ -169,8 +167,7 @@ TEST_F(ExpiryMoments, ParentsOfCommitsThatAreNotLockedStay) {
   collect_slowly();
   ASSERT_EQ(faults.unreached(), 0u);
   create_tag(*engine, repo, TagName("v1"), to_text(child->id), false);
-  EXPECT_EQ(engine.read(repo, "v1", "a"), "child");
-  EXPECT_EQ(engine.read(repo, "v1~1", "a"), "parent");
+  EXPECT_EQ(torn_histories(), 0);
 }
 
 TEST_F(ExpiryMoments, AnEarlyExpirySeesATagMadeBeforeTheLock) {

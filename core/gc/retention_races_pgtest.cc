@@ -148,13 +148,6 @@ class RetentionRaces : public CollectionTest {
     return error.message().starts_with("commit ") && error.message().ends_with("but missing");
   }
 
-  /// Commits whose parent is not there. Only right after a collection: then refs lead to all.
-  int64_t torn_histories() {
-    return count(
-        "SELECT count(*) FROM commits c, unnest(c.parents) AS p WHERE NOT EXISTS "
-        "(SELECT 1 FROM commits WHERE repo_id = c.repo_id AND commit_id = p)");
-  }
-
   void violation(const std::string& what) {
     ++violations;
     ADD_FAILURE() << what;
