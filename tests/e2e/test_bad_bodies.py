@@ -26,6 +26,8 @@ GOOD = {
     "storage_namespace": "local://made-by-a-bad-body", "storage_id": "", "storageID": "", "source": "main", "ref": "main",
     "name": "made", "id": "made-by-a-bad-body", "type": "reset", "importStart.paths.type": "object", "path": "kept",
     "importStart.paths.path": "local:///no/such", "src_path": "kept", "src_ref": "main", "physical_address": "local://x/y",
+    "checkPermissions.checks.action": "fs:ReadObject", "importPreview.paths.type": "object",
+    "importPreview.paths.path": "local:///no/such", "evaluateGatePolicy.version": 1,
     "resource": "*", "action": ["fs:ReadObject"], "condition": {"IpAddress": {"SourceIp": ["10.0.0.0/8"]}},
     "permission": "Read", "strategy": "source-wins", "checksum": "abc", "size_bytes": 1, "count": 1, "keys": ["k"],
     "date": 1700000000, "mtime": 1700000000, "parent_number": 1, "version": 0, "generation": 1, "email": "a@b.example",
@@ -186,7 +188,9 @@ class World:
         self.done("POST", f"{self.base}/metadata", json={"metadata": {"k": "v"}})
         self.done("POST", "/auth/users", json={"id": name})
         self.done("POST", "/auth/groups", json={"id": name})
-        statement = {"effect": "allow", "resource": "*", "action": ["fs:ListObjects"]}
+        statement = {"effect": "allow", "checkPermissions.checks.action": "fs:ReadObject", "importPreview.paths.type": "object",
+    "importPreview.paths.path": "local:///no/such", "evaluateGatePolicy.version": 1,
+    "resource": "*", "action": ["fs:ListObjects"]}
         self.done("POST", "/auth/policies", json={"id": name, "statement": [statement]})
 
     def done(self, method, path, **options):

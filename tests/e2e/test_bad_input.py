@@ -155,7 +155,8 @@ def test_things_that_are_not_there(rest, unchanged):
     refused(rest("POST", f"{base}/branches/nope/commits", json={"message": "m"}), 404)
     refused(rest("POST", f"{base}/refs/nope/merge/main", json={}), 404)
     refused(rest("POST", f"{base}/branches", json={"name": "x", "source": "nope"}), 404, "source reference 'nope'")
-    refused(rest("POST", f"{base}/branches/main/objects?path=x&nothing=1", data=b"", headers={"If-Match": '"x"'}), 501)
+    refused(rest("POST", f"{base}/branches/main/objects?path=x&nothing=1", data=b"", headers={"If-Match": '"x"'}), 404)
+    refused(rest("POST", f"{base}/branches/main/objects?path=x", data=b"", headers={"If-Match": "*"}), 501)
     refused(rest("GET", "/no/such/endpoint"), 404, "invalid API endpoint")
 
 

@@ -267,7 +267,7 @@ def dump_and_restore(shared, chance):
             if wire.rest("PUT", f"/repositories/{copy}/refs/restore", document=dump.json()).status == 200:
                 for _ in range(4):
                     shared.read_ref(copy, f"w{chance.randrange(WORKERS)}", chance)
-            wire.rest("DELETE", f"/repositories/{copy}?force=true")
+            wire.rest("DELETE", f"/repositories/{copy}?force=true&grace=0s")
         except (Unknown, NotSent):
             continue
 
@@ -329,9 +329,9 @@ def empty_all(shared):
     # Nobody may forget where an alias was.
     place.ask(f"ALTER TABLE alias_history DISABLE TRIGGER ALL; DELETE FROM alias_history WHERE repo_id = {repo}; "
               f"ALTER TABLE alias_history ENABLE TRIGGER ALL; DELETE FROM aliases WHERE repo_id = {repo}")
-    shared.must("DELETE", f"/repositories/{shared.other}?force=true")
+    shared.must("DELETE", f"/repositories/{shared.other}?force=true&grace=0s")
     for name in place.ask("SELECT name FROM repositories WHERE deleted_ms IS NULL AND name LIKE 'copy-%'"):
-        shared.must("DELETE", f"/repositories/{name}?force=true")
+        shared.must("DELETE", f"/repositories/{name}?force=true&grace=0s")
     collect_to_the_end(shared, shared.repository)
     assert place.stored(shared.repository) == set()
     left = place.ask(f"SELECT (SELECT count(*) FROM commits WHERE repo_id = {repo}), (SELECT count(*) FROM nodes WHERE repo_id = {repo}), "

@@ -32,7 +32,8 @@ LEAVES = set("""
     abortPresignMultipartUpload uploadPart uploadPartCopy importCancel
     compareCandidates recordRun evaluateGatePolicy reportCheck approvePromotion rejectPromotion cancelPromotion
     putWebhook deleteWebhook pingWebhook redeliverWebhookEvent runHooks
-    requestGarbageCollection expireCommit undeleteRepository addHold removeHold startVerification cancelVerification
+    checkPermissions importPreview setQuota removeQuota recountQuota setUserQuota removeUserQuota recountUserQuota
+    requestGarbageCollection cancelGarbageCollection expireCommit undeleteRepository addHold removeHold startVerification cancelVerification
 """.split())
 # These change it as they should: through the gate, by who may administer it, or with the whole repository.
 GATES = {"createPromotion", "rollBackPromotion", "setGatePolicy", "removeGatePolicy", "deleteRepository"}

@@ -146,8 +146,8 @@ def test_an_outside_collector_is_told_to_delete_nothing(sdk, repo):
     sdk.repositories.set_gc_rules(repo.id, models.GarbageCollectionRules(default_retention_days=7, branches=[]))
     for call in (sdk.internal.prepare_garbage_collection_commits, sdk.internal.prepare_garbage_collection_commits_async,
                  sdk.internal.prepare_garbage_collection_uncommitted):
-        refused(501, call, repo.id, says="nothing may be deleted from the store")
-    refused(501, sdk.internal.prepare_garbage_collection_commits_status, repo.id, "x", says="nothing may be deleted")
+        refused(501, call, repo.id, says="another program cannot tell which objects are in use")
+    refused(501, sdk.internal.prepare_garbage_collection_commits_status, repo.id, "x", says="another program cannot tell")
 
 
 # Dump and restore
