@@ -50,7 +50,7 @@ class Window:
 
     def _on_console(self, message):
         if message.type in ("error", "warning"):
-            self.problems.append(f"console {message.type}: {message.text}")
+            self.problems.append(f"console {message.type}: {message.text} ({message.location.get('url', '')})")
 
     def expect_problem(self, text):
         """Of a test that provokes it: the browser logs each answer of 4xx and 5xx as an error."""

@@ -34,7 +34,7 @@ export function PoliciesPage() {
     { id: 'name', header: 'Policy', width: 'minmax(140px, 2fr)', cell: (row) => <Link to="." search={{ policy: row.id }} style={{ minWidth: 0, display: 'inline-flex' }}><Name>{row.id}</Name></Link> },
     { id: 'statements', header: 'Statements', width: 'minmax(120px, 3fr)', wideOnly: true, cell: (row) => <Name>{row.statement.map((item) => `${item.effect} ${item.action.join(' ')}`).join('; ')}</Name> },
     { id: 'since', header: 'Created', width: '112px', wideOnly: true, cell: (row) => (row.creation_date === undefined ? null : <Time at={row.creation_date} />) },
-    { id: 'actions', header: '', width: '48px', cell: (row) => <IconButton icon="trash" label={`Delete ${row.id}`} onPress={() => setDeleting(row.id)} /> },
+    { id: 'actions', header: 'Actions', hideHeader: true, width: '48px', cell: (row) => <IconButton icon="trash" label={`Delete ${row.id}`} onPress={() => setDeleting(row.id)} /> },
   ];
   return (
     <AccessFrame title="Policies" actions={<Button kind="primary" icon="plus" refused={may.refused} onPress={() => setCreating(true)}>Create policy</Button>}>

@@ -73,7 +73,7 @@ export function RefsPage() {
       { id: 'requests', header: 'Requests', width: '88px', wideOnly: true, cell: (ref: NamedRef) => <OpenRequests repository={repository} branch={ref.name} /> },
       { id: 'expires', header: 'Expires', width: '96px', wideOnly: true, cell: (ref: NamedRef) => (ref.expires ? <Time at={ref.expires} /> : <span className="muted">never</span>) },
     ] : []),
-    { id: 'actions', header: '', width: '48px', cell: (ref) => (
+    { id: 'actions', header: 'Actions', hideHeader: true, width: '48px', cell: (ref) => (
       <Menu label={`Actions of ${ref.name}`} trigger={<IconButton icon="more" label={`Actions of ${ref.name}`} />}>
         <MenuItem icon="history" onAction={() => void navigate({ to: '/r/$repository/$ref/history', params: { repository, ref: ref.name }, search: {} })}>History</MenuItem>
         <MenuItem icon="diff" refused={ref.name === base ? 'It is the default branch' : undefined} onAction={() => void navigate({ to: '/r/$repository/-/compare/$left/$right', params: { repository, left: base, right: ref.name }, search: {} })}>{`Compare with ${base}`}</MenuItem>
