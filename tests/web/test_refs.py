@@ -26,7 +26,7 @@ def names(rest, kind="branches"):
 
 
 def test_branches_are_made_compared_and_deleted(window, prepared):
-    # What is ahead of a branch may be asked for while the branch is being deleted.
+    # The page may ask how far a branch is ahead while the branch is being deleted.
     window.expect_problem("commits?amount=1000&without=")
     page = window.go("/r/refs/-/branches")
     grid = page.get_by_role("grid", name="Branches")
