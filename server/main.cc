@@ -230,7 +230,7 @@ bool run_backup_command(const Config& config, const CommandLine& command) {
   }
 }
 
-/// Makes another key of the administrator; whoever may read the master key and the database may.
+/// Makes another key of the administrator; anyone who can read the master key and the database may.
 void make_new_admin_key(const Config& config) {
   const Database database = open_database(config);
   const std::string master_key = load_master_key(config);

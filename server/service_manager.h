@@ -1,4 +1,4 @@
-// The service manager that started tarnd (systemd): its sockets, and what it is told.
+// The service manager that started tarnd (systemd): its sockets, and notifications to it.
 #pragma once
 
 #include <map>

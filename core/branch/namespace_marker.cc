@@ -33,7 +33,7 @@ std::string read_marker(blob::BlobStore& store, const std::string& key) {
 
 }  // namespace
 
-// Not the salt itself, which protects the shape of trees against chosen keys: whoever reads the
+// Not the salt itself, which protects the shape of trees against chosen keys: readers of the
 // store must not learn it.
 std::string marker_digits(const Repository& repository) {
   const std::string digest = sha256(str_cat("tarn namespace ", repository.salt));

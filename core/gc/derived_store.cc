@@ -5,8 +5,8 @@
 namespace tarn::meta {
 namespace {
 
-// Locked before the statement that looks again whether metrics name them: whoever stores metrics
-// that do locks them too (core/runs/extraction_store.cc).
+// Locked before the statement that looks again whether metrics name them: writers of such
+// metrics lock them too (core/runs/extraction_store.cc).
 constexpr db::Query kLockReadings{"derived_lock_readings", R"sql(
   SELECT file_id FROM metric_files f
   WHERE repo_id = $1 AND stored_at < clock_timestamp() - $2 * interval '1 second'

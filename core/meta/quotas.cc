@@ -36,8 +36,8 @@ constexpr db::Query kSelectOfRepository{"quotas_select_of_repository",
 constexpr db::Query kSelectByScope{"quotas_select_by_scope", "SELECT " TARN_QUOTA_COLUMNS R"sql(
   FROM quotas q WHERE q.repo_id = $1 AND q.user_name = $2 AND q.branches = $3)sql"};
 
-// Two that are set at once may exceed the number by one each. A refusal of before is forgotten: the
-// next one is told.
+// Two that are set at once may exceed the number by one each. An earlier refusal is forgotten: the
+// next one emits an event again.
 constexpr db::Query kUpsert{"quotas_upsert_row", R"sql(
   INSERT INTO quotas AS q (repo_id, user_name, branches, soft_bytes, hard_bytes, soft_objects, hard_objects,
                            soft_branches, hard_branches, soft_uploads, hard_uploads)

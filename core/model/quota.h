@@ -31,7 +31,7 @@ struct QuotaScope {
   bool operator==(const QuotaScope&) const = default;
 };
 
-/// At `soft` the owner is told, at `hard` writes are refused. Absent = none.
+/// `soft` warns the owner, `hard` refuses writes. Absent = none.
 struct QuotaLimit {
   std::optional<int64_t> soft{};
   std::optional<int64_t> hard{};

@@ -11,7 +11,7 @@ interface AttachedProps {
   /** Of one: "policy". */
   noun: string;
   attached: UseQueryResult<Named[]>;
-  /** What can be added. */
+  /** The names that can be added. */
   candidates: UseQueryResult<Named[]>;
   show?: (id: string) => ReactNode;
   attach: (id: string) => Promise<unknown>;
@@ -22,7 +22,7 @@ interface Named {
   id: string;
 }
 
-/** What belongs to a user or a group, with a field to add and a button to remove. */
+/** The members of a list that belongs to a user or a group, with a field to add and a button to remove. */
 export function Attached({ title, noun, attached, candidates, show, attach, detach }: AttachedProps) {
   const [chosen, setChosen] = useState('');
   const [error, setError] = useState<unknown>(null);

@@ -1,4 +1,4 @@
-// What was used lately, kept in this browser.
+// Recently used repositories and refs, stored in this browser.
 
 const kept = 8;
 

@@ -25,7 +25,7 @@ type Delivery = Schemas['WebhookDelivery'];
 type State = (typeof deliveryStates)[number];
 const kinds: Record<State, 'waiting' | 'added' | 'removed'> = { pending: 'waiting', delivered: 'added', dead: 'removed' };
 
-/** What a webhook was told and is to be told. */
+/** Past and pending deliveries of a webhook. */
 export function WebhookPage() {
   const { repository, webhook: name } = route.useParams();
   const { state } = route.useSearch();

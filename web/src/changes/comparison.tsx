@@ -32,7 +32,7 @@ interface ComparisonProps {
 }
 
 /**
- * What differs between two sides: on the left prefixes with counts and bytes, on the right the rows below one, or how one
+ * The differences between two sides: on the left prefixes with counts and bytes, on the right the rows below one, or how one
  * object differs. j and k go through the objects, v marks one as seen.
  */
 export function Comparison({ sides, place, onPlace, empty, objectActions, prefixActions }: ComparisonProps) {

@@ -5,7 +5,7 @@ export type Change = Schemas['Diff'];
 export type Summary = Schemas['DiffSummary'];
 export type Totals = Pick<Summary, 'added' | 'removed' | 'changed' | 'conflicts'>;
 
-/** What is compared. */
+/** The two sides of a comparison. */
 export interface Sides {
   repository: string;
   /** As the diff operations take them; "branch$" is a branch with its uncommitted changes. */
@@ -23,7 +23,7 @@ export function uncommittedSides(repository: string, branch: string): Sides {
   return { repository, left: branch, right: `${branch}$`, type: 'two_dot', readLeft: `${branch}@`, readRight: branch };
 }
 
-/** What a commit changed, against one of its parents. */
+/** The changes of a commit, against one of its parents. */
 export function commitSides(repository: string, parent: string, commit: string): Sides {
   return { repository, left: parent, right: commit, type: 'two_dot', readLeft: parent, readRight: commit };
 }

@@ -35,7 +35,7 @@ interface MergeDialogProps {
   onMerge?: (terms: MergeTerms) => Promise<unknown>;
 }
 
-/** What a merge would do, how its conflicts are settled, and the button that does it. */
+/** The dry run of a merge, how its conflicts are settled, and the button that does it. */
 export function MergeDialog({ repository, source, destination, onClose, onMerge }: MergeDialogProps) {
   const sides: Sides = { repository, left: destination, right: source, type: 'three_dot', readLeft: destination, readRight: source };
   const summary = useQuery({ ...summaryQuery(sides, ''), staleTime: 0 });

@@ -33,7 +33,7 @@ export function parseCondition(text: string): Parsed {
 export interface Completion {
   /** The text as it will be. */
   text: string;
-  /** What is shown. */
+  /** The text that is shown. */
   label: string;
   /** Whether the condition is then complete. */
   done: boolean;

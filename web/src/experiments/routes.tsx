@@ -20,7 +20,7 @@ export interface RunsSearch {
   group?: string | undefined;
   /** Ids of the selected runs. */
   run?: string[] | undefined;
-  /** What curves, boxes and axes show. */
+  /** The values that curves, boxes and axes show. */
   metric?: string | undefined;
   x?: string | undefined;
   y?: string | undefined;

@@ -36,7 +36,7 @@ export function listRuns(repository: string, search: Filter & { order?: string |
   }));
 }
 
-/** What the newest runs have: names for columns and completion, and values of parameters. */
+/** Contents of the newest runs: names for columns and completion, and values of parameters. */
 export const sampleQuery = (repository: string) =>
   queryOptions({
     queryKey: [...runsKey(repository), 'sample'],
@@ -154,7 +154,7 @@ export function goalsOf(documents: readonly string[]): Map<string, Goal> {
   return goals;
 }
 
-/** What gates say is better, and the champion of the first gate that has one. */
+/** The goals of metrics by the gates, and the champion of the first gate that has one. */
 export const standardsQuery = (repository: string) =>
   queryOptions({
     queryKey: ['standards', repository],

@@ -26,7 +26,7 @@ export function toNumber(value: number | string): number {
   return value.trim() === '' ? Number.NaN : Number(value);
 }
 
-/** What a list must ask for so that the column has values: splits come with their metric. */
+/** The columns that a list must request so that the column has values: splits come with their metric. */
 export function requestedColumn(column: string): string {
   const at = column.lastIndexOf('@');
   return isMetric(column) && at > 0 ? column.slice(0, at) : column;

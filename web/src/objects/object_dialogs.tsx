@@ -15,7 +15,7 @@ import { folderOf, nameOf } from './paths';
 const deletedAtOnce = 1000;
 const copiedAtOnce = 8;
 
-/** What shows the branch reads it again, but for details of paths that are gone. */
+/** Reloads the queries that show the branch, except details of paths that are gone. */
 export function branchChanged(repository: string, branch: string, isGone: (path: string) => boolean = () => false) {
   void queryClient.invalidateQueries({
     queryKey: objectsKey(repository, branch),

@@ -10,7 +10,7 @@ import styles from './upload_panel.module.css';
 const states: Record<UploadState, string> = { waiting: 'waiting', sending: 'sending', done: 'done', failed: 'failed', cancelled: 'cancelled' };
 const listedMax = 100;
 
-/** What is being sent: failed files first, then those on their way. */
+/** Uploads: failed files first, then those in progress. */
 export function UploadPanel({ queue }: { queue: UploadQueue }) {
   const uploads = useSyncExternalStore(queue.subscribe, queue.get);
   if (uploads.length === 0) return null;

@@ -19,7 +19,7 @@ const route = getRouteApi('/signed-in/admin/storage');
 const pollMs = 5000;
 const repositoriesMax = 1000;
 
-/** What a repository stores, what garbage collection would remove, its runs, and the commits that are held. */
+/** The storage of a repository, the plan of garbage collection, its runs, and the commits that are held. */
 export function StoragePage() {
   const search = route.useSearch();
   const navigate = useNavigate();

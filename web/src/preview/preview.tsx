@@ -26,7 +26,7 @@ const views: Record<Exclude<Kind, 'none'>, React.LazyExoticComponent<React.Compo
   safetensors: lazy(() => import('./array_preview').then((module) => ({ default: module.SafetensorsPreview }))),
 };
 
-/** What is inside an object, as far as it can be shown; nothing of it is ever run. */
+/** A preview of the contents of an object; nothing of it is ever run. */
 export function Preview({ shown }: { shown: Shown }) {
   const kind = kindOf(shown.path, shown.contentType);
   if (shown.size === 0) return <EmptyState icon="file">The object is empty.</EmptyState>;

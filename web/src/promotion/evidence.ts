@@ -1,4 +1,4 @@
-// What a promotion was decided on, and what a rule's reason says in figures.
+// The evidence of a promotion, and the figures in a rule's reason.
 import type { Schemas } from '@/api/client';
 
 export type Rule = Schemas['GateVerdicts']['results'][number]['rules'][number];

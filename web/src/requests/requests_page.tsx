@@ -32,7 +32,7 @@ export function RequestsPage() {
   const search = route.useSearch();
   const navigate = useNavigate();
   const status = search.status ?? 'open';
-  // The API tells open ones from all others; merged and closed ones are told apart here.
+  // The API lists open or all; this page separates merged from closed ones.
   const rows = usePagedRows<PullRequest>(['pulls', repository, 'list', status], (after, signal) =>
     answer(api.GET('/repositories/{repository}/pulls', { params: { path: { repository }, query: { after, amount: pageSize, status } }, signal })));
   const may = useMay('pr:WritePullRequest', resource.repository(repository));

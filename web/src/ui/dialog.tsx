@@ -92,7 +92,7 @@ interface ConfirmDialogProps {
   onClose: () => void;
   action: string;
   onConfirm: () => Promise<unknown>;
-  /** What it will do, in numbers: "Deletes 3 branches; frees 1.2 GB after 24 h." */
+  /** The effect in numbers: "Deletes 3 branches; frees 1.2 GB after 24 h." */
   children: ReactNode;
   /** The name that has to be typed first. */
   typed?: string;

@@ -54,7 +54,7 @@ export function usePagedRows<Row>(key: readonly unknown[], load: (after: string,
   const pages = new Map<number, Page<Row>>();
   queries.forEach((query, index) => { if (query.data && !query.isPlaceholderData) pages.set(wanted[index]!, query.data as Page<Row>); });
 
-  // What each page says about its size and its successor.
+  // The size of each page, and where the next one begins.
   useEffect(() => {
     let next = state;
     for (const [page, data] of pages) {
