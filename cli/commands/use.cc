@@ -1,6 +1,8 @@
 // tarn use
 #include <filesystem>
 
+#include <nlohmann/json.hpp>
+
 #include "cli/commands/commands.h"
 #include "cli/exit_code.h"
 #include "cli/session.h"
