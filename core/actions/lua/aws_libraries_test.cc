@@ -210,7 +210,8 @@ TEST_F(AwsLibraries, StopAtListingsThatDoNotAdvance) {
   // Ever new keys and tokens.
   on_request = [&](const Taken& taken) -> Answer {
     if (taken.method == "POST") return {200, "<DeleteResult></DeleteResult>"};
-    return {200, page({"p/" + std::to_string(1'000'000 + ++pages)}, std::to_string(pages))};
+    ++pages;
+    return {200, page({"p/" + std::to_string(1'000'000 + pages)}, std::to_string(pages))};
   };
   pages = 0;
   EXPECT_THAT(run("s3.delete_recursive('bucket', 'p/')"), HasSubstr("no end after 1000 pages"));
