@@ -12,7 +12,6 @@ namespace {
 using namespace std::chrono_literals;
 using testing::Hooks;
 using testing::message_of;
-using testing::reason_of;
 using Json = nlohmann::json;
 
 TEST_F(Hooks, SignRequestsAndHideSecrets) {

@@ -1,6 +1,7 @@
 #include "core/backup/object_list.h"
 
 #include <atomic>
+#include <initializer_list>
 
 #include <gtest/gtest.h>
 
@@ -25,7 +26,7 @@ TEST(ObjectList, LinesAreReadInPiecesOfAnySize) {
     paths.push_back(relative_path(new_own_address(from_millis(1'000 + i))));
     text += to_line({i, paths.back(), static_cast<uint64_t>(i) * 1000});
   }
-  for (const size_t piece : {1, 7, 64, 10'000}) {
+  for (const size_t piece : std::initializer_list<size_t>{1, 7, 64, 10'000}) {
     const auto lines = read_in_pieces(text, piece);
     ASSERT_EQ(lines.size(), 5U);
     EXPECT_EQ(lines[4].repository, 4);
