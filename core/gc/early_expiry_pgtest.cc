@@ -6,7 +6,7 @@
 #include "core/gc/collection_fixture.h"
 #include "core/gc/early_expiry.h"
 #include "core/gc/holds.h"
-#include "core/versioning/pull_requests.h"
+#include "core/versioning/merge.h"
 
 namespace tarn::versioning {
 namespace {
@@ -83,13 +83,11 @@ TEST_F(EarlyExpiry, IsRefusedByWhatKeepsTheCommit) {
   create_tag(*engine, repo, TagName("v1"), to_text(base.id), false);
   refused(base.id, "tag \"v1\"");
   delete_tag(*engine, repo, TagName("v1"), false);
-  create_pull_request(*engine, repo,
-                      {.title = "t",
-                       .author = "t",
-                       .source = BranchName("side"),
-                       .destination = BranchName("main")});
-  refused(base.id, "pull request ");
-  run_sql("UPDATE pull_requests SET status = 'closed'");
+  refused(base.id, "in use by a merge of branch \"main\" and branch \"side\"");
+  MergeRequest merge;
+  merge.committer = "t";
+  merge.strategy = MergeStrategy::kSourceWins;
+  merge_into(*engine, repo, "main", BranchName("side"), merge);  // a newer base
   const Hold hold =
       add_hold(*engine, repo, {.ref = to_text(base.id), .reason = "audit", .actor = "t"});
   refused(base.id, str_cat("hold ", hold.id));

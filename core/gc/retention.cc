@@ -1,7 +1,10 @@
 #include "core/gc/retention.h"
 
 #include <algorithm>
+#include <bit>
+#include <memory>
 #include <string_view>
+#include <utility>
 
 #include "core/base/str_cat.h"
 
@@ -132,23 +135,118 @@ class AgeRule {
   std::vector<bool> visited_;
 };
 
-/// Common ancestors that are no parents of others.
-std::vector<size_t> merge_bases_of(const Graph& graph, const CommitId& a, const CommitId& b) {
-  const std::vector<bool> of_a = graph.reached({graph.find(a)});
-  const std::vector<bool> of_b = graph.reached({graph.find(b)});
-  std::vector<bool> below(graph.size());
-  for (size_t i = 0; i < graph.size(); ++i) {
-    if (!of_a[i] || !of_b[i]) continue;
-    for (const size_t parent : graph.parents(i)) {
-      if (parent != kNone) below[parent] = true;
+/// A set of heads, by their numbers.
+class HeadSet {
+ public:
+  explicit HeadSet(size_t size) : words_((size + 63) / 64) {}
+
+  void add(size_t head) { words_[head / 64] |= uint64_t{1} << (head % 64); }
+  bool has(size_t head) const { return (words_[head / 64] >> (head % 64) & 1) != 0; }
+  void add_all(const HeadSet& other) {
+    for (size_t i = 0; i < words_.size(); ++i) words_[i] |= other.words_[i];
+  }
+  /// The first head from `from` on that is in the set and not in the other; kNone if there is none.
+  size_t first_without(const HeadSet& other, size_t from = 0) const {
+    for (size_t i = from / 64; i < words_.size(); ++i) {
+      uint64_t word = words_[i] & ~other.words_[i];
+      if (i == from / 64) word &= ~uint64_t{0} << (from % 64);
+      if (word != 0) return i * 64 + static_cast<size_t>(std::countr_zero(word));
+    }
+    return kNone;
+  }
+  friend bool operator==(const HeadSet&, const HeadSet&) = default;
+
+ private:
+  std::vector<uint64_t> words_;
+};
+
+/// Finds the merge bases of every two heads in one walk from children to parents. Each commit has
+/// the set of heads that lead to it. It is a merge base of two of them if no child has both.
+/// Commits of a line share one set, and a set lives until the parents have been visited.
+class MergeBaseWalk {
+ public:
+  MergeBaseWalk(const Graph& graph, const std::vector<CommitId>& heads)
+      : graph_(graph), head_(graph.size(), kNone), waits_(graph.size()), sets_(graph.size()) {
+    for (const CommitId& id : heads) {
+      const size_t i = graph.find(id);
+      if (i == kNone || head_[i] != kNone) continue;
+      head_[i] = heads_.size();
+      heads_.push_back(i);
+    }
+    for (size_t i = 0; i < graph.size(); ++i) {
+      for (const size_t parent : graph.parents(i)) {
+        if (parent != kNone) ++waits_[parent];
+      }
     }
   }
-  std::vector<size_t> out;
-  for (size_t i = 0; i < graph.size(); ++i) {
-    if (of_a[i] && of_b[i] && !below[i]) out.push_back(i);
+
+  /// Calls found(base, a, b), numbers of commits.
+  template <typename Found>
+  void run(Found found) {
+    std::vector<size_t> ready;
+    for (size_t i = 0; i < graph_.size(); ++i) {
+      if (waits_[i] == 0) ready.push_back(i);
+    }
+    while (!ready.empty()) {
+      const size_t i = ready.back();
+      ready.pop_back();
+      const std::shared_ptr<const HeadSet> set = visit(i, found);
+      for (const size_t parent : graph_.parents(i)) {
+        if (parent == kNone) continue;
+        auto& sets = sets_[parent];
+        if (set && std::find(sets.begin(), sets.end(), set) == sets.end()) sets.push_back(set);
+        if (--waits_[parent] == 0) ready.push_back(parent);
+      }
+    }
   }
-  return out;
-}
+
+ private:
+  using Sets = std::vector<std::shared_ptr<const HeadSet>>;
+
+  /// The set of a commit whose children have been visited; null = no head leads to it.
+  template <typename Found>
+  std::shared_ptr<const HeadSet> visit(size_t i, Found& found) {
+    const Sets sets = std::move(sets_[i]);
+    sets_[i] = {};
+    if (head_[i] == kNone) {
+      if (sets.empty()) return nullptr;
+      if (sets.size() == 1) return sets.front();
+    }
+    auto all = std::make_shared<HeadSet>(heads_.size());
+    for (const auto& set : sets) all->add_all(*set);
+    if (head_[i] != kNone) {
+      // The head itself is the merge base with each that leads to it.
+      const size_t other = all->first_without(HeadSet(heads_.size()));
+      if (other != kNone) found(i, i, heads_[other]);
+      all->add(head_[i]);
+      return all;
+    }
+    for (const auto& set : sets) {
+      if (*set == *all) return set;  // this child has every pair
+    }
+    for (size_t a = next_of(*all, 0); a != kNone; a = next_of(*all, a + 1)) {
+      HeadSet beside(heads_.size());  // the heads that some child has together with this one
+      for (const auto& set : sets) {
+        if (set->has(a)) beside.add_all(*set);
+      }
+      const size_t b = all->first_without(beside);
+      if (b == kNone) continue;
+      found(i, heads_[a], heads_[b]);
+      break;
+    }
+    return all;
+  }
+
+  size_t next_of(const HeadSet& set, size_t from) const {
+    return from >= heads_.size() ? kNone : set.first_without(HeadSet(heads_.size()), from);
+  }
+
+  const Graph& graph_;
+  std::vector<size_t> heads_;  ///< commits
+  std::vector<size_t> head_;   ///< of each commit its number among the heads, or kNone
+  std::vector<size_t> waits_;  ///< of each commit, how many children have not been visited
+  std::vector<Sets> sets_;     ///< of each commit, those of its children
+};
 
 }  // namespace
 
@@ -159,11 +257,15 @@ bool has_ancestor(const std::vector<HistoryCommit>& commits, const CommitId& fro
   return i != kNone && graph.reached({graph.find(from)})[i];
 }
 
-std::vector<CommitId> merge_bases(const std::vector<HistoryCommit>& commits, const CommitId& a,
-                                  const CommitId& b) {
+std::vector<CommonBase> merge_bases(const std::vector<HistoryCommit>& commits,
+                                    const std::vector<CommitId>& heads) {
   const Graph graph(commits);
-  std::vector<CommitId> out;
-  for (const size_t i : merge_bases_of(graph, a, b)) out.push_back(graph[i].id);
+  std::vector<CommonBase> out;
+  MergeBaseWalk(graph, heads).run([&](size_t base, size_t a, size_t b) {
+    out.push_back({graph[base].id, graph[a].id, graph[b].id});
+  });
+  std::sort(out.begin(), out.end(),
+            [](const CommonBase& x, const CommonBase& y) { return x.id < y.id; });
   return out;
 }
 
@@ -193,9 +295,7 @@ std::vector<ExpiringCommit> expiring_commits(const History& history) {
     const size_t i = graph.find(id);
     if (i != kNone) keep[i] = true;
   }
-  for (const auto& [source, destination] : history.pulls) {
-    for (const size_t i : merge_bases_of(graph, source, destination)) keep[i] = true;
-  }
+  MergeBaseWalk(graph, history.heads).run([&](size_t base, size_t, size_t) { keep[base] = true; });
   const std::vector<Line> lines = lines_of(graph, history);
   AgeRule ages(graph);
   for (const Line& line : lines) ages.follow(line);

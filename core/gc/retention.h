@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "core/model/collection_rules.h"
@@ -27,11 +26,11 @@ struct HistoryBranch {
 
 /// The commits of a repository, and what names them.
 struct History {
-  std::vector<HistoryCommit> commits;                ///< ascending by id
-  std::vector<CommitId> named;                       ///< by roots; they need not exist
-  std::vector<CommitId> held;                        ///< with all their ancestors
-  std::vector<HistoryBranch> branches;               ///< whose rules keep commits
-  std::vector<std::pair<CommitId, CommitId>> pulls;  ///< heads of open pull requests
+  std::vector<HistoryCommit> commits;   ///< ascending by id
+  std::vector<CommitId> named;          ///< by roots; they need not exist
+  std::vector<CommitId> held;           ///< with all their ancestors
+  std::vector<HistoryBranch> branches;  ///< whose rules keep commits
+  std::vector<CommitId> heads;          ///< of branches: their merge bases are kept
   std::optional<CollectionRules> rules{};
   bool retains = true;  ///< false: as if nothing were kept for its age
 };
@@ -44,20 +43,29 @@ struct ExpiringCommit {
 /// Whether the history of `from`, which counts itself, has the commit.
 bool has_ancestor(const std::vector<HistoryCommit>& commits, const CommitId& from,
                   const CommitId& commit);
-/// Common ancestors of two commits that are no ancestors of others.
-std::vector<CommitId> merge_bases(const std::vector<HistoryCommit>& commits, const CommitId& a,
-                                  const CommitId& b);
+
+/// A merge base of two commits: a common ancestor that is no ancestor of another one.
+struct CommonBase {
+  CommitId id;
+  CommitId a;
+  CommitId b;
+};
+/// The merge bases of every two of the heads, each once, with one of the pairs that have it.
+/// Ascending. Time and memory grow with the number of commits and of places where histories part,
+/// not with the number of pairs.
+std::vector<CommonBase> merge_bases(const std::vector<HistoryCommit>& commits,
+                                    const std::vector<CommitId>& heads);
 
 /// The commits that no root leads to, stored at least `kept` ago, and to which no younger commit
 /// leads. Ascending.
 std::vector<CommitId> unreachable_commits(const History& history, std::chrono::seconds kept);
 
 /// The commits whose data the rules let go; none without rules. A commit keeps its data while a
-/// root names it, a hold is on it or a descendant, an open pull request may be merged against it,
-/// or it was the newest of a line within the retention: it, or the next commit of the line, is
-/// younger. A line follows first parents: from the head of a branch under the branch's rule, from
-/// other commits that are nobody's first parent under the default; those count merges of them as
-/// their next commits. Ascending.
+/// root names it, a hold is on it or a descendant, it is a merge base of two heads, or it was the
+/// newest of a line within the retention: it, or the next commit of the line, is younger. A line
+/// follows first parents: from the head of a branch under the branch's rule, from other commits
+/// that are nobody's first parent under the default; those count merges of them as their next
+/// commits. Ascending.
 std::vector<ExpiringCommit> expiring_commits(const History& history);
 
 }  // namespace tarn::versioning

@@ -24,9 +24,9 @@ using testing::TestEngine;
 class ExpiryMoments : public CollectionTest {
  protected:
   ExpiryMoments() {
+    engine.branch(repo, "side", "main");
     engine.put(repo, "main", "a", "old");
     old = engine.commit(repo, "main");
-    engine.branch(repo, "side", "main");
     engine.put(repo, "main", "a", "new");
     engine.commit(repo, "main");
     engine.put(repo, "side", "a", "other");
@@ -124,14 +124,14 @@ TEST_F(ExpiryMoments, AResetToAnExpiredCommitIsRefused) {
   });
 }
 
-/// A merge has read the trees of source and base, and shares their nodes, when they expire.
+/// A merge has read the tree of its source, and shares its nodes, when it expires.
 TEST_F(ExpiryMoments, AMergeThatReadAnExpiredTreeIsRefused) {
   engine.branch(repo, "third", "side");
   MergeRequest request;
   request.committer = "t";
   request.strategy = MergeStrategy::kSourceWins;
   expect_refused("branches_publish_commit",
-                 [&] { merge_into(*slow, repo, "main", BranchName("third"), request); });
+                 [&] { merge_into(*slow, repo, to_text(old.id), BranchName("third"), request); });
   EXPECT_EQ(engine.read(repo, "third", "a"), "other");
 }
 

@@ -61,18 +61,21 @@ class RetentionOracle {
   }
 
   bool is_merge_base(const CommitId& id) const {
-    for (const auto& [a, b] : history_.pulls) {
-      if (!is_ancestor(id, a) || !is_ancestor(id, b)) continue;
-      bool best = true;
-      for (const HistoryCommit& other : history_.commits) {
-        if (other.id != id && is_ancestor(other.id, a) && is_ancestor(other.id, b) &&
-            is_ancestor(id, other.id)) {
-          best = false;
-        }
+    for (const CommitId& a : history_.heads) {
+      for (const CommitId& b : history_.heads) {
+        if (a != b && is_merge_base_of(id, a, b)) return true;
       }
-      if (best) return true;
     }
     return false;
+  }
+
+  bool is_merge_base_of(const CommitId& id, const CommitId& a, const CommitId& b) const {
+    if (!is_ancestor(id, a) || !is_ancestor(id, b)) return false;
+    return std::none_of(history_.commits.begin(), history_.commits.end(),
+                        [&](const HistoryCommit& other) {
+                          return other.id != id && is_ancestor(other.id, a) &&
+                                 is_ancestor(other.id, b) && is_ancestor(id, other.id);
+                        });
   }
 
   bool is_young(const CommitId& id, uint32_t days) const {

@@ -77,6 +77,14 @@ class Retention : public CollectionTest {
                          to_text(id), "', 'hex')")) == 1;
   }
 
+  /// Collects while only a tag names the head of the branch, which then comes back.
+  void collect_without_branch(const std::string& branch) {
+    create_tag(*engine, repo, TagName("saved"), branch, false);
+    delete_branch(*engine, repo, BranchName(branch), false);
+    collect_all(repo);
+    engine.branch(repo, branch, "saved");
+  }
+
   std::string read_reason(const std::string& ref, const std::string& key) {
     return reason_of([&] { engine.read(repo, ref, key); });
   }
@@ -129,9 +137,9 @@ TEST_F(Retention, EveryVerbOnExpiredHistorySaysSo) {
   const Commit next = old_commit("main", "a", "next", 30);
   old_commit("main", "a", "last", 2);
   engine.branch(repo, "side", to_text(base.id));
-  old_commit("side", "b", "other", 1);
+  old_commit("side", "b", "other", 20);
   set_rules(10, {{"side", 0}});
-  collect_all(repo);
+  collect_without_branch("side");
   ASSERT_TRUE(is_expired_now(base.id));
   const std::string old = to_text(base.id);
   const auto expect_expired = [](const std::string& verb, const std::function<void()>& body) {
@@ -184,12 +192,50 @@ TEST_F(Retention, AnExpiredMergeBaseWithTheContentOfOneSideServes) {
   engine.commit(repo, "main", "back");
   old_commit("side", "b", "new", 1);
   set_rules(0);
-  collect_all(repo);
+  collect_without_branch("side");
   ASSERT_TRUE(is_expired_now(base.id));
   ASSERT_TRUE(std::holds_alternative<Commit>(
       merge_into(*engine, repo, "side", BranchName("main"), merge_request())));
   EXPECT_EQ(engine.keys(repo, "main"), "a b");
   EXPECT_EQ(engine.read(repo, "main", "a"), "same");
+}
+
+TEST_F(Retention, LivingBranchesCanBeMerged) {
+  const Commit base = old_commit("main", "a", "base", 40);
+  engine.branch(repo, "dev", to_text(base.id));
+  old_commit("main", "a", "next", 30);
+  const Commit later = old_commit("dev", "b", "dev", 30);
+  engine.branch(repo, "side", "dev");
+  old_commit("dev", "b", "dev 2", 30);
+  old_commit("side", "c", "side", 30);
+  set_rules(0);
+  collect_all(repo);
+  EXPECT_FALSE(is_expired_now(base.id));
+  EXPECT_FALSE(is_expired_now(later.id));
+  merge_into(*engine, repo, "side", BranchName("dev"), merge_request());
+  EXPECT_EQ(engine.keys(repo, "dev"), "a b c");
+  merge_into(*engine, repo, "dev", BranchName("main"), merge_request());
+  EXPECT_EQ(engine.keys(repo, "main"), "a b c");
+  EXPECT_EQ(engine.read(repo, "main", "a"), "next");
+  EXPECT_EQ(engine.read(repo, "main", "b"), "dev 2");
+  // Now the heads of the merged branches are the bases.
+  collect_all(repo);
+  EXPECT_TRUE(is_expired_now(base.id));
+  EXPECT_TRUE(is_expired_now(later.id));
+}
+
+TEST_F(Retention, WithoutItsLineMergeBasesExpire) {
+  const Commit base = old_commit("main", "a", "base", 40);
+  engine.branch(repo, "side", to_text(base.id));
+  old_commit("main", "a", "next", 30);
+  old_commit("side", "b", "new", 30);
+  set_rules(0);
+  options.ignored_root = "merge bases";
+  collect_all(repo);
+  EXPECT_TRUE(is_expired_now(base.id));
+  EXPECT_EQ(
+      reason_of([&] { merge_into(*engine, repo, "side", BranchName("main"), merge_request()); }),
+      "expired");
 }
 
 TEST_F(Retention, OpenPullRequestsCanBeMerged) {
@@ -209,6 +255,54 @@ TEST_F(Retention, OpenPullRequestsCanBeMerged) {
   EXPECT_EQ(engine.keys(repo, "main"), "a b");
   collect_all(repo);
   EXPECT_TRUE(is_expired_now(base.id));
+}
+
+/// A history of the size that a busy repository has after some years. Prints the time.
+TEST_F(Retention, AHundredThousandCommitsOfAThousandBranchesArePlannedInSeconds) {
+  const int commits = std::getenv("TARN_TEST_LONG") != nullptr ? 100'000 : 20'000;
+  const std::string repository = std::to_string(static_cast<int>(repo.id));
+  const Commit first = old_commit("main", "a", "first", 400);
+  // A line of commits, and every so often a branch of 20 commits off it.
+  const auto id_of = [](const std::string& number) {
+    return str_cat("sha256(convert_to((", number, ")::text, 'UTF8'))");
+  };
+  run_sql(str_cat(
+      "INSERT INTO commits (repo_id, commit_id, generation, parents, root_nid, root_hash, "
+      "committer, message, metadata, created_ms, stored_at) SELECT ",
+      repository, ", ", id_of("i"), ", i + 2, ARRAY[CASE WHEN i = 1 THEN decode('",
+      to_text(first.id), "', 'hex') WHEN i > ", commits / 5, " AND i % 20 = 1 THEN ",
+      id_of(str_cat("(i - ", commits / 5, ") / 20 * 5 + 1")), " ELSE ", id_of("i - 1"),
+      " END], c.root_nid, c.root_hash, 't', '', '{}', 0, clock_timestamp() - interval '300 days' "
+      "FROM generate_series(1, ",
+      commits, ") AS i, commits c WHERE c.commit_id = decode('", to_text(first.id), "', 'hex')"));
+  run_sql(str_cat("INSERT INTO branches (repo_id, name, head, root_nid, root_hash, token) SELECT ",
+                  repository, ", 'b' || i, ", id_of(str_cat("i * ", commits / 1000)),
+                  ", root_nid, root_hash, nextval('staging_tokens') FROM generate_series(200, 999) "
+                  "AS i, commits c WHERE c.commit_id = decode('",
+                  to_text(first.id), "', 'hex')"));
+  set_rules(10);
+  const auto plan = [&](std::string_view ignored) {
+    options.ignored_root = ignored;
+    const auto begin = std::chrono::steady_clock::now();
+    const auto lease = engine.pool.lease();
+    const History history = meta::Roots(*lease).history(repo.id, options.ignored_root);
+    const auto read = std::chrono::steady_clock::now();
+    const size_t expired = expiring_commits(history).size();
+    const auto end = std::chrono::steady_clock::now();
+    const auto ms = [](auto time) {
+      return std::chrono::duration_cast<std::chrono::milliseconds>(time).count();
+    };
+    std::printf(
+        "%d commits, %zu branches, without \"%s\": read %lld ms, rules %lld ms, %zu expire\n",
+        commits, history.branches.size(), std::string(options.ignored_root).c_str(),
+        static_cast<long long>(ms(read - begin)), static_cast<long long>(ms(end - read)), expired);
+    EXPECT_LT(end - read, std::chrono::seconds{10});
+    return expired;
+  };
+  const size_t with = plan("");
+  const size_t without = plan("merge bases");
+  EXPECT_GT(without, with);
+  EXPECT_GT(with, static_cast<size_t>(commits) / 2);
 }
 
 TEST_F(Retention, LogOfPathsEndsWhereHistoryHasExpired) {
@@ -274,9 +368,7 @@ class RootsOfRetention : public Retention, public ::testing::WithParamInterface<
     const std::map<std::string, std::string> rows = {
         {"branches", ""},
         {"retention", ""},
-        {"open pull requests",
-         "INSERT INTO pull_requests (repo_id, pull_id, title, description, status, author, source, "
-         "destination, created_ms) VALUES (REPO, 'p', '', '', 'open', '', 'side', 'main', 0)"},
+        {"merge bases", ""},
         {"tags", "INSERT INTO tags (repo_id, name, commit_id) VALUES (REPO, 't', ID)"},
         {"aliases", "INSERT INTO aliases (repo_id, name, commit_id) VALUES (REPO, 'a', ID)"},
         {"alias history",
@@ -315,10 +407,12 @@ class RootsOfRetention : public Retention, public ::testing::WithParamInterface<
 
 TEST_P(RootsOfRetention, KeepsDataUntilItsLineIsTakenAway) {
   const std::string root = GetParam();
-  // The commit in question is the merge base of two branches, old, and in the middle of history.
+  // The commit in question is old and in the middle of history.
   Commit wanted = old_commit("main", "a", "wanted", 30);
-  engine.branch(repo, "side", "main");
-  old_commit("side", "a", "side", 20);
+  if (root == "merge bases") {
+    engine.branch(repo, "side", "main");
+    old_commit("side", "a", "side", 20);
+  }
   old_commit("main", "a", "newest", root == "retention" ? 1 : 20);
   if (root == "branches") wanted.id = head("main");
   std::string sql = rows_of(root);

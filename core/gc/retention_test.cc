@@ -84,14 +84,53 @@ TEST(Retention, WhatAMergeBroughtStaysWithTheMerge) {
   EXPECT_EQ(expiring(history), "1 2 4 ");
 }
 
-TEST(Retention, OpenPullRequestsKeepTheirMergeBase) {
+TEST(Retention, BranchesKeepTheirMergeBase) {
   History history = line({40, 30, 20, 1}, 0);
   history.commits.push_back({id(5), {id(2)}, 0, true});
   history.branches.push_back({"feature", id(5)});
   history.named.push_back(id(5));
   EXPECT_EQ(expiring(history), "1 2 3 ");
-  history.pulls = {{id(5), id(4)}};
+  history.heads = {id(4), id(5)};
   EXPECT_EQ(expiring(history), "1 3 ");
+  // Two branches of that branch, which is gone.
+  history.commits.push_back({id(6), {id(5)}, 0, true});
+  history.commits.push_back({id(7), {id(5)}, 0, true});
+  history.named = {id(4), id(6), id(7)};
+  history.branches = {{"main", id(4)}, {"one", id(6)}, {"two", id(7)}};
+  history.heads = {id(4), id(6)};
+  EXPECT_EQ(expiring(history), "1 3 5 ");
+  history.heads = {id(4), id(6), id(7)};
+  EXPECT_EQ(expiring(history), "1 3 ");
+}
+
+std::string bases(const History& history, const std::vector<CommitId>& heads) {
+  std::string out;
+  for (const CommonBase& base : merge_bases(history.commits, heads)) {
+    out +=
+        str_cat(int{base.id.bytes[0]}, "(", int{base.a.bytes[0]}, ",", int{base.b.bytes[0]}, ") ");
+  }
+  return out;
+}
+
+TEST(Retention, MergeBasesNameAPair) {
+  History history = line({4, 3, 2}, 0);
+  EXPECT_EQ(bases(history, {id(3)}), "");
+  EXPECT_EQ(bases(history, {id(3), id(3)}), "");
+  EXPECT_EQ(bases(history, {id(3), id(9)}), "");
+  EXPECT_EQ(bases(history, {id(3), id(2)}), "2(2,3) ");
+  history.commits.push_back({id(4), {id(2)}, 0, true});
+  EXPECT_EQ(bases(history, {id(3), id(4)}), "2(3,4) ");
+  // Both were merged with each other: two bases.
+  history.commits.push_back({id(5), {id(3), id(4)}, 0, true});
+  history.commits.push_back({id(6), {id(4), id(3)}, 0, true});
+  EXPECT_EQ(bases(history, {id(5), id(6)}), "3(5,6) 4(5,6) ");
+  // Of three heads each two have a base of their own, so the root is none.
+  History three = line({1}, 0);
+  for (uint8_t i = 2; i <= 4; ++i) three.commits.push_back({id(i), {id(1)}, 0, true});
+  three.commits.push_back({id(5), {id(2), id(3)}, 0, true});
+  three.commits.push_back({id(6), {id(3), id(4)}, 0, true});
+  three.commits.push_back({id(7), {id(4), id(2)}, 0, true});
+  EXPECT_EQ(bases(three, {id(5), id(6), id(7)}), "2(5,7) 3(5,6) 4(6,7) ");
 }
 
 TEST(Retention, HoldsKeepAncestorsToo) {
@@ -106,8 +145,7 @@ TEST(Retention, EmptyAndExpiredTreesDoNotExpire) {
   EXPECT_EQ(expiring(history), "2 ");
 }
 
-/// Up to twelve commits with any parents and ages, some of them of branches, named or in pull
-/// requests.
+/// Up to twelve commits with any parents and ages, some of them of branches or named.
 History random_history(std::mt19937& random) {
   const auto pick = [&random](int count) {
     return std::uniform_int_distribution<int>(0, count - 1)(random);
@@ -132,7 +170,9 @@ History random_history(std::mt19937& random) {
   }
   if (pick(2) == 0) out.named.push_back(any());
   if (pick(5) == 0) out.held.push_back(any());
-  if (pick(2) == 0) out.pulls.emplace_back(any(), any());
+  if (pick(4) > 0) {
+    for (const HistoryBranch& branch : out.branches) out.heads.push_back(branch.head);
+  }
   if (pick(10) > 0) {
     out.rules = CollectionRules{.default_retention_days = static_cast<uint32_t>(pick(6)),
                                 .retention_days = {}};

@@ -45,12 +45,9 @@ constexpr CommitRoot kCommitRoots[] = {
     {"pull requests", RootKind::kNamed, {"roots_select_pull_requests", R"sql(
   SELECT merged_commit, 'pull request ' || pull_id FROM pull_requests
   WHERE repo_id = $1 AND merged_commit IS NOT NULL)sql"}},
-    {"open pull requests", RootKind::kPull, {"roots_select_open_pull_requests", R"sql(
-  SELECT s.head, 'pull request ' || p.pull_id, d.head
-  FROM pull_requests p
-  JOIN branches s ON s.repo_id = p.repo_id AND s.name = p.source
-  JOIN branches d ON d.repo_id = p.repo_id AND d.name = p.destination
-  WHERE p.repo_id = $1 AND p.status = 'open')sql"}},
+    // Merges, pull requests and three-dot diffs read their data.
+    {"merge bases", RootKind::kMergeBases, {"roots_select_heads", R"sql(
+  SELECT head, 'branch "' || name || '"' FROM branches WHERE repo_id = $1 ORDER BY name)sql"}},
     {"hook runs", RootKind::kNamed, {"roots_select_hook_runs", R"sql(
   SELECT commit_id, 'hook run ' || run_id FROM hook_runs
   WHERE repo_id = $1 AND state IN ('queued', 'running') AND commit_id IS NOT NULL
@@ -241,8 +238,8 @@ versioning::History Roots::history(RepositoryId repository, std::string_view ign
         case RootKind::kRetention:
           out.branches.push_back({std::string(rows.text(row, 1)), id});
           break;
-        case RootKind::kPull:
-          out.pulls.emplace_back(id, commit_id_from_bytes(rows.bytes(row, 2)));
+        case RootKind::kMergeBases:
+          out.heads.push_back(id);
       }
     }
   }
@@ -262,16 +259,23 @@ std::vector<std::string> Roots::keepers(RepositoryId repository, const CommitId&
   for (const CommitRoot& root : kCommitRoots) {
     if (root.kind == RootKind::kRetention) continue;
     const db::Rows rows = connection_.run(root.select, {key_of(repository)});
+    if (root.kind == RootKind::kMergeBases) {
+      std::map<CommitId, std::string> names;
+      std::vector<CommitId> heads;
+      for (size_t row = 0; row < rows.size(); ++row) {
+        heads.push_back(commit_id_from_bytes(rows.bytes(row, 0)));
+        names.emplace(heads.back(), rows.text(row, 1));
+      }
+      for (const versioning::CommonBase& base : versioning::merge_bases(history(), heads)) {
+        if (base.id != commit || base.a == commit) continue;  // "branches" names it
+        out.push_back(str_cat("a merge of ", names.at(base.a), " and ", names.at(base.b)));
+      }
+      continue;
+    }
     for (size_t row = 0; row < rows.size(); ++row) {
       const CommitId id = commit_id_from_bytes(rows.bytes(row, 0));
-      bool keeps = id == commit;
-      if (root.kind == RootKind::kHeld && !keeps) {
-        keeps = versioning::has_ancestor(history(), id, commit);
-      } else if (root.kind == RootKind::kPull) {
-        const auto bases =
-            versioning::merge_bases(history(), id, commit_id_from_bytes(rows.bytes(row, 2)));
-        keeps = std::find(bases.begin(), bases.end(), commit) != bases.end();
-      }
+      const bool keeps = id == commit || (root.kind == RootKind::kHeld &&
+                                          versioning::has_ancestor(history(), id, commit));
       if (keeps) out.emplace_back(rows.text(row, 1));
     }
   }

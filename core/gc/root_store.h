@@ -21,18 +21,18 @@ namespace tarn::meta {
 
 /// How the rows of a root keep commits.
 enum class RootKind {
-  kNamed,      ///< the commit that a row names keeps its data, and its ancestors their rows
-  kHeld,       ///< so do its ancestors
-  kRetention,  ///< heads of branches: commits of their lines keep their data for a time
-  kPull,       ///< heads of two branches: their merge bases keep their data
+  kNamed,       ///< the commit that a row names keeps its data, and its ancestors their rows
+  kHeld,        ///< so do its ancestors
+  kRetention,   ///< heads of branches: commits of their lines keep their data for a time
+  kMergeBases,  ///< heads of branches: the merge bases of every two keep their data
 };
 
 /// A line of the table of roots; docs/garbage-collection.md has the same one.
 struct CommitRoot {
   std::string_view name;
   RootKind kind = RootKind::kNamed;
-  /// Of one repository ($1): the id of a commit, a text that says what names it (kRetention: the
-  /// branch), and of kPull the id of the other head.
+  /// Of one repository ($1): the id of a commit, and a text that says what names it (kRetention:
+  /// the branch).
   db::Query select;
 };
 std::span<const CommitRoot> commit_roots();

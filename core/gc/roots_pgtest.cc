@@ -109,7 +109,7 @@ TEST_F(Roots, Holds) {
       "UPDATE gc_holds SET until_ms = 1");
 }
 TEST_F(Roots, EveryKindHasATest) {
-  // Those above; commit_roots() is the table of docs/garbage-collection.md. Of the two other kinds
+  // Those above; commit_roots() is the table of docs/garbage-collection.md. Of merge bases
   // and of retention, retention_pgtest.cc takes every line away.
   size_t named = 0;
   for (const meta::CommitRoot& root : meta::commit_roots()) {
