@@ -23,6 +23,7 @@ void add_commands(CommandTree& tree) {
   tree.section("Repositories, branches and names");
   add_repo_commands(tree);
   add_branch_commands(tree);
+  add_branch_cleanup_commands(tree);
   add_tag_commands(tree);
   add_alias_commands(tree);
   tree.section("Objects");

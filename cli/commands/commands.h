@@ -31,6 +31,7 @@ void add_commands(CommandTree& tree);
 
 void add_repo_commands(CommandTree& tree);
 void add_branch_commands(CommandTree& tree);
+void add_branch_cleanup_commands(CommandTree& tree);  // after add_branch_commands
 void add_tag_commands(CommandTree& tree);
 void add_alias_commands(CommandTree& tree);
 void add_protect_commands(CommandTree& tree);

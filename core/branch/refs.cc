@@ -6,10 +6,12 @@
 #include "core/base/str_cat.h"
 #include "core/base/text.h"
 #include "core/branch/branch_hold.h"
+#include "core/branch/cleanup.h"
 #include "core/branch/hooks.h"
 #include "core/branch/protection.h"
 #include "core/branch/repositories.h"
 #include "core/meta/aliases.h"
+#include "core/meta/branch_cleanup.h"
 #include "core/meta/branches.h"
 #include "core/meta/commits.h"
 #include "core/meta/quotas.h"
@@ -122,7 +124,7 @@ void remove_branch(Engine& engine, const Repository& repository, const Branch& b
   if (!engine.branches.remove(branch.id, hold.lease(), only_expired, change.step())) {
     throw Error(ErrorCode::kConflict, reason::kBranchLocked,
                 only_expired
-                    ? "it expires later by now, or was taken over meanwhile"
+                    ? "it expires later by now, is in use, or was taken over meanwhile"
                     : "the branch was taken over by another operation, or other rules were "
                       "set, while this one ran: it was not deleted, try again");
   }
@@ -318,6 +320,12 @@ bool delete_one_expired_branch(Engine& engine) {
   if (!expired) return false;
   const Repository repository = engine.repositories.get(expired->repository);
   const std::string name = str_cat(repository.name.str(), "/", expired->branch.name.str());
+  const std::string kept = kept_from_cleanup(engine, repository, expired->branch.id);
+  if (!kept.empty()) {
+    meta::BranchCleanup(engine.pool).lift(expired->branch.id);
+    log::info("branch_expiry_lifted", {{"branch", name}, {"message", kept}});
+    return true;
+  }
   try {
     remove_branch(engine, repository, expired->branch, /*only_expired=*/true);
     log::info("expired_branch_deleted", {{"branch", name}});

@@ -61,7 +61,7 @@ constexpr db::Query kSetExpiry{"branches_set_expiry", R"sql(
   UPDATE branches SET expires_ms = $3 WHERE repo_id = $1 AND name = $2)sql"};
 
 constexpr db::Query kRenewExpiry{"branches_renew_expiry", R"sql(
-  UPDATE branches SET expires_ms = $3, expiry_claimed_until = NULL
+  UPDATE branches SET expires_ms = $3, expires_by = NULL, expiry_claimed_until = NULL
   WHERE branch_id = $1 AND )sql" TARN_IF_HELD("$2")};
 
 constexpr db::Query kExpireUnmoved{"branches_expire_unmoved", R"sql(
@@ -170,11 +170,14 @@ constexpr db::Query kRotateForRange{"branches_rotate_for_range", R"sql(
 constexpr db::Query kInsertRange{"branches_insert_range", R"sql(
   INSERT INTO staging_ranges (token, lo, hi, kind) VALUES ($1, $2, $3, $4))sql"};
 
-constexpr db::Query kDelete{"branches_delete_row", R"sql(
+constexpr db::Query kDelete{
+    "branches_delete_row",
+    R"sql(
   WITH gone AS (
     DELETE FROM branches
     WHERE branch_id = $1 AND (NOT $3 OR expires_ms <= )sql" TARN_NOW_MS
-                                                   "\n) AND " TARN_IF_HELD("$2") R"sql(
+    "\n AND (expires_by IS NULL OR branch_in_use(branch_id) IS NULL)) AND " TARN_IF_HELD(
+        "$2") R"sql(
     RETURNING token || sealed AS tokens),
   retired AS (
     INSERT INTO retired_tokens (token, retired_at)

@@ -43,6 +43,12 @@ constexpr db::Query kMarkDeleted{"repositories_mark_deleted", R"sql(
 constexpr db::Query kPutAway{"repositories_put_away", "SELECT put_repository_away($1)"};
 constexpr db::Query kPutBack{"repositories_put_back", "SELECT put_repository_back($1)"};
 
+// While the repository was deleted nobody could use its branches, and no notice was seen.
+constexpr db::Query kRenewBranches{"repositories_renew_branches", R"sql(
+  UPDATE branches SET active_at = clock_timestamp(),
+    expires_ms = CASE WHEN expires_by IS NULL THEN expires_ms END, expires_by = NULL
+  WHERE repo_id = $1)sql"};
+
 // $n: the time, and the grace of servers in milliseconds.
 #define TARN_RESTORABLE(now, grace) \
   "deleted_ms IS NOT NULL AND NOT purged AND coalesce(purge_ms, deleted_ms + " grace ") > " now
@@ -353,6 +359,7 @@ Repositories::Restored Repositories::restore(const RepositoryName& name,
       const int32_t restored = static_cast<int32_t>(found.integer(0, 0));
       connection.run(kRestore, {restored, as.str()});
       connection.run(kPutBack, {restored});
+      connection.run(kRenewBranches, {restored});
       return Restored::kDone;
     });
     forget_root(as);

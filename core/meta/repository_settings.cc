@@ -47,6 +47,8 @@ std::string_view text_of(SettingKind kind) {
       return "bucket";
     case SettingKind::kLifecycle:
       return "lifecycle";
+    case SettingKind::kBranchCleanup:
+      return "branch_cleanup";
   }
   check_failed("SettingKind", __FILE__, __LINE__);
 }

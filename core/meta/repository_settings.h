@@ -30,7 +30,8 @@ enum class SettingKind {
   kCollectionRules,
   kMetricFiles,
   kBucket,
-  kLifecycle
+  kLifecycle,
+  kBranchCleanup,
 };
 
 /// Safe from any thread.

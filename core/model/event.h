@@ -9,13 +9,13 @@ namespace tarn {
 
 /// All types. The database creates those of refs, imports and quotas where the rows change; hooks
 /// and promotions add their own (core/events/outbox.h).
-constexpr std::array<std::string_view, 22> kEventTypes = {
-    "branch.created",     "branch.updated",    "branch.deleted",      "tag.created",
-    "tag.updated",        "tag.deleted",       "alias.set",           "alias.removed",
-    "import.completed",   "import.failed",     "import.cancelled",    "hook.completed",
-    "hook.failed",        "promotion.created", "promotion.waiting",   "promotion.promoted",
-    "promotion.rejected", "promotion.failed",  "promotion.cancelled", "promotion.rolled_back",
-    "quota.warning",      "quota.exceeded",
+constexpr std::array<std::string_view, 24> kEventTypes = {
+    "branch.created",      "branch.updated",        "branch.deleted",     "branch.stale",
+    "branch.expiring",     "tag.created",           "tag.updated",        "tag.deleted",
+    "alias.set",           "alias.removed",         "import.completed",   "import.failed",
+    "import.cancelled",    "hook.completed",        "hook.failed",        "promotion.created",
+    "promotion.waiting",   "promotion.promoted",    "promotion.rejected", "promotion.failed",
+    "promotion.cancelled", "promotion.rolled_back", "quota.warning",      "quota.exceeded",
 };
 
 constexpr size_t kEventPatternBytesMax = 64;

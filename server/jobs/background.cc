@@ -3,6 +3,7 @@
 #include "core/accounting/quotas.h"
 #include "core/accounting/usage_history.h"
 #include "core/assembly/assembly.h"
+#include "core/branch/cleanup.h"
 #include "core/branch/hooks.h"
 #include "core/branch/refs.h"
 #include "core/gc/collection.h"
@@ -36,6 +37,8 @@ constexpr uint32_t kExtractionWorkers = 2;
 constexpr std::chrono::milliseconds kPromotionFailurePause = 3s;
 /// Maximum delay before an expired branch is deleted.
 constexpr std::chrono::milliseconds kExpiryPoll = 5s;
+/// Maximum delay before a server notices new rules for the cleanup of branches.
+constexpr std::chrono::milliseconds kCleanupPoll = 10s;
 /// Maximum delay before a server notices new lifecycle rules.
 constexpr std::chrono::milliseconds kLifecyclePoll = 1s;
 /// Maximum delay before a server notices that a collection was asked for.
@@ -70,6 +73,9 @@ std::vector<std::unique_ptr<Worker>> start_background(versioning::Assembly& asse
   start("sweep", kSweepInterval, [&assembly](std::stop_token) { return assembly.sweep(); });
   start("expiry", kExpiryPoll, [&assembly](std::stop_token) {
     return versioning::delete_one_expired_branch(assembly.engine());
+  });
+  start("branch_cleanup", kCleanupPoll, [&assembly](std::stop_token stop) {
+    return versioning::clean_up_one_repository(assembly.engine(), std::move(stop));
   });
   start("lifecycle", kLifecyclePoll, [&assembly](std::stop_token stop) {
     return versioning::run_one_lifecycle_scan(assembly.engine(), stop);

@@ -39,6 +39,8 @@ GOOD = {
     "createPromotion.expect.destination": "d" * 64, "createPromotion.expect.alias": "d" * 64, "reportCheck.commit": "d" * 64,
     "createPromotion.candidates": ["dev"], "createPromotion.destination": "main", "createPromotion.paths": ["artifacts/**"],
     "createPromotion.method": "replace-paths", "approvePromotion.commit": "d" * 64, "rejectPromotion.commit": "d" * 64,
+    "setBranchCleanup.rules.expire_days": 30, "setBranchCleanup.rules.notice_days": 7, "setBranchCleanup.rules.stale_days": 14,
+    "setBranchCleanup.deletions_max": 10, "setBranchCleanup.rules.pattern": "exp-*",
     "cancelPromotion.commit": "d" * 64, "rollBackPromotion.commit": "d" * 64, "createPromotion.alias": "champion",
 }
 

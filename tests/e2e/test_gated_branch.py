@@ -24,6 +24,7 @@ LEAVES = set("""
     attachPolicyToUser detachPolicyFromUser createUserExternalPrincipal deleteUserExternalPrincipal attachPolicyToGroup
     detachPolicyFromGroup setGroupACL postStatsEvents cancelOperation
     createRepository setRepositoryMetadata deleteRepositoryMetadata setGCRules deleteGCRules setBranchProtectionRules
+    setBranchCleanup
     internalSetGarbageCollectionRules internalDeleteGarbageCollectionRules prepareGarbageCollectionCommits
     prepareGarbageCollectionCommitsAsync prepareGarbageCollectionUncommitted internalCreateBranchProtectionRule
     internalDeleteBranchProtectionRule setTagProtectionRules setMetricFiles

@@ -28,6 +28,11 @@ http::Response list_user_policies(const Context& context, Call& call);
 http::Response attach_policy_to_user(const Context& context, Call& call);
 http::Response detach_policy_from_user(const Context& context, Call& call);
 
+// branch_cleanup.cc
+http::Response get_cleanup_rules(const Context& context, Call& call);
+JsonHandler set_cleanup_rules();
+http::Response list_stale_branches(const Context& context, Call& call);
+
 // quotas.cc
 http::Response list_quotas(const Context& context, Call& call);
 JsonHandler set_quota();

@@ -1,0 +1,67 @@
+"""Rules for branches that are no longer used: the command, the listing and the background run."""
+
+import time
+
+
+
+def idle(cli, repo, *options):
+    return {item["id"]: item for item in cli.json("branch", "stale", repo, *options)["items"]}
+
+
+def wait_for(what, seconds=60):
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        if what():
+            return
+        time.sleep(0.3)
+    raise AssertionError("it did not happen in time")
+
+
+def test_a_rule_announces_and_a_commit_takes_it_back(cli, repo, rest):
+    repo = repo.id
+    branches = f"/repositories/{repo}/branches"
+    for name in ("exp-1", "exp-2", "keep"):
+        assert rest("POST", branches, json={"name": name, "source": "main"}).status_code == 201
+    staged = rest("POST", f"{branches}/exp-2/objects", params={"path": "k"}, data=b"x")
+    assert staged.status_code == 201
+    assert set(idle(cli, repo, "--days", "0")) == {"exp-1", "exp-2", "keep"}
+    assert idle(cli, repo) == {}
+
+    cli.run("branch", "cleanup", "set", "exp-*", repo, "--expire-days", "1", "--notice-days", "1", "--stale-days", "30")
+    assert "exp-*" in cli.run("branch", "cleanup", "show", repo).text
+    listed = idle(cli, repo)
+    assert set(listed) == {"exp-1", "exp-2"}
+    assert listed["exp-1"]["deletes_at"] and listed["exp-1"]["rule"] == "exp-*"
+    assert listed["exp-2"]["kept_because"] == "it has uncommitted changes"
+
+    def expires(name):
+        return rest("GET", f"{branches}/{name}").json().get("expires")
+
+    wait_for(lambda: expires("exp-1"))
+    assert idle(cli, repo)["exp-1"]["announced"] is True
+    assert expires("exp-2") is None and expires("keep") is None
+    rest("POST", f"{branches}/exp-1/objects", params={"path": "k"}, data=b"x")
+    assert rest("POST", f"{branches}/exp-1/commits", json={"message": "goes on"}).status_code == 201
+    assert expires("exp-1") is None
+
+    cli.run("branch", "cleanup", "remove", "exp-*", repo)
+    assert rest("GET", f"/repositories/{repo}/settings/branch_cleanup").json()["rules"] == []
+    assert idle(cli, repo) == {}
+
+
+def test_pages_and_refusals(repo, rest):
+    repo = repo.id
+    for i in range(5):
+        rest("POST", f"/repositories/{repo}/branches", json={"name": f"b{i}", "source": "main"})
+    seen, after = [], ""
+    while True:
+        page = rest("GET", f"/repositories/{repo}/stale_branches", params={"days": 0, "amount": 2, "after": after}).json()
+        seen += [item["id"] for item in page["results"]]
+        if not page["pagination"]["has_more"]:
+            break
+        after = page["pagination"]["next_offset"]
+    assert seen == [f"b{i}" for i in range(5)]
+    assert rest("GET", f"/repositories/{repo}/stale_branches", params={"days": "x"}).status_code == 400
+    rules = f"/repositories/{repo}/settings/branch_cleanup"
+    for rule in ({"pattern": "a"}, {"pattern": "a", "expire_days": 3}, {"pattern": "", "expire_days": 30}):
+        assert rest("PUT", rules, json={"rules": [rule]}).status_code == 400, rule
