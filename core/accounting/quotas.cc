@@ -1,6 +1,7 @@
 #include "core/accounting/quotas.h"
 
 #include <algorithm>
+#include <charconv>
 #include <set>
 
 #include "core/accounting/stored_usage.h"
@@ -110,7 +111,8 @@ std::vector<OwnAddress> ended_objects(versioning::Engine& engine, const Quota& q
 
 void recount_objects(versioning::Engine& engine, const Quota& quota, const std::stop_token& stop) {
   for (const meta::Quotas::Place& place : engine.quotas.places(quota.id)) {
-    if (place.deleted) {
+    if (place.state == meta::Quotas::PlaceState::kDeleted) continue;
+    if (place.state == meta::Quotas::PlaceState::kPurged) {
       while (!stop.stop_requested() &&
              engine.quotas.drop_some(quota.id, place.repository, kObjectsPerStatement) > 0) {
       }
@@ -148,12 +150,26 @@ void refresh_quotas(versioning::Engine& engine) {
   engine.quotas.refresh(kQuotaRefreshInterval / 2);
 }
 
-std::vector<QuotaUsage> list_quotas(versioning::Engine& engine, const Repository* repository) {
-  std::vector<QuotaUsage> out;
-  for (Quota& quota : engine.quotas.list(repository != nullptr ? repository->id : RepositoryId{})) {
-    out.push_back(usage_of(engine, std::move(quota)));
+Page<QuotaUsage> list_quotas(versioning::Engine& engine, const Repository* repository,
+                             std::string_view after, uint32_t limit) {
+  int32_t number = 0;
+  if (!after.empty()) {
+    const auto [end, error] = std::from_chars(after.data(), after.data() + after.size(), number);
+    if (error != std::errc() || end != after.data() + after.size()) {
+      throw_invalid(str_cat("listing quotas: \"", after, "\" is no number of a quota"));
+    }
   }
-  return out;
+  Page<QuotaUsage> page;
+  for (Quota& quota : engine.quotas.list(repository != nullptr ? repository->id : RepositoryId{},
+                                         static_cast<QuotaId>(number), limit + 1)) {
+    if (page.items.size() == limit) {
+      page.has_more = true;
+      break;
+    }
+    page.next = std::to_string(static_cast<int32_t>(quota.id));
+    page.items.push_back(usage_of(engine, std::move(quota)));
+  }
+  return page;
 }
 
 QuotaUsage set_quota(versioning::Engine& engine, const QuotaScope& scope,

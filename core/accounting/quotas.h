@@ -4,9 +4,11 @@
 #include <chrono>
 #include <optional>
 #include <stop_token>
+#include <string_view>
 #include <vector>
 
 #include "core/branch/engine.h"
+#include "core/model/page.h"
 #include "core/model/quota.h"
 #include "core/model/repository.h"
 
@@ -31,8 +33,10 @@ struct QuotaUsage {
   std::optional<uint64_t> uploads{};
 };
 
-/// Of a repository; of nullopt those that hold in all repositories.
-std::vector<QuotaUsage> list_quotas(versioning::Engine& engine, const Repository* repository);
+/// Of a repository, in the order in which they were set first; of null those that hold in all
+/// repositories. Throws invalid_argument (`after`).
+Page<QuotaUsage> list_quotas(versioning::Engine& engine, const Repository* repository,
+                             std::string_view after, uint32_t limit);
 /// Sets the limits of the scope; counters that exist are kept. Throws invalid_argument (the glob;
 /// no limit; a soft limit above the hard one; a scope of everything), resource_exhausted
 /// (kQuotasMax).

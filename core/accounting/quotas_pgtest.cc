@@ -375,7 +375,7 @@ TEST_F(Quotas, OpenUploadsAreLimited) {
   const auto first = begin();
   begin();
   EXPECT_EQ(reason_of(begin), "quota_exceeded");
-  EXPECT_EQ(list_quotas(*engine, &repo).at(0).uploads, 2u);
+  EXPECT_EQ(list_quotas(*engine, &repo, "", 100).items.at(0).uploads, 2u);
   versioning::abort_multipart(*engine, first);
   EXPECT_EQ(reason_of(begin), "done");
 }
@@ -398,7 +398,7 @@ TEST_F(Quotas, BranchesOfAGlobAreLimitedHoweverManyAreMadeAtOnce) {
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(made, 5);
   EXPECT_EQ(refused, 19);
-  EXPECT_EQ(list_quotas(*engine, &repo).at(0).branches, 5u);
+  EXPECT_EQ(list_quotas(*engine, &repo, "", 100).items.at(0).branches, 5u);
   engine.branch(repo, "other", "main");
 }
 
@@ -443,6 +443,56 @@ TEST_F(Quotas, ANewQuotaIsCountedInTheBackground) {
   EXPECT_EQ(used(whole()), (Amount{1, 60}));
   (*engine).quotas.make_due(repo.id);
   EXPECT_TRUE(recount_one_due(*engine, {}));
+}
+
+TEST_F(Quotas, ListingHasPages) {
+  for (int i = 0; i < 5; ++i) {
+    limit_bytes({.repository = repo.id, .branches = str_cat("b", i, "-*")}, 100);
+  }
+  std::string seen;
+  std::string after;
+  for (bool more = true; more;) {
+    const Page<QuotaUsage> page = list_quotas(*engine, &repo, after, 2);
+    EXPECT_LE(page.items.size(), 2u);
+    for (const QuotaUsage& usage : page.items) seen += usage.quota.scope.branches + " ";
+    more = page.has_more;
+    after = page.next;
+  }
+  EXPECT_EQ(seen, "b0-* b1-* b2-* b3-* b4-* ");
+  EXPECT_EQ(reason_of([&] { list_quotas(*engine, &repo, "x", 2); }), "invalid_argument");
+}
+
+/// All kinds: the quota of the repository, of branches in it, and of a user in all repositories.
+TEST_F(Quotas, ADeletedRepositoryComesBackWithItsQuotas) {
+  const QuotaScope ann{.user = "ann"};
+  const QuotaScope branches{.repository = repo.id, .branches = "m*"};
+  limit_bytes(ann, 100);
+  limit_bytes(branches, 100);
+  limit_bytes(whole(), 100);
+  const ActingUser user("ann");
+  EXPECT_EQ(put("a", 60), "done");
+  versioning::delete_repository(*engine, repo, {.force = false, .grace = std::chrono::hours{1}});
+  const auto recount_all = [&] {
+    engine.pool.lease()->run_script("UPDATE quotas SET due_at = clock_timestamp()");
+    int counted = 0;
+    while (recount_one_due(*engine, {})) ++counted;
+    return counted;
+  };
+  EXPECT_EQ(recount_all(), 1) << "of the user in all repositories";
+  EXPECT_EQ(used(ann), (Amount{1, 60})) << "it is stored until the grace is over";
+  versioning::restore_repository(*engine, {.name = repo.name, .id = {}, .as = {}, .grace = {}});
+  EXPECT_EQ(recount_all(), 3);
+  for (const QuotaScope& scope : {ann, branches, whole()}) EXPECT_EQ(used(scope), (Amount{1, 60}));
+  EXPECT_EQ(put("b", 60), "quota_exceeded");
+  EXPECT_EQ(put("b", 40), "done");
+  versioning::delete_repository(*engine, repo, {.force = false, .grace = std::chrono::hours{1}});
+  versioning::restore_repository(*engine, {.name = repo.name, .id = {}, .as = {}, .grace = {}});
+  int counted = 0;
+  while (recount_one_due(*engine, {})) ++counted;
+  EXPECT_EQ(counted, 3) << "soon after it was restored";
+  versioning::delete_repository(*engine, repo, {.force = false, .grace = std::chrono::seconds{0}});
+  EXPECT_EQ(recount_all(), 1);
+  EXPECT_EQ(used(ann), (Amount{0, 0}));
 }
 
 TEST_F(Quotas, ARemovedQuotaLimitsNothing) {

@@ -24,6 +24,8 @@ void add(std::string& out, const QuotaScope& scope, std::string_view what, uint6
 
 }  // namespace
 
+bool has_quotas(Engine& engine) { return engine.quotas.any(); }
+
 std::string quota_warning(Engine& engine, RepositoryId repository, std::string_view branch) {
   std::string out;
   for (const Quota& quota : engine.quotas.matching(repository, branch, ActingUser::name())) {

@@ -12,6 +12,9 @@ namespace tarn::versioning {
 /// The header of responses that has it.
 constexpr std::string_view kQuotaWarningHeader = "X-Tarn-Quota-Warning";
 
+/// Whether there is any quota in the installation. From memory.
+bool has_quotas(Engine& engine);
+
 /// The quotas past a soft limit that count what the acting user writes to the branch; "" = none.
 /// From memory: no round trip. One line of ASCII.
 std::string quota_warning(Engine& engine, RepositoryId repository, std::string_view branch);

@@ -11,6 +11,7 @@
 #include "core/db/pool.h"
 #include "core/meta/branches.h"
 #include "core/meta/commits.h"
+#include "core/meta/quotas.h"
 #include "core/meta/repositories.h"
 
 namespace tarn::versioning {
@@ -182,8 +183,11 @@ Repository restore_repository(Engine& engine, const RepositoryRestoration& resto
   const RepositoryName as = restoration.as.value_or(restoration.name);
   switch (engine.repositories.restore(restoration.name, restoration.id, as, engine.clock.now(),
                                       restoration.grace)) {
-    case meta::Repositories::Restored::kDone:
-      return get_repository(engine, as);
+    case meta::Repositories::Restored::kDone: {
+      Repository restored = get_repository(engine, as);
+      engine.quotas.make_due(restored.id);  // its quotas were not counted while it was deleted
+      return restored;
+    }
     case meta::Repositories::Restored::kNotFound:
       throw Error(ErrorCode::kNotFound, reason::kRepositoryNotFound,
                   str_cat("restoring repository ", restoration.name.str(),

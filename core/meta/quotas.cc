@@ -1,12 +1,12 @@
 #include "core/meta/quotas.h"
 
 #include <algorithm>
-#include <cstring>
 
 #include "core/base/error.h"
 #include "core/base/metrics.h"
 #include "core/base/reasons.h"
 #include "core/base/str_cat.h"
+#include "core/meta/quota_rows.h"
 
 namespace tarn::meta {
 namespace {
@@ -21,17 +21,12 @@ constexpr std::string_view kObjects = "objects";
 constexpr std::string_view kBranches = "branches";
 constexpr std::string_view kUploads = "uploads";
 
-#define TARN_QUOTA_COLUMNS                                                                       \
-  "q.quota_id, q.repo_id, q.user_name, q.branches, q.soft_bytes, q.hard_bytes, q.soft_objects, " \
-  "q.hard_objects, q.soft_branches, q.hard_branches, q.soft_uploads, q.hard_uploads, q.bytes, "  \
-  "q.objects, q.counted_ms"
-
 constexpr db::Query kSelectAll{"quotas_select_all", "SELECT " TARN_QUOTA_COLUMNS R"sql(, r.name
   FROM quotas q LEFT JOIN repositories r USING (repo_id) ORDER BY q.quota_id)sql"};
 
 constexpr db::Query kSelectOfRepository{"quotas_select_of_repository",
                                         "SELECT " TARN_QUOTA_COLUMNS R"sql(
-  FROM quotas q WHERE q.repo_id = $1 ORDER BY q.user_name, q.branches)sql"};
+  FROM quotas q WHERE q.repo_id = $1 AND q.quota_id > $2 ORDER BY q.quota_id LIMIT $3)sql"};
 
 constexpr db::Query kSelectByScope{"quotas_select_by_scope", "SELECT " TARN_QUOTA_COLUMNS R"sql(
   FROM quotas q WHERE q.repo_id = $1 AND q.user_name = $2 AND q.branches = $3)sql"};
@@ -94,106 +89,6 @@ constexpr db::Query kSelectUploadBranches{"quotas_select_upload_branches", R"sql
   SELECT b.name, count(*) FROM uploads u JOIN branches b USING (branch_id)
   WHERE ($1 = 0 OR u.repo_id = $1) AND ($2 = '' OR u.owner = $2) AND (u.kind = 'multipart' OR u.owner <> '')
     AND u.expires_at > clock_timestamp() GROUP BY b.name)sql"};
-
-constexpr db::Query kClaimDue{"quotas_claim_due", R"sql(
-  UPDATE quotas q SET due_at = clock_timestamp() + $1 * interval '1 second'
-  WHERE q.quota_id = (SELECT quota_id FROM quotas WHERE due_at <= clock_timestamp()
-                      ORDER BY due_at LIMIT 1 FOR UPDATE SKIP LOCKED)
-  RETURNING )sql" TARN_QUOTA_COLUMNS};
-
-constexpr db::Query kMakeDue{"quotas_make_due", R"sql(
-  UPDATE quotas q SET due_at = clock_timestamp()
-  WHERE due_at > clock_timestamp()
-    AND (q.repo_id = $1 OR EXISTS (
-      SELECT 1 FROM quota_objects o WHERE o.quota_id = q.quota_id AND o.repo_id = $1)))sql"};
-
-constexpr db::Query kSelectCounted{"quotas_select_counted", R"sql(
-  SELECT recounts, bytes, objects FROM quotas WHERE quota_id = $1)sql"};
-
-constexpr db::Query kSumObjects{"quotas_sum_objects", R"sql(
-  SELECT q.recounts, q.bytes, q.objects, o.bytes, o.objects
-  FROM quotas q, LATERAL (
-    SELECT coalesce(sum(size_bytes), 0)::bigint AS bytes, count(*) AS objects
-    FROM quota_objects WHERE quota_id = q.quota_id) o
-  WHERE q.quota_id = $1)sql"};
-
-// One probe of the index for each repository.
-constexpr db::Query kSelectPlaces{"quotas_select_places", R"sql(
-  WITH RECURSIVE places (repo_id) AS (
-    SELECT min(repo_id) FROM quota_objects WHERE quota_id = $1
-    UNION ALL
-    SELECT (SELECT min(o.repo_id) FROM quota_objects o WHERE o.quota_id = $1 AND o.repo_id > p.repo_id)
-    FROM places p WHERE p.repo_id IS NOT NULL)
-  SELECT p.repo_id, r.repo_id IS NULL OR r.deleted_ms IS NOT NULL
-  FROM places p LEFT JOIN repositories r USING (repo_id) WHERE p.repo_id IS NOT NULL)sql"};
-
-constexpr db::Query kSelectObjects{"quotas_select_objects", R"sql(
-  SELECT address, branch_id, size_bytes FROM quota_objects
-  WHERE quota_id = $1 AND repo_id = $2 AND address > $3 ORDER BY address LIMIT $4)sql"};
-
-constexpr db::Query kDropSome{"quotas_drop_some", R"sql(
-  WITH gone AS (
-    DELETE FROM quota_objects WHERE quota_id = $1 AND repo_id = $2 AND address IN (
-      SELECT address FROM quota_objects WHERE quota_id = $1 AND repo_id = $2 LIMIT $3)
-    RETURNING size_bytes),
-  lowered AS (
-    UPDATE quotas q SET bytes = greatest(0, q.bytes - (SELECT coalesce(sum(size_bytes), 0) FROM gone)),
-                        objects = greatest(0, q.objects - (SELECT count(*) FROM gone))
-    WHERE q.quota_id = $1)
-  SELECT count(*) FROM gone)sql"};
-
-constexpr db::Query kDropObjects{"quotas_drop_objects", R"sql(
-  WITH gone AS (
-    DELETE FROM quota_objects WHERE quota_id = $1 AND repo_id = $2 AND address = ANY ($3) RETURNING size_bytes)
-  UPDATE quotas q SET bytes = greatest(0, q.bytes - (SELECT coalesce(sum(size_bytes), 0) FROM gone)),
-                      objects = greatest(0, q.objects - (SELECT count(*) FROM gone))
-  WHERE q.quota_id = $1)sql"};
-
-constexpr db::Query kCorrect{"quotas_correct_row", R"sql(
-  UPDATE quotas SET bytes = greatest(0, bytes + $3), objects = greatest(0, objects + $4), recounts = recounts + 1,
-                    counted_ms = $5, due_at = greatest(due_at, clock_timestamp() + $6 * interval '1 second'),
-                    refused = refused AND $3 >= 0 AND $4 >= 0
-  WHERE quota_id = $1 AND recounts = $2)sql"};
-
-QuotaLimit limit_from(const db::Rows& rows, size_t row, int column) {
-  QuotaLimit out;
-  if (!rows.null(row, column)) out.soft = rows.integer(row, column);
-  if (!rows.null(row, column + 1)) out.hard = rows.integer(row, column + 1);
-  return out;
-}
-
-Quota quota_from(const db::Rows& rows, size_t row) {
-  Quota out;
-  out.id = static_cast<QuotaId>(rows.integer(row, 0));
-  out.scope.repository = static_cast<RepositoryId>(rows.integer(row, 1));
-  out.scope.user = rows.text(row, 2);
-  out.scope.branches = rows.text(row, 3);
-  out.limits.bytes = limit_from(rows, row, 4);
-  out.limits.objects = limit_from(rows, row, 6);
-  out.limits.branches = limit_from(rows, row, 8);
-  out.limits.uploads = limit_from(rows, row, 10);
-  out.bytes = static_cast<uint64_t>(rows.integer(row, 12));
-  out.objects = static_cast<uint64_t>(rows.integer(row, 13));
-  if (!rows.null(row, 14)) out.counted = from_millis(rows.integer(row, 14));
-  return out;
-}
-
-std::vector<Quota> quotas_from(const db::Rows& rows) {
-  std::vector<Quota> out;
-  for (size_t row = 0; row < rows.size(); ++row) out.push_back(quota_from(rows, row));
-  return out;
-}
-
-db::Bytes bytes_of(const OwnAddress& address) {
-  return {std::string_view(reinterpret_cast<const char*>(address.id.data()), address.id.size())};
-}
-
-OwnAddress address_from(std::string_view bytes) {
-  OwnAddress out;
-  TARN_CHECK(bytes.size() == out.id.size());
-  std::memcpy(out.id.data(), bytes.data(), bytes.size());
-  return out;
-}
 
 metrics::Counter& refusals(std::string_view what) {
   return metrics::counter("tarn_quota_refusals_total",
@@ -444,9 +339,14 @@ void Quotas::admit_upload(db::Connection& connection, RepositoryId repository,
         });
 }
 
-std::vector<Quota> Quotas::list(RepositoryId repository) {
-  return quotas_from(
-      pool_.run(kSelectOfRepository, {static_cast<int32_t>(repository)}, db::Pool::Retry::kRead));
+std::vector<Quota> Quotas::list(RepositoryId repository, QuotaId after, uint32_t limit) {
+  const db::Rows rows = pool_.run(
+      kSelectOfRepository,
+      {static_cast<int32_t>(repository), static_cast<int32_t>(after), static_cast<int64_t>(limit)},
+      db::Pool::Retry::kRead);
+  std::vector<Quota> out;
+  for (size_t row = 0; row < rows.size(); ++row) out.push_back(quota_from(rows, row));
+  return out;
 }
 
 std::optional<Quota> Quotas::find(const QuotaScope& scope) {
@@ -497,84 +397,6 @@ uint64_t Quotas::count_uploads(const QuotaScope& scope) {
         return pool_.run(query, params, db::Pool::Retry::kRead);
       },
       scope, kCountUploads, kSelectUploadBranches);
-}
-
-std::optional<Quota> Quotas::claim_due(std::chrono::seconds claim) {
-  const db::Rows rows =
-      pool_.run(kClaimDue, {static_cast<int64_t>(claim.count())}, db::Pool::Retry::kWrite);
-  if (rows.empty()) return std::nullopt;
-  return quota_from(rows, 0);
-}
-
-void Quotas::make_due(RepositoryId repository) {
-  pool_.run(kMakeDue, {static_cast<int32_t>(repository)}, db::Pool::Retry::kRepeatable);
-}
-
-std::optional<Quotas::Counted> Quotas::counted(db::Connection& snapshot, QuotaId id) {
-  const db::Rows rows = snapshot.run(kSelectCounted, {static_cast<int32_t>(id)});
-  if (rows.empty()) return std::nullopt;
-  return Counted{rows.integer(0, 0), rows.integer(0, 1), rows.integer(0, 2)};
-}
-
-std::optional<Quotas::Summed> Quotas::summed(QuotaId id) {
-  const db::Rows rows = pool_.run(kSumObjects, {static_cast<int32_t>(id)}, db::Pool::Retry::kRead);
-  if (rows.empty()) return std::nullopt;
-  return Summed{{rows.integer(0, 0), rows.integer(0, 1), rows.integer(0, 2)},
-                rows.integer(0, 3),
-                rows.integer(0, 4)};
-}
-
-std::vector<Quotas::Place> Quotas::places(QuotaId id) {
-  const db::Rows rows =
-      pool_.run(kSelectPlaces, {static_cast<int32_t>(id)}, db::Pool::Retry::kRead);
-  std::vector<Place> out;
-  for (size_t row = 0; row < rows.size(); ++row) {
-    out.push_back({static_cast<RepositoryId>(rows.integer(row, 0)), rows.boolean(row, 1)});
-  }
-  return out;
-}
-
-std::vector<QuotaObject> Quotas::objects(db::Connection& connection, QuotaId id,
-                                         RepositoryId repository, const OwnAddress& after,
-                                         uint32_t limit) {
-  const db::Rows rows =
-      connection.run(kSelectObjects, {static_cast<int32_t>(id), static_cast<int32_t>(repository),
-                                      bytes_of(after), static_cast<int64_t>(limit)});
-  std::vector<QuotaObject> out;
-  out.reserve(rows.size());
-  for (size_t row = 0; row < rows.size(); ++row) {
-    out.push_back({address_from(rows.bytes(row, 0)), static_cast<BranchId>(rows.integer(row, 1)),
-                   static_cast<uint64_t>(rows.integer(row, 2))});
-  }
-  return out;
-}
-
-uint64_t Quotas::drop_some(QuotaId id, RepositoryId repository, uint32_t limit) {
-  return static_cast<uint64_t>(pool_
-                                   .run(kDropSome,
-                                        {static_cast<int32_t>(id), static_cast<int32_t>(repository),
-                                         static_cast<int64_t>(limit)},
-                                        db::Pool::Retry::kRepeatable)
-                                   .integer(0, 0));
-}
-
-void Quotas::drop_objects(QuotaId id, RepositoryId repository,
-                          const std::vector<OwnAddress>& addresses) {
-  std::vector<db::Bytes> bytes;
-  bytes.reserve(addresses.size());
-  for (const OwnAddress& address : addresses) bytes.push_back(bytes_of(address));
-  pool_.run(kDropObjects, {static_cast<int32_t>(id), static_cast<int32_t>(repository), bytes},
-            db::Pool::Retry::kRepeatable);
-}
-
-bool Quotas::correct(QuotaId id, const Counted& seen, int64_t bytes, int64_t objects, Instant now,
-                     std::chrono::seconds next) {
-  return pool_
-             .run(kCorrect,
-                  {static_cast<int32_t>(id), seen.recounts, bytes, objects, to_millis(now),
-                   static_cast<int64_t>(next.count())},
-                  db::Pool::Retry::kWrite)
-             .affected() == 1;
 }
 
 }  // namespace tarn::meta

@@ -56,6 +56,8 @@ class Quotas {
   /// Reads the rows again if the copy is older than `age`. A background loop does, so that writes
   /// need not; at the first use the caller does.
   void refresh(std::chrono::milliseconds age);
+  /// Whether there is any quota in the installation.
+  bool any() { return !copy()->quotas.empty(); }
   /// The quotas that count what the user does on the branch, by id.
   std::vector<Quota> matching(RepositoryId repository, std::string_view branch,
                               std::string_view user);
@@ -86,8 +88,9 @@ class Quotas {
 
   // Rows.
 
-  /// Of a repository; of the id 0 those of all repositories.
-  std::vector<Quota> list(RepositoryId repository);
+  /// Of a repository, by id after `after`, at most `limit`; of the repository 0 those of all
+  /// repositories.
+  std::vector<Quota> list(RepositoryId repository, QuotaId after, uint32_t limit);
   std::optional<Quota> find(const QuotaScope& scope);
   /// Sets the limits; a quota that is new is counted at once in the background. nullopt: there are
   /// kQuotasMax.
@@ -118,9 +121,14 @@ class Quotas {
   };
   std::optional<Summed> summed(QuotaId id);
   /// Repositories with objects that the quota has counted.
+  enum class PlaceState {
+    kThere = 0,
+    kDeleted = 1,  ///< it can be restored, so its objects are stored and count
+    kPurged = 2,
+  };
   struct Place {
     RepositoryId repository{};
-    bool deleted = false;
+    PlaceState state = PlaceState::kThere;
   };
   std::vector<Place> places(QuotaId id);
   /// Objects by address after `after`, at most `limit`.

@@ -1,4 +1,6 @@
 #include "core/base/str_cat.h"
+#include "core/branch/quota_warning.h"
+#include "core/branch/repositories.h"
 #include "core/branch/stage.h"
 #include "core/objects/part_digests.h"
 #include "s3gateway/operations/access_control.h"
@@ -172,6 +174,10 @@ http::Response run(Call& call, const CopyObject& endpoint) {
   add_version_header(response.headers, entry.version);
   if (!source.found.version_id.empty()) {
     response.headers.add("x-amz-copy-source-version-id", source.found.version_id);
+  }
+  if (versioning::has_quotas(call.engine())) {  // the look-up costs a round trip
+    add_quota_warning(call, versioning::get_repository(call.engine(), target.repository).id,
+                      target.ref, response.headers);
   }
   return response;
 }

@@ -106,6 +106,7 @@ http::Response run(Call& call, const UploadPartCopy& endpoint) {
   if (source.found.commit) {
     response.headers.add("x-amz-copy-source-version-id", to_text(*source.found.commit));
   }
+  add_quota_warning(call, upload.repository.id, upload.branch.str(), response.headers);
   return response;
 }
 

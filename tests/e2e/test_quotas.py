@@ -99,8 +99,25 @@ def test_past_a_soft_limit_uploads_have_a_warning(rest, repo, s3):
     header = lambda answer: answer["ResponseMetadata"]["HTTPHeaders"].get("x-tarn-quota-warning")
     assert header(put("a", 10)) is None
     assert "11 bytes used, the soft limit is 10, the hard limit 100" in header(put("b", 1))
-    over_rest = rest("POST", f"/repositories/{repo.id}/branches/main/objects", params={"path": "c"}, data=b"x")
+    branch = f"/repositories/{repo.id}/branches/main"
+    over_rest = rest("POST", f"{branch}/objects", params={"path": "c"}, data=b"x")
     assert "12 bytes used" in over_rest.headers["X-Tarn-Quota-Warning"]
+    # Every other request that stages an object or a part says so too.
+    copied = rest("POST", f"{branch}/objects/copy", params={"dest_path": "d"}, json={"src_path": "c"})
+    assert copied.status_code == 201 and "bytes used" in copied.headers["X-Tarn-Quota-Warning"]
+    place = rest("GET", f"{branch}/staging/backing", params={"path": "e", "presign": "true"}).json()
+    assert header(s3.copy_object(Bucket=repo.id, Key="main/f", CopySource=f"{repo.id}/main/c"))
+    upload = s3.create_multipart_upload(Bucket=repo.id, Key="main/g")["UploadId"]
+    named = {"Bucket": repo.id, "Key": "main/g", "UploadId": upload}
+    part = s3.upload_part(PartNumber=1, Body=b"x", **named)
+    assert header(part)
+    assert header(s3.upload_part_copy(PartNumber=2, CopySource=f"{repo.id}/main/c", **named))
+    etag = part["ETag"]
+    assert header(s3.complete_multipart_upload(MultipartUpload={"Parts": [{"PartNumber": 1, "ETag": etag}]}, **named))
+    assert requests.put(place["presigned_url"], data=b"hello", timeout=60).status_code == 200
+    linked = rest("PUT", f"{branch}/staging/backing", params={"path": "e"},
+                  json={"staging": place, "checksum": "abc", "size_bytes": 5})
+    assert linked.status_code == 200 and "bytes used" in linked.headers["X-Tarn-Quota-Warning"]
 
 
 def test_the_command_sets_lists_recounts_and_removes(cli, repo, rest):

@@ -1,7 +1,6 @@
 #include "core/auth/resource.h"
 #include "core/base/error.h"
 #include "core/branch/hook_files.h"
-#include "core/branch/quota_warning.h"
 #include "core/branch/repositories.h"
 #include "core/objects/objects.h"
 #include "core/objects/upload.h"
@@ -10,6 +9,7 @@
 #include "server/api/conditional.h"
 #include "server/api/handlers/handlers.h"
 #include "server/api/json/object.h"
+#include "server/api/quota_warning.h"
 #include "server/api/response.h"
 #include "server/api/upload_body.h"
 #include "server/api/user_metadata.h"
@@ -22,10 +22,13 @@ constexpr size_t kStorageClassBytesMax = 64;
 
 http::Response object_response(int status, const Context& context,
                                const versioning::UploadTarget& target, const Entry& entry) {
-  return json_response(status, json::object_body({.path = target.key.str(),
-                                                  .entry = entry,
-                                                  .physical_address = versioning::physical_address(
-                                                      context.engine, target.repository, entry)}));
+  http::Response response =
+      json_response(status, json::object_body({.path = target.key.str(),
+                                               .entry = entry,
+                                               .physical_address = versioning::physical_address(
+                                                   context.engine, target.repository, entry)}));
+  add_quota_warning(context, target.repository.id, target.branch.name.str(), response);
+  return response;
 }
 
 void set_storage_class(versioning::ObjectAttributes& attributes, std::string_view storage_class) {
@@ -100,13 +103,7 @@ http::Response upload_object(const Context& context, Call& call) {
   attributes.content_type = type_or_default(std::move(incoming.content_type));
   const Entry entry = versioning::put_object(context.engine, target, *incoming.body,
                                              incoming.size_bytes, attributes, condition);
-  http::Response response = object_response(201, context, target, entry);
-  std::string warning =
-      versioning::quota_warning(context.engine, target.repository.id, target.branch.name.str());
-  if (!warning.empty()) {
-    response.headers.add(std::string(versioning::kQuotaWarningHeader), std::move(warning));
-  }
-  return response;
+  return object_response(201, context, target, entry);
 }
 
 http::Response allow_upload(const Context& context, Call& call) {
@@ -172,10 +169,11 @@ http::Response copy_object(const Context& context, Call& call, json::CopyObject 
                                .ref = given.src_ref.empty() ? branch.str() : given.src_ref,
                                .key = parse_key(given.src_path)},
                               repository, branch, destination, {}, given.force);
-  const versioning::UploadTarget target{
+  versioning::UploadTarget target{
       .repository = versioning::get_repository(context.engine, repository),
       .branch = {},
       .key = destination};
+  target.branch.name = branch;
   return object_response(201, context, target, entry);
 }
 JsonHandler copy_object() { return json_handler<json::parse_copy_object, copy_object>; }

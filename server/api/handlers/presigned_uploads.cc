@@ -13,6 +13,7 @@
 #include "server/api/json/presigned.h"
 #include "server/api/parameter.h"
 #include "server/api/presigner.h"
+#include "server/api/quota_warning.h"
 #include "server/api/response.h"
 #include "server/api/user_metadata.h"
 
@@ -168,6 +169,8 @@ http::Response copy_presigned_part(const Context& context, Call& call, json::Cop
                 .etag;
   http::Response response = empty_response(204);
   response.headers.add("ETag", str_cat('"', etag, '"'));
+  add_quota_warning(context, upload.target.repository.id, upload.target.branch.name.str(),
+                    response);
   return response;
 }
 JsonHandler copy_presigned_part() {
@@ -179,11 +182,14 @@ http::Response complete_presigned_upload(const Context& context, Call& call,
   check_user_metadata(given.metadata);
   const OpenUpload upload = open_upload(context, call, given.physical_address);
   const Entry entry = complete(context, upload, std::move(given));
-  return json_response(200,
-                       json::object_body({.path = upload.target.key.str(),
-                                          .entry = entry,
-                                          .physical_address = versioning::physical_address(
-                                              context.engine, upload.target.repository, entry)}));
+  http::Response response =
+      json_response(200, json::object_body({.path = upload.target.key.str(),
+                                            .entry = entry,
+                                            .physical_address = versioning::physical_address(
+                                                context.engine, upload.target.repository, entry)}));
+  add_quota_warning(context, upload.target.repository.id, upload.target.branch.name.str(),
+                    response);
+  return response;
 }
 JsonHandler complete_presigned_upload() {
   return json_handler<json::parse_complete_upload, complete_presigned_upload>;

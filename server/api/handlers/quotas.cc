@@ -97,13 +97,10 @@ http::Response set_quota(const Context& context, Call& call, QuotaBody given) {
 }  // namespace
 
 http::Response list_quotas(const Context& context, Call& call) {
-  Page<accounting::QuotaUsage> page;
-  if (call.has_path("repository")) {
-    const Repository repository = repository_of(context, call);
-    page.items = accounting::list_quotas(context.engine, &repository);
-  } else {
-    page.items = accounting::list_quotas(context.engine, nullptr);
-  }
+  std::optional<Repository> repository;
+  if (call.has_path("repository")) repository = repository_of(context, call);
+  const auto page = accounting::list_quotas(context.engine, repository ? &*repository : nullptr,
+                                            call.parameter("after"), call.amount());
   return json_response(200, json::list_of(page, kBytesPerQuota, write_quota));
 }
 

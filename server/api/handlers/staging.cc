@@ -4,6 +4,7 @@
 #include "server/api/json/object.h"
 #include "server/api/json/presigned.h"
 #include "server/api/presigner.h"
+#include "server/api/quota_warning.h"
 #include "server/api/response.h"
 #include "server/api/user_metadata.h"
 
@@ -32,9 +33,12 @@ http::Response link_physical_address(const Context& context, Call& call, json::S
        .extras = {}},
       condition);
   // The address is returned as it was sent, token included.
-  return json_response(200, json::object_body({.path = target.key.str(),
-                                               .entry = entry,
-                                               .physical_address = given.physical_address}));
+  http::Response response = json_response(
+      200,
+      json::object_body(
+          {.path = target.key.str(), .entry = entry, .physical_address = given.physical_address}));
+  add_quota_warning(context, target.repository.id, target.branch.name.str(), response);
+  return response;
 }
 JsonHandler link_physical_address() {
   return json_handler<json::parse_link_address, link_physical_address>;
