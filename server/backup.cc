@@ -10,6 +10,7 @@
 
 #include "core/backup/backup.h"
 #include "core/backup/backup_store.h"
+#include "core/backup/prune.h"
 #include "core/backup/restore.h"
 #include "core/base/encoding.h"
 #include "core/base/error.h"
@@ -116,12 +117,12 @@ std::function<void(std::string_view, uint64_t)> progress_log(const char* event) 
 
 constexpr std::array kKeepUnits = {Unit{"m", 60}, Unit{"h", 3'600}, Unit{"d", 86'400}};
 
-seconds keep_from(const std::string& text) {
+seconds keep_from(std::string_view option, const std::string& text) {
   const auto given = parse_quantity(text, kKeepUnits);
   if (given && *given > 0 && *given <= static_cast<uint64_t>(kKeepMax.count())) {
     return seconds{static_cast<int64_t>(*given)};
   }
-  throw_invalid(str_cat("reading --keep \"", text, "\": expected a time such as 36h or 14d"));
+  throw_invalid(str_cat("reading ", option, " \"", text, "\": expected a time such as 36h or 14d"));
 }
 
 std::vector<std::pair<std::string, std::string>> moves_from(const std::vector<std::string>& words) {
@@ -168,7 +169,7 @@ void require_master_key(const Config& config, const backup::Target& target,
 
 void run_backup(const Config& given, const BackupCommand& command) {
   const Config config = with_local_root(given);
-  const seconds kept = keep_from(command.keep);
+  const seconds kept = keep_from("--keep", command.keep);
   if (!has_master_key(config)) {
     throw Error(ErrorCode::kPreconditionFailed,
                 str_cat("backing up: there is no master key at ", config.master_key_file(),
@@ -242,7 +243,59 @@ void run_restore(const Config& given, const BackupCommand& command) {
   std::cout << "start the server, then check it: tarn verify REPOSITORY --objects all --deep\n";
 }
 
-void list_backups(const Config& config) {
+namespace {
+
+/// A place whose backups are read or removed: a directory is not made.
+void require_place(const std::string& place) {
+  if (place.starts_with("s3://") || std::filesystem::is_directory(place)) return;
+  throw Error(ErrorCode::kNotFound, str_cat("reading backups: there is no directory ", place));
+}
+
+void list_place(const Config& config, const std::string& text) {
+  require_place(text);
+  const auto client = http::Client::create({});
+  const auto stores = open_s3_stores(config, *client);
+  const Place place(text, *stores);
+  for (const std::string& id : backup::complete_backups(place.target())) {
+    const backup::Manifest manifest = backup::read_manifest(place.target(), id);
+    std::cout << id << "  " << to_rfc3339(manifest.completed) << "  "
+              << (manifest.has_objects ? "with objects" : "listing") << "  " << manifest.objects
+              << " objects, " << manifest.object_bytes << " bytes  database "
+              << manifest.dump.size_bytes << " bytes  installation " << manifest.installation_id
+              << "\n";
+  }
+}
+
+}  // namespace
+
+void prune_backups(const Config& given, const BackupCommand& command) {
+  const Config config = with_local_root(given);
+  backup::PruneOptions options{.keep = command.keep_backups,
+                               .dry_run = command.dry_run,
+                               .target_name = command.target,
+                               .on_progress = progress_log("prune_progress")};
+  if (command.keep_backups == 0) {
+    throw_invalid("pruning backups: say how many of the newest stay, at least 1 (--keep)");
+  }
+  if (!command.older_than.empty())
+    options.older_than = keep_from("--older-than", command.older_than);
+  require_place(command.target);
+  const RunningDatabase database(config);
+  require_schema(database.url());
+  db::Pool pool(database.url(), {.connections_max = kConnections});
+  const auto client = http::Client::create({});
+  const auto stores = open_s3_stores(config, *client);
+  const Place place(command.target, *stores);
+  const backup::Pruned pruned = backup::prune_backups(pool, place.target(), options);
+  for (const std::string& id : pruned.backups) {
+    std::cout << (command.dry_run ? "would remove " : "removed ") << id << "\n";
+  }
+  std::cout << pruned.backups.size() << " backups, " << pruned.objects << " objects, "
+            << pruned.object_bytes << " bytes\n";
+}
+
+void list_backups(const Config& config, const BackupCommand& command) {
+  if (!command.target.empty()) return list_place(config, command.target);
   const RunningDatabase database(config);
   require_schema(database.url());
   db::Pool pool(database.url(), {.connections_max = 1});

@@ -1,6 +1,7 @@
 // The commands of tarnd that back an installation up and restore it.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -16,13 +17,18 @@ struct BackupCommand {
   bool include_key = false;
   bool database_only = false;
   std::vector<std::string> moves;  ///< FROM=TO
+  uint32_t keep_backups = 0;       ///< of a prune; 0 = not given
+  std::string older_than;          ///< such as 30d; "" = any age
+  bool dry_run = false;
 };
 
 /// Each prints its result to standard output and progress to the log. Throws invalid_argument for
 /// bad options, and what core/backup throws.
 void run_backup(const Config& config, const BackupCommand& command);
 void run_restore(const Config& config, const BackupCommand& command);
-void list_backups(const Config& config);
+/// Those of this database; with a place, the complete ones that are there.
+void list_backups(const Config& config, const BackupCommand& command);
+void prune_backups(const Config& config, const BackupCommand& command);
 void release_backup(const Config& config, const std::string& id);
 
 }  // namespace tarn::server

@@ -25,9 +25,18 @@ void add_backup_options(CLI::App& app, CommandLine& command) {
         "back up to a directory or s3://BUCKET/PREFIX, beside running servers, and exit");
   place("--restore", CommandLine::Mode::kRestore,
         "restore from there into an empty database, and exit");
+  place("--prune-backups", CommandLine::Mode::kPruneBackups,
+        "remove old backups of this installation from there, and exit");
   app.add_flag_callback(
       "--list-backups", [&command] { command.mode = CommandLine::Mode::kListBackups; },
       "list the backups of this database, and what they hold back, and exit");
+  place("--list-place", CommandLine::Mode::kListBackups,
+        "list the complete backups there, and exit");
+  app.add_option("--keep-backups", backup.keep_backups,
+                 "prune: how many of the newest complete backups stay, at least 1");
+  app.add_option("--older-than", backup.older_than,
+                 "prune: only backups that are older, such as 30d");
+  app.add_flag("--dry-run", backup.dry_run, "prune: say what would be removed");
   app.add_option_function<std::string>(
       "--release-backup",
       [&command](const std::string& id) {

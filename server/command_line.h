@@ -23,6 +23,7 @@ struct CommandLine {
     kSampleConfig,
     kBackup,
     kRestore,
+    kPruneBackups,
     kListBackups,
     kReleaseBackup
   };
@@ -32,7 +33,7 @@ struct CommandLine {
   std::optional<std::string> database;
   std::string config_file;
   std::string ready_file;
-  BackupCommand backup;  ///< of the last four modes
+  BackupCommand backup;  ///< of the last five modes
 };
 
 /// The command to run, or the exit status if there is none (help was requested, or a flag is wrong;

@@ -207,7 +207,8 @@ void serve(Config config, const CommandLine& command, const ServiceManager& mana
 
 bool is_backup_command(CommandLine::Mode mode) {
   return mode == CommandLine::Mode::kBackup || mode == CommandLine::Mode::kRestore ||
-         mode == CommandLine::Mode::kListBackups || mode == CommandLine::Mode::kReleaseBackup;
+         mode == CommandLine::Mode::kListBackups || mode == CommandLine::Mode::kPruneBackups ||
+         mode == CommandLine::Mode::kReleaseBackup;
 }
 
 /// Runs a command beside the server; returns false if the server should start.
@@ -219,8 +220,11 @@ bool run_backup_command(const Config& config, const CommandLine& command) {
     case CommandLine::Mode::kRestore:
       run_restore(config, command.backup);
       return true;
+    case CommandLine::Mode::kPruneBackups:
+      prune_backups(config, command.backup);
+      return true;
     case CommandLine::Mode::kListBackups:
-      list_backups(config);
+      list_backups(config, command.backup);
       return true;
     case CommandLine::Mode::kReleaseBackup:
       release_backup(config, command.backup.id);

@@ -1,4 +1,5 @@
-// tarn admin backup | restore | backups | release-backup: run tarnd, on the machine of the server.
+// tarn admin backup | restore | backups | prune-backups | release-backup: run tarnd, on the machine
+// of the server.
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -7,6 +8,7 @@
 #include <unistd.h>
 
 #include "cli/commands/commands.h"
+#include "cli/exit_code.h"
 #include "cli/session.h"
 #include "core/base/error.h"
 #include "core/base/str_cat.h"
@@ -72,8 +74,29 @@ struct Restore {
 };
 
 struct List {
+  std::string place;
   Server server;
-  void declare(Command& command) { server.declare(command); }
+  void declare(Command& command) {
+    command.optional_argument("PLACE", place,
+                              "list what is there instead: a directory or s3://BUCKET/PREFIX");
+    server.declare(command);
+  }
+};
+
+struct Prune {
+  std::string place;
+  Server server;
+  std::string keep;
+  std::string older_than;
+  bool dry_run = false;
+
+  void declare(Command& command) {
+    command.argument("PLACE", place, "the directory or s3://BUCKET/PREFIX of the backups")
+        .option("--keep", keep, "how many of the newest complete backups stay, at least 1")
+        .option("--older-than", older_than, "remove only backups that are older, such as 30d")
+        .flag("-n,--dry-run", dry_run, "say what would be removed, and change nothing");
+    server.declare(command);
+  }
 };
 
 struct Release {
@@ -124,7 +147,21 @@ void restore(Session&, const Restore& options) {
   become_tarnd(options.server, words);
 }
 
-void list(Session&, const List& options) { become_tarnd(options.server, {"--list-backups"}); }
+void list(Session&, const List& options) {
+  if (options.place.empty()) return become_tarnd(options.server, {"--list-backups"});
+  become_tarnd(options.server, {"--list-place", options.place});
+}
+
+void prune(Session&, const Prune& options) {
+  if (options.keep.empty()) {
+    throw usage_error("pruning backups: say how many of the newest stay (--keep)");
+  }
+  std::vector<std::string> words = {"--prune-backups", options.place, "--keep-backups",
+                                    options.keep};
+  if (!options.older_than.empty()) words.insert(words.end(), {"--older-than", options.older_than});
+  if (options.dry_run) words.emplace_back("--dry-run");
+  become_tarnd(options.server, words);
+}
 
 void release(Session&, const Release& options) {
   become_tarnd(options.server, {"--release-backup", options.id});
@@ -136,8 +173,11 @@ void add_admin_commands(CommandTree& tree) {
   tree.group("admin", "Back the server up and restore it: run on its machine, as its user");
   tree.add<Backup>("admin backup", "Back up the database, and the objects if asked for", backup);
   tree.add<Restore>("admin restore", "Restore a backup into an empty database and store", restore);
-  tree.add<List>("admin backups", "List backups, and what they hold back from garbage collection",
-                 list);
+  tree.add<List>(
+      "admin backups",
+      "List backups and what they hold back from garbage collection, or those of a place", list);
+  tree.add<Prune>("admin prune-backups", "Remove old backups, and the bytes that only they list",
+                  prune);
   tree.add<Release>("admin release-backup",
                     "Let garbage collection remove what only a backup refers to", release);
 }

@@ -241,6 +241,37 @@ def test_a_killed_backup_is_none_and_its_hold_is_released(lake, name, scratch):
     assert len(list(place.glob("objects/**/data/*/*"))) == 30
 
 
+def test_old_backups_are_removed_and_the_rest_can_be_restored(lake, name, scratch, started):
+    place = f"s3://backup-{name}/nightly" if lake.kind == "s3" else scratch("backups") / "nightly"
+    s3 = clients.boto3_client(lake)
+    ids = []
+    for number in range(3):
+        s3.put_object(Bucket=name, Key="main/same", Body=body_of("same", 1))
+        s3.put_object(Bucket=name, Key="main/changing", Body=body_of("changing", number))
+        ids.append(backup_id(admin(lake, "backup", place, "--objects")))
+        lake.cli.run("gc", "run", "--wait")
+        lake.cli.run("gc", "run", "--wait")
+    shown = admin(lake, "prune-backups", place, "--keep", "1", "--dry-run")
+    assert f"would remove {ids[0]}" in shown and f"would remove {ids[1]}" in shown and "2 backups" in shown
+    assert all(one in admin(lake, "backups", place) for one in ids)
+    assert "0 backups" in admin(lake, "prune-backups", place, "--keep", "1", "--older-than", "1d")
+    assert "--keep" in admin(lake, "prune-backups", place, status=2)
+    assert "at least 1" in admin(lake, "prune-backups", place, "--keep", "0", status=1)
+    pruned = admin(lake, "prune-backups", place, "--keep", "1")
+    assert f"removed {ids[0]}" in pruned and f"removed {ids[1]}" in pruned
+    listed = admin(lake, "backups", place)
+    assert ids[2] in listed and ids[0] not in listed and ids[1] not in listed
+    copy = servers.Tarnd(scratch("copy"), environment=lake.shared)
+    copy.data_dir.mkdir(mode=0o711, exist_ok=True)
+    shutil.copy(lake.data_dir / "master.key", copy.data_dir / "master.key")
+    move = ("--move", f"s3://lake-{name}=s3://copy-{name}") if lake.kind == "s3" else ()
+    admin(copy, "restore", place, *move)
+    started(copy)
+    assert read_everything(copy, name) >= 2
+    copied = clients.boto3_client(copy)
+    assert copied.get_object(Bucket=name, Key="main/changing")["Body"].read() == body_of("changing", 2)
+
+
 def test_bad_orders_are_refused(lake, name, scratch):
     if lake.kind == "s3":
         pytest.skip("one store is enough for the messages")
