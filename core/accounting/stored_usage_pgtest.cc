@@ -159,8 +159,33 @@ TEST_F(StoredSizes, ACopyInAnotherRepositoryKeepsBytesThere) {
   EXPECT_EQ(*copied.freed, (Amount{0, 0}));
   engine.commit(other, "main");
   EXPECT_EQ(freed("dev"), (Amount{0, 0}));
-  versioning::delete_repository(*engine, other.name, true);
+  versioning::delete_repository(*engine, other.name,
+                                {.force = false, .grace = std::chrono::seconds{0}});
   EXPECT_EQ(freed("dev"), (Amount{1, 5}));
+}
+
+TEST_F(StoredSizes, ADeletedRepositoryThatCanBeRestoredKeepsWhatItCopied) {
+  const auto committed = engine.make_repository(fresh_name());
+  const auto staged = engine.make_repository(fresh_name());
+  engine.put(repo, "dev", "own", "12345");
+  engine.put(repo, "dev", "more", "1234567");
+  const auto copy = [&](const char* key, const RepositoryName& to) {
+    versioning::copy_object(*engine, {repo.name, "dev", Key(key)}, to, BranchName("main"),
+                            Key("copy"), {}, false);
+  };
+  copy("own", committed.name);
+  engine.commit(committed, "main");
+  copy("more", staged.name);
+  for (const RepositoryName& name : {committed.name, staged.name}) {
+    versioning::delete_repository(*engine, name, {.force = false, .grace = std::chrono::hours{1}});
+  }
+  EXPECT_EQ(freed("dev"), (Amount{0, 0}));
+  for (const RepositoryName& name : {committed.name, staged.name}) {
+    versioning::restore_repository(*engine, {.name = name, .id = {}, .as = {}, .grace = {}});
+    versioning::delete_repository(*engine, name,
+                                  {.force = false, .grace = std::chrono::seconds{0}});
+  }
+  EXPECT_EQ(freed("dev"), (Amount{2, 12}));
 }
 
 TEST_F(StoredSizes, PartsThatWereCopiedToAnotherRepositoryAreForeignThere) {

@@ -16,10 +16,17 @@ namespace {
 constexpr int64_t kRowsPerPage = 5'000;
 constexpr int64_t kVersionNumberMin = INT64_MIN;
 
+// Of a deleted repository that can be restored, the rows are put away as JSON.
 constexpr db::Query kSelectRefs{"accounting_select_refs", R"sql(
   SELECT 0, name, head, branch_id FROM branches WHERE repo_id = $1
   UNION ALL SELECT 1, name, commit_id, NULL FROM tags WHERE repo_id = $1
-  UNION ALL SELECT 2, name, commit_id, NULL FROM aliases WHERE repo_id = $1 AND commit_id IS NOT NULL)sql"};
+  UNION ALL SELECT 2, name, commit_id, NULL FROM aliases WHERE repo_id = $1 AND commit_id IS NOT NULL
+  UNION ALL
+  SELECT CASE source WHEN 'branches' THEN 0 WHEN 'tags' THEN 1 ELSE 2 END, body->>'name',
+         coalesce(body->>'head', body->>'commit_id')::bytea, (body->>'branch_id')::integer
+  FROM deleted_rows
+  WHERE repo_id = $1 AND source IN ('branches', 'tags', 'aliases')
+    AND coalesce(body->>'head', body->>'commit_id') IS NOT NULL)sql"};
 
 constexpr db::Query kSelectRootsBelow{"accounting_select_roots_below", R"sql(
   WITH RECURSIVE reached AS (
@@ -39,10 +46,11 @@ constexpr db::Query kSelectRoot{"accounting_select_root", R"sql(
 
 constexpr db::Query kSelectReaders{"accounting_select_readers", R"sql(
   SELECT reader_id FROM repository_readers JOIN repositories ON repo_id = reader_id
-  WHERE owner_id = $1 AND reader_id <> $1 AND deleted_ms IS NULL)sql"};
+  WHERE owner_id = $1 AND reader_id <> $1 AND NOT purged)sql"};
 
 constexpr db::Query kSelectTokens{"accounting_select_tokens", R"sql(
-  SELECT t FROM branches, unnest(sealed || token) AS tokens(t) WHERE branch_id = $1)sql"};
+  SELECT t FROM branches, unnest(sealed || token) AS tokens(t) WHERE branch_id = $1
+  UNION ALL SELECT t FROM deleted_branches, unnest(tokens) AS put_away(t) WHERE branch_id = $1)sql"};
 
 constexpr db::Query kSelectStaged{"accounting_select_staged", R"sql(
   SELECT key, kind, val FROM staging WHERE token = $1 AND key >= $2 ORDER BY key LIMIT $3)sql"};
