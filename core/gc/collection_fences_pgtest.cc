@@ -1,0 +1,231 @@
+// A verb, or a collection, that is stopped right before a statement while another server collects:
+// each test shows what one fence of docs/design/030-garbage-collection.md keeps from being lost.
+#include <cstdio>
+#include <functional>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include <gtest/gtest.h>
+
+#include "core/base/digest.h"
+#include "core/base/encoding.h"
+#include "core/base/str_cat.h"
+#include "core/branch/publish.h"
+#include "core/branch/settings.h"
+#include "core/gc/collection_fixture.h"
+#include "core/meta/writer.h"
+#include "core/tree/edit.h"
+#include "core/versioning/merge.h"
+#include "tests/support/fault_points.h"
+
+namespace tarn::versioning {
+namespace {
+
+using testing::FaultPoints;
+using testing::reason_of;
+using testing::TestEngine;
+
+/// So many that their nodes are stored before the statement that publishes them.
+constexpr int kManyObjects = 20'000;
+
+/// Entries of objects that nobody has stored.
+class ManyEntries final : public tree::EditSource {
+ public:
+  std::optional<tree::Edit> next() override {
+    if (at_ == kManyObjects) return std::nullopt;
+    char key[32];
+    std::snprintf(key, sizeof(key), "many/%09d", at_++);
+    Entry entry;
+    entry.etag = to_hex(random_bytes(16));
+    entry.address = new_own_address(from_millis(at_));
+    return tree::Edit{key, std::move(entry)};
+  }
+
+ private:
+  int at_ = 0;
+};
+
+class CollectionFences : public CollectionTest {
+ protected:
+  /// Commits many entries to main, on the server with faults. `stored` is called once, when the
+  /// nodes are stored.
+  void publish_many(std::function<void()> stored = {}) {
+    const Branch branch = get_branch(*slow, repo, BranchName("main"));
+    build_and_publish(
+        *slow, repo, branch, /*rotate=*/true, {}, [&](BranchHold& hold, meta::NodeWriter& writer) {
+          ManyEntries entries;
+          BuiltCommit built;
+          built.root =
+              tree::edit_tree((*slow).nodes, writer, {repo.salt}, hold.lease().root, {}, entries)
+                  .root;
+          EXPECT_TRUE(writer.finish().nids.empty());
+          if (const auto call = std::exchange(stored, nullptr)) call();
+          built.parents = {hold.lease().head};
+          built.drained = hold.lease().sealed;
+          built.committer = "t";
+          built.message = "many";
+          return std::optional(std::move(built));
+        });
+  }
+
+  /// Objects that main shows to a server that made none of its nodes.
+  int shown() {
+    TestEngine reader(database.url(), engine.store);
+    int objects = 0;
+    for (std::string after;;) {
+      const auto page = list_objects(*reader, repo, "main", {"", after, "", 1000});
+      if (page.items.empty()) return objects;
+      objects += static_cast<int>(page.items.size());
+      after = page.items.back().path;
+    }
+  }
+
+  /// As if the server with faults had been paused for longer than its rows live.
+  void lose_registration() {
+    run_sql(str_cat("DELETE FROM writers WHERE writer_id IN (", (*slow).writer.id(), ", ",
+                    (*slow).writer.staging_id(), ")"));
+  }
+
+  FaultPoints faults;
+  TestEngine slow{database.url(), engine.store, &faults};
+};
+
+// The floor of nodes.
+TEST_F(CollectionFences, NodesOfAPublicationUnderWayStay) {
+  faults.at_then_go_on({"branches_publish_commit"}, [this] {
+    EXPECT_GT(count("SELECT count(*) FROM nodes"), 64) << "they are stored before";
+    EXPECT_EQ(collect(repo).state, "done");
+  });
+  publish_many();
+  EXPECT_EQ(faults.unreached(), 0u);
+  EXPECT_EQ(shown(), kManyObjects);
+}
+
+// The publish check, of a server that has not noticed yet that its rows are gone.
+TEST_F(CollectionFences, APublicationOfALostServerIsBuiltAgain) {
+  faults.at_then_go_on({"branches_publish_commit"}, [this] {
+    lose_registration();
+    EXPECT_GT(collect(repo).counts.removed_nodes, 64);
+  });
+  publish_many();
+  EXPECT_EQ(faults.unreached(), 0u);
+  EXPECT_EQ(shown(), kManyObjects);
+}
+
+// The same of one that has registered again before it looks up its number: the new rows do not
+// protect what it made before.
+TEST_F(CollectionFences, APublicationFromBeforeTheNewRegistrationIsBuiltAgain) {
+  publish_many([this] {
+    lose_registration();
+    EXPECT_GT(collect(repo).counts.removed_nodes, 64);
+    slow.parts().heartbeat();
+  });
+  EXPECT_EQ(shown(), kManyObjects);
+}
+
+// The check of statements that stage: the bytes of the upload are removed before.
+TEST_F(CollectionFences, AnUploadOfALostServerIsNotStaged) {
+  for (const bool registers_again : {false, true}) {
+    faults.at_then_go_on({"staging_insert_rows"}, [&] {
+      lose_registration();
+      collect(repo);
+      EXPECT_EQ(collect(repo).counts.removed_objects, 1);
+      if (registers_again) slow.parts().heartbeat();
+    });
+    EXPECT_EQ(reason_of([&] { slow.put(repo, "main", "a", "bytes"); }), "writer_lost");
+    EXPECT_EQ(faults.unreached(), 0u);
+    EXPECT_EQ(engine.read(repo, "main", "a"), "<absent>");
+    slow.parts().heartbeat();
+  }
+}
+
+// The floor of addresses, the row in `writers` that a living server renews.
+TEST_F(CollectionFences, AnUploadUnderWayIsKeptByTheRowOfItsServer) {
+  faults.at_then_go_on({"staging_insert_rows"}, [&] {
+    EXPECT_EQ(collect(repo).counts.found_objects, 0);
+    request_collection(*engine, repo, "tester", 0);
+    settle();
+    EXPECT_FALSE(run_one_collection(*engine, options, identities, {}))
+        << "the operation began before the first one ended";
+  });
+  slow.put(repo, "main", "a", "bytes");
+  EXPECT_EQ(faults.unreached(), 0u);
+  slow.parts().heartbeat();
+  collect(repo);
+  slow.parts().heartbeat();
+  EXPECT_EQ(collect(repo).counts.removed_objects, 0);
+  EXPECT_EQ(engine.read(repo, "main", "a"), "bytes");
+}
+
+// The lease of the collection. It stops with its marks in memory; the next one finds the object
+// again while a request that read it earlier refers to it, which is no error: that row may be
+// doomed by a later collection only, whose marks have the new reference.
+TEST_F(CollectionFences, ACollectionThatLostItsLeaseDoomsNothing) {
+  engine.put(repo, "main", "a", "bytes");
+  const auto found = find_object(*engine, repo, "main", Key("a"));
+  engine.remove(repo, "main", "a");
+  settle();
+  slow.parts().heartbeat();
+  ASSERT_EQ(collect(repo).counts.found_objects, 1);
+  FaultPoints moments;
+  TestEngine next(database.url(), engine.store, &moments);
+  const auto copy_to = [&](const char* key) {
+    copy_object(*engine, *found, repo, BranchName("main"), Key(key), {}, false);
+  };
+  const auto lose_lease = [&] {
+    run_sql("UPDATE gc_control SET lease_until = clock_timestamp()");
+    copy_to("b");
+    engine.remove(repo, "main", "b");
+    moments.at_then_go_on({"candidates_insert_rows"}, [&] { copy_to("c"); });
+    request_collection(*engine, repo, "tester", 0);
+    settle();
+    for (TestEngine* server : {&slow, &next}) server->parts().heartbeat();
+    EXPECT_TRUE(run_one_collection(*next, options, identities, {}));
+    EXPECT_EQ(moments.unreached(), 0u);
+    EXPECT_EQ(list_collections(*engine, repo, 1).at(0).counts.found_objects, 1);
+  };
+  // It has marked when it reads the last report, and takes hold of its lease next when it dooms.
+  faults.at_then_go_on({"collections_select_runs"},
+                       [&] { faults.at_then_go_on({"collections_hold_lease"}, lose_lease); });
+  request_collection(*engine, repo, "tester", 0);
+  settle();
+  for (TestEngine* server : {&slow, &next}) server->parts().heartbeat();
+  OwnIdentities own;
+  EXPECT_TRUE(run_one_collection(*slow, options, own, {}));
+  EXPECT_EQ(faults.unreached(), 0u);
+  EXPECT_EQ(engine.read(repo, "main", "c"), "bytes");
+  const auto runs = list_collections(*engine, repo, 3);
+  EXPECT_EQ(runs.at(0).state, "done");
+  EXPECT_EQ(runs.at(1).state, "interrupted") << "the one that stopped";
+}
+
+// require_kept_sources: the merge has the tree of its source, whose data expires before it is
+// published.
+TEST_F(CollectionFences, AMergeWhoseSourceExpiresIsRefused) {
+  engine.branch(repo, "side", "main");
+  engine.put(repo, "side", "a", "source");
+  const Commit source = engine.commit(repo, "side");
+  engine.put(repo, "side", "a", "later");
+  engine.commit(repo, "side");
+  set_collection_rules(*engine, repo, {.default_retention_days = 0, .retention_days = {}});
+  faults.at_then_go_on({"branches_publish_commit"}, [&] {
+    request_collection(*engine, repo, "tester", 0);
+    settle();
+    EXPECT_TRUE(run_one_collection(*engine, options, identities, {}));
+    const CollectionCounts counts = list_collections(*engine, repo, 1).at(0).counts;
+    EXPECT_EQ(counts.expired_commits, 1);
+    EXPECT_EQ(counts.removed_nodes, 1);
+  });
+  MergeRequest request;
+  request.committer = "t";
+  slow.parts().heartbeat();
+  EXPECT_EQ(
+      reason_of([&] { merge_into(*slow, repo, to_text(source.id), BranchName("main"), request); }),
+      "expired");
+  EXPECT_EQ(faults.unreached(), 0u);
+  EXPECT_EQ(engine.keys(repo, "main"), "");
+}
+
+}  // namespace
+}  // namespace tarn::versioning
