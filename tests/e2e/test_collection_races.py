@@ -1,5 +1,7 @@
 """Collections follow each other without a grace while two servers serve every verb, and are killed with their database.
 
+Over a local store, and with --long over an S3 server too.
+
 Each of the workers has a branch of its own and a model of it (../support/collection_worker.py); others promote and roll back,
 dump and restore, and read what any ref shows. Whatever a branch, a tag, an alias or the history of a branch shows must read
 back byte for byte; in the end everything that nothing shows is gone from the store and the database.
@@ -26,6 +28,7 @@ from wire import NotSent, Unknown, Wires
 WORKERS = 16
 SECONDS = 25
 SECONDS_LONG = 3600
+SECONDS_S3 = 60
 COLLECT_SECONDS = 1
 FAULT_SECONDS = (4, 9)
 SETTLE_SECONDS = 60
@@ -44,13 +47,17 @@ SETTINGS = {"TARN_GC_INTERVAL_HOURS": "0", "TARN_GC_GRACE_HOURS": "0", "TARN_GC_
 
 
 class Place:
-    """Two servers over one database and one local store."""
+    """Two servers over one database and one store: a local one, or the bucket of `gateway`."""
 
-    def __init__(self, directory):
+    def __init__(self, directory, gateway=None):
         self.database = servers.Postgres(directory / "postgres")
-        self.objects, self.imports = directory / "objects", directory / "imports"
+        self.objects, self.imports, self.gateway = directory / "objects", directory / "imports", gateway
         self.imports.mkdir()
         environment = {**SETTINGS, "TARN_STORE_LOCAL_ROOT": self.objects, "TARN_STORE_LOCAL_IMPORT_ROOTS": self.imports}
+        if gateway is not None:
+            self.bucket = "races"
+            clients.boto3_client(gateway).create_bucket(Bucket=self.bucket)
+            environment.update(gateway.tarnd_environment())
         self.servers = [servers.Tarnd(directory / f"tarnd-{number}", arguments=["--database", self.database.url()],
                                       environment=environment) for number in range(2)]
 
@@ -97,7 +104,17 @@ class Place:
                 if not file.stat().st_mode & stat.S_IRUSR:
                     os.utime(file, (long_ago, long_ago))
 
+    def state(self):
+        """Of the database, for the report of a collection that does not begin or end."""
+        return {table: self.ask(f"SELECT to_json(t)::text, clock_timestamp() FROM {table} t")
+                for table in ("writers", "gc_control", "gc_repositories")}
+
+    def namespace(self, repository):
+        return f"local://{repository}" if self.gateway is None else f"s3://{self.bucket}/{repository}"
+
     def stored(self, repository):
+        if self.gateway is not None:
+            return {path for path in self.gateway.stored(self.bucket) if path.startswith(f"{repository}/data/")}
         return {path for path in servers.files_below(self.objects) if path.startswith(f"{repository}/data/")}
 
 
@@ -115,7 +132,7 @@ class Shared:
         self.violations = []
         self.stopping = threading.Event()
         self.read = 0
-        self.runs = {}
+        self.rolled_back = 0  # promotions
 
     def wire(self, chance):
         return self.wires[chance.randrange(len(self.wires))]
@@ -257,7 +274,8 @@ def promote(shared, chance):
             while found.get("state") not in ("promoted", "rejected", "failed", "cancelled") and not shared.stopping.wait(0.2):
                 found = wire.rest("GET", f"{base}/promotions/{begun.json()['id']}").json()
             if found.get("state") == "promoted" and number % 2:
-                wire.rest("POST", f"{base}/promotions/{found['id']}/rollback", document={"reason": "race"})
+                back = wire.rest("POST", f"{base}/promotions/{found['id']}:rollback", document={"reason": "race"})
+                shared.rolled_back += back.status == 200
             wire.rest("DELETE", f"{base}/branches/{branch}")
         except (Unknown, NotSent):
             continue
@@ -272,7 +290,8 @@ def dump_and_restore(shared, chance):
         try:
             wire = shared.wire(chance)
             dump = wire.rest("PUT", f"/repositories/{shared.repository}/refs/dump")
-            made = wire.rest("POST", "/repositories?bare=true", document={"name": copy, "storage_namespace": f"local://{copy}"})
+            made = wire.rest("POST", "/repositories?bare=true", document={
+                "name": copy, "storage_namespace": shared.place.namespace(copy)})
             if dump.status not in (200, 201) or made.status != 201:
                 continue
             if wire.rest("PUT", f"/repositories/{copy}/refs/restore", document=dump.json()).status == 200:
@@ -294,7 +313,7 @@ def collect_to_the_end(shared, *repositories):
                 newest = (runs["results"] or [{"run": 0}])[0]
                 if newest["run"] > before and newest["state"] != "running" and not runs["requested"]:
                     break
-                assert time.monotonic() < deadline, newest
+                assert time.monotonic() < deadline, (newest, shared.place.state())
                 time.sleep(0.1)
             assert newest["state"] == "done", newest
 
@@ -353,56 +372,65 @@ def empty_all(shared):
     assert left == ["1,0,0,0,0,0"]
 
 
+@pytest.fixture(params=["local", "s3"] if os.environ.get("TARN_TEST_LONG") == "1" else ["local"])
+def place(request, scratch_dir):
+    made = Place(scratch_dir, request.getfixturevalue("versitygw") if request.param == "s3" else None)
+    try:
+        made.start()
+        yield made
+    finally:
+        made.end()
+
+
 @pytest.mark.timeout(24 * 3600)
-def test_collections_race_every_verb_and_every_fault(scratch_dir, long_tests):
+def test_collections_race_every_verb_and_every_fault(place, long_tests):
     seed = int(os.environ.get("TARN_TEST_SEED", random.randrange(10**6)))
-    seconds = int(os.environ.get("TARN_COLLECTION_SECONDS", SECONDS_LONG if long_tests else SECONDS))
+    usual = SECONDS_S3 if place.gateway is not None else SECONDS_LONG if long_tests else SECONDS
+    seconds = int(os.environ.get("TARN_COLLECTION_SECONDS", usual))
     faults = os.environ.get("TARN_COLLECTION_FAULTS") != "0"
     print(f"seed {seed}")
     chance = random.Random(seed)
-    place = Place(scratch_dir)
-    try:
-        place.start()
-        shared = Shared(place, long_tests)
-        for name in (shared.repository, shared.other, shared.gated):
-            shared.must("POST", "/repositories", {"name": name, "storage_namespace": f"local://{name}"})
-        answer = clients.Rest(place.servers[0])("PUT", f"/repositories/{shared.gated}/policies/gate", data=POLICY,
-                                                headers={"Content-Type": "application/yaml"})
-        assert answer.status_code < 300, answer.text
-        if statement := os.environ.get("TARN_COLLECTION_SQL"):
-            place.ask(statement)
-        workers = [Worker(number, shared, random.Random(chance.random())) for number in range(WORKERS)]
-        for worker in workers:
-            shared.must("POST", f"/repositories/{shared.repository}/branches", {"name": worker.branch, "source": "main"})
-        bodies = [lambda w=worker: work(w) for worker in workers]
-        for client in (collect, read, read, promote, dump_and_restore):
-            bodies.append(lambda c=client, r=random.Random(chance.random()): c(shared, r))
-        threads = [threading.Thread(target=guarded, args=(shared, body)) for body in bodies]
-        for thread in threads:
-            thread.start()
-        end = time.monotonic() + seconds
-        while time.monotonic() < end and not shared.stopping.is_set():
-            shared.stopping.wait(min(chance.uniform(*FAULT_SECONDS), max(0, end - time.monotonic())))
-            if faults and time.monotonic() < end and not shared.stopping.is_set():
-                place.fault(chance)
-        shared.stopping.set()
-        for thread in threads:
-            thread.join()
-        report = f"seed {seed}: {shared.violations[:10]}"
-        assert not shared.violations, report
-        check_garbage(shared)
-        check_all(shared, chance, workers)
-        assert not shared.violations, f"seed {seed}: {shared.violations[:10]}"
-        [counts] = place.ask("SELECT count(*), coalesce(sum(counts[9]), 0), coalesce(sum(counts[11]), 0), "
-                             "count(*) FILTER (WHERE state = 'interrupted') FROM gc_runs")
-        runs, removed, rescued, interrupted = (int(number) for number in counts.split(","))
-        print(f"{sum(w.done for w in workers)} requests done, {sum(w.refused for w in workers)} refused, "
-              f"{sum(w.unknown for w in workers)} unknown, {shared.read} reads; {runs} collections ({interrupted} interrupted) "
-              f"removed {removed} objects, rescued {rescued}")
-        verbs = sum((worker.verbs for worker in workers), collections.Counter())
-        print(dict(verbs))
-        assert removed > 50 and runs > 10
-        assert all(verbs[verb] > 0 for verb in WORKER_VERBS if seconds >= SECONDS), verbs
-        empty_all(shared)
-    finally:
-        place.end()
+    shared = Shared(place, long_tests)
+    for name in (shared.repository, shared.other, shared.gated):
+        shared.must("POST", "/repositories", {"name": name, "storage_namespace": place.namespace(name)})
+    answer = clients.Rest(place.servers[0])("PUT", f"/repositories/{shared.gated}/policies/gate", data=POLICY,
+                                            headers={"Content-Type": "application/yaml"})
+    assert answer.status_code < 300, answer.text
+    if statement := os.environ.get("TARN_COLLECTION_SQL"):
+        place.ask(statement)
+    workers = [Worker(number, shared, random.Random(chance.random())) for number in range(WORKERS)]
+    for worker in workers:
+        shared.must("POST", f"/repositories/{shared.repository}/branches", {"name": worker.branch, "source": "main"})
+    bodies = [lambda w=worker: work(w) for worker in workers]
+    for client in (collect, read, read, promote, dump_and_restore):
+        bodies.append(lambda c=client, r=random.Random(chance.random()): c(shared, r))
+    threads = [threading.Thread(target=guarded, args=(shared, body)) for body in bodies]
+    for thread in threads:
+        thread.start()
+    end = time.monotonic() + seconds
+    while time.monotonic() < end and not shared.stopping.is_set():
+        shared.stopping.wait(min(chance.uniform(*FAULT_SECONDS), max(0, end - time.monotonic())))
+        if faults and time.monotonic() < end and not shared.stopping.is_set():
+            place.fault(chance)
+    shared.stopping.set()
+    for thread in threads:
+        thread.join()
+    report = f"seed {seed}: {shared.violations[:10]}"
+    assert not shared.violations, report
+    check_garbage(shared)
+    check_all(shared, chance, workers)
+    assert not shared.violations, f"seed {seed}: {shared.violations[:10]}"
+    [counts] = place.ask("SELECT count(*), coalesce(sum(counts[9]), 0), coalesce(sum(counts[11]), 0), "
+                         "count(*) FILTER (WHERE state = 'interrupted') FROM gc_runs")
+    runs, removed, rescued, interrupted = (int(number) for number in counts.split(","))
+    print(f"{sum(w.done for w in workers)} requests done, {sum(w.refused for w in workers)} refused, "
+          f"{sum(w.unknown for w in workers)} unknown, {shared.read} reads; {runs} collections ({interrupted} interrupted) "
+          f"removed {removed} objects, rescued {rescued}")
+    verbs = sum((worker.verbs for worker in workers), collections.Counter())
+    print({**verbs, "rollback": shared.rolled_back})
+    assert removed > 50 and runs > 10
+    if seconds >= SECONDS:
+        assert all(verbs[verb] > 0 for verb in WORKER_VERBS), verbs
+        promotions = shared.must("GET", f"/repositories/{shared.gated}/promotions?amount=1000")["results"]
+        assert [one["state"] for one in promotions].count("rolled_back") > 0, f"{shared.rolled_back} of {len(promotions)}"
+    empty_all(shared)

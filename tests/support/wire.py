@@ -57,9 +57,20 @@ class Wire:
         return self.send(method, "/api/v1" + path, body or b"", headers)
 
     def presigned(self, method, url, body=b""):
-        """`url`: one that this server has made."""
+        """`url`: one that this server has made, of itself or of its store."""
         parts = urllib.parse.urlsplit(url)
-        return self.send(method, f"{parts.path}?{parts.query}", body, {"Host": parts.netloc})
+        target = f"{parts.path}?{parts.query}"
+        if parts.netloc == self.server.listen:
+            return self.send(method, target, body, {"Host": parts.netloc})
+        connection = http.client.HTTPConnection(parts.hostname, parts.port, timeout=self.timeout)
+        try:
+            connection.request(method, target, body=body)
+            got = connection.getresponse()
+            return Answer(got.status, got.headers, got.read())
+        except (OSError, http.client.HTTPException) as error:
+            raise Unknown(f"{type(error).__name__}") from None
+        finally:
+            connection.close()
 
     def send(self, method, target, body, headers):
         """The answer with its body; Unknown for a failure that says nothing about the effect."""
