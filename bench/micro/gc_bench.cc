@@ -12,6 +12,7 @@
 #include "core/branch/refs.h"
 #include "core/db/connection.h"
 #include "core/gc/collection.h"
+#include "core/gc/collection_requests.h"
 #include "core/gc/marking.h"
 #include "core/tree/edit.h"
 #include "tests/support/engine_fixture.h"

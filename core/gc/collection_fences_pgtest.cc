@@ -1,9 +1,10 @@
-// A verb, or a collection, that is stopped right before a statement while another server collects:
-// each test shows what one fence of docs/design/030-garbage-collection.md keeps from being lost.
+// Each test shows what one fence of docs/design/030-garbage-collection.md keeps from being lost:
+// most stop a verb, or a collection, right before a statement while another server collects.
 #include <cstdio>
 #include <functional>
 #include <optional>
 #include <string>
+#include <thread>
 #include <utility>
 
 #include <gtest/gtest.h>
@@ -11,10 +12,15 @@
 #include "core/base/digest.h"
 #include "core/base/encoding.h"
 #include "core/base/str_cat.h"
+#include "core/branch/branch_hold.h"
 #include "core/branch/publish.h"
 #include "core/branch/settings.h"
 #include "core/gc/collection_fixture.h"
+#include "core/meta/references.h"
+#include "core/meta/staged_batch.h"
+#include "core/meta/uploads.h"
 #include "core/meta/writer.h"
+#include "core/objects/multipart.h"
 #include "core/tree/edit.h"
 #include "core/versioning/merge.h"
 #include "tests/support/fault_points.h"
@@ -45,6 +51,8 @@ class ManyEntries final : public tree::EditSource {
  private:
   int at_ = 0;
 };
+
+class OperationFences : public CollectionTest {};
 
 class CollectionFences : public CollectionTest {
  protected:
@@ -225,6 +233,141 @@ TEST_F(CollectionFences, AMergeWhoseSourceExpiresIsRefused) {
       "expired");
   EXPECT_EQ(faults.unreached(), 0u);
   EXPECT_EQ(engine.keys(repo, "main"), "");
+}
+
+TEST_F(OperationFences, ACopyRescuesACandidate) {
+  engine.put(repo, "main", "a", "bytes");
+  const auto found = find_object(*engine, repo, "main", Key("a"));
+  engine.remove(repo, "main", "a");
+  ASSERT_EQ(collect(repo).counts.found_objects, 1);
+  // As a request that had read the source before.
+  const auto copied = copy_object(*engine, *found, repo, BranchName("main"), Key("b"), {}, false);
+  EXPECT_EQ(count("SELECT count(*) FROM gc_candidates"), 0);
+  engine.branch(repo, "exp", "main");
+  EXPECT_EQ(collect(repo).counts.removed_objects, 0);
+  EXPECT_EQ(engine.read(repo, "main", "b"), "bytes");
+}
+
+// An operation may refer to an object after it was marked and before its row is there to be taken.
+TEST_F(OperationFences, ACandidateThatIsReferencedStays) {
+  const Entry entry = engine.put(repo, "main", "a", "bytes");
+  collect(repo);
+  const std::string hex = to_hex(meta::candidate_address(std::get<OwnAddress>(entry.address)));
+  run_sql(str_cat("INSERT INTO gc_candidates (repo_id, address, size_bytes, run) VALUES (",
+                  static_cast<int>(repo.id), ", '\\x", hex, "', 5, 1)"));
+  const CollectionCounts counts = collect(repo).counts;
+  EXPECT_EQ(counts.rescued_objects, 1);
+  EXPECT_EQ(counts.removed_objects, 0);
+  EXPECT_EQ(engine.read(repo, "main", "a"), "bytes");
+  EXPECT_EQ(count("SELECT count(*) FROM gc_candidates"), 0);
+}
+
+TEST_F(OperationFences, NothingRefersToADoomedObjectAgain) {
+  engine.put(repo, "main", "a", "bytes");
+  put_in_parts(repo, "parts");
+  testing::TestRepository reader = engine.make_repository("reader");
+  const auto found = find_object(*engine, repo, "main", Key("a"));
+  const auto parts = find_object(*engine, repo, "main", Key("parts"));
+  engine.remove(repo, "main", "a");
+  engine.remove(repo, "main", "parts");
+  collect(repo);
+  run_sql("UPDATE gc_candidates SET doomed_in = 1");
+  const auto copied_to = [&](const RepositoryName& to, const FoundObject& source) {
+    return testing::reason_of(
+        [&] { copy_object(*engine, source, to, BranchName("main"), Key("b"), {}, false); });
+  };
+  EXPECT_EQ(copied_to(repo, *found), "being_collected");
+  EXPECT_EQ(copied_to(repo, *parts), "being_collected");
+  EXPECT_EQ(copied_to(reader, *found), "being_collected");
+  const MultipartUpload upload = begin(repo, "upload");
+  EXPECT_EQ(testing::reason_of([&] {
+              copy_part(*engine, upload, 1, *found, {0, found->entry.size_bytes});
+            }),
+            "being_collected");
+  meta::StagedBatch batch(engine.pool, (*engine).writer, repo.id);
+  batch.add({"b", found->entry});
+  const Branch branch = get_branch(*engine, repo, BranchName("main"));
+  BranchHold hold(*engine, branch, /*rotate=*/true, {});
+  EXPECT_EQ(testing::reason_of([&] { batch.publish(branch.id, hold.lease(), {}); }),
+            "being_collected");
+  EXPECT_EQ(engine.keys(repo, "main"), "");
+}
+
+TEST_F(OperationFences, StartsWhenEarlierOperationsHaveEnded) {
+  engine.put(repo, "main", "a", "bytes");
+  auto operation = std::make_unique<meta::Writer::Operation>((*engine).writer);
+  const auto found = find_object(*engine, repo, "main", Key("a"));
+  engine.remove(repo, "main", "a");
+  settle();
+  collect(repo);
+  request_collection(*engine, repo, "tester", 0);
+  settle();
+  EXPECT_FALSE(run_one_collection(*engine, options, identities, {}));
+  operation.reset();
+  settle();
+  EXPECT_TRUE(run_one_collection(*engine, options, identities, {}));
+}
+
+TEST_F(OperationFences, UploadsUnderWayAreNotFound) {
+  const meta::Writer::Operation operation((*engine).writer);
+  const OwnAddress address = new_own_address((*engine).writer.address_time());
+  const blob::Located at =
+      engine.stores.locate(str_cat(repo.storage_namespace, "/", relative_path(address)));
+  const auto writer = at.store->create(at.key, 4);
+  writer->write("body");
+  ASSERT_TRUE(writer->finish());
+  EXPECT_EQ(collect(repo).counts.found_objects, 0);
+}
+
+TEST_F(OperationFences, AServerWithASlowClockMakesNoOlderAddresses) {
+  settle();
+  collect(repo);
+  const int64_t floor = count("SELECT address_floor_ms FROM gc_control");
+  ASSERT_GT(floor, 0);
+  run_sql(str_cat("UPDATE gc_control SET address_floor_ms = ", floor + 3'600'000));
+  TestEngine slow(database.url(), engine.store);
+  EXPECT_GE(to_millis((*slow).writer.address_time()), floor + 3'600'000);
+  EXPECT_EQ(count("SELECT count(*) FROM writers WHERE address_floor_ms >= (SELECT address_floor_ms "
+                  "FROM gc_control)"),
+            2);
+}
+
+TEST_F(OperationFences, AnOperationFromBeforeTheRegistrationWasLostStagesNothing) {
+  const Entry entry = engine.put(repo, "main", "a", "bytes");
+  const BranchId branch = get_branch(*engine, repo, BranchName("main")).id;
+  const auto stage = [&](const char* key) {
+    return testing::reason_of([&] { (*engine).staging.stage(branch, Key(key), entry, 0); });
+  };
+  const MultipartUpload upload = begin(repo, "parts");
+  {
+    const meta::Writer::Operation operation((*engine).writer);
+    run_sql("DELETE FROM writers");
+    engine.parts().heartbeat();
+    EXPECT_EQ((*engine).writer.id(), 0);
+    EXPECT_EQ(stage("b"), "writer_lost");
+    EXPECT_EQ(testing::reason_of([&] { part(upload, 1, "part"); }), "writer_lost")
+        << "also in an operation inside it";
+  }
+  EXPECT_EQ(stage("b"), "done");
+  EXPECT_EQ(testing::reason_of([&] { part(upload, 1, "part"); }), "done");
+}
+
+TEST_F(OperationFences, WaitsForTransactionsThatHaveBegunToWrite) {
+  using namespace std::chrono_literals;
+  request_collection(*engine, repo, "tester", 0);
+  settle();
+  const auto connection = db::Connection::open(database.url());
+  connection->begin();
+  connection->run(db::Query{"test_write", "INSERT INTO settings (key, value) VALUES ('k', '')"});
+  std::thread paused([&] {
+    std::this_thread::sleep_for(400ms);
+    connection->rollback();
+  });
+  const auto begun = std::chrono::steady_clock::now();
+  EXPECT_TRUE(run_one_collection(*engine, options, identities, {}));
+  EXPECT_GE(std::chrono::steady_clock::now() - begun, 300ms);
+  paused.join();
+  EXPECT_EQ(list_collections(*engine, repo, 1).at(0).state, "done");
 }
 
 }  // namespace

@@ -10,6 +10,8 @@
 
 #include "core/db/connection.h"
 #include "core/gc/collection.h"
+#include "core/gc/collection_plan.h"
+#include "core/gc/collection_requests.h"
 #include "core/gc/store_listing.h"
 #include "core/meta/commits.h"
 #include "core/objects/multipart.h"
@@ -83,6 +85,30 @@ class CollectionTest : public ::testing::Test {
         "(SELECT 1 FROM commits WHERE repo_id = c.repo_id AND commit_id = p)");
   }
   void run_sql(const std::string& sql) { db::Connection::open(database.url())->run_script(sql); }
+
+  MultipartUpload begin(const RepositoryName& repository, const std::string& key) {
+    const UploadTarget target =
+        check_upload(*engine, repository, BranchName("main"), Key(key), false, {});
+    return create_multipart(*engine, target, {"tester", {}, "", ""});
+  }
+  std::string part(const MultipartUpload& upload, uint32_t number, const std::string& bytes) {
+    testing::TextBody body(bytes);
+    return put_part(*engine, upload, number, body, bytes.size()).etag;
+  }
+  Commit commit_one(const std::string& key) {
+    engine.put(repo, "main", key, "bytes");
+    return engine.commit(repo, "main");
+  }
+  void put_in_parts(const RepositoryName& repository, const std::string& key) {
+    const MultipartUpload upload = begin(repository, key);
+    const std::string one = part(upload, 1, std::string(5 << 20, 'a'));
+    const std::string two = part(upload, 2, "tail");
+    complete_multipart(*engine, upload, completion_of({{1, one, {}}, {2, two, {}}}));
+  }
+  void copy(const RepositoryName& from, const std::string& ref, const std::string& key,
+            const RepositoryName& to, const std::string& target) {
+    copy_object(*engine, {from, ref, Key(key)}, to, BranchName("main"), Key(target), {}, false);
+  }
 
   testing::TestDatabase database;
   testing::TestEngine engine{database.url()};

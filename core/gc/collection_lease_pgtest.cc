@@ -1,0 +1,100 @@
+// Which server collects, how a collection ends early, and what the next one makes of it.
+#include <string>
+#include <utility>
+
+#include <gtest/gtest.h>
+
+#include "core/base/str_cat.h"
+#include "core/gc/collection_fixture.h"
+
+namespace tarn::versioning {
+namespace {
+
+using testing::TestEngine;
+
+class CollectionLease : public CollectionTest {};
+
+TEST_F(CollectionLease, AnInterruptedOneIsDoneAgain) {
+  engine.put(repo, "main", "a", "first");
+  engine.put(repo, "main", "a", "second");
+  collect(repo);
+  // As if a server had died after it had doomed the object.
+  run_sql(
+      "UPDATE gc_candidates SET doomed_in = 2;"
+      "INSERT INTO gc_runs (repo_id, run, state, actor, started_ms) "
+      "SELECT repo_id, 2, 'running', 'somebody', 0 FROM gc_repositories;"
+      "UPDATE gc_repositories SET run = 2;"
+      "UPDATE gc_control SET lease_owner = 1, lease_until = clock_timestamp() - interval '1 s'");
+  settle();
+  EXPECT_EQ(collect(repo).counts.removed_objects, 1);
+  EXPECT_EQ(stored(repo), 1u);
+  EXPECT_EQ(count("SELECT count(*) FROM gc_runs WHERE run = 2 AND state = 'interrupted'"), 1);
+}
+
+TEST_F(CollectionLease, IsCancelledWithinSecondsAndTheNextOneFinishes) {
+  for (int i = 0; i < 30; ++i) engine.put(repo, "main", "a", str_cat("text ", i));
+  EXPECT_EQ(testing::reason_of([&] { cancel_collection(*engine, repo, "someone"); }),
+            "collection_not_found");
+  request_collection(*engine, repo, "tester", 0);
+  cancel_collection(*engine, repo, "someone");
+  settle();
+  EXPECT_FALSE(run_one_collection(*engine, options, identities, {})) << "the request is dropped";
+  collect(repo);
+  options.deletes_per_second = 10;
+  engine.store->on_remove([&, removals = 0](std::string_view) mutable {
+    if (++removals == 5) cancel_collection(*engine, repo, "someone");
+  });
+  const meta::CollectionRun run = collect(repo);
+  EXPECT_EQ(run.state, "cancelled");
+  EXPECT_EQ(run.cancelled_by, "someone");
+  EXPECT_EQ(run.step, "remove");
+  EXPECT_EQ(run.step_total, 29);
+  EXPECT_GE(run.counts.removed_objects, 5);
+  EXPECT_LT(run.counts.removed_objects, 29);
+  EXPECT_EQ(get_collection(*engine, repo, run.run).counts, run.counts);
+  EXPECT_EQ(testing::reason_of([&] { get_collection(*engine, repo, run.run + 1); }),
+            "collection_not_found");
+  options.deletes_per_second = 0;
+  EXPECT_EQ(collect(repo).counts.removed_objects, 29 - run.counts.removed_objects);
+  EXPECT_EQ(stored(repo), 1u);
+}
+
+TEST_F(CollectionLease, AServerThatAnotherWaitsForRaisesItsFloorsAtOnce) {
+  TestEngine other(database.url(), engine.store);
+  collect(repo);
+  request_collection(*engine, repo, "tester", 0);
+  engine.parts().heartbeat();
+  EXPECT_FALSE(run_one_collection(*engine, options, identities, {}))
+      << "the other's floors are from before";
+  EXPECT_FALSE(run_one_collection(*other, options, identities, {})) << "it raises them";
+  EXPECT_TRUE(run_one_collection(*engine, options, identities, {}));
+}
+
+TEST_F(CollectionLease, AServerThatLostTheLeaseChangesNothingMore) {
+  for (int i = 0; i < 3; ++i) engine.put(repo, "main", "a", str_cat("text ", i));
+  collect(repo);
+  engine.store->on_remove([&, taken = false](std::string_view) mutable {
+    if (!std::exchange(taken, true)) run_sql("UPDATE gc_control SET lease_owner = 1");
+  });
+  request_collection(*engine, repo, "tester", 0);
+  settle();
+  EXPECT_TRUE(run_one_collection(*engine, options, identities, {}));
+  EXPECT_EQ(list_collections(*engine, repo, 1).at(0).state, "running");
+  EXPECT_EQ(count("SELECT count(*) FROM gc_candidates WHERE removed"), 0);
+  run_sql("UPDATE gc_control SET lease_until = clock_timestamp()");
+  EXPECT_EQ(collect(repo).state, "done");
+  EXPECT_EQ(stored(repo), 1u);
+  EXPECT_EQ(engine.read(repo, "main", "a"), "text 2");
+}
+
+TEST_F(CollectionLease, OnlyOneServerCollects) {
+  run_sql(
+      "UPDATE gc_control SET lease_owner = 1, lease_until = clock_timestamp() + interval '1 h'");
+  request_collection(*engine, repo, "tester", 0);
+  settle();
+  EXPECT_FALSE(run_one_collection(*engine, options, identities, {}));
+  EXPECT_TRUE(is_collection_requested(*engine, repo));
+}
+
+}  // namespace
+}  // namespace tarn::versioning

@@ -1,0 +1,32 @@
+// Requests for garbage collections, and their reports.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "core/branch/engine.h"
+#include "core/gc/collection_store.h"
+#include "core/model/repository.h"
+
+namespace tarn::versioning {
+
+/// Makes a collection of the repository due now. `share_max`: percent that it may remove; 0 = the
+/// server's setting. Throws invalid_argument (more than 100).
+void request_collection(Engine& engine, const Repository& repository, std::string_view user,
+                        uint32_t share_max);
+/// Newest first, at most `limit`.
+std::vector<meta::CollectionRun> list_collections(Engine& engine, const Repository& repository,
+                                                  uint32_t limit);
+/// Throws not_found (reason "collection_not_found").
+meta::CollectionRun get_collection(Engine& engine, const Repository& repository, int64_t run);
+/// Ends the running collection of the repository soon, and drops the request of one that has not
+/// begun. What the running one has decided to remove goes with the next one. Throws not_found
+/// (reason "collection_not_found"): there is neither.
+void cancel_collection(Engine& engine, const Repository& repository, std::string_view user);
+/// Makes this database the owner of the repository's store, whichever was.
+void adopt_store(Engine& engine, const Repository& repository);
+/// Whether one was asked for and has not begun.
+bool is_collection_requested(Engine& engine, const Repository& repository);
+
+}  // namespace tarn::versioning

@@ -1,0 +1,223 @@
+#include "core/gc/collection_steps.h"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "core/base/error.h"
+#include "core/base/pause.h"
+#include "core/base/str_cat.h"
+#include "core/branch/namespace_marker.h"
+#include "core/gc/batches.h"
+#include "core/gc/collection_ends.h"
+#include "core/gc/derived_store.h"
+#include "core/gc/origins.h"
+#include "core/gc/store_listing.h"
+#include "core/meta/part_lists.h"
+#include "core/meta/references.h"
+#include "core/meta/repositories.h"
+#include "core/meta/writer.h"
+
+namespace tarn::versioning {
+namespace {
+
+constexpr std::chrono::seconds kTransactionsWait{60};
+constexpr std::chrono::milliseconds kTransactionsPoll{20};
+constexpr uint32_t kNodesPerStatement = 10'000;
+constexpr uint32_t kRunsLookedAt = 10;
+/// Of metric files that no commit names: commits to come may have them.
+constexpr std::chrono::seconds kReadingsKept = std::chrono::hours{24 * 7};
+
+}  // namespace
+
+CollectionSteps::CollectionSteps(Engine& engine, const meta::CollectionClaim& claim,
+                                 const CollectionOptions& options, OwnIdentities& identities,
+                                 const std::stop_token& stop)
+    : engine_(engine),
+      claim_(claim),
+      options_(options),
+      identities_(identities),
+      stop_(stop),
+      repository_(engine.repositories.get(claim.repository)),
+      collections_(engine.pool),
+      candidates_(engine.pool),
+      progress_(collections_, claim, options, stop),
+      history_(engine, claim, options, report_.counts),
+      objects_(engine, repository_, claim, options, progress_, report_, stop) {}
+
+void CollectionSteps::run() {
+  progress_.begin_step("leftovers");
+  check_database();
+  while (candidates_.purge(claim_, kNodesPerStatement) > 0) progress_.progress();
+  objects_.remove_doomed_objects();
+  progress_.begin_step("commits");
+  if (claim_.deleted) history_.purge_repository();
+  history_.remove_dead_commits();
+  history_.expire_history();
+  progress_.begin_step("transactions");
+  engine_.writer.heartbeat();  // objects stored here lately are judged too
+  const meta::CollectionFloors floors = collections_.raise_floors(claim_);
+  wait_for_transactions(floors);
+  const std::vector<meta::KnownCandidate> rows = candidates_.known(claim_, options_.grace);
+  const KnownCandidates known(rows);
+  progress_.begin_step("mark");
+  const Marked marked = mark(engine_, {.repository = claim_.repository,
+                                       .deleted = claim_.deleted,
+                                       .dying_lists = known.due_lists,
+                                       .on_progress = [this] { progress_.progress(1); }});
+  progress_.begin_step("list", stored_before());
+  find_candidates(floors, marked, known);
+  if (counts_.due_objects > 0) check_owner(engine_, repository_);
+  check_share();
+  check_database();  // a copy may have taken the store over meanwhile
+  progress_.begin_step("remove", counts_.due_objects);
+  objects_.doom_objects(marked, known);
+  progress_.begin_step("nodes");
+  remove_part_lists(marked, known);
+  remove_nodes(floors, marked);
+  progress_.begin_step("unfinished");
+  remove_unfinished();
+  remove_derived_rows();
+  if (claim_.deleted && counts_.stored_objects == 0 && !candidates_.any(claim_.repository)) {
+    meta::DerivedRows(engine_.pool).remove_of_deleted(claim_);
+    collections_.set_emptied(claim_);
+  }
+}
+
+/// Objects of the last collection that listed the store; 0 = there is none.
+int64_t CollectionSteps::stored_before() {
+  for (const meta::CollectionRun& run : collections_.runs(claim_.repository, kRunsLookedAt)) {
+    if (run.counts.stored_objects > 0) return run.counts.stored_objects;
+  }
+  return 0;
+}
+
+/// A copy of this database may use the same store.
+void CollectionSteps::check_database() {
+  if (const auto why = claim_store(engine_.stores, repository_, engine_.pool, identities_)) {
+    throw Refused{*why};
+  }
+}
+
+/// The roots are read when no transaction is left that began before the floors were read.
+void CollectionSteps::wait_for_transactions(const meta::CollectionFloors& floors) {
+  const auto end = std::chrono::steady_clock::now() + kTransactionsWait;
+  while (!collections_.are_settled(floors)) {
+    progress_.progress();
+    if (std::chrono::steady_clock::now() > end) {
+      throw Error(ErrorCode::kUnavailable,
+                  str_cat("collecting garbage: a transaction in the database's cluster has been "
+                          "writing for longer than ",
+                          kTransactionsWait.count(), " seconds; see pg_stat_activity"));
+    }
+    pause(stop_, kTransactionsPoll);
+  }
+}
+
+void CollectionSteps::find_candidates(const meta::CollectionFloors& floors, const Marked& marked,
+                                      const KnownCandidates& known) {
+  const Origins origins(engine_, history_.removed(), marked, [this] { progress_.progress(); });
+  Batches<meta::Candidate> found([&](const auto& batch) { candidates_.add(claim_, batch); });
+  counts_.strangers =
+      list_stored_objects(engine_.stores, repository_, [&](const ListedObject& object) {
+        progress_.progress(1);
+        ++counts_.stored_objects;
+        if (marked.objects.contains(object.address)) {
+          ++counts_.live_objects;
+          return;
+        }
+        const std::string key = own_key(object.address);
+        const auto at = known.objects.find(key);
+        if (at != known.objects.end()) {
+          count_known(*at->second);
+        } else if (created_at(object.address) < floors.address) {
+          ++counts_.found_objects;
+          counts_.found_bytes += static_cast<int64_t>(object.size_bytes);
+          const GarbageOrigin origin = claim_.deleted
+                                           ? GarbageOrigin{GarbageReason::kRepository, ""}
+                                           : origins.of(object.address);
+          found.add({key, static_cast<int64_t>(object.size_bytes), origin});
+        }
+      });
+  for (const int64_t id : marked.unused_part_lists) {
+    if (std::binary_search(known.lists.begin(), known.lists.end(), id)) continue;
+    found.add({meta::candidate_address(PartListAddress{id}), 0, {}});
+  }
+  found.flush();
+}
+
+void CollectionSteps::count_known(const meta::KnownCandidate& candidate) {
+  (candidate.due ? counts_.due_objects : counts_.waiting_objects) += 1;
+  (candidate.due ? counts_.due_bytes : counts_.waiting_bytes) += candidate.size_bytes;
+}
+
+void CollectionSteps::check_share() const {
+  const int64_t share =
+      claim_.share_max > 0 ? claim_.share_max : static_cast<int64_t>(options_.share_max);
+  if (claim_.deleted || counts_.due_objects <= kRemovedWithoutShare ||
+      counts_.due_objects * 100 <= counts_.stored_objects * share) {
+    return;
+  }
+  throw Refused{str_cat("it would remove ", counts_.due_objects, " of ", counts_.stored_objects,
+                        " objects, more than ", share,
+                        " percent; look at the plan, and permit more with --yes-delete PERCENT")};
+}
+
+void CollectionSteps::remove_derived_rows() {
+  meta::DerivedRows rows(engine_.pool);
+  const uint32_t limit = kRowsPerStatement;
+  while (rows.remove_readings(claim_, kReadingsKept, limit) == limit) progress_.progress();
+  rows.remove_dead_writers(claim_);
+}
+
+/// The right to list unfinished uploads may be missing; all else is done by then.
+void CollectionSteps::remove_unfinished() {
+  if (!owns_namespace(engine_.stores, repository_)) return;
+  try {
+    counts_.removed_unfinished = remove_unfinished_objects(
+        engine_.stores, repository_, engine_.clock.now() - options_.unfinished_kept);
+  } catch (const Error& error) {
+    report_.note_failure(str_cat("removing what unfinished uploads left: ", error.message()));
+  }
+}
+
+void CollectionSteps::remove_part_lists(const Marked& marked, const KnownCandidates& known) {
+  Batches<std::string> referenced([&](const auto& batch) { candidates_.forget(claim_, batch); });
+  Batches<std::string> dead([&](const auto& batch) {
+    counts_.removed_part_lists += candidates_.remove_part_lists(claim_, batch);
+  });
+  for (const int64_t id : known.lists) {
+    const std::string key = meta::candidate_address(PartListAddress{id});
+    const bool unused =
+        std::binary_search(marked.unused_part_lists.begin(), marked.unused_part_lists.end(), id);
+    if (!unused && !claim_.deleted) {
+      referenced.add(key);
+    } else if (std::binary_search(known.due_lists.begin(), known.due_lists.end(), id)) {
+      dead.add(key);
+    }
+  }
+  referenced.flush();
+  dead.flush();
+  if (counts_.removed_part_lists > 0) engine_.part_lists.forget_all();
+}
+
+void CollectionSteps::remove_nodes(const meta::CollectionFloors& floors, const Marked& marked) {
+  meta::NodeRemoval removal(engine_.pool);
+  for (Nid after = 0;;) {
+    progress_.progress();
+    const auto nids = removal.page(claim_.repository, after, floors.nid, kNodesPerStatement);
+    if (nids.empty()) return;
+    after = nids.back();
+    std::vector<Nid> dead;
+    for (const Nid nid : nids) {
+      if (!marked.nodes.contains(nid)) dead.push_back(nid);
+    }
+    if (dead.empty()) continue;
+    // Before the rows: a file that is missing is written again, and one without a row would stay.
+    remove_derived_files(engine_.stores, repository_, removal.files(claim_.repository, dead));
+    removal.remove(claim_, dead);
+    counts_.removed_nodes += static_cast<int64_t>(dead.size());
+  }
+}
+
+}  // namespace tarn::versioning

@@ -1,0 +1,66 @@
+// The steps of one collection, in their order.
+#pragma once
+
+#include <cstdint>
+#include <stop_token>
+
+#include "core/branch/engine.h"
+#include "core/gc/candidate_store.h"
+#include "core/gc/collection_options.h"
+#include "core/gc/collection_report.h"
+#include "core/gc/collection_store.h"
+#include "core/gc/history_removal.h"
+#include "core/gc/known_candidates.h"
+#include "core/gc/leased_progress.h"
+#include "core/gc/marking.h"
+#include "core/gc/object_removal.h"
+#include "core/gc/store_owner.h"
+#include "core/model/repository.h"
+
+namespace tarn::versioning {
+
+/// Objects that a collection may remove whatever their share of the repository is.
+constexpr int64_t kRemovedWithoutShare = 100;
+
+/// One collection, under a claim. One thread at a time.
+class CollectionSteps {
+ public:
+  CollectionSteps(Engine& engine, const meta::CollectionClaim& claim,
+                  const CollectionOptions& options, OwnIdentities& identities,
+                  const std::stop_token& stop);
+  CollectionSteps(const CollectionSteps&) = delete;
+
+  /// Throws what collection_ends.h has, and Error.
+  void run();
+
+  const CollectionReport& report() const { return report_; }
+
+ private:
+  int64_t stored_before();
+  void check_database();
+  void wait_for_transactions(const meta::CollectionFloors& floors);
+  void find_candidates(const meta::CollectionFloors& floors, const Marked& marked,
+                       const KnownCandidates& known);
+  void count_known(const meta::KnownCandidate& candidate);
+  void check_share() const;
+  void remove_derived_rows();
+  void remove_unfinished();
+  void remove_part_lists(const Marked& marked, const KnownCandidates& known);
+  void remove_nodes(const meta::CollectionFloors& floors, const Marked& marked);
+
+  Engine& engine_;
+  const meta::CollectionClaim& claim_;
+  const CollectionOptions& options_;
+  OwnIdentities& identities_;
+  const std::stop_token& stop_;
+  const Repository repository_;
+  meta::Collections collections_;
+  meta::Candidates candidates_;
+  CollectionReport report_;
+  CollectionCounts& counts_ = report_.counts;
+  LeasedProgress progress_;
+  HistoryRemoval history_;
+  ObjectRemoval objects_;
+};
+
+}  // namespace tarn::versioning

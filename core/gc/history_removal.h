@@ -1,0 +1,53 @@
+// Removal of commits that no root reaches, and of the data of commits whose retention is over.
+#pragma once
+
+#include <chrono>
+#include <vector>
+
+#include "core/branch/engine.h"
+#include "core/db/pool.h"
+#include "core/gc/collection_counts.h"
+#include "core/gc/collection_options.h"
+#include "core/gc/collection_store.h"
+#include "core/gc/retention.h"
+#include "core/gc/root_store.h"
+
+namespace tarn::versioning {
+
+/// How long a commit stays that no root leads to.
+std::chrono::seconds unreachable_kept(const History& history, const CollectionOptions& options);
+
+std::vector<CommitId> ids_of(const std::vector<ExpiringCommit>& commits);
+
+/// Of one collection, on its thread.
+class HistoryRemoval {
+ public:
+  HistoryRemoval(Engine& engine, const meta::CollectionClaim& claim,
+                 const CollectionOptions& options, CollectionCounts& counts)
+      : engine_(engine), claim_(claim), options_(options), counts_(counts) {}
+
+  /// From then on the deleted repository cannot be restored.
+  void purge_repository();
+  /// The rows of commits go first: from then on nothing can be made of their trees. They are locked
+  /// before the roots are read again, so a ref that was made meanwhile is seen.
+  void remove_dead_commits();
+  /// Likewise the trees of commits whose retention is over; their rows stay.
+  void expire_history();
+
+  /// Those of both.
+  const std::vector<meta::RemovedCommit>& removed() const { return removed_commits_; }
+
+ private:
+  /// Roots of a repository that was deleted meanwhile are put away; it may be restored. Throws
+  /// not_found.
+  void hold_repository(db::Connection& connection) const;
+  std::chrono::seconds kept(const History& history) const;
+
+  Engine& engine_;
+  const meta::CollectionClaim& claim_;
+  const CollectionOptions& options_;
+  CollectionCounts& counts_;
+  std::vector<meta::RemovedCommit> removed_commits_;
+};
+
+}  // namespace tarn::versioning

@@ -1,0 +1,103 @@
+#include "core/gc/object_removal.h"
+
+#include <algorithm>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "core/base/fault_point.h"
+#include "core/base/pause.h"
+#include "core/base/str_cat.h"
+#include "core/branch/namespace_marker.h"
+#include "core/gc/batches.h"
+#include "core/gc/collection_ends.h"
+#include "core/gc/store_listing.h"
+
+namespace tarn::versioning {
+
+void check_owner(Engine& engine, const Repository& repository) {
+  if (owns_namespace(engine.stores, repository)) return;
+  throw Refused{str_cat(repository.storage_namespace, "/_tarn/repository lacks the line ",
+                        marker_digits(repository),
+                        ": the objects there may be those of another installation; if none uses "
+                        "them, write that line below the repository's name")};
+}
+
+void ObjectRemoval::doom_objects(const Marked& marked, const KnownCandidates& known) {
+  Batches<std::string> referenced([&](const auto& batch) { candidates_.forget(claim_, batch); });
+  Batches<std::string> dead([&](const auto& batch) {
+    progress_.progress();
+    remove(candidates_.doom(claim_, batch));
+  });
+  for (const auto& [key, candidate] : known.objects) {
+    if (marked.objects.contains(own_address(key))) {
+      ++report_.counts.rescued_objects;
+      referenced.add(std::string(key));
+    } else if (candidate->due) {
+      dead.add(std::string(key));
+    }
+  }
+  referenced.flush();
+  dead.flush();
+}
+
+void ObjectRemoval::remove_doomed_objects() {
+  for (std::string after;;) {
+    const auto left = candidates_.doomed(claim_, after, kRowsPerStatement);
+    if (left.empty()) return;
+    if (after.empty()) check_owner(engine_, repository_);
+    after = left.back().address;
+    remove(left);
+  }
+}
+
+void ObjectRemoval::remove(std::span<const meta::Candidate> doomed) {
+  // A tenth of a second's at a time, so that a pace of few is even.
+  const size_t at_once =
+      options_.deletes_per_second == 0
+          ? blob::kRemovedAtOnceMax
+          : std::clamp<size_t>(options_.deletes_per_second / 10, 1, blob::kRemovedAtOnceMax);
+  while (!doomed.empty()) {
+    const auto batch = doomed.first(std::min(at_once, doomed.size()));
+    doomed = doomed.subspan(batch.size());
+    const auto begun = std::chrono::steady_clock::now();
+    remove_batch(batch);
+    pace(batch.size(), begun);
+  }
+}
+
+void ObjectRemoval::remove_batch(std::span<const meta::Candidate> batch) {
+  std::vector<OwnAddress> addresses;
+  for (const meta::Candidate& candidate : batch) {
+    addresses.push_back(own_address(candidate.address));
+  }
+  std::set<std::string> kept;
+  for (const UnremovedObject& object :
+       remove_stored_objects(engine_.stores, repository_, addresses)) {
+    if (!kept.insert(own_key(object.address)).second) continue;
+    ++report_.counts.failed_objects;
+    report_.note_failure(str_cat(relative_path(object.address), ": ", object.message));
+  }
+  fault_point("gc.batch_removed");
+  std::vector<std::string> removed;
+  for (const meta::Candidate& candidate : batch) {
+    if (kept.contains(candidate.address)) continue;
+    removed.push_back(candidate.address);
+    ++report_.counts.removed_objects;
+    report_.counts.removed_bytes += candidate.size_bytes;
+    report_.removed.add(candidate.origin, candidate.size_bytes);
+  }
+  if (!removed.empty()) candidates_.set_removed(claim_, removed);
+  progress_.progress(static_cast<int64_t>(batch.size()));
+}
+
+void ObjectRemoval::pace(size_t removed, std::chrono::steady_clock::time_point begun) {
+  if (options_.deletes_per_second == 0) return;
+  using std::chrono::milliseconds;
+  const milliseconds due(static_cast<int64_t>(removed) * 1000 / options_.deletes_per_second);
+  const auto taken =
+      std::chrono::duration_cast<milliseconds>(std::chrono::steady_clock::now() - begun);
+  if (taken < due) pause(stop_, due - taken);
+}
+
+}  // namespace tarn::versioning

@@ -1,0 +1,60 @@
+// Removal of a repository's objects from its store, once their rows say that they are to go.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <span>
+#include <stop_token>
+
+#include "core/branch/engine.h"
+#include "core/gc/candidate_store.h"
+#include "core/gc/collection_options.h"
+#include "core/gc/collection_report.h"
+#include "core/gc/collection_store.h"
+#include "core/gc/known_candidates.h"
+#include "core/gc/leased_progress.h"
+#include "core/gc/marking.h"
+#include "core/model/repository.h"
+
+namespace tarn::versioning {
+
+/// A repository of another installation may have its objects in the same namespace. Called before
+/// anything is removed. Throws Refused.
+void check_owner(Engine& engine, const Repository& repository);
+
+/// Of one collection, on its thread.
+class ObjectRemoval {
+ public:
+  ObjectRemoval(Engine& engine, const Repository& repository, const meta::CollectionClaim& claim,
+                const CollectionOptions& options, LeasedProgress& progress,
+                CollectionReport& report, const std::stop_token& stop)
+      : engine_(engine),
+        repository_(repository),
+        claim_(claim),
+        options_(options),
+        progress_(progress),
+        report_(report),
+        stop_(stop),
+        candidates_(engine.pool) {}
+
+  /// Those that are due and that nothing refers to.
+  void doom_objects(const Marked& marked, const KnownCandidates& known);
+  /// Objects that an earlier collection had doomed: it was interrupted, or the store had refused.
+  void remove_doomed_objects();
+
+ private:
+  void remove(std::span<const meta::Candidate> doomed);
+  void remove_batch(std::span<const meta::Candidate> batch);
+  void pace(size_t removed, std::chrono::steady_clock::time_point begun);
+
+  Engine& engine_;
+  const Repository& repository_;
+  const meta::CollectionClaim& claim_;
+  const CollectionOptions& options_;
+  LeasedProgress& progress_;
+  CollectionReport& report_;
+  const std::stop_token& stop_;
+  meta::Candidates candidates_;
+};
+
+}  // namespace tarn::versioning
