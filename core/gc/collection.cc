@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "core/base/error.h"
+#include "core/base/fault.h"
 #include "core/base/log.h"
 #include "core/base/metrics.h"
 #include "core/base/reasons.h"
@@ -99,6 +100,10 @@ bool run_one_collection(Engine& engine, const CollectionOptions& options, OwnIde
     if (failure.reason() == reason::kCollectionLost) return true;
     state = "failed";
     error = failure.message();
+    if (failure.reason() == reason::kDatabaseFull) {
+      log::error("garbage_collection_failed", {{"run", claim->run}, {"error", error}});
+      error = kDatabaseFullText;
+    }
   }
   count_run(state, report.counts);
   log_end(*claim, engine.repositories.get(claim->repository), state, report.counts);
