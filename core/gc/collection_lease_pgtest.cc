@@ -1,5 +1,7 @@
 // Which server collects, how a collection ends early, and what the next one makes of it.
+#include <chrono>
 #include <string>
+#include <thread>
 #include <utility>
 
 #include <gtest/gtest.h>
@@ -85,6 +87,68 @@ TEST_F(CollectionLease, AServerThatLostTheLeaseChangesNothingMore) {
   EXPECT_EQ(collect(repo).state, "done");
   EXPECT_EQ(stored(repo), 1u);
   EXPECT_EQ(engine.read(repo, "main", "a"), "text 2");
+}
+
+// Nobody asks for another one, and none is due by schedule.
+TEST_F(CollectionLease, OfAServerThatDiedIsTakenWithItsRequest) {
+  engine.put(repo, "main", "a", "first");
+  engine.put(repo, "main", "a", "second");
+  collect(repo);
+  const auto die = [this](const char* cancelled_by) {
+    run_sql(str_cat(
+        "INSERT INTO gc_runs (repo_id, run, state, actor, started_ms, cancelled_by) "
+        "SELECT repo_id, run + 1, 'running', 'somebody', 0, ",
+        cancelled_by,
+        " FROM gc_repositories; UPDATE gc_repositories SET run = run + 1;"
+        "UPDATE gc_control SET lease_owner = 1, lease_until = clock_timestamp() - interval '1 s'"));
+    settle();
+  };
+  die("NULL");
+  EXPECT_TRUE(run_one_collection(*engine, options, identities, {}));
+  EXPECT_EQ(list_collections(*engine, repo, 1).at(0).actor, "somebody");
+  EXPECT_EQ(stored(repo), 1u);
+  EXPECT_FALSE(run_one_collection(*engine, options, identities, {}));
+  die("'someone'");
+  EXPECT_FALSE(run_one_collection(*engine, options, identities, {})) << "it was cancelled";
+  EXPECT_EQ(count("SELECT count(*) FROM gc_control WHERE lease_owner IS NULL"), 1);
+  EXPECT_EQ(count("SELECT count(*) FROM gc_runs WHERE state = 'interrupted'"), 2);
+}
+
+// Other servers need not wait long for one that died, so the lease is shorter than a slow step.
+TEST_F(CollectionLease, IsRenewedDuringALongStep) {
+  for (int i = 0; i < 3; ++i) engine.put(repo, "main", "a", str_cat("text ", i));
+  collect(repo);
+  const auto left = [this] {
+    return count(
+        "SELECT extract(epoch FROM lease_until - clock_timestamp())::bigint FROM gc_control");
+  };
+  engine.store->on_remove([&, slow = true](std::string_view) mutable {
+    if (!std::exchange(slow, false)) return;
+    EXPECT_LE(left(), 60);
+    run_sql("UPDATE gc_control SET lease_until = clock_timestamp() + interval '4 s'");
+    std::this_thread::sleep_for(std::chrono::seconds{5});
+    EXPECT_GT(left(), 50);
+  });
+  EXPECT_EQ(collect(repo).state, "done");
+  EXPECT_EQ(stored(repo), 1u);
+}
+
+// The clock of the database is set forward: a living server goes on, unless another one was faster.
+TEST_F(CollectionLease, ThatRanOutIsRenewedUnlessItWasTaken) {
+  for (const bool taken : {false, true}) {
+    for (int i = 0; i < 3; ++i) engine.put(repo, "main", "a", str_cat("text ", i));
+    collect(repo);
+    engine.store->on_remove([&, first = true](std::string_view) mutable {
+      if (!std::exchange(first, false)) return;
+      run_sql("UPDATE gc_control SET lease_until = clock_timestamp() - interval '1 d'");
+      if (taken) run_sql("UPDATE gc_control SET lease_owner = 1");
+    });
+    request_collection(*engine, repo, "tester", 0);
+    settle();
+    EXPECT_TRUE(run_one_collection(*engine, options, identities, {}));
+    EXPECT_EQ(list_collections(*engine, repo, 1).at(0).state, taken ? "running" : "done");
+    run_sql("UPDATE gc_control SET lease_owner = NULL, lease_until = NULL");
+  }
 }
 
 TEST_F(CollectionLease, OnlyOneServerCollects) {

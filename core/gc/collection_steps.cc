@@ -46,6 +46,7 @@ CollectionSteps::CollectionSteps(Engine& engine, const meta::CollectionClaim& cl
       objects_(engine, repository_, claim, options, progress_, report_, stop) {}
 
 void CollectionSteps::run() {
+  const LeasedProgress::Renewing renewing(progress_);
   progress_.begin_step("leftovers");
   check_database();
   while (candidates_.purge(claim_, kNodesPerStatement) > 0) progress_.progress();

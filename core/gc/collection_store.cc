@@ -28,6 +28,10 @@ constexpr db::Query kSelectDue{"collections_select_due", R"sql(
       SELECT coalesce(min(nid_floor), 0) FROM writers WHERE expires_at > clock_timestamp())
   ORDER BY g.requested_by IS NULL, g.due_at NULLS FIRST LIMIT 1)sql"};
 
+// Its server died: the collection that it carried out may be due again by nothing else.
+constexpr db::Query kSelectAbandoned{"collections_select_abandoned", R"sql(
+  SELECT EXISTS (SELECT 1 FROM gc_control WHERE lease_owner IS NOT NULL AND lease_until < clock_timestamp()))sql"};
+
 constexpr db::Query kTakeLease{"collections_take_lease", R"sql(
   UPDATE gc_control SET lease_owner = $1, lease_until = clock_timestamp() + $2 * interval '1 millisecond'
   WHERE lease_owner IS NULL OR lease_until < clock_timestamp())sql"};
@@ -42,10 +46,12 @@ constexpr db::Query kSelectWaiting{"collections_select_waiting", R"sql(
       AND g.fence_nid > (
         SELECT coalesce(min(nid_floor), 0) FROM writers WHERE expires_at > clock_timestamp())))sql"};
 
+// Also a lease that has run out, for want of a database or because its clock was set forward, as
+// long as nobody has taken it over.
 constexpr db::Query kRenewLease{"collections_renew_lease", R"sql(
   WITH held AS (
     UPDATE gc_control SET lease_until = clock_timestamp() + $2 * interval '1 millisecond'
-    WHERE lease_owner = $1 AND lease_until >= clock_timestamp() RETURNING id)
+    WHERE lease_owner = $1 RETURNING id)
   UPDATE gc_runs SET step = $5, step_done = $6, step_total = $7,
     step_started_ms = CASE WHEN step = $5 THEN step_started_ms
                            ELSE (extract(epoch FROM clock_timestamp()) * 1000)::bigint END
@@ -190,7 +196,10 @@ std::optional<CollectionClaim> Collections::claim(const CollectionSchedule& sche
                                                   std::chrono::milliseconds lease) {
   const std::initializer_list<db::Param> due = {int64_t{schedule.interval.count()},
                                                 int64_t{schedule.deleted_kept.count()}};
-  if (pool_.run(kSelectDue, due, db::Pool::Retry::kRead).empty()) return std::nullopt;
+  if (pool_.run(kSelectDue, due, db::Pool::Retry::kRead).empty() &&
+      !pool_.run(kSelectAbandoned, {}, db::Pool::Retry::kRead).boolean(0, 0)) {
+    return std::nullopt;
+  }
   CollectionClaim claim;
   claim.owner = static_cast<int64_t>(random_u64() >> 1);
   if (pool_.run(kTakeLease, {claim.owner, int64_t{lease.count()}}, db::Pool::Retry::kWrite)

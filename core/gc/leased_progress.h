@@ -1,21 +1,28 @@
-// The progress of one collection, which renews its lease and pauses between stretches of work.
+// The progress of one collection under its lease, with pauses between stretches of work.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <stop_token>
 #include <string_view>
+#include <thread>
 
+#include "core/base/mutex.h"
 #include "core/gc/collection_options.h"
 #include "core/gc/collection_store.h"
 
 namespace tarn::versioning {
 
-/// Longer than any step between two renewals, and than a store's or a database's answer takes.
-constexpr std::chrono::minutes kCollectionLease{5};
+/// How long other servers wait for a server that died while it collected. It is renewed every two
+/// seconds, however long a step takes.
+constexpr std::chrono::seconds kCollectionLease{60};
+/// A collection that makes no progress for so long lets its lease run out. Longer than the answer
+/// of a store or a database takes, with all repetitions.
+constexpr std::chrono::minutes kStalledMax{5};
 
-/// One thread at a time. Its calls throw Stopped, Cancelled, and unavailable (reason
-/// "collection_lost") when another server has taken the collection over.
+/// `progress` and `begin_step`: one thread at a time. They throw Stopped, Cancelled, and
+/// unavailable (reason "collection_lost") when another server has taken the collection over.
 class LeasedProgress {
  public:
   LeasedProgress(meta::Collections& collections, const meta::CollectionClaim& claim,
@@ -25,17 +32,35 @@ class LeasedProgress {
   void begin_step(std::string_view step, int64_t total = 0);
   void progress(int64_t done = 0);
 
+  /// Renews the lease in the background while it lives.
+  class Renewing {
+   public:
+    explicit Renewing(LeasedProgress& progress);
+
+   private:
+    std::jthread thread_;
+  };
+
  private:
-  void renew();
-  void rest(std::chrono::steady_clock::duration worked);
+  using Clock = std::chrono::steady_clock;
+  using Renewal = meta::Collections::Renewal;
+
+  void renew_until(const std::stop_token& ended);
+  Renewal renew();
+  void require_held() const;
+  void rest(Clock::duration worked);
 
   meta::Collections& collections_;
   const meta::CollectionClaim& claim_;
   const CollectionOptions& options_;
   const std::stop_token& stop_;
-  meta::CollectionProgress progress_;
-  std::chrono::steady_clock::time_point renewed_ = std::chrono::steady_clock::now();
-  std::chrono::steady_clock::time_point rested_ = renewed_;
+  std::atomic<Renewal> renewal_ = Renewal::kHeld;  ///< the last one
+  std::atomic<int64_t> done_ = 0;
+  std::atomic<Clock::time_point> moved_ = Clock::now();
+  Mutex mutex_;
+  std::string_view step_ TARN_GUARDED_BY(mutex_);
+  int64_t total_ TARN_GUARDED_BY(mutex_) = 0;
+  Clock::time_point rested_ = Clock::now();
 };
 
 }  // namespace tarn::versioning

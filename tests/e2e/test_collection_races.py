@@ -33,6 +33,7 @@ COLLECT_SECONDS = 1
 FAULT_SECONDS = (4, 9)
 SETTLE_SECONDS = 60
 ABANDONED_SECONDS = 30 * 24 * 3600  # longer than collections keep what an upload left unfinished
+COLLECT_SECONDS_LONG = 600  # a collection of what an hour has left behind
 RUNS_TO_THE_END = 5
 COMMITS_LOOKED_AT = 6  # of each branch, in the short test
 POLICY = b"""name: gate
@@ -82,7 +83,7 @@ class Place:
         server = chance.choice(self.servers)
         server.kill()
         server.start()
-        # As if its minute, and the five of the lease of a collection, had gone by. A living server that loses its row by this
+        # As if its minute, and that of the lease of a collection, had gone by. A living server that loses its row by this
         # notices it.
         self.ask("DELETE FROM writers WHERE expires_at < clock_timestamp() + interval '50 s'; "
                  "UPDATE gc_control SET lease_until = clock_timestamp()")
@@ -307,13 +308,13 @@ def collect_to_the_end(shared, *repositories):
         for _ in range(RUNS_TO_THE_END):
             before = (shared.must("GET", f"/repositories/{repository}/gc/runs?amount=1")["results"] or [{"run": 0}])[0]["run"]
             shared.must("POST", f"/repositories/{repository}/gc/runs", {"yes_delete": 100})
-            deadline = time.monotonic() + SETTLE_SECONDS
+            deadline = time.monotonic() + (COLLECT_SECONDS_LONG if shared.thorough else SETTLE_SECONDS)
             while True:
                 runs = shared.must("GET", f"/repositories/{repository}/gc/runs?amount=1")
                 newest = (runs["results"] or [{"run": 0}])[0]
                 if newest["run"] > before and newest["state"] != "running" and not runs["requested"]:
                     break
-                assert time.monotonic() < deadline, (newest, shared.place.state())
+                assert time.monotonic() < deadline, f"{newest} {shared.place.state()}"
                 time.sleep(0.1)
             assert newest["state"] == "done", newest
 
