@@ -1,6 +1,7 @@
 #include "core/blob/directory_cache.h"
 
 #include <cerrno>
+#include <utility>
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -15,17 +16,18 @@ namespace tarn::blob {
 namespace {
 
 constexpr mode_t kDirectoryMode = 0750;
+/// Garbage collection removes empty directories at any moment.
+constexpr int kTriesMax = 16;
 
+/// Empty: the directory, or its parent, was removed meanwhile.
 Descriptor make_directory(int parent_fd, const std::string& name, const std::string& path) {
   const std::string doing = str_cat("making directory ", shown(path));
   if (::mkdirat(parent_fd, name.c_str(), kDirectoryMode) != 0 && errno != EEXIST) {
-    if (errno == ENOENT) {
-      throw Error(ErrorCode::kNotFound, reason::kBucketNotFound,
-                  str_cat(doing, ": its parent is gone"));
-    }
+    if (errno == ENOENT) return Descriptor();
     throw_write_errno(doing, errno);
   }
   Descriptor directory = open_by_components(parent_fd, name, O_RDONLY | O_DIRECTORY);
+  if (!directory && errno == ENOENT) return Descriptor();
   if (!directory) throw_write_errno(doing, errno);
   // Sync it even if another thread created it: that thread may not have synced it yet, or may have
   // died.
@@ -48,8 +50,15 @@ DirectoryCache::Shared DirectoryCache::get(const std::string& path) {
     directory = std::make_shared<const Descriptor>(::fcntl(root_.get(), F_DUPFD_CLOEXEC, 0));
     if (!*directory) throw_write_errno("opening the root directory", errno);
   } else {
-    const Shared parent = get(parent_path);
-    directory = std::make_shared<const Descriptor>(make_directory(parent->get(), name, path));
+    Descriptor made;
+    for (int attempt = 1; !made; ++attempt) {
+      if (attempt > kTriesMax) {
+        throw Error(ErrorCode::kNotFound, reason::kBucketNotFound,
+                    str_cat("making directory ", shown(path), ": its parent is gone"));
+      }
+      made = make_directory(get(parent_path)->get(), name, path);
+    }
+    directory = std::make_shared<const Descriptor>(std::move(made));
   }
   keep(path, directory);
   return directory;

@@ -185,7 +185,8 @@ std::unique_ptr<BlobWriter> LocalStore::create(std::string_view key, std::option
   std::string path = checked_path(key);
   check_writable(str_cat("creating object ", shown(key)));
   const auto [directory_path, name] = split(path);
-  constexpr int kTriesMax = 2;  // the second after the directory was created again
+  // Each time after the directory was made again: garbage collection removes empty ones.
+  constexpr int kTriesMax = 16;
   for (int attempt = 1;; ++attempt) {
     DirectoryCache::Shared directory = directories_.get(directory_path);
     constexpr int kFlags = O_CREAT | O_EXCL | O_WRONLY | O_NOFOLLOW | O_CLOEXEC;
@@ -254,23 +255,69 @@ std::unique_ptr<BlobReader> LocalStore::open(std::string_view key, ByteRange ran
   return std::make_unique<LocalReader>(std::move(file), std::move(stat), range, !if_etag.empty());
 }
 
+Descriptor LocalStore::open_directory(const std::string& path) const {
+  if (path.empty()) return Descriptor(::fcntl(directory_.get(), F_DUPFD_CLOEXEC, 0));
+  return open_file(path, O_PATH | O_DIRECTORY);
+}
+
+void LocalStore::remove_from(int directory_fd, const std::string& name,
+                             std::string_view key) const {
+  struct stat status {};
+  if (::fstatat(directory_fd, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) return;
+  const auto doing = [&] { return str_cat("removing object ", shown(key)); };
+  if (S_ISLNK(status.st_mode)) fail(doing(), ELOOP);
+  if (!is_object(status, mode_)) return;
+  if (::unlinkat(directory_fd, name.c_str(), 0) != 0 && errno != ENOENT) {
+    throw_write_errno(doing(), errno);
+  }
+}
+
 void LocalStore::remove(std::string_view key) {
   static metrics::Histogram& histogram = StoreTimer::histogram("local_remove");
   const StoreTimer timer(histogram);
   const std::string path = checked_path(key);
-  const std::string doing = str_cat("removing object ", shown(key));
-  check_writable(doing);
+  check_writable(str_cat("removing object ", shown(key)));
   const auto [directory_path, name] = split(path);
-  const Descriptor parent = directory_path.empty()
-                                ? Descriptor(::fcntl(directory_.get(), F_DUPFD_CLOEXEC, 0))
-                                : open_file(directory_path, O_PATH | O_DIRECTORY);
-  struct stat status {};
-  if (!parent || ::fstatat(parent.get(), name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) return;
-  if (S_ISLNK(status.st_mode)) fail(doing, ELOOP);
-  if (!is_object(status, mode_)) return;
-  if (::unlinkat(parent.get(), name.c_str(), 0) != 0 && errno != ENOENT) {
-    throw_write_errno(doing, errno);
+  const Descriptor parent = open_directory(directory_path);
+  if (parent) remove_from(parent.get(), name, key);
+}
+
+std::vector<RemovalFailure> LocalStore::remove_all(std::span<const std::string> keys) {
+  static metrics::Histogram& histogram = StoreTimer::histogram("local_remove_all");
+  const StoreTimer timer(histogram);
+  check_writable("removing objects");
+  // By directory, so that each is opened once.
+  std::vector<std::string> sorted(keys.begin(), keys.end());
+  std::sort(sorted.begin(), sorted.end());
+  std::vector<RemovalFailure> failures;
+  std::optional<std::string> opened;
+  Descriptor directory;
+  for (const std::string& key : sorted) {
+    try {
+      const auto [path, name] = split(checked_path(key));
+      if (path != opened) {
+        if (opened) remove_if_empty(*opened);
+        opened.reset();
+        directory = open_directory(path);
+        opened = path;
+      }
+      if (directory) remove_from(directory.get(), name, key);
+    } catch (const Error& error) {
+      if (error.code() == ErrorCode::kUnavailable) throw;
+      failures.push_back({key, error.message()});
+    }
   }
+  if (opened) remove_if_empty(*opened);
+  return failures;
+}
+
+// A writer that has it open finds it gone and makes it again: see create(). What goes wrong here
+// leaves an empty directory, which harms nobody.
+void LocalStore::remove_if_empty(const std::string& path) const {
+  const auto [parent_path, name] = split(path);
+  if (parent_path.empty()) return;  // of a bucket
+  const Descriptor parent = open_beneath(directory_.get(), parent_path, O_PATH | O_DIRECTORY);
+  if (parent) ::unlinkat(parent.get(), name.c_str(), AT_REMOVEDIR);
 }
 
 ListPage LocalStore::list(std::string_view prefix, std::string_view after, uint32_t limit) {

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -49,6 +50,8 @@ class LocalStore final : public BlobStore {
   /// a directory that did not change.
   ListPage list(std::string_view prefix, std::string_view after, uint32_t limit) override;
   void remove(std::string_view key) override;
+  /// Also removes directories that held one of the objects and are empty then.
+  std::vector<RemovalFailure> remove_all(std::span<const std::string> keys) override;
   /// Reads the metadata of files on several threads.
   void walk(std::string_view prefix, std::string_view after, const Visit& visit) override;
   uint64_t remove_unfinished(std::string_view prefix, Instant begun_before) override;
@@ -69,6 +72,10 @@ class LocalStore final : public BlobStore {
   };
 
   Descriptor open_file(const std::string& key, int flags) const;
+  /// Empty if it does not exist. "" is the root.
+  Descriptor open_directory(const std::string& path) const;
+  void remove_from(int directory_fd, const std::string& name, std::string_view key) const;
+  void remove_if_empty(const std::string& path) const;
   void check_writable(std::string_view doing) const;
   void check_root_exists() const;
   /// As throw_errno; a symbolic link in a store of our own is its damage.

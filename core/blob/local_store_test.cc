@@ -1,11 +1,13 @@
 #include "core/blob/local_store.h"
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <functional>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -209,6 +211,57 @@ TEST_F(LocalStoreTest, WritesIntoDirectoriesThatWereRemovedMeanwhile) {
   fs::remove_all(root_ + "/a");
   EXPECT_TRUE(put(*store, "a/b/k2", "v2"));
   EXPECT_EQ(list_keys(*store), Keys{"a/b/k2"});
+}
+
+TEST_F(LocalStoreTest, RemovalTakesDirectoriesThatAreEmptyThen) {
+  const auto store = open_objects();
+  for (const char* key : {"lake/data/a/1", "lake/data/a/2", "lake/data/b/1", "lake/data/b/2"}) {
+    put(*store, key, "bytes");
+  }
+  const Keys keys = {"lake/data/b/1", "lake/data/a/2", "lake/data/a/1", "lake/data/c/1"};
+  EXPECT_TRUE(store->remove_all(keys).empty());
+  EXPECT_FALSE(fs::exists(root_ + "/lake/data/a"));
+  EXPECT_TRUE(fs::exists(root_ + "/lake/data/b"));
+  EXPECT_EQ(list_keys(*store, ""), Keys{"lake/data/b/2"});
+  EXPECT_TRUE(store->remove_all(Keys{"lake/data/b/2"}).empty());
+  EXPECT_TRUE(fs::exists(root_ + "/lake/data")) << "only those that held objects";
+  put(*store, "lake/data/a/1", "again");
+  EXPECT_EQ(get(*store, "lake/data/a/1"), "again");
+}
+
+// An upload that another server has begun in the directory keeps it.
+TEST_F(LocalStoreTest, RemovalLeavesADirectoryThatIsWrittenTo) {
+  const auto store = open_objects();
+  const auto other = open_objects();
+  put(*store, "lake/data/a/1", "bytes");
+  const auto writer = other->create("lake/data/a/2", 5);
+  EXPECT_TRUE(store->remove_all(Keys{"lake/data/a/1"}).empty());
+  writer->write("bytes");
+  EXPECT_TRUE(writer->finish());
+  EXPECT_EQ(get(*store, "lake/data/a/2"), "bytes");
+}
+
+// Writers of two servers in a directory that becomes empty again and again.
+TEST_F(LocalStoreTest, WritersMakeADirectoryAgainThatARemovalTakes) {
+  constexpr int kRounds = 2000;
+  const std::unique_ptr<LocalStore> stores[] = {open_objects(), open_objects(), open_objects()};
+  std::atomic<int> removed = 0;
+  std::vector<std::thread> writers;
+  for (int number = 0; number < 2; ++number) {
+    writers.emplace_back([&, number] {
+      for (int round = 0; round < kRounds; ++round) {
+        const std::string key =
+            "lake/data/a/" + std::to_string(number) + "-" + std::to_string(round);
+        put(*stores[number], key, "bytes");
+        EXPECT_EQ(get(*stores[number], key), "bytes");
+        stores[2]->remove_all(Keys{key});
+        if (!fs::exists(root_ + "/lake/data/a")) ++removed;
+      }
+    });
+  }
+  for (std::thread& writer : writers) writer.join();
+  EXPECT_GT(removed, kRounds / 10);
+  EXPECT_EQ(list_keys(*stores[0], ""), Keys{});
 }
 
 TEST_F(LocalStoreTest, WritesNextToARecreatedDirectory) {

@@ -15,10 +15,11 @@ template <typename Item>
 class Batches {
  public:
   using Send = std::function<void(const std::vector<Item>&)>;
-  explicit Batches(Send send) : send_(std::move(send)) {}
+  explicit Batches(Send send, size_t items_max = kRowsPerStatement)
+      : send_(std::move(send)), items_max_(items_max) {}
   void add(Item item) {
     items_.push_back(std::move(item));
-    if (items_.size() == kRowsPerStatement) flush();
+    if (items_.size() == items_max_) flush();
   }
   void flush() {
     if (!items_.empty()) send_(items_);
@@ -27,6 +28,7 @@ class Batches {
 
  private:
   Send send_;
+  size_t items_max_;
   std::vector<Item> items_;
 };
 

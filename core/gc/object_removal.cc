@@ -14,6 +14,13 @@
 #include "core/gc/store_listing.h"
 
 namespace tarn::versioning {
+namespace {
+
+/// Rows whose objects are removed between two transactions: those of one are hardly more work than
+/// those of ten, and each waits for the disk of the database.
+constexpr size_t kRowsDoomedAtOnce = 5'000;
+
+}  // namespace
 
 void check_owner(Engine& engine, const Repository& repository) {
   if (owns_namespace(engine.stores, repository)) return;
@@ -25,10 +32,12 @@ void check_owner(Engine& engine, const Repository& repository) {
 
 void ObjectRemoval::doom_objects(const Marked& marked, const KnownCandidates& known) {
   Batches<std::string> referenced([&](const auto& batch) { candidates_.forget(claim_, batch); });
-  Batches<std::string> dead([&](const auto& batch) {
-    progress_.progress();
-    remove(candidates_.doom(claim_, batch));
-  });
+  Batches<std::string> dead(
+      [&](const auto& batch) {
+        progress_.progress();
+        remove(candidates_.doom(claim_, batch));
+      },
+      kRowsDoomedAtOnce);
   for (const auto& [key, candidate] : known.objects) {
     if (marked.objects.contains(own_address(key))) {
       ++report_.counts.rescued_objects;
@@ -43,7 +52,7 @@ void ObjectRemoval::doom_objects(const Marked& marked, const KnownCandidates& kn
 
 void ObjectRemoval::remove_doomed_objects() {
   for (std::string after;;) {
-    const auto left = candidates_.doomed(claim_, after, kRowsPerStatement);
+    const auto left = candidates_.doomed(claim_, after, kRowsDoomedAtOnce);
     if (left.empty()) return;
     if (after.empty()) check_owner(engine_, repository_);
     after = left.back().address;
@@ -62,8 +71,11 @@ void ObjectRemoval::remove(std::span<const meta::Candidate> doomed) {
     doomed = doomed.subspan(batch.size());
     const auto begun = std::chrono::steady_clock::now();
     remove_batch(batch);
+    if (options_.deletes_per_second > 0) note_removed();
+    progress_.progress(static_cast<int64_t>(batch.size()));
     pace(batch.size(), begun);
   }
+  note_removed();
 }
 
 void ObjectRemoval::remove_batch(std::span<const meta::Candidate> batch) {
@@ -79,16 +91,24 @@ void ObjectRemoval::remove_batch(std::span<const meta::Candidate> batch) {
     report_.note_failure(str_cat(relative_path(object.address), ": ", object.message));
   }
   fault_point("gc.batch_removed");
-  std::vector<std::string> removed;
   for (const meta::Candidate& candidate : batch) {
-    if (kept.contains(candidate.address)) continue;
-    removed.push_back(candidate.address);
+    if (!kept.contains(candidate.address)) removed_.push_back(candidate);
+  }
+}
+
+// Rows that are not noted because the collection ends early are removed and counted by the next
+// one.
+void ObjectRemoval::note_removed() {
+  if (removed_.empty()) return;
+  std::vector<std::string> addresses;
+  for (const meta::Candidate& candidate : removed_) addresses.push_back(candidate.address);
+  candidates_.set_removed(claim_, addresses);
+  for (const meta::Candidate& candidate : removed_) {
     ++report_.counts.removed_objects;
     report_.counts.removed_bytes += candidate.size_bytes;
     report_.removed.add(candidate.origin, candidate.size_bytes);
   }
-  if (!removed.empty()) candidates_.set_removed(claim_, removed);
-  progress_.progress(static_cast<int64_t>(batch.size()));
+  removed_.clear();
 }
 
 void ObjectRemoval::pace(size_t removed, std::chrono::steady_clock::time_point begun) {

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <span>
 #include <stop_token>
+#include <vector>
 
 #include "core/branch/engine.h"
 #include "core/gc/candidate_store.h"
@@ -45,6 +46,7 @@ class ObjectRemoval {
  private:
   void remove(std::span<const meta::Candidate> doomed);
   void remove_batch(std::span<const meta::Candidate> batch);
+  void note_removed();
   void pace(size_t removed, std::chrono::steady_clock::time_point begun);
 
   Engine& engine_;
@@ -55,6 +57,7 @@ class ObjectRemoval {
   CollectionReport& report_;
   const std::stop_token& stop_;
   meta::Candidates candidates_;
+  std::vector<meta::Candidate> removed_;  ///< from the store, and not noted yet
 };
 
 }  // namespace tarn::versioning
