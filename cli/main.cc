@@ -1,4 +1,5 @@
 // The `tarn` command: parses, runs one command, and turns failures into messages and exit statuses.
+#include <algorithm>
 #include <iostream>
 #include <string>
 #include <vector>
@@ -9,6 +10,7 @@
 #include "cli/arguments.h"
 #include "cli/commands/commands.h"
 #include "cli/output.h"
+#include "cli/screen.h"
 #include "cli/session.h"
 #include "core/base/str_cat.h"
 
@@ -18,6 +20,7 @@ namespace {
 struct Global {
   Flags flags;
   std::string output = "table";
+  ScreenFlags screen;
   bool quiet = false;
 };
 
@@ -34,7 +37,11 @@ void declare_global(CommandTree& tree, Global& global) {
       .option("--profile", global.flags.profile, "profile of the configuration file (TARN_PROFILE)")
       .option("--config", global.flags.file,
               "configuration file (TARN_CONFIG, ~/.config/tarn/config.yaml)")
-      .option("-o,--output", global.output, "table, json, jsonl, csv, md or name")
+      .option("-o,--output", global.output, "table, json, jsonl, yaml, csv, md or name")
+      .option("--color", global.screen.color,
+              "colours: auto (on a terminal, unless NO_COLOR is set), always or never")
+      .flag("--no-pager", global.screen.no_pager,
+            "do not show long lists with TARN_PAGER, PAGER or less")
       .flag("-q,--quiet", global.quiet, "print no messages");
 }
 
@@ -48,12 +55,25 @@ ExitCode run(const CommandTree::Parsed& command, const Global& global) {
   const bool logs_in = command.name == "tarn auth login";
   const Settings settings =
       load_settings(global.flags, environment, working_directory(), /*new_profile=*/logs_in);
-  Output out(parse_format(global.output), std::cout, std::cerr, global.quiet);
+  Output out(parse_format(global.output), std::cout, std::cerr, global.quiet,
+             look_at_screen(global.screen, environment));
   Client client(settings);
   Session session{settings, client, out, look_at_terminal(environment, global.quiet)};
   const ExitCode code = command.run(session);
   if (!std::cout.flush()) throw Error(ErrorCode::kInternal, "writing to standard output: failed");
   return code;
+}
+
+/// A failure must be printed even if --output or --color is what was wrong.
+Format format_or_table(const std::string& word) {
+  const auto names = format_names();
+  return std::find(names.begin(), names.end(), word) == names.end() ? Format::kTable
+                                                                    : parse_format(word);
+}
+
+bool colours_of_failures(ScreenFlags flags) {
+  if (flags.color != "always" && flags.color != "never") flags.color = "auto";
+  return look_at_screen(flags, process_environment()).colours_messages;
 }
 
 /// Converts nlohmann's exception for a member that is missing or of another type.
@@ -70,7 +90,8 @@ ExitCode parse_and_run(const std::vector<std::string>& arguments) {
   declare_global(tree, global);
   add_commands(tree);
   const auto fail = [&](const Error& error) {
-    print_failure(std::cerr, error, global.output == "json" || global.output == "jsonl");
+    print_failure(std::cerr, error, format_or_table(global.output),
+                  colours_of_failures(global.screen));
     return exit_code_of(error);
   };
   try {

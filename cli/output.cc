@@ -7,7 +7,9 @@
 
 #include <nlohmann/json.hpp>
 
+#include "cli/empty_lists.h"
 #include "cli/exit_code.h"
+#include "cli/yaml_text.h"
 #include "core/base/encoding.h"
 #include "core/base/str_cat.h"
 #include "core/base/time.h"
@@ -20,10 +22,13 @@ using Json = nlohmann::json;
 /// Number of rows that determine the column widths; later ones may exceed them.
 constexpr size_t kAlignedRows = 1000;
 constexpr size_t kColumnGap = 2;
-constexpr std::array<std::pair<std::string_view, Format>, 6> kFormats{
+constexpr size_t kIdShown = 12;
+constexpr size_t kItemIndent = 2;
+constexpr std::array<std::pair<std::string_view, Format>, 7> kFormats{
     {{"table", Format::kTable},
      {"json", Format::kJson},
      {"jsonl", Format::kJsonLines},
+     {"yaml", Format::kYaml},
      {"csv", Format::kCsv},
      {"md", Format::kMarkdown},
      {"name", Format::kName}}};
@@ -32,21 +37,26 @@ std::string dump(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-/// Continuation bytes of UTF-8 take no column.
-size_t display_width(std::string_view text) {
-  return static_cast<size_t>(
-      std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; }));
+/// Members of lakeFS's records that are seconds since 1970.
+constexpr std::array<std::string_view, 5> kUnixTimes{"creation_date", "mtime", "path_mtime",
+                                                     "token_expiration", "physical_address_expiry"};
+
+bool is_unix_time(const std::string& name, const Json& value) {
+  return value.is_number_integer() &&
+         std::find(kUnixTimes.begin(), kUnixTimes.end(), name) != kUnixTimes.end();
 }
 
-void print_aligned(std::ostream& out, const Cells& cells, const std::vector<size_t>& widths) {
-  std::string line;
-  for (size_t i = 0; i < cells.size(); ++i) {
-    line += cells[i];
-    if (i + 1 == cells.size()) break;
-    const size_t width = display_width(cells[i]);
-    line.append((width < widths[i] ? widths[i] - width : 0) + kColumnGap, ' ');
+/// The document with kUnixTimes as RFC 3339, as all other times are.
+Json with_times(Json document) {
+  if (!document.is_structured()) return document;
+  for (auto& [name, value] : document.items()) {
+    if (value.is_structured()) {
+      value = with_times(std::move(value));
+    } else if (document.is_object() && is_unix_time(name, value)) {
+      value = machine_time(time_in_words(value.get<int64_t>()));
+    }
   }
-  out << line << '\n';
+  return document;
 }
 
 std::string csv_cell(const std::string& cell) {
@@ -70,12 +80,6 @@ void print_markdown(std::ostream& out, const Cells& cells) {
   out << '\n';
 }
 
-std::string upper(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(),
-                 [](char c) { return static_cast<char>(std::toupper(c)); });
-  return text;
-}
-
 }  // namespace
 
 Format parse_format(std::string_view word) {
@@ -83,7 +87,7 @@ Format parse_format(std::string_view word) {
     if (name == word) return format;
   }
   throw usage_error(str_cat("choosing output format \"", word,
-                            "\": not one of table, json, jsonl, csv, md, name"));
+                            "\": not one of table, json, jsonl, yaml, csv, md, name"));
 }
 
 std::vector<std::string_view> format_names() {
@@ -93,7 +97,10 @@ std::vector<std::string_view> format_names() {
 }
 
 ListWriter::ListWriter(Output& out, std::string kind, Cells columns)
-    : out_(out), kind_(std::move(kind)), columns_(std::move(columns)) {}
+    : out_(out),
+      kind_(std::move(kind)),
+      columns_(std::move(columns)),
+      table_(columns_, out.screen(), SystemClock().now()) {}
 
 void ListWriter::begin() {
   if (begun_) return;
@@ -101,6 +108,8 @@ void ListWriter::begin() {
   if (out_.format() == Format::kJson) {
     out_.data() << "{\"apiVersion\":\"" << kApiVersion << "\",\"kind\":\"" << kind_
                 << "\",\"items\":[";
+  } else if (out_.format() == Format::kYaml) {
+    out_.data() << "apiVersion: " << kApiVersion << "\nkind: " << kind_ << "\nitems:";
   } else if (out_.format() == Format::kCsv) {
     print_csv(out_.data(), columns_);
   } else if (out_.format() == Format::kMarkdown) {
@@ -113,12 +122,19 @@ void ListWriter::add(const Json& item, Cells cells) {
   begin();
   switch (out_.format()) {
     case Format::kJson:
-      out_.data() << (count_ > 0 ? ",\n" : "\n") << dump(item);
+      out_.data() << (count_ > 0 ? ",\n" : "\n") << dump(with_times(item));
       break;
     case Format::kJsonLines:
-      out_.data() << dump(item) << '\n';
+      out_.data() << dump(with_times(item)) << '\n';
+      break;
+    case Format::kYaml:
+      out_.data() << (count_ > 0 ? "" : "\n")
+                  << yaml_text(Json::array({with_times(item)}), kItemIndent);
       break;
     case Format::kCsv:
+      for (size_t i = 0; i < cells.size(); ++i) {
+        if (column_of(columns_[i]) == Column::kTime) cells[i] = machine_time(cells[i]);
+      }
       print_csv(out_.data(), cells);
       break;
     case Format::kMarkdown:
@@ -137,46 +153,56 @@ void ListWriter::add(const Json& item, Cells cells) {
 }
 
 void ListWriter::flush_table() {
-  if (widths_.empty()) {
-    Cells head;
-    for (const std::string& column : columns_) head.push_back(upper(column));
-    held_.insert(held_.begin(), head);
-    widths_.assign(columns_.size(), 0);
-    for (const Cells& cells : held_) {
-      for (size_t i = 0; i < cells.size(); ++i)
-        widths_[i] = std::max(widths_[i], display_width(cells[i]));
-    }
-  }
-  for (const Cells& cells : held_) print_aligned(out_.data(), cells, widths_);
+  const std::string text = table_.text(std::move(held_));
   held_.clear();
+  const Screen& screen = out_.screen();
+  const auto lines = static_cast<size_t>(std::count(text.begin(), text.end(), '\n'));
+  if (!pager_ && !screen.pager.empty() && lines >= screen.rows) {
+    out_.data().flush();
+    pager_ = std::make_unique<Pager>(screen.pager);
+  }
+  out_.data() << text;
 }
 
 void ListWriter::finish() {
   begin();
-  if (out_.format() == Format::kJson) out_.data() << (count_ > 0 ? "\n]}\n" : "]}\n");
-  if (out_.format() == Format::kTable && !held_.empty()) flush_table();
+  const Format format = out_.format();
+  if (format == Format::kJson) out_.data() << (count_ > 0 ? "\n]}\n" : "]}\n");
+  if (format == Format::kYaml && count_ == 0) out_.data() << " []\n";
+  if (format == Format::kTable && !held_.empty()) flush_table();
   out_.data().flush();
+  pager_.reset();
+  const std::string_view message = empty_list_message(kind_);
+  const bool people = format == Format::kTable || format == Format::kName;
+  if (count_ == 0 && people && !message.empty()) out_.remark(message);
 }
 
-Output::Output(Format format, std::ostream& data, std::ostream& talk, bool quiet)
-    : format_(format), data_(data), talk_(talk), quiet_(quiet) {}
+Output::Output(Format format, std::ostream& data, std::ostream& talk, bool quiet, Screen screen)
+    : format_(format), data_(data), talk_(talk), quiet_(quiet), screen_(std::move(screen)) {}
 
 void Output::object(std::string_view kind, Json fields,
                     const std::vector<std::pair<std::string, std::string>>& lines) {
-  if (format_ == Format::kJson || format_ == Format::kJsonLines) {
+  if (is_document(format_)) {
+    fields = with_times(std::move(fields));
     fields["apiVersion"] = kApiVersion;
     fields["kind"] = kind;
-    data_ << dump(fields) << '\n';
+    data_ << (format_ == Format::kYaml ? yaml_text(fields) : dump(fields) + '\n');
   } else if (format_ == Format::kName) {
     if (!lines.empty()) data_ << lines.front().second << '\n';
   } else if (format_ == Format::kTable) {
     size_t width = 0;
     for (const auto& [label, value] : lines) width = std::max(width, label.size());
-    for (const auto& [label, value] : lines)
-      print_aligned(data_, {label, printable(value)}, {width});
+    const Instant now = SystemClock().now();
+    for (const auto& [label, value] : lines) {
+      data_ << label << std::string(width - label.size() + kColumnGap, ' ')
+            << shown_value(label, printable(value), screen_, now) << '\n';
+    }
   } else {
     ListWriter table(*this, std::string(kind), {"field", "value"});
-    for (const auto& [label, value] : lines) table.add(nullptr, {label, value});
+    for (const auto& [label, value] : lines) {
+      const bool time = format_ == Format::kCsv && column_of(label) == Column::kTime;
+      table.add(nullptr, {label, time ? machine_time(value) : value});
+    }
     table.finish();
   }
   data_.flush();
@@ -190,7 +216,14 @@ void Output::remark(std::string_view text) {
   if (!quiet_) talk_ << printable_lines(text) << std::endl;
 }
 
-void Output::warn(std::string_view text) { talk_ << printable_lines(text) << std::endl; }
+void Output::warn(std::string_view text) {
+  std::string lines = printable_lines(text);
+  talk_ << (screen_.colours_messages ? coloured_message(std::move(lines)) : lines) << std::endl;
+}
+
+std::string short_id(const Output& out, const std::string& id) {
+  return out.format() == Format::kTable ? id.substr(0, kIdShown) : id;
+}
 
 std::string markdown_cell(std::string_view text) {
   std::string out;
@@ -251,17 +284,18 @@ std::string time_in_words(int64_t unix_seconds) {
   return text.substr(0, 19);
 }
 
-void print_failure(std::ostream& talk, const Error& error, bool json) {
-  if (!json) {
-    talk << "tarn: " << printable_lines(error.message()) << std::endl;
+void print_failure(std::ostream& talk, const Error& error, Format format, bool colours) {
+  if (!is_document(format)) {
+    const std::string text = str_cat("tarn: ", printable_lines(error.message()));
+    talk << (colours ? coloured_message(text) : text) << std::endl;
     return;
   }
-  const nlohmann::json fields{{"apiVersion", kApiVersion},
-                              {"kind", "Error"},
-                              {"code", error.reason()},
-                              {"message", error.message()},
-                              {"exitCode", static_cast<int>(exit_code_of(error))}};
-  talk << fields.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) << std::endl;
+  const Json fields{{"apiVersion", kApiVersion},
+                    {"kind", "Error"},
+                    {"code", error.reason()},
+                    {"message", error.message()},
+                    {"exitCode", static_cast<int>(exit_code_of(error))}};
+  talk << (format == Format::kYaml ? yaml_text(fields) : dump(fields) + '\n') << std::flush;
 }
 
 }  // namespace tarn::cli

@@ -3,6 +3,8 @@
 
 #include <functional>
 #include <iosfwd>
+#include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -10,34 +12,40 @@
 
 #include <nlohmann/json_fwd.hpp>
 
+#include "cli/pager.h"
+#include "cli/screen.h"
+#include "cli/table.h"
 #include "core/base/error.h"
 
 namespace tarn::cli {
 
-enum class Format { kTable, kJson, kJsonLines, kCsv, kMarkdown, kName };
+enum class Format { kTable, kJson, kJsonLines, kYaml, kCsv, kMarkdown, kName };
 
-/// "table", "json", "jsonl", "csv", "md", "name". Throws a usage error for another word.
+/// "table", "json", "jsonl", "yaml", "csv", "md", "name". Throws a usage error for another word.
 Format parse_format(std::string_view word);
 
 /// The words that parse_format accepts.
 std::vector<std::string_view> format_names();
+/// Whether documents are printed, with "apiVersion" and "kind".
+constexpr bool is_document(Format format) {
+  return format == Format::kJson || format == Format::kJsonLines || format == Format::kYaml;
+}
 
-/// A member of every JSON document, together with "kind".
+/// A member of every JSON and YAML document, together with "kind".
 constexpr std::string_view kApiVersion = "tarn/v1";
-
-using Cells = std::vector<std::string>;
 
 class Output;
 
 /// Prints rows of one kind as they come: memory does not grow with their number. Prints nothing
-/// before the first row or the end, so a list that fails at once leaves stdout empty. One thread at
-/// a time.
+/// before the first row or the end, so a list that fails at once leaves stdout empty. A table that
+/// is longer than the screen goes through its pager. One thread at a time.
 class ListWriter {
  public:
   ListWriter(Output& out, std::string kind, Cells columns);
-  /// `item` is for the JSON formats, `cells` for the others, one for each column.
+  /// `item` is for the JSON formats and YAML, `cells` for the others, one for each column.
   void add(const nlohmann::json& item, Cells cells);
-  /// Prints buffered rows and closes the JSON document. Without it the output is incomplete.
+  /// Prints buffered rows, closes the document, and waits until the user leaves the pager. Without
+  /// it the output is incomplete. A table without rows is a message on stderr only.
   void finish();
 
  private:
@@ -47,7 +55,8 @@ class ListWriter {
   Output& out_;
   const std::string kind_;
   const Cells columns_;
-  std::vector<size_t> widths_;
+  TableLayout table_;
+  std::unique_ptr<Pager> pager_;
   std::vector<Cells> held_;
   bool begun_ = false;
   size_t count_ = 0;
@@ -56,10 +65,10 @@ class ListWriter {
 /// One thread at a time.
 class Output {
  public:
-  Output(Format format, std::ostream& data, std::ostream& talk, bool quiet);
+  Output(Format format, std::ostream& data, std::ostream& talk, bool quiet, Screen screen = {});
 
-  /// Prints one object: `fields` in JSON (kApiVersion and `kind` are added), `lines` (label, value)
-  /// for people; the name format prints the first value.
+  /// Prints one object: `fields` in JSON and YAML (kApiVersion and `kind` are added), `lines`
+  /// (label, value) for people; the name format prints the first value.
   void object(std::string_view kind, nlohmann::json fields,
               const std::vector<std::pair<std::string, std::string>>& lines);
   ListWriter list(std::string kind, Cells columns);
@@ -70,13 +79,18 @@ class Output {
 
   Format format() const { return format_; }
   std::ostream& data() { return data_; }
+  const Screen& screen() const { return screen_; }
 
  private:
   const Format format_;
   std::ostream& data_;
   std::ostream& talk_;
   const bool quiet_;
+  const Screen screen_;
 };
+
+/// The id of a commit in a table, where 12 digits are shown; the whole id in other formats.
+std::string short_id(const Output& out, const std::string& id);
 
 /// The text with control characters escaped (\x1b), so that a key cannot control a terminal.
 std::string printable(std::string_view text);
@@ -90,7 +104,8 @@ std::string size_in_words(uint64_t bytes);
 /// "2026-11-20 08:15:42" in UTC.
 std::string time_in_words(int64_t unix_seconds);
 
-/// "tarn: message" for people; with `json` one object of kind Error, with the exit status in it.
-void print_failure(std::ostream& talk, const Error& error, bool json);
+/// "tarn: message" for people; with a format of documents one object of kind Error, with the exit
+/// status in it.
+void print_failure(std::ostream& talk, const Error& error, Format format, bool colours = false);
 
 }  // namespace tarn::cli

@@ -57,6 +57,49 @@ TEST(Output, WritesJsonLinesCsvMarkdownAndNames) {
   EXPECT_EQ(two_rows(Format::kName), "main\na,\"b|\n");
 }
 
+TEST(Output, WritesYamlThatKeepsTypes) {
+  const std::string text =
+      print(Format::kYaml, [](Output& out) {
+        ListWriter rows = out.list("BranchList", {"branch"});
+        rows.add({{"id", "main"}, {"text", "true"}, {"number", 3}, {"none", nullptr}}, {"main"});
+        rows.add({{"id", "1e3"}, {"list", {1, {{"k", "a: b"}}}}, {"empty", Json::object()}}, {"x"});
+        rows.finish();
+      }).data;
+  EXPECT_EQ(text,
+            "apiVersion: tarn/v1\nkind: BranchList\nitems:\n"
+            "  - id: main\n    none: null\n    number: 3\n    text: \"true\"\n"
+            "  - empty: {}\n    id: \"1e3\"\n    list:\n      - 1\n      - k: \"a: b\"\n");
+  EXPECT_EQ(print(Format::kYaml, [](Output& out) { out.list("TagList", {"tag"}).finish(); }).data,
+            "apiVersion: tarn/v1\nkind: TagList\nitems: []\n");
+  EXPECT_EQ(print(Format::kYaml,
+                  [](Output& out) {
+                    out.object("Tag", {{"id", "v1"}}, {});
+                  })
+                .data,
+            "apiVersion: tarn/v1\nid: v1\nkind: Tag\n");
+}
+
+TEST(Output, TimesForProgramsAreRfc3339) {
+  const auto one = [](Output& out) {
+    ListWriter rows = out.list("ObjectList", {"path", "modified"});
+    rows.add({{"mtime", 1795248011}, {"size_bytes", 1795248011}}, {"a", "2026-11-21 08:00:11"});
+    rows.finish();
+  };
+  EXPECT_EQ(Json::parse(print(Format::kJson, one).data)["items"][0],
+            Json({{"mtime", "2026-11-21T08:00:11Z"}, {"size_bytes", 1795248011}}));
+  EXPECT_EQ(print(Format::kCsv, one).data, "path,modified\na,2026-11-21T08:00:11Z\n");
+  EXPECT_EQ(print(Format::kTable, one).data, "PATH  MODIFIED\na     2026-11-21 08:00:11\n");
+}
+
+TEST(Output, AnEmptyTableSaysWhatToDoNext) {
+  const auto none = [](Output& out) { out.list("TagList", {"tag"}).finish(); };
+  const Printed printed = print(Format::kTable, none);
+  EXPECT_EQ(printed.data, "");
+  EXPECT_EQ(printed.talk, "no tags: tarn tag create NAME REF creates one\n");
+  EXPECT_EQ(print(Format::kTable, none, /*quiet=*/true).talk, "");
+  EXPECT_EQ(print(Format::kJson, none).talk, "");
+}
+
 TEST(Output, AnEmptyListIsStillADocument) {
   const auto none = [](Output& out) { out.list("TagList", {"tag"}).finish(); };
   EXPECT_EQ(print(Format::kJson, none).data,
@@ -127,10 +170,10 @@ TEST(Output, FormatsSizesAndTimes) {
 TEST(Output, FailuresAreTextOrJson) {
   const Error error(ErrorCode::kNotFound, "branch not found");
   std::ostringstream words;
-  print_failure(words, error, false);
+  print_failure(words, error, Format::kTable);
   EXPECT_EQ(words.str(), "tarn: branch not found\n");
   std::ostringstream json;
-  print_failure(json, error, true);
+  print_failure(json, error, Format::kJson);
   EXPECT_EQ(Json::parse(json.str()), Json({{"apiVersion", "tarn/v1"},
                                            {"kind", "Error"},
                                            {"code", "not_found"},

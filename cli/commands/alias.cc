@@ -12,7 +12,6 @@ namespace {
 
 constexpr std::string_view kAliasHelp =
     "tarn://repository/@name, or a name in --repo; '@' may be left out";
-constexpr size_t kCommitDigitsShown = 12;
 
 /// The URI of an alias as a ref, which starts with '@'.
 Uri alias_uri(const Session& session, const std::string& given) {
@@ -95,23 +94,19 @@ void list(Session& session, const NamesInRepository& options) {
              });
 }
 
-std::string short_commit(const Json& item, const char* field) {
-  return item.value(field, "-").substr(0, kCommitDigitsShown);
-}
-
 void log(Session& session, const Target& options) {
   const Uri uri = alias_uri(session, options.alias);
   print_list(session, {.path = alias_path(uri) + "/history"}, "AliasHistory",
              {"version", "time", "actor", "from", "to", "reason", "promotion", "evidence"},
-             [](const Json& item) -> Cells {
+             [&out = session.out](const Json& item) -> Cells {
                return {std::to_string(item.value("version", 0)),
                        item.value("creation_date", ""),
                        item.value("actor", ""),
-                       short_commit(item, "from_commit_id"),
-                       short_commit(item, "to_commit_id"),
+                       short_id(out, item.value("from_commit_id", "-")),
+                       short_id(out, item.value("to_commit_id", "-")),
                        item.value("reason", ""),
                        item.value("promotion_id", ""),
-                       item.value("evidence", "").substr(0, kCommitDigitsShown)};
+                       short_id(out, item.value("evidence", ""))};
              });
 }
 

@@ -6,11 +6,6 @@
 #include "core/base/str_cat.h"
 
 namespace tarn::cli {
-namespace {
-
-constexpr size_t kShortId = 12;
-
-}  // namespace
 
 void print_commit(Output& out, std::string_view kind, const Json& commit) {
   Json fields = commit;
@@ -37,14 +32,13 @@ Cells commit_cells(const Output& out, const Json& commit) {
   const std::string id = commit.value("id", "");
   std::string message = commit.value("message", "");
   if (people && commit.value("expired", false)) message = str_cat("(expired) ", message);
-  return {people ? id.substr(0, kShortId) : id,
-          time_in_words(commit.value("creation_date", int64_t{0})), commit.value("committer", ""),
-          people ? message.substr(0, message.find('\n')) : message};
+  return {short_id(out, id), time_in_words(commit.value("creation_date", int64_t{0})),
+          commit.value("committer", ""), people ? message.substr(0, message.find('\n')) : message};
 }
 
 void print_no_changes(Output& out, std::string_view kind, std::string_view why) {
   out.remark(why);
-  if (out.format() == Format::kJson || out.format() == Format::kJsonLines) {
+  if (is_document(out.format())) {
     out.object(kind, {{"changed", false}}, {});
   }
 }

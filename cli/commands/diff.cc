@@ -55,7 +55,6 @@ ExitCode compare(Session& session, const Options& options) {
     return true;
   });
   rows.finish();
-  if (!different) session.out.remark("no differences");
   return different && options.exit_code ? ExitCode::kFailure : ExitCode::kOk;
 }
 

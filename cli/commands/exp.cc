@@ -14,14 +14,9 @@
 namespace tarn::cli {
 namespace {
 
-constexpr size_t kIdShown = 12;
 /// Number of runs that are buffered until the columns are known.
 constexpr int64_t kRunsShown = 1000;
 constexpr int64_t kRunsMax = 100'000;
-
-std::string short_id(const Output& out, const std::string& id) {
-  return out.format() == Format::kTable ? id.substr(0, kIdShown) : id;
-}
 
 struct Log {
   std::string ref;

@@ -14,7 +14,6 @@
 namespace tarn::cli {
 namespace {
 
-constexpr size_t kCommitShown = 12;
 constexpr size_t kNumberBytesMax = 32;
 
 struct Compare {
@@ -111,7 +110,8 @@ std::string warnings_text(const Json& row) {
 class Table {
  public:
   Table(Output& out, const Compare& options, const Json& first)
-      : objects_(!options.no_objects && first.contains("baseline")),
+      : out_(out),
+        objects_(!options.no_objects && first.contains("baseline")),
         params_(options.params != "none"),
         rows_(out.list("Comparison", columns_from(first))) {
     if (first.contains("baseline")) add(first["baseline"], "baseline", "");
@@ -126,8 +126,7 @@ class Table {
 
  private:
   void add(const Json& row, const std::string& rank, const std::string& best) {
-    Cells cells = {rank, best, row.value("ref", ""),
-                   row.value("commit_id", "").substr(0, kCommitShown)};
+    Cells cells = {rank, best, row.value("ref", ""), short_id(out_, row.value("commit_id", ""))};
     for (const std::string& column : metrics_) cells.push_back(value_of(row, column));
     if (params_) cells.push_back(params_text(row));
     if (objects_) cells.push_back(objects_text(row));
@@ -145,6 +144,7 @@ class Table {
     return columns;
   }
 
+  const Output& out_;
   const bool objects_;
   const bool params_;
   std::vector<std::string> metrics_;
@@ -172,7 +172,7 @@ void compare(Session& session, const Compare& options) {
   if (!options.metrics.empty()) body["metrics"] = metrics_from(options.metrics);
   Output markdown(Format::kMarkdown, session.out.data(), std::cerr, /*quiet=*/false);
   Output& out = options.markdown ? markdown : session.out;
-  if (out.format() == Format::kJson) {
+  if (out.format() == Format::kJson || out.format() == Format::kYaml) {
     Json whole;
     each_page(session, std::move(body), [&](const Json& answer) {
       if (whole.is_null()) {

@@ -111,7 +111,7 @@ ExitCode check(Session& session, const Check& options) {
   const ExitCode code =
       refusal.empty() ? exit_code_of(answer) : cli::exit_code_of(error_of_refusal(refusal));
   report_to_github(Github(options.github), options, answer, code);
-  if (session.out.format() == Format::kJson || session.out.format() == Format::kJsonLines) {
+  if (is_document(session.out.format())) {
     session.out.object("GateCheck", std::move(answer), {});
   } else {
     print_rules(session, answer, options.all);

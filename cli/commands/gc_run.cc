@@ -15,7 +15,6 @@ namespace tarn::cli {
 namespace {
 
 constexpr std::chrono::seconds kPollInterval{1};
-constexpr size_t kCommitDigitsShown = 12;
 
 std::string gc_path(const Uri& uri, std::string_view what) {
   return api_path({"repositories", uri.repository, "gc", what});
@@ -258,12 +257,12 @@ void expire(Session& session, const Expire& options) {
 
 void list_expired(Session& session, const InRepository& options) {
   const Uri uri = session.repository(options.repository);
-  print_list(session, {.path = gc_path(uri, "expiries")}, "ExpiryList",
-             {"commit", "date", "by", "rule", "reason"}, [](const Json& item) -> Cells {
-               return {item.value("commit_id", "").substr(0, kCommitDigitsShown),
-                       item.value("date", ""), item.value("actor", "the rules"),
-                       item.value("rule", ""), item.value("reason", "")};
-             });
+  print_list(
+      session, {.path = gc_path(uri, "expiries")}, "ExpiryList",
+      {"commit", "date", "by", "rule", "reason"}, [&out = session.out](const Json& item) -> Cells {
+        return {short_id(out, item.value("commit_id", "")), item.value("date", ""),
+                item.value("actor", "the rules"), item.value("rule", ""), item.value("reason", "")};
+      });
 }
 
 }  // namespace

@@ -8,8 +8,6 @@
 namespace tarn::cli {
 namespace {
 
-constexpr size_t kCommitDigitsShown = 12;
-
 std::string holds_path(const Uri& uri) {
   return api_path({"repositories", uri.repository, "gc", "holds"});
 }
@@ -47,13 +45,13 @@ void add(Session& session, const Add& options) {
 
 void list(Session& session, const InRepository& options) {
   const Uri uri = session.repository(options.repository);
-  print_list(
-      session, {.path = holds_path(uri)}, "HoldList",
-      {"hold", "commit", "path", "until", "by", "reason"}, [](const Json& item) -> Cells {
-        return {item.value("id", ""),    item.value("commit_id", "").substr(0, kCommitDigitsShown),
-                item.value("path", ""),  item.value("until", ""),
-                item.value("actor", ""), item.value("reason", "")};
-      });
+  print_list(session, {.path = holds_path(uri)}, "HoldList",
+             {"hold", "commit", "path", "until", "by", "reason"},
+             [&out = session.out](const Json& item) -> Cells {
+               return {item.value("id", ""),    short_id(out, item.value("commit_id", "")),
+                       item.value("path", ""),  item.value("until", ""),
+                       item.value("actor", ""), item.value("reason", "")};
+             });
 }
 
 struct Remove {

@@ -14,7 +14,6 @@ namespace {
 
 /// Uncommitted changes that are counted; of more, this number and a plus sign are shown.
 constexpr int64_t kChangesCounted = 1000;
-constexpr size_t kShortId = 12;
 
 struct Options {
   std::string branch;
@@ -105,7 +104,7 @@ void run(Session& session, const Options& options) {
   const std::string id = head.value("id", "");
   std::vector<std::pair<std::string, std::string>> lines{
       {"branch", to_string(uri)},
-      {"head", str_cat(id.substr(0, kShortId), "  ", head.value("message", ""))},
+      {"head", str_cat(short_id(session.out, id), "  ", head.value("message", ""))},
       {"uncommitted", words_of(changes)}};
   if (!experiment.is_null()) {
     lines.emplace_back(

@@ -155,7 +155,7 @@ ExitCode print(Session& session, const Json& status) {
   }
   const uint64_t errors = status.value("errors", uint64_t{0});
   const uint64_t warnings = status.value("warnings", uint64_t{0});
-  if (session.out.format() == Format::kJson) {
+  if (is_document(session.out.format())) {
     session.out.object("Verification", status, {});
   } else if (errors + warnings > 0) {
     print_findings(session.out, status);

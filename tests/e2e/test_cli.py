@@ -225,7 +225,7 @@ def test_bytes_that_are_in_the_store_are_named(cli, repo, source):
     made = cli.json("fs", "stage", where, "--location", location, "--size", 1, "--checksum", sum_of_7,
                     "--mtime", 1_700_000_000, "--meta", "k=v", "--content-type", "text/plain")
     assert (made["path"], made["physical_address"], made["mtime"], made["metadata"], made["content_type"]) == (
-        "seven", location, 1_700_000_000, {"k": "v"}, "text/plain")
+        "seven", location, "2023-11-14T22:13:20Z", {"k": "v"}, "text/plain")
     assert cli.run("fs", "cat", where).out == b"7"
     assert "--size" in cli.run("fs", "stage", where, "--location", location, "--checksum", "x", status=2).talk
     cli.run("fs", "stage", where, "--location", "local:///etc/passwd", "--checksum", "x", "--size", 1, status=3)
