@@ -4,11 +4,15 @@
 #include "cli/commands/commands.h"
 #include "cli/commands/commit_record.h"
 #include "cli/commands/operation.h"
+#include "cli/message_editor.h"
 #include "cli/session.h"
 #include "core/base/str_cat.h"
 
 namespace tarn::cli {
 namespace {
+
+/// Paths that the editor shows; further ones are only counted as such.
+constexpr size_t kPathsShown = 50;
 
 struct Options {
   std::string branch;
@@ -20,7 +24,8 @@ struct Options {
 
   void declare(Command& command) {
     command.optional_argument("BRANCH", branch, "tarn://repository/branch, or a name in --repo")
-        .option("-m,--message", message, "the commit message")
+        .option("-m,--message", message,
+                "the commit message; without it, on a terminal, an editor opens")
         .option("--meta", metadata, "metadata of the commit, key=value; may be repeated")
         .flag("--allow-empty", allow_empty, "create a commit even if nothing changed")
         .flag("--require-changes", require_changes, "fail if nothing changed")
@@ -29,10 +34,51 @@ struct Options {
   }
 };
 
+/// The uncommitted changes, one per line; "" = none.
+std::string changes_in_words(Client& client, const Uri& branch) {
+  std::string lines;
+  size_t shown = 0;
+  client.each(
+      {.path = api_path({"repositories", branch.repository, "branches", branch.ref, "diff"})},
+      [&](const Json& item) {
+        if (shown == kPathsShown) {
+          lines += "  and more\n";
+          return false;
+        }
+        lines +=
+            str_cat("  ", item.value("type", ""), "  ", printable(item.value("path", "")), '\n');
+        ++shown;
+        return true;
+      });
+  return lines;
+}
+
+/// Throws or prints that there is nothing to commit, as the options demand.
+void refuse_to_commit_nothing(Session& session, const Uri& uri, const Options& options) {
+  const std::string why = str_cat("nothing to commit on ", to_string(uri));
+  if (options.require_changes) throw Error(ErrorCode::kInvalidArgument, why);
+  if (!options.metadata.empty()) {
+    throw Error(ErrorCode::kConflict,
+                str_cat(why, ", so the metadata was not kept: --allow-empty makes a commit of it"));
+  }
+  print_no_changes(session.out, "Commit", why);
+}
+
 void run(Session& session, const Options& options) {
   const Uri uri = session.ref(options.branch);
-  if (options.message.empty()) throw usage_error("committing: -m MESSAGE is needed");
-  const Json body{{"message", options.message},
+  std::string message = options.message;
+  if (message.empty() && may_edit(session)) {
+    const std::string changes = changes_in_words(session.client, uri);
+    if (changes.empty() && !options.allow_empty) {
+      return refuse_to_commit_nothing(session, uri, options);
+    }
+    message = edit_message("", str_cat("Message of the commit on ", to_string(uri), " of:\n",
+                                       changes.empty() ? "  no changes\n" : changes));
+  }
+  if (message.empty()) {
+    throw usage_error("committing: -m MESSAGE is needed (on a terminal an editor opens)");
+  }
+  const Json body{{"message", message},
                   {"metadata", metadata_from(options.metadata)},
                   {"allow_empty", options.allow_empty}};
   const Answer answer = session.client.ask(
@@ -41,14 +87,8 @@ void run(Session& session, const Options& options) {
        .headers = options.async ? no_wait() : Pairs{},
        .json = body.dump()});
   if (print_when_deferred(session, answer)) return;
-  if (says_no_changes(answer) && !options.require_changes && !options.metadata.empty()) {
-    throw Error(ErrorCode::kConflict,
-                str_cat("nothing to commit on ", to_string(uri),
-                        ", so the metadata was not kept: --allow-empty makes a commit of it"));
-  }
   if (says_no_changes(answer) && !options.require_changes) {
-    print_no_changes(session.out, "Commit", str_cat("nothing to commit on ", to_string(uri)));
-    return;
+    return refuse_to_commit_nothing(session, uri, options);
   }
   if (!answer.ok()) throw error_from(answer);
   print_commit(session.out, "Commit", Json::parse(answer.body));

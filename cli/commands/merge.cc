@@ -4,6 +4,7 @@
 #include "cli/commands/commands.h"
 #include "cli/commands/commit_record.h"
 #include "cli/commands/operation.h"
+#include "cli/message_editor.h"
 #include "cli/session.h"
 #include "core/base/str_cat.h"
 
@@ -26,12 +27,15 @@ struct Options {
   std::vector<std::string> take_source;
   std::vector<std::string> take_destination;
   std::vector<std::string> paths;
+  bool no_edit = false;
   bool async = false;
 
   void declare(Command& command) {
     command.argument("SOURCE", source, "tarn://repository/ref, or a ref in --repo")
         .optional_argument("DESTINATION", destination, "the branch that changes; default --branch")
-        .option("-m,--message", message, "message of the merge commit")
+        .option("-m,--message", message,
+                "message of the merge commit; without it, on a terminal, an editor opens")
+        .flag("--no-edit", no_edit, "open no editor, let the server choose the message")
         .option("--meta", metadata, "metadata of the commit, key=value; may be repeated")
         .option("--strategy", strategy, "resolve conflicts: source-wins or dest-wins")
         .flag("--squash", squash, "make one commit that does not have the source as a parent")
@@ -49,11 +53,11 @@ struct Options {
   }
 };
 
-Json body_of(const Options& options) {
+Json body_of(const Options& options, const std::string& message) {
   Json body{{"metadata", metadata_from(options.metadata)},
             {"allow_empty", options.allow_empty},
             {"squash_merge", options.squash}};
-  if (!options.message.empty()) body["message"] = options.message;
+  if (!message.empty()) body["message"] = message;
   if (!options.strategy.empty()) body["strategy"] = options.strategy;
   for (const std::string& glob : options.take_source)
     body["resolutions"].push_back({{"glob", glob}, {"take", "source"}});
@@ -93,12 +97,18 @@ ExitCode run(Session& session, const Options& options) {
   const Uri destination =
       ref_uri(options.destination, {source.repository, session.settings.branch.value});
   need_same_repository(source, destination);
+  std::string message = options.message;
+  if (message.empty() && !options.no_edit && may_edit(session)) {
+    const std::string what = str_cat("'", source.ref, "' into '", destination.ref, "'");
+    message = edit_message(str_cat("Merge ", what),
+                           str_cat("Message of the merge of ", what, " in ", source.repository));
+  }
   const Answer answer =
       session.client.ask({.method = Method::kPost,
                           .path = api_path({"repositories", source.repository, "refs", source.ref,
                                             "merge", destination.ref}),
                           .headers = options.async ? no_wait() : Pairs{},
-                          .json = body_of(options).dump()});
+                          .json = body_of(options, message).dump()});
   if (print_when_deferred(session, answer)) return ExitCode::kOk;
   if (is_merge_conflict(answer)) return print_conflicts(session, source, destination);
   if (says_no_changes(answer) && !options.require_changes) {

@@ -4,6 +4,7 @@
 #include "cli/commands/commands.h"
 #include "cli/commands/commit_record.h"
 #include "cli/exit_code.h"
+#include "cli/message_editor.h"
 #include "cli/session.h"
 #include "core/base/str_cat.h"
 
@@ -61,7 +62,7 @@ struct Create {
   void declare(Command& command) {
     command.argument("SOURCE", source, "tarn://repository/branch, or a branch in --repo")
         .optional_argument("DESTINATION", destination, "the branch to merge into; default --branch")
-        .option("-t,--title", title, "the title")
+        .option("-t,--title", title, "the title; without it, on a terminal, an editor opens")
         .option("-d,--description", description, "the description");
   }
 };
@@ -71,9 +72,21 @@ void create(Session& session, const Create& options) {
   const Uri destination =
       ref_uri(options.destination, {source.repository, session.settings.branch.value});
   need_same_repository(source, destination);
-  if (options.title.empty()) throw usage_error("opening a pull request: give it a --title");
-  const Json body{{"title", options.title},
-                  {"description", options.description},
+  std::string title = options.title;
+  std::string description = options.description;
+  if (title.empty() && may_edit(session)) {
+    title = edit_message(
+        "", str_cat("Title of the pull request from '", source.ref, "' into '", destination.ref,
+                    "'; the lines below the first are its description"));
+    const size_t end = std::min(title.find('\n'), title.size());
+    if (description.empty()) description = message_in(std::string_view(title).substr(end));
+    title.resize(end);
+  }
+  if (title.empty()) {
+    throw usage_error("opening a pull request: give it a --title (on a terminal an editor opens)");
+  }
+  const Json body{{"title", title},
+                  {"description", description},
                   {"source_branch", source.ref},
                   {"destination_branch", destination.ref}};
   const Json made = session.client.call(
