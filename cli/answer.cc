@@ -82,6 +82,22 @@ std::string reason_of(const Answer& answer, const std::string& message) {
   return reason == kReasonUsage ? "" : reason;
 }
 
+/// Messages of the format that Tarn serves end in words about how it is built.
+std::string in_plain_words(std::string message) {
+  if (message == "error creating repository: not unique") {
+    return "a repository of this name exists already";
+  }
+  for (const std::string_view inner : {": not unique", ": validation error"}) {
+    if (message.ends_with(inner)) message.resize(message.size() - inner.size());
+  }
+  return message;
+}
+
+/// "branch not found" says of which kind the missing thing is, not which one.
+bool names_nothing(const std::string& message) {
+  return message.ends_with("not found") && message.find_first_of("'\"/") == std::string::npos;
+}
+
 }  // namespace
 
 bool Answer::is_busy() const {
@@ -108,7 +124,10 @@ std::string Answer::message() const {
 Error error_from(const Answer& answer) {
   const std::string message = answer.message();
   const ErrorCode code = code_of(answer, message);
-  std::string text = message;
+  std::string text = in_plain_words(message);
+  if (answer.status == kNotFound && !answer.subject.empty() && names_nothing(message)) {
+    text = str_cat(answer.subject, ": ", text);
+  }
   const std::string request_id = answer.header("X-Request-Id");
   if (answer.status >= kInternalError && !request_id.empty())
     text += str_cat(" (request ", request_id, ")");

@@ -16,6 +16,7 @@ struct Answer {
   int status = 0;
   Pairs headers;
   std::string body;
+  std::string subject{};  ///< what the request was about: "branch tarn://lake/main"; "" = unknown
 
   bool ok() const { return status >= 200 && status < 300; }
   /// Whether the same request may succeed a little later.

@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/exit_code.h"
+#include "cli/failure_advice.h"
 #include "cli/pipe_signal.h"
 #include "core/base/encoding.h"
 #include "core/base/str_cat.h"
@@ -342,9 +343,11 @@ Client::Client(const Settings& settings, Patience patience)
 Client::~Client() = default;
 
 Answer Client::ask(const Request& request) {
-  return state_->persist(request, may_repeat(request.method), [&](httplib::Client& http) {
+  Answer answer = state_->persist(request, may_repeat(request.method), [&](httplib::Client& http) {
     return http.send(state_->prepare(request));
   });
+  answer.subject = subject_of(request.path);
+  return answer;
 }
 
 Json Client::call(const Request& request) {

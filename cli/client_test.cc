@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/exit_code.h"
+#include "cli/failure_advice.h"
 #include "core/base/str_cat.h"
 
 namespace tarn::cli {
@@ -55,8 +56,47 @@ TEST(ErrorFrom, MapsStatusReasonAndMessage) {
     const Error error = error_from(
         answer_of(row.status, json_message(row.message), {{"x-tarn-error", row.reason}}));
     EXPECT_EQ(static_cast<int>(exit_code_of(error)), row.exit) << row.status << ' ' << row.message;
-    EXPECT_EQ(error.message(), row.message);
+    EXPECT_EQ(error.message(), std::string(row.message) == "branch already exists: not unique"
+                                   ? "branch already exists"
+                                   : row.message);
   }
+}
+
+TEST(ErrorFrom, NamesWhatWasNotFound) {
+  Answer answer = answer_of(404, json_message("branch not found"));
+  answer.subject = subject_of("/repositories/lake/branches/a%2Fb/diff");
+  EXPECT_EQ(error_from(answer).message(), "branch tarn://lake/a/b: branch not found");
+  answer.body = json_message("commit 'x' not found");
+  EXPECT_EQ(error_from(answer).message(), "commit 'x' not found");
+}
+
+TEST(FailureAdvice, SaysWhatToDoNext) {
+  const Error missing(ErrorCode::kNotFound, "branch_not_found", "branch not found");
+  EXPECT_EQ(with_advice(missing, {}).message(),
+            "branch not found; tarn branch list shows the branches");
+  EXPECT_EQ(with_advice(missing, {}).reason(), "branch_not_found");
+  const Error other(ErrorCode::kInternal, "broken");
+  EXPECT_EQ(with_advice(other, {}).message(), "broken");
+}
+
+TEST(FailureAdvice, SaysWhichPartOfASignInWasRefused) {
+  const Settings settings{.endpoint = {"http://h", "default"},
+                          .access_key = {"AKIA", "TARN_ACCESS_KEY"},
+                          .secret_key = {"s", "c.yaml"}};
+  const auto message = [&](std::string_view reason) {
+    return with_advice(Error(ErrorCode::kUnauthenticated, reason, "error authenticating request"),
+                       settings)
+        .message();
+  };
+  EXPECT_TRUE(message("no_credentials")
+                  .starts_with("signing in to http://h: there is no access key; tarn auth login"));
+  EXPECT_TRUE(message("unknown_access_key")
+                  .starts_with("signing in to http://h: the server does not know the access key "
+                               "AKIA (from TARN_ACCESS_KEY); tarn auth login"));
+  EXPECT_TRUE(message("wrong_secret_key")
+                  .starts_with("signing in to http://h: the secret key (from c.yaml) is not "
+                               "that of the access key AKIA; tarn auth login"));
+  EXPECT_EQ(message("wrong_secret_key").find("secret key (from s"), std::string::npos);
 }
 
 TEST(ErrorFrom, InternalErrorsNameTheRequest) {

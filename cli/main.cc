@@ -9,6 +9,7 @@
 
 #include "cli/arguments.h"
 #include "cli/commands/commands.h"
+#include "cli/failure_advice.h"
 #include "cli/output.h"
 #include "cli/screen.h"
 #include "cli/session.h"
@@ -59,7 +60,12 @@ ExitCode run(const CommandTree::Parsed& command, const Global& global) {
              look_at_screen(global.screen, environment));
   Client client(settings);
   Session session{settings, client, out, look_at_terminal(environment, global.quiet)};
-  const ExitCode code = command.run(session);
+  ExitCode code = ExitCode::kOk;
+  try {
+    code = command.run(session);
+  } catch (const Error& error) {
+    throw with_advice(error, settings);
+  }
   if (!std::cout.flush()) throw Error(ErrorCode::kInternal, "writing to standard output: failed");
   return code;
 }

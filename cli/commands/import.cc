@@ -1,15 +1,18 @@
 // tarn import | import-verify
 #include <chrono>
+#include <filesystem>
 #include <optional>
 
 #include <nlohmann/json.hpp>
 
 #include "cli/commands/commands.h"
 #include "cli/commands/commit_record.h"
+#include "cli/commands/fs_transfer.h"
 #include "cli/duration.h"
 #include "cli/interrupt.h"
 #include "cli/progress.h"
 #include "cli/session.h"
+#include "core/base/reasons.h"
 #include "core/base/str_cat.h"
 
 namespace tarn::cli {
@@ -32,11 +35,15 @@ struct Options {
   bool cancel = false;
   bool if_changed = false;
   std::string key;
+  bool yes = false;
+  int64_t parallel = 8;
 
   void declare(Command& command) {
     command
-        .optional_argument("STORAGE", source,
-                           "the source: s3://bucket/prefix or local:///directory of the server")
+        .optional_argument(
+            "STORAGE", source,
+            "the source: s3://bucket/prefix, local:///directory of the server, or a directory "
+            "of this machine (./data), which is uploaded")
         .optional_argument("TARGET", target, "tarn://repository/branch/path, or a path in --branch")
         .option("-m,--message", message, "message of the commit")
         .option("--meta", metadata, "metadata of the commit, key=value; may be repeated")
@@ -48,6 +55,9 @@ struct Options {
         .option("--idempotency-key", key,
                 "a retry with the same key waits for the first import and starts no second one")
         .option("--resume", resume, "wait for the import with this id instead of starting one")
+        .flag("-y,--yes", yes, "of a directory of this machine: upload it without confirmation")
+        .option("-p,--parallel", parallel,
+                "of a directory of this machine: number of parallel uploads (8)")
         .flag("--cancel-on-interrupt", cancel,
               "^C and SIGTERM cancel the import; by default they only stop waiting");
   }
@@ -116,8 +126,13 @@ Json wait_for(Session& session, const Uri& target, const std::string& id, const 
 
 void print_status(Output& out, const std::string& id, Json status) {
   if (has_failed(status)) {
-    throw Error(ErrorCode::kInternal,
-                str_cat("import ", id, ": ", status["error"].value("message", "failed")));
+    const std::string message = status["error"].value("message", "failed");
+    const std::string text = str_cat("import ", id, ": ", message);
+    // The reason brings the advice which sources there are.
+    if (message.find("storage address") != std::string::npos) {
+      throw Error(ErrorCode::kInternal, reason::kForbiddenPath, text);
+    }
+    throw Error(ErrorCode::kInternal, text);
   }
   const std::string commit = status.value("/commit/id"_json_pointer, "");
   const std::string objects = std::to_string(status.value("ingested_objects", int64_t{0}));
@@ -129,19 +144,60 @@ void print_status(Output& out, const std::string& id, Json status) {
              {{"commit", commit}, {"objects", objects}, {"import", id}});
 }
 
-void run(Session& session, const Options& options) {
+/// Whether the source is a path of this machine instead of an address of the server's.
+bool is_local_path(const std::string& source) { return source.find("://") == std::string::npos; }
+
+/// Only the server reads by reference, and it does not see the disk of this machine.
+ExitCode upload_instead(Session& session, const Options& options) {
+  namespace fs = std::filesystem;
+  if (!fs::exists(options.source)) {
+    throw Error(ErrorCode::kNotFound,
+                str_cat("importing ", options.source,
+                        ": there is no such file or directory here; of the server it is written "
+                        "local:///DIRECTORY or s3://BUCKET/PREFIX"));
+  }
+  const Uri target = session.prefix(options.target);
+  session.confirm(
+      str_cat(options.source, " is on this machine, where the server cannot read it by ",
+              "reference. Upload it to ", to_string(target), "?"),
+      options.yes);
+  TransferOptions how;
+  how.recursive = fs::is_directory(options.source);
+  how.parallel = options.parallel;
+  const ExitCode code = upload(session, options.source, to_string(target), how);
+  if (options.message.empty() || code != ExitCode::kOk) {
+    session.out.remark(
+        str_cat("not committed: tarn commit ", to_string({target.repository, target.ref, ""}),
+                " -m MESSAGE; after an interruption the same command sends the rest"));
+    return code;
+  }
+  const Answer answer = session.client.ask(post_request(
+      api_path({"repositories", target.repository, "branches", target.ref, "commits"}),
+      Json{{"message", options.message}, {"metadata", metadata_from(options.metadata)}}));
+  if (says_no_changes(answer)) {
+    print_no_changes(session.out, "Commit", "the branch has these objects already");
+    return code;
+  }
+  if (!answer.ok()) throw error_from(answer);
+  print_commit(session.out, "Commit", Json::parse(answer.body));
+  return code;
+}
+
+ExitCode run(Session& session, const Options& options) {
   const bool resumes = !options.resume.empty();
   if (options.source.empty() && !resumes) throw usage_error("importing: STORAGE is needed");
   if (resumes && !options.target.empty())
     throw usage_error("importing: --resume takes only TARGET");
   if (!options.timeout.empty()) parse_duration(options.timeout);
+  if (!resumes && is_local_path(options.source)) return upload_instead(session, options);
   const Uri target = session.prefix(resumes ? options.source : options.target);
   const std::string id = resumes ? options.resume : start(session, target, options);
   if (options.no_wait) {
     session.out.object("Import", {{"id", id}, {"completed", false}}, {{"import", id}});
-    return;
+    return ExitCode::kOk;
   }
   print_status(session.out, id, wait_for(session, target, id, options));
+  return ExitCode::kOk;
 }
 
 struct Verify {

@@ -12,7 +12,7 @@ namespace tarn::auth {
 namespace {
 
 [[noreturn]] void fail(std::string_view what, std::string_view why) {
-  throw_invalid(str_cat(what, " name: ", why, ": invalid value: validation error"));
+  throw_invalid(str_cat(what, " name: ", why));
 }
 
 /// Checks a name that is not empty.

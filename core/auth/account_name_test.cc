@@ -34,7 +34,7 @@ TEST(AccountName, HasNoInvisibleCharacters) {
          {hidden, hidden + "admin", "ad" + hidden + "min", "admin" + hidden}) {
       EXPECT_EQ(problem(name),
                 "user name: must not hold characters that are invisible or change the direction of "
-                "writing: invalid value: validation error")
+                "writing")
           << to_hex(name);
       EXPECT_THROW(check_display_name("user", name), Error) << to_hex(name);
     }
@@ -46,9 +46,7 @@ TEST(AccountName, HasNoSpaceAtItsEnds) {
        {" ", "\u00a0", "\u1680", "\u2000", "\u200a", "\u202f", "\u205f", "\u3000"}) {
     for (const std::string& name :
          {str_cat(space, "admin"), str_cat("admin", space), std::string(space)}) {
-      EXPECT_EQ(problem(name),
-                "user name: must not begin or end with a space: invalid value: validation error")
-          << to_hex(name);
+      EXPECT_EQ(problem(name), "user name: must not begin or end with a space") << to_hex(name);
       EXPECT_THROW(check_display_name("user", name), Error) << to_hex(name);
     }
   }

@@ -77,8 +77,7 @@ void apply(Engine& engine, const RefModifier& modifier, std::string_view ref, Re
     }
   } else if (modifier.number > 0) {
     if (modifier.number > at.commit.parents.size()) {
-      throw_invalid(str_cat("ref \"", ref, "\": the commit has no parent ", modifier.number,
-                            ": invalid value: validation error"));
+      throw_invalid(str_cat("ref \"", ref, "\": the commit has no parent ", modifier.number));
     }
     at.commit = engine.commits.get(repo, at.commit.parents[modifier.number - 1]);
   }
@@ -187,8 +186,7 @@ ResolvedRef resolve(Engine& engine, const Repository& repository, std::string_vi
   auto out = find_base(engine, repository, expression.base, prefix_digits_min);
   if (!out) throw_ref_not_found(ref);
   if (expression.view != RefExpression::View::kPlain && !out->branch) {
-    throw_invalid(
-        str_cat("ref \"", ref, "\": '@' and '$' need a branch: invalid value: validation error"));
+    throw_invalid(str_cat("ref \"", ref, "\": '@' and '$' need a branch"));
   }
   for (const RefModifier& modifier : expression.modifiers) apply(engine, modifier, ref, *out);
   out->staged = out->branch && expression.modifiers.empty() &&

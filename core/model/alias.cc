@@ -23,8 +23,7 @@ AliasName parse_alias_name(std::string_view text) {
   if (!is_alias_name(text)) {
     throw_invalid(str_cat("alias \"", text,
                           "\": must be letters, digits, underscores, hyphens and dots, beginning "
-                          "with none of the last two, and without '@' here: invalid value: "
-                          "validation error"));
+                          "with none of the last two, and without '@' here"));
   }
   return AliasName(std::string(text));
 }

@@ -44,7 +44,7 @@ RepositoryName parse_repository_name(std::string_view text) {
   if (!is_repository_name(text)) {
     throw_invalid(str_cat("repository name \"", text,
                           "\": must be 3 to 63 lower-case letters, digits and hyphens, "
-                          "not starting with a hyphen: invalid value: validation error"));
+                          "not starting with a hyphen"));
   }
   return RepositoryName(std::string(text));
 }
@@ -53,7 +53,7 @@ BranchName parse_branch_name(std::string_view text) {
   if (!is_branch_name(text)) {
     throw_invalid(str_cat("branch id \"", text,
                           "\": must be letters, digits, underscores and hyphens, "
-                          "not starting with a hyphen: invalid value: validation error"));
+                          "not starting with a hyphen"));
   }
   return BranchName(std::string(text));
 }
@@ -62,7 +62,7 @@ TagName parse_tag_name(std::string_view text) {
   if (!is_tag_name(text)) {
     throw_invalid(str_cat("tag id \"", text,
                           "\": must not hold spaces, '/', '..' or any of ^:?*[\\~@$, nor end in "
-                          "'.' or '.lock': invalid value: validation error"));
+                          "'.' or '.lock'"));
   }
   return TagName(std::string(text));
 }
@@ -72,25 +72,24 @@ TagName parse_new_tag_name(std::string_view text) {
   if (holds_hidden_characters(text) || begins_or_ends_with_space(text)) {
     throw_invalid(
         "tag id: must not hold characters that are invisible or change the direction of writing, "
-        "nor begin or end with a space: invalid value: validation error");
+        "nor begin or end with a space");
   }
   return name;
 }
 
 Key parse_key(std::string_view text) {
-  if (text.empty()) throw_invalid("argument path: missing path: required value: validation error");
+  if (text.empty()) throw_invalid("argument path: missing path");
   if (text.size() > kKeyBytesMax) {
-    throw Error(ErrorCode::kInvalidArgument, reason::kKeyTooLong,
-                str_cat("argument path: invalid value: validation error: ", text.size(),
-                        " is above maximum length (", kKeyBytesMax, ")"));
+    throw Error(
+        ErrorCode::kInvalidArgument, reason::kKeyTooLong,
+        str_cat("argument path: ", text.size(), " is above maximum length (", kKeyBytesMax, ")"));
   }
   if (text.find('\0') != std::string_view::npos) {
     throw Error(ErrorCode::kInvalidArgument, reason::kInvalidKey,
-                "argument path: invalid value: validation error: holds a NUL byte");
+                "argument path: holds a NUL byte");
   }
   if (!is_utf8(text)) {
-    throw Error(ErrorCode::kInvalidArgument, reason::kInvalidKey,
-                "argument path: invalid value: validation error: is not UTF-8");
+    throw Error(ErrorCode::kInvalidArgument, reason::kInvalidKey, "argument path: is not UTF-8");
   }
   return Key(std::string(text));
 }

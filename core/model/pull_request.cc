@@ -25,9 +25,7 @@ std::string make_pull_request_id(Instant now) { return make_descending_id(now); 
 
 std::string parse_pull_request_id(std::string_view text) {
   if (!is_descending_id(text)) {
-    throw_invalid(
-        "argument pullRequestID: must be 20 characters of 0-9 and a-v: invalid value: validation "
-        "error");
+    throw_invalid("argument pullRequestID: must be 20 characters of 0-9 and a-v");
   }
   return std::string(text);
 }

@@ -13,7 +13,7 @@ constexpr uint32_t kStepsMax = 1'000'000;  // a longer walk is a mistake in the 
 bool is_space(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
 
 [[noreturn]] void refuse(std::string_view text, std::string_view why) {
-  throw_invalid(str_cat("ref \"", text, "\": ", why, ": invalid value: validation error"));
+  throw_invalid(str_cat("ref \"", text, "\": ", why));
 }
 
 }  // namespace

@@ -78,7 +78,7 @@ std::optional<std::string> md5_of_stored(Engine& engine, const Repository& repos
 
 Entry entry_of(Engine& engine, const ForeignBytes& bytes, const ObjectAttributes& attributes) {
   if (bytes.etag.size() > kEtagBytesMax)
-    throw_invalid("argument checksum: is longer than 255 bytes: validation error");
+    throw_invalid("argument checksum: is longer than 255 bytes");
   Entry entry = entry_with(attributes);
   entry.size_bytes = bytes.size_bytes;
   entry.mtime = bytes.mtime.value_or(engine.clock.now());

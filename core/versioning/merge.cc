@@ -226,8 +226,7 @@ MergeStrategy parse_merge_strategy(std::string_view text) {
   if (text.empty()) return MergeStrategy::kNone;
   if (text == "source-wins") return MergeStrategy::kSourceWins;
   if (text == "dest-wins") return MergeStrategy::kDestinationWins;
-  throw_invalid(
-      "argument strategy: must be source-wins or dest-wins: invalid value: validation error");
+  throw_invalid("argument strategy: must be source-wins or dest-wins");
 }
 
 std::variant<Commit, MergeConflicts> merge_into(Engine& engine, const Repository& repository,

@@ -102,7 +102,7 @@ PullRequest create_pull_request(Engine& engine, const Repository& repository,
   check_description(creation.description);
   check_writable(repository, /*force=*/false);
   if (creation.source == creation.destination) {
-    throw_invalid("source and destination branches are the same: same branch validation error");
+    throw_invalid("source and destination branches are the same");
   }
   get_branch(engine, repository, creation.source);
   get_branch(engine, repository, creation.destination);

@@ -106,7 +106,7 @@ Commit revert_branch(Engine& engine, const Repository& repository, const BranchN
   change.permit(target);
   const Commit undone = resolve_commit(engine, repository, request.ref);
   if (request.parent_number < 0) {
-    throw_invalid("argument parentNumber: must not be negative: invalid value: validation error");
+    throw_invalid("argument parentNumber: must not be negative");
   }
   if (undone.parents.size() > 1 && request.parent_number == 0) {
     throw Error(ErrorCode::kConflict, reason::kParentNumberRequired,

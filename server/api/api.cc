@@ -61,11 +61,11 @@ std::optional<json::Document> read_json(const Route& route, http::Request& reque
   const std::string body = http::read_document(*request.body, body_bytes_max(route));
   if (body.empty()) {
     if (input.body == Input::Body::kOptionalJson) return std::nullopt;
-    throw_invalid("request body has an error: value is required but missing");
+    throw_invalid("request body: value is required but missing");
   }
   if (const std::string* type = request.headers.find("Content-Type");
       type != nullptr && !is_json(*type)) {
-    throw_invalid("request body has an error: header Content-Type must be application/json");
+    throw_invalid("request body: header Content-Type must be application/json");
   }
   const bool is_long = input.body == Input::Body::kLongJson;
   return json::Document::parse(body, is_long ? json::kArchiveValuesMax : json::kValuesMax);

@@ -2,6 +2,7 @@
 
 #include "core/base/encoding.h"
 #include "core/base/error.h"
+#include "core/base/sign_in_reasons.h"
 #include "core/base/str_cat.h"
 #include "core/base/text.h"
 #include "core/base/time.h"
@@ -20,21 +21,39 @@ SchemeAndValue split(std::string_view header) {
   return {header.substr(0, space), trimmed(header.substr(space), " ")};
 }
 
-std::optional<auth::Principal> caller_of_header(auth::Authenticator& authenticator,
-                                                std::string_view header, std::string_view address) {
+/// The text is the same for every reason: clients of this format compare it.
+[[noreturn]] void throw_unauthenticated(std::string_view reason) {
+  throw Error(ErrorCode::kUnauthenticated, reason, "error authenticating request");
+}
+
+auth::Principal caller_of_token(auth::Authenticator& authenticator, std::string_view token) {
+  auto caller = authenticator.check_token(token);
+  if (!caller) throw_unauthenticated(reason::kInvalidToken);
+  return *std::move(caller);
+}
+
+auth::Principal caller_of_header(auth::Authenticator& authenticator, std::string_view header,
+                                 std::string_view address) {
   const auto [scheme, value] = split(header);
-  if (equal_ignoring_case(scheme, "Bearer")) return authenticator.check_token(value);
-  if (!equal_ignoring_case(scheme, "Basic")) return std::nullopt;
-  const std::optional<KeyPair> pair = parse_basic(value);
-  if (!pair) return std::nullopt;
-  return authenticator.check_password(pair->id, pair->secret, address);
+  if (equal_ignoring_case(scheme, "Bearer")) return caller_of_token(authenticator, value);
+  const std::optional<KeyPair> pair =
+      equal_ignoring_case(scheme, "Basic") ? parse_basic(value) : std::nullopt;
+  if (!pair || pair->id.empty()) throw_unauthenticated(reason::kNoCredentials);
+  return caller_of_pair(authenticator, *pair, address);
 }
 
 }  // namespace
 
-void throw_unauthenticated() {
-  throw Error(ErrorCode::kUnauthenticated, "error authenticating request");
+auth::Principal caller_of_pair(auth::Authenticator& authenticator, const KeyPair& pair,
+                               std::string_view address) {
+  auto caller = authenticator.check_password(pair.id, pair.secret, address);
+  if (caller) return *std::move(caller);
+  // Ids of keys are no secrets: S3 has two errors for these cases too.
+  throw_unauthenticated(authenticator.find_key(pair.id) ? reason::kWrongSecretKey
+                                                        : reason::kUnknownAccessKey);
 }
+
+void throw_unauthenticated() { throw_unauthenticated(reason::kNoCredentials); }
 
 std::optional<KeyPair> parse_basic(std::string_view encoded) {
   const std::optional<std::string> plain = from_base64(encoded);
@@ -78,14 +97,13 @@ ClaimedCredentials claimed_credentials(const http::Request& request) {
 }
 
 auth::Principal authenticate(auth::Authenticator& authenticator, const http::Request& request) {
-  std::optional<auth::Principal> caller;
   if (const std::string* header = request.headers.find("Authorization")) {
-    caller = caller_of_header(authenticator, *header, request.peer);
-  } else if (const std::optional<std::string> session = cookie(request.headers, kSessionCookie)) {
-    caller = authenticator.check_token(*session);
+    return caller_of_header(authenticator, *header, request.peer);
   }
-  if (!caller) throw_unauthenticated();
-  return *std::move(caller);
+  if (const std::optional<std::string> session = cookie(request.headers, kSessionCookie)) {
+    return caller_of_token(authenticator, *session);
+  }
+  throw_unauthenticated();
 }
 
 }  // namespace tarn::api

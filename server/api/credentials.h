@@ -38,6 +38,12 @@ ClaimedCredentials claimed_credentials(const http::Request& request);
 /// Parses an Authorization header's value without its scheme; nullopt unless base64 of "id:secret".
 std::optional<KeyPair> parse_basic(std::string_view encoded);
 
+/// The owner of the pair. Throws unauthenticated (reasons "unknown_access_key",
+/// "wrong_secret_key"); as Authenticator::check_password.
+auth::Principal caller_of_pair(auth::Authenticator& authenticator, const KeyPair& pair,
+                               std::string_view address);
+
+/// Reason "no_credentials".
 [[noreturn]] void throw_unauthenticated();
 
 }  // namespace tarn::api

@@ -33,7 +33,7 @@ TEST_F(ApiTest, ChangesBranchRulesUnderTheirEtag) {
   EXPECT_EQ(put(std::nullopt, rules).status, 204);
   EXPECT_EQ(get(path).body, full + "\n") << "what the second did not name stays";
   expect_message(put(std::nullopt, R"([{"pattern":"a"},{"pattern":"["}])"), 400,
-                 "request body has an error: /1/pattern: '[' without ']' at byte 0");
+                 "request body: /1/pattern: '[' without ']' at byte 0");
   EXPECT_EQ(get(path).body, full + "\n");
 }
 
@@ -227,7 +227,7 @@ TEST_F(ApiTest, TakenNameIsReportedBeforeUnknownStorage) {
   const std::string body = R"("storage_namespace":"local://other","storage_id":"x"})";
   EXPECT_EQ(post("/repositories", R"({"name":")" + repo.str() + "\"," + body).status, 409);
   expect_message(post("/repositories", R"({"name":"unused-name",)" + body), 400,
-                 "storage id: invalid value: validation error");
+                 "storage id: there is no such storage; leave it out");
 }
 
 }  // namespace

@@ -57,10 +57,9 @@ JsonHandler setup_comm_prefs() {
 }
 
 http::Response login(const Context& context, Call& call, json::Login given) {
-  const auto caller = context.authenticator.check_password(
-      given.access_key_id, given.secret_access_key, call.request.peer);
-  if (!caller) throw_unauthenticated();
-  const auth::LoginToken token = context.authenticator.issue_token(*caller);
+  const auth::Principal caller = caller_of_pair(
+      context.authenticator, {given.access_key_id, given.secret_access_key}, call.request.peer);
+  const auth::LoginToken token = context.authenticator.issue_token(caller);
   http::Response response = json_response(200, json::login_body(token));
   response.headers.add("Set-Cookie", session_cookie(token, call.request.tls));
   return response;

@@ -64,9 +64,10 @@ std::vector<Key> keys_of(const std::vector<std::string>& paths,
   for (const std::string& path : paths) {
     if (path.empty()) continue;
     if (path.size() > kKeyBytesMax || path.find('\0') != std::string::npos) {
-      failures.push_back({.path = path,
-                          .status = 400,
-                          .message = "argument path: invalid value: validation error"});
+      failures.push_back(
+          {.path = path,
+           .status = 400,
+           .message = "argument path: is longer than a path may be, or has a NUL byte"});
     } else {
       keys.emplace_back(path);
     }

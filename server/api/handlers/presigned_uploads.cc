@@ -119,7 +119,7 @@ blob::ByteRange copied_range(const json::CopyPart& given, const Entry& entry) {
   if (const auto* part = std::get_if<http::ByteRange>(&range)) return {part->offset, part->length};
   if (std::holds_alternative<http::WholeContent>(range)) return {0, entry.size_bytes};
   throw Error(ErrorCode::kInvalidArgument, reason::kRangeNotSatisfiable,
-              "request body has an error: /copy_source/range: is no range of the source");
+              "request body: /copy_source/range: is no range of the source");
 }
 
 }  // namespace

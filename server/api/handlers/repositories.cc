@@ -24,7 +24,7 @@ bool exists(versioning::Engine& engine, const RepositoryName& name) {
 /// Reports a name that exists before an unknown storage, as clients that create "if absent" expect.
 void check_storage_id(versioning::Engine& engine, const json::CreateRepository& given) {
   if (given.storage_id.empty() || exists(engine, given.name)) return;
-  throw_invalid("storage id: invalid value: validation error");
+  throw_invalid("storage id: there is no such storage; leave it out");
 }
 
 void write_deleted(json::Writer& out, const meta::DeletedRepository& deleted) {

@@ -19,7 +19,7 @@ TEST(BranchRuleBodies, DistinguishEmptyFromAbsent) {
 TEST(BranchRuleBodies, ErrorsNameTheField) {
   const auto problem = [](std::string_view body) {
     const std::string message = failure(parse_branch_rules, body);
-    const std::string_view head = "request body has an error: ";
+    const std::string_view head = "request body: ";
     EXPECT_TRUE(message.starts_with(head)) << body << ": " << message;
     return message.substr(std::min(message.size(), head.size()));
   };

@@ -17,7 +17,7 @@ using Node = nlohmann::json;
 const Node& node_of(const void* node) { return *static_cast<const Node*>(node); }
 
 [[noreturn]] void fail_at(std::string_view pointer, std::string_view why) {
-  throw_invalid(str_cat("request body has an error: ", pointer.empty() ? "/" : pointer, ": ", why));
+  throw_invalid(str_cat("request body: ", pointer.empty() ? "/" : pointer, ": ", why));
 }
 
 /// Escapes a member name for a JSON pointer (RFC 6901: '~' and '/').
@@ -82,7 +82,7 @@ class Check : public nlohmann::json_sax<Node> {
   bool key(string_t& name) override {
     if (names_.size() == 1) field_ = member_pointer("", name);
     if (!names_.back().insert(name).second) {
-      throw_invalid(str_cat("request body has an error: the field \"", name, "\" is given twice"));
+      throw_invalid(str_cat("request body: the field \"", name, "\" is given twice"));
     }
     return true;
   }
@@ -93,9 +93,9 @@ class Check : public nlohmann::json_sax<Node> {
 
   bool parse_error(size_t byte, const std::string&, const Node::exception& error) override {
     if (dynamic_cast<const Node::parse_error*>(&error) == nullptr) {
-      throw_invalid("request body has an error: a number is out of range");
+      throw_invalid("request body: a number is out of range");
     }
-    throw_invalid(str_cat("request body has an error: not JSON at byte ", byte));
+    throw_invalid(str_cat("request body: not JSON at byte ", byte));
   }
 
  private:
@@ -137,7 +137,7 @@ size_t nesting_depth(std::string_view body, size_t limit) {
 
 Document Document::parse(std::string_view body, size_t values_max) {
   if (nesting_depth(body, kDepthMax) > kDepthMax) {
-    throw_invalid(str_cat("request body has an error: nested deeper than ", kDepthMax, " levels"));
+    throw_invalid(str_cat("request body: nested deeper than ", kDepthMax, " levels"));
   }
   auto state = std::make_unique<State>();
   // Two passes: the parser's own callback rescans all earlier elements of an array at the end of

@@ -16,7 +16,7 @@
 namespace tarn::api::json {
 
 /// A value inside a Document, with its JSON pointer; valid as long as the document. Every reader
-/// throws invalid_argument "request body has an error: <pointer>: expected ..." for another type.
+/// throws invalid_argument "request body: <pointer>: expected ..." for another type.
 class Value {
  public:
   /// Text without NUL (the database holds none), of at most kTextBytesMax.

@@ -75,8 +75,7 @@ TEST(StagedBytesBody, RefusesWhatCouldBreakAHeader) {
                                            std::string(size) + "}");
   };
   EXPECT_EQ(link("abc", "text/plain", "3"), "");
-  EXPECT_EQ(link("\\\"\\\"", "", "3"),
-            "request body has an error: /checksum: checksum is required");
+  EXPECT_EQ(link("\\\"\\\"", "", "3"), "request body: /checksum: checksum is required");
   EXPECT_NE(link("a\\r\\nb", "", "3"), "");
   EXPECT_NE(link("abc", "text/plain\\r\\nX: y", "3"), "");
   EXPECT_NE(link("abc", "", "-1"), "");

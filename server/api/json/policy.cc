@@ -43,7 +43,7 @@ std::vector<std::string> parse_resources(std::string_view text) {
     return Document::parse(text).root().texts();
   } catch (const Error&) {
     throw_invalid(
-        "request body has an error: a statement's resource that starts with '[' must be a JSON "
+        "request body: a statement's resource that starts with '[' must be a JSON "
         "array of strings");
   }
 }

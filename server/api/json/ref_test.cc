@@ -40,7 +40,7 @@ TEST(CreateBranchBody, TakesAMomentOrADelay) {
   for (const char* bad : {R"("")", R"("h")", R"("72")", R"("-1h")", R"("1.5h")", R"("1h30m")",
                           R"("72 h")", R"("9223372036854775807d")", R"("tomorrow")"}) {
     EXPECT_EQ(failure(parse_create_branch, body(bad)),
-              "request body has an error: /expires: must be a time as in RFC 3339, or a time from "
+              "request body: /expires: must be a time as in RFC 3339, or a time from "
               "now like 72h (s, m, h or d)")
         << bad;
   }
@@ -54,7 +54,7 @@ TEST(ResetBody, KnowsThreeTypes) {
   EXPECT_EQ(parsed(parse_reset_branch, R"({"type":"common_prefix","path":"a"})").kind,
             Kind::kPrefix);
   EXPECT_EQ(failure(parse_reset_branch, R"({"type":"x"})"),
-            "request body has an error: /type: must be object, common_prefix or reset");
+            "request body: /type: must be object, common_prefix or reset");
 }
 
 }  // namespace

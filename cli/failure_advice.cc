@@ -1,0 +1,110 @@
+#include "cli/failure_advice.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+#include <vector>
+
+#include "core/base/encoding.h"
+#include "core/base/reasons.h"
+#include "core/base/sign_in_reasons.h"
+#include "core/base/str_cat.h"
+
+namespace tarn::cli {
+namespace {
+
+/// Collections below a repository whose members have names, with the word for one.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 8> kCollections{
+    {{"branches", "branch"},
+     {"tags", "tag"},
+     {"refs", "ref"},
+     {"commits", "commit"},
+     {"aliases", "alias"},
+     {"policies", "policy"},
+     {"promotions", "promotion"},
+     {"webhooks", "webhook"}}};
+
+constexpr std::string_view kSources =
+    "a source is s3://BUCKET/PREFIX of a store that the server's configuration names, "
+    "local:///DIRECTORY of the server's disk below one of store.local.import_roots, or a directory "
+    "of this machine (./DIRECTORY), which is uploaded";
+
+/// By reason.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 12> kAdvice{
+    {{reason::kRepositoryNotFound, "tarn repo list shows the repositories that you may read"},
+     {reason::kBranchNotFound, "tarn branch list shows the branches"},
+     {reason::kTagNotFound, "tarn tag list shows the tags"},
+     {reason::kCommitNotFound, "tarn log REF shows the commits of a ref"},
+     {reason::kRefNotFound, "tarn branch list and tarn tag list show the refs"},
+     {reason::kAliasNotFound, "tarn alias ls shows the aliases"},
+     {reason::kObjectNotFound, "tarn fs ls shows the objects below a prefix"},
+     {reason::kPromotionNotFound, "tarn promote ls shows the promotions"},
+     {reason::kWebhookNotFound, "tarn webhook ls shows the webhooks"},
+     {reason::kForbiddenPath, kSources},
+     {reason::kInvalidImportSource, kSources},
+     {reason::kInsufficientPermissions,
+      "tarn auth whoami shows the user; an administrator attaches policies: tarn auth policies "
+      "attach"}}};
+
+std::vector<std::string> segments_of(std::string_view path) {
+  std::vector<std::string> out;
+  while (!path.empty()) {
+    path.remove_prefix(1);  // '/'
+    const size_t end = std::min(path.find('/'), path.size());
+    out.push_back(percent_decode(path.substr(0, end)).value_or(""));
+    path.remove_prefix(end);
+  }
+  return out;
+}
+
+std::string sign_in_problem(const Error& error, const Settings& settings) {
+  const std::string& server = settings.endpoint.value;
+  const Setting& key = settings.access_key;
+  if (error.reason() == reason::kNoCredentials) {
+    return str_cat("signing in to ", server, ": there is no access key");
+  }
+  if (error.reason() == reason::kUnknownAccessKey) {
+    return str_cat("signing in to ", server, ": the server does not know the access key ",
+                   key.value, " (from ", key.origin, ")");
+  }
+  if (error.reason() == reason::kWrongSecretKey) {
+    return str_cat("signing in to ", server, ": the secret key (from ", settings.secret_key.origin,
+                   ") is not that of the access key ", key.value);
+  }
+  if (error.reason() == reason::kInvalidToken) {
+    return str_cat("signing in to ", server, ": the token (from ", settings.token.origin,
+                   ") has expired by the server's clock, or is not one of this server");
+  }
+  return "";
+}
+
+}  // namespace
+
+std::string subject_of(std::string_view path) {
+  const std::vector<std::string> words = segments_of(path.substr(0, path.find('?')));
+  constexpr size_t kNamed = 2;   // repositories/lake
+  constexpr size_t kMember = 4;  // repositories/lake/branches/main
+  if (words.size() < kNamed || words[0] != "repositories") return "";
+  const std::string repository = str_cat("tarn://", words[1]);
+  if (words.size() == kNamed) return str_cat("repository ", repository);
+  const auto at = std::find_if(kCollections.begin(), kCollections.end(),
+                               [&](const auto& known) { return known.first == words[2]; });
+  if (words.size() < kMember || at == kCollections.end()) return repository;
+  return str_cat(at->second, ' ', repository, '/', words[3]);
+}
+
+Error with_advice(const Error& error, const Settings& settings) {
+  if (const std::string problem = sign_in_problem(error, settings); !problem.empty()) {
+    const std::string how = settings.token.value.empty()
+                                ? "tarn auth login asks for a pair and keeps it"
+                                : "tarn auth token makes another one";
+    return Error(error.code(), error.reason(),
+                 str_cat(problem, "; ", how, ", TARN_ACCESS_KEY and TARN_SECRET_KEY hold one too"));
+  }
+  const auto at = std::find_if(kAdvice.begin(), kAdvice.end(),
+                               [&](const auto& known) { return known.first == error.reason(); });
+  if (at == kAdvice.end()) return error;
+  return Error(error.code(), error.reason(), str_cat(error.message(), "; ", at->second));
+}
+
+}  // namespace tarn::cli
