@@ -33,6 +33,7 @@ struct Promote {
   std::vector<std::string> candidates;
   std::string destination;
   std::string policy;
+  std::vector<std::string> metrics;
   std::string alias;
   std::string method;
   std::string select;
@@ -53,6 +54,9 @@ struct Promote {
                             "refs, or globs of branches ('exp-*'), of --repo or as tarn://")
         .option("--to", destination, "the branch that changes; default --branch")
         .option("--policy", policy, "default: the policy that protects the branch")
+        .option("--metric", metrics,
+                "without a policy of the branch: NAME:max or NAME:min must not be worse than the "
+                "destination's, NAME:max:0.01 better by this; the first ranks; may be repeated")
         .option("--alias", alias, "moved with it; default: the policy's")
         .option("--method", method, "merge (the default), squash or replace-paths")
         .option("--select", select, "best (the default) or only: there may be one candidate")
@@ -86,6 +90,27 @@ std::string take_repository(Session& session, std::vector<std::string>& candidat
   return repository;
 }
 
+/// "accuracy:max" or "accuracy:max:0.01".
+Json one_off_metric(const std::string& word) {
+  const size_t goal = word.find(':');
+  const size_t delta = goal == std::string::npos ? goal : word.find(':', goal + 1);
+  const bool has_delta = delta != std::string::npos;
+  Json metric{{"name", word.substr(0, goal)},
+              {"goal", goal == std::string::npos ? "" : word.substr(goal + 1, delta - goal - 1)}};
+  double number = 0;
+  const std::string_view text =
+      has_delta ? std::string_view(word).substr(delta + 1) : std::string_view("0");
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  const bool known = metric["goal"] == "max" || metric["goal"] == "min";
+  if (!known || error != std::errc() || end != text.data() + text.size()) {
+    throw usage_error(str_cat("--metric ", word,
+                              ": must be NAME:max or NAME:min, and may end in :NUMBER, how much "
+                              "better the candidate must be"));
+  }
+  metric["min_delta"] = number;
+  return metric;
+}
+
 Json body_of(Session& session, const Promote& options, const std::string& repository,
              const std::vector<std::string>& candidates) {
   const Uri destination = ref_uri(options.destination, {repository, session.settings.branch.value});
@@ -102,6 +127,7 @@ Json body_of(Session& session, const Promote& options, const std::string& reposi
   set("method", options.method);
   set("select", options.select);
   if (!options.paths.empty()) body["paths"] = options.paths;
+  for (const std::string& word : options.metrics) body["metrics"].push_back(one_off_metric(word));
   const auto expect = [&body](const char* name, const std::vector<std::string>& given) {
     if (given.empty()) return;
     if (given.size() > 1 || given.front().empty()) {

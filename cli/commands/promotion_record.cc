@@ -88,6 +88,18 @@ std::string how_to_wait_on(const Uri& uri) {
   throw interrupted("cancelled, as it was interrupted");
 }
 
+/// "accuracy (max), loss (min, better by 0.01) compared with the destination"
+std::string one_off_rule(const Json& metrics) {
+  std::string out;
+  for (const Json& metric : metrics) {
+    const Json delta = metric.value("min_delta", Json(0));
+    out +=
+        str_cat(out.empty() ? "" : ", ", metric.value("name", ""), " (", metric.value("goal", ""),
+                delta == 0 ? std::string() : str_cat(", better by ", delta.dump()), ")");
+  }
+  return out + " compared with the destination";
+}
+
 }  // namespace
 
 std::string refusals_in_words(const Json& candidate) {
@@ -131,8 +143,10 @@ void print_promotion(Session& session, const Uri& uri, const Json& promotion) {
       {"promotion", promotion.value("id", "")},
       {"state", state_of(promotion)},
       {"destination", promotion.value("destination", "")},
-      {"policy",
-       str_cat(promotion.value("policy", ""), " version ", promotion.value("policy_version", 0))}};
+      {"policy", promotion.contains("metrics")
+                     ? str_cat("none; ", one_off_rule(promotion["metrics"]))
+                     : str_cat(promotion.value("policy", ""), " version ",
+                               promotion.value("policy_version", 0))}};
   const auto add = [&](const char* label, std::string value) {
     if (!value.empty()) lines.emplace_back(label, std::move(value));
   };
@@ -183,7 +197,10 @@ Error error_of_promotion(const Json& promotion) {
     return Error(ErrorCode::kConflict, kReasonDestinationMoved, message);
   if (code == "hook_failed")
     return Error(ErrorCode::kPreconditionFailed, kReasonHookFailed, message);
-  if (code == "merge_conflict" || code == "destination_dirty")
+  if (code == "approval_required")
+    return Error(ErrorCode::kPermissionDenied, kReasonApprovalNeeded, message);
+  if (code == "protected_branch") return Error(ErrorCode::kPermissionDenied, message);
+  if (code == "merge_conflict" || code == "destination_dirty" || code == "destination_has_policy")
     return Error(ErrorCode::kConflict, message);
   if (code == "candidate_not_found" || code == "ref_not_found" || code == "policy_not_found" ||
       code == "branch_not_found") {

@@ -144,6 +144,27 @@ CommitFacts champion_facts(Engine& engine, const Repository& repository, const G
   return facts;
 }
 
+std::optional<BaselineFacts> destination_facts(Engine& engine, const Repository& repository,
+                                               const GatePolicy& policy, const Commit& head) {
+  const auto measured = [&](const CommitFacts& facts) {
+    return std::any_of(policy.metrics.begin(), policy.metrics.end(), [&](const MetricRule& rule) {
+      return choose_metric(facts.metrics, rule.name, rule.split, sources_of(rule)) != nullptr;
+    });
+  };
+  Commit at = head;
+  for (size_t seen = 0; seen < kDestinationHistoryMax; ++seen) {
+    CommitFacts facts = champion_facts(engine, repository, policy, at.id, "");
+    for (size_t i = 1; i < at.parents.size() && !measured(facts); ++i) {
+      if (engine.commits.get(repository.id, at.parents[i]).root != at.root) continue;
+      facts = champion_facts(engine, repository, policy, at.parents[i], "");
+    }
+    if (measured(facts)) return BaselineFacts{.facts = std::move(facts)};
+    if (at.parents.empty()) break;
+    at = engine.commits.get(repository.id, at.parents.front());
+  }
+  return std::nullopt;
+}
+
 std::optional<BaselineFacts> baseline_facts(Engine& engine, const Repository& repository,
                                             const GatePolicy& policy,
                                             const std::optional<CommitId>& champion,

@@ -36,6 +36,14 @@ struct BaselineFacts {
     return taken_back == candidate ? nullptr : &facts;
   }
 };
+/// Commits of a destination, following first parents, that destination_facts examines.
+constexpr size_t kDestinationHistoryMax = 1000;
+/// The values of the newest commit in the history of `head`, by first parents, that has a metric of
+/// the policy; nullopt if none of kDestinationHistoryMax commits has one. A merge that took its
+/// source as it was has the values of the source; the result of a promotion those in its evidence.
+std::optional<BaselineFacts> destination_facts(Engine& engine, const Repository& repository,
+                                               const GatePolicy& policy, const Commit& head);
+
 /// The baseline of the policy; nullopt if there is none. `champion`: the position of `alias`.
 std::optional<BaselineFacts> baseline_facts(Engine& engine, const Repository& repository,
                                             const GatePolicy& policy,

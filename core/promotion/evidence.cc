@@ -211,6 +211,13 @@ std::string to_json(const Evidence& evidence) {
   out["policy"] = {{"version", evidence.policy_version},
                    {"digest", evidence.policy_digest},
                    {"text", evidence.policy_text}};
+  if (evidence.one_off) {
+    out["policy"]["one_off"] = true;
+    if (evidence.champion_facts != nullptr) {
+      out["baseline"] = {{"commit", to_text(evidence.champion_facts->commit)},
+                         {"metrics", metrics_json(evidence.champion_facts->metrics)}};
+    }
+  }
   out["destination"] = {{"branch", evidence.destination.str()},
                         {"commit", to_text(evidence.destination_head)}};
   if (!evidence.alias.empty()) {

@@ -39,6 +39,7 @@ struct Evidence {
   std::string policy_text;
   std::string policy_digest;  ///< SHA-256, hex
   int64_t policy_version = 0;
+  bool one_off = false;  ///< the policy is that of the request's metrics
   BranchName destination;
   CommitId destination_head;
   std::string alias;

@@ -85,6 +85,12 @@ meta::GatePolicyVersion draft_gate_policy(Engine& engine, const Repository& repo
     throw Error(ErrorCode::kInvalidArgument, reason::kPolicyInvalid,
                 str_cat("policy \"", name, "\": its document has the name \"", policy.name, "\""));
   }
+  if (policy.baseline == Baseline::kDestination) {
+    throw Error(ErrorCode::kInvalidArgument, reason::kPolicyInvalid,
+                str_cat("policy \"", name,
+                        "\": baseline: expected last, best_ever or none; destination is that of "
+                        "promotions without a policy"));
+  }
   return {.name = std::string(name),
           .version = 0,
           .body =

@@ -7,6 +7,7 @@
 #include "core/base/error.h"
 #include "core/base/reasons.h"
 #include "core/base/str_cat.h"
+#include "core/branch/protection.h"
 #include "core/branch/ref_globs.h"
 #include "core/branch/refs.h"
 #include "core/branch/repositories.h"
@@ -142,16 +143,46 @@ std::optional<size_t> rank(const GatePolicy& policy, std::vector<RankedCandidate
 
 }  // namespace
 
+namespace {
+
+meta::GatePolicyVersion one_off_policy(Engine& engine, const Repository& repository,
+                                       const PromotionRequest& request) {
+  const Branch destination = get_branch(engine, repository, request.destination);
+  if (const auto gate = meta::GatePolicyStore(engine.pool)
+                            .find_by_destination(repository.id, request.destination)) {
+    throw Error(ErrorCode::kConflict, reason::kDestinationHasPolicy,
+                str_cat("metrics: branch '", request.destination.str(), "' has the gate policy \"",
+                        gate->name, "\", which decides; promote without metrics"));
+  }
+  check_merge(
+      engine, repository.id, destination,
+      request.method == PromotionMethod::kSquash ? MergeMethod::kSquash : MergeMethod::kMerge);
+  std::string document = one_off_document(request);
+  std::string digest = sha256(document);
+  return {.name = std::string(kOneOffPolicy),
+          .body = meta::GatePolicyVersion::Body{.destination = request.destination,
+                                                .document = std::move(document),
+                                                .digest = std::move(digest)},
+          .author = {},
+          .at = engine.clock.now()};
+}
+
+}  // namespace
+
 meta::GatePolicyVersion policy_of_promotion(Engine& engine, const Repository& repository,
                                             const std::string& name,
-                                            const BranchName& destination) {
+                                            const PromotionRequest& request) {
+  if (!request.metrics.empty()) return one_off_policy(engine, repository, request);
+  const BranchName& destination = request.destination;
   get_branch(engine, repository, destination);
   if (name.empty()) {
     auto found = meta::GatePolicyStore(engine.pool).find_by_destination(repository.id, destination);
     if (found) return *std::move(found);
     throw Error(ErrorCode::kNotFound, reason::kPolicyNotFound,
                 str_cat("branch '", destination.str(),
-                        "': has no gate policy, set one: tarn policy apply -f FILE"));
+                        "': has no gate policy: set one (tarn policy apply -f FILE), or name the "
+                        "metrics that decide (tarn promote CANDIDATE --to ",
+                        destination.str(), " --metric NAME:max)"));
   }
   auto version = get_gate_policy(engine, repository, name);
   if (version.body->destination == destination) return version;
@@ -172,7 +203,7 @@ std::string promoted_alias(const GatePolicy& policy, const PromotionRequest& req
 std::string wished_alias(Engine& engine, const Repository& repository,
                          const PromotionRequest& request) {
   if (request.alias.empty()) return "";
-  const auto version = policy_of_promotion(engine, repository, request.policy, request.destination);
+  const auto version = policy_of_promotion(engine, repository, request.policy, request);
   return policy_of(version).alias.empty() ? request.alias : "";
 }
 
@@ -205,7 +236,7 @@ Judgement judge(Engine& engine, const Repository& repository, const Promotion& p
                 const std::vector<PromotionApproval>& approvals, const RefusedCandidates& refused) {
   const PromotionRequest& request = promotion.request;
   Judgement out;
-  out.version = policy_of_promotion(engine, repository, promotion.policy, request.destination);
+  out.version = policy_of_promotion(engine, repository, promotion.policy, request);
   out.policy = policy_of(out.version);
   check_method(out.policy, request);
   out.destination = get_branch(engine, repository, request.destination);
@@ -213,7 +244,9 @@ Judgement judge(Engine& engine, const Repository& repository, const Promotion& p
   const std::string alias = promoted_alias(out.policy, request);
   out.champion = champion_of(engine, repository, alias);
   const std::optional<BaselineFacts> baseline =
-      baseline_facts(engine, repository, out.policy, out.champion, alias);
+      out.policy.baseline == Baseline::kDestination
+          ? destination_facts(engine, repository, out.policy, out.head)
+          : baseline_facts(engine, repository, out.policy, out.champion, alias);
   const std::vector<Pinned> pinned =
       find_pinned(engine, repository, out.policy, promotion, out.head, out.left_out);
   check_count(request, pinned);
@@ -260,6 +293,7 @@ Judgement judge(Engine& engine, const Repository& repository, const Promotion& p
   evidence.policy_text = out.version.body->document;
   evidence.policy_digest = to_hex(out.version.body->digest);
   evidence.policy_version = out.version.version;
+  evidence.one_off = !request.metrics.empty();
   evidence.destination = out.destination.name;
   evidence.destination_head = out.destination.head;
   evidence.alias = alias;

@@ -16,10 +16,14 @@
 
 namespace tarn::versioning {
 
-/// The policy of this name, or the one that guards the destination when it is "". Throws not_found
-/// (reason "policy_not_found"); invalid_argument (reason "policy_of_another_branch").
+/// The policy of this name, or the one that guards the request's destination when it is "". Of a
+/// request with metrics: the policy that these make, which is not stored; the destination may have
+/// none, and its protection rules must permit the merge. Throws not_found (reason
+/// "policy_not_found"); invalid_argument (reason "policy_of_another_branch"); conflict (reason
+/// "destination_has_policy"); permission_denied (as check_merge).
 meta::GatePolicyVersion policy_of_promotion(Engine& engine, const Repository& repository,
-                                            const std::string& name, const BranchName& destination);
+                                            const std::string& name,
+                                            const PromotionRequest& request);
 
 /// Whose commit a promotion with this policy replaces: the policy's alias, or the one that the
 /// request names. Throws invalid_argument: the policy has another; it is no alias name.

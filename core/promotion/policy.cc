@@ -18,7 +18,7 @@ constexpr std::array<std::string_view, kChampionBounds> kBounds = {"min_delta",
                                                                    "max_decrease",
                                                                    "max_relative_increase",
                                                                    "max_relative_decrease"};
-constexpr std::array<std::string_view, 3> kBaselines = {"last", "best_ever", "none"};
+constexpr std::array<std::string_view, 4> kBaselines = {"last", "best_ever", "none", "destination"};
 constexpr size_t kShortDigits = 12;
 
 void replace_all(std::string& text, std::string_view what, std::string_view with) {

@@ -120,6 +120,9 @@ enum class Baseline : uint8_t {
   kLast,      ///< the champion; after a rollback to none, the one promoted last
   kBestEver,  ///< the best value that was ever promoted under the policy
   kNone,      ///< the champion, or nothing
+  /// The newest commit of the destination that was measured. Only for promotions without a policy:
+  /// whoever may merge into the destination chooses what is there.
+  kDestination,
 };
 std::string_view name_of(Baseline baseline);  ///< for example "best_ever"
 std::optional<Baseline> parse_baseline(std::string_view name);

@@ -333,7 +333,7 @@ class PolicyReader {
       return std::any_of(rule.vs_champion.begin(), rule.vs_champion.end(),
                          [](const std::optional<double>& bound) { return bound.has_value(); });
     };
-    if (policy_.alias.empty() &&
+    if (policy_.alias.empty() && policy_.baseline != Baseline::kDestination &&
         std::any_of(policy_.metrics.begin(), policy_.metrics.end(), compares)) {
       in_.complain(
           *find(members, "metrics"), "metrics",

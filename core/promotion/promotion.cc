@@ -22,6 +22,23 @@ constexpr std::array<std::string_view, 10> kStates = {
 constexpr std::array<std::string_view, 2> kSelects = {"best", "only"};
 constexpr size_t kCheckNameBytesMax = 255;
 
+void check_one_off(const PromotionRequest& request) {
+  if (request.metrics.empty()) return;
+  if (!request.policy.empty()) throw_invalid("metrics: are for promotions without a policy");
+  if (request.method == PromotionMethod::kReplacePaths) {
+    throw_invalid("method: replace-paths needs a policy; without one there are merge and squash");
+  }
+  if (request.metrics.size() > kPolicyMetricsMax) {
+    throw_invalid(str_cat("metrics: there may be at most ", kPolicyMetricsMax));
+  }
+  // The policy's own reader judges names, repeated ones and numbers.
+  try {
+    parse_gate_policy(one_off_document(request));
+  } catch (const Error& error) {
+    throw_invalid(str_cat("metrics: ", error.message()));
+  }
+}
+
 void check_patterns(const std::vector<std::string>& patterns, std::string_view member) {
   if (patterns.size() > kPromotionPatternsMax) {
     throw_invalid(str_cat(member, ": there may be at most ", kPromotionPatternsMax, " of them"));
@@ -69,9 +86,29 @@ void check_promotion_request(const PromotionRequest& request) {
   if (!replaces && !request.paths.empty()) {
     throw_invalid("paths: only the method replace-paths takes paths");
   }
+  check_one_off(request);
   if (request.reason.size() > kPromotionReasonBytesMax) {
     throw_invalid(str_cat("reason: is longer than ", kPromotionReasonBytesMax, " bytes"));
   }
+}
+
+std::string one_off_document(const PromotionRequest& request) {
+  Json out;
+  out["destination"] = request.destination.str();
+  out["baseline"] = name_of(Baseline::kDestination);
+  out["method"] = {name_of(PromotionMethod::kMerge), name_of(PromotionMethod::kSquash)};
+  for (const OneOffMetric& metric : request.metrics) {
+    Json rule{{"name", metric.name},
+              {"goal", name_of(metric.goal)},
+              {"vs_champion", {{name_of(ChampionBound::kMinDelta), metric.min_delta}}}};
+    if (&metric == &request.metrics.front()) {
+      rule["primary"] = true;
+    } else {
+      out["tie_break"].push_back(metric.name);
+    }
+    out["metrics"].push_back(std::move(rule));
+  }
+  return out.dump();
 }
 
 bool asks_the_same(const PromotionRequest& a, const PromotionRequest& b) {
@@ -99,6 +136,10 @@ std::string to_json(const PromotionRequest& request) {
     out["expect"]["destination_ref"] = request.expect_destination_ref;
   if (!request.expect_alias_ref.empty()) out["expect"]["alias_ref"] = request.expect_alias_ref;
   out["reason"] = request.reason;
+  for (const OneOffMetric& metric : request.metrics) {
+    out["metrics"].push_back(
+        {{"name", metric.name}, {"goal", name_of(metric.goal)}, {"min_delta", metric.min_delta}});
+  }
   return out.dump();
 }
 
@@ -122,6 +163,11 @@ PromotionRequest promotion_request_from_json(std::string_view text) {
       out.expect_alias_ref = expect.value("alias_ref", "");
     }
     out.reason = in.at("reason").get<std::string>();
+    for (const Json& metric : in.value("metrics", Json::array())) {
+      out.metrics.push_back({metric.at("name").get<std::string>(),
+                             parse_metric_goal(metric.at("goal").get<std::string>()).value(),
+                             metric.at("min_delta").get<double>()});
+    }
     return out;
   } catch (const std::exception& error) {
     throw Error(ErrorCode::kDataLoss, str_cat("promotion request: ", error.what()));
@@ -184,9 +230,7 @@ std::string make_promotion_id(Instant now) { return make_descending_id(now); }
 
 std::string parse_promotion_id(std::string_view text) {
   if (!is_descending_id(text)) {
-    throw_invalid(
-        "argument promotion: must be 20 characters of 0-9 and a-v: invalid value: validation "
-        "error");
+    throw_invalid("promotion id: must be 20 characters of 0-9 and a-v");
   }
   return std::string(text);
 }

@@ -50,6 +50,16 @@ constexpr size_t kPromotionChecksMax = 100;        ///< reports of one promotion
 constexpr size_t kPromotionCheckMetricsMax = 100;  ///< of one report
 constexpr size_t kPromotionUrlBytesMax = 2000;
 
+/// A metric of a promotion without a policy: the candidate must not be worse than the destination.
+struct OneOffMetric {
+  std::string name;
+  MetricGoal goal = MetricGoal::kMax;
+  double min_delta = 0;  ///< better than the destination by at least
+  bool operator==(const OneOffMetric&) const = default;
+};
+/// Where the name of a policy would be in a promotion without one; no policy can have this name.
+constexpr std::string_view kOneOffPolicy = "(one-off)";
+
 struct PromotionRequest {
   std::vector<std::string> candidates;  ///< refs, and globs of branches
   BranchName destination;
@@ -66,11 +76,15 @@ struct PromotionRequest {
   std::string expect_destination_ref;
   std::string expect_alias_ref;
   std::string reason;
+  /// Instead of a policy, where the destination has none; the first one ranks candidates.
+  std::vector<OneOffMetric> metrics{};
 
   bool operator==(const PromotionRequest&) const = default;
 };
 /// Whether the requests are the same; refs are compared as text.
 bool asks_the_same(const PromotionRequest& a, const PromotionRequest& b);
+/// The document of the policy that applies to a request with `metrics`.
+std::string one_off_document(const PromotionRequest& request);
 /// Throws invalid_argument: nothing to promote, a limit passed, paths without "replace-paths" and
 /// the other way round, globs that do not parse.
 void check_promotion_request(const PromotionRequest& request);

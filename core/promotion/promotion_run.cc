@@ -305,7 +305,10 @@ class PromotionRun {
         .owner = owner_,
         .losers = expiring_losers(engine_, repository_, judgement, promotion_),
         .tag_number = tag_number_};
-    PromotionTerms terms(publication, promotion_.request.method == PromotionMethod::kReplacePaths);
+    PromotionTerms gated(publication, promotion_.request.method == PromotionMethod::kReplacePaths);
+    OneOffTerms one_off(publication);
+    MergeTerms& terms =
+        promotion_.request.metrics.empty() ? static_cast<MergeTerms&>(gated) : one_off;
     std::variant<Commit, MergeConflicts> outcome;
     try {
       outcome = merge_on_terms(engine_, repository_, to_text(winner.candidate.facts.commit),
@@ -346,7 +349,9 @@ class PromotionRun {
                               promotion_.request.destination.str(), "'");
     request.metadata[".tarn.promotion"] = promotion_.id;
     request.metadata[".tarn.policy"] =
-        str_cat(judgement.policy.name, "@", judgement.version.version);
+        promotion_.request.metrics.empty()
+            ? str_cat(judgement.policy.name, "@", judgement.version.version)
+            : std::string(kOneOffPolicy);
     // A commit that the destination has already, or an equal result, may still become the
     // champion.
     request.allow_empty = !promotion_.alias.empty() && !is_champion(judgement, winner);
@@ -384,6 +389,12 @@ class PromotionRun {
           {.rule = "merge", .code = std::string(error.reason()), .reason = error.message()});
     }
     if (error.reason() == reason::kNoChanges) {
+      // A better candidate that could not be merged is the reason, not that the rest is there.
+      if (!first_refused_.empty()) {
+        const GateRefusal& refusal = refused_.at(first_refused_).refusal;
+        return end(
+            {PromotionState::kFailed, refusal.code, str_cat(first_refused_, ": ", refusal.reason)});
+      }
       return end({PromotionState::kFailed, "no_changes",
                   str_cat("'", asked.destination.str(), "' has everything that '",
                           promotion_.winner_ref, "' would bring",

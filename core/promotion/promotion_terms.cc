@@ -44,4 +44,12 @@ std::function<void(db::Connection&, const Commit&)> PromotionTerms::publishing()
   };
 }
 
+std::function<void(db::Connection&, const Commit&)> OneOffTerms::publishing() {
+  return [rules = MergeRules::publishing(), promotion = promotion_.publishing()](
+             db::Connection& connection, const Commit& made) {
+    if (rules) rules(connection, made);
+    promotion(connection, made);
+  };
+}
+
 }  // namespace tarn::versioning

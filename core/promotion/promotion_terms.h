@@ -31,4 +31,27 @@ class PromotionTerms final : public MergeTerms {
   Commit winner_;
 };
 
+/// Terms of a promotion without a policy: those of a promotion, and the destination's protection
+/// rules as of any merge. A gate policy that was set in the meantime refuses it.
+class OneOffTerms final : public MergeRules {
+ public:
+  OneOffTerms(const PromotionPublication& publication)
+      : MergeRules(publication.engine, publication.repository, publication.judgement.destination),
+        promotion_(publication, /*replace_paths=*/false) {}
+
+  void check_source(const meta::BranchLease& destination, const Commit& winner) override {
+    MergeRules::check_source(destination, winner);
+    promotion_.check_source(destination, winner);
+  }
+  std::optional<MergeBaseTree> base(meta::NodeWriter& nodes, const Commit& winner,
+                                    const Commit& head) override {
+    return promotion_.base(nodes, winner, head);
+  }
+  void check_result(const TreeRoot& result) override { promotion_.check_result(result); }
+  std::function<void(db::Connection&, const Commit&)> publishing() override;
+
+ private:
+  PromotionTerms promotion_;
+};
+
 }  // namespace tarn::versioning

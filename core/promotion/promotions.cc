@@ -85,8 +85,8 @@ CreatedPromotion create_promotion(Engine& engine, const Repository& repository,
         rows(engine).find_by_key(repository.id, creation.actor, creation.idempotency_key);
     if (id) return existing_promotion(engine, repository.id, *id, creation);
   }
-  const meta::GatePolicyVersion version = policy_of_promotion(
-      engine, repository, creation.request.policy, creation.request.destination);
+  const meta::GatePolicyVersion version =
+      policy_of_promotion(engine, repository, creation.request.policy, creation.request);
   Promotion promotion;
   promotion.request = resolved(engine, repository, creation.request);
   promotion.alias = promoted_alias(policy_of(version), creation.request);

@@ -1,6 +1,7 @@
 #include "core/runs/extraction.h"
 
 #include <algorithm>
+#include <cctype>
 #include <set>
 
 #include "core/base/digest.h"
@@ -53,6 +54,21 @@ void add_extras(Engine& engine, const Repository& repository, const FactsWanted&
   for (const MeasuredParam& param : extra.params) facts.params.emplace(param.name, param.value);
   sort_metrics(facts.metrics);
   std::move(extra.warnings.begin(), extra.warnings.end(), std::back_inserter(facts.warnings));
+}
+
+/// Metadata of a commit that names no parameter with the prefix "param.": its keys are parameters.
+/// Keys that begin with a punctuation mark belong to the program that made the commit.
+void add_plain_params(Engine& engine, const Repository& repository, const FactsWanted& wanted,
+                      CommitFacts& facts) {
+  const Commit commit = engine.commits.get(repository.id, facts.commit);
+  const auto names_params = [](const auto& pair) { return pair.first.starts_with(kParamPrefix); };
+  if (std::any_of(commit.metadata.begin(), commit.metadata.end(), names_params)) return;
+  const std::set<std::string> metrics(wanted.bare_names.begin(), wanted.bare_names.end());
+  for (const auto& [key, value] : commit.metadata) {
+    const bool of_a_program = key.empty() || std::ispunct(static_cast<unsigned char>(key[0])) != 0;
+    if (of_a_program || is_measured(key) || metrics.contains(key)) continue;
+    facts.params.emplace(key, value);
+  }
 }
 
 bool is_same_number(double a, double b) { return a == b || (a != a && b != b); }
@@ -123,6 +139,7 @@ std::vector<CommitFacts> commit_facts(Engine& engine, RepositoryId repository,
     if (!wanted.extra_globs.empty() || !wanted.bare_names.empty()) {
       add_extras(engine, repo, wanted, rules, facts);
     }
+    add_plain_params(engine, repo, wanted, facts);
     warn_of_differences(facts);
   }
   return out;

@@ -79,6 +79,12 @@ http::Response create_promotion(const Context& context, Call& call, json::Create
   call.require_permission(
       auth::Action::kPromote,
       auth::branch_arn(call.path("repository"), given.request.destination.str()));
+  // Without a policy of the branch, a promotion is a merge like any other.
+  if (!given.request.metrics.empty()) {
+    call.require_permission(
+        auth::Action::kCreateCommit,
+        auth::branch_arn(call.path("repository"), given.request.destination.str()));
+  }
   demand_candidates(call, given.request.candidates);
   const Repository repository = repository_of(context, call);
   // The policy's alias moves with the promotion; any other alias is the caller's choice and needs

@@ -69,6 +69,17 @@ void read_expectation(const Value& body, PromotionRequest& request) {
   }
 }
 
+OneOffMetric one_off_metric(const Value& given) {
+  refuse_unknown(given, {"name", "goal", "min_delta"});
+  OneOffMetric out{.name = given.at("name").text()};
+  const Value goal = given.at("goal");
+  const auto parsed = parse_metric_goal(goal.text());
+  if (!parsed) goal.fail("must be max or min");
+  out.goal = *parsed;
+  if (const auto delta = given.find("min_delta")) out.min_delta = delta->number();
+  return out;
+}
+
 void write_list(Writer& out, std::string_view name, const std::vector<std::string>& items) {
   out.key(name);
   out.begin_array();
@@ -87,6 +98,18 @@ void write_fields(Writer& out, const Promotion& promotion) {
   out.text("select", name_of(promotion.request.select));
   write_list(out, "candidates", promotion.request.candidates);
   if (!promotion.request.paths.empty()) write_list(out, "paths", promotion.request.paths);
+  if (!promotion.request.metrics.empty()) {
+    out.key("metrics");
+    out.begin_array();
+    for (const OneOffMetric& metric : promotion.request.metrics) {
+      out.begin_object();
+      out.text("name", metric.name);
+      out.text("goal", name_of(metric.goal));
+      out.document("min_delta", text_of(metric.min_delta));
+      out.end_object();
+    }
+    out.end_array();
+  }
   if (promotion.winner) {
     out.key("winner");
     out.begin_object();
@@ -203,7 +226,7 @@ std::string promotion_preview_body(const versioning::PromotionPreview& preview) 
 
 CreatePromotion parse_create_promotion(const Value& body) {
   refuse_unknown(body, {"candidates", "destination", "policy", "alias", "paths", "method", "select",
-                        "expect", "reason", "idempotency_key", "dry_run"});
+                        "expect", "reason", "idempotency_key", "dry_run", "metrics"});
   CreatePromotion out;
   PromotionRequest& request = out.request;
   request.candidates = body.at("candidates").texts(kPromotionCandidatesMax);
@@ -217,6 +240,11 @@ CreatePromotion parse_create_promotion(const Value& body) {
   read_word(body, "select", parse_promotion_select, "must be best or only", request.select);
   read_expectation(body, request);
   request.reason = body.text_or_empty("reason");
+  if (const auto metrics = body.find("metrics")) {
+    for (const Value& metric : metrics->items()) {
+      request.metrics.push_back(one_off_metric(metric));
+    }
+  }
   out.idempotency_key = body.text_or_empty("idempotency_key");
   out.dry_run = body.flag("dry_run");
   check_promotion_request(request);
