@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
+#include <functional>
 #include <utility>
 
 #include "core/actions/runner.h"
@@ -98,6 +99,7 @@ struct Backend::Parts {
                .variables = actions::Grants(config.hooks_variables),
                .repositories = actions::Grants(config.hooks_repositories)}),
         store_checks(*stores),
+        key_problem([config, key = master_key] { return master_key_problem(config, key); }),
         queues(pool) {
     show_disks(config);
     commits = &assembly.engine().commits;
@@ -187,6 +189,7 @@ struct Backend::Parts {
   versioning::Assembly assembly;
   actions::Runner hooks;
   StoreChecks store_checks;
+  const std::function<std::string()> key_problem;
   meta::QueueDepths queues;
   std::vector<std::shared_ptr<metrics::GaugeToken>> gauges;
 };
@@ -218,6 +221,11 @@ Readiness Backend::readiness() {
   const std::chrono::milliseconds offset = parts_->clock.offset();
   if (std::chrono::abs(offset) > meta::kClockTolerance) {
     out.notes += str_cat("clock: this server is ", offset.count(), " ms ahead of the database\n");
+  }
+  // It runs on with the key in memory; the next start would not.
+  if (const std::string problem = parts_->key_problem(); !problem.empty()) {
+    log::warn("master_key_at_risk", {{"reason", problem}});
+    out.notes += str_cat("master key: ", problem, '\n');
   }
   try {
     parts_->check_database_room();

@@ -75,6 +75,20 @@ std::string master_key_origin(const Config& config) {
                                         : "setting auth.master_key";
 }
 
+std::string master_key_problem(const Config& config, const std::string& key) {
+  if (!config.auth_master_key.empty()) return "";
+  const std::string path = config.master_key_file();
+  std::error_code failed;
+  if (!std::filesystem::exists(path, failed)) return "file_missing";
+  using std::filesystem::perms;
+  const perms mode = std::filesystem::status(path, failed).permissions();
+  if ((mode & perms::others_all) != perms::none) return "readable_by_others";
+  std::ifstream in(path);
+  std::string text;
+  in >> text;
+  return from_hex(text) == key ? "" : "file_differs";
+}
+
 void write_master_key(const Config& config, const std::string& key) {
   if (key.size() != kKeyBytes) {
     throw Error(ErrorCode::kDataLoss, "writing the master key file: the key has a wrong length");

@@ -19,4 +19,8 @@ std::string master_key_origin(const Config& config);
 /// Writes the key file unless it exists, durably, mode 0600.
 void write_master_key(const Config& config, const std::string& key);
 
+/// The problem with the file of the key that the server runs with: "file_missing",
+/// "file_differs", "readable_by_others"; "" = nothing, or the key is no file.
+std::string master_key_problem(const Config& config, const std::string& key);
+
 }  // namespace tarn::server

@@ -41,6 +41,21 @@ TEST_F(MasterKey, IsMadeOnceAndKeptPrivate) {
   EXPECT_EQ(files, 1u) << "nothing unfinished stays behind";
 }
 
+TEST_F(MasterKey, ProblemsOfItsFileAreFound) {
+  const std::string key = load_master_key(config_);
+  const std::string path = directory_ + "/master.key";
+  EXPECT_EQ(master_key_problem(config_, key), "");
+  ::chmod(path.c_str(), 0604);
+  EXPECT_EQ(master_key_problem(config_, key), "readable_by_others");
+  ::chmod(path.c_str(), 0640);
+  EXPECT_EQ(master_key_problem(config_, key), "");
+  EXPECT_EQ(master_key_problem(config_, std::string(32, 'x')), "file_differs");
+  std::filesystem::remove(path);
+  EXPECT_EQ(master_key_problem(config_, key), "file_missing");
+  config_.auth_master_key = std::string(64, 'a');
+  EXPECT_EQ(master_key_problem(config_, key), "");
+}
+
 TEST_F(MasterKey, IsTheSameForServersThatStartAtOnce) {
   constexpr int kServers = 8;
   std::latch start(kServers);

@@ -1,5 +1,8 @@
 // tarn doctor
+#include <algorithm>
+#include <charconv>
 #include <chrono>
+#include <filesystem>
 #include <functional>
 #include <optional>
 
@@ -9,6 +12,7 @@
 #include "cli/exit_code.h"
 #include "cli/object_record.h"
 #include "cli/session.h"
+#include "core/actions/action_file.h"
 #include "core/base/digest.h"
 #include "core/base/encoding.h"
 #include "core/base/str_cat.h"
@@ -24,10 +28,17 @@ constexpr std::chrono::seconds kConnectMax{5};
 constexpr std::chrono::seconds kAnswerMax{30};
 constexpr size_t kProbeNameBytes = 8;
 constexpr int kRangeNotSatisfiable = 416;
+constexpr std::string_view kProbeBranch = "tarn-doctor-";
+/// Warn while there is time to act.
+constexpr uint64_t kFreeBytesMin = uint64_t{1} << 30;
+/// Files, webhooks and policies that one run looks at.
+constexpr size_t kLookedAtMax = 100;
+constexpr std::string_view kActionFiles = "_lakefs_actions/";
 
 struct Options {
   std::string repository;
   bool write = false;
+  bool fix = false;
 
   void declare(Command& command) {
     command
@@ -35,7 +46,10 @@ struct Options {
                            "the repository whose store is checked, tarn://NAME or NAME; default "
                            "--repo, or the first repository")
         .flag("--write", write,
-              "also write, read and delete a small object on a temporary hidden branch");
+              "also write, read and delete a small object on a temporary hidden branch")
+        .flag("--fix", fix,
+              "repair what can be repaired safely: the mode of the configuration file, leftover "
+              "branches of this command, deliveries of webhooks that were given up");
   }
 };
 
@@ -47,7 +61,29 @@ struct Finding {
   std::string found;
   std::string advice{};
   ExitCode code = ExitCode::kOk;
+  std::string fixed{};  ///< what --fix did
 };
+
+Finding bad(std::string found, std::string advice) {
+  return {State::kBad, std::move(found), std::move(advice), ExitCode::kFailure};
+}
+
+/// "major.minor" of "1.2.3".
+std::string_view line_of(std::string_view version) {
+  const size_t dot = version.find('.');
+  return version.substr(0, dot == std::string_view::npos ? dot : version.find('.', dot + 1));
+}
+
+/// The value of a gauge in the text of /metrics.
+std::optional<double> gauge(std::string_view text, std::string_view name) {
+  const std::string begin = str_cat('\n', name, ' ');
+  const size_t at = text.find(begin);
+  if (at == std::string_view::npos) return std::nullopt;
+  double value = 0;
+  const char* number = text.data() + at + begin.size();
+  const auto [end, error] = std::from_chars(number, text.data() + text.size(), value);
+  return error == std::errc() ? std::optional(value) : std::nullopt;
+}
 
 Finding bad(const Error& error, std::string advice) {
   return {State::kBad, error.message(), std::move(advice), exit_code_of(error)};
@@ -71,8 +107,21 @@ class Examination {
   Finding permissions();
   Finding store_reads();
   Finding store_writes();
+  Finding settings_file();
+  Finding server_state();
+  Finding disk();
+  Finding master_key();
+  Finding hooks();
+  Finding webhooks();
+  Finding policies();
+  Finding leftovers();
 
  private:
+  Answer ask_page(std::string_view path);
+  std::vector<std::string> notes_that_begin(std::string_view word) const;
+  std::vector<std::string> dead_deliveries(const std::string& webhook);
+  std::string problem_of_policy(const Json& policy);
+
   std::string endpoint_advice(std::string_view what) const;
   void find_repository();
   Finding tried_read(const Uri& object);
@@ -84,6 +133,7 @@ class Examination {
   Answer health_;
   std::string repository_;
   std::string branch_;
+  std::string state_;  ///< of the server, in its own words
 };
 
 std::string Examination::endpoint_advice(std::string_view what) const {
@@ -140,8 +190,12 @@ Finding Examination::version() {
   const Json config = client_.call({.path = "/config"});
   const Json storage = config.value("storage_config", Json::object());
   const std::string lakefs = config.value("/version_config/version"_json_pointer, "unknown");
-  return {.found = str_cat(config.value("/version_config/tarn_version"_json_pointer, lakefs),
-                           ", this command " TARN_VERSION ", store ",
+  const std::string tarn = config.value("/version_config/tarn_version"_json_pointer, "");
+  if (!tarn.empty() && line_of(tarn) != line_of(TARN_VERSION)) {
+    return bad(str_cat("the server is ", tarn, ", this command " TARN_VERSION),
+               "install the command of the server's version: some options may not work");
+  }
+  return {.found = str_cat(tarn.empty() ? lakefs : tarn, ", this command " TARN_VERSION ", store ",
                            storage.value("blockstore_type", "unknown"), ", presigned URLs ",
                            storage.value("pre_sign_support", false) ? "yes" : "no")};
 }
@@ -213,7 +267,7 @@ Finding Examination::store_reads() {
 
 Finding Examination::store_writes() {
   if (repository_.empty()) return unknown("no repository to try");
-  const std::string name = str_cat("tarn-doctor-", to_hex(random_bytes(kProbeNameBytes)));
+  const std::string name = str_cat(kProbeBranch, to_hex(random_bytes(kProbeNameBytes)));
   const std::string branches = api_path({"repositories", repository_, "branches"});
   const Answer made = client_.ask(
       post_request(branches, Json{{"name", name}, {"source", branch_}, {"hidden", true}}));
@@ -241,6 +295,221 @@ Finding Examination::store_writes() {
   }
   client_.ask(delete_request(str_cat(branches, '/', name)));
   return *finding;
+}
+
+/// A page of the server outside the REST API, which needs no keys.
+Answer Examination::ask_page(std::string_view path) {
+  return client_.ask({.url = str_cat(settings_.endpoint.value, path)});
+}
+
+Finding Examination::settings_file() {
+  namespace fs = std::filesystem;
+  std::error_code failed;
+  const fs::perms mode = fs::status(settings_.file, failed).permissions();
+  if (failed || !fs::exists(settings_.file)) return unknown("there is no configuration file");
+  const std::string name = settings_.file.string();
+  constexpr fs::perms kOthers = fs::perms::group_all | fs::perms::others_all;
+  if ((mode & kOthers) == fs::perms::none) return {.found = str_cat(name, " is yours alone")};
+  if (!options_.fix) {
+    return bad(str_cat("other users can read the keys in ", name),
+               str_cat("chmod 600 ", name, ", or --fix"));
+  }
+  fs::permissions(settings_.file, kOthers, fs::perm_options::remove, failed);
+  if (failed) return bad(str_cat(name, ": ", failed.message()), str_cat("chmod 600 ", name));
+  return {.found = str_cat(name, " is yours alone"), .fixed = "made it readable for you alone"};
+}
+
+std::vector<std::string> Examination::notes_that_begin(std::string_view word) const {
+  std::vector<std::string> out;
+  for (size_t at = 0; at < state_.size();) {
+    const size_t end = std::min(state_.find('\n', at), state_.size());
+    const std::string line = state_.substr(at, end - at);
+    if (line.starts_with(word)) out.push_back(line);
+    at = end + 1;
+  }
+  return out;
+}
+
+/// Stores, database and clock, as the server itself sees them.
+Finding Examination::server_state() {
+  const Answer answer = ask_page("/_ready");
+  if (answer.body.find("ready") == std::string::npos) {
+    return unknown("the server does not tell its state");
+  }
+  state_ = answer.body;
+  std::string found;
+  for (const char* word : {"store ", "database: ", "clock: "}) {
+    for (const std::string& note : notes_that_begin(word))
+      found += str_cat(found.empty() ? "" : "; ", note);
+  }
+  if (found.empty()) return {.found = "stores, database and clock are fine"};
+  return bad(std::move(found),
+             "on the server: its log has more; correct the store's address or keys, make room for "
+             "the database, set the clock by NTP");
+}
+
+Finding Examination::disk() {
+  const Answer answer = ask_page("/metrics");
+  std::string found;
+  bool full = false;
+  for (const auto& [name, what] : {std::pair{"tarn_store_free_bytes", "store"},
+                                   std::pair{"tarn_database_free_bytes", "database"}}) {
+    const auto free = gauge(answer.body, name);
+    if (!free) continue;
+    full = full || *free < static_cast<double>(kFreeBytesMin);
+    found += str_cat(found.empty() ? "" : ", ", what, " ",
+                     size_in_words(static_cast<uint64_t>(*free)), " free");
+  }
+  if (found.empty()) return unknown("the server has no disk of its own, or its metrics elsewhere");
+  if (!full) return {.found = std::move(found)};
+  return bad(std::move(found), "on the server: make room (tarn gc plan shows what can go)");
+}
+
+Finding Examination::master_key() {
+  if (state_.empty()) return unknown("the server does not tell its state");
+  const std::vector<std::string> notes = notes_that_begin("master key: ");
+  if (notes.empty()) return {.found = "the server has it"};
+  return bad(notes.front(),
+             "on the server: put the file back from a backup before the next start, or secrets are "
+             "lost; let its owner alone read it (chmod 600)");
+}
+
+Finding Examination::hooks() {
+  if (repository_.empty()) return unknown("no repository to look at");
+  size_t count = 0;
+  std::string problems;
+  client_.each({.path = api_path({"repositories", repository_, "refs", branch_, "objects", "ls"}),
+                .query = {{"prefix", std::string(kActionFiles)}, {"delimiter", "/"}}},
+               [&](const Json& item) {
+                 const std::string path = item.value("path", "");
+                 if (item.value("path_type", "") != "object" || path.ends_with(".lua")) return true;
+                 std::string text;
+                 const Answer answer = client_.download(
+                     read_request({repository_, branch_, path}), [&](std::string_view piece) {
+                       if (text.size() <= actions::kActionFileBytesMax) text += piece;
+                     });
+                 try {
+                   if (!answer.ok()) throw error_from(answer);
+                   actions::parse_action_file(text);
+                 } catch (const Error& error) {
+                   problems += str_cat(problems.empty() ? "" : "; ", path, ": ", error.message());
+                 }
+                 return ++count < kLookedAtMax;
+               });
+  if (!problems.empty()) {
+    return bad(std::move(problems), "correct the file (tarn actions validate FILE) and commit it");
+  }
+  if (count == 0) return {.found = "none"};
+  return {.found = str_cat(count, count == 1 ? " action file" : " action files", ", valid")};
+}
+
+std::vector<std::string> Examination::dead_deliveries(const std::string& webhook) {
+  std::vector<std::string> ids;
+  client_.each({.path = api_path({"repositories", repository_, "webhooks", webhook, "deliveries"}),
+                .query = {{"state", "dead"}}},
+               [&](const Json& item) {
+                 ids.push_back(item.value("id", ""));
+                 return ids.size() < kLookedAtMax;
+               });
+  return ids;
+}
+
+Finding Examination::webhooks() {
+  if (repository_.empty()) return unknown("no repository to look at");
+  size_t count = 0;
+  std::string problems;
+  std::string fixed;
+  std::vector<std::string> names;
+  client_.each({.path = api_path({"repositories", repository_, "webhooks"})},
+               [&](const Json& item) {
+                 names.push_back(item.value("id", ""));
+                 return ++count < kLookedAtMax;
+               });
+  for (const std::string& name : names) {
+    const std::vector<std::string> dead = dead_deliveries(name);
+    if (dead.empty()) continue;
+    if (!options_.fix) {
+      problems +=
+          str_cat(problems.empty() ? "" : "; ", name, ": ", dead.size(), " events were given up");
+      continue;
+    }
+    for (const std::string& id : dead) {
+      client_.call(post_request(
+          str_cat(api_path({"repositories", repository_, "webhooks", name, "deliveries", id}),
+                  ":redeliver")));
+    }
+    fixed += str_cat(fixed.empty() ? "" : "; ", name, ": sends ", dead.size(), " events again");
+  }
+  if (!problems.empty()) {
+    return bad(std::move(problems),
+               "see why: tarn webhook deliveries NAME --state dead; when the endpoint works again: "
+               "tarn webhook redeliver NAME --dead, or --fix");
+  }
+  return {.found = count == 0 ? "none" : str_cat(count, ", every event was delivered or waits"),
+          .fixed = std::move(fixed)};
+}
+
+/// Why the policy cannot be fulfilled, as far as that does not depend on candidates.
+std::string Examination::problem_of_policy(const Json& policy) {
+  const std::string name = policy.value("name", "");
+  const Answer answer = client_.ask(
+      post_request(api_path({"repositories", repository_, "policies", name}) + ":evaluate",
+                   Json{{"candidates", {policy.value("destination", "")}}}));
+  if (answer.status == 401 || answer.status == 403) return "";
+  if (!answer.ok()) return str_cat(name, ": ", error_from(answer).message());
+  const Json body = Json::parse(answer.body);
+  if (body.contains("refusal")) {
+    return str_cat(name, ": ", body.value("/refusal/reason"_json_pointer, ""));
+  }
+  for (const Json& candidate : body.value("results", Json::array())) {
+    for (const Json& warning : candidate.value("warnings", Json::array())) {
+      const std::string text = warning.get<std::string>();
+      if (text.starts_with("after.webhook")) return str_cat(name, ": ", text);
+    }
+  }
+  return "";
+}
+
+Finding Examination::policies() {
+  if (repository_.empty()) return unknown("no repository to look at");
+  std::vector<Json> all;
+  client_.each({.path = api_path({"repositories", repository_, "policies"})},
+               [&](const Json& item) {
+                 all.push_back(item);
+                 return all.size() < kLookedAtMax;
+               });
+  std::string problems;
+  for (const Json& policy : all) {
+    const std::string problem = problem_of_policy(policy);
+    if (!problem.empty()) problems += str_cat(problems.empty() ? "" : "; ", problem);
+  }
+  if (!problems.empty()) {
+    return bad(std::move(problems),
+               "correct what the message names, or the policy (tarn policy "
+               "show, tarn policy apply)");
+  }
+  return {.found = all.empty() ? "none" : str_cat(all.size(), ", each can be fulfilled")};
+}
+
+/// Branches of an earlier --write that was interrupted.
+Finding Examination::leftovers() {
+  if (repository_.empty()) return unknown("no repository to look at");
+  const std::string branches = api_path({"repositories", repository_, "branches"});
+  std::vector<std::string> left;
+  client_.each(
+      {.path = branches, .query = {{"prefix", std::string(kProbeBranch)}, {"show_hidden", "true"}}},
+      [&](const Json& item) {
+        left.push_back(item.value("id", ""));
+        return left.size() < kLookedAtMax;
+      });
+  if (left.empty()) return {.found = "none"};
+  if (!options_.fix) {
+    return bad(
+        str_cat(left.size(), " branches of an interrupted tarn doctor --write"),
+        str_cat("tarn branch delete ", to_string({repository_, left.front(), ""}), ", or --fix"));
+  }
+  for (const std::string& name : left) client_.call(delete_request(str_cat(branches, '/', name)));
+  return {.found = "none", .fixed = str_cat("deleted ", left.size(), " of them")};
 }
 
 Finding outcome_of(Examination& examination, Finding (Examination::*check)()) {
@@ -279,6 +548,14 @@ ExitCode run(Session& session, const Options& options) {
                             {"permissions", &Examination::permissions, true},
                             {"store", &Examination::store_reads, false}};
   if (options.write) checks.push_back({"store writes", &Examination::store_writes, false});
+  checks.insert(checks.end(), {{"settings file", &Examination::settings_file, false},
+                               {"server state", &Examination::server_state, false},
+                               {"disk", &Examination::disk, false},
+                               {"master key", &Examination::master_key, false},
+                               {"hooks", &Examination::hooks, false},
+                               {"webhooks", &Examination::webhooks, false},
+                               {"policies", &Examination::policies, false},
+                               {"leftovers", &Examination::leftovers, false}});
   Examination examination(session, options);
   ListWriter rows = session.out.list("Doctor", {"check", "ok", "found", "what to do"});
   ExitCode worst = ExitCode::kOk;
@@ -286,9 +563,13 @@ ExitCode run(Session& session, const Options& options) {
     const Finding finding = outcome_of(examination, check.run);
     Json ok = nullptr;
     if (finding.state != State::kUnknown) ok = finding.state == State::kFine;
-    rows.add(
-        {{"check", check.name}, {"ok", ok}, {"found", finding.found}, {"advice", finding.advice}},
-        {check.name, std::string(word_for(finding.state)), finding.found, finding.advice});
+    rows.add({{"check", check.name},
+              {"ok", ok},
+              {"found", finding.found},
+              {"advice", finding.advice},
+              {"fixed", finding.fixed}},
+             {check.name, std::string(word_for(finding.state)), finding.found,
+              finding.fixed.empty() ? finding.advice : str_cat("fixed: ", finding.fixed)});
     if (worst == ExitCode::kOk) worst = finding.code;
     if (finding.state == State::kBad && check.ends_it) break;
   }
@@ -299,7 +580,8 @@ ExitCode run(Session& session, const Options& options) {
 }  // namespace
 
 void add_doctor_command(CommandTree& tree) {
-  tree.add<Options>("doctor", "Check server, clock, credentials, permissions and store", run);
+  tree.add<Options>("doctor",
+                    "Check server, clock, credentials, store, hooks, webhooks and policies", run);
 }
 
 }  // namespace tarn::cli

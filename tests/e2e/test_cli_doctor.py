@@ -7,7 +7,8 @@ from email.utils import formatdate
 
 import pytest
 
-CHECKS = ["server", "clock", "credentials", "version", "permissions", "store"]
+FIRST = ["server", "clock", "credentials", "version", "permissions", "store"]
+CHECKS = [*FIRST, "settings file", "server state", "disk", "master key", "hooks", "webhooks", "policies", "leftovers"]
 
 
 def examine(cli, *words, status=0, **environment):
@@ -19,12 +20,12 @@ def examine(cli, *words, status=0, **environment):
 def test_nothing_is_wrong(cli, repo):
     found = examine(cli)
     assert list(found) == CHECKS
-    assert {name for name, item in found.items() if item["ok"] is not True} == {"store"}
+    assert {name for name, item in found.items() if item["ok"] is not True} == {"store", "settings file"}
     assert found["store"]["ok"] is None and "--write" in found["store"]["found"]
     repo.branch("main").object("a").upload(b"a")
     assert "read tarn://" in examine(cli)["store"]["found"]
     everything = examine(cli, "--write")
-    assert [item["ok"] for item in everything.values()] == [True] * 7
+    assert {name for name, item in everything.items() if item["ok"] is not True} == {"settings file"}
     assert everything["store writes"]["found"] == "written, read and deleted"
     assert [item["id"] for item in cli.json("branch", "list", "-a")["items"]] == ["main"]
     assert "yes" in cli.run("doctor").text
@@ -102,3 +103,99 @@ def test_clocks_that_differ(cli):
     odd.server.shutdown()
     assert found["clock"]["ok"] is False and "NTP" in found["clock"]["advice"]
     assert found["credentials"]["found"].startswith("user admin")
+
+
+class Scripted:
+    """A server that answers each path as told, and other paths with 404."""
+
+    def __init__(self, answers):
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def do_GET(self):
+                path = self.path.split("?")[0].removeprefix("/api/v1")
+                body = answers.get(path, '{"message": "there is none"}').encode()
+                self.send_response(200 if path in answers else 404)
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            def log_message(self, *words):
+                pass
+
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self.server.server_port}"
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+
+
+def scripted(cli, version="0.1.0", ready="ready\n", metrics="", status=1):
+    """The findings about a server without repositories."""
+    config = {"version_config": {"tarn_version": version}, "storage_config": {}}
+    nothing = {"pagination": {"has_more": False}, "results": []}
+    server = Scripted({"/healthcheck": "", "/user": json.dumps({"user": {"id": "admin"}}), "/config": json.dumps(config),
+                       "/repositories": json.dumps(nothing), "/_ready": ready, "/metrics": metrics})
+    try:
+        return examine(cli, status=status, TARN_ENDPOINT=server.url, TARN_REPO="")
+    finally:
+        server.server.shutdown()
+
+
+def test_a_server_of_another_version(cli):
+    found = scripted(cli, version="0.9.2")
+    assert found["version"]["ok"] is False and "0.9.2" in found["version"]["found"]
+    assert scripted(cli, version="0.1.7", status=0)["version"]["ok"] is True
+
+
+def test_the_state_that_the_server_tells(cli):
+    found = scripted(cli, ready="not ready\nstore s3://lake: store_denied\nclock: this server is 9000 ms ahead of the database\n")
+    assert found["server state"]["ok"] is False
+    assert "store_denied" in found["server state"]["found"] and "9000 ms" in found["server state"]["found"]
+    assert found["master key"]["ok"] is True
+
+
+def test_a_master_key_that_the_next_start_would_miss(cli):
+    found = scripted(cli, ready="ready\nmaster key: file_missing\n")
+    assert found["master key"]["ok"] is False and "backup" in found["master key"]["advice"]
+    assert found["server state"]["ok"] is True
+
+
+def test_a_disk_that_is_almost_full(cli):
+    metrics = "# HELP x\ntarn_store_free_bytes {}\ntarn_database_free_bytes 9e+10\n"
+    found = scripted(cli, metrics=metrics.format(5e8))
+    assert found["disk"]["ok"] is False and "tarn gc plan" in found["disk"]["advice"]
+    assert scripted(cli, metrics=metrics.format(5e9), status=0)["disk"]["ok"] is True
+
+
+def test_keys_that_others_can_read(cli, tmp_path):
+    file = tmp_path / "config.yaml"
+    file.write_text("branch: main\n")
+    file.chmod(0o644)
+    found = examine(cli, status=1, TARN_CONFIG=str(file))
+    assert found["settings file"]["ok"] is False and "chmod 600" in found["settings file"]["advice"]
+    found = examine(cli, "--fix", TARN_CONFIG=str(file))
+    assert found["settings file"]["fixed"] and file.stat().st_mode & 0o777 == 0o600
+    assert examine(cli, TARN_CONFIG=str(file))["settings file"]["fixed"] == ""
+
+
+def test_an_action_file_that_is_broken(cli, repo):
+    repo.branch("main").object("_lakefs_actions/check.yaml").upload(b"name: [")
+    found = examine(cli, status=1)
+    assert found["hooks"]["ok"] is False and "_lakefs_actions/check.yaml" in found["hooks"]["found"]
+    assert "tarn actions validate" in found["hooks"]["advice"]
+    cli.run("fs", "rm", f"tarn://{repo.id}/main/_lakefs_actions/check.yaml")
+    assert examine(cli)["hooks"]["found"] == "none"
+
+
+def test_a_policy_that_tells_nobody(cli, repo, tmp_path):
+    (tmp_path / "p.yaml").write_text("name: gate\ndestination: main\nafter: {webhook: [deploy]}\n")
+    cli.run("policy", "apply", "-f", tmp_path / "p.yaml")
+    found = examine(cli, status=1)
+    assert found["policies"]["ok"] is False and "deploy" in found["policies"]["found"]
+    cli.run("policy", "rm", "gate", "--yes")
+    assert examine(cli)["policies"]["found"] == "none"
+
+
+def test_branches_of_an_interrupted_run(cli, repo):
+    cli.run("branch", "create", "tarn-doctor-0123", "--source", "main", "--hidden")
+    found = examine(cli, status=1)
+    assert found["leftovers"]["ok"] is False
+    assert examine(cli, "--fix")["leftovers"]["fixed"] == "deleted 1 of them"
+    assert [item["id"] for item in cli.json("branch", "list", "-a")["items"]] == ["main"]

@@ -155,7 +155,10 @@ def test_dead_letters_are_listed_and_sent_again(server, receive, tmp_path):
     assert len(receiver.got) == 6 and len(set(receiver.ids())) == 2
     assert {(item["attempts"], item["last_status"]) for item in dead()} == {(3, 500)}
     broken.clear()
-    assert cli.json("webhook", "redeliver", "deploy", "--dead")["count"] == 2
+    found = {item["check"]: item for item in cli.json("doctor", status=1)["items"]}["webhooks"]
+    assert found["ok"] is False and "deploy: 2 events were given up" in found["found"]
+    found = {item["check"]: item for item in cli.json("doctor", "--fix")["items"]}["webhooks"]
+    assert found["fixed"] == "deploy: sends 2 events again"
     wait_for(lambda: not dead() and len(receiver.got) == 8)
     assert set(receiver.ids()[6:]) == set(receiver.ids()[:6]), "the ids stay"
 
