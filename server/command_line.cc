@@ -90,6 +90,8 @@ ParsedCommandLine parse_command_line(int argc, const char* const* argv) {
        "print docs/rest-compatibility.md and exit");
   mode("--print-config-docs", CommandLine::Mode::kConfigDocs,
        "print docs/configuration.md and exit");
+  mode("--print-policy-docs", CommandLine::Mode::kPolicyDocs,
+       "print docs/policy-reference.md and exit");
   mode("--print-sample-config", CommandLine::Mode::kSampleConfig,
        "print a sample configuration and exit");
   app.add_subcommand("quickstart", "serve, and make a sample repository with experiments")

@@ -20,6 +20,7 @@ struct CommandLine {
     kVersion,
     kRestTable,
     kConfigDocs,
+    kPolicyDocs,
     kSampleConfig,
     kBackup,
     kRestore,

@@ -213,6 +213,7 @@ constexpr std::string_view kPageTail =
     "| `--print-rest-table` | print the table of REST operations (docs/rest-compatibility.md) and "
     "exit |\n"
     "| `--print-config-docs` | print this page and exit |\n"
+    "| `--print-policy-docs` | print docs/policy-reference.md and exit |\n"
     "| `--print-sample-config` | print server/tarn.sample.yaml and exit |\n";
 
 }  // namespace

@@ -7,6 +7,7 @@
 
 #include <gtest/gtest.h>
 
+#include "core/promotion/policy_keys.h"
 #include "server/config_file.h"
 
 namespace tarn::server {
@@ -23,6 +24,8 @@ TEST(GeneratedDocs, AreWhatTheProgramPrints) {
   EXPECT_EQ(file("docs/rest-compatibility.md"), rest_table_page())
       << "run tarnd --print-rest-table";
   EXPECT_EQ(file("docs/configuration.md"), configuration_page()) << "run tarnd --print-config-docs";
+  EXPECT_EQ(file("docs/policy-reference.md"), policy_reference_page())
+      << "run tarnd --print-policy-docs";
   EXPECT_EQ(file("server/tarn.sample.yaml"), sample_file()) << "run tarnd --print-sample-config";
 }
 

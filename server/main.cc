@@ -22,6 +22,7 @@
 #include "core/db/pool.h"
 #include "core/http/client.h"
 #include "core/meta/writer.h"
+#include "core/promotion/policy_keys.h"
 #include "server/backend.h"
 #include "server/backup.h"
 #include "server/command_line.h"
@@ -272,6 +273,9 @@ bool print_only(CommandLine::Mode mode) {
       return true;
     case CommandLine::Mode::kConfigDocs:
       std::cout << configuration_page();
+      return true;
+    case CommandLine::Mode::kPolicyDocs:
+      std::cout << policy_reference_page();
       return true;
     case CommandLine::Mode::kSampleConfig:
       std::cout << sample_file();

@@ -11,6 +11,7 @@
 #include "core/model/ref_expression.h"
 #include "core/promotion/document_reader.h"
 #include "core/promotion/policy.h"
+#include "core/promotion/policy_keys.h"
 
 namespace tarn {
 namespace {
@@ -42,11 +43,7 @@ class PolicyReader {
   }
 
   void read_policy(const YamlNode& root) {
-    const Members members = in_.members_of(
-        root, "policy",
-        {"name", "destination", "alias", "candidates", "require_ancestor", "unchanged_since",
-         "require_up_to_date", "baseline", "remeasure", "method", "paths", "metrics", "tie_break",
-         "objects", "checks", "approvals", "after"});
+    const Members members = in_.members_of(root, "policy", policy_keys_below(""));
     if (root.kind != YamlNode::Kind::kMap) return;
     if (const YamlNode* node = find(members, "name")) {
       policy_.name = name_at(*node, "name").value_or("");
@@ -125,7 +122,8 @@ class PolicyReader {
   }
 
   void read_unchanged_since(const YamlNode& node) {
-    const Members members = in_.members_of(node, "unchanged_since", {"ref", "paths"});
+    const Members members =
+        in_.members_of(node, "unchanged_since", policy_keys_below("unchanged_since"));
     if (node.kind != YamlNode::Kind::kMap) return;
     const YamlNode* ref = find(members, "ref");
     const YamlNode* paths = find(members, "paths");
@@ -202,9 +200,7 @@ class PolicyReader {
 
   MetricRule metric_at(const YamlNode& node, const std::string& path) {
     MetricRule rule;
-    const Members members = in_.members_of(
-        node, path,
-        {"name", "goal", "min", "max", "vs_champion", "primary", "trust", "from", "split"});
+    const Members members = in_.members_of(node, path, policy_keys_below("metrics[]"));
     if (node.kind != YamlNode::Kind::kMap) return rule;
     if (const YamlNode* name = find(members, "name")) {
       rule.name = in_.text_at(*name, path + ".name", kMetricNameBytesMax).value_or("");
@@ -237,18 +233,15 @@ class PolicyReader {
   }
 
   void read_bounds(const YamlNode& node, const std::string& path, bool has_goal, MetricRule& rule) {
-    std::vector<std::string_view> known;
-    for (size_t i = 0; i < kChampionBounds; ++i) {
-      known.push_back(name_of(static_cast<ChampionBound>(i)));
-    }
-    const Members members = in_.members_of(node, path, known);
+    const Members members = in_.members_of(node, path, policy_keys_below("metrics[].vs_champion"));
     if (members.empty() && node.kind == YamlNode::Kind::kMap) {
       in_.complain(node, path, "names no bound");
     }
     for (size_t i = 0; i < kChampionBounds; ++i) {
-      const YamlNode* value = find(members, known[i]);
+      const std::string_view bound = name_of(static_cast<ChampionBound>(i));
+      const YamlNode* value = find(members, bound);
       if (value == nullptr) continue;
-      const std::string value_path = str_cat(path, ".", known[i]);
+      const std::string value_path = str_cat(path, ".", bound);
       rule.vs_champion[i] = in_.number_at(*value, value_path);
       if (static_cast<ChampionBound>(i) >= ChampionBound::kMaxIncrease) {
         if (rule.vs_champion[i].value_or(0) < 0) in_.expected(*value, value_path, "0 or more");
@@ -362,9 +355,7 @@ class PolicyReader {
 
   void read_objects(const YamlNode& node) {
     ObjectRules& rules = policy_.objects;
-    const Members members =
-        in_.members_of(node, "objects",
-                       {"required", "min_bytes", "unchanged", "forbid", "keep", "max_total_bytes"});
+    const Members members = in_.members_of(node, "objects", policy_keys_below("objects"));
     read_globs(members, "required", rules.required);
     read_globs(members, "unchanged", rules.unchanged);
     const bool has_default =
@@ -383,7 +374,7 @@ class PolicyReader {
   }
 
   void read_checks(const YamlNode& node) {
-    const Members members = in_.members_of(node, "checks", {"required", "timeout", "on_commit"});
+    const Members members = in_.members_of(node, "checks", policy_keys_below("checks"));
     if (const YamlNode* names = find(members, "required")) {
       read_names(*names, "checks.required", policy_.checks.required);
     }
@@ -398,9 +389,7 @@ class PolicyReader {
 
   void read_approvals(const YamlNode& node) {
     ApprovalRules& rules = policy_.approvals;
-    const Members members = in_.members_of(
-        node, "approvals",
-        {"count", "not_author", "not_promoter", "sticky_reject", "stale_on_new_commit"});
+    const Members members = in_.members_of(node, "approvals", policy_keys_below("approvals"));
     if (const YamlNode* count = find(members, "count")) {
       rules.count = in_.count_at(*count, "approvals.count", kGateApprovalsMax).value_or(0);
     }
@@ -420,13 +409,14 @@ class PolicyReader {
 
   void read_after(const YamlNode& node) {
     AfterPromotion& after = policy_.after;
-    const Members members = in_.members_of(node, "after", {"tag", "webhook", "losers"});
+    const Members members = in_.members_of(node, "after", policy_keys_below("after"));
     if (const YamlNode* tag = find(members, "tag")) read_tag(*tag);
     if (const YamlNode* names = find(members, "webhook")) {
       read_names(*names, "after.webhook", after.webhooks);
     }
     if (const YamlNode* losers = find(members, "losers")) {
-      const Members of_losers = in_.members_of(*losers, "after.losers", {"expire"});
+      const Members of_losers =
+          in_.members_of(*losers, "after.losers", policy_keys_below("after.losers"));
       if (const YamlNode* expire = find(of_losers, "expire")) {
         after.losers_expire = in_.time_at(*expire, "after.losers.expire", kPolicyTimeMax);
       }

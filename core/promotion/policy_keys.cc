@@ -1,0 +1,159 @@
+#include "core/promotion/policy_keys.h"
+
+#include <array>
+
+#include "core/base/str_cat.h"
+
+namespace tarn {
+namespace {
+
+constexpr std::array<PolicyKey, 53> kKeys{{
+    {"name", "name", "", "The name of the policy; `tarn policy apply` takes it from here.",
+     "dogs-champion"},
+    {"destination", "branch", "",
+     "**Required.** The branch that changes by promotion and rollback only.", "main"},
+    {"alias", "alias, without `@`", "",
+     "Its commit is the champion. Only promotions under this policy and rollbacks move it.",
+     "champion"},
+    {"candidates", "pattern of branches", "every branch", "The branches that may be promoted.",
+     "\"exp-*\""},
+    {"require_ancestor", "ref", "",
+     "Must be in the history of each candidate. Resolved when the policy is set.", "dataset-v3"},
+    {"unchanged_since", "map", "",
+     "The paths of a candidate that must equal those of another commit.", ""},
+    {"unchanged_since.ref", "ref", "",
+     "**Required** in its map. The other commit, resolved when the policy is set.", "dataset-v3"},
+    {"unchanged_since.paths", "list of patterns", "", "**Required** in its map. The paths.",
+     "[\"data/**\"]"},
+    {"require_up_to_date", "true or false", "false",
+     "The head of the destination must be in the history of the candidate.", "true"},
+    {"baseline", "`last`, `best_ever` or `none`", "last",
+     "What candidates are compared with when a rollback left no champion, or a worse one: the last "
+     "champion, the best value ever promoted, or nothing.",
+     "best_ever"},
+    {"remeasure", "list of users", "[]",
+     "Users whose newer runs of the champion's commit replace the values that it was promoted "
+     "with. Needs `alias`. Do not name users who train.",
+     "[bench]"},
+    {"method", "list of `merge`, `squash`, `replace-paths`", "all",
+     "The methods by which a promotion may change the destination.", "[merge]"},
+    {"paths", "list of patterns", "any", "The paths that `replace-paths` may name.",
+     "[\"artifacts/**\"]"},
+    {"metrics", "list of maps", "[]", "Rules for metrics; at most 64, one per name and split.", ""},
+    {"metrics[].name", "text", "", "**Required** in its map. The metric.", "accuracy"},
+    {"metrics[].goal", "`max` or `min`", "",
+     "Which direction is better. Needed for ranking and for `vs_champion` with `delta`.", "max"},
+    {"metrics[].min", "number", "", "The least value, inclusive.", "0.6"},
+    {"metrics[].max", "number", "", "The greatest value, inclusive.", "1.0"},
+    {"metrics[].vs_champion", "map", "",
+     "The distance from the champion; at least one bound. Needs `alias`.", ""},
+    {"metrics[].vs_champion.min_delta", "number", "",
+     "Better than the champion by at least this; negative: worse by at most.", "0.005"},
+    {"metrics[].vs_champion.max_delta", "number", "",
+     "Better by at most this: a larger step is suspicious.", "0.5"},
+    {"metrics[].vs_champion.min_relative_delta", "number", "",
+     "Better by at least this share of the champion's value.", "0.01"},
+    {"metrics[].vs_champion.max_increase", "number, 0 or more", "",
+     "Greater than the champion's value by at most this.", "5"},
+    {"metrics[].vs_champion.max_decrease", "number, 0 or more", "",
+     "Less than the champion's value by at most this.", "0.01"},
+    {"metrics[].vs_champion.max_relative_increase", "number, 0 or more", "",
+     "Greater by at most this share of the champion's value.", "0.02"},
+    {"metrics[].vs_champion.max_relative_decrease", "number, 0 or more", "",
+     "Less by at most this share of the champion's value.", "0.02"},
+    {"metrics[].primary", "true or false", "false",
+     "Ranks the candidates that pass; of one metric at most, which needs `goal`.", "true"},
+    {"metrics[].trust", "list of sources", "runs, metadata and files, which must agree",
+     "The sources of values, the first that has one counts: `api`, `api:USER`, `commit-metadata`, "
+     "`file`, `file:PATTERN`, `check`, `check:NAME`. Excludes `from`.",
+     "[\"api:bench\", file]"},
+    {"metrics[].from", "source", "", "One source alone. Excludes `trust`.", "\"check:bench\""},
+    {"metrics[].split", "text", "", "The split of the data on which the metric was measured.",
+     "validation"},
+    {"tie_break", "list", "[]",
+     "Ranks candidates with equal primary metrics: metrics of the policy with a goal, "
+     "`model_bytes` (smaller; needs `objects.required`), `created_at` (older).",
+     "[created_at]"},
+    {"objects", "map", "", "Rules for the objects of candidates and of the result.", ""},
+    {"objects.required", "list of patterns", "[]",
+     "Each must match an object of the candidate, which the result must have byte for byte.",
+     "[\"artifacts/model.pkl\"]"},
+    {"objects.min_bytes", "size", "1", "The least size of each required object.", "1KiB"},
+    {"objects.unchanged", "list of patterns", "[\"_lakefs_actions/**\"]",
+     "Paths that a promotion may not touch. A list adds to the preset; an empty list permits "
+     "changes of action files, for which the promoter needs `fs:WriteHooks`.",
+     "[\"conf/**\"]"},
+    {"objects.forbid", "list of patterns", "[]",
+     "Paths that a promotion may not add or change, without regard to case.", "[\"**/*.csv.gpg\"]"},
+    {"objects.keep", "list of patterns", "[]", "Paths that a promotion may not remove.",
+     "[\"docs/**\"]"},
+    {"objects.max_total_bytes", "size", "", "The most bytes of the candidate, and of the result.",
+     "2GiB"},
+    {"checks", "map", "", "Checks that others report.", ""},
+    {"checks.required", "list of names", "[]",
+     "Checks that must report success of the winner's commit (`tarn promote check`).", "[bench]"},
+    {"checks.timeout", "time", "1h", "How long a promotion waits for them; at most 365 days.",
+     "2h"},
+    {"checks.on_commit", "`exact`", "exact", "A check is of one commit; there is no other value.",
+     "exact"},
+    {"approvals", "map", "", "Approvals by people (`tarn promote approve`).", ""},
+    {"approvals.count", "number, 0 to 100", "0", "How many users must approve the winner.", "1"},
+    {"approvals.not_author", "true or false", "true",
+     "Users who made or recorded the candidate's commits do not count.", "true"},
+    {"approvals.not_promoter", "true or false", "true",
+     "The user who began the promotion does not count.", "true"},
+    {"approvals.sticky_reject", "true or false", "false",
+     "A commit that was rejected cannot be promoted later either.", "true"},
+    {"approvals.stale_on_new_commit", "true or false", "true",
+     "A new commit of the candidate voids approvals.", "false"},
+    {"after", "map", "", "What happens in the transaction of the promotion.", ""},
+    {"after.tag", "template", "",
+     "A tag for the new commit, with `{date}`, `{time}`, `{short}`, `{name}` and `{policy}`.",
+     "\"model-{date}-{short}\""},
+    {"after.webhook", "list of webhooks", "[]",
+     "Webhooks that are told of the promotion whatever events they want.", "[deploy]"},
+    {"after.losers", "map", "", "The candidates that passed and lost.", ""},
+    {"after.losers.expire", "time", "",
+     "Their branches expire after this time, if the promoter may delete them; at most 365 days.",
+     "14d"},
+}};
+
+constexpr std::string_view kHead =
+    "# Keys of a gate policy\n\n"
+    "<!-- Generated by `tarnd --print-policy-docs` from core/promotion/policy_keys.cc. -->\n\n"
+    "Look up what a gate can demand. [promotion.md](promotion.md) explains gates; `tarn policy "
+    "apply -f FILE` sets one; a promotion without a policy needs none (`tarn promote CANDIDATE "
+    "--to "
+    "BRANCH --metric NAME:max`).\n\n"
+    "A policy is YAML or JSON of at most 64 KiB. Unknown keys, repeated keys and values of another "
+    "type are refused, with line and column; lists have at most 64 items. Sizes are bytes or "
+    "`2GiB`, times `90s`, `30m`, `2h` or `14d`. Patterns are globs of whole paths or names: `*` "
+    "stays within a segment, `**` does not.\n\n"
+    "| key | value | if absent | meaning | example |\n|---|---|---|---|---|\n";
+
+}  // namespace
+
+std::span<const PolicyKey> policy_keys() { return kKeys; }
+
+std::vector<std::string_view> policy_keys_below(std::string_view map) {
+  std::vector<std::string_view> names;
+  for (const PolicyKey& key : policy_keys()) {
+    const size_t dot = key.path.rfind('.');
+    const std::string_view parent =
+        dot == std::string_view::npos ? std::string_view() : key.path.substr(0, dot);
+    if (parent == map) names.push_back(parent.empty() ? key.path : key.path.substr(dot + 1));
+  }
+  return names;
+}
+
+std::string policy_reference_page() {
+  std::string page(kHead);
+  for (const PolicyKey& key : policy_keys()) {
+    page += str_cat("| `", key.path, "` | ", key.type, " | ",
+                    key.preset.empty() ? "" : str_cat("`", key.preset, "`"), " | ", key.meaning,
+                    " | ", key.example.empty() ? "" : str_cat("`", key.example, "`"), " |\n");
+  }
+  return page;
+}
+
+}  // namespace tarn

@@ -1,0 +1,90 @@
+#include "core/promotion/policy_keys.h"
+
+#include <gtest/gtest.h>
+
+#include "core/base/error.h"
+#include "core/base/str_cat.h"
+#include "core/base/text.h"
+#include "core/promotion/policy.h"
+
+namespace tarn {
+namespace {
+
+std::string problem_of(const std::string& document) {
+  try {
+    parse_gate_policy(document);
+  } catch (const Error& error) {
+    return error.message();
+  }
+  return "";
+}
+
+/// Keys without which the reader refuses `path`.
+std::string company_of(std::string_view path) {
+  if (path == "unchanged_since.ref") return "paths: [\"data/**\"]";
+  if (path == "unchanged_since.paths") return "ref: main";
+  if (path == "metrics[].name") return "goal: max";
+  if (path.starts_with("metrics[]")) return "name: m, goal: max";
+  return "";
+}
+
+/// A document in flow style with `member` in the map `map`.
+std::string document_with(std::string_view map, const std::string& member) {
+  std::string top = "alias: champion, ";
+  if (map.empty()) {
+    if (member.starts_with("alias:")) top.clear();
+    return str_cat("{", top, member.starts_with("destination:") ? "" : "destination: main, ",
+                   member.starts_with("tie_break:") ? "metrics: [{name: m, goal: max}], " : "",
+                   member, "}");
+  }
+  std::string inner = str_cat("{", member, "}");
+  if (map == "metrics[].vs_champion")
+    inner = str_cat("{name: m, goal: max, vs_champion: ", inner, "}");
+  if (map == "after.losers") inner = str_cat("{losers: ", inner, "}");
+  const std::string key(map.substr(0, map.find_first_of("[.")));
+  if (key == "metrics") inner = str_cat("[", inner, "]");
+  return str_cat("{", top, "destination: main, ", key, ": ", inner, "}");
+}
+
+std::string_view map_of(std::string_view path) {
+  const size_t dot = path.rfind('.');
+  return dot == std::string_view::npos ? std::string_view() : path.substr(0, dot);
+}
+
+TEST(PolicyKeys, TheExampleOfEachIsAccepted) {
+  for (const PolicyKey& key : policy_keys()) {
+    if (key.example.empty()) continue;
+    const std::string_view map = map_of(key.path);
+    const std::string_view name = map.empty() ? key.path : key.path.substr(map.size() + 1);
+    std::string member = str_cat(name, ": ", key.example);
+    // `goal` is in its own company.
+    std::string company = key.path == "metrics[].goal" ? "name: m" : company_of(key.path);
+    if (map == "metrics[].vs_champion") company.clear();
+    if (!company.empty()) member += str_cat(", ", company);
+    const std::string document = document_with(map, member);
+    EXPECT_EQ(problem_of(document), "") << key.path << ": " << document;
+  }
+}
+
+TEST(PolicyKeys, OthersAreRefusedInEveryMap) {
+  for (const std::string_view map : {"", "unchanged_since", "metrics[]", "metrics[].vs_champion",
+                                     "objects", "checks", "approvals", "after", "after.losers"}) {
+    const std::string expected =
+        str_cat("unknown key \"zzz\", expected some of: ", joined(policy_keys_below(map), ", "));
+    EXPECT_NE(problem_of(document_with(map, "zzz: 1")).find(expected), std::string::npos)
+        << map << ": " << problem_of(document_with(map, "zzz: 1"));
+  }
+}
+
+// A key that the reader does not read would be accepted with any value.
+TEST(PolicyKeys, EachIsRead) {
+  for (const PolicyKey& key : policy_keys()) {
+    const std::string_view map = map_of(key.path);
+    const std::string_view name = map.empty() ? key.path : key.path.substr(map.size() + 1);
+    const std::string document = document_with(map, str_cat(name, ": {zzz: {}}"));
+    EXPECT_NE(problem_of(document).find(name), std::string::npos) << document;
+  }
+}
+
+}  // namespace
+}  // namespace tarn
