@@ -45,6 +45,71 @@ def test_a_ref_is_found_among_thousands(window, digits):
     expect(page.get_by_text("Recent")).to_be_visible()
 
 
+class Held:
+    """Requests to addresses that match wait until release()."""
+
+    def __init__(self, page, pattern):
+        self.pattern, self.waiting, self.released = pattern, [], False
+        page.route(pattern, self._on_route)
+
+    def _on_route(self, route):
+        route.continue_() if self.released else self.waiting.append(route)
+
+    def release(self):
+        assert self.waiting, f"nothing asked for {self.pattern.pattern}"
+        self.released = True
+        for route in self.waiting:
+            route.continue_()
+
+
+BRANCHES = re.compile(r"/repositories/digits/branches\?(?!.*prefix=[^&])")
+
+
+def test_enter_waits_for_the_refs_that_the_text_names(window, digits):
+    page = window.go("/r/digits/main/data")
+    expect(page.get_by_text("There are no objects here yet.")).to_be_visible()
+    refs = Held(page, BRANCHES)
+    page.get_by_role("button", name="Ref: main").click()
+    field = page.get_by_role("combobox", name="Ref")
+    field.fill("1234")
+    page.keyboard.press("Enter")
+    page.wait_for_timeout(200)
+    expect(field).to_be_focused()  # not taken as an expression
+    refs.release()
+    page.wait_for_url("**/r/digits/exp-1234/data")
+
+
+def test_typing_on_takes_an_early_enter_back(window, digits):
+    page = window.go("/r/digits/main/data")
+    expect(page.get_by_text("There are no objects here yet.")).to_be_visible()
+    refs = Held(page, BRANCHES)
+    page.get_by_role("button", name="Ref: main").click()
+    field = page.get_by_role("combobox", name="Ref")
+    field.fill("12")
+    page.keyboard.press("Enter")
+    page.keyboard.type("34")
+    refs.release()
+    expect(page.get_by_role("option", name="exp-1234")).to_be_visible()
+    page.wait_for_timeout(200)
+    expect(field).to_be_focused()
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/r/digits/exp-1234/data")
+
+
+def test_enter_in_the_palette_waits_for_the_repositories_of_the_text(window, digits):
+    page = window.go("/")
+    expect(page.get_by_role("link", name="digits")).to_be_visible()
+    page.keyboard.press("Control+k")
+    expect(page.get_by_role("option", name="digits")).to_be_visible()
+    found = Held(page, re.compile(r"/repositories\?.*search=s"))
+    page.keyboard.type("s")  # also in the names of pages of the server
+    page.keyboard.press("Enter")
+    page.wait_for_timeout(200)
+    expect(page.get_by_role("combobox", name="Search or jump to")).to_be_focused()
+    found.release()
+    page.wait_for_url("**/r/digits/main/data")
+
+
 def test_keys_lead_everywhere(window, digits):
     page = window.go("/r/digits/main/data")
     expect(page.get_by_role("button", name="Ref: main")).to_be_visible()

@@ -39,7 +39,6 @@ interface Command extends Pick {
 function Commands({ onClose, repository, currentRef }: Omit<PaletteProps, 'isOpen'>) {
   const navigate = useNavigate();
   const [query, setQuery] = useState('');
-  // Not deferred: Enter takes the first pick of what is in the field at that moment.
   const typed = query.trim();
   const searched = useDeferredValue(typed);
   const repositories = useQuery({
@@ -50,6 +49,8 @@ function Commands({ onClose, repository, currentRef }: Omit<PaletteProps, 'isOpe
   const contains = (text: string) => text.toLowerCase().includes(typed.toLowerCase());
 
   const commands: Command[] = [];
+  // A command keeps its place while those below it are loaded, so Enter need not wait for these.
+  let isLoading = false;
   if (repository !== undefined && currentRef !== undefined) {
     for (const item of repositoryNavigation) {
       if (contains(item.label)) commands.push({ id: item.to, label: item.label, icon: item.icon, detail: `g ${item.key}`, group: repository, run: () => void navigate({ to: item.to, params: { repository, ref: currentRef } }) });
@@ -57,12 +58,14 @@ function Commands({ onClose, repository, currentRef }: Omit<PaletteProps, 'isOpe
     if (typed !== '') {
       commands.push({ id: 'search', label: `Objects with "${typed}" in their path`, icon: 'search', group: 'Search', run: () => void navigate({ to: '/r/$repository/$ref/search', params: { repository, ref: currentRef }, search: { glob: `**${typed}**` } }) });
     }
+    isLoading = commands.length === 0 && refs.isLoading;
     const lately = typed === '' ? recent(`refs.${repository}`) : [];
     const shown = (refs.data ?? []).filter((ref) => (typed === '' ? lately.includes(ref.name) : contains(ref.name))).slice(0, refsShown);
     for (const ref of shown) {
       commands.push({ id: ref.name, label: ref.name, icon: ref.kind, group: 'Refs', run: () => void navigate({ to: '/r/$repository/$ref/data', params: { repository, ref: ref.name }, search: {} }) });
     }
   }
+  isLoading ||= commands.length === 0 && (repositories.isLoading || searched !== typed);
   for (const found of (repositories.data?.results ?? []).filter((item) => contains(item.id))) {
     commands.push({ id: found.id, label: found.id, icon: 'data', group: 'Repositories', run: () => void navigate({ to: '/r/$repository/$ref/data', params: { repository: found.id, ref: found.default_branch }, search: {} }) });
   }
@@ -70,7 +73,7 @@ function Commands({ onClose, repository, currentRef }: Omit<PaletteProps, 'isOpe
     if (contains(item.label)) commands.push({ id: item.to, label: item.label, icon: item.icon, detail: `g ${item.key}`, group: 'Server', run: () => void navigate({ to: item.to }) });
   }
   return (
-    <PickList label="Search or jump to" placeholder="Search or jump to…" query={query} onQuery={setQuery} picks={commands} isLoading={repositories.isLoading}
+    <PickList label="Search or jump to" placeholder="Search or jump to…" query={query} onQuery={setQuery} picks={commands} isLoading={isLoading}
       empty="Nothing has this in its name." onPick={(pick) => { onClose(); pick.run(); }} />
   );
 }

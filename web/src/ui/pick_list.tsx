@@ -1,4 +1,4 @@
-import { type KeyboardEvent, type ReactNode, useId, useRef, useState } from 'react';
+import { type KeyboardEvent, type ReactNode, useEffect, useId, useRef, useState } from 'react';
 import { Icon, type IconName } from './icon';
 import { useFixedRows } from './fixed_rows';
 import styles from './pick_list.module.css';
@@ -23,6 +23,7 @@ interface PickListProps<P extends Pick> {
   onPick: (pick: P) => void;
   /** Instead of picks when there are none. */
   empty: ReactNode;
+  /** Picks of this query may still come; Enter waits for them. */
   isLoading?: boolean;
   /** Marked as the present choice. */
   current?: string;
@@ -47,15 +48,24 @@ export function PickList<P extends Pick>({ label, placeholder, query, onQuery, p
   const window = useFixedRows(scroller, lines.length, rowHeight);
   const line = positions[index] ?? -1;
 
+  // The query whose Enter came before its picks. Typing, moving and clicking take that Enter back.
+  const [entered, setEntered] = useState<string | null>(null);
+  useEffect(() => {
+    if (entered === null || isLoading) return;
+    setEntered(null);
+    const pick = picks[index];
+    if (pick && entered === query) onPick(pick);
+  }, [entered, isLoading, picks, index, query, onPick]);
+
   const onKeyDown = (event: KeyboardEvent) => {
     const steps: Record<string, number> = { ArrowDown: index + 1, ArrowUp: index - 1, PageDown: index + 8, PageUp: index - 8 };
     if (event.key in steps && picks.length > 0) {
       const next = Math.max(0, Math.min(picks.length - 1, steps[event.key]!));
       setAt({ query, index: next });
+      setEntered(null);
       window.show(next === 0 ? 0 : positions[next]!);
     } else if (event.key === 'Enter') {
-      const pick = picks[index];
-      if (pick) onPick(pick);
+      if (!event.repeat) setEntered(query);
     } else return;
     event.preventDefault();
   };
@@ -72,7 +82,7 @@ export function PickList<P extends Pick>({ label, placeholder, query, onQuery, p
     shown.push(
       <div key={`${pick.group}/${pick.id}`} id={`${id}-${row}`} role="option" aria-selected={row === line} className={`${styles.option} ${row === line ? styles.at : ''}`} style={style}
         onMouseMove={() => { if (row !== line) setAt({ query, index: positions.indexOf(row) }); }}
-        onClick={() => onPick(pick)}>
+        onClick={() => { setEntered(null); onPick(pick); }}>
         {pick.icon && <Icon name={pick.icon} />}
         <span className={styles.label} title={pick.label}>{pick.label}</span>
         {pick.detail && <span className={styles.detail}>{pick.detail}</span>}
@@ -87,7 +97,7 @@ export function PickList<P extends Pick>({ label, placeholder, query, onQuery, p
         <input autoFocus role="combobox" aria-label={label} aria-expanded={picks.length > 0} aria-controls={`${id}-list`} aria-autocomplete="list"
           aria-activedescendant={line >= window.first && line < window.last ? `${id}-${line}` : undefined}
           placeholder={placeholder} value={query} spellCheck={false} autoComplete="off"
-          onChange={(event) => { onQuery(event.target.value); if (scroller.current) scroller.current.scrollTop = 0; }} onKeyDown={onKeyDown} />
+          onChange={(event) => { setEntered(null); onQuery(event.target.value); if (scroller.current) scroller.current.scrollTop = 0; }} onKeyDown={onKeyDown} />
       </div>
       <div ref={scroller} className={styles.list} tabIndex={0} onKeyDown={onKeyDown} style={{ height: Math.min(12, Math.max(1, lines.length)) * rowHeight }}>
         <div id={`${id}-list`} role="listbox" aria-label={label} className={styles.body} style={{ height: window.height }}>{shown}</div>

@@ -50,7 +50,6 @@ export function RefPicker({ repository, value, onChange, label, kinds }: RefPick
 
 function Picker({ repository, value, onChange, label, kinds }: RefPickerProps) {
   const [query, setQuery] = useState('');
-  // Not deferred: Enter takes the first pick of what is in the field at that moment.
   const typed = query.trim();
   const refs = useQuery(refsQuery(repository));
   const incomplete = (refs.data?.length ?? 0) >= listedMax;
