@@ -143,6 +143,7 @@ export function DataPage() {
               <MenuSeparator />
               <MenuItem icon="copy" onAction={() => void copyText(tarnUri(repository, ref, path))}>Copy tarn URI</MenuItem>
               <MenuItem icon="copy" onAction={() => void copyText(s3Uri(repository, ref, path))}>Copy S3 URI</MenuItem>
+              <MenuItem icon="plug" onAction={() => void navigate({ to: '/connect', search: { repository, ...(isBranch ? { branch: ref } : {}) } })}>Connect a client…</MenuItem>
             </Menu>
           </div>
         ) : (
