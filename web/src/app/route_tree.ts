@@ -7,12 +7,13 @@ import { experimentsRoutes } from '@/experiments/routes';
 import { historyOfRefRoutes, historyRoutes } from '@/history/routes';
 import { loginRoutes } from '@/login/routes';
 import { objectsRoutes } from '@/objects/routes';
-import { operationsRoutes, settingsRoutes } from '@/operations/routes';
+import { operationsRoutes } from '@/operations/routes';
 import { promotionRoutes } from '@/promotion/routes';
 import { refsRoutes } from '@/refs/routes';
 import { lakefsRoutes } from '@/repositories/lakefs_routes';
 import { repositoriesRoutes, repositoryIndexRoutes } from '@/repositories/routes';
 import { requestsRoutes } from '@/requests/routes';
+import { settingsRoutes } from '@/settings/routes';
 import { refRoute, repositoryRoute, rootRoute, signedInRoute } from './layout_routes';
 
 export const routeTree = rootRoute.addChildren([

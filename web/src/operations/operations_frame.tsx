@@ -6,6 +6,7 @@ const pages = [
   { to: '/admin/operations', label: 'Long requests' },
   { to: '/admin/server', label: 'Server' },
   { to: '/admin/storage', label: 'Storage' },
+  { to: '/admin/deleted', label: 'Deleted repositories' },
 ] as const;
 
 /** Head and tabs of the pages about the running server. */

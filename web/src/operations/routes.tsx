@@ -1,5 +1,5 @@
 import { createRoute, lazyRouteComponent } from '@tanstack/react-router';
-import { repositoryRoute, signedInRoute } from '@/app/layout_routes';
+import { signedInRoute } from '@/app/layout_routes';
 import { text } from '@/app/search_params';
 
 const operationsRoute = createRoute({
@@ -22,13 +22,11 @@ const storageRoute = createRoute({
   component: lazyRouteComponent(() => import('./storage_page'), 'StoragePage'),
 });
 
-const settingsRoute = createRoute({
-  getParentRoute: () => repositoryRoute,
-  path: '-/settings',
-  component: lazyRouteComponent(() => import('./settings_page'), 'SettingsPage'),
+const deletedRoute = createRoute({
+  getParentRoute: () => signedInRoute,
+  path: 'admin/deleted',
+  component: lazyRouteComponent(() => import('./deleted_page'), 'DeletedPage'),
 });
 
 /** Of the server. */
-export const operationsRoutes = [operationsRoute, serverRoute, storageRoute] as const;
-/** Below /r/REPOSITORY/. */
-export const settingsRoutes = [settingsRoute] as const;
+export const operationsRoutes = [operationsRoute, serverRoute, storageRoute, deletedRoute] as const;

@@ -8,7 +8,7 @@ import { bytes, counted } from '@/ui/format';
 import { toast } from '@/ui/toast';
 
 /** Says in numbers what is lost, and wants the name typed. */
-export function DeleteRepository({ repository, onClose }: { repository: string; onClose: () => void }) {
+export function DeleteRepository({ repository, onClose, onDeleted }: { repository: string; onClose: () => void; onDeleted?: () => Promise<void> }) {
   const refs = useQuery(refsQuery(repository));
   const usage = useQuery({
     queryKey: ['usage', repository],
@@ -21,6 +21,8 @@ export function DeleteRepository({ repository, onClose }: { repository: string; 
       onConfirm={async () => {
         await answer(api.DELETE('/repositories/{repository}', { params: { path: { repository } } }));
         forget('repositories', repository);
+        // Leaves pages of the repository first: they would ask for it again.
+        await onDeleted?.();
         queryClient.removeQueries({ queryKey: ['repository', repository] });
         await queryClient.invalidateQueries({ queryKey: ['repositories'] });
         toast(`Repository ${repository} was deleted`);
@@ -28,7 +30,7 @@ export function DeleteRepository({ repository, onClose }: { repository: string; 
       <p>
         {refs.data ? <>Deletes {counted(of('branch'), 'branch', 'branches')}, {counted(of('tag'), 'tag')} and {counted(of('alias'), 'alias', 'aliases')} with all commits and uncommitted changes. </> : 'Deletes all branches, tags and commits. '}
         {largest && largest.objects > 0 && <>Its largest branch has {counted(largest.objects, 'object')} of {bytes(largest.bytes)}. </>}
-        For a week, or as long as the operator chose, <code>tarn repo undelete {repository}</code> restores it; then its objects are removed from the store.
+        For a week, or as long as the operator chose, the page of deleted repositories or <code>tarn repo undelete {repository}</code> restores it; then its objects are removed from the store.
       </p>
     </ConfirmDialog>
   );

@@ -1,0 +1,64 @@
+import { queryOptions } from '@tanstack/react-query';
+import { answer, api, type Schemas } from '@/api/client';
+import { ApiError } from '@/api/errors';
+import { queryClient } from '@/api/query_client';
+
+export type BranchRule = Schemas['BranchProtectionRule'];
+export type TagRule = Schemas['TagProtectionRule'];
+export type RetentionRules = Schemas['GarbageCollectionRules'];
+export type Quota = Schemas['Quota'];
+
+/** Rules with the ETag that a change has to name, so that it does not undo one of somebody else. */
+export interface Rules<R> {
+  rules: R[];
+  etag: string;
+}
+
+async function withEtag<R>(call: Promise<{ data?: R[]; error?: unknown; response: Response }>): Promise<Rules<R>> {
+  const result = await call;
+  return { rules: await answer(Promise.resolve(result)) as R[], etag: result.response.headers.get('ETag') ?? '' };
+}
+
+export const branchRulesQuery = (repository: string) => queryOptions({
+  queryKey: ['settings', repository, 'branch-rules'],
+  queryFn: ({ signal }) => withEtag<BranchRule>(api.GET('/repositories/{repository}/settings/branch_protection', { params: { path: { repository } }, signal })),
+});
+
+export const tagRulesQuery = (repository: string) => queryOptions({
+  queryKey: ['settings', repository, 'tag-rules'],
+  queryFn: ({ signal }) => withEtag<TagRule>(api.GET('/repositories/{repository}/settings/tag_protection', { params: { path: { repository } }, signal })),
+});
+
+/** null if there are none: then nothing expires that a ref leads to. */
+export const retentionQuery = (repository: string) => queryOptions({
+  queryKey: ['settings', repository, 'retention'],
+  queryFn: async ({ signal }): Promise<RetentionRules | null> => {
+    try {
+      return await answer(api.GET('/repositories/{repository}/settings/gc_rules', { params: { path: { repository } }, signal }));
+    } catch (error) {
+      if (error instanceof ApiError && error.status === 404) return null;
+      throw error;
+    }
+  },
+});
+
+export const metricFilesQuery = (repository: string) => queryOptions({
+  queryKey: ['settings', repository, 'metric-files'],
+  queryFn: async ({ signal }) => (await answer(api.GET('/repositories/{repository}/settings/metric_files', { params: { path: { repository } }, signal }))).globs,
+});
+
+export const metadataQuery = (repository: string) => queryOptions({
+  queryKey: ['settings', repository, 'metadata'],
+  queryFn: ({ signal }) => answer(api.GET('/repositories/{repository}/metadata', { params: { path: { repository } }, signal })),
+});
+
+export const quotasQuery = (repository: string) => queryOptions({
+  queryKey: ['settings', repository, 'quotas'],
+  queryFn: async ({ signal }) => (await answer(api.GET('/repositories/{repository}/quotas', { params: { path: { repository } }, signal }))).results,
+});
+
+export function settingsChanged(repository: string) {
+  void queryClient.invalidateQueries({ queryKey: ['settings', repository] });
+  // Other pages show which rules a branch has.
+  void queryClient.invalidateQueries({ queryKey: ['protection', repository] });
+}
