@@ -14,6 +14,8 @@ NARROW = {"width": 390, "height": 844}
 THEMES = ("light", "dark")
 WAIT_MS = 10_000
 COLOURS = 128
+# Of React Aria: the hidden Dismiss button of a popover, and a tooltip, whose text also describes its button.
+OUTSIDE_LANDMARKS = ('<div style="display: contents;">', '<div data-overlay-container="true">')
 
 
 def launch(playwright):
@@ -74,8 +76,8 @@ class Window:
         self.page.evaluate(AXE.read_text())
         found = self.page.evaluate("axe.run(document, {resultTypes: ['violations']})")["violations"]
         for rule in found:
-            if rule["id"] == "region":  # the hidden Dismiss button that React Aria puts into every popover
-                rule["nodes"] = [node for node in rule["nodes"] if node["html"] != '<div style="display: contents;">']
+            if rule["id"] == "region":
+                rule["nodes"] = [node for node in rule["nodes"] if node["html"] not in OUTSIDE_LANDMARKS]
         found = [rule for rule in found if rule["nodes"]]
         lines = [f"{rule['id']}: {rule['help']}\n" + "\n".join(f"    {node['html'][:200]}\n    {node['failureSummary']}"
                  for node in rule["nodes"][:3]) for rule in found]

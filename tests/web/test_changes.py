@@ -114,7 +114,7 @@ def test_a_merge_settles_conflicts_by_path(window, prepared):
     dialog = page.get_by_role("dialog")
     expect(dialog.get_by_text("has 1 conflict")).to_be_visible()
     # Without a decision nothing is sent.
-    expect(dialog.get_by_title("1 conflict to settle first: by path, by pattern or by strategy")).to_be_visible()
+    expect(dialog.get_by_role("button", name="Merge into target")).to_have_accessible_description("1 conflict to settle first: by path, by pattern or by strategy")
     window.review("merge")
     dialog.get_by_label("Take of a[1]*.txt").select_option("source")
     dialog.get_by_label("Message").fill("take the experiment")

@@ -166,3 +166,35 @@ def test_unknown_addresses_say_so(window, digits):
     page.goto("/r/no-such-repository/main/data")
     expect(page.get_by_role("alert")).to_contain_text("It may have been deleted or renamed.")
     window.axe()
+
+
+def test_the_reason_of_a_refused_action_is_read_and_shown(window, rest, digits):
+    page = window.go("/r/digits/main~0/data")
+    upload = page.get_by_role("button", name="Upload").first
+    expect(upload).to_have_attribute("aria-disabled", "true")
+    reason = re.compile("^Only branches")
+    expect(upload).to_have_accessible_description(reason)
+    expect(page.get_by_role("tooltip")).to_be_hidden()
+    for _ in range(40):  # the keyboard reaches it, and then it shows why
+        page.keyboard.press("Tab")
+        if upload.evaluate("button => button === document.activeElement"):
+            break
+    expect(page.get_by_role("tooltip")).to_have_text(reason)
+    expect(upload).to_have_accessible_description(reason)
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("menu")).to_be_hidden()
+    window.axe()
+
+
+def test_a_refused_item_of_a_menu_is_reached_and_says_why(window, rest, digits):
+    page = window.go("/r/digits/-/branches?q=main")
+    page.get_by_role("button", name="Actions of main").click()
+    item = page.get_by_role("menuitem", name=re.compile("^Delete…"))
+    expect(item).to_have_attribute("aria-disabled", "true")
+    page.keyboard.press("End")
+    expect(item).to_be_focused()
+    expect(item).to_have_accessible_name(re.compile("The default branch cannot be deleted"))
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("dialog", name="Delete main?")).to_be_hidden()
+    expect(item).to_be_visible()
+    window.axe()

@@ -1,25 +1,33 @@
+import { useId, useState } from 'react';
 import { Button as AriaButton, type ButtonProps as AriaProps } from 'react-aria-components/Button';
+import { Tooltip, TooltipTrigger } from 'react-aria-components/Tooltip';
 import { Icon, type IconName } from './icon';
 import styles from './button.module.css';
+
+const tooltipDelayMs = 300;
 
 interface ButtonProps extends Omit<AriaProps, 'className' | 'children' | 'style'> {
   children: React.ReactNode;
   icon?: IconName;
   kind?: 'plain' | 'primary' | 'danger' | 'quiet';
-  /** Why it cannot be pressed now; it stays focusable, so that the reason can be read. */
+  /** Why it cannot be pressed now. It stays focusable, so that the reason is read aloud, and shown on focus, hover and press. */
   refused?: string | undefined;
   className?: string;
 }
 
 export function Button({ children, icon, kind = 'plain', refused, className, ...rest }: ButtonProps) {
-  const button = (
-    <AriaButton {...rest} {...(refused ? { onPress: undefined, 'aria-disabled': true as never, 'aria-description': refused } : {})}
-      className={`${styles.button} ${styles[kind]} ${refused ? styles.refused : ''} ${className ?? ''}`}>
-      {icon && <Icon name={icon} />}
-      {children}
-    </AriaButton>
+  const why = useId();
+  const [isOpen, setOpen] = useState(false);
+  const content = <>{icon && <Icon name={icon} />}{children}</>;
+  const name = `${styles.button} ${styles[kind]} ${className ?? ''}`;
+  if (refused === undefined) return <AriaButton {...rest} className={name}>{content}</AriaButton>;
+  return (
+    <TooltipTrigger delay={tooltipDelayMs} isOpen={isOpen} onOpenChange={setOpen} shouldCloseOnPress={false}>
+      <AriaButton {...rest} onPress={() => setOpen(true)} aria-disabled={true as never} aria-describedby={why} className={`${name} ${styles.refused}`}>{content}</AriaButton>
+      <Tooltip className={styles.why!} placement="bottom" offset={4}>{refused}</Tooltip>
+      <span id={why} hidden>{refused}</span>
+    </TooltipTrigger>
   );
-  return refused ? <span title={refused} className={styles.reason}>{button}</span> : button;
 }
 
 /** A button that shows an icon alone; `label` names it. */

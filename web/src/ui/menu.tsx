@@ -5,8 +5,9 @@ import { Separator } from 'react-aria-components/Separator';
 import { Icon, type IconName } from './icon';
 import styles from './menu.module.css';
 
-/** A button with a menu: arrows move, letters jump, Escape closes. */
-export function Menu({ trigger, label, children }: { trigger: ReactElement; label: string; children: ReactNode }) {
+/** A button with a menu: arrows move, letters jump, Escape closes. A button that is refused has none. */
+export function Menu({ trigger, label, children }: { trigger: ReactElement<{ refused?: string | undefined }>; label: string; children: ReactNode }) {
+  if (trigger.props.refused !== undefined) return trigger;
   return (
     <MenuTrigger>
       {trigger}
@@ -28,9 +29,11 @@ interface ItemProps extends Omit<MenuItemProps, 'className' | 'children'> {
 }
 
 export function MenuItem({ icon, children, detail, danger, refused, ...rest }: ItemProps) {
+  // One that is refused stays focusable, so that the reason is read aloud.
+  const inert = { onAction: undefined, href: undefined, shouldCloseOnSelect: false, render: (props: React.JSX.IntrinsicElements['div']) => <div {...props} aria-disabled /> };
   return (
-    <AriaItem {...rest} textValue={children} isDisabled={refused !== undefined || rest.isDisabled === true}
-      className={`${styles.item} ${danger ? styles.danger : ''}`}>
+    <AriaItem {...rest} textValue={children} {...(refused === undefined ? {} : inert as object)}
+      className={`${styles.item} ${danger ? styles.danger : ''} ${refused === undefined ? '' : styles.refused}`}>
       {icon && <Icon name={icon} />}
       <span className={styles.text}>
         {children}
