@@ -18,6 +18,7 @@ def test_the_first_repository(window, rest):
     window.review("repositories-create")
     page.keyboard.press("Enter")
     page.wait_for_url("**/r/digits/main/data")
+    expect(page.get_by_text("There are no objects here yet.")).to_be_visible()
     made = rest.get("/repositories/digits")
     assert (made["storage_namespace"], made["default_branch"]) == ("local://digits", "main")
 

@@ -37,6 +37,7 @@ def test_the_palette_goes_to_pages_refs_and_repositories(window, digits):
 def test_a_ref_is_found_among_thousands(window, digits):
     page = window.go("/r/digits/main/data")
     page.get_by_role("button", name="Ref: main").click()
+    expect(page.get_by_role("combobox", name="Ref")).to_be_focused()
     page.get_by_role("combobox", name="Ref").fill("1234")
     expect(page.get_by_role("option")).to_have_count(2)  # the branch, and the text as an expression
     page.keyboard.press("Enter")

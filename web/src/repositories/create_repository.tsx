@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
-import { useState } from 'react';
-import { answer, api } from '@/api/client';
+import { useRef, useState } from 'react';
+import { answer, api, type Schemas } from '@/api/client';
 import { queryClient } from '@/api/query_client';
 import { configQuery } from '@/api/session';
 import { FormDialog } from '@/ui/dialog';
@@ -21,6 +21,8 @@ export function CreateRepository({ isOpen, onClose }: { isOpen: boolean; onClose
   const navigate = useNavigate();
   const config = useQuery(configQuery).data;
   const storage = config?.storage_config ?? config?.storage_config_list?.[0];
+  // Closing leads to the address of the list, so the new repository is opened instead of it, not before.
+  const made = useRef<Schemas['Repository'] | null>(null);
   const [name, setName] = useState('');
   const [namespace, setNamespace] = useState<string | null>(null);
   const [branch, setBranch] = useState('main');
@@ -29,15 +31,20 @@ export function CreateRepository({ isOpen, onClose }: { isOpen: boolean; onClose
   const where = namespace ?? (name ? `${prefix.endsWith('/') ? prefix : `${prefix}/`}${name}` : '');
 
   return (
-    <FormDialog title="Create repository" action="Create repository" isOpen={isOpen} onClose={onClose}
+    <FormDialog title="Create repository" action="Create repository" isOpen={isOpen}
+      onClose={() => {
+        const opened = made.current;
+        made.current = null;
+        if (opened) void navigate({ to: '/r/$repository/$ref/data', params: { repository: opened.id, ref: opened.default_branch }, search: {} });
+        else onClose();
+      }}
       refused={name === '' ? 'Enter a name' : nameProblem(name) ? 'The name is not allowed' : undefined}
       onSubmit={async () => {
-        const made = await answer(api.POST('/repositories', { body: { name, storage_namespace: where, default_branch: branch, sample_data: sample, read_only: false } }));
+        made.current = await answer(api.POST('/repositories', { body: { name, storage_namespace: where, default_branch: branch, sample_data: sample, read_only: false } }));
         await queryClient.invalidateQueries({ queryKey: ['repositories'] });
-        toast(`Repository ${made.id} was created`);
+        toast(`Repository ${made.current.id} was created`);
         setName('');
         setNamespace(null);
-        await navigate({ to: '/r/$repository/$ref/data', params: { repository: made.id, ref: made.default_branch }, search: {} });
       }}>
       <TextField label="Name" value={name} onChange={setName} autoFocus required mono error={nameProblem(name)} help="3 to 63 lower-case letters, digits and hyphens." />
       <TextField label="Storage namespace" value={where} onChange={setNamespace} required mono

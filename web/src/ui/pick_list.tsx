@@ -35,6 +35,9 @@ type Line<P> = { heading: string } | { pick: P };
 export function PickList<P extends Pick>({ label, placeholder, query, onQuery, picks, onPick, empty, isLoading, current }: PickListProps<P>) {
   const id = useId();
   const scroller = useRef<HTMLDivElement>(null);
+  const field = useRef<HTMLInputElement>(null);
+  // Not by autoFocus: inside a dialog that is too early, and the dialog takes the focus back.
+  useEffect(() => field.current?.focus(), []);
   const lines: Line<P>[] = [];
   const positions: number[] = [];
   for (const pick of picks) {
@@ -94,7 +97,7 @@ export function PickList<P extends Pick>({ label, placeholder, query, onQuery, p
     <div className={styles.picker}>
       <div className={styles.field}>
         <Icon name="search" />
-        <input autoFocus role="combobox" aria-label={label} aria-expanded={picks.length > 0} aria-controls={`${id}-list`} aria-autocomplete="list"
+        <input ref={field} role="combobox" aria-label={label} aria-expanded={picks.length > 0} aria-controls={`${id}-list`} aria-autocomplete="list"
           aria-activedescendant={line >= window.first && line < window.last ? `${id}-${line}` : undefined}
           placeholder={placeholder} value={query} spellCheck={false} autoComplete="off"
           onChange={(event) => { setEntered(null); onQuery(event.target.value); if (scroller.current) scroller.current.scrollTop = 0; }} onKeyDown={onKeyDown} />
