@@ -14,6 +14,7 @@ function run(id: string, metrics: Record<string, number | string>, params: Recor
     commit_metrics: Object.entries(ofCommit).map(([name, value]) => ({ name, value, origin: 'file:m.json', source: 'm.json' })),
   };
 }
+import { metricProblem } from './record_run';
 
 describe('values of runs', () => {
   it('takes the run before its commit', () => {
@@ -104,5 +105,14 @@ describe('gates', () => {
     const goals = goalsOf(['metrics: [{name: accuracy, goal: max}, {name: loss, split: val, goal: min}, {name: f1}]', ': {', '{"metrics": [{"name": "accuracy", "goal": "min"}]}']);
     expect([...goals]).toEqual([['metrics.accuracy', 'max'], ['metrics.loss@val', 'min']]);
     expect(defaultColumns(['metrics.a', 'metrics.accuracy', 'params.p'], goals)).toEqual(['metrics.accuracy', 'metrics.a', 'params.p']);
+  });
+});
+
+describe('metrics that are entered', () => {
+  it('are numbers, NaN and infinities', () => {
+    expect(metricProblem([['accuracy', '0.91'], ['loss', '1e-3'], ['odd', 'NaN'], ['far', '-inf']])).toBeUndefined();
+  });
+  it.each([[[['accuracy', 'high']], 'accuracy needs a number'], [[['accuracy', '']], 'accuracy needs a number'], [[['', '1']], 'Each value needs a name']] as const)('are refused: %j', (pairs, why) => {
+    expect(metricProblem(pairs as unknown as [string, string][])).toBe(why);
   });
 });

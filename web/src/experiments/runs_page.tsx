@@ -1,6 +1,7 @@
 import { useQueries, useQuery } from '@tanstack/react-query';
 import { getRouteApi, useNavigate } from '@tanstack/react-router';
 import { useMemo, useState } from 'react';
+import { resource, useMay } from '@/api/permissions';
 import { Button, IconButton } from '@/ui/button';
 import { CopyAs, type Snippet } from '@/ui/copy_as';
 import { Select } from '@/ui/field';
@@ -16,6 +17,7 @@ import { Curves } from './curves';
 import { FilterField } from './filter_field';
 import { GroupedRuns } from './grouped_runs';
 import { Parallel } from './parallel';
+import { RecordRun } from './record_run';
 import { chartedMax, chartedRunsQuery, defaultColumns, runQuery, sampleQuery, standardsQuery, valuesAmong } from './run_queries';
 import { isMetric, isParam, type ListedRun, nameOf } from './run_values';
 import { type RunsSearch, type RunView } from './routes';
@@ -45,6 +47,8 @@ export function RunsPage() {
   const search = route.useSearch();
   const navigate = useNavigate();
   const [choosing, setChoosing] = useState(false);
+  const [recording, setRecording] = useState(false);
+  const mayRecord = useMay('fs:CreateRun', resource.repository(repository));
   const sample = useQuery(sampleQuery(repository));
   const standards = useQuery(standardsQuery(repository));
   const known = sample.data?.columns ?? [];
@@ -73,6 +77,7 @@ export function RunsPage() {
       <div className="page-head">
         <h1 className="grow">Runs</h1>
         <Button icon="chart" onPress={() => setChoosing(true)}>Columns</Button>
+        <Button icon="plus" refused={mayRecord.refused} onPress={() => setRecording(true)}>Record a run…</Button>
         <CopyAs snippets={snippetsOf(repository, search, columns ?? [])} />
       </div>
       <div className={styles.bar2}>
@@ -115,6 +120,7 @@ export function RunsPage() {
             onNarrow={(conditions) => change({ where: [...new Set([...(search.where ?? []), ...conditions])] })} />
         )}
       </div>
+      {recording && <RecordRun repository={repository} onClose={() => setRecording(false)} />}
       {choosing && columns && <ColumnsDialog known={known} columns={columns} pinned={pinned} onClose={() => setChoosing(false)} onChange={(next, pins) => change({ column: next.length === 0 ? ['none'] : next.filter((column) => column !== 'none'), pin: pins.length === 0 ? undefined : pins }, true)} />}
     </div>
   );
