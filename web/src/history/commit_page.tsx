@@ -116,7 +116,7 @@ function ApplyCommit({ repository, commit, action, parentNumber, onClose }: { re
       await answer(api.POST('/repositories/{repository}/branches/{branch}/cherry-pick', { params, body: { ref: commit.id, force: false, ...(commit.parents.length > 1 ? { parent_number: parentNumber } : {}), ...overrides } }));
     }
     branchChanged(repository, branch);
-    refsChanged(repository);
+    void refsChanged(repository);
     toast(action === 'revert' ? `Reverted on ${branch}` : `Applied to ${branch}`);
     void navigate({ to: '/r/$repository/$ref/history', params: { repository, ref: branch }, search: {} });
   };

@@ -9,8 +9,10 @@ import { Progress } from '@/ui/states';
 import { toast } from '@/ui/toast';
 import type { NamedRef, RefKind } from './ref_queries';
 
-export function refsChanged(repository: string) {
-  for (const name of ['refs', 'branch', 'log', 'alias-history']) void queryClient.invalidateQueries({ queryKey: [name, repository] });
+export async function refsChanged(repository: string) {
+  // The list first: rows of refs that are gone would ask for their history again.
+  await queryClient.invalidateQueries({ queryKey: ['refs', repository] });
+  for (const name of ['branch', 'log', 'alias-history']) void queryClient.invalidateQueries({ queryKey: [name, repository] });
 }
 
 const kindNames: Record<RefKind, string> = { branch: 'branch', tag: 'tag', alias: 'alias' };
@@ -31,7 +33,7 @@ export function CreateRef({ repository, kind: first, source: from, onClose, onCr
     } else {
       await answer(api.POST('/repositories/{repository}/aliases/{alias}:set', { params: { path: { repository, alias: name } }, body: { to: source, ...(reason ? { reason } : {}) } }));
     }
-    refsChanged(repository);
+    await refsChanged(repository);
     toast(kind === 'alias' ? `@${name} is set` : `Created ${kindNames[kind]} ${name}`);
     onCreated?.(kind, name);
   };
@@ -53,7 +55,7 @@ export function ExpiryDialog({ repository, branch, onClose }: { repository: stri
   return (
     <FormDialog title={`Expiry of ${branch.name}`} action="Set expiry" isOpen onClose={onClose} onSubmit={async () => {
       await answer(api.PUT('/repositories/{repository}/branches/{branch}/expiry', { params: { path: { repository, branch: branch.name } }, body: { expires: expires.trim() || 'never' } }));
-      refsChanged(repository);
+      await refsChanged(repository);
       toast(`The expiry of ${branch.name} is set`);
     }}>
       <TextField label="Expires" value={expires} onChange={setExpires} placeholder="never" autoFocus help="72h, 2026-12-24T18:00:00Z, or never" />
@@ -90,7 +92,7 @@ export function DeleteRefs({ repository, refs, onClose, onDone }: { repository: 
           setDone(++count);
         }
       } finally {
-        refsChanged(repository);
+        await refsChanged(repository);
       }
       onDone();
       toast(`Deleted ${parts.join(', ')}`);
