@@ -3,34 +3,12 @@ import type { Schemas } from '@/api/client';
 
 export type Rule = Schemas['GateVerdicts']['results'][number]['rules'][number];
 
-/** As core/promotion/evidence.h writes it; members that no page reads are left out. */
-export interface EvidenceCandidate {
-  ref: string;
-  commit: string;
-  author?: string;
-  verdict: 'passed' | 'failed' | 'pending';
-  rank: number;
-  dominated: boolean;
-  total_bytes?: number;
-  params?: Record<string, string>;
-  rules: Rule[];
-  warnings: string[];
-}
+export type EvidenceCandidate = Schemas['EvidenceCandidate'];
+export type Evidence = Schemas['PromotionEvidence'];
 
-export interface Evidence {
-  at?: string;
-  actor?: string;
-  method?: string;
-  policy?: { version: number; digest: string; text: string };
-  destination?: { branch: string; commit: string };
-  champion?: { alias?: string; commit: string | null };
-  candidates: EvidenceCandidate[];
-  refusal?: { code: string; reason?: string; message?: string };
-}
-
-export function evidenceOf(promotion: { evidence?: unknown }): Evidence | null {
-  const evidence = promotion.evidence as Partial<Evidence> | undefined;
-  return evidence && Array.isArray(evidence.candidates) ? (evidence as Evidence) : null;
+/** null until candidates were judged. */
+export function evidenceOf({ evidence }: Pick<Schemas['Promotion'], 'evidence'>): Evidence | null {
+  return evidence && Array.isArray(evidence.candidates) ? evidence : null;
 }
 
 export interface Figures {

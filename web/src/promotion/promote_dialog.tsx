@@ -37,7 +37,7 @@ export function PromoteDialog({ repository, policy, alias, candidates: given, on
     candidates: words, select: 'best' as const, dry_run: false, destination, policy: policy.name, method, ...(method === 'replace-paths' ? { paths: candidateWords(paths) } : {}), ...(reason ? { reason } : {}),
   };
   const dry = useMutation({ mutationFn: () => answer(api.POST('/repositories/{repository}/promotions', { params: { path: { repository } }, body: { ...body, dry_run: true } })) });
-  const evidence = dry.data as unknown as Evidence | undefined;
+  const evidence = dry.data as Evidence | undefined;
   const best = evidence?.candidates?.find((candidate) => candidate.rank === 1);
   const command = ['tarn', 'promote', ...words, '--to', destination, '--policy', policy.name, '-r', repository, ...(method === 'merge' ? [] : ['--method', method]),
     ...(method === 'replace-paths' ? candidateWords(paths).flatMap((path) => ['--path', path]) : []), ...(reason ? ['-m', reason] : []), '--wait'].map(shellWord).join(' ');
@@ -60,7 +60,7 @@ export function PromoteDialog({ repository, policy, alias, candidates: given, on
         {evidence?.candidates && <span role="status">{best ? <><strong>{best.ref}</strong> would win of {evidence.candidates.length}.</> : 'No candidate would pass.'}</span>}
       </div>
       {dry.error && <ErrorPanel error={asError(dry.error)} />}
-      {evidence?.refusal && <p className={styles.warning}>{evidence.refusal.reason ?? evidence.refusal.message ?? evidence.refusal.code}</p>}
+      {evidence?.refusal && <p className={styles.warning}>{evidence.refusal.message || evidence.refusal.code}</p>}
       {evidence?.candidates && (
         <ul className={styles.verdicts}>
           {evidence.candidates.slice(0, 50).map((candidate) => (

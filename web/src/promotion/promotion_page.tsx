@@ -19,35 +19,6 @@ import styles from './promotion.module.css';
 
 const route = getRouteApi('/signed-in/r/$repository/-/promotions/$promotion');
 
-interface Step {
-  state: Promotion['state'];
-  actor: string;
-  message: string;
-  at: string;
-}
-
-interface Check {
-  name: string;
-  commit: string;
-  status: 'pending' | 'success' | 'failure';
-  url: string;
-  metrics: Record<string, number>;
-  reporter: string;
-  supersedes?: string;
-  /** It is of the winner's commit. */
-  counts: boolean;
-  at: string;
-}
-
-interface Approval {
-  user: string;
-  commit: string;
-  reason: string;
-  candidate: string;
-  counts: boolean;
-  at: string;
-}
-
 type Verb = 'approve' | 'reject' | 'cancel' | 'rollback';
 
 /** The record of one promotion: what was asked, on what it was decided, by whom, and what came of it. */
@@ -68,8 +39,8 @@ function Record({ repository, promotion }: { repository: string; promotion: Prom
   const open = isOpen(promotion.state);
   const winner = promotion.winner?.ref ?? '';
   const policy = evidence?.policy?.text ?? '';
-  const checks = (promotion.checks ?? []) as unknown as Check[];
-  const approvals = (promotion.approvals ?? []) as unknown as Approval[];
+  const checks = promotion.checks ?? [];
+  const approvals = promotion.approvals ?? [];
   const awaited = checksOf(evidence, winner);
   return (
     <>
@@ -117,7 +88,7 @@ function Record({ repository, promotion }: { repository: string; promotion: Prom
         <section aria-label="Course">
           <h2>Course</h2>
           <ol className={styles.timeline}>
-            {((promotion.steps ?? []) as unknown as Step[]).map((step, index) => (
+            {(promotion.steps ?? []).map((step, index) => (
               <li key={index}><strong>{stateWords[step.state]}</strong> <Time at={step.at} />{step.actor && <> by {step.actor}</>}
                 {step.message && <div className="muted">{step.message}</div>}</li>
             ))}
