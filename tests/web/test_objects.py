@@ -278,3 +278,31 @@ def test_ten_thousand_keys_scroll(window, rest, s3):
     assert table.get_by_role("row").count() < 80
     page.keyboard.press("Home")
     expect(page.get_by_role("link", name="00000")).to_be_visible()
+
+
+def test_a_large_selection_is_written_to_its_file_while_it_arrives(window, rest, s3):
+    rest.repository("heavy")
+    content = bytes(range(256)) * (80 * 1024)  # 20 MiB
+    for name in ("a.bin", "b.bin"):
+        s3.put_object(Bucket="heavy", Key=f"main/{name}", Body=content)
+    # The dialog of the system cannot be driven: it is answered with a file of the page's own.
+    window.page.add_init_script("""window.showSaveFilePicker = async (options) => {
+        window.suggested = options.suggestedName;
+        return (await navigator.storage.getDirectory()).getFileHandle('saved.zip', { create: true });
+    }""")
+    page = window.go("/r/heavy/main/data")
+    for name in ("a.bin", "b.bin"):
+        page.get_by_role("checkbox", name=f"Select {name}").click()
+    page.evaluate("Response.prototype.blob = () => { throw new Error('kept in memory'); }")
+    page.get_by_role("button", name="Download").click()
+    end = """async () => {
+        const file = await (await (await navigator.storage.getDirectory()).getFileHandle('saved.zip', { create: true })).getFile();
+        return await file.slice(-1000).text();
+    }"""
+    for _ in range(200):
+        if "PK\x05\x06" in page.evaluate(end):
+            break
+        page.wait_for_timeout(100)
+    # The directory of a zip is its end.
+    assert "a.bin" in page.evaluate(end) and "b.bin" in page.evaluate(end)
+    assert page.evaluate("window.suggested") == "heavy-main.zip"
