@@ -84,23 +84,72 @@ def test_a_raw_download_runs_nothing_either(window, tarn, hostile_repository):
         assert answer.headers["content-disposition"].startswith("attachment")
 
 
-def test_the_page_cannot_be_framed_and_runs_no_inline_script(window):
+# Every directive, so that none is weakened without a test that says so. None has unsafe-inline, unsafe-eval or a host.
+POLICY = {
+    "default-src": "'none'", "script-src": "'self'", "style-src": "'self'", "img-src": "'self' blob: data:", "media-src": "'self' blob:",
+    "font-src": "'self'", "connect-src": "'self'", "worker-src": "'self'", "frame-src": "'self' blob:", "manifest-src": "'self'",
+    "form-action": "'self'", "base-uri": "'none'", "object-src": "'none'", "frame-ancestors": "'none'"}
+
+# What a script of an object would try, by the directive that refuses it.
+ATTEMPTS = """
+    const add = (html) => document.body.insertAdjacentHTML('beforeend', html);
+    const inline = document.createElement('script');
+    inline.textContent = 'window.owned = true';
+    document.body.append(inline);                                                             // script-src-elem
+    add('<b onclick="window.owned = true" id="pressed">x</b>');
+    document.getElementById('pressed').click();                                               // script-src-attr
+    document.head.insertAdjacentHTML('beforeend', '<style>body { color: red }</style>');      // style-src-elem
+    add('<i style="color: red">x</i>');                                                       // style-src-attr
+    add('<img src="https://evil.example/x.png">');                                            // img-src
+    add('<video src="https://evil.example/x.mp4" autoplay></video>');                         // media-src
+    add('<iframe src="https://evil.example/"></iframe>');                                     // frame-src
+    add('<object data="https://evil.example/x.swf"></object>');                               // object-src
+    document.head.insertAdjacentHTML('beforeend', '<base href="https://evil.example/">');     // base-uri
+    try { new Worker('https://evil.example/x.js'); } catch { /* another origin */ }
+    try { new Worker(URL.createObjectURL(new Blob(['0']))); } catch { /* refused */ }         // worker-src
+    new FontFace('x', 'url(https://evil.example/x.woff)').load().catch(() => undefined);      // font-src
+    fetch('https://evil.example/').catch(() => undefined);                                    // connect-src
+    const form = document.createElement('form');
+    form.action = 'https://evil.example/';
+    document.body.append(form);
+    form.submit();                                                                            // form-action
+"""
+REFUSED = {"script-src-elem", "script-src-attr", "style-src-elem", "style-src-attr", "img-src", "media-src", "frame-src",
+           "object-src", "base-uri", "worker-src", "font-src", "connect-src", "form-action"}
+
+
+def test_the_policy_of_the_page_refuses_each_way_out(window):
     page = window.go("/")
     expect(page.get_by_role("heading", name="Repositories")).to_be_visible()
-    window.expect_problem("Content Security Policy")
-    blocked = page.evaluate("""async () => {
-        const seen = [];
-        document.addEventListener('securitypolicyviolation', event => seen.push(event.effectiveDirective));
-        const script = document.createElement('script');
-        script.textContent = 'window.owned = true';
-        document.body.append(script);
-        document.body.insertAdjacentHTML('beforeend', '<img src="https://evil.example/x.png"><b onclick="window.owned=true" id="pressed">x</b>');
-        document.getElementById('pressed').click();
-        await fetch('https://evil.example/').catch(() => undefined);
-        await new Promise(resolve => setTimeout(resolve, 300));
-        return seen;
+    for text in ("Content Security Policy", "ERR_", "violates", "Failed to construct 'Worker'"):
+        window.expect_problem(text)
+    page.evaluate("""() => {
+        window.refused = [];
+        document.addEventListener('securitypolicyviolation', (event) => window.refused.push(event.effectiveDirective));
     }""")
-    assert {"script-src-elem", "script-src-attr", "img-src", "connect-src"} <= set(blocked), blocked
+    page.evaluate(f"() => {{ {ATTEMPTS} }}")
+    page.wait_for_timeout(500)
+    assert set(page.evaluate("window.refused")) >= REFUSED, REFUSED - set(page.evaluate("window.refused"))
     not_owned(page)
+    assert page.url.startswith(window.server.url)
+
+
+def test_the_policy_of_the_page_is_this_one(window):
     headers = window.context.request.get("/").headers
-    assert headers["x-frame-options"] == "DENY" and "frame-ancestors 'none'" in headers["content-security-policy"]
+    policy = dict(part.strip().split(" ", 1) for part in headers["content-security-policy"].split(";") if part.strip())
+    assert policy == POLICY
+    assert headers["x-frame-options"] == "DENY"
+    assert headers["x-content-type-options"] == "nosniff"
+
+
+def test_the_page_cannot_be_framed(window):
+    """By a page of another origin: 127.0.0.1 and localhost are two."""
+    page = window.page
+    window.expect_problem("frame-ancestors")
+    window.expect_problem("Refused to display")
+    window.expect_problem("ERR_BLOCKED_BY_RESPONSE")
+    page.route("**/framing", lambda route: route.fulfill(content_type="text/html", body=f'<iframe src="{window.server.url}/login"></iframe>'))
+    page.goto(f"{window.server.url}/framing".replace("127.0.0.1", "localhost"))
+    page.wait_for_timeout(500)
+    assert page.frame_locator("iframe").get_by_role("heading").count() == 0
+    window.problems = [problem for problem in window.problems if "another host" not in problem]

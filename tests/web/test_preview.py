@@ -2,11 +2,14 @@
 
 import io
 import json
+import random
+import re
 import struct
 import wave
 
 import hostile
 import pyarrow
+import pyarrow.feather
 import pyarrow.parquet
 import pytest
 from PIL import Image
@@ -24,6 +27,28 @@ def parquet(rows, compression):
     table = pyarrow.table({"id": list(range(rows)), "name": [f"n-{n}" for n in range(rows)], "loss": [n / 7 for n in range(rows)]})
     pyarrow.parquet.write_table(table, out, compression=compression, row_group_size=1000)
     return out.getvalue()
+
+
+def arrow(compression=None, stream=False):
+    table = pyarrow.table({"id": list(range(1200)), "name": [f"n-{n}" for n in range(1200)], "when": pyarrow.array([0] * 1200, pyarrow.timestamp("s"))})
+    out = io.BytesIO()
+    options = pyarrow.ipc.IpcWriteOptions(compression=compression)
+    with (pyarrow.ipc.new_stream if stream else pyarrow.ipc.new_file)(out, table.schema, options=options) as writer:
+        writer.write_table(table, max_chunksize=500)
+    return out.getvalue()
+
+
+def tiff(compression, pages=1, mode="RGB"):
+    out = io.BytesIO()
+    images = [Image.new(mode, (90, 60), colour) for colour in (["teal", "navy", "red"] if mode == "RGB" else [200, 100, 0])[:pages]]
+    images[0].save(out, "TIFF", compression=compression, save_all=True, append_images=images[1:])
+    return out.getvalue()
+
+
+PLACES = json.dumps({"type": "FeatureCollection", "features": [
+    {"type": "Feature", "properties": {"name": "Lake", "area": 12.5}, "geometry": {"type": "Polygon", "coordinates": [[[10, 47], [11, 47], [11, 48], [10.5, 48.4], [10, 47]]]}},
+    {"type": "Feature", "properties": {"name": "Path"}, "geometry": {"type": "LineString", "coordinates": [[9.5, 47], [10.2, 47.4], [11.4, 48.2]]}},
+    {"type": "Feature", "properties": {"name": "Post"}, "geometry": {"type": "Point", "coordinates": [10.7, 47.6]}}]})
 
 
 def npy():
@@ -63,6 +88,16 @@ FILES = {
                        lambda panel: expect(panel.get_by_role("heading", name="Title of cells")).to_be_visible()),
     "array.npy": (npy(), lambda panel: expect(panel.get_by_text("1, 2.5, 3, 4, 5, 6")).to_be_visible()),
     "model.safetensors": (safetensors(), lambda panel: expect(panel.get_by_text("1 tensor, 8 parameters")).to_be_visible()),
+    "rows.arrow": (arrow(), lambda panel: expect(panel.get_by_text("1,200 rows, 3 columns; the first 1,000 rows")).to_be_visible()),
+    "lz4.feather": (arrow("lz4"), lambda panel: expect(panel.get_by_role("gridcell", name="n-9", exact=True)).to_be_visible()),
+    "zstd.arrows": (arrow("zstd", stream=True), lambda panel: expect(panel.get_by_role("gridcell", name="n-9", exact=True)).to_be_visible()),
+    "broken.arrow": (b"ARROW1\x00\x00" + bytes(100), lambda panel: expect(panel.get_by_text("This object cannot be shown")).to_be_visible()),
+    "places.geojson": (PLACES, lambda panel: expect(panel.get_by_role("img", name="Drawing of places.geojson")).to_be_visible()),
+    "other.geojson": ('{"type": "Topology"}', lambda panel: expect(panel.get_by_text("This is not GeoJSON.")).to_be_visible()),
+    "lzw.tiff": (tiff("tiff_lzw", 3), lambda panel: expect(panel.get_by_text("Page 1 of 3")).to_be_visible()),
+    "deflate.tif": (tiff("tiff_adobe_deflate"), lambda panel: expect(panel.get_by_text("90 × 60 pixels")).to_be_visible()),
+    "grey.tif": (tiff("raw", mode="L"), lambda panel: expect(panel.get_by_text("90 × 60 pixels")).to_be_visible()),
+    "broken.tif": (b"II*\x00\x08\x00\x00\x00\xff\xff", lambda panel: expect(panel.get_by_text("This object cannot be shown")).to_be_visible()),
     "weights.bin": (b"\x00\x01", lambda panel: expect(panel.get_by_text("bin has no preview.")).to_be_visible()),
     "empty.txt": (b"", lambda panel: expect(panel.get_by_text("The object is empty.")).to_be_visible()),
     "broken.json": ("{", lambda panel: expect(panel.get_by_text("This is not valid JSON")).to_be_visible()),
@@ -73,7 +108,7 @@ FILES = {
 }
 
 PICTURES = {"README.md": "preview-model-card", "snappy.parquet": "preview-parquet", "train.py": "preview-code", "params.json": "preview-json", "image.png": "preview-image",
-            "notebook.ipynb": "preview-notebook", "long.log": "preview-in-part", "paper.pdf": "preview-pdf", "model.safetensors": "preview-safetensors"}
+            "notebook.ipynb": "preview-notebook", "long.log": "preview-in-part", "paper.pdf": "preview-pdf", "model.safetensors": "preview-safetensors", "places.geojson": "preview-geojson"}
 
 
 @pytest.fixture(scope="module")
@@ -121,3 +156,64 @@ def test_relative_links_of_a_card_lead_to_objects(window, shown):
     page.get_by_role("link", name="the data").click()
     page.wait_for_url(f"**/r/{shown}/main/data?path=images/")
     expect(page.get_by_role("link", name="a.png")).to_be_visible()
+
+
+def test_pixels_of_tiff_are_those_of_the_file(window, shown):
+    page = window.go(f"/r/{shown}/main/data?object=deflate.tif")
+    expect(page.get_by_text("90 × 60 pixels")).to_be_visible()
+    assert page.evaluate("[...document.querySelector('canvas').getContext('2d').getImageData(45, 30, 1, 1).data]") == [0, 128, 128, 255]
+
+
+@pytest.mark.parametrize("path, query, rows", [
+    ("rows.csv", "SELECT count(*) AS n, max(id) AS most FROM object WHERE name LIKE '%9, quoted'", [["50", "499"]]),
+    ("snappy.parquet", "SELECT name, loss FROM object WHERE id >= 2498 ORDER BY id DESC", [["n-2499", "357"], ["n-2498", "356.85714285714283"]]),
+    ("zstd.parquet", "SELECT sum(id) AS total FROM object", [["45"]]),
+])
+def test_sql_over_tables(window, shown, path, query, rows):
+    page = window.go(f"/r/{shown}/main/data?object={path}")
+    page.get_by_role("button", name="SQL").click()
+    panel = page.get_by_role("region", name="SQL")
+    panel.get_by_label("SELECT").fill(query)
+    page.keyboard.press("Control+Enter")
+    result = panel.get_by_role("grid", name="Result of the query")
+    expect(result.get_by_role("row")).to_have_count(len(rows) + 1)
+    found = [[cell.inner_text() for cell in row.get_by_role("gridcell").all()][1:] for row in result.get_by_role("row").all()[1:]]
+    assert found == rows
+    # A wrong query says why, an endless one is stopped.
+    panel.get_by_label("SELECT").fill("SELECT missing FROM object")
+    panel.get_by_role("button", name="Run").click()
+    expect(panel.get_by_role("alert")).to_contain_text("missing")
+    if path == "snappy.parquet":
+        panel.get_by_label("SELECT").fill("SELECT count(*) FROM object a JOIN object b ON a.id <> b.id JOIN object c ON b.id <> c.id")
+        panel.get_by_role("button", name="Run").click()
+        panel.get_by_role("button", name="Stop").click()
+        expect(panel.get_by_role("alert")).to_contain_text("The query was stopped.")
+        panel.get_by_label("SELECT").fill(query)
+        panel.get_by_role("button", name="Run").click()
+        expect(result).to_be_visible()
+        window.page.set_viewport_size({"width": 1440, "height": 900})
+        window.axe()
+        window.shoot("preview-sql-1440-light") if window.screenshots else None
+
+
+def test_sql_reads_only_the_columns_that_it_names(window, rest, shown):
+    out = io.BytesIO()
+    noise = random.Random(7)
+    table = pyarrow.table({"id": list(range(4000)), "text": [noise.randbytes(200).hex() for _ in range(4000)]})
+    pyarrow.parquet.write_table(table, out, row_group_size=1000)
+    rest.upload(shown, "wide.parquet", out.getvalue())
+    page = window.page
+    read = {}
+    page.goto(f"/r/{shown}/main/data?object=wide.parquet")
+    page.get_by_role("button", name="SQL").click()
+    panel = page.get_by_role("region", name="SQL")
+    for query in ("SELECT sum(id) AS total FROM object", "SELECT max(text) AS last FROM object", "SELECT text FROM object LIMIT 3"):
+        panel.get_by_label("SELECT").fill(query)
+        panel.get_by_role("button", name="Run").click()
+        expect(panel.get_by_role("columnheader", name=re.compile(query.split(" ")[3] if " AS " in query else "text"))).to_be_visible()
+        amount, unit = re.search(r"([0-9.]+) ([KM]B) read", panel.get_by_role("status").inner_text()).groups()
+        read[query] = float(amount) * (1000 if unit == "MB" else 1)
+    whole, text, limited = len(out.getvalue()) / 1000, read["SELECT max(text) AS last FROM object"], read["SELECT text FROM object LIMIT 3"]
+    assert read["SELECT sum(id) AS total FROM object"] < whole / 5
+    assert text > whole / 2
+    assert limited < text / 2  # one row group

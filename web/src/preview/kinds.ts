@@ -1,6 +1,6 @@
 import { extensionOf } from '@/objects/paths';
 
-export type Kind = 'text' | 'markdown' | 'html' | 'json' | 'yaml' | 'table' | 'parquet' | 'image' | 'svg' | 'audio' | 'video' | 'pdf' | 'notebook' | 'numpy' | 'safetensors' | 'none';
+export type Kind = 'text' | 'markdown' | 'html' | 'json' | 'yaml' | 'table' | 'parquet' | 'image' | 'svg' | 'audio' | 'video' | 'pdf' | 'notebook' | 'numpy' | 'safetensors' | 'geo' | 'arrow' | 'tiff' | 'none';
 
 const byExtension: Record<string, Kind> = {};
 const add = (kind: Kind, extensions: string) => {
@@ -8,7 +8,10 @@ const add = (kind: Kind, extensions: string) => {
 };
 add('markdown', 'md markdown');
 add('html', 'html htm xhtml');
-add('json', 'json geojson webmanifest');
+add('json', 'json webmanifest');
+add('geo', 'geojson');
+add('arrow', 'arrow arrows feather ipc');
+add('tiff', 'tif tiff');
 add('yaml', 'yaml yml');
 add('table', 'csv tsv');
 add('parquet', 'parquet pq');
@@ -23,7 +26,7 @@ add('safetensors', 'safetensors');
 add('text', 'txt log py js ts tsx jsx mjs sh bash zsh c h cc cpp hpp java go rs rb php sql r toml ini cfg conf xml css scss lua jsonl ndjson diff patch tex rst proto cmake dockerfile env gitignore kt scala swift pl');
 
 const byType: [RegExp, Kind][] = [
-  [/^text\/markdown/, 'markdown'], [/^(text\/html|application\/xhtml)/, 'html'], [/^(application\/(geo\+)?json|application\/.*\+json)/, 'json'], [/yaml/, 'yaml'],
+  [/^text\/markdown/, 'markdown'], [/^(text\/html|application\/xhtml)/, 'html'], [/^application\/geo\+json/, 'geo'], [/arrow/, 'arrow'], [/^image\/tiff/, 'tiff'], [/^(application\/json|application\/.*\+json)/, 'json'], [/yaml/, 'yaml'],
   [/^text\/(csv|tab-separated-values)/, 'table'], [/parquet/, 'parquet'], [/^image\/svg/, 'svg'], [/^image\/(png|jpeg|gif|webp|bmp|avif|x-icon)/, 'image'],
   [/^audio\//, 'audio'], [/^video\//, 'video'], [/^application\/pdf/, 'pdf'], [/ipynb/, 'notebook'], [/^text\//, 'text'], [/(xml|javascript|x-sh)$/, 'text'],
 ];

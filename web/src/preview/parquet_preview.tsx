@@ -6,6 +6,7 @@ import { Loaded } from '@/ui/states';
 import { type Shown, readBytes } from './object_bytes';
 import { Note } from './part_note';
 import { Unreadable } from './preview_boundary';
+import { SqlPanel } from './sql_panel';
 import { TableView } from './table_view';
 import styles from './preview.module.css';
 
@@ -21,6 +22,7 @@ function bufferOf(shown: Shown) {
 
 export function ParquetPreview({ shown }: { shown: Shown }) {
   const [from, setFrom] = useState(0);
+  const [sql, setSql] = useState(false);
   const metadata = useQuery({
     queryKey: ['parquet', shown.repository, shown.ref, shown.path, shown.checksum],
     staleTime: Infinity,
@@ -51,6 +53,7 @@ export function ParquetPreview({ shown }: { shown: Shown }) {
         <>
           <div className={styles.bar}>
             <span>{counted(rows, 'row')}, {counted(names.length, 'column')}, {counted(file.row_groups.length, 'row group')}</span>
+            <Button aria-expanded={sql} onPress={() => setSql(!sql)}>SQL</Button>
             <span className="grow" />
             {rows > rowsAtOnce && (
               <>
@@ -60,6 +63,7 @@ export function ParquetPreview({ shown }: { shown: Shown }) {
               </>
             )}
           </div>
+          {sql && <SqlPanel shown={shown} kind="parquet" />}
           <details className={styles.bar}>
             <summary>Schema</summary>
             <table><tbody>{schema.children.map((child) => (

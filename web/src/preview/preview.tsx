@@ -23,6 +23,9 @@ const views: Record<Exclude<Kind, 'none'>, React.LazyExoticComponent<React.Compo
   pdf: lazy(() => import('./pdf_preview').then((module) => ({ default: module.PdfPreview }))),
   notebook: lazy(() => import('./notebook_preview').then((module) => ({ default: module.NotebookPreview }))),
   numpy: lazy(() => import('./array_preview').then((module) => ({ default: module.NumpyPreview }))),
+  geo: lazy(() => import('./geo_preview').then((module) => ({ default: module.GeoPreview }))),
+  arrow: lazy(() => import('./arrow_preview').then((module) => ({ default: module.ArrowPreview }))),
+  tiff: lazy(() => import('./tiff_preview').then((module) => ({ default: module.TiffPreview }))),
   safetensors: lazy(() => import('./array_preview').then((module) => ({ default: module.SafetensorsPreview }))),
 };
 

@@ -1,0 +1,68 @@
+// What SQL reads: the rows of a CSV file, or columns of the row groups of a Parquet file.
+import { type AsyncBuffer, type Compressors, type FileMetaData, parquetReadObjects, parquetSchema } from 'hyparquet';
+import { type AsyncDataSource, type AsyncRow, type SqlPrimitive } from 'squirreling';
+
+/** Text becomes a number, and nothing becomes null, where a whole column allows it. */
+export function typedColumns(rows: readonly (readonly string[])[], count: number): SqlPrimitive[][] {
+  return Array.from({ length: count }, (_, column) => {
+    const texts = rows.map((row) => row[column] ?? '');
+    const isNumeric = texts.every((text) => text.trim() === '' || !Number.isNaN(Number(text)));
+    return texts.map((text) => (text === '' ? null : isNumeric ? Number(text) : text));
+  });
+}
+
+/** Names that occur once each, as SQL needs them: "", "a", "a" are "column1", "a", "a_2". */
+export function uniqueNames(names: readonly string[]): string[] {
+  const taken = new Set<string>();
+  return names.map((given, index) => {
+    const base = given === '' ? `column${index + 1}` : given;
+    let name = base;
+    for (let number = 2; taken.has(name); ++number) name = `${base}_${number}`;
+    taken.add(name);
+    return name;
+  });
+}
+
+function rowOf(columns: string[], values: Record<string, SqlPrimitive>): AsyncRow {
+  const cells = Object.fromEntries(columns.map((name) => [name, () => Promise.resolve(values[name] ?? null)]));
+  return { columns, cells, resolved: values };
+}
+
+export function csvSource(names: readonly string[], rows: readonly (readonly string[])[]): AsyncDataSource {
+  const columns = uniqueNames(names);
+  const values = typedColumns(rows, columns.length);
+  return {
+    numRows: rows.length,
+    columns,
+    scan: ({ columns: wanted = columns }) => ({
+      appliedWhere: false,
+      appliedLimitOffset: false,
+      async *rows() {
+        const places = wanted.map((name) => [name, values[columns.indexOf(name)]!] as const);
+        for (let at = 0; at < rows.length; ++at) yield rowOf(wanted, Object.fromEntries(places.map(([name, column]) => [name, column[at]!])));
+      },
+    }),
+  };
+}
+
+/** Reads the wanted columns of one row group after the other, so that LIMIT ends the reading. */
+export function parquetSource(file: AsyncBuffer, metadata: FileMetaData, compressors: Compressors): AsyncDataSource {
+  const columns = parquetSchema(metadata).children.map((child) => child.element.name);
+  return {
+    numRows: Number(metadata.num_rows),
+    columns,
+    scan: ({ columns: wanted = columns }) => ({
+      appliedWhere: false,
+      appliedLimitOffset: false,
+      async *rows() {
+        let start = 0;
+        for (const group of metadata.row_groups) {
+          const end = start + Number(group.num_rows);
+          if (wanted.length === 0) for (let at = start; at < end; ++at) yield rowOf([], {});
+          else for (const row of await parquetReadObjects({ file, metadata, compressors, columns: wanted, rowStart: start, rowEnd: end })) yield rowOf(wanted, row as Record<string, SqlPrimitive>);
+          start = end;
+        }
+      },
+    }),
+  };
+}
