@@ -3,7 +3,7 @@
 import io
 from pathlib import Path
 
-from PIL import Image
+from PIL import Image, ImageChops
 
 ROOT = Path(__file__).resolve().parents[2]
 AXE = ROOT / "web/node_modules/axe-core/axe.min.js"
@@ -14,8 +14,18 @@ NARROW = {"width": 390, "height": 844}
 THEMES = ("light", "dark")
 WAIT_MS = 10_000
 COLOURS = 128
+PICTURE_BYTES_MAX = 150_000
+SAME_PIXELS_MAX = 0.003
 # Of React Aria: the hidden Dismiss button of a popover, and a tooltip, whose text also describes its button.
 OUTSIDE_LANDMARKS = ('<div style="display: contents;">', '<div data-overlay-container="true">')
+
+
+def differs(one, other):
+    """Whether more than a time or an id is another: the repository keeps a picture that shows the same."""
+    if one.size != other.size:
+        return True
+    difference = ImageChops.difference(one.convert("RGB"), other.convert("RGB")).convert("L").point(lambda value: 255 if value > 24 else 0)
+    return difference.histogram()[255] > SAME_PIXELS_MAX * one.width * one.height
 
 
 def launch(playwright):
@@ -107,8 +117,11 @@ class Window:
 
     def shoot(self, name):
         IMAGES.mkdir(parents=True, exist_ok=True)
-        picture = Image.open(io.BytesIO(self.page.screenshot(animations="disabled")))
-        picture.convert("RGB").quantize(COLOURS, dither=Image.Dither.NONE).save(IMAGES / f"{name}.png", optimize=True)
+        picture = Image.open(io.BytesIO(self.page.screenshot(animations="disabled"))).convert("RGB").quantize(COLOURS, dither=Image.Dither.NONE)
+        path = IMAGES / f"{name}.png"
+        if not path.exists() or differs(Image.open(path), picture):
+            picture.save(path, optimize=True)
+        assert path.stat().st_size < PICTURE_BYTES_MAX, f"{path} has {path.stat().st_size} bytes"
 
     def close(self):
         self.context.close()
