@@ -2,6 +2,7 @@
 
 import base64
 import json
+import struct
 
 EVIL = "https://evil.example"
 SET = "window.top.owned = true"
@@ -66,6 +67,17 @@ def pdf():
     return out + b"trailer << /Size 6 /Root 1 0 R >>\nstartxref\n%d\n%%%%EOF\n" % table
 
 
+GEOJSON = json.dumps({"type": "FeatureCollection", "features": [
+    {"type": "Feature", "properties": {f"<img src={EVIL} onerror={SET}>": f"<script>{SET}</script>", "__proto__": {"owned": True}},
+     "geometry": {"type": "Polygon", "coordinates": [[[0, 0], [1, f"'/><script>{SET}</script>"], [1, 1], [1e308, -1e308], [0, 0]]]}}]})
+
+
+def tiff_bomb():
+    """A picture of 3.6 thousand million pixels, as it says."""
+    tags = [(256, 4, 60_000), (257, 4, 60_000), (258, 3, 8), (259, 3, 1), (262, 3, 1), (273, 4, 8), (277, 3, 1), (278, 4, 60_000), (279, 4, 100)]
+    return b"II*\0" + struct.pack("<IH", 8, len(tags)) + b"".join(struct.pack("<HHII", tag, kind, 1, value) for tag, kind, value in tags) + bytes(4)
+
+
 FILES = {
     "page.html": (HTML.encode(), "text/html"),
     "page.xhtml": (HTML.encode(), "application/xhtml+xml"),
@@ -78,6 +90,9 @@ FILES = {
     "code.js": (f"</script><script>{SET}</script>".encode(), "text/javascript"),
     "lie.png": (HTML.encode(), "text/html"),
     "paper.pdf": (pdf(), "application/pdf"),
+    "places.geojson": (GEOJSON.encode(), "application/geo+json"),
+    "bomb.tif": (tiff_bomb(), "image/tiff"),
+    "lie.arrow": (b"ARROW1\0\0" + b"\xff\xff\xff\xff\xff\xff\xff\x7f" + HTML.encode() + b"ARROW1", "application/vnd.apache.arrow.file"),
     "film.mp4": (HTML.encode(), "video/mp4"),
     f"<img src=x onerror={SET.replace(' ', '')}>.txt": (b"named badly", "text/plain"),
     "a\"b'c\\d&e;f%2e?g#h\u202egnp.txt": (b"special characters", "text/plain"),
