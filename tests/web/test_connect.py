@@ -35,7 +35,7 @@ def branch(rest, repository, request):
 
 
 def lines(page, repository, branch, client):
-    """What the page shows, with a new key made by its button."""
+    """The lines on the page by their titles, with a new key made by its button."""
     page.goto(f"/connect?client={client}&repository={repository}&branch={branch}")
     page.get_by_role("button", name="Create a key").click()
     expect(page.get_by_text("is in the lines below")).to_be_visible()

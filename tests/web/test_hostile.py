@@ -90,7 +90,7 @@ POLICY = {
     "font-src": "'self'", "connect-src": "'self'", "worker-src": "'self'", "frame-src": "'self' blob:", "manifest-src": "'self'",
     "form-action": "'self'", "base-uri": "'none'", "object-src": "'none'", "frame-ancestors": "'none'"}
 
-# What a script of an object would try, by the directive that refuses it.
+# Attempts of a script of an object, by the directive that refuses each.
 ATTEMPTS = """
     const add = (html) => document.body.insertAdjacentHTML('beforeend', html);
     const inline = document.createElement('script');
