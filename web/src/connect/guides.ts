@@ -22,7 +22,7 @@ export interface Guide {
   id: string;
   label: string;
   group: 'Tarn' | 'Python' | 'Machine learning' | 'Tables' | 'Commands' | 'Automation';
-  /** What is installed first, in a shell. */
+  /** Installs the client, in a shell. */
   install?: string;
   steps: (place: Place) => Step[];
 }

@@ -1,4 +1,4 @@
-// What SQL reads: the rows of a CSV file, or columns of the row groups of a Parquet file.
+// The tables of SQL: rows of a CSV file, or columns of the row groups of a Parquet file.
 import { type AsyncBuffer, type Compressors, type FileMetaData, parquetReadObjects, parquetSchema } from 'hyparquet';
 import { type AsyncDataSource, type AsyncRow, type SqlPrimitive } from 'squirreling';
 
