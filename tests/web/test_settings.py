@@ -19,6 +19,8 @@ def test_general_shows_and_changes_metadata(window, rest):
     dialog.get_by_role("button", name="Save").click()
     expect(dialog).to_be_hidden()
     assert rest.get("/repositories/general/metadata") == {"owner": "vision", "license": "CC-BY", "note": "n" * 300}
+    value = page.get_by_text("nnnnnnnn")
+    assert value.bounding_box()["width"] < page.get_by_role("region", name="Metadata").bounding_box()["width"]  # broken into lines
     window.review("settings-general")
     page.get_by_role("button", name="Edit…").click()
     for field in ("Key", "Value"):

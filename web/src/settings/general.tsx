@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
-import { useState } from 'react';
+import { Fragment, useState } from 'react';
 import { answer, api } from '@/api/client';
 import { resource, useMay } from '@/api/permissions';
 import { repositoryQuery } from '@/app/layout_routes';
@@ -42,7 +42,7 @@ export function General({ repository }: { repository: string }) {
         <Loaded query={metadata} rows={2}>
           {(data) => (Object.keys(data).length === 0 ? <p className="muted">None. Keys and values for people and programs, as <code>owner</code> or <code>license</code>.</p> : (
             <dl className="facts">
-              {Object.entries(data).map(([key, value]) => <div key={key} style={{ display: 'contents' }}><dt className="mono">{key}</dt><dd>{value}</dd></div>)}
+              {Object.entries(data).map(([key, value]) => <Fragment key={key}><dt className="mono">{key}</dt><dd>{value}</dd></Fragment>)}
             </dl>
           ))}
         </Loaded>

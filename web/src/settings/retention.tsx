@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
-import { useState } from 'react';
+import { Fragment, useState } from 'react';
 import { answer, api } from '@/api/client';
 import { resource, useMay } from '@/api/permissions';
 import { Holds } from '@/operations/holds';
@@ -31,7 +31,7 @@ export function Retention({ repository }: { repository: string }) {
         <Loaded query={rules} rows={2}>
           {(data) => (data === null ? <p>No rules: nothing expires that a ref leads to.</p> : (
             <dl className="facts">
-              {data.branches.map((rule) => <div key={rule.branch_id} style={{ display: 'contents' }}><dt className="mono">{rule.branch_id}</dt><dd>{counted(rule.retention_days, 'day')}</dd></div>)}
+              {data.branches.map((rule) => <Fragment key={rule.branch_id}><dt className="mono">{rule.branch_id}</dt><dd>{counted(rule.retention_days, 'day')}</dd></Fragment>)}
               <dt>{data.branches.length > 0 ? 'All others' : 'All branches'}</dt><dd>{counted(data.default_retention_days, 'day')}</dd>
             </dl>
           ))}
