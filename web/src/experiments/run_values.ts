@@ -61,12 +61,14 @@ export function columnsOf(runs: readonly ListedRun[]): string[] {
   return [...names].sort((a, b) => (isMetric(a) === isMetric(b) ? a.localeCompare(b, 'en', { numeric: true }) : isMetric(a) ? -1 : 1));
 }
 
+const sixDigits = new Intl.NumberFormat('en-US', { maximumSignificantDigits: 6 });
+
 /** At most six digits: "0.8463", "1,234", "1.2e-7". */
 export function shownNumber(value: number): string {
   if (!Number.isFinite(value)) return String(value);
   const size = Math.abs(value);
   if (size !== 0 && (size < 1e-4 || size >= 1e9)) return value.toExponential(3).replace(/\.?0+e/, 'e');
-  return new Intl.NumberFormat('en-US', { maximumSignificantDigits: 6 }).format(value);
+  return sixDigits.format(value);
 }
 
 export function shownValue(value: Value): string {

@@ -1,5 +1,6 @@
 import { type CSSProperties, type KeyboardEvent, type ReactNode, type RefObject, memo, useEffect, useId, useRef, useState } from 'react';
 import { useFixedRows } from './fixed_rows';
+import { useVisibleColumns } from './visible_columns';
 import styles from './data_table.module.css';
 
 const rowHeight = 32;
@@ -49,7 +50,7 @@ interface DataTableProps<Row> {
   empty?: ReactNode;
   /** Fills its parent and scrolls inside; otherwise it is at most 20 rows high. */
   fill?: boolean;
-  /** So many first columns stay while the others scroll sideways; all widths are then pixels. */
+  /** So many first columns stay while the others scroll sideways, of which only the visible ones exist; all widths are then pixels. */
   pinned?: number;
 }
 
@@ -63,8 +64,10 @@ interface Place {
 function placesOf(columns: readonly { width: string }[], pinned: number, left: number): Place[] {
   let at = left;
   return columns.map((column, index) => {
-    if (index >= pinned) return { pinned: false };
-    const place: Place = { style: { left: at }, pinned: true };
+    if (pinned === 0) return { pinned: false };
+    const gridColumn = index + (left > 0 ? 2 : 1);
+    if (index >= pinned) return { style: { gridColumn }, pinned: false };
+    const place: Place = { style: { left: at, gridColumn }, pinned: true };
     at += Number.parseInt(column.width, 10);
     return place;
   });
@@ -89,8 +92,12 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
   const at = Math.min(cursor, count - 1);
   const template = `${onSelect ? '32px ' : ''}${shown.map((column) => column.width).join(' ')}`;
   const canSelect = (item: Row) => selectable?.(item) ?? true;
-  const places = placesOf(shown, narrow ? Math.min(1, pinned) : pinned, onSelect ? selectWidth : 0);
-  const minWidth = pinned > 0 ? shown.reduce((sum, column) => sum + Number.parseInt(column.width, 10), onSelect ? selectWidth : 0) : undefined;
+  const kept = narrow ? Math.min(1, pinned) : pinned;
+  const left = onSelect ? selectWidth : 0;
+  const places = placesOf(shown, kept, left);
+  const widths = pinned > 0 ? shown.map((column) => Number.parseInt(column.width, 10)) : null;
+  const minWidth = widths?.reduce((sum, width) => sum + width, left);
+  const [from, to] = useVisibleColumns(scroller, widths, kept, left);
 
   const move = (to: number, extend: boolean) => {
     const next = Math.max(0, Math.min(count - 1, to));
@@ -149,12 +156,12 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
       <RowView key={index} id={`${id}-${index}`} index={index} item={item} columns={shown} top={window.top(index)} template={template}
         isCursor={index === at} isActive={key !== undefined && key === activeKey}
         isSelected={key !== undefined && (selected?.has(key) ?? false)}
-        canSelect={item !== undefined && canSelect(item)} selecting={onSelect !== undefined} places={places} name={key ?? ''}
+        canSelect={item !== undefined && canSelect(item)} selecting={onSelect !== undefined} places={places} kept={kept} from={from} to={to} name={key ?? ''}
         handlers={handlers} />,
     );
   }
   return (
-    <div ref={scroller} role="grid" aria-label={label} aria-rowcount={count + 1} tabIndex={0} onKeyDown={onKeyDown}
+    <div ref={scroller} role="grid" aria-label={label} aria-rowcount={count + 1} aria-colcount={widths ? widths.length + (onSelect ? 1 : 0) : undefined} tabIndex={0} onKeyDown={onKeyDown}
       aria-multiselectable={onSelect ? true : undefined}
       aria-activedescendant={at >= first && at < last ? `${id}-${at}` : undefined}
       className={`${styles.table} ${fill ? styles.fill : ''}`} style={fill ? undefined : { maxHeight: 21 * rowHeight }}>
@@ -199,25 +206,29 @@ interface RowViewProps<Row> {
   isSelected: boolean;
   canSelect: boolean;
   places: readonly Place[];
+  /** Pinned columns, and the range of the others that are rendered. */
+  kept: number;
+  from: number;
+  to: number;
   selecting: boolean;
   name: string;
   handlers: RefObject<RowHandlers>;
 }
 
-function PlainRow<Row>({ id, index, item, columns, top, template, isCursor, isActive, isSelected, canSelect, selecting, places, name, handlers }: RowViewProps<Row>) {
+function PlainRow<Row>({ id, index, item, columns, top, template, isCursor, isActive, isSelected, canSelect, selecting, places, kept, from, to, name, handlers }: RowViewProps<Row>) {
   return (
     <div role="row" id={id} aria-rowindex={index + 2} aria-selected={selecting ? isSelected : undefined}
       className={`${styles.row} ${isCursor ? styles.cursor : ''} ${isActive ? styles.active : ''} ${isSelected ? styles.selected : ''}`}
       style={{ gridTemplateColumns: template, transform: `translateY(${top}px)` }}
       onClick={(event) => { if (!(event.target as Element).closest('a, button, input, label')) handlers.current.press(index); }}>
       {selecting && (
-        <div role="gridcell" className={`${styles.cell} ${places[0]?.pinned ? styles.pinned : ''}`} style={places[0]?.pinned ? { left: 0 } : undefined}>
+        <div role="gridcell" aria-colindex={places[0]?.pinned ? 1 : undefined} className={`${styles.cell} ${places[0]?.pinned ? styles.pinned : ''}`} style={places[0]?.pinned ? { left: 0, gridColumn: 1 } : undefined}>
           <input type="checkbox" tabIndex={-1} aria-label={`Select ${name}`} checked={isSelected} disabled={!canSelect} readOnly
             onClick={(event) => { event.stopPropagation(); handlers.current.toggle(index, event.shiftKey); }} />
         </div>
       )}
-      {columns.map((column, at) => (
-        <div key={column.id} role="gridcell" className={`${styles.cell} ${column.numeric ? styles.numeric : ''} ${places[at]!.pinned ? styles.pinned : ''}`} style={places[at]!.style}>
+      {columns.map((column, at) => (at < kept || (at >= from && at < to)) && (
+        <div key={column.id} role="gridcell" aria-colindex={places[at]!.style ? at + (selecting ? 2 : 1) : undefined} className={`${styles.cell} ${column.numeric ? styles.numeric : ''} ${places[at]!.pinned ? styles.pinned : ''}`} style={places[at]!.style}>
           {item === undefined ? <span className={styles.placeholder} /> : column.cell(item)}
         </div>
       ))}
@@ -228,7 +239,7 @@ function PlainRow<Row>({ id, index, item, columns, top, template, isCursor, isAc
 const RowView = memo(PlainRow, (before, after) =>
   before.item === after.item && before.columns === after.columns && before.top === after.top && before.template === after.template &&
   before.isCursor === after.isCursor && before.isActive === after.isActive && before.isSelected === after.isSelected &&
-  before.canSelect === after.canSelect) as typeof PlainRow;
+  before.canSelect === after.canSelect && before.kept === after.kept && before.from === after.from && before.to === after.to) as typeof PlainRow;
 
 interface SelectAllProps<Row> {
   pinned: boolean;
