@@ -12,6 +12,7 @@ CHROMIUM = "/usr/bin/chromium"
 WIDE = {"width": 1440, "height": 900}
 NARROW = {"width": 390, "height": 844}
 THEMES = ("light", "dark")
+PICTURED = ((WIDE, "light"), (NARROW, "dark"))
 WAIT_MS = 10_000
 COLOURS = 128
 PICTURE_BYTES_MAX = 150_000
@@ -97,7 +98,7 @@ class Window:
         self.page.emulate_media(color_scheme=name)
 
     def review(self, name):
-        """axe-core in both themes and both widths; with --screenshots a picture of each in docs/images/NAME-WIDTH-THEME.png."""
+        """axe-core in both themes and both widths; with --screenshots the pictures docs/images/NAME-1440-light.png and NAME-390-dark.png."""
         for size in (WIDE, NARROW):
             self.page.set_viewport_size(size)
             for theme in THEMES:
@@ -105,7 +106,7 @@ class Window:
                 self.page.wait_for_timeout(150)
                 self.axe()
                 self.no_overflow()
-                if self.screenshots:
+                if self.screenshots and (size, theme) in PICTURED:
                     self.shoot(f"{name}-{size['width']}-{theme}")
         self.page.set_viewport_size(WIDE)
         self.theme("light")
