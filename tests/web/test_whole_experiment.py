@@ -5,11 +5,12 @@ The first is recorded: build/results/web-experiment.zip, shown by `playwright sh
 
 import re
 
-from playwright.sync_api import expect
+from playwright.sync_api import TimeoutError, expect
 
 import browser as browsers
 
 TRACE = browsers.ROOT / "build/results/web-experiment.zip"
+UPLOAD_ATTEMPTS = 4
 ACCURACY = {"exp-1": 0.91, "exp-2": 0.97, "exp-3": 0.42}
 
 
@@ -196,12 +197,24 @@ class Keyboard:
         return self
 
 
+def choose_files(page, keys, files):
+    """Opens the menu and the system's own dialog. A menu that is built again while it opens can lose the key."""
+    for attempt in range(UPLOAD_ATTEMPTS):
+        keys.reach(page.get_by_role("button", name="Upload", exact=True).first).press("Enter")
+        expect(page.get_by_role("menuitem", name="Files…")).to_be_focused()
+        try:
+            with page.expect_file_chooser(timeout=3000) as chooser:
+                keys.press("Enter")
+            chooser.value.set_files(files)
+            return
+        except TimeoutError:
+            if attempt + 1 == UPLOAD_ATTEMPTS:
+                raise
+            keys.press("Escape")
+
+
 def upload_by_keyboard(page, keys, *files):
-    keys.reach(page.get_by_role("button", name="Upload", exact=True).first).press("Enter")
-    expect(page.get_by_role("menuitem", name="Files…")).to_be_focused()
-    with page.expect_file_chooser() as chooser:
-        keys.press("Enter")
-    chooser.value.set_files(list(files))  # the system's own dialog
+    choose_files(page, keys, list(files))
     expect(page.get_by_role("region", name="Uploads")).to_contain_text("uploaded")
 
 
