@@ -2,6 +2,9 @@
 
 import time
 
+import clients
+import pytest
+from test_permissions import allow, auth, make_user  # noqa: F401  fixtures
 
 
 def idle(cli, repo, *options):
@@ -65,3 +68,16 @@ def test_pages_and_refusals(repo, rest):
     rules = f"/repositories/{repo}/settings/branch_cleanup"
     for rule in ({"pattern": "a"}, {"pattern": "a", "expire_days": 3}, {"pattern": "", "expire_days": 30}):
         assert rest("PUT", rules, json={"rules": [rule]}).status_code == 400, rule
+
+
+@pytest.mark.parametrize("may_delete", [False, True])
+def test_a_rule_that_deletes_needs_the_permission_to_delete(repo, make_user, may_delete):  # noqa: F811
+    where = f"arn:lakefs:fs:::repository/{repo.id}"
+    statements = [allow(["retention:SetGarbageCollectionRules"], where)]
+    if may_delete:
+        statements.append(allow(["fs:DeleteBranch"], f"{where}/branch/*"))
+    theirs = clients.Rest(make_user(*statements))
+    path = f"/repositories/{repo.id}/settings/branch_cleanup"
+    assert theirs("PUT", path, json={"rules": [{"pattern": "exp-*", "stale_days": 14}]}).status_code == 200
+    answer = theirs("PUT", path, json={"rules": [{"pattern": "exp-*", "expire_days": 60}]})
+    assert answer.status_code == (200 if may_delete else 401), answer.text

@@ -1,6 +1,8 @@
 // Cleanup of branches: its rules, and what is stale.
+#include <algorithm>
 #include <charconv>
 
+#include "core/auth/resource.h"
 #include "core/base/error.h"
 #include "core/base/str_cat.h"
 #include "core/branch/cleanup.h"
@@ -61,6 +63,13 @@ CleanupRules parse_rules(const json::Value& body) {
 }
 
 http::Response set_cleanup_rules(const Context& context, Call& call, CleanupRules rules) {
+  // The server deletes in the name of whoever sets the rule.
+  const bool deletes = std::any_of(rules.rules.begin(), rules.rules.end(),
+                                   [](const CleanupRule& rule) { return rule.expire_days > 0; });
+  if (deletes) {
+    call.require_permission(auth::Action::kDeleteBranch,
+                            auth::branch_arn(call.path("repository"), "*"));
+  }
   const Repository repository = repository_of(context, call);
   versioning::set_cleanup_rules(context.engine, repository, rules);
   return json_response(200, rules_body(versioning::get_cleanup_rules(context.engine, repository)));
