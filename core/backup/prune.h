@@ -23,7 +23,7 @@ struct PruneOptions {
 };
 
 struct Pruned {
-  std::vector<std::string> backups;  ///< ids, the oldest first
+  std::vector<std::string> backups;  ///< ids, ascending
   uint64_t objects = 0;              ///< that no other backup of the place lists
   uint64_t object_bytes = 0;
 };

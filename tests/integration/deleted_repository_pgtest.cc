@@ -176,10 +176,10 @@ class DeletedRepository : public ::testing::Test {
     engine.put(name, "main", "data/c", "3");
     create_tag(*engine, get_repository(*engine, name), TagName("v1"), "main", false);
   }
-  /// All that verbs write, of every repository.
+  /// All that verbs write, of every repository. Branches of a restored one count as used then.
   std::string rows() {
     constexpr db::Query kRows{"test_count_all_rows", R"sql(
-      SELECT concat_ws(' ', (SELECT string_agg(b::text, ',' ORDER BY branch_id) FROM branches b),
+      SELECT concat_ws(' ', (SELECT string_agg((to_jsonb(b) - 'active_at')::text, ',' ORDER BY branch_id) FROM branches b),
         (SELECT count(*) FROM tags), (SELECT count(*) FROM aliases), (SELECT count(*) FROM commits),
         (SELECT count(*) FROM staging), (SELECT count(*) FROM staging_ranges),
         (SELECT count(*) FROM repository_settings), (SELECT count(*) FROM pull_requests),
