@@ -44,18 +44,22 @@ std::optional<Uri> full_uri(std::string_view text, const Defaults& defaults) {
   return full_uri(str_cat(defaults.base_uri, text));
 }
 
+/// Without an argument there is nothing to quote.
+std::string reading(std::string_view text) {
+  return text.empty() ? "" : str_cat("reading \"", text, "\": ");
+}
+
 void need_repository(const Uri& uri, std::string_view text) {
   if (!uri.repository.empty()) return;
-  throw usage_error(str_cat(
-      "reading \"", text, "\": which repository? give tarn://repository/..., --repo or TARN_REPO"));
+  throw usage_error(
+      str_cat(reading(text), "which repository? give tarn://repository/..., --repo or TARN_REPO"));
 }
 
 void need_ref(const Uri& uri, std::string_view text) {
   if (!uri.ref.empty()) return;
-  throw usage_error(
-      str_cat("reading \"", text,
-              "\": which branch, tag or commit? give tarn://repository/ref/..., --branch or "
-              "TARN_BRANCH"));
+  throw usage_error(str_cat(
+      reading(text),
+      "which branch, tag or commit? give tarn://repository/ref/..., --branch or TARN_BRANCH"));
 }
 
 void refuse_path(const Uri& uri, std::string_view text) {

@@ -245,7 +245,11 @@ ExitCode promote(Session& session, const Promote& options) {
   if (options.dry_run) return judge(session, session.client.call(request), github);
   if (!waits) {
     const Json made = session.client.call(request);
-    return finish(session, {repository, made.value("id", ""), ""}, made, github);
+    const Uri uri{repository, made.value("id", ""), ""};
+    if (!promotion_has_ended(made)) {
+      session.out.remark(str_cat("it goes on in the server: tarn promote wait ", uri.ref));
+    }
+    return finish(session, uri, made, github);
   }
   PatientClient client(session, timeout);
   const Json made = client.call(request);
