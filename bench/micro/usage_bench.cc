@@ -1,4 +1,5 @@
-// Sizes of a branch of many objects: logical, stored, and what deleting it would free.
+// Sizes of a branch of many objects: logical, stored, and what deleting it would free; and the
+// verification of its structure.
 // usage_bench OBJECTS, on a database of its own (TARN_TEST_DSN, or a server that it starts).
 #include <chrono>
 #include <cstdio>
@@ -10,10 +11,12 @@
 #include "core/accounting/logical_size.h"
 #include "core/accounting/stored_usage.h"
 #include "core/assembly/assembly.h"
+#include "core/base/error.h"
 #include "core/base/str_cat.h"
 #include "core/branch/publish.h"
 #include "core/branch/refs.h"
 #include "core/tree/edit.h"
+#include "core/verify/verify.h"
 #include "tests/support/engine_fixture.h"
 
 namespace tarn {
@@ -124,6 +127,19 @@ void measure(testing::TestEngine& engine, const Repository& repository, const st
   if (stored.freed) report(str_cat(ref, " exact, freed").c_str(), exact, *stored.freed);
 }
 
+/// Hashes, counts and order of all nodes, and the ids of commits; no store is asked.
+void verify_structure(testing::TestEngine& engine, const Repository& repository) {
+  versioning::RepositoryVerification options;
+  options.objects.mode = versioning::ObjectMode::kNone;
+  versioning::VerifyReport found;
+  const double seconds = seconds_of([&] {
+    found = versioning::verify_repository(*engine, repository, options,
+                                          [](const versioning::VerifyReport&) {});
+  });
+  TARN_CHECK(found.findings.empty());
+  report("verify structure of all branches", seconds, {found.entries, 0});
+}
+
 int run(uint64_t count) {
   const testing::TestDatabase database;
   testing::TestEngine engine(database.url());
@@ -139,6 +155,7 @@ int run(uint64_t count) {
   engine.branch(repository.name, "spread", "main");
   fill(engine, repository, "spread", count, {count, 100, 'c'});
   measure(engine, repository, "spread");
+  verify_structure(engine, repository);
   return 0;
 }
 
