@@ -318,7 +318,8 @@ bool delete_one_expired_branch(Engine& engine) {
   if (!expired) return false;
   const Repository repository = engine.repositories.get(expired->repository);
   const std::string name = str_cat(repository.name.str(), "/", expired->branch.name.str());
-  const std::string kept = kept_from_cleanup(engine, repository, expired->branch.id);
+  const std::string kept =
+      expired->by_rule ? kept_from_cleanup(engine, repository, expired->branch.id) : "";
   if (!kept.empty()) {
     meta::BranchCleanup(engine.pool).lift(expired->branch.id);
     log::info("branch_expiry_lifted", {{"branch", name}, {"message", kept}});

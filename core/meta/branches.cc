@@ -31,11 +31,11 @@ auto unless_gated(const Change& change) {
   }
 }
 
-#define TARN_BRANCH_COLUMNS                                                                     \
-  "b.branch_id, b.name, b.head, b.root_nid, b.root_hash, b.hidden, b.expires_ms, "              \
-  "r.settings_version, b.gate, b.repo_id, b.created_by FROM branches b JOIN repositories r ON " \
-  "r.repo_id = "                                                                                \
-  "b.repo_id"
+#define TARN_BRANCH_FIELDS                                                         \
+  "b.branch_id, b.name, b.head, b.root_nid, b.root_hash, b.hidden, b.expires_ms, " \
+  "r.settings_version, b.gate, b.repo_id, b.created_by"
+#define TARN_FROM_BRANCHES " FROM branches b JOIN repositories r ON r.repo_id = b.repo_id"
+#define TARN_BRANCH_COLUMNS TARN_BRANCH_FIELDS TARN_FROM_BRANCHES
 
 // Another verb may hold an expired lease at any moment.
 #define TARN_IF_HELD(owner) "lease_owner = " owner " AND lease_until > clock_timestamp()"
@@ -80,7 +80,7 @@ constexpr db::Query kClaimExpired{
     R"sql( AND (expiry_claimed_until IS NULL OR expiry_claimed_until < clock_timestamp())
       ORDER BY expires_ms LIMIT 1 FOR UPDATE SKIP LOCKED)
     RETURNING branch_id)
-  SELECT )sql" TARN_BRANCH_COLUMNS R"sql(
+  SELECT )sql" TARN_BRANCH_FIELDS ", b.expires_by IS NOT NULL" TARN_FROM_BRANCHES R"sql(
   JOIN claimed c ON c.branch_id = b.branch_id)sql"};
 
 constexpr db::Query kAcquire{"branches_acquire_lease", R"sql(
@@ -268,7 +268,8 @@ std::optional<Branches::Expired> Branches::claim_expired(std::chrono::millisecon
   const db::Rows rows =
       pool_.run(kClaimExpired, {static_cast<int64_t>(claim.count())}, db::Pool::Retry::kWrite);
   if (rows.empty()) return std::nullopt;
-  return Expired{static_cast<RepositoryId>(rows.integer(0, 9)), branch_from(rows, 0)};
+  return Expired{static_cast<RepositoryId>(rows.integer(0, 9)), branch_from(rows, 0),
+                 rows.boolean(0, 11)};
 }
 
 Branches::Acquired Branches::acquire(BranchId branch, int64_t owner, std::chrono::milliseconds ttl,

@@ -94,6 +94,7 @@ class Branches {
   struct Expired {
     RepositoryId repository{};
     Branch branch;
+    bool by_rule = false;  ///< a rule for the cleanup of branches has set the expiry
   };
   /// Claims a branch that has expired by the database's clock; no other caller gets it before
   /// `claim` has passed.
