@@ -11,6 +11,7 @@
 #include "core/base/str_cat.h"
 #include "core/gc/collection_fixture.h"
 #include "tests/support/fault_points.h"
+#include "tests/support/forwarding_store.h"
 
 namespace tarn::backup {
 namespace {
@@ -18,9 +19,9 @@ namespace {
 using versioning::CollectionTest;
 
 /// A store that fails after a number of objects were created.
-class FailingStore final : public blob::BlobStore {
+class FailingStore final : public testing::ForwardingStore {
  public:
-  explicit FailingStore(blob::MemoryStore& store) : store_(store) {}
+  using ForwardingStore::ForwardingStore;
   std::unique_ptr<blob::BlobWriter> create(std::string_view key,
                                            std::optional<uint64_t> size) override {
     if (key.starts_with("objects/") && left-- <= 0) {
@@ -29,21 +30,9 @@ class FailingStore final : public blob::BlobStore {
     if (key.starts_with("objects/")) ++created;
     return store_.create(key, size);
   }
-  std::optional<blob::BlobStat> stat(std::string_view key) override { return store_.stat(key); }
-  std::unique_ptr<blob::BlobReader> open(std::string_view key, blob::ByteRange range,
-                                         std::string_view etag) override {
-    return store_.open(key, range, etag);
-  }
-  blob::ListPage list(std::string_view prefix, std::string_view after, uint32_t limit) override {
-    return store_.list(prefix, after, limit);
-  }
-  void remove(std::string_view key) override { store_.remove(key); }
 
   std::atomic<int> left{1'000'000};
   std::atomic<int> created{0};
-
- private:
-  blob::MemoryStore& store_;
 };
 
 /// A copy of the installation: another database, another store.
@@ -399,13 +388,10 @@ TEST_F(BackupTest, AnObjectThatTheStoreLostEndsTheBackup) {
   versioning::list_stored_objects(engine.stores, repo, [&](const versioning::ListedObject& object) {
     lost = "lake/" + relative_path(object.address);
   });
-  class Losing final : public blob::BlobStore {
+  class Losing final : public testing::ForwardingStore {
    public:
-    Losing(blob::MemoryStore& store, std::string lost) : store_(store), lost_(std::move(lost)) {}
-    std::unique_ptr<blob::BlobWriter> create(std::string_view key,
-                                             std::optional<uint64_t> size) override {
-      return store_.create(key, size);
-    }
+    Losing(blob::BlobStore& store, std::string lost)
+        : ForwardingStore(store), lost_(std::move(lost)) {}
     std::optional<blob::BlobStat> stat(std::string_view key) override {
       return key == lost_ ? std::nullopt : store_.stat(key);
     }
@@ -413,13 +399,8 @@ TEST_F(BackupTest, AnObjectThatTheStoreLostEndsTheBackup) {
                                            std::string_view etag) override {
       return key == lost_ ? nullptr : store_.open(key, range, etag);
     }
-    blob::ListPage list(std::string_view prefix, std::string_view after, uint32_t limit) override {
-      return store_.list(prefix, after, limit);
-    }
-    void remove(std::string_view key) override { store_.remove(key); }
 
    private:
-    blob::MemoryStore& store_;
     std::string lost_;
   };
   blob::Stores losing;

@@ -8,6 +8,7 @@
 #include "core/backup/prune.h"
 #include "core/base/str_cat.h"
 #include "core/gc/collection_fixture.h"
+#include "tests/support/forwarding_store.h"
 
 namespace tarn::backup {
 namespace {
@@ -16,30 +17,15 @@ using ::testing::UnorderedElementsAre;
 using versioning::CollectionTest;
 
 /// A store that fails after a number of removals.
-class FailingRemovals final : public blob::BlobStore {
+class FailingRemovals final : public testing::ForwardingStore {
  public:
-  explicit FailingRemovals(blob::MemoryStore& store) : store_(store) {}
-  std::unique_ptr<blob::BlobWriter> create(std::string_view key,
-                                           std::optional<uint64_t> size) override {
-    return store_.create(key, size);
-  }
-  std::optional<blob::BlobStat> stat(std::string_view key) override { return store_.stat(key); }
-  std::unique_ptr<blob::BlobReader> open(std::string_view key, blob::ByteRange range,
-                                         std::string_view etag) override {
-    return store_.open(key, range, etag);
-  }
-  blob::ListPage list(std::string_view prefix, std::string_view after, uint32_t limit) override {
-    return store_.list(prefix, after, limit);
-  }
+  using ForwardingStore::ForwardingStore;
   void remove(std::string_view key) override {
     if (left-- <= 0) throw Error(ErrorCode::kUnavailable, "killed");
     store_.remove(key);
   }
 
   int left = 1'000'000;
-
- private:
-  blob::MemoryStore& store_;
 };
 
 class PruneTest : public CollectionTest {

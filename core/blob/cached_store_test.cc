@@ -15,6 +15,7 @@
 
 #include "core/base/error.h"
 #include "tests/support/blob_objects.h"
+#include "tests/support/forwarding_store.h"
 #include "tests/support/memory_store_fixture.h"
 #include "tests/support/temporary_directory.h"
 
@@ -26,15 +27,10 @@ namespace fs = std::filesystem;
 constexpr uint64_t kTrailerBytes = 24;
 
 /// Counts what is opened, and may take its time or fail.
-class CountingStore final : public blob::BlobStore {
+class CountingStore final : public ForwardingStore {
  public:
-  explicit CountingStore(blob::MemoryStore& store) : store_(store) {}
+  using ForwardingStore::ForwardingStore;
 
-  std::unique_ptr<blob::BlobWriter> create(std::string_view key,
-                                           std::optional<uint64_t> hint) override {
-    return store_.create(key, hint);
-  }
-  std::optional<blob::BlobStat> stat(std::string_view key) override { return store_.stat(key); }
   std::unique_ptr<blob::BlobReader> open(std::string_view key, blob::ByteRange range,
                                          std::string_view if_etag) override {
     ++opens;
@@ -42,17 +38,10 @@ class CountingStore final : public blob::BlobStore {
     if (fails) throw Error(ErrorCode::kUnavailable, "the store is away");
     return store_.open(key, range, if_etag);
   }
-  blob::ListPage list(std::string_view prefix, std::string_view after, uint32_t limit) override {
-    return store_.list(prefix, after, limit);
-  }
-  void remove(std::string_view key) override { store_.remove(key); }
 
   std::atomic<int> opens = 0;
   std::atomic<bool> fails = false;
   std::chrono::milliseconds delay{0};
-
- private:
-  blob::MemoryStore& store_;
 };
 
 class CachedStoreTest : public ::testing::Test {

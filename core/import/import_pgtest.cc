@@ -14,6 +14,7 @@
 #include "core/versioning/diff.h"
 #include "core/versioning/move.h"
 #include "tests/support/fault_points.h"
+#include "tests/support/forwarding_store.h"
 #include "tests/support/repository_test.h"
 
 namespace tarn::versioning {
@@ -304,29 +305,18 @@ TEST_F(Import, CancelledBeforeItsCommitIsNotPublished) {
 }
 
 /// Throws `error` for the first calls, then passes them on.
-class AwayStore final : public blob::BlobStore {
+class AwayStore final : public testing::ForwardingStore {
  public:
   AwayStore(blob::BlobStore& store, int failures, Error error)
-      : store_(store), failures_(failures), error_(std::move(error)) {}
-  std::unique_ptr<blob::BlobWriter> create(std::string_view key,
-                                           std::optional<uint64_t> size_hint) override {
-    return store_.create(key, size_hint);
-  }
-  std::optional<blob::BlobStat> stat(std::string_view key) override { return store_.stat(key); }
-  std::unique_ptr<blob::BlobReader> open(std::string_view key, blob::ByteRange range,
-                                         std::string_view if_etag) override {
-    return store_.open(key, range, if_etag);
-  }
+      : ForwardingStore(store), failures_(failures), error_(std::move(error)) {}
   blob::ListPage list(std::string_view prefix, std::string_view after, uint32_t limit) override {
     if (++calls <= failures_) throw error_;
     return store_.list(prefix, after, limit);
   }
-  void remove(std::string_view key) override { store_.remove(key); }
 
   std::atomic<int> calls = 0;
 
  private:
-  blob::BlobStore& store_;
   const int failures_;
   const Error error_;
 };

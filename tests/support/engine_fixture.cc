@@ -6,34 +6,9 @@
 #include "core/base/digest.h"
 #include "core/base/encoding.h"
 #include "core/base/error.h"
+#include "tests/support/forwarding_store.h"
 
 namespace tarn::testing {
-namespace {
-
-/// A reference to the memory store, which the first engine owns.
-class BorrowedStore final : public blob::BlobStore {
- public:
-  explicit BorrowedStore(blob::BlobStore& store) : store_(store) {}
-  std::unique_ptr<blob::BlobWriter> create(std::string_view key,
-                                           std::optional<uint64_t> size) override {
-    return store_.create(key, size);
-  }
-  std::optional<blob::BlobStat> stat(std::string_view key) override { return store_.stat(key); }
-  std::unique_ptr<blob::BlobReader> open(std::string_view key, blob::ByteRange range,
-                                         std::string_view if_etag) override {
-    return store_.open(key, range, if_etag);
-  }
-  blob::ListPage list(std::string_view prefix, std::string_view after, uint32_t limit) override {
-    return store_.list(prefix, after, limit);
-  }
-  void remove(std::string_view key) override { store_.remove(key); }
-
- private:
-  blob::BlobStore& store_;
-};
-
-}  // namespace
-
 size_t TextBody::read(std::span<char> out) {
   const size_t count = std::min(out.size(), text_.size() - at_);
   std::memcpy(out.data(), text_.data() + at_, count);
@@ -48,13 +23,13 @@ TestEngine::TestEngine(const std::string& database_url, blob::MemoryStore* share
     : pool(database_url, {.faults = faults}) {
   if (shared) {
     store = shared;
-    stores.set_local_root(std::make_unique<BorrowedStore>(*shared));
+    stores.set_local_root(std::make_unique<ForwardingStore>(*shared));
   } else {
     auto own = std::make_unique<blob::MemoryStore>();
     store = own.get();
     stores.set_local_root(std::move(own));
   }
-  stores.add_import_root("/lake", std::make_unique<BorrowedStore>(*store));
+  stores.add_import_root("/lake", std::make_unique<ForwardingStore>(*store));
   assembly = std::make_unique<versioning::Assembly>(
       pool, stores, clock, versioning::AssemblyOptions{64 << 20, std::string(32, 'k')});
 }
