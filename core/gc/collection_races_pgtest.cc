@@ -15,6 +15,7 @@
 #include "core/versioning/merge.h"
 #include "core/versioning/move.h"
 #include "core/versioning/reset.h"
+#include "tests/support/long_tests.h"
 
 namespace tarn::versioning {
 namespace {
@@ -26,9 +27,7 @@ constexpr int kWriters = 4;
 constexpr int kKeys = 6;
 
 /// Seconds of the race; `--long` of ./dev test sets TARN_TEST_LONG.
-std::chrono::seconds race_time() {
-  return std::chrono::seconds(std::getenv("TARN_TEST_LONG") != nullptr ? 600 : 12);
-}
+std::chrono::seconds race_time() { return std::chrono::seconds(testing::is_long() ? 600 : 12); }
 
 class CollectionRaces : public CollectionTest {
  protected:

@@ -1,5 +1,4 @@
 // Rules of retention over a database: what expires, what it says then, and what keeps data.
-#include <cstdlib>
 #include <map>
 #include <random>
 #include <set>
@@ -22,6 +21,7 @@
 #include "core/versioning/pull_requests.h"
 #include "core/versioning/reset.h"
 #include "core/versioning/revert.h"
+#include "tests/support/long_tests.h"
 
 namespace tarn::versioning {
 namespace {
@@ -259,7 +259,7 @@ TEST_F(Retention, OpenPullRequestsCanBeMerged) {
 
 /// A history of the size that a busy repository has after some years. Prints the time.
 TEST_F(Retention, AHundredThousandCommitsOfAThousandBranchesArePlannedInSeconds) {
-  const int commits = std::getenv("TARN_TEST_LONG") != nullptr ? 100'000 : 20'000;
+  const int commits = testing::is_long() ? 100'000 : 20'000;
   const std::string repository = std::to_string(static_cast<int>(repo.id));
   const Commit first = old_commit("main", "a", "first", 400);
   // A line of commits, and every so often a branch of 20 commits off it.
@@ -504,7 +504,7 @@ class RandomHistories : public Retention {
 };
 
 TEST_F(RandomHistories, LetGoWhatTheOracleNames) {
-  const int histories = std::getenv("TARN_TEST_LONG") != nullptr ? 1000 : 25;
+  const int histories = testing::is_long() ? 1000 : 25;
   int64_t expired = 0;
   int64_t kept = 0;
   for (int seed = 0; seed < histories; ++seed) {

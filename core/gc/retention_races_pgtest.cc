@@ -18,6 +18,7 @@
 #include "core/versioning/merge.h"
 #include "core/versioning/reset.h"
 #include "core/versioning/revert.h"
+#include "tests/support/long_tests.h"
 
 namespace tarn::versioning {
 namespace {
@@ -27,9 +28,7 @@ using testing::TestEngine;
 constexpr int kWriters = 4;
 constexpr int kKeys = 6;
 
-std::chrono::seconds race_time() {
-  return std::chrono::seconds(std::getenv("TARN_TEST_LONG") != nullptr ? 600 : 12);
-}
+std::chrono::seconds race_time() { return std::chrono::seconds(testing::is_long() ? 600 : 12); }
 
 /// A writer on a server of its own: mostly makes refs of commits that are about to expire.
 class HistoryWriter {

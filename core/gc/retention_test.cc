@@ -1,6 +1,5 @@
 #include "core/gc/retention.h"
 
-#include <cstdlib>
 #include <random>
 #include <set>
 #include <string>
@@ -9,6 +8,7 @@
 
 #include "core/base/str_cat.h"
 #include "core/gc/retention_oracle_fixture.h"
+#include "tests/support/long_tests.h"
 
 namespace tarn::versioning {
 namespace {
@@ -184,7 +184,7 @@ History random_history(std::mt19937& random) {
 }
 
 TEST(Retention, AgreesWithBruteForce) {
-  const int histories = std::getenv("TARN_TEST_LONG") != nullptr ? 10'000 : 500;
+  const int histories = testing::is_long() ? 10'000 : 500;
   size_t expired = 0;
   for (int seed = 0; seed < histories; ++seed) {
     std::mt19937 random(static_cast<uint32_t>(seed));

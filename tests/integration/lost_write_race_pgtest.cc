@@ -16,6 +16,7 @@
 #include "core/meta/staging.h"
 #include "core/versioning/merge.h"
 #include "tests/support/engine_fixture.h"
+#include "tests/support/long_tests.h"
 
 namespace tarn {
 namespace {
@@ -37,7 +38,7 @@ struct RaceLength {
 };
 
 RaceLength race_length() {
-  if (std::getenv("TARN_TEST_LONG") == nullptr) return {};
+  if (!testing::is_long()) return {};
   return {std::chrono::seconds{60}, 1'000'000};
 }
 

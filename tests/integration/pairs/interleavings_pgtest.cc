@@ -17,6 +17,7 @@
 
 #include "core/base/mutex.h"
 #include "tests/integration/pairs/driver.h"
+#include "tests/support/long_tests.h"
 
 namespace tarn::pairs {
 namespace {
@@ -28,8 +29,6 @@ constexpr uint32_t kSeed = 6;
 /// Every n-th pair of the sample also runs in sequence; n does not divide the number of verbs.
 constexpr size_t kInOrderEvery = 5;
 constexpr size_t kViolationsShownMax = 40;
-
-bool is_long() { return std::getenv("TARN_TEST_LONG") != nullptr; }
 
 std::string wanted(const char* variable) {
   const char* value = std::getenv(variable);
@@ -74,7 +73,7 @@ std::vector<Case> cases() {
   const std::string point = wanted("TARN_PAIR_POINT");
   const std::string points_of_pair = wanted("TARN_PAIR_POINTS");
   const bool all =
-      points_of_pair.empty() && (is_long() || !a.empty() || !b.empty() || !point.empty());
+      points_of_pair.empty() && (testing::is_long() || !a.empty() || !b.empty() || !point.empty());
   const size_t sampled = points_of_pair.empty() ? kPointsPerPair : std::stoul(points_of_pair);
   for (const Verb& first : all_verbs()) {
     for (const Verb& second : all_verbs()) {
@@ -95,7 +94,7 @@ std::vector<Case> cases() {
 TEST(Pairs, SequentialRunsMatchTheModel) {
   std::vector<std::pair<const Verb*, const Verb*>> pairs;
   const std::string only_a = wanted("TARN_PAIR_A"), only_b = wanted("TARN_PAIR_B");
-  const bool all = is_long() || !only_a.empty() || !only_b.empty();
+  const bool all = testing::is_long() || !only_a.empty() || !only_b.empty();
   size_t count = 0;
   for (const Verb& a : all_verbs()) {
     for (const Verb& b : all_verbs()) {
