@@ -66,12 +66,17 @@ class Held:
 BRANCHES = re.compile(r"/repositories/digits/branches\?(?!.*prefix=[^&])")
 
 
-def test_enter_waits_for_the_refs_that_the_text_names(window, digits):
+def picker_that_loads(window):
+    """The page, and the field of its ref picker, whose refs are held back."""
     page = window.go("/r/digits/main/data")
     expect(page.get_by_text("There are no objects here yet.")).to_be_visible()
     refs = Held(page, BRANCHES)
     page.get_by_role("button", name="Ref: main").click()
-    field = page.get_by_role("combobox", name="Ref")
+    return page, page.get_by_role("combobox", name="Ref"), refs
+
+
+def test_enter_waits_for_the_refs_that_the_text_names(window, digits):
+    page, field, refs = picker_that_loads(window)
     field.fill("1234")
     page.keyboard.press("Enter")
     page.wait_for_timeout(200)
@@ -81,11 +86,7 @@ def test_enter_waits_for_the_refs_that_the_text_names(window, digits):
 
 
 def test_typing_on_takes_an_early_enter_back(window, digits):
-    page = window.go("/r/digits/main/data")
-    expect(page.get_by_text("There are no objects here yet.")).to_be_visible()
-    refs = Held(page, BRANCHES)
-    page.get_by_role("button", name="Ref: main").click()
-    field = page.get_by_role("combobox", name="Ref")
+    page, field, refs = picker_that_loads(window)
     field.fill("12")
     page.keyboard.press("Enter")
     page.keyboard.type("34")
