@@ -121,7 +121,7 @@ enum class Baseline : uint8_t {
   kBestEver,  ///< the best value that was ever promoted under the policy
   kNone,      ///< the champion, or nothing
   /// The newest commit of the destination that was measured. Only for promotions without a policy:
-  /// whoever may merge into the destination chooses what is there.
+  /// users who may merge into the destination choose its commits.
   kDestination,
 };
 std::string_view name_of(Baseline baseline);  ///< for example "best_ever"

@@ -63,7 +63,8 @@ CleanupRules parse_rules(const json::Value& body) {
 }
 
 http::Response set_cleanup_rules(const Context& context, Call& call, CleanupRules rules) {
-  // The server deletes in the name of whoever sets the rule.
+  // The server applies the rule without another check, so the user who sets it must be permitted to
+  // delete branches.
   const bool deletes = std::any_of(rules.rules.begin(), rules.rules.end(),
                                    [](const CleanupRule& rule) { return rule.expire_days > 0; });
   if (deletes) {
