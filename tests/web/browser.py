@@ -17,6 +17,11 @@ WAIT_MS = 10_000
 COLOURS = 128
 PICTURE_BYTES_MAX = 150_000
 SAME_PIXELS_MAX = 0.003
+# Resolves when the page is drawn as it will stay: styles of the theme and of the size apply, and no colour is on its way to another.
+SETTLED = """async () => {
+  for (let frame = 0; frame < 2; frame++) await new Promise(requestAnimationFrame)
+  await Promise.allSettled(document.getAnimations().filter((one) => one instanceof CSSTransition).map((one) => one.finished))
+}"""
 # Of React Aria: the hidden Dismiss button of a popover, and a tooltip, whose text also describes its button.
 OUTSIDE_LANDMARKS = ('<div style="display: contents;">', '<div data-overlay-container="true">')
 
@@ -84,6 +89,7 @@ class Window:
 
     def axe(self):
         """Fails with what axe-core finds wrong on the page as it is."""
+        self.page.evaluate(SETTLED)
         self.page.evaluate(AXE.read_text())
         found = self.page.evaluate("axe.run(document, {resultTypes: ['violations']})")["violations"]
         for rule in found:

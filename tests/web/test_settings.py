@@ -162,6 +162,7 @@ def test_quotas_are_set_and_shown_with_their_usage(window, rest):
     window.review("settings-quotas")
     page.get_by_role("button", name="Remove the quota of branches exp-*").click()
     page.get_by_role("button", name="Remove quota", exact=True).click()
+    expect(page.get_by_role("dialog")).to_be_hidden()
     expect(page.get_by_text("Of branches exp-*")).to_be_hidden()
     assert len(rest.get("/repositories/limited/quotas")["results"]) == 1
 

@@ -58,8 +58,8 @@ def candidate(random, number_of):
             files[path] = THEIRS[path]
     if random.random() < 0.08:
         files["_lakefs_actions/a.yaml"] = ACTION.replace("NAME", name).encode()
-    for path in ("README.md", "artifacts/model.pkl"):
-        if random.random() < 0.06:
+    for path, missing in (("README.md", number_of % 7 == 3 or random.random() < 0.03), ("artifacts/model.pkl", random.random() < 0.06)):
+        if missing:
             del files[path]
     made = Candidate(name, number_of, files, has_ancestor, base=LATER if up_to_date else MAIN, up_to_date=up_to_date)
     for metric in METRICS:
