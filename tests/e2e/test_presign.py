@@ -219,10 +219,11 @@ def test_urls_hold_on_every_server_and_end_with_their_key(two_tarnds, name):
     assert elsewhere.startswith(second.url) and anonymous("GET", elsewhere).content == b"hello"
     auth.delete_credentials("ann", key.access_key_id)
     assert anonymous("GET", asked.headers["Location"]).status_code == 403
-    began = time.monotonic()
+    began = asked = time.monotonic()
     while anonymous("GET", elsewhere).status_code != 403:
-        assert time.monotonic() - began < 1.2
+        assert asked - began < 1.2
         time.sleep(0.02)
+        asked = time.monotonic()
 
 
 def test_turned_off_clients_go_through_the_api(scratch_dir, initialised_data, name):
