@@ -353,6 +353,7 @@ void check_config(const Config& config) {
   }
   one_of("log.level", config.log_level, {"debug", "info", "warn", "error"});
   one_of("log.format", config.log_format, {"text", "json"});
+  one_of("log.requests", config.log_requests, {"all", "slow", "none"});
   one_of("auth.setup", config.auth_setup, {"start", "http"});
   one_of("auth.presign", config.auth_presign, {"on", "off"});
   one_of("store.verify_reads", config.store_verify_reads, {"off", "local", "all"});

@@ -38,6 +38,8 @@ struct Config {
 
   std::string log_level = "info";
   std::string log_format = "text";
+  std::string log_requests = "all";
+  std::chrono::milliseconds log_slow_request{1000};
 
   std::vector<std::string> s3_hosts;
   std::string s3_region = "us-east-1";

@@ -25,6 +25,12 @@ constexpr ConfigKey kKeys[] = {
      false, true},
     {"log.format", TARN_AT(log_format),
      "text (key=value) or json; one line per event, to standard error.", "", false, true},
+    {"log.requests", TARN_AT(log_requests),
+     "Requests that get a line in the log. all; slow: those that took log.slow_request or longer; "
+     "none. Failures of the server and refused sign-ins are always logged.",
+     "", false, true},
+    {"log.slow_request", TARN_AT(log_slow_request),
+     "Duration from which a request counts as slow for log.requests.", "", false, true},
     {"s3.hosts", TARN_AT(s3_hosts),
      "Host names that mean S3 whatever the path; a bucket may stand before them (virtual-host "
      "style)."},

@@ -235,6 +235,7 @@ TEST(CheckConfig, NamesTheKeyThatIsWrong) {
        "s3.cors.exposed_headers: \"ETag\r\nSet-Cookie: a\" must be the name of a header"},
       {"log.level", "loud", "log.level: must be one of debug, info, warn, error"},
       {"log.format", "xml", "log.format: must be one of text, json"},
+      {"log.requests", "some", "log.requests: must be one of all, slow, none"},
       {"http.workers", "0", "http.workers: must be at least 1"},
       {"db.connections", "1", "db.connections: must be at least 2"},
       {"auth.master_key", "abc", "auth.master_key: must be 64 hex digits"},

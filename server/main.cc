@@ -109,6 +109,8 @@ void reload(Config& running, const CommandLine& command, FrontEnds& front_ends) 
   const ChangedKeys changed = changed_keys(running, read);
   running.log_level = read.log_level;
   running.log_format = read.log_format;
+  running.log_requests = read.log_requests;
+  running.log_slow_request = read.log_slow_request;
   running.trusted_proxies = read.trusted_proxies;
   configure_log(running);
   front_ends.set_trusted_proxies(running.trusted_proxies);

@@ -1,6 +1,7 @@
 #include "server/reload.h"
 
 #include "core/base/log.h"
+#include "core/http/access_log.h"
 
 namespace tarn::server {
 namespace {
@@ -34,6 +35,9 @@ void configure_log(const Config& config) {
                            : config.log_level == "error" ? log::Level::kError
                                                          : log::Level::kInfo;
   log::configure(level, config.log_format == "json" ? log::Format::kJson : log::Format::kText);
+  http::set_logged_duration(config.log_requests == "all"    ? std::chrono::nanoseconds::zero()
+                            : config.log_requests == "slow" ? config.log_slow_request
+                                                            : std::chrono::nanoseconds::max());
 }
 
 }  // namespace tarn::server

@@ -1,5 +1,6 @@
 #include "core/http/access_log.h"
 
+#include <atomic>
 #include <span>
 #include <utility>
 
@@ -22,11 +23,15 @@ class CountedBody final : public BodySource {
   std::shared_ptr<uint64_t> count_;
 };
 
+std::atomic<std::chrono::nanoseconds> logged_duration{std::chrono::nanoseconds{0}};
+
 double milliseconds_of(std::chrono::nanoseconds time) {
   return std::chrono::duration<double, std::milli>(time).count();
 }
 
 }  // namespace
+
+void set_logged_duration(std::chrono::nanoseconds least) { logged_duration = least; }
 
 void AccessRecord::count_body(Request& request) const {
   request.body = std::make_unique<CountedBody>(std::move(request.body), received_bytes);
@@ -38,6 +43,8 @@ double AccessRecord::seconds() const {
 
 void AccessRecord::write_log(const Request& request, const Response& response) const {
   if (!log::enabled(level)) return;
+  const std::chrono::nanoseconds least = logged_duration.load(std::memory_order_relaxed);
+  if (level <= log::Level::kInfo && std::chrono::steady_clock::now() - began < least) return;
   const WorkTime& worked = work_time();
   log::write(level, "request",
              {{"request_id", request.id},

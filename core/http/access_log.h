@@ -16,6 +16,10 @@ namespace tarn::http {
 /// Longer user agents are cut in the log.
 constexpr size_t kLoggedAgentBytesMax = 256;
 
+/// Requests that end sooner get no line, unless their level is above info. At start: 0, so that
+/// all have one. Safe from any thread.
+void set_logged_duration(std::chrono::nanoseconds least);
+
 /// The record of one request, made when it arrives. One thread.
 struct AccessRecord {
   std::string_view api;        ///< rest, blocks or s3
