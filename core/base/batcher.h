@@ -16,7 +16,8 @@ namespace tarn {
 
 /// Leader and followers: a caller that finds fewer than `leaders_max` batches running takes
 /// everything queued (at most `batch_max`) and runs it at once; the others wait for their answer.
-/// An idle caller therefore never waits for company, and under load batches grow by themselves.
+/// While batches run, a further one begins only with `beside_min` requests. An idle caller
+/// therefore never waits for company, and under load batches grow by themselves.
 /// Answers come back in the order of the requests. Safe from any thread. Throws what `run` throws,
 /// to every caller of that batch.
 template <typename Request, typename Answer>
@@ -24,15 +25,18 @@ class Batcher {
  public:
   using Run = std::function<std::vector<Answer>(std::span<const Request>)>;
 
-  Batcher(size_t batch_max, size_t leaders_max, Run run)
-      : batch_max_(batch_max), leaders_max_(leaders_max), run_(std::move(run)) {}
+  Batcher(size_t batch_max, size_t leaders_max, Run run, size_t beside_min = 1)
+      : batch_max_(batch_max),
+        leaders_max_(leaders_max),
+        beside_min_(beside_min),
+        run_(std::move(run)) {}
 
   Answer submit(Request request) {
     Slot slot{std::move(request)};
     MutexLock lock(mutex_);
     queue_.push_back(&slot);
     while (!slot.done) {
-      if (leaders_ < leaders_max_ && !queue_.empty()) {
+      if (may_lead()) {
         lead(lock);
       } else {
         slot.changed.wait(lock);
@@ -51,6 +55,10 @@ class Batcher {
     bool done = false;
     CondVar changed;  // one a caller: waking all of them for every batch costs more than the batch
   };
+
+  bool may_lead() const TARN_REQUIRES(mutex_) {
+    return leaders_ < leaders_max_ && queue_.size() >= (leaders_ == 0 ? 1 : beside_min_);
+  }
 
   // Unlocks around `run`, which the analysis cannot follow through a parameter.
   void lead(MutexLock& lock) TARN_REQUIRES(mutex_) TARN_ATTRIBUTE(no_thread_safety_analysis) {
@@ -88,6 +96,7 @@ class Batcher {
 
   const size_t batch_max_;
   const size_t leaders_max_;
+  const size_t beside_min_;
   const Run run_;
   Mutex mutex_;
   std::deque<Slot*> queue_ TARN_GUARDED_BY(mutex_);

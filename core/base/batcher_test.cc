@@ -1,6 +1,7 @@
 #include "core/base/batcher.h"
 
 #include <atomic>
+#include <future>
 #include <numeric>
 #include <stdexcept>
 #include <thread>
@@ -53,6 +54,38 @@ TEST(Batcher, SingleCallerRunsAtOnce) {
   EXPECT_EQ(batcher.submit(1), 2);
   EXPECT_EQ(batcher.submit(2), 4);
   EXPECT_EQ(sizes, (std::vector<size_t>{1, 1}));
+}
+
+// Two callers wait for the batch that runs, and the third begins a second one with them.
+TEST(Batcher, AFurtherBatchBeginsOnlyWithEnoughRequests) {
+  Gate gate;
+  std::mutex mutex;
+  std::vector<size_t> sizes;
+  IntBatcher batcher(
+      10, 2,
+      [&](std::span<const int> requests) {
+        {
+          std::lock_guard lock(mutex);
+          sizes.push_back(requests.size());
+        }
+        if (requests[0] == 0) gate.pass();
+        return doubled(requests);
+      },
+      3);
+  std::jthread held([&] { EXPECT_EQ(batcher.submit(0), 0); });
+  gate.wait_for(1);
+  std::vector<std::future<int>> answers;
+  for (int i = 1; i <= 2; ++i) {
+    answers.push_back(std::async(std::launch::async, [&, i] { return batcher.submit(i); }));
+  }
+  for (const auto& answer : answers) {
+    EXPECT_EQ(answer.wait_for(std::chrono::milliseconds{50}), std::future_status::timeout);
+  }
+  EXPECT_EQ(batcher.submit(3), 6);
+  EXPECT_EQ(answers[0].get() + answers[1].get(), 6);
+  gate.open();
+  held.join();
+  EXPECT_EQ(sizes, (std::vector<size_t>{1, 3}));
 }
 
 TEST(Batcher, CallersThatComeDuringABatchShareTheNext) {

@@ -1,14 +1,18 @@
 // The SQL of staging and publishing, where the verbs do not reach.
+#include <algorithm>
 #include <atomic>
+#include <set>
 #include <thread>
 
 #include <gtest/gtest.h>
 
+#include "core/base/encoding.h"
 #include "core/base/error.h"
 #include "core/base/str_cat.h"
 #include "core/meta/staging.h"
 #include "core/versioning/merge.h"
 #include "tests/support/engine_fixture.h"
+#include "tests/support/fault_points.h"
 
 namespace tarn::meta {
 namespace {
@@ -81,6 +85,63 @@ TEST_F(StagingSql, RetiredRowsAreSweptAfterTheirGraceOnly) {
   const auto connection = db::Connection::open(database.url());
   const db::Rows rows = connection->run({"test_count_staging", "SELECT count(*) FROM staging"});
   EXPECT_EQ(rows.integer(0, 0), 0);
+}
+
+// Many lookups at once share a statement, which must answer each as a lookup alone.
+TEST_F(StagingSql, LookupsOfOneBatchAreAnsweredAsAlone) {
+  const testing::TestRepository other = engine.make_repository("sea");
+  engine.put(repo, "main", "committed", "1");
+  engine.commit(repo, "main");
+  engine.branch(repo, "dev", "main");
+  engine.put(repo, "main", "staged", "2");
+  engine.put(repo, "dev", "staged", "3");
+  engine.remove(repo, "dev", "committed");
+  engine.put(other, "main", "staged", "4");
+  testing::FaultPoints faults;
+  TestEngine watched(database.url(), engine.store, &faults);
+  struct Asked {
+    RepositoryName repository;
+    BranchName branch;
+    Key key;
+  };
+  std::vector<Asked> asked;
+  for (const char* repository : {"lake", "sea", "absent"}) {
+    for (const char* name : {"main", "dev", "absent"}) {
+      for (const char* key : {"committed", "staged", "absent"}) {
+        asked.push_back({RepositoryName(repository), BranchName(name), Key(key)});
+      }
+    }
+  }
+  const auto look_up = [&](const Asked& one) {
+    const auto found = (*watched).staging.lookup(one.repository, one.branch, one.key);
+    if (!found) return std::string("none");
+    return str_cat(static_cast<int64_t>(found->repository), " ",
+                   static_cast<int64_t>(found->branch.id), " ", found->branch.name.str(), " ",
+                   found->token, " ", static_cast<int>(found->state.kind), " ",
+                   found->state.entry ? found->state.entry->etag : "", " ",
+                   found->branch.settings_version, " ", to_hex(found->row_bytes));
+  };
+  std::vector<std::string> alone;
+  for (const Asked& one : asked) alone.push_back(look_up(one));
+  EXPECT_EQ(std::set<std::string>(alone.begin(), alone.end()).size(), 8u);
+
+  faults.record();
+  {
+    std::atomic<size_t> ready{0};
+    std::vector<std::jthread> threads;
+    for (size_t t = 0; t < asked.size(); ++t) {
+      threads.emplace_back([&, t] {
+        ++ready;
+        while (ready < asked.size()) std::this_thread::yield();
+        for (size_t round = 0; round < 20; ++round) {
+          const size_t i = (t + round) % asked.size();
+          EXPECT_EQ(look_up(asked[i]), alone[i]);
+        }
+      });
+    }
+  }
+  const std::vector<std::string> ran = faults.recorded();
+  EXPECT_GT(std::count(ran.begin(), ran.end(), "staging_lookup_keys"), 0);
 }
 
 // A reader must find a key that exists before and after, however many commits move it from staging
