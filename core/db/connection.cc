@@ -49,7 +49,6 @@ constexpr const char* kSettings =
     " -c client_min_messages=warning";
 
 /// Maximum number of runs that are sent before their results are read.
-constexpr size_t kPipelineRunsMax = 256;
 
 class Timer {
  public:
@@ -322,9 +321,7 @@ Rows Connection::run(const Query& query, std::span<const Param> params) {
     if (!sent) s.fail(nullptr, query.name, s.autocommit());
     result = s.last_result();
   } else {
-    State::Answers answers = s.pipeline(statement, {&params, 1});
-    const bool undone = succeeded(answers.results[0].get()) && answers.at_end;
-    result = std::move(undone ? answers.at_end : answers.results[0]);
+    result = s.run_first(statement, params);
   }
   if (!succeeded(result.get())) s.fail(result.get(), query.name, s.autocommit());
   s.after(query.name, s.autocommit());
@@ -336,85 +333,6 @@ void Connection::run_script(const std::string& sql) {
   s.send_pending_begin();
   s.execute(sql.c_str(), "script", s.autocommit(), PGRES_EMPTY_QUERY);
   s.after("script", s.autocommit());
-}
-
-/// Results of a pipeline's runs so far.
-struct Connection::PipelineOutcome {
-  std::vector<Rows> rows;  ///< one per completed run; empty for a failed one
-  std::exception_ptr first_failure;
-};
-
-std::vector<Rows> Connection::run_pipelined(const Query& query,
-                                            std::span<const std::vector<Param>> params) {
-  PipelineOutcome outcome;
-  outcome.rows.reserve(params.size());
-  try {
-    while (!params.empty()) {
-      const auto piece = params.first(std::min(params.size(), kPipelineRunsMax));
-      params = params.subspan(piece.size());
-      run_piece(query, piece, outcome);
-    }
-  } catch (const DbError& error) {
-    if (!state_->autocommit() || outcome.rows.empty()) throw;
-    // The runs before the failed one have taken effect.
-    throw DbError(error.code(), error.sqlstate(), error.message(), true);
-  }
-  if (outcome.first_failure) std::rethrow_exception(outcome.first_failure);
-  return std::move(outcome.rows);
-}
-
-/// One round trip of run_pipelined.
-void Connection::run_piece(const Query& query, std::span<const std::vector<Param>> piece,
-                           PipelineOutcome& outcome) {
-  State& s = *state_;
-  s.require_usable(query.name);
-  Statement& statement = s.statement_for(query, piece[0]);
-  const std::vector<std::span<const Param>> runs(piece.begin(), piece.end());
-  for (const std::span<const Param> run : runs) {
-    if (!statement.takes(run)) {
-      throw Error(ErrorCode::kInternal,
-                  str_cat("running ", query.name, " in a pipeline: its runs differ in types"));
-    }
-  }
-  s.before(query.name);
-  State::Answers answers;
-  {
-    const Timer timer(*statement.seconds);
-    answers = s.pipeline(statement, runs);
-  }
-  const auto failed = std::find_if(answers.results.begin(), answers.results.end(),
-                                   [](const Result& r) { return !succeeded(r.get()); });
-  const bool all_ran = failed == answers.results.end();
-  if (all_ran && !answers.at_end) {
-    for (Result& result : answers.results)
-      outcome.rows.push_back(State::rows_of(std::move(result)));
-    s.after(query.name, s.autocommit());
-    return;
-  }
-  try {
-    s.fail(all_ran ? answers.at_end.get() : failed->get(), query.name, false);
-  } catch (const DbError&) {
-    if (!s.autocommit() || broken()) throw;
-    // An error at the end names no run: the run that caused it fails again below.
-    if (!all_ran && !outcome.first_failure) outcome.first_failure = std::current_exception();
-  }
-  rerun_apart(query, runs, outcome, static_cast<size_t>(failed - answers.results.begin()));
-}
-
-/// After an error rolled back the shared transaction: executes every run in its own, except the
-/// failed one.
-void Connection::rerun_apart(const Query& query, std::span<const std::span<const Param>> runs,
-                             PipelineOutcome& outcome, size_t failed) {
-  for (size_t i = 0; i < runs.size(); ++i) {
-    Rows rows;
-    try {
-      if (i != failed) rows = run(query, runs[i]);
-    } catch (const DbError&) {
-      if (broken()) throw;
-      if (!outcome.first_failure) outcome.first_failure = std::current_exception();
-    }
-    outcome.rows.push_back(std::move(rows));
-  }
 }
 
 void Connection::begin() {

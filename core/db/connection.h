@@ -185,11 +185,6 @@ class Connection {
   /// SQL without parameters, possibly several statements (migrations only).
   void run_script(const std::string& sql);
 
-  /// One round trip for many runs of one statement: answers in order. A statement that fails undoes
-  /// itself only; the first failure is thrown after all were run. (Outside begin() the runs of one
-  /// round trip share a transaction; when one fails, the others are run again, each in its own.)
-  std::vector<Rows> run_pipelined(const Query& query, std::span<const std::vector<Param>> params);
-
   /// BEGIN travels with the first statement: no round trip of its own.
   void begin();
   void begin_snapshot();  ///< repeatable read, read only: every statement sees the same state
@@ -219,11 +214,6 @@ class Connection {
  private:
   Connection();
   struct State;
-  struct PipelineOutcome;
-  void run_piece(const Query& query, std::span<const std::vector<Param>> piece,
-                 PipelineOutcome& outcome);
-  void rerun_apart(const Query& query, std::span<const std::span<const Param>> runs,
-                   PipelineOutcome& outcome, size_t failed);
   std::unique_ptr<State> state_;
 };
 

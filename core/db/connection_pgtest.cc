@@ -229,98 +229,23 @@ TEST(Connection, CountsTimePerQuery) {
   EXPECT_THAT(metrics::text(), HasSubstr("tarn_sql_seconds_count{query=\"test_metered\"} 1"));
 }
 
-// Pipelines.
-
-constexpr Query kTimesTen{"test_times_ten", "SELECT $1::int4 * 10"};
-
-std::vector<std::vector<Param>> numbers(int32_t count) {
-  std::vector<std::vector<Param>> out;
-  for (int32_t i = 0; i < count; ++i) out.push_back({i});
-  return out;
-}
-
-TEST(Pipeline, AnswersInOrder) {
+TEST(Connection, SurvivesAStatementThatDoesNotParse) {
   const auto c = connect();
-  for (const int32_t count : {0, 1, 32, 1000}) {  // 1000 takes several round trips
-    const std::vector<Rows> answers = c->run_pipelined(kTimesTen, numbers(count));
-    ASSERT_EQ(answers.size(), static_cast<size_t>(count));
-    for (int32_t i = 0; i < count; ++i)
-      EXPECT_EQ(answers[static_cast<size_t>(i)].integer(0, 0), i * 10);
-  }
+  EXPECT_EQ(error_of([&] { c->run({"test_nonsense", "SELEC $1"}, {1}); }).sqlstate(), "42601");
+  EXPECT_EQ(c->run({"test_one", "SELECT 1"}).integer(0, 0), 1);
 }
 
-TEST(Pipeline, LargeParametersAndAnswersDoNotBlockEachOther) {
-  const auto c = connect();
-  const std::string large(1 << 20, 'x');
-  const std::vector<std::vector<Param>> runs(16, {Param(large)});
-  const std::vector<Rows> answers = c->run_pipelined({"test_large_echo", "SELECT $1::text"}, runs);
-  ASSERT_EQ(answers.size(), 16u);
-  for (const Rows& rows : answers) EXPECT_EQ(rows.text(0, 0).size(), large.size());
-}
+constexpr Query kInsertDeferred{"test_insert_deferred", "INSERT INTO uniq VALUES ($1)"};
 
-constexpr Query kInsertUnique{"test_insert_unique", "INSERT INTO uniq VALUES ($1)"};
-
-TEST(Pipeline, FailureUndoesOnlyItsOwnRun) {
-  const auto c = connect();
-  c->run_script("CREATE TEMP TABLE uniq (i int PRIMARY KEY)");
-  const std::vector<std::vector<Param>> runs = {{1}, {2}, {2}, {3}, {1}, {4}};
-  const DbError error = error_of([&] { c->run_pipelined(kInsertUnique, runs); });
-  EXPECT_EQ(error.code(), ErrorCode::kAlreadyExists);
-  const Rows rows = c->run({"test_select_uniq", "SELECT array_agg(i ORDER BY i) FROM uniq"});
-  EXPECT_THAT(rows.integers(0, 0), ElementsAre(1, 2, 3, 4));
-}
-
-TEST(Pipeline, AFailureAtTheEndOfTheSharedTransactionIsFoundToo) {
+// The first run of a statement and later ones take different ways to the server.
+TEST(Connection, AFailureAtTheEndOfTheTransactionOfAStatementIsFound) {
   const auto c = connect();
   c->run_script("CREATE TEMP TABLE uniq (i int UNIQUE DEFERRABLE INITIALLY DEFERRED)");
-  const std::vector<std::vector<Param>> runs = {{1}, {2}, {2}, {3}};
-  const DbError error = error_of([&] { c->run_pipelined(kInsertUnique, runs); });
-  EXPECT_EQ(error.code(), ErrorCode::kAlreadyExists);
-  const Rows rows = c->run({"test_select_uniq", "SELECT array_agg(i ORDER BY i) FROM uniq"});
-  EXPECT_THAT(rows.integers(0, 0), ElementsAre(1, 2, 3));
-}
-
-TEST(Pipeline, AFailureInsideATransactionFailsTheTransaction) {
-  const auto c = connect();
-  c->run_script("CREATE TEMP TABLE uniq (i int PRIMARY KEY)");
-  c->begin();
-  const std::vector<std::vector<Param>> runs = {{1}, {1}};
-  EXPECT_EQ(error_of([&] { c->run_pipelined(kInsertUnique, runs); }).sqlstate(), "23505");
-  EXPECT_EQ(error_of([&] { c->commit(); }).sqlstate(), "25P02");
-  c->rollback();
-  EXPECT_EQ(c->run({"test_count_uniq", "SELECT count(*) FROM uniq"}).integer(0, 0), 0);
-}
-
-TEST(Pipeline, IsInDoubtOnceAPieceOfItHasTakenEffect) {
-  const auto c = connect();
-  c->run_script("CREATE TEMP TABLE done (i int)");
-  // The 300th is in the second piece; the server refuses it for a reason that breaks the
-  // connection.
-  c->run_script(R"sql(
-      CREATE FUNCTION pg_temp.stale(i int) RETURNS int LANGUAGE plpgsql AS
-      $$BEGIN IF i = 300 THEN RAISE SQLSTATE '26000'; END IF; RETURN i; END$$)sql");
-  const DbError error = error_of([&] {
-    c->run_pipelined({"test_insert_stale", "INSERT INTO done SELECT pg_temp.stale($1)"},
-                     numbers(400));
-  });
-  EXPECT_EQ(error.sqlstate(), "26000");
-  EXPECT_TRUE(error.in_doubt());
-}
-
-TEST(Pipeline, RefusesRunsOfDifferentTypes) {
-  const auto c = connect();
-  const std::vector<std::vector<Param>> runs = {{int32_t{1}}, {int64_t{1}}};
-  EXPECT_EQ(code_of([&] { c->run_pipelined(kTimesTen, runs); }), ErrorCode::kInternal);
-  EXPECT_EQ(c->run(kTimesTen, {4}).integer(0, 0), 40);
-}
-
-TEST(Pipeline, SurvivesAStatementThatDoesNotParse) {
-  const auto c = connect();
-  EXPECT_EQ(error_of([&] {
-              c->run_pipelined({"test_nonsense", "SELEC $1"}, numbers(3));
-            }).sqlstate(),
-            "42601");
-  EXPECT_EQ(c->run(kTimesTen, {4}).integer(0, 0), 40);
+  c->run_script("INSERT INTO uniq VALUES (1)");
+  for (int run = 0; run < 2; ++run) {
+    EXPECT_EQ(error_of([&] { c->run(kInsertDeferred, {1}); }).code(), ErrorCode::kAlreadyExists);
+  }
+  EXPECT_EQ(c->run({"test_count_uniq", "SELECT count(*) FROM uniq"}).integer(0, 0), 1);
 }
 
 // Transactions.
@@ -437,15 +362,6 @@ TEST_F(Transactions, LostStatementOutsideATransactionIsInDoubt) {
   const DbError later = error_of([&] { a_->run(kInsertT); });
   EXPECT_EQ(later.code(), ErrorCode::kUnavailable);
   EXPECT_FALSE(later.in_doubt()) << "nothing was sent";
-}
-
-TEST(Connection, ALostPipelineIsInDoubt) {
-  const auto c = connect();
-  terminate(*c);
-  const DbError error = error_of([&] { c->run_pipelined(kTimesTen, numbers(32)); });
-  EXPECT_EQ(error.code(), ErrorCode::kUnavailable);
-  EXPECT_TRUE(error.in_doubt());
-  EXPECT_TRUE(c->broken());
 }
 
 TEST(Connection, NoticesDeathWithoutAskingTheServer) {

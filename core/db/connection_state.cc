@@ -22,8 +22,6 @@ constexpr std::string_view kRepositoryGoneState = "TN404";
 /// Raised by require_kept_tree of the schema, in statements that need the data of a commit.
 constexpr std::string_view kExpiredState = "TN410";
 
-constexpr size_t kQueuedBytesMax = 256 * 1024;
-
 std::string first_line(std::string_view text) {
   return std::string(text.substr(0, text.find('\n')));
 }
@@ -229,8 +227,7 @@ Statement& Connection::State::statement_for(const Query& query, std::span<const 
   return known.back();
 }
 
-void Connection::State::send(const Statement& statement,
-                             std::span<const std::span<const Param>> runs) {
+void Connection::State::send(const Statement& statement, std::span<const Param> params) {
   bool sent = PQenterPipelineMode(conn) == 1;
   if (pending_begin) {
     sent = sent && PQsendQueryParams(conn, pending_begin, 0, nullptr, nullptr, nullptr, nullptr, 1);
@@ -239,19 +236,10 @@ void Connection::State::send(const Statement& statement,
     sent = sent && PQsendPrepare(conn, statement.name.c_str(), statement.sql,
                                  static_cast<int>(statement.types.size()), statement.types.data());
   }
-  size_t queued_bytes = 0;
-  for (const std::span<const Param> params : runs) {
-    bound.bind(params);
-    for (const int length : bound.lengths) queued_bytes += static_cast<size_t>(length);
-    // After each write to the socket libpq moves the rest of its buffer.
-    if (queued_bytes > kQueuedBytesMax) {
-      sent = sent && flush();
-      queued_bytes = 0;
-    }
-    sent = sent &&
-           PQsendQueryPrepared(conn, statement.name.c_str(), bound.count(), bound.values.data(),
-                               bound.lengths.data(), bound.formats.data(), 1);
-  }
+  bound.bind(params);
+  sent =
+      sent && PQsendQueryPrepared(conn, statement.name.c_str(), bound.count(), bound.values.data(),
+                                  bound.lengths.data(), bound.formats.data(), 1);
   if (!sent) {  // without the sync the server commits nothing
     broken = true;
     fail(nullptr, statement.name, false);
@@ -274,21 +262,18 @@ Result Connection::State::next_answer(std::string_view doing) {
   return result;
 }
 
-Connection::State::Answers Connection::State::pipeline(
-    Statement& statement, std::span<const std::span<const Param>> runs) {
-  send(statement, runs);
+Result Connection::State::run_first(Statement& statement, std::span<const Param> params) {
+  send(statement, params);
   const bool with_begin = pending_begin != nullptr;
   const bool with_prepare = !statement.ready;
   Result begun = with_begin ? next_answer("begin") : nullptr;
   Result prepared = with_prepare ? next_answer(statement.name) : nullptr;
-  Answers answers;
-  answers.results.reserve(runs.size());
-  for (size_t i = 0; i < runs.size(); ++i) answers.results.push_back(next_answer(statement.name));
+  Result result = next_answer(statement.name);
   for (;;) {
     Result end = next_result();
     if (end && PQresultStatus(end.get()) == PGRES_PIPELINE_SYNC) break;
     if (lost() || is_last_word(end.get())) fail(end.get(), statement.name, autocommit());
-    if (end) answers.at_end = std::move(end);
+    if (end && succeeded(result.get())) result = std::move(end);
   }
   if (PQexitPipelineMode(conn) != 1) broken = true;
   if (with_begin) {
@@ -299,7 +284,7 @@ Connection::State::Answers Connection::State::pipeline(
     if (!succeeded(prepared.get())) fail(prepared.get(), statement.name, false);
     statement.ready = true;
   }
-  return answers;
+  return result;
 }
 
 }  // namespace tarn::db

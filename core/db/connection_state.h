@@ -82,14 +82,9 @@ struct Connection::State {
   void send_pending_begin();
   /// The statement for `query` with these parameter types; not necessarily prepared yet.
   Statement& statement_for(const Query& query, std::span<const Param> params);
-  /// One round trip: pending BEGIN, PREPARE if new, every run, sync. One result per run; `at_end`
-  /// is what the closing of the shared transaction said. Throws when the connection broke or BEGIN
-  /// or PREPARE failed.
-  struct Answers {
-    std::vector<Result> results;
-    Result at_end;
-  };
-  Answers pipeline(Statement& statement, std::span<const std::span<const Param>> runs);
+  /// One round trip: pending BEGIN, PREPARE if new, the run. Its result, or that of the end of its
+  /// transaction where that failed. Throws when the connection broke or BEGIN or PREPARE failed.
+  Result run_first(Statement& statement, std::span<const Param> params);
   bool autocommit() const { return !in_transaction; }
   /// The moments around a statement at which tests inject faults. Throws the DbError of a
   /// connection that broke at that moment. `after` also refuses the answer of a commit that did not
@@ -120,7 +115,7 @@ struct Connection::State {
   std::atomic<std::chrono::steady_clock::rep> waits_since{0};  ///< 0: no answer is waited for
 
  private:
-  void send(const Statement& statement, std::span<const std::span<const Param>> runs);
+  void send(const Statement& statement, std::span<const Param> params);
   Result next_answer(std::string_view doing);
 };
 

@@ -96,13 +96,6 @@ TEST_F(HangTest, EndsAPreparedStatement) {
   expect_no_answer(true, insert, insert);
 }
 
-TEST_F(HangTest, EndsAPipeline) {
-  expect_no_answer(true, [](Connection& c) {
-    const std::vector<std::vector<Param>> runs(8, {Param(int64_t{1})});
-    c.run_pipelined(kInsert, runs);
-  });
-}
-
 TEST_F(HangTest, EndsAStatementOfATransactionWithoutDoubt) {
   expect_no_answer(false, [](Connection& c) {
     c.begin();
@@ -155,9 +148,10 @@ TEST_F(HangTest, InterruptingEndsAWait) {
 TEST_F(HangTest, AnswersOfManyKilobytesAndStatementsOfManyMegabytesPass) {
   const auto connection = Connection::open(url(), {.answer_limit = seconds(30)});
   const std::string large(8 << 20, 'x');
-  const std::vector<std::vector<Param>> runs(4, {Param(large)});
-  const auto answers = connection->run_pipelined({"test_echo_text", "SELECT $1::text"}, runs);
-  for (const Rows& rows : answers) EXPECT_EQ(rows.text(0, 0).size(), large.size());
+  for (int run = 0; run < 4; ++run) {  // the first prepares
+    const Rows rows = connection->run({"test_echo_text", "SELECT $1::text"}, {large});
+    EXPECT_EQ(rows.text(0, 0).size(), large.size());
+  }
 }
 
 TEST_F(HangTest, AProbeThatIsNotAnsweredBreaksTheOtherConnections) {

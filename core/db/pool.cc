@@ -294,12 +294,6 @@ Rows Pool::run(const Query& query, std::initializer_list<Param> params, Retry re
   return retried(retry, [&](Connection& connection) { return connection.run(query, params); });
 }
 
-std::vector<Rows> Pool::run_pipelined(const Query& query,
-                                      std::span<const std::vector<Param>> params, Retry retry) {
-  return retried(retry,
-                 [&](Connection& connection) { return connection.run_pipelined(query, params); });
-}
-
 std::optional<bool> Pool::look_durably(const std::function<bool(Connection&)>& look) noexcept {
   try {
     const Lease lease = lease_after_return();

@@ -85,10 +85,6 @@ class Pool {
     kWrite,
   };
   Rows run(const Query& query, std::initializer_list<Param> params, Retry retry);
-  /// Connection::run_pipelined under the same rule.
-  std::vector<Rows> run_pipelined(const Query& query, std::span<const std::vector<Param>> params,
-                                  Retry retry);
-
   /// Runs `body` between BEGIN and COMMIT; retries the whole body on conflict (40001, 40P01).
   template <typename Body>
   auto transaction(Body&& body) {

@@ -106,14 +106,6 @@ TEST_F(PoolTest, RetriesAReadOnAFreshConnection) {
   EXPECT_NE(rows.integer(0, 1), process);
 }
 
-TEST_F(PoolTest, RetriesPipelinedReadsOnAFreshConnection) {
-  const int64_t process = server_process();
-  const std::vector<std::vector<Param>> runs(3, {Param(process)});
-  const std::vector<Rows> answers = pool_.run_pipelined(kDieOn, runs, Pool::Retry::kRead);
-  ASSERT_EQ(answers.size(), 3u);
-  EXPECT_NE(answers[2].integer(0, 1), process);
-}
-
 TEST_F(PoolTest, DoesNotRepeatAWriteThatWasSent) {
   const int64_t process = server_process();
   try {
@@ -201,8 +193,7 @@ TEST_F(PoolTest, ServesManyThreads) {
       threads.emplace_back([&pool] {
         for (int i = 0; i < 20; ++i) {
           pool.transaction([](Connection& c) { c.run(kIncrement); });
-          const std::vector<std::vector<Param>> runs(8, {Param(1)});
-          EXPECT_EQ(pool.run_pipelined(kSelectCounters, runs, Pool::Retry::kRead).size(), 8u);
+          EXPECT_EQ(pool.run(kSelectCounters, {1}, Pool::Retry::kRead).size(), 1u);
         }
       });
     }
