@@ -303,6 +303,11 @@ Judgement judge(Engine& engine, const Repository& repository, const Promotion& p
   evidence.winner = out.winner;
   evidence.left_out = out.left_out;
   out.evidence = to_json(evidence);
+  for (const PinnedCandidate& candidate : out.pinned) out.commits.push_back(candidate.commit);
+  out.commits.push_back(out.head.id);
+  if (out.champion) out.commits.push_back(*out.champion);
+  std::sort(out.commits.begin(), out.commits.end());
+  out.commits.erase(std::unique(out.commits.begin(), out.commits.end()), out.commits.end());
   return out;
 }
 

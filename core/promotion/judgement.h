@@ -52,6 +52,7 @@ struct Judgement {
   std::vector<LeftOut> left_out;            ///< branches that globs match and that are not judged
   std::optional<size_t> winner;             ///< best of those that did not fail
   std::string evidence;                     ///< to_json
+  std::vector<CommitId> commits;            ///< all that the evidence names
 };
 
 /// Reads everything again except the resolved refs: `promotion.candidates`, once resolved, are the

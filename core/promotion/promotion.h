@@ -122,6 +122,8 @@ struct Promotion {
   std::string actor;
   std::string address;                      ///< IP of the actor's request; "" = unknown
   std::vector<PinnedCandidate> candidates;  ///< empty until they were resolved
+  /// Commits that the evidence names and that were judged since the row was read; not stored.
+  std::vector<CommitId> judged;
   std::string winner_ref;
   std::optional<CommitId> winner;
   std::optional<CommitId> champion;  ///< where the alias was

@@ -77,14 +77,16 @@ class PromotionRun {
         owner_(owner),
         leased_(std::move(leased)),
         promotion_(leased_.promotion),
+        stored_(promotion_),
         repository_(engine.repositories.get(leased_.repository)) {}
 
   /// Runs until the promotion has ended, waits, or was taken away.
   void run() {
     try {
-      while (advance()) throw_if_cancelled();
+      while (advance_or_judge_again()) throw_if_cancelled();
     } catch (const Error& error) {
       if (!is_final(error)) throw;
+      forget_judgement();
       mark_ended({PromotionState::kFailed, std::string(error.reason()), error.message()});
       rows_.finish(repository_.id, promotion_, owner_);
     }
@@ -117,6 +119,16 @@ class PromotionRun {
     }
   }
 
+  bool advance_or_judge_again() {
+    try {
+      return advance();
+    } catch (const Error& error) {
+      if (error.reason() != reason::kPromotionJudgedAnew) throw;
+      forget_judgement();
+      return judge_again("candidate_gone", error.message());
+    }
+  }
+
   bool advance() {
     if (promotion_.undoes) return take_back();
     // A promotion that waits keeps its state during a round, so that readers do not see it go back.
@@ -132,6 +144,7 @@ class PromotionRun {
     promotion_.champion = judgement.champion;
     promotion_.policy_version = judgement.version.version;
     promotion_.evidence = judgement.evidence;
+    promotion_.judged = judgement.commits;
     if (const auto moved = unexpected(judgement)) return end(*moved);
     if (!judgement.winner) return reject(judgement);
     if (const std::vector<size_t> unranked = unranked_of(judgement); !unranked.empty())
@@ -294,7 +307,7 @@ class PromotionRun {
     promotion_.state = PromotionState::kMerging;
     promotion_.code.clear();
     promotion_.message.clear();
-    if (!rows_.store(repository_.id, promotion_, owner_)) return kLeave;
+    if (!store()) return kLeave;
     fault_point("promotion.merging");
     const MergeRequest request = merge_request(judgement, winner.candidate.facts.commit);
     const PromotionPublication publication{
@@ -426,9 +439,23 @@ class PromotionRun {
   /// Stores the promotion before it is judged; later reports then cause another round. Returns
   /// false if the lease was lost.
   bool begin_round() {
-    const auto said = rows_.store(repository_.id, promotion_, owner_);
+    const auto said = store();
     if (said) leased_.said = *said;
     return said.has_value();
+  }
+
+  std::optional<int64_t> store() {
+    const auto said = rows_.store(repository_.id, promotion_, owner_);
+    promotion_.judged.clear();  // they are roots by now
+    stored_ = promotion_;
+    return said;
+  }
+
+  /// Takes the promotion back to what is stored of it: a commit of the judgement may be gone.
+  void forget_judgement() {
+    const int32_t rounds = promotion_.rounds;
+    promotion_ = stored_;
+    promotion_.rounds = rounds;
   }
 
   void mark_ended(Ended ended) {
@@ -449,6 +476,7 @@ class PromotionRun {
   const int64_t owner_;
   meta::LeasedPromotion leased_;
   Promotion& promotion_;
+  Promotion stored_;  ///< as its row is
   const Repository repository_;
   RefusedCandidates refused_;
   std::string first_refused_;  ///< the ref; "" = none was

@@ -1,5 +1,7 @@
 #include "core/promotion/promotion_store.h"
 
+#include "core/base/error.h"
+#include "core/base/reasons.h"
 #include "core/base/str_cat.h"
 #include "core/meta/commit_column.h"
 #include "core/model/listing.h"
@@ -102,12 +104,16 @@ constexpr db::Query kRenew{"promotions_renew_lease", R"sql(
   UPDATE promotions SET lease_until = clock_timestamp() + $4 * interval '1 millisecond'
   WHERE repo_id = $1 AND promotion_id = $2 AND lease_owner = $3 AND due_at IS NOT NULL)sql"};
 
+// The commits that were judged ($24) must be there, and become roots of garbage collection by this
+// row: they are locked first, so that a collection sees the row or this statement sees that they
+// are gone.
 // $18: 0 = the lease is kept, 1 = it waits $19 ms or until something is reported, at most $23 ms if
 // a candidate moved, 2 = it has ended, 3 = it has ended unless something was reported.
 constexpr db::Query kStore{"promotions_store_row", R"sql(
   WITH before AS (
     SELECT state, code, message, said FROM promotions
     WHERE repo_id = $1 AND promotion_id = $2 AND lease_owner = $3 AND due_at IS NOT NULL FOR UPDATE),
+  kept AS MATERIALIZED (SELECT require_kept_commits($1, $24) = cardinality($24) AS all_there),
   stored AS (
     UPDATE promotions p SET
       state = $4, policy = $5, policy_version = $6, alias = $7, winner_ref = $8, winner = $9, champion = $10,
@@ -120,12 +126,13 @@ constexpr db::Query kStore{"promotions_store_row", R"sql(
                     WHEN $18 = 1 AND p.moved <> $22 THEN clock_timestamp() + least($19::float8, $23::float8) * interval '1 millisecond'
                     WHEN $18 = 1 THEN clock_timestamp() + $19 * interval '1 millisecond' END,
       steps = p.steps + ((b.state, b.code, b.message) IS DISTINCT FROM ($4, $14, $15))::int
-    FROM before b WHERE p.repo_id = $1 AND p.promotion_id = $2 AND ($18 <> 3 OR b.said = $20)
+    FROM before b, kept k
+    WHERE p.repo_id = $1 AND p.promotion_id = $2 AND ($18 <> 3 OR b.said = $20) AND k.all_there
     RETURNING p.steps, (b.state, b.code, b.message) IS DISTINCT FROM ($4, $14, $15) AS changed),
   logged AS (
     INSERT INTO promotion_log (repo_id, promotion_id, step, state, actor, code, message, at_ms)
     SELECT $1, $2, steps, $4, '', $14, $15, $17 FROM stored WHERE changed)
-  SELECT (SELECT count(*) FROM stored), (SELECT said FROM before))sql"};
+  SELECT (SELECT count(*) FROM stored), (SELECT said FROM before), (SELECT all_there FROM kept))sql"};
 
 #define TARN_END(condition, columns)                                                            \
   "WITH ended AS (UPDATE promotions SET state = $3, code = $5, message = $6, updated_ms = $7, " \
@@ -187,33 +194,51 @@ struct Stored {
   std::optional<int64_t> said;  ///< absent: the lease was lost
 };
 
+[[noreturn]] void throw_judged_gone(const Promotion& p, std::string_view why) {
+  throw Error(ErrorCode::kConflict, reason::kPromotionJudgedAnew,
+              str_cat("promotion ", p.id, ": ", why));
+}
+
+/// Throws conflict (reason "promotion_judged_anew") if a commit that was judged has been removed,
+/// or its data has expired.
 template <typename Runner>
 Stored store_row(Runner&& run, RepositoryId repository, const Promotion& p, int64_t owner,
                  Instant now, int16_t mode, int64_t delay_ms = 0, int64_t said = 0,
                  int64_t moved = 0) {
-  const db::Rows rows = run(kStore, {static_cast<int32_t>(repository),
-                                     p.id,
-                                     owner,
-                                     name_of(p.state),
-                                     p.policy,
-                                     p.policy_version,
-                                     p.alias,
-                                     p.winner_ref,
-                                     bytes_or_null(p.winner),
-                                     bytes_or_null(p.champion),
-                                     bytes_or_null(p.result),
-                                     p.tag,
-                                     p.evidence,
-                                     p.code,
-                                     p.message,
-                                     p.rounds,
-                                     to_millis(now),
-                                     mode,
-                                     delay_ms,
-                                     said,
-                                     to_json(p.candidates),
-                                     moved,
-                                     kLookPauseMs});
+  std::vector<db::Bytes> judged;
+  for (const CommitId& commit : p.judged) judged.push_back({view_of(commit)});
+  const db::Rows rows = [&] {
+    try {
+      return run(kStore, {static_cast<int32_t>(repository),
+                          p.id,
+                          owner,
+                          name_of(p.state),
+                          p.policy,
+                          p.policy_version,
+                          p.alias,
+                          p.winner_ref,
+                          bytes_or_null(p.winner),
+                          bytes_or_null(p.champion),
+                          bytes_or_null(p.result),
+                          p.tag,
+                          p.evidence,
+                          p.code,
+                          p.message,
+                          p.rounds,
+                          to_millis(now),
+                          mode,
+                          delay_ms,
+                          said,
+                          to_json(p.candidates),
+                          moved,
+                          kLookPauseMs,
+                          judged});
+    } catch (const Error& error) {
+      if (error.reason() != reason::kExpired) throw;
+      throw_judged_gone(p, error.message());
+    }
+  }();
+  if (!rows.boolean(0, 2)) throw_judged_gone(p, "a commit was removed while it was judged");
   Stored out{.done = rows.integer(0, 0) == 1, .said = {}};
   if (!rows.null(0, 1)) out.said = rows.integer(0, 1);
   return out;

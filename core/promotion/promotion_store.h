@@ -84,8 +84,9 @@ class PromotionStore {
   bool renew(RepositoryId repository, std::string_view id, int64_t owner,
              std::chrono::milliseconds ttl);
   /// Stores state, winner, evidence, code, message and rounds, and a step if the state or the
-  /// message changed; keeps the lease. Returns the current number of reports
-  /// (LeasedPromotion::said); nullopt if renew would return false.
+  /// message changed; keeps the lease. This, wait and finish throw conflict (reason
+  /// "promotion_judged_anew") if one of `promotion.judged` has been removed or has expired. Returns
+  /// the current number of reports (LeasedPromotion::said); nullopt if renew would return false.
   std::optional<int64_t> store(RepositoryId repository, const Promotion& promotion, int64_t owner);
   /// As store, and releases the lease: it is due after `delay`, as soon as something is reported
   /// that was unknown when it was taken, or kPromotionLookPause after a candidate moved.

@@ -43,10 +43,11 @@ constexpr db::Query kSelectDone{"extractions_select_done", R"sql(
   SELECT commit_id FROM extractions
   WHERE repo_id = $1 AND commit_id = ANY ($2) AND state = 'done' AND rules_hash = $3)sql"};
 
-// Skips deleted commits: their rows would never be removed.
+// Skips deleted commits: their rows would never be removed. The lock makes the removal of the
+// commit wait, which then removes what is stored of it.
 constexpr db::Query kInsert{"extractions_insert_row", R"sql(
   INSERT INTO extractions (repo_id, commit_id)
-  SELECT repo_id, commit_id FROM commits WHERE repo_id = $1 AND commit_id = $2
+  SELECT repo_id, commit_id FROM commits WHERE repo_id = $1 AND commit_id = $2 FOR KEY SHARE
   ON CONFLICT DO NOTHING)sql"};
 
 constexpr db::Query kLock{"extractions_lock_row", R"sql(
