@@ -1,13 +1,17 @@
 #include "core/gc/collection.h"
 
 #include <atomic>
+#include <chrono>
+#include <optional>
 #include <string>
 #include <string_view>
 
+#include "core/base/digest.h"
 #include "core/base/error.h"
 #include "core/base/fault.h"
 #include "core/base/log.h"
 #include "core/base/metrics.h"
+#include "core/base/pause.h"
 #include "core/base/reasons.h"
 #include "core/gc/collection_ends.h"
 #include "core/gc/collection_report.h"
@@ -69,19 +73,28 @@ class Running {
   std::atomic<int>* number_;
 };
 
-}  // namespace
+/// Between attempts to give the lease up while the database is away.
+constexpr std::chrono::seconds kAbandonPause{1};
 
-bool run_one_collection(Engine& engine, const CollectionOptions& options, OwnIdentities& identities,
-                        const std::stop_token& stop) {
-  meta::Collections collections(engine.pool);
-  const meta::CollectionSchedule schedule{options.interval, options.deleted_kept};
-  const auto claim = collections.claim(schedule, kCollectionLease);
-  if (!claim) {
-    if (collections.is_waiting_for_floors(schedule)) engine.writer.heartbeat();
-    return false;
+/// After an error: without this, every server would wait until the lease has expired.
+void abandon(meta::Collections& collections, int64_t owner, const std::stop_token& stop) {
+  const auto end = std::chrono::steady_clock::now() + kCollectionLease;
+  while (!stop.stop_requested() && std::chrono::steady_clock::now() < end) {
+    try {
+      return collections.abandon(owner);
+    } catch (const Error& error) {
+      log::debug("garbage_collection_lease", {{"error", error.message()}});
+    }
+    pause(stop, kAbandonPause);
   }
+}
+
+/// Carries the claimed collection out. Throws if its end could not be stored.
+void carry_out(Engine& engine, meta::Collections& collections, const meta::CollectionClaim& claim,
+               const CollectionOptions& options, OwnIdentities& identities,
+               const meta::CollectionSchedule& schedule, const std::stop_token& stop) {
   const Running running;
-  CollectionSteps collection(engine, *claim, options, identities, stop);
+  CollectionSteps collection(engine, claim, options, identities, stop);
   const CollectionReport& report = collection.report();
   std::string_view state = "done";
   std::string error;
@@ -97,19 +110,42 @@ bool run_one_collection(Engine& engine, const CollectionOptions& options, OwnIde
     state = "refused";
     error = refusal.message;
   } catch (const Error& failure) {
-    if (failure.reason() == reason::kCollectionLost) return true;
+    if (failure.reason() == reason::kCollectionLost) return;
     state = "failed";
     error = failure.message();
     if (failure.reason() == reason::kDatabaseFull) {
-      log::error("garbage_collection_failed", {{"run", claim->run}, {"error", error}});
+      log::error("garbage_collection_failed", {{"run", claim.run}, {"error", error}});
       error = kDatabaseFullText;
     }
   }
   count_run(state, report.counts);
-  log_end(*claim, engine.repositories.get(claim->repository), state, report.counts);
-  collections.finish(*claim, {state, error, report.counts, report.failures, report.removed},
+  log_end(claim, engine.repositories.get(claim.repository), state, report.counts);
+  collections.finish(claim, {state, error, report.counts, report.failures, report.removed},
                      schedule);
-  engine.quotas.make_due(claim->repository);
+  engine.quotas.make_due(claim.repository);
+}
+
+}  // namespace
+
+bool run_one_collection(Engine& engine, const CollectionOptions& options, OwnIdentities& identities,
+                        const std::stop_token& stop) {
+  meta::Collections collections(engine.pool);
+  const meta::CollectionSchedule schedule{options.interval, options.deleted_kept};
+  std::optional<meta::CollectionClaim> claim;
+  if (collections.is_due(schedule)) {
+    const auto owner = static_cast<int64_t>(random_u64() >> 1);
+    try {
+      claim = collections.claim(owner, schedule, kCollectionLease);
+      if (claim) carry_out(engine, collections, *claim, options, identities, schedule, stop);
+    } catch (const Error&) {
+      abandon(collections, owner, stop);
+      throw;
+    }
+  }
+  if (!claim) {
+    if (collections.is_waiting_for_floors(schedule)) engine.writer.heartbeat();
+    return false;
+  }
   engine.writer.heartbeat();  // the next one need not wait for this server's
   return true;
 }

@@ -8,6 +8,7 @@
 
 #include "core/base/str_cat.h"
 #include "core/gc/collection_fixture.h"
+#include "tests/support/fault_points.h"
 
 namespace tarn::versioning {
 namespace {
@@ -149,6 +150,36 @@ TEST_F(CollectionLease, ThatRanOutIsRenewedUnlessItWasTaken) {
     EXPECT_EQ(list_collections(*engine, repo, 1).at(0).state, taken ? "running" : "done");
     run_sql("UPDATE gc_control SET lease_owner = NULL, lease_until = NULL");
   }
+}
+
+// The database was away when a collection began or ended: nobody waits for the lease.
+TEST_F(CollectionLease, OfACollectionWhoseEndIsUnknownIsGivenUp) {
+  testing::FaultPoints faults;
+  TestEngine other(database.url(), engine.store, &faults);
+  const auto expect_another = [&](const char* statement, const char* state) {
+    request_collection(*engine, repo, "somebody", 0);
+    settle();
+    other.parts().heartbeat();
+    EXPECT_NE(testing::reason_of([&] { run_one_collection(*other, options, identities, {}); }),
+              "done")
+        << statement;
+    EXPECT_EQ(faults.unreached(), 0u) << statement;
+    settle();
+    other.parts().heartbeat();
+    EXPECT_TRUE(run_one_collection(*engine, options, identities, {})) << statement;
+    const auto runs = list_collections(*engine, repo, 2);
+    EXPECT_EQ(runs.at(0).state, "done") << statement;
+    EXPECT_EQ(runs.at(0).actor, "somebody") << statement;
+    EXPECT_EQ(runs.at(1).state, state) << statement;
+    EXPECT_EQ(count("SELECT count(*) FROM gc_control WHERE lease_owner IS NULL"), 1) << statement;
+  };
+  collect(repo);
+  faults.lose_answer("collections_take_lease");
+  expect_another("collections_take_lease", "done");
+  faults.lose_connection("collections_begin_run");
+  expect_another("collections_begin_run", "done");
+  faults.lose_connection("collections_end_run");
+  expect_another("collections_end_run", "interrupted");
 }
 
 TEST_F(CollectionLease, OnlyOneServerCollects) {

@@ -2,7 +2,6 @@
 
 #include <array>
 
-#include "core/base/digest.h"
 #include "core/base/error.h"
 #include "core/base/reasons.h"
 
@@ -60,6 +59,9 @@ constexpr db::Query kRenewLease{"collections_renew_lease", R"sql(
 
 constexpr db::Query kDropLease{"collections_drop_lease", R"sql(
   UPDATE gc_control SET lease_owner = NULL, lease_until = NULL WHERE lease_owner = $1)sql"};
+
+constexpr db::Query kAbandonLease{"collections_abandon_lease", R"sql(
+  UPDATE gc_control SET lease_until = clock_timestamp() - interval '1 second' WHERE lease_owner = $1)sql"};
 
 constexpr db::Query kHoldLease{"collections_hold_lease", "SELECT hold_collection($1)"};
 
@@ -192,16 +194,19 @@ int32_t key_of(RepositoryId repository) { return static_cast<int32_t>(repository
 
 }  // namespace
 
-std::optional<CollectionClaim> Collections::claim(const CollectionSchedule& schedule,
+bool Collections::is_due(const CollectionSchedule& schedule) {
+  return !pool_
+              .run(kSelectDue,
+                   {int64_t{schedule.interval.count()}, int64_t{schedule.deleted_kept.count()}},
+                   db::Pool::Retry::kRead)
+              .empty() ||
+         pool_.run(kSelectAbandoned, {}, db::Pool::Retry::kRead).boolean(0, 0);
+}
+
+std::optional<CollectionClaim> Collections::claim(int64_t owner, const CollectionSchedule& schedule,
                                                   std::chrono::milliseconds lease) {
-  const std::initializer_list<db::Param> due = {int64_t{schedule.interval.count()},
-                                                int64_t{schedule.deleted_kept.count()}};
-  if (pool_.run(kSelectDue, due, db::Pool::Retry::kRead).empty() &&
-      !pool_.run(kSelectAbandoned, {}, db::Pool::Retry::kRead).boolean(0, 0)) {
-    return std::nullopt;
-  }
   CollectionClaim claim;
-  claim.owner = static_cast<int64_t>(random_u64() >> 1);
+  claim.owner = owner;
   if (pool_.run(kTakeLease, {claim.owner, int64_t{lease.count()}}, db::Pool::Retry::kWrite)
           .affected() != 1) {
     return std::nullopt;
@@ -209,7 +214,8 @@ std::optional<CollectionClaim> Collections::claim(const CollectionSchedule& sche
   const bool begun = pool_.transaction([&](db::Connection& connection) {
     hold(connection, claim);
     connection.run(kInterruptRuns);
-    const db::Rows found = connection.run(kSelectDue, due);
+    const db::Rows found = connection.run(
+        kSelectDue, {int64_t{schedule.interval.count()}, int64_t{schedule.deleted_kept.count()}});
     if (found.empty()) return false;
     claim.repository = static_cast<RepositoryId>(found.integer(0, 0));
     const db::Rows run = connection.run(kBegin, {key_of(claim.repository)});
@@ -224,6 +230,10 @@ std::optional<CollectionClaim> Collections::claim(const CollectionSchedule& sche
   if (begun) return claim;
   pool_.run(kDropLease, {claim.owner}, db::Pool::Retry::kRepeatable);
   return std::nullopt;
+}
+
+void Collections::abandon(int64_t owner) {
+  pool_.run(kAbandonLease, {owner}, db::Pool::Retry::kRepeatable);
 }
 
 bool Collections::is_waiting_for_floors(const CollectionSchedule& schedule) {

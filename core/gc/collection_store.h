@@ -76,9 +76,15 @@ class Collections {
  public:
   explicit Collections(db::Pool& pool) : pool_(pool) {}
 
+  /// Whether claim() may find one.
+  bool is_due(const CollectionSchedule& schedule);
   /// The repository that has waited longest; nullopt: none is due, or another collection runs.
-  std::optional<CollectionClaim> claim(const CollectionSchedule& schedule,
+  /// `owner`: a number that nobody else has, given up by abandon() if this throws.
+  std::optional<CollectionClaim> claim(int64_t owner, const CollectionSchedule& schedule,
                                        std::chrono::milliseconds lease);
+  /// Lets any server take the lease at once, and carry out again what its owner began. Changes
+  /// nothing if the owner does not have it.
+  void abandon(int64_t owner);
   /// Whether one is due as soon as the floors of all servers have risen: then each server helps by
   /// a heartbeat.
   bool is_waiting_for_floors(const CollectionSchedule& schedule);
