@@ -2,6 +2,7 @@
 // most stop a verb, or a collection, right before a statement while another server collects.
 #include <cstdio>
 #include <functional>
+#include <future>
 #include <optional>
 #include <string>
 #include <thread>
@@ -31,6 +32,7 @@ namespace {
 using testing::FaultPoints;
 using testing::reason_of;
 using testing::TestEngine;
+using testing::TestRepository;
 
 /// So many that their nodes are stored before the statement that publishes them.
 constexpr int kManyObjects = 20'000;
@@ -51,6 +53,16 @@ class ManyEntries final : public tree::EditSource {
  private:
   int at_ = 0;
 };
+
+/// As an upload does before it stages the object.
+void store_object(TestEngine& server, const TestRepository& repo) {
+  const OwnAddress address = new_own_address((*server).writer.address_time());
+  const blob::Located at =
+      server.stores.locate(str_cat(repo.storage_namespace, "/", relative_path(address)));
+  const auto writer = at.store->create(at.key, 4);
+  writer->write("body");
+  ASSERT_TRUE(writer->finish());
+}
 
 class OperationFences : public CollectionTest {};
 
@@ -164,6 +176,40 @@ TEST_F(CollectionFences, AnUploadUnderWayIsKeptByTheRowOfItsServer) {
   slow.parts().heartbeat();
   EXPECT_EQ(collect(repo).counts.removed_objects, 0);
   EXPECT_EQ(engine.read(repo, "main", "a"), "bytes");
+}
+
+// Lock class 2. A server whose clock is an hour behind those of the others registers while a
+// collection reads the floors: neither does the collection miss its row, nor does the server miss
+// the new floor.
+TEST_F(CollectionFences, AnUploadOfAServerThatRegistersMeanwhileIsNotFound) {
+  const int64_t ahead = to_millis((*engine).clock.now()) + 3'600'000;
+  run_sql(str_cat("UPDATE gc_control SET address_floor_ms = ", ahead, "; DELETE FROM writers"));
+  for (TestEngine* server : {&engine, &slow}) server->parts().heartbeat();
+  run_sql("UPDATE gc_control SET address_floor_ms = 0");
+  request_collection(*engine, repo, "tester", 0);
+  std::promise<void> stored;
+  faults.at_then_go_on({"candidates_select_known"}, [&] { stored.get_future().wait(); });
+  std::optional<std::jthread> collecting;
+  FaultPoints registering;
+  registering.at_then_go_on({"writer_insert_rows", true}, [&] {
+    collecting.emplace([&] { EXPECT_TRUE(run_one_collection(*slow, options, identities, {})); });
+    while (count("SELECT count(*) FROM gc_control WHERE address_floor_ms > 0") == 0 &&
+           count("SELECT count(*) FROM pg_locks l JOIN pg_database d ON d.oid = l.database "
+                 "WHERE d.datname = current_database() AND l.locktype = 'advisory' "
+                 "AND l.classid = 2 AND NOT l.granted") == 0) {
+      std::this_thread::sleep_for(std::chrono::milliseconds{5});
+    }
+  });
+  TestEngine late(database.url(), engine.store, &registering);
+  const meta::Writer::Operation operation((*late).writer);
+  store_object(late, repo);
+  stored.set_value();
+  collecting.reset();
+  EXPECT_EQ(registering.unreached() + faults.unreached(), 0u);
+  const meta::CollectionRun run = list_collections(*engine, repo, 1).at(0);
+  EXPECT_EQ(run.state, "done") << run.error;
+  EXPECT_EQ(run.counts.stored_objects, 1);
+  EXPECT_EQ(run.counts.found_objects, 0);
 }
 
 // The lease of the collection. It stops with its marks in memory; the next one finds the object
@@ -310,12 +356,7 @@ TEST_F(OperationFences, StartsWhenEarlierOperationsHaveEnded) {
 
 TEST_F(OperationFences, UploadsUnderWayAreNotFound) {
   const meta::Writer::Operation operation((*engine).writer);
-  const OwnAddress address = new_own_address((*engine).writer.address_time());
-  const blob::Located at =
-      engine.stores.locate(str_cat(repo.storage_namespace, "/", relative_path(address)));
-  const auto writer = at.store->create(at.key, 4);
-  writer->write("body");
-  ASSERT_TRUE(writer->finish());
+  store_object(engine, repo);
   EXPECT_EQ(collect(repo).counts.found_objects, 0);
 }
 

@@ -64,8 +64,11 @@ class Place:
 
     def start(self):
         self.database.start()
+        self.registered = {}  # by server: its rows in writers
         for server in self.servers:
+            before = self.writers() if self.registered else set()
             server.start()
+            self.registered[server] = self.writers() - before
 
     def end(self):
         for server in self.servers:
@@ -82,11 +85,17 @@ class Place:
             return
         server = chance.choice(self.servers)
         server.kill()
+        before = self.writers()
         server.start()
-        # As if its minute, and that of the lease of a collection, had gone by. A living server that loses its row by this
-        # notices it.
-        self.ask("DELETE FROM writers WHERE expires_at < clock_timestamp() + interval '50 s'; "
+        self.registered[server] = self.writers() - before
+        # As if its minute, and that of the lease of a collection, had gone by: a collection would wait that long for the floor
+        # of the server that was killed. The other one notices if it loses a row that it registered later.
+        living = ",".join(set().union(*self.registered.values()))
+        self.ask(f"DELETE FROM writers WHERE writer_id <> ALL ('{{{living}}}'); "
                  "UPDATE gc_control SET lease_until = clock_timestamp()")
+
+    def writers(self):
+        return set(self.ask("SELECT writer_id FROM writers"))
 
     def ask(self, statement):
         deadline = time.monotonic() + SETTLE_SECONDS
