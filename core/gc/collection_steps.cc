@@ -5,13 +5,16 @@
 #include <vector>
 
 #include "core/base/error.h"
+#include "core/base/log.h"
 #include "core/base/pause.h"
+#include "core/base/reasons.h"
 #include "core/base/str_cat.h"
 #include "core/branch/namespace_marker.h"
 #include "core/gc/batches.h"
 #include "core/gc/collection_ends.h"
 #include "core/gc/derived_store.h"
 #include "core/gc/origins.h"
+#include "core/gc/space_release.h"
 #include "core/gc/store_listing.h"
 #include "core/meta/part_lists.h"
 #include "core/meta/references.h"
@@ -25,6 +28,8 @@ constexpr std::chrono::seconds kTransactionsWait{60};
 constexpr std::chrono::milliseconds kTransactionsPoll{20};
 constexpr uint32_t kNodesPerStatement = 10'000;
 constexpr uint32_t kRunsLookedAt = 10;
+/// Space of fewer removed rows is left to autovacuum.
+constexpr int64_t kRowsWorthVacuum = 1'000;
 /// Of metric files that no commit names: commits to come may have them.
 constexpr std::chrono::seconds kReadingsKept = std::chrono::hours{24 * 7};
 
@@ -49,7 +54,11 @@ void CollectionSteps::run() {
   const LeasedProgress::Renewing renewing(progress_);
   progress_.begin_step("leftovers");
   check_database();
-  while (candidates_.purge(claim_, kNodesPerStatement) > 0) progress_.progress();
+  int64_t purged = 0;
+  while (const int64_t rows = candidates_.purge(claim_, kNodesPerStatement)) {
+    purged += rows;
+    progress_.progress();
+  }
   objects_.remove_doomed_objects();
   progress_.begin_step("commits");
   if (claim_.deleted) history_.purge_repository();
@@ -83,6 +92,8 @@ void CollectionSteps::run() {
     meta::DerivedRows(engine_.pool).remove_of_deleted(claim_);
     collections_.set_emptied(claim_);
   }
+  progress_.begin_step("space");
+  release_space(purged);
 }
 
 /// Objects of the last collection that listed the store; 0 = there is none.
@@ -179,6 +190,20 @@ void CollectionSteps::remove_unfinished() {
         engine_.stores, repository_, engine_.clock.now() - options_.unfinished_kept);
   } catch (const Error& error) {
     report_.note_failure(str_cat("removing what unfinished uploads left: ", error.message()));
+  }
+}
+
+/// All else is done by then: what fails here is left to autovacuum and to the next collection.
+void CollectionSteps::release_space(int64_t purged_candidates) {
+  const int64_t removed =
+      purged_candidates + counts_.removed_commits + counts_.expired_commits + counts_.removed_nodes;
+  meta::SpaceRelease space(
+      engine_.pool, claim_, [this] { progress_.progress(1); }, stop_);
+  try {
+    if (removed >= kRowsWorthVacuum || space.is_wanted()) space.run();
+  } catch (const Error& error) {
+    if (error.reason() == reason::kCollectionLost) throw;
+    log::warn("garbage_collection_space", {{"error", error.message()}});
   }
 }
 

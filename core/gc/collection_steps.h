@@ -45,6 +45,7 @@ class CollectionSteps {
   void check_share() const;
   void remove_derived_rows();
   void remove_unfinished();
+  void release_space(int64_t purged_candidates);
   void remove_part_lists(const Marked& marked, const KnownCandidates& known);
   void remove_nodes(const meta::CollectionFloors& floors, const Marked& marked);
 
