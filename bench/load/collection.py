@@ -2,12 +2,14 @@
 """Garbage collection of a tarnd: the rate of removals from a local store, and PUT and GET beside a running collection.
 
 collection.py [OBJECTS=100000] [SECONDS=10]
+collection.py s3 [OBJECTS=20000] [ROUNDS=5]: removals from an S3 server, and those of a client that does nothing else, in turn.
 """
 
 import json
 import os
 import random
 import shutil
+import statistics
 import subprocess
 import sys
 import threading
@@ -85,7 +87,64 @@ def load(server, seconds):
     return sum(counts.values()) / seconds
 
 
+def remove_bare(gateway, paths, connections):
+    """Objects per second of DeleteObjects of 1,000, on so many connections."""
+    batches = [{"Objects": [{"Key": path} for path in paths[at:at + 1000]], "Quiet": True} for at in range(0, len(paths), 1000)]
+    apiece = [clients.boto3_client(gateway) for _ in range(connections)]
+    for s3 in apiece:
+        s3.list_objects_v2(Bucket="bench", MaxKeys=1)  # connects
+
+    def run(number):
+        for batch in batches[number::connections]:
+            assert "Errors" not in apiece[number].delete_objects(Bucket="bench", Delete=batch)
+
+    threads = [threading.Thread(target=run, args=(number,)) for number in range(connections)]
+    begun = time.monotonic()
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return len(paths) / (time.monotonic() - begun)
+
+
+def measure_s3(count, rounds):
+    directory = servers.scratch_directory("bench")
+    gateway = servers.Versitygw(directory / "gateway").start()
+    clients.boto3_client(gateway).create_bucket(Bucket="bench")
+    server = servers.Tarnd(directory / "tarnd", environment={**SETTINGS, **gateway.tarnd_environment(),
+                                                             "TARN_GC_BUSY_PERCENT": 100}).start()
+    try:
+        rest = clients.Rest(server)
+        rest("POST", "/repositories", json={"name": "lake", "storage_namespace": "s3://bench/lake"})
+        rates = {"collection": [], "bare": [], "bare, 4 connections": []}
+        for _ in range(rounds):
+            for name, connections in (("bare", 1), ("bare, 4 connections", 4)):
+                make_garbage(gateway.buckets / "bench" / "bare" / "data", count)
+                paths = sorted(path for path in gateway.stored("bench") if path.startswith("bare/"))
+                rates[name].append(remove_bare(gateway, paths, connections))
+            make_garbage(gateway.buckets / "bench" / "lake" / "data", count)
+            found, _, _ = collect(rest, "lake")
+            assert found["found_objects"] == count, found
+            found, _, steps = collect(rest, "lake")
+            ended = time.monotonic()  # what comes after the removal takes milliseconds
+            assert found["removed_objects"] == count, found
+            rates["collection"].append(count / (ended - steps["remove"]))
+        middle = {name: statistics.median(each) for name, each in rates.items()}
+        for name, each in rates.items():
+            show(measured=f"removals from S3, {name}", objects=count, rounds=rounds, per_second=round(middle[name]),
+                 least=round(min(each)), most=round(max(each)))
+        show(measured="removals of a collection to those of a bare client", ratio=round(middle["collection"] / middle["bare"], 2),
+             to_four_connections=round(middle["collection"] / middle["bare, 4 connections"], 2),
+             load=round(os.getloadavg()[0], 1))
+    finally:
+        server.stop()
+        gateway.stop()
+        shutil.rmtree(directory, ignore_errors=True)
+
+
 def main():
+    if sys.argv[1:2] == ["s3"]:
+        return measure_s3(*(int(word) for word in [*sys.argv[2:], *("20000", "5")[len(sys.argv) - 2:]]))
     count = int(sys.argv[1]) if len(sys.argv) > 1 else 100_000
     seconds = float(sys.argv[2]) if len(sys.argv) > 2 else 10
     for busy in (100, 50):

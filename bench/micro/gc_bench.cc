@@ -1,6 +1,9 @@
 // Marking of garbage collection: many objects in many commits that share their trees.
 // gc_bench OBJECTS COMMITS, on a database of its own (TARN_TEST_DSN, or a server that it starts).
 // Then half of the history is deleted and collected: the space of the database before and after.
+//
+// gc_bench OBJECTS own|imported: every second of so many objects is deleted and collected; then the
+// space of the database, compared with one that never had them.
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -10,6 +13,7 @@
 
 #include "core/branch/publish.h"
 #include "core/branch/refs.h"
+#include "core/branch/settings.h"
 #include "core/db/connection.h"
 #include "core/gc/collection.h"
 #include "core/gc/collection_requests.h"
@@ -19,6 +23,14 @@
 
 namespace tarn {
 namespace {
+
+std::string key_of(uint64_t at, uint64_t count) {
+  char key[64];
+  std::snprintf(key, sizeof(key), "folder-%04llu/object-%09llu.parquet",
+                static_cast<unsigned long long>(at * 1000 / count),
+                static_cast<unsigned long long>(at));
+  return key;
+}
 
 /// `changed` objects from number `first` on, of `count` in 1,000 folders.
 class Objects final : public tree::EditSource {
@@ -30,10 +42,7 @@ class Objects final : public tree::EditSource {
   std::optional<tree::Edit> next() override {
     if (at_ >= end_ || at_ >= count_) return std::nullopt;
     if (++made_ % 10'000 == 0) tick_();
-    char key[64];
-    std::snprintf(key, sizeof(key), "folder-%04llu/object-%09llu.parquet",
-                  static_cast<unsigned long long>(at_ * 1000 / count_),
-                  static_cast<unsigned long long>(at_));
+    const std::string key = key_of(at_, count_);
     Entry entry;
     entry.size_bytes = 1000 + at_ % 5000;
     // Another one for each change: an entry with the same content would be no change.
@@ -163,6 +172,141 @@ void measure_space(testing::TestEngine& engine, const std::string& url,
   report_space(url, "with another branch", 0);
 }
 
+/// Every second object from number `first` on: imported, stored, or deleted.
+class Half final : public tree::EditSource {
+ public:
+  enum class Kind { kOwn, kImported, kDeleted };
+  Half(testing::TestEngine& engine, const Repository& repository, uint64_t count, uint64_t first,
+       Kind kind, versioning::BranchHold& hold)
+      : engine_(engine),
+        repository_(repository),
+        count_(count),
+        at_(first),
+        kind_(kind),
+        hold_(hold) {}
+
+  std::optional<tree::Edit> next() override {
+    if (at_ >= count_) return std::nullopt;
+    if (at_ % 20'000 < 2) {
+      hold_.keep_alive();
+      engine_.parts().heartbeat();
+    }
+    tree::Edit edit{key_of(at_, count_), std::nullopt};
+    if (kind_ != Kind::kDeleted) edit.entry = entry();
+    at_ += 2;
+    return edit;
+  }
+
+ private:
+  Entry entry() {
+    Entry out;
+    out.size_bytes = 7;
+    char etag[33];
+    std::snprintf(etag, sizeof(etag), "%032llx", static_cast<unsigned long long>(at_ * 2654435761));
+    out.etag = etag;
+    out.content_type = "application/octet-stream";
+    if (kind_ == Kind::kImported) {
+      out.address = ExternalAddress{"s3://bucket/data/" + key_of(at_, count_)};
+      return out;
+    }
+    const OwnAddress address =
+        new_own_address(from_millis(1'700'000'000'000 + static_cast<int64_t>(at_)));
+    const auto writer =
+        engine_.store->create(repository_.storage_namespace.substr(std::string("local://").size()) +
+                                  "/" + relative_path(address),
+                              7);
+    writer->write("garbage");
+    writer->finish();
+    out.address = address;
+    return out;
+  }
+
+  testing::TestEngine& engine_;
+  const Repository& repository_;
+  const uint64_t count_;
+  uint64_t at_;
+  const Kind kind_;
+  versioning::BranchHold& hold_;
+};
+
+void change_half(testing::TestEngine& engine, const Repository& repository, uint64_t count,
+                 uint64_t first, Half::Kind kind) {
+  const BranchName branch("main");
+  versioning::build_and_publish(
+      *engine, repository, versioning::get_branch(*engine, repository, branch), /*rotate=*/true, {},
+      [&](versioning::BranchHold& hold, meta::NodeWriter& writer) {
+        Half half(engine, repository, count, first, kind, hold);
+        versioning::BuiltCommit built;
+        built.root =
+            tree::edit_tree((*engine).nodes, writer, {repository.salt}, hold.lease().root, {}, half)
+                .root;
+        built.parents = {hold.lease().head};
+        built.drained = hold.lease().sealed;
+        built.committer = "bench";
+        built.message = "half";
+        return std::optional(std::move(built));
+      });
+}
+
+int64_t bytes_of_tables(const std::string& url) {
+  const db::Query query{"bench_tables", R"sql(
+    SELECT sum(pg_total_relation_size(oid))::bigint FROM pg_class
+    WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace)sql"};
+  return db::Connection::open(url)->run(query).integer(0, 0);
+}
+
+int run_half(uint64_t count, Half::Kind kind) {
+  const char* name = kind == Half::Kind::kOwn ? "own" : "imported";
+  const auto show = [&](const char* what, double seconds, int64_t bytes, double ratio) {
+    std::printf(
+        R"({"measured":"space of the database, %s","kind":"%s","objects":%llu,"seconds":%.1f,"mib":%.1f,"ratio":%.3f})"
+        "\n",
+        what, name, static_cast<unsigned long long>(count), seconds,
+        static_cast<double>(bytes) / (1 << 20), ratio);
+    std::fflush(stdout);
+  };
+  int64_t fresh = 0;
+  {
+    const testing::TestDatabase database;
+    testing::TestEngine engine(database.url());
+    const Repository repository = engine.make_repository("bench");
+    const double seconds = seconds_of([&] { change_half(engine, repository, count, 0, kind); });
+    db::Connection::open(database.url())->run_script("VACUUM");
+    fresh = bytes_of_tables(database.url());
+    show("half of the objects alone", seconds, fresh, 1);
+  }
+  const testing::TestDatabase database;
+  testing::TestEngine engine(database.url());
+  const Repository repository = engine.make_repository("bench");
+  const double seconds = seconds_of([&] {
+    for (const uint64_t first : {0, 1}) change_half(engine, repository, count, first, kind);
+  });
+  const auto ratio = [&](int64_t bytes) {
+    return static_cast<double>(bytes) / static_cast<double>(fresh);
+  };
+  int64_t bytes = bytes_of_tables(database.url());
+  show("all objects", seconds, bytes, ratio(bytes));
+  versioning::set_collection_rules(*engine, repository,
+                                   {.default_retention_days = 0, .retention_days = {}});
+  change_half(engine, repository, count, 1, Half::Kind::kDeleted);
+  versioning::OwnIdentities identities;
+  versioning::CollectionOptions options;
+  options.interval = options.grace = options.unreachable_kept = std::chrono::seconds{0};
+  options.share_max = 100;
+  options.busy_percent = 100;
+  for (const char* what :
+       {"the other half deleted and collected", "collected again", "collected a third time"}) {
+    const double taken = seconds_of([&] {
+      versioning::request_collection(*engine, repository, "bench", 0);
+      engine.parts().heartbeat();
+      versioning::run_one_collection(*engine, options, identities, {});
+    });
+    bytes = bytes_of_tables(database.url());
+    show(what, taken, bytes, ratio(bytes));
+  }
+  return 0;
+}
+
 int run(uint64_t count, uint64_t commits) {
   const testing::TestDatabase database;
   testing::TestEngine engine(database.url());
@@ -185,6 +329,13 @@ int run(uint64_t count, uint64_t commits) {
 }  // namespace tarn
 
 int main(int argc, char** argv) {
-  if (argc != 3) return std::fprintf(stderr, "usage: gc_bench OBJECTS COMMITS\n"), 2;
+  const std::string what = argc == 3 ? argv[2] : "";
+  if (what == "own" || what == "imported") {
+    return tarn::run_half(std::strtoull(argv[1], nullptr, 10),
+                          what == "own" ? tarn::Half::Kind::kOwn : tarn::Half::Kind::kImported);
+  }
+  if (argc != 3) {
+    return std::fprintf(stderr, "usage: gc_bench OBJECTS COMMITS | own | imported\n"), 2;
+  }
   return tarn::run(std::strtoull(argv[1], nullptr, 10), std::strtoull(argv[2], nullptr, 10));
 }
