@@ -4,11 +4,13 @@
 
 #include "core/base/error.h"
 #include "core/base/reasons.h"
+#include "core/branch/change_index.h"
 #include "core/branch/hook_files.h"
 #include "core/branch/staged_edits.h"
 #include "core/meta/commits.h"
 #include "core/meta/staging.h"
 #include "core/meta/writer.h"
+#include "core/tree/changed_paths.h"
 
 namespace tarn::versioning {
 namespace {
@@ -60,6 +62,16 @@ HookedChange run_hooks(Engine& engine, const Repository& repository, const Built
   return change;
 }
 
+/// "": the job of the change index finds it out.
+std::string changed_paths_of(Engine& engine, const meta::BranchLease& lease,
+                             const meta::Publication& publication) {
+  const Commit& commit = publication.commit;
+  // The log of a path shows no merges.
+  if (commit.parents.size() != 1) return tree::encode_changed_paths(std::nullopt);
+  if (commit.parents[0] != lease.head) return "";
+  return stored_changed_paths(engine, lease.root, commit.root, publication.nodes);
+}
+
 [[noreturn]] void throw_overtaken() {
   throw Error(ErrorCode::kConflict, reason::kBranchLocked, "Too many attempts, try again later");
 }
@@ -100,6 +112,7 @@ std::optional<Commit> build_and_publish(
       };
     }
     publication.nodes = nodes.finish();
+    publication.changed_paths = changed_paths_of(engine, hold.lease(), publication);
     // Without duplicates: the statement counts the rows it finds.
     std::sort(publication.read.begin(), publication.read.end());
     publication.read.erase(std::unique(publication.read.begin(), publication.read.end()),

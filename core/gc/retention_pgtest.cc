@@ -321,6 +321,10 @@ TEST_F(Retention, LogOfPathsEndsWhereHistoryHasExpired) {
   EXPECT_TRUE(page.has_more);
   of_path.after = page.next;
   EXPECT_EQ(reason_of([&] { log_commits(*engine, repo, "main", of_path); }), "expired");
+  // Nor does the change index answer what the trees cannot.
+  of_path.objects = {"never"};
+  of_path.after = "";
+  EXPECT_EQ(reason_of([&] { log_commits(*engine, repo, "main", of_path); }), "expired");
   EXPECT_EQ(log_commits(*engine, repo, "main", {}).items.size(), 5u);
 }
 

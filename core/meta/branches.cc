@@ -1,5 +1,6 @@
 #include "core/meta/branches.h"
 
+#include "core/base/encoding.h"
 #include "core/base/log.h"
 #include "core/base/reasons.h"
 #include "core/meta/commits.h"
@@ -97,10 +98,11 @@ constexpr db::Query kFence{"branches_fence_publication", R"sql(
 constexpr db::Query kRelease{"branches_release_lease", R"sql(
   UPDATE branches SET lease_owner = NULL, lease_until = NULL WHERE branch_id = $1 AND lease_owner = $2)sql"};
 
-// The user is set first, because it is the default of commits.made_by. The commits that were read
-// are locked first too: their nodes stay until the new tree refers to them.
+// The user and the paths are set first, because they are the defaults of columns of commits. The
+// commits that were read are locked first too: their nodes stay until the new tree refers to them.
 constexpr db::Query kPublish{"branches_publish_commit", R"sql(
-  WITH acting AS MATERIALIZED (SELECT set_config('tarn.user', $23, true)),
+  WITH acting AS MATERIALIZED (
+    SELECT set_config('tarn.user', $23, true), set_config('tarn.changed_paths', $24, true)),
   kept AS MATERIALIZED (SELECT require_kept_sources($3, $7) AS sources)
   SELECT publish_commit($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19,
                         $20, $21, $22)
@@ -352,7 +354,8 @@ PublishOutcome Branches::publish(int64_t writer, const BranchLease& lease, const
                                                      to_millis(p.commit.created),
                                                      settings,
                                                      p.clean,
-                                                     p.user};
+                                                     p.user,
+                                                     to_hex(p.changed_paths)};
     const db::Rows rows = p.within || p.promotion
                               ? publish_with_more(params, p)
                               : pool_.run(kPublish, params, db::Pool::Retry::kWrite);

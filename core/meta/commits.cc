@@ -4,6 +4,7 @@
 
 #include "core/base/encoding.h"
 #include "core/base/str_cat.h"
+#include "core/meta/commit_graph.h"
 
 namespace tarn::meta {
 namespace {
@@ -51,8 +52,8 @@ constexpr db::Query kSelectStored{"commits_select_stored", R"sql(
 
 constexpr db::Query kInsertCommit{"commits_insert_row", R"sql(
   INSERT INTO commits (repo_id, commit_id, generation, parents, root_nid, root_hash, committer, message, metadata,
-                       created_ms, made_by)
-  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, nullif($11, ''))
+                       created_ms, made_by, changed_paths)
+  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, nullif($11, ''), NULL)
   ON CONFLICT DO NOTHING)sql"};
 
 Commit commit_from(const db::Rows& rows, size_t row) {
@@ -126,6 +127,17 @@ void Commits::forget_all() {
   MutexLock lock(mutex_);
   ++epoch_;
   cache_.clear();
+  graphs_.clear();
+}
+
+std::shared_ptr<CommitGraph> Commits::graph(RepositoryId repository) {
+  MutexLock lock(mutex_);
+  size_t bytes = 0;
+  for (const auto& [id, graph] : graphs_) bytes += graph->bytes();
+  if (bytes > kCommitGraphBytesMax) graphs_.clear();
+  std::shared_ptr<CommitGraph>& graph = graphs_[repository];
+  if (!graph || graph->is_outdated()) graph = std::make_shared<CommitGraph>(pool_, repository);
+  return graph;
 }
 
 void Commits::remember(RepositoryId repository, const Commit& commit, uint64_t epoch) {

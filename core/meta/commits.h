@@ -18,6 +18,8 @@
 
 namespace tarn::meta {
 
+class CommitGraph;
+
 /// Safe from any thread.
 class Commits {
  public:
@@ -47,6 +49,8 @@ class Commits {
   /// caller's transaction ends. false: one of them is gone. Throws gone (reason "expired").
   static bool hold(db::Connection& connection, RepositoryId repository,
                    std::span<const CommitId> ids);
+  /// For walks over long histories; shared by the requests of this process until it forgets.
+  std::shared_ptr<CommitGraph> graph(RepositoryId repository);
   /// As forget_all if garbage collection has removed commits since the last call. true: it has.
   bool forget_removed();
   /// Clears the cache: after a failover to a standby that lacked commits, they are gone.
@@ -64,6 +68,7 @@ class Commits {
   uint64_t epoch_ TARN_GUARDED_BY(mutex_) = 0;    ///< how often all was forgotten
   int64_t removals_ TARN_GUARDED_BY(mutex_) = 0;  ///< of garbage collection, when last read
   std::map<CacheKey, Commit> cache_ TARN_GUARDED_BY(mutex_);
+  std::map<RepositoryId, std::shared_ptr<CommitGraph>> graphs_ TARN_GUARDED_BY(mutex_);
 };
 
 /// key, value, key, value ... as the metadata columns keep it.

@@ -1,57 +1,22 @@
 #include "core/versioning/log.h"
 
 #include <algorithm>
-#include <queue>
 #include <set>
+#include <span>
+#include <utility>
 
 #include "core/base/error.h"
 #include "core/branch/history.h"
 #include "core/branch/refs.h"
+#include "core/meta/commit_graph.h"
 #include "core/meta/commits.h"
 #include "core/meta/node_store.h"
 #include "core/model/expiry.h"
-#include "core/tree/cursor.h"
+#include "core/tree/changed_paths.h"
 #include "core/tree/diff.h"
 
 namespace tarn::versioning {
 namespace {
-
-struct OlderFirst {
-  bool operator()(const Commit& a, const Commit& b) const {
-    return a.created != b.created ? a.created < b.created : a.id < b.id;
-  }
-};
-
-/// The commits that are reachable from one, newest first.
-class Walk {
- public:
-  Walk(Engine& engine, RepositoryId repository, const Commit& start, const LogOptions& options)
-      : engine_(engine), repository_(repository), options_(options) {
-    push(start);
-  }
-
-  std::optional<Commit> next() {
-    if (queue_.empty()) return std::nullopt;
-    Commit commit = queue_.top();
-    queue_.pop();
-    const size_t parents =
-        options_.first_parent ? std::min<size_t>(commit.parents.size(), 1) : commit.parents.size();
-    for (size_t i = 0; i < parents; ++i) push(engine_.commits.get(repository_, commit.parents[i]));
-    return commit;
-  }
-
- private:
-  void push(const Commit& commit) {
-    if (options_.since && commit.created < *options_.since) return;
-    if (seen_.insert(commit.id).second) queue_.push(commit);
-  }
-
-  Engine& engine_;
-  const RepositoryId repository_;
-  const LogOptions& options_;
-  std::priority_queue<Commit, std::vector<Commit>, OlderFirst> queue_;
-  std::set<CommitId> seen_;
-};
 
 bool changed_object(Engine& engine, const TreeRoot& before, const TreeRoot& after,
                     const std::string& key) {
@@ -79,29 +44,45 @@ bool says(const Commit& commit, const LogOptions& options) {
   });
 }
 
-/// Whether it cannot be told if the commit matches: what it or its parent held has expired.
-bool is_unknown(Engine& engine, RepositoryId repository, const Commit& commit,
-                const LogOptions& options) {
-  if (options.objects.empty() && options.prefixes.empty()) return false;
-  if (commit.parents.size() != 1 || !says(commit, options)) return false;
-  const TreeRoot before = engine.commits.get(repository, commit.parents[0]).root;
-  return !(before == commit.root) && (is_expired(before) || is_expired(commit.root));
+/// Commits that are further apart in the log are read one by one, others with their ancestors.
+constexpr size_t kNearCommits = 16;
+
+/// Throws data_loss when the commit is missing.
+Commit get_commit(Engine& engine, RepositoryId repository, const CommitId& id, bool is_near) {
+  if (!is_near) {
+    const auto found = engine.commits.find_all(repository, std::span(&id, 1));
+    if (!found.empty()) return found.begin()->second;
+  }
+  return engine.commits.get(repository, id);
 }
 
-bool matches(Engine& engine, RepositoryId repository, const Commit& commit,
-             const LogOptions& options) {
-  if (!says(commit, options)) return false;
-  if (options.objects.empty() && options.prefixes.empty()) return true;
-  if (commit.parents.size() != 1) return false;
-  const TreeRoot before = engine.commits.get(repository, commit.parents[0]).root;
-  if (before == commit.root) return false;
-  return std::any_of(options.objects.begin(), options.objects.end(),
-                     [&](const std::string& key) {
-                       return changed_object(engine, before, commit.root, key);
-                     }) ||
+bool names_paths(const LogOptions& options) {
+  return !options.objects.empty() || !options.prefixes.empty();
+}
+
+bool changed_any(Engine& engine, const TreeRoot& before, const TreeRoot& after,
+                 const LogOptions& options) {
+  return std::any_of(
+             options.objects.begin(), options.objects.end(),
+             [&](const std::string& key) { return changed_object(engine, before, after, key); }) ||
          std::any_of(options.prefixes.begin(), options.prefixes.end(), [&](const std::string& p) {
-           return changed_prefix(engine, before, commit.root, p);
+           return changed_prefix(engine, before, after, p);
          });
+}
+
+enum class Match { kNo, kYes, kUnknown };
+
+/// By the trees of the commit and its parent. `may_be_unknown`: kUnknown if the data of one has
+/// expired; otherwise that throws gone.
+Match match(Engine& engine, RepositoryId repository, const Commit& commit,
+            const LogOptions& options, bool is_near, bool may_be_unknown) {
+  if (!says(commit, options)) return Match::kNo;
+  if (!names_paths(options)) return Match::kYes;
+  if (commit.parents.size() != 1) return Match::kNo;
+  const TreeRoot before = get_commit(engine, repository, commit.parents[0], is_near).root;
+  if (before == commit.root) return Match::kNo;
+  if (may_be_unknown && (is_expired(before) || is_expired(commit.root))) return Match::kUnknown;
+  return changed_any(engine, before, commit.root, options) ? Match::kYes : Match::kNo;
 }
 
 }  // namespace
@@ -121,30 +102,43 @@ Page<Commit> log_commits(Engine& engine, const Repository& repository, std::stri
     wanted.emplace(ids.begin(), ids.end());
   }
 
-  Walk walk(engine, repository.id, start, options);
-  Page<Commit> page;
+  const tree::PathQuery paths(options.objects, options.prefixes);
   bool emitting = !after.has_value();
-  while (const auto commit = walk.next()) {
-    const bool last = stop_at && commit->id == *stop_at;
-    const bool in_range = !wanted || wanted->contains(commit->id);
-    if (emitting && in_range && !page.items.empty() &&
-        is_unknown(engine, repository.id, *commit, options)) {
-      page.has_more = true;
-      page.next = to_text(page.items.back().id);
-      return page;
-    }
-    if (emitting && in_range && matches(engine, repository.id, *commit, options)) {
-      if (page.items.size() == options.limit) {
+  size_t passed = 0;         // commits since the last one that was read
+  bool may_be_shown = true;  // the commit at which the walk stands
+  // Called with the graph locked. true: the commit may be shown, or is a bound of the log.
+  const auto is_of_interest = [&](const meta::GraphCommit& commit) {
+    ++passed;
+    const bool in_range = !wanted || wanted->contains(commit.id);
+    may_be_shown = emitting && in_range &&
+                   (!names_paths(options) ||
+                    (commit.parents == 1 && (!commit.changed || paths.may_match(*commit.changed))));
+    return may_be_shown || (wanted && in_range) || (after && commit.id == *after) ||
+           (stop_at && commit.id == *stop_at);
+  };
+  meta::CommitGraphWalk walk(engine.commits.graph(repository.id), start.id,
+                             {.first_parent = options.first_parent, .since = options.since});
+  Page<Commit> page;
+  while (const auto id = walk.next(is_of_interest)) {
+    if (may_be_shown) {
+      const bool is_near = std::exchange(passed, 0) <= kNearCommits;
+      const Commit commit = get_commit(engine, repository.id, *id, is_near);
+      const Match found =
+          match(engine, repository.id, commit, options, is_near, !page.items.empty());
+      if (found == Match::kUnknown ||
+          (found == Match::kYes && page.items.size() == options.limit)) {
         page.has_more = true;
         page.next = to_text(page.items.back().id);
         return page;
       }
-      page.items.push_back(*commit);
-      if (options.stop_at_limit && page.items.size() == options.limit) return page;
+      if (found == Match::kYes) {
+        page.items.push_back(commit);
+        if (options.stop_at_limit && page.items.size() == options.limit) return page;
+      }
     }
-    if (after && commit->id == *after) emitting = true;
-    if (wanted && wanted->erase(commit->id) > 0 && wanted->empty()) return page;
-    if (last) return page;
+    if (after && *id == *after) emitting = true;
+    if (wanted && wanted->erase(*id) > 0 && wanted->empty()) return page;
+    if (stop_at && *id == *stop_at) return page;
   }
   return page;
 }

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "core/base/str_cat.h"
+#include "core/branch/change_index.h"
 #include "core/branch/refs.h"
 #include "core/branch/repositories.h"
 #include "core/meta/commits.h"
@@ -14,6 +15,7 @@
 #include "core/versioning/commit.h"
 #include "core/versioning/log.h"
 #include "core/versioning/merge.h"
+#include "core/versioning/revert.h"
 #include "core/versioning/verbs_fixture.h"
 
 namespace tarn::versioning {
@@ -102,6 +104,9 @@ TEST_F(Verbs, FutureCommitDoesNotAffectTheDatesOfLaterOnes) {
   EXPECT_TRUE(messages.starts_with("late,future,next,near,")) << messages;
 }
 
+constexpr db::Query kForgetSome{"test_forget_some_changed_paths", R"sql(
+  UPDATE commits SET changed_paths = NULL WHERE repo_id = $1 AND get_byte(commit_id, 0) % 2 = 0)sql"};
+
 /// Against a plain walk over a random history with merges.
 class Log : public testing::RepositoryTest {
  protected:
@@ -122,6 +127,21 @@ class Log : public testing::RepositoryTest {
         request.strategy = MergeStrategy::kSourceWins;
         request.force = true;
         merge_into(*engine, repo, branches[below(branches.size())], BranchName(branch), request);
+        continue;
+      }
+      if (below(6) == 0) {
+        // Often refused: there is nothing to undo, or later commits changed the same keys.
+        testing::reason_of([&] {
+          if (below(2) == 0) {
+            RevertRequest request;
+            request.ref = branches[below(branches.size())];
+            revert_branch(*engine, repo, BranchName(branch), request);
+          } else {
+            CherryPickRequest request;
+            request.ref = branches[below(branches.size())];
+            cherry_pick(*engine, repo, BranchName(branch), request);
+          }
+        });
         continue;
       }
       for (size_t changes = below(3); changes > 0; --changes) {
@@ -210,7 +230,8 @@ class Log : public testing::RepositoryTest {
 };
 
 // Verified by mutation: with each of: first_parent that follows the second, stop_at exclusive,
-// filters that let merge commits match, `after` that repeats its commit.
+// filters that let merge commits match, `after` that repeats its commit, changed paths without the
+// folders of keys.
 TEST_F(Log, CombinedFiltersAgreeWithAPlainWalk) {
   const unsigned seed = std::random_device{}();
   SCOPED_TRACE(str_cat("seed ", seed));
@@ -228,6 +249,15 @@ TEST_F(Log, CombinedFiltersAgreeWithAPlainWalk) {
   constexpr int kQueries = 400;
   size_t shown = 0;
   for (int query = 0; query < kQueries && !HasFailure(); ++query) {
+    // The change index as commits fill it; then with gaps; then as the job fills it.
+    if (query == kQueries / 3) {
+      engine.pool.run(kForgetSome, {static_cast<int32_t>(repo.id)}, db::Pool::Retry::kWrite);
+      (*engine).commits.forget_all();
+    } else if (query == kQueries * 2 / 3) {
+      while (fill_change_index(*engine, {})) {
+      }
+      (*engine).commits.forget_all();
+    }
     LogOptions options;
     options.first_parent = below(2) == 0;
     if (below(3) == 0) options.since = commits.at(ids[below(ids.size())]).created;

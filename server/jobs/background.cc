@@ -3,6 +3,7 @@
 #include "core/accounting/quotas.h"
 #include "core/accounting/usage_history.h"
 #include "core/assembly/assembly.h"
+#include "core/branch/change_index.h"
 #include "core/branch/cleanup.h"
 #include "core/branch/hooks.h"
 #include "core/branch/refs.h"
@@ -76,6 +77,10 @@ std::vector<std::unique_ptr<Worker>> start_background(versioning::Assembly& asse
   });
   start("branch_cleanup", kCleanupPoll, [&assembly](std::stop_token stop) {
     return versioning::clean_up_one_repository(assembly.engine(), std::move(stop));
+  });
+  start("change_index", versioning::kChangeFillPause, [&assembly](std::stop_token stop) {
+    versioning::fill_change_index(assembly.engine(), std::move(stop));
+    return false;  // so that it pauses after each batch
   });
   start("lifecycle", kLifecyclePoll, [&assembly](std::stop_token stop) {
     return versioning::run_one_lifecycle_scan(assembly.engine(), stop);

@@ -33,7 +33,8 @@ struct BackgroundOptions {
 
 /// Starts the loops: imports, verifications, garbage collection, sizes by day, quotas, the writer's
 /// heartbeat, deletion of expired branches, lifecycle rules, cleanup of expired rows, deliveries to
-/// webhooks. They stop when the result is destroyed; `assembly` and `outbound` outlive it.
+/// webhooks, the change index. They stop when the result is destroyed; `assembly` and `outbound`
+/// outlive it.
 std::vector<std::unique_ptr<Worker>> start_background(versioning::Assembly& assembly,
                                                       const http::Outbound& outbound,
                                                       const BackgroundOptions& options);
