@@ -1,27 +1,31 @@
-"""Runs load_bench against two builds of tarnd in turn, so that a slow minute of the machine meets both.
+"""Measures two builds of tarnd in turn, so that a slow minute of the machine meets both, and judges the ratios.
 
-pair.py BEFORE AFTER [rounds, 5] [seconds of each result, 5]
-BEFORE and AFTER are programs tarnd; load_bench is that of build/. Prints for each row the median rates over the rounds, and
-the median of the ratios AFTER / BEFORE with the smallest and the largest.
+pair.py BEFORE AFTER: the programs tarnd. If each has a tree_bench beside it, the trees in memory are compared too. The
+load generator is the load_bench of build/. Exits with 1 if a row is slower than the bound permits (ratios.py says when).
+`./dev bench --compare REF` builds another commit and calls this.
 """
 
+import argparse
 import collections
 import json
 import shutil
 import statistics
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tests" / "support"))
 
+import clients  # noqa: E402
+import ratios  # noqa: E402
 import servers  # noqa: E402
 
 
-def measured(server, seconds):
+def requests_per_second(server, seconds):
     """{row: requests per second}"""
     done = subprocess.run([servers.ROOT / "build" / "bin" / "load_bench", "--url", server.url, "--key", server.access_key,
-                           "--secret", server.secret_key, "--seconds", seconds],
+                           "--secret", server.secret_key, "--seconds", str(seconds)],
                           check=True, capture_output=True, text=True)
     lines = [json.loads(line) for line in done.stdout.splitlines()]
     failed = [line for line in lines if line.get("errors")]
@@ -30,32 +34,117 @@ def measured(server, seconds):
     return {line["op"]: line["per_s"] for line in lines if "per_s" in line}
 
 
-def main(before, after, rounds="5", seconds="5"):
+def commits_per_second(server, seconds, number):
+    """Of one object each, in a repository with a thousand; the time of the commits alone."""
+    rest = clients.Rest(server)
+    name = f"commits-{number}"
+
+    def put(key):
+        answer = rest("POST", f"/repositories/{name}/branches/main/objects?path={key}",
+                      data=b"x", headers={"Content-Type": "application/octet-stream"})
+        assert answer.status_code == 201, answer.text
+
+    def commit():
+        answer = rest("POST", f"/repositories/{name}/branches/main/commits", json={"message": "one"})
+        assert answer.status_code == 201, answer.text
+
+    made = rest("POST", "/repositories", json={"name": name, "storage_namespace": f"local://{name}"})
+    assert made.status_code == 201, made.text
+    for key in range(1000):
+        put(f"folder/{key % 10}/{key}")
+    commit()
+    times = []
+    end = time.monotonic() + 2 * seconds
+    while time.monotonic() < end:
+        put(f"folder/{len(times) % 10}/new-{len(times)}")
+        begun = time.perf_counter()
+        commit()
+        times.append(time.perf_counter() - begun)
+    return 1 / statistics.median(times)
+
+
+def nanoseconds(program):
+    """{row: time of one run}"""
+    done = subprocess.run([program, "--benchmark_format=json", "--benchmark_min_time=0.1"], check=True, capture_output=True,
+                          text=True)
+    scale = {"ns": 1, "us": 1e3, "ms": 1e6}
+    return {f"tree {row['name']}": row["cpu_time"] * scale[row["time_unit"]] for row in json.loads(done.stdout)["benchmarks"]}
+
+
+def rounds(pair, trees, options):
+    """{(row, is a time): [(before, after) of each round]}"""
+    found = collections.defaultdict(list)
+    for number in range(options.rounds):
+        turns = [0, 1] if number % 2 == 0 else [1, 0]
+        speeds, times = {}, {}
+        for turn in turns:
+            speeds[turn] = requests_per_second(pair[turn], options.seconds)
+            speeds[turn]["commit of one object"] = commits_per_second(pair[turn], options.seconds, number)
+        for turn in turns if trees else ():
+            times[turn] = nanoseconds(trees[turn])
+        for row in speeds[0]:
+            found[row, False].append((speeds[0][row], speeds[1][row]))
+        # A row that only one of the two has is no comparison.
+        for row in times[0].keys() & times[1].keys() if trees else ():
+            found[row, True].append((times[0][row], times[1][row]))
+        print(f"round {number + 1} of {options.rounds}", file=sys.stderr, flush=True)
+    return found
+
+
+def judged(found, bound):
+    for (row, is_time), couples in found.items():
+        each = [ratios.speed_ratio(before, after, is_time) for before, after in couples]
+        middle, spread, verdict = ratios.judge(each, bound)
+        before, after = (statistics.median(side) for side in zip(*couples))
+        unit = "ns" if is_time else "per_s"
+        yield {"op": row, f"before_{unit}": round(before, 1), f"after_{unit}": round(after, 1), "ratio": round(middle, 3),
+               "spread": round(spread, 3), "least": round(min(each), 3), "most": round(max(each), 3), "verdict": verdict}
+
+
+def arguments():
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("before", type=Path)
+    parser.add_argument("after", type=Path)
+    parser.add_argument("--rounds", type=int, default=5, help=f"at least {ratios.ROUNDS_MIN} (5)")
+    parser.add_argument("--seconds", type=int, default=2, help="of each row in each round (2)")
+    parser.add_argument("--bound", type=float, default=5, help="percent of the speed that may be lost (5)")
+    parser.add_argument("--label", default="", help="what was compared, for the results")
+    parser.add_argument("--output", type=Path, help="also write the rows, as JSON, to this file")
+    parser.add_argument("--check", action="store_true", help="only look at the options")
+    options = parser.parse_args()
+    if options.rounds < ratios.ROUNDS_MIN or options.seconds < 1 or options.bound < 0:
+        parser.error(f"at least {ratios.ROUNDS_MIN} rounds of 1 second, and a bound of 0 percent or more")
+    return options
+
+
+def main():
+    options = arguments()
+    if options.check:
+        return
     directory = servers.scratch_directory("pair")
-    pair = [servers.Tarnd(directory / name, program=path) for name, path in (("before", before), ("after", after))]
-    rates = collections.defaultdict(list)
+    pair = [servers.Tarnd(directory / name, program=path.resolve())
+            for name, path in (("before", options.before), ("after", options.after))]
+    trees = [path.resolve().with_name("tree_bench") for path in (options.before, options.after)]
     try:
         for server in pair:
             server.start()
-        for number in range(int(rounds)):
-            turns = [0, 1] if number % 2 == 0 else [1, 0]
-            found = {turn: measured(pair[turn], seconds) for turn in turns}
-            for row in found[0]:
-                rates[row].append((found[0][row], found[1][row]))
-        for row, couples in rates.items():
-            ratios = [new / old for old, new in couples]
-            print(json.dumps({"op": row, "before_per_s": round(statistics.median(old for old, _ in couples)),
-                              "after_per_s": round(statistics.median(new for _, new in couples)),
-                              "ratio": round(statistics.median(ratios), 3),
-                              "least": round(min(ratios), 3), "most": round(max(ratios), 3)}), flush=True)
+        found = rounds(pair, trees if all(program.exists() for program in trees) else [], options)
     finally:
         for server in pair:
             if server.process and server.alive():
                 server.stop()
         shutil.rmtree(directory, ignore_errors=True)
+    rows = list(judged(found, options.bound / 100))
+    head = {"compared": options.label or f"{options.before} and {options.after}", "rounds": options.rounds,
+            "seconds": options.seconds, "bound_percent": options.bound}
+    lines = [json.dumps(line) for line in (head, *rows)]
+    print("\n".join(lines), flush=True)
+    if options.output:
+        options.output.write_text("\n".join(lines) + "\n")
+    worse = [row["op"] for row in rows if row["verdict"] == "worse"]
+    if worse:
+        sys.exit(f"slower by more than {options.bound:g} %: {', '.join(worse)}")
 
 
 if __name__ == "__main__":
-    if len(sys.argv) < 3:
-        sys.exit(__doc__)
-    main(*sys.argv[1:])
+    main()
