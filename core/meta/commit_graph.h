@@ -24,6 +24,8 @@ namespace tarn::meta {
 /// Bytes of the graphs that one process keeps between requests. A graph of its own that is larger
 /// is read anew by each request: about two million commits.
 constexpr size_t kCommitGraphBytesMax = 256 * 1024 * 1024;
+/// Graphs that one process keeps; one more, and it forgets them all.
+constexpr size_t kCommitGraphsMax = 1'000;
 /// Bytes of the changed paths of one graph; those of further commits count as unknown.
 constexpr size_t kGraphPathsBytesMax = 96 * 1024 * 1024;
 /// A graph with commits whose changed paths were not known yet is read anew after this time.

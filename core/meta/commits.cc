@@ -134,7 +134,7 @@ std::shared_ptr<CommitGraph> Commits::graph(RepositoryId repository) {
   MutexLock lock(mutex_);
   size_t bytes = 0;
   for (const auto& [id, graph] : graphs_) bytes += graph->bytes();
-  if (bytes > kCommitGraphBytesMax) graphs_.clear();
+  if (bytes > kCommitGraphBytesMax || graphs_.size() > kCommitGraphsMax) graphs_.clear();
   std::shared_ptr<CommitGraph>& graph = graphs_[repository];
   if (!graph || graph->is_outdated()) graph = std::make_shared<CommitGraph>(pool_, repository);
   return graph;

@@ -1,0 +1,111 @@
+"""Draws docs/images/performance.svg: time against size, from the files of bench/results.
+
+chart.py [--check]: --check only says whether the image is that of the results.
+"""
+
+import json
+import math
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+RESULTS = ROOT / "bench" / "results"
+IMAGE = ROOT / "docs" / "images" / "performance.svg"
+LOG = "log of an object that two commits changed"
+
+WIDTH, HEIGHT = 860, 480
+LEFT, RIGHT, TOP, BOTTOM = 70, 300, 24, 56
+DECADES_X = (2, 7)  # 10^2 to 10^7 objects or commits
+DECADES_Y = (-1, 5)  # 0.1 ms to 100 s
+# Told apart in any colours, and without: each series has a mark of its own.
+COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#8a6d00", "#444444", "#e69f00")
+MARKS = ("circle", "square", "diamond", "triangle", "circle", "square", "diamond", "triangle")
+
+
+def rows(name):
+    return [json.loads(line) for line in (RESULTS / name).read_text().splitlines()]
+
+
+def series():
+    """{name: [(size, milliseconds)]}"""
+    out = {}
+    for row in rows("history-two-processors.jsonl"):
+        if row.get("measured") == LOG:
+            out.setdefault(f"log of an object, {row['label']}", []).append((row["commits"], row["then_ms"]))
+    for row in rows("web-two-processors.jsonl"):
+        if row.get("bench") == "web_objects":
+            out.setdefault("import by reference", []).append((row["keys"], 1000 * row["import_s"]))
+            out.setdefault("first rows of the page of objects", []).append((row["keys"], row["first_rows_from_click_ms"]))
+    names = {"main logical by 1000 folders": "sizes of 1,000 folders",
+             "main exact, stored": "exact stored size of a branch",
+             "verify structure of all branches": "verification of the structure"}
+    for row in rows("collection-two-processors.jsonl"):
+        if row.get("measured") in names:
+            out.setdefault(names[row["measured"]], []).append((row["objects"], 1000 * row["seconds"]))
+    return {name: sorted(points) for name, points in out.items()}
+
+
+def x_of(size):
+    low, high = DECADES_X
+    return LEFT + (math.log10(size) - low) / (high - low) * (WIDTH - LEFT - RIGHT)
+
+
+def y_of(milliseconds):
+    low, high = DECADES_Y
+    at = min(max(math.log10(milliseconds), low), high)
+    return HEIGHT - BOTTOM - (at - low) / (high - low) * (HEIGHT - TOP - BOTTOM)
+
+
+def text(x, y, words, anchor="start"):
+    return f'<text x="{x:.0f}" y="{y:.0f}" text-anchor="{anchor}">{words}</text>'
+
+
+def mark(kind, x, y, colour):
+    shapes = {
+        "circle": f'<circle cx="{x:.1f}" cy="{y:.1f}" r="5"',
+        "square": f'<rect x="{x - 4.5:.1f}" y="{y - 4.5:.1f}" width="9" height="9"',
+        "diamond": f'<path d="M{x:.1f} {y - 6:.1f} l6 6 -6 6 -6 -6z"',
+        "triangle": f'<path d="M{x:.1f} {y - 6:.1f} l6 11 -12 0z"',
+    }
+    return f'{shapes[kind]} fill="{colour}"/>'
+
+
+def drawn(found):
+    labels = {-1: "0.1 ms", 0: "1 ms", 1: "10 ms", 2: "0.1 s", 3: "1 s", 4: "10 s", 5: "100 s"}
+    out = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" font-family="sans-serif" font-size="13" '
+           'role="img" aria-label="Time against size, both on logarithmic scales">',
+           f'<rect width="{WIDTH}" height="{HEIGHT}" fill="#ffffff"/>', '<g stroke="#dddddd">']
+    for decade in range(DECADES_Y[0], DECADES_Y[1] + 1):
+        y = y_of(10**decade)
+        out.append(f'<path d="M{LEFT} {y:.1f} H{WIDTH - RIGHT}"/>')
+    for decade in range(DECADES_X[0], DECADES_X[1] + 1):
+        out.append(f'<path d="M{x_of(10**decade):.1f} {TOP} V{HEIGHT - BOTTOM}"/>')
+    out.append('</g><g fill="#333333">')
+    out += [text(LEFT - 8, y_of(10**decade) + 4, label, "end") for decade, label in labels.items()]
+    for decade in range(DECADES_X[0], DECADES_X[1] + 1):
+        out.append(text(x_of(10**decade), HEIGHT - BOTTOM + 20, f"{10**decade:,}", "middle"))
+    out.append(text((LEFT + WIDTH - RIGHT) / 2, HEIGHT - 12, "objects, or commits of the history", "middle"))
+    out.append("</g>")
+    for number, (name, points) in enumerate(found.items()):
+        colour, kind = COLOURS[number % len(COLOURS)], MARKS[number % len(MARKS)]
+        places = [(x_of(size), y_of(time)) for size, time in points]
+        line = " L".join(f"{x:.1f} {y:.1f}" for x, y in places)
+        out.append(f'<path d="M{line}" fill="none" stroke="{colour}" stroke-width="2"/>')
+        out += [mark(kind, x, y, colour) for x, y in places]
+        y = TOP + 14 + 26 * number
+        out.append(mark(kind, WIDTH - RIGHT + 24, y - 4, colour))
+        out.append(text(WIDTH - RIGHT + 38, y, name))
+    out.append("</svg>")
+    return "\n".join(out) + "\n"
+
+
+def main(check):
+    image = drawn(series())
+    if not check:
+        IMAGE.write_text(image)
+    elif not IMAGE.exists() or IMAGE.read_text() != image:
+        sys.exit(f"{IMAGE.relative_to(ROOT)} is not that of the results: run bench/chart.py")
+
+
+if __name__ == "__main__":
+    main("--check" in sys.argv[1:])
