@@ -1,6 +1,7 @@
 """Debian's Chromium, driven by Playwright, with what a test has to know of a page."""
 
 import io
+import time
 from pathlib import Path
 
 from PIL import Image, ImageChops
@@ -14,6 +15,7 @@ NARROW = {"width": 390, "height": 844}
 THEMES = ("light", "dark")
 PICTURED = ((WIDE, "light"), (NARROW, "dark"))
 WAIT_MS = 10_000
+POLL_MS = 20
 COLOURS = 128
 PICTURE_BYTES_MAX = 150_000
 SAME_PIXELS_MAX = 0.003
@@ -36,6 +38,38 @@ def differs(one, other):
 
 def launch(playwright):
     return playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
+
+
+class FileChoosers:
+    """The file choosers that a page opens. Chromium is told before the page loads: told at the key that opens one, it may run the key first."""
+
+    def __init__(self, page):
+        self.page, self.opened = page, []
+        page.on("filechooser", lambda chooser: self.opened.append(chooser))
+
+    def next(self):
+        deadline = time.monotonic() + WAIT_MS / 1000
+        while not self.opened:
+            assert time.monotonic() < deadline, "no file chooser was opened"
+            self.page.wait_for_timeout(POLL_MS)
+        return self.opened.pop(0)
+
+
+class Held:
+    """Requests to addresses that match wait until release()."""
+
+    def __init__(self, page, pattern):
+        self.pattern, self.waiting, self.released = pattern, [], False
+        page.route(pattern, self._on_route)
+
+    def _on_route(self, route):
+        route.continue_() if self.released else self.waiting.append(route)
+
+    def release(self):
+        assert self.waiting, f"nothing asked for {self.pattern.pattern}"
+        self.released = True
+        for route in self.waiting:
+            route.continue_()
 
 
 class Window:

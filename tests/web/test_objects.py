@@ -6,6 +6,8 @@ import zipfile
 
 from playwright.sync_api import expect
 
+import browser as browsers
+
 
 def fill(rest, name, count=12):
     rest.repository(name)
@@ -88,6 +90,28 @@ def test_files_are_uploaded_committed_and_seen(window, rest, tmp_path):
     expect(page.get_by_text("2 uncommitted changes on main")).to_be_hidden()
     head = rest.get("/repositories/uploads/refs/main/commits", amount=1)["results"][0]
     assert (head["message"], head["metadata"]) == ("two files", {"source": "camera"})
+
+
+def test_the_upload_menu_keeps_its_focus_and_its_keys_while_answers_arrive(window, rest):
+    rest.repository("early")
+    choosers = browsers.FileChoosers(window.page)
+    held = [browsers.Held(window.page, re.compile(pattern)) for pattern in (r"/auth/permissions/check", r"/repositories/early/branches\?")]
+    page = window.go("/r/early/main/data")
+    upload = page.get_by_role("button", name="Upload", exact=True)
+    upload.focus()
+    page.keyboard.press("Enter")
+    item = page.get_by_role("menuitem", name="Files…")
+    expect(item).to_be_focused()
+    page.evaluate("window.menuItem = document.activeElement")
+    for answers in held:
+        answers.release()
+    expect(page.get_by_role("button", name="Upload files", include_hidden=True)).to_be_attached()  # drawn from the answers
+    expect(item).to_be_focused()
+    assert page.evaluate("window.menuItem === document.activeElement"), "the menu was built again"
+    page.keyboard.press("Enter")
+    choosers.next().set_files([{"name": "a.txt", "mimeType": "text/plain", "buffer": b"a"}])
+    expect(page.get_by_role("region", name="Uploads")).to_contain_text("1 file uploaded")
+    assert rest.paths("early") == ["a.txt"]
 
 
 def test_folders_can_be_dropped(window, rest):

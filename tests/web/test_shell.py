@@ -5,6 +5,8 @@ import re
 import pytest
 from playwright.sync_api import expect
 
+import browser as browsers
+
 
 @pytest.fixture(scope="module")
 def digits(tarn):
@@ -46,23 +48,6 @@ def test_a_ref_is_found_among_thousands(window, digits):
     expect(page.get_by_text("Recent")).to_be_visible()
 
 
-class Held:
-    """Requests to addresses that match wait until release()."""
-
-    def __init__(self, page, pattern):
-        self.pattern, self.waiting, self.released = pattern, [], False
-        page.route(pattern, self._on_route)
-
-    def _on_route(self, route):
-        route.continue_() if self.released else self.waiting.append(route)
-
-    def release(self):
-        assert self.waiting, f"nothing asked for {self.pattern.pattern}"
-        self.released = True
-        for route in self.waiting:
-            route.continue_()
-
-
 BRANCHES = re.compile(r"/repositories/digits/branches\?(?!.*prefix=[^&])")
 
 
@@ -70,7 +55,7 @@ def picker_that_loads(window):
     """The page, and the field of its ref picker, whose refs are held back."""
     page = window.go("/r/digits/main/data")
     expect(page.get_by_text("There are no objects here yet.")).to_be_visible()
-    refs = Held(page, BRANCHES)
+    refs = browsers.Held(page, BRANCHES)
     page.get_by_role("button", name="Ref: main").click()
     return page, page.get_by_role("combobox", name="Ref"), refs
 
@@ -103,7 +88,7 @@ def test_enter_in_the_palette_waits_for_the_repositories_of_the_text(window, dig
     expect(page.get_by_role("link", name="digits")).to_be_visible()
     page.keyboard.press("Control+k")
     expect(page.get_by_role("option", name="digits")).to_be_visible()
-    found = Held(page, re.compile(r"/repositories\?.*search=s"))
+    found = browsers.Held(page, re.compile(r"/repositories\?.*search=s"))
     page.keyboard.type("s")  # also in the names of pages of the server
     page.keyboard.press("Enter")
     page.wait_for_timeout(200)

@@ -5,12 +5,11 @@ The first is recorded: build/results/web-experiment.zip, shown by `playwright sh
 
 import re
 
-from playwright.sync_api import TimeoutError, expect
+from playwright.sync_api import expect
 
 import browser as browsers
 
 TRACE = browsers.ROOT / "build/results/web-experiment.zip"
-UPLOAD_ATTEMPTS = 4
 ACCURACY = {"exp-1": 0.91, "exp-2": 0.97, "exp-3": 0.42}
 
 
@@ -197,24 +196,11 @@ class Keyboard:
         return self
 
 
-def choose_files(page, keys, files):
-    """Opens the menu and the system's own dialog. A menu that is built again while it opens can lose the key."""
-    for attempt in range(UPLOAD_ATTEMPTS):
-        keys.reach(page.get_by_role("button", name="Upload", exact=True).first).press("Enter")
-        expect(page.get_by_role("menuitem", name="Files…")).to_be_focused()
-        try:
-            with page.expect_file_chooser(timeout=3000) as chooser:
-                keys.press("Enter")
-            chooser.value.set_files(files)
-            return
-        except TimeoutError:
-            if attempt + 1 == UPLOAD_ATTEMPTS:
-                raise
-            keys.press("Escape")
-
-
-def upload_by_keyboard(page, keys, *files):
-    choose_files(page, keys, list(files))
+def upload_by_keyboard(page, keys, choosers, *files):
+    keys.reach(page.get_by_role("button", name="Upload", exact=True).first).press("Enter")
+    expect(page.get_by_role("menuitem", name="Files…")).to_be_focused()
+    keys.press("Enter")
+    choosers.next().set_files(list(files))
     expect(page.get_by_role("region", name="Uploads")).to_contain_text("uploaded")
 
 
@@ -227,13 +213,14 @@ def commit_by_keyboard(page, keys, message):
 
 
 def test_with_the_keyboard_alone(window, rest):
+    choosers = browsers.FileChoosers(window.page)
     page = window.go("/")
     keys = Keyboard(page)
     keys.reach(page.get_by_role("button", name="Create repository")).press("Enter")
     expect(page.get_by_role("dialog").get_by_label("Name", exact=True)).to_be_focused()
     keys.type("keys").press("Enter")
     page.wait_for_url("**/r/keys/main/data")
-    upload_by_keyboard(page, keys, file("train.csv", "a,b\n1,2\n", "text/csv"))
+    upload_by_keyboard(page, keys, choosers, file("train.csv", "a,b\n1,2\n", "text/csv"))
     commit_by_keyboard(page, keys, "The data")
     assert rest.paths("keys") == ["train.csv"]
 
@@ -253,7 +240,7 @@ def test_with_the_keyboard_alone(window, rest):
         expect(page.get_by_role("option", name=branch, exact=True)).to_be_visible()
         keys.press("ArrowDown", "Enter")
         page.wait_for_url(f"**/r/keys/{branch}/data")
-        upload_by_keyboard(page, keys, file(name, f"of {branch}", "text/plain"))
+        upload_by_keyboard(page, keys, choosers, file(name, f"of {branch}", "text/plain"))
         commit_by_keyboard(page, keys, f"Add {name}")
 
     # Compared and merged.
