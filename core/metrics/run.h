@@ -48,6 +48,8 @@ struct Run {
 
 /// Limits of a list: this many metrics and this many parameters of the commit of a run.
 constexpr size_t kListedCommitMetricsMax = 100;
+/// The same of runs that a query names.
+constexpr size_t kNamedCommitMetricsMax = 1000;
 
 /// A run as lists show it: with values from the commit's metadata and files that the run itself
 /// lacks, one value per name and split.
@@ -55,7 +57,7 @@ struct ListedRun {
   Run run;
   std::vector<Metric> commit_metrics{};  ///< by name and split
   std::map<std::string, std::string> commit_params{};
-  bool complete = true;  ///< false: the commit has more of either than kListedCommitMetricsMax
+  bool complete = true;  ///< false: the commit has more of either than the limit
 };
 
 /// As make_pull_request_id.

@@ -9,6 +9,10 @@ namespace tarn {
 
 /// Columns of one query.
 constexpr size_t kRunColumnsMax = 200;
+/// Runs that one query names.
+constexpr size_t kNamedRunsMax = 200;
+/// Runs that one query for curves names.
+constexpr size_t kNamedCurvesMax = 50;
 /// `where` conditions of one query.
 constexpr size_t kRunConditionsMax = 32;
 

@@ -56,21 +56,6 @@ void add_extras(Engine& engine, const Repository& repository, const FactsWanted&
   std::move(extra.warnings.begin(), extra.warnings.end(), std::back_inserter(facts.warnings));
 }
 
-/// Metadata of a commit that names no parameter with the prefix "param.": its keys are parameters.
-/// Keys that begin with a punctuation mark belong to the program that made the commit.
-void add_plain_params(Engine& engine, const Repository& repository, const FactsWanted& wanted,
-                      CommitFacts& facts) {
-  const Commit commit = engine.commits.get(repository.id, facts.commit);
-  const auto names_params = [](const auto& pair) { return pair.first.starts_with(kParamPrefix); };
-  if (std::any_of(commit.metadata.begin(), commit.metadata.end(), names_params)) return;
-  const std::set<std::string> metrics(wanted.bare_names.begin(), wanted.bare_names.end());
-  for (const auto& [key, value] : commit.metadata) {
-    const bool of_a_program = key.empty() || std::ispunct(static_cast<unsigned char>(key[0])) != 0;
-    if (of_a_program || is_measured(key) || metrics.contains(key)) continue;
-    facts.params.emplace(key, value);
-  }
-}
-
 bool is_same_number(double a, double b) { return a == b || (a != a && b != b); }
 
 /// Warns about metrics whose origins disagree.
@@ -120,6 +105,20 @@ UnreadCommits read_ahead(Engine& engine, RepositoryId repository, const Extracti
   return left;
 }
 
+std::map<std::string, std::string> plain_params(const Commit& commit,
+                                                const std::vector<std::string>& bare_metrics) {
+  std::map<std::string, std::string> out;
+  const auto names_params = [](const auto& pair) { return pair.first.starts_with(kParamPrefix); };
+  if (std::any_of(commit.metadata.begin(), commit.metadata.end(), names_params)) return out;
+  const std::set<std::string> metrics(bare_metrics.begin(), bare_metrics.end());
+  for (const auto& [key, value] : commit.metadata) {
+    const bool of_a_program = key.empty() || std::ispunct(static_cast<unsigned char>(key[0])) != 0;
+    if (of_a_program || is_measured(key) || metrics.contains(key)) continue;
+    out.emplace(key, value);
+  }
+  return out;
+}
+
 std::vector<CommitFacts> commit_facts(Engine& engine, RepositoryId repository,
                                       std::span<const CommitId> commits,
                                       const FactsWanted& wanted) {
@@ -139,7 +138,10 @@ std::vector<CommitFacts> commit_facts(Engine& engine, RepositoryId repository,
     if (!wanted.extra_globs.empty() || !wanted.bare_names.empty()) {
       add_extras(engine, repo, wanted, rules, facts);
     }
-    add_plain_params(engine, repo, wanted, facts);
+    for (auto& [name, value] :
+         plain_params(engine.commits.get(repository, facts.commit), wanted.bare_names)) {
+      facts.params.emplace(name, value);
+    }
     warn_of_differences(facts);
   }
   return out;

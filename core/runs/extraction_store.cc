@@ -106,6 +106,13 @@ constexpr db::Query kSelectPieces{"extractions_select_pieces", R"sql(
   WHERE repo_id = $1 AND file_id = $2 AND name = $3 AND split = $4 AND piece >= $5
   ORDER BY piece LIMIT $6)sql"};
 
+constexpr db::Query kSelectFirstPieces{"extractions_select_first_pieces", R"sql(
+  SELECT c.id, s.body FROM unnest($2::bytea[]) AS c(id) CROSS JOIN LATERAL (
+    SELECT s.body FROM metrics m
+    JOIN series s ON s.repo_id = m.repo_id AND s.file_id = m.file_id AND s.name = m.name AND s.split = m.split AND s.piece = 0
+    WHERE m.repo_id = $1 AND m.commit_id = c.id AND m.name = $3 AND m.split = $4 AND m.origin = $5
+    ORDER BY m.measured_ms DESC, m.source LIMIT 1) s)sql"};
+
 const std::vector<int16_t> kReadOrigins = {static_cast<int16_t>(MetricOrigin::kCommitMetadata),
                                            static_cast<int16_t>(MetricOrigin::kFile)};
 
@@ -296,6 +303,26 @@ Page<SeriesPoint> ExtractionStore::series(RepositoryId repository, const CommitI
     }
   }
   return page;
+}
+
+std::map<CommitId, Page<SeriesPoint>> ExtractionStore::first_points(
+    RepositoryId repository, std::span<const CommitId> commits, std::string_view name,
+    std::string_view split, uint32_t limit) {
+  std::map<CommitId, Page<SeriesPoint>> out;
+  const db::Rows rows = pool_.run(kSelectFirstPieces,
+                                  {static_cast<int32_t>(repository), bytes_of(commits), name, split,
+                                   static_cast<int16_t>(MetricOrigin::kFile)},
+                                  db::Pool::Retry::kRead);
+  for (size_t row = 0; row < rows.size(); ++row) {
+    Page<SeriesPoint>& page = out[commit_id_from_bytes(rows.bytes(row, 0))];
+    if (!page.items.empty()) continue;
+    const std::vector<Point> points = decode_points(rows.bytes(row, 1));
+    page.has_more = points.size() > limit;
+    const size_t count = std::min<size_t>(points.size(), limit);
+    for (size_t index = 0; index < count; ++index) page.items.push_back({index, points[index]});
+    if (page.has_more) page.next = std::to_string(count);
+  }
+  return out;
 }
 
 }  // namespace tarn::meta

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <set>
 #include <span>
@@ -59,6 +60,12 @@ class ExtractionStore {
   Page<SeriesPoint> series(RepositoryId repository, const CommitId& commit, std::string_view name,
                            std::string_view split, std::string_view source, size_t start,
                            uint32_t limit);
+  /// The first points of the curve of each of these commits that has one, as series(); `limit` is
+  /// below kPointsPerPiece.
+  std::map<CommitId, Page<SeriesPoint>> first_points(RepositoryId repository,
+                                                     std::span<const CommitId> commits,
+                                                     std::string_view name, std::string_view split,
+                                                     uint32_t limit);
 
  private:
   db::Pool& pool_;

@@ -42,6 +42,10 @@ constexpr db::Query kInsertParams{"runs_insert_params", R"sql(
 constexpr db::Query kSelect{"runs_select_by_id",
                             "SELECT " TARN_RUN_COLUMNS "WHERE r.repo_id = $1 AND r.run_id = $2"};
 
+constexpr db::Query kSelectNamed{"runs_select_named", "SELECT " TARN_RUN_COLUMNS R"sql(
+  JOIN unnest($2::text[]) WITH ORDINALITY AS u(id, position) ON u.id = r.run_id
+  WHERE r.repo_id = $1 ORDER BY u.position)sql"};
+
 // $1 repository, $2 experiment, $3 branches, $4 git sha.
 #define TARN_RUN_CHOSEN                                                                          \
   "r.repo_id = $1 AND ($2 = '' OR r.experiment = $2) AND ($3::text[] IS NULL OR r.branch = ANY " \
@@ -305,6 +309,16 @@ Page<Run> RunStore::list(RepositoryId repository, const RunFilter& filter, const
   return page;
 }
 
+std::vector<Run> RunStore::find_all(RepositoryId repository, const std::vector<std::string>& ids,
+                                    const std::optional<RunColumns>& columns) {
+  const db::Rows rows =
+      pool_.run(kSelectNamed, {static_cast<int32_t>(repository), ids}, db::Pool::Retry::kRead);
+  std::vector<Run> out;
+  for (size_t row = 0; row < rows.size(); ++row) out.push_back(run_from(rows, row));
+  add_details(repository, out, columns);
+  return out;
+}
+
 std::vector<CommitId> RunStore::unread_commits(RepositoryId repository, const RunFilter& filter,
                                                std::string_view rules_hash, uint32_t limit) {
   const db::Rows rows =
@@ -322,17 +336,18 @@ std::vector<CommitId> RunStore::unread_commits(RepositoryId repository, const Ru
 std::vector<ListedRun> RunStore::with_commits(RepositoryId repository, std::vector<Run> runs,
                                               std::string_view rules_hash,
                                               const std::vector<std::string>& names,
-                                              const std::optional<RunColumns>& columns) {
+                                              const std::optional<RunColumns>& columns,
+                                              size_t commit_max) {
   std::vector<ListedRun> out;
   if (runs.empty()) return out;
   std::vector<db::Bytes> commits;
   for (const Run& run : runs) commits.push_back({view_of(run.commit)});
   const int32_t repo = static_cast<int32_t>(repository);
-  constexpr int64_t kRowsMax = kListedCommitMetricsMax;
+  const int64_t rows_max = static_cast<int64_t>(commit_max);
   std::map<CommitId, ListedRun> by_commit;
   const db::Rows metrics =
       pool_.run(kSelectCommitMetrics,
-                {repo, commits, db::Bytes{rules_hash}, names, kRowsMax, metrics_of(columns)},
+                {repo, commits, db::Bytes{rules_hash}, names, rows_max, metrics_of(columns)},
                 db::Pool::Retry::kRead);
   for (size_t row = 0; row < metrics.size(); ++row) {
     ListedRun& of = by_commit[commit_id_from_bytes(metrics.bytes(row, 0))];
@@ -340,16 +355,16 @@ std::vector<ListedRun> RunStore::with_commits(RepositoryId repository, std::vect
         {std::string(metrics.text(row, 1)), metrics.real(row, 5),
          static_cast<MetricOrigin>(metrics.integer(row, 3)), std::string(metrics.text(row, 4)),
          std::string(metrics.text(row, 2)), from_millis(metrics.integer(row, 6))});
-    of.complete = of.complete && metrics.integer(row, 7) <= kRowsMax;
+    of.complete = of.complete && metrics.integer(row, 7) <= rows_max;
   }
   const db::Rows params =
       pool_.run(kSelectCommitParams,
-                {repo, commits, db::Bytes{rules_hash}, names, kRowsMax, params_of(columns)},
+                {repo, commits, db::Bytes{rules_hash}, names, rows_max, params_of(columns)},
                 db::Pool::Retry::kRead);
   for (size_t row = 0; row < params.size(); ++row) {
     ListedRun& of = by_commit[commit_id_from_bytes(params.bytes(row, 0))];
     of.commit_params.emplace(params.text(row, 1), params.text(row, 2));
-    of.complete = of.complete && params.integer(row, 3) <= kRowsMax;
+    of.complete = of.complete && params.integer(row, 3) <= rows_max;
   }
   for (Run& run : runs) {
     ListedRun listed = by_commit[run.commit];

@@ -144,6 +144,32 @@ std::vector<CommitId> unread_of(Engine& engine, RepositoryId repository,
   return {commits.begin(), commits.end()};
 }
 
+void warn_of_cut(RunList& list, size_t commit_max) {
+  const auto cut = std::count_if(list.page.items.begin(), list.page.items.end(),
+                                 [](const ListedRun& listed) { return !listed.complete; });
+  if (cut == 0) return;
+  list.warnings.push_back(str_cat(cut, " runs are of commits with more than ", commit_max,
+                                  " metrics or parameters, of which the others are not shown"));
+}
+
+/// Adds parameters that the metadata of the commits has without the prefix "param.".
+void add_plain_params(Engine& engine, RepositoryId repository,
+                      const std::optional<RunColumns>& columns, std::vector<ListedRun>& runs) {
+  std::vector<CommitId> ids;
+  for (const ListedRun& listed : runs) ids.push_back(listed.run.commit);
+  const auto commits = engine.commits.find_all(repository, ids);
+  for (ListedRun& listed : runs) {
+    const auto commit = commits.find(listed.run.commit);
+    if (commit == commits.end()) continue;
+    for (auto& [name, value] : plain_params(commit->second, {})) {
+      if (listed.commit_params.size() >= kNamedCommitMetricsMax) break;
+      const bool is_shown = !columns || std::find(columns->params.begin(), columns->params.end(),
+                                                  name) != columns->params.end();
+      if (is_shown && !listed.run.params.contains(name)) listed.commit_params.emplace(name, value);
+    }
+  }
+}
+
 std::vector<std::string> names_in(const RunQuery& query) {
   std::vector<std::string> names;
   for (const RunCondition& condition : query.where) names.push_back(condition.name);
@@ -226,13 +252,57 @@ RunList list_runs(Engine& engine, const Repository& repository, const RunQuery& 
   out.page.has_more = page.has_more;
   out.page.next = std::move(page.next);
   out.page.items = runs.with_commits(repository.id, std::move(page.items), rules.hash,
-                                     names_in(query), query.columns);
-  const auto cut = std::count_if(out.page.items.begin(), out.page.items.end(),
-                                 [](const ListedRun& listed) { return !listed.complete; });
-  if (cut > 0) {
-    out.warnings.push_back(str_cat(cut, " runs are of commits with more than ",
-                                   kListedCommitMetricsMax,
-                                   " metrics or parameters, of which the others are not shown"));
+                                     names_in(query), query.columns, kListedCommitMetricsMax);
+  warn_of_cut(out, kListedCommitMetricsMax);
+  return out;
+}
+
+RunList named_runs(Engine& engine, const Repository& repository,
+                   const std::vector<std::string>& ids, const std::optional<RunColumns>& columns) {
+  if (ids.size() > kNamedRunsMax) {
+    throw_invalid(str_cat("id: may be given at most ", kNamedRunsMax, " times"));
+  }
+  std::vector<std::string> wanted;
+  std::set<std::string> missing;
+  for (const std::string& id : ids) {
+    if (missing.insert(parse_run_id(id)).second) wanted.push_back(id);
+  }
+  meta::RunStore runs(engine.pool);
+  std::vector<Run> found = runs.find_all(repository.id, wanted, columns);
+  if (found.empty()) check_exists(engine, repository);
+  for (const Run& run : found) missing.erase(run.id);
+  RunList out;
+  for (const std::string& id : missing) out.warnings.push_back(str_cat("run ", id, ": not found"));
+  const ExtractionRules rules = extraction_rules(engine, repository.id);
+  const auto unread = unread_of(engine, repository.id, found, rules.hash);
+  warn_of_unread(read_ahead(engine, repository.id, rules, unread), true, out.warnings);
+  out.page.items = runs.with_commits(repository.id, std::move(found), rules.hash, {}, columns,
+                                     kNamedCommitMetricsMax);
+  warn_of_cut(out, kNamedCommitMetricsMax);
+  add_plain_params(engine, repository.id, columns, out.page.items);
+  return out;
+}
+
+std::vector<RunCurve> run_curves(Engine& engine, const Repository& repository,
+                                 const std::vector<std::string>& ids, std::string_view name,
+                                 std::string_view split, uint32_t limit) {
+  if (ids.size() > kNamedCurvesMax) {
+    throw_invalid(str_cat("run: may be given at most ", kNamedCurvesMax, " times"));
+  }
+  for (const std::string& id : ids) parse_run_id(id);
+  const std::vector<Run> runs =
+      meta::RunStore(engine.pool).find_all(repository.id, ids, RunColumns{});
+  if (runs.empty()) check_exists(engine, repository);
+  std::vector<CommitId> commits;
+  for (const Run& run : runs) commits.push_back(run.commit);
+  commit_facts(engine, repository.id, commits, {.names = {std::string(name)}});
+  const auto curves =
+      meta::ExtractionStore(engine.pool).first_points(repository.id, commits, name, split, limit);
+  std::vector<RunCurve> out;
+  for (const Run& run : runs) {
+    if (const auto found = curves.find(run.commit); found != curves.end()) {
+      out.push_back({run.id, run.commit, found->second});
+    }
   }
   return out;
 }

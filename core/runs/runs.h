@@ -11,6 +11,7 @@
 #include "core/metrics/run_query.h"
 #include "core/model/page.h"
 #include "core/model/repository.h"
+#include "core/runs/extraction_store.h"
 
 namespace tarn::versioning {
 
@@ -66,5 +67,26 @@ struct RunList {
 /// kRunConditionsMax conditions, a bad glob or one that matches more than kRunBranchesMax branches,
 /// an `after` that is no run), not_found (repository).
 RunList list_runs(Engine& engine, const Repository& repository, const RunQuery& query);
+
+/// The runs with these ids, each once, in that order, with up to kNamedCommitMetricsMax metrics and
+/// parameters of their commits, as ref_facts has them; a warning names those that are not there.
+/// Commits that the background has not read are read here, as in list_runs. Throws:
+/// invalid_argument (more than kNamedRunsMax, a bad id), not_found (repository).
+RunList named_runs(Engine& engine, const Repository& repository,
+                   const std::vector<std::string>& ids, const std::optional<RunColumns>& columns);
+
+/// The beginning of a curve of a run's commit.
+struct RunCurve {
+  std::string run;
+  CommitId commit;
+  Page<meta::SeriesPoint> points;
+};
+/// The first `limit` points of the metric of each of these runs, of the newest file that has a
+/// curve of it; metric_series has the others. Runs that are not there and those without a curve are
+/// absent. Throws: invalid_argument (more than kNamedCurvesMax, a bad id), not_found (repository),
+/// unavailable (store).
+std::vector<RunCurve> run_curves(Engine& engine, const Repository& repository,
+                                 const std::vector<std::string>& ids, std::string_view name,
+                                 std::string_view split, uint32_t limit);
 
 }  // namespace tarn::versioning

@@ -305,6 +305,22 @@ TEST_F(MeasuredRuns, AreShownWithABoundedPart) {
   EXPECT_THAT(list.warnings, ::testing::ElementsAre(::testing::HasSubstr("not shown")));
 }
 
+TEST_F(MeasuredRuns, AreShownInFullWhenNamed) {
+  std::string many = "{";
+  for (int i = 0; i < 1100; ++i) many += "\"m" + std::to_string(1000 + i) + "\": 1, ";
+  const std::string cut = record_with({}, {{"metrics/many.json", many + "\"z\": 2}"}});
+  const std::string whole =
+      record_with(0.5, {{"metrics/many.json", many.substr(0, many.find("m1150") - 3) + "}"}});
+  const RunList list = named_runs(*engine, repo, {whole, cut}, std::nullopt);
+  ASSERT_EQ(list.page.items.size(), 2u);
+  EXPECT_EQ(list.page.items[0].run.id, whole);
+  EXPECT_EQ(list.page.items[0].commit_metrics.size(), 150u);
+  EXPECT_EQ(list.page.items[1].commit_metrics.size(), kNamedCommitMetricsMax);
+  EXPECT_THAT(
+      list.warnings,
+      ::testing::ElementsAre(::testing::HasSubstr("1 runs are of commits with more than 1000")));
+}
+
 TEST_F(MeasuredRuns, FollowThePatternsOfTheRepository) {
   const std::string one = record_with({}, file("0.9"));
   EXPECT_EQ(where({"metrics.accuracy>0"}), Ids{one});

@@ -246,6 +246,7 @@ const std::vector<Row>& rows() {
     {"getExperimentRun", "", "", {{"fs:ReadRun", "repository/data"}}},
     {"getCommitMetrics", "", "", {{"fs:ReadRun", "repository/data"}}},
     {"getMetricSeries", "metric=loss", "", {{"fs:ReadRun", "repository/data"}}},
+    {"listMetricSeries", "metric=loss", "", {{"fs:ReadRun", "repository/data"}}},
     {"getUsage", "ref=topic", "", {{"fs:ListObjects", "repository/data"}}},
     {"listUsageHistory", "", "", {{"fs:ListObjects", "repository/data"}}},
     {"getMetricFiles", "", "", {{"fs:ReadRepository", "repository/data"}}},

@@ -341,6 +341,7 @@ constexpr Route kRoutes[] = {
     {kGet, TARN_REPO "/runs/{run}", "getExperimentRun", needs(kReadRun, on_repository), get_experiment_run},
     {kGet, TARN_REPO "/commits/{commitId}/metrics", "getCommitMetrics", needs(kReadRun, on_repository), get_commit_metrics},
     {kGet, TARN_REPO "/commits/{commitId}/series", "getMetricSeries", needs(kReadRun, on_repository), get_metric_series, takes(kAmount, kMetric)},
+    {kGet, TARN_REPO "/series", "listMetricSeries", needs(kReadRun, on_repository), list_metric_series, takes(kAmount, kMetric)},
     {kGet, TARN_REPO "/usage", "getUsage", needs(kListObjects, on_measured_ref), get_usage, takes(kAmount, kExact, kDepth)},
     {kGet, TARN_REPO "/usage/history", "listUsageHistory", needs(kListObjects, on_repository), list_usage_history, takes(kAmount)},
     {kGet, TARN_REPO "/quotas", "listQuotas", needs(kGetQuotas, on_repository), list_quotas, takes(kAmount)},

@@ -53,6 +53,7 @@ const std::set<std::string_view> kOwn = {
     "listGatePolicies",
     "listGatePolicyVersions",
     "listMergeConflicts",
+    "listMetricSeries",
     "listOperations",
     "listPromotions",
     "listPullRequestApprovals",

@@ -1,6 +1,7 @@
 // Runs and metrics over REST.
 #include <gtest/gtest.h>
 
+#include "core/metrics/run_query.h"
 #include "server/api/api_fixture.h"
 
 namespace tarn::api {
@@ -108,6 +109,81 @@ TEST_F(ApiTest, ListsRunsByMetricsOfTheirCommits) {
   EXPECT_TRUE(holds(found, R"("commit_params":{"lr":"0.1"}})")) << found.body;
   EXPECT_TRUE(holds(found, R"("warnings":[])")) << found.body;
   EXPECT_TRUE(holds(found, R"("has_more":false)")) << found.body;
+}
+
+TEST_F(ApiTest, ListsTheNamedRunsWithWhatTheirCommitsSay) {
+  const std::string runs = here + "/experiments/dogs/runs";
+  const auto record = [&](const std::string& members) {
+    const http::Response made = post(runs, R"({"ref":"main",)" + members + "}");
+    EXPECT_EQ(made.status, 201) << made.body;
+    return made.body.substr(made.body.find("\"id\":\"") + 6, 20);
+  };
+  upload("metrics/eval.json", R"({"accuracy":0.95})");
+  EXPECT_EQ(
+      post(here + "/branches/main/commits", R"({"message":"m","metadata":{"source":"camera"}})")
+          .status,
+      201);
+  const std::string one = record(R"("params":{"lr":"0.1"})");
+  record(R"("params":{"lr":"0.2"})");
+  const std::string three = record(R"("params":{"source":"own"})");
+  const http::Response named = get(here + "/runs?id=" + three + "&id=" + one + "&id=" + three);
+  EXPECT_EQ(named.status, 200) << named.body;
+  EXPECT_TRUE(holds(named, R"("results":2)")) << named.body;
+  EXPECT_LT(named.body.find(three), named.body.find(one)) << "in the order of the ids";
+  EXPECT_TRUE(holds(named, R"("name":"accuracy","origin":"file:metrics/eval.json")")) << named.body;
+  EXPECT_TRUE(holds(named, R"("commit_params":{"source":"camera"})")) << named.body;
+  EXPECT_TRUE(holds(named, R"("commit_params":{})")) << "the run's own go before: " << named.body;
+  EXPECT_FALSE(holds(named, R"("0.2")")) << named.body;
+  EXPECT_TRUE(holds(named, R"("warnings":[])")) << named.body;
+  EXPECT_TRUE(holds(get(here + "/runs?column=params.lr&id=" + one),
+                    R"("commit_metrics":[],"commit_params":{}})"));
+  EXPECT_TRUE(holds(get(here + "/runs?id=00000000000000000000&id=" + one),
+                    R"("warnings":["run 00000000000000000000: not found"])"));
+  for (const char* other : {"experiment=dogs", "order=created", "where=metrics.a%3E0", "after=x"}) {
+    EXPECT_EQ(get(here + "/runs?id=" + one + "&" + other).status, 400) << other;
+  }
+  EXPECT_EQ(get(here + "/runs?id=zz").status, 400);
+  std::string many = here + "/runs?amount=1";
+  for (size_t i = 0; i <= kNamedRunsMax; ++i) many += "&id=" + one;
+  EXPECT_TRUE(holds(get(many), "at most 200"));
+}
+
+TEST_F(ApiTest, ListsTheCurvesOfSeveralRuns) {
+  const std::string runs = here + "/experiments/dogs/runs";
+  const auto record = [&] {
+    const http::Response made = post(runs, R"({"ref":"main"})");
+    return made.body.substr(made.body.find("\"id\":\"") + 6, 20);
+  };
+  const auto commit = [&] {
+    EXPECT_EQ(post(here + "/branches/main/commits", R"({"message":"m"})").status, 201);
+  };
+  const std::string without = record();
+  upload("metrics/loss.csv", "step,loss\n10,0.5\n20,NaN\n");
+  commit();
+  const std::string one = record();
+  upload("metrics/loss.csv", "step,loss\n10,0.75\n");
+  upload("metrics/more.csv", "step,loss\n1,4\n2,5\n3,6\n");
+  commit();
+  const std::string two = record();
+  const std::string series = here + "/series?metric=loss&run=" + two + "&run=" + without +
+                             "&run=00000000000000000000&run=" + one;
+  const http::Response curves = get(series);
+  EXPECT_EQ(curves.status, 200) << curves.body;
+  EXPECT_TRUE(holds(
+      curves,
+      R"("has_more":false,"next_offset":"","points":[{"index":0,"step":10,"value":0.5},{"index":1,"step":20,"value":"NaN"}],"run":")" +
+          one))
+      << curves.body;
+  EXPECT_TRUE(holds(curves, R"("step":3,"value":6}],"run":")" + two)) << curves.body;
+  EXPECT_LT(curves.body.find(two), curves.body.find(one)) << "in the order of the ids";
+  EXPECT_FALSE(holds(curves, without)) << curves.body;
+  EXPECT_TRUE(holds(get(series + "&amount=2"), R"("has_more":true,"next_offset":"2")"));
+  EXPECT_TRUE(holds(get(here + "/series?metric=none&run=" + one), R"({"results":[]})"));
+  EXPECT_EQ(get(here + "/series?run=" + one).status, 400) << "no metric";
+  EXPECT_EQ(get(here + "/series?metric=loss&run=zz").status, 400);
+  std::string many = here + "/series?metric=loss";
+  for (size_t i = 0; i <= kNamedCurvesMax; ++i) many += "&run=" + one;
+  EXPECT_TRUE(holds(get(many), "at most 50"));
 }
 
 TEST_F(ApiTest, RecordsARunOfACommitWithItsBranch) {

@@ -131,6 +131,14 @@ const std::vector<Verb>& verbs() {
          record_run(e, r, {.experiment = "e", .ref = "main", .owner = "ann"});
        }},
       {"list runs", [](Engine& e, const Repository& r) { list_runs(e, r, {}); }},
+      {"named runs",
+       [](Engine& e, const Repository& r) {
+         named_runs(e, r, {"00000000000000000000"}, std::nullopt);
+       }},
+      {"run curves",
+       [](Engine& e, const Repository& r) {
+         run_curves(e, r, {"00000000000000000000"}, "loss", "", 10);
+       }},
       {"put webhook",
        [](Engine& e, const Repository& r) {
          put_webhook(e, std::string(32, 'k'), r,

@@ -249,6 +249,7 @@ http::Response list_experiment_runs(const Context& context, Call& call);
 http::Response get_experiment_run(const Context& context, Call& call);
 http::Response get_commit_metrics(const Context& context, Call& call);
 http::Response get_metric_series(const Context& context, Call& call);
+http::Response list_metric_series(const Context& context, Call& call);
 http::Response get_metric_files(const Context& context, Call& call);
 JsonHandler set_metric_files();
 

@@ -3,6 +3,7 @@
 #include <charconv>
 
 #include "core/base/error.h"
+#include "core/base/str_cat.h"
 #include "core/runs/extraction.h"
 #include "server/api/handlers/handlers.h"
 #include "server/api/json/list.h"
@@ -25,6 +26,20 @@ size_t index_from(std::string_view after) {
   return index;
 }
 
+http::Response list_named_runs(const Context& context, Call& call,
+                               const std::vector<std::string>& ids) {
+  for (const std::string_view other :
+       {"experiment", "branch", "git_sha", "where", "order", "after"}) {
+    if (call.parameter(other).empty()) continue;
+    throw_invalid(str_cat("argument id: names the runs, leave ", other, " out"));
+  }
+  const auto texts = call.query.values("column");
+  return json_response(
+      200, json::run_list_body(versioning::named_runs(
+               context.engine, repository_of(context, call), ids,
+               texts.empty() ? std::nullopt : std::optional(parse_run_columns(texts)))));
+}
+
 }  // namespace
 
 http::Response record_run(const Context& context, Call& call, json::RecordRun given) {
@@ -45,6 +60,8 @@ http::Response record_run(const Context& context, Call& call, json::RecordRun gi
 JsonHandler record_run() { return json_handler<json::parse_record_run, record_run>; }
 
 http::Response list_experiment_runs(const Context& context, Call& call) {
+  if (const auto ids = call.query.values("id"); !ids.empty())
+    return list_named_runs(context, call, ids);
   versioning::RunQuery query{.experiment = std::string(call.parameter("experiment")),
                              .branch = std::string(call.parameter("branch")),
                              .git_sha = std::string(call.parameter("git_sha")),
@@ -85,6 +102,13 @@ http::Response get_metric_series(const Context& context, Call& call) {
                                           [](json::Writer& out, const meta::SeriesPoint& item) {
                                             json::write_series_point(out, item.index, item.point);
                                           }));
+}
+
+http::Response list_metric_series(const Context& context, Call& call) {
+  return json_response(200,
+                       json::run_curves_body(versioning::run_curves(
+                           context.engine, repository_of(context, call), call.query.values("run"),
+                           call.parameter("metric"), call.parameter("split"), call.amount())));
 }
 
 http::Response get_metric_files(const Context& context, Call& call) {

@@ -10,6 +10,7 @@ namespace tarn::api::json {
 namespace {
 
 constexpr size_t kBytesPerRun = 800;
+constexpr size_t kBytesPerPoint = 60;
 
 double number_of(const Value& value) {
   const auto number = parse_number(value.scalar_text());
@@ -159,6 +160,32 @@ void write_series_point(Writer& out, size_t index, const Point& point) {
   out.number("step", point.step);
   out.real("value", point.value);
   out.end_object();
+}
+
+std::string run_curves_body(const std::vector<versioning::RunCurve>& curves) {
+  size_t points = 0;
+  for (const versioning::RunCurve& curve : curves) points += curve.points.items.size();
+  Writer out(points * kBytesPerPoint + curves.size() * kBytesPerRun);
+  out.begin_object();
+  out.key("results");
+  out.begin_array();
+  for (const versioning::RunCurve& curve : curves) {
+    out.begin_object();
+    out.text("commit_id", to_text(curve.commit));
+    out.boolean("has_more", curve.points.has_more);
+    out.text("next_offset", curve.points.next);
+    out.key("points");
+    out.begin_array();
+    for (const meta::SeriesPoint& item : curve.points.items) {
+      write_series_point(out, item.index, item.point);
+    }
+    out.end_array();
+    out.text("run", curve.run);
+    out.end_object();
+  }
+  out.end_array();
+  out.end_object();
+  return std::move(out).take();
 }
 
 std::string metric_globs_body(const std::vector<std::string>& globs) {

@@ -37,6 +37,9 @@ std::string commit_facts_body(const CommitFacts& facts);
 /// One point of a series; `index` starts at 0.
 void write_series_point(Writer& out, size_t index, const Point& point);
 
+/// {"results": [{"run", "commit_id", "points": [...], "has_more", "next_offset"}]}
+std::string run_curves_body(const std::vector<versioning::RunCurve>& curves);
+
 /// {"globs": [...]}
 std::string metric_globs_body(const std::vector<std::string>& globs);
 std::vector<std::string> parse_metric_globs(const Value& body);
