@@ -66,7 +66,7 @@ struct Terms {
 };
 
 Terms terms_of(Engine& engine, const Repository& repository) {
-  return {repository, get_cleanup_rules(engine, repository),
+  return {repository, get_cleanup_rules(engine, repository).value,
           get_branch_rules(engine, repository).value};
 }
 
@@ -109,21 +109,25 @@ bool apply(Engine& engine, const Terms& terms, const BranchActivity& branch, boo
 
 }  // namespace
 
-CleanupRules get_cleanup_rules(Engine& engine, const Repository& repository) {
+Tagged<CleanupRules> get_cleanup_rules(Engine& engine, const Repository& repository) {
   const auto body = engine.settings.find(repository.id, meta::SettingKind::kBranchCleanup);
   if (!body) check_exists(engine, repository);
-  return body ? decode_cleanup_rules(*body) : CleanupRules{};
+  return {body ? decode_cleanup_rules(*body) : CleanupRules{}, setting_etag(body)};
 }
 
-void set_cleanup_rules(Engine& engine, const Repository& repository, const CleanupRules& rules) {
+void set_cleanup_rules(Engine& engine, const Repository& repository, const CleanupRules& rules,
+                       const SettingWrite& write) {
   check_cleanup_rules(rules);
-  check_writable(repository, /*force=*/false);
-  const bool done =
-      engine.settings.update(repository.id, meta::SettingKind::kBranchCleanup,
-                             [&](const std::optional<std::string>&) -> std::optional<std::string> {
-                               if (rules.rules.empty()) return std::nullopt;
-                               return encode_cleanup_rules(rules);
-                             });
+  check_writable(repository, write.force);
+  const bool done = engine.settings.update(
+      repository.id, meta::SettingKind::kBranchCleanup,
+      [&](const std::optional<std::string>& present) -> std::optional<std::string> {
+        if (write.if_match && *write.if_match != setting_etag(present)) {
+          throw Error(ErrorCode::kPreconditionFailed, "Precondition failed");
+        }
+        if (rules.rules.empty()) return std::nullopt;
+        return encode_cleanup_rules(rules);
+      });
   if (!done) check_exists(engine, repository);
   if (rules.rules.empty()) meta::BranchCleanup(engine.pool).lift_all(repository.id);
 }

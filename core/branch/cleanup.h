@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/branch/engine.h"
+#include "core/branch/settings.h"
 #include "core/model/branch_cleanup.h"
 #include "core/model/page.h"
 #include "core/model/repository.h"
@@ -14,10 +15,11 @@
 namespace tarn::versioning {
 
 /// No rules are set: none.
-CleanupRules get_cleanup_rules(Engine& engine, const Repository& repository);
+Tagged<CleanupRules> get_cleanup_rules(Engine& engine, const Repository& repository);
 /// Replaces all; without a rule cleanup is off, and expiries that rules have set are lifted.
-/// Throws invalid_argument, not_found, permission_denied (read-only).
-void set_cleanup_rules(Engine& engine, const Repository& repository, const CleanupRules& rules);
+/// Throws invalid_argument, not_found, permission_denied (read-only), precondition_failed.
+void set_cleanup_rules(Engine& engine, const Repository& repository, const CleanupRules& rules,
+                       const SettingWrite& write);
 
 /// A branch that is stale, or that a rule deletes.
 struct StaleBranch {

@@ -60,7 +60,8 @@ class Cleanup : public ::testing::Test {
                 " days' WHERE name = '", name, "'"));
   }
   void set(std::vector<CleanupRule> rules, uint32_t deletions_max = 100) {
-    set_cleanup_rules(*engine, repo, {.rules = std::move(rules), .deletions_max = deletions_max});
+    set_cleanup_rules(*engine, repo, {.rules = std::move(rules), .deletions_max = deletions_max},
+                      {});
   }
   static CleanupRule expire(const std::string& pattern, uint32_t days, uint32_t notice = 7) {
     return {.pattern = Glob(pattern), .expire_days = days, .notice_days = notice};
@@ -264,7 +265,7 @@ TEST_F(Cleanup, RefusesRulesThatMakeNoSense) {
   EXPECT_NE(reason(expire("a", kCleanupDaysMax + 1)), "done");
   EXPECT_NE(testing::message_of([&] { set({expire("a", 30), expire("a", 40)}); }), "done");
   EXPECT_NE(testing::message_of([&] { set({expire("a", 30)}, 0); }), "done");
-  EXPECT_TRUE(get_cleanup_rules(*engine, repo).rules.empty());
+  EXPECT_TRUE(get_cleanup_rules(*engine, repo).value.rules.empty());
 }
 
 /// A reason that spares a branch, as SQL that makes it so; B and HEAD stand for its id and head,

@@ -81,3 +81,24 @@ def test_a_rule_that_deletes_needs_the_permission_to_delete(repo, make_user, may
     assert theirs("PUT", path, json={"rules": [{"pattern": "exp-*", "stale_days": 14}]}).status_code == 200
     answer = theirs("PUT", path, json={"rules": [{"pattern": "exp-*", "expire_days": 60}]})
     assert answer.status_code == (200 if may_delete else 401), answer.text
+
+
+def test_rules_are_replaced_only_as_they_were_read(repo, rest):
+    path = f"/repositories/{repo.id}/settings/branch_cleanup"
+    first = rest("GET", path).headers["ETag"]
+    mine, theirs = ({"rules": [{"pattern": pattern, "stale_days": 14}]} for pattern in ("mine", "theirs"))
+    set_by_them = rest("PUT", path, json=theirs, headers={"If-Match": first})
+    assert set_by_them.status_code == 200
+    assert rest("PUT", path, json=mine, headers={"If-Match": first}).status_code == 412
+    assert rest("GET", path).json()["rules"] == theirs["rules"]
+    assert set_by_them.headers["ETag"] == rest("GET", path).headers["ETag"] != first
+    assert rest("PUT", path, json=mine, headers={"If-Match": set_by_them.headers["ETag"]}).status_code == 200
+    assert rest("PUT", path, json=theirs).status_code == 200
+
+
+def test_what_uses_a_stale_branch_is_said_without_a_rule_too(repo, rest):
+    for name in ("idle", "used"):
+        rest("POST", f"/repositories/{repo.id}/branches", json={"name": name, "source": "main"})
+    assert rest("POST", f"/repositories/{repo.id}/branches/used/objects", params={"path": "k"}, data=b"x").status_code == 201
+    listed = rest("GET", f"/repositories/{repo.id}/stale_branches", params={"days": 0}).json()["results"]
+    assert {item["id"]: item.get("kept_because") for item in listed} == {"idle": None, "used": "it has uncommitted changes"}

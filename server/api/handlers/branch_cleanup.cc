@@ -7,6 +7,7 @@
 #include "core/base/str_cat.h"
 #include "core/branch/cleanup.h"
 #include "server/api/handlers/handlers.h"
+#include "server/api/handlers/tagged.h"
 #include "server/api/json/list.h"
 #include "server/api/json/moment.h"
 #include "server/api/json/writer.h"
@@ -72,8 +73,9 @@ http::Response set_cleanup_rules(const Context& context, Call& call, CleanupRule
                             auth::branch_arn(call.path("repository"), "*"));
   }
   const Repository repository = repository_of(context, call);
-  versioning::set_cleanup_rules(context.engine, repository, rules);
-  return json_response(200, rules_body(versioning::get_cleanup_rules(context.engine, repository)));
+  versioning::set_cleanup_rules(context.engine, repository, rules, write_of(call));
+  auto set = versioning::get_cleanup_rules(context.engine, repository);
+  return tagged_response(rules_body(set.value), std::move(set.etag));
 }
 
 void write_branch(json::Writer& out, const versioning::StaleBranch& branch) {
@@ -91,15 +93,15 @@ void write_branch(json::Writer& out, const versioning::StaleBranch& branch) {
     out.text("deletes_at", to_rfc3339(*branch.deletes));
     out.boolean("announced", branch.announced);
   }
-  if (branch.deletes && !branch.kept_by.empty()) out.text("kept_because", branch.kept_by);
+  if (!branch.kept_by.empty()) out.text("kept_because", branch.kept_by);
   out.end_object();
 }
 
 }  // namespace
 
 http::Response get_cleanup_rules(const Context& context, Call& call) {
-  return json_response(
-      200, rules_body(versioning::get_cleanup_rules(context.engine, repository_of(context, call))));
+  auto rules = versioning::get_cleanup_rules(context.engine, repository_of(context, call));
+  return tagged_response(rules_body(rules.value), std::move(rules.etag));
 }
 
 JsonHandler set_cleanup_rules() { return json_handler<parse_rules, set_cleanup_rules>; }

@@ -2,31 +2,13 @@
 
 #include "core/base/error.h"
 #include "server/api/handlers/handlers.h"
+#include "server/api/handlers/tagged.h"
 #include "server/api/json/branch_rule.h"
 #include "server/api/json/collection_rules.h"
 #include "server/api/json/tag_rule.h"
 #include "server/api/response.h"
 
 namespace tarn::api {
-namespace {
-
-/// Sets the etag without quotes, as clients send it back; "" means the setting was never changed.
-http::Response tagged_response(std::string body, std::string etag) {
-  http::Response response = json_response(200, std::move(body));
-  response.headers.add("ETag", std::move(etag));
-  return response;
-}
-
-versioning::SettingWrite write_of(const Call& call) {
-  versioning::SettingWrite write;
-  if (const std::string* if_match = call.request.headers.find("If-Match")) {
-    write.if_match = *if_match;
-  }
-  return write;
-}
-
-}  // namespace
-
 http::Response get_protection_rules(const Context& context, Call& call) {
   auto rules = versioning::get_branch_rules(context.engine, repository_of(context, call));
   return tagged_response(json::branch_rules_body(rules.value), std::move(rules.etag));
