@@ -66,6 +66,7 @@ constexpr Parameter kDepth{"depth", Kind::kBoolean};
 constexpr Parameter kStatus{"status", Kind::kState};
 constexpr Parameter kFormat{"format", Kind::kArchive};
 constexpr Parameter kOpen{"open", Kind::kBoolean};
+constexpr Parameter kOptional{"optional", Kind::kBoolean};
 constexpr Parameter kSeen{"seen", Kind::kSize};
 constexpr Parameter kWait{"wait", Kind::kWait};
 constexpr Parameter kVersion{"version", Kind::kSize};
@@ -176,7 +177,7 @@ constexpr Route kRoutes[] = {
     {kGet, TARN_REPO "/metadata", "getRepositoryMetadata", needs(kReadRepository, on_repository), get_repository_metadata},
     {kPost, TARN_REPO "/metadata", "setRepositoryMetadata", needs(kUpdateRepository, on_repository), set_repository_metadata, takes_json()},
     {kDelete, TARN_REPO "/metadata", "deleteRepositoryMetadata", needs(kUpdateRepository, on_repository), delete_repository_metadata, takes_json()},
-    {kGet, TARN_REPO "/settings/gc_rules", "getGCRules", needs(kGetCollectionRules, on_repository), get_collection_rules},
+    {kGet, TARN_REPO "/settings/gc_rules", "getGCRules", needs(kGetCollectionRules, on_repository), get_collection_rules, takes(kOptional)},
     {kPut, TARN_REPO "/settings/gc_rules", "setGCRules", needs(kSetCollectionRules, on_repository), set_collection_rules, takes_json()},
     {kDelete, TARN_REPO "/settings/gc_rules", "deleteGCRules", needs(kSetCollectionRules, on_repository), remove_collection_rules},
     {kGet, TARN_REPO "/settings/branch_cleanup", "getBranchCleanup", needs(kGetCollectionRules, on_repository), get_cleanup_rules},

@@ -52,6 +52,7 @@ JsonHandler set_tag_rules() { return json_handler<json::parse_tag_rules, set_tag
 
 http::Response get_collection_rules(const Context& context, Call& call) {
   const auto rules = versioning::get_collection_rules(context.engine, repository_of(context, call));
+  if (!rules && call.flag("optional")) return empty_response(204);
   if (!rules) throw Error(ErrorCode::kNotFound, "not found");
   return json_response(200, json::collection_rules_body(*rules));
 }

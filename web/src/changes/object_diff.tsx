@@ -21,15 +21,16 @@ type View = 'text' | 'structure' | 'table' | 'image' | 'none';
 /** Bytes of each side that are compared as text; of larger objects, the first ones. */
 const textMax = 1 << 20;
 
-/** The object on one side; null if it is not there. */
+/** The object on one side; null if it is not there. By a listing, in which that is no error. */
 function useSide(sides: Sides, ref: string, path: string) {
   return useQuery({
     queryKey: [...diffKey(sides), 'object', ref, path],
     queryFn: async ({ signal }): Promise<Stats | null> => {
       try {
-        return await answer(api.GET('/repositories/{repository}/refs/{ref}/objects/stat', { params: { path: { repository: sides.repository, ref }, query: { path } }, signal }));
+        const { results } = await answer(api.GET('/repositories/{repository}/refs/{ref}/objects/ls', { params: { path: { repository: sides.repository, ref }, query: { prefix: path, amount: 1 } }, signal }));
+        return results[0]?.path === path ? results[0] : null;
       } catch (error) {
-        if (error instanceof ApiError && (error.status === 404 || error.status === 410)) return null;
+        if (error instanceof ApiError && error.status === 410) return null; // its data has expired
         throw error;
       }
     },

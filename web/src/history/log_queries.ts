@@ -70,12 +70,12 @@ export const lastChangeQuery = (repository: string, ref: string, path: string) =
 
 export const aheadMax = 1000;
 
-/** How many commits of `ref` are not in the history of `of`; 1,000 means at least that many. */
-export const aheadQuery = (repository: string, ref: string, of: string) =>
+/** How many commits of the history of one commit are not in that of another; 1,000 means at least that many. */
+export const aheadQuery = (repository: string, commit: string, of: string) =>
   queryOptions({
-    queryKey: ['log', repository, 'ahead', ref, of],
-    staleTime: 30_000,
+    queryKey: ['ahead', repository, commit, of],
+    staleTime: Number.POSITIVE_INFINITY, // commits do not change
     queryFn: async ({ signal }) => (await answer(api.GET('/repositories/{repository}/refs/{ref}/commits', {
-      params: { path: { repository, ref }, query: { amount: aheadMax, without: of } }, signal,
+      params: { path: { repository, ref: commit }, query: { amount: aheadMax, without: of } }, signal,
     }))).results.length,
   });

@@ -54,6 +54,7 @@ export function RefsPage() {
   const shown = useMemo(() => (refs.data ?? []).filter((ref) => ref.kind === kind && ref.name.toLowerCase().includes(q)), [refs.data, kind, q]);
   const one = kinds.find((item) => item.kind === kind)!.one;
 
+  const baseCommit = refs.data?.find((ref) => ref.kind === 'branch' && ref.name === base)?.commit;
   const columns = useMemo((): Column<NamedRef>[] => [
     { id: 'name', header: 'Name', width: 'minmax(160px, 2fr)', cell: (ref) => (
       <>
@@ -69,7 +70,7 @@ export function RefsPage() {
     { id: 'message', header: 'Last commit', width: 'minmax(120px, 2fr)', wideOnly: true, cell: (ref) => <Head repository={repository} at={ref} part="message" /> },
     { id: 'age', header: 'Age', width: '96px', cell: (ref) => <Head repository={repository} at={ref} part="time" /> },
     ...(kind === 'branch' ? [
-      { id: 'ahead', header: `Ahead, behind ${base.length > 12 ? 'default' : base}`, width: '160px', wideOnly: true, cell: (ref: NamedRef) => (ref.name === base ? null : <Ahead repository={repository} branch={ref} base={base} />) },
+      { id: 'ahead', header: `Ahead, behind ${base.length > 12 ? 'default' : base}`, width: '160px', wideOnly: true, cell: (ref: NamedRef) => (ref.name === base ? null : <Ahead repository={repository} branch={ref} base={base} baseCommit={baseCommit} />) },
       { id: 'requests', header: 'Requests', width: '88px', wideOnly: true, cell: (ref: NamedRef) => <OpenRequests repository={repository} branch={ref.name} /> },
       { id: 'expires', header: 'Expires', width: '96px', wideOnly: true, cell: (ref: NamedRef) => (ref.expires ? <Time at={ref.expires} /> : <span className="muted">never</span>) },
     ] : []),
@@ -85,7 +86,7 @@ export function RefsPage() {
         <MenuItem icon="trash" danger refused={ref.name === base && ref.kind === 'branch' ? 'The default branch cannot be deleted' : undefined} onAction={() => setDeleting([ref])}>Delete…</MenuItem>
       </Menu>
     ) },
-  ], [repository, base, kind, rules.data, navigate]);
+  ], [repository, base, baseCommit, kind, rules.data, navigate]);
 
   return (
     <div className="page-full">
@@ -128,9 +129,10 @@ function Head({ repository, at, part }: { repository: string; at: NamedRef; part
   return <span className={`muted ${styles.name}`}><Name>{head.data.message.split('\n', 1)[0] || 'no message'}</Name></span>;
 }
 
-function Ahead({ repository, branch, base }: { repository: string; branch: NamedRef; base: string }) {
-  const ahead = useQuery(aheadQuery(repository, branch.name, base));
-  const behind = useQuery(aheadQuery(repository, base, branch.name));
+function Ahead({ repository, branch, base, baseCommit }: { repository: string; branch: NamedRef; base: string; baseCommit: string | undefined }) {
+  // By commits, which are there when the branch is no more.
+  const ahead = useQuery({ ...aheadQuery(repository, branch.commit, baseCommit ?? ''), enabled: baseCommit !== undefined });
+  const behind = useQuery({ ...aheadQuery(repository, baseCommit ?? '', branch.commit), enabled: baseCommit !== undefined });
   if (ahead.data === undefined || behind.data === undefined) return null;
   const text = (value: number) => (value >= aheadMax ? `${count(aheadMax)}+` : count(value));
   const title = `${counted(ahead.data, 'commit')} that ${base} does not have, ${counted(behind.data, 'commit')} of ${base} that it does not have`;

@@ -1,6 +1,5 @@
 import { queryOptions } from '@tanstack/react-query';
 import { answer, api, type Schemas } from '@/api/client';
-import { ApiError } from '@/api/errors';
 import { queryClient } from '@/api/query_client';
 
 export type BranchRule = Schemas['BranchProtectionRule'];
@@ -32,14 +31,8 @@ export const tagRulesQuery = (repository: string) => queryOptions({
 /** null if there are none: then nothing expires that a ref leads to. */
 export const retentionQuery = (repository: string) => queryOptions({
   queryKey: ['settings', repository, 'retention'],
-  queryFn: async ({ signal }): Promise<RetentionRules | null> => {
-    try {
-      return await answer(api.GET('/repositories/{repository}/settings/gc_rules', { params: { path: { repository } }, signal }));
-    } catch (error) {
-      if (error instanceof ApiError && error.status === 404) return null;
-      throw error;
-    }
-  },
+  queryFn: async ({ signal }): Promise<RetentionRules | null> =>
+    (await answer(api.GET('/repositories/{repository}/settings/gc_rules', { params: { path: { repository }, query: { optional: true } }, signal }))) ?? null,
 });
 
 export const metricFilesQuery = (repository: string) => queryOptions({
