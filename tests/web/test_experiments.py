@@ -129,6 +129,41 @@ def test_selected_runs_are_compared_without_equal_rows(window, runs):
     window.review("runs-curves")
 
 
+def asked(page, pattern):
+    """The addresses of requests that match, as they are sent."""
+    addresses = []
+    page.on("request", lambda request: addresses.append(request.url) if re.search(pattern, request.url) else None)
+    return addresses
+
+
+def test_many_runs_are_compared_in_a_bounded_number_of_requests(window, rest):
+    rest.repository("many-runs")
+    ids = []
+    for number in range(60):
+        rest.upload("many-runs", "metrics/curve.csv", f"step,loss\n1,{number + 1}\n2,{number}\n")
+        rest.commit("many-runs", **({"camera": "left"} if number == 0 else {}))
+        ids.append(rest.post("/repositories/many-runs/experiments/e/runs", {"ref": "main", "metrics": {"accuracy": number / 60}})["id"])
+    chosen = "".join(f"&run={run}" for run in ids)
+    requests = asked(window.page, r"/api/v1/.*/(runs|series|commits/[^/]+/(metrics|series))([/?]|$)")
+    page = window.go(f"/r/many-runs/-/runs?view=side{chosen}")
+    table = page.get_by_role("table", name="Selected runs side by side")
+    expect(table.get_by_role("row", name="metric loss")).to_contain_text("59")
+    expect(table.get_by_role("row", name="param camera")).to_contain_text("left")
+    assert len(requests) == 2, requests  # of the columns, and of all runs
+    page.get_by_role("button", name=f"Leave out {ids[0]}").click()
+    expect(table.get_by_role("row", name="param camera")).to_have_count(0)
+    assert len(requests) == 2, requests
+    page.get_by_role("tab", name="Curves").click()
+    expect(page.get_by_text("59 curves of 59 runs")).to_be_visible()
+    assert len(requests) == 4, requests  # 50 curves in each
+
+
+def test_a_selected_run_that_is_not_there_is_named(window, rest, runs):
+    page = window.go(f"/r/{REPO}/-/runs?view=side&run={runs['exp-1']}&run=00000000000000000000")
+    expect(page.get_by_text("run 00000000000000000000: not found")).to_be_visible()
+    expect(page.get_by_role("table", name="Selected runs side by side")).to_contain_text("exp-1")
+
+
 def test_charts_show_all_runs_of_the_filter(window, runs):
     page = window.go(f"/r/{REPO}/-/runs?view=scatter&x=params.lr&y=metrics.accuracy")
     expect(page.get_by_role("img", name="accuracy over lr of 3 runs")).to_be_visible()

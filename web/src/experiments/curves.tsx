@@ -8,7 +8,7 @@ import { counted } from '@/ui/format';
 import { EmptyState, Progress, useSlow } from '@/ui/states';
 import { colourOf, dashOf, themeColour, useIsDark, useSize } from './chart';
 import type { RunsSearch } from './routes';
-import { type Curve, curveQuery } from './run_queries';
+import { type Curve, curvesOfOne, curvesQuery } from './run_queries';
 import { isMetric, type ListedRun, nameOf, shownNumber, valueOf } from './run_values';
 import styles from './experiments.module.css';
 
@@ -27,16 +27,17 @@ export function Curves({ repository, runs, columns, search, onSearch }: CurvesPr
   const metrics = columns.filter(isMetric);
   const withFiles = metrics.filter((column) => runs.some((run) => valueOf(run, column)?.origin.startsWith('file:')));
   const metric = search.metric ?? withFiles[0] ?? metrics[0];
-  const curves = useQueries({ queries: metric === undefined ? [] : runs.map((run) => curveQuery(repository, run.commit_id, nameOf(metric))) });
-  const waiting = curves.filter((curve) => curve.isLoading).length;
+  const parts = useMemo(() => Array.from({ length: Math.ceil(runs.length / curvesOfOne) }, (_, part) => runs.slice(part * curvesOfOne, (part + 1) * curvesOfOne)), [runs]);
+  const curves = useQueries({ queries: metric === undefined ? [] : parts.map((part) => curvesQuery(repository, part.map((run) => run.id), nameOf(metric))) });
+  const waiting = parts.reduce((sum, part, index) => sum + (curves[index]?.isLoading ? part.length : 0), 0);
   const slow = useSlow(waiting > 0);
   const failed = curves.find((curve) => curve.error);
-  const shown = useMemo(() => runs.flatMap((run, index) => {
-    const curve = curves[index]?.data;
+  const shown = useMemo(() => parts.flatMap((part, index) => part.flatMap((run) => {
+    const curve = curves[index]?.data?.get(run.id);
     return curve ? [{ run, curve }] : [];
     // A curve never changes once it is there.
     // eslint-disable-next-line react-hooks/exhaustive-deps
-  }), [runs, metric, curves.filter((curve) => curve.data).length]);
+  })), [parts, metric, curves.filter((curve) => curve.data).length]);
   if (metric === undefined) return <EmptyState icon="chart">These runs have no metric.</EmptyState>;
   const cut = shown.filter((item) => item.curve.isCut).length;
   return (

@@ -37,6 +37,8 @@ const runsRoute = createRoute({
     order: text(raw.order), column: texts(raw.column), pin: texts(raw.pin), group: text(raw.group), run: texts(raw.run), metric: text(raw.metric),
     x: text(raw.x), y: text(raw.y), log: flag(raw.log), equal: flag(raw.equal),
   }),
+  // The questions that the table waits for are asked while the code of the page arrives.
+  loader: ({ params }) => { void import('./run_queries').then(({ prefetchRuns }) => prefetchRuns(params.repository)); },
   component: lazyRouteComponent(() => import('./runs_page'), 'RunsPage'),
 });
 

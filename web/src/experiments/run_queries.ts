@@ -1,7 +1,7 @@
 import { queryOptions } from '@tanstack/react-query';
 import { parse } from 'yaml';
 import { answer, api, type Schemas } from '@/api/client';
-import { ApiError } from '@/api/errors';
+import { queryClient } from '@/api/query_client';
 import type { RunsSearch } from './routes';
 import { columnsOf, type Goal, type ListedRun, metricColumn, paramColumn, requestedColumn, toNumber, valueOf } from './run_values';
 
@@ -12,8 +12,11 @@ const chartedPage = 1000;
 /** Runs whose names are offered as columns. */
 const sampledRuns = 20;
 const columnsMax = 200;
+/** Runs of one request for curves. */
+export const curvesOfOne = 50;
 /** Points of one curve. */
 const pointsMax = 10_000;
+const pointsPage = 1000;
 
 export const runsKey = (repository: string) => ['experiment-runs', repository] as const;
 
@@ -82,6 +85,34 @@ export const runQuery = (repository: string, run: string) =>
     },
   });
 
+interface NamedRuns {
+  runs: ListedRun[];
+  /** What is not there, or not shown. */
+  warnings: string[];
+}
+
+/** Runs with all that was recorded of them, in one request for those that are not known yet. */
+export const namedRunsQuery = (repository: string, ids: readonly string[]) =>
+  queryOptions<NamedRuns>({
+    queryKey: [...runsKey(repository), 'named', ids],
+    staleTime: (query) => (query.state.data?.warnings.length === 0 ? Number.POSITIVE_INFINITY : 0),
+    queryFn: async ({ signal, client }) => {
+      const runs = new Map<string, ListedRun>();
+      for (const id of ids) {
+        const known = client.getQueryData(runQuery(repository, id).queryKey);
+        if (known) runs.set(id, known);
+      }
+      const missing = ids.filter((id) => !runs.has(id));
+      if (missing.length === 0) return { runs: [...runs.values()], warnings: [] };
+      const { results, warnings } = await answer(api.GET('/repositories/{repository}/runs', { params: { path: { repository }, query: { id: missing } }, signal }));
+      for (const run of results) {
+        runs.set(run.id, run);
+        if (warnings.length === 0) client.setQueryData(runQuery(repository, run.id).queryKey, run);
+      }
+      return { runs: ids.flatMap((id) => runs.get(id) ?? []), warnings };
+    },
+  });
+
 export interface Curve {
   steps: number[];
   values: number[];
@@ -89,31 +120,41 @@ export interface Curve {
   isCut: boolean;
 }
 
-/** A metric's curve in a commit's file; null if no file has one. */
-export const curveQuery = (repository: string, commit: string, metric: string) =>
+const metricNames = (metric: string) => {
+  const at = metric.lastIndexOf('@');
+  return at > 0 ? { metric: metric.slice(0, at), split: metric.slice(at + 1) } : { metric };
+};
+
+/** A metric's curves in files of the commits of up to 50 runs, by run; runs without a curve are absent. Only a curve of more than 1,000 points takes a request of its own. */
+export const curvesQuery = (repository: string, runs: readonly string[], metric: string) =>
   queryOptions({
-    queryKey: ['series', repository, commit, metric],
+    queryKey: ['series', repository, runs, metric],
     staleTime: Number.POSITIVE_INFINITY, // a commit's files do not change
-    retry: (count: number, error: Error) => count < 2 && error instanceof ApiError && (error.status === 429 || error.status === 503),
-    queryFn: async ({ signal }): Promise<Curve | null> => {
-      const out: Curve = { steps: [], values: [], isCut: false };
-      const at = metric.lastIndexOf('@');
-      const names = at > 0 ? { metric: metric.slice(0, at), split: metric.slice(at + 1) } : { metric };
-      let after = '';
-      do {
-        const { data, error, response } = await api.GET('/repositories/{repository}/commits/{commitId}/series', {
-          params: { path: { repository, commitId: commit }, query: { ...names, after, amount: 1000 } }, signal,
-        });
-        if (response.status === 404) return null;
-        const page = await answer(Promise.resolve({ data, error, response }));
-        for (const point of page.results) {
-          out.steps.push(point.step);
-          out.values.push(toNumber(point.value));
+    queryFn: async ({ signal }): Promise<Map<string, Curve>> => {
+      const out = new Map<string, Curve>();
+      const names = metricNames(metric);
+      const { results } = await answer(api.GET('/repositories/{repository}/series', { params: { path: { repository }, query: { ...names, run: [...runs], amount: pointsPage } }, signal }));
+      for (const { run, commit_id, points, next_offset } of results) {
+        const curve: Curve = { steps: [], values: [], isCut: false };
+        const add = (some: readonly Schemas['MetricPoint'][]) => {
+          for (const point of some) {
+            curve.steps.push(point.step);
+            curve.values.push(toNumber(point.value));
+          }
+        };
+        add(points);
+        let after = next_offset;
+        while (after !== '' && curve.steps.length < pointsMax) {
+          const page = await answer(api.GET('/repositories/{repository}/commits/{commitId}/series', {
+            params: { path: { repository, commitId: commit_id }, query: { ...names, after, amount: pointsPage } }, signal,
+          }));
+          add(page.results);
+          after = page.pagination.has_more ? page.pagination.next_offset : '';
         }
-        after = page.pagination.has_more ? page.pagination.next_offset : '';
-        out.isCut = after !== '';
-      } while (after !== '' && out.steps.length < pointsMax);
-      return out.steps.length === 0 ? null : out;
+        curve.isCut = after !== '';
+        out.set(run, curve);
+      }
+      return out;
     },
   });
 
@@ -161,10 +202,12 @@ export const standardsQuery = (repository: string) =>
     staleTime: 30_000,
     queryFn: async ({ signal }): Promise<Standards> => {
       const path = { repository };
-      const { data: listed } = await api.GET('/repositories/{repository}/policies', { params: { path, query: { amount: 100 } }, signal });
+      const [{ data: listed }, { data: aliases }] = await Promise.all([
+        api.GET('/repositories/{repository}/policies', { params: { path, query: { amount: 100 } }, signal }),
+        api.GET('/repositories/{repository}/aliases', { params: { path, query: { amount: 1000 } }, signal }),
+      ]);
       const policies = listed?.results ?? []; // who may not read policies sees the table without them
       const goals = goalsOf(policies.map((policy) => policy.document ?? ''));
-      const { data: aliases } = await api.GET('/repositories/{repository}/aliases', { params: { path, query: { amount: 1000 } }, signal });
       const alias = aliases?.results.find((item) => item.policy !== undefined) ?? aliases?.results[0];
       if (!alias) return { goals, champion: null };
       const ref = `@${alias.id}`;
@@ -177,6 +220,12 @@ export const standardsQuery = (repository: string) =>
       return { goals, champion: { alias: alias.id, policy: alias.policy ?? '', commit: alias.commit_id, values } };
     },
   });
+
+/** What the table of runs waits for. */
+export function prefetchRuns(repository: string) {
+  void queryClient.prefetchQuery(sampleQuery(repository));
+  void queryClient.prefetchQuery(standardsQuery(repository));
+}
 
 /** Columns of a page that names none: metrics with a goal first, at most four, and three parameters. */
 export function defaultColumns(columns: readonly string[], goals: ReadonlyMap<string, Goal>): string[] {

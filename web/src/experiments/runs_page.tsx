@@ -1,4 +1,4 @@
-import { useQueries, useQuery } from '@tanstack/react-query';
+import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { getRouteApi, useNavigate } from '@tanstack/react-router';
 import { useMemo, useState } from 'react';
 import { resource, useMay } from '@/api/permissions';
@@ -18,7 +18,7 @@ import { FilterField } from './filter_field';
 import { GroupedRuns } from './grouped_runs';
 import { Parallel } from './parallel';
 import { RecordRun } from './record_run';
-import { chartedMax, chartedRunsQuery, defaultColumns, runQuery, sampleQuery, standardsQuery, valuesAmong } from './run_queries';
+import { chartedMax, chartedRunsQuery, defaultColumns, namedRunsQuery, sampleQuery, standardsQuery, valuesAmong } from './run_queries';
 import { isMetric, isParam, type ListedRun, nameOf } from './run_values';
 import { type RunsSearch, type RunView } from './routes';
 import { RunsTable } from './runs_table';
@@ -29,7 +29,6 @@ import styles from './experiments.module.css';
 const route = getRouteApi('/signed-in/r/$repository/-/runs');
 /** Runs whose curves are drawn when none is selected. */
 const curvesByDefault = 10;
-const curvesMax = 200;
 const selectedMax = 200;
 
 const views: { id: RunView; label: string; ofSelected: boolean }[] = [
@@ -140,21 +139,26 @@ interface ViewProps {
 /** Views of the selected runs with all that was recorded of them; curves of the newest without a selection. */
 function OfSelected({ repository, ids, search, change, standards, columns, view }: ViewProps & { ids: string[]; view: 'side' | 'curves'; standards: Parameters<typeof SideBySide>[0]['standards'] }) {
   const newest = useQuery({ ...chartedRunsQuery(repository, search, columns), enabled: view === 'curves' && ids.length === 0 });
-  const loaded = useQueries({ queries: ids.slice(0, curvesMax).map((id) => runQuery(repository, id)) });
-  const failed = loaded.find((query) => query.error);
-  const chosen = useMemo(() => loaded.flatMap((query) => query.data ?? []),
-    // Runs never change once they are there.
+  const named = useQuery({ ...namedRunsQuery(repository, ids.slice(0, selectedMax)), enabled: ids.length > 0, placeholderData: keepPreviousData });
+  const runs = useMemo(() => (ids.length > 0 ? (named.data?.runs.filter((run) => ids.includes(run.id)) ?? []) : (newest.data?.runs.slice(0, curvesByDefault) ?? [])),
+    // The ids are a new array at each render.
     // eslint-disable-next-line react-hooks/exhaustive-deps
-    [ids.join(), loaded.filter((query) => query.data).length]);
-  const runs = useMemo(() => (ids.length > 0 ? chosen : (newest.data?.runs.slice(0, curvesByDefault) ?? [])), [ids.length, chosen, newest.data]);
-  if (failed?.error) return <ErrorPanel error={failed.error} onRetry={() => void failed.refetch()} />;
-  if (loaded.some((query) => query.isLoading) || newest.isLoading) return <Skeleton rows={8} />;
+    [ids.join(), named.data, newest.data]);
+  if (named.error && ids.length > 0) return <ErrorPanel error={named.error} onRetry={() => void named.refetch()} />;
+  if (named.isLoading || newest.isLoading) return <Skeleton rows={8} />;
+  const warnings = ids.length > 0 && named.data && named.data.warnings.length > 0 ? <ul role="status">{named.data.warnings.map((warning) => <li key={warning}>{warning}</li>)}</ul> : null;
   if (view === 'side') {
-    return <SideBySide repository={repository} runs={runs} standards={standards} showEqual={search.equal === true} onShowEqual={(show) => change({ equal: show || undefined })}
-      onRemove={(run) => { const left = ids.filter((id) => id !== run); change({ run: left.length === 0 ? undefined : left }); }} />;
+    return (
+      <>
+        {warnings}
+        <SideBySide repository={repository} runs={runs} standards={standards} showEqual={search.equal === true} onShowEqual={(show) => change({ equal: show || undefined })}
+          onRemove={(run) => { const left = ids.filter((id) => id !== run); change({ run: left.length === 0 ? undefined : left }); }} />
+      </>
+    );
   }
   return (
     <div className="stack-tight">
+      {warnings}
       {ids.length === 0 && runs.length > 0 && <p className="muted">Of the newest {counted(runs.length, 'run')}; select others in the table.</p>}
       <Curves repository={repository} runs={runs} columns={columns} search={search} onSearch={change} />
     </div>
