@@ -66,8 +66,17 @@ export function ExpiryDialog({ repository, branch, onClose }: { repository: stri
 /** Refs whose freed bytes are computed before a deletion; each may read many commits. */
 const measuredMax = 5;
 
+interface DeleteRefsProps {
+  repository: string;
+  refs: readonly NamedRef[];
+  onClose: () => void;
+  onDone: () => void;
+  /** Asked before each deletion: why the ref is not deleted after all. */
+  keep?: (ref: NamedRef) => Promise<string | undefined>;
+}
+
 /** Deletes refs after saying how many, and what that would leave to garbage collection. */
-export function DeleteRefs({ repository, refs, onClose, onDone }: { repository: string; refs: readonly NamedRef[]; onClose: () => void; onDone: () => void }) {
+export function DeleteRefs({ repository, refs, onClose, onDone, keep }: DeleteRefsProps) {
   const [done, setDone] = useState(0);
   const measured = useQueries({
     queries: (refs.length <= measuredMax ? refs : []).map((ref) => ({
@@ -83,8 +92,14 @@ export function DeleteRefs({ repository, refs, onClose, onDone }: { repository: 
   return (
     <ConfirmDialog title={refs.length === 1 ? `Delete ${refs[0]!.name}?` : `Delete ${counted(refs.length, 'ref')}?`} action="Delete" isOpen onClose={onClose} onConfirm={async () => {
       let count = 0;
+      const kept: string[] = [];
       try {
         for (const ref of refs) {
+          const why = await keep?.(ref);
+          if (why !== undefined) {
+            kept.push(`${ref.name}: ${why}`);
+            continue;
+          }
           const path = { repository };
           if (ref.kind === 'branch') await answer(api.DELETE('/repositories/{repository}/branches/{branch}', { params: { path: { ...path, branch: ref.name } } }));
           else if (ref.kind === 'tag') await answer(api.DELETE('/repositories/{repository}/tags/{tag}', { params: { path: { ...path, tag: ref.name } } }));
@@ -94,6 +109,7 @@ export function DeleteRefs({ repository, refs, onClose, onDone }: { repository: 
       } finally {
         await refsChanged(repository);
       }
+      if (kept.length > 0) throw new Error(`Deleted ${counted(count, 'branch', 'branches')} and kept ${kept.join('; ')}.`);
       onDone();
       toast(`Deleted ${parts.join(', ')}`);
     }}>

@@ -11,6 +11,9 @@ export interface NamedRef {
   expires?: string | undefined;
 }
 
+/** Days that branches may be asked to be stale for. */
+export const staleDaysMax = 3660;
+
 const pageSize = 1000;
 /** More refs than this are found by typing the beginning of their name. */
 export const listedMax = 10_000;

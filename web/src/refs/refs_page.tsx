@@ -20,22 +20,24 @@ import { Badge, Name, Time } from '@/ui/text';
 import { AliasHistory } from './alias_history';
 import { CreateRef, DeleteRefs, ExpiryDialog } from './ref_dialogs';
 import { protectionOf, type ProtectionRule } from './protection';
+import { kinds, KindTabs } from './kind_tabs';
 import { type NamedRef, type RefKind, refsQuery } from './ref_queries';
+import { StaleBranches } from './stale_branches';
 import styles from './refs.module.css';
 
 const route = getRouteApi('/signed-in/r/$repository/-/branches');
-const kinds: { kind: RefKind; label: string; one: string }[] = [
-  { kind: 'branch', label: 'Branches', one: 'branch' },
-  { kind: 'tag', label: 'Tags', one: 'tag' },
-  { kind: 'alias', label: 'Aliases', one: 'alias' },
-];
+
+/** The kinds of refs, and the branches that are no longer used. */
+export function RefsPage() {
+  const { kind } = route.useSearch();
+  return kind === 'stale' ? <StaleBranches /> : <NamedRefs kind={kind ?? 'branch'} />;
+}
 
 /** Branches, tags and aliases, with what one has to know before deleting some. */
-export function RefsPage() {
+function NamedRefs({ kind }: { kind: RefKind }) {
   const { repository } = route.useParams();
   const search = route.useSearch();
   const navigate = useNavigate();
-  const kind = search.kind ?? 'branch';
   const refs = useQuery(refsQuery(repository));
   const loaded = useRepository(repository);
   const base = loaded?.default_branch ?? 'main';
@@ -96,13 +98,7 @@ export function RefsPage() {
         {selected.size > 0 && <Button kind="danger" icon="trash" onPress={() => setDeleting(shown.filter((ref) => selected.has(ref.name)))}>Delete {count(selected.size)}…</Button>}
         <Button kind="primary" icon="plus" refused={mayCreate.refused} onPress={() => setCreating(base)}>{kind === 'alias' ? 'Set alias' : `Create ${one}`}</Button>
       </div>
-      <nav aria-label="Kind of ref" className={styles.tabs}>
-        {kinds.map((item) => (
-          <Link key={item.kind} to="." search={{ kind: item.kind === 'branch' ? undefined : item.kind, q: search.q }} className={`${styles.tab} ${item.kind === kind ? styles.tabCurrent : ''}`} aria-current={item.kind === kind ? 'page' : undefined} onClick={() => setSelected(new Set())}>
-            {item.label} {refs.data && <span className="muted">{count(refs.data.filter((ref) => ref.kind === item.kind).length)}</span>}
-          </Link>
-        ))}
-      </nav>
+      <KindTabs repository={repository} kind={kind} q={search.q} onClick={() => setSelected(new Set())} />
       {refs.error && !refs.data ? <ErrorPanel error={refs.error} onRetry={() => void refs.refetch()} /> : !refs.data ? <Skeleton rows={8} /> : (
         <DataTable key={kind} label={kinds.find((item) => item.kind === kind)!.label} fill columns={columns} count={shown.length} row={(row) => shown[row]} rowKey={(ref) => ref.name}
           selected={selected} onSelect={setSelected} selectable={(ref) => !(ref.kind === 'branch' && ref.name === base)}

@@ -2,15 +2,14 @@ import { useQuery } from '@tanstack/react-query';
 import { type ReactNode, useState } from 'react';
 import { answer, api } from '@/api/client';
 import { resource, useMay } from '@/api/permissions';
-import { patternMatches } from '@/refs/protection';
-import { type RefKind, refsQuery } from '@/refs/ref_queries';
 import { Button } from '@/ui/button';
 import { ConfirmDialog, FormDialog } from '@/ui/dialog';
 import { Checkbox, TextField } from '@/ui/field';
-import { count, counted } from '@/ui/format';
+import { counted } from '@/ui/format';
 import { Loaded } from '@/ui/states';
-import { Badge, Name } from '@/ui/text';
+import { Badge } from '@/ui/text';
 import { toast } from '@/ui/toast';
+import { MatchingRefs } from './matching_refs';
 import { type BranchRule, branchRulesQuery, type Rules, settingsChanged, type TagRule, tagRulesQuery } from './settings_queries';
 import styles from './settings.module.css';
 
@@ -20,7 +19,6 @@ const blockedByDefault: Blockable[] = ['stage', 'commit', 'reset'];
 const mergeMethods = ['merge', 'squash'] as const;
 type MergeMethod = (typeof mergeMethods)[number];
 const approvalsMax = 100;
-const namesShown = 5;
 
 export function Protection({ repository }: { repository: string }) {
   return (
@@ -74,20 +72,11 @@ function RuleList<R extends { pattern: string }>({ title, about, repository, que
       {editing && present && form(editing.rule, present.rules.map((rule) => rule.pattern).filter((pattern) => pattern !== editing.rule?.pattern), (rule) => save(editing.rule?.pattern, rule), () => setEditing(null))}
       {removing && (
         <ConfirmDialog title={`Remove the rule of ${removing.pattern}?`} action="Remove rule" isOpen onClose={() => setRemoving(null)} onConfirm={() => save(removing.pattern, null)}>
-          <p><Matching repository={repository} pattern={removing.pattern} kind={title.startsWith('Tag') ? 'tag' : 'branch'} /> What it blocked is then permitted to all who have the rights.</p>
+          <p><MatchingRefs repository={repository} pattern={removing.pattern} kind={title.startsWith('Tag') ? 'tag' : 'branch'} /> What it blocked is then permitted to all who have the rights.</p>
         </ConfirmDialog>
       )}
     </section>
   );
-}
-
-/** Which refs a pattern means now. */
-function Matching({ repository, pattern, kind }: { repository: string; pattern: string; kind: RefKind }) {
-  const refs = useQuery(refsQuery(repository));
-  if (pattern === '' || !refs.data) return null;
-  const found = refs.data.filter((ref) => ref.kind === kind && patternMatches(pattern, ref.name)).map((ref) => ref.name);
-  const noun = counted(found.length, kind, kind === 'branch' ? 'branches' : undefined);
-  return <>It matches {noun} now{found.length > 0 && <>: {found.slice(0, namesShown).map((name, at) => <span key={name}>{at > 0 && ', '}<Name>{name}</Name></span>)}{found.length > namesShown && ` and ${count(found.length - namesShown)} more`}</>}. </>;
 }
 
 function BranchRules({ repository }: { repository: string }) {
@@ -131,7 +120,7 @@ function BranchRuleForm({ repository, rule, taken, onSave, onClose }: FormProps<
     <FormDialog title={rule ? `Rule of ${rule.pattern}` : 'Protect branches'} action="Save" isOpen wide onClose={onClose}
       refused={patternProblem(pattern, taken) ?? (!Number.isInteger(needed) || needed < 0 || needed > approvalsMax ? `Approvals: 0 to ${approvalsMax}` : undefined)}
       onSubmit={() => onSave({ pattern, blocked_actions: [...blocked], merge_methods: [...methods], approvals: needed })}>
-      <TextField label="Branches" value={pattern} onChange={setPattern} mono autoFocus required help={<>* is any text, ? one character. <Matching repository={repository} pattern={pattern} kind="branch" /></>} />
+      <TextField label="Branches" value={pattern} onChange={setPattern} mono autoFocus required help={<>* is any text, ? one character. <MatchingRefs repository={repository} pattern={pattern} kind="branch" /></>} />
       <fieldset className={styles.checks}>
         <legend>Blocked</legend>
         {(Object.keys(blockable) as Blockable[]).map((action) => <Checkbox key={action} checked={blocked.includes(action)} onChange={(on) => setBlocked(toggled(blocked, action, on))}>{blockable[action]}</Checkbox>)}
@@ -168,7 +157,7 @@ function TagRuleForm({ repository, rule, taken, onSave, onClose }: FormProps<Tag
   return (
     <FormDialog title={rule ? `Rule of ${rule.pattern}` : 'Protect tags'} action="Save" isOpen onClose={onClose} refused={patternProblem(pattern, taken)}
       onSubmit={() => onSave({ pattern, create: !create, delete: !remove })}>
-      <TextField label="Tags" value={pattern} onChange={setPattern} mono autoFocus required help={<>* is any text, ? one character. <Matching repository={repository} pattern={pattern} kind="tag" /></>} />
+      <TextField label="Tags" value={pattern} onChange={setPattern} mono autoFocus required help={<>* is any text, ? one character. <MatchingRefs repository={repository} pattern={pattern} kind="tag" /></>} />
       <fieldset className={styles.checks}>
         <legend>Blocked</legend>
         <Checkbox checked={create} onChange={setCreate}>Creating</Checkbox>

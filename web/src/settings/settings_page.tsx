@@ -1,5 +1,6 @@
 import { Link, getRouteApi } from '@tanstack/react-router';
 import type { ComponentType } from 'react';
+import { Cleanup } from './cleanup';
 import { Deletion } from './deletion';
 import { General } from './general';
 import { MetricFiles } from './metric_files';
@@ -11,7 +12,7 @@ import styles from './settings.module.css';
 
 const route = getRouteApi('/signed-in/r/$repository/-/settings');
 const contents: Record<Section, ComponentType<{ repository: string }>> = {
-  general: General, protection: Protection, metrics: MetricFiles, retention: Retention, quotas: Quotas, deletion: Deletion,
+  general: General, protection: Protection, branches: Cleanup, metrics: MetricFiles, retention: Retention, quotas: Quotas, deletion: Deletion,
 };
 
 /** All that is set of a repository. */

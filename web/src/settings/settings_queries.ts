@@ -23,6 +23,17 @@ export const branchRulesQuery = (repository: string) => queryOptions({
   queryFn: ({ signal }) => withEtag<BranchRule>(api.GET('/repositories/{repository}/settings/branch_protection', { params: { path: { repository } }, signal })),
 });
 
+export type CleanupRule = Schemas['BranchCleanup']['rules'][number];
+
+/** Rules for branches that are no longer used. */
+export const cleanupQuery = (repository: string) => queryOptions({
+  queryKey: ['settings', repository, 'branch-cleanup'],
+  queryFn: async ({ signal }) => {
+    const result = await api.GET('/repositories/{repository}/settings/branch_cleanup', { params: { path: { repository } }, signal });
+    return { ...(await answer(Promise.resolve(result))), etag: result.response.headers.get('ETag') ?? '' };
+  },
+});
+
 export const tagRulesQuery = (repository: string) => queryOptions({
   queryKey: ['settings', repository, 'tag-rules'],
   queryFn: ({ signal }) => withEtag<TagRule>(api.GET('/repositories/{repository}/settings/tag_protection', { params: { path: { repository } }, signal })),
@@ -52,6 +63,7 @@ export const quotasQuery = (repository: string) => queryOptions({
 
 export function settingsChanged(repository: string) {
   void queryClient.invalidateQueries({ queryKey: ['settings', repository] });
+  void queryClient.invalidateQueries({ queryKey: ['refs', repository, 'stale'] });
   // Other pages show which rules a branch has.
   void queryClient.invalidateQueries({ queryKey: ['protection', repository] });
 }

@@ -1,0 +1,182 @@
+"""Branches that are no longer used: what is deleted and why, what is kept and why, and the rules."""
+
+import re
+
+from playwright.sync_api import expect
+
+LONG = "feature/" + "w" * 100
+
+
+def grid_of(page):
+    return page.get_by_role("grid", name="Stale branches")
+
+
+def row_of(page, name):
+    return grid_of(page).get_by_role("row").filter(has=page.get_by_role("link", name=name, exact=True))
+
+
+def cleanup(rest, repository):
+    return rest.get(f"/repositories/{repository}/settings/branch_cleanup")
+
+
+def branches(rest, repository):
+    return sorted(ref["id"] for ref in rest.get(f"/repositories/{repository}/branches", amount=1000)["results"])
+
+
+def set_rules(rest, repository, *rules):
+    rest.ask("PUT", f"/repositories/{repository}/settings/branch_cleanup", json={"rules": list(rules)})
+
+
+def test_without_rules_nothing_is_deleted(window, rest):
+    rest.repository("fresh")
+    rest.branch("fresh", "young")
+    page = window.go("/r/fresh/-/branches")
+    page.get_by_role("link", name="Stale", exact=True).click()
+    page.wait_for_url("**/-/branches?kind=stale")
+    expect(page.get_by_text("No branch is stale: each had a commit within 30 days.")).to_be_visible()
+    expect(page.get_by_text("No rules are set: no branch is deleted by itself.")).to_be_visible()
+    window.review("branches-stale-empty")
+    page.get_by_label("Days without a commit").fill("0")
+    page.wait_for_url("**days=0")
+    expect(row_of(page, "young")).to_contain_text("no rule deletes it")
+    page.get_by_label("Days without a commit").fill("9999")
+    expect(page.get_by_text("0 to 3,660 whole days")).to_be_visible()
+
+
+def test_what_is_deleted_and_what_is_kept_is_said_with_its_reason(window, rest):
+    rest.repository("unused")
+    for name in ("exp-1", "exp-2", "exp-alias", "exp-request", "exp-held", "exp-expires", "exp-guarded", LONG):
+        rest.branch("unused", name)
+    for name in ("exp-alias", "exp-request", "exp-held"):
+        rest.upload("unused", f"{name}.txt", name, branch=name)
+        rest.commit("unused", name, branch=name)
+    rest.upload("unused", "staged.txt", "s", branch="exp-2")
+    rest.post("/repositories/unused/aliases/champion:set", {"to": "exp-alias"})
+    rest.post("/repositories/unused/pulls", {"title": "t", "source_branch": "exp-request", "destination_branch": "main"})
+    rest.post("/repositories/unused/gc/holds", {"ref": "exp-held", "reason": "audit"})
+    rest.ask("PUT", "/repositories/unused/branches/exp-expires/expiry", json={"expires": "72h"})
+    rest.ask("PUT", "/repositories/unused/settings/branch_protection", json=[{"pattern": "exp-guarded", "blocked_actions": ["delete"]}])
+    set_rules(rest, "unused", {"pattern": "exp-*", "expire_days": 1, "notice_days": 1}, {"pattern": "feature/*", "expire_days": 30, "notice_days": 30})
+    page = window.go("/r/unused/-/branches?kind=stale")
+    said = {"exp-1": "deleted", "exp-2": "it has uncommitted changes", "exp-alias": "alias", "exp-request": "pull request", "exp-held": "hold",
+            "exp-expires": "it has an expiry of its own", "exp-guarded": "a rule protects it", LONG: "deleted"}
+    listed = {item["id"]: item for item in rest.get("/repositories/unused/stale_branches")["results"]}
+    assert set(listed) == set(said)
+    for name, words in said.items():
+        row = grid_of(page).get_by_role("row").filter(has_text=name[:40])
+        expect(row).to_contain_text(words)
+        kept = listed[name].get("kept_because")
+        assert (kept is None) == (words == "deleted"), listed[name]
+        if kept:
+            expect(row).to_contain_text(kept)
+            expect(row.get_by_role("checkbox")).to_have_count(0)
+        else:
+            expect(row.get_by_role("checkbox")).to_be_enabled()
+    window.review("branches-stale")
+    assert branches(rest, "unused") == sorted(["main", *said])  # looking changed nothing
+
+
+def test_branches_are_deleted_unless_they_were_used_since(window, rest):
+    rest.repository("swept")
+    for name in ("old-1", "old-2", "used"):
+        rest.branch("swept", name)
+    page = window.go("/r/swept/-/branches?kind=stale&days=0")
+    for name in ("old-1", "old-2", "used"):
+        row_of(page, name).get_by_role("checkbox").check()
+    page.get_by_role("button", name="Delete 3…").click()
+    dialog = page.get_by_role("dialog", name="Delete 3 refs?")
+    expect(dialog).to_contain_text("Deletes 3 branches")
+    rest.upload("swept", "new.txt", "new", branch="used")
+    rest.commit("swept", "goes on", branch="used")
+    dialog.get_by_role("button", name="Delete", exact=True).click()
+    expect(dialog.get_by_role("alert")).to_contain_text("Deleted 2 branches and kept used: its head has moved.")
+    assert branches(rest, "swept") == ["main", "used"]
+    dialog.get_by_role("button", name="Cancel").click()
+    expect(row_of(page, "old-1")).to_have_count(0)
+    expect(row_of(page, "used")).to_be_visible()
+
+
+def test_a_listing_that_fails_says_why_and_is_asked_again(window, rest):
+    rest.repository("failing")
+    rest.branch("failing", "old")
+    window.expect_problem("500")
+    page = window.page
+    page.route("**/stale_branches?*", lambda route: route.fulfill(status=500, json={"message": "out of order", "request_id": "r1"}))
+    window.go("/r/failing/-/branches?kind=stale&days=0")
+    expect(page.get_by_role("alert")).to_contain_text("out of order")
+    page.unroute("**/stale_branches?*")
+    page.get_by_role("button", name="Try again").click()
+    expect(row_of(page, "old")).to_be_visible()
+
+
+def test_rules_are_added_changed_ordered_and_removed(window, rest):
+    rest.repository("ruled")
+    rest.branch("ruled", "exp-1")
+    page = window.go("/r/ruled/-/settings?section=branches")
+    section = page.get_by_role("region", name="Stale branches")
+    expect(section).to_contain_text("None: no branch is deleted by itself.")
+    section.get_by_role("button", name="Add rule…").click()
+    dialog = page.get_by_role("dialog", name="Stale branches")
+    save = dialog.get_by_role("button", name="Save")
+    expect(save).to_have_accessible_description("Enter a pattern")
+    dialog.get_by_label("Branches").fill("exp-*")
+    expect(dialog).to_contain_text("It matches 1 branch now: exp-1")
+    expect(save).to_have_accessible_description("Say when a branch is stale or deleted")
+    dialog.get_by_label("Stale after days").fill("1.5")
+    expect(save).to_have_accessible_description(re.compile("^Days are 1 to"))
+    dialog.get_by_label("Stale after days").fill("14")
+    dialog.get_by_label("Deleted after days").fill("5")
+    expect(save).to_have_accessible_description(re.compile("^The notice is longer"))
+    dialog.get_by_label("Deleted after days").fill("60")
+    dialog.get_by_label("Stale after a promotion was decided for another").check()
+    window.review("settings-stale-rule")
+    save.click()
+    expect(section).to_contain_text("deleted after 60 days")
+    first = {"pattern": "exp-*", "stale_days": 14, "losers": True, "expire_days": 60, "notice_days": 7}
+    assert cleanup(rest, "ruled") == {"rules": [first], "deletions_max": 100}
+
+    section.get_by_role("button", name="Add rule…").click()
+    dialog.get_by_label("Branches").fill("exp-keep/" + "k" * 120 + "*")
+    dialog.get_by_label("Stale after days").fill("365")
+    save.click()
+    expect(dialog).to_be_hidden()
+    second = {"pattern": "exp-keep/" + "k" * 120 + "*", "stale_days": 365}
+    section.get_by_role("button", name="Move the rule of exp-keep").click()
+    expect(section.get_by_role("listitem").first).to_contain_text("exp-keep")
+    assert cleanup(rest, "ruled")["rules"] == [second, first]
+    window.review("settings-stale-branches")
+
+    section.get_by_role("button", name="Change the deletions of an hour").click()
+    page.get_by_role("dialog", name="Deletions of an hour").get_by_label("Deletions").fill("3")
+    page.get_by_role("dialog", name="Deletions of an hour").get_by_role("button", name="Save").click()
+    expect(section).to_contain_text("At most 3 deletions are announced")
+    section.get_by_role("button", name="Change the rule of exp-*").click()
+    page.get_by_role("dialog", name="Rule of exp-*").get_by_label("Deleted after days").fill("")
+    page.get_by_role("dialog", name="Rule of exp-*").get_by_role("button", name="Save").click()
+    expect(section).not_to_contain_text("deleted after")
+    del first["expire_days"], first["notice_days"]
+    assert cleanup(rest, "ruled") == {"rules": [second, first], "deletions_max": 3}
+    section.get_by_role("button", name="Remove the rule of exp-*").click()
+    page.get_by_role("dialog", name="Remove the rule of exp-*?").get_by_role("button", name="Remove rule").click()
+    expect(section.get_by_role("listitem")).to_have_count(1)
+    assert cleanup(rest, "ruled")["rules"] == [second]
+
+
+def test_a_rule_does_not_undo_one_that_was_set_meanwhile(window, rest):
+    rest.repository("raced-rules")
+    window.expect_problem("412")
+    page = window.go("/r/raced-rules/-/settings?section=branches")
+    section = page.get_by_role("region", name="Stale branches")
+    section.get_by_role("button", name="Add rule…").click()
+    dialog = page.get_by_role("dialog", name="Stale branches")
+    dialog.get_by_label("Branches").fill("mine")
+    dialog.get_by_label("Stale after days").fill("9")
+    set_rules(rest, "raced-rules", {"pattern": "theirs", "stale_days": 5})
+    dialog.get_by_role("button", name="Save").click()
+    expect(dialog.get_by_role("alert")).to_be_visible()
+    assert [rule["pattern"] for rule in cleanup(rest, "raced-rules")["rules"]] == ["theirs"]
+    # What they set has been read: saving again keeps it.
+    expect(section.get_by_role("listitem").filter(has_text="theirs")).to_be_attached()
+    dialog.get_by_role("button", name="Save").click()
+    expect(dialog).to_be_hidden()
+    assert [rule["pattern"] for rule in cleanup(rest, "raced-rules")["rules"]] == ["theirs", "mine"]
