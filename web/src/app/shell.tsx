@@ -5,6 +5,7 @@ import { answer, api } from '@/api/client';
 import { configQuery, signOut, useUser } from '@/api/session';
 import { Button, IconButton } from '@/ui/button';
 import { counted } from '@/ui/format';
+import { useCurrentInView } from '@/ui/current_in_view';
 import { Icon } from '@/ui/icon';
 import { Menu, MenuItem, MenuSeparator } from '@/ui/menu';
 import { Name } from '@/ui/text';
@@ -41,6 +42,7 @@ export function Shell() {
   const [palette, setPalette] = useState(false);
   const [help, setHelp] = useState(false);
   const inRepository = repository !== undefined && ref !== undefined;
+  const links = useCurrentInView<HTMLElement>(useRouterState({ select: (state) => `${inRepository} ${state.resolvedLocation?.pathname}` }));
 
   const shortcuts: Shortcut[] = [
     { keys: 'mod+k', does: 'search or jump to anything', run: () => setPalette(true) },
@@ -73,7 +75,7 @@ export function Shell() {
         <ThemeMenu />
         <UserMenu />
       </header>
-      <nav className={styles.side} aria-label="Main">
+      <nav ref={links} className={styles.side} aria-label="Main">
         <ul>
           {inRepository ? repositoryNavigation.map((item) => (
             <li key={item.to}>

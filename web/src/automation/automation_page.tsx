@@ -54,12 +54,12 @@ function Runs({ repository, branch }: { repository: string; branch: string | und
   const rows = usePagedRows<ActionRun>(['hook-runs', repository, branch ?? ''], (after, signal) =>
     answer(api.GET('/repositories/{repository}/actions/runs', { params: { path: { repository }, query: { after, amount: pageSize, ...(branch ? { branch } : {}) } }, signal })));
   const columns: Column<ActionRun>[] = [
-    { id: 'state', header: 'State', width: '112px', cell: (row) => <RunState of={row} /> },
-    { id: 'event', header: 'Event', width: 'minmax(120px, 1fr)', cell: (row) => <Link to="/r/$repository/-/automation/runs/$run" params={{ repository, run: row.run_id }}>{row.event_type}</Link> },
-    { id: 'branch', header: 'Branch', width: 'minmax(96px, 1fr)', cell: (row) => <Name>{row.branch}</Name> },
+    { id: 'state', header: 'State', width: '104px', cell: (row) => <RunState of={row} /> },
+    { id: 'event', header: 'Event', width: 'minmax(88px, 1fr)', cell: (row) => <Link to="/r/$repository/-/automation/runs/$run" params={{ repository, run: row.run_id }}>{row.event_type}</Link> },
+    { id: 'branch', header: 'Branch', width: 'minmax(56px, 1fr)', cell: (row) => <Name>{row.branch}</Name> },
     { id: 'commit', header: 'Commit', width: '128px', wideOnly: true, cell: (row) => (row.commit_id ? <Link to="/r/$repository/-/commits/$commit" params={{ repository, commit: row.commit_id }} className="mono">{row.commit_id.slice(0, 12)}</Link> : null) },
     { id: 'error', header: 'Error', width: 'minmax(120px, 3fr)', wideOnly: true, cell: (row) => <span className="muted" style={{ minWidth: 0 }}><Name>{row.error ?? ''}</Name></span> },
-    { id: 'when', header: 'Begun', width: '104px', cell: (row) => <Time at={row.start_time} /> },
+    { id: 'when', header: 'Begun', width: '88px', cell: (row) => <Time at={row.start_time} /> },
   ];
   return (
     <>

@@ -4,6 +4,7 @@ import { useMemo, useState } from 'react';
 import { resource, useMay } from '@/api/permissions';
 import { Button, IconButton } from '@/ui/button';
 import { CopyAs, type Snippet } from '@/ui/copy_as';
+import { useCurrentInView } from '@/ui/current_in_view';
 import { Select } from '@/ui/field';
 import { count, counted } from '@/ui/format';
 import { pythonText, shellWord } from '@/ui/snippets';
@@ -57,6 +58,7 @@ export function RunsPage() {
   const pinned = useMemo(() => (search.pin ?? []).filter((column) => columns?.includes(column)), [search.pin, columns]);
   const selected = useMemo(() => new Set(search.run ?? []), [search.run]);
   const view = search.view ?? 'table';
+  const tabs = useCurrentInView<HTMLDivElement>(view);
 
   const change = (next: Partial<RunsSearch>, replace = false) =>
     void navigate({ to: '/r/$repository/-/runs', params: { repository }, search: { ...search, ...next }, replace });
@@ -91,7 +93,7 @@ export function RunsPage() {
         {(search.where ?? []).map((condition) => <Chip key={condition} text={condition} onRemove={() => change({ where: search.where?.filter((item) => item !== condition) })} />)}
       </div>
       <div className={styles.tabRow}>
-        <div className={styles.tabs} role="tablist" aria-label="Views">
+        <div ref={tabs} className={styles.tabs} role="tablist" aria-label="Views">
         {views.map((item) => (
           <button key={item.id} type="button" role="tab" aria-selected={view === item.id} className={view === item.id ? styles.tabAt : styles.tab} onClick={() => change({ view: item.id === 'table' ? undefined : item.id })}>
             {item.label}{item.ofSelected && selected.size > 0 ? ` (${count(selected.size)})` : ''}

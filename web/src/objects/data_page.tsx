@@ -173,7 +173,7 @@ export function DataPage() {
         {search.object !== undefined && !narrow && <aside className={styles.panel} aria-label="Details"><ObjectPanel key={`${ref}/${search.object}`} repository={repository} at={ref} path={search.object} refused={refused} onClose={close} /></aside>}
       </div>
       {search.object !== undefined && narrow && (
-        <Dialog title={nameOf(search.object)} isOpen onClose={close} side>
+        <Dialog title={nameOf(search.object)} isOpen onClose={close} side flush>
           <ObjectPanel key={`${ref}/${search.object}`} repository={repository} at={ref} path={search.object} refused={refused} onClose={close} inDialog />
         </Dialog>
       )}

@@ -81,7 +81,7 @@ export function SearchPage() {
           </div>
         )}
       {search.object !== undefined && narrow && (
-        <Dialog title={nameOf(search.object)} isOpen onClose={close} side><ObjectPanel key={search.object} repository={repository} at={ref} path={search.object} refused="Open it in its folder to change it" onClose={close} inDialog /></Dialog>
+        <Dialog title={nameOf(search.object)} isOpen onClose={close} side flush><ObjectPanel key={search.object} repository={repository} at={ref} path={search.object} refused="Open it in its folder to change it" onClose={close} inDialog /></Dialog>
       )}
     </div>
   );

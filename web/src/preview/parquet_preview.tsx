@@ -56,11 +56,11 @@ export function ParquetPreview({ shown }: { shown: Shown }) {
             <Button aria-expanded={sql} onPress={() => setSql(!sql)}>SQL</Button>
             <span className="grow" />
             {rows > rowsAtOnce && (
-              <>
+              <span className={styles.pager}>
                 <Button onPress={() => setFrom(Math.max(0, from - rowsAtOnce))} isDisabled={from === 0}>Previous</Button>
                 <span>{count(from + 1)} to {count(to)}</span>
                 <Button onPress={() => setFrom(from + rowsAtOnce)} isDisabled={to >= rows}>Next</Button>
-              </>
+              </span>
             )}
           </div>
           {sql && <SqlPanel shown={shown} kind="parquet" />}

@@ -30,14 +30,14 @@ export function PromotionsPage() {
   const rows = usePagedRows<Promotion>([...promotionsKey(repository), 'list', open ?? false], (after, signal) =>
     answer(api.GET('/repositories/{repository}/promotions', { params: { path: { repository }, query: { after, amount: pageSize, ...(open ? { open } : {}) } }, signal })));
   const columns: Column<Promotion>[] = [
-    { id: 'state', header: 'State', width: '168px', cell: (row) => <Badge kind={stateKind(row.state)}>{stateWords[row.state]}</Badge> },
-    { id: 'what', header: 'What', width: 'minmax(160px, 2fr)', cell: (row) => (
+    { id: 'state', header: 'State', width: '144px', cell: (row) => <Badge kind={stateKind(row.state)}>{stateWords[row.state]}</Badge> },
+    { id: 'what', header: 'What', width: 'minmax(112px, 2fr)', cell: (row) => (
       <Link to="/r/$repository/-/promotions/$promotion" params={{ repository, promotion: row.id }} style={{ minWidth: 0 }}><Name>{titleOf(row)}</Name></Link>
     ) },
     { id: 'alias', header: 'Alias', width: 'minmax(96px, 1fr)', wideOnly: true, cell: (row) => (row.alias ? <Name>{`@${row.alias}`}</Name> : null) },
     { id: 'why', header: 'Message or reason', width: 'minmax(160px, 3fr)', wideOnly: true, cell: (row) => <span className="muted" style={{ minWidth: 0 }}><Name>{row.message || row.reason || ''}</Name></span> },
     { id: 'actor', header: 'By', width: '120px', wideOnly: true, cell: (row) => <Name>{row.actor}</Name> },
-    { id: 'when', header: 'Begun', width: '104px', cell: (row) => <Time at={row.created_at} /> },
+    { id: 'when', header: 'Begun', width: '88px', cell: (row) => <Time at={row.created_at} /> },
   ];
   return (
     <div className="page">

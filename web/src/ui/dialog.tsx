@@ -16,10 +16,12 @@ interface DialogProps {
   wide?: boolean;
   /** Of the right or the left edge instead of the middle. */
   side?: boolean;
+  /** The content has its own distance from the edges. */
+  flush?: boolean;
 }
 
 /** A modal dialog: focus stays inside, Escape closes it and gives the focus back. */
-export function Dialog({ title, isOpen, onClose, children, wide, side }: DialogProps) {
+export function Dialog({ title, isOpen, onClose, children, wide, side, flush }: DialogProps) {
   return (
     <ModalOverlay isOpen={isOpen} onOpenChange={(open) => open || onClose()} isDismissable className={`${styles.overlay} ${side ? styles.atSide : ''}`}>
       <Modal className={`${styles.modal} ${wide ? styles.wide : ''} ${side ? styles.side : ''}`}>
@@ -28,7 +30,7 @@ export function Dialog({ title, isOpen, onClose, children, wide, side }: DialogP
             <Heading slot="title" className={styles.title}>{title}</Heading>
             <IconButton icon="close" label="Close" onPress={onClose} />
           </header>
-          <div className={styles.body}>{children}</div>
+          <div className={`${styles.body} ${flush ? styles.flush : ''}`}>{children}</div>
         </AriaDialog>
       </Modal>
     </ModalOverlay>
