@@ -144,7 +144,7 @@ def test_a_failed_upload_is_tried_again_and_loses_nothing(window, rest):
     window.page.route("**/branches/main/objects?path=*", fail_twice)
     page = window.go("/r/retried/main/data")
     page.get_by_label("Files to upload").set_input_files([{"name": "x.txt", "mimeType": "text/plain", "buffer": b"x"}])
-    expect(page.get_by_role("region", name="Uploads")).to_contain_text("1 file uploaded", timeout=20_000)
+    expect(page.get_by_role("region", name="Uploads")).to_contain_text("1 file uploaded")
     assert failures["left"] == 0 and rest.paths("retried") == ["x.txt"]
     # One that is refused says why, and can be tried again by hand.
     window.expect_problem("403")
@@ -294,10 +294,13 @@ def test_ten_thousand_keys_scroll(window, rest, s3):
     table.focus()
     page.keyboard.press("End")
     expect(page.get_by_role("link", name=re.compile("^0[01]"))).not_to_have_count(0)
-    for _ in range(4):
-        page.keyboard.press("End")
-        page.wait_for_timeout(300)
-    expect(page.get_by_role("link", name="02499")).to_be_visible()
+    last = page.get_by_role("link", name="02499")
+
+    def reached():
+        page.keyboard.press("End")  # of the rows that are known by then
+        return last.is_visible()
+
+    browsers.eventually(page, reached)
     # However many rows there are, only those in view exist.
     assert table.get_by_role("row").count() < 80
     page.keyboard.press("Home")
@@ -323,10 +326,7 @@ def test_a_large_selection_is_written_to_its_file_while_it_arrives(window, rest,
         const handle = await (await navigator.storage.getDirectory()).getFileHandle('saved.zip', { create: true });
         return await handle.getFile().then((file) => file.slice(-1000).text()).catch(() => '');  // it is being written
     }"""
-    for _ in range(200):
-        if "PK\x05\x06" in page.evaluate(end):
-            break
-        page.wait_for_timeout(100)
+    browsers.eventually(page, lambda: "PK\x05\x06" in page.evaluate(end))
     # The directory of a zip is its end.
     assert "a.bin" in page.evaluate(end) and "b.bin" in page.evaluate(end)
     assert page.evaluate("window.suggested") == "heavy-main.zip"

@@ -10,7 +10,7 @@ def test_a_long_request_is_listed_with_its_answer(window, rest):
     assert answer.status_code == 202, answer.text
     page = window.go("/admin/operations")
     page.get_by_role("grid", name="Long requests").get_by_text("commit", exact=True).click()
-    expect(page.get_by_role("dialog")).to_contain_text("done", timeout=15_000)
+    expect(page.get_by_role("dialog")).to_contain_text("done")
     window.review("operations")
 
 
@@ -18,7 +18,7 @@ def test_the_server_page_shows_health_and_figures(window, rest):
     page = window.go("/admin/server")
     expect(page.get_by_text("ready: database and store answer")).to_be_visible()
     # Two samples make a rate.
-    expect(page.get_by_role("img", name="Requests: now")).to_be_visible(timeout=15_000)
+    expect(page.get_by_role("img", name="Requests: now")).to_be_visible()
     window.review("server")
 
 

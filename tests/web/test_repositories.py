@@ -108,7 +108,7 @@ def test_the_import_wizard_shows_what_will_come_and_what_came(window, rest, tarn
     window.review("import-preview")
     assert rest.paths("imported") == []
     dialog.get_by_role("button", name="Import", exact=True).click()
-    expect(dialog).to_contain_text("Imported 3 objects in commit", timeout=30_000)
+    expect(dialog).to_contain_text("Imported 3 objects in commit")
     window.review("import-result")
     assert rest.paths("imported") == ["raw/images/1.png", "raw/images/2.png", "raw/labels.csv"]
     dialog.get_by_role("button", name="Show the data").click()

@@ -5,6 +5,8 @@ import re
 import pytest
 from playwright.sync_api import expect
 
+import browser as browsers
+
 
 def test_general_shows_and_changes_metadata(window, rest):
     rest.repository("general")
@@ -151,10 +153,7 @@ def test_quotas_are_set_and_shown_with_their_usage(window, rest):
     dialog.get_by_label("Branches, hard").fill("200")
     dialog.get_by_role("button", name="Save").click()
     expect(page.get_by_text("Of branches exp-*")).to_be_visible()
-    for _ in range(50):
-        if all("recounted_at" in item for item in rest.get("/repositories/limited/quotas")["results"]):
-            break
-        page.wait_for_timeout(200)
+    browsers.eventually(page, lambda: all("recounted_at" in item for item in rest.get("/repositories/limited/quotas")["results"]))
     page.reload()
     expect(page.get_by_text("past the soft limit")).to_be_visible()
     expect(page.get_by_text("900 B of 800 B soft, 1.0 KB hard")).to_be_visible()

@@ -42,7 +42,7 @@ def promote(page, branch, reason):
     dialog.get_by_label("Reason").fill(reason)
     dialog.get_by_role("button", name=f"Promote {branch} to main as @champion").click()
     page.wait_for_url("**/-/promotions/*")
-    expect(page.get_by_text("promoted", exact=True).first).to_be_visible(timeout=20_000)
+    expect(page.get_by_text("promoted", exact=True).first).to_be_visible()
 
 
 def test_from_an_empty_server_to_a_champion_and_back(window, rest, tarn):
@@ -75,7 +75,7 @@ def whole_experiment(window, rest, source):
     dialog.get_by_role("button", name="Preview").click()
     expect(dialog).to_contain_text("40 objects")
     dialog.get_by_role("button", name="Import", exact=True).click()
-    expect(dialog).to_contain_text("Imported 40 objects", timeout=30_000)
+    expect(dialog).to_contain_text("Imported 40 objects")
     dialog.get_by_role("button", name="Show the data").click()
     expect(page.get_by_role("link", name="raw/")).to_be_visible()
     assert len(rest.paths("digits", prefix="raw/")) == 40
@@ -277,5 +277,5 @@ def test_with_the_keyboard_alone(window, rest):
     dialog = page.get_by_role("dialog")
     keys.reach(dialog.get_by_role("button", name="Promote exp-1 to main as @champion")).press("Enter")
     page.wait_for_url("**/-/promotions/*")
-    expect(page.get_by_text("promoted", exact=True).first).to_be_visible(timeout=20_000)
+    expect(page.get_by_text("promoted", exact=True).first).to_be_visible()
     assert rest.read("keys", "model.txt", "@champion") == b"of exp-1"
