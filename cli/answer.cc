@@ -115,8 +115,10 @@ std::string Answer::header(std::string_view name) const {
 
 std::string Answer::message() const {
   const auto parsed = nlohmann::json::parse(body, nullptr, false);
-  if (parsed.is_object() && parsed.contains("message") && parsed["message"].is_string()) {
-    return parsed["message"].get<std::string>();
+  // The detail says the same and more.
+  for (const char* name : {"detail", "message"}) {
+    if (!parsed.is_object() || !parsed.contains(name) || !parsed[name].is_string()) continue;
+    return parsed[name].get<std::string>();
   }
   return str_cat("the server answered with status ", status);
 }

@@ -99,6 +99,19 @@ TEST(FailureAdvice, SaysWhichPartOfASignInWasRefused) {
   EXPECT_EQ(message("wrong_secret_key").find("secret key (from s"), std::string::npos);
 }
 
+TEST(FailureAdvice, ShowsWhenATokenExpiredByTheServersClock) {
+  const Settings settings{.endpoint = {"http://h", "default"}, .token = {"t", "TARN_TOKEN"}};
+  const Answer answer =
+      answer_of(401,
+                R"({"message":"error authenticating request","detail":"the token expired at T1, )"
+                R"(1 h 0 min before the server's time, T2"})",
+                {{"X-Tarn-Error", "expired_token"}});
+  EXPECT_EQ(with_advice(error_from(answer), settings).message(),
+            "signing in to http://h with the token from TARN_TOKEN: the token expired at T1, 1 h 0 "
+            "min before the server's time, T2; tarn auth token makes another one, TARN_ACCESS_KEY "
+            "and TARN_SECRET_KEY hold one too");
+}
+
 TEST(ErrorFrom, InternalErrorsNameTheRequest) {
   EXPECT_EQ(error_from(answer_of(500, json_message("internal error"), {{"X-Request-Id", "r7"}}))
                 .message(),

@@ -73,7 +73,11 @@ std::string sign_in_problem(const Error& error, const Settings& settings) {
   }
   if (error.reason() == reason::kInvalidToken) {
     return str_cat("signing in to ", server, ": the token (from ", settings.token.origin,
-                   ") has expired by the server's clock, or is not one of this server");
+                   ") is not one of this server, or was ended by a logout");
+  }
+  if (error.reason() == reason::kExpiredToken) {
+    return str_cat("signing in to ", server, " with the token from ", settings.token.origin, ": ",
+                   error.message());
   }
   return "";
 }

@@ -319,6 +319,12 @@ std::optional<Principal> Authenticator::check_token(std::string_view token) {
   return principal;
 }
 
+std::optional<Instant> Authenticator::expiry_of_expired(std::string_view token) {
+  const auto claims = verify_login_token(state_->token_key, token);
+  if (!claims || claims->expires > state_->clock.now()) return std::nullopt;
+  return claims->expires;
+}
+
 std::optional<LoginToken> Authenticator::renewed(std::string_view token) {
   auto claims = verify_login_token(state_->token_key, token);
   const Instant now = state_->clock.now();
@@ -362,6 +368,8 @@ std::optional<std::string> Authenticator::user_in(std::string_view token) {
   if (!claims || claims->expires <= state_->clock.now()) return std::nullopt;
   return std::move(claims->subject);
 }
+
+Instant Authenticator::now() const { return state_->clock.now(); }
 
 void Authenticator::forget() {
   MutexLock lock(state_->mutex);

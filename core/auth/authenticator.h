@@ -60,6 +60,8 @@ class Authenticator {
   /// nullopt if it is malformed, forged or expired, if its user or key no longer exists, or if the
   /// user logged out.
   std::optional<Principal> check_token(std::string_view token);
+  /// When a token of ours expired; nullopt if it is no token of ours, or has not expired.
+  std::optional<Instant> expiry_of_expired(std::string_view token);
   /// A token that continues with the login of a valid one, when that is kRenewalAge old; not beyond
   /// kSessionLifeMax from the login.
   std::optional<LoginToken> renewed(std::string_view token);
@@ -75,6 +77,8 @@ class Authenticator {
   /// Whom a token of ours names that has not expired, whether or not they still exist. Asks no
   /// database.
   std::optional<std::string> user_in(std::string_view token);
+  /// The time by which tokens are judged.
+  Instant now() const;
   /// Clears the cache, so that the caller's next request sees its own change.
   void forget();
 

@@ -49,6 +49,16 @@ TEST_F(Sessions, EndWithTheKeyTheyWereOpenedWith) {
   EXPECT_TRUE(there.check_token(kept));
 }
 
+TEST_F(Sessions, TellWhenTheyExpired) {
+  make_keyed_user("ann");
+  const LoginToken made = here.issue_token(*here.find_user("ann"));
+  EXPECT_FALSE(here.expiry_of_expired(made.token));
+  clock.pass(kSessionLife);
+  EXPECT_EQ(there.expiry_of_expired(made.token), floor<seconds>(made.expires));
+  EXPECT_FALSE(there.expiry_of_expired(made.token + "x")) << "forged";
+  EXPECT_FALSE(there.expiry_of_expired("none"));
+}
+
 TEST_F(Sessions, EndWithTheirUser) {
   const NewKey key = make_keyed_user("ann");
   const std::string token = log_in(key);

@@ -5,6 +5,7 @@
 
 namespace tarn::reason {
 
+constexpr std::string_view kExpiredToken = "expired_token";
 constexpr std::string_view kInvalidToken = "invalid_token";
 constexpr std::string_view kNoCredentials = "no_credentials";
 constexpr std::string_view kUnknownAccessKey = "unknown_access_key";

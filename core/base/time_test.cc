@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "core/base/time_apart.h"
+
 namespace tarn {
 namespace {
 
@@ -108,6 +110,19 @@ TEST(Time, EveryFormReadsBackWhatItWrote) {
     ASSERT_EQ(parse_http_date(to_http_date(t)), second);
     ASSERT_EQ(parse_iso_basic(to_iso_basic(t)), second);
   }
+}
+
+TEST(Time, DifferencesAreInWords) {
+  const Instant at = from_millis(1795162542000);
+  const auto words = [&](int64_t seconds) {
+    return time_apart(at, at + std::chrono::seconds{seconds});
+  };
+  EXPECT_EQ(words(0), "0 s");
+  EXPECT_EQ(words(59), "59 s");
+  EXPECT_EQ(words(902), "15 min 2 s");
+  EXPECT_EQ(words(3600), "1 h 0 min");
+  EXPECT_EQ(words(-(2 * 86400 + 3 * 3600 + 59)), "2 d 3 h");
+  EXPECT_EQ(time_apart(from_millis(0), from_millis(999)), "0 s");
 }
 
 TEST(Time, SystemClockIsPlausible) {

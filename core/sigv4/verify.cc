@@ -7,6 +7,7 @@
 #include "core/base/encoding.h"
 #include "core/base/str_cat.h"
 #include "core/base/text.h"
+#include "core/base/time_apart.h"
 #include "core/sigv4/canonical.h"
 #include "core/sigv4/sign.h"
 #include "core/sigv4/signature_v2.h"
@@ -113,19 +114,43 @@ std::string payload_line(const Authorization& authorization, const http::Request
 void check_skew(Instant time, Instant now) {
   if (time <= now + kClockSkewMax && time >= now - kClockSkewMax) return;
   const auto skew_ms = std::chrono::milliseconds(kClockSkewMax).count();
-  throw Rejection(ErrorCode::kPermissionDenied, "RequestTimeTooSkewed",
-                  "checking the time of the request: it differs too much from the server's",
-                  {{"RequestTime", to_iso_basic(time)},
-                   {"ServerTime", to_rfc3339(now)},
-                   {"MaxAllowedSkewMilliseconds", std::to_string(skew_ms)}});
+  throw Rejection(
+      ErrorCode::kPermissionDenied, "RequestTimeTooSkewed",
+      str_cat("It was signed at ", to_rfc3339(time), ", the server's time is ", to_rfc3339(now),
+              ": they are ", time_apart(time, now), " apart, of at most ", kClockSkewMax.count(),
+              " min. Set the clock that is wrong by NTP."),
+      {{"RequestTime", to_iso_basic(time)},
+       {"ServerTime", to_rfc3339(now)},
+       {"MaxAllowedSkewMilliseconds", std::to_string(skew_ms)}});
+}
+
+/// Of a URL of version 2, whose expiry may be any number.
+Instant valid_until(const Authorization& authorization) {
+  return Instant{std::chrono::seconds{std::max<int64_t>(authorization.expires_at_s, 0)}};
+}
+
+std::string expired_text(Instant expires, Instant now) {
+  return str_cat("checking the signed URL: Request has expired: it was valid until ",
+                 to_rfc3339(expires), ", the server's time is ", to_rfc3339(now), ", ",
+                 time_apart(expires, now),
+                 " later. Sign it again; if it is new, set the clock of "
+                 "the signing machine by NTP");
+}
+
+std::string future_text(Instant signed_at, Instant now) {
+  return str_cat("it was signed at ", to_rfc3339(signed_at), ", the server's time is ",
+                 to_rfc3339(now), ", ", time_apart(signed_at, now),
+                 " earlier. Set the clock of the signing machine by NTP");
 }
 
 /// The lifetime of a presigned URL starts at its date, however old that is.
 void check_lifetime(const Authorization& authorization, Instant now) {
   const Instant signed_at = *authorization.timestamp;
-  if (signed_at > now + kClockSkewMax) deny("checking the signed URL: it is not yet valid");
+  if (signed_at > now + kClockSkewMax) {
+    deny(str_cat("checking the signed URL: it is not yet valid: ", future_text(signed_at, now)));
+  }
   if (authorization.lifetime.count() == 0 || now >= signed_at + authorization.lifetime) {
-    deny("checking the signed URL: Request has expired",
+    deny(expired_text(signed_at + authorization.lifetime, now),
          {{"X-Amz-Expires", std::to_string(authorization.lifetime.count())},
           {"Expires", to_rfc3339(signed_at + authorization.lifetime)},
           {"ServerTime", to_rfc3339(now)}});
@@ -139,7 +164,8 @@ void check_time(const Authorization& authorization, Instant now) {
       break;
     case Mechanism::kV4Form:
       if (*authorization.timestamp > now + kClockSkewMax) {
-        deny("checking the form: its x-amz-date is in the future");
+        deny(str_cat("checking the form: its x-amz-date is in the future: ",
+                     future_text(*authorization.timestamp, now)));
       }
       break;
     case Mechanism::kV4Header:
@@ -151,7 +177,7 @@ void check_time(const Authorization& authorization, Instant now) {
       break;
     case Mechanism::kV2Query:
       if (to_seconds(now) >= authorization.expires_at_s) {
-        deny("checking the signed URL: Request has expired",
+        deny(expired_text(valid_until(authorization), now),
              {{"Expires", std::to_string(authorization.expires_at_s)},
               {"ServerTime", to_rfc3339(now)}});
       }

@@ -8,6 +8,7 @@
 #include "core/base/encoding.h"
 #include "core/base/str_cat.h"
 #include "core/base/text.h"
+#include "core/base/time_apart.h"
 #include "s3gateway/wire/errors.h"
 #include "s3gateway/wire/range.h"
 
@@ -323,7 +324,11 @@ PostPolicy parse_post_policy(std::string_view base64) {
 
 void check_post_policy(const PostPolicy& policy, const http::Headers& fields,
                        std::string_view bucket, std::string_view key, Instant now) {
-  if (now >= policy.expires) deny("Policy expired.");
+  if (now >= policy.expires) {
+    deny(str_cat("Policy expired. It was valid until ", to_rfc3339(policy.expires),
+                 ", the server's time is ", to_rfc3339(now), ", ", time_apart(policy.expires, now),
+                 " later."));
+  }
   for (const Condition& condition : policy.conditions) {
     const bool of_bucket = equal_ignoring_case(condition.field, kBucket);
     const bool of_key = equal_ignoring_case(condition.field, kKey);

@@ -11,6 +11,7 @@
 #include "core/base/error.h"
 #include "core/base/reasons.h"
 #include "core/base/str_cat.h"
+#include "core/base/time_apart.h"
 
 namespace tarn::api {
 namespace {
@@ -148,8 +149,11 @@ BlockGrant open_block_request(std::string_view key, const http::Request& request
   }
   if (!constant_time_equal(signature, signature_of(key, *address, pairs))) refuse_invalid();
   BlockGrant grant = grant_from(*std::move(address), pairs);
-  if (now >= grant.issued + grant.lifetime)
-    refuse(reason::kUrlExpired, "it has expired; ask for a new one");
+  if (const Instant expires = grant.issued + grant.lifetime; now >= expires) {
+    refuse(reason::kUrlExpired, str_cat("it has expired: it was valid until ", to_rfc3339(expires),
+                                        ", the server's time is ", to_rfc3339(now), ", ",
+                                        time_apart(expires, now), " later; ask for a new one"));
+  }
   if (!allows_method(grant.kind, request.method)) {
     refuse(reason::kUrlMethod, str_cat("it was not made for ", request.method));
   }

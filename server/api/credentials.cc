@@ -6,6 +6,8 @@
 #include "core/base/str_cat.h"
 #include "core/base/text.h"
 #include "core/base/time.h"
+#include "core/base/time_apart.h"
+#include "server/api/errors.h"
 
 namespace tarn::api {
 namespace {
@@ -23,13 +25,18 @@ SchemeAndValue split(std::string_view header) {
 
 /// The text is the same for every reason: clients of this format compare it.
 [[noreturn]] void throw_unauthenticated(std::string_view reason) {
-  throw Error(ErrorCode::kUnauthenticated, reason, "error authenticating request");
+  throw Error(ErrorCode::kUnauthenticated, reason, std::string(kUnauthenticatedText));
 }
 
 auth::Principal caller_of_token(auth::Authenticator& authenticator, std::string_view token) {
-  auto caller = authenticator.check_token(token);
-  if (!caller) throw_unauthenticated(reason::kInvalidToken);
-  return *std::move(caller);
+  if (auto caller = authenticator.check_token(token)) return *std::move(caller);
+  const std::optional<Instant> expired = authenticator.expiry_of_expired(token);
+  if (!expired) throw_unauthenticated(reason::kInvalidToken);
+  const Instant now = authenticator.now();
+  throw Error(
+      ErrorCode::kUnauthenticated, reason::kExpiredToken,
+      str_cat("the token expired at ", to_rfc3339(*expired), ", ", time_apart(*expired, now),
+              " before the server's time, ", to_rfc3339(now), "; sign in again"));
 }
 
 auth::Principal caller_of_header(auth::Authenticator& authenticator, std::string_view header,

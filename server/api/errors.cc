@@ -5,6 +5,7 @@
 
 #include "core/base/fault.h"
 #include "core/base/reasons.h"
+#include "core/base/sign_in_reasons.h"
 #include "core/base/str_cat.h"
 #include "server/api/json/writer.h"
 #include "server/api/response.h"
@@ -49,6 +50,8 @@ int status_of_code(ErrorCode code) {
 
 /// The message for a client. Server internals (SQL, database addresses) stay in the log.
 std::string_view message_of(const Error& error) {
+  // Clients of this format compare the text of a sign-in that failed.
+  if (error.reason() == reason::kExpiredToken) return kUnauthenticatedText;
   if (error.code() == ErrorCode::kInternal) return "internal error";
   if (error.reason() == reason::kInDoubt) {
     return "the database did not answer: the change may or may not have been made, look before "
@@ -107,6 +110,7 @@ http::Response failure_response(const Error& error, std::string_view request_id)
   json::Writer body;
   body.begin_object();
   body.text("message", shortened(message_of(error)));
+  if (error.reason() == reason::kExpiredToken) body.text("detail", error.message());
   body.text("code", error.reason());
   body.text("request_id", request_id);
   body.end_object();

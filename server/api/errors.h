@@ -17,7 +17,11 @@ struct FailureStatus {
 /// The status of the error's reason if it has its own, else of its code.
 FailureStatus status_of(const Error& error);
 
-/// The complete response; `request_id` goes into the body. Messages of internal and of unavailable
+/// Of every sign-in that failed.
+constexpr std::string_view kUnauthenticatedText = "error authenticating request";
+
+/// The complete response; `request_id` goes into the body. The message of an expired token is its
+/// "detail". Messages of internal and of unavailable
 /// errors without a reason stay in the log.
 http::Response failure_response(const Error& error, std::string_view request_id);
 

@@ -64,6 +64,16 @@ TEST(FailureResponse, SaysThatTheDatabaseIsFullAndNotItsFiles) {
   EXPECT_NE(response.body.find("the disk of the database is full"), std::string::npos);
 }
 
+TEST(FailureResponse, TellsInADetailWhyATokenIsRefused) {
+  const http::Response response = failure_response(
+      Error(ErrorCode::kUnauthenticated, "expired_token", "the token expired yesterday"), "r1");
+  EXPECT_EQ(response.status, 401);
+  EXPECT_EQ(response.body, R"({"message":"error authenticating request",)"
+                           R"("detail":"the token expired yesterday",)"
+                           R"("code":"expired_token","request_id":"r1"})"
+                           "\n");
+}
+
 TEST(FailureResponse, CarriesMessageCodeAndRequestId) {
   const http::Response response =
       failure_response(Error(ErrorCode::kNotFound, "branch_not_found", "branch not found"), "r1");
