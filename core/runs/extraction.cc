@@ -1,7 +1,6 @@
 #include "core/runs/extraction.h"
 
 #include <algorithm>
-#include <cctype>
 #include <set>
 
 #include "core/base/digest.h"
@@ -29,12 +28,22 @@ std::vector<std::string> globs_of(const std::optional<std::string>& body) {
   return body ? decode_metric_globs(*body) : default_metric_globs();
 }
 
+/// A key without prefix that is the name of a metric of the commit is no parameter.
+void leave_out_metrics(Measurements& read) {
+  std::set<std::string> names;
+  for (const Metric& metric : read.metrics) names.insert(metric.name);
+  std::erase_if(read.params, [&](const MeasuredParam& param) {
+    return param.source == param.name && names.contains(param.name);
+  });
+}
+
 void read_and_store(Engine& engine, const Repository& repository, const CommitId& id,
                     const ExtractionRules& rules) {
   const Commit commit = engine.commits.get(repository.id, id);
   Measurements read;
   read_metadata(commit, read);
   read_metric_files(engine, repository, commit, rules.globs, {}, read);
+  leave_out_metrics(read);
   meta::ExtractionStore(engine.pool).store(repository.id, id, rules.hash, read);
 }
 
@@ -54,6 +63,21 @@ void add_extras(Engine& engine, const Repository& repository, const FactsWanted&
   for (const MeasuredParam& param : extra.params) facts.params.emplace(param.name, param.value);
   sort_metrics(facts.metrics);
   std::move(extra.warnings.begin(), extra.warnings.end(), std::back_inserter(facts.warnings));
+}
+
+/// A key without prefix that is the name of a metric, or was asked for as one, is no parameter.
+void leave_out_metrics(Engine& engine, const Repository& repository, const FactsWanted& wanted,
+                       CommitFacts& facts) {
+  std::set<std::string> names(wanted.bare_names.begin(), wanted.bare_names.end());
+  for (const Metric& metric : facts.metrics) names.insert(metric.name);
+  std::erase_if(names, [&](const std::string& name) { return !facts.params.contains(name); });
+  if (names.empty()) return;
+  const Commit commit = engine.commits.get(repository.id, facts.commit);
+  for (const std::string& name : names) {
+    const auto key = commit.metadata.find(name);
+    const auto param = facts.params.find(name);
+    if (key != commit.metadata.end() && key->second == param->second) facts.params.erase(param);
+  }
 }
 
 bool is_same_number(double a, double b) { return a == b || (a != a && b != b); }
@@ -81,7 +105,7 @@ void warn_of_differences(CommitFacts& facts) {
 ExtractionRules extraction_rules(Engine& engine, RepositoryId repository) {
   ExtractionRules rules;
   rules.globs = globs_of(engine.settings.find(repository, meta::SettingKind::kMetricFiles));
-  rules.hash = sha256(str_cat(kReadersVersion, encode_metric_globs(rules.globs)));
+  rules.hash = sha256(str_cat(kReadersVersion, kMetadataVersion, encode_metric_globs(rules.globs)));
   return rules;
 }
 
@@ -105,20 +129,6 @@ UnreadCommits read_ahead(Engine& engine, RepositoryId repository, const Extracti
   return left;
 }
 
-std::map<std::string, std::string> plain_params(const Commit& commit,
-                                                const std::vector<std::string>& bare_metrics) {
-  std::map<std::string, std::string> out;
-  const auto names_params = [](const auto& pair) { return pair.first.starts_with(kParamPrefix); };
-  if (std::any_of(commit.metadata.begin(), commit.metadata.end(), names_params)) return out;
-  const std::set<std::string> metrics(bare_metrics.begin(), bare_metrics.end());
-  for (const auto& [key, value] : commit.metadata) {
-    const bool of_a_program = key.empty() || std::ispunct(static_cast<unsigned char>(key[0])) != 0;
-    if (of_a_program || is_measured(key) || metrics.contains(key)) continue;
-    out.emplace(key, value);
-  }
-  return out;
-}
-
 std::vector<CommitFacts> commit_facts(Engine& engine, RepositoryId repository,
                                       std::span<const CommitId> commits,
                                       const FactsWanted& wanted) {
@@ -138,10 +148,7 @@ std::vector<CommitFacts> commit_facts(Engine& engine, RepositoryId repository,
     if (!wanted.extra_globs.empty() || !wanted.bare_names.empty()) {
       add_extras(engine, repo, wanted, rules, facts);
     }
-    for (auto& [name, value] :
-         plain_params(engine.commits.get(repository, facts.commit), wanted.bare_names)) {
-      facts.params.emplace(name, value);
-    }
+    leave_out_metrics(engine, repo, wanted, facts);
     warn_of_differences(facts);
   }
   return out;

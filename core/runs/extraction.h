@@ -3,7 +3,6 @@
 
 #include <chrono>
 #include <cstdint>
-#include <map>
 #include <span>
 #include <stop_token>
 #include <string>
@@ -52,12 +51,6 @@ CommitFacts extract_now(Engine& engine, RepositoryId repository, const CommitId&
 /// Of what a ref means now. Throws as resolve_commit.
 CommitFacts ref_facts(Engine& engine, const Repository& repository, std::string_view ref,
                       const FactsWanted& wanted = {});
-
-/// Metadata of a commit that names no parameter with the prefix "param.": its keys are parameters,
-/// except those of metrics. Keys that begin with a punctuation mark belong to the program that made
-/// the commit.
-std::map<std::string, std::string> plain_params(const Commit& commit,
-                                                const std::vector<std::string>& bare_metrics);
 
 /// The rules by which a repository's commits are read.
 struct ExtractionRules {

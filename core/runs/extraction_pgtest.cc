@@ -135,6 +135,28 @@ TEST_F(Extraction, ReadsAdditionalGlobsOnRequest) {
       << "what one asks nobody else gets";
 }
 
+TEST_F(Extraction, PlainMetadataIsParameters) {
+  const auto params = [&](const FactsWanted& wanted = {}) {
+    Texts out;
+    for (const auto& [name, value] : facts(wanted).params) out.push_back(name + "=" + value);
+    return out;
+  };
+  commit(
+      {{"lr", "0.1"}, {"accuracy", "0.9"}, {"::program::", "x"}, {"long", std::string(9000, 'x')}});
+  EXPECT_THAT(params(), ElementsAre("accuracy=0.9", "lr=0.1"));
+  EXPECT_THAT(facts().warnings, ElementsAre(HasSubstr("\"long\": longer than 8192 bytes")));
+  EXPECT_THAT(params({.bare_names = {"accuracy"}}), ElementsAre("lr=0.1"))
+      << "what is asked for as a metric is no parameter";
+  put("metrics/eval.json", R"({"accuracy": 0.9})");
+  commit({{"lr", "0.1"}, {"accuracy", "0.9"}});
+  EXPECT_THAT(params(), ElementsAre("lr=0.1")) << "nor is what a file measures";
+  set_metric_globs(*engine, repo, {"none/*"}, {});
+  commit({{"lr", "0.1"}, {kCherryPickOrigin, "0"}});
+  EXPECT_THAT(params(), IsEmpty()) << "they are of another tree";
+  commit({{"lr", "0.1"}, {"param.epochs", "5"}});
+  EXPECT_THAT(params(), ElementsAre("epochs=5"));
+}
+
 TEST_F(Extraction, EveryCommitIsReadOnceInTheBackground) {
   run_all();
   put("metrics/a.json", R"({"a": 1})");

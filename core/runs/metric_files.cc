@@ -1,6 +1,7 @@
 #include "core/runs/metric_files.h"
 
 #include <algorithm>
+#include <cctype>
 #include <map>
 #include <set>
 
@@ -17,6 +18,7 @@
 #include "core/metrics/files/metric_file.h"
 #include "core/metrics/files/mlflow_run.h"
 #include "core/metrics/files/part_files.h"
+#include "core/metrics/run.h"
 #include "core/objects/objects.h"
 #include "core/runs/extraction.h"
 #include "core/runs/metric_file_store.h"
@@ -48,6 +50,27 @@ void add_metadata_metric(const Commit& commit, std::string_view name, const std:
     std::string shown(value.substr(0, kValueShownMax));
     if (shown.size() < value.size()) shown = "its value";  // never cut inside a character
     warn(into, str_cat("commit metadata \"", key, "\": ", shown, " is no number"));
+  }
+}
+
+/// The keys without a prefix, as parameters.
+void read_plain_params(const Commit& commit, Measurements& into) {
+  if (commit.metadata.contains(kCherryPickOrigin)) return;
+  size_t found = 0;
+  for (const auto& [key, value] : commit.metadata) {
+    const bool of_a_program = key.empty() || std::ispunct(static_cast<unsigned char>(key[0])) != 0;
+    if (of_a_program || is_measured(key) || key.size() > kParamNameBytesMax) continue;
+    if (value.size() > kParamValueBytesMax) {
+      warn(into, str_cat("commit metadata \"", key, "\": longer than ", kParamValueBytesMax,
+                         " bytes, which is no parameter"));
+      continue;
+    }
+    if (++found > kRunParamsMax) {
+      warn(into, str_cat("commit metadata: more than ", kRunParamsMax,
+                         " parameters: the others are left out"));
+      return;
+    }
+    into.params.push_back({key, value, MetricOrigin::kCommitMetadata, key, commit.created});
   }
 }
 
@@ -249,6 +272,10 @@ void read_metadata(const Commit& commit, Measurements& into) {
     } else {
       into.params.push_back({name, value, MetricOrigin::kCommitMetadata, key, commit.created});
     }
+  }
+  const auto names_param = [](const auto& pair) { return pair.first.starts_with(kParamPrefix); };
+  if (std::none_of(commit.metadata.begin(), commit.metadata.end(), names_param)) {
+    read_plain_params(commit, into);
   }
 }
 

@@ -13,8 +13,13 @@ namespace tarn::versioning {
 
 /// Raised when readers change, so that commits and files are read again when they are requested.
 constexpr std::string_view kReadersVersion = "4";
+/// As kReadersVersion, of read_metadata alone: files are not read again for it.
+constexpr std::string_view kMetadataVersion = "m1";
 
-/// Keys for which is_measured is true.
+/// Keys for which is_measured is true. If none of them names a parameter, the other keys are
+/// parameters, except those that begin with a punctuation mark, which belong to programs. The other
+/// keys of a cherry-pick are of another tree and are left out. At most kRunParamsMax of them count,
+/// with values of at most kParamValueBytesMax.
 void read_metadata(const Commit& commit, Measurements& into);
 /// Keys that are the names themselves. One that is absent is no warning. Those of a cherry-pick are
 /// of another tree and are left out.

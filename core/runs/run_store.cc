@@ -230,6 +230,7 @@ void leave_out_own(ListedRun& listed) {
                        });
   });
   for (const auto& [name, value] : listed.run.params) listed.commit_params.erase(name);
+  for (const RunMetric& own : listed.run.metrics) listed.commit_params.erase(own.name);
 }
 
 }  // namespace

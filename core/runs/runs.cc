@@ -152,24 +152,6 @@ void warn_of_cut(RunList& list, size_t commit_max) {
                                   " metrics or parameters, of which the others are not shown"));
 }
 
-/// Adds parameters that the metadata of the commits has without the prefix "param.".
-void add_plain_params(Engine& engine, RepositoryId repository,
-                      const std::optional<RunColumns>& columns, std::vector<ListedRun>& runs) {
-  std::vector<CommitId> ids;
-  for (const ListedRun& listed : runs) ids.push_back(listed.run.commit);
-  const auto commits = engine.commits.find_all(repository, ids);
-  for (ListedRun& listed : runs) {
-    const auto commit = commits.find(listed.run.commit);
-    if (commit == commits.end()) continue;
-    for (auto& [name, value] : plain_params(commit->second, {})) {
-      if (listed.commit_params.size() >= kNamedCommitMetricsMax) break;
-      const bool is_shown = !columns || std::find(columns->params.begin(), columns->params.end(),
-                                                  name) != columns->params.end();
-      if (is_shown && !listed.run.params.contains(name)) listed.commit_params.emplace(name, value);
-    }
-  }
-}
-
 std::vector<std::string> names_in(const RunQuery& query) {
   std::vector<std::string> names;
   for (const RunCondition& condition : query.where) names.push_back(condition.name);
@@ -279,7 +261,6 @@ RunList named_runs(Engine& engine, const Repository& repository,
   out.page.items = runs.with_commits(repository.id, std::move(found), rules.hash, {}, columns,
                                      kNamedCommitMetricsMax);
   warn_of_cut(out, kNamedCommitMetricsMax);
-  add_plain_params(engine, repository.id, columns, out.page.items);
   return out;
 }
 

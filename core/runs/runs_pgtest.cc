@@ -294,6 +294,25 @@ TEST_F(MeasuredRuns, AreShownWithMetricsOfTheirCommits) {
   EXPECT_TRUE(items[0].commit_params.empty());
 }
 
+TEST_F(MeasuredRuns, AreShownAndFoundByPlainMetadataOfTheirCommits) {
+  const std::string plain = record_with(
+      {}, {}, {{"lr", "0.1"}, {"optimizer", "adam"}, {".tool", "x"}, {"metric.f1", "0.5"}});
+  const std::string prefixed = record_with({}, {}, {{"param.lr", "0.1"}, {"lr", "0.7"}});
+  const auto items = list_runs(*engine, repo, {}).page.items;
+  ASSERT_EQ(items.size(), 2u);
+  EXPECT_EQ(items[1].commit_params,
+            (std::map<std::string, std::string>{{"lr", "0.1"}, {"optimizer", "adam"}}));
+  EXPECT_EQ(items[0].commit_params, (std::map<std::string, std::string>{{"lr", "0.1"}}))
+      << "one key with the prefix, and the others are no parameters";
+  record_with(0.9, file("0.5"), {{"accuracy", "0.9"}, {"lr", "0.5"}});
+  EXPECT_EQ(list_runs(*engine, repo, {}).page.items[0].commit_params,
+            (std::map<std::string, std::string>{{"lr", "0.5"}}))
+      << "a metric is no parameter";
+  EXPECT_EQ(where({"params.lr=0.1"}), (Ids{prefixed, plain}));
+  EXPECT_EQ(where({"params.optimizer=adam"}), Ids{plain});
+  EXPECT_EQ(where({"params..tool=x"}), Ids{});
+}
+
 TEST_F(MeasuredRuns, AreShownWithABoundedPart) {
   std::string many = "{";
   for (int i = 0; i < 150; ++i) many += "\"m" + std::to_string(1000 + i) + "\": 1, ";
