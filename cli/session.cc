@@ -34,6 +34,14 @@ class SilentTerminal {
 
 }  // namespace
 
+Uri Session::with_default_branch(Uri uri) {
+  if (!uri.ref.empty()) return uri;
+  const Json repository = client.call({.path = api_path({"repositories", uri.repository})});
+  uri.ref = repository.at("default_branch").get<std::string>();
+  out.remark(str_cat(to_string(uri), ", the default branch:"));
+  return uri;
+}
+
 void Session::confirm(std::string_view question, bool yes) {
   if (yes) return;
   if (!terminal.may_prompt) throw usage_error(str_cat(question, " Nobody to ask here: add --yes"));

@@ -1,5 +1,6 @@
 #include "cli/uri.h"
 
+#include <algorithm>
 #include <array>
 #include <optional>
 
@@ -67,6 +68,20 @@ void refuse_path(const Uri& uri, std::string_view text) {
   throw usage_error(str_cat("reading \"", text, "\": a path has no meaning here"));
 }
 
+/// The letters that names of repositories have.
+bool may_name_repository(std::string_view text) {
+  return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-';
+  });
+}
+
+/// Where --branch counts it is the ref of a URI without one.
+Uri with_branch(Uri uri, const Defaults& defaults) {
+  const bool counts = defaults.repository.empty() || defaults.repository == uri.repository;
+  if (uri.ref.empty() && counts) uri.ref = defaults.branch;
+  return uri;
+}
+
 }  // namespace
 
 Uri repository_uri(std::string_view text, const Defaults& defaults) {
@@ -88,12 +103,33 @@ Uri ref_uri(std::string_view text, const Defaults& defaults) {
   return uri;
 }
 
+Uri optional_ref_uri(std::string_view text, const Defaults& defaults) {
+  const bool has_default = !defaults.repository.empty() || !defaults.base_uri.empty();
+  if (!has_default && may_name_repository(text)) {
+    return with_branch({std::string(text), "", ""}, defaults);
+  }
+  const std::optional<Uri> full = full_uri(text, defaults);
+  if (full && full->ref.empty()) return with_branch(*full, defaults);
+  if (!full && text.empty() && has_default) {
+    return with_branch({defaults.repository, "", ""}, defaults);
+  }
+  return ref_uri(text, defaults);
+}
+
 Uri prefix_uri(std::string_view text, const Defaults& defaults) {
   Uri uri = full_uri(text, defaults)
                 .value_or(Uri{defaults.repository, defaults.branch, std::string(text)});
   need_repository(uri, text);
   need_ref(uri, text);
   return uri;
+}
+
+Uri optional_prefix_uri(std::string_view text, const Defaults& defaults) {
+  const std::optional<Uri> full = full_uri(text, defaults);
+  const bool has_repository = full || !defaults.repository.empty();
+  const bool has_path = full ? !full->ref.empty() : !text.empty();
+  if (!has_repository || has_path) return prefix_uri(text, defaults);
+  return with_branch(full.value_or(Uri{defaults.repository, "", ""}), defaults);
 }
 
 Uri object_uri(std::string_view text, const Defaults& defaults) {

@@ -100,6 +100,31 @@ TEST(Uri, TakesAsManyPartsAsThereAreWhereEachHasMeaning) {
   EXPECT_NE(usage_message([] { any_uri("", kNone); }).find("--repo"), std::string::npos);
 }
 
+TEST(Uri, LeavesTheRefToTheDefaultBranchWhereThatWillDo) {
+  const Uri without_ref{"lake", "", ""};
+  EXPECT_EQ(optional_ref_uri("", {"lake", "", ""}), without_ref);
+  EXPECT_EQ(optional_ref_uri("tarn://lake", kNone), without_ref);
+  EXPECT_EQ(optional_ref_uri("", {"", "", "lakefs://lake/"}), without_ref);
+  EXPECT_EQ(optional_ref_uri("lake", kNone), without_ref) << "nothing else it could name";
+  EXPECT_EQ(optional_ref_uri("dev", {"lake", "", ""}), (Uri{"lake", "dev", ""}));
+  EXPECT_EQ(optional_ref_uri("", kLake), (Uri{"lake", "main", ""}));
+  EXPECT_EQ(optional_ref_uri("tarn://lake", kLake), (Uri{"lake", "main", ""}));
+  EXPECT_EQ(optional_ref_uri("tarn://lake", {"", "dev", ""}), (Uri{"lake", "dev", ""}));
+  EXPECT_EQ(optional_ref_uri("tarn://other", kLake), (Uri{"other", "", ""}))
+      << "--branch is of the default repository";
+  EXPECT_EQ(optional_prefix_uri("", {"lake", "", ""}), without_ref);
+  EXPECT_EQ(optional_prefix_uri("tarn://lake", kNone), without_ref);
+  EXPECT_EQ(optional_prefix_uri("a/", kLake), (Uri{"lake", "main", "a/"}));
+  EXPECT_NE(usage_message([] { optional_ref_uri("", kNone); }).find("--repo"), std::string::npos);
+  EXPECT_NE(usage_message([] { optional_ref_uri("main~2", kNone); }).find("--repo"),
+            std::string::npos);
+  EXPECT_NE(usage_message([] {
+              optional_prefix_uri("main", {"lake", "", ""});
+            }).find("--branch"),
+            std::string::npos)
+      << "a word is a path, and an empty listing of it would mislead";
+}
+
 TEST(Uri, PrintsWhatItRead) {
   EXPECT_EQ(to_string(Uri{"lake", "main", "a/b"}), "tarn://lake/main/a/b");
   EXPECT_EQ(to_string(Uri{"lake", "", ""}), "tarn://lake");

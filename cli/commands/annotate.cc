@@ -41,7 +41,7 @@ Json last_change(Client& client, const Uri& uri, const Json& item, bool first_pa
 }
 
 void run(Session& session, const Options& options) {
-  Uri uri = session.prefix(options.prefix);
+  Uri uri = session.prefix_or_default(options.prefix);
   // Resolve once, so that all lines show one state despite concurrent commits.
   uri.ref = get_commit_id(session.client, uri.repository, uri.ref);
   Request listing{

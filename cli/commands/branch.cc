@@ -32,7 +32,7 @@ void print_branch(Output& out, const Uri& uri, const std::string& commit, const 
 
 struct Create {
   std::string branch;
-  std::string source = "main";
+  std::string source;
   bool if_not_exists = false;
   bool reset_if_exists = false;
   bool hidden = false;
@@ -40,8 +40,10 @@ struct Create {
 
   void declare(Command& command) {
     command.argument("BRANCH", branch, "tarn://repository/branch, or a name in --repo")
-        .option("-s,--source", source,
-                "the branch, tag, commit or ref expression from which it starts (main)")
+        .option(
+            "-s,--source", source,
+            "the branch, tag, commit or ref expression from which it starts; default: the default "
+            "branch of the repository")
         .flag("--if-not-exists", if_not_exists,
               "succeed if the branch exists already, at whatever commit")
         .flag("--reset-if-exists", reset_if_exists,
@@ -66,7 +68,8 @@ void move_to(Client& client, const Uri& uri, const std::string& source) {
 
 void create(Session& session, const Create& options) {
   const Uri uri = session.ref(options.branch);
-  const Uri source = ref_uri(options.source, {uri.repository, ""});
+  const Uri source =
+      session.with_default_branch(optional_ref_uri(options.source, {uri.repository, ""}));
   need_same_repository(uri, source);
   Json body{{"name", uri.ref}, {"source", source.ref}, {"hidden", options.hidden}};
   if (!options.expires.empty()) body["expires"] = options.expires;
@@ -115,12 +118,14 @@ struct Show {
   std::string branch;
 
   void declare(Command& command) {
-    command.optional_argument("BRANCH", branch, "tarn://repository/branch, or a name in --repo");
+    command.optional_argument(
+        "BRANCH", branch,
+        "tarn://repository/branch, or a name in --repo; default: the default branch");
   }
 };
 
 void show(Session& session, const Show& options) {
-  const Uri uri = session.ref(options.branch);
+  const Uri uri = session.ref_or_default(options.branch);
   const Json branch = session.client.call({.path = branch_path(uri)});
   print_branch(session.out, uri, branch.value("commit_id", ""), nullptr,
                branch.value("expires", ""));

@@ -19,7 +19,8 @@ struct Options {
   void declare(Command& command) {
     command
         .optional_argument("LEFT", left,
-                           "a ref; if alone, a branch whose uncommitted changes are shown")
+                           "a ref; if alone, a branch whose uncommitted changes are shown; "
+                           "default: the default branch")
         .optional_argument("RIGHT", right, "a ref; shows what merging it into LEFT would change")
         .option("--prefix", prefix, "only paths that begin with this prefix")
         .flag("--two-dot", two_dot, "compare the two refs directly, not with their common ancestor")
@@ -29,8 +30,8 @@ struct Options {
   }
 };
 
-Request request_for(const Session& session, const Options& options) {
-  const Uri left = session.ref(options.left);
+Request request_for(Session& session, const Options& options) {
+  const Uri left = session.ref_or_default(options.left);
   if (options.right.empty()) {
     if (options.two_dot) throw usage_error("comparing: --two-dot needs LEFT and RIGHT");
     return {.path = api_path({"repositories", left.repository, "branches", left.ref, "diff"}),

@@ -28,7 +28,7 @@ struct Listing {
 };
 
 void ls(Session& session, const Listing& options) {
-  const Uri uri = session.prefix(options.prefix);
+  const Uri uri = session.prefix_or_default(options.prefix);
   ListWriter rows = session.out.list("ObjectList", {"path", "size", "modified", "type"});
   Request request{
       .path = api_path({"repositories", uri.repository, "refs", uri.ref, "objects", "ls"}),

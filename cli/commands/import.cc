@@ -210,7 +210,7 @@ struct Verify {
 };
 
 ExitCode verify(Session& session, const Verify& options) {
-  const Uri uri = session.prefix(options.prefix);
+  const Uri uri = session.prefix_or_default(options.prefix);
   ListWriter rows = session.out.list("ImportProblemList", {"path", "problem", "stored at"});
   bool fine = true;
   session.client.each(

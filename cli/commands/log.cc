@@ -19,7 +19,9 @@ struct Options {
   std::vector<std::string> objects;
 
   void declare(Command& command) {
-    command.optional_argument("REF", ref, "tarn://repository/ref, or a ref in --repo")
+    command
+        .optional_argument("REF", ref,
+                           "tarn://repository/ref, or a ref in --repo; default: the default branch")
         .option("-n,--amount", amount, "maximum number of results")
         .option("--since", since,
                 "only commits at or after this time: 2026-11-20 or 2026-11-20T08:00:00Z")
@@ -43,7 +45,7 @@ Request request_for(const Uri& uri, const Options& options) {
 }
 
 void run(Session& session, const Options& options) {
-  const Uri uri = session.ref(options.ref);
+  const Uri uri = session.ref_or_default(options.ref);
   if (options.amount < 0) throw usage_error("showing a log: --amount cannot be negative");
   ListWriter rows = session.out.list("CommitList", {"commit", "date", "committer", "message"});
   int64_t left = options.amount == 0 ? -1 : options.amount;

@@ -14,14 +14,15 @@ struct Options {
 
   void declare(Command& command) {
     command.argument("SOURCE", source, "tarn://repository/ref, or a ref in --repo")
-        .optional_argument("DESTINATION", destination, "the other ref; default --branch");
+        .optional_argument("DESTINATION", destination,
+                           "the other ref; default: the default branch");
   }
 };
 
 void run(Session& session, const Options& options) {
   const Uri source = session.ref(options.source);
-  const Uri destination =
-      ref_uri(options.destination, {source.repository, session.settings.branch.value});
+  const Uri destination = session.with_default_branch(
+      optional_ref_uri(options.destination, {source.repository, session.settings.branch.value}));
   need_same_repository(source, destination);
   const Json found =
       session.client.call({.path = api_path({"repositories", source.repository, "refs", source.ref,

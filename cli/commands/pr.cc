@@ -61,7 +61,8 @@ struct Create {
 
   void declare(Command& command) {
     command.argument("SOURCE", source, "tarn://repository/branch, or a branch in --repo")
-        .optional_argument("DESTINATION", destination, "the branch to merge into; default --branch")
+        .optional_argument("DESTINATION", destination,
+                           "the branch to merge into; default: the default branch")
         .option("-t,--title", title, "the title; without it, on a terminal, an editor opens")
         .option("-d,--description", description, "the description");
   }
@@ -69,8 +70,8 @@ struct Create {
 
 void create(Session& session, const Create& options) {
   const Uri source = session.ref(options.source);
-  const Uri destination =
-      ref_uri(options.destination, {source.repository, session.settings.branch.value});
+  const Uri destination = session.with_default_branch(
+      optional_ref_uri(options.destination, {source.repository, session.settings.branch.value}));
   need_same_repository(source, destination);
   std::string title = options.title;
   std::string description = options.description;

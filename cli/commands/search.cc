@@ -73,7 +73,8 @@ Request request_for(const Uri& uri, const Options& options) {
 }
 
 void run(Session& session, const Options& options) {
-  const Uri uri = session.prefix(options.ref);
+  const Uri uri = is_pattern(options.ref) ? session.prefix(options.ref)
+                                          : session.prefix_or_default(options.ref);
   if (options.amount < 0) throw usage_error("searching: --amount cannot be negative");
   ListWriter rows = session.out.list("ObjectList", {"path", "size", "modified", "content type"});
   int64_t left = options.amount == 0 ? -1 : options.amount;

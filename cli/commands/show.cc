@@ -12,13 +12,13 @@ struct Options {
   std::string ref;
 
   void declare(Command& command) {
-    command.optional_argument("REF", ref,
-                              "tarn://repository/ref, or a ref in --repo; default --branch");
+    command.optional_argument(
+        "REF", ref, "tarn://repository/ref, or a ref in --repo; default: the default branch");
   }
 };
 
 void run(Session& session, const Options& options) {
-  const Uri uri = session.ref(options.ref);
+  const Uri uri = session.ref_or_default(options.ref);
   print_commit(session.out, "Commit", get_commit(session.client, uri.repository, uri.ref));
 }
 

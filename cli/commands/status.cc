@@ -19,8 +19,9 @@ struct Options {
   std::string branch;
 
   void declare(Command& command) {
-    command.optional_argument("BRANCH", branch,
-                              "tarn://repository/branch, or a branch in --repo; default --branch");
+    command.optional_argument(
+        "BRANCH", branch,
+        "tarn://repository/branch, or a branch in --repo; default: the default branch");
   }
 };
 
@@ -94,7 +95,7 @@ std::string joined(const std::vector<std::string>& names) {
 }
 
 void run(Session& session, const Options& options) {
-  const Uri uri = session.ref(options.branch);
+  const Uri uri = session.ref_or_default(options.branch);
   const Json branch = session.client.call(
       {.path = api_path({"repositories", uri.repository, "branches", uri.ref})});
   const Json head = get_commit(session.client, uri.repository, branch.value("commit_id", ""));

@@ -50,6 +50,38 @@ def test_profiles(cli, tarn, tmp_path):
     cli.run("auth", "whoami", status=9)
 
 
+def test_without_a_ref_the_default_branch_is_read(cli, repo, tmp_path):
+    name = f"{repo.id[:50]}-trunk"
+    lake = f"tarn://{name}"
+    cli.run("repo", "create", lake, "--default-branch", "trunk")
+    (tmp_path / "a").write_text("a")
+    cli.run("fs", "upload", tmp_path / "a", f"{lake}/trunk/a")
+    for words in (("log", lake), ("show", lake), ("diff", lake), ("branch", "show", lake), ("fs", "ls", lake), ("search", lake, "--glob", "*"),
+                  ("annotate", lake), ("import-verify", lake)):
+        said = cli.run(*words)
+        assert f"{lake}/trunk, the default branch:" in said.talk, words
+    assert [item["path"] for item in cli.json("fs", "ls", lake)["items"]] == ["a"]
+    assert [item["path"] for item in cli.json("diff", lake)["items"]] == ["a"]
+    status = cli.json("status", lake)
+    assert (status["branch"], status["uncommitted"]["added"]) == ("trunk", 1)
+    # A branch of --branch counts, in its repository.
+    assert "the default branch" not in cli.run("log", "--repo", name, "--branch", "trunk").talk
+    cli.environment.pop("TARN_REPO")
+    assert [item["message"] for item in cli.json("log", name)["items"]] == ["Repository created"]
+    assert "which repository" in cli.run("log", "main~1", status=2).talk
+    # Commands that change a branch need its name.
+    for words in (("commit", lake, "-m", "one"), ("branch", "reset", lake, "--yes"), ("tag", "create", f"{lake}/v1")):
+        assert "which branch" in cli.run(*words, status=2).talk, words
+    made = cli.run("branch", "create", f"{lake}/exp")
+    assert f"{lake}/trunk, the default branch:" in made.talk
+    cli.run("commit", f"{lake}/exp", "-m", "none")
+    pull = cli.json("pr", "create", f"{lake}/exp", "--title", "one")
+    assert pull["destination_branch"] == "trunk"
+    assert cli.json("find-merge-base", f"{lake}/exp")["base_commit_id"]
+    # An empty listing of a path that was meant as a branch would mislead.
+    assert "which branch" in cli.run("fs", "ls", "trunk", "--repo", name, status=2).talk
+
+
 def test_status(cli, repo):
     status = cli.json("status", "main")
     assert status["uncommitted"] == {"added": 0, "changed": 0, "removed": 0, "more": False}
