@@ -104,7 +104,7 @@ struct List {
 
   void declare(Command& command) {
     command.optional_argument("REPOSITORY", repository, "tarn://NAME or NAME; default --repo")
-        .option("-r", repository, "same as --recursive")
+        .option("-r", repository, "the repository; same as REPOSITORY")
         .option("--experiment", experiment, "only runs of this experiment")
         .option("--of-branch", branch, "only runs of branches that match this pattern: 'exp-*'")
         .option("--where", where,

@@ -24,7 +24,7 @@ struct Check {
     command
         .arguments("CANDIDATE", candidates,
                    "a branch, a glob of branches such as 'exp-*', or another ref in --repo")
-        .option("--policy", policy, "name of the gate policy")
+        .option("--policy", policy, "name of the gate policy; default: the repository's only one")
         .option("--champion", champion, "the ref to compare with; default: the policy's alias")
         .flag("--all", all, "also show the rules that hold")
         .flag("--github", github, "write outputs, summary and annotations for GitHub Actions");
@@ -100,9 +100,32 @@ void report_to_github(const Github& github, const Check& options, const Json& an
   if (failed) github.complain(std::cerr, refusals);
 }
 
-ExitCode check(Session& session, const Check& options) {
-  if (options.policy.empty()) throw usage_error("checking a gate: name the policy with --policy");
+/// The repository's only policy, which a remark names. Throws a usage error if there are several.
+std::string only_policy(Session& session, const std::string& repository) {
+  std::vector<std::string> names;
+  std::string shown;
+  session.client.each({.path = api_path({"repositories", repository, "policies"})},
+                      [&](const Json& policy) {
+                        names.push_back(policy.value("name", ""));
+                        shown += str_cat(shown.empty() ? "" : ", ", names.back(), " of ",
+                                         policy.value("destination", ""));
+                        return true;
+                      });
+  if (names.empty()) {
+    throw Error(ErrorCode::kNotFound,
+                str_cat("checking a gate: tarn://", repository,
+                        " has no gate policy; tarn policy apply -f FILE sets one"));
+  }
+  if (names.size() > 1) {
+    throw usage_error(str_cat("checking a gate: name the policy with --policy: ", shown));
+  }
+  session.out.remark(str_cat("policy ", shown));
+  return names.front();
+}
+
+ExitCode check(Session& session, Check options) {
   const std::string repository = session.repository("").repository;
+  if (options.policy.empty()) options.policy = only_policy(session, repository);
   Json body{{"candidates", options.candidates}};
   if (!options.champion.empty()) body["champion"] = options.champion;
   Json answer = session.client.call(post_request(

@@ -71,13 +71,22 @@ def test_the_exit_status_of_a_gate_says_what_is_wrong(cli, repo, tmp_path):
     cli.run(*gate, "experiment-4", status=10)
     cli.run(*gate, "experiment-*", status=10)
     cli.run(*gate, "experiment-9", status=4)
-    cli.run("gate", "check", "experiment-1", status=2)
+    alone = cli.run("gate", "check", "experiment-1")
+    assert "policy dogs-champion of main" in alone.talk and "passed" in alone.text
     answer = json.loads(cli.run(*gate, "experiment-*", "-o", "json", status=10).text)
     assert [(one["ref"], one["verdict"]) for one in answer["results"]] == [
         ("experiment-1", "passed"), ("experiment-2", "failed"), ("experiment-3", "failed"), ("experiment-4", "failed")]
     file.write_text(POLICY + "approvals: {count: 1}\n")
     cli.run("policy", "apply", "-f", str(file))
     cli.run(*gate, "experiment-1", status=12)
+    cli.run("branch", "create", "next")
+    file.write_text(POLICY.replace("name: dogs-champion", "name: next").replace("destination: main", "destination: next"))
+    cli.run("policy", "apply", "-f", str(file))
+    several = cli.run("gate", "check", "experiment-1", status=2).talk
+    assert "--policy" in several and "dogs-champion of main" in several and "next of next" in several
+    for name in ("dogs-champion", "next"):
+        cli.run("policy", "rm", name, "--yes")
+    assert "tarn policy apply" in cli.run("gate", "check", "experiment-1", status=4).talk
 
 
 def test_what_a_gate_tells_github(cli, repo, tmp_path):

@@ -43,6 +43,7 @@ def test_every_block_runs(tarn, tmp_path):
         else:
             printed[text] = run(["bash", "-eu"], environment, here, INSTALLS.sub("", text))
     said = "\n".join(printed.values())
+    assert re.search(r"exp-2 +verdict +passed", said) and re.search(r"exp-1 +verdict +failed", said), said
     assert "1 (1 added, 0 changed, 0 removed)" in said
     promoted = next(out for text, out in printed.items() if "tarn promote 'exp-*'" in text)
     assert "exp-2" in promoted and "promoted" in promoted
