@@ -238,12 +238,23 @@ std::string markdown_cell(std::string_view text) {
   return out;
 }
 
+namespace {
+
+/// Reports of hooks are indented by tabs.
+std::string with_spaces(std::string_view line) {
+  std::string out;
+  for (const char c : line) c == '\t' ? out.append("    ") : out.append(1, c);
+  return out;
+}
+
+}  // namespace
+
 std::string printable_lines(std::string_view text) {
   constexpr std::string_view kCommand = "::";
   std::string out;
   for (size_t at = 0; at <= text.size();) {
     const size_t end = std::min(text.find('\n', at), text.size());
-    const std::string line = printable(text.substr(at, end - at));
+    const std::string line = printable(with_spaces(text.substr(at, end - at)));
     const size_t begin = std::min(line.find_first_not_of(' '), line.size());
     const bool obeyed = line.compare(begin, kCommand.size(), kCommand) == 0;
     out += str_cat(at == 0 ? "" : "\n", obeyed ? "| " : "", line);

@@ -146,6 +146,7 @@ TEST(Output, MessagesGoToStandardError) {
 TEST(Output, KeysCannotControlTheTerminal) {
   EXPECT_EQ(printable("a\x1b[31m\nb\x7f"), "a\\x1b[31m\\x0ab\\x7f");
   EXPECT_EQ(printable("päth"), "päth");
+  EXPECT_EQ(printable_lines("a:\n\t* b\n\t::c"), "a:\n    * b\n|     ::c");
   EXPECT_EQ(printable_lines("a\x1b\n  ::error::b\nc::d\n"), "a\\x1b\n|   ::error::b\nc::d\n");
   EXPECT_EQ(markdown_cell("a|b\\|<img>\n"), "a\\|b\\\\\\|&lt;img>\\\\x0a");
 }

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <iostream>
+#include <thread>
 
 #include <nlohmann/json.hpp>
 
@@ -401,15 +402,37 @@ struct Approve : Decide {
   }
 };
 
+constexpr std::string_view kApprove = "approve";
+
+/// The server counts an approval a moment after it was given. Until then the message is that of
+/// before, which does not say whether the approval counts.
+constexpr std::chrono::milliseconds kCountedWithin{3000};
+constexpr std::chrono::milliseconds kCountStep{100};
+
+Json once_counted(Session& session, const Uri& uri, Json promotion) {
+  const std::string before = promotion.value("message", "");
+  for (auto waited = kCountStep; waited <= kCountedWithin; waited += kCountStep) {
+    if (promotion.value("state", "") != "awaiting_approval" ||
+        promotion.value("message", "") != before) {
+      break;
+    }
+    std::this_thread::sleep_for(kCountStep);
+    promotion = session.client.call({.path = promotion_path(uri)});
+  }
+  return promotion;
+}
+
 void decide(Session& session, const Decide& options, std::string_view verb) {
   const Uri uri = session.ref(options.id);
   Json body{{"reason", options.message}};
   if (!options.commit.empty())
     body["commit"] = get_commit_id(session.client, uri.repository, options.commit);
-  print_promotion(session, uri, session.client.call(post_request(promotion_path(uri, verb), body)));
+  Json promotion = session.client.call(post_request(promotion_path(uri, verb), body));
+  if (verb == kApprove) promotion = once_counted(session, uri, std::move(promotion));
+  print_promotion(session, uri, promotion);
 }
 
-void approve(Session& session, const Decide& options) { decide(session, options, "approve"); }
+void approve(Session& session, const Decide& options) { decide(session, options, kApprove); }
 
 void reject(Session& session, const Decide& options) { decide(session, options, "reject"); }
 

@@ -150,8 +150,10 @@ void print_promotion(Session& session, const Uri& uri, const Json& promotion) {
   const auto add = [&](const char* label, std::string value) {
     if (!value.empty()) lines.emplace_back(label, std::move(value));
   };
-  add("winner", winner_of(promotion));
-  add("winner's commit", promotion.value("winner", Json::object()).value("commit", ""));
+  if (!promotion.contains("undoes")) {  // of a rollback it is the promotion that it undoes
+    add("winner", winner_of(promotion));
+    add("winner's commit", promotion.value("winner", Json::object()).value("commit", ""));
+  }
   add("alias", promotion.value("alias", ""));
   add("commit", promotion.value("result", ""));
   add("tag", promotion.value("tag", ""));

@@ -126,8 +126,9 @@ Promotion roll_back_promotion(Engine& engine, const Repository& repository, std:
   if (approvals > 0) {
     rollback.state = PromotionState::kAwaitingApproval;
     rollback.code = "approval_required";
-    rollback.message = str_cat("taking back promotion ", promotion.id, " wants ", approvals,
-                               " approvals: tarn promote approve ", rollback.id);
+    rollback.message = str_cat("undoing promotion ", promotion.id, " needs ", approvals,
+                               approvals == 1 ? " approval" : " approvals",
+                               ": tarn promote approve ", rollback.id);
     meta::PromotionStore rows(engine.pool, engine.clock);
     rows.create(repository.id, rollback, "");
     return rows.find(repository.id, rollback.id).value_or(rollback);
