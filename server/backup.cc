@@ -42,12 +42,22 @@ constexpr db::Query kSchemaVersion{"backup_select_schema", R"sql(
 constexpr db::Query kNewestMigration{"backup_select_migration", R"sql(
   SELECT coalesce(max(version), 0) FROM schema_migrations)sql"};
 
+enum class Missing { kRefuse, kMake };
+
 /// The database of the configuration: that of a running tarnd, if it is embedded and one runs.
 class RunningDatabase {
  public:
-  explicit RunningDatabase(const Config& config) : url_(config.database) {
+  /// `missing`: when there is no embedded database yet.
+  RunningDatabase(const Config& config, Missing missing) : url_(config.database) {
     if (url_.empty()) url_ = db::EmbeddedPostgres::url_of_running(config.data);
     if (url_.empty()) {
+      if (missing == Missing::kRefuse && !std::filesystem::exists(config.data + "/pg")) {
+        throw Error(ErrorCode::kPreconditionFailed,
+                    str_cat("reading the database: there is none in ",
+                            std::filesystem::absolute(config.data).lexically_normal().string(),
+                            ": name that of the server by --data, --database or its configuration "
+                            "file"));
+      }
       make_data_directory(config.data, true);
       embedded_ = db::EmbeddedPostgres::start(config.data);
       url_ = embedded_->url();
@@ -176,7 +186,7 @@ void run_backup(const Config& given, const BackupCommand& command) {
                         ": run it with the configuration of the server"));
   }
   const std::string master_key = load_master_key(config);
-  const RunningDatabase database(config);
+  const RunningDatabase database(config, Missing::kRefuse);
   require_schema(database.url());
   db::Pool pool(database.url(), {.connections_max = kConnections});
   meta::Settings settings(pool);
@@ -223,7 +233,7 @@ void run_restore(const Config& given, const BackupCommand& command) {
   const backup::Manifest manifest = backup::choose_backup(place.target(), options);
   options.backup_id = manifest.id;
   require_master_key(config, place.target(), manifest);
-  const RunningDatabase database(config);
+  const RunningDatabase database(config, Missing::kMake);
   make_data_directory(config.data, config.database.empty());
   options.database_url = database.url();
   options.scratch = config.data;
@@ -280,7 +290,7 @@ void prune_backups(const Config& given, const BackupCommand& command) {
   if (!command.older_than.empty())
     options.older_than = keep_from("--older-than", command.older_than);
   require_place(command.target);
-  const RunningDatabase database(config);
+  const RunningDatabase database(config, Missing::kRefuse);
   require_schema(database.url());
   db::Pool pool(database.url(), {.connections_max = kConnections});
   const auto client = http::Client::create({});
@@ -296,7 +306,7 @@ void prune_backups(const Config& given, const BackupCommand& command) {
 
 void list_backups(const Config& config, const BackupCommand& command) {
   if (!command.target.empty()) return list_place(config, command.target);
-  const RunningDatabase database(config);
+  const RunningDatabase database(config, Missing::kRefuse);
   require_schema(database.url());
   db::Pool pool(database.url(), {.connections_max = 1});
   for (const meta::BackupRow& row : meta::Backups(pool).list()) {
@@ -308,7 +318,7 @@ void list_backups(const Config& config, const BackupCommand& command) {
 }
 
 void release_backup(const Config& config, const std::string& id) {
-  const RunningDatabase database(config);
+  const RunningDatabase database(config, Missing::kRefuse);
   require_schema(database.url());
   db::Pool pool(database.url(), {.connections_max = 1});
   if (!meta::Backups(pool).release(id)) {

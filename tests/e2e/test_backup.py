@@ -288,3 +288,7 @@ def test_bad_orders_are_refused(lake, name, scratch):
     (copy.data_dir / "master.key").write_text("ab" * 32 + "\n")
     assert "is not that of the backup" in admin(copy, "restore", place, "--database-only", status=1)
     assert "expected FROM=TO" in admin(copy, "restore", place, "--move", "x", status=1)
+    nowhere = servers.Tarnd(scratch("nowhere"))
+    for words in (("backups",), ("prune-backups", place, "--keep", "1"), ("release-backup", "x")):
+        assert "there is none in" in admin(nowhere, *words, status=1)
+    assert not (nowhere.data_dir / "pg").exists()
