@@ -19,7 +19,7 @@ def commands():
 
 @pytest.fixture
 def own_server(scratch_dir):
-    """The name of the repository is that of the tutorial, which another test uses."""
+    """Its repository is that of a reader who has nothing yet."""
     server = servers.Tarnd(scratch_dir / "tarnd").start()
     yield server
     server.stop()
@@ -45,5 +45,5 @@ def test_the_first_hour(own_server, tmp_path, monkeypatch):
         shown[words[0]] = run_on_terminal(cli, *words, answers=answers, EDITOR=editor, COLUMNS="200").text
     assert "promoted" in shown["promote"]
     assert "Promote 'exp-1' to 'main'" in shown["log"] and "two scans" in shown["log"]
-    assert cli.run("fs", "cat", "tarn://digits/main/model.pkl").text == "model"
-    assert cli.run("fs", "cat", "tarn://digits/main/scans/b.txt").text == "b.txt"
+    assert cli.run("fs", "cat", "tarn://scans/main/model.pkl").text == "model"
+    assert cli.run("fs", "cat", "tarn://scans/main/scans/b.txt").text == "b.txt"
