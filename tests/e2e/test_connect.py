@@ -17,14 +17,14 @@ SECTION = re.compile(r"^## (.+?)\n(.*?)(?=^## |\Z)", re.DOTALL | re.MULTILINE)
 BLOCK = re.compile(r"```(sh|python)\n(.*?)```", re.DOTALL)
 MARK = "*(run by the tests)*"
 RUN = {title: BLOCK.findall(text) for title, text in SECTION.findall(PAGE) if MARK in text}
-PROGRAMS = {"aws": "aws", "rclone": "rclone", "curl": "curl"}
+PROGRAMS = {"aws": "aws", "rclone": "rclone", "curl": "curl", "mc": "mc"}
 
 
 def tools():
     """The clients that ./dev installs, if they are there, before those of the machine."""
     cache = os.environ.get("TARN_CACHE", str(Path.home() / ".cache/tarn"))
     own = os.path.dirname(os.path.abspath(servers.program("tarn")))
-    return os.pathsep.join([own, *glob.glob(f"{cache}/client-light-*/bin"), os.environ["PATH"]])
+    return os.pathsep.join([own, *glob.glob(f"{cache}/client-light-*/bin"), *glob.glob(f"{cache}/client-mc-*/bin"), os.environ["PATH"]])
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +45,7 @@ def run(environment, here, language, text):
 
 
 def test_the_page_marks_what_runs():
-    assert set(RUN) == {"tarn", "lakeFS's Python SDK", "curl", "boto3", "s3fs", "pandas", "aws", "rclone"}
+    assert set(RUN) == {"tarn", "lakeFS's Python SDK", "curl", "boto3", "s3fs", "pandas", "aws", "rclone", "mc"}
     assert all(RUN.values()), "each has a block"
 
 
@@ -57,7 +57,7 @@ def test_the_block_runs(reader, title):
         pytest.skip(f"{program} is not installed")
     said = "".join(run(environment, here, *block) for block in RUN[title])
     expected = {"curl": "id,label", "boto3": "main/data/boto3.csv", "s3fs": "s3fs.csv", "pandas": "frog", "aws": "aws.csv",
-                "rclone": "rclone/labels.csv"}
+                "rclone": "rclone/labels.csv", "mc": "labels.csv"}
     assert expected.get(title, "") in said
 
 
