@@ -325,11 +325,15 @@ TEST_F(MeasuredRuns, AreShownWithABoundedPart) {
 }
 
 TEST_F(MeasuredRuns, AreShownInFullWhenNamed) {
-  std::string many = "{";
-  for (int i = 0; i < 1100; ++i) many += "\"m" + std::to_string(1000 + i) + "\": 1, ";
-  const std::string cut = record_with({}, {{"metrics/many.json", many + "\"z\": 2}"}});
-  const std::string whole =
-      record_with(0.5, {{"metrics/many.json", many.substr(0, many.find("m1150") - 3) + "}"}});
+  const auto file_of = [](const std::string& name, int count) {
+    std::string text = "{\"" + name + "\": 0";
+    for (int i = 1; i < count; ++i) text += ", \"" + name + std::to_string(i) + "\": 1";
+    return text + "}";
+  };
+  const std::string cut = record_with(
+      {}, {{"metrics/a.json", file_of("a", 600)}, {"metrics/b.json", file_of("b", 600)}});
+  const std::string whole = record_with(
+      0.5, {{"metrics/a.json", file_of("a", 100)}, {"metrics/b.json", file_of("b", 50)}});
   const RunList list = named_runs(*engine, repo, {whole, cut}, std::nullopt);
   ASSERT_EQ(list.page.items.size(), 2u);
   EXPECT_EQ(list.page.items[0].run.id, whole);

@@ -26,7 +26,7 @@ SETTLED = """async () => {
   for (let frame = 0; frame < 2; frame++) await new Promise(requestAnimationFrame)
   await Promise.allSettled(document.getAnimations().filter((one) => one instanceof CSSTransition).map((one) => one.finished))
 }"""
-# What a theme changes; the other rules are about the document, which is the same in both.
+# Rules about what a theme changes; the others are about the document, which is the same in both.
 COLOUR_RULES = ["color-contrast", "link-in-text-block"]
 # Of React Aria: what it reads aloud may refer to a button that is gone, for 7 s.
 ANNOUNCER = "[data-live-announcer]"
@@ -50,7 +50,7 @@ def launch(playwright):
 
 
 def eventually(page, what):
-    """What `what` returns once that is true; the page goes on meanwhile."""
+    """The first true value that `what` returns; the page goes on meanwhile."""
     deadline = time.monotonic() + WAIT_MS / 1000
     while not (found := what()):
         assert time.monotonic() < deadline, "it did not happen in time"

@@ -1,4 +1,4 @@
-import { useQueries } from '@tanstack/react-query';
+import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { answer, api } from '@/api/client';
 import { queryClient } from '@/api/query_client';
@@ -78,19 +78,28 @@ interface DeleteRefsProps {
 /** Deletes refs after saying how many, and what that would leave to garbage collection. */
 export function DeleteRefs({ repository, refs, onClose, onDone, keep }: DeleteRefsProps) {
   const [done, setDone] = useState(0);
-  const measured = useQueries({
-    queries: (refs.length <= measuredMax ? refs : []).map((ref) => ({
-      queryKey: ['usage', repository, ref.name, 'freed'],
-      staleTime: 60_000,
-      queryFn: ({ signal }: { signal: AbortSignal }) => answer(api.GET('/repositories/{repository}/usage', { params: { path: { repository }, query: { ref: ref.name, exact: true } }, signal })),
-    })),
+  const [running, setRunning] = useState(false);
+  const measuredKey = ['usage', repository, 'freed', refs.map((ref) => ref.name)];
+  const measured = useQuery({
+    queryKey: measuredKey,
+    staleTime: 60_000,
+    enabled: !running && refs.length <= measuredMax,
+    queryFn: async ({ signal }) => {
+      let bytes = 0;
+      // One after the other: a server computes two of all users at a time, and refuses more.
+      for (const ref of refs) {
+        const usage = await answer(api.GET('/repositories/{repository}/usage', { params: { path: { repository }, query: { ref: ref.name, exact: true } }, signal }));
+        bytes += usage.stored?.freed?.bytes ?? 0;
+      }
+      return bytes;
+    },
   });
-  const freed = measured.reduce((sum, item) => sum + (item.data?.stored?.freed?.bytes ?? 0), 0);
-  const known = measured.length > 0 && measured.every((item) => item.data);
   const of = (kind: RefKind) => refs.filter((ref) => ref.kind === kind).length;
   const parts = [of('branch') && counted(of('branch'), 'branch', 'branches'), of('tag') && counted(of('tag'), 'tag'), of('alias') && counted(of('alias'), 'alias', 'aliases')].filter(Boolean);
   return (
     <ConfirmDialog title={refs.length === 1 ? `Delete ${refs[0]!.name}?` : `Delete ${counted(refs.length, 'ref')}?`} action="Delete" isOpen onClose={onClose} onConfirm={async () => {
+      setRunning(true);
+      await queryClient.cancelQueries({ queryKey: measuredKey }); // refs that are gone cannot be measured
       let count = 0;
       const kept: string[] = [];
       try {
@@ -115,8 +124,8 @@ export function DeleteRefs({ repository, refs, onClose, onDone, keep }: DeleteRe
     }}>
       <p>
         Deletes {parts.join(', ')}{of('branch') > 0 && ' with their uncommitted changes'}.{' '}
-        {known ? <>Garbage collection can then free {measured.length > 1 ? 'at least ' : ''}<strong>{bytes(freed)}</strong>, after its waiting time.</>
-          : refs.length > measuredMax ? 'What only they hold is left to garbage collection.' : measured.some((item) => item.error) ? 'How much that frees is not known.' : 'Computing how much that frees…'}
+        {measured.data !== undefined ? <>Garbage collection can then free {refs.length > 1 ? 'at least ' : ''}<strong>{bytes(measured.data)}</strong>, after its waiting time.</>
+          : refs.length > measuredMax ? 'What only they hold is left to garbage collection.' : measured.error || running ? 'How much that frees is not known.' : 'Computing how much that frees…'}
       </p>
       {done > 0 && <Progress label="Deleting" value={done / refs.length}>{counted(done, 'ref')} deleted</Progress>}
     </ConfirmDialog>
