@@ -59,8 +59,6 @@ constexpr db::Query kSelectOldTransaction{"space_select_old_transaction", R"sql(
     SELECT 1 FROM pg_stat_activity
     WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'
       AND xact_start < clock_timestamp() - interval '1 second'))sql"};
-constexpr db::Query kLimitWait{"space_limit_wait", "SET lock_timeout = '2s'"};
-constexpr db::Query kUnlimitWait{"space_unlimit_wait", "RESET lock_timeout"};
 
 // Indexes that a rebuilding has left which was interrupted: nothing uses them, and every write
 // keeps them up to date. Does not wait for a lock, since others would wait behind it.
@@ -156,11 +154,11 @@ void SpaceRelease::run() {
   compact_nodes();
   rebuild_indexes(kNodes.name, kNodes.rebuild);
   for (const Table& table : kTables) {
-    if (vacuum(table.vacuum)) rebuild_indexes(table.name, table.rebuild);
+    if (attempt(table.vacuum)) rebuild_indexes(table.name, table.rebuild);
   }
 }
 
-bool SpaceRelease::vacuum(const db::Query& query) {
+bool SpaceRelease::attempt(const db::Query& query) {
   try {
     pool_.run(query, {}, db::Pool::Retry::kRepeatable);
   } catch (const Error& error) {
@@ -175,7 +173,7 @@ void SpaceRelease::compact_nodes() {
   int64_t end = 0;
   for (int round = 0; round < kRoundsMax; ++round) {
     // Notes which pages have space, and makes the next insertions begin with the first ones.
-    if (!vacuum(kNodes.vacuum)) return;
+    if (!attempt(kNodes.vacuum)) return;
     const Measure measure = measure_nodes(pool_);
     end = measure.needed + measure.needed / kSpareDivisor;
     if (measure.pages - end < std::max(end / kSpareDivisor, kPagesWorthIt)) return;
@@ -192,7 +190,7 @@ void SpaceRelease::compact_nodes() {
     }
   }
   // Old versions of moved rows keep their pages while any transaction runs that began before.
-  for (int attempt = 0; attempt < kTruncationsMax && vacuum(kNodes.vacuum); ++attempt) {
+  for (int tries = 0; tries < kTruncationsMax && attempt(kNodes.vacuum); ++tries) {
     if (pages_of_nodes() - end < std::max(end / kSpareDivisor, kPagesWorthIt)) return;
     pause(stop_, kTruncationPause);
     progress_();
@@ -219,15 +217,7 @@ void SpaceRelease::rebuild_indexes(const char* table, const db::Query& query) {
   // A new index has a seventh more than its entries; insertions in any order make it a half.
   if (bytes - kIndexBytesWorthIt < needed + needed * 3 / 10) return;
   if (pool_.run(kSelectOldTransaction, {}, db::Pool::Retry::kRead).boolean(0, 0)) return;
-  db::Pool::Lease connection = pool_.lease();
-  connection->run(kLimitWait);
-  try {
-    connection->run(query);
-  } catch (const Error& error) {
-    note_failure(query, error);
-  }
-  connection->run(kUnlimitWait);
-  progress_();
+  attempt(query);
 }
 
 }  // namespace tarn::meta

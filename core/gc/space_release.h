@@ -28,7 +28,8 @@ class SpaceRelease {
   void run();
 
  private:
-  bool vacuum(const db::Query& query);
+  /// false: it failed, which is logged; autovacuum or the next collection does it.
+  bool attempt(const db::Query& query);
   /// Moves the nodes at the end of the table to free space before them.
   void compact_nodes();
   int64_t pages_of_nodes();
