@@ -1,7 +1,9 @@
 """The policies of docs/access.md, as they stand there: what they permit and what they refuse."""
 
 import json
+import os
 import re
+import subprocess
 
 import command
 import pytest
@@ -13,9 +15,9 @@ PAGE = (servers.ROOT / "docs/access.md").read_text()
 @pytest.fixture
 def member(tarn, cli, repo, tmp_path):
     """Creates a user with one policy of the page, written for `repo`, by the page's own commands."""
-    def make(policy):
+    def make(policy, branches="exp-*"):
         text = next(block for block in re.findall(r"```json\n(.*?)```", PAGE, re.DOTALL) if f'"{policy}"' in block)
-        document = json.loads(text.replace("repository/digits", f"repository/{repo.id}"))
+        document = json.loads(text.replace("repository/digits", f"repository/{repo.id}").replace("exp-*", branches))
         name = document["id"] = f"{policy}-{repo.id[-12:]}"
         file = tmp_path / "policy.json"
         file.write_text(json.dumps(document))
@@ -49,6 +51,25 @@ def test_experiments_on_branches_of_ones_own(cli, repo, member, tmp_path):
     ann.run("policy", "rm", "best", "--yes", status=3)
     ann.run("promote", "exp-1", "--to", "main", "--wait", "--timeout", "60s")
     assert cli.run("fs", "cat", f"tarn://{repo.id}/main/a").text == "x"
+
+
+def test_a_pipeline_needs_no_more(cli, repo, member, tmp_path):
+    """As docs/ci/README.md says: the policy of experiments, for the branches pr-*, runs its script to the end."""
+    pipeline = member("digits-experiments", "pr-*")
+    policy = {"name": "models", "destination": "main", "alias": "champion", "candidates": "pr-*",
+              "metrics": [{"name": "accuracy", "goal": "max", "primary": True, "trust": ["api"]}],
+              "objects": {"required": ["artifacts/**"]}}
+    cli.run("policy", "apply", "-f", "-", stdin=json.dumps(policy).encode())
+    train = tmp_path / "train.sh"
+    train.write_text("#!/bin/sh\nmkdir -p out/artifacts && echo 0.9 >out/accuracy && echo weights >out/artifacts/model\n")
+    train.chmod(0o755)
+    tools = f"{os.path.dirname(os.path.abspath(servers.program('tarn')))}:{os.environ['PATH']}"
+    for _ in range(2):  # again: the baseline, the branch and the run are there
+        ended = subprocess.run(["sh", servers.ROOT / "docs/ci/promote.sh"], cwd=tmp_path, capture_output=True, text=True, timeout=120,
+                               check=False, env={**pipeline.environment, "PATH": tools, "CI": "true", "CANDIDATE": "pr-1", "JOB": "1",
+                                                 "TRAIN": "./train.sh"})
+        assert ended.returncode == 0, ended.stdout + ended.stderr
+    assert cli.run("fs", "cat", f"tarn://{repo.id}/@champion/artifacts/model").text == "weights\n"
 
 
 def test_a_job_that_reports_one_check(cli, repo, member):
