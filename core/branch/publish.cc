@@ -64,11 +64,12 @@ HookedChange run_hooks(Engine& engine, const Repository& repository, const Built
 
 /// "": the job of the change index finds it out.
 std::string changed_paths_of(Engine& engine, const meta::BranchLease& lease,
-                             const meta::Publication& publication) {
+                             const BuiltCommit& built, const meta::Publication& publication) {
   const Commit& commit = publication.commit;
   // The log of a path shows no merges.
   if (commit.parents.size() != 1) return tree::encode_changed_paths(std::nullopt);
   if (commit.parents[0] != lease.head) return "";
+  if (!built.changed_paths.empty()) return built.changed_paths;
   return stored_changed_paths(engine, lease.root, commit.root, publication.nodes);
 }
 
@@ -112,7 +113,7 @@ std::optional<Commit> build_and_publish(
       };
     }
     publication.nodes = nodes.finish();
-    publication.changed_paths = changed_paths_of(engine, hold.lease(), publication);
+    publication.changed_paths = changed_paths_of(engine, hold.lease(), *built, publication);
     // Without duplicates: the statement counts the rows it finds.
     std::sort(publication.read.begin(), publication.read.end());
     publication.read.erase(std::unique(publication.read.begin(), publication.read.end()),

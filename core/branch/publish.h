@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "core/branch/branch_hold.h"
@@ -40,6 +41,8 @@ struct BuiltCommit {
   std::string message;
   Metadata metadata;
   std::optional<Instant> date;  ///< absent = now
+  /// As core/tree/changed_paths.h stores them; "" = the trees are compared to find out.
+  std::string changed_paths{};
   /// The tree is the head's with staged changes: the right to change hook files was checked when
   /// they were staged.
   bool staged = false;

@@ -1,6 +1,7 @@
 #include "core/tree/changed_paths.h"
 
 #include <algorithm>
+#include <utility>
 
 #include <xxhash.h>
 
@@ -18,29 +19,46 @@ uint32_t fingerprint(std::string_view path) {
 
 }  // namespace
 
+bool ChangedPathsBuilder::add_path(std::string_view path) {
+  too_many_ |= paths_.size() == kChangedPathsMax;
+  if (!too_many_) paths_.push_back(fingerprint(path));
+  return !too_many_;
+}
+
+bool ChangedPathsBuilder::add(std::string_view key) {
+  too_many_ |= ++keys_ > kChangedKeysMax;
+  if (too_many_) return false;
+  // Folders that it shares with the key before are there already.
+  const size_t shared = static_cast<size_t>(
+      std::mismatch(key.begin(), key.end(), last_.begin(), last_.end()).first - key.begin());
+  for (size_t slash = key.find('/', shared); slash != std::string_view::npos;
+       slash = key.find('/', slash + 1)) {
+    if (!add_path(key.substr(0, slash + 1))) return false;
+  }
+  last_ = key;
+  return add_path(key);
+}
+
+std::optional<ChangedPaths> ChangedPathsBuilder::build() {
+  std::optional<ChangedPaths> out;
+  if (!too_many_) {
+    std::sort(paths_.begin(), paths_.end());
+    paths_.erase(std::unique(paths_.begin(), paths_.end()), paths_.end());
+    out = std::move(paths_);
+  }
+  *this = {};
+  return out;
+}
+
 std::optional<ChangedPaths> changed_paths(NodeSource& nodes, const TreeRoot& before,
                                           const TreeRoot& after) {
-  ChangedPaths out;
-  if (before == after) return out;
+  ChangedPathsBuilder out;
+  if (before == after) return out.build();
   Diff diff(nodes, before, after);
-  std::string last;  // keys come in order: prefixes that it shares are there already
-  for (size_t keys = 0; const auto difference = diff.next(); ++keys) {
-    if (keys == kChangedKeysMax) return std::nullopt;
-    const std::string& key = difference->key;
-    const size_t shared = static_cast<size_t>(
-        std::mismatch(key.begin(), key.end(), last.begin(), last.end()).first - key.begin());
-    for (size_t slash = key.find('/', shared); slash != std::string::npos;
-         slash = key.find('/', slash + 1)) {
-      out.push_back(fingerprint(std::string_view(key).substr(0, slash + 1)));
-      if (out.size() > kChangedPathsMax) return std::nullopt;
-    }
-    out.push_back(fingerprint(key));
-    if (out.size() > kChangedPathsMax) return std::nullopt;
-    last = key;
+  while (const auto difference = diff.next()) {
+    if (!out.add(difference->key)) break;
   }
-  std::sort(out.begin(), out.end());
-  out.erase(std::unique(out.begin(), out.end()), out.end());
-  return out;
+  return out.build();
 }
 
 std::string encode_changed_paths(const std::optional<ChangedPaths>& paths) {

@@ -22,6 +22,24 @@ constexpr size_t kChangedPathsMax = 512;
 /// 2^32 / size. It never misses one that did.
 using ChangedPaths = std::vector<uint32_t>;
 
+/// Collects keys. One thread.
+class ChangedPathsBuilder {
+ public:
+  /// Keys come in ascending order. One that turns out not to have changed does no harm. false:
+  /// there are too many.
+  bool add(std::string_view key);
+  /// nullopt: there were too many. Leaves the builder empty.
+  std::optional<ChangedPaths> build();
+
+ private:
+  bool add_path(std::string_view path);
+
+  ChangedPaths paths_;
+  std::string last_;
+  size_t keys_ = 0;
+  bool too_many_ = false;
+};
+
 /// Of the keys whose content differs. nullopt: too many. Reads at most the leaves of
 /// kChangedKeysMax + 1 differences.
 std::optional<ChangedPaths> changed_paths(NodeSource& nodes, const TreeRoot& before,

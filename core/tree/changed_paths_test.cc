@@ -84,14 +84,17 @@ TEST(ChangedPaths, MissNothingAndSeldomSayTooMuch) {
     for (const auto& [key, entry] : entries) {
       ++changes;
       ASSERT_TRUE(says(paths, {key})) << key;
-      for (size_t end = 0; end <= key.size(); ++end) {
-        ASSERT_TRUE(says(paths, {}, {key.substr(0, end)})) << key << " " << end;
-        if (end > 0 && key[end - 1] == '/') folders.insert(key.substr(0, end));
+      const size_t any = below(key.size() + 1);
+      ASSERT_TRUE(says(paths, {}, {key.substr(0, any)})) << key << " " << any;
+      for (size_t slash = key.find('/'); slash != std::string::npos;
+           slash = key.find('/', slash + 1)) {
+        ASSERT_TRUE(says(paths, {}, {key.substr(0, slash + 1)})) << key << " " << slash;
+        folders.insert(key.substr(0, slash + 1));
       }
     }
     ++commits;
     fingerprints += paths->size();
-    for (int i = 0; i < 1000; ++i) {
+    for (int i = 0; i < 300; ++i) {
       const std::string key = a_key();
       if (entries.contains(key)) continue;
       ++asked;
@@ -105,7 +108,7 @@ TEST(ChangedPaths, MissNothingAndSeldomSayTooMuch) {
   }
   std::printf("%zu commits of %.0f fingerprints: %zu of %zu questions answered wrongly\n", commits,
               static_cast<double>(fingerprints) / static_cast<double>(commits), wrong, asked);
-  EXPECT_GT(asked, 500'000u);
+  EXPECT_GT(asked, 400'000u);
   EXPECT_LE(wrong, 3u);
 }
 

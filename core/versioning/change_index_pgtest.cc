@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "core/base/str_cat.h"
+#include "core/branch/branch_hold.h"
 #include "core/branch/change_index.h"
 #include "core/branch/refs.h"
 #include "core/meta/change_index.h"
@@ -78,6 +79,18 @@ TEST_F(ChangeIndexTest, EveryVerbStoresWhatItChanged) {
   engine.remove(repo, "dev", "a/b/one");
   const Commit removal = engine.commit(repo, "dev");
   EXPECT_EQ(stored(removal.id), compared(removal));
+
+  engine.put(repo, "main", "left/as/it/was", "x");
+  engine.put(repo, "main", "gone/a", "x");
+  engine.commit(repo, "main");
+  {
+    const Branch main = get_branch(*engine, repo, BranchName("main"));
+    BranchHold hold(*engine, main, false, {});
+    ASSERT_TRUE((*engine).branches.add_range(main.id, hold.lease(), "gone/", "gone0",
+                                             meta::Branches::RangeKind::kDelete));
+  }
+  const Commit range = engine.commit(repo, "main");
+  EXPECT_EQ(stored(range.id), compared(range));
 
   CherryPickRequest pick;
   pick.ref = to_text(two.id);

@@ -16,6 +16,7 @@
 #include "core/meta/branches.h"
 #include "core/meta/commits.h"
 #include "core/meta/repositories.h"
+#include "core/tree/changed_paths.h"
 #include "core/tree/edit.h"
 
 namespace tarn::versioning {
@@ -41,6 +42,23 @@ std::vector<CommitId> parents_of(Engine& engine, const Repository& repository,
   }
   return out;
 }
+
+/// Notes the keys of edits that pass, so that a commit need not compare trees to know them. One
+/// thread.
+class NotedEdits final : public tree::EditSource {
+ public:
+  explicit NotedEdits(tree::EditSource& edits) : edits_(edits) {}
+  std::optional<tree::Edit> next() override {
+    std::optional<tree::Edit> edit = edits_.next();
+    if (edit) paths_.add(edit->key);
+    return edit;
+  }
+  std::string changed_paths() { return tree::encode_changed_paths(paths_.build()); }
+
+ private:
+  tree::EditSource& edits_;
+  tree::ChangedPathsBuilder paths_;
+};
 
 /// One attempt with the branch held.
 class CommitAttempt {
@@ -71,12 +89,14 @@ class CommitAttempt {
       if (hooked_) files = action_files_of(engine_, source.root);
     } else {
       StagedEdits edits(engine_, lease.sealed, lease.has_ranges, [&hold] { hold.keep_alive(); });
-      WatchedEdits watched(edits);
+      NotedEdits noted(edits);
+      WatchedEdits watched(noted);
       const std::vector<tree::RangeDelete> deletes = edits.range_deletes();
       const tree::EditResult result =
           tree::edit_tree(engine_.nodes, nodes, {repository_.salt}, lease.root, deletes, watched);
       built.root = result.root;
       built.staged = true;
+      if (deletes.empty()) built.changed_paths = noted.changed_paths();
       changed |= result.changed_anything();
       if (hooked_) files = watched.action_files(engine_, lease.root, deletes);
     }
