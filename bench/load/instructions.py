@@ -83,9 +83,17 @@ class Counted:
             out[f"list {KEYS} {state}"] = self.count(
                 lambda: s3.list_objects_v2(Bucket="counted", Prefix="main/keys/"), max(times // 10, 1))
             rest("POST", "/repositories/counted/branches/main/commits", json={"message": "all"})
-        numbers = iter(range(10 * times + WARM_UP))
+        numbers = iter(range(10 * (times + WARM_UP)))
         out["put 1KiB"] = self.count(
             lambda: s3.put_object(Bucket="counted", Key=f"main/new/{next(numbers):06}", Body=b"x" * 1024), times)
+        commit = lambda: rest("POST", "/repositories/counted/branches/main/commits", json={"message": "one"})  # noqa: E731
+        commit()
+
+        def put_and_commit():
+            s3.put_object(Bucket="counted", Key=f"main/keys/folder/{next(numbers):06}", Body=b"x" * 1024)
+            assert commit().status_code == 201
+
+        out["put 1KiB and commit"] = self.count(put_and_commit, times)
         return out
 
     def stop(self):
