@@ -64,7 +64,6 @@ TEST(ChangedPaths, BigChangesHaveNoneAndAreHardlyRead) {
   EXPECT_FALSE(changed_paths(store, {}, a_tree(store, {{deep + "x", an_entry(1)}})));
 }
 
-// Verified by mutation: with folders left out after the first key that shares them with the last.
 TEST(ChangedPaths, MissNothingAndSeldomSayTooMuch) {
   std::mt19937 random(20261125);
   const auto below = [&](size_t n) { return static_cast<size_t>(random() % n); };

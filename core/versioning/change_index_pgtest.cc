@@ -184,7 +184,7 @@ TEST_F(ChangeIndexTest, JobFillsOldHistory) {
   EXPECT_EQ(log_commits(*engine, repo, "main", of_path).items.size(), before);
 }
 
-// Verified by mutation: without the comparison of the owner, and without the lease.
+// Verified by mutation: without the comparison of the owner.
 TEST_F(ChangeIndexTest, JobOfADeadServerIsTakenOver) {
   for (int i = 0; i < 10; ++i) change("main", "k", std::to_string(i));
   forget();

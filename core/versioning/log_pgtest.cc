@@ -230,8 +230,7 @@ class Log : public testing::RepositoryTest {
 };
 
 // Verified by mutation: with each of: first_parent that follows the second, stop_at exclusive,
-// filters that let merge commits match, `after` that repeats its commit, changed paths without the
-// folders of keys.
+// filters that let merge commits match, `after` that repeats its commit.
 TEST_F(Log, CombinedFiltersAgreeWithAPlainWalk) {
   const unsigned seed = std::random_device{}();
   SCOPED_TRACE(str_cat("seed ", seed));
