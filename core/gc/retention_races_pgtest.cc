@@ -27,6 +27,8 @@ using testing::TestEngine;
 
 constexpr int kWriters = 4;
 constexpr int kKeys = 6;
+constexpr int64_t kRunsMin = 5;
+constexpr std::chrono::minutes kMoreTimeMax{2};
 
 std::chrono::seconds race_time() { return std::chrono::seconds(testing::is_long() ? 600 : 12); }
 
@@ -193,8 +195,13 @@ TEST_F(RetentionRaces, WhatRefsShowCanBeRead) {
     });
   }
   int64_t runs = 0;
-  const auto end = std::chrono::steady_clock::now() + race_time();
-  while (std::chrono::steady_clock::now() < end && violations == 0) {
+  // Longer while a busy machine has let few collections end.
+  const auto begin = std::chrono::steady_clock::now();
+  const auto lasts = [&] {
+    const auto time = std::chrono::steady_clock::now() - begin;
+    return time < race_time() || (runs <= kRunsMin && time < race_time() + kMoreTimeMax);
+  };
+  while (lasts() && violations == 0) {
     request_collection(*engine, repo, "tester", 0);
     engine.parts().heartbeat();
     if (!run_one_collection(*engine, options, identities, {})) continue;
@@ -215,7 +222,7 @@ TEST_F(RetentionRaces, WhatRefsShowCanBeRead) {
   std::cout << "operations " << operations << ", refused " << refused << ", expired " << expired
             << ", collections " << runs << ", expiries " << expiries << ", refs checked " << checked
             << "\n";
-  EXPECT_GT(runs, 5);
+  EXPECT_GT(runs, kRunsMin);
   EXPECT_GT(expiries, 20);
   EXPECT_GT(expired, 5);
 }
