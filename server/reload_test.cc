@@ -17,7 +17,8 @@ TEST(ChangedKeys, TellsWhatCanBeReloaded) {
   read.listen = "127.0.0.1:1";
   read.store_s3_stores.push_back({.name = "b", .endpoint = "http://b"});
   const ChangedKeys changed = changed_keys(running, read);
-  EXPECT_EQ(changed.applied, (std::vector<std::string>{"log.level", "log.requests", "http.trusted_proxies"}));
+  EXPECT_EQ(changed.applied,
+            (std::vector<std::string>{"log.level", "log.requests", "http.trusted_proxies"}));
   EXPECT_EQ(changed.needs_restart, (std::vector<std::string>{"listen", "store.s3_stores"}));
 }
 

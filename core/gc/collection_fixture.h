@@ -16,6 +16,7 @@
 #include "core/meta/commits.h"
 #include "core/objects/multipart.h"
 #include "tests/support/engine_fixture.h"
+#include "tests/support/long_tests.h"
 #include "tests/support/repository_test.h"
 
 namespace tarn::versioning {
@@ -24,6 +25,18 @@ inline Completion completion_of(std::vector<CompletedPart> parts) {
   Completion out;
   out.parts = std::move(parts);
   return out;
+}
+
+/// Collections during a race, below which it would say little.
+constexpr int64_t kRacedCollectionsMin = 6;
+
+/// Whether a race that began then goes on: 12 s, or 10 minutes of the long variant, and up to two
+/// minutes more while a busy machine has let few collections end.
+inline bool race_lasts(std::chrono::steady_clock::time_point begin, int64_t collections) {
+  const auto time = std::chrono::steady_clock::now() - begin;
+  const std::chrono::seconds wanted(testing::is_long() ? 600 : 12);
+  return time < wanted ||
+         (collections < kRacedCollectionsMin && time < wanted + std::chrono::minutes(2));
 }
 
 class CollectionTest : public ::testing::Test {

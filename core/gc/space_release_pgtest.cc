@@ -149,7 +149,7 @@ TEST_F(ReleasedSpace, IsWantedUntilItWasReleased) {
 TEST_F(ReleasedSpace, OfIndexes) {
   remove_most();
   const int64_t before = count("SELECT pg_indexes_size('nodes')");
-  // What a rebuilding leaves that is interrupted.
+  // As an interrupted rebuilding leaves it.
   run_sql(
       "CREATE INDEX nodes_pkey_ccnew ON nodes (nid);"
       "UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'nodes_pkey_ccnew'::regclass");

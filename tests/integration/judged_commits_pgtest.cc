@@ -125,7 +125,7 @@ TEST_F(JudgedCommits, ALoserThatIsRemovedBeforeThePromotionWaitsIsJudgedAgain) {
   expect_kept(waiting);
 }
 
-// What is measured of a commit goes with it, also if it is stored while the commit is removed.
+// Metrics of a commit go with it, also if they are stored while the commit is removed.
 TEST_F(JudgedCommits, MetricsOfACommitThatIsRemovedMeanwhileGoWithIt) {
   const CommitId removed = candidate("exp-1", "0.9");
   delete_branch(*engine, repo, BranchName("exp-1"), false);
