@@ -25,17 +25,18 @@ constexpr size_t kStepsPerLock = 4096;
 #define TARN_GRAPH_COLUMNS \
   "c.commit_id, c.parents, c.created_ms, coalesce(c.root_nid, 0) < 0, c.changed_paths"
 
-constexpr db::Query kSelectLine{"commit_graph_select_line",
-                                "WITH RECURSIVE line AS ("
-                                "  SELECT c.commit_id, c.parents, c.created_ms, c.root_nid, "
-                                "c.changed_paths, 1 AS depth FROM commits c"
-                                "    WHERE c.repo_id = $1 AND c.commit_id = $2"
-                                "  UNION ALL"
-                                "  SELECT c.commit_id, c.parents, c.created_ms, c.root_nid, "
-                                "c.changed_paths, line.depth + 1 FROM line JOIN commits c"
-                                "    ON c.repo_id = $1 AND c.commit_id = line.parents[1]"
-                                "  WHERE line.depth < $3) "
-                                "SELECT " TARN_GRAPH_COLUMNS " FROM line c ORDER BY c.depth"};
+// OFFSET 0: see commits_select_ancestors.
+constexpr db::Query kSelectLine{"commit_graph_select_line", R"sql(
+  WITH RECURSIVE line AS (
+    SELECT commit_id, parents, created_ms, root_nid, changed_paths, 1 AS depth FROM commits
+    WHERE repo_id = $1 AND commit_id = $2
+    UNION ALL
+    SELECT p.commit_id, p.parents, p.created_ms, p.root_nid, p.changed_paths, line.depth + 1
+    FROM line CROSS JOIN LATERAL (
+      SELECT commit_id, parents, created_ms, root_nid, changed_paths FROM commits
+      WHERE repo_id = $1 AND commit_id = line.parents[1] OFFSET 0) p
+    WHERE line.depth < $3)
+  SELECT )sql" TARN_GRAPH_COLUMNS " FROM line c ORDER BY c.depth"};
 
 constexpr db::Query kSelectPage{"commit_graph_select_page", "SELECT " TARN_GRAPH_COLUMNS R"sql(
   FROM commits c WHERE c.repo_id = $1 AND c.commit_id > $2 ORDER BY c.commit_id LIMIT $3)sql"};

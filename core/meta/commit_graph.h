@@ -21,14 +21,14 @@
 
 namespace tarn::meta {
 
-/// Bytes of the graphs that one process keeps between requests. A graph of its own that is larger
-/// is read anew by each request: about two million commits.
+/// Bytes of the graphs that one process keeps between requests. A single larger graph, of more
+/// than about two million commits, is read again by each request.
 constexpr size_t kCommitGraphBytesMax = 256 * 1024 * 1024;
 /// Graphs that one process keeps; one more, and it forgets them all.
 constexpr size_t kCommitGraphsMax = 1'000;
 /// Bytes of the changed paths of one graph; those of further commits count as unknown.
 constexpr size_t kGraphPathsBytesMax = 96 * 1024 * 1024;
-/// A graph with commits whose changed paths were not known yet is read anew after this time.
+/// A graph in which changed paths were missing is read again after this time.
 constexpr std::chrono::seconds kUnfilledGraphMax{60};
 
 /// A commit at which a walk stands; valid during the call that gets it.

@@ -17,6 +17,8 @@ constexpr int32_t kAncestorsPerQuery = 128;
   "c.commit_id, c.generation, c.parents, c.root_nid, c.root_hash, c.committer, c.message, " \
   "c.metadata, c.created_ms"
 
+// OFFSET 0 makes each step a probe of the primary key: a plan of a nearly empty table would read
+// all commits of the repository for each ancestor, until the table is analyzed.
 constexpr db::Query kSelectAncestors{"commits_select_ancestors",
                                      "WITH RECURSIVE line AS ("
                                      "  SELECT " TARN_COMMIT_COLUMNS
@@ -24,8 +26,11 @@ constexpr db::Query kSelectAncestors{"commits_select_ancestors",
                                      "    WHERE c.repo_id = $1 AND c.commit_id = $2"
                                      "  UNION ALL"
                                      "  SELECT " TARN_COMMIT_COLUMNS
-                                     ", line.depth + 1 FROM line JOIN commits c"
-                                     "    ON c.repo_id = $1 AND c.commit_id = line.parents[1]"
+                                     ", line.depth + 1 FROM line CROSS JOIN LATERAL ("
+                                     "    SELECT " TARN_COMMIT_COLUMNS
+                                     "    FROM commits c"
+                                     "    WHERE c.repo_id = $1 AND c.commit_id = line.parents[1]"
+                                     "    OFFSET 0) c"
                                      "  WHERE line.depth < $3) "
                                      "SELECT " TARN_COMMIT_COLUMNS " FROM line c ORDER BY c.depth"};
 
