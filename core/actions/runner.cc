@@ -4,8 +4,8 @@
 
 #include "core/actions/execution.h"
 #include "core/base/cancellation.h"
-#include "core/base/digest.h"
 #include "core/base/error.h"
+#include "core/base/lease.h"
 #include "core/base/log.h"
 #include "core/base/reasons.h"
 #include "core/base/str_cat.h"
@@ -25,8 +25,6 @@ using versioning::ActionFiles;
 using versioning::HookContext;
 
 constexpr std::string_view kAbandoned = "the server that ran it ended";
-
-int64_t new_owner() { return static_cast<int64_t>(random_u64() >> 1); }
 
 /// "1 error occurred: ...", the format of lakeFS.
 std::string report(const std::vector<std::string>& failures) {
@@ -157,7 +155,7 @@ bool Runner::wanted(const Repository& repository, const HookContext& context,
     problem = error.message();
   }
   // Record the failure as a run, so that the client can look it up by its id.
-  const int64_t owner = new_owner();
+  const int64_t owner = new_lease_owner();
   const HookRun run = begin(repository, context, owner);
   finish_failed(repository.id, run, owner, problem);
   throw_aborted(run, "action_file_invalid", report({problem}));
@@ -185,7 +183,7 @@ void Runner::finish_failed(RepositoryId repository, HookRun run, int64_t owner, 
 std::string Runner::run(const Repository& repository, const HookContext& context,
                         const ActionFiles& files, const std::function<void()>& tick) {
   const std::vector<Action> actions = matching(repository, context, files);
-  const int64_t owner = new_owner();
+  const int64_t owner = new_lease_owner();
   HookRun run = begin(repository, context, owner);
   const Outcome outcome = execute(repository, context, actions, run, owner, tick);
   if (!outcome.failures.empty()) throw_aborted(run, "hook_failed", report(outcome.failures));
@@ -205,7 +203,7 @@ HookRun Runner::run_by_hand(const Repository& repository, const HookContext& con
                         " waits for ", name_of(context.event),
                         context.branch.empty() ? "" : str_cat(" of branch ", context.branch)));
   }
-  const int64_t owner = new_owner();
+  const int64_t owner = new_lease_owner();
   HookRun run = begin(repository, context, owner);
   execute(repository, context, actions, run, owner, {}, /*by_hand=*/true);
   return run;
@@ -339,7 +337,7 @@ void Runner::set_commit(db::Connection& connection, RepositoryId repository, con
 }
 
 bool Runner::run_queued(std::stop_token stop) {
-  const int64_t owner = new_owner();
+  const int64_t owner = new_lease_owner();
   std::optional<meta::HookRunStore::Taken> taken;
   const auto turn =
       turns_.begin([&](const std::vector<std::string>& full) -> std::optional<std::string> {

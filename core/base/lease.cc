@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "core/base/digest.h"
 #include "core/base/quantity.h"
 
 namespace tarn {
@@ -24,5 +25,7 @@ std::chrono::milliseconds lease_time() {
   static const std::chrono::milliseconds value = read_environment();
   return value;
 }
+
+int64_t new_lease_owner() { return static_cast<int64_t>(random_u64() >> 1); }
 
 }  // namespace tarn

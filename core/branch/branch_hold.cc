@@ -4,8 +4,8 @@
 #include <thread>
 
 #include "core/base/cancellation.h"
-#include "core/base/digest.h"
 #include "core/base/error.h"
+#include "core/base/lease.h"
 #include "core/base/reasons.h"
 
 namespace tarn::versioning {
@@ -22,8 +22,6 @@ constexpr milliseconds kPollMax{200};
   throw Error(ErrorCode::kConflict, reason::kBranchLocked,
               "branch is currently locked, try again later");
 }
-
-int64_t new_owner() { return static_cast<int64_t>(random_u64() >> 1); }
 
 }  // namespace
 
@@ -107,7 +105,7 @@ BranchHold::BranchHold(Engine& engine, const Branch& branch, bool rotate,
 
 void BranchHold::acquire(bool rotate, SteadyClock::time_point deadline) {
   engine_.queues.release_abandoned(engine_.branches, branch_);
-  const int64_t owner = new_owner();
+  const int64_t owner = new_lease_owner();
   milliseconds wait = kPollFirst;
   for (;;) {
     meta::Branches::Acquired got = ask(owner, rotate);

@@ -1,12 +1,11 @@
 #include "core/branch/change_index.h"
 
 #include <algorithm>
-#include <cstring>
 #include <memory>
 #include <vector>
 
-#include "core/base/digest.h"
 #include "core/base/error.h"
+#include "core/base/lease.h"
 #include "core/meta/change_index.h"
 #include "core/model/expiry.h"
 #include "core/tree/changed_paths.h"
@@ -46,13 +45,6 @@ class NodesWithPending final : public tree::NodeSource {
   const meta::NodeWriter::Pending& pending_;
 };
 
-int64_t new_owner() {
-  int64_t out = 0;
-  const std::string bytes = random_bytes(sizeof out);
-  std::memcpy(&out, bytes.data(), sizeof out);
-  return out;
-}
-
 }  // namespace
 
 std::string stored_changed_paths(Engine& engine, const TreeRoot& before, const TreeRoot& after,
@@ -70,7 +62,7 @@ std::string stored_changed_paths(Engine& engine, const TreeRoot& before, const T
 
 bool fill_change_index(Engine& engine, std::stop_token stop) {
   meta::ChangeIndex index(engine.pool);
-  const int64_t owner = new_owner();
+  const int64_t owner = new_lease_owner();
   if (!index.claim(owner, change_fill_lease())) return false;
   const auto enough = std::chrono::steady_clock::now() + change_fill_lease() / 2;
   std::vector<meta::ChangeIndex::Filled> filled;

@@ -6,9 +6,9 @@
 #include <string>
 #include <string_view>
 
-#include "core/base/digest.h"
 #include "core/base/error.h"
 #include "core/base/fault.h"
+#include "core/base/lease.h"
 #include "core/base/log.h"
 #include "core/base/metrics.h"
 #include "core/base/pause.h"
@@ -133,7 +133,7 @@ bool run_one_collection(Engine& engine, const CollectionOptions& options, OwnIde
   const meta::CollectionSchedule schedule{options.interval, options.deleted_kept};
   std::optional<meta::CollectionClaim> claim;
   if (collections.is_due(schedule)) {
-    const auto owner = static_cast<int64_t>(random_u64() >> 1);
+    const auto owner = new_lease_owner();
     try {
       claim = collections.claim(owner, schedule, kCollectionLease);
       if (claim) carry_out(engine, collections, *claim, options, identities, schedule, stop);

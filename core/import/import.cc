@@ -2,7 +2,6 @@
 
 #include <chrono>
 
-#include "core/base/digest.h"
 #include "core/base/error.h"
 #include "core/base/lease.h"
 #include "core/base/log.h"
@@ -352,7 +351,7 @@ void cancel_import(Engine& engine, const Repository& repository, const BranchNam
 }
 
 bool run_one_import(Engine& engine, std::stop_token stop, OwnerTurns& turns) {
-  const int64_t owner = static_cast<int64_t>(random_u64() >> 1);
+  const int64_t owner = new_lease_owner();
   std::optional<meta::Job> job;
   const auto turn =
       turns.begin([&](const std::vector<std::string>& full) -> std::optional<std::string> {

@@ -416,7 +416,7 @@ RefsTaskStatus refs_task_status(Engine& engine, const RepositoryName& repository
 }
 
 bool run_one_refs_task(Engine& engine, std::stop_token stop) {
-  const int64_t owner = static_cast<int64_t>(random_u64() >> 1);
+  const int64_t owner = new_lease_owner();
   auto job = engine.jobs.take(kDumpKind, owner, lease_time());
   if (!job) job = engine.jobs.take(kRestoreKind, owner, lease_time());
   if (!job) return false;

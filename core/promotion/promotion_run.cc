@@ -4,9 +4,9 @@
 #include <thread>
 
 #include "core/base/cancellation.h"
-#include "core/base/digest.h"
 #include "core/base/error.h"
 #include "core/base/fault_point.h"
+#include "core/base/lease.h"
 #include "core/base/log.h"
 #include "core/base/pause.h"
 #include "core/base/reasons.h"
@@ -492,7 +492,7 @@ void note_branch_moves(Engine& engine) {
 bool run_one_promotion(Engine& engine, std::stop_token stop, OwnerTurns& turns) {
   meta::PromotionStore rows(engine.pool, engine.clock);
   // Unique for this run: two workers of one process must not share an expired lease.
-  const int64_t owner = static_cast<int64_t>(random_u64() >> 1);
+  const int64_t owner = new_lease_owner();
   std::optional<meta::LeasedPromotion> leased;
   const auto turn =
       turns.begin([&](const std::vector<std::string>& full) -> std::optional<std::string> {

@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "core/base/cancellation.h"
-#include "core/base/digest.h"
 #include "core/base/error.h"
 #include "core/base/lease.h"
 #include "core/base/log.h"
@@ -138,7 +137,7 @@ void cancel_verify(Engine& engine, const RepositoryName& repository, std::string
 }
 
 bool run_one_verify(Engine& engine, const VerifyLimits& limits, std::stop_token stop) {
-  const int64_t owner = static_cast<int64_t>(random_u64() >> 1);
+  const int64_t owner = new_lease_owner();
   auto job = engine.jobs.take(kKind, owner, lease_time());
   if (!job) return false;
   const CancellationScope scope(std::move(stop));
