@@ -42,6 +42,19 @@ Uri Session::with_default_branch(Uri uri) {
   return uri;
 }
 
+std::string Session::take_repository(std::vector<std::string>& candidates) const {
+  std::string repository;
+  for (std::string& candidate : candidates) {
+    const Uri uri = ref(candidate);
+    if (!repository.empty() && repository != uri.repository) {
+      throw usage_error("candidates: must be of one repository");
+    }
+    repository = uri.repository;
+    candidate = uri.ref;
+  }
+  return repository;
+}
+
 void Session::confirm(std::string_view question, bool yes) {
   if (yes) return;
   if (!terminal.may_prompt) throw usage_error(str_cat(question, " Nobody to ask here: add --yes"));

@@ -40,6 +40,9 @@ struct Session {
     return with_default_branch(optional_prefix_uri(text, defaults()));
   }
   Uri with_default_branch(Uri uri);
+  /// Removes the common repository from the URIs of candidates and returns it. Throws a usage error
+  /// if there are several.
+  std::string take_repository(std::vector<std::string>& candidates) const;
 
   /// Returns if `yes` is set or the user agrees. Throws a usage error that names --yes if there is
   /// no terminal, and interrupted if the user declines.

@@ -23,7 +23,8 @@ struct Check {
   void declare(Command& command) {
     command
         .arguments("CANDIDATE", candidates,
-                   "a branch, a glob of branches such as 'exp-*', or another ref in --repo")
+                   "tarn://repository/branch, a glob of branches such as 'exp-*', or another ref "
+                   "in --repo")
         .option("--policy", policy, "name of the gate policy; default: the repository's only one")
         .option("--champion", champion, "the ref to compare with; default: the policy's alias")
         .flag("--all", all, "also show the rules that hold")
@@ -124,7 +125,7 @@ std::string only_policy(Session& session, const std::string& repository) {
 }
 
 ExitCode check(Session& session, Check options) {
-  const std::string repository = session.repository("").repository;
+  const std::string repository = session.take_repository(options.candidates);
   if (options.policy.empty()) options.policy = only_policy(session, repository);
   Json body{{"candidates", options.candidates}};
   if (!options.champion.empty()) body["champion"] = options.champion;

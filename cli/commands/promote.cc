@@ -77,20 +77,6 @@ struct Promote {
   }
 };
 
-/// Removes the common repository from the candidates' URIs.
-std::string take_repository(Session& session, std::vector<std::string>& candidates) {
-  std::string repository;
-  for (std::string& candidate : candidates) {
-    const Uri uri = session.ref(candidate);
-    if (!repository.empty() && repository != uri.repository) {
-      throw usage_error("candidates: must be of one repository");
-    }
-    repository = uri.repository;
-    candidate = uri.ref;
-  }
-  return repository;
-}
-
 /// "accuracy:max" or "accuracy:max:0.01".
 Json one_off_metric(const std::string& word) {
   const size_t goal = word.find(':');
@@ -234,7 +220,7 @@ ExitCode promote(Session& session, const Promote& options) {
     throw usage_error("promoting: name the branch that changes with --to");
   const auto timeout = timeout_of(options.timeout);
   std::vector<std::string> candidates = options.candidates;
-  const std::string repository = take_repository(session, candidates);
+  const std::string repository = session.take_repository(candidates);
   const Github github(options.github);
   Json body = body_of(session, options, repository, candidates);
   const bool waits = options.wait && !options.dry_run;

@@ -73,6 +73,9 @@ def test_the_exit_status_of_a_gate_says_what_is_wrong(cli, repo, tmp_path):
     cli.run(*gate, "experiment-9", status=4)
     alone = cli.run("gate", "check", "experiment-1")
     assert "policy dogs-champion of main" in alone.talk and "passed" in alone.text
+    whole = [f"tarn://{repo.id}/experiment-{number}" for number in (1, 2)]
+    assert "experiment-2" in cli.run(*gate, *whole, TARN_REPO="", status=10).text
+    cli.run(*gate, whole[0], "tarn://another/experiment-1", TARN_REPO="", status=2)
     answer = json.loads(cli.run(*gate, "experiment-*", "-o", "json", status=10).text)
     assert [(one["ref"], one["verdict"]) for one in answer["results"]] == [
         ("experiment-1", "passed"), ("experiment-2", "failed"), ("experiment-3", "failed"), ("experiment-4", "failed")]
