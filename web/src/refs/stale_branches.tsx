@@ -65,7 +65,7 @@ export function StaleBranches() {
       <Link to="/r/$repository/$ref/data" params={{ repository, ref: item.id }} search={{}} className={styles.name}><Name>{item.id}</Name></Link>
     ) },
     { id: 'active', header: 'Last commit', width: '112px', wideOnly: true, cell: (item) => <Time at={item.active_at} /> },
-    { id: 'why', header: 'Stale because', width: 'minmax(120px, 1fr)', wideOnly: true, cell: (item) => <span className={styles.name}><Name>{reasonsOf(item)}</Name></span> },
+    { id: 'why', header: 'Stale because', width: 'minmax(120px, 1fr)', wideOnly: true, cell: (item) => <span className={styles.reason} title={reasonsOf(item)}>{reasonsOf(item)}</span> },
     { id: 'rule', header: 'Rule', width: 'minmax(72px, 1fr)', wideOnly: true, cell: (item) => (item.rule ? <Name mono>{item.rule}</Name> : <span className="muted">none</span>) },
     { id: 'fate', header: 'What happens', width: 'minmax(150px, 2fr)', cell: (item) => <Fate of={item} /> },
   ];
@@ -119,7 +119,7 @@ function reasonsOf(item: Stale): string {
 }
 
 function Fate({ of }: { of: Stale }) {
-  if (of.kept_because !== undefined) return <span className={styles.fate}><Badge kind="neutral">kept</Badge> <span className={styles.name}><Name>{of.kept_because}</Name></span></span>;
+  if (of.kept_because !== undefined) return <span className={styles.fate}><Badge kind="neutral">kept</Badge> <span className={styles.reason} title={of.kept_because}>{of.kept_because}</span></span>;
   if (of.deletes_at === undefined) return <span className="muted">no rule deletes it</span>;
   return <span className={styles.fate}><Badge kind="removed">{of.announced ? 'announced' : 'due'}</Badge> <span>deleted <Time at={of.deletes_at} /></span></span>;
 }
