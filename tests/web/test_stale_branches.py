@@ -78,19 +78,21 @@ def test_what_is_deleted_and_what_is_kept_is_said_with_its_reason(window, rest):
 
 def test_branches_are_deleted_unless_they_were_used_since(window, rest):
     rest.repository("swept")
-    for name in ("old-1", "old-2", "used"):
+    for name in ("old-1", "old-2", "used", "staged"):
         rest.branch("swept", name)
     page = window.go("/r/swept/-/branches?kind=stale&days=0")
-    for name in ("old-1", "old-2", "used"):
+    for name in ("old-1", "old-2", "used", "staged"):
         row_of(page, name).get_by_role("checkbox").check()
-    page.get_by_role("button", name="Delete 3…").click()
-    dialog = page.get_by_role("dialog", name="Delete 3 refs?")
-    expect(dialog).to_contain_text("Deletes 3 branches")
+    page.get_by_role("button", name="Delete 4…").click()
+    dialog = page.get_by_role("dialog", name="Delete 4 refs?")
+    expect(dialog).to_contain_text("Deletes 4 branches")
     rest.upload("swept", "new.txt", "new", branch="used")
     rest.commit("swept", "goes on", branch="used")
+    rest.upload("swept", "staged.txt", "s", branch="staged")
     dialog.get_by_role("button", name="Delete", exact=True).click()
-    expect(dialog.get_by_role("alert")).to_contain_text("Deleted 2 branches and kept used: its head has moved.")
-    assert branches(rest, "swept") == ["main", "used"]
+    expect(dialog.get_by_role("alert")).to_contain_text(
+        "Deleted 2 branches and kept used: its head has moved; staged: it has uncommitted changes.")
+    assert branches(rest, "swept") == ["main", "staged", "used"]
     dialog.get_by_role("button", name="Cancel").click()
     expect(row_of(page, "old-1")).to_have_count(0)
     expect(row_of(page, "used")).to_be_visible()
