@@ -5,10 +5,12 @@ clang.py threads          the thread-safety annotations of core/base/mutex.h, in
 clang.py tidy [FILE ...]  clang-tidy with .clang-tidy, over these sources or all of them
 
 `threads` needs build/compile_commands.json, `tidy` that of build-tidy, which has no precompiled headers: clang cannot read
-those of g++. `threads` keeps its objects in ccache, so that a second run takes seconds.
+those of g++. `threads` keeps its objects in ccache, so that a second run takes seconds; `tidy` notes below TARN_CACHE
+which sources had no finding, and checks them again when they, their headers or .clang-tidy change.
 """
 
 import concurrent.futures
+import hashlib
 import json
 import os
 import shlex
@@ -21,6 +23,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 COMMANDS = ROOT / "build" / "compile_commands.json"
 TIDY = ROOT / "build-tidy"
+CLEAN = Path(os.environ.get("TARN_CACHE") or Path.home() / ".cache/tarn") / "clang-tidy"
 ANNOTATIONS = ("MutexLock", "TARN_GUARDED_BY", "TARN_REQUIRES", "TARN_EXCLUDES")
 
 
@@ -63,9 +66,25 @@ def check_threads(names, known):
         return each(one, list(enumerate(sorted(names))))
 
 
-def check_tidy(names, _):
+def clean_note(name, arguments, directory):
+    """The file that exists once this source was checked without a finding; its name depends on all that the check reads."""
+    status, text = run(["clang++-14", *arguments, "-w", "-E", "-C", str(ROOT / name)], directory)
+    rules = (ROOT / ".clang-tidy").read_text()
+    digest = hashlib.sha256((rules + text.replace(str(ROOT), "")).encode(errors="surrogateescape")).hexdigest()
+    return None if status else CLEAN / digest
+
+
+def check_tidy(names, known):
+    CLEAN.mkdir(parents=True, exist_ok=True)
+
     def one(name):
-        return name, *run(["clang-tidy-14", "--quiet", "-p", str(TIDY), str(ROOT / name)], ROOT)
+        note = clean_note(name, *known[name])
+        if note and note.exists():
+            return name, 0, ""
+        status, text = run(["clang-tidy-14", "--quiet", "-p", str(TIDY), str(ROOT / name)], ROOT)
+        if note and status == 0:
+            note.touch()
+        return name, status, text
     return each(one, sorted(names))
 
 
