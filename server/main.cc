@@ -23,6 +23,7 @@
 #include "core/http/client.h"
 #include "core/meta/writer.h"
 #include "core/promotion/policy_keys.h"
+#include "server/allocator.h"
 #include "server/backend.h"
 #include "server/backup.h"
 #include "server/command_line.h"
@@ -313,6 +314,7 @@ int run(int argc, char** argv) {
   }
   warn_of_unknown_variables(config);
   give_up_privileges(config);
+  give_freed_memory_back();
   if (parsed.command.mode == CommandLine::Mode::kMigrate) {
     open_database(config);
     std::cout << "The database has the schema of tarnd " << program_version() << "." << std::endl;
