@@ -10,8 +10,10 @@ namespace tarn::meta {
 namespace {
 
 constexpr size_t kCachedCommitsMax = 50'000;
-// Walks request parent after parent, so one round trip fetches this many first-parent ancestors.
-constexpr int32_t kAncestorsPerQuery = 128;
+// Walks request parent after parent, so one round trip fetches a line of first-parent ancestors.
+// The first line is short, since most requests are for a new head whose ancestors are cached.
+constexpr int32_t kLineFirst = 4;
+constexpr int32_t kLineNext = 128;
 
 #define TARN_COMMIT_COLUMNS                                                                 \
   "c.commit_id, c.generation, c.parents, c.root_nid, c.root_hash, c.committer, c.message, " \
@@ -132,6 +134,7 @@ void Commits::forget_all() {
   MutexLock lock(mutex_);
   ++epoch_;
   cache_.clear();
+  line_ends_.clear();
   graphs_.clear();
 }
 
@@ -156,14 +159,30 @@ void Commits::remember(RepositoryId repository, const Commit& commit, uint64_t e
 std::optional<Commit> Commits::find(RepositoryId repository, const CommitId& id) {
   if (auto commit = cached({repository, id})) return commit;
   const uint64_t asked = epoch();
+  const int32_t limit = line_from({repository, id});
   const db::Rows rows =
-      pool_.run(kSelectAncestors,
-                {static_cast<int32_t>(repository), db::Bytes{view_of(id)}, kAncestorsPerQuery},
+      pool_.run(kSelectAncestors, {static_cast<int32_t>(repository), db::Bytes{view_of(id)}, limit},
                 db::Pool::Retry::kRead);
   if (rows.empty()) return std::nullopt;
-  for (size_t row = 0; row < rows.size(); ++row)
-    remember(repository, commit_from(rows, row), asked);
-  return commit_from(rows, 0);
+  std::vector<Commit> line;
+  for (size_t row = 0; row < rows.size(); ++row) line.push_back(commit_from(rows, row));
+  for (const Commit& commit : line) remember(repository, commit, asked);
+  if (line.size() == static_cast<size_t>(limit)) end_line(repository, line.back());
+  return line.front();
+}
+
+int32_t Commits::line_from(const CacheKey& key) {
+  MutexLock lock(mutex_);
+  return line_ends_.erase(key) > 0 ? kLineNext : kLineFirst;
+}
+
+void Commits::end_line(RepositoryId repository, const Commit& last) {
+  if (last.parents.empty()) return;
+  const CacheKey next{repository, last.parents.front()};
+  MutexLock lock(mutex_);
+  if (cache_.contains(next)) return;
+  if (line_ends_.size() >= kCachedCommitsMax) line_ends_.clear();
+  line_ends_.insert(next);
 }
 
 Commit Commits::get(RepositoryId repository, const CommitId& id) {

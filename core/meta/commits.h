@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -62,12 +63,17 @@ class Commits {
   uint64_t epoch() const;
   /// `epoch`: when it was requested.
   void remember(RepositoryId repository, const Commit& commit, uint64_t epoch);
+  /// How many commits to read from this one on; more where an earlier line ended before it.
+  int32_t line_from(const CacheKey& key);
+  void end_line(RepositoryId repository, const Commit& last);
 
   db::Pool& pool_;
   mutable Mutex mutex_;
   uint64_t epoch_ TARN_GUARDED_BY(mutex_) = 0;    ///< how often all was forgotten
   int64_t removals_ TARN_GUARDED_BY(mutex_) = 0;  ///< of garbage collection, when last read
   std::map<CacheKey, Commit> cache_ TARN_GUARDED_BY(mutex_);
+  /// The commits at which walks that read the lines before will go on.
+  std::set<CacheKey> line_ends_ TARN_GUARDED_BY(mutex_);
   std::map<RepositoryId, std::shared_ptr<CommitGraph>> graphs_ TARN_GUARDED_BY(mutex_);
 };
 
