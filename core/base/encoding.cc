@@ -1,5 +1,6 @@
 #include "core/base/encoding.h"
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 
@@ -8,8 +9,19 @@
 namespace tarn {
 namespace {
 
-constexpr std::string_view kHexLower = "0123456789abcdef";
-constexpr std::string_view kHexUpper = "0123456789ABCDEF";
+constexpr char kHexLower[] = "0123456789abcdef";
+constexpr char kHexUpper[] = "0123456789ABCDEF";
+
+/// Bytes that percent encoding keeps.
+constexpr std::array<bool, 256> make_unreserved_table() {
+  std::array<bool, 256> out{};
+  for (size_t c = 0; c < out.size(); ++c) {
+    const char letter = static_cast<char>(c);
+    out[c] = is_word(letter) || letter == '-' || letter == '.' || letter == '~';
+  }
+  return out;
+}
+constexpr std::array<bool, 256> kUnreserved = make_unreserved_table();
 constexpr std::string_view kBase64 =
     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 constexpr std::string_view kBase64Url =
@@ -97,10 +109,11 @@ std::optional<std::string> decode_percent(std::string_view text, bool plus_is_sp
 
 std::string to_hex(std::string_view bytes) {
   std::string out(bytes.size() * 2, '\0');
-  for (size_t i = 0; i < bytes.size(); ++i) {
-    const uint8_t b = static_cast<uint8_t>(bytes[i]);
-    out[2 * i] = kHexLower[b >> 4];
-    out[2 * i + 1] = kHexLower[b & 15];
+  char* to = out.data();
+  for (const char c : bytes) {
+    const uint8_t b = static_cast<uint8_t>(c);
+    *to++ = kHexLower[b >> 4];
+    *to++ = kHexLower[b & 15];
   }
   return out;
 }
@@ -140,19 +153,20 @@ std::optional<std::string> from_base32hex(std::string_view text) {
 }
 
 std::string percent_encode(std::string_view bytes, bool keep_slash) {
+  const auto is_kept = [keep_slash](char c) {
+    return kUnreserved[static_cast<uint8_t>(c)] || (keep_slash && c == '/');
+  };
   std::string out;
   out.reserve(bytes.size());
-  for (char c : bytes) {
-    const bool unreserved =
-        is_word(c) || c == '-' || c == '.' || c == '~' || (keep_slash && c == '/');
-    if (unreserved) {
-      out.push_back(c);
-    } else {
-      const uint8_t b = static_cast<uint8_t>(c);
-      out.push_back('%');
-      out.push_back(kHexUpper[b >> 4]);
-      out.push_back(kHexUpper[b & 15]);
-    }
+  for (auto at = bytes.begin(); at != bytes.end(); ++at) {
+    const auto plain = at;
+    at = std::find_if_not(at, bytes.end(), is_kept);
+    out.append(plain, at);
+    if (at == bytes.end()) break;
+    const uint8_t b = static_cast<uint8_t>(*at);
+    out.push_back('%');
+    out.push_back(kHexUpper[b >> 4]);
+    out.push_back(kHexUpper[b & 15]);
   }
   return out;
 }

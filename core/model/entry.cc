@@ -143,12 +143,11 @@ std::vector<Checksum> Entry::checksums() const {
   WireReader in(*bytes, "entry checksums");
   out.reserve(1);  // most objects have one
   while (!in.done()) {
-    Checksum sum;
-    sum.algorithm = std::string(in.bytes());
+    Checksum& sum = out.emplace_back();
+    sum.algorithm = in.bytes();
     sum.composite = in.u8() != 0;
-    sum.digest = std::string(in.bytes());
+    sum.digest = in.bytes();
     sum.parts = static_cast<uint32_t>(in.varint());
-    out.push_back(std::move(sum));
   }
   return out;
 }

@@ -79,7 +79,7 @@ class UploadPages {
                              upload.upload_id,
                              {upload.owner, upload.owner},
                              upload.created,
-                             upper_name_of(upload.checksum_algorithm),
+                             std::string(upper_name_of(upload.checksum_algorithm)),
                              upload.checksum_type});
       out.next_key_marker = key;
       out.next_upload_id_marker = upload.upload_id;

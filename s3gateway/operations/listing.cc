@@ -225,7 +225,7 @@ xml::ListedObject listed_object(std::string key, const Entry& entry) {
   if (entry.extra(ExtraTag::kChecksums)) {
     const std::vector<Checksum> checksums = entry.checksums();
     out.checksum_algorithm = upper_name_of(checksums.front().algorithm);
-    out.checksum_type = std::string(type_of(checksums.front()));
+    out.checksum_type = type_of(checksums.front());
   }
   return out;
 }

@@ -60,7 +60,8 @@ http::Response run(Call& call, const CreateMultipartUpload& endpoint) {
       200,
       to_xml(xml::InitiateMultipartUploadResult{endpoint.bucket, endpoint.key, upload.upload_id}));
   if (!creation.checksum_algorithm.empty()) {
-    response.headers.add("x-amz-checksum-algorithm", upper_name_of(creation.checksum_algorithm));
+    response.headers.add("x-amz-checksum-algorithm",
+                         std::string(upper_name_of(creation.checksum_algorithm)));
     response.headers.add("x-amz-checksum-type", creation.checksum_type);
   }
   return response;

@@ -58,9 +58,9 @@ std::string_view element_of(std::string_view algorithm) {
 
 std::string header_of(std::string_view algorithm) { return str_cat("x-amz-checksum-", algorithm); }
 
-std::string upper_name_of(std::string_view algorithm) {
+std::string_view upper_name_of(std::string_view algorithm) {
   const Names* names = names_of(algorithm);
-  return std::string(names ? names->upper : std::string_view());
+  return names ? names->upper : std::string_view();
 }
 
 std::string text_of(const Checksum& checksum) {

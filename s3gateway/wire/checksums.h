@@ -16,8 +16,8 @@ namespace tarn::s3 {
 std::string_view element_of(std::string_view algorithm);
 /// "x-amz-checksum-crc32".
 std::string header_of(std::string_view algorithm);
-/// The algorithm's name in parameters: "CRC32".
-std::string upper_name_of(std::string_view algorithm);
+/// The algorithm's name in parameters: "CRC32"; "" if it is unknown.
+std::string_view upper_name_of(std::string_view algorithm);
 /// base64 of the digest, with "-N" for a composite one.
 std::string text_of(const Checksum& checksum);
 /// "COMPOSITE" or "FULL_OBJECT".

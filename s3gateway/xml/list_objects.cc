@@ -18,10 +18,15 @@ class Names {
   Names(Writer& out, const Listing& listing) : out_(out), encoded_(listing.url_encoding) {}
 
   void write(std::string_view element, std::string_view name) {
+    out_.open(element);
+    write(name);
+    out_.close(element);
+  }
+  void write(std::string_view name) {
     if (encoded_) {
-      out_.element(element, percent_encode(name, /*keep_slash=*/true));
+      out_.text(percent_encode(name, /*keep_slash=*/true));
     } else {
-      out_.element(element, name);
+      out_.text(name);
     }
   }
 
@@ -41,24 +46,34 @@ void write_common_prefixes(Writer& out, const Listing& listing) {
 
 /// Writes the elements between Key (and VersionId) and the end of an entry.
 void write_facts(Writer& out, const Listing& listing, const ListedObject& object) {
-  out.element("LastModified", object.modified);
-  out.etag(object.etag);
+  out.markup("<LastModified>");
+  out.time(object.modified);
+  out.markup("</LastModified><ETag>&quot;");
+  out.text(object.etag);
+  out.markup("&quot;</ETag>");
   if (!object.checksum_algorithm.empty()) {
-    out.element("ChecksumAlgorithm", object.checksum_algorithm);
-    out.element("ChecksumType", object.checksum_type);
+    out.markup("<ChecksumAlgorithm>");
+    out.text(object.checksum_algorithm);
+    out.markup("</ChecksumAlgorithm><ChecksumType>");
+    out.text(object.checksum_type);
+    out.markup("</ChecksumType>");
   }
-  out.element("Size", object.size_bytes);
-  out.element("StorageClass", object.storage_class);
+  out.markup("<Size>");
+  out.number(object.size_bytes);
+  out.markup("</Size><StorageClass>");
+  out.text(object.storage_class);
+  out.markup("</StorageClass>");
   if (listing.owner) write_owner(out, "Owner", *listing.owner);
 }
 
 void write_contents(Writer& out, const Listing& listing) {
   Names names(out, listing);
   for (const ListedObject& object : listing.objects) {
-    out.open("Contents");
-    names.write("Key", object.key);
+    out.markup("<Contents><Key>");
+    names.write(object.key);
+    out.markup("</Key>");
     write_facts(out, listing, object);
-    out.close("Contents");
+    out.markup("</Contents>");
   }
 }
 

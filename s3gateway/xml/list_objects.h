@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/base/time.h"
@@ -18,8 +19,8 @@ struct ListedObject {
   std::string etag;  ///< unquoted
   uint64_t size_bytes = 0;
   std::string storage_class;
-  std::string checksum_algorithm;  ///< "CRC32" ...; "" = none
-  std::string checksum_type;
+  std::string_view checksum_algorithm;  ///< "CRC32" ...; "" = none
+  std::string_view checksum_type;
 };
 
 /// The part that the three have in common. Names are percent-encoded if `url_encoding`.

@@ -18,15 +18,21 @@ constexpr std::array<bool, 256> make_special_table() {
 }
 constexpr std::array<bool, 256> kSpecial = make_special_table();
 
+/// The position of the first byte from `at` on that must be escaped; the size if there is none.
+size_t find_special(std::string_view text, size_t at) {
+  while (at < text.size() && !kSpecial[static_cast<unsigned char>(text[at])]) ++at;
+  return at;
+}
+
 }  // namespace
 
 void append_escaped(std::string& out, std::string_view text) {
-  size_t plain = 0;
-  for (size_t i = 0; i < text.size(); ++i) {
-    if (!kSpecial[static_cast<unsigned char>(text[i])]) continue;
-    out.append(text, plain, i - plain);
-    plain = i + 1;
-    switch (text[i]) {
+  for (size_t at = 0;; ++at) {
+    const size_t special = find_special(text, at);
+    out.append(text, at, special - at);
+    if (special == text.size()) return;
+    at = special;
+    switch (text[at]) {
       case '&':
         out.append("&amp;");
         break;
@@ -40,10 +46,11 @@ void append_escaped(std::string& out, std::string_view text) {
         out.append("&quot;");
         break;
       default:
-        out.append("&#").append(std::to_string(static_cast<unsigned char>(text[i]))).push_back(';');
+        out.append("&#")
+            .append(std::to_string(static_cast<unsigned char>(text[at])))
+            .push_back(';');
     }
   }
-  out.append(text, plain, text.size() - plain);
 }
 
 Writer::Writer(std::string_view root, Root kind, size_t expected_bytes) : root_(root) {
@@ -70,6 +77,20 @@ void Writer::close(std::string_view name) {
   out_.push_back('>');
 }
 
+void Writer::number(uint64_t number) {
+  std::array<char, 20> digits;
+  const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), number).ptr;
+  out_.append(digits.data(), end);
+}
+
+void Writer::time(Instant time) {
+  if (time_s_ != to_seconds(time) || time_text_.empty()) {
+    time_s_ = to_seconds(time);
+    time_text_ = to_rfc3339(from_millis(time_s_ * 1000));
+  }
+  out_.append(time_text_);
+}
+
 void Writer::element(std::string_view name, std::string_view text) {
   open(name);
   append_escaped(out_, text);
@@ -77,10 +98,8 @@ void Writer::element(std::string_view name, std::string_view text) {
 }
 
 void Writer::element(std::string_view name, uint64_t number) {
-  std::array<char, 20> digits;
-  const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), number).ptr;
   open(name);
-  out_.append(digits.data(), end);
+  this->number(number);
   close(name);
 }
 
@@ -91,21 +110,15 @@ void Writer::element(std::string_view name, bool value) {
 }
 
 void Writer::element(std::string_view name, Instant time) {
-  if (time_s_ != to_seconds(time) || time_text_.empty()) {
-    time_s_ = to_seconds(time);
-    time_text_ = to_rfc3339(from_millis(time_s_ * 1000));
-  }
   open(name);
-  out_.append(time_text_);
+  this->time(time);
   close(name);
 }
 
 void Writer::etag(std::string_view unquoted) {
-  open("ETag");
-  out_.append("&quot;");
+  out_.append("<ETag>&quot;");
   append_escaped(out_, unquoted);
-  out_.append("&quot;");
-  close("ETag");
+  out_.append("&quot;</ETag>");
 }
 
 std::string Writer::finish() {
