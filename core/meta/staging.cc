@@ -4,6 +4,7 @@
 #include <set>
 #include <span>
 
+#include "core/base/encoding.h"
 #include "core/base/reasons.h"
 #include "core/base/str_cat.h"
 #include "core/meta/staged_ranges.h"
@@ -28,9 +29,6 @@ constexpr int64_t kStatusWriterGone = 2;
 constexpr int64_t kStatusChanged = 3;
 constexpr int64_t kStatusOverQuota = 4;  // as kStateOverQuota
 
-#define TARN_BRANCH_STATE \
-  "b.repo_id, b.branch_id, b.name, b.head, b.root_nid, b.root_hash, b.hidden, b.token"
-
 // The newest staged row s and range row g of a key on branch b, by two probes of indexes.
 #define TARN_NEWEST_STAGED(key)                                                                   \
   "LEFT JOIN LATERAL ("                                                                           \
@@ -41,8 +39,9 @@ constexpr int64_t kStatusOverQuota = 4;  // as kStateOverQuota
   "  WHERE b.has_ranges AND token = ANY (b.sealed || b.token) AND lo <= " key                     \
   "    AND (hi IS NULL OR hi > " key ") ORDER BY token DESC LIMIT 1) g ON true "
 
-#define TARN_LOOKUP_COLUMNS \
-  TARN_BRANCH_STATE ", s.token, s.kind, s.val, g.token, g.kind, r.settings_version, b.gate"
+#define TARN_LOOKUP_COLUMNS                                                     \
+  "b.repo_id, b.branch_id, b.name, b.head, b.root_nid, b.root_hash, b.hidden, " \
+  "b.token, s.token, s.kind, s.val, g.token, g.kind, r.settings_version, b.gate"
 
 // A single statement is a single snapshot, so the branch row and the staged rows belong together.
 // Uses the primary keys of branches and staging, with three index probes.
@@ -88,13 +87,15 @@ constexpr db::Query kStageIfCharged{"staging_insert_charged_if", R"sql(
 
 // Returns the first $4 rows of every token in index order. The caller merges them: sorting them
 // here took two thirds of the time of a page, with one token or several. The branch's own columns
-// come once, in a row without a key, because repeating them would be half the work.
+// come once, in a row without a key and as one array: repeating them, even as NULLs, costs each
+// row.
 #define TARN_PAGE(condition)                                                                     \
-  "SELECT " TARN_BRANCH_STATE                                                                    \
-  ", NULL::bytea, NULL::smallint, NULL::bytea, NULL::bigint, b.has_ranges FROM branches b "      \
+  "SELECT NULL::bytea, NULL::smallint, NULL::bytea, NULL::bigint, ARRAY["                        \
+  "  b.branch_id::text, b.name, encode(b.head, 'hex'), coalesce(b.root_nid::text, ''), "         \
+  "  encode(b.root_hash, 'hex'), b.hidden::text, b.has_ranges::text] FROM branches b "           \
   "WHERE b.repo_id = $1 AND b.name = $2 " condition                                              \
   " UNION ALL "                                                                                  \
-  "SELECT NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, p.key, p.kind, p.val, t.token, NULL "  \
+  "SELECT p.key, p.kind, p.val, t.token, NULL "                                                  \
   "FROM branches b, unnest(b.sealed || b.token) AS t(token), LATERAL ("                          \
   "  SELECT key, kind, val FROM staging WHERE token = t.token AND key >= $3 ORDER BY key LIMIT " \
   "  $4) p "                                                                                     \
@@ -222,6 +223,21 @@ int64_t run_stage_if(int64_t writer, const BranchLookup& seen, const Key& key, i
       .integer(0, 0);
 }
 
+// The elements of the array of kSelectPage.
+enum PageState : size_t { kId, kName, kHead, kRoot, kRootHash, kHidden, kHasRanges };
+
+Branch branch_from(const std::vector<std::string>& state) {
+  const auto bytes = [&state](PageState at) { return from_hex(state[at]).value(); };
+  Branch b;
+  b.id = static_cast<BranchId>(std::stol(state[kId]));
+  b.name = BranchName(state[kName]);
+  b.head = commit_id_from_bytes(bytes(kHead));
+  if (!state[kRoot].empty()) b.root.nid = std::stoll(state[kRoot]);
+  b.root.hash = hash128_from_bytes(bytes(kRootHash));
+  b.hidden = state[kHidden] == "true";
+  return b;
+}
+
 struct PageRow {
   std::string_view key;
   int64_t token;
@@ -239,13 +255,13 @@ PageRows page_rows(const db::Rows& rows, uint32_t limit) {
   out.staged.reserve(rows.size());
   bool ordered = true;
   for (size_t row = 0; row < rows.size(); ++row) {
-    if (rows.null(row, 8)) {
+    if (rows.null(row, 0)) {
       out.branch = row;
       continue;
     }
-    const std::string_view key = rows.bytes(row, 8);
+    const std::string_view key = rows.bytes(row, 0);
     ordered = ordered && (out.staged.empty() || out.staged.back().key < key);
-    out.staged.push_back({key, rows.integer(row, 11), row});
+    out.staged.push_back({key, rows.integer(row, 3), row});
   }
   if (!ordered) {  // several tokens
     std::ranges::sort(out.staged, [](const PageRow& a, const PageRow& b) {
@@ -575,9 +591,10 @@ std::optional<StagedPage> Staging::page(db::Connection& connection, RepositoryId
   const PageRows found = page_rows(rows, limit);
   StagedPage page;
   page.repository = repository;
-  page.branch = branch_from(rows, found.branch);
+  const std::vector<std::string> state = rows.strings(found.branch, 4);
+  page.branch = branch_from(state);
   std::vector<StagedRange> ranges;
-  if (rows.boolean(found.branch, 12)) {
+  if (state[kHasRanges] == "true") {
     // Only inside a snapshot does a second statement see the same state.
     page.has_ranges = true;
     ranges = ranges_from(
@@ -591,7 +608,7 @@ std::optional<StagedPage> Staging::page(db::Connection& connection, RepositoryId
     const StagedRange* range = newest_covering(ranges, row.key);
     if (range != nullptr && range->token > row.token) continue;  // hidden by a later range
     page.rows.push_back(
-        {std::string(row.key), entry_of(rows.integer(row.index, 9), rows.bytes(row.index, 10))});
+        {std::string(row.key), entry_of(rows.integer(row.index, 1), rows.bytes(row.index, 2))});
   }
   page.rows_end = std::string(found.staged.back().key);
   return page;
