@@ -44,8 +44,10 @@ int hex_digit(char c) { return kHexDigits[static_cast<uint8_t>(c)]; }
 /// Packs bytes into digits of `bits` each, most significant first; the last digit is padded with
 /// zero bits.
 std::string pack(std::string_view bytes, std::string_view alphabet, int bits) {
-  std::string out;
-  out.reserve((bytes.size() * 8 + static_cast<size_t>(bits) - 1) / static_cast<size_t>(bits));
+  const auto per_digit = static_cast<size_t>(bits);
+  std::string out((bytes.size() * 8 + per_digit - 1) / per_digit, '\0');
+  const char* const digits = alphabet.data();
+  char* to = out.data();
   uint32_t buffer = 0;
   int held = 0;
   const uint32_t mask = (1u << bits) - 1;
@@ -54,10 +56,10 @@ std::string pack(std::string_view bytes, std::string_view alphabet, int bits) {
     held += 8;
     while (held >= bits) {
       held -= bits;
-      out.push_back(alphabet[(buffer >> held) & mask]);
+      *to++ = digits[(buffer >> held) & mask];
     }
   }
-  if (held > 0) out.push_back(alphabet[(buffer << (bits - held)) & mask]);
+  if (held > 0) *to = digits[(buffer << (bits - held)) & mask];
   return out;
 }
 
