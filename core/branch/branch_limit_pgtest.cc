@@ -14,18 +14,19 @@ namespace {
 using testing::message_of;
 using testing::reason_of;
 
-/// Lets each user make three branches of a repository.
+/// Lets each user make three branches of a repository, unless a test asks for more.
 class BranchLimit : public ::testing::Test {
  protected:
   testing::TestDatabase database;
   testing::TestEngine engine{database.url()};
   testing::TestRepository lake = engine.make_repository("lake");
 
-  void SetUp() override {
+  void SetUp() override { allow(3); }
+  void allow(uint32_t branches) {
     engine.assembly.reset();
     engine.assembly = std::make_unique<Assembly>(
         engine.pool, engine.stores, engine.clock,
-        AssemblyOptions{.link_key = std::string(32, 'k'), .branches_per_user_max = 3});
+        AssemblyOptions{.link_key = std::string(32, 'k'), .branches_per_user_max = branches});
   }
   void make(const std::string& user, const Repository& repo, const std::string& name) {
     const ActingUser acting(user);
@@ -65,6 +66,29 @@ TEST_F(BranchLimit, HoldsForConcurrentCreations) {
     }
   }
   EXPECT_EQ(made, 3);
+}
+
+// Far below the limit the branches are not counted at each creation: the last count and the tokens
+// drawn since bound them. Verified by mutation: without the tokens, 301 branches are made.
+TEST_F(BranchLimit, HoldsForBranchesThatAreCountedNowAndThen) {
+  constexpr int kMost = 300;
+  allow(kMost);
+  const auto name = [](int i) { return "b" + std::to_string(i); };
+  for (int i = 0; i < kMost; ++i) make("mallory", lake, name(i));
+  EXPECT_EQ(reason_of([&] { make("mallory", lake, name(kMost)); }), "too_many_branches");
+  for (int i = 0; i < kMost; ++i) delete_branch(*engine, lake, BranchName(name(i)), false);
+  for (int i = 0; i < kMost; ++i) make("mallory", lake, name(i));
+  EXPECT_EQ(reason_of([&] { make("mallory", lake, name(kMost)); }), "too_many_branches");
+}
+
+TEST_F(BranchLimit, IsCheckedWithoutCountingAllBranchesEachTime) {
+  constexpr int kBranches = 300;
+  allow(10'000);
+  for (int i = 0; i < kBranches; ++i) make("mallory", lake, "b" + std::to_string(i));
+  const db::Rows counts = engine.pool.run(
+      {"test_branch_counts", "SELECT branches FROM branch_counts"}, {}, db::Pool::Retry::kRead);
+  ASSERT_EQ(counts.size(), 1u);
+  EXPECT_EQ(counts.integer(0, 0), 0) << "counted again after the first branch";
 }
 
 }  // namespace

@@ -96,6 +96,7 @@ constexpr db::Query kRemovals[] = {
   WITH gone AS (DELETE FROM branches WHERE repo_id = $1 RETURNING token || sealed AS tokens)
   INSERT INTO retired_tokens (token, retired_at)
   SELECT t, clock_timestamp() FROM gone, unnest(tokens) AS t)sql"},
+    {"repositories_delete_branch_counts", "DELETE FROM branch_counts WHERE repo_id = $1"},
     {"repositories_delete_put_away", R"sql(
   WITH gone AS (DELETE FROM deleted_branches WHERE repo_id = $1 RETURNING tokens),
   rows AS (DELETE FROM deleted_rows WHERE repo_id = $1)
