@@ -71,7 +71,7 @@ struct State {
   uint8_t deadline = 0;
   uint8_t revoked = 0;  ///< the number of the lease whose end it waits for
   uint8_t written = 0;
-  // What is left of each.
+  // How often each may still happen.
   uint8_t acquires = kAcquiresMax;
   uint8_t writes = kWritesMax;
   uint8_t own_writes = kOwnWritesMax;
