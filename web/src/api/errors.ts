@@ -22,6 +22,12 @@ export class ApiError extends Error {
     return this.status === 403 || this.reason === 'insufficient_permissions';
   }
 
+  /** The same request may succeed a little later. A full disk, quota or limit stays full; those of Tarn have a reason. */
+  get isTransient(): boolean {
+    if (this.status === 429) return this.reason === '';
+    return this.status === 0 || this.status === 408 || (this.status >= 500 && this.status !== 507);
+  }
+
   /** No answer, or one of a proxy whose server is away. */
   get isLost(): boolean {
     return this.status === 0 || this.status === 502 || this.status === 504;
@@ -39,6 +45,7 @@ export function advice(error: unknown): string {
       return 'Wait a few seconds before the next attempt.';
   }
   if (error.isRefused && error.reason !== 'cross_origin') return 'Ask an administrator for the permission that the message names.';
+  if (error.status === 507 || (error.status === 429 && error.reason !== '')) return 'Make room as the message says, then try again.';
   switch (error.status) {
     case 401:
       return 'Sign in again.';

@@ -30,11 +30,6 @@ export function partSizes(bytes: number): number[] {
   return out;
 }
 
-/** Whether another attempt may succeed. */
-function isTransient(error: unknown): boolean {
-  return error instanceof ApiError && (error.isLost || error.status === 408 || error.status === 429 || error.status >= 500);
-}
-
 function send(method: string, url: string, body: Blob, headers: Record<string, string>, signal: AbortSignal, onSent: (bytes: number) => void): Promise<XMLHttpRequest> {
   return new Promise((resolve, reject) => {
     const request = new XMLHttpRequest(); // fetch() does not tell how much was sent
@@ -213,7 +208,7 @@ async function attempts<T>(signal: AbortSignal, work: () => Promise<T>): Promise
     try {
       return await work();
     } catch (error) {
-      if (attempt === attemptsMax || signal.aborted || !isTransient(error)) throw error;
+      if (attempt === attemptsMax || signal.aborted || !(error instanceof ApiError && error.isTransient)) throw error;
       await new Promise((resolve) => setTimeout(resolve, firstPauseMs * 2 ** attempt * (0.5 + Math.random())));
     }
   }
