@@ -151,7 +151,7 @@ print(len(dataset), dataset[0].key, len(dataset[0].read()))` },
     ],
   },
   {
-    id: 'tensorflow', label: 'TensorFlow', group: 'Machine learning', install: 'pip install tensorflow tensorflow-io',
+    id: 'tensorflow', label: 'TensorFlow', group: 'Machine learning', install: 'pip install tensorflow-cpu==2.16.2 tensorflow-io==0.37.1 "setuptools<81"',
     steps: (place) => [
       environment({ ...s3Settings(place), S3_ENDPOINT: place.endpoint, S3_USE_HTTPS: isSecure(place) ? '1' : '0', S3_VERIFY_SSL: isSecure(place) ? '1' : '0' }),
       { title: 'Write, read, list', language: 'python', text: `import tensorflow as tf
