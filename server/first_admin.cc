@@ -47,7 +47,7 @@ void write_private_file(const std::string& path, std::string_view text) {
   if (!written) fail(error);
 }
 
-std::optional<auth::NewKey> make_admin(auth::Directory& directory, Instant now,
+std::optional<GeneratedKey> make_admin(auth::Directory& directory, Instant now,
                                        const std::string& data) {
   const std::string id = environment("TARN_ADMIN_ACCESS_KEY_ID").value_or("");
   const std::string secret = secret_variable("TARN_ADMIN_SECRET_ACCESS_KEY", environment);
@@ -55,30 +55,33 @@ std::optional<auth::NewKey> make_admin(auth::Directory& directory, Instant now,
   const auto made =
       directory.ensure_admin(auth::kAdminName, given ? id : "", given ? secret : "", now);
   if (!made || given) return std::nullopt;
-  show_admin_key(*made, data);
-  return made;
+  return keep_admin_key(*made, data);
 }
 
-void show_admin_key(const auth::NewKey& key, const std::string& data) {
+GeneratedKey keep_admin_key(const auth::NewKey& key, const std::string& data) {
   const std::string path = str_cat(data, "/admin-credentials");
-  bool written = false;
   try {
     // The format that lakectl and tarn read.
     write_private_file(path, str_cat("credentials:\n  access_key_id: ", key.id,
                                      "\n  secret_access_key: ", key.secret, "\n"));
-    written = true;
+    return {key, path};
   } catch (const Error& error) {
     log::warn("admin_credentials_not_written", {{"error", error.message()}});
+    return {key, ""};
   }
-  if (written && output_is_journal()) {
-    std::cout << "The keys of user admin are in " << path << ", which only its owner may read."
+}
+
+void show_admin_key(const GeneratedKey& made) {
+  const auto& [key, file] = made;
+  if (!file.empty() && output_is_journal()) {
+    std::cout << "The keys of user admin are in " << file << ", which only its owner may read."
               << std::endl;
     return;
   }
   std::cout << "Keys of user admin, shown this once:\n  access key id:     " << key.id
             << "\n  secret access key: " << key.secret << std::endl;
-  if (written) {
-    std::cout << "They are also in " << path << ", which only its owner may read." << std::endl;
+  if (!file.empty()) {
+    std::cout << "They are also in " << file << ", which only its owner may read." << std::endl;
   }
 }
 

@@ -10,14 +10,23 @@
 
 namespace tarn::server {
 
+struct GeneratedKey {
+  auth::NewKey key;
+  std::string file;  ///< that has it too; "" = it could not be written
+};
+
 /// Creates the user admin unless there are users: with the keys in TARN_ADMIN_ACCESS_KEY_ID and
 /// TARN_ADMIN_SECRET_ACCESS_KEY (or the file in TARN_ADMIN_SECRET_ACCESS_KEY_FILE), or with
-/// generated ones, which it shows and returns. Throws invalid_argument for invalid keys.
-std::optional<auth::NewKey> make_admin(auth::Directory& directory, Instant now,
+/// generated ones, which it writes to <data>/admin-credentials and returns. Throws invalid_argument
+/// for invalid keys.
+std::optional<GeneratedKey> make_admin(auth::Directory& directory, Instant now,
                                        const std::string& data);
 
-/// Writes the key to <data>/admin-credentials, and prints it unless standard output is the journal.
-void show_admin_key(const auth::NewKey& key, const std::string& data);
+/// Writes the key to <data>/admin-credentials; if that fails, the log says why.
+GeneratedKey keep_admin_key(const auth::NewKey& key, const std::string& data);
+
+/// Prints the key, or where it is if standard output is the journal.
+void show_admin_key(const GeneratedKey& key);
 
 /// The token that POST /setup_lakefs requires to create the first user: TARN_SETUP_TOKEN (or
 /// the content of TARN_SETUP_TOKEN_FILE), or a generated one that is written to <data>/setup-token.

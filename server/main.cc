@@ -150,8 +150,9 @@ void print_first_steps(const std::string& url, const auth::NewKey& key) {
 }
 
 /// Makes the sample repository and prints lines to paste into a shell.
-void start_quickly(const Config& config, const std::string& url, std::optional<auth::NewKey> key) {
-  if (!key) key = kept_admin_key(config.data);
+void start_quickly(const Config& config, const std::string& url,
+                   const std::optional<GeneratedKey>& made) {
+  const std::optional<auth::NewKey> key = made ? made->key : kept_admin_key(config.data);
   if (!key) {
     throw Error(ErrorCode::kPreconditionFailed,
                 "quickstart: the administrator's keys of this data directory are not known: name "
@@ -169,7 +170,7 @@ void serve(Config config, const CommandLine& command, const ServiceManager& mana
   // Before the database: a port in use must not leave a half-made installation behind.
   Listeners listeners = open_listeners(config);
   Backend backend(config);
-  std::optional<auth::NewKey> made;
+  std::optional<GeneratedKey> made;
   if (config.auth_setup == "start") {
     made = make_admin(backend.directory(), backend.clock().now(), config.data);
   }
@@ -194,12 +195,15 @@ void serve(Config config, const CommandLine& command, const ServiceManager& mana
 
   FrontEnds front_ends(config, backend, std::move(listeners), setup_token);
   log::info("serving", {{"url", front_ends.url()}, {"version", program_version()}});
-  if (!command.ready_file.empty()) write_ready_file(command.ready_file, front_ends.url());
+  // Before anybody is told that the server is ready, and as the last lines of its start: a newcomer
+  // has to find them.
+  if (made) show_admin_key(*made);
   if (command.mode == CommandLine::Mode::kQuickstart) {
     start_quickly(config, local_url(front_ends.url()), made);
   } else if (made && !output_is_journal()) {
-    print_first_steps(local_url(front_ends.url()), *made);
+    print_first_steps(local_url(front_ends.url()), made->key);
   }
+  if (!command.ready_file.empty()) write_ready_file(command.ready_file, front_ends.url());
   manager.tell("READY=1\nSTATUS=serving " + front_ends.url());
 
   const int signal_number = wait_for_end(signals, [&] { reload(config, command, front_ends); });
@@ -246,7 +250,7 @@ void make_new_admin_key(const Config& config) {
   auth::ensure_built_ins(pool, SystemClock().now());
   const auth::NewKey key =
       auth::recover_admin(pool, master_key, auth::kAdminName, SystemClock().now());
-  show_admin_key(key, config.data);
+  show_admin_key(keep_admin_key(key, config.data));
 }
 
 /// For health checks where there is no other HTTP client. An address that means all addresses is

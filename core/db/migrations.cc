@@ -63,8 +63,9 @@ size_t count_applied(const Rows& applied, std::span<const Migration> migrations)
   return applied.size();
 }
 
-/// Applies the oldest missing migration in its own transaction. Returns false if none is missing.
-bool apply_next(Connection& connection, std::span<const Migration> migrations) {
+/// Applies the oldest missing migration in its own transaction. Returns how many the database had
+/// before: all of them if none is missing.
+size_t apply_next(Connection& connection, std::span<const Migration> migrations) {
   connection.begin();
   connection.run_script(kTransactionSettings);
   connection.run(kLock, {kSchemaLock});
@@ -72,26 +73,32 @@ bool apply_next(Connection& connection, std::span<const Migration> migrations) {
   const size_t applied = count_applied(connection.run(kSelectApplied), migrations);
   if (applied == migrations.size()) {
     connection.commit();
-    return false;
+    return applied;
   }
   const Migration& next = migrations[applied];
   connection.run_script(std::string(next.sql));
   connection.run(kInsertApplied, {next.version, next.name, checksum_of(next)});
   connection.commit();
-  log::info("migration_applied", {{"version", next.version}, {"name", next.name}});
-  return true;
+  return applied;
 }
 
 }  // namespace
 
 void migrate(Connection& connection, std::span<const Migration> migrations) {
+  bool fresh = false;
   try {
-    while (apply_next(connection, migrations)) {
+    for (size_t had = apply_next(connection, migrations); had < migrations.size();
+         had = apply_next(connection, migrations)) {
+      fresh = fresh || had == 0;
+      const Migration& applied = migrations[had];
+      log::write(fresh ? log::Level::kDebug : log::Level::kInfo, "migration_applied",
+                 {{"version", applied.version}, {"name", applied.name}});
     }
   } catch (...) {
     connection.rollback();
     throw;
   }
+  if (fresh) log::info("database_schema_created", {{"version", migrations.back().version}});
 }
 
 }  // namespace tarn::db

@@ -21,7 +21,8 @@ std::span<const Migration> embedded_migrations();
 
 /// Brings the schema to the newest version, each migration in its own transaction, under an
 /// advisory lock, so several servers may start at once. Throws precondition_failed when an applied
-/// migration's checksum differs or the database is newer than this binary.
+/// migration's checksum differs or the database is newer than this binary. Logs each migration;
+/// in an empty database only that the schema was created.
 void migrate(Connection& connection, std::span<const Migration> migrations);
 
 }  // namespace tarn::db

@@ -61,6 +61,22 @@ TEST_F(Migrations, AreAppliedOnceInOrder) {
   EXPECT_THAT(applied(), ElementsAre("1 numbers", "2 more"));
 }
 
+TEST_F(Migrations, LogOneLineForAnEmptyDatabaseAndOneForEachUpgrade) {
+  const Migration all[] = {kFirst, kSecond, {3, "last", "SELECT 1"}};
+  const auto logged = [&](std::span<const Migration> migrations) {
+    ::testing::internal::CaptureStderr();
+    migrate(*c_, migrations);
+    return ::testing::internal::GetCapturedStderr();
+  };
+  const std::string created = logged({all, 2});
+  EXPECT_THAT(created, HasSubstr(" info database_schema_created version=2\n"));
+  EXPECT_EQ(std::count(created.begin(), created.end(), '\n'), 1) << created;
+  const std::string upgraded = logged(all);
+  EXPECT_THAT(upgraded, HasSubstr(" info migration_applied version=3 name=last\n"));
+  EXPECT_EQ(std::count(upgraded.begin(), upgraded.end(), '\n'), 1) << upgraded;
+  EXPECT_EQ(logged(all), "");
+}
+
 TEST_F(Migrations, AreAppliedOnceByManyServersAtOnce) {
   const Migration both[] = {kFirst, kSecond};
   {

@@ -146,6 +146,12 @@ def test_a_server_alone_prints_three_lines_that_work(scratch_dir):
     try:
         done = pasted(process, 3)
         assert done.returncode == 0 and "first" in done.stdout, done.stdout + done.stderr
+        # Keys and lines are the last that the start prints, below few lines of the log.
+        log, said = process.log.read_text().split("Keys of user admin", 1)
+        assert log.splitlines()[-1].split()[2] == "serving" and len(log.splitlines()) <= 5, log
+        assert log.count("database_schema_created version=") == 1 and "migration_applied" not in log
+        said = said[:said.index("  tarn doctor\n")].splitlines()
+        assert len(said) == 8 and not any(line.startswith("20") for line in said), said
     finally:
         assert process.stop() == 0
 
