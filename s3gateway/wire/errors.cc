@@ -55,6 +55,7 @@ constexpr std::array kReasons{
     ReasonRow{reason::kNoObjectToMatch, kNoSuchKey},
     ReasonRow{reason::kNoSuchUpload, kNoSuchUpload},
     ReasonRow{reason::kObjectNotFound, kNoSuchKey},
+    ReasonRow{reason::kObjectTooLarge, kEntityTooLarge},
     ReasonRow{reason::kQuotaExceeded, kQuotaExceeded},
     ReasonRow{reason::kReadOnlyRepository, kAccessDenied},
     ReasonRow{reason::kRepositoryNotEmpty, kBucketNotEmpty},

@@ -65,6 +65,10 @@ TEST(Errors, MapsReasonsToS3Codes) {
       {ErrorCode::kInvalidArgument, "bad_digest", {"BadDigest", 400}},
       {ErrorCode::kInvalidArgument, "key_too_long", {"KeyTooLongError", 400}},
       {ErrorCode::kResourceExhausted, "body_too_large", {"EntityTooLarge", 400}},
+      // Never SlowDown: SDKs would send the body again.
+      {ErrorCode::kResourceExhausted, "object_too_large", {"EntityTooLarge", 400}},
+      {ErrorCode::kResourceExhausted, "quota_exceeded", {"QuotaExceeded", 403}},
+      {ErrorCode::kResourceExhausted, "too_many_uploads", {"InvalidRequest", 400}},
       {ErrorCode::kInvalidArgument, "body_incomplete", {"IncompleteBody", 400}},
       {ErrorCode::kUnavailable, "body_too_slow", {"RequestTimeout", 400}},
       {ErrorCode::kNotFound, "bucket_not_found", {"ServiceUnavailable", 503}},

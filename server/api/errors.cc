@@ -15,6 +15,8 @@ namespace {
 
 /// Delays the retry: clients that retry at once would add to an overload.
 constexpr int kRetryAfterSeconds = 1;
+/// Sign-ins with wrong secrets are forgotten after about as long.
+constexpr int kRetryAfterFailuresSeconds = 60;
 
 int status_of_code(ErrorCode code) {
   switch (code) {
@@ -76,17 +78,18 @@ std::string shortened(std::string_view message) {
 struct ReasonStatus {
   std::string_view reason;
   int status;
-  bool retry = false;
+  std::optional<int> retry_after_seconds{};
 };
 /// Reasons whose status differs from that of their code.
 constexpr std::array kReasons = {
-    ReasonStatus{reason::kBranchLocked, 423, true}, ReasonStatus{reason::kBodyTooLarge, 413},
+    ReasonStatus{reason::kBranchLocked, 423, kRetryAfterSeconds},
+    ReasonStatus{reason::kBodyTooLarge, 413},
     ReasonStatus{reason::kRangeNotSatisfiable, 416},
     // Clients expect 403 for a protected or read-only resource, never for a missing permission.
-    ReasonStatus{reason::kInsufficientPermissions, 401}, ReasonStatus{reason::kNoMergeBase, 400},
-    ReasonStatus{reason::kTooManyBranches, 429},  // no Retry-After: waiting alone changes nothing
-    ReasonStatus{reason::kTooManyUploads, 429},   // likewise
-    ReasonStatus{reason::kQuotaExceeded, 507},    // likewise
+    ReasonStatus{reason::kInsufficientPermissions, 401},
+    ReasonStatus{reason::kNoMergeBase, 400},
+    ReasonStatus{reason::kQuotaExceeded, 507},
+    ReasonStatus{reason::kTooManyFailures, 429, kRetryAfterFailuresSeconds},
 };
 
 }  // namespace
@@ -96,13 +99,11 @@ FailureStatus status_of(const Error& error) {
   if (is_disk_full(error.reason())) return {507, std::nullopt};
   if (is_store_fault(error.reason())) return {503, kRetryAfterSeconds};
   for (const ReasonStatus& row : kReasons) {
-    if (row.reason == error.reason()) {
-      return {row.status, row.retry ? std::optional(kRetryAfterSeconds) : std::nullopt};
-    }
+    if (row.reason == error.reason()) return {row.status, row.retry_after_seconds};
   }
   const int status = status_of_code(error.code());
-  const bool retry = status == 429 || status == 503;
-  return {status, retry ? std::optional(kRetryAfterSeconds) : std::nullopt};
+  // 429 is a named limit: waiting alone changes nothing.
+  return {status, status == 503 ? std::optional(kRetryAfterSeconds) : std::nullopt};
 }
 
 http::Response failure_response(const Error& error, std::string_view request_id) {

@@ -17,8 +17,7 @@ TEST(StatusOf, EveryCodeHasItsStatus) {
   for (const auto& [code, status] : cases) {
     const FailureStatus found = status_of(Error(code, "x"));
     EXPECT_EQ(found.status, status) << name_of(code);
-    EXPECT_EQ(found.retry_after_seconds.has_value(), status == 429 || status == 503)
-        << name_of(code);
+    EXPECT_EQ(found.retry_after_seconds.has_value(), status == 503) << name_of(code);
   }
 }
 
@@ -32,6 +31,19 @@ TEST(StatusOf, SomeReasonsHaveAStatusOfTheirOwn) {
   EXPECT_EQ(status_of(Error(ErrorCode::kInvalidArgument, "dirty_branch", "x")).status, 400);
   EXPECT_EQ(status_of(Error(ErrorCode::kPermissionDenied, "insufficient_permissions", "x")).status,
             401);
+}
+
+TEST(StatusOf, ALimitIsRepeatedByNobody) {
+  for (const char* reason :
+       {"directory_too_deep", "directory_too_large", "object_too_large", "script_requests",
+        "script_timeout", "too_many_branches", "too_many_checks", "too_many_uploads"}) {
+    const FailureStatus found = status_of(Error(ErrorCode::kResourceExhausted, reason, "x"));
+    EXPECT_EQ(found.status, 429) << reason;
+    EXPECT_EQ(found.retry_after_seconds, std::nullopt) << reason;
+  }
+  EXPECT_EQ(
+      status_of(Error(ErrorCode::kResourceExhausted, "too_many_failures", "x")).retry_after_seconds,
+      60);
 }
 
 TEST(StatusOf, StoreFaultsAre503) {
