@@ -1,6 +1,7 @@
 #include "cli/answer.h"
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <set>
 
@@ -8,6 +9,7 @@
 
 #include "cli/exit_code.h"
 #include "core/base/mutex.h"
+#include "core/base/reasons.h"
 #include "core/base/str_cat.h"
 
 namespace tarn::cli {
@@ -20,6 +22,7 @@ constexpr int kNotFound = 404;
 constexpr int kConflict = 409;
 constexpr int kGone = 410;
 constexpr int kPreconditionFailed = 412;
+constexpr int kContentTooLarge = 413;
 constexpr int kUnprocessable = 422;
 constexpr int kLocked = 423;
 constexpr int kTooManyRequests = 429;
@@ -52,8 +55,9 @@ ErrorCode code_of(const Answer& answer, const std::string& message) {
       return ErrorCode::kInvalidArgument;
     case kUnauthorized:
       return ErrorCode::kUnauthenticated;
-    case kForbidden:
-      return ErrorCode::kPermissionDenied;
+    case kForbidden:  // stores say so when a quota is full
+      return answer.reason() == reason::kQuotaExceeded ? ErrorCode::kResourceExhausted
+                                                       : ErrorCode::kPermissionDenied;
     case kNotFound:
       return ErrorCode::kNotFound;
     case kConflict:
@@ -65,8 +69,11 @@ ErrorCode code_of(const Answer& answer, const std::string& message) {
                                               : ErrorCode::kPreconditionFailed;
     case kNotImplemented:
       return ErrorCode::kUnimplemented;
-    case kInsufficientStorage:  // not busy: a retry fills no room
-      return ErrorCode::kUnavailable;
+    case kContentTooLarge:
+    case kInsufficientStorage:
+      return ErrorCode::kResourceExhausted;
+    case kTooManyRequests:
+      return answer.is_busy() ? ErrorCode::kUnavailable : ErrorCode::kResourceExhausted;
     default:
       return answer.is_busy() ? ErrorCode::kUnavailable : ErrorCode::kInternal;
   }
@@ -93,6 +100,26 @@ std::string in_plain_words(std::string message) {
   return message;
 }
 
+/// The text of the first element of this name in an S3 error; "" = there is none.
+std::string element_of(std::string_view xml, std::string_view name) {
+  const std::string open = str_cat('<', name, '>');
+  const size_t begin = xml.find(open);
+  if (begin == std::string_view::npos) return "";
+  const size_t end = xml.find(str_cat("</", name, '>'), begin);
+  if (end == std::string_view::npos) return "";
+  std::string text(xml.substr(begin + open.size(), end - begin - open.size()));
+  constexpr std::array<std::pair<std::string_view, char>, 5> kEntities{
+      {{"&lt;", '<'}, {"&gt;", '>'}, {"&quot;", '"'}, {"&apos;", '\''}, {"&amp;", '&'}}};
+  for (const auto& [entity, letter] : kEntities) {
+    for (size_t at = text.find(entity); at != std::string::npos; at = text.find(entity, at + 1)) {
+      text.replace(at, entity.size(), 1, letter);
+    }
+  }
+  return text;
+}
+
+bool is_xml(std::string_view body) { return body.starts_with('<'); }
+
 /// "branch not found" says of which kind the missing thing is, not which one.
 bool names_nothing(const std::string& message) {
   return message.ends_with("not found") && message.find_first_of("'\"/") == std::string::npos;
@@ -101,8 +128,13 @@ bool names_nothing(const std::string& message) {
 }  // namespace
 
 bool Answer::is_busy() const {
-  return status == kLocked || status == kTooManyRequests || status == kBadGateway ||
-         status == kServiceUnavailable || status == kGatewayTimeout;
+  if (status == kTooManyRequests) return reason().empty();
+  return status == kLocked || status == kBadGateway || status == kServiceUnavailable ||
+         status == kGatewayTimeout;
+}
+
+bool Answer::may_have_been_done() const {
+  return status == kBadGateway || status == kGatewayTimeout || reason() == reason::kInDoubt;
 }
 
 std::string Answer::header(std::string_view name) const {
@@ -113,7 +145,21 @@ std::string Answer::header(std::string_view name) const {
   return "";
 }
 
+std::string Answer::reason() const {
+  const std::string word = header("X-Tarn-Error");
+  if (!word.empty() || !is_xml(body)) return word;
+  const std::string code = element_of(body, "Code");
+  // As core/blob reads it from stores.
+  const bool full = code == "QuotaExceeded" || code == "XMinioStorageFull";
+  return full ? std::string(reason::kQuotaExceeded) : "";
+}
+
 std::string Answer::message() const {
+  if (is_xml(body)) {
+    if (std::string text = element_of(body, "Message"); !text.empty()) {
+      return str_cat("the object store: ", text);
+    }
+  }
   const auto parsed = nlohmann::json::parse(body, nullptr, false);
   // The detail says the same and more.
   for (const char* name : {"detail", "message"}) {

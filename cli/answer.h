@@ -19,13 +19,17 @@ struct Answer {
   std::string subject{};  ///< what the request was about: "branch tarn://lake/main"; "" = unknown
 
   bool ok() const { return status >= 200 && status < 300; }
-  /// Whether the same request may succeed a little later.
+  /// Whether the same request may succeed a little later. Another server's 429 is; Tarn's own is
+  /// about a limit.
   bool is_busy() const;
+  /// Whether the request may have been carried out although the answer is an error.
+  bool may_have_been_done() const;
   /// "" = absent; names compare without case.
   std::string header(std::string_view name) const;
-  /// The server's word for what went wrong ("no_changes"), "" where it gives none.
-  std::string reason() const { return header("X-Tarn-Error"); }
-  /// The message of an error body, else the status in words.
+  /// The server's word for what went wrong ("no_changes"), "" where it gives none. Of a store,
+  /// which answers to presigned URLs, only those that Tarn has a word for.
+  std::string reason() const;
+  /// The message of an error body, of JSON or a store's XML, else the status in words.
   std::string message() const;
 };
 

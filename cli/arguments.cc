@@ -27,7 +27,9 @@ constexpr const char* kFooter =
     "exists; 6 conflict;\n"
     "7 destination moved; 8 timeout, the work goes on; 9 server unavailable; 10 gate failed; 11 "
     "metric missing;\n"
-    "12 approval or check wanted; 13 hook failed; 20 some items failed; 130 interrupted";
+    "12 approval or check wanted; 13 hook failed; 14 a quota, disk or limit is full; 20 some items "
+    "failed;\n"
+    "130 interrupted";
 
 constexpr const char* kGlobalOptions = "Options of every command: tarn --help";
 

@@ -174,8 +174,8 @@ TEST_F(Arguments, TheHelpOfAllListsTheExitStatuses) {
        {ExitCode::kOk, ExitCode::kFailure, ExitCode::kUsage, ExitCode::kAuth, ExitCode::kNotFound,
         ExitCode::kExists, ExitCode::kConflict, ExitCode::kDestinationMoved, ExitCode::kTimeout,
         ExitCode::kUnavailable, ExitCode::kGateFailed, ExitCode::kMetricMissing,
-        ExitCode::kApprovalNeeded, ExitCode::kHookFailed, ExitCode::kPartial,
-        ExitCode::kInterrupted}) {
+        ExitCode::kApprovalNeeded, ExitCode::kHookFailed, ExitCode::kLimitReached,
+        ExitCode::kPartial, ExitCode::kInterrupted}) {
     const std::string number = str_cat(static_cast<int>(code), ' ');
     EXPECT_TRUE(text.find(' ' + number) != std::string::npos ||
                 text.find('\n' + number) != std::string::npos)

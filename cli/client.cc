@@ -312,7 +312,7 @@ struct Client::State {
       httplib::Result result = once(client);
       if (result) {
         last = answer_from(*result);
-        const bool again = last->is_busy() && (repeatable || last->status != kBadGateway);
+        const bool again = last->is_busy() && (repeatable || !last->may_have_been_done());
         if (!again) return *last;
       } else {
         last.reset();

@@ -71,7 +71,7 @@ class Client {
   explicit Client(const Settings& settings, Patience patience = {});
   ~Client();
 
-  /// Any answer below 500 that is not 429, and the last one when the attempts are used up.
+  /// Any answer that is not busy, and the last one when the attempts are used up.
   /// Throws unavailable when none came.
   Answer ask(const Request& request);
   /// The answer's JSON, null when it has none. Throws error_from when it is not ok().

@@ -43,11 +43,36 @@ constexpr Mapping kMappings[] = {
     {403, "needs an approval", "approval_required", 12},
     {422, "no metric accuracy", "", 11},
     {423, "branch is locked", "branch_locked", 9},
+    {413, "the body is larger than 5 MB", "body_too_large", 14},
     {429, "slow down", "", 9},
+    {429, "another server's limit", "", 9},
+    {429, "the user has 100 branches", "too_many_branches", 14},
+    {429, "the user has 10 open uploads", "too_many_uploads", 14},
+    {429, "an object has at most 5 TB", "object_too_large", 14},
+    {429, "a directory is too deep", "directory_too_deep", 14},
+    {429, "the names of a directory take more than 4 GiB", "directory_too_large", 14},
+    {429, "the promotion has 100 reports of checks", "too_many_checks", 14},
+    {429, "the script took longer than 10 s", "script_timeout", 14},
+    {429, "there are 10000 quotas", "resource_exhausted", 14},
+    {429, "too many wrong secrets came from this address", "too_many_failures", 3},
+    {400, "the user has 10 keys", "too_many_credentials", 14},
+    {400, "the repository has 20 webhooks", "too_many_webhooks", 14},
     {500, "internal error", "", 1},
     {501, "Not Implemented", "", 1},
+    {502, "bad gateway", "", 9},
     {503, "database is away", "unavailable", 9},
-    {507, "the object store is full", "unavailable", 9},
+    {503, "the user's share of the server is in use", "overloaded", 9},
+    {503, "there are 100 operations", "too_many_operations", 9},
+    {503, "the body came too slowly", "body_too_slow", 9},
+    {503, "the store failed", "store_failed", 9},
+    {503, "the store is mounted read-only", "store_read_only", 9},
+    {503, "the server lost its registration", "writer_lost", 9},
+    {503, "the change may or may not have been made", "in_doubt", 1},
+    {504, "gateway timeout", "", 9},
+    {507, "quota of repository \"lake\" is exceeded", "quota_exceeded", 14},
+    {507, "the disk of the store is full", "store_full", 14},
+    {507, "the disk of the database is full", "database_full", 14},
+    {507, "no room, says another server", "", 14},
     {400, "a server cannot claim our own usage errors", "usage", 1},
 };
 
@@ -60,6 +85,25 @@ TEST(ErrorFrom, MapsStatusReasonAndMessage) {
                                    ? "branch already exists"
                                    : row.message);
   }
+}
+
+/// A presigned URL is asked at the store, which answers in XML.
+TEST(ErrorFrom, ReadsTheXmlOfAStore) {
+  const auto failure = [](int status, const std::string& code, const std::string& message) {
+    return error_from(answer_of(status, "<?xml version=\"1.0\"?>\n<Error><Code>" + code +
+                                            "</Code><Message>" + message + "</Message></Error>"));
+  };
+  for (const char* code : {"QuotaExceeded", "XMinioStorageFull"}) {
+    const Error full = failure(403, code, "bucket &quot;a&amp;b&quot; is &lt;full&gt;");
+    EXPECT_EQ(exit_code_of(full), ExitCode::kLimitReached) << code;
+    EXPECT_EQ(full.reason(), "quota_exceeded");
+    EXPECT_EQ(full.message(), "the object store: bucket \"a&b\" is <full>");
+  }
+  EXPECT_EQ(exit_code_of(failure(403, "AccessDenied", "Access Denied")), ExitCode::kAuth);
+  EXPECT_EQ(exit_code_of(failure(503, "SlowDown", "slow")), ExitCode::kUnavailable);
+  EXPECT_EQ(exit_code_of(failure(507, "XMinioStorageFull", "full")), ExitCode::kLimitReached);
+  EXPECT_EQ(error_from(answer_of(403, "<Error><Code>AccessDenied")).message(),
+            "the server answered with status 403");
 }
 
 TEST(ErrorFrom, NamesWhatWasNotFound) {
@@ -208,6 +252,44 @@ TEST_F(ClientTest, AsksABusyServerAgain) {
   });
   EXPECT_EQ(client().ask({.method = Method::kPost, .path = "/x", .json = "{}"}).status, 201);
   EXPECT_EQ(calls, 3);
+}
+
+struct Repeated {
+  int status;
+  const char* reason;
+  int gets;
+  int posts;
+};
+/// Where nothing is known the first attempt and three more are made.
+constexpr Repeated kRepeated[] = {
+    {423, "branch_locked", 4, 4},     {429, "", 4, 4}, {429, "too_many_uploads", 1, 1},
+    {429, "too_many_failures", 1, 1}, {502, "", 4, 1}, {503, "overloaded", 4, 4},
+    {503, "in_doubt", 4, 1},          {504, "", 4, 1}, {507, "quota_exceeded", 1, 1},
+    {507, "store_full", 1, 1},
+};
+
+/// Verified by mutation: with may_have_been_done() always false the rows 502, 504 and in_doubt
+/// fail.
+TEST_F(ClientTest, RepeatsWhatMaySucceedLaterAndWasNotDone) {
+  const Repeated* row = nullptr;
+  std::atomic<int> calls = 0;
+  const auto refuse = [&](const httplib::Request&, httplib::Response& response) {
+    ++calls;
+    response.status = row->status;
+    if (*row->reason != 0) response.set_header("X-Tarn-Error", row->reason);
+  };
+  server_.Get("/api/v1/x", refuse);
+  server_.Post("/api/v1/x", refuse);
+  Client client = this->client();
+  for (const Repeated& each : kRepeated) {
+    row = &each;
+    calls = 0;
+    client.ask({.path = "/x"});
+    EXPECT_EQ(calls, each.gets) << each.status << ' ' << each.reason;
+    calls = 0;
+    client.ask({.method = Method::kPost, .path = "/x", .json = "{}"});
+    EXPECT_EQ(calls, each.posts) << each.status << ' ' << each.reason;
+  }
 }
 
 TEST_F(ClientTest, HonoursRetryAfterUpToALimit) {

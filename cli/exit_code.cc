@@ -3,10 +3,12 @@
 #include <array>
 #include <utility>
 
+#include "core/base/reasons.h"
+
 namespace tarn::cli {
 namespace {
 
-constexpr std::array<std::pair<std::string_view, ExitCode>, 9> kByReason{{
+constexpr std::array<std::pair<std::string_view, ExitCode>, 13> kByReason{{
     {kReasonUsage, ExitCode::kUsage},
     {kReasonTimeout, ExitCode::kTimeout},
     {kReasonInterrupted, ExitCode::kInterrupted},
@@ -16,6 +18,11 @@ constexpr std::array<std::pair<std::string_view, ExitCode>, 9> kByReason{{
     {kReasonMetricMissing, ExitCode::kMetricMissing},
     {kReasonApprovalNeeded, ExitCode::kApprovalNeeded},
     {kReasonPartial, ExitCode::kPartial},
+    // A script that repeats what it gets kUnavailable for might do it twice.
+    {reason::kInDoubt, ExitCode::kFailure},
+    {reason::kTooManyCredentials, ExitCode::kLimitReached},
+    {reason::kTooManyFailures, ExitCode::kAuth},
+    {reason::kTooManyWebhooks, ExitCode::kLimitReached},
 }};
 
 ExitCode by_code(ErrorCode code) {
@@ -30,8 +37,9 @@ ExitCode by_code(ErrorCode code) {
     case ErrorCode::kConflict:
       return ExitCode::kConflict;
     case ErrorCode::kUnavailable:
-    case ErrorCode::kResourceExhausted:
       return ExitCode::kUnavailable;
+    case ErrorCode::kResourceExhausted:
+      return ExitCode::kLimitReached;
     case ErrorCode::kInvalidArgument:
     case ErrorCode::kPreconditionFailed:
     case ErrorCode::kGone:

@@ -21,6 +21,7 @@ enum class ExitCode {
   kMetricMissing = 11,
   kApprovalNeeded = 12,
   kHookFailed = 13,
+  kLimitReached = 14,  ///< a quota, a disk or a limit; repeating the request does not help
   kPartial = 20,       ///< some of many items failed
   kWarnings = 21,      ///< of verify: warnings and no error
   kDamaged = 22,       ///< of verify: an object or a part of the history is lost or different

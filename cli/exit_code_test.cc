@@ -14,7 +14,7 @@ constexpr ByCode kByCode[] = {
     {ErrorCode::kPermissionDenied, 3},   {ErrorCode::kNotFound, 4},
     {ErrorCode::kAlreadyExists, 5},      {ErrorCode::kConflict, 6},
     {ErrorCode::kPreconditionFailed, 1}, {ErrorCode::kGone, 1},
-    {ErrorCode::kResourceExhausted, 9},  {ErrorCode::kUnavailable, 9},
+    {ErrorCode::kResourceExhausted, 14}, {ErrorCode::kUnavailable, 9},
     {ErrorCode::kDataLoss, 1},           {ErrorCode::kUnimplemented, 1},
     {ErrorCode::kInternal, 1},
 };
@@ -24,9 +24,19 @@ struct ByReason {
   int expected;
 };
 constexpr ByReason kByReason[] = {
-    {"usage", 2},        {"destination_moved", 7}, {"timeout", 8},
-    {"gate_failed", 10}, {"metric_missing", 11},   {"approval_required", 12},
-    {"hook_failed", 13}, {"partial", 20},          {"interrupted", 130},
+    {"usage", 2},
+    {"destination_moved", 7},
+    {"timeout", 8},
+    {"gate_failed", 10},
+    {"metric_missing", 11},
+    {"approval_required", 12},
+    {"hook_failed", 13},
+    {"partial", 20},
+    {"interrupted", 130},
+    {"in_doubt", 1},
+    {"too_many_failures", 3},
+    {"too_many_credentials", 14},
+    {"too_many_webhooks", 14},
 };
 
 TEST(ExitCode, FollowsTheCodeOfAnError) {

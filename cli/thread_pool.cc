@@ -4,6 +4,8 @@
 #include <chrono>
 
 #include "cli/exit_code.h"
+#include "core/base/fault.h"
+#include "core/base/reasons.h"
 #include "core/base/str_cat.h"
 
 namespace tarn::cli {
@@ -17,7 +19,8 @@ constexpr std::chrono::milliseconds kLookEvery{50};
 bool is_hopeless(const Error& error) {
   const ExitCode code = exit_code_of(error);
   return code == ExitCode::kAuth || code == ExitCode::kUnavailable || code == ExitCode::kUsage ||
-         code == ExitCode::kInterrupted;
+         code == ExitCode::kInterrupted || is_disk_full(error.reason()) ||
+         error.reason() == reason::kQuotaExceeded;
 }
 
 }  // namespace

@@ -71,6 +71,26 @@ TEST_F(ThreadPoolTest, WarnsOfAFailureAndContinues) {
   EXPECT_NE(talk_.str().find("tarn: b: odd\n"), std::string::npos) << talk_.str();
 }
 
+/// Verified by mutation: without the reasons in is_hopeless() all jobs ran.
+TEST_F(ThreadPoolTest, StopsWhenThereIsNoRoom) {
+  for (const char* reason : {"quota_exceeded", "store_full", "database_full"}) {
+    std::atomic<int> ran = 0;
+    ThreadPool pool(session_, 1, "testing");
+    const auto refuse = [&ran, reason](Client&) -> Outcome {
+      ++ran;
+      throw Error(ErrorCode::kResourceExhausted, reason, "full");
+    };
+    EXPECT_THROW(
+        {
+          for (int i = 0; i < 100; ++i) pool.add("job", refuse);
+          pool.finish();
+        },
+        Error)
+        << reason;
+    EXPECT_EQ(ran, 1) << reason;
+  }
+}
+
 /// Verified by mutation: with the stop in settle() left out: all jobs ran, and finish() returned.
 TEST_F(ThreadPoolTest, StopsWhenEveryJobWouldFail) {
   std::atomic<int> ran = 0;

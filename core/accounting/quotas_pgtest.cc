@@ -117,7 +117,14 @@ TEST_F(Quotas, TheRefusalNamesTheQuotaAndHowToFree) {
   EXPECT_EQ(message,
             "quota of repository \"lake\" is exceeded: 0 of 100 bytes are used, 101 more do not "
             "fit; delete objects, branches or uploads that are not needed, then run: tarn quota "
-            "recount");
+            "recount tarn://lake (committed objects count until garbage collection removes them), "
+            "or have it raised: tarn quota set tarn://lake");
+  const QuotaScope some{.repository = repo.id, .branches = "ma*"};
+  limit_bytes(some, 50);
+  const std::string narrow =
+      testing::message_of([&] { engine.put(repo, "main", "a", std::string(51, 'x')); });
+  EXPECT_NE(narrow.find("tarn quota recount tarn://lake --on 'ma*' ("), std::string::npos)
+      << narrow;
 }
 
 TEST_F(Quotas, AnUploadOfKnownLengthIsRefusedBeforeItsBodyIsRead) {

@@ -103,19 +103,34 @@ std::string scope_text(const QuotaScope& scope, std::string_view repository) {
   return out;
 }
 
-std::string_view how_to_free(std::string_view what) {
-  if (what == kBranches) return "delete branches that are not needed";
-  if (what == kUploads) return "complete or abort uploads";
-  return "delete objects, branches or uploads that are not needed, then run: tarn quota recount";
+/// The options that name the scope to `tarn quota`.
+std::string scope_words(const QuotaScope& scope, std::string_view repository) {
+  std::string out = scope.repository != RepositoryId{} ? str_cat(" tarn://", repository)
+                                                       : std::string(" --all-repositories");
+  if (!scope.user.empty()) out += str_cat(" --user '", scope.user, "'");
+  if (!scope.branches.empty()) out += str_cat(" --on '", scope.branches, "'");
+  return out;
+}
+
+std::string how_to_free(const QuotaScope& scope, std::string_view repository,
+                        std::string_view what) {
+  const std::string words = scope_words(scope, repository);
+  const std::string raise = str_cat(", or have it raised: tarn quota set", words);
+  if (what == kBranches) return str_cat("delete branches that are not needed", raise);
+  if (what == kUploads) return str_cat("complete or abort uploads", raise);
+  return str_cat(
+      "delete objects, branches or uploads that are not needed, then run: tarn quota recount",
+      words, " (committed objects count until garbage collection removes them)", raise);
 }
 
 [[noreturn]] void throw_over_quota(const QuotaScope& scope, std::string_view repository,
                                    std::string_view what, uint64_t used, int64_t limit,
                                    uint64_t wanted) {
   refusals(what).add();
-  throw Error(ErrorCode::kResourceExhausted, reason::kQuotaExceeded,
-              str_cat(scope_text(scope, repository), " is exceeded: ", used, " of ", limit, " ",
-                      what, " are used, ", wanted, " more do not fit; ", how_to_free(what)));
+  throw Error(
+      ErrorCode::kResourceExhausted, reason::kQuotaExceeded,
+      str_cat(scope_text(scope, repository), " is exceeded: ", used, " of ", limit, " ", what,
+              " are used, ", wanted, " more do not fit; ", how_to_free(scope, repository, what)));
 }
 
 /// The kind of limit that `bytes` more of one object would exceed; "" = none.

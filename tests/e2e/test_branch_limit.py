@@ -34,7 +34,7 @@ def test_a_user_has_so_many_branches(sparing, tmp_path):
     assert "Retry-After" not in refused.headers, "waiting alone does not help"
     for words in (f"{LIMIT} branches", "lake", "branches.per_user_max", "tarn branch delete"):
         assert words in refused.json()["message"]
-    assert "branches.per_user_max" in cli.run("branch", "create", "tarn://lake/exp-more", status=9).talk
+    assert "branches.per_user_max" in cli.run("branch", "create", "tarn://lake/exp-more", status=14).talk
 
     # One that expires makes room, and so does one that is deleted.
     deadline = time.monotonic() + DEADLINE_SECONDS

@@ -50,6 +50,23 @@ def test_boto3_gets_quota_exceeded_and_goes_on_with_its_connection(tarn, limited
         "main/c", "main/empty"]
 
 
+def test_the_command_says_which_quota_is_full_and_how_to_free_some(cli, limited, tmp_path):
+    (tmp_path / "a").write_bytes(b"x" * 900)
+    (tmp_path / "many").mkdir()
+    for number in range(20):
+        (tmp_path / "many" / f"{number}").write_bytes(b"x" * 200)
+    cli.run("fs", "upload", tmp_path / "a", f"tarn://{limited.id}/main/a")
+    for words in ((tmp_path / "a", f"tarn://{limited.id}/main/b"), (tmp_path / "a", f"tarn://{limited.id}/main/b", "--presign"),
+                  ("-r", tmp_path / "many", f"tarn://{limited.id}/main/many/")):
+        refused = cli.run("fs", "upload", *words, status=14)
+        for said in (f'quota of repository "{limited.id}" is exceeded: 900 of 1000 bytes', "delete objects",
+                     f"tarn quota recount tarn://{limited.id} ", f"tarn quota set tarn://{limited.id}"):
+            assert said in refused.talk, (words, refused.talk)
+    cli.run("fs", "rm", f"tarn://{limited.id}/main/a")
+    cli.run("quota", "recount", f"tarn://{limited.id}")
+    cli.run("fs", "upload", tmp_path / "a", f"tarn://{limited.id}/main/b")
+
+
 def test_parts_are_refused_and_the_upload_can_be_aborted(limited, s3):
     where = {"Bucket": limited.id, "Key": "main/big"}
     upload = s3.create_multipart_upload(**where)["UploadId"]
@@ -129,7 +146,7 @@ def test_the_command_sets_lists_recounts_and_removes(cli, repo, rest):
     assert item["usage"]["bytes"] == 600 and item["limits"]["bytes"] == {"soft": 512, "hard": 1024}
     assert item["usage"]["branches"] == 1
     assert "600 B of 1.0 KiB (warning from 512 B)" in cli.run("quota", "show", lake).text
-    refused = cli.run("fs", "upload", "-", f"{lake}/main/b", stdin=b"x" * 600, status=9)
+    refused = cli.run("fs", "upload", "-", f"{lake}/main/b", stdin=b"x" * 600, status=14)
     assert "quota of repository" in refused.talk and "tarn quota recount" in refused.talk
     main.object("a").delete()
     assert cli.json("quota", "recount", lake)["usage"]["bytes"] == 0
