@@ -28,7 +28,8 @@ constexpr size_t kPageSize = 1000;
 constexpr size_t kErrorBodyBytesMax = 64 << 10;
 
 constexpr int kPartialContent = 206;
-constexpr int kBadGateway = 502;
+constexpr int kBadRequest = 400;
+constexpr int kNotFound = 404;
 
 /// Scheme and authority, and the path below which the server is mounted.
 struct Endpoint {
@@ -226,6 +227,18 @@ std::string api_path(std::initializer_list<std::string_view> segments) {
   return path;
 }
 
+std::vector<std::string> api_segments(std::string_view path) {
+  path = path.substr(0, path.find('?'));
+  std::vector<std::string> out;
+  while (!path.empty()) {
+    path.remove_prefix(1);  // '/'
+    const size_t end = std::min(path.find('/'), path.size());
+    out.push_back(percent_decode(path.substr(0, end)).value_or(""));
+    path.remove_prefix(end);
+  }
+  return out;
+}
+
 Request post_request(std::string path) {
   return {.method = Method::kPost, .path = std::move(path)};
 }
@@ -335,6 +348,12 @@ struct Client::State {
   /// Connections for presigned URLs, by scheme and authority.
   std::map<std::string, std::unique_ptr<httplib::Client>> others;
   Patience patience;
+  void remember(const Request& request, const Answer& answer) {
+    if (answer.status == kNotFound || answer.status == kBadRequest) missing = request;
+  }
+
+  std::optional<Request> missing;
+  std::optional<Request> empty_list;
 };
 
 Client::Client(const Settings& settings, Patience patience)
@@ -347,6 +366,7 @@ Answer Client::ask(const Request& request) {
     return http.send(state_->prepare(request));
   });
   answer.subject = subject_of(request.path);
+  state_->remember(request, answer);
   return answer;
 }
 
@@ -366,15 +386,24 @@ void Client::each(Request request, const std::function<bool(const Json&)>& each,
                   const std::function<void(const Json&)>& page_seen) {
   request.query.emplace_back("amount", std::to_string(kPageSize));
   request.query.emplace_back("after", "");
+  bool first = true;
   for (;;) {
     const Json page = call(request);
     if (page_seen) page_seen(page);
+    if (first && page.at("results").empty()) state_->empty_list = request;
+    first = false;
     for (const Json& item : page.at("results")) {
       if (!each(item)) return;
     }
     if (!page.at("pagination").at("has_more").get<bool>()) return;
     request.query.back().second = page.at("pagination").at("next_offset").get<std::string>();
   }
+}
+
+const Request* Client::missing() const { return state_->missing ? &*state_->missing : nullptr; }
+
+const Request* Client::empty_list() const {
+  return state_->empty_list ? &*state_->empty_list : nullptr;
 }
 
 Answer Client::download(const Request& request, const BodySink& sink) {
@@ -398,7 +427,9 @@ Answer Client::download(const Request& request, const BodySink& sink) {
     }
     return result;
   };
-  return state_->persist(request, true, once);
+  Answer answer = state_->persist(request, true, once);
+  state_->remember(request, answer);
+  return answer;
 }
 
 Answer Client::upload(const Upload& upload) {

@@ -35,6 +35,9 @@ struct Request {
 /// empty one.
 std::string api_path(std::initializer_list<std::string_view> segments);
 
+/// The segments of such a path, decoded, without its query.
+std::vector<std::string> api_segments(std::string_view path);
+
 Request post_request(std::string path);
 Request post_request(std::string path, const Json& body);
 Request put_request(std::string path);
@@ -87,6 +90,11 @@ class Client {
   Answer download(const Request& request, const BodySink& sink);
   /// An exception of the body's source ends the upload.
   Answer upload(const Upload& upload);
+
+  /// The last request but uploads that was answered with 404, or with 400; null if none was.
+  const Request* missing() const;
+  /// The last list of each() that had no item at all; null if each had one.
+  const Request* empty_list() const;
 
  private:
   struct State;

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/base/encoding.h"
+#include "cli/client.h"
 #include "core/base/reasons.h"
 #include "core/base/sign_in_reasons.h"
 #include "core/base/str_cat.h"
@@ -46,17 +46,6 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 12> kAdvice{
       "tarn auth whoami shows the user; an administrator attaches policies: tarn auth policies "
       "attach"}}};
 
-std::vector<std::string> segments_of(std::string_view path) {
-  std::vector<std::string> out;
-  while (!path.empty()) {
-    path.remove_prefix(1);  // '/'
-    const size_t end = std::min(path.find('/'), path.size());
-    out.push_back(percent_decode(path.substr(0, end)).value_or(""));
-    path.remove_prefix(end);
-  }
-  return out;
-}
-
 std::string sign_in_problem(const Error& error, const Settings& settings) {
   const std::string& server = settings.endpoint.value;
   const Setting& key = settings.access_key;
@@ -85,7 +74,7 @@ std::string sign_in_problem(const Error& error, const Settings& settings) {
 }  // namespace
 
 std::string subject_of(std::string_view path) {
-  const std::vector<std::string> words = segments_of(path.substr(0, path.find('?')));
+  const std::vector<std::string> words = api_segments(path);
   constexpr size_t kNamed = 2;   // repositories/lake
   constexpr size_t kMember = 4;  // repositories/lake/branches/main
   if (words.size() < kNamed || words[0] != "repositories") return "";

@@ -10,6 +10,7 @@
 #include "cli/arguments.h"
 #include "cli/commands/commands.h"
 #include "cli/failure_advice.h"
+#include "cli/name_advice.h"
 #include "cli/output.h"
 #include "cli/screen.h"
 #include "cli/session.h"
@@ -51,6 +52,32 @@ Terminal look_at_terminal(const Environment& environment, bool quiet) {
           .shows_progress = !quiet && ::isatty(STDERR_FILENO) != 0};
 }
 
+/// The error with what to do next. Errors of the advice itself must not hide it.
+Error explained(Session& session, const std::string& command, const Error& error) {
+  const Request* missing = session.client.missing();
+  const bool about_a_name =
+      error.code() == ErrorCode::kNotFound || error.code() == ErrorCode::kInvalidArgument;
+  if (about_a_name && missing != nullptr) {
+    try {
+      const std::string advice = advice_for_missing(session, command, error, Request(*missing));
+      if (!advice.empty())
+        return Error(error.code(), error.reason(), str_cat(error.message(), "; ", advice));
+    } catch (const std::exception&) {
+    }
+  }
+  return with_advice(error, session.settings);
+}
+
+void advise_of_emptiness(Session& session) {
+  const Request* empty = session.client.empty_list();
+  if (empty == nullptr) return;
+  try {
+    const std::string advice = advice_for_empty(session, Request(*empty));
+    if (!advice.empty()) session.out.remark(advice);
+  } catch (const std::exception&) {
+  }
+}
+
 ExitCode run(const CommandTree::Parsed& command, const Global& global) {
   const Environment environment = process_environment();
   const bool logs_in = command.name == "tarn auth login";
@@ -63,8 +90,9 @@ ExitCode run(const CommandTree::Parsed& command, const Global& global) {
   ExitCode code = ExitCode::kOk;
   try {
     code = command.run(session);
+    advise_of_emptiness(session);
   } catch (const Error& error) {
-    throw with_advice(error, settings);
+    throw explained(session, command.name, error);
   }
   if (!std::cout.flush()) throw Error(ErrorCode::kInternal, "writing to standard output: failed");
   return code;

@@ -52,8 +52,12 @@ std::string reading(std::string_view text) {
 
 void need_repository(const Uri& uri, std::string_view text) {
   if (!uri.repository.empty()) return;
+  const bool short_name = !text.empty() && text.find("://") == std::string_view::npos;
   throw usage_error(
-      str_cat(reading(text), "which repository? give tarn://repository/..., --repo or TARN_REPO"));
+      str_cat(reading(text), "which repository? ",
+              short_name ? str_cat("write tarn://", text, " if its first part is one, else give ")
+                         : std::string("give "),
+              "tarn://repository/..., --repo or TARN_REPO; tarn use REPOSITORY sets a default"));
 }
 
 void need_ref(const Uri& uri, std::string_view text) {
@@ -61,6 +65,16 @@ void need_ref(const Uri& uri, std::string_view text) {
   throw usage_error(str_cat(
       reading(text),
       "which branch, tag or commit? give tarn://repository/ref/..., --branch or TARN_BRANCH"));
+}
+
+/// Of a short path, which may have been meant as a ref.
+void need_ref_of_path(const Uri& uri, std::string_view text) {
+  if (!uri.ref.empty() || uri.path.empty()) return need_ref(uri, text);
+  throw usage_error(str_cat(reading(text), "which branch, tag or commit? write tarn://",
+                            uri.repository, "/REF/", text, " for the path, tarn://", uri.repository,
+                            '/', text, text.ends_with('/') ? "" : "/",
+                            " if it is the branch, tag or commit; tarn use ", uri.repository,
+                            "/BRANCH, --branch or TARN_BRANCH sets a default"));
 }
 
 void refuse_path(const Uri& uri, std::string_view text) {
@@ -73,6 +87,11 @@ bool may_name_repository(std::string_view text) {
   return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-';
   });
+}
+
+/// Whether a word names a repository: there is no default one in which it could name anything else.
+bool names_repository(std::string_view text, const Defaults& defaults) {
+  return defaults.repository.empty() && defaults.base_uri.empty() && may_name_repository(text);
 }
 
 /// Where --branch counts it is the ref of a URI without one.
@@ -88,8 +107,11 @@ Uri repository_uri(std::string_view text, const Defaults& defaults) {
   Uri uri = full_uri(text, defaults)
                 .value_or(Uri{std::string(text.empty() ? defaults.repository : text), "", ""});
   need_repository(uri, text);
-  if (!uri.ref.empty())
-    throw usage_error(str_cat("reading \"", text, "\": only a repository has meaning here"));
+  const size_t slash = uri.repository.find('/');
+  if (!uri.ref.empty() || slash != std::string::npos) {
+    throw usage_error(str_cat("reading \"", text, "\": only a repository has meaning here: write ",
+                              uri.repository.substr(0, slash)));
+  }
   return uri;
 }
 
@@ -104,12 +126,12 @@ Uri ref_uri(std::string_view text, const Defaults& defaults) {
 }
 
 Uri optional_ref_uri(std::string_view text, const Defaults& defaults) {
-  const bool has_default = !defaults.repository.empty() || !defaults.base_uri.empty();
-  if (!has_default && may_name_repository(text)) {
+  if (names_repository(text, defaults)) {
     return with_branch({std::string(text), "", ""}, defaults);
   }
   const std::optional<Uri> full = full_uri(text, defaults);
   if (full && full->ref.empty()) return with_branch(*full, defaults);
+  const bool has_default = !defaults.repository.empty() || !defaults.base_uri.empty();
   if (!full && text.empty() && has_default) {
     return with_branch({defaults.repository, "", ""}, defaults);
   }
@@ -120,11 +142,14 @@ Uri prefix_uri(std::string_view text, const Defaults& defaults) {
   Uri uri = full_uri(text, defaults)
                 .value_or(Uri{defaults.repository, defaults.branch, std::string(text)});
   need_repository(uri, text);
-  need_ref(uri, text);
+  need_ref_of_path(uri, text);
   return uri;
 }
 
 Uri optional_prefix_uri(std::string_view text, const Defaults& defaults) {
+  if (names_repository(text, defaults)) {
+    return with_branch({std::string(text), "", ""}, defaults);
+  }
   const std::optional<Uri> full = full_uri(text, defaults);
   const bool has_repository = full || !defaults.repository.empty();
   const bool has_path = full ? !full->ref.empty() : !text.empty();
@@ -140,10 +165,11 @@ Uri object_uri(std::string_view text, const Defaults& defaults) {
 }
 
 Uri any_uri(std::string_view text, const Defaults& defaults) {
+  if (names_repository(text, defaults)) return {std::string(text), "", ""};
   Uri uri = full_uri(text, defaults)
                 .value_or(Uri{defaults.repository, defaults.branch, std::string(text)});
   need_repository(uri, text);
-  if (!uri.path.empty()) need_ref(uri, text);
+  if (!uri.path.empty()) need_ref_of_path(uri, text);
   return uri;
 }
 

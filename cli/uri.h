@@ -36,10 +36,11 @@ Uri object_uri(std::string_view text,
                const Defaults& defaults);  ///< URI or "path" in the default branch
 Uri prefix_uri(std::string_view text,
                const Defaults& defaults);  ///< as object_uri; the path may be empty
-/// As prefix_uri; without a path the ref may be absent, as for optional_ref_uri.
+/// As prefix_uri; without a path the ref may be absent, and a word names a repository, as for
+/// optional_ref_uri.
 Uri optional_prefix_uri(std::string_view text, const Defaults& defaults);
-/// A full URI with as many parts as it has, or "path" in the default branch; "" = the defaults. The
-/// ref may be absent.
+/// A full URI with as many parts as it has, or "path" in the default branch, or a repository if
+/// there is no default one; "" = the defaults. The ref may be absent.
 Uri any_uri(std::string_view text, const Defaults& defaults);
 
 /// "tarn://repository/ref/path", the parts that are set.

@@ -79,6 +79,8 @@ TEST(Uri, RefusesPartsThatHaveNoMeaning) {
   EXPECT_NE(
       usage_message([] { repository_uri("tarn://lake/main", kNone); }).find("only a repository"),
       std::string::npos);
+  EXPECT_NE(usage_message([] { repository_uri("lake/main", kNone); }).find("write lake"),
+            std::string::npos);
   EXPECT_NE(usage_message([] { ref_uri("tarn://lake/main/x", kNone); }).find("no meaning"),
             std::string::npos);
   EXPECT_NE(usage_message([] { object_uri("s3://lake/main/x", kLake); }).find("not a tarn://"),
@@ -98,6 +100,27 @@ TEST(Uri, TakesAsManyPartsAsThereAreWhereEachHasMeaning) {
             }).find("--branch"),
             std::string::npos);
   EXPECT_NE(usage_message([] { any_uri("", kNone); }).find("--repo"), std::string::npos);
+}
+
+/// One rule for every command whose ref may be absent: in a default repository a word is what its
+/// argument says, without one it is a repository.
+TEST(Uri, ReadsAWordAsARepositoryOnlyWhereThereIsNoDefaultOne) {
+  const Defaults repository_alone{"lake", "", ""};
+  EXPECT_EQ(optional_ref_uri("dev", repository_alone), (Uri{"lake", "dev", ""}));
+  EXPECT_EQ(optional_prefix_uri("dev", kLake), (Uri{"lake", "main", "dev"}));
+  EXPECT_EQ(any_uri("dev", kLake), (Uri{"lake", "main", "dev"}));
+  for (const auto& read : {optional_ref_uri, optional_prefix_uri, any_uri}) {
+    EXPECT_EQ(read("dev", kNone), (Uri{"dev", "", ""}));
+    const std::string told = usage_message([&] { read("dev/main", kNone); });
+    EXPECT_NE(told.find("write tarn://dev/main"), std::string::npos) << told;
+  }
+  for (const auto& read : {optional_prefix_uri, prefix_uri, object_uri, any_uri}) {
+    const std::string told = usage_message([&] { read("dev", repository_alone); });
+    EXPECT_NE(told.find("write tarn://lake/REF/dev for the path, tarn://lake/dev/ if it is the "
+                        "branch"),
+              std::string::npos)
+        << told;
+  }
 }
 
 TEST(Uri, LeavesTheRefToTheDefaultBranchWhereThatWillDo) {

@@ -2,6 +2,7 @@
 
 import json
 
+import pytest
 import yaml
 
 
@@ -79,7 +80,86 @@ def test_without_a_ref_the_default_branch_is_read(cli, repo, tmp_path):
     assert pull["destination_branch"] == "trunk"
     assert cli.json("find-merge-base", f"{lake}/exp")["base_commit_id"]
     # An empty listing of a path that was meant as a branch would mislead.
-    assert "which branch" in cli.run("fs", "ls", "trunk", "--repo", name, status=2).talk
+    told = cli.run("fs", "ls", "trunk", "--repo", name, status=2).talk
+    assert f"write {lake}/REF/trunk for the path, {lake}/trunk/ if it is the branch" in told
+
+
+@pytest.fixture
+def used(cli, repo, tmp_path):
+    """A directory whose repository is set, with an object and a branch, and the name of another repository."""
+    cli.environment.pop("TARN_REPO")
+    here = tmp_path / "used"
+    here.mkdir()
+    (here / "a.csv").write_text("a")
+    cli.run("fs", "upload", here / "a.csv", f"tarn://{repo.id}/main/data/a.csv")
+    cli.run("commit", f"tarn://{repo.id}/main", "-m", "data")
+    cli.run("branch", "create", f"tarn://{repo.id}/exp-1")
+    other = f"{repo.id[:50]}-other"
+    cli.run("repo", "create", f"tarn://{other}")
+    cli.run("use", repo.id, cwd=here)
+    return lambda *words, status: cli.run(*words, cwd=here, status=status).talk, f"tarn://{repo.id}", other
+
+
+REF_COMMANDS = (("log",), ("show",), ("status",), ("diff",), ("branch", "show"), ("commit", "-m", "x"), ("branch", "reset", "--yes"))
+
+
+@pytest.mark.parametrize("words", REF_COMMANDS, ids=" ".join)
+def test_a_path_where_a_ref_is_wanted_is_named_with_what_to_write(used, words):
+    run, lake, other = used
+    group, options = [word for word in words if word.islower()][:2 if words[0] == "branch" else 1], words[2 if words[0] == "branch" else 1:]
+    of_object = {"log": "tarn log --object 'data/a.csv'", "diff": "tarn diff --prefix 'data/a.csv'"}
+    of_prefix = {"log": "tarn log --prefix 'data/'", "diff": "tarn diff --prefix 'data/'"}
+    read = "was read as a branch, tag or commit"
+
+    def status_of(name):
+        """No branch can have some of the names."""
+        return 4 if words[0] in ("log", "show") or name.replace("-", "").isalnum() else 1
+
+    told = run(*group, "data/a.csv", *options, status=status_of("data/a.csv"))
+    assert f'"data/a.csv" is an object of {lake}/main and {read}' in told, told
+    assert of_object.get(words[0], f"tarn fs stat '{lake}/main/data/a.csv'") in told, told
+    for name in ("data", "data/"):
+        told = run(*group, name, *options, status=status_of(name))
+        assert f'"{name}" is a prefix of {lake}/main and {read}' in told, told
+        assert of_prefix.get(words[0], f"tarn fs ls '{lake}/main/data/'") in told, told
+    for name in (other, f"{other}/main"):
+        assert f"write tarn://{name} to name a repository" in run(*group, name, *options, status=status_of(name))
+    told = run(*group, "nothing", *options, status=4)
+    assert read not in told and "tarn " in told, told
+
+
+def test_a_ref_where_a_path_is_wanted_is_named_with_what_to_write(used, cli, repo, tmp_path):
+    run, lake, _ = used
+    for words in (("fs", "ls"), ("annotate",), ("search",), ("du",), ("import-verify",)):
+        told = run(*words, "exp-1", status=2)
+        assert f"write {lake}/REF/exp-1 for the path, {lake}/exp-1/ if it is the branch" in told, words
+        told = run(*words, "exp-1", "--branch", "main", status=0)
+        assert f'"exp-1" is a branch, tag or commit and was read as a path: write {lake}/exp-1/' in told, (words, told)
+        assert "was read as" not in run(*words, "data/", "--branch", "main", status=0)
+        assert "was read as" not in run(*words, "nothing/", "--branch", "main", status=0)
+    for words in (("fs", "cat"), ("fs", "stat")):
+        told = run(*words, "exp-1/data/a.csv", "--branch", "main", status=4)
+        assert f"write {lake}/exp-1/data/a.csv" in told, told
+
+
+def test_a_ref_where_a_repository_is_wanted_is_named_with_what_to_write(used):
+    run, lake, _ = used
+    for words in (("branch", "list"), ("tag", "list"), ("repo", "show"), ("exp", "ls"), ("promote", "ls"), ("pr", "list")):
+        told = run(*words, "exp-1", status=4)
+        assert '"exp-1" is a branch, tag or commit' in told and f"write {lake}/exp-1 for it, or leave it out" in told, (words, told)
+        assert "was read as" not in run(*words, "nothing", status=4)
+
+
+def test_a_word_is_a_repository_where_none_is_set(cli, repo, tmp_path):
+    cli.environment.pop("TARN_REPO")
+    (tmp_path / "a").write_text("a")
+    cli.run("fs", "upload", tmp_path / "a", f"tarn://{repo.id}/main/a")
+    for words in (("log",), ("show",), ("status",), ("diff",), ("fs", "ls"), ("annotate",), ("search", "--glob", "*"), ("import-verify",),
+                  ("du",), ("branch", "list"), ("repo", "show")):
+        cli.run(*words, repo.id)
+        told = cli.run(*words, f"{repo.id}/main", status=2).talk
+        wants_repository = words in (("branch", "list"), ("repo", "show"))
+        assert (f"write {repo.id}" if wants_repository else f"write tarn://{repo.id}/main") in told, (words, told)
 
 
 def test_status(cli, repo):
