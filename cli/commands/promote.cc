@@ -3,7 +3,6 @@
 #include <cmath>
 #include <cstdlib>
 #include <iostream>
-#include <thread>
 
 #include <nlohmann/json.hpp>
 
@@ -372,7 +371,6 @@ ExitCode wait(Session& session, const Wait& options) {
 struct Decide {
   std::string id;
   std::string message;
-  std::string commit;
 
   void declare(Command& command) {
     command.argument("ID", id, std::string(kIdHelp))
@@ -381,48 +379,87 @@ struct Decide {
 };
 
 struct Approve : Decide {
+  std::string commit;
+  std::string timeout = "1m";
+
   void declare(Command& command) {
     Decide::declare(command);
-    command.option("--commit", commit,
-                   "the winner's commit that was reviewed; refused if the winner has changed");
+    command
+        .option("--commit", commit,
+                "the winner's commit that was reviewed; refused if the winner has changed")
+        .option("--timeout", timeout,
+                "after the last approval stop waiting for the end after 90s, 30m or 2h (1m); the "
+                "promotion continues");
   }
 };
 
-constexpr std::string_view kApprove = "approve";
-
 /// The server counts an approval a moment after it was given. Until then the message is that of
 /// before, which does not say whether the approval counts.
-constexpr std::chrono::milliseconds kCountedWithin{3000};
-constexpr std::chrono::milliseconds kCountStep{100};
+constexpr std::chrono::seconds kCountedWithin{3};
 
-Json once_counted(Session& session, const Uri& uri, Json promotion) {
+/// Whether nothing more comes without other people or checks.
+bool stands_still(const Json& promotion, const std::string& message_before, bool counted) {
+  const std::string state = promotion.value("state", "");
+  if (promotion_has_ended(promotion) || state == "gates_running") return true;
+  return state == "awaiting_approval" &&
+         (counted || promotion.value("message", "") != message_before);
+}
+
+/// Waits until the approval that was given is counted and, if it was the last, until the promotion
+/// has ended.
+Json follow_approval(PatientClient& client, const Uri& uri, Json promotion) {
+  using SteadyClock = std::chrono::steady_clock;
   const std::string before = promotion.value("message", "");
-  for (auto waited = kCountStep; waited <= kCountedWithin; waited += kCountStep) {
-    if (promotion.value("state", "") != "awaiting_approval" ||
-        promotion.value("message", "") != before) {
-      break;
+  const auto counted_by = SteadyClock::now() + kCountedWithin;
+  const auto fail = [&](ErrorCode code, std::string_view reason, const std::string& what) {
+    return Error(code, reason,
+                 str_cat("promotion ", uri.ref, ": the approval was given; ", what, "; ",
+                         how_to_wait_on(uri)));
+  };
+  while (!stands_still(promotion, before, SteadyClock::now() >= counted_by)) {
+    const auto check = [&] {
+      if (client.interrupted())
+        throw fail(ErrorCode::kUnavailable, kReasonInterrupted, "the waiting was interrupted");
+      if (client.time_is_up()) {
+        throw fail(ErrorCode::kUnavailable, kReasonTimeout,
+                   str_cat("the promotion is still ", promotion.value("state", "")));
+      }
+    };
+    check();
+    try {
+      promotion = await_change(client, uri, promotion);
+    } catch (const Error& error) {
+      check();
+      throw fail(error.code(), error.reason(), error.message());
     }
-    std::this_thread::sleep_for(kCountStep);
-    promotion = session.client.call({.path = promotion_path(uri)});
   }
   return promotion;
 }
 
-void decide(Session& session, const Decide& options, std::string_view verb) {
+Json decide(Session& session, const Uri& uri, std::string_view verb, const Json& body) {
+  return session.client.call(post_request(promotion_path(uri, verb), body));
+}
+
+ExitCode approve(Session& session, const Approve& options) {
   const Uri uri = session.ref(options.id);
+  const auto timeout = timeout_of(options.timeout);
   Json body{{"reason", options.message}};
   if (!options.commit.empty())
     body["commit"] = get_commit_id(session.client, uri.repository, options.commit);
-  Json promotion = session.client.call(post_request(promotion_path(uri, verb), body));
-  if (verb == kApprove) promotion = once_counted(session, uri, std::move(promotion));
-  print_promotion(session, uri, promotion);
+  PatientClient client(session, timeout);
+  Json promotion = decide(session, uri, "approve", body);
+  return finish(session, uri, follow_approval(client, uri, std::move(promotion)), Github(false));
 }
 
-void approve(Session& session, const Decide& options) { decide(session, options, kApprove); }
+void reject(Session& session, const Decide& options) {
+  const Uri uri = session.ref(options.id);
+  print_promotion(session, uri, decide(session, uri, "reject", {{"reason", options.message}}));
+}
 
-void reject(Session& session, const Decide& options) { decide(session, options, "reject"); }
-
-void cancel(Session& session, const Decide& options) { decide(session, options, "cancel"); }
+void cancel(Session& session, const Decide& options) {
+  const Uri uri = session.ref(options.id);
+  print_promotion(session, uri, decide(session, uri, "cancel", {{"reason", options.message}}));
+}
 
 struct Check {
   std::string id;
@@ -515,7 +552,10 @@ void add_promote_commands(CommandTree& tree) {
                  wait);
   tree.add<EvidenceOptions>("promote evidence", "Print the evidence of a promotion", evidence);
   tree.add<Check>("promote check", "Report the result of a check of a commit", check);
-  tree.add<Approve>("promote approve", "Approve the winner of a promotion", approve);
+  tree.add<Approve>("promote approve",
+                    "Approve the winner of a promotion; after the last approval wait for its end, "
+                    "the exit status is its result",
+                    approve);
   tree.add<Decide>("promote reject", "Reject a promotion; nothing moves", reject);
   tree.add<Decide>("promote cancel", "Cancel a promotion that has not ended", cancel);
   tree.add<Rollback>("promote rollback", "Roll back a promotion: restore branch and alias",

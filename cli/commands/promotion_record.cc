@@ -68,10 +68,6 @@ std::string logged_digest(Session& session, const Uri& uri, const Json& promotio
   return digest;
 }
 
-std::string how_to_wait_on(const Uri& uri) {
-  return str_cat("it goes on: tarn promote wait ", to_string(uri));
-}
-
 [[noreturn]] void end_interrupted(Session& session, const Uri& uri, bool cancel) {
   const auto interrupted = [&](std::string_view what) {
     return Error(ErrorCode::kUnavailable, kReasonInterrupted,
@@ -211,6 +207,17 @@ Error error_of_promotion(const Json& promotion) {
   return Error(ErrorCode::kInternal, message);
 }
 
+std::string how_to_wait_on(const Uri& uri) {
+  return str_cat("it goes on: tarn promote wait ", to_string(uri));
+}
+
+Json await_change(PatientClient& client, const Uri& uri, const Json& promotion) {
+  const auto most = std::chrono::ceil<seconds>(client.left(kWaitPerRequest));
+  return client.call({.path = promotion_path(uri),
+                      .query = {{"wait", str_cat(static_cast<uint64_t>(most.count()), "s")},
+                                {"seen", std::to_string(promotion.value("version", int64_t{0}))}}});
+}
+
 Json wait_for_promotion(Session& session, PatientClient& client, const Uri& uri, Json promotion,
                         bool cancel_on_interrupt) {
   std::string told;
@@ -225,12 +232,8 @@ Json wait_for_promotion(Session& session, PatientClient& client, const Uri& uri,
       throw Error(ErrorCode::kUnavailable, people ? kReasonApprovalNeeded : kReasonTimeout,
                   str_cat("promotion ", uri.ref, ": is still ", state, "; ", how_to_wait_on(uri)));
     }
-    const auto most = std::chrono::ceil<seconds>(client.left(kWaitPerRequest));
     try {
-      promotion = client.call(
-          {.path = promotion_path(uri),
-           .query = {{"wait", str_cat(static_cast<uint64_t>(most.count()), "s")},
-                     {"seen", std::to_string(promotion.value("version", int64_t{0}))}}});
+      promotion = await_change(client, uri, promotion);
     } catch (const Error& error) {
       if (client.interrupted() || client.time_is_up()) continue;
       throw Error(error.code(), error.reason(),

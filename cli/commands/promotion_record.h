@@ -28,6 +28,12 @@ bool lacks_metrics_only(const Json& candidate);
 /// The error for a promotion with a terminal state other than promoted.
 Error error_of_promotion(const Json& promotion);
 
+/// Asks for the promotion again, and returns it once it has changed, or after a second.
+Json await_change(PatientClient& client, const Uri& uri, const Json& promotion);
+
+/// "it goes on: tarn promote wait tarn://lake/ID"
+std::string how_to_wait_on(const Uri& uri);
+
 /// Polls until the promotion has ended, also while the server is unavailable. Throws, with the id
 /// and how to continue: a timeout; approval_required if only approvals were missing; interrupted,
 /// and with `cancel_on_interrupt` the promotion is cancelled too; errors of the server.

@@ -19,16 +19,17 @@ AFTER_SECONDS = 20
 
 
 class Receiver:
-    """A webhook's other end; `answers` maps a path to a status."""
+    """A webhook's other end; `answers` maps a path to a status, `delays` to seconds until it."""
 
     def __init__(self):
-        self.taken, self.answers = [], {}
+        self.taken, self.answers, self.delays = [], {}, {}
         outer = self
 
         class Handler(BaseHTTPRequestHandler):
             def do_POST(self):
                 body = self.rfile.read(int(self.headers["Content-Length"]))
                 outer.taken.append((self.path, json.loads(body), dict(self.headers)))
+                time.sleep(outer.delays.get(self.path, 0))
                 self.send_response(outer.answers.get(self.path, 200))
                 self.end_headers()
 

@@ -1,12 +1,21 @@
 """Approvals of a promotion: users who may give them, commits that they are for."""
 
 import json
+import signal
+import subprocess
 import time
 
 import clients
 import command
+import pytest
+import servers
+from test_hooks import action, receiver  # noqa: F401
 from test_permissions import allow, auth, make_user  # noqa: F401
 from test_promotion import POLICY, apply, candidate, moved, state
+
+
+def webhook(receiver, path):  # noqa: F811
+    return {"id": "hook", "type": "webhook", "properties": {"url": receiver.url(path)}}
 
 
 def test_an_approval_is_of_somebody_else(cli, repo, rest, tmp_path, tarn, auth, make_user):  # noqa: F811
@@ -31,6 +40,62 @@ def test_an_approval_is_of_somebody_else(cli, repo, rest, tmp_path, tarn, auth, 
     assert [(a["user"], a["reason"]) for a in done["approvals"] if a["user"] == reviewer.name] == [
         (reviewer.name, "looks good")]
     theirs.run("promote", "approve", id, status=6)
+
+
+@pytest.fixture
+def waiting(cli, repo, rest, tmp_path, make_user):  # noqa: F811
+    """(id of a promotion that waits for approvals, commands of users who may give them)"""
+    def make(count=1, hook=None):
+        if hook:
+            repo.branch("main").object("_lakefs_actions/hook.yaml").upload(data=action("slow", ["pre-merge"], hook).encode())
+            repo.branch("main").commit("a hook")
+        candidate(repo, "exp-1", {"accuracy": 0.9, "loss": 0.1})
+        apply(cli, tmp_path, POLICY + f"approvals: {{count: {count}}}\n")
+        cli.run("promote", "exp-1", "--to", "main", "--wait", "--timeout", "3s", status=12)
+        [(id, how)] = state(rest, repo)["promotions"]
+        assert how == "awaiting_approval"
+        users = [make_user(allow(["fs:*"], "*")) for _ in range(count)]
+        return id, [command.Cli(user, tmp_path / user.name, repo.id) for user in users]
+    return make
+
+
+def test_after_the_last_approval_the_command_ends_with_the_promotion(waiting):
+    id, (first, last) = waiting(count=2)
+    shown = first.json("promote", "approve", id)
+    assert shown["state"] == "awaiting_approval" and "1 of 2" in shown["message"], "it says at once what is still missing"
+    assert last.json("promote", "approve", id, "-m", "good")["state"] == "promoted"
+
+
+def test_a_promotion_that_fails_after_the_last_approval_fails_the_command(waiting, receiver):
+    receiver.answers["/no"] = 500
+    id, (last,) = waiting(hook=webhook(receiver, "/no"))
+    ended = last.run("promote", "approve", id, status=13)
+    assert "failed" in ended.text and id in ended.talk and "hook" in ended.talk
+    last.run("promote", "wait", id, status=13)
+
+
+SLOW_SECONDS = 4
+
+
+def test_the_wait_after_the_last_approval_has_a_limit(waiting, receiver):
+    receiver.delays["/slow"] = SLOW_SECONDS
+    id, (last,) = waiting(hook=webhook(receiver, "/slow"))
+    ended = last.run("promote", "approve", id, "--timeout", "1s", status=8)
+    assert "the approval was given" in ended.talk and f"tarn promote wait tarn://{last.environment['TARN_REPO']}/{id}" in ended.talk
+    assert last.json("promote", "wait", id, "--timeout", "60s")["state"] == "promoted"
+
+
+def test_an_interrupt_of_the_wait_after_the_last_approval_ends_the_wait_alone(waiting, receiver):
+    receiver.delays["/slow"] = SLOW_SECONDS
+    id, (last,) = waiting(hook=webhook(receiver, "/slow"))
+    child = subprocess.Popen([servers.program("tarn"), "promote", "approve", id], env=last.environment, stdin=subprocess.DEVNULL,
+                             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    receiver.wait_for("pre-merge")
+    child.send_signal(signal.SIGINT)
+    out, talk = child.communicate(timeout=60)
+    assert child.returncode == 130 and out == "" and "the approval was given; the waiting was interrupted" in talk, talk
+    assert f"tarn promote wait tarn://{last.environment['TARN_REPO']}/{id}" in talk
+    assert last.json("promote", "wait", id, "--timeout", "60s")["state"] == "promoted"
 
 
 def test_an_approval_is_of_nobody_who_made_a_commit_that_comes(cli, repo, rest, tmp_path, make_user):  # noqa: F811

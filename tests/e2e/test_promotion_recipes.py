@@ -74,7 +74,7 @@ def two_waiting(cli, repo, tmp_path, reviewer):
     reviewer.run("promote", "wait", first, "--timeout", "3s", status=12)
     reviewer.run("promote", "approve", first)
     ended(cli, first)
-    reviewer.run("promote", "approve", second)
+    reviewer.run("promote", "approve", second, status=6)
     refused = ended(cli, second, status=6).talk
     return json.loads(refused.splitlines()[-1])["message"]
 
