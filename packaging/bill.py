@@ -59,18 +59,19 @@ def web_components(lock_file):
     return parts
 
 
-def bill(version, programs, epoch, lock_file):
+def bill(version, programs, epoch, lock_file, commit):
     linked = linked_packages(programs)
     parts = [component(package, "linked") for package in sorted(linked)]
     parts += [component(package, "compiled in") for package in sorted(set(COMPILED_IN) - linked)]
     parts += web_components(lock_file)
     files = [{"type": "file", "name": program.name,
               "hashes": [{"alg": "SHA-256", "content": hashlib.sha256(program.read_bytes()).hexdigest()}]} for program in programs]
-    content = {
+    content = {  # the commit is that of the source beside the programs, "" if it is not known
         "bomFormat": "CycloneDX", "specVersion": "1.5", "version": 1,
         "metadata": {"timestamp": datetime.fromtimestamp(epoch, timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
                      "component": {"type": "application", "bom-ref": "tarn", "name": "tarn", "version": version,
-                                   "licenses": [{"license": {"id": "Apache-2.0"}}], "components": files}},
+                                   "licenses": [{"license": {"id": "Apache-2.0"}}], "components": files,
+                                   **({"properties": [{"name": "tarn:commit", "value": commit}]} if commit else {})}},
         "components": parts,
         "dependencies": [{"ref": "tarn", "dependsOn": [part["bom-ref"] for part in parts]}],
     }

@@ -17,7 +17,7 @@ import tempfile
 from datetime import datetime, timezone
 from pathlib import Path
 
-from packages import MAINTAINER, ROOT, epoch_of_source, output_of
+from packages import MAINTAINER, ROOT, output_of
 
 SUITE = "bookworm"
 MIRRORS = [f"deb http://deb.debian.org/debian {SUITE} main", f"deb http://deb.debian.org/debian-security {SUITE}-security main"]
@@ -42,6 +42,12 @@ def run(*command, **options):
 def only(directory, pattern):
     found, = directory.glob(pattern)
     return found
+
+
+def epoch_of(packages):
+    """The time of the packages, which the source may have left behind by now."""
+    made = json.loads(only(packages, "*.cdx.json").read_text())["metadata"]["timestamp"]
+    return int(datetime.fromisoformat(made.replace("Z", "+00:00")).timestamp())
 
 
 def depends_of(package):
@@ -191,7 +197,7 @@ def main():
         prepare(root, version)
         size = int(run("du", "-sb", root, capture_output=True).stdout.split()[0])
         print(f"{size // 1_000_000} MB unpacked")
-        pack(root, out, version, epoch_of_source())
+        pack(root, out, version, epoch_of(packages))
     print(f"{out.stat().st_size // 1_000_000} MB {out}")
 
 

@@ -21,6 +21,7 @@ import manual
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
+PROGRAMS = ("tarnd", "tarn-lua", "tarn")
 MAINTAINER = "The Tarn authors <tarn@packages.tarn.dev>"
 
 DESCRIPTIONS = {
@@ -47,20 +48,48 @@ def output_of(*command):
     return run(*command, capture_output=True, cwd=ROOT).stdout.strip()
 
 
-def version_of(build):
-    """VERSION for the commit that is tagged so, otherwise a version that comes before it and after earlier builds."""
-    version = (ROOT / "VERSION").read_text().strip()
-    try:
-        if build is None and f"v{version}" in output_of("git", "tag", "--points-at", "HEAD").split():
+class Source:
+    """The source that is packaged, read once: everything that is made has the same version, time and commit."""
+
+    def __init__(self, programs, build):
+        self.programs = programs
+        self.commit, self.made_of = self.look()
+        given = os.environ.get("SOURCE_DATE_EPOCH")
+        if not given and not self.commit:
+            raise SystemExit("the source has no history: set SOURCE_DATE_EPOCH to the time of its version, in seconds since 1970")
+        self.epoch = int(given) if given else int(output_of("git", "log", "-1", "--format=%ct", self.commit))
+        self.version = self.version_of(build)
+
+    def look(self):
+        """(commit, a digest of the changes since, sizes and times of the programs); "" and "" without history."""
+        try:
+            commit, changes = output_of("git", "rev-parse", "HEAD"), output_of("git", "diff", "HEAD")
+        except (OSError, subprocess.CalledProcessError):
+            commit, changes = "", ""
+        built = [(name, (self.programs / name).stat().st_size, (self.programs / name).stat().st_mtime_ns) for name in PROGRAMS]
+        return commit, (hashlib.sha256(changes.encode()).hexdigest() if changes else "", built)
+
+    def version_of(self, build):
+        """VERSION for the commit that is tagged so, otherwise a version that comes before it and after earlier builds."""
+        version = (ROOT / "VERSION").read_text().strip()
+        if not self.commit:
             return version
-        return f"{version}~dev{output_of('git', 'rev-list', '--count', 'HEAD') if build is None else build}"
-    except (OSError, subprocess.CalledProcessError):
-        return version  # a source without its history
+        if build is None and f"v{version}" in output_of("git", "tag", "--points-at", self.commit).split():
+            return version
+        return f"{version}~dev{output_of('git', 'rev-list', '--count', self.commit) if build is None else build}"
 
+    def name(self):
+        """The commit, with a mark if files differ from it; "" without history."""
+        return self.commit + ("+changes" if self.made_of[0] else "")
 
-def epoch_of_source():
-    given = os.environ.get("SOURCE_DATE_EPOCH")
-    return int(given) if given else int(output_of("git", "log", "-1", "--format=%ct"))
+    def check_unchanged(self):
+        commit, made_of = self.look()
+        if commit != self.commit:
+            raise SystemExit(f"commit {commit} took the place of {self.commit} while it was packaged: package again, or in a clone "
+                             "where nobody commits (git clone --shared)")
+        if made_of != self.made_of:
+            raise SystemExit(f"files or programs of commit {commit} changed while they were packaged: package again when nobody edits "
+                             "or builds here")
 
 
 class Package:
@@ -183,17 +212,20 @@ def main():
     parser.add_argument("--build", help="number of the build, instead of the number of commits")
     given = parser.parse_args()
     programs, out = given.programs.resolve(), given.out.resolve()
-    version, epoch = version_of(given.build), epoch_of_source()
+    source = Source(programs, given.build)
+    version, epoch = source.version, source.epoch
     shutil.rmtree(out, ignore_errors=True)
     out.mkdir(parents=True)
     with tempfile.TemporaryDirectory(prefix="tarn-packages-") as place:
         build_server(programs, Path(place), out, version, epoch)
         build_command(programs, Path(place), out, version, epoch)
         stripped = [Path(place) / path for path in ("tarn-server/usr/lib/tarn/tarnd", "tarn-server/usr/lib/tarn/tarn-lua", "tarn/usr/bin/tarn")]
-        (out / f"tarn_{version}.cdx.json").write_text(bill.bill(version, stripped, epoch, ROOT / "web" / "package-lock.json"))
+        (out / f"tarn_{version}.cdx.json").write_text(bill.bill(version, stripped, epoch, ROOT / "web" / "package-lock.json", source.name()))
     build_wheel(out, epoch)
+    source.check_unchanged()
     files = sorted(path for path in out.iterdir())
     (out / "SHA256SUMS").write_text("".join(f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.name}\n" for path in files))
+    print(f"commit {source.name() or 'unknown'}, version {version}")
     for path in files:
         print(f"{path.stat().st_size:>10}  {path}")
 

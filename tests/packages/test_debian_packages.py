@@ -20,6 +20,17 @@ def built(out, number):
     return out
 
 
+def bill_of(place):
+    return json.loads(only(place, "*.cdx.json").read_text())
+
+
+def source_of(place):
+    """The commit and the programs of packages."""
+    component = bill_of(place)["metadata"]["component"]
+    return {"commit": component["properties"][0]["value"],
+            **{part["name"]: part["hashes"][0]["content"] for part in component["components"]}}
+
+
 @pytest.fixture(scope="session")
 def packages(tmp_path_factory):
     """Those of two builds of which the second upgrades the first."""
@@ -34,8 +45,33 @@ def only(directory, pattern):
 
 def test_the_same_build_gives_the_same_bytes(packages, tmp_path):
     again = built(tmp_path / "again", 1)
+    before, now = source_of(packages[0]), source_of(again)
+    if before != now:
+        pytest.fail(f"the source changed during the run, from {before} to {now}: run the tests in a clone where nobody commits or builds "
+                    "(git clone --shared)")
     digests = [{path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in place.iterdir()} for place in (packages[0], again)]
     assert digests[0] == digests[1] and len(digests[0]) == 5
+
+
+def test_a_source_that_changes_while_it_is_packaged_is_refused(tmp_path):
+    """A clone with the programs of this one. The change comes with dpkg-deb, which is replaced: compressing takes a minute."""
+    clone, tools = tmp_path / "clone", tmp_path / "tools"
+    run("git", "clone", "--quiet", "--shared", ROOT, clone)
+    tools.mkdir()
+
+    def packaged_while(change):
+        (tools / "dpkg-deb").write_text(f"#!/bin/sh\n{change}\n")
+        (tools / "dpkg-deb").chmod(0o755)
+        return run(sys.executable, clone / "packaging" / "packages.py", "--programs", ROOT / "build" / "bin", "--out", tmp_path / "out",
+                   check=False, env={**os.environ, "PATH": f"{tools}:{os.environ['PATH']}"})
+
+    git = f"git -C {clone} -c user.name=tarn -c user.email=tarn@example.com"
+    before = run("git", "-C", clone, "rev-parse", "HEAD").stdout.strip()
+    committed = packaged_while(f"{git} commit --quiet --allow-empty -m other")
+    assert committed.returncode == 1 and f"took the place of {before}" in committed.stderr, committed.stderr
+    edited = packaged_while(f"echo >>{clone}/VERSION")
+    assert edited.returncode == 1 and "changed while they were packaged" in edited.stderr, edited.stderr
+    assert not (tmp_path / "out" / "SHA256SUMS").exists(), "nobody takes them for whole"
 
 
 def test_lintian_has_nothing_to_say(packages):
@@ -45,11 +81,12 @@ def test_lintian_has_nothing_to_say(packages):
 
 
 def test_the_bill_of_materials_names_what_is_linked(packages, tmp_path):
-    bill = json.loads(only(packages[0], "*.cdx.json").read_text())
+    bill = bill_of(packages[0])
     names = {part["name"]: part["version"] for part in bill["components"]}
     assert {"libpq5", "libssl3", "libcurl4", "nlohmann-json3-dev", "react"} <= set(names)
     assert names["libc6"] == run("dpkg-query", "-W", "-f", "${Version}", "libc6").stdout
-    hashes = {part["name"]: part["hashes"][0]["content"] for part in bill["metadata"]["component"]["components"]}
+    hashes = source_of(packages[0])
+    assert hashes.pop("commit").startswith(run("git", "-C", ROOT, "rev-parse", "HEAD").stdout.strip())
     assert set(hashes) == {"tarnd", "tarn-lua", "tarn"}
     unpacked = tmp_path / "unpacked"
     run("dpkg-deb", "-x", only(packages[0], "tarn-server_*.deb"), unpacked)
