@@ -122,7 +122,7 @@ bool is_xml(std::string_view body) { return body.starts_with('<'); }
 
 /// "branch not found" says of which kind the missing thing is, not which one.
 bool names_nothing(const std::string& message) {
-  return message.ends_with("not found") && message.find_first_of("'\"/") == std::string::npos;
+  return message.ends_with("not found") && message.find_first_of("'\"/@") == std::string::npos;
 }
 
 }  // namespace

@@ -4,6 +4,7 @@ What is not ours stands still: steps without a `tarn` command (comments on other
 `train.sh` is a small program of the test, as a user's repository would hold one.
 """
 
+import copy
 import os
 import re
 import subprocess
@@ -46,11 +47,33 @@ class Checkout:
 
 
 @pytest.fixture
-def checkout(cli, tmp_path):
+def checkout(cli, repo, tmp_path):
     file = tmp_path / "policy.yaml"
     file.write_text(POLICY)
     cli.run("policy", "apply", "-f", file)
-    return Checkout(cli, tmp_path / "checkout")
+    return Checkout(with_least_rights(cli, repo, tmp_path), tmp_path / "checkout")
+
+
+def with_least_rights(cli, repo, tmp_path):
+    """The user of the page, for this repository."""
+    name = f"ci-{repo.id[-20:]}"
+    file = tmp_path / "models-ci.json"
+    file.write_text((DOCS / "models-ci.json").read_text().replace("repository/models", f"repository/{repo.id}"))
+    cli.run("auth", "users", "create", name)
+    cli.run("auth", "policies", "create", name, file)
+    cli.run("auth", "policies", "attach", name, "--user", name)
+    keys = cli.json("auth", "credentials", "create", name)
+    user = copy.copy(cli)
+    user.environment = {**cli.environment, "TARN_ACCESS_KEY": keys["access_key_id"], "TARN_SECRET_KEY": keys["secret_access_key"]}
+    return user
+
+
+def test_the_user_of_the_page_may_do_this_and_no_more(cli, repo, checkout):
+    assert "yes" in checkout(f"tarn doctor {repo.id}").stdout
+    checkout("tarn branch create pr-1 --source main && tarn gate check pr-1 || [ $? = 10 ]")
+    for refused in ("tarn commit main -m x", "tarn fs upload data/a.csv tarn://$TARN_REPO/main/a", "tarn policy rm models --yes",
+                    "tarn branch create other --source main", "tarn merge pr-1 main -m x", "tarn auth credentials create"):
+        checkout(refused, status=3)
 
 
 def has_tarn(script):
@@ -112,9 +135,9 @@ def test_github_actions(cli, s3, repo, checkout, tmp_path):
         assert not any(EXPRESSION.search(step["run"]) for step in github_steps(job))
 
     def variables(number, job, run):
-        known = {"vars.TARN_ENDPOINT": cli.environment["TARN_ENDPOINT"], "vars.TARN_REPO": repo.id,
-                 "secrets.TARN_ACCESS_KEY": cli.environment["TARN_ACCESS_KEY"],
-                 "secrets.TARN_SECRET_KEY": cli.environment["TARN_SECRET_KEY"],
+        known = {"vars.TARN_ENDPOINT": checkout.environment["TARN_ENDPOINT"], "vars.TARN_REPO": repo.id,
+                 "secrets.TARN_ACCESS_KEY": checkout.environment["TARN_ACCESS_KEY"],
+                 "secrets.TARN_SECRET_KEY": checkout.environment["TARN_SECRET_KEY"],
                  "github.event.pull_request.number": str(number), "github.event.pull_request.head.sha": f"{number}a",
                  "github.server_url": "https://github.example", "github.repository": "o/r", "github.run_id": str(run)}
         given = {name: EXPRESSION.sub(lambda m: known[m[1]], value) for name, value in workflow["env"].items()}
@@ -203,7 +226,7 @@ def test_jenkins(cli, s3, repo, checkout):
 def test_the_page_names_every_status_that_promoting_has(checkout):
     page = (DOCS / "README.md").read_text()
     named = {int(number) for number in re.findall(r"^\| (\d+) \|", page, re.M)}
-    assert {0, 6, 7, 8, 10, 11, 12} <= named
+    assert {0, 6, 7, 8, 10, 11, 12, 14} <= named
     assert {name for name in re.findall(r"\]\(([\w.-]+)\)", page)} == {
         path.name for path in DOCS.iterdir()} - {"README.md"}
 

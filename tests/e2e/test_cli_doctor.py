@@ -59,6 +59,22 @@ def test_a_user_without_rights(cli, name):
     assert "policy" in found["permissions"]["advice"] and "store" not in found
 
 
+def test_a_user_with_few_rights_has_nothing_to_mend(cli, repo, name, tmp_path):
+    """As the job of docs/ci may be: what it may not look at is no failure."""
+    policy = {"id": name, "statement": [{"effect": "allow", "action": ["fs:ListRepositories", "fs:ReadConfig"], "resource": "*"},
+                                        {"effect": "allow", "action": ["fs:Read*", "fs:List*"], "resource": json.dumps([
+                                            f"arn:lakefs:fs:::repository/{repo.id}", f"arn:lakefs:fs:::repository/{repo.id}/*"])}]}
+    (tmp_path / "policy.json").write_text(json.dumps(policy))
+    cli.run("auth", "users", "create", name)
+    cli.run("auth", "policies", "create", name, tmp_path / "policy.json")
+    cli.run("auth", "policies", "attach", name, "--user", name)
+    keys = cli.json("auth", "credentials", "create", name)
+    found = examine(cli, TARN_ACCESS_KEY=keys["access_key_id"], TARN_SECRET_KEY=keys["secret_access_key"])
+    for check in ("webhooks", "policies"):
+        assert found[check]["ok"] is None and found[check]["found"].startswith("may not be looked at: "), found[check]
+    assert [check for check, finding in found.items() if finding["ok"] is False] == []
+
+
 def test_a_store_that_lost_its_bytes(cli, repo, tarn):
     repo.branch("main").object("a").upload(b"bytes")
     address = repo.ref("main").object("a").stat().physical_address
