@@ -33,6 +33,9 @@ constexpr int kServiceUnavailable = 503;
 constexpr int kGatewayTimeout = 504;
 constexpr int kInsufficientStorage = 507;
 
+/// Begins the server's message about a ref that names nothing.
+constexpr std::string_view kByRef = "get commit by ref ";
+
 /// Error requires reasons that live as long as the program.
 std::string_view interned(const std::string& word) {
   static Mutex mutex;
@@ -92,8 +95,9 @@ std::string reason_of(const Answer& answer, const std::string& message) {
 /// Messages of the format that Tarn serves end in words about how it is built.
 std::string in_plain_words(std::string message) {
   if (message == "error creating repository: not unique") {
-    return "a repository of this name exists already";
+    return "a repository of this name exists already; --if-not-exists takes it as it is";
   }
+  if (message.starts_with(kByRef)) message.replace(0, kByRef.size(), "ref ");
   for (const std::string_view inner : {": not unique", ": validation error"}) {
     if (message.ends_with(inner)) message.resize(message.size() - inner.size());
   }
@@ -122,7 +126,8 @@ bool is_xml(std::string_view body) { return body.starts_with('<'); }
 
 /// "branch not found" says of which kind the missing thing is, not which one.
 bool names_nothing(const std::string& message) {
-  return message.ends_with("not found") && message.find_first_of("'\"/@") == std::string::npos;
+  return message.ends_with("not found") && !message.starts_with(kByRef) &&
+         message.find_first_of("'\"/@") == std::string::npos;
 }
 
 }  // namespace

@@ -44,6 +44,16 @@ Endpoint split_endpoint(const std::string& url) {
   return {url.substr(0, path), url.substr(path)};
 }
 
+/// The endpoint of the settings. Throws a usage error unless it is a URL of HTTP.
+Endpoint endpoint_of(const Setting& setting) {
+  const std::string& url = setting.value;
+  if (!url.starts_with("http://") && !url.starts_with("https://")) {
+    throw usage_error(str_cat("using endpoint \"", url, "\" (from ", setting.origin,
+                              "): must begin with http:// or https://"));
+  }
+  return split_endpoint(url);
+}
+
 std::string_view name_of(Method method) {
   switch (method) {
     case Method::kGet:
@@ -259,7 +269,7 @@ Request delete_request(std::string path) {
 
 struct Client::State {
   State(const Settings& settings, Patience how_long)
-      : endpoint(split_endpoint(settings.endpoint.value)),
+      : endpoint(endpoint_of(settings.endpoint)),
         http(endpoint.origin),
         patience(std::move(how_long)) {
     if (!http.is_valid())

@@ -116,6 +116,45 @@ TEST(ErrorFrom, NamesWhatWasNotFound) {
   EXPECT_EQ(error_from(answer).message(), "commit 'x' not found");
 }
 
+struct Told {
+  int status;
+  const char* path;
+  const char* message;
+  const char* reason;
+  const char* expected;
+};
+constexpr Told kTold[] = {
+    {404, "/repositories/lake/policies/gate:evaluate", "get commit by ref zzz: not found",
+     "ref_not_found", "ref zzz: not found; tarn branch list and tarn tag list show the refs"},
+    {404, "/repositories/lake/refs/main/diff/nope", "get commit by ref nope: not found",
+     "ref_not_found", "ref nope: not found; tarn branch list and tarn tag list show the refs"},
+    {404, "/repositories/lake/refs/data/commits", "ref: not found", "ref_not_found",
+     "ref tarn://lake/data: ref: not found; tarn branch list and tarn tag list show the refs"},
+    {404, "/repositories/lake/webhooks/tell:ping", "webhook not found", "webhook_not_found",
+     "webhook tarn://lake/tell: webhook not found; tarn webhook ls shows the webhooks"},
+    {404, "/auth/users/nobody", "user not found", "not_found", "user nobody: user not found"},
+    {404, "/auth/groups/none/members/ann", "group not found", "not_found",
+     "group none: group not found"},
+    {404, "/auth/policies/none", "policy not found", "policy_not_found",
+     "policy none: policy not found; tarn policy ls shows the gate policies, tarn auth policies ls "
+     "those of users"},
+    {404, "/operations/x", "operation not found", "operation_not_found",
+     "operation not found; tarn op ls shows the operations of the last day"},
+    {404, "/repositories/lake/holds/9", "hold '9' not found", "hold_not_found",
+     "hold '9' not found; tarn hold ls shows the holds"},
+    {409, "/repositories", "error creating repository: not unique", "already_exists",
+     "a repository of this name exists already; --if-not-exists takes it as it is"},
+};
+
+TEST(FailureAdvice, NamesTheThingAndTheNextCommand) {
+  for (const Told& row : kTold) {
+    Answer answer =
+        answer_of(row.status, json_message(row.message), {{"X-Tarn-Error", row.reason}});
+    answer.subject = subject_of(row.path);
+    EXPECT_EQ(with_advice(error_from(answer), {}).message(), row.expected);
+  }
+}
+
 TEST(FailureAdvice, SaysWhatToDoNext) {
   const Error missing(ErrorCode::kNotFound, "branch_not_found", "branch not found");
   EXPECT_EQ(with_advice(missing, {}).message(),
@@ -327,6 +366,18 @@ TEST_F(ClientTest, DoesNotRepeatAPostThatMayHaveBeenDone) {
   });
   EXPECT_EQ(client().ask({.method = Method::kPost, .path = "/x", .json = "{}"}).status, 502);
   EXPECT_EQ(calls, 1);
+}
+
+TEST_F(ClientTest, AnEndpointMustBeAUrlOfHttp) {
+  for (const char* endpoint : {"ftp://h", "127.0.0.1:8000", "h", ""}) {
+    try {
+      client_of(endpoint);
+      ADD_FAILURE() << endpoint;
+    } catch (const Error& error) {
+      EXPECT_EQ(exit_code_of(error), ExitCode::kUsage);
+      EXPECT_NE(error.message().find("must begin with http://"), std::string::npos);
+    }
+  }
 }
 
 TEST_F(ClientTest, NoServerIsUnavailable) {

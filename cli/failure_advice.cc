@@ -24,13 +24,16 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 8> kCollecti
      {"promotions", "promotion"},
      {"webhooks", "webhook"}}};
 
+constexpr std::array<std::pair<std::string_view, std::string_view>, 3> kAccounts{
+    {{"users", "user"}, {"groups", "group"}, {"policies", "policy"}}};
+
 constexpr std::string_view kSources =
     "a source is s3://BUCKET/PREFIX of a store that the server's configuration names, "
     "local:///DIRECTORY of the server's disk below one of store.local.import_roots, or a directory "
     "of this machine (./DIRECTORY), which is uploaded";
 
 /// By reason.
-constexpr std::array<std::pair<std::string_view, std::string_view>, 12> kAdvice{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 15> kAdvice{
     {{reason::kRepositoryNotFound, "tarn repo list shows the repositories that you may read"},
      {reason::kBranchNotFound, "tarn branch list shows the branches"},
      {reason::kTagNotFound, "tarn tag list shows the tags"},
@@ -40,6 +43,10 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 12> kAdvice{
      {reason::kObjectNotFound, "tarn fs ls shows the objects below a prefix"},
      {reason::kPromotionNotFound, "tarn promote ls shows the promotions"},
      {reason::kWebhookNotFound, "tarn webhook ls shows the webhooks"},
+     {reason::kHoldNotFound, "tarn hold ls shows the holds"},
+     {reason::kOperationNotFound, "tarn op ls shows the operations of the last day"},
+     {reason::kPolicyNotFound,
+      "tarn policy ls shows the gate policies, tarn auth policies ls those of users"},
      {reason::kForbiddenPath, kSources},
      {reason::kInvalidImportSource, kSources},
      {reason::kInsufficientPermissions,
@@ -74,9 +81,16 @@ std::string sign_in_problem(const Error& error, const Settings& settings) {
 }  // namespace
 
 std::string subject_of(std::string_view path) {
-  const std::vector<std::string> words = api_segments(path);
-  constexpr size_t kNamed = 2;   // repositories/lake
-  constexpr size_t kMember = 4;  // repositories/lake/branches/main
+  // A colon of a name is encoded: this one is before a verb.
+  const std::vector<std::string> words = api_segments(path.substr(0, path.find_first_of("?:")));
+  constexpr size_t kNamed = 2;    // repositories/lake
+  constexpr size_t kMember = 4;   // repositories/lake/branches/main
+  constexpr size_t kAccount = 3;  // auth/users/ann
+  if (words.size() >= kAccount && words[0] == "auth") {
+    for (const auto& [collection, noun] : kAccounts) {
+      if (words[1] == collection) return str_cat(noun, ' ', words[2]);
+    }
+  }
   if (words.size() < kNamed || words[0] != "repositories") return "";
   const std::string repository = str_cat("tarn://", words[1]);
   if (words.size() == kNamed) return str_cat("repository ", repository);

@@ -133,10 +133,11 @@ uint64_t download_file(Client& client, Way way, const Uri& source,
                        const std::filesystem::path& target, const Moved& moved) {
   const Place place = place_of(client, way, source);
   FileWriter file(target);
-  const Answer answer = client.download(place.request, [&](std::string_view piece) {
+  Answer answer = client.download(place.request, [&](std::string_view piece) {
     file.write(piece);
     moved(piece.size());
   });
+  answer.subject = to_string(source);
   if (!answer.ok()) throw error_from(answer);
   const std::string checksum =
       place.checksum.empty() ? unquoted(answer.header("ETag")) : place.checksum;

@@ -388,7 +388,7 @@ struct Approve : Decide {
         .option("--commit", commit,
                 "the winner's commit that was reviewed; refused if the winner has changed")
         .option("--timeout", timeout,
-                "after the last approval stop waiting for the end after 90s, 30m or 2h (1m); the "
+                "how long to wait for the end after the last approval: 90s, 30m or 2h (1m); the "
                 "promotion continues");
   }
 };

@@ -152,7 +152,10 @@ void show(Session& session, const Scope& options) {
     if (found) show_one(session, quota);
     return !found;
   });
-  if (!found) throw Error(ErrorCode::kNotFound, "quota: there is none of this scope");
+  if (!found)
+    throw Error(ErrorCode::kNotFound,
+                "quota: there is none of this scope; tarn quota list shows those there are, tarn "
+                "quota set sets one");
 }
 
 void remove(Session& session, const Scope& options) {

@@ -155,7 +155,8 @@ def test_messages_say_what_and_what_next(cli, repo, tmp_path):
     assert said("branch", "show", "nope", status=4) == (
         f"tarn: branch tarn://{repo.id}/nope: branch not found; tarn branch list shows the branches\n")
     assert "tarn repo list" in said("branch", "list", "tarn://not-there", status=4)
-    assert said("repo", "create", repo.id, status=5) == "tarn: a repository of this name exists already\n"
+    assert said("repo", "create", repo.id, status=5) == (
+        "tarn: a repository of this name exists already; --if-not-exists takes it as it is\n")
     assert "does not know the access key AKIANOTTHERE (from TARN_ACCESS_KEY)" in said(
         "repo", "list", status=3, TARN_ACCESS_KEY="AKIANOTTHERE")
     assert "the secret key (from TARN_SECRET_KEY) is not that of" in said(
