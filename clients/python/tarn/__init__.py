@@ -2,7 +2,7 @@
 
 from tarn.aliases import Alias, AliasChange, alias, alias_history
 from tarn.errors import (ApprovalRequired, Cancelled, Conflict, DestinationMoved, GateFailed, HookFailed,
-                         InvalidRequest, MergeConflict, MetricMissing, NotAllowed, NotConfigured, NotFound,
+                         InvalidRequest, LimitReached, MergeConflict, MetricMissing, NotAllowed, NotConfigured, NotFound,
                          PromotionError, TarnError, Timeout, Unavailable, UncommittedChanges)
 from tarn.gates import Policy, Rule, Verdict, apply_policy, evaluate
 from tarn.promotions import Promotion, Reason, approve, promote, promotion, report_check, rollback
@@ -15,7 +15,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "Alias", "AliasChange", "ApprovalRequired", "Cancelled", "CandidateRow", "ComparedMetric", "Comparison", "Conflict",
-    "DestinationMoved", "GateFailed", "HookFailed", "InvalidRequest", "MergeConflict", "MetricMissing",
+    "DestinationMoved", "GateFailed", "HookFailed", "InvalidRequest", "LimitReached", "MergeConflict", "MetricMissing",
     "NoChampionYet", "NotAllowed", "NotConfigured", "NotFound", "Policy", "Promotion", "PromotionError", "Reason",
     "RecordedRun", "Rule", "Run", "RunMetric", "Server", "Settings", "TarnError", "Timeout", "Unavailable",
     "UncommittedChanges", "Verdict", "alias", "alias_history", "apply_policy", "approve", "compare", "compare_rows",

@@ -42,6 +42,10 @@ class Unavailable(TarnError):
     """The server could not be reached, or had no time, for as long as was waited."""
 
 
+class LimitReached(TarnError):
+    """A quota, a disk or another limit is full: the message says which, and repeating does not help."""
+
+
 class UncommittedChanges(TarnError):
     """The branch holds changes that are not committed, and the run was told not to commit."""
 

@@ -10,7 +10,7 @@ from urllib.parse import quote
 
 import requests
 
-from tarn.errors import (Conflict, DestinationMoved, InvalidRequest, MergeConflict, NotAllowed, NotConfigured,
+from tarn.errors import (Conflict, DestinationMoved, InvalidRequest, LimitReached, MergeConflict, NotAllowed, NotConfigured,
                          NotFound, TarnError, Unavailable)
 from tarn.settings import API_SUFFIX, Settings, load_settings
 
@@ -92,8 +92,7 @@ class Server:
                 if answer.ok and not answer.is_redirect:
                     return answer
                 failure = error_of(answer)
-                # 423 (a locked branch), 429 and 503 are said before anything is done.
-                again = answer.status_code in (423, 429, 503) or (repeat and answer.status_code in (502, 504))
+                again = _may_succeed_later(answer.status_code, failure.code, repeat)
                 pause = max(pause, _wished_pause(answer))
             if not again or time.monotonic() + pause > deadline:
                 raise failure
@@ -181,9 +180,20 @@ def _kind(status: int, code: str) -> Type[TarnError]:
         return NotFound
     if status in (409, 412):
         return Conflict
+    if code == "too_many_failures":
+        return NotAllowed
+    if status in (413, 507) or (status == 429 and code):
+        return LimitReached
     if status in (423, 429) or status >= 502:
         return Unavailable
     return InvalidRequest if 400 <= status < 500 else TarnError
+
+
+def _may_succeed_later(status: int, code: str, repeat: bool) -> bool:
+    """423 (a locked branch), 503 and the 429 of other servers are said before anything is done; Tarn's 429 is about a limit."""
+    if status in (502, 504) or code == "in_doubt":
+        return repeat
+    return status in (423, 503) or (status == 429 and not code)
 
 
 def _never_arrived(error: requests.RequestException) -> bool:

@@ -1,15 +1,18 @@
 """Tests of the package without a server; those with one are in tests/e2e/test_python_package.py."""
 
+import http.server
 import json
 import math
 import pickle
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import numpy
 import pytest
 import tarn
+from tarn import transport
 from tarn.filesystem import TarnFileSystem
 from tarn.numbers import from_json, metric_number, to_json
 from tarn.promotions import Promotion
@@ -137,6 +140,44 @@ def test_every_end_of_a_promotion_has_its_error(state, code, error):
     assert type(caught.value) is error
     assert caught.value.code == code and caught.value.promotion is ended
     assert [str(reason) for reason in caught.value.reasons] == ["exp-1: metrics.a.min: too low"]
+
+
+ANSWERS = [  # status, code, error, requests for a GET, for a POST
+    (423, "branch_locked", tarn.Unavailable, 3, 3), (429, "", tarn.Unavailable, 3, 3), (429, "too_many_uploads", tarn.LimitReached, 1, 1),
+    (429, "too_many_failures", tarn.NotAllowed, 1, 1), (413, "body_too_large", tarn.LimitReached, 1, 1), (502, "", tarn.Unavailable, 3, 1),
+    (503, "overloaded", tarn.Unavailable, 3, 3), (503, "in_doubt", tarn.Unavailable, 3, 1), (504, "", tarn.Unavailable, 3, 1),
+    (507, "quota_exceeded", tarn.LimitReached, 1, 1), (507, "store_full", tarn.LimitReached, 1, 1)]
+
+
+@pytest.mark.parametrize(("status", "code", "error", "gets", "posts"), ANSWERS)
+def test_what_may_succeed_later_and_was_not_done_is_repeated(status, code, error, gets, posts, monkeypatch):
+    asked = []
+
+    class Refusing(http.server.BaseHTTPRequestHandler):
+        def do_GET(self):
+            asked.append(self.command)
+            self.send_response(status)
+            self.send_header("Content-Length", "0")
+            self.send_header("X-Tarn-Error", code)
+            self.end_headers()
+
+        do_POST = do_GET
+
+        def log_message(self, *_):
+            pass
+
+    monkeypatch.setattr(transport, "RETRY_SECONDS", 0.25)
+    monkeypatch.setattr(transport, "FIRST_PAUSE_SECONDS", 0.05)
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Refusing) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        one = Server(load_settings(endpoint=f"http://127.0.0.1:{server.server_address[1]}", access_key="k", secret_key="s"))
+        for method, times in (("GET", gets), ("POST", posts)):
+            asked.clear()
+            with pytest.raises(error) as caught:
+                one.request(method, "x")
+            assert type(caught.value) is error and caught.value.code == code
+            assert len(asked) == times if times == 1 else len(asked) > 1, (method, asked)
+        server.shutdown()
 
 
 def test_paths():
