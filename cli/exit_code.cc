@@ -8,12 +8,13 @@
 namespace tarn::cli {
 namespace {
 
-constexpr std::array<std::pair<std::string_view, ExitCode>, 13> kByReason{{
+constexpr std::array<std::pair<std::string_view, ExitCode>, 14> kByReason{{
     {kReasonUsage, ExitCode::kUsage},
     {kReasonTimeout, ExitCode::kTimeout},
     {kReasonInterrupted, ExitCode::kInterrupted},
     {kReasonHookFailed, ExitCode::kHookFailed},
     {kReasonDestinationMoved, ExitCode::kDestinationMoved},
+    {reason::kBranchMoved, ExitCode::kDestinationMoved},
     {kReasonGateFailed, ExitCode::kGateFailed},
     {kReasonMetricMissing, ExitCode::kMetricMissing},
     {kReasonApprovalNeeded, ExitCode::kApprovalNeeded},

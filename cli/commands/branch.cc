@@ -133,10 +133,16 @@ void show(Session& session, const Show& options) {
 
 struct Delete {
   std::string branch;
+  std::vector<std::string> expect;  ///< at most one; an empty one is a mistake
+  bool unused = false;
   bool yes = false;
 
   void declare(Command& command) {
     command.argument("BRANCH", branch, "tarn://repository/branch, or a name in --repo")
+        .option("--expect", expect, "fail unless the branch is at this commit now")
+        .flag("--unused", unused,
+              "fail if the branch is in use: it has uncommitted changes, open uploads, or what "
+              "else tarn branch stale lists")
         .flag("-y,--yes", yes, "do not ask for confirmation");
   }
 };
@@ -145,7 +151,16 @@ void remove(Session& session, const Delete& options) {
   const Uri uri = session.ref(options.branch);
   session.confirm(str_cat("Delete branch ", to_string(uri), " and its uncommitted changes?"),
                   options.yes);
-  session.client.call(delete_request(branch_path(uri)));
+  Request request = delete_request(branch_path(uri));
+  if (!options.expect.empty()) {
+    if (options.expect.size() > 1 || options.expect.front().empty()) {
+      throw usage_error("deleting a branch: --expect must name one commit or ref");
+    }
+    request.query.emplace_back(
+        "expect", get_commit_id(session.client, uri.repository, options.expect.front()));
+  }
+  if (options.unused) request.query.emplace_back("unused", "true");
+  session.client.call(request);
   session.out.remark(str_cat("deleted ", to_string(uri)));
 }
 

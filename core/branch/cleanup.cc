@@ -194,6 +194,11 @@ bool clean_up_one_repository(Engine& engine, std::stop_token stop) {
   return true;
 }
 
+std::string use_of_branch(Engine& engine, const Repository& repository, BranchId branch) {
+  const auto activity = meta::BranchCleanup(engine.pool).find(repository.id, branch);
+  return activity ? kept_by(terms_of(engine, repository), *activity) : std::string();
+}
+
 std::string kept_from_cleanup(Engine& engine, const Repository& repository, BranchId branch) {
   const auto activity = meta::BranchCleanup(engine.pool).find(repository.id, branch);
   if (!activity || activity->expires_by.empty()) return {};

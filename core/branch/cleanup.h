@@ -50,6 +50,9 @@ constexpr std::chrono::hours kCleanupInterval{1};
 /// (delete_one_expired_branch) deletes. Returns false if none was due.
 bool clean_up_one_repository(Engine& engine, std::stop_token stop);
 
+/// Why a branch is in use, as StaleBranch::kept_by; "" = it is not, or it is gone.
+std::string use_of_branch(Engine& engine, const Repository& repository, BranchId branch);
+
 /// Why a branch whose expiry a rule has set must not be deleted now; "" = it may be, or the expiry
 /// is a user's.
 std::string kept_from_cleanup(Engine& engine, const Repository& repository, BranchId branch);

@@ -324,7 +324,24 @@ TEST_P(SparedFromCleanup, InTheStatementThatDeletes) {
   const Branch branch = get_branch(*engine, repo, BranchName("a"));
   const auto held =
       (*engine).branches.acquire(branch.id, 1, std::chrono::milliseconds(60'000), false);
-  EXPECT_FALSE((*engine).branches.remove(branch.id, held.lease, /*only_expired=*/true));
+  for (const auto only : {meta::Branches::RemoveIf::kExpired, meta::Branches::RemoveIf::kUnused}) {
+    EXPECT_FALSE((*engine).branches.remove(branch.id, held.lease, only));
+  }
+  EXPECT_EQ(branches(), "a main");
+}
+
+TEST_P(SparedFromCleanup, FromADeletionOfUnusedBranches) {
+  idle_branch("a", 40);
+  run(filled());
+  const BranchName a("a");
+  const auto deletion = [&] { delete_branch(*engine, repo, a, false, {.unused = true}); };
+  if (GetParam().name == std::string("gate")) {
+    EXPECT_EQ(testing::reason_of(deletion), "protected_branch");
+  } else {
+    EXPECT_EQ(testing::reason_of(deletion), "branch_in_use");
+    EXPECT_NE(testing::message_of(deletion).find(": " + GetParam().kept_by + ";"),
+              std::string::npos);
+  }
   EXPECT_EQ(branches(), "a main");
 }
 
@@ -341,6 +358,11 @@ INSTANTIATE_TEST_SUITE_P(
                "WHERE name = 'a' RETURNING sealed[1] AS t) INSERT INTO staging_ranges (token, lo, "
                "kind) SELECT t, 'k', 1 FROM s",
                "it has uncommitted changes"},
+        Spared{"upload",
+               "INSERT INTO uploads (upload_id, kind, repo_id, branch_id, ref_name, key, entry, "
+               "owner, created_ms, expires_at) VALUES ('u', 'multipart', REPO, BRANCH, 'a', 'k', "
+               "'', '', 0, clock_timestamp() + interval '1 day')",
+               "it has open uploads"},
         Spared{"pull",
                "INSERT INTO pull_requests (repo_id, pull_id, title, description, status, author, "
                "source, destination, "
@@ -374,6 +396,18 @@ INSTANTIATE_TEST_SUITE_P(
         Spared{"gate", "UPDATE branches SET gate = 'p' WHERE name = 'a'",
                "policy \"p\" protects it"}),
     [](const auto& instance) { return std::string(instance.param.name); });
+
+TEST_F(Cleanup, AnExpiryOfAUserIsAUse) {
+  idle_branch("a", 40);
+  set_branch_expiry(*engine, repo, BranchName("a"), engine.clock.now() + std::chrono::hours{1},
+                    false);
+  const auto deletion = [&](bool unused) {
+    return testing::reason_of(
+        [&] { delete_branch(*engine, repo, BranchName("a"), false, {.unused = unused}); });
+  };
+  EXPECT_EQ(deletion(true), "branch_in_use");
+  EXPECT_EQ(deletion(false), "done");
+}
 
 TEST_F(Cleanup, ProtectedAndDefaultBranchesAreSpared) {
   idle_branch("a", 40);

@@ -190,10 +190,10 @@ TEST_F(Expiry, IsDecidedByTheDatabasesClock) {
   const Branch dev = get_branch(*engine, repo, BranchName("dev"));
   meta::Branches& rows = (*engine).branches;
   const auto held = rows.acquire(dev.id, 1, milliseconds(60'000), /*rotate=*/false);
-  EXPECT_FALSE(rows.remove(dev.id, held.lease, /*only_expired=*/true));
+  EXPECT_FALSE(rows.remove(dev.id, held.lease, meta::Branches::RemoveIf::kExpired));
   EXPECT_EQ(branches(), "dev main");
   expire("dev");
-  EXPECT_TRUE(rows.remove(dev.id, held.lease, /*only_expired=*/true));
+  EXPECT_TRUE(rows.remove(dev.id, held.lease, meta::Branches::RemoveIf::kExpired));
   EXPECT_EQ(branches(), "main");
 }
 

@@ -209,6 +209,59 @@ TEST_F(PublicationRaces, DeletionThatLostTheBranchFails) {
   EXPECT_EQ(reason_of([&] { get_branch(*engine, repo, kDev); }), "done");
 }
 
+// The page asks for a deletion of what it showed. A commit or a staged object that was acknowledged
+// since is not lost.
+TEST_F(PublicationRaces, DeletionOfAnExpectedHeadKeepsACommitMadeMeanwhile) {
+  const BranchExpectation seen{.head = head(kDev)};
+  faults.at_then_go_on({"branches_acquire_lease"}, [&] {
+    engine.put(repo, "dev", "b", "2");
+    engine.commit(repo, "dev");
+  });
+  EXPECT_EQ(reason_of([&] { delete_branch(*slow, repo, kDev, false, seen); }), "branch_moved");
+  EXPECT_EQ(faults.unreached(), 0u);
+  EXPECT_EQ(engine.read(repo, "dev@", "b"), "2");
+  // Refused, it has given the branch back.
+  delete_branch(*slow, repo, kDev, false, {.head = head(kDev)});
+  EXPECT_EQ(reason_of([&] { head(kDev); }), "branch_not_found");
+}
+
+TEST_F(PublicationRaces, DeletionOfAnUnusedBranchKeepsAnObjectStagedMeanwhile) {
+  const BranchExpectation seen{.head = head(kDev), .unused = true};
+  for (const char* statement : {"branches_acquire_lease", "branches_begin_change"}) {
+    faults.at_then_go_on({statement}, [&] { engine.put(repo, "dev", "b", "2"); });
+    EXPECT_EQ(reason_of([&] { delete_branch(*slow, repo, kDev, false, seen); }), "branch_in_use");
+    EXPECT_EQ(faults.unreached(), 0u) << statement;
+    EXPECT_EQ(engine.read(repo, "dev", "b"), "2");
+    reset_branch(*engine, repo, kDev, false);
+  }
+  delete_branch(*slow, repo, kDev, false, seen);
+  EXPECT_EQ(reason_of([&] { head(kDev); }), "branch_not_found");
+}
+
+TEST_F(PublicationRaces, DeletionOfAnUnusedBranchLosesNoWriteOfAnotherServer) {
+  constexpr int kRounds = 40;
+  int deleted = 0;
+  for (int round = 0; round < kRounds; ++round) {
+    const std::string name = "race-" + std::to_string(round);
+    engine.branch(repo, name, "main");
+    const BranchExpectation seen{.head = head(BranchName(name)), .unused = true};
+    auto put = std::async(std::launch::async,
+                          [&] { return reason_of([&] { engine.put(repo, name, "b", "2"); }); });
+    // The outcome depends on who is first.
+    std::this_thread::sleep_for(std::chrono::microseconds{250 * (round % 8)});
+    const std::string deletion =
+        reason_of([&] { delete_branch(*slow, repo, BranchName(name), false, seen); });
+    if (put.get() == "done") {
+      EXPECT_EQ(deletion, "branch_in_use");
+      EXPECT_EQ(engine.read(repo, name, "b"), "2");
+    } else {
+      EXPECT_EQ(deletion, "done");
+      ++deleted;
+    }
+  }
+  RecordProperty("deleted", deleted);
+}
+
 // A server whose lease expired during a pause changes nothing, even if the branch was not taken in
 // the meantime: its client has given up, and others have written since.
 TEST_F(PublicationRaces, ExpiredLeaseChangesNothing) {

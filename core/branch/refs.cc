@@ -98,9 +98,28 @@ void check_expiry(Engine& engine, const Repository& repository, const BranchName
   }
 }
 
+using meta::Branches;
+
+void check_head(const Branch& branch, const CommitId& head,
+                const std::optional<CommitId>& expected) {
+  if (!expected || head == *expected) return;
+  throw Error(
+      ErrorCode::kPreconditionFailed, reason::kBranchMoved,
+      str_cat("branch \"", branch.name.str(), "\" is at commit ", to_text(head), ", and ",
+              to_text(*expected), " was expected: it was not deleted, look at it and try again"));
+}
+
+void check_unused(Engine& engine, const Repository& repository, const Branch& branch) {
+  const std::string use = use_of_branch(engine, repository, branch.id);
+  if (use.empty()) return;
+  throw Error(ErrorCode::kPreconditionFailed, reason::kBranchInUse,
+              str_cat("branch \"", branch.name.str(), "\" was not deleted: ", use,
+                      "; end that use, or delete it in any state"));
+}
+
 /// Throws permission_denied if the branch must not be deleted.
 void remove_branch(Engine& engine, const Repository& repository, const Branch& branch,
-                   bool only_expired) {
+                   Branches::RemoveIf only, const std::optional<CommitId>& head = {}) {
   if (branch.name == repository.default_branch) {
     throw Error(ErrorCode::kPermissionDenied, reason::kDefaultBranch,
                 "cannot delete repository default branch");
@@ -108,6 +127,9 @@ void remove_branch(Engine& engine, const Repository& repository, const Branch& b
   const BranchPermit permit = permit_of(engine, repository.id, BranchAction::kDelete);
   permit(branch);
   BranchHold hold(engine, branch, /*rotate=*/false, permit);
+  // Under the lease the head stays; what else may change is judged again by the deletion.
+  check_head(branch, hold.lease().head, head);
+  if (only == Branches::RemoveIf::kUnused) check_unused(engine, repository, branch);
   ActionFiles files;
   if (has_hooks(engine, repository)) {
     files = {.files = action_files_of(engine, hold.lease().root),
@@ -120,9 +142,10 @@ void remove_branch(Engine& engine, const Repository& repository, const Branch& b
                        .commit = to_text(hold.lease().head)},
                       HookEvent::kPostDeleteBranch, std::move(files));
   change.before([&hold] { hold.keep_alive(); });
-  if (!engine.branches.remove(branch.id, hold.lease(), only_expired, change.step())) {
+  if (!engine.branches.remove(branch.id, hold.lease(), only, change.step())) {
+    if (only == Branches::RemoveIf::kUnused) check_unused(engine, repository, branch);
     throw Error(ErrorCode::kConflict, reason::kBranchLocked,
-                only_expired
+                only == Branches::RemoveIf::kExpired
                     ? "it expires later by now, is in use, or was taken over meanwhile"
                     : "the branch was taken over by another operation, or other rules were "
                       "set, while this one ran: it was not deleted, try again");
@@ -288,11 +311,12 @@ Page<Branch> list_branches(Engine& engine, const Repository& repository, std::st
                   engine.branches.list(repository.id, prefix, after, limit, show_hidden));
 }
 
-void delete_branch(Engine& engine, const Repository& repository, const BranchName& name,
-                   bool force) {
+void delete_branch(Engine& engine, const Repository& repository, const BranchName& name, bool force,
+                   const BranchExpectation& expected) {
   check_writable(repository, force);
   remove_branch(engine, repository, get_branch(engine, repository, name),
-                /*only_expired=*/false);
+                expected.unused ? Branches::RemoveIf::kUnused : Branches::RemoveIf::kAny,
+                expected.head);
 }
 
 Branch set_branch_expiry(Engine& engine, const Repository& repository, const BranchName& name,
@@ -326,7 +350,7 @@ bool delete_one_expired_branch(Engine& engine) {
     return true;
   }
   try {
-    remove_branch(engine, repository, expired->branch, /*only_expired=*/true);
+    remove_branch(engine, repository, expired->branch, Branches::RemoveIf::kExpired);
     log::info("expired_branch_deleted", {{"branch", name}});
   } catch (const Error& error) {
     // Protected, refused by a hook, held by another verb, or gone: the next attempt is made when

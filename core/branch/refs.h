@@ -50,10 +50,16 @@ Branch create_branch(Engine& engine, const Repository& repository, const BranchC
 Branch get_branch(Engine& engine, const Repository& repository, const BranchName& name);
 Page<Branch> list_branches(Engine& engine, const Repository& repository, std::string_view prefix,
                            std::string_view after, uint32_t limit, bool show_hidden);
+/// The state in which a branch is deleted; by default any.
+struct BranchExpectation {
+  std::optional<CommitId> head{};
+  bool unused = false;  ///< as list_stale_branches judges it: StaleBranch::kept_by is empty
+};
 /// Its staged changes go with it; its commits stay. Throws: permission_denied ("cannot delete
-/// repository default branch"; protected), not_found.
-void delete_branch(Engine& engine, const Repository& repository, const BranchName& name,
-                   bool force);
+/// repository default branch"; protected), not_found, precondition_failed (reasons "branch_moved"
+/// and "branch_in_use": it is not as expected, also if that changed during the deletion).
+void delete_branch(Engine& engine, const Repository& repository, const BranchName& name, bool force,
+                   const BranchExpectation& expected = {});
 /// Sets when the branch expires; nullopt = never. Throws: not_found, permission_denied (read-only;
 /// protected against deletion, for a time), invalid_argument (as create_branch), conflict (reason
 /// "branch_locked").

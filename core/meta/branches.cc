@@ -172,14 +172,16 @@ constexpr db::Query kRotateForRange{"branches_rotate_for_range", R"sql(
 constexpr db::Query kInsertRange{"branches_insert_range", R"sql(
   INSERT INTO staging_ranges (token, lo, hi, kind) VALUES ($1, $2, $3, $4))sql"};
 
-constexpr db::Query kDelete{
-    "branches_delete_row",
-    R"sql(
+constexpr db::Query kDelete{"branches_delete_row",
+                            R"sql(
   WITH gone AS (
     DELETE FROM branches
-    WHERE branch_id = $1 AND (NOT $3 OR expires_ms <= )sql" TARN_NOW_MS
-    "\n AND (expires_by IS NULL OR branch_in_use(branch_id) IS NULL)) AND " TARN_IF_HELD(
-        "$2") R"sql(
+    WHERE branch_id = $1 AND CASE $3::int2
+        WHEN 1 THEN expires_ms <= )sql" TARN_NOW_MS
+                            R"sql( AND (expires_by IS NULL OR branch_in_use(branch_id) IS NULL)
+        WHEN 2 THEN branch_in_use(branch_id) IS NULL
+        ELSE true END
+      AND )sql" TARN_IF_HELD("$2") R"sql(
     RETURNING token || sealed AS tokens),
   retired AS (
     INSERT INTO retired_tokens (token, retired_at)
@@ -487,12 +489,13 @@ bool Branches::add_range(BranchId branch, const BranchLease& lease, std::string_
   });
 }
 
-bool Branches::remove(BranchId branch, const BranchLease& lease, bool only_expired,
+bool Branches::remove(BranchId branch, const BranchLease& lease, RemoveIf only,
                       const std::function<void(db::Connection&)>& within) {
   // The staging lock ensures that writers who hold it shared stage into the branch's current token.
   return change_held(branch, lease, [&](db::Connection& connection) {
     const bool removed =
-        connection.run(kDelete, {static_cast<int32_t>(branch), lease.owner, only_expired})
+        connection
+            .run(kDelete, {static_cast<int32_t>(branch), lease.owner, static_cast<int16_t>(only)})
             .integer(0, 0) == 1;
     if (removed && within) within(connection);
     return removed;

@@ -147,10 +147,15 @@ class Branches {
   [[nodiscard]] bool add_range(BranchId branch, const BranchLease& lease, std::string_view begin,
                                std::string_view end, RangeKind kind,
                                std::string_view unless_prefix = {});
+  enum class RemoveIf : int16_t {
+    kAny = 0,
+    kExpired = 1,  ///< by the database's clock; one that a rule lets expire must also be unused
+    kUnused = 2,   ///< branch_in_use says nothing
+  };
   /// Removes the row and retires its tokens. `within` runs in the same transaction, after the
-  /// removal. Also returns false if the branch is gone, or with `only_expired` if it has not
-  /// expired by the database's clock.
-  [[nodiscard]] bool remove(BranchId branch, const BranchLease& lease, bool only_expired,
+  /// removal. Also returns false if the branch is gone or not in the state that `only` asks for,
+  /// which is judged while nobody can stage a change.
+  [[nodiscard]] bool remove(BranchId branch, const BranchLease& lease, RemoveIf only,
                             const std::function<void(db::Connection&)>& within = {});
 
  private:

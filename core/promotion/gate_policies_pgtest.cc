@@ -201,7 +201,9 @@ TEST_F(Policies, PolicySetMeanwhileStopsTheDeletion) {
               "UPDATE branches b SET gate = 'dogs' FROM repositories r WHERE r.repo_id = "
               "b.repo_id AND r.name = $1 AND b.name = 'prod'"},
              [&] {
-               reason = reason_of([&] { EXPECT_FALSE(parts.branches.remove(prod, lease, false)); });
+               reason = reason_of([&] {
+                 EXPECT_FALSE(parts.branches.remove(prod, lease, meta::Branches::RemoveIf::kAny));
+               });
              });
   EXPECT_EQ(reason, "protected_branch");
   EXPECT_EQ(gate("prod"), "dogs");

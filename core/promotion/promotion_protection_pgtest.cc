@@ -60,7 +60,9 @@ TEST_F(Promotions, AVerbThatBeganBeforeThePolicyIsStopped) {
   const auto move_head = [&] {
     return parts.branches.move_head(branch.id, lease, resolve_commit(parts, repo, "exp-1"), {});
   };
-  const auto remove = [&] { return parts.branches.remove(branch.id, lease, false); };
+  const auto remove = [&] {
+    return parts.branches.remove(branch.id, lease, meta::Branches::RemoveIf::kAny);
+  };
   EXPECT_EQ(publish(), meta::PublishOutcome::kChanged);
   EXPECT_FALSE(move_head());
   EXPECT_FALSE(remove());

@@ -18,6 +18,36 @@ TEST_F(ApiTest, MakesABranchWithABareIdAsTheAnswer) {
                  "source reference 'nope': not found");
 }
 
+TEST_F(ApiTest, DeletesABranchOnlyAsItIsExpected) {
+  engine.branch(repo, "dev", "main");
+  const std::string head = to_text(resolve_commit(*engine, repo, "dev").id);
+  const std::string dev = here + "/branches/dev";
+  const auto remove = [&](const std::string& query) {
+    return send({.method = "DELETE", .path = dev + query});
+  };
+  expect_message(
+      remove("?expect=" + head.substr(0, 12)), 400,
+      R"(parameter \"expect\" in query has an error: must be a commit id of 64 hex digits)");
+  EXPECT_EQ(remove("?expect=").status, 400) << "an unset variable deletes nothing";
+  EXPECT_EQ(remove("?unused=perhaps").status, 400);
+  engine.put(repo, "dev", "a", "1");
+  const http::Response in_use = remove("?unused=true&expect=" + head);
+  expect_message(in_use, 412,
+                 R"(branch \"dev\" was not deleted: it has uncommitted changes; end that use, or )"
+                 "delete it in any state");
+  EXPECT_EQ(in_use.headers.get("X-Tarn-Error"), "branch_in_use");
+  engine.commit(repo, "dev");
+  const std::string now = to_text(resolve_commit(*engine, repo, "dev").id);
+  const http::Response moved = remove("?expect=" + head);
+  expect_message(moved, 412,
+                 R"(branch \"dev\" is at commit )" + now + ", and " + head +
+                     " was expected: it was not deleted, look at it and try again");
+  EXPECT_EQ(moved.headers.get("X-Tarn-Error"), "branch_moved");
+  EXPECT_EQ(get(dev).status, 200);
+  EXPECT_EQ(remove("?unused=true&expect=" + now).status, 204);
+  EXPECT_EQ(get(dev).status, 404);
+}
+
 TEST_F(ApiTest, MissingRefHasTheMessageThatClientsExpect) {
   expect_message(get(here + "/commits/nope"), 404, "commit not found");
   expect_message(get(here + "/commits/a%20b"), 404, "commit not found");

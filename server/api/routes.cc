@@ -67,6 +67,7 @@ constexpr Parameter kStatus{"status", Kind::kState};
 constexpr Parameter kFormat{"format", Kind::kArchive};
 constexpr Parameter kOpen{"open", Kind::kBoolean};
 constexpr Parameter kOptional{"optional", Kind::kBoolean};
+constexpr Parameter kUnused{"unused", Kind::kBoolean};
 constexpr Parameter kSeen{"seen", Kind::kSize};
 constexpr Parameter kWait{"wait", Kind::kWait};
 constexpr Parameter kVersion{"version", Kind::kSize};
@@ -202,7 +203,7 @@ constexpr Route kRoutes[] = {
     {kPost, TARN_BRANCH "/commits", "commit", needs(kCreateCommit, on_branch), commit, takes_json()},
     {kPost, TARN_REPO "/commits", "CreateCommitRecord", Access::of({kCreateCommit, on_repository}, {kUpdateRepository, on_repository}), record_commit, takes_json()},
     {kGet, TARN_BRANCH, "getBranch", needs(kReadBranch, on_branch), get_branch},
-    {kDelete, TARN_BRANCH, "deleteBranch", needs(kDeleteBranch, on_branch), delete_branch, takes(kForce)},
+    {kDelete, TARN_BRANCH, "deleteBranch", needs(kDeleteBranch, on_branch), delete_branch, takes(kForce, kUnused)},
     {kPut, TARN_BRANCH, "resetBranch", needs(kRevertBranch, on_branch), reset_branch, takes_json()},
     {kPut, TARN_BRANCH "/expiry", "setBranchExpiry", Access::of({kCreateBranch, on_branch}, {kDeleteBranch, on_branch}), set_branch_expiry, takes_json(kForce)},
     {kPut, TARN_BRANCH "/hard_reset", "hardResetBranch", needs(kRevertBranch, on_branch), hard_reset_branch, takes(kRef, kForce)},

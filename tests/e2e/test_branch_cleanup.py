@@ -102,3 +102,18 @@ def test_what_uses_a_stale_branch_is_said_without_a_rule_too(repo, rest):
     assert rest("POST", f"/repositories/{repo.id}/branches/used/objects", params={"path": "k"}, data=b"x").status_code == 201
     listed = rest("GET", f"/repositories/{repo.id}/stale_branches", params={"days": 0}).json()["results"]
     assert {item["id"]: item.get("kept_because") for item in listed} == {"idle": None, "used": "it has uncommitted changes"}
+
+
+def test_the_command_deletes_a_branch_only_as_it_is_expected(cli, repo, rest):
+    branches = f"/repositories/{repo.id}/branches"
+    assert rest("POST", branches, json={"name": "exp-1", "source": "main"}).status_code == 201
+    seen = rest("GET", f"{branches}/exp-1").json()["commit_id"]
+    assert rest("POST", f"{branches}/exp-1/objects", params={"path": "k"}, data=b"x").status_code == 201
+    delete = ("branch", "delete", f"tarn://{repo.id}/exp-1", "--yes")
+    assert "it has uncommitted changes" in cli.run(*delete, "--unused", "--expect", seen, status=1).talk
+    assert rest("POST", f"{branches}/exp-1/commits", json={"message": "goes on"}).status_code == 201
+    assert "was expected" in cli.run(*delete, "--unused", "--expect", seen, status=7).talk
+    assert "must name one commit" in cli.run(*delete, "--expect", "", status=2).talk
+    assert rest("GET", f"{branches}/exp-1").status_code == 200
+    cli.run(*delete, "--unused", "--expect", "exp-1")
+    assert rest("GET", f"{branches}/exp-1").status_code == 404

@@ -1,7 +1,7 @@
 #include "core/branch/aliases.h"
 
-#include "core/base/error.h"
 #include "core/base/str_cat.h"
+#include "server/api/handlers/expectation.h"
 #include "server/api/handlers/handlers.h"
 #include "server/api/json/alias.h"
 #include "server/api/json/list.h"
@@ -15,16 +15,10 @@ constexpr size_t kBytesPerChange = 400;
 
 AliasName alias_of(const Call& call) { return parse_alias_name(call.path("alias")); }
 
-/// The parameter `expect`: a commit id; absent or empty = any position.
+/// Of the parameter `expect`, which may be empty: any position.
 AliasExpectation expectation_of(const Call& call) {
-  const std::string_view text = call.parameter("expect");
-  if (text.empty()) return {};
-  const auto commit = parse_commit_id(text);
-  if (!commit) {
-    throw_invalid(
-        "parameter \"expect\" in query has an error: must be a commit id of 64 hex digits");
-  }
-  return {.any = false, .commit = commit};
+  if (call.parameter("expect").empty()) return {};
+  return {.any = false, .commit = expected_commit(call)};
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 #include "core/versioning/diff.h"
 #include "core/versioning/reset.h"
 #include "core/versioning/revert.h"
+#include "server/api/handlers/expectation.h"
 #include "server/api/handlers/handlers.h"
 #include "server/api/json/commit.h"
 #include "server/api/json/diff.h"
@@ -61,7 +62,8 @@ JsonHandler set_branch_expiry() {
 
 http::Response delete_branch(const Context& context, Call& call) {
   versioning::delete_branch(context.engine, repository_of(context, call), call.branch(),
-                            call.flag("force"));
+                            call.flag("force"),
+                            {.head = expected_commit(call), .unused = call.flag("unused")});
   return empty_response(204);
 }
 
