@@ -47,6 +47,28 @@ def test_branches_are_made_compared_and_deleted(window, prepared):
     assert sorted(names(prepared)) == ["made", "main", "one"]
 
 
+def test_a_branch_that_moved_since_it_was_shown_is_kept(window, prepared):
+    window.expect_problem("412")
+    for name in ("left", "moved"):
+        prepared.branch("refs", name)
+    page = window.go("/r/refs/-/branches")
+    grid = page.get_by_role("grid", name="Branches")
+    for name in ("left", "moved"):
+        grid.get_by_label(f"Select {name}").check()
+    page.get_by_role("button", name="Delete 2…").click()
+    dialog = page.get_by_role("dialog", name="Delete 2 refs?")
+    expect(dialog).to_contain_text("Deletes 2 branches with their uncommitted changes.")
+    # The user was told of uncommitted changes, not of commits.
+    prepared.upload("refs", "staged.txt", "s", branch="left")
+    prepared.upload("refs", "late.txt", "late", branch="moved")
+    prepared.commit("refs", "late", branch="moved")
+    dialog.get_by_role("button", name="Delete", exact=True).click()
+    expect(dialog.get_by_role("alert")).to_have_text("Deleted 1 branch and kept moved: its head has moved.")
+    assert "moved" in names(prepared) and "left" not in names(prepared)
+    assert prepared.read("refs", "late.txt", "moved") == b"late"
+    prepared.ask("DELETE", "/repositories/refs/branches/moved")
+
+
 def test_an_alias_is_moved_and_its_history_says_why(window, prepared):
     page = window.go("/r/refs/-/branches?kind=alias")
     for source, reason in (("main~1", "the first"), ("main", "better")):

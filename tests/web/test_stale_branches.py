@@ -4,6 +4,8 @@ import re
 
 from playwright.sync_api import expect
 
+import browser as browsers
+
 LONG = "feature-" + "w" * 100
 
 
@@ -77,6 +79,7 @@ def test_what_is_deleted_and_what_is_kept_is_said_with_its_reason(window, rest):
 
 
 def test_branches_are_deleted_unless_they_were_used_since(window, rest):
+    window.expect_problem("412")
     rest.repository("swept")
     for name in ("old-1", "old-2", "used", "staged"):
         rest.branch("swept", name)
@@ -85,17 +88,45 @@ def test_branches_are_deleted_unless_they_were_used_since(window, rest):
         row_of(page, name).get_by_role("checkbox").check()
     page.get_by_role("button", name="Delete 4…").click()
     dialog = page.get_by_role("dialog", name="Delete 4 refs?")
-    expect(dialog).to_contain_text("Deletes 4 branches")
+    expect(dialog).to_contain_text("Deletes 4 branches, each only if nothing has used it since.")
     rest.upload("swept", "new.txt", "new", branch="used")
     rest.commit("swept", "goes on", branch="used")
     rest.upload("swept", "staged.txt", "s", branch="staged")
     dialog.get_by_role("button", name="Delete", exact=True).click()
-    expect(dialog.get_by_role("alert")).to_contain_text(
+    # The whole text: an outcome that is expected gives no advice to report it.
+    expect(dialog.get_by_role("alert")).to_have_text(
         "Deleted 2 branches and kept used: its head has moved; staged: it has uncommitted changes.")
     assert branches(rest, "swept") == ["main", "staged", "used"]
+    # Confirmed again, it asks for those alone that are there.
+    dialog.get_by_role("button", name="Delete", exact=True).click()
+    expect(dialog.get_by_role("button", name="Delete", exact=True)).to_be_enabled()
+    expect(dialog.get_by_role("alert")).to_contain_text("Deleted 2 branches and kept used")
     dialog.get_by_role("button", name="Cancel").click()
     expect(row_of(page, "old-1")).to_have_count(0)
     expect(row_of(page, "used")).to_be_visible()
+
+
+def test_a_write_that_overtakes_the_deletion_is_not_lost(window, rest):
+    window.expect_problem("412")
+    rest.repository("overtaken")
+    for name in ("committed", "staged"):
+        rest.branch("overtaken", name)
+    page = window.go("/r/overtaken/-/branches?kind=stale&days=0")
+    for name in ("committed", "staged"):
+        row_of(page, name).get_by_role("checkbox").check()
+    page.get_by_role("button", name="Delete 2…").click()
+    dialog = page.get_by_role("dialog", name="Delete 2 refs?")
+    deletions = browsers.Held(page, re.compile(r"/branches/(committed|staged)(\?|$)"))
+    dialog.get_by_role("button", name="Delete", exact=True).click()
+    browsers.eventually(page, lambda: deletions.waiting)
+    for name in ("committed", "staged"):
+        rest.upload("overtaken", "new.txt", "new", branch=name)
+    rest.commit("overtaken", "goes on", branch="committed")
+    deletions.release()
+    expect(dialog.get_by_role("alert")).to_have_text(
+        "Deleted 0 branches and kept committed: its head has moved; staged: it has uncommitted changes.")
+    for name in ("committed", "staged"):
+        assert rest.read("overtaken", "new.txt", name) == b"new"
 
 
 def test_a_listing_that_fails_says_why_and_is_asked_again(window, rest):

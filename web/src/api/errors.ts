@@ -34,8 +34,14 @@ export class ApiError extends Error {
   }
 }
 
-/** One sentence: what the user can do about it. */
+/** An expected outcome that ends an action and is shown where its failure would be: the message says all. */
+export class Remark extends Error {
+  override name = 'Remark';
+}
+
+/** One sentence: what the user can do about it; "" if the message says so. */
 export function advice(error: unknown): string {
+  if (error instanceof Remark) return '';
   if (!(error instanceof ApiError)) return 'Reload the page. If it happens again, report it with the text above.';
   if (error.isLost) return 'The page tries again by itself as soon as the server answers.';
   switch (error.reason) {

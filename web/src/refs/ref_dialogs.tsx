@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
-import { useState } from 'react';
+import { useRef, useState } from 'react';
 import { answer, api } from '@/api/client';
+import { ApiError, Remark } from '@/api/errors';
 import { queryClient } from '@/api/query_client';
 import { ConfirmDialog, FormDialog } from '@/ui/dialog';
 import { Select, TextField } from '@/ui/field';
@@ -71,13 +72,38 @@ interface DeleteRefsProps {
   refs: readonly NamedRef[];
   onClose: () => void;
   onDone: () => void;
-  /** Asked before each deletion: why the ref is not deleted after all. */
-  keep?: (ref: NamedRef) => Promise<string | undefined>;
+  /** Branches are kept that something uses. */
+  unused?: boolean;
+}
+
+/** Deletes a ref if it is where it was seen: the server compares, so nothing that came since is lost. */
+async function deleteRef(repository: string, ref: NamedRef, unused: boolean) {
+  const path = { repository };
+  if (ref.kind === 'branch') await answer(api.DELETE('/repositories/{repository}/branches/{branch}', { params: { path: { ...path, branch: ref.name }, query: { expect: ref.commit, ...(unused ? { unused } : {}) } } }));
+  else if (ref.kind === 'tag') await answer(api.DELETE('/repositories/{repository}/tags/{tag}', { params: { path: { ...path, tag: ref.name } } }));
+  else await answer(api.DELETE('/repositories/{repository}/aliases/{alias}', { params: { path: { ...path, alias: ref.name.slice(1) }, query: { expect: ref.commit } } }));
+}
+
+/** Why the server kept a ref; undefined if its deletion failed. */
+async function whyKept(repository: string, ref: NamedRef, error: unknown): Promise<string | undefined> {
+  switch (error instanceof ApiError ? error.reason : '') {
+    case 'branch_moved':
+      return 'its head has moved';
+    case 'destination_moved':
+      return 'it has moved';
+    case 'branch_in_use': {
+      const page = await answer(api.GET('/repositories/{repository}/stale_branches', { params: { path: { repository }, query: { prefix: ref.name, amount: 1, days: 0 } } }));
+      const now = page.results[0];
+      return (now?.id === ref.name ? now.kept_because : undefined) ?? 'it was in use';
+    }
+  }
+  return undefined;
 }
 
 /** Deletes refs after saying how many, and what that would leave to garbage collection. */
-export function DeleteRefs({ repository, refs, onClose, onDone, keep }: DeleteRefsProps) {
+export function DeleteRefs({ repository, refs, onClose, onDone, unused = false }: DeleteRefsProps) {
   const [done, setDone] = useState(0);
+  const gone = useRef(new Set<NamedRef>()); // the dialog stays open after a failure, and may be confirmed again
   const [running, setRunning] = useState(false);
   const measuredKey = ['usage', repository, 'freed', refs.map((ref) => ref.name)];
   const measured = useQuery({
@@ -100,30 +126,30 @@ export function DeleteRefs({ repository, refs, onClose, onDone, keep }: DeleteRe
     <ConfirmDialog title={refs.length === 1 ? `Delete ${refs[0]!.name}?` : `Delete ${counted(refs.length, 'ref')}?`} action="Delete" isOpen onClose={onClose} onConfirm={async () => {
       setRunning(true);
       await queryClient.cancelQueries({ queryKey: measuredKey }); // refs that are gone cannot be measured
-      let count = 0;
       const kept: string[] = [];
       try {
         for (const ref of refs) {
-          const why = await keep?.(ref);
-          if (why !== undefined) {
+          if (gone.current.has(ref)) continue;
+          try {
+            await deleteRef(repository, ref, unused);
+          } catch (error) {
+            const why = await whyKept(repository, ref, error);
+            if (why === undefined) throw error;
             kept.push(`${ref.name}: ${why}`);
             continue;
           }
-          const path = { repository };
-          if (ref.kind === 'branch') await answer(api.DELETE('/repositories/{repository}/branches/{branch}', { params: { path: { ...path, branch: ref.name } } }));
-          else if (ref.kind === 'tag') await answer(api.DELETE('/repositories/{repository}/tags/{tag}', { params: { path: { ...path, tag: ref.name } } }));
-          else await answer(api.DELETE('/repositories/{repository}/aliases/{alias}', { params: { path: { ...path, alias: ref.name.slice(1) }, query: { expect: ref.commit } } }));
-          setDone(++count);
+          gone.current.add(ref);
+          setDone(gone.current.size);
         }
       } finally {
         await refsChanged(repository);
       }
-      if (kept.length > 0) throw new Error(`Deleted ${counted(count, 'branch', 'branches')} and kept ${kept.join('; ')}.`);
+      if (kept.length > 0) throw new Remark(`Deleted ${of('branch') === refs.length ? counted(gone.current.size, 'branch', 'branches') : counted(gone.current.size, 'ref')} and kept ${kept.join('; ')}.`);
       onDone();
       toast(`Deleted ${parts.join(', ')}`);
     }}>
       <p>
-        Deletes {parts.join(', ')}{of('branch') > 0 && ' with their uncommitted changes'}.{' '}
+        Deletes {parts.join(', ')}{of('branch') > 0 && (unused ? ', each only if nothing has used it since' : ' with their uncommitted changes')}.{' '}
         {measured.data !== undefined ? <>Garbage collection can then free {refs.length > 1 ? 'at least ' : ''}<strong>{bytes(measured.data)}</strong>, after its waiting time.</>
           : refs.length > measuredMax ? 'What only they hold is left to garbage collection.' : measured.error || running ? 'How much that frees is not known.' : 'Computing how much that frees…'}
       </p>

@@ -94,22 +94,10 @@ export function StaleBranches() {
           empty={<EmptyState icon="branch" command={command}>No branch is stale{days === undefined && ruleCount === 0 ? `: each had a commit within ${daysWithoutRules} days` : ''}.</EmptyState>} />
       )}
       {deleting.length > 0 && (
-        <DeleteRefs repository={repository} refs={deleting} onClose={() => setDeleting([])} onDone={() => setSelected(new Set())}
-          keep={(ref) => keptNow(repository, days, ref)} />
+        <DeleteRefs repository={repository} refs={deleting} unused onClose={() => setDeleting([])} onDone={() => setSelected(new Set())} />
       )}
     </div>
   );
-}
-
-/** Why a branch must not be deleted as it was seen: it may have been used since. */
-async function keptNow(repository: string, days: number | undefined, ref: NamedRef): Promise<string | undefined> {
-  const page = await answer(api.GET('/repositories/{repository}/stale_branches', {
-    params: { path: { repository }, query: { prefix: ref.name, amount: 1, ...(days === undefined ? {} : { days }) } },
-  }));
-  const now = page.results[0];
-  if (now?.id !== ref.name) return 'it is no longer stale';
-  if (now.commit_id !== ref.commit) return 'its head has moved';
-  return now.kept_because;
 }
 
 function reasonsOf(item: Stale): string {

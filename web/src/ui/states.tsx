@@ -10,12 +10,13 @@ export function ErrorPanel({ error, onRetry }: { error: unknown; onRetry?: () =>
   const shown = asError(error);
   const requestId = shown instanceof ApiError ? shown.requestId : '';
   const reason = shown instanceof ApiError ? shown.reason : '';
+  const hint = advice(error);
   return (
     <div role="alert" className={styles.error}>
       <Icon name="error" />
       <div className={styles.errorText}>
         <p className={styles.message}>{shown.message}</p>
-        <p>{advice(error)}</p>
+        {hint && <p>{hint}</p>}
         {(requestId || reason) && (
           <p className={styles.ids}>
             {reason && <code>{reason}</code>} {requestId && <>request <code>{requestId}</code> <CopyButton text={requestId} label="Copy request id" /></>}
