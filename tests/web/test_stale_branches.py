@@ -1,7 +1,10 @@
 """Branches that are no longer used: what is deleted and why, what is kept and why, and the rules."""
 
+import http.server
 import re
+import threading
 
+import pytest
 from playwright.sync_api import expect
 
 import browser as browsers
@@ -76,6 +79,71 @@ def test_what_is_deleted_and_what_is_kept_is_said_with_its_reason(window, rest):
             expect(row.get_by_role("checkbox")).to_be_enabled()
     window.review("branches-stale")
     assert branches(rest, "unused") == sorted(["main", *said])  # looking changed nothing
+
+
+GATE = """destination: {destination}
+alias: {alias}
+candidates: "{candidates}"
+metrics: [{{name: accuracy, goal: max, min: 0.5}}]
+approvals: {{count: 1}}
+"""
+HOOK = """name: waits
+on: {{pre-commit: {{branches: [exp-import]}}}}
+hooks: [{{id: ask, type: webhook, properties: {{url: "{url}"}}}}]
+"""
+
+
+@pytest.fixture
+def held_hook():
+    """A webhook that does not answer before the test ends; `asked` is set when it was sent."""
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_POST(self):
+            asked.set()
+            released.wait(browsers.WAIT_MS / 1000)
+            self.send_response(200)
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+
+        def log_message(self, *_):
+            pass
+
+    asked, released = threading.Event(), threading.Event()
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    server.url, server.asked = f"http://127.0.0.1:{server.server_port}/hook", asked
+    yield server
+    released.set()
+    server.shutdown()
+
+
+def test_what_else_uses_a_branch_keeps_it(window, rest, s3, tarn, held_hook):
+    rest.repository("in-use")
+    rest.upload("in-use", "_lakefs_actions/waits.yaml", HOOK.format(url=held_hook.url))
+    rest.commit("in-use")
+    for name in ("exp-candidate", "exp-gated", "exp-import", "exp-upload"):
+        rest.branch("in-use", name)
+    s3.create_multipart_upload(Bucket="in-use", Key="exp-upload/large.bin")
+    for name, destination, candidates in (("first", "main", "exp-candidate"), ("second", "exp-gated", "none-*")):
+        rest.ask("PUT", f"/repositories/in-use/policies/{name}", data=GATE.format(destination=destination, alias=name, candidates=candidates),
+                 headers={"Content-Type": "application/yaml"})
+    rest.upload("in-use", "model.bin", "m", branch="exp-candidate")
+    rest.commit("in-use", "trained", branch="exp-candidate", **{"metric.accuracy": "0.9"})
+    rest.post("/repositories/in-use/promotions", {"candidates": ["exp-candidate"], "destination": "main"})
+    (tarn.import_root / "in-use").mkdir()
+    (tarn.import_root / "in-use" / "a.txt").write_text("a")
+    started = rest.post("/repositories/in-use/branches/exp-import/import", {
+        "paths": [{"type": "common_prefix", "path": f"local://{tarn.import_root}/in-use/", "destination": "data/"}], "commit": {"message": "m"}})
+    assert held_hook.asked.wait(browsers.WAIT_MS / 1000), "the import did not reach its hook"
+
+    window.go("/r/in-use/-/branches?kind=stale&days=0")
+    said = {"exp-candidate": "it takes part in an open promotion", "exp-gated": 'policy "second" protects it',
+            "exp-import": "an import writes to it", "exp-upload": "it has open uploads"}
+    for name, why in said.items():
+        row = row_of(window.page, name)
+        expect(row).to_contain_text(why)
+        expect(row.get_by_role("checkbox")).to_be_disabled()
+    assert not rest.get("/repositories/in-use/branches/exp-import/import", id=started["id"])["completed"]
 
 
 def test_branches_are_deleted_unless_they_were_used_since(window, rest):
