@@ -113,7 +113,7 @@ check_web() {
   generate_web_types && in_web node_modules/typescript/bin/tsc --noEmit >&2 && in_web node_modules/vitest/vitest.mjs run "$@" >&2
 }
 
-# ensure_browser: Debian's Chromium, which the tests of the page drive.
+# ensure_browser: Debian's Chromium without windows, which the tests of the page drive.
 ensure_browser() {
-  [ -x /usr/bin/chromium ] || install_packages chromium fonts-dejavu-core
+  [ -x /usr/bin/chromium-headless-shell ] || install_packages chromium-headless-shell fonts-dejavu-core
 }

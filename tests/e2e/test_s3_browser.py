@@ -13,7 +13,7 @@ import clients
 import s3_requests
 import servers
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+CHROMIUM = shutil.which("chromium-headless-shell") or shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 SECONDS_MAX = 120
 
 PAGE = """<!doctype html><body>waiting<script>
@@ -59,7 +59,7 @@ def shown_by_browser(url, profile):
     return json.loads(text[begin:end + 1])
 
 
-@pytest.mark.skipif(CHROMIUM is None, reason="no chromium here; apt-get install chromium")
+@pytest.mark.skipif(CHROMIUM is None, reason="no chromium here; apt-get install chromium-headless-shell")
 def test_a_page_of_another_origin_uses_presigned_urls(scratch_dir, initialised_data, site):
     directory, origin = site
     server = servers.Tarnd(scratch_dir / "tarnd", environment={"TARN_S3_CORS_ALLOWED_ORIGINS": origin}).copy_data_of(initialised_data).start()

@@ -11,6 +11,8 @@ import servers
 import yaml
 from playwright.sync_api import expect
 
+import browser as browsers
+
 ROOT = Path(__file__).resolve().parents[2]
 CLIENTS = ["tarn", "tarn-python", "lakefs", "boto3", "s3fs", "pandas", "pytorch", "tensorflow", "duckdb", "spark", "aws", "rclone", "mc", "curl", "ci"]
 
@@ -175,6 +177,8 @@ def test_pandas(window, rest, repository, branch, tmp_path):
 def test_frameworks(window, rest, repository, branch, tmp_path, client, module):
     shown = program(lines(window.page, repository, branch, client))
     compile(shown, client, "exec")
+    if client == "spark" and not browsers.LONG:
+        pytest.skip("Spark takes a minute for its few lines: in long runs, and tests/e2e/clients runs it with the same settings")
     interpreters = sorted((Path.home() / ".cache/tarn").glob(f"client-*/lib/python3*/site-packages/{module}"))
     if not interpreters:
         pytest.skip(f"there is no {module} here; its lines are Python that compiles")
