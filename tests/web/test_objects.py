@@ -85,7 +85,7 @@ def test_files_are_uploaded_committed_and_seen(window, rest, tmp_path):
     dialog.get_by_label("Message").fill("two files")
     dialog.get_by_label("Key 1").fill("source")
     dialog.get_by_label("Value 1").fill("camera")
-    window.review("commit")
+    window.review("commit-dialog")
     dialog.get_by_role("button", name="Commit", exact=True).click()
     expect(page.get_by_text("2 uncommitted changes on main")).to_be_hidden()
     head = rest.get("/repositories/uploads/refs/main/commits", amount=1)["results"][0]
@@ -269,6 +269,12 @@ def test_search_finds_by_pattern_size_and_metadata(window, rest):
     page.wait_for_url("**sort=size**")
     expect(table.get_by_role("row").nth(1)).to_contain_text("0011.png")
     window.review("search")
+    page.set_viewport_size(browsers.NARROW)
+    conditions = page.get_by_role("search")
+    assert conditions.evaluate("one => one.scrollHeight <= one.clientHeight"), "conditions are cut"
+    expect(conditions.get_by_role("button", name="Search", exact=True)).to_be_in_viewport(ratio=1)
+    expect(table.get_by_role("row").nth(3)).to_be_in_viewport(ratio=1)
+    page.set_viewport_size(browsers.WIDE)
     page.get_by_label("Path pattern").fill("nothing")
     page.get_by_role("button", name="Search", exact=True).click()
     expect(page.get_by_text("Nothing at main meets these conditions.")).to_be_visible()

@@ -34,6 +34,7 @@ describe('times', () => {
   });
   it('have durations', () => {
     expect([0.44, 12.2, 185, 3725].map(duration)).toEqual(['0.4 s', '12 s', '3 min 5 s', '1 h 2 min']);
+    expect([60, 3600, 3630, 86400].map(duration)).toEqual(['1 min', '1 h', '1 h', '24 h']);
   });
 });
 

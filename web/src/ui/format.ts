@@ -68,13 +68,14 @@ export function exactTime(then: Date, timeZone?: string): string {
   return `${parts.year}-${parts.month}-${parts.day} ${parts.hour}:${parts.minute}:${parts.second} ${zone}`;
 }
 
-/** "0.4 s", "12 s", "3 min 5 s". */
+/** "0.4 s", "12 s", "3 min 5 s", "24 h": a smaller unit that is zero is left out. */
 export function duration(seconds: number): string {
   if (seconds < 10) return `${seconds.toFixed(1)} s`;
   if (seconds < 60) return `${Math.round(seconds)} s`;
   const whole = Math.round(seconds);
-  if (whole < 3600) return `${Math.floor(whole / 60)} min ${whole % 60} s`;
-  return `${Math.floor(whole / 3600)} h ${Math.floor((whole % 3600) / 60)} min`;
+  const parts = (first: string, value: number, second: string) => (value === 0 ? first : `${first} ${value} ${second}`);
+  if (whole < 3600) return parts(`${Math.floor(whole / 60)} min`, whole % 60, 's');
+  return parts(`${Math.floor(whole / 3600)} h`, Math.floor((whole % 3600) / 60), 'min');
 }
 
 /** Controls, and characters that turn the direction of text around, as codes: "photo\u202egnp.exe" is no picture. */
