@@ -58,10 +58,14 @@ constexpr db::Query kSelectNamed{"runs_select_named", "SELECT " TARN_RUN_COLUMNS
 
 // The row m with the metric's value: the run's own, else the commit's, in the order of
 // sort_metrics.
-#define TARN_METRIC_OF(name)                                               \
+// The index metrics_of_runs has all that is read of a run's own, so the commit, which the run
+// implies, is not named.
+#define TARN_OWN_METRIC(name)                                        \
+  "m.repo_id = r.repo_id AND m.source = r.run_id AND m.name = " name \
+  " AND m.split = '' AND m.origin = 0"
+#define TARN_COMMIT_METRIC(name)                                           \
   "m.repo_id = r.repo_id AND m.commit_id = r.commit_id AND m.name = " name \
-  " AND m.split = '' "                                                     \
-  "AND "
+  " AND m.split = '' AND " TARN_OF_COMMIT
 #define TARN_PARAM_OF(name) \
   "m.repo_id = r.repo_id AND m.commit_id = r.commit_id AND m.name = " name " AND "
 #define TARN_OWN "m.origin = 0 AND m.source = r.run_id"
@@ -78,11 +82,11 @@ constexpr db::Query kSelectNamed{"runs_select_named", "SELECT " TARN_RUN_COLUMNS
   "       ELSE false END FROM params m WHERE "
 
 // $5..$7 conditions on metrics, $8..$11 on parameters, $14 the hash of the rules.
-#define TARN_RUN_FILTER                                                                         \
-  TARN_RUN_CHOSEN                                                                               \
+#define TARN_RUN_FILTER \
+  TARN_RUN_CHOSEN       \
   "AND NOT EXISTS (SELECT 1 FROM unnest($5::text[], $6::text[], $7::text[]) AS c(name, op, "    \
-  "number) WHERE NOT COALESCE((" TARN_METRIC_SATISFIES TARN_METRIC_OF("c.name") TARN_OWN        \
-      "), (" TARN_METRIC_SATISFIES TARN_METRIC_OF("c.name") TARN_OF_COMMIT                      \
+  "number) WHERE NOT COALESCE((" TARN_METRIC_SATISFIES TARN_OWN_METRIC("c.name")                \
+      "), (" TARN_METRIC_SATISFIES TARN_COMMIT_METRIC("c.name")                                 \
       "), false)) "                                                                             \
       "AND NOT EXISTS (SELECT 1 FROM unnest($8::text[], $9::text[], $10::text[], $11::text[]) " \
       "AS c(name, op, value, number) WHERE NOT COALESCE((" TARN_PARAM_SATISFIES TARN_PARAM_OF(  \
@@ -98,11 +102,10 @@ constexpr db::Query kSelectOldest{"runs_select_oldest",
   AND ($12 = '' OR r.run_id < $12) ORDER BY r.run_id DESC LIMIT $13)sql"};
 
 // $15 the metric, $16 its sign.
-#define TARN_RUN_KEY                                                                           \
-  "$16::int * NULLIF(COALESCE((SELECT m.value FROM metrics m WHERE " TARN_METRIC_OF("$15")     \
-      TARN_OWN "), (SELECT m.value FROM metrics m WHERE " TARN_METRIC_OF("$15") TARN_OF_COMMIT \
-      ")), "                                                                                   \
-      "'NaN') AS key "
+#define TARN_RUN_KEY \
+  "$16::int * NULLIF(COALESCE((SELECT m.value FROM metrics m WHERE " TARN_OWN_METRIC(    \
+      "$15") "), (SELECT m.value FROM metrics m WHERE " TARN_COMMIT_METRIC("$15") ")), " \
+                                                                               "'NaN') AS key "
 
 // The end of the previous page is read from that run, which never changes.
 constexpr db::Query kSelectByMetric{"runs_select_by_metric", R"sql(
