@@ -7,6 +7,8 @@ import urllib.parse
 import pytest
 from playwright.sync_api import expect
 
+import browser as browsers
+
 REPO = "digits"
 POLICY = """destination: main
 alias: champion
@@ -59,6 +61,22 @@ def runs(request, tarn):
 
 def rows(page):
     return page.get_by_role("grid", name="Runs").get_by_role("row")
+
+
+def test_a_sorted_table_is_asked_for_once_and_its_second_page_when_it_is_scrolled(window, rest):
+    rest.repository("paged")
+    rest.upload("paged", "a", "a")
+    rest.commit("paged")
+    for number in range(250):
+        rest.post("/repositories/paged/experiments/e/runs", {"ref": "main", "metrics": {"loss": number}})
+    page, asked = window.page, []
+    page.on("request", lambda request: asked.append(request.url) if re.search(r"/runs\?.*column=", request.url) else None)
+    window.go("/r/paged/-/runs?order=-metrics.loss")
+    expect(rows(page).nth(1)).to_contain_text("249")
+    page.wait_for_load_state("networkidle")
+    assert len(asked) == 1, asked
+    page.get_by_role("grid", name="Runs").evaluate("grid => { grid.scrollTop = 150 * 32 }")
+    browsers.eventually(page, lambda: len(asked) == 2)
 
 
 def test_the_table_filters_sorts_and_marks_regressions(window, rest, runs):

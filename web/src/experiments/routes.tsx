@@ -38,7 +38,7 @@ const runsRoute = createRoute({
     x: text(raw.x), y: text(raw.y), log: flag(raw.log), equal: flag(raw.equal),
   }),
   // The questions that the table waits for are asked while the code of the page arrives.
-  loader: ({ params }) => { void import('./run_queries').then(({ prefetchRuns }) => prefetchRuns(params.repository)); },
+  loader: ({ params, location }) => { void import('./run_queries').then(({ prefetchRuns }) => prefetchRuns(params.repository, location.search as RunsSearch)); },
   component: lazyRouteComponent(() => import('./runs_page'), 'RunsPage'),
 });
 

@@ -21,6 +21,7 @@ const pointsPage = 1000;
 export const runsKey = (repository: string) => ['experiment-runs', repository] as const;
 
 type Filter = Pick<RunsSearch, 'experiment' | 'branch' | 'git_sha' | 'where'>;
+type TableSearch = Filter & Pick<RunsSearch, 'order'>;
 
 const filterOf = (search: Filter) => ({
   ...(search.experiment ? { experiment: search.experiment } : {}), ...(search.branch ? { branch: search.branch } : {}),
@@ -28,7 +29,7 @@ const filterOf = (search: Filter) => ({
 });
 
 /** Only these columns are in the answer; all without them. */
-export function listRuns(repository: string, search: Filter & { order?: string | undefined }, columns: readonly string[] | undefined, after: string, amount: number, signal: AbortSignal) {
+export function listRuns(repository: string, search: TableSearch, columns: readonly string[] | undefined, after: string, amount: number, signal: AbortSignal) {
   const asked = columns && [...new Set(columns.map(requestedColumn))].slice(0, columnsMax);
   return answer(api.GET('/repositories/{repository}/runs', {
     params: {
@@ -221,10 +222,23 @@ export const standardsQuery = (repository: string) =>
     },
   });
 
-/** What the table of runs waits for. */
-export function prefetchRuns(repository: string) {
-  void queryClient.prefetchQuery(sampleQuery(repository));
-  void queryClient.prefetchQuery(standardsQuery(repository));
+/** The key of the pages of a table of runs, as usePagedRows has them. */
+export const tableKey = (repository: string, { experiment, branch, git_sha, where, order }: TableSearch, columns: readonly string[]) =>
+  [...runsKey(repository), 'table', { experiment, branch, git_sha, where, order, columns: [...columns].sort() }] as const;
+
+/** What the table of runs waits for, down to its first rows. */
+export async function prefetchRuns(repository: string, search: RunsSearch) {
+  const standards = standardsQuery(repository);
+  const sample = sampleQuery(repository);
+  await Promise.all([queryClient.prefetchQuery(sample), queryClient.prefetchQuery(standards)]);
+  const known = queryClient.getQueryData(sample.queryKey)?.columns;
+  const goals = queryClient.getQueryData(standards.queryKey)?.goals;
+  if (!known || !goals || (search.view ?? 'table') !== 'table' || search.group) return;
+  const columns = search.column ?? defaultColumns(known, goals);
+  void queryClient.prefetchQuery({
+    queryKey: [...tableKey(repository, search, columns), 'page', ''],
+    queryFn: ({ signal }) => listRuns(repository, search, columns, '', pageSize, signal),
+  });
 }
 
 /** Columns of a page that names none: metrics with a goal first, at most four, and three parameters. */

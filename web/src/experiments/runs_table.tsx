@@ -6,7 +6,7 @@ import { usePagedRows } from '@/ui/paged_rows';
 import { EmptyState, ErrorPanel, Skeleton } from '@/ui/states';
 import { Badge, Name, Time } from '@/ui/text';
 import type { RunsSearch } from './routes';
-import { listRuns, pageSize, runsKey, type Standards } from './run_queries';
+import { listRuns, pageSize, type Standards, tableKey } from './run_queries';
 import { isMetric, judge, type ListedRun, nameOf, requestedColumn, shownNumber, shownValue, signed, type Value, valueOf } from './run_values';
 import { rangeOf, type Range, share } from './statistics';
 import styles from './experiments.module.css';
@@ -29,7 +29,7 @@ const namedRun = 168;
 /** Of one filter, page by page; only the chosen columns are fetched. */
 export function RunsTable({ repository, search, columns, pinned, standards, selected, onSelect, onSort, onOpen, onClear }: RunsTableProps) {
   const { experiment, branch, git_sha, where, order } = search;
-  const rows = usePagedRows<ListedRun>([...runsKey(repository), 'table', { experiment, branch, git_sha, where, order, columns: [...columns].sort() }], (after, signal) =>
+  const rows = usePagedRows<ListedRun>(tableKey(repository, search, columns), (after, signal) =>
     listRuns(repository, search, columns, after, pageSize, signal));
   const champion = standards?.champion ?? null;
 

@@ -6,8 +6,10 @@ export interface Page<Row> {
   pagination: { has_more: boolean; next_offset: string };
 }
 
-/** Rows before the end at which the next page is asked for. */
-const ahead = 200;
+/** Rows before the end at which the next page is asked for: fewer than a page, so that a listing that is only opened takes one. */
+const ahead = 100;
+/** Rows that stand for those that are not known yet. */
+const placeholders = 200;
 
 /**
  * The rows of a listing whose pages follow each other by `after`. Only pages near the visible rows are kept loaded, so a
@@ -82,7 +84,7 @@ export function usePagedRows<Row>(key: readonly unknown[], load: (after: string,
   const failed = queries.find((query) => query.error);
   return {
     /** Rows that are known, and some placeholders while there are more. */
-    count: ended ? loaded : loaded + (loaded === 0 ? 0 : ahead),
+    count: ended ? loaded : loaded + (loaded === 0 ? 0 : placeholders),
     loaded,
     ended,
     row: (index: number): Row | undefined => {
