@@ -36,11 +36,14 @@ class CountingStore final : public ForwardingStore {
     ++opens;
     std::this_thread::sleep_for(delay);
     if (fails) throw Error(ErrorCode::kUnavailable, "the store is away");
-    return store_.open(key, range, if_etag);
+    auto reader = store_.open(key, range, if_etag);
+    if (const auto call = std::exchange(opened, nullptr)) call();
+    return reader;
   }
 
   std::atomic<int> opens = 0;
   std::atomic<bool> fails = false;
+  std::function<void()> opened;  ///< called once, before the bytes are read
   std::chrono::milliseconds delay{0};
 };
 
@@ -278,6 +281,26 @@ TEST_F(CachedStoreTest, RemovedObjectsLoseTheirCopy) {
   cached_->remove("a");
   EXPECT_EQ(read("a", 10), "(absent)");
   EXPECT_TRUE(files().empty());
+}
+
+// Garbage collection removes an object that is being read: no copy of it stays.
+TEST_F(CachedStoreTest, WhatIsRemovedWhileItIsFetchedIsNotKept) {
+  const std::function<void()> removals[] = {[this] { cached_->forget("a"); },
+                                            [this] { cache_->clear(); }};
+  for (const auto& forget : removals) {
+    put_new("a", 10);
+    counting_->opened = [this, &forget] {
+      memory_.remove("a");
+      forget();
+    };
+    read("a", 10);
+    EXPECT_TRUE(files().empty());
+    EXPECT_EQ(cache_->bytes(), 0U);
+    EXPECT_EQ(read("a", 10), "(absent)");
+  }
+  put_new("a", 10);
+  read("a", 10);
+  EXPECT_EQ(files().size(), 1U) << "only what was fetched meanwhile";
 }
 
 TEST_F(CachedStoreTest, ReadersAtTheSameTimeFetchOnce) {

@@ -182,7 +182,7 @@ DiskCache::Turn::Turn(DiskCache& cache, std::string_view name) : cache_(cache), 
   const auto is_free = [this]()
                            TARN_REQUIRES(cache_.mutex_) { return !cache_.turns_.contains(name_); };
   if (!cache_.turn_ended_.wait_for(lock, kTurnWaitMax, is_free)) return;
-  cache_.turns_.insert(name_);
+  cache_.turns_[name_] = false;
   mine_ = true;
 }
 
@@ -207,7 +207,8 @@ Descriptor DiskCache::find(std::string_view name, uint64_t size_bytes) {
   Descriptor file(::open(path_of(name).c_str(), O_RDONLY | O_CLOEXEC));
   if (!file && errno != ENOENT) return {};
   if (!file || !is_whole(file.get())) {
-    remove(name);
+    MutexLock lock(mutex_);
+    drop(name);
     return {};
   }
   ::futimens(file.get(), nullptr);  // for the eviction order after a restart; may fail
@@ -216,7 +217,10 @@ Descriptor DiskCache::find(std::string_view name, uint64_t size_bytes) {
 
 Descriptor DiskCache::add(std::string_view name, BlobReader& source, uint64_t size_bytes) {
   const uint64_t file_bytes = size_bytes + sizeof(Trailer);
-  remove(name);
+  {
+    MutexLock lock(mutex_);
+    drop(name);
+  }
   if (!reserve(file_bytes)) return {};
   bool kept = false;
   struct Release {
@@ -251,24 +255,38 @@ Descriptor DiskCache::add(std::string_view name, BlobReader& source, uint64_t si
   if (!write_all(unfinished.get(), {reinterpret_cast<const char*>(&trailer), sizeof(trailer)})) {
     return not_kept(errno);
   }
-  Descriptor file = unfinished.finish(path);
-  if (!file) return not_kept(errno);
-  MutexLock lock(mutex_);
-  const auto at = files_.insert(files_.end(), {std::string(name), file_bytes});
-  by_name_.emplace(at->name, at);
-  kept = true;
-  return file;
+  int failure = 0;
+  {
+    MutexLock lock(mutex_);
+    const auto turn = turns_.find(name);
+    if (turn != turns_.end() && turn->second) return {};
+    if (Descriptor file = unfinished.finish(path)) {
+      const auto at = files_.insert(files_.end(), {std::string(name), file_bytes});
+      by_name_.emplace(at->name, at);
+      kept = true;
+      return file;
+    }
+    failure = errno;
+  }
+  return not_kept(failure);
 }
 
 void DiskCache::remove(std::string_view name) {
   MutexLock lock(mutex_);
-  const auto at = by_name_.find(std::string(name));
-  if (at != by_name_.end()) forget(at->second);
+  drop(name);
+  const auto turn = turns_.find(name);
+  if (turn != turns_.end()) turn->second = true;
 }
 
 void DiskCache::clear() {
   MutexLock lock(mutex_);
   while (!files_.empty()) forget(files_.begin());
+  for (auto& [name, removed] : turns_) removed = true;
+}
+
+void DiskCache::drop(std::string_view name) {
+  const auto at = by_name_.find(std::string(name));
+  if (at != by_name_.end()) forget(at->second);
 }
 
 std::optional<int64_t> DiskCache::mark() const {

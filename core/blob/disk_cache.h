@@ -4,9 +4,9 @@
 #include <chrono>
 #include <cstdint>
 #include <list>
+#include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -58,11 +58,12 @@ class DiskCache {
   /// not cached. Removes a damaged file. `name` is 64 hex digits.
   Descriptor find(std::string_view name, uint64_t size_bytes);
   /// Stores the `size_bytes` bytes of `source` and returns their file. The caller must have the
-  /// name's turn. Empty if the directory cannot store them, which is logged at most once a minute.
-  /// Throws what `source` throws.
+  /// name's turn. Empty if the directory cannot store them, which is logged at most once a minute,
+  /// or if the name was removed meanwhile. Throws what `source` throws.
   Descriptor add(std::string_view name, BlobReader& source, uint64_t size_bytes);
+  /// Also what is being added under this name: it is not kept.
   void remove(std::string_view name);
-  /// Removes every file that is complete.
+  /// Removes every file, and what is being added.
   void clear();
 
   /// A number that the directory keeps for its user; nullopt: none was set.
@@ -84,6 +85,7 @@ class DiskCache {
   std::string path_of(std::string_view name) const;
   bool reserve(uint64_t bytes);
   void release(uint64_t bytes);
+  void drop(std::string_view name) TARN_REQUIRES(mutex_);
   void forget(Files::iterator file) TARN_REQUIRES(mutex_);
   /// Warns, at most once a minute.
   Descriptor not_kept(int error);
@@ -94,7 +96,8 @@ class DiskCache {
   CondVar turn_ended_;
   Files files_ TARN_GUARDED_BY(mutex_);
   std::unordered_map<std::string, Files::iterator> by_name_ TARN_GUARDED_BY(mutex_);
-  std::set<std::string, std::less<>> turns_ TARN_GUARDED_BY(mutex_);
+  /// Whether the name was removed since its turn began.
+  std::map<std::string, bool, std::less<>> turns_ TARN_GUARDED_BY(mutex_);
   uint64_t bytes_ TARN_GUARDED_BY(mutex_) = 0;  // of files, and of those being written
   std::chrono::steady_clock::time_point warn_after_ TARN_GUARDED_BY(mutex_){};
   std::shared_ptr<metrics::GaugeToken> gauge_;  // the last: it reads the others
