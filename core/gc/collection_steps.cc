@@ -1,6 +1,7 @@
 #include "core/gc/collection_steps.h"
 
 #include <algorithm>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,7 @@
 #include "core/meta/part_lists.h"
 #include "core/meta/references.h"
 #include "core/meta/repositories.h"
+#include "core/meta/sstables.h"
 #include "core/meta/writer.h"
 
 namespace tarn::versioning {
@@ -28,6 +30,7 @@ constexpr std::chrono::seconds kTransactionsWait{60};
 constexpr std::chrono::milliseconds kTransactionsPoll{20};
 constexpr uint32_t kNodesPerStatement = 10'000;
 constexpr uint32_t kRunsLookedAt = 10;
+constexpr std::string_view kObjectsFolder = "data";
 /// Space of fewer removed rows is left to autovacuum.
 constexpr int64_t kRowsWorthVacuum = 1'000;
 /// Of metric files that no commit names: commits to come may have them.
@@ -179,18 +182,40 @@ void CollectionSteps::remove_derived_rows() {
   meta::DerivedRows rows(engine_.pool);
   const uint32_t limit = kRowsPerStatement;
   while (rows.remove_readings(claim_, kReadingsKept, limit) == limit) progress_.progress();
+  for (Nid after = 0; rows.remove_stray_summaries(claim_, after, kNodesPerStatement);) {
+    progress_.progress();
+  }
+  // A file that stays here is a stray one from now on.
+  remove_derived_files(engine_.stores, repository_, rows.remove_stray_sstables(claim_));
   rows.remove_dead_writers(claim_);
 }
 
 /// The right to list unfinished uploads may be missing; all else is done by then.
 void CollectionSteps::remove_unfinished() {
   if (!owns_namespace(engine_.stores, repository_)) return;
+  const Instant before = engine_.clock.now() - options_.unfinished_kept;
   try {
-    counts_.removed_unfinished = remove_unfinished_objects(
-        engine_.stores, repository_, engine_.clock.now() - options_.unfinished_kept);
+    for (const std::string_view folder : {kObjectsFolder, meta::kSstablesFolder}) {
+      counts_.removed_unfinished +=
+          remove_unfinished_files(engine_.stores, repository_, folder, before);
+    }
   } catch (const Error& error) {
     report_.note_failure(str_cat("removing what unfinished uploads left: ", error.message()));
   }
+  remove_stray_files(claim_.deleted ? Instant::max() : before);
+}
+
+/// Files of SSTables that no row names: of servers that died, of requests that wrote the same one,
+/// of nodes that were removed meanwhile, and of deleted repositories. They are listed before the
+/// rows are read, since a file gets its row after it was written.
+void CollectionSteps::remove_stray_files(Instant written_before) {
+  std::vector<std::string> files =
+      list_files(engine_.stores, repository_, meta::kSstablesFolder, written_before);
+  if (files.empty()) return;
+  const std::set<std::string> named =
+      meta::DerivedRows(engine_.pool).sstable_files(claim_.repository);
+  std::erase_if(files, [&named](const std::string& file) { return named.contains(file); });
+  remove_derived_files(engine_.stores, repository_, files);
 }
 
 /// All else is done by then: what fails here is left to autovacuum and to the next collection.

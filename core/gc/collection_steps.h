@@ -44,6 +44,7 @@ class CollectionSteps {
   void count_known(const meta::KnownCandidate& candidate);
   void check_share() const;
   void remove_derived_rows();
+  void remove_stray_files(Instant written_before);
   void remove_unfinished();
   void release_space(int64_t purged_candidates);
   void remove_part_lists(const Marked& marked, const KnownCandidates& known);

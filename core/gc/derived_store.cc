@@ -1,7 +1,5 @@
 #include "core/gc/derived_store.h"
 
-#include <vector>
-
 namespace tarn::meta {
 namespace {
 
@@ -21,6 +19,24 @@ constexpr db::Query kDeleteReadings{"derived_delete_readings", R"sql(
 
 constexpr db::Query kDeleteCurves{"derived_delete_curves",
                                   "DELETE FROM series WHERE repo_id = $1 AND file_id = ANY ($2)"};
+
+// No transaction inserts a row of a node that is not committed, so a node that is not seen here was
+// removed.
+constexpr db::Query kDeleteStraySummaries{"derived_delete_stray_summaries", R"sql(
+  WITH page AS (
+    SELECT nid FROM range_summaries WHERE repo_id = $1 AND nid > $2 ORDER BY nid LIMIT $3),
+  gone AS (
+    DELETE FROM range_summaries s USING page p
+    WHERE s.repo_id = $1 AND s.nid = p.nid AND NOT EXISTS (SELECT 1 FROM nodes n WHERE n.nid = p.nid))
+  SELECT max(nid) FROM page)sql"};
+
+constexpr db::Query kDeleteStraySstables{"derived_delete_stray_sstables", R"sql(
+  DELETE FROM sstables s
+  WHERE repo_id = $1 AND NOT EXISTS (SELECT 1 FROM nodes n WHERE n.nid = s.nid)
+  RETURNING coalesce(file, ''))sql"};
+
+constexpr db::Query kSelectSstableFiles{"derived_select_sstable_files", R"sql(
+  SELECT file FROM sstables WHERE repo_id = $1 AND file IS NOT NULL)sql"};
 
 constexpr db::Query kDeleteWriters{"derived_delete_writers", R"sql(
   DELETE FROM writers WHERE expires_at < clock_timestamp() - interval '1 day')sql"};
@@ -58,6 +74,37 @@ int64_t DerivedRows::remove_readings(const CollectionClaim& claim, std::chrono::
     connection.run(kDeleteCurves, {key_of(claim), views_of(removed)});
     return static_cast<int64_t>(removed.size());
   });
+}
+
+bool DerivedRows::remove_stray_summaries(const CollectionClaim& claim, Nid& after, uint32_t limit) {
+  return pool_.transaction([&](db::Connection& connection) {
+    Collections::hold(connection, claim);
+    const db::Rows last =
+        connection.run(kDeleteStraySummaries, {key_of(claim), after, int64_t{limit}});
+    if (last.null(0, 0)) return false;
+    after = last.integer(0, 0);
+    return true;
+  });
+}
+
+std::vector<std::string> DerivedRows::remove_stray_sstables(const CollectionClaim& claim) {
+  return pool_.transaction([&](db::Connection& connection) {
+    Collections::hold(connection, claim);
+    std::vector<std::string> files;
+    const db::Rows rows = connection.run(kDeleteStraySstables, {key_of(claim)});
+    for (size_t row = 0; row < rows.size(); ++row) {
+      if (!rows.text(row, 0).empty()) files.emplace_back(rows.text(row, 0));
+    }
+    return files;
+  });
+}
+
+std::set<std::string> DerivedRows::sstable_files(RepositoryId repository) {
+  const db::Rows rows =
+      pool_.run(kSelectSstableFiles, {static_cast<int32_t>(repository)}, db::Pool::Retry::kRead);
+  std::set<std::string> out;
+  for (size_t row = 0; row < rows.size(); ++row) out.emplace(rows.text(row, 0));
+  return out;
 }
 
 int64_t DerivedRows::remove_dead_writers(const CollectionClaim& claim) {

@@ -54,9 +54,23 @@ void remove_derived_files(blob::Stores& stores, const Repository& repository,
   }
 }
 
-int64_t remove_unfinished_objects(blob::Stores& stores, const Repository& repository,
-                                  Instant begun_before) {
-  const blob::Located at = stores.locate(str_cat(repository.storage_namespace, "/data"));
+std::vector<std::string> list_files(blob::Stores& stores, const Repository& repository,
+                                    std::string_view folder, Instant written_before) {
+  const blob::Located at = stores.locate(str_cat(repository.storage_namespace, "/", folder));
+  const size_t root_bytes = at.key.size() - folder.size();
+  std::vector<std::string> out;
+  at.store->walk(at.key + "/", "", [&](const blob::BlobStat& stat) {
+    if (stat.mtime_ns / 1'000'000 < to_millis(written_before)) {
+      out.push_back(stat.key.substr(root_bytes));
+    }
+    return true;
+  });
+  return out;
+}
+
+int64_t remove_unfinished_files(blob::Stores& stores, const Repository& repository,
+                                std::string_view folder, Instant begun_before) {
+  const blob::Located at = stores.locate(str_cat(repository.storage_namespace, "/", folder));
   return static_cast<int64_t>(at.store->remove_unfinished(at.key + "/", begun_before));
 }
 

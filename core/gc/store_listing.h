@@ -5,6 +5,7 @@
 #include <functional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/blob/stores.h"
@@ -38,8 +39,13 @@ std::vector<UnremovedObject> remove_stored_objects(blob::Stores& stores,
 void remove_derived_files(blob::Stores& stores, const Repository& repository,
                           std::span<const std::string> files);
 
-/// Removes what writers that died left below the repository's `data/`. Returns the number.
-int64_t remove_unfinished_objects(blob::Stores& stores, const Repository& repository,
-                                  Instant begun_before);
+/// The files of the repository below `folder` that were written before that time, named below its
+/// namespace.
+std::vector<std::string> list_files(blob::Stores& stores, const Repository& repository,
+                                    std::string_view folder, Instant written_before);
+
+/// Removes what writers that died left below `folder` of the repository. Returns the number.
+int64_t remove_unfinished_files(blob::Stores& stores, const Repository& repository,
+                                std::string_view folder, Instant begun_before);
 
 }  // namespace tarn::versioning

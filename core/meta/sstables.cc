@@ -9,7 +9,8 @@ namespace {
 constexpr size_t kRowsPerInsertMax = 512;
 
 constexpr db::Query kSelect{"sstables_select_row", R"sql(
-  SELECT nid, coalesce(file, '') FROM sstables WHERE repo_id = $1 AND kind = $2 AND hash = $3)sql"};
+  SELECT s.nid, coalesce(s.file, '') FROM sstables s JOIN nodes n ON n.nid = s.nid
+  WHERE s.repo_id = $1 AND s.kind = $2 AND s.hash = $3 ORDER BY s.file IS NULL, s.nid LIMIT 1)sql"};
 
 // The lock prevents a concurrent deletion of the repository, which deletes its rows.
 constexpr db::Query kInsert{"sstables_insert_rows", R"sql(
@@ -19,7 +20,7 @@ constexpr db::Query kInsert{"sstables_insert_rows", R"sql(
   ON CONFLICT DO NOTHING)sql"};
 
 constexpr db::Query kSetFile{"sstables_set_file", R"sql(
-  UPDATE sstables SET file = $4 WHERE repo_id = $1 AND kind = $2 AND hash = $3)sql"};
+  UPDATE sstables SET file = $5 WHERE repo_id = $1 AND kind = $2 AND hash = $3 AND nid = $4)sql"};
 
 }  // namespace
 
@@ -47,11 +48,11 @@ void Sstables::add(RepositoryId repository, SstableKind kind, std::span<const Tr
   }
 }
 
-void Sstables::set_file(RepositoryId repository, SstableKind kind, const Hash128& hash,
+void Sstables::set_file(RepositoryId repository, SstableKind kind, const TreeRoot& node,
                         std::string_view file) {
   pool_.run(kSetFile,
-            {static_cast<int32_t>(repository), static_cast<int16_t>(kind), db::Bytes{view_of(hash)},
-             file},
+            {static_cast<int32_t>(repository), static_cast<int16_t>(kind),
+             db::Bytes{view_of(node.hash)}, node.nid, file},
             db::Pool::Retry::kWrite);
 }
 

@@ -234,13 +234,12 @@ class Repairs {
   }
 
   void repair_sstables() {
-    int16_t kind = -1;
-    std::string hash;
+    meta::StoredSstable after;
+    after.kind = -1;  // before all
     for (;;) {
-      const auto page = store_.sstables(repository_.id, kind, hash);
+      const auto page = store_.sstables(repository_.id, after);
       if (page.empty()) return;
-      kind = page.back().kind;
-      hash = page.back().hash;
+      after = page.back();
       for (const meta::StoredSstable& sstable : page) {
         alive_();
         const std::string problem = problem_of(sstable);

@@ -10,7 +10,7 @@ constexpr db::Query kSelectSummaries{"repairs_select_summaries", R"sql(
 
 constexpr db::Query kSelectSstables{"repairs_select_sstables", R"sql(
   SELECT kind, hash, nid, coalesce(file, '') FROM sstables
-  WHERE repo_id = $1 AND (kind, hash) > ($2, $3) ORDER BY kind, hash LIMIT $4)sql"};
+  WHERE repo_id = $1 AND (kind, hash, nid) > ($2, $3, $4) ORDER BY kind, hash, nid LIMIT $5)sql"};
 
 constexpr db::Query kSetGeneration{"repairs_set_generation", R"sql(
   UPDATE commits SET generation = $4 WHERE repo_id = $1 AND commit_id = $2 AND generation = $3)sql"};
@@ -44,11 +44,12 @@ std::vector<StoredSummary> RepairStore::summaries(RepositoryId repository, Nid a
   return out;
 }
 
-std::vector<StoredSstable> RepairStore::sstables(RepositoryId repository, int16_t after_kind,
-                                                 std::string_view after_hash) {
-  const db::Rows rows = pool_.run(
-      kSelectSstables, {key_of(repository), after_kind, db::Bytes{after_hash}, kRowsPerPage},
-      Retry::kRead);
+std::vector<StoredSstable> RepairStore::sstables(RepositoryId repository,
+                                                 const StoredSstable& after) {
+  const db::Rows rows =
+      pool_.run(kSelectSstables,
+                {key_of(repository), after.kind, db::Bytes{after.hash}, after.nid, kRowsPerPage},
+                Retry::kRead);
   std::vector<StoredSstable> out;
   for (size_t row = 0; row < rows.size(); ++row) {
     out.push_back({static_cast<int16_t>(rows.integer(row, 0)), std::string(rows.bytes(row, 1)),

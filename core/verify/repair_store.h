@@ -34,9 +34,8 @@ class RepairStore {
 
   static constexpr int32_t kRowsPerPage = 256;
   std::vector<StoredSummary> summaries(RepositoryId repository, Nid after);
-  /// After (kind, hash).
-  std::vector<StoredSstable> sstables(RepositoryId repository, int16_t after_kind,
-                                      std::string_view after_hash);
+  /// By kind, hash and node; `after` is the last row of the page before.
+  std::vector<StoredSstable> sstables(RepositoryId repository, const StoredSstable& after);
 
   bool set_generation(RepositoryId repository, std::string_view commit, int64_t before,
                       int64_t after);

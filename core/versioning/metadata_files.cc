@@ -28,7 +28,7 @@ namespace {
 using meta::SstableKind;
 
 // The number is increased when earlier files must no longer be served.
-constexpr std::string_view kFolder = "_tarn/sstables/1/";
+constexpr std::string_view kFolder = "_tarn/sstables/1/";  // below meta::kSstablesFolder
 constexpr size_t kNameBytes = 16;
 /// Nodes of one level in memory at once.
 constexpr size_t kNodesAtOnce = 64;
@@ -220,8 +220,9 @@ MetadataFile metadata_file(Engine& engine, const Repository& repository, Sstable
                 str_cat(range ? "range " : "metarange ", metadata_id(hash), ": not found"));
   }
   if (auto file = find_file(engine, repository, found->file)) return *std::move(file);
-  const std::string written = write_file(engine, repository, kind, {found->nid, hash});
-  engine.sstables.set_file(repository.id, kind, hash, written);
+  const TreeRoot node{found->nid, hash};
+  const std::string written = write_file(engine, repository, kind, node);
+  engine.sstables.set_file(repository.id, kind, node, written);
   auto file = find_file(engine, repository, written);
   if (!file) {
     throw Error(ErrorCode::kUnavailable, reason::kBytesMissing, "reading metadata: it was removed");

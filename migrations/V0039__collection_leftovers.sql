@@ -1,0 +1,5 @@
+-- Garbage collection: leftovers of collections that ended early, and of what ran beside them. The primary key of the table
+-- sstables is built again; it has a row for each range that a client has requested.
+
+-- Several nodes may have a hash. Each has a row of its own, which goes with it.
+ALTER TABLE sstables DROP CONSTRAINT sstables_pkey, ADD PRIMARY KEY (repo_id, kind, hash, nid);
