@@ -3,3 +3,6 @@
 
 -- Several nodes may have a hash. Each has a row of its own, which goes with it.
 ALTER TABLE sstables DROP CONSTRAINT sstables_pkey, ADD PRIMARY KEY (repo_id, kind, hash, nid);
+
+-- Whether a collection ended before it gave the space of the rows back that it had removed: the next one does.
+ALTER TABLE gc_control ADD COLUMN space_due boolean NOT NULL DEFAULT false;

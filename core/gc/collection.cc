@@ -120,7 +120,11 @@ void carry_out(Engine& engine, meta::Collections& collections, const meta::Colle
   }
   count_run(state, report.counts);
   log_end(claim, engine.repositories.get(claim.repository), state, report.counts);
-  collections.finish(claim, {state, error, report.counts, report.failures, report.removed},
+  collections.finish(claim,
+                     {.state = state,
+                      .error = error,
+                      .outcome = collection.outcome(),
+                      .space_due = collection.owes_space()},
                      schedule);
   engine.quotas.make_due(claim.repository);
 }

@@ -57,46 +57,50 @@ void CollectionSteps::run() {
   const LeasedProgress::Renewing renewing(progress_);
   progress_.begin_step("leftovers");
   check_database();
-  int64_t purged = 0;
   while (const int64_t rows = candidates_.purge(claim_, kNodesPerStatement)) {
-    purged += rows;
+    purged_candidates_ += rows;
     progress_.progress();
   }
   objects_.remove_doomed_objects();
-  progress_.begin_step("commits");
+  begin_step("commits");
   if (claim_.deleted) history_.purge_repository();
   history_.remove_dead_commits();
   history_.expire_history();
-  progress_.begin_step("transactions");
+  begin_step("transactions");
   engine_.writer.heartbeat();  // objects stored here lately are judged too
   const meta::CollectionFloors floors = collections_.raise_floors(claim_);
   wait_for_transactions(floors);
   const std::vector<meta::KnownCandidate> rows = candidates_.known(claim_, options_.grace);
   const KnownCandidates known(rows);
-  progress_.begin_step("mark");
+  begin_step("mark");
   const Marked marked = mark(engine_, {.repository = claim_.repository,
                                        .deleted = claim_.deleted,
                                        .dying_lists = known.due_lists,
                                        .on_progress = [this] { progress_.progress(1); }});
-  progress_.begin_step("list", stored_before());
+  begin_step("list", stored_before());
   find_candidates(floors, marked, known);
   if (counts_.due_objects > 0) check_owner(engine_, repository_);
   check_share();
   check_database();  // a copy may have taken the store over meanwhile
-  progress_.begin_step("remove", counts_.due_objects);
+  begin_step("remove", counts_.due_objects);
   objects_.doom_objects(marked, known);
-  progress_.begin_step("nodes");
+  begin_step("nodes");
   remove_part_lists(marked, known);
   remove_nodes(floors, marked);
-  progress_.begin_step("unfinished");
+  begin_step("unfinished");
   remove_unfinished();
   remove_derived_rows();
   if (claim_.deleted && counts_.stored_objects == 0 && !candidates_.any(claim_.repository)) {
     meta::DerivedRows(engine_.pool).remove_of_deleted(claim_);
     collections_.set_emptied(claim_);
   }
-  progress_.begin_step("space");
-  release_space(purged);
+  begin_step("space");
+  release_space();
+}
+
+void CollectionSteps::begin_step(std::string_view step, int64_t total) {
+  collections_.store_outcome(claim_, outcome());
+  progress_.begin_step(step, total);
 }
 
 /// Objects of the last collection that listed the store; 0 = there is none.
@@ -219,17 +223,27 @@ void CollectionSteps::remove_stray_files(Instant written_before) {
 }
 
 /// All else is done by then: what fails here is left to autovacuum and to the next collection.
-void CollectionSteps::release_space(int64_t purged_candidates) {
-  const int64_t removed =
-      purged_candidates + counts_.removed_commits + counts_.expired_commits + counts_.removed_nodes;
+void CollectionSteps::release_space() {
   meta::SpaceRelease space(
       engine_.pool, claim_, [this] { progress_.progress(1); }, stop_);
   try {
-    if (removed >= kRowsWorthVacuum || space.is_wanted()) space.run();
+    if (removed_rows() < kRowsWorthVacuum && !space.is_wanted()) return;
+    if (!space.run()) return;
+    space_released_ = true;
+    collections_.set_space_released(claim_);
   } catch (const Error& error) {
     if (error.reason() == reason::kCollectionLost) throw;
     log::warn("garbage_collection_space", {{"error", error.message()}});
   }
+}
+
+int64_t CollectionSteps::removed_rows() const {
+  return purged_candidates_ + counts_.removed_commits + counts_.expired_commits +
+         counts_.removed_nodes;
+}
+
+bool CollectionSteps::owes_space() const {
+  return removed_rows() >= kRowsWorthVacuum && !space_released_;
 }
 
 void CollectionSteps::remove_part_lists(const Marked& marked, const KnownCandidates& known) {

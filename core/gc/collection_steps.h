@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <stop_token>
+#include <string_view>
 
 #include "core/branch/engine.h"
 #include "core/gc/candidate_store.h"
@@ -34,8 +35,15 @@ class CollectionSteps {
   void run();
 
   const CollectionReport& report() const { return report_; }
+  meta::CollectionOutcome outcome() const {
+    return {report_.counts, report_.failures, report_.removed};
+  }
+  /// Whether it has removed many rows whose space it has not given back.
+  bool owes_space() const;
 
  private:
+  /// Stores what was done until now.
+  void begin_step(std::string_view step, int64_t total = 0);
   int64_t stored_before();
   void check_database();
   void wait_for_transactions(const meta::CollectionFloors& floors);
@@ -46,7 +54,8 @@ class CollectionSteps {
   void remove_derived_rows();
   void remove_stray_files(Instant written_before);
   void remove_unfinished();
-  void release_space(int64_t purged_candidates);
+  void release_space();
+  int64_t removed_rows() const;
   void remove_part_lists(const Marked& marked, const KnownCandidates& known);
   void remove_nodes(const meta::CollectionFloors& floors, const Marked& marked);
 
@@ -60,6 +69,8 @@ class CollectionSteps {
   meta::Candidates candidates_;
   CollectionReport report_;
   CollectionCounts& counts_ = report_.counts;
+  int64_t purged_candidates_ = 0;
+  bool space_released_ = false;
   LeasedProgress progress_;
   HistoryRemoval history_;
   ObjectRemoval objects_;

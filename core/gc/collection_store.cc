@@ -65,12 +65,14 @@ constexpr db::Query kAbandonLease{"collections_abandon_lease", R"sql(
 
 constexpr db::Query kHoldLease{"collections_hold_lease", "SELECT hold_collection($1)"};
 
-// Requested collections are done again.
+// Requested collections are done again, and what they removed has left its space behind.
 constexpr db::Query kInterruptRuns{"collections_interrupt_runs", R"sql(
   WITH interrupted AS (
     UPDATE gc_runs SET state = 'interrupted', ended_ms = (extract(epoch FROM clock_timestamp()) * 1000)::bigint,
       error = 'the server that ran it stopped'
-    WHERE state = 'running' RETURNING repo_id, CASE WHEN cancelled_by IS NULL THEN actor ELSE '' END AS actor)
+    WHERE state = 'running' RETURNING repo_id, CASE WHEN cancelled_by IS NULL THEN actor ELSE '' END AS actor),
+  space AS (
+    UPDATE gc_control SET space_due = true WHERE EXISTS (SELECT 1 FROM interrupted))
   UPDATE gc_repositories g SET requested_by = i.actor FROM interrupted i
   WHERE g.repo_id = i.repo_id AND g.requested_by IS NULL AND i.actor <> '')sql"};
 
@@ -102,11 +104,17 @@ constexpr db::Query kRaiseFloor{"collections_raise_floor", R"sql(
 constexpr db::Query kOldestTransaction{"collections_select_oldest_transaction", R"sql(
   SELECT pg_snapshot_xmin(pg_current_snapshot())::text::bigint)sql"};
 
-constexpr db::Query kEndRun{"collections_end_run", R"sql(
-  UPDATE gc_runs SET state = $3, error = $4, counts = $5, failures = $6,
-    group_reasons = $7, group_branches = $8, group_objects = $9, group_bytes = $10,
-    ended_ms = (extract(epoch FROM clock_timestamp()) * 1000)::bigint
+constexpr db::Query kStoreOutcome{"collections_store_outcome", R"sql(
+  UPDATE gc_runs SET counts = $3, failures = $4, group_reasons = $5, group_branches = $6, group_objects = $7,
+    group_bytes = $8
   WHERE repo_id = $1 AND run = $2)sql"};
+
+constexpr db::Query kEndRun{"collections_end_run", R"sql(
+  UPDATE gc_runs SET state = $3, error = $4, ended_ms = (extract(epoch FROM clock_timestamp()) * 1000)::bigint
+  WHERE repo_id = $1 AND run = $2)sql"};
+
+constexpr db::Query kSetSpaceDue{"collections_set_space_due",
+                                 "UPDATE gc_control SET space_due = $1"};
 
 constexpr db::Query kSetDue{"collections_set_due", R"sql(
   UPDATE gc_repositories SET fenced_run = $2, fence_nid = nextval('node_nids'),
@@ -191,6 +199,23 @@ CollectionRun run_from(const db::Rows& rows, size_t row) {
 }
 
 int32_t key_of(RepositoryId repository) { return static_cast<int32_t>(repository); }
+
+void update_outcome(db::Connection& connection, const CollectionClaim& claim,
+                    const CollectionOutcome& outcome) {
+  std::vector<int64_t> values;
+  for (const int64_t* member : members_of(outcome.counts)) values.push_back(*member);
+  std::vector<int16_t> reasons;
+  std::vector<std::string> branches;
+  std::vector<int64_t> objects, bytes;
+  for (const auto& [origin, size] : outcome.removed.sizes()) {
+    reasons.push_back(static_cast<int16_t>(origin.reason));
+    branches.push_back(origin.branch);
+    objects.push_back(size.objects);
+    bytes.push_back(size.bytes);
+  }
+  connection.run(kStoreOutcome, {key_of(claim.repository), claim.run, values, outcome.failures,
+                                 reasons, branches, objects, bytes});
+}
 
 }  // namespace
 
@@ -281,25 +306,29 @@ bool Collections::are_settled(const CollectionFloors& floors) {
          floors.transaction;
 }
 
+void Collections::store_outcome(const CollectionClaim& claim, const CollectionOutcome& outcome) {
+  pool_.transaction([&](db::Connection& connection) {
+    hold(connection, claim);
+    update_outcome(connection, claim, outcome);
+  });
+}
+
+void Collections::set_space_released(const CollectionClaim& claim) {
+  pool_.transaction([&](db::Connection& connection) {
+    hold(connection, claim);
+    connection.run(kSetSpaceDue, {false});
+  });
+}
+
 void Collections::finish(const CollectionClaim& claim, const CollectionEnd& end,
                          const CollectionSchedule& schedule) {
-  std::vector<int64_t> values;
-  for (const int64_t* member : members_of(end.counts)) values.push_back(*member);
-  std::vector<int16_t> reasons;
-  std::vector<std::string> branches;
-  std::vector<int64_t> objects, bytes;
-  for (const auto& [origin, size] : end.removed.sizes()) {
-    reasons.push_back(static_cast<int16_t>(origin.reason));
-    branches.push_back(origin.branch);
-    objects.push_back(size.objects);
-    bytes.push_back(size.bytes);
-  }
   const bool soon = end.state == "failed" || end.state == "interrupted";
   const int64_t wait = soon ? kRetrySeconds : int64_t{schedule.interval.count()};
   pool_.transaction([&](db::Connection& connection) {
     hold(connection, claim);
-    connection.run(kEndRun, {key_of(claim.repository), claim.run, end.state, end.error, values,
-                             end.failures, reasons, branches, objects, bytes});
+    update_outcome(connection, claim, end.outcome);
+    connection.run(kEndRun, {key_of(claim.repository), claim.run, end.state, end.error});
+    if (end.space_due) connection.run(kSetSpaceDue, {true});
     connection.run(kSetDue, {key_of(claim.repository), claim.run, wait});
     if (end.state == "interrupted" && !claim.actor.empty()) {
       connection.run(kAskAgain, {key_of(claim.repository), claim.actor});

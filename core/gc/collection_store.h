@@ -51,12 +51,18 @@ struct CollectionProgress {
   int64_t total = 0;  ///< 0 = unknown
 };
 
-struct CollectionEnd {
-  std::string_view state;
-  std::string_view error;
+/// What a collection has done so far.
+struct CollectionOutcome {
   const CollectionCounts& counts;
   const std::vector<std::string>& failures;
   const GarbageGroups& removed;
+};
+
+struct CollectionEnd {
+  std::string_view state;
+  std::string_view error;
+  CollectionOutcome outcome;
+  bool space_due = false;  ///< it did not give the space of removed rows back
 };
 
 struct CollectionSchedule {
@@ -94,6 +100,10 @@ class Collections {
                 const CollectionProgress& progress);
   /// Throws unavailable unless the lease is held; then it is, until the transaction ends.
   static void hold(db::Connection& connection, const CollectionClaim& claim);
+  /// Stores what the run has done, for its report if its server dies.
+  void store_outcome(const CollectionClaim& claim, const CollectionOutcome& outcome);
+  /// The space of rows that earlier collections removed was given back.
+  void set_space_released(const CollectionClaim& claim);
   /// From now on no server makes older addresses.
   CollectionFloors raise_floors(const CollectionClaim& claim);
   /// Whether every transaction has ended that had begun to write when the floors were read: one of

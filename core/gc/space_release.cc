@@ -60,20 +60,33 @@ constexpr db::Query kSelectOldTransaction{"space_select_old_transaction", R"sql(
     WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'
       AND xact_start < clock_timestamp() - interval '1 second'))sql"};
 
-// Indexes that a rebuilding has left which was interrupted: nothing uses them, and every write
-// keeps them up to date. Does not wait for a lock, since others would wait behind it.
-constexpr db::Query kDropInvalid{"space_drop_invalid_indexes", R"sql(
+// Indexes that a rebuilding has left which was interrupted, those of TOAST tables too: nothing uses
+// them, and every write keeps them up to date.
+#define TARN_INVALID_INDEXES                                                        \
+  "SELECT i.indexrelid FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid "    \
+  "WHERE NOT i.indisvalid AND c.relname ~ '_cc(new|old)[0-9]*$' AND EXISTS ("       \
+  "SELECT 1 FROM pg_class t WHERE t.relnamespace = current_schema()::regnamespace " \
+  "AND i.indrelid IN (t.oid, t.reltoastrelid)) AND NOT EXISTS ("                    \
+  "SELECT 1 FROM pg_stat_progress_create_index p WHERE p.relid = i.indrelid)"
+
+constexpr db::Query kCountInvalid{"space_count_invalid_indexes",
+                                  "SELECT count(*) FROM (" TARN_INVALID_INDEXES ") AS invalid"};
+
+// Drops one, so that no table is locked while the lock of another is awaited; one whose lock is not
+// free is left, since others would wait behind this transaction.
+constexpr db::Query kDropInvalid{"space_drop_invalid_index", R"sql(
   DO $$
   DECLARE
     v_index regclass;
   BEGIN
     PERFORM set_config('lock_timeout', '100ms', true);
-    FOR v_index IN
-      SELECT i.indexrelid FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid
-      WHERE NOT i.indisvalid AND c.relname ~ '_cc(new|old)[0-9]*$' AND c.relnamespace = current_schema()::regnamespace
-        AND NOT EXISTS (SELECT 1 FROM pg_stat_progress_create_index p WHERE p.relid = i.indrelid)
-    LOOP
-      EXECUTE format('DROP INDEX %s', v_index);
+    FOR v_index IN )sql" TARN_INVALID_INDEXES R"sql( LOOP
+      BEGIN
+        EXECUTE format('DROP INDEX %s', v_index);
+        EXIT;
+      EXCEPTION WHEN lock_not_available THEN
+        NULL;
+      END;
     END LOOP;
   END
   $$)sql"};
@@ -98,7 +111,9 @@ constexpr db::Query kCountPages{"space_count_pages", R"sql(
 
 // No row needs more than a page.
 constexpr db::Query kSelectWasted{"space_select_wasted", R"sql(
-  SELECT EXISTS (
+  SELECT (SELECT space_due FROM gc_control)
+    OR EXISTS ()sql" TARN_INVALID_INDEXES R"sql()
+    OR EXISTS (
       SELECT 1 FROM pg_class
       WHERE oid = 'nodes'::regclass AND reltuples >= 0
         AND pg_relation_size(oid) / current_setting('block_size')::bigint > reltuples + 2 * $1::bigint)
@@ -138,23 +153,36 @@ Measure measure_nodes(db::Pool& pool) {
   return out;
 }
 
-void note_failure(const db::Query& query, const Error& error) {
-  log::info("garbage_collection_space", {{"statement", query.name}, {"error", error.message()}});
-}
-
 }  // namespace
 
-void SpaceRelease::run() {
+bool SpaceRelease::run() {
   pool_.transaction([&](db::Connection& connection) { Collections::hold(connection, claim_); });
-  try {
-    pool_.run(kDropInvalid, {}, db::Pool::Retry::kRepeatable);
-  } catch (const Error& error) {
-    note_failure(kDropInvalid, error);
-  }
+  drop_invalid_indexes();
   compact_nodes();
   rebuild_indexes(kNodes.name, kNodes.rebuild);
   for (const Table& table : kTables) {
     if (attempt(table.vacuum)) rebuild_indexes(table.name, table.rebuild);
+  }
+  return complete_;
+}
+
+void SpaceRelease::note_failure(const db::Query& query, const Error& error) {
+  log::info("garbage_collection_space", {{"statement", query.name}, {"error", error.message()}});
+  if (error.code() == ErrorCode::kUnavailable) complete_ = false;
+}
+
+void SpaceRelease::drop_invalid_indexes() {
+  try {
+    const auto left = [this] {
+      return pool_.run(kCountInvalid, {}, db::Pool::Retry::kRead).integer(0, 0);
+    };
+    for (int64_t before = left(), after = 0; before > 0; before = after) {
+      pool_.run(kDropInvalid, {}, db::Pool::Retry::kRepeatable);
+      after = left();
+      if (after >= before) return;  // the next collection tries again
+    }
+  } catch (const Error& error) {
+    note_failure(kDropInvalid, error);
   }
 }
 
@@ -217,7 +245,7 @@ void SpaceRelease::rebuild_indexes(const char* table, const db::Query& query) {
   // A new index has a seventh more than its entries; insertions in any order make it a half.
   if (bytes - kIndexBytesWorthIt < needed + needed * 3 / 10) return;
   if (pool_.run(kSelectOldTransaction, {}, db::Pool::Retry::kRead).boolean(0, 0)) return;
-  attempt(query);
+  if (!attempt(query)) drop_invalid_indexes();
 }
 
 }  // namespace tarn::meta

@@ -6,6 +6,7 @@
 #include <stop_token>
 #include <utility>
 
+#include "core/base/error.h"
 #include "core/db/pool.h"
 #include "core/gc/collection_store.h"
 
@@ -22,14 +23,18 @@ class SpaceRelease {
                const std::stop_token& stop)
       : pool_(pool), claim_(claim), progress_(std::move(progress)), stop_(stop) {}
 
-  /// Whether there is much free space that other work left, or an earlier collection.
+  /// Whether there is much free space that other work left, or an earlier collection, which may
+  /// have been killed.
   bool is_wanted();
-  /// Throws unavailable: the lease of the collection was lost.
-  void run();
+  /// false: the database was away for some of it, so that it should be done again. Throws
+  /// unavailable: the lease of the collection was lost, or the database is away.
+  bool run();
 
  private:
   /// false: it failed, which is logged; autovacuum or the next collection does it.
   bool attempt(const db::Query& query);
+  void note_failure(const db::Query& query, const Error& error);
+  void drop_invalid_indexes();
   /// Moves the nodes at the end of the table to free space before them.
   void compact_nodes();
   int64_t pages_of_nodes();
@@ -39,6 +44,7 @@ class SpaceRelease {
   const CollectionClaim& claim_;
   const std::function<void()> progress_;
   const std::stop_token& stop_;
+  bool complete_ = true;
 };
 
 }  // namespace tarn::meta
