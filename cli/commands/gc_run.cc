@@ -144,7 +144,19 @@ Json newest_run(Session& session, const Uri& uri) {
   const Json results = runs.value("results", Json::array());
   Json newest = results.empty() ? Json::object() : results[0];
   newest["requested"] = runs.value("requested", false);
+  for (const char* name : {"retry_date", "retries_left"}) {
+    if (runs.contains(name)) newest[name] = runs[name];
+  }
   return newest;
+}
+
+void add_next(const Json& newest, std::vector<std::pair<std::string, std::string>>& lines) {
+  if (newest.contains("retry_date")) {
+    lines.emplace_back("next", str_cat("a retry at ", newest.value("retry_date", ""), ", and ",
+                                       number(newest, "retries_left"), " more if it fails"));
+  } else if (newest.value("requested", false)) {
+    lines.emplace_back("next", "asked for; it begins when earlier requests have ended");
+  }
 }
 
 ExitCode run(Session& session, const Run& options) {
@@ -163,7 +175,8 @@ ExitCode run(Session& session, const Run& options) {
     Json newest = newest_run(session, uri);
     if (newest.value("run", int64_t{0}) > before && newest.value("state", "") != "running") {
       const bool done = newest.value("state", "") == "done";
-      const auto lines = lines_of(newest);
+      auto lines = lines_of(newest);
+      add_next(newest, lines);
       session.out.object("GarbageCollection", std::move(newest), lines);
       return done ? ExitCode::kOk : ExitCode::kFailure;
     }
@@ -177,9 +190,7 @@ void status(Session& session, const InRepository& options) {
   std::vector<std::pair<std::string, std::string>> lines;
   if (newest.contains("run")) lines = lines_of(newest);
   if (!newest.contains("run")) lines.emplace_back("state", "never collected");
-  if (newest.value("requested", false)) {
-    lines.emplace_back("next", "asked for; it begins when earlier requests have ended");
-  }
+  add_next(newest, lines);
   session.out.object("GarbageCollection", std::move(newest), lines);
 }
 

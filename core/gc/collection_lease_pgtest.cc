@@ -188,7 +188,7 @@ TEST_F(CollectionLease, OnlyOneServerCollects) {
   request_collection(*engine, repo, "tester", 0);
   settle();
   EXPECT_FALSE(run_one_collection(*engine, options, identities, {}));
-  EXPECT_TRUE(is_collection_requested(*engine, repo));
+  EXPECT_TRUE(requested_collection(*engine, repo));
 }
 
 }  // namespace

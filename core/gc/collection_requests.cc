@@ -41,7 +41,8 @@ void adopt_store(Engine& engine, const Repository& repository) {
   adopt_store(engine.stores, repository, engine.pool);
 }
 
-bool is_collection_requested(Engine& engine, const Repository& repository) {
+std::optional<meta::CollectionRequest> requested_collection(Engine& engine,
+                                                            const Repository& repository) {
   return meta::Collections(engine.pool).requested(repository.id);
 }
 

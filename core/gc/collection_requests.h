@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -26,7 +27,8 @@ meta::CollectionRun get_collection(Engine& engine, const Repository& repository,
 void cancel_collection(Engine& engine, const Repository& repository, std::string_view user);
 /// Makes this database the owner of the repository's store, whichever was.
 void adopt_store(Engine& engine, const Repository& repository);
-/// Whether one was asked for and has not begun.
-bool is_collection_requested(Engine& engine, const Repository& repository);
+/// The one that was asked for and has not begun; nullopt: there is none.
+std::optional<meta::CollectionRequest> requested_collection(Engine& engine,
+                                                            const Repository& repository);
 
 }  // namespace tarn::versioning

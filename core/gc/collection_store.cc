@@ -1,5 +1,6 @@
 #include "core/gc/collection_store.h"
 
+#include <algorithm>
 #include <array>
 
 #include "core/base/error.h"
@@ -8,8 +9,9 @@
 namespace tarn::meta {
 namespace {
 
-/// After a run that failed.
+/// After a run that was interrupted, and after the first that failed.
 constexpr int64_t kRetrySeconds = 60;
+constexpr int64_t kRetrySecondsMax = 3'600;
 constexpr int64_t kRunsKept = 1000;
 
 // A repository without a row was never collected. Operations that began before its fence must have
@@ -18,7 +20,7 @@ constexpr db::Query kSelectDue{"collections_select_due", R"sql(
   SELECT r.repo_id FROM repositories r
   LEFT JOIN gc_repositories g ON g.repo_id = r.repo_id,
   LATERAL (SELECT extract(epoch FROM clock_timestamp()) AS s) AS now
-  WHERE (g.requested_by IS NOT NULL
+  WHERE ((g.requested_by IS NOT NULL AND coalesce(g.retry_at <= clock_timestamp(), true))
          OR ($1::bigint > 0 AND coalesce(extract(epoch FROM g.due_at), r.created_ms / 1000.0 + $1) <= now.s))
     AND (r.deleted_ms IS NULL
          OR (coalesce(r.purge_ms, r.deleted_ms + $2::bigint * 1000) / 1000.0 <= now.s
@@ -39,7 +41,8 @@ constexpr db::Query kTakeLease{"collections_take_lease", R"sql(
 constexpr db::Query kSelectWaiting{"collections_select_waiting", R"sql(
   SELECT EXISTS (
     SELECT 1 FROM gc_repositories g JOIN repositories r USING (repo_id)
-    WHERE (g.requested_by IS NOT NULL OR ($1::bigint > 0 AND g.due_at <= clock_timestamp()))
+    WHERE ((g.requested_by IS NOT NULL AND coalesce(g.retry_at <= clock_timestamp(), true))
+           OR ($1::bigint > 0 AND g.due_at <= clock_timestamp()))
       AND (r.deleted_ms IS NULL
            OR (r.deleted_ms / 1000.0 + $2::bigint <= extract(epoch FROM clock_timestamp()) AND NOT g.emptied))
       AND g.fence_nid > (
@@ -73,7 +76,7 @@ constexpr db::Query kInterruptRuns{"collections_interrupt_runs", R"sql(
     WHERE state = 'running' RETURNING repo_id, CASE WHEN cancelled_by IS NULL THEN actor ELSE '' END AS actor),
   space AS (
     UPDATE gc_control SET space_due = true WHERE EXISTS (SELECT 1 FROM interrupted))
-  UPDATE gc_repositories g SET requested_by = i.actor FROM interrupted i
+  UPDATE gc_repositories g SET requested_by = i.actor, retry_at = NULL FROM interrupted i
   WHERE g.repo_id = i.repo_id AND g.requested_by IS NULL AND i.actor <> '')sql"};
 
 constexpr db::Query kBegin{"collections_begin_run", R"sql(
@@ -89,7 +92,7 @@ constexpr db::Query kBegin{"collections_begin_run", R"sql(
   FROM g, repositories r WHERE r.repo_id = $1)sql"};
 
 constexpr db::Query kDropRequest{"collections_drop_request", R"sql(
-  UPDATE gc_repositories SET requested_by = NULL WHERE repo_id = $1)sql"};
+  UPDATE gc_repositories SET requested_by = NULL, retry_at = NULL WHERE repo_id = $1)sql"};
 
 // Waits for servers that are registering; those that register later see the new floor.
 constexpr db::Query kLockFloors{"collections_lock_floors", "SELECT pg_advisory_xact_lock(2, 0)"};
@@ -118,7 +121,17 @@ constexpr db::Query kSetSpaceDue{"collections_set_space_due",
 
 constexpr db::Query kSetDue{"collections_set_due", R"sql(
   UPDATE gc_repositories SET fenced_run = $2, fence_nid = nextval('node_nids'),
-    due_at = clock_timestamp() + $3 * interval '1 second'
+    due_at = clock_timestamp() + $3 * interval '1 second', failures = CASE WHEN $4::boolean THEN failures ELSE 0 END
+  WHERE repo_id = $1)sql"};
+
+// Unless another one was asked for meanwhile, which begins at once.
+constexpr db::Query kSetRetry{"collections_set_retry", R"sql(
+  UPDATE gc_repositories g SET fenced_run = $2, fence_nid = nextval('node_nids'), due_at = w.until,
+    failures = CASE WHEN requested_by IS NULL THEN failures + 1 ELSE failures END,
+    requested_by = coalesce(requested_by, CASE WHEN failures < $6::bigint THEN nullif($3::text, '') END),
+    retry_at = CASE WHEN requested_by IS NULL THEN w.until END
+  FROM (SELECT clock_timestamp() + least($4::bigint * power(2, least(failures, 30)), $5::bigint) * interval '1 second' AS until
+        FROM gc_repositories WHERE repo_id = $1) AS w
   WHERE repo_id = $1)sql"};
 
 constexpr db::Query kAskAgain{"collections_ask_again", R"sql(
@@ -132,17 +145,20 @@ constexpr db::Query kSetEmptied{"collections_set_emptied", R"sql(
 
 constexpr db::Query kRequest{"collections_request", R"sql(
   INSERT INTO gc_repositories (repo_id, requested_by, share_max) VALUES ($1, $2, $3)
-  ON CONFLICT (repo_id) DO UPDATE SET requested_by = $2, share_max = $3, due_at = clock_timestamp())sql"};
+  ON CONFLICT (repo_id) DO UPDATE SET requested_by = $2, share_max = $3, due_at = clock_timestamp(), retry_at = NULL,
+    failures = 0)sql"};
 
 constexpr db::Query kCancel{"collections_cancel", R"sql(
   WITH dropped AS (
-    UPDATE gc_repositories SET requested_by = NULL WHERE repo_id = $1 AND requested_by IS NOT NULL RETURNING run),
+    UPDATE gc_repositories SET requested_by = NULL, retry_at = NULL
+    WHERE repo_id = $1 AND requested_by IS NOT NULL RETURNING run),
   asked AS (
     UPDATE gc_runs SET cancelled_by = $2 WHERE repo_id = $1 AND state = 'running' RETURNING run)
   SELECT EXISTS (SELECT 1 FROM dropped) OR EXISTS (SELECT 1 FROM asked))sql"};
 
 constexpr db::Query kRequested{"collections_select_requested", R"sql(
-  SELECT EXISTS (SELECT 1 FROM gc_repositories WHERE repo_id = $1 AND requested_by IS NOT NULL))sql"};
+  SELECT (extract(epoch FROM retry_at) * 1000)::bigint, greatest($2::bigint - failures, 0)
+  FROM gc_repositories WHERE repo_id = $1 AND requested_by IS NOT NULL)sql"};
 
 #define TARN_RUN_COLUMNS                                                                        \
   "run, state, actor, started_ms, ended_ms, error, counts, step, step_started_ms, step_done, "  \
@@ -322,15 +338,23 @@ void Collections::set_space_released(const CollectionClaim& claim) {
 
 void Collections::finish(const CollectionClaim& claim, const CollectionEnd& end,
                          const CollectionSchedule& schedule) {
-  const bool soon = end.state == "failed" || end.state == "interrupted";
-  const int64_t wait = soon ? kRetrySeconds : int64_t{schedule.interval.count()};
+  const bool interrupted = end.state == "interrupted";
+  const int64_t interval = schedule.interval.count();
   pool_.transaction([&](db::Connection& connection) {
     hold(connection, claim);
     update_outcome(connection, claim, end.outcome);
     connection.run(kEndRun, {key_of(claim.repository), claim.run, end.state, end.error});
     if (end.space_due) connection.run(kSetSpaceDue, {true});
-    connection.run(kSetDue, {key_of(claim.repository), claim.run, wait});
-    if (end.state == "interrupted" && !claim.actor.empty()) {
+    if (end.state == "failed") {
+      const int64_t pause_max =
+          interval > 0 ? std::min(interval, kRetrySecondsMax) : kRetrySecondsMax;
+      connection.run(kSetRetry, {key_of(claim.repository), claim.run, claim.actor, kRetrySeconds,
+                                 pause_max, kCollectionRetriesMax});
+    } else {
+      connection.run(kSetDue, {key_of(claim.repository), claim.run,
+                               interrupted ? kRetrySeconds : interval, interrupted});
+    }
+    if (interrupted && !claim.actor.empty()) {
       connection.run(kAskAgain, {key_of(claim.repository), claim.actor});
     }
     connection.run(kTrimRuns, {key_of(claim.repository), claim.run - kRunsKept});
@@ -367,8 +391,13 @@ std::optional<CollectionRun> Collections::find(RepositoryId repository, int64_t 
   return rows.empty() ? std::nullopt : std::optional(run_from(rows, 0));
 }
 
-bool Collections::requested(RepositoryId repository) {
-  return pool_.run(kRequested, {key_of(repository)}, db::Pool::Retry::kRead).boolean(0, 0);
+std::optional<CollectionRequest> Collections::requested(RepositoryId repository) {
+  const db::Rows rows =
+      pool_.run(kRequested, {key_of(repository), kCollectionRetriesMax}, db::Pool::Retry::kRead);
+  if (rows.empty()) return std::nullopt;
+  CollectionRequest out{.retries_left = rows.integer(0, 1)};
+  if (!rows.null(0, 0)) out.retry = from_millis(rows.integer(0, 0));
+  return out;
 }
 
 }  // namespace tarn::meta

@@ -17,6 +17,10 @@
 
 namespace tarn::meta {
 
+/// How often a collection is repeated that was asked for and failed. The pauses take half an hour
+/// together.
+constexpr int64_t kCollectionRetriesMax = 5;
+
 /// A collection that this process carries out.
 struct CollectionClaim {
   int64_t owner = 0;  ///< of the lease
@@ -70,6 +74,12 @@ struct CollectionSchedule {
   std::chrono::seconds deleted_kept{};  ///< how long a deleted repository keeps its objects
 };
 
+/// A collection that was asked for and has not begun.
+struct CollectionRequest {
+  std::optional<Instant> retry{};  ///< the one before failed, and this one begins then
+  int64_t retries_left = 0;        ///< if it fails
+};
+
 /// The oldest addresses that an operation may still publish.
 struct CollectionFloors {
   Instant address{};
@@ -109,8 +119,10 @@ class Collections {
   /// Whether every transaction has ended that had begun to write when the floors were read: one of
   /// a server that was paused since may still commit.
   bool are_settled(const CollectionFloors& floors);
-  /// Ends the run and gives the lease up. After `failed` and `interrupted` the next one is due
-  /// soon, else after `interval`; an interrupted one that was asked for is asked for again.
+  /// Ends the run and gives the lease up. The next one is due after `interval`, but soon after one
+  /// that was interrupted, and after a pause that doubles with each that has failed. One that was
+  /// asked for is asked for again if it was interrupted, or has failed kCollectionRetriesMax times
+  /// at most.
   void finish(const CollectionClaim& claim, const CollectionEnd& end,
               const CollectionSchedule& schedule);
   /// A deleted repository of which nothing is left is not collected again.
@@ -124,8 +136,8 @@ class Collections {
   /// Newest first.
   std::vector<CollectionRun> runs(RepositoryId repository, uint32_t limit);
   std::optional<CollectionRun> find(RepositoryId repository, int64_t run);
-  /// Whether a collection was asked for and has not begun.
-  bool requested(RepositoryId repository);
+  /// nullopt: none was asked for that has not begun.
+  std::optional<CollectionRequest> requested(RepositoryId repository);
 
  private:
   db::Pool& pool_;

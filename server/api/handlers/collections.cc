@@ -215,7 +215,12 @@ http::Response list_collections(const Context& context, Call& call) {
   const auto runs = versioning::list_collections(context.engine, repository, call.amount());
   json::Writer out(runs.size() * kBytesPerRun);
   out.begin_object();
-  out.boolean("requested", versioning::is_collection_requested(context.engine, repository));
+  const auto request = versioning::requested_collection(context.engine, repository);
+  out.boolean("requested", request.has_value());
+  if (request && request->retry) {
+    out.text("retry_date", to_rfc3339(*request->retry));
+    out.number("retries_left", request->retries_left);
+  }
   json::write_pagination(out, false, "", runs.size());
   out.key("results");
   out.begin_array();
