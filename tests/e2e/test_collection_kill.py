@@ -6,7 +6,10 @@ reads back, and what nothing shows is gone, from the store and from the database
 
 import hashlib
 import os
+import signal
+import subprocess
 import time
+from pathlib import Path
 
 import clients
 import pytest
@@ -32,6 +35,14 @@ STEPS_LONG = [
 STEPS = ["sql.roots_delete_commits.after", "sql.candidates_insert_rows.after", "sql.candidates_doom_rows.after",
          "gc.batch_removed", "sql.candidates_delete_part_lists.after", "sql.node_removal_delete_nodes.after",
          "sql.collections_end_run.before"]
+# Of the step that gives space back.
+SPACE_STEPS_LONG = ["sql.space_drop_invalid_index.after", "sql.space_vacuum_nodes.before", "sql.space_vacuum_nodes.after",
+                    "sql.space_move_nodes.before", "sql.space_move_nodes.after", "sql.space_rebuild_nodes.before",
+                    "sql.space_rebuild_nodes.after", "sql.space_vacuum_gc_candidates.after", "sql.space_vacuum_retired_tokens.after",
+                    "sql.collections_set_space_due.before"]
+SPACE_STEPS = ["sql.space_move_nodes.before", "sql.space_rebuild_nodes.before"]
+DEAD_NODES = 30_000
+PAGES_MAX = 70  # of what stays
 COUNTS = """SELECT (SELECT count(*) FROM commits WHERE repo_id = r.repo_id), (SELECT count(*) FROM nodes WHERE repo_id = r.repo_id),
   (SELECT count(*) FROM part_lists WHERE repo_id = r.repo_id), (SELECT count(*) FROM range_summaries WHERE repo_id = r.repo_id)
   FROM repositories r WHERE name = '{}'"""
@@ -41,9 +52,9 @@ COUNTS = """SELECT (SELECT count(*) FROM commits WHERE repo_id = r.repo_id), (SE
 def start(scratch_dir, database):
     made = []
 
-    def start(fault=None):
+    def start(fault=None, action="kill"):
         environment = {**SETTINGS, "TARN_STORE_LOCAL_ROOT": database.directory / "objects",
-                       **({"TARN_FAULT_POINT": f"{fault}=kill"} if fault else {})}
+                       **({"TARN_FAULT_POINT": f"{fault}={action}"} if fault else {})}
         made.append(servers.Tarnd(scratch_dir / f"tarnd-{len(made)}", environment=environment,
                                   arguments=["--database", database.url()]))
         return made[-1].start()
@@ -74,8 +85,9 @@ def newest(server, name):
     return runs[0] if runs else {"run": 0}
 
 
-def fill(server, name):
-    """Objects that stay, and garbage of every kind; returns {ref/key: body} of what stays."""
+def fill(server, name, created=lambda: None):
+    """Objects that stay, and garbage of every kind; returns {ref/key: body} of what stays. `created` is called when the repository
+    is there and empty."""
     s3, rest = clients.boto3_client(server), clients.Rest(server)
     base = f"/repositories/{name}"
 
@@ -91,6 +103,7 @@ def fill(server, name):
         s3.complete_multipart_upload(Bucket=name, Key=key, UploadId=upload, MultipartUpload={"Parts": parts})
 
     assert rest("POST", "/repositories", json={"name": name, "storage_namespace": f"local://{name}"}).status_code == 201
+    created()
     kept = {"main/committed": b"committed", "main/staged": b"staged", "main/parts": b"in parts" * PART_BYTES_8TH + b"!", "main/copy": b"of a branch"}
     put("main/committed", b"committed")
     put_in_parts("main/parts", kept["main/parts"])
@@ -151,6 +164,92 @@ def test_a_collection_that_is_killed_is_finished_by_another_server(start, databa
     states = {run["state"] for run in clients.Rest(other)("GET", f"/repositories/{name}/gc/runs").json()["results"]}
     assert states <= {"done", "interrupted"}
     other.stop()
+
+
+def put_dead_nodes(database, name):
+    """Nodes that nothing refers to, before those that commits will make."""
+    database.ask("ALTER TABLE nodes SET (autovacuum_enabled = false)")
+    if database.ask("SELECT count(*) FROM pg_class WHERE relname = 'x_ccnew'") == ["0"]:  # as an interrupted rebuilding leaves one
+        database.ask("CREATE INDEX x_ccnew ON tags (name); UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'x_ccnew'::regclass")
+    database.ask("INSERT INTO nodes (nid, repo_id, level, hash, body) SELECT nextval('node_nids'), r.repo_id, 0, "
+                 "decode(lpad(to_hex(i), 32, '0'), 'hex'), decode(repeat(lpad(to_hex(i), 8, '0'), 30), 'hex') "
+                 f"FROM repositories r, generate_series(1, {DEAD_NODES}) AS i WHERE r.name = '{name}'")
+
+
+def collect_until_it_dies(dying, name):
+    for _ in range(2):
+        try:
+            if collect(dying, name) is None:
+                break
+        except OSError:
+            break
+    dying.process.child.wait(DIE_SECONDS_MAX)
+
+
+def check_released(start, database, name, kept):
+    """The collection after the one that died gives the space back, and nothing is lost."""
+    as_if_its_time_had_run_out(database)
+    other = start()
+    s3 = clients.boto3_client(other)
+    report = collect(other, name)
+    assert report["state"] == "done", report
+    for key, body in kept.items():
+        assert s3.get_object(Bucket=name, Key=key)["Body"].read() == body, key
+    [pages] = database.ask("SELECT pg_relation_size('nodes') / 8192")
+    [indexes] = database.ask("SELECT pg_indexes_size('nodes')")
+    assert int(pages) < PAGES_MAX and int(indexes) < 400_000, (pages, indexes)
+    assert database.ask("SELECT indexrelid::regclass FROM pg_index WHERE NOT indisvalid") == []
+    runs = clients.Rest(other)("GET", f"/repositories/{name}/gc/runs").json()["results"]
+    [interrupted] = [run for run in runs if run["state"] == "interrupted"]
+    assert (interrupted["removed_nodes"] >= DEAD_NODES, "end_date" in interrupted) == (True, True), interrupted
+    other.stop()
+
+
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("step", SPACE_STEPS_LONG if os.environ.get("TARN_TEST_LONG") == "1" else SPACE_STEPS)
+def test_a_collection_that_is_killed_while_it_gives_space_back(start, database, step):
+    name = f"space-{hashlib.md5(step.encode()).hexdigest()[:12]}"
+    dying = start(step)
+    kept = fill(dying, name, lambda: put_dead_nodes(database, name))
+    collect_until_it_dies(dying, name)
+    assert not dying.alive(), "the step was not reached"
+    check_released(start, database, name, kept)
+
+
+def until(condition, what):
+    deadline = time.monotonic() + DIE_SECONDS_MAX
+    while not condition():
+        assert time.monotonic() < deadline, what
+        time.sleep(0.05)
+
+
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("phase, statement", [
+    ("waiting for writers before build", "INSERT INTO nodes (nid, repo_id, level, hash, body) VALUES (nextval('node_nids'), 0, 0, '', '')"),
+    ("waiting for readers before marking dead", "LOCK TABLE nodes IN ACCESS SHARE MODE")])
+def test_server_and_database_die_while_indexes_are_rebuilt(start, database, phase, statement):
+    """A transaction holds the rebuilding up in one of its phases."""
+    name = f"index-{hashlib.md5(phase.encode()).hexdigest()[:12]}"
+    dying = start("sql.space_rebuild_nodes.before", "stop")
+    kept = fill(dying, name, lambda: put_dead_nodes(database, name))
+    assert clients.Rest(dying)("POST", f"/repositories/{name}/gc/runs", json={"yes_delete": 100}).status_code == 202
+    stat = Path(f"/proc/{dying.process.child.pid}/stat")
+    until(lambda: stat.read_text().rsplit(")", 1)[1].split()[0] == "T", "the statement was not reached")
+    # Idle, since a statement that runs has a snapshot, which holds the rebuilding up earlier.
+    holding = subprocess.Popen(["/usr/lib/postgresql/15/bin/psql", "-X", "-q", "-d", database.url()], stdin=subprocess.PIPE,
+                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env={**os.environ, "PGAPPNAME": "holding"})
+    holding.stdin.write(f"BEGIN; {statement};\n".encode())
+    holding.stdin.flush()
+    until(lambda: database.ask("SELECT state FROM pg_stat_activity WHERE application_name = 'holding'") == ["idle in transaction"],
+          "no transaction")
+    os.kill(dying.process.child.pid, signal.SIGCONT)
+    until(lambda: phase in database.ask("SELECT phase FROM pg_stat_progress_create_index"), phase)
+    dying.kill()
+    database.crash()
+    holding.communicate(timeout=DIE_SECONDS_MAX)
+    database.launch()
+    assert int(database.ask("SELECT count(*) FROM pg_index WHERE NOT indisvalid")[0]) > 0, "nothing was interrupted"
+    check_released(start, database, name, kept)
 
 
 @pytest.mark.timeout(600)
