@@ -55,7 +55,7 @@ struct CollectionProgress {
   int64_t total = 0;  ///< 0 = unknown
 };
 
-/// What a collection has done so far.
+/// The work of a collection so far, for its report.
 struct CollectionOutcome {
   const CollectionCounts& counts;
   const std::vector<std::string>& failures;
