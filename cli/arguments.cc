@@ -205,6 +205,14 @@ Command& Command::option(const std::string& names, std::vector<std::string>& int
   return *this;
 }
 
+Command& Command::condition(const std::string& names, std::string& into, const std::string& help) {
+  CLI::Option* option = app_->add_option(names, into, help);
+  option->type_name(value_name(*option))->check([](const std::string& value) {
+    return value.empty() ? std::string("is empty; leave it out to go on in any state") : "";
+  });
+  return *this;
+}
+
 Command& Command::flag(const std::string& names, bool& into, const std::string& help) {
   app_->add_flag(names, into, help);
   return *this;

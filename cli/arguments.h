@@ -38,6 +38,9 @@ class Command {
   /// May be given several times.
   Command& option(const std::string& names, std::vector<std::string>& into,
                   const std::string& help);
+  /// A state without which the command must do nothing. An empty value, as of a variable that a
+  /// script did not set, is refused.
+  Command& condition(const std::string& names, std::string& into, const std::string& help);
   Command& flag(const std::string& names, bool& into, const std::string& help);
   /// Left out of help and describe(): for programs.
   Command& hidden();

@@ -11,6 +11,7 @@ struct Options {
   std::string name;
   std::string message;
   std::vector<std::string> metadata;
+  std::string expect;
   int64_t amount = 0;
   bool yes = false;
 
@@ -18,6 +19,7 @@ struct Options {
     command.argument("NAME", name, "n")
         .option("-m,--message", message, "m")
         .option("--meta", metadata, "m")
+        .condition("--expect", expect, "e")
         .option("-n,--amount", amount, "n")
         .flag("-y,--yes", yes, "y");
   }
@@ -80,6 +82,13 @@ TEST_F(Arguments, OptionTakesOneValueOnly) {
   parsed.run(*none);
   EXPECT_EQ(seen.name, "lake");
   EXPECT_EQ(seen.metadata, (std::vector<std::string>{"k=v"}));
+}
+
+TEST_F(Arguments, AnEmptyConditionIsNotNone) {
+  EXPECT_EQ(exit_of({"repo", "create", "lake", "--expect", ""}), ExitCode::kUsage);
+  EXPECT_NE(message_.find("--expect: is empty"), std::string::npos) << message_;
+  EXPECT_EQ(exit_of({"repo", "create", "lake", "--expect="}), ExitCode::kUsage);
+  EXPECT_EQ(exit_of({"repo", "create", "lake", "--expect", "main"}), ExitCode::kOk);
 }
 
 TEST_F(Arguments, MistakesAreUsageErrorsThatNameTheHelp) {
@@ -152,7 +161,8 @@ TEST_F(Arguments, AreDescribed) {
   for (const OptionNote& option : create.options) {
     options += option.names.back() + option.value + ' ';
   }
-  EXPECT_EQ(options, "--help --message<message> --meta<meta> --amount<amount> --yes ");
+  EXPECT_EQ(options,
+            "--help --message<message> --meta<meta> --expect<expect> --amount<amount> --yes ");
 }
 
 TEST_F(Arguments, HelpSucceeds) {

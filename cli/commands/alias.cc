@@ -52,7 +52,7 @@ struct Set {
         .optional_argument(
             "REF", ref,
             "the branch, tag, commit, @alias or ref expression that it names; default --branch")
-        .option("--expect", expect, "fail unless the alias is at this commit now")
+        .condition("--expect", expect, "fail unless the alias is at this commit now")
         .flag("--create", create, "fail if the alias exists")
         .option("-m,--reason", reason, "the reason, kept in the history of the alias");
   }
@@ -118,7 +118,7 @@ struct Remove {
 
   void declare(Command& command) {
     command.argument("ALIAS", alias, std::string(kAliasHelp))
-        .option("--expect", expect, "fail unless the alias is at this commit now")
+        .condition("--expect", expect, "fail unless the alias is at this commit now")
         .option("-m,--reason", reason, "the reason, kept in the history of the alias")
         .flag("-y,--yes", yes, "do not ask for confirmation");
   }

@@ -133,13 +133,13 @@ void show(Session& session, const Show& options) {
 
 struct Delete {
   std::string branch;
-  std::vector<std::string> expect;  ///< at most one; an empty one is a mistake
+  std::string expect;
   bool unused = false;
   bool yes = false;
 
   void declare(Command& command) {
     command.argument("BRANCH", branch, "tarn://repository/branch, or a name in --repo")
-        .option("--expect", expect, "fail unless the branch is at this commit now")
+        .condition("--expect", expect, "fail unless the branch is at this commit now")
         .flag("--unused", unused,
               "fail if the branch is in use: it has uncommitted changes, open uploads, or what "
               "else tarn branch stale lists")
@@ -153,11 +153,8 @@ void remove(Session& session, const Delete& options) {
                   options.yes);
   Request request = delete_request(branch_path(uri));
   if (!options.expect.empty()) {
-    if (options.expect.size() > 1 || options.expect.front().empty()) {
-      throw usage_error("deleting a branch: --expect must name one commit or ref");
-    }
-    request.query.emplace_back(
-        "expect", get_commit_id(session.client, uri.repository, options.expect.front()));
+    request.query.emplace_back("expect",
+                               get_commit_id(session.client, uri.repository, options.expect));
   }
   if (options.unused) request.query.emplace_back("unused", "true");
   session.client.call(request);

@@ -195,8 +195,9 @@ struct Approve {
 
   void declare(Command& command) {
     command.argument("ID", id, std::string(kIdHelp))
-        .option("--commit", commit,
-                "the head of the source that was reviewed; refused if the source has moved since");
+        .condition(
+            "--commit", commit,
+            "the head of the source that was reviewed; refused if the source has moved since");
   }
 };
 

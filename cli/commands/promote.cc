@@ -38,8 +38,8 @@ struct Promote {
   std::string method;
   std::string select;
   std::vector<std::string> paths;
-  std::vector<std::string> expect_destination;  ///< at most one; an empty one is a mistake
-  std::vector<std::string> expect_alias;
+  std::string expect_destination;
+  std::string expect_alias;
   std::string message;
   std::string key;
   std::string timeout;
@@ -61,10 +61,10 @@ struct Promote {
         .option("--method", method, "merge (the default), squash or replace-paths")
         .option("--select", select, "best (the default) or only: there may be one candidate")
         .option("--path", paths, "for replace-paths: a glob; again for more")
-        .option("--expect-destination", expect_destination,
-                "fail unless the branch's head is this commit, or what a ref means at first")
-        .option("--expect-alias", expect_alias,
-                "the same of the alias; 'none': fail unless there is none")
+        .condition("--expect-destination", expect_destination,
+                   "fail unless the branch's head is this commit, or what a ref means at first")
+        .condition("--expect-alias", expect_alias,
+                   "the same of the alias; 'none': fail unless there is none")
         .option("-m,--message", message, "the reason, kept with the promotion")
         .option("--idempotency-key", key, "asking again with it finds the same promotion")
         .flag("--dry-run", dry_run, "judge only: nothing is stored, nothing moves")
@@ -114,16 +114,10 @@ Json body_of(Session& session, const Promote& options, const std::string& reposi
   set("select", options.select);
   if (!options.paths.empty()) body["paths"] = options.paths;
   for (const std::string& word : options.metrics) body["metrics"].push_back(one_off_metric(word));
-  const auto expect = [&body](const char* name, const std::vector<std::string>& given) {
-    if (given.empty()) return;
-    if (given.size() > 1 || given.front().empty()) {
-      throw usage_error(str_cat("--expect-", name, ": must name one commit or ref",
-                                given.size() > 1 ? "" : ", and is empty: an unset variable?"));
-    }
-    body["expect"][name] = given.front();
-  };
-  expect("destination", options.expect_destination);
-  expect("alias", options.expect_alias);
+  if (!options.expect_destination.empty()) {
+    body["expect"]["destination"] = options.expect_destination;
+  }
+  if (!options.expect_alias.empty()) body["expect"]["alias"] = options.expect_alias;
   return body;
 }
 
@@ -385,8 +379,8 @@ struct Approve : Decide {
   void declare(Command& command) {
     Decide::declare(command);
     command
-        .option("--commit", commit,
-                "the winner's commit that was reviewed; refused if the winner has changed")
+        .condition("--commit", commit,
+                   "the winner's commit that was reviewed; refused if the winner has changed")
         .option("--timeout", timeout,
                 "how long to wait for the end after the last approval: 90s, 30m or 2h (1m); the "
                 "promotion continues");
@@ -473,7 +467,7 @@ struct Check {
   void declare(Command& command) {
     command.argument("ID", id, std::string(kIdHelp))
         .argument("NAME", name, "name of the check in the policy")
-        .option("--commit", commit, "the commit that was checked")
+        .condition("--commit", commit, "the commit that was checked")
         .option("--status", status, "success (default), failure or pending")
         .option("--url", url, "a page about the result")
         .option("--metric", metrics, "a measured value, name=value; may be repeated")

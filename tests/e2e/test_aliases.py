@@ -190,6 +190,7 @@ def test_the_command(cli, repo, commits):
     refused = cli.run("alias", "rm", "next", status=2)
     assert "--yes" in refused.talk
     cli.run("alias", "rm", "next", "--yes", "--expect", "main", status=7)
+    assert "--expect: is empty" in cli.run("alias", "rm", "next", "--yes", "--expect", "", status=2).talk
     cli.run("alias", "rm", "next", "--yes", "-m", "over")
     cli.run("alias", "rm", "next", "--yes", status=4)
     cli.run("alias", "show", "next", status=4)

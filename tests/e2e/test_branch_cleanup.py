@@ -113,7 +113,7 @@ def test_the_command_deletes_a_branch_only_as_it_is_expected(cli, repo, rest):
     assert "it has uncommitted changes" in cli.run(*delete, "--unused", "--expect", seen, status=1).talk
     assert rest("POST", f"{branches}/exp-1/commits", json={"message": "goes on"}).status_code == 201
     assert "was expected" in cli.run(*delete, "--unused", "--expect", seen, status=7).talk
-    assert "must name one commit" in cli.run(*delete, "--expect", "", status=2).talk
+    assert "--expect: is empty" in cli.run(*delete, "--expect", "", status=2).talk
     assert rest("GET", f"{branches}/exp-1").status_code == 200
     cli.run(*delete, "--unused", "--expect", "exp-1")
     assert rest("GET", f"{branches}/exp-1").status_code == 404
