@@ -163,7 +163,6 @@ class HookedChange {
   HookContext context_;
   const HookEvent after_;
   const ActionFiles files_;
-  bool asked_ = false;
   bool after_wanted_ = false;
   std::string run_;
 };
