@@ -161,6 +161,10 @@ with tf.io.gfile.GFile(${pythonText(uri(place, 'hello.txt'))}, "w") as file:
     file.write("hello")
 print(tf.io.read_file(${pythonText(uri(place, 'hello.txt'))}))
 print(tf.io.gfile.glob(${pythonText(uri(place, '*'))}))` },
+      { title: 'At the end of a script, not of a notebook', language: 'python', text: `import sys
+
+sys.stdout.flush()
+os._exit(0)  # tensorflow-io 0.37.1 aborts when the interpreter exits by itself` },
     ],
   },
   {
