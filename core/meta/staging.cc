@@ -1,13 +1,12 @@
+// Writes of the staging area.
 #include "core/meta/staging.h"
 
 #include <algorithm>
 #include <set>
 #include <span>
 
-#include "core/base/encoding.h"
 #include "core/base/reasons.h"
 #include "core/base/str_cat.h"
-#include "core/meta/staged_ranges.h"
 
 namespace tarn::meta {
 namespace {
@@ -20,48 +19,12 @@ constexpr size_t kStageBatchMax = 128;
 constexpr size_t kStageLeadersMax =
     4;  // concurrent batches of one branch: they share the WAL flush
 
-constexpr int64_t kRangeDeletes = 1;
-
 // Results of stage_entries_under and stage_entry_if.
 constexpr int64_t kStatusDone = 0;
 constexpr int64_t kStatusBranchGone = 1;
 constexpr int64_t kStatusWriterGone = 2;
 constexpr int64_t kStatusChanged = 3;
 constexpr int64_t kStatusOverQuota = 4;  // as kStateOverQuota
-
-// The newest staged row s and range row g of a key on branch b, by two probes of indexes.
-#define TARN_NEWEST_STAGED(key)                                                                   \
-  "LEFT JOIN LATERAL ("                                                                           \
-  "  SELECT token, kind, val FROM staging WHERE token = ANY (b.sealed || b.token) AND key = " key \
-  "  ORDER BY token DESC LIMIT 1) s ON true "                                                     \
-  "LEFT JOIN LATERAL ("                                                                           \
-  "  SELECT token, kind FROM staging_ranges"                                                      \
-  "  WHERE b.has_ranges AND token = ANY (b.sealed || b.token) AND lo <= " key                     \
-  "    AND (hi IS NULL OR hi > " key ") ORDER BY token DESC LIMIT 1) g ON true "
-
-#define TARN_LOOKUP_COLUMNS                                                     \
-  "b.repo_id, b.branch_id, b.name, b.head, b.root_nid, b.root_hash, b.hidden, " \
-  "b.token, s.token, s.kind, s.val, g.token, g.kind, r.settings_version, b.gate"
-
-// A single statement is a single snapshot, so the branch row and the staged rows belong together.
-// Uses the primary keys of branches and staging, with three index probes.
-constexpr db::Query kLookup{"staging_lookup_key",
-                            "SELECT " TARN_LOOKUP_COLUMNS R"sql(
-  FROM repositories r
-  JOIN branches b ON b.repo_id = r.repo_id AND b.name = $2 )sql" TARN_NEWEST_STAGED(
-                                "$3") "WHERE r.name = $1 AND r.deleted_ms IS NULL"};
-
-// As kLookup, for many keys: the executor starts once, which is most of what a lookup costs.
-// OFFSET 0 keeps the planner from joining sets, so that each key has the probes of kLookup.
-constexpr db::Query kLookupMany{"staging_lookup_keys", "SELECT " TARN_LOOKUP_COLUMNS R"sql(, q.n
-  FROM unnest($1::text[], $2::text[], $3::bytea[]) WITH ORDINALITY AS q(repository, branch, key, n)
-  CROSS JOIN LATERAL (
-    SELECT repo_id, settings_version FROM repositories
-    WHERE name = q.repository AND deleted_ms IS NULL OFFSET 0) r
-  CROSS JOIN LATERAL (
-    SELECT repo_id, branch_id, name, head, root_nid, root_hash, hidden, token, sealed, has_ranges, gate
-    FROM branches WHERE repo_id = r.repo_id AND name = q.branch OFFSET 0) b )sql" TARN_NEWEST_STAGED(
-                                                           "q.key")};
 
 // Stages nothing (status 3: changed) under rules other than those that permitted it: a rule holds
 // for every statement that starts after it was set. `hold`: the rules must not change until the
@@ -85,44 +48,6 @@ constexpr db::Query kStageIfCharged{"staging_insert_charged_if", R"sql(
     FROM branches b JOIN repositories r USING (repo_id) WHERE b.branch_id = $2) = $10
   THEN stage_entry_if($1, $2, $3, $4, $5, $6, $7, $8, $9) ELSE 3 END, $2, $12, $13, $14))sql"};
 
-// Returns the first $4 rows of every token in index order. The caller merges them: sorting them
-// here took two thirds of the time of a page, with one token or several. The branch's own columns
-// come once, in a row without a key and as one array: repeating them, even as NULLs, costs each
-// row.
-#define TARN_PAGE(condition)                                                                     \
-  "SELECT NULL::bytea, NULL::smallint, NULL::bytea, NULL::bigint, ARRAY["                        \
-  "  b.branch_id::text, b.name, encode(b.head, 'hex'), coalesce(b.root_nid::text, ''), "         \
-  "  encode(b.root_hash, 'hex'), b.hidden::text, b.has_ranges::text] FROM branches b "           \
-  "WHERE b.repo_id = $1 AND b.name = $2 " condition                                              \
-  " UNION ALL "                                                                                  \
-  "SELECT p.key, p.kind, p.val, t.token, NULL "                                                  \
-  "FROM branches b, unnest(b.sealed || b.token) AS t(token), LATERAL ("                          \
-  "  SELECT key, kind, val FROM staging WHERE token = t.token AND key >= $3 ORDER BY key LIMIT " \
-  "  $4) p "                                                                                     \
-  "WHERE b.repo_id = $1 AND b.name = $2 " condition
-
-constexpr db::Query kSelectPage{"staging_select_page", TARN_PAGE("")};
-
-// A repository that was deleted and restored may have another name than a server remembers.
-constexpr db::Query kSelectPageOfName{
-    "staging_select_page_of_name",
-    TARN_PAGE("AND EXISTS (SELECT 1 FROM repositories r WHERE r.repo_id = $1 AND r.name = $5)")};
-
-constexpr db::Query kSelectRangesOfBranch{"staging_select_branch_ranges", R"sql(
-  SELECT r.token, r.lo, r.hi, r.kind
-  FROM branches b JOIN staging_ranges r ON r.token = ANY (b.sealed || b.token)
-  WHERE b.repo_id = $1 AND b.name = $2 AND b.has_ranges)sql"};
-
-constexpr db::Query kSelectRanges{"staging_select_ranges", R"sql(
-  SELECT token, lo, hi, kind FROM staging_ranges WHERE token = ANY ($1))sql"};
-
-constexpr db::Query kDrain{"staging_drain_rows", R"sql(
-  SELECT DISTINCT ON (p.key) p.key, p.kind, p.val, t.token
-  FROM unnest($1::bigint[]) AS t(token),
-  LATERAL (
-    SELECT key, kind, val FROM staging WHERE token = t.token AND key >= $2 ORDER BY key LIMIT $3) p
-  ORDER BY p.key, t.token DESC LIMIT $3)sql"};
-
 // Whether a statement that staged these rows took effect: the bytes of an entry contain an address
 // or a time that belongs to the request. Deletions are all alike and prove nothing.
 constexpr db::Query kFindRows{"staging_find_rows", R"sql(
@@ -132,55 +57,6 @@ constexpr db::Query kFindRows{"staging_find_rows", R"sql(
     CROSS JOIN unnest($2::bytea[], $3::smallint[], $4::bytea[]) AS mine(key, kind, val)
     JOIN staging s ON s.token = t.token AND s.key = mine.key AND s.kind = mine.kind AND s.val = mine.val
     WHERE b.branch_id = $1 AND mine.kind = 0))sql"};
-
-Branch branch_from(const db::Rows& rows, size_t row) {
-  Branch b;
-  b.id = static_cast<BranchId>(rows.integer(row, 1));
-  b.name = BranchName(std::string(rows.text(row, 2)));
-  b.head = commit_id_from_bytes(rows.bytes(row, 3));
-  if (!rows.null(row, 4)) b.root.nid = rows.integer(row, 4);
-  b.root.hash = hash128_from_bytes(rows.bytes(row, 5));
-  b.hidden = rows.boolean(row, 6);
-  return b;
-}
-
-std::optional<Entry> entry_of(int64_t kind, std::string_view bytes) {
-  if (kind == kStagedDeletion) return std::nullopt;
-  return decode_entry(bytes);
-}
-
-BranchLookup lookup_from(const db::Rows& rows, size_t row) {
-  BranchLookup out;
-  out.repository = static_cast<RepositoryId>(rows.integer(row, 0));
-  out.branch = branch_from(rows, row);
-  out.branch.settings_version = rows.integer(row, 13);
-  if (!rows.null(row, 14)) out.branch.gate = rows.text(row, 14);
-  out.token = rows.integer(row, 7);
-  const bool staged = !rows.null(row, 8);
-  const bool ranged = !rows.null(row, 11);
-  if (staged && rows.integer(row, 8) == out.token) {
-    out.row_kind = static_cast<int16_t>(rows.integer(row, 9));
-    out.row_bytes = rows.bytes(row, 10);
-  }
-  // A range row is older than the point rows of its own token and newer than all older tokens.
-  if (staged && (!ranged || rows.integer(row, 8) >= rows.integer(row, 11))) {
-    out.state.entry = entry_of(rows.integer(row, 9), rows.bytes(row, 10));
-    out.state.kind = out.state.entry ? StagedState::Kind::kEntry : StagedState::Kind::kDeleted;
-  } else if (ranged && rows.integer(row, 12) == kRangeDeletes) {
-    out.state.kind = StagedState::Kind::kDeleted;
-  }
-  return out;
-}
-
-std::vector<StagedRange> ranges_from(const db::Rows& rows) {
-  std::vector<StagedRange> out;
-  for (size_t row = 0; row < rows.size(); ++row) {
-    out.push_back({rows.integer(row, 0), std::string(rows.bytes(row, 1)),
-                   rows.null(row, 2) ? std::string() : std::string(rows.bytes(row, 2)),
-                   rows.integer(row, 3) == kRangeDeletes});
-  }
-  return out;
-}
 
 /// Rolls back a transaction that staged nothing: the response to a COMMIT could be lost too.
 struct NotStaged {
@@ -221,57 +97,6 @@ int64_t run_stage_if(int64_t writer, const BranchLookup& seen, const Key& key, i
               db::Bytes{bytes}, seen.branch.settings_version, hold, charges.quotas(),
               charges.addresses(), charges.sizes()})
       .integer(0, 0);
-}
-
-// The elements of the array of kSelectPage.
-enum PageState : size_t { kId, kName, kHead, kRoot, kRootHash, kHidden, kHasRanges };
-
-Branch branch_from(const std::vector<std::string>& state) {
-  const auto bytes = [&state](PageState at) { return from_hex(state[at]).value(); };
-  Branch b;
-  b.id = static_cast<BranchId>(std::stol(state[kId]));
-  b.name = BranchName(state[kName]);
-  b.head = commit_id_from_bytes(bytes(kHead));
-  if (!state[kRoot].empty()) b.root.nid = std::stoll(state[kRoot]);
-  b.root.hash = hash128_from_bytes(bytes(kRootHash));
-  b.hidden = state[kHidden] == "true";
-  return b;
-}
-
-struct PageRow {
-  std::string_view key;
-  int64_t token;
-  size_t index;  ///< in the result
-};
-struct PageRows {
-  size_t branch = 0;  ///< the row without a key
-  std::vector<PageRow> staged{};
-};
-
-/// The first `limit` keys of kSelectPage's result in order, each with its newest row. They are
-/// complete, because the result has as many rows of each token.
-PageRows page_rows(const db::Rows& rows, uint32_t limit) {
-  PageRows out;
-  out.staged.reserve(rows.size());
-  bool ordered = true;
-  for (size_t row = 0; row < rows.size(); ++row) {
-    if (rows.null(row, 0)) {
-      out.branch = row;
-      continue;
-    }
-    const std::string_view key = rows.bytes(row, 0);
-    ordered = ordered && (out.staged.empty() || out.staged.back().key < key);
-    out.staged.push_back({key, rows.integer(row, 3), row});
-  }
-  if (!ordered) {  // several tokens
-    std::ranges::sort(out.staged, [](const PageRow& a, const PageRow& b) {
-      return a.key != b.key ? a.key < b.key : a.token > b.token;
-    });
-    const auto same_key = [](const PageRow& a, const PageRow& b) { return a.key == b.key; };
-    out.staged.erase(std::unique(out.staged.begin(), out.staged.end(), same_key), out.staged.end());
-  }
-  if (out.staged.size() > limit) out.staged.resize(limit);
-  return out;
 }
 
 }  // namespace
@@ -316,38 +141,6 @@ Staging::Staging(db::Pool& pool, Writer& writer)
           kLookupsBesideMin) {}
 
 Staging::~Staging() = default;
-
-std::optional<BranchLookup> Staging::lookup(const RepositoryName& repository,
-                                            const BranchName& branch, const Key& key) {
-  return lookups_.submit({&repository, &branch, &key});
-}
-
-std::vector<std::optional<BranchLookup>> Staging::run_lookups(
-    std::span<const LookupRequest> requests) {
-  std::vector<std::optional<BranchLookup>> out(requests.size());
-  if (requests.size() == 1) {
-    const LookupRequest& one = requests[0];
-    const db::Rows rows =
-        pool_.run(kLookup, {one.repository->str(), one.branch->str(), db::Bytes{one.key->str()}},
-                  db::Pool::Retry::kRead);
-    if (!rows.empty()) out[0] = lookup_from(rows, 0);
-    return out;
-  }
-  std::vector<std::string> repositories;
-  std::vector<std::string> branches;
-  std::vector<db::Bytes> keys;
-  for (const LookupRequest& request : requests) {
-    repositories.push_back(request.repository->str());
-    branches.push_back(request.branch->str());
-    keys.push_back({request.key->str()});
-  }
-  const db::Rows rows =
-      pool_.run(kLookupMany, {repositories, branches, keys}, db::Pool::Retry::kRead);
-  for (size_t row = 0; row < rows.size(); ++row) {
-    out[static_cast<size_t>(rows.integer(row, 15)) - 1] = lookup_from(rows, row);
-  }
-  return out;
-}
 
 std::shared_ptr<Staging::StageBatcher> Staging::batcher_of(BranchId branch) {
   MutexLock lock(mutex_);
@@ -576,66 +369,6 @@ Staging::StageOutcome Staging::stage_if_within(const BranchLookup& seen, const K
       return status;
     });
   }));
-}
-
-std::optional<StagedPage> Staging::page(db::Connection& connection, RepositoryId repository,
-                                        const BranchName& branch, std::string_view begin,
-                                        uint32_t limit, const std::optional<RepositoryName>& name) {
-  const int32_t repo = static_cast<int32_t>(repository);
-  const auto most = static_cast<int64_t>(limit);
-  const db::Rows rows =
-      name ? connection.run(kSelectPageOfName,
-                            {repo, branch.str(), db::Bytes{begin}, most, name->str()})
-           : connection.run(kSelectPage, {repo, branch.str(), db::Bytes{begin}, most});
-  if (rows.empty()) return std::nullopt;
-  const PageRows found = page_rows(rows, limit);
-  StagedPage page;
-  page.repository = repository;
-  const std::vector<std::string> state = rows.strings(found.branch, 4);
-  page.branch = branch_from(state);
-  std::vector<StagedRange> ranges;
-  if (state[kHasRanges] == "true") {
-    // Only inside a snapshot does a second statement see the same state.
-    page.has_ranges = true;
-    ranges = ranges_from(
-        connection.run(kSelectRangesOfBranch, {static_cast<int32_t>(repository), branch.str()}));
-  }
-  page.deletes = effective_deletes(ranges);
-  if (found.staged.empty()) return page;
-  page.complete = found.staged.size() < limit;
-  page.rows.reserve(found.staged.size());
-  for (const PageRow& row : found.staged) {
-    const StagedRange* range = newest_covering(ranges, row.key);
-    if (range != nullptr && range->token > row.token) continue;  // hidden by a later range
-    page.rows.push_back(
-        {std::string(row.key), entry_of(rows.integer(row.index, 1), rows.bytes(row.index, 2))});
-  }
-  page.rows_end = std::string(found.staged.back().key);
-  return page;
-}
-
-std::vector<StagedRange> Staging::delete_ranges(const std::vector<int64_t>& tokens) {
-  return effective_deletes(ranges_from(pool_.run(kSelectRanges, {tokens}, db::Pool::Retry::kRead)));
-}
-
-std::vector<StagedRow> Staging::drain(const std::vector<int64_t>& tokens, bool has_ranges,
-                                      std::string* begin, uint32_t limit) {
-  std::vector<StagedRow> out;
-  std::vector<StagedRange> ranges;
-  if (has_ranges) ranges = ranges_from(pool_.run(kSelectRanges, {tokens}, db::Pool::Retry::kRead));
-  const db::Rows rows = pool_.run(kDrain, {tokens, db::Bytes{*begin}, static_cast<int64_t>(limit)},
-                                  db::Pool::Retry::kRead);
-  out.reserve(rows.size());
-  for (size_t row = 0; row < rows.size(); ++row) {
-    const std::string_view key = rows.bytes(row, 0);
-    const StagedRange* range = newest_covering(ranges, key);
-    if (range != nullptr && range->token > rows.integer(row, 3)) continue;
-    out.push_back({std::string(key), entry_of(rows.integer(row, 1), rows.bytes(row, 2))});
-  }
-  begin->clear();
-  // The successor of a key: no string lies between it and the key followed by NUL.
-  if (rows.size() == limit) *begin = std::string(rows.bytes(rows.size() - 1, 0)) + '\0';
-  return out;
 }
 
 }  // namespace tarn::meta
