@@ -21,4 +21,9 @@ std::chrono::milliseconds parse_duration(const std::string& text) {
   throw usage_error(str_cat("reading duration \"", text, "\": expected 90s, 30m or 2h"));
 }
 
+std::optional<std::chrono::milliseconds> parse_timeout(const std::string& text) {
+  if (text.empty()) return std::nullopt;
+  return parse_duration(text);
+}
+
 }  // namespace tarn::cli

@@ -52,6 +52,7 @@ void add_annotate_command(CommandTree& tree);
 void add_webhook_commands(CommandTree& tree);
 void add_pr_commands(CommandTree& tree);
 void add_promote_commands(CommandTree& tree);
+void add_promotion_vote_commands(CommandTree& tree);
 void add_exp_commands(CommandTree& tree);
 void add_policy_commands(CommandTree& tree);
 void add_gate_commands(CommandTree& tree);

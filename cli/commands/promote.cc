@@ -1,6 +1,4 @@
-// tarn promote | promote show | ls | wait | approve | reject | cancel | check | evidence | rollback
-#include <charconv>
-#include <cmath>
+// tarn promote | promote run | show | ls | wait | evidence | rollback
 #include <cstdlib>
 #include <iostream>
 
@@ -22,12 +20,6 @@ namespace {
 
 /// Random bytes of a generated idempotency key.
 constexpr size_t kKeyBytes = 16;
-constexpr std::string_view kIdHelp = "tarn://repository/id, or an id in --repo";
-
-std::optional<std::chrono::milliseconds> timeout_of(const std::string& text) {
-  if (text.empty()) return std::nullopt;
-  return parse_duration(text);
-}
 
 struct Promote {
   std::vector<std::string> candidates;
@@ -136,8 +128,7 @@ void report_to_github(const Github& github, const Uri& uri, const Json& promotio
 ExitCode finish(Session& session, const Uri& uri, const Json& promotion, const Github& github) {
   report_to_github(github, uri, promotion);
   print_promotion(session, uri, promotion);
-  if (!promotion_has_ended(promotion) || promotion.value("state", "") == "promoted")
-    return ExitCode::kOk;
+  if (!promotion_has_failed(promotion)) return ExitCode::kOk;
   const Error error = error_of_promotion(promotion);
   github.complain(std::cerr, error.message());
   throw Error(error);
@@ -211,7 +202,7 @@ ExitCode promote(Session& session, const Promote& options) {
     throw usage_error("promoting: --timeout and --cancel-on-interrupt are about --wait");
   if (options.destination.empty() && session.settings.branch.value.empty())
     throw usage_error("promoting: name the branch that changes with --to");
-  const auto timeout = timeout_of(options.timeout);
+  const auto timeout = parse_timeout(options.timeout);
   std::vector<std::string> candidates = options.candidates;
   const std::string repository = session.take_repository(candidates);
   const Github github(options.github);
@@ -270,7 +261,7 @@ struct Target {
   std::string id;
 
   void declare(Command& command) {
-    command.argument("ID", id, str_cat(kIdHelp, ", or @alias: what put it where it is"));
+    command.argument("ID", id, str_cat(kPromotionIdHelp, ", or @alias: what put it where it is"));
   }
 };
 
@@ -284,7 +275,7 @@ struct EvidenceOptions {
   bool verify = false;
 
   void declare(Command& command) {
-    command.argument("ID", id, str_cat(kIdHelp, ", or @alias: what put it where it is"))
+    command.argument("ID", id, str_cat(kPromotionIdHelp, ", or @alias: what put it where it is"))
         .flag("--verify", verify, "compare its SHA-256 with the one in the history of the alias");
   }
 };
@@ -345,7 +336,7 @@ struct Wait {
   bool github = false;
 
   void declare(Command& command) {
-    command.argument("ID", id, std::string(kIdHelp))
+    command.argument("ID", id, std::string(kPromotionIdHelp))
         .option("--timeout", timeout, "stop waiting after 90s, 30m or 2h; the promotion continues")
         .flag("--github", github, "write outputs, summary and annotations for GitHub Actions");
   }
@@ -355,163 +346,11 @@ ExitCode wait(Session& session, const Wait& options) {
   const Uri uri = session.ref(options.id);
   const Github github(options.github);
   github.set({{"promotion-id", uri.ref}});
-  PatientClient client(session, timeout_of(options.timeout));
+  PatientClient client(session, parse_timeout(options.timeout));
   const Json promotion = client.call({.path = promotion_path(uri)});
   return finish(session, uri,
                 wait_for_promotion(session, client, uri, promotion, /*cancel_on_interrupt=*/false),
                 github);
-}
-
-struct Decide {
-  std::string id;
-  std::string message;
-
-  void declare(Command& command) {
-    command.argument("ID", id, std::string(kIdHelp))
-        .option("-m,--message", message, "the reason, kept with the promotion");
-  }
-};
-
-struct Approve : Decide {
-  std::string commit;
-  std::string timeout = "1m";
-
-  void declare(Command& command) {
-    Decide::declare(command);
-    command
-        .condition("--commit", commit,
-                   "the winner's commit that was reviewed; refused if the winner has changed")
-        .option("--timeout", timeout,
-                "how long to wait for the end after the last approval: 90s, 30m or 2h (1m); the "
-                "promotion continues");
-  }
-};
-
-/// The server counts an approval a moment after it was given. Until then the message is that of
-/// before, which does not say whether the approval counts.
-constexpr std::chrono::seconds kCountedWithin{3};
-
-/// Whether nothing more comes without other people or checks.
-bool stands_still(const Json& promotion, const std::string& message_before, bool counted) {
-  const std::string state = promotion.value("state", "");
-  if (promotion_has_ended(promotion) || state == "gates_running") return true;
-  return state == "awaiting_approval" &&
-         (counted || promotion.value("message", "") != message_before);
-}
-
-/// Waits until the approval that was given is counted and, if it was the last, until the promotion
-/// has ended.
-Json follow_approval(PatientClient& client, const Uri& uri, Json promotion) {
-  using SteadyClock = std::chrono::steady_clock;
-  const std::string before = promotion.value("message", "");
-  const auto counted_by = SteadyClock::now() + kCountedWithin;
-  const auto fail = [&](ErrorCode code, std::string_view reason, const std::string& what) {
-    return Error(code, reason,
-                 str_cat("promotion ", uri.ref, ": the approval was given; ", what, "; ",
-                         how_to_wait_on(uri)));
-  };
-  while (!stands_still(promotion, before, SteadyClock::now() >= counted_by)) {
-    const auto check = [&] {
-      if (client.interrupted())
-        throw fail(ErrorCode::kUnavailable, kReasonInterrupted, "the waiting was interrupted");
-      if (client.time_is_up()) {
-        throw fail(ErrorCode::kUnavailable, kReasonTimeout,
-                   str_cat("the promotion is still ", promotion.value("state", "")));
-      }
-    };
-    check();
-    try {
-      promotion = await_change(client, uri, promotion);
-    } catch (const Error& error) {
-      check();
-      throw fail(error.code(), error.reason(), error.message());
-    }
-  }
-  return promotion;
-}
-
-Json decide(Session& session, const Uri& uri, std::string_view verb, const Json& body) {
-  return session.client.call(post_request(promotion_path(uri, verb), body));
-}
-
-ExitCode approve(Session& session, const Approve& options) {
-  const Uri uri = session.ref(options.id);
-  const auto timeout = timeout_of(options.timeout);
-  Json body{{"reason", options.message}};
-  if (!options.commit.empty())
-    body["commit"] = get_commit_id(session.client, uri.repository, options.commit);
-  PatientClient client(session, timeout);
-  Json promotion = decide(session, uri, "approve", body);
-  return finish(session, uri, follow_approval(client, uri, std::move(promotion)), Github(false));
-}
-
-void reject(Session& session, const Decide& options) {
-  const Uri uri = session.ref(options.id);
-  print_promotion(session, uri, decide(session, uri, "reject", {{"reason", options.message}}));
-}
-
-void cancel(Session& session, const Decide& options) {
-  const Uri uri = session.ref(options.id);
-  print_promotion(session, uri, decide(session, uri, "cancel", {{"reason", options.message}}));
-}
-
-struct Check {
-  std::string id;
-  std::string name;
-  std::string commit;
-  std::string status = "success";
-  std::string url;
-  std::vector<std::string> metrics;
-  std::string supersedes;
-
-  void declare(Command& command) {
-    command.argument("ID", id, std::string(kIdHelp))
-        .argument("NAME", name, "name of the check in the policy")
-        .condition("--commit", commit, "the commit that was checked")
-        .option("--status", status, "success (default), failure or pending")
-        .option("--url", url, "a page about the result")
-        .option("--metric", metrics, "a measured value, name=value; may be repeated")
-        .option("--supersedes", supersedes,
-                "the reason why a failure that you reported earlier is not valid");
-  }
-};
-
-/// Numbers by name; duplicate names are errors.
-Json numbers_from(const std::vector<std::string>& metrics) {
-  Json out = Json::object();
-  for (const std::string& given : metrics) {
-    const size_t equals = given.find('=');
-    const std::string name = given.substr(0, equals);
-    const std::string_view text = equals == std::string::npos
-                                      ? std::string_view()
-                                      : std::string_view(given).substr(equals + 1);
-    double number = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-    if (name.empty() || error != std::errc() || end != text.data() + text.size() ||
-        !std::isfinite(number)) {
-      throw usage_error(str_cat("--metric ", given, ": must be name=number, the number decimal"));
-    }
-    if (out.contains(name)) {
-      throw usage_error(str_cat("--metric ", name, ": is given twice"));
-    }
-    out[name] = number;
-  }
-  return out;
-}
-
-void check(Session& session, const Check& options) {
-  const Uri uri = session.ref(options.id);
-  if (options.commit.empty()) {
-    throw usage_error("reporting a check: say with --commit which commit was checked");
-  }
-  Json body{{"commit", get_commit_id(session.client, uri.repository, options.commit)},
-            {"status", options.status},
-            {"url", options.url},
-            {"metrics", numbers_from(options.metrics)}};
-  if (!options.supersedes.empty()) body["supersedes"] = options.supersedes;
-  const std::string path =
-      api_path({"repositories", uri.repository, "promotions", uri.ref, "checks", options.name});
-  print_promotion(session, uri, session.client.call(post_request(path, body)));
 }
 
 struct Rollback {
@@ -545,13 +384,7 @@ void add_promote_commands(CommandTree& tree) {
   tree.add<Wait>("promote wait", "Wait for a promotion to end; the exit status is its result",
                  wait);
   tree.add<EvidenceOptions>("promote evidence", "Print the evidence of a promotion", evidence);
-  tree.add<Check>("promote check", "Report the result of a check of a commit", check);
-  tree.add<Approve>("promote approve",
-                    "Approve the winner of a promotion; after the last approval wait for its end, "
-                    "the exit status is its result",
-                    approve);
-  tree.add<Decide>("promote reject", "Reject a promotion; nothing moves", reject);
-  tree.add<Decide>("promote cancel", "Cancel a promotion that has not ended", cancel);
+  add_promotion_vote_commands(tree);
   tree.add<Rollback>("promote rollback", "Roll back a promotion: restore branch and alias",
                      rollback);
 }

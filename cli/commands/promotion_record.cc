@@ -131,6 +131,10 @@ bool promotion_has_ended(const Json& promotion) {
          state == "rolled_back";
 }
 
+bool promotion_has_failed(const Json& promotion) {
+  return promotion_has_ended(promotion) && promotion.value("state", "") != "promoted";
+}
+
 void print_promotion(Session& session, const Uri& uri, const Json& promotion) {
   Json shown = promotion;
   shown["repository"] = uri.repository;

@@ -2,11 +2,14 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "cli/patient_client.h"
 #include "cli/session.h"
 
 namespace tarn::cli {
+
+constexpr std::string_view kPromotionIdHelp = "tarn://repository/id, or an id in --repo";
 
 /// The API path of a promotion.
 std::string promotion_path(const Uri& uri);
@@ -14,6 +17,8 @@ std::string promotion_path(const Uri& uri);
 std::string promotion_path(const Uri& uri, std::string_view verb);
 
 bool promotion_has_ended(const Json& promotion);
+/// It has ended in another state than promoted.
+bool promotion_has_failed(const Json& promotion);
 void print_promotion(Session& session, const Uri& uri, const Json& promotion);
 /// Markdown: the outcome, and each candidate with its metrics and failed rules.
 std::string promotion_in_markdown(const Json& promotion);
