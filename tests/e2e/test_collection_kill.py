@@ -126,13 +126,8 @@ def as_if_its_time_had_run_out(database):
     database.ask("UPDATE gc_control SET lease_until = clock_timestamp() WHERE lease_until IS NOT NULL")
 
 
-@pytest.mark.timeout(600)
-@pytest.mark.parametrize("step", STEPS_LONG if os.environ.get("TARN_TEST_LONG") == "1" else STEPS)
-def test_a_collection_that_is_killed_is_finished_by_another_server(start, database, step):
-    name = f"kill-{hashlib.md5(step.encode()).hexdigest()[:12]}"
-    dying = start(step)
-    kept = fill(dying, name)
-    for _ in range(4):
+def collect_until_it_dies(dying, name, times):
+    for _ in range(times):
         try:
             if collect(dying, name) is None:
                 break
@@ -142,6 +137,15 @@ def test_a_collection_that_is_killed_is_finished_by_another_server(start, databa
             break
     dying.process.child.wait(DIE_SECONDS_MAX)
     assert not dying.alive(), "the step was not reached"
+
+
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("step", STEPS_LONG if os.environ.get("TARN_TEST_LONG") == "1" else STEPS)
+def test_a_collection_that_is_killed_is_finished_by_another_server(start, database, step):
+    name = f"kill-{hashlib.md5(step.encode()).hexdigest()[:12]}"
+    dying = start(step)
+    kept = fill(dying, name)
+    collect_until_it_dies(dying, name, 4)
     as_if_its_time_had_run_out(database)
     other = start()
     s3 = clients.boto3_client(other)
@@ -176,16 +180,6 @@ def put_dead_nodes(database, name):
                  f"FROM repositories r, generate_series(1, {DEAD_NODES}) AS i WHERE r.name = '{name}'")
 
 
-def collect_until_it_dies(dying, name):
-    for _ in range(2):
-        try:
-            if collect(dying, name) is None:
-                break
-        except OSError:
-            break
-    dying.process.child.wait(DIE_SECONDS_MAX)
-
-
 def check_released(start, database, name, kept):
     """The collection after the one that died gives the space back, and nothing is lost."""
     as_if_its_time_had_run_out(database)
@@ -211,8 +205,7 @@ def test_a_collection_that_is_killed_while_it_gives_space_back(start, database, 
     name = f"space-{hashlib.md5(step.encode()).hexdigest()[:12]}"
     dying = start(step)
     kept = fill(dying, name, lambda: put_dead_nodes(database, name))
-    collect_until_it_dies(dying, name)
-    assert not dying.alive(), "the step was not reached"
+    collect_until_it_dies(dying, name, 2)
     check_released(start, database, name, kept)
 
 
@@ -259,13 +252,7 @@ def test_other_servers_wait_a_minute_for_one_that_died(start, database, long_tes
         pytest.skip("waits a minute; run with --long")
     dying = start("gc.batch_removed")
     fill(dying, "minute")
-    for _ in range(4):
-        try:
-            if collect(dying, "minute") is None:
-                break
-        except OSError:
-            break
-    dying.process.child.wait(DIE_SECONDS_MAX)
+    collect_until_it_dies(dying, "minute", 4)
     died, other = time.monotonic(), start()
     report = newest(other, "minute")
     while report["state"] == "running" or report["removed_objects"] == 0:
