@@ -195,8 +195,7 @@ void serve(Config config, const CommandLine& command, const ServiceManager& mana
 
   FrontEnds front_ends(config, backend, std::move(listeners), setup_token);
   log::info("serving", {{"url", front_ends.url()}, {"version", program_version()}});
-  // Before anybody is told that the server is ready, and as the last lines of its start: a newcomer
-  // has to find them.
+  // Show the keys before the server reports that it is ready, and last: newcomers must find them.
   if (made) show_admin_key(*made);
   if (command.mode == CommandLine::Mode::kQuickstart) {
     start_quickly(config, local_url(front_ends.url()), made);
