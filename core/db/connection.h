@@ -35,6 +35,10 @@ constexpr std::string_view kDatabaseFull = reason::kDatabaseFull;
 /// Its SQLSTATE.
 constexpr std::string_view kDiskFullState = "53100";
 
+/// Raised by the schema in statements that would change what a server may read from memory; those
+/// did nothing.
+constexpr std::string_view kStateReadLeased = "TN455";
+
 /// An error of PostgreSQL, with its SQLSTATE. Derives from Error: unavailable for connection loss,
 /// shutdown and resource limits (classes 08, 53, 57P), conflict for 40001 and 40P01 (retry the
 /// transaction), already_exists for 23505, else internal. `in_doubt()`: the statement may or may

@@ -47,7 +47,7 @@ ErrorCode code_of(std::string_view sqlstate, bool lost) {
   const std::string_view kind = sqlstate.substr(0, 2);
   // 57014: statement_timeout ended it; 55P03: lock_timeout.
   if (lost || kind == "08" || kind == "53" || sqlstate.substr(0, 3) == "57P" ||
-      sqlstate == "57014" || sqlstate == "55P03") {
+      sqlstate == "57014" || sqlstate == "55P03" || sqlstate == kStateReadLeased) {
     return ErrorCode::kUnavailable;
   }
   if (sqlstate == "40001" || sqlstate == "40P01") return ErrorCode::kConflict;

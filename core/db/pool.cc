@@ -291,7 +291,13 @@ auto Pool::retried(Retry retry, Body&& body) {
 }
 
 Rows Pool::run(const Query& query, std::initializer_list<Param> params, Retry retry) {
-  return retried(retry, [&](Connection& connection) { return connection.run(query, params); });
+  for (Attempts attempts;;) {
+    try {
+      return retried(retry, [&](Connection& connection) { return connection.run(query, params); });
+    } catch (const DbError& error) {
+      if (!end_read_leases(error, attempts)) throw;
+    }
+  }
 }
 
 std::optional<bool> Pool::look_durably(const std::function<bool(Connection&)>& look) noexcept {
@@ -309,9 +315,26 @@ std::optional<bool> Pool::look_durably(const std::function<bool(Connection&)>& l
   }
 }
 
-void Pool::wait_before_retry(int attempt) {
-  const auto longest = static_cast<uint64_t>((kConflictPause * (1 << attempt)).count());
+/// Whether a transaction that failed is to be repeated now.
+bool Pool::wait_before_retry(const DbError& error, Attempts& attempts) {
+  if (end_read_leases(error, attempts)) return true;
+  if (error.code() != ErrorCode::kConflict || attempts.conflicts >= kConflictRetriesMax) {
+    return false;
+  }
+  const auto longest = static_cast<uint64_t>((kConflictPause * (1 << attempts.conflicts)).count());
   std::this_thread::sleep_for(std::chrono::microseconds(random_u64() % longest));
+  ++attempts.conflicts;
+  return true;
+}
+
+bool Pool::end_read_leases(const DbError& error, Attempts& attempts) {
+  if (error.sqlstate() != kStateReadLeased || !options_.end_read_leases ||
+      attempts.read_leases >= kReadLeaseRetriesMax) {
+    return false;
+  }
+  ++attempts.read_leases;
+  options_.end_read_leases(error);
+  return true;
 }
 
 }  // namespace tarn::db

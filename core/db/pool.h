@@ -20,6 +20,9 @@ namespace tarn::db {
 /// Serialization failures and deadlocks are retried this often, with jitter.
 constexpr int kConflictRetriesMax = 5;
 
+/// A statement that meets read leases is repeated this often after they were ended.
+constexpr int kReadLeaseRetriesMax = 8;
+
 struct PoolOptions {
   uint32_t connections_max = 16;
   /// After this time the lease throws unavailable: the database is overloaded or gone.
@@ -28,6 +31,9 @@ struct PoolOptions {
   /// Runs before the first connection to a new timeline of the cluster is leased: numbers that the
   /// previous primary returned may be returned again. An exception ends the lease.
   std::function<void(Connection&)> enter_timeline{};
+  /// Ends the read leases that an error with kStateReadLeased names, before its statement or
+  /// transaction is repeated. The calling thread holds no connection.
+  std::function<void(const DbError&)> end_read_leases{};
 };
 
 /// After a refused connection no other is tried for this long: requests fail at once instead of
@@ -85,16 +91,16 @@ class Pool {
     kWrite,
   };
   Rows run(const Query& query, std::initializer_list<Param> params, Retry retry);
-  /// Runs `body` between BEGIN and COMMIT; retries the whole body on conflict (40001, 40P01).
+  /// Runs `body` between BEGIN and COMMIT; retries the whole body on conflict (40001, 40P01) and
+  /// after read leases were ended.
   template <typename Body>
   auto transaction(Body&& body) {
-    for (int attempt = 1;; ++attempt) {
+    for (Attempts attempts;;) {
       try {
         return transaction_once(body);
       } catch (const DbError& error) {
-        if (error.code() != ErrorCode::kConflict || attempt >= kConflictRetriesMax) throw;
+        if (!wait_before_retry(error, attempts)) throw;
       }
-      wait_before_retry(attempt);  // without a lease
     }
   }
 
@@ -125,9 +131,14 @@ class Pool {
       throw;
     }
   }
+  struct Attempts {
+    int conflicts = 1;
+    int read_leases = 1;
+  };
   template <typename Body>
   auto retried(Retry retry, Body&& body);
-  static void wait_before_retry(int attempt);
+  bool wait_before_retry(const DbError& error, Attempts& attempts);
+  bool end_read_leases(const DbError& error, Attempts& attempts);
   Lease leased(std::unique_ptr<Connection> connection);
   Lease lease_after_return();
   void give_back(std::unique_ptr<Connection> connection) noexcept;
