@@ -24,6 +24,7 @@
 #include "core/meta/commits.h"
 #include "core/meta/database_clock.h"
 #include "core/meta/queue_depths.h"
+#include "core/meta/read_leases.h"
 #include "core/meta/settings.h"
 #include "core/meta/store_usage.h"
 #include "core/meta/timeline.h"
@@ -75,8 +76,10 @@ struct Backend::Parts {
       : data(config.data),
         database(open_database(config)),
         master_key(load_master_key(config)),
-        pool(database.url, {.connections_max = config.db_connections,
-                            .enter_timeline = [this](db::Connection& c) { enter_timeline(c); }}),
+        pool(database.url,
+             {.connections_max = config.db_connections,
+              .enter_timeline = [this](db::Connection& c) { enter_timeline(c); },
+              .end_read_leases = [this](const db::DbError& e) { meta::end_read_leases(pool, e); }}),
         settings(pool),
         installation_id(settings.set_once("installation_id", to_hex(random_bytes(kIdBytes)))),
         client(http::Client::create({})),
@@ -91,7 +94,10 @@ struct Backend::Parts {
                   .link_key = derived_key(master_key, "tarn physical address tokens"),
                   .multipart_lifetime = std::chrono::hours(config.upload_multipart_hours),
                   .multipart_open_max = config.upload_multipart_open_max,
-                  .branches_per_user_max = config.branches_per_user_max}),
+                  .branches_per_user_max = config.branches_per_user_max,
+                  .read_leases = {.are_taken = config.cache_read_leases,
+                                  .reads_min = config.cache_read_lease_reads_min,
+                                  .pause = config.cache_read_lease_pause}}),
         hooks(assembly.engine(), outbound,
               {.script_program = actions::script_program(),
                .environment = environment,

@@ -101,6 +101,13 @@ constexpr ConfigKey kKeys[] = {
     {"db.connections", TARN_AT(db_connections), "Connections to the database at most."},
     {"cache.node_bytes", TARN_AT(cache_node_bytes),
      "Memory for the manifest nodes of commits; a quarter is kept for inner nodes."},
+    {"cache.read_leases", TARN_AT(cache_read_leases),
+     "Whether branches that are read often and written rarely are answered from memory, under "
+     "leases in the database that every write ends first."},
+    {"cache.read_lease_reads_min", TARN_AT(cache_read_lease_reads_min),
+     "How often a branch is read in a second before it is answered from memory."},
+    {"cache.read_lease_pause", TARN_AT(cache_read_lease_pause),
+     "How long after a write a branch is read from the database again; longer if writes go on."},
     {"jobs.verify_bytes_per_second", TARN_AT(verify_bytes_per_second),
      "Bytes that a verification with --deep reads in a second, 1 MiB at least. 0: no limit."},
     {"jobs.workers", TARN_AT(job_workers),

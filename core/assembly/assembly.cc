@@ -18,6 +18,7 @@
 #include "core/meta/pull_requests.h"
 #include "core/meta/quotas.h"
 #include "core/meta/range_summaries.h"
+#include "core/meta/read_leases.h"
 #include "core/meta/repositories.h"
 #include "core/meta/repository_settings.h"
 #include "core/meta/sstables.h"
@@ -53,6 +54,7 @@ struct Assembly::Parts {
         nodes(pool, options.node_cache_bytes),
         summaries(pool, options.node_cache_bytes / kNodesPerSummaryBytes),
         staging(pool, writer),
+        read_leases(pool, staging, options.read_leases),
         uploads(pool, clock, options.multipart_lifetime, options.multipart_open_max),
         part_lists(pool, writer),
         jobs(pool, clock),
@@ -62,11 +64,13 @@ struct Assembly::Parts {
         sstables(pool),
         quotas(pool),
         engine{
-            clock,    pool,       stores,  repositories,  settings,  branches,
-            tags,     aliases,    commits, nodes,         summaries, staging,
-            uploads,  part_lists, jobs,    pull_requests, versions,  lifecycle_scans,
-            sstables, quotas,     writer,  queues,        waiters,   std::move(options.link_key)} {
+            clock,     pool,          stores,      repositories,    settings,
+            branches,  tags,          aliases,     commits,         nodes,
+            summaries, staging,       read_leases, uploads,         part_lists,
+            jobs,      pull_requests, versions,    lifecycle_scans, sstables,
+            quotas,    writer,        queues,      waiters,         std::move(options.link_key)} {
     writer.register_process();
+    read_leases.start();
   }
 
   meta::Writer writer;
@@ -79,6 +83,7 @@ struct Assembly::Parts {
   meta::NodeStore nodes;
   meta::RangeSummaries summaries;
   meta::Staging staging;
+  meta::ReadLeases read_leases;
   meta::Uploads uploads;
   meta::PartLists part_lists;
   meta::Jobs jobs;

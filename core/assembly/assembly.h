@@ -8,6 +8,7 @@
 
 #include "core/branch/engine.h"
 #include "core/meta/branches.h"
+#include "core/meta/read_lease_options.h"
 
 namespace tarn::versioning {
 
@@ -26,6 +27,7 @@ struct AssemblyOptions {
   uint32_t multipart_open_max = 10'000;
   /// How many branches of one repository one user may have made.
   uint32_t branches_per_user_max = meta::kBranchesPerUserMax;
+  meta::ReadLeaseOptions read_leases{};
 };
 
 /// Owns the SQL stores and registers this process as a writer; takes the row away when destroyed.

@@ -26,6 +26,7 @@ class PartLists;
 class PullRequests;
 class Quotas;
 class RangeSummaries;
+class ReadLeases;
 class Repositories;
 class RepositorySettings;
 class Sstables;
@@ -56,6 +57,7 @@ struct Engine {
   meta::NodeStore& nodes;
   meta::RangeSummaries& summaries;
   meta::Staging& staging;
+  meta::ReadLeases& read_leases;  ///< reads of branches that may be answered from memory
   meta::Uploads& uploads;
   meta::PartLists& part_lists;
   meta::Jobs& jobs;

@@ -4,6 +4,7 @@
 
 #include "core/base/error.h"
 #include "core/branch/repositories.h"
+#include "core/meta/read_leases.h"
 #include "core/meta/repositories.h"
 
 namespace tarn::versioning {
@@ -145,6 +146,10 @@ std::unique_ptr<RefSnapshot> RefSnapshot::open(Engine& engine, const RepositoryN
   std::unique_ptr<RefSnapshot> out(new RefSnapshot);
   // A full commit id is also a legal branch name; the commit wins.
   const bool may_be_branch = is_branch_name(ref) && !parse_commit_id(ref);
+  if (may_be_branch && plan.reading != StagedReading::kSnapshot &&
+      out->open_leased(engine, repository, BranchName(std::string(ref)), begin, plan)) {
+    return out;
+  }
   // Branches go in the transaction that deletes their repository. One found under the cached id, in
   // a statement that compares the name, therefore proves that the name still has this id.
   const auto known = may_be_branch ? engine.repositories.known(repository) : std::nullopt;
@@ -166,6 +171,21 @@ std::unique_ptr<RefSnapshot> RefSnapshot::open(Engine& engine, const RepositoryN
   return out;
 }
 
+/// From memory, if this server may read the branch so now.
+bool RefSnapshot::open_leased(Engine& engine, const RepositoryName& repository,
+                              const BranchName& branch, std::string_view begin, ReadingPlan plan) {
+  const auto leased = engine.read_leases.find(repository, branch);
+  if (!leased) return false;
+  repository_ = engine.repositories.get(leased->repository);
+  root_ = leased->branch.root;
+  branch_ = leased->branch.id;
+  nodes_ = &engine.nodes;
+  rows_ = StagedRows(leased->page(begin, plan.rows_hint), [leased](std::string_view from) {
+    return leased->page(from, kMoreRowsPerPage);
+  });
+  return true;
+}
+
 bool RefSnapshot::open_branch(Engine& engine, const BranchName& branch, std::string_view begin,
                               ReadingPlan plan, const std::optional<RepositoryName>& name) {
   db::Pool::Lease lease = engine.pool.lease();
@@ -185,6 +205,7 @@ bool RefSnapshot::open_branch(Engine& engine, const BranchName& branch, std::str
     }
     in_transaction_ = true;
   }
+  engine.read_leases.count(repository_.name, branch);
   root_ = page->branch.root;
   branch_ = page->branch.id;
   StagedRows::Fetch fetch;

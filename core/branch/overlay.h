@@ -96,7 +96,7 @@ struct ReadingPlan {
 };
 
 /// The view of a ref at one moment. Holds one database connection while it reads a branch's staging
-/// area.
+/// area from there.
 class RefSnapshot {
  public:
   /// `begin`: the first key that will be requested.
@@ -114,13 +114,16 @@ class RefSnapshot {
   /// The branch that is read; only for a branch's staged view.
   BranchId branch() const { return branch_; }
   tree::NodeSource& nodes() { return *nodes_; }
-  /// The one that is held; nullptr for an immutable ref.
+  /// The one that is held; nullptr for an immutable ref, and without kSnapshot perhaps for a
+  /// branch.
   db::Connection* connection() { return lease_ ? &**lease_ : nullptr; }
   /// Once: the staged rows move out.
   StagedRows take_rows() { return std::move(rows_); }
 
  private:
   RefSnapshot() = default;
+  bool open_leased(Engine& engine, const RepositoryName& repository, const BranchName& branch,
+                   std::string_view begin, ReadingPlan plan);
   /// With a `name`, only if the repository has it.
   bool open_branch(Engine& engine, const BranchName& branch, std::string_view begin,
                    ReadingPlan plan, const std::optional<RepositoryName>& name = std::nullopt);

@@ -11,6 +11,7 @@
 #include "core/branch/refs.h"
 #include "core/branch/repositories.h"
 #include "core/branch/stage.h"
+#include "core/meta/read_leases.h"
 #include "core/meta/repositories.h"
 #include "core/meta/repository_settings.h"
 #include "core/meta/staging.h"
@@ -84,7 +85,7 @@ std::optional<FoundObject> find_object(Engine& engine, const RepositoryName& rep
                                        uint32_t prefix_digits_min) {
   if (is_branch_name(ref) && !parse_commit_id(ref)) {
     const BranchName branch{std::string(ref)};
-    if (const auto seen = engine.staging.lookup(repository, branch, key)) {
+    if (const auto seen = engine.read_leases.lookup(repository, branch, key)) {
       return find_on_branch(engine, *seen, key);
     }
   }
@@ -96,7 +97,7 @@ std::optional<FoundObject> find_object(Engine& engine, const RepositoryName& rep
     throw;
   }
   if (resolved.staged) {
-    const auto seen = engine.staging.lookup(repository, resolved.branch->name, key);
+    const auto seen = engine.read_leases.lookup(repository, resolved.branch->name, key);
     return seen ? find_on_branch(engine, *seen, key) : std::nullopt;
   }
   auto entry = tree::find_entry(engine.nodes, resolved.commit.root, key.str());

@@ -6,6 +6,7 @@
 #include "core/base/digest.h"
 #include "core/base/encoding.h"
 #include "core/base/error.h"
+#include "core/meta/read_leases.h"
 #include "tests/support/forwarding_store.h"
 
 namespace tarn::testing {
@@ -19,8 +20,10 @@ size_t TextBody::read(std::span<char> out) {
 versioning::UploadDigests TextBody::digests() { return {to_hex(md5(text_)), {}}; }
 
 TestEngine::TestEngine(const std::string& database_url, blob::MemoryStore* shared,
-                       db::Faults* faults)
-    : pool(database_url, {.faults = faults}) {
+                       db::Faults* faults, bool takes_read_leases)
+    : pool(database_url, {.faults = faults, .end_read_leases = [this](const db::DbError& error) {
+                            meta::end_read_leases(pool, error);
+                          }}) {
   if (shared) {
     store = shared;
     stores.set_local_root(std::make_unique<ForwardingStore>(*shared));
@@ -31,7 +34,11 @@ TestEngine::TestEngine(const std::string& database_url, blob::MemoryStore* share
   }
   stores.add_import_root("/lake", std::make_unique<ForwardingStore>(*store));
   assembly = std::make_unique<versioning::Assembly>(
-      pool, stores, clock, versioning::AssemblyOptions{64 << 20, std::string(32, 'k')});
+      pool, stores, clock,
+      versioning::AssemblyOptions{
+          .node_cache_bytes = 64 << 20,
+          .link_key = std::string(32, 'k'),
+          .read_leases = {.are_taken = takes_read_leases, .reads_min = 20, .pause = {}}});
 }
 
 TestRepository TestEngine::make_repository(const std::string& name) {

@@ -43,7 +43,7 @@ class TestEngine {
  public:
   /// `faults` (may be null) are called before and after every statement of this engine.
   explicit TestEngine(const std::string& database_url, blob::MemoryStore* shared = nullptr,
-                      db::Faults* faults = nullptr);
+                      db::Faults* faults = nullptr, bool takes_read_leases = false);
   versioning::Engine& operator*() { return assembly->engine(); }
   versioning::Assembly& parts() { return *assembly; }
 
