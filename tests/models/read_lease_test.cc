@@ -1,4 +1,4 @@
-// A model of read leases (docs/design/042-read-leases.md), which are designed and not built: every
+// A model of read leases (core/meta/read_leases.h, docs/design/042-read-leases.md): every
 // interleaving of two servers, with crashes, pauses and a failover. Time and counts are small;
 // every rule of the protocol is taken away once, and a stale read must be found.
 #include <algorithm>
@@ -19,20 +19,18 @@ namespace {
 
 constexpr uint8_t kLeaseTicks = 2;
 constexpr uint8_t kTicks = 4;
-constexpr uint8_t kAcquiresMax = 2;
-constexpr uint8_t kWritesMax = 2;     // of the other server
-constexpr uint8_t kOwnWritesMax = 1;  // of the holder
+constexpr uint8_t kTakesMax = 2;
+constexpr uint8_t kWritesMax = 2;  // of both writers
+constexpr size_t kWriters = 2;     // of the holder's server and of another
 constexpr uint8_t kNothing = 255;
 
 /// The rules of the protocol; each is needed.
 struct Rules {
-  bool taking_waits_for_writers = true;  ///< an exclusive lock that every staging shares
-  bool lasts_from_request = true;        ///< not from the answer, which may be late
-  bool drops_outdated_cache = true;      ///< a lease that ended before the next began
-  bool answer_needs_epoch = true;        ///< a lease that was revoked since the request is no lease
-  bool fill_needs_epoch = true;          ///< a lookup from before a write is not kept
-  bool own_write_ends_epoch = true;      ///< also lookups that began during the write
-  bool revoked_stays_revoked = true;     ///< renewal is refused
+  bool taking_waits_for_writers = true;      ///< an exclusive lock that every staging shares
+  bool reads_under_the_lease = true;         ///< the branch is read after the lease was stored
+  bool confirms_what_it_read = true;         ///< the lease still stood after that
+  bool lasts_from_request = true;            ///< not from the answer, which may be late
+  bool revoked_stays_revoked = true;         ///< it is not renewed
   bool writer_waits_from_revocation = true;  ///< not from when it met the lease
   bool holder_forgets_first = true;          ///< then it gives the lease back
   bool gives_back_its_own = true;            ///< by its number, not a later lease
@@ -40,9 +38,28 @@ struct Rules {
 };
 
 enum class Lease : uint8_t { kNone, kHeld, kRevoked };
-enum class Taking : uint8_t { kIdle, kRequested, kAnswering };
-enum class Write : uint8_t { kIdle, kRunning, kCommitted, kMet, kWaiting };
-enum class Giving : uint8_t { kIdle, kDeleting };
+/// The holder's thread: what it waits for, or is about to do.
+enum class Doing : uint8_t {
+  kResting,
+  kTaking,
+  kHearingOfTaking,
+  kReading,
+  kHearingOfReading,
+  kRenewing,
+  kHearingOfRenewal,
+  kGivingBack,
+};
+enum class Step : uint8_t { kIdle, kRunning, kCommitted, kMet, kWaiting };
+
+struct Writer {
+  Step step = Step::kIdle;
+  uint8_t met_at = 0;
+  uint8_t deadline = 0;
+  uint8_t revoked = 0;  ///< the number of the lease whose end it waits for
+  uint8_t written = 0;
+
+  bool operator==(const Writer&) const = default;
+};
 
 /// Everything in bytes, so that states compare and hash as memory. `value` counts writes.
 struct State {
@@ -53,30 +70,26 @@ struct State {
   uint8_t number = 0;        ///< of the newest lease
   uint8_t silent_until = 0;  ///< after a failover nobody writes before this
   uint8_t acknowledged = 0;  ///< the newest value that a writer was told is written
-  // The holder.
-  Taking taking = Taking::kIdle;
-  uint8_t requested_at = 0;
-  bool is_requested_outdated = false;  ///< the epoch ended since the request
-  uint8_t valid_until = 0;
+  uint8_t late_return = 0;   ///< the lease that a statement gives back whose answer was not awaited
+  // The holder's thread.
+  Doing doing = Doing::kResting;
+  uint8_t asked_at = 0;  ///< when it sent the renewal
+  uint8_t taking = 0;    ///< the lease under which it reads the branch; 0: none
+  uint8_t read = kNothing;
+  uint8_t stands = 0;  ///< the lease that the answer to a renewal shows; 0: none
+  uint8_t ended = 0;   ///< the one that it shows as revoked
+  uint8_t giving = 0;
+  // The memory that its requests read from.
+  uint8_t held = 0;
   uint8_t cached = kNothing;
-  uint8_t filling = kNothing;
-  bool is_filling_outdated = false;
-  Giving giving = Giving::kIdle;
-  uint8_t given = 0;  ///< the number of the lease that it gives back
-  Write own = Write::kIdle;
-  uint8_t own_value = 0;
-  // The other server.
-  Write write = Write::kIdle;
-  uint8_t met_at = 0;
-  uint8_t deadline = 0;
-  uint8_t revoked = 0;  ///< the number of the lease whose end it waits for
-  uint8_t written = 0;
+  uint8_t valid_until = 0;
+  Writer writers[kWriters];
   // How often each may still happen.
-  uint8_t acquires = kAcquiresMax;
+  uint8_t takes = kTakesMax;
   uint8_t writes = kWritesMax;
-  uint8_t own_writes = kOwnWritesMax;
   uint8_t crashes = 1;
   uint8_t failovers = 1;
+  uint8_t lost_answers = 1;
 
   bool operator==(const State&) const = default;
 };
@@ -139,166 +152,209 @@ class Model {
     return out;
   }
 
-  /// Ends the holder's epoch: nothing that it asked for before is kept.
   static void forget(State& s) {
+    s.held = 0;
     s.cached = kNothing;
-    s.is_requested_outdated = s.taking != Taking::kIdle;
-    s.is_filling_outdated = s.filling != kNothing;
+    s.valid_until = 0;
   }
   /// States that differ in what nobody looks at any more are one.
   static void tidy(State& s) {
     if (s.valid_until <= s.now) s.valid_until = 0;
     if (s.silent_until <= s.now) s.silent_until = 0;
-    if (s.taking == Taking::kIdle) s.requested_at = 0;
-    if (s.taking == Taking::kIdle) s.is_requested_outdated = false;
-    if (s.own != Write::kCommitted) s.own_value = 0;
-    if (s.write != Write::kCommitted) s.written = 0;
-    if (s.write != Write::kMet) s.met_at = 0;
-    if (s.write != Write::kWaiting) s.deadline = s.revoked = 0;
-    if (s.giving == Giving::kIdle) s.given = 0;
+    for (Writer& w : s.writers) {
+      if (w.step != Step::kCommitted) w.written = 0;
+      if (w.step != Step::kMet) w.met_at = 0;
+      if (w.step != Step::kWaiting) w.deadline = w.revoked = 0;
+    }
+    // The writers are alike.
+    if (std::memcmp(&s.writers[1], &s.writers[0], sizeof(Writer)) < 0) {
+      std::swap(s.writers[0], s.writers[1]);
+    }
   }
-  bool may_write(const State& s) const { return s.now >= s.silent_until; }
 
   void step(const State& s) {
     if (s.now < kTicks) go("a tick passes", [](State& n) { ++n.now; });
     take(s);
-    fill(s);
+    renew(s);
     give(s);
-    write_own(s);
-    write(s);
+    for (size_t i = 0; i < kWriters; ++i) write(s, i);
     fail(s);
   }
 
   void take(const State& s) {
-    if (s.taking == Taking::kIdle && s.acquires > 0) {
-      go("holder asks for the lease", [](State& n) {
-        n.taking = Taking::kRequested;
-        n.requested_at = n.now;
-        --n.acquires;
+    if (s.doing == Doing::kResting && s.held == 0 && s.takes > 0) {
+      go("holder asks for a lease", [this](State& n) {
+        n.doing = Doing::kTaking;
+        --n.takes;
+        if (!rules_.reads_under_the_lease) n.read = n.value;
       });
     }
-    const bool writers = s.own == Write::kRunning || s.write == Write::kRunning;
-    if (s.taking == Taking::kRequested && !(writers && rules_.taking_waits_for_writers)) {
-      if (s.lease == Lease::kRevoked && rules_.revoked_stays_revoked) {
-        go("the lease is refused", [](State& n) { n.taking = Taking::kIdle; });
-      } else {
+    const bool writing =
+        std::ranges::any_of(s.writers, [](const Writer& w) { return w.step == Step::kRunning; });
+    if (s.doing == Doing::kTaking) {
+      if (s.lease == Lease::kNone && !(writing && rules_.taking_waits_for_writers)) {
         go("the lease is stored", [](State& n) {
-          if (n.lease == Lease::kNone) ++n.number;
           n.lease = Lease::kHeld;
-          n.taking = Taking::kAnswering;
+          ++n.number;
+          n.doing = Doing::kHearingOfTaking;
+        });
+      } else {
+        go("the lease is refused", [](State& n) { n.doing = Doing::kResting; });
+      }
+    }
+    if (s.doing == Doing::kHearingOfTaking) {
+      go("holder hears that it has the lease", [this](State& n) {
+        n.taking = n.number;
+        n.doing = rules_.reads_under_the_lease ? Doing::kReading : Doing::kResting;
+      });
+      if (s.lost_answers > 0) {
+        go("the answer is lost", [](State& n) {
+          n.doing = Doing::kResting;
+          --n.lost_answers;
         });
       }
     }
-    if (s.taking == Taking::kAnswering) {
-      go("holder hears that it has the lease", [this](State& n) {
-        n.taking = Taking::kIdle;
-        const bool outdated = n.is_requested_outdated;
-        n.is_requested_outdated = false;
-        if (rules_.answer_needs_epoch && outdated) return;
-        if (rules_.drops_outdated_cache && n.now >= n.valid_until) forget(n);
-        const uint8_t from = rules_.lasts_from_request ? n.requested_at : n.now;
-        n.valid_until = std::max<uint8_t>(n.valid_until, from + kLeaseTicks);
+    if (s.doing == Doing::kReading) {
+      go("the branch is read", [](State& n) {
+        n.read = n.value;
+        n.doing = Doing::kHearingOfReading;
+      });
+    }
+    if (s.doing == Doing::kHearingOfReading) {
+      go("holder has read the branch", [this](State& n) {
+        n.doing = Doing::kResting;
+        if (rules_.confirms_what_it_read) return;
+        hold(n, n.now);
       });
     }
   }
 
-  void fill(const State& s) {
-    if (s.filling == kNothing && s.now < s.valid_until) {
-      go("holder looks the key up", [](State& n) { n.filling = n.value; });
+  static void hold(State& n, uint8_t from) {
+    n.held = n.taking;
+    n.cached = n.read;
+    n.valid_until = from + kLeaseTicks;
+    n.taking = 0;
+    n.read = kNothing;
+  }
+
+  void renew(const State& s) {
+    if (s.doing == Doing::kResting) {
+      go("holder asks whether its leases stand", [](State& n) {
+        n.doing = Doing::kRenewing;
+        n.asked_at = n.now;
+      });
     }
-    if (s.filling != kNothing) {
-      go("holder keeps the answer", [this](State& n) {
-        const bool kept = !n.is_filling_outdated || !rules_.fill_needs_epoch;
-        if (kept && n.now < n.valid_until) n.cached = n.filling;
-        n.filling = kNothing;
-        n.is_filling_outdated = false;
+    if (s.doing == Doing::kRenewing) {
+      go("the database answers", [this](State& n) {
+        const bool stands = n.lease == Lease::kHeld ||
+                            (n.lease == Lease::kRevoked && !rules_.revoked_stays_revoked);
+        n.stands = stands ? n.number : 0;
+        n.ended = n.lease != Lease::kNone && !stands ? n.number : 0;
+        n.doing = Doing::kHearingOfRenewal;
+      });
+    }
+    if (s.doing == Doing::kHearingOfRenewal) {
+      go("holder hears whether its leases stand", [this](State& n) {
+        const uint8_t from = rules_.lasts_from_request ? n.asked_at : n.now;
+        const uint8_t stands = n.stands;
+        uint8_t unknown = n.ended;
+        if (n.held != 0 && n.held == stands) {
+          n.valid_until = from + kLeaseTicks;
+        } else if (n.taking != 0 && n.taking == stands) {
+          hold(n, from);
+        } else {
+          n.taking = 0;
+          n.read = kNothing;
+          if (rules_.holder_forgets_first || unknown == 0) forget(n);
+          if (stands != 0) unknown = stands;  // stored by a statement whose answer was lost
+        }
+        n.stands = n.ended = n.asked_at = 0;
+        n.giving = unknown;
+        n.doing = unknown == 0 ? Doing::kResting : Doing::kGivingBack;
       });
     }
   }
 
   void give(const State& s) {
-    if (s.lease == Lease::kRevoked && s.giving == Giving::kIdle) {
-      go("holder hears of the revocation", [this](State& n) {
-        n.giving = Giving::kDeleting;
-        n.given = n.number;
-        if (!rules_.holder_forgets_first) return;
-        forget(n);
-        n.valid_until = 0;
+    if (s.doing == Doing::kGivingBack) {
+      go("the lease is given back", [this](State& n) {
+        give_back(n, n.giving);
+        n.giving = 0;
+        n.doing = Doing::kResting;
       });
-    }
-    if (s.giving == Giving::kDeleting) {
-      go("holder gives the lease back", [this](State& n) {
-        n.giving = Giving::kIdle;
-        if (n.given == n.number || !rules_.gives_back_its_own) n.lease = Lease::kNone;
-      });
-    }
-  }
-
-  void write_own(const State& s) {
-    if (s.own == Write::kIdle && s.own_writes > 0 && may_write(s) && s.lease != Lease::kRevoked) {
-      go("holder begins to write", [](State& n) {
-        n.own = Write::kRunning;
-        forget(n);
-        --n.own_writes;
-      });
-    }
-    if (s.own == Write::kRunning) {
-      go("holder's write is committed", [](State& n) {
-        n.own = Write::kCommitted;
-        n.own_value = ++n.value;
-      });
-    }
-    if (s.own == Write::kCommitted) {
-      go("holder acknowledges its write", [this](State& n) {
-        n.own = Write::kIdle;
-        n.acknowledged = std::max(n.acknowledged, n.own_value);
-        if (rules_.own_write_ends_epoch) forget(n);
-      });
-    }
-  }
-
-  void write(const State& s) {
-    if (s.write == Write::kIdle && s.writes > 0 && may_write(s)) {
-      if (s.lease == Lease::kNone) {
-        go("writer begins", [](State& n) {
-          n.write = Write::kRunning;
-          --n.writes;
-        });
-      } else {
-        go("writer meets the lease", [](State& n) {
-          n.write = Write::kMet;
-          n.met_at = n.now;
+      if (s.late_return == 0) {
+        go("holder goes on before the lease is given back", [](State& n) {
+          n.late_return = n.giving;
+          n.giving = 0;
+          n.doing = Doing::kResting;
         });
       }
     }
-    if (s.write == Write::kRunning) {
-      go("writer commits", [](State& n) {
-        n.write = Write::kCommitted;
-        n.written = ++n.value;
+    if (s.doing == Doing::kResting && !rules_.holder_forgets_first && s.held != 0 &&
+        s.held != s.number) {
+      go("holder forgets late", [](State& n) { forget(n); });
+    }
+    if (s.late_return != 0) {
+      go("the lease is given back late", [this](State& n) {
+        give_back(n, n.late_return);
+        n.late_return = 0;
       });
     }
-    if (s.write == Write::kCommitted) {
-      go("writer acknowledges", [](State& n) {
-        n.write = Write::kIdle;
-        n.acknowledged = std::max(n.acknowledged, n.written);
+  }
+  void give_back(State& n, uint8_t number) const {
+    if (number == n.number || !rules_.gives_back_its_own) n.lease = Lease::kNone;
+  }
+
+  void write(const State& s, size_t i) {
+    const Writer& w = s.writers[i];
+    if (w.step == Step::kIdle && s.writes > 0 && s.now >= s.silent_until) {
+      if (s.lease == Lease::kNone) {
+        go("writer begins", [i](State& n) {
+          n.writers[i].step = Step::kRunning;
+          --n.writes;
+        });
+      } else {
+        go("writer meets the lease", [i](State& n) {
+          n.writers[i].step = Step::kMet;
+          n.writers[i].met_at = n.now;
+        });
+      }
+    }
+    if (w.step == Step::kRunning) {
+      go("writer commits", [i](State& n) {
+        n.writers[i].step = Step::kCommitted;
+        n.writers[i].written = ++n.value;
       });
     }
-    if (s.write == Write::kMet) {
-      go("writer revokes the lease", [this](State& n) {
-        if (n.lease == Lease::kHeld) n.lease = Lease::kRevoked;
-        n.write = Write::kWaiting;
-        n.revoked = n.number;
-        n.deadline = (rules_.writer_waits_from_revocation ? n.now : n.met_at) + kLeaseTicks;
+    if (w.step == Step::kCommitted) {
+      go("writer acknowledges", [i](State& n) {
+        n.writers[i].step = Step::kIdle;
+        n.acknowledged = std::max(n.acknowledged, n.writers[i].written);
       });
     }
-    const bool is_over = s.lease == Lease::kNone || s.revoked != s.number;
-    if (s.write == Write::kWaiting && is_over) {
-      go("writer sees that the lease was given back", [](State& n) { n.write = Write::kIdle; });
+    if (w.step == Step::kMet) {
+      go("writer revokes the lease", [this, i](State& n) {
+        Writer& writer = n.writers[i];
+        if (n.lease == Lease::kNone) {
+          writer.step = Step::kIdle;
+          return;
+        }
+        n.lease = Lease::kRevoked;
+        writer.step = Step::kWaiting;
+        writer.revoked = n.number;
+        writer.deadline =
+            (rules_.writer_waits_from_revocation ? n.now : writer.met_at) + kLeaseTicks;
+      });
     }
-    if (s.write == Write::kWaiting && !is_over && s.now >= s.deadline) {
-      go("writer waited for the lease's end", [](State& n) {
+    const bool is_over = s.lease == Lease::kNone || w.revoked != s.number;
+    if (w.step == Step::kWaiting && is_over) {
+      go("writer sees that the lease was given back",
+         [i](State& n) { n.writers[i].step = Step::kIdle; });
+    }
+    if (w.step == Step::kWaiting && !is_over && s.now >= w.deadline) {
+      go("writer waited for the lease's end", [i](State& n) {
         n.lease = Lease::kNone;
-        n.write = Write::kIdle;
+        n.writers[i].step = Step::kIdle;
       });
     }
   }
@@ -307,26 +363,31 @@ class Model {
     if (s.crashes > 0) {
       go("holder crashes", [](State& n) {
         --n.crashes;
-        n.taking = Taking::kIdle;
-        n.valid_until = 0;
-        n.filling = kNothing;
-        n.is_filling_outdated = false;
-        n.giving = Giving::kIdle;
-        n.own = Write::kIdle;
+        n.doing = Doing::kResting;
+        n.taking = n.stands = n.ended = n.giving = n.asked_at = 0;
+        n.read = kNothing;
         forget(n);
       });
-      go("writer crashes", [](State& n) {
-        --n.crashes;
-        n.write = Write::kIdle;
-      });
+      for (size_t i = 0; i < kWriters; ++i) {
+        go("a writer crashes", [i](State& n) {
+          --n.crashes;
+          n.writers[i] = {};
+        });
+      }
     }
     if (s.failovers > 0) {
       go("a standby without the lease takes over", [this](State& n) {
         --n.failovers;
         n.lease = Lease::kNone;
-        if (n.taking == Taking::kRequested) n.taking = Taking::kIdle;
-        if (n.own == Write::kRunning) n.own = Write::kIdle;
-        if (n.write == Write::kRunning) n.write = Write::kIdle;
+        n.late_return = 0;
+        if (n.doing == Doing::kTaking || n.doing == Doing::kRenewing ||
+            n.doing == Doing::kReading || n.doing == Doing::kGivingBack) {
+          n.doing = Doing::kResting;
+          n.giving = n.asked_at = 0;
+        }
+        for (Writer& w : n.writers) {
+          if (w.step == Step::kRunning) w = {};
+        }
         if (rules_.writers_wait_after_failover) n.silent_until = n.now + kLeaseTicks;
       });
     }
@@ -369,11 +430,9 @@ TEST_P(ReadLeaseWithout, AnswersStale) {
 INSTANTIATE_TEST_SUITE_P(
     EachRule, ReadLeaseWithout,
     ::testing::Values(Without{"TakingWaitsForWriters", &Rules::taking_waits_for_writers},
+                      Without{"ReadsUnderTheLease", &Rules::reads_under_the_lease},
+                      Without{"ConfirmsWhatItRead", &Rules::confirms_what_it_read},
                       Without{"LastsFromRequest", &Rules::lasts_from_request},
-                      Without{"DropsOutdatedCache", &Rules::drops_outdated_cache},
-                      Without{"AnswerNeedsEpoch", &Rules::answer_needs_epoch},
-                      Without{"FillNeedsEpoch", &Rules::fill_needs_epoch},
-                      Without{"OwnWriteEndsEpoch", &Rules::own_write_ends_epoch},
                       Without{"RevokedStaysRevoked", &Rules::revoked_stays_revoked},
                       Without{"WriterWaitsFromRevocation", &Rules::writer_waits_from_revocation},
                       Without{"HolderForgetsFirst", &Rules::holder_forgets_first},
