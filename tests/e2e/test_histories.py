@@ -44,12 +44,19 @@ ROUND_SECONDS_LONG = 48
 SETTLE_SECONDS = servers.LEASE_SECONDS + 15
 BRANCH_WAIT_SECONDS = 60
 CLOCK_SHIFTS = (0, 240)
-STOP_SECONDS = 2
+STOP_SECONDS = 2  # longer than a read lease
 STOP_SECONDS_LONG = servers.LEASE_SECONDS + 3
 SHOWN_OPERATIONS_MAX = 40
 UNDECIDED_SHARE_MAX = 0.2
 UNDECIDED_FEW = 6  # of the first rounds: too few for a share
 ASKED = []  # histories for verdict_of
+
+
+def measured(server, *names):
+    text = requests.get(f"{server.url}/metrics", timeout=20).text
+    found = [float(line.split()[1]) for line in text.splitlines() if line.startswith(tuple(f"{name} " for name in names))]
+    assert len(found) == len(names), text[:300]
+    return found
 
 
 class Chaos:
@@ -70,7 +77,9 @@ class Chaos:
         self.database.start()
         clock = ShiftedClock(directory)
         shared = {"TARN_STORE_LOCAL_ROOT": directory / "objects", "TARN_AUTH_MASTER_KEY": "a5" * 32,
-                  "TARN_STORE_LOCAL_IMPORT_ROOTS": self.imports, **servers.SHORT_LEASE}
+                  "TARN_STORE_LOCAL_IMPORT_ROOTS": self.imports, **servers.SHORT_LEASE,
+                  # Branches are leased for reads whenever nobody writes, however briefly.
+                  "TARN_CACHE_READ_LEASE_READS_MIN": "1", "TARN_CACHE_READ_LEASE_PAUSE": "0s"}
         self.imports.mkdir()
         for number, shift in enumerate(CLOCK_SHIFTS):
             ready = directory / f"proxy-{number}"
@@ -150,11 +159,7 @@ class Chaos:
     @staticmethod
     def requests_of(server):
         """How many are served or wait to be, without the one that asks."""
-        text = requests.get(f"{server.url}/metrics", timeout=20).text
-        found = [float(line.split()[1]) for line in text.splitlines()
-                 if line.startswith(("tarn_http_running_requests ", "tarn_http_queued_requests "))]
-        assert len(found) == 2, text[:300]
-        return sum(found) - 1
+        return sum(measured(server, "tarn_http_running_requests", "tarn_http_queued_requests")) - 1
 
     def end(self):
         for server in self.servers:
@@ -392,7 +397,7 @@ def test_every_answer_is_explained_under_chaos(scratch_dir, long_tests):
     seed = int(os.environ.get("TARN_TEST_SEED", random.randrange(10**6)))
     seconds = int(os.environ.get("TARN_HISTORY_SECONDS", 3600 if long_tests else 0))
     print(f"seed {seed}")
-    begun = time.monotonic()
+    begun, leased = time.monotonic(), 0
     chaos = Chaos(Path(scratch_dir), random.Random(seed + 1), long_tests)
     try:
         chaos.start()
@@ -401,12 +406,14 @@ def test_every_answer_is_explained_under_chaos(scratch_dir, long_tests):
             histories.round(ROUND_SECONDS_LONG if long_tests else ROUND_SECONDS)
             lasted = time.monotonic() - begun
             done = histories.recorder.count
+            leased += sum(measured(server, "tarn_leased_reads_total")[0] for server in chaos.servers)
             print(f"{lasted:.0f} s: {done} answers, {done / lasted:.0f}/s, {histories.recorder.unknown} in doubt, "
                   f"{histories.operations} operations checked in {histories.searched:.1f} s, "
                   f"{histories.undecided} of {histories.cells} keys "
-                  "undecided, no violation", flush=True)
+                  f"undecided, {leased:.0f} reads under leases, no violation", flush=True)
             if lasted >= seconds or done >= 10**6:
                 break
         assert done > 1000, f"seed {seed}: only {done} answers"
+        assert leased > 10, f"seed {seed}: only {leased} reads under leases"
     finally:
         chaos.end()
