@@ -25,7 +25,7 @@ ROUNDS = 5
 THREADS = 8
 COMPARED = 200
 CURVES = 50
-STEPS = 200
+STEPS = 1000
 WAIT_MS = 120_000
 
 UNTIL = """(looked) => new Promise(resolve => {
