@@ -2,6 +2,8 @@
 // are part of the stored form of range summaries.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <string_view>
 #include <vector>
@@ -10,10 +12,38 @@ namespace tarn::search {
 
 using Item = uint64_t;
 
-/// Every three consecutive bytes of a path, and its last two bytes with an end mark.
-void add_path_items(std::string_view path, std::vector<Item>& out);
-/// The parts that every path with `text` in it has; `at_end`: that ends in it.
+/// The parts that every path with `text` in it has: every three consecutive bytes. `at_end`: that
+/// ends in it, and its last two bytes with an end mark.
 void add_text_items(std::string_view text, bool at_end, std::vector<Item>& out);
+
+/// Distinct items of many entries. One thread at a time.
+class ItemSet {
+ public:
+  ItemSet();
+
+  void add(Item item);
+  /// All parts of the path. Its first `known` bytes also begin the path that was added before.
+  void add_path(std::string_view path, size_t known);
+  size_t size() const { return size_; }
+  template <typename Visit>
+  void for_each(Visit&& visit) const {
+    if (has_zero_) visit(Item{0});
+    for (const Item item : slots_) {
+      if (item != 0) visit(item);
+    }
+  }
+
+ private:
+  void grow();
+  /// False where it was free and now holds `item`, which is not 0.
+  static bool find_or_put(std::vector<Item>& slots, Item item);
+
+  std::vector<Item> slots_;  ///< a power of two, open addressing; 0 = free
+  bool has_zero_ = false;
+  size_t size_ = 0;
+  /// Trigrams that were added lately, so that most of them are not hashed; 0 = none.
+  std::array<uint32_t, 1024> lately_{};
+};
 
 Item content_type_item(std::string_view type);
 /// Of "image" for all of image/*.

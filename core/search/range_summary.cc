@@ -22,15 +22,15 @@ size_t bit_of(Item item, uint32_t n, size_t bits) {
   return static_cast<size_t>((uint64_t{first + n * step} * bits) >> 32);
 }
 
-std::string filter_of(const std::vector<Item>& items) {
+std::string filter_of(const ItemSet& items) {
   const size_t bytes = std::clamp<size_t>(items.size() * kBitsPerItem / 8, 1, kFilterBytesMax);
   std::string filter(bytes, '\0');
-  for (const Item item : items) {
+  items.for_each([&](Item item) {
     for (uint32_t n = 0; n < kBitsSetPerItem; ++n) {
       const size_t bit = bit_of(item, n, bytes * 8);
       filter[bit / 8] = static_cast<char>(static_cast<uint8_t>(filter[bit / 8]) | 1u << bit % 8);
     }
-  }
+  });
   return filter;
 }
 
@@ -42,34 +42,29 @@ bool filter_may_hold(std::string_view filter, Item item) {
   return true;
 }
 
-void add_entry_items(const tree::LeafNode& range, uint32_t index, std::vector<Item>& out) {
-  const tree::EntryFields fields = range.fields(index);
-  const std::string_view type =
-      fields.content_type.empty() ? kDefaultContentType : fields.content_type;
-  out.push_back(content_type_item(type));
-  out.push_back(content_class_item(type.substr(0, type.find('/'))));
-  if (fields.extras.empty()) return;
-  const Entry entry = range.entry(index);
-  for (const auto& [key, value] : entry.user_metadata()) {
-    out.push_back(metadata_key_item(key));
-    out.push_back(metadata_pair_item(key, value));
-  }
-  for (const auto& [key, value] : entry.object_tags()) {
-    out.push_back(tag_key_item(key));
-    out.push_back(tag_pair_item(key, value));
-  }
+void add_type_items(std::string_view stored, ItemSet& out) {
+  const std::string_view type = stored.empty() ? kDefaultContentType : stored;
+  out.add(content_type_item(type));
+  out.add(content_class_item(type.substr(0, type.find('/'))));
 }
 
-void keep_each_once(std::vector<Item>& items) {
-  std::sort(items.begin(), items.end());
-  items.erase(std::unique(items.begin(), items.end()), items.end());
+void add_extra_items(const Entry& entry, ItemSet& out) {
+  for (const auto& [key, value] : entry.user_metadata()) {
+    out.add(metadata_key_item(key));
+    out.add(metadata_pair_item(key, value));
+  }
+  for (const auto& [key, value] : entry.object_tags()) {
+    out.add(tag_key_item(key));
+    out.add(tag_pair_item(key, value));
+  }
 }
 
 }  // namespace
 
 RangeSummary RangeSummary::of(const tree::LeafNode& range) {
   RangeSummary out;
-  std::vector<Item> items;
+  ItemSet items;
+  const char* last_type = nullptr;
   tree::KeyScan keys(range.keys());
   for (uint32_t i = 0; i < range.count(); ++i, keys.next()) {
     const tree::EntryFields fields = range.fields(i);
@@ -80,10 +75,12 @@ RangeSummary RangeSummary::of(const tree::LeafNode& range) {
         first ? fields.size_bytes : std::max(out.size_max_bytes_, fields.size_bytes);
     out.mtime_min_ms_ = first ? fields.mtime_ms : std::min(out.mtime_min_ms_, fields.mtime_ms);
     out.mtime_max_ms_ = first ? fields.mtime_ms : std::max(out.mtime_max_ms_, fields.mtime_ms);
-    add_path_items(keys.key(), items);
-    add_entry_items(range, i, items);
+    items.add_path(keys.key(), keys.shared());
+    // A range stores each type once.
+    if (fields.content_type.data() != last_type) add_type_items(fields.content_type, items);
+    last_type = fields.content_type.data();
+    if (!fields.extras.empty()) add_extra_items(range.entry(i), items);
   }
-  keep_each_once(items);
   out.filter_ = filter_of(items);
   return out;
 }

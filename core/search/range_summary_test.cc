@@ -1,7 +1,9 @@
 #include "core/search/range_summary.h"
 
+#include <algorithm>
 #include <map>
 #include <random>
+#include <set>
 
 #include <gtest/gtest.h>
 
@@ -158,6 +160,34 @@ TEST(RangeSummary, KnowsMatchesOfSingleEntries) {
     ASSERT_TRUE(Sieve(query).passes(RangeSummary::of(*range)));
   }
   EXPECT_GT(held, 200);
+}
+
+TEST(RangeSummary, ItemSetHoldsThePartsOfEveryPathOnce) {
+  World world(14);
+  for (int round = 0; round < 200; ++round) {
+    std::set<std::string> paths;
+    for (uint64_t i = world.below(300); i > 0; --i) paths.insert(world.path());
+    ItemSet set;
+    std::set<Item> wanted;
+    std::string before;
+    for (const std::string& path : paths) {
+      std::vector<Item> items;
+      add_text_items(path, true, items);
+      wanted.insert(items.begin(), items.end());
+      const auto differ = std::mismatch(before.begin(), before.end(), path.begin(), path.end());
+      const auto shared = static_cast<uint64_t>(differ.first - before.begin());
+      set.add_path(path, world.below(shared + 1));
+      before = path;
+    }
+    if (round % 2 == 0) {
+      set.add(0);
+      wanted.insert(0);
+    }
+    std::multiset<Item> held;
+    set.for_each([&](Item item) { held.insert(item); });
+    EXPECT_EQ(held, std::multiset<Item>(wanted.begin(), wanted.end()));
+    EXPECT_EQ(set.size(), wanted.size());
+  }
 }
 
 TEST(RangeSummary, SkipsNearlyAllRangesWithoutAMatch) {

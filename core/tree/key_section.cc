@@ -171,6 +171,7 @@ void KeyScan::next() {
 
 void KeyScan::read() {
   const Piece piece = checked_piece(at_);
+  shared_ = piece.shared;
   key_.resize(piece.shared);
   key_.append(piece.rest);
 }

@@ -64,6 +64,8 @@ class KeyScan {
   void seek(const KeySection& section, uint32_t index);
   uint32_t index() const { return index_; }
   const std::string& key() const { return key_; }
+  /// Leading bytes of the key that the one before is known to begin with as well.
+  size_t shared() const { return shared_; }
   void next();
 
  private:
@@ -72,6 +74,7 @@ class KeyScan {
   const char* at_ = nullptr;
   uint32_t index_ = 0;
   uint32_t count_ = 0;
+  size_t shared_ = 0;
   std::string key_;
 };
 

@@ -1,0 +1,151 @@
+// Searches by pattern in a branch of many objects: with nothing known, after a restart, and again.
+// search_bench OBJECTS [ROUNDS], on a database of its own (TARN_TEST_DSN, or a server that it
+// starts). Ten objects of each million match the rare pattern.
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/base/error.h"
+#include "core/branch/publish.h"
+#include "core/branch/refs.h"
+#include "core/db/connection.h"
+#include "core/objects/search.h"
+#include "core/tree/edit.h"
+#include "tests/support/engine_fixture.h"
+
+namespace tarn {
+namespace {
+
+constexpr uint64_t kObjectsPerRareOne = 100'000;
+
+/// Objects in folders of 1,000, in key order.
+class Objects final : public tree::EditSource {
+ public:
+  Objects(uint64_t count, std::function<void()> tick) : count_(count), tick_(std::move(tick)) {}
+
+  std::optional<tree::Edit> next() override {
+    if (at_ >= count_) return std::nullopt;
+    if (at_ % 10'000 == 0) tick_();
+    const bool rare = at_ % kObjectsPerRareOne == kObjectsPerRareOne / 2;
+    char key[64];
+    std::snprintf(key, sizeof(key), "data/d%06llu/f%03llu%s",
+                  static_cast<unsigned long long>(at_ / 1000),
+                  static_cast<unsigned long long>(at_ % 1000), rare ? "-zebra.png" : ".parquet");
+    Entry entry;
+    entry.size_bytes = 1000 + at_ % 5000;
+    char etag[33];
+    std::snprintf(etag, sizeof(etag), "%016llx%016llx",
+                  static_cast<unsigned long long>(at_ * 0x9e3779b97f4a7c15),
+                  static_cast<unsigned long long>(at_ * 0xc2b2ae3d27d4eb4f));
+    entry.etag = etag;
+    entry.content_type = "application/octet-stream";
+    entry.mtime = from_millis(1'700'000'000'000 + static_cast<int64_t>(at_));
+    entry.address = new_own_address(entry.mtime);
+    ++at_;
+    return tree::Edit{key, std::move(entry)};
+  }
+
+ private:
+  const uint64_t count_;
+  const std::function<void()> tick_;
+  uint64_t at_ = 0;
+};
+
+void fill(testing::TestEngine& engine, const Repository& repository, uint64_t count) {
+  const BranchName branch("main");
+  versioning::build_and_publish(
+      *engine, repository, versioning::get_branch(*engine, repository, branch), /*rotate=*/true, {},
+      [&](versioning::BranchHold& hold, meta::NodeWriter& writer) {
+        Objects objects(count, [&] {
+          hold.keep_alive();
+          engine.parts().heartbeat();
+        });
+        const auto edited = tree::edit_tree((*engine).nodes, writer, {repository.salt},
+                                            hold.lease().root, {}, objects);
+        versioning::BuiltCommit built;
+        built.root = edited.root;
+        built.parents = {hold.lease().head};
+        built.drained = hold.lease().sealed;
+        built.committer = "bench";
+        built.message = "fill";
+        return std::optional(std::move(built));
+      });
+}
+
+struct Measured {
+  const char* what;
+  std::string pattern;
+  uint64_t hits;
+  std::vector<double> times_ms{};
+  uint64_t pages = 0;
+};
+
+/// All pages.
+void measure(testing::TestEngine& engine, const Repository& repository, Measured& into) {
+  versioning::SearchOptions options;
+  options.query.glob = Glob(into.pattern);
+  options.limit = 1000;
+  uint64_t found = 0;
+  into.pages = 0;
+  const auto start = std::chrono::steady_clock::now();
+  for (bool more = true; more;) {
+    const auto page = versioning::search_objects(*engine, repository.name, "main", options).page;
+    found += page.items.size();
+    options.after = page.next;
+    more = page.has_more;
+    ++into.pages;
+  }
+  into.times_ms.push_back(
+      std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count());
+  TARN_CHECK(found == into.hits);
+}
+
+void report(Measured& measured) {
+  std::vector<double>& times = measured.times_ms;
+  std::sort(times.begin(), times.end());
+  std::printf(
+      R"({"op":"%s","pattern":"%s","pages":%llu,"median_ms":%.1f,"min_ms":%.1f,"max_ms":%.1f})"
+      "\n",
+      measured.what, measured.pattern.c_str(), static_cast<unsigned long long>(measured.pages),
+      times[times.size() / 2], times.front(), times.back());
+}
+
+int run(uint64_t count, int rounds) {
+  const testing::TestDatabase database;
+  auto engine = std::make_unique<testing::TestEngine>(database.url());
+  const Repository repository = engine->make_repository("bench");
+  fill(*engine, repository, count);
+  const auto connection = db::Connection::open(database.url());
+  const uint64_t rare = count / kObjectsPerRareOne;
+  Measured first{"rare, nothing known", "**/*-zebra.png", rare};
+  Measured again{"rare, again", "**/*-zebra.png", rare};
+  Measured restarted{"rare, after a restart", "**/*-zebra.png", rare};
+  Measured all{"without a summary's help, first", "**/*z*", rare};
+  Measured all_again{"without a summary's help, again", "**/*z*", rare};
+  for (int round = 0; round < rounds; ++round) {
+    connection->run({"bench_delete_summaries", "DELETE FROM range_summaries"}, {});
+    engine = std::make_unique<testing::TestEngine>(database.url());
+    measure(*engine, repository, first);
+    measure(*engine, repository, again);
+    engine = std::make_unique<testing::TestEngine>(database.url());
+    measure(*engine, repository, restarted);
+    engine = std::make_unique<testing::TestEngine>(database.url());
+    measure(*engine, repository, all);
+    measure(*engine, repository, all_again);
+  }
+  for (Measured* one : {&first, &again, &restarted, &all, &all_again}) report(*one);
+  return 0;
+}
+
+}  // namespace
+}  // namespace tarn
+
+int main(int argc, char** argv) {
+  if (argc < 2) return std::fprintf(stderr, "usage: search_bench OBJECTS [ROUNDS]\n"), 2;
+  return tarn::run(std::strtoull(argv[1], nullptr, 10), argc > 2 ? std::atoi(argv[2]) : 5);
+}
