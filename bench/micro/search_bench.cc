@@ -1,10 +1,13 @@
 // Searches by pattern in a branch of many objects: with nothing known, after a restart, and again.
 // search_bench OBJECTS [ROUNDS], on a database of its own (TARN_TEST_DSN, or a server that it
-// starts). Ten objects of each million match the rare pattern.
+// starts). Ten objects of each million match the rare pattern. Processor times are those of this
+// program and of PostgreSQL on this machine; unlike times, a busy machine changes them little.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <ctime>
+#include <fstream>
 #include <functional>
 #include <memory>
 #include <string>
@@ -82,16 +85,41 @@ struct Measured {
   std::string pattern;
   uint64_t hits;
   std::vector<double> times_ms{};
+  std::vector<double> processor_ms{};
+  std::vector<double> database_ms{};
   uint64_t pages = 0;
 };
 
+double processor_ms() {
+  timespec used{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
+  return static_cast<double>(used.tv_sec) * 1e3 + static_cast<double>(used.tv_nsec) / 1e6;
+}
+
+/// Of the backends of this database that still run.
+double database_ms(db::Connection& connection) {
+  const db::Rows rows = connection.run({"bench_select_backends", R"sql(
+    SELECT pid FROM pg_stat_activity WHERE datname = current_database())sql"});
+  double total = 0;
+  for (size_t row = 0; row < rows.size(); ++row) {
+    std::ifstream file("/proc/" + std::to_string(rows.integer(row, 0)) + "/schedstat");
+    double used_ns = 0;
+    file >> used_ns;
+    total += used_ns / 1e6;
+  }
+  return total;
+}
+
 /// All pages.
-void measure(testing::TestEngine& engine, const Repository& repository, Measured& into) {
+void measure(db::Connection& connection, testing::TestEngine& engine, const Repository& repository,
+             Measured& into) {
   versioning::SearchOptions options;
   options.query.glob = Glob(into.pattern);
   options.limit = 1000;
   uint64_t found = 0;
   into.pages = 0;
+  const double database = database_ms(connection);
+  const double processor = processor_ms();
   const auto start = std::chrono::steady_clock::now();
   for (bool more = true; more;) {
     const auto page = versioning::search_objects(*engine, repository.name, "main", options).page;
@@ -102,17 +130,25 @@ void measure(testing::TestEngine& engine, const Repository& repository, Measured
   }
   into.times_ms.push_back(
       std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count());
+  into.processor_ms.push_back(processor_ms() - processor);
+  into.database_ms.push_back(database_ms(connection) - database);
   TARN_CHECK(found == into.hits);
 }
 
+double median(std::vector<double>& values) {
+  std::sort(values.begin(), values.end());
+  return values[values.size() / 2];
+}
+
 void report(Measured& measured) {
-  std::vector<double>& times = measured.times_ms;
-  std::sort(times.begin(), times.end());
+  const double time = median(measured.times_ms);
   std::printf(
-      R"({"op":"%s","pattern":"%s","pages":%llu,"median_ms":%.1f,"min_ms":%.1f,"max_ms":%.1f})"
+      R"({"op":"%s","pattern":"%s","pages":%llu,"median_ms":%.1f,"min_ms":%.1f,"max_ms":%.1f,)"
+      R"("processor_ms":%.1f,"database_ms":%.1f})"
       "\n",
       measured.what, measured.pattern.c_str(), static_cast<unsigned long long>(measured.pages),
-      times[times.size() / 2], times.front(), times.back());
+      time, measured.times_ms.front(), measured.times_ms.back(), median(measured.processor_ms),
+      median(measured.database_ms));
 }
 
 int run(uint64_t count, int rounds) {
@@ -128,15 +164,15 @@ int run(uint64_t count, int rounds) {
   Measured all{"without a summary's help, first", "**/*z*", rare};
   Measured all_again{"without a summary's help, again", "**/*z*", rare};
   for (int round = 0; round < rounds; ++round) {
-    connection->run({"bench_delete_summaries", "DELETE FROM range_summaries"}, {});
+    connection->run({"bench_delete_summaries", "DELETE FROM range_summaries"});
     engine = std::make_unique<testing::TestEngine>(database.url());
-    measure(*engine, repository, first);
-    measure(*engine, repository, again);
+    measure(*connection, *engine, repository, first);
+    measure(*connection, *engine, repository, again);
     engine = std::make_unique<testing::TestEngine>(database.url());
-    measure(*engine, repository, restarted);
+    measure(*connection, *engine, repository, restarted);
     engine = std::make_unique<testing::TestEngine>(database.url());
-    measure(*engine, repository, all);
-    measure(*engine, repository, all_again);
+    measure(*connection, *engine, repository, all);
+    measure(*connection, *engine, repository, all_again);
   }
   for (Measured* one : {&first, &again, &restarted, &all, &all_again}) report(*one);
   return 0;

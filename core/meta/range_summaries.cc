@@ -7,17 +7,19 @@
 namespace tarn::meta {
 namespace {
 
-constexpr size_t kSummariesPerInsertMax = 512;
+constexpr size_t kSummariesPerInsertMax = 2048;
 
 constexpr db::Query kSelect{"range_summaries_select_bodies", R"sql(
   SELECT nid, body FROM range_summaries WHERE repo_id = $1 AND nid = ANY ($2))sql"};
 
 // The lock prevents a concurrent deletion of the repository, which deletes its summaries. The newer
-// of two versions wins.
+// of two versions wins. A search does not wait for the disk: a crash may lose what can be made
+// again.
 constexpr db::Query kInsert{"range_summaries_insert_rows", R"sql(
-  WITH alive AS (SELECT repo_id FROM repositories WHERE repo_id = $1 AND deleted_ms IS NULL FOR SHARE)
+  WITH alive AS (SELECT repo_id FROM repositories WHERE repo_id = $1 AND deleted_ms IS NULL FOR SHARE),
+    unsynced AS MATERIALIZED (SELECT set_config('synchronous_commit', 'off', true))
   INSERT INTO range_summaries AS old (repo_id, nid, body)
-  SELECT alive.repo_id, n, b FROM alive, unnest($2::bigint[], $3::bytea[]) AS u(n, b)
+  SELECT alive.repo_id, n, b FROM alive, unsynced, unnest($2::bigint[], $3::bytea[]) AS u(n, b)
   ON CONFLICT (repo_id, nid) DO UPDATE SET body = excluded.body
   WHERE get_byte(old.body, 0) < get_byte(excluded.body, 0))sql"};
 

@@ -1,4 +1,5 @@
 // Searching refs over a real database, against a plain filter over all objects.
+#include <cstdio>
 #include <map>
 #include <optional>
 #include <random>
@@ -171,6 +172,30 @@ TEST_F(Search, AgreesWithAFilterOverEverything) {
     const auto limit = static_cast<uint32_t>(1 + random() % 900);
     ASSERT_EQ(found("main", query, limit), filtered(at_branch, query)) << i;
     ASSERT_EQ(found(to_text(committed.id), query, limit), filtered(at_commit, query)) << i;
+  }
+}
+
+// So many ranges that some are read while summaries are made of others.
+TEST_F(Search, AgreesWithAFilterOverManyRanges) {
+  Objects objects;
+  Changes changes;
+  for (int i = 0; i < 30'000; ++i) {
+    char path[32];
+    std::snprintf(path, sizeof(path), "n/%06d-%c", i, "abcdefgh"[random() % 8]);
+    changes[path] = an_entry();
+  }
+  stage("main", changes);
+  engine.commit(repo, "main");
+  apply(changes, objects);
+  for (int i = 0; i < 12; ++i) {
+    engine.pool.lease()->run_script("DELETE FROM range_summaries");
+    TestEngine fresh{database.url(), engine.store};
+    SearchOptions options;
+    options.limit = 1000;
+    options.query = by_glob(str_cat("**/*", 1000 + random() % 9000, i % 2 == 0 ? "*" : "-[a-c]"));
+    ASSERT_EQ(found(fresh, "main", options), filtered(objects, options.query)) << i;
+    EXPECT_GT(cost.summaries_made, 150u);
+    EXPECT_LT(cost.ranges_wanted, cost.ranges_seen / 2);
   }
 }
 

@@ -1,12 +1,14 @@
 #include "core/objects/search_scan.h"
 
 #include <algorithm>
+#include <future>
 #include <memory>
 #include <optional>
 #include <span>
 #include <utility>
 #include <vector>
 
+#include "core/base/cancellation.h"
 #include "core/base/metrics.h"
 #include "core/branch/overlay.h"
 #include "core/meta/range_summaries.h"
@@ -22,7 +24,7 @@ constexpr uint32_t kStagedRowsHint = 1'000;
 // go far.
 constexpr size_t kWindowRangesMin = 16;
 constexpr size_t kWindowRangesMax = 256;
-// Ranges without a summary that are read together.
+// Ranges without a summary that are read together, while summaries are made of those before.
 constexpr size_t kRangesPerLoad = 32;
 constexpr uint64_t kEntriesPerClockRead = 64;
 /// With conditions, whose patterns and values may be long.
@@ -33,6 +35,48 @@ bool out_of_time(const SearchBudget& budget) {
   return budget.cost.entries_seen >= budget.limits.objects ||
          std::chrono::steady_clock::now() >= budget.deadline;
 }
+
+/// Nodes in the order of their addresses, kRangesPerLoad at a time; the next ones are read by a
+/// thread while the caller looks at those before, so nobody else may use `source` meanwhile. One
+/// thread at a time.
+class NodesAhead {
+ public:
+  NodesAhead(tree::NodeSource& source, std::span<const Nid> nids) : source_(source), left_(nids) {
+    if (left_.size() > kRangesPerLoad) {
+      read_ahead();
+    } else if (!left_.empty()) {
+      nodes_ = source_.load(left_);
+      left_ = {};
+    }
+  }
+
+  std::shared_ptr<const tree::Node> next() {
+    if (at_ == nodes_.size()) {
+      nodes_ = reading_.get();
+      at_ = 0;
+      if (!left_.empty()) read_ahead();
+    }
+    return std::move(nodes_[at_++]);
+  }
+
+ private:
+  using Nodes = std::vector<std::shared_ptr<const tree::Node>>;
+
+  void read_ahead() {
+    const auto part = left_.first(std::min(kRangesPerLoad, left_.size()));
+    left_ = left_.subspan(part.size());
+    reading_ = std::async(std::launch::async, [this, part, token = cancellation_token()] {
+      const CancellationScope cancellable(token);
+      return source_.load(part);
+    });
+  }
+
+  tree::NodeSource& source_;
+  std::span<const Nid> left_;
+  Nodes nodes_;
+  size_t at_ = 0;
+  std::future<Nodes> reading_;  ///< its destructor waits for the thread
+};
 
 /// Reads summaries ahead of a cursor, creates missing ones, and ends the cursor when the budget is
 /// spent. One thread at a time.
@@ -104,20 +148,17 @@ class SummaryFilter final : public tree::LeafFilter {
   void make_missing(const std::vector<Nid>& ranges,
                     std::vector<meta::RangeSummaries::Summary>& summaries) {
     std::vector<size_t> missing;
+    std::vector<Nid> nids;
     for (size_t i = 0; i < ranges.size(); ++i) {
-      if (!summaries[i]) missing.push_back(i);
+      if (summaries[i]) continue;
+      missing.push_back(i);
+      nids.push_back(ranges[i]);
     }
-    for (size_t at = 0; at < missing.size(); at += kRangesPerLoad) {
-      const auto part =
-          std::span(missing).subspan(at, std::min(kRangesPerLoad, missing.size() - at));
-      std::vector<Nid> nids;
-      for (const size_t i : part) nids.push_back(ranges[i]);
-      const auto nodes = snapshot_.nodes().load(nids);
-      for (size_t n = 0; n < part.size(); ++n) {
-        summaries[part[n]] = std::make_shared<const search::RangeSummary>(
-            search::RangeSummary::of(static_cast<const tree::LeafNode&>(*nodes[n])));
-        made_.push_back({nids[n], summaries[part[n]]});
-      }
+    NodesAhead nodes(snapshot_.nodes(), nids);
+    for (size_t n = 0; n < nids.size(); ++n) {
+      summaries[missing[n]] = std::make_shared<const search::RangeSummary>(
+          search::RangeSummary::of(static_cast<const tree::LeafNode&>(*nodes.next())));
+      made_.push_back({nids[n], summaries[missing[n]]});
     }
     budget_.cost.summaries_made += missing.size();
   }

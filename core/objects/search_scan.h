@@ -15,7 +15,7 @@ namespace tarn::versioning {
 
 constexpr std::chrono::milliseconds kSearchTime{1'000};
 constexpr uint64_t kSearchRangesPerRequest = 65'536;
-constexpr uint64_t kSearchSummariesPerRequest = 4'096;
+constexpr uint64_t kSearchSummariesPerRequest = 16'384;
 constexpr uint64_t kSearchObjectsPerRequest = 2'000'000;
 constexpr uint64_t kSearchRefsPerRequest = 1'000;
 constexpr uint64_t kSearchRepositoriesPerRequest = 1'000;

@@ -63,23 +63,20 @@ void add_extra_items(const Entry& entry, ItemSet& out) {
 
 RangeSummary RangeSummary::of(const tree::LeafNode& range) {
   RangeSummary out;
+  out.size_min_bytes_ = out.size_max_bytes_ = range.size_bytes(0);
+  out.mtime_min_ms_ = out.mtime_max_ms_ = range.mtime_ms(0);
   ItemSet items;
-  const char* last_type = nullptr;
+  for (const std::string_view type : range.content_types()) add_type_items(type, items);
   tree::KeyScan keys(range.keys());
   for (uint32_t i = 0; i < range.count(); ++i, keys.next()) {
-    const tree::EntryFields fields = range.fields(i);
-    const bool first = i == 0;
-    out.size_min_bytes_ =
-        first ? fields.size_bytes : std::min(out.size_min_bytes_, fields.size_bytes);
-    out.size_max_bytes_ =
-        first ? fields.size_bytes : std::max(out.size_max_bytes_, fields.size_bytes);
-    out.mtime_min_ms_ = first ? fields.mtime_ms : std::min(out.mtime_min_ms_, fields.mtime_ms);
-    out.mtime_max_ms_ = first ? fields.mtime_ms : std::max(out.mtime_max_ms_, fields.mtime_ms);
+    const uint64_t size = range.size_bytes(i);
+    out.size_min_bytes_ = std::min(out.size_min_bytes_, size);
+    out.size_max_bytes_ = std::max(out.size_max_bytes_, size);
+    const int64_t mtime = range.mtime_ms(i);
+    out.mtime_min_ms_ = std::min(out.mtime_min_ms_, mtime);
+    out.mtime_max_ms_ = std::max(out.mtime_max_ms_, mtime);
     items.add_path(keys.key(), keys.shared());
-    // A range stores each type once.
-    if (fields.content_type.data() != last_type) add_type_items(fields.content_type, items);
-    last_type = fields.content_type.data();
-    if (!fields.extras.empty()) add_extra_items(range.entry(i), items);
+    if (range.has_extras(i)) add_extra_items(range.entry(i), items);
   }
   out.filter_ = filter_of(items);
   return out;

@@ -122,7 +122,7 @@ void LeafNode::check_entry(uint32_t index) const {
 EntryFields LeafNode::fields(uint32_t index) const {
   EntryFields out;
   out.size_bytes = sizes_.at(index);
-  out.mtime_ms = static_cast<int64_t>(static_cast<uint64_t>(base_mtime_) + mtimes_.at(index));
+  out.mtime_ms = mtime_ms(index);
   out.etag = etags_.at(index);
   out.content_type = content_types_[static_cast<size_t>(types_.at(index))];
   out.extras = extras_.at(index);

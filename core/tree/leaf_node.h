@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -31,6 +32,12 @@ class LeafNode final : public Node {
 
   const KeySection& keys() const { return keys_; }
   uint64_t size_bytes(uint32_t index) const { return sizes_.at(index); }
+  int64_t mtime_ms(uint32_t index) const {
+    return static_cast<int64_t>(static_cast<uint64_t>(base_mtime_) + mtimes_.at(index));
+  }
+  bool has_extras(uint32_t index) const { return !extras_.at(index).empty(); }
+  /// Each that an entry has, once. Views into this node.
+  std::span<const std::string_view> content_types() const { return content_types_; }
   EntryFields fields(uint32_t index) const;
 
  private:
