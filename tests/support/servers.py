@@ -367,6 +367,8 @@ def files_below(directory):
 class Postgres:
     """A PostgreSQL cluster of its own, for servers that share a database. Runs as the user "postgres" under root."""
 
+    fsync = "off"  # measurements want it on
+
     def __init__(self, directory):
         self.directory = Path(directory)
         self.port = free_port()
@@ -394,7 +396,7 @@ class Postgres:
         binaries = Path("/usr/lib/postgresql/15/bin")
         data = self.directory / "data"
         command = as_postgres([binaries / "postgres", "-D", data, "-p", self.port, "-k", self.directory,
-                               "-c", "listen_addresses=127.0.0.1", "-c", "fsync=off"])
+                               "-c", "listen_addresses=127.0.0.1", "-c", f"fsync={self.fsync}"])
         self.process = Process(command, self.directory / "postgres.log", dict(os.environ))
         self.process.wait_until(lambda: accepts(f"127.0.0.1:{self.port}") and self.answers(binaries), "PostgreSQL")
 
