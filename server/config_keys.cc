@@ -193,8 +193,8 @@ constexpr ConfigKey kKeys[] = {
      "else can."},
     {"store.cache.directory", TARN_AT(store_cache_directory),
      "Directory on a local disk that keeps copies of small objects of S3 stores once they were "
-     "read, for later reads over S3 and REST. Imported objects are not kept. Each server needs its "
-     "own. Empty: no copies."},
+     "read, for later reads over S3 and REST. The copy of an imported object is read once the "
+     "store has said that the source is the same. Each server needs its own. Empty: no copies."},
     {"store.cache.bytes_max", TARN_AT(store_cache_bytes_max),
      "Bytes of all copies; the least recently read go first."},
     {"store.cache.object_bytes_max", TARN_AT(store_cache_object_bytes_max),

@@ -21,6 +21,11 @@ std::unique_ptr<BlobReader> BlobStore::open_unchanging(std::string_view key, uin
   return open(key, range, if_etag);
 }
 
+std::unique_ptr<BlobReader> BlobStore::open_revalidated(std::string_view key, uint64_t,
+                                                        ByteRange range, std::string_view if_etag) {
+  return open(key, range, if_etag);
+}
+
 std::vector<RemovalFailure> BlobStore::remove_all(std::span<const std::string> keys) {
   std::vector<RemovalFailure> failures;
   for (const std::string& key : keys) {

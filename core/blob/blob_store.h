@@ -92,6 +92,11 @@ class BlobStore {
   /// it has kept, even when the object is another by now. The base class opens.
   virtual std::unique_ptr<BlobReader> open_unchanging(std::string_view key, uint64_t size_bytes,
                                                       ByteRange range, std::string_view if_etag);
+  /// As open, of an object of `size_bytes` that others may replace at any time. The store may serve
+  /// a copy that it has kept, once it has asked whether the object's etag is still `if_etag`, which
+  /// is not empty. The base class opens.
+  virtual std::unique_ptr<BlobReader> open_revalidated(std::string_view key, uint64_t size_bytes,
+                                                       ByteRange range, std::string_view if_etag);
   /// Objects whose key starts with `prefix` and is greater than `after`, at most `limit` (1..1000).
   virtual ListPage list(std::string_view prefix, std::string_view after, uint32_t limit) = 0;
   /// Removing an absent key is no error. Only garbage collection calls this.

@@ -50,22 +50,37 @@ std::string CachedStore::name_of(std::string_view key, std::string_view if_etag)
 std::unique_ptr<BlobReader> CachedStore::open_unchanging(std::string_view key, uint64_t size_bytes,
                                                          ByteRange range,
                                                          std::string_view if_etag) {
+  return open_kept(key, size_bytes, range, if_etag, /*replaceable=*/false);
+}
+
+std::unique_ptr<BlobReader> CachedStore::open_revalidated(std::string_view key, uint64_t size_bytes,
+                                                          ByteRange range,
+                                                          std::string_view if_etag) {
+  return open_kept(key, size_bytes, range, if_etag, /*replaceable=*/true);
+}
+
+std::unique_ptr<BlobReader> CachedStore::open_kept(std::string_view key, uint64_t size_bytes,
+                                                   ByteRange range, std::string_view if_etag,
+                                                   bool replaceable) {
   if (!cache_->takes(size_bytes) || range.length == 0 || range.length > size_bytes ||
       range.offset > size_bytes - range.length) {
     return store_->open(key, range, if_etag);
   }
   const std::string name = name_of(key, if_etag);
   const uint64_t end = range.offset + range.length;
-  if (Descriptor file = cache_->find(name, end)) {
+  // A copy that another request fetched during the wait may also be of a state before this one.
+  const auto read_copy = [&](Descriptor file) -> std::unique_ptr<BlobReader> {
+    if (replaceable) {
+      const auto now = store_->stat(key);
+      if (!now || now->etag != if_etag) return store_->open(key, range, if_etag);
+    }
     hits().add();
     return reader_of(std::move(file), key, range);
-  }
+  };
+  if (Descriptor file = cache_->find(name, end)) return read_copy(std::move(file));
   const DiskCache::Turn turn(*cache_, name);
   if (turn.mine()) {
-    if (Descriptor file = cache_->find(name, end)) {  // fetched during the wait
-      hits().add();
-      return reader_of(std::move(file), key, range);
-    }
+    if (Descriptor file = cache_->find(name, end)) return read_copy(std::move(file));
     misses().add();
     if (Descriptor file = fetch(key, name, size_bytes, if_etag)) {
       return reader_of(std::move(file), key, range);

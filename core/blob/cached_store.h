@@ -10,8 +10,9 @@
 
 namespace tarn::blob {
 
-/// Only open_unchanging() uses the copies; all else is the inner store's. An object is fetched
-/// whole, whatever range is read first. Copies of objects that had an etag outlive the object,
+/// Only open_unchanging() and open_revalidated() use the copies; all else is the inner store's. An
+/// object is fetched whole, whatever range is read first; one that others may replace costs a
+/// stat() when its copy is read. Copies of objects that had an etag outlive the object,
 /// until they are the least recently read. Safe from any thread. Readers must not outlive it.
 class CachedStore final : public BlobStore {
  public:
@@ -26,6 +27,8 @@ class CachedStore final : public BlobStore {
                                    std::string_view if_etag) override;
   std::unique_ptr<BlobReader> open_unchanging(std::string_view key, uint64_t size_bytes,
                                               ByteRange range, std::string_view if_etag) override;
+  std::unique_ptr<BlobReader> open_revalidated(std::string_view key, uint64_t size_bytes,
+                                               ByteRange range, std::string_view if_etag) override;
   ListPage list(std::string_view prefix, std::string_view after, uint32_t limit) override;
   void remove(std::string_view key) override;
   /// Removes the copy of an object that has no etag; another server has removed the object.
@@ -37,6 +40,8 @@ class CachedStore final : public BlobStore {
 
  private:
   std::string name_of(std::string_view key, std::string_view if_etag) const;
+  std::unique_ptr<BlobReader> open_kept(std::string_view key, uint64_t size_bytes, ByteRange range,
+                                        std::string_view if_etag, bool replaceable);
   /// Fetches the object; returns the file with its copy, or an empty descriptor if it could not be
   /// stored.
   Descriptor fetch(std::string_view key, const std::string& name, uint64_t size_bytes,

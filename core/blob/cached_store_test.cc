@@ -6,6 +6,8 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <optional>
+#include <span>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -41,7 +43,13 @@ class CountingStore final : public ForwardingStore {
     return reader;
   }
 
+  std::optional<blob::BlobStat> stat(std::string_view key) override {
+    ++stats;
+    return store_.stat(key);
+  }
+
   std::atomic<int> opens = 0;
+  std::atomic<int> stats = 0;
   std::atomic<bool> fails = false;
   std::function<void()> opened;  ///< called once, before the bytes are read
   std::chrono::milliseconds delay{0};
@@ -76,6 +84,21 @@ class CachedStoreTest : public ::testing::Test {
     return out;
   }
   std::string read(std::string_view key, uint64_t size) { return read(key, size, {0, size}); }
+  /// Of an object that others may replace.
+  std::string read_replaceable(std::string_view key, blob::ByteRange range, uint64_t size,
+                               std::string_view etag) {
+    const auto reader = cached_->open_revalidated(key, size, range, etag);
+    if (!reader) return "(absent)";
+    std::string out(range.length, '\0');
+    size_t at = 0;
+    while (const size_t got = reader->read(std::span(out).subspan(at))) at += got;
+    return out.substr(0, at);
+  }
+  std::string replace(const std::string& key, const std::string& bytes) {
+    memory_.remove(key);
+    EXPECT_TRUE(put(memory_, key, bytes));
+    return memory_.stat(key)->etag;
+  }
   int opens() const { return counting_->opens; }
 
   std::vector<fs::path> files() const {
@@ -147,6 +170,53 @@ TEST_F(CachedStoreTest, CachesEveryEtagSeparately) {
   EXPECT_EQ(read("a", 10, {0, 10}, changed_etag), changed);
   EXPECT_THROW(read("a", 10, {0, 10}, "neither"), Error);
   EXPECT_EQ(files().size(), 2u);
+}
+
+TEST_F(CachedStoreTest, CopyOfAReplaceableObjectIsReadOnceTheStoreSaysItIsTheSame) {
+  const std::string first = put_new("a", 100);
+  const std::string etag = memory_.stat("a")->etag;
+  EXPECT_EQ(read_replaceable("a", {10, 20}, 100, etag), first.substr(10, 20));
+  EXPECT_EQ(counting_->stats, 0) << "the read that fetches it has its own condition";
+  EXPECT_EQ(read_replaceable("a", {0, 100}, 100, etag), first);
+  EXPECT_EQ(opens(), 1);
+  EXPECT_EQ(counting_->stats, 1);
+
+  const std::string second(100, 's');
+  const std::string other = replace("a", second);
+  try {
+    read_replaceable("a", {0, 100}, 100, etag);
+    ADD_FAILURE() << "bytes that the object no longer has";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kGone);
+  }
+  EXPECT_EQ(read_replaceable("a", {0, 100}, 100, other), second);
+  memory_.remove("a");
+  EXPECT_EQ(read_replaceable("a", {0, 100}, 100, other), "(absent)");
+  EXPECT_EQ(replace("a", first), etag) << "the same object again";
+  const int before = opens();
+  EXPECT_EQ(read_replaceable("a", {0, 100}, 100, etag), first);
+  EXPECT_EQ(opens(), before);
+}
+
+// A copy that was fetched while a request waited may be of a state before that request.
+TEST_F(CachedStoreTest, WaiterForACopyOfAReplaceableObjectAsksAgain) {
+  const std::string first = put_new("a", 100);
+  const std::string etag = memory_.stat("a")->etag;
+  std::thread waiter;
+  std::string got = "refused";
+  counting_->opened = [&] {
+    replace("a", std::string(100, 's'));
+    waiter = std::thread([&] {
+      try {
+        got = read_replaceable("a", {0, 100}, 100, etag);
+      } catch (const Error&) {
+      }
+    });
+    std::this_thread::sleep_for(std::chrono::milliseconds{100});  // until it waits
+  };
+  EXPECT_EQ(read_replaceable("a", {0, 100}, 100, etag), first);
+  waiter.join();
+  EXPECT_EQ(got, "refused");
 }
 
 TEST_F(CachedStoreTest, KeysAreSeparatePerStore) {

@@ -44,9 +44,11 @@ std::unique_ptr<blob::BlobReader> open_unchanging(Engine& engine, const std::str
 
 /// Opens an address whose bytes others may change, whether or not an etag was recorded.
 std::unique_ptr<blob::BlobReader> open_changing(Engine& engine, const std::string& url,
-                                                blob::ByteRange range, std::string_view if_etag) {
+                                                uint64_t size_bytes, blob::ByteRange range,
+                                                std::string_view if_etag) {
   const blob::Located at = engine.stores.locate(url);
-  auto reader = at.store->open(at.key, range, if_etag);
+  auto reader = if_etag.empty() ? at.store->open(at.key, range)
+                                : at.store->open_revalidated(at.key, size_bytes, range, if_etag);
   if (!reader) throw_bytes_missing();
   return reader;
 }
@@ -117,7 +119,7 @@ std::unique_ptr<blob::BlobReader> open_object(Engine& engine, const Repository& 
   if (!std::holds_alternative<ExternalAddress>(entry.address)) {
     return open_unchanging(engine, url, entry.size_bytes, range, etag);
   }
-  return open_changing(engine, url, range, etag);
+  return open_changing(engine, url, entry.size_bytes, range, etag);
 }
 
 std::string physical_address(Engine& engine, const Repository& repository, const Entry& entry) {

@@ -70,17 +70,36 @@ def test_second_reads_ask_the_store_for_nothing(cached, scratch_dir, name):
     assert measured(cached) | {"bytes": 0} == {"gets": 0, "hits_total": 1, "misses_total": 0, "bytes": 0}
 
 
-def test_objects_that_others_may_change_are_not_kept(cached, versitygw, name):
-    """An import tells that its source changed, as it does without copies."""
+def test_copies_of_imported_objects_are_read_while_their_source_is_the_same(cached, versitygw, name):
     source = clients.boto3_client(versitygw)
     source.put_object(Bucket=name, Key="theirs/a", Body=b"first")
     repo = lakefs.repository(name, client=clients.lakefs_client(cached)).create(storage_namespace=f"s3://{name}/space")
     repo.branch("main").import_data("x").prefix(f"s3://{name}/theirs/", destination="in/").run()
     s3 = clients.boto3_client(cached)
-    for _ in range(2):
-        assert s3.get_object(Bucket=name, Key="main/in/a")["Body"].read() == b"first"
-    assert measured(cached)["hits_total"] == 0
-    assert measured(cached)["bytes"] == 0
+
+    def read():
+        return repo.branch("main").object("in/a").reader(mode="rb", pre_sign=False).read()
+
+    before = measured(cached)
+    assert [read() for _ in range(2)] == [b"first"] * 2
+    assert s3.get_object(Bucket=name, Key="main/in/a", Range="bytes=1-2")["Body"].read() == b"ir"
+    after = measured(cached)
+    assert after["gets"] == before["gets"] + 1
+    assert (after["hits_total"], after["misses_total"]) == (2, 1)
+
+    # The checksums that a GET asks for are those of the source: the copy has none.
+    assert s3.get_object(Bucket=name, Key="main/in/a", ChecksumMode="ENABLED")["Body"].read() == b"first"
+    assert measured(cached)["hits_total"] == 2
+
+    # An import tells that its source changed, as it does without copies.
+    source.put_object(Bucket=name, Key="theirs/a", Body=b"other")
+    with pytest.raises(lakefs.exceptions.LakeFSException):
+        read()
+    source.put_object(Bucket=name, Key="theirs/a", Body=b"first")
+    assert read() == b"first"
+    source.delete_object(Bucket=name, Key="theirs/a")
+    with pytest.raises(lakefs.exceptions.LakeFSException):
+        read()
 
 
 def test_objects_that_clients_sent_to_the_store_are_kept(cached, name):
