@@ -1,5 +1,9 @@
 """Operations: long requests, the server's figures, storage."""
 
+import os
+import re
+
+from browser import eventually
 from playwright.sync_api import expect
 
 
@@ -40,3 +44,42 @@ def test_storage_shows_the_plan_and_commits_are_held(window, rest):
     expect(page.get_by_text("The collection is requested")).to_be_visible()
     runs = rest.get("/repositories/kept/gc/runs")
     assert runs["requested"] or runs["results"]
+
+
+def test_a_failed_collection_says_when_it_is_retried(window, tarn, rest):
+    rest.repository("failing")
+    rest.upload("failing", "a", "a")
+    # Each collection asks whose the objects are, and refuses to guess.
+    records = tarn.objects_dir / "failing/_tarn/collector"
+    owner = records.parent.parent.stat()
+    record = records / "nonsense"
+    records.mkdir(parents=True, exist_ok=True)
+    record.write_bytes(b"")
+    record.chmod(0o440)
+    for made in (records.parent, records, record):
+        os.chown(made, owner.st_uid, owner.st_gid)
+    page = window.go("/admin/storage?repository=failing")
+    collections = page.get_by_role("region", name="Collections")
+    page.get_by_role("button", name="Collect…").click()
+    page.get_by_role("button", name="Collect garbage").click()
+    eventually(page, lambda: "retry_date" in rest.get("/repositories/failing/gc/runs"))
+    runs = rest.get("/repositories/failing/gc/runs")
+    assert (runs["results"][0]["state"], runs["retries_left"]) == ("failed", 4)
+    coming = page.get_by_role("status").filter(has_text="more retries")
+    expect(coming).to_contain_text("is retried in")
+    expect(coming).to_contain_text("4 more retries if that fails too")
+    expect(collections.get_by_role("listitem")).to_contain_text(runs["results"][0]["error"])
+    expect(coming).to_have_attribute("title", re.compile(r"^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC$"))
+    expect(collections.get_by_role("listitem")).to_contain_text("admin, just now")
+    page.get_by_role("button", name="Dismiss").click()
+    window.review("storage-retry")
+    # A request of its own begins at once; what waits can be cancelled.
+    page.get_by_role("button", name="Collect…").click()
+    page.get_by_role("button", name="Collect garbage").click()
+    expect(collections.get_by_text("run 2")).to_be_visible()
+    expect(coming).to_contain_text("4 more retries if that fails too")
+    page.get_by_role("button", name="Cancel the request…").click()
+    page.get_by_role("button", name="Cancel the request", exact=True).click()
+    expect(coming).to_be_hidden()
+    runs = rest.get("/repositories/failing/gc/runs")
+    assert (runs["requested"], "retry_date" in runs, len(runs["results"])) == (False, False, 2)

@@ -10,14 +10,17 @@ import { ConfirmDialog } from '@/ui/dialog';
 import { Select } from '@/ui/field';
 import { bytes, count, counted, duration } from '@/ui/format';
 import { EmptyState, ErrorPanel, Loaded } from '@/ui/states';
-import { Badge, Bytes, Time } from '@/ui/text';
+import { Bytes } from '@/ui/text';
 import { toast } from '@/ui/toast';
+import { isUnderWay } from './collection_text';
+import { Collections, ComingCollection } from './collections';
 import { Holds } from './holds';
 import { OperationsFrame } from './operations_frame';
 import styles from './operations.module.css';
 
 const route = getRouteApi('/signed-in/admin/storage');
 const pollMs = 5000;
+const busyPollMs = 2000;
 const repositoriesMax = 1000;
 
 /** The storage of a repository, the plan of garbage collection, its runs, and the commits that are held. */
@@ -47,17 +50,18 @@ function Figure({ label, children, detail }: { label: string; children: React.Re
 function Collection({ repository }: { repository: string }) {
   const path = { repository };
   const plan = useQuery({ queryKey: ['gc', repository, 'plan'], queryFn: ({ signal }) => answer(api.GET('/repositories/{repository}/gc/plan', { params: { path }, signal })), retry: false });
-  const runs = useQuery({ queryKey: ['gc', repository, 'runs'], queryFn: ({ signal }) => answer(api.GET('/repositories/{repository}/gc/runs', { params: { path, query: { amount: 50 } }, signal })), refetchInterval: pollMs });
+  const runs = useQuery({ queryKey: ['gc', repository, 'runs'], queryFn: ({ signal }) => answer(api.GET('/repositories/{repository}/gc/runs', { params: { path, query: { amount: 50 } }, signal })), refetchInterval: (query) => (isUnderWay(query.state.data) ? busyPollMs : pollMs) });
   const usage = useQuery({ queryKey: ['usage', repository], queryFn: ({ signal }) => answer(api.GET('/repositories/{repository}/usage', { params: { path }, signal })) });
   const may = useMay('retention:PrepareGarbageCollectionCommits', resource.repository(repository));
   const [confirming, setConfirming] = useState(false);
   return (
     <>
+      <ComingCollection repository={repository} runs={runs} refused={may.refused} />
       <section className="stack-tight" aria-label="Plan">
         <div className="page-head">
           <h2 className="grow">What a collection would find now</h2>
           <CopyAs snippets={[{ label: 'tarn gc plan', text: `tarn gc plan tarn://${repository}` }, { label: 'tarn gc run', text: `tarn gc run tarn://${repository}` }, { label: 'tarn gc log', text: `tarn gc log tarn://${repository}` }]} />
-          <Button kind="danger" refused={runs.data?.requested ? 'A collection is requested already' : may.refused} onPress={() => setConfirming(true)}>Collect…</Button>
+          <Button kind="danger" refused={runs.data?.requested && runs.data.retry_date === undefined ? 'A collection is requested already' : may.refused} onPress={() => setConfirming(true)}>Collect…</Button>
         </div>
         {plan.error && !plan.data ? <ErrorPanel error={plan.error} onRetry={() => void plan.refetch()} /> : (
           <Loaded query={plan} rows={3}>
@@ -67,7 +71,7 @@ function Collection({ repository }: { repository: string }) {
                 <Figure label="In use">{count(data.live_objects)}</Figure>
                 <Figure label="Waiting" detail={counted(data.waiting_objects, 'object')}><Bytes of={data.waiting_bytes} /></Figure>
                 <Figure label="Due for removal" detail={counted(data.due_objects, 'object')}><Bytes of={data.due_bytes} /></Figure>
-                <Figure label="Commits to remove">{count(data.commits)}</Figure>
+                <Figure label="Commits due">{count(data.commits)}</Figure>
                 <Figure label="Unknown objects" detail="never touched">{count(data.strangers)}</Figure>
                 <Figure label="Waiting time">{duration(data.grace_seconds)}</Figure>
               </div>
@@ -83,25 +87,7 @@ function Collection({ repository }: { repository: string }) {
           ))}
         </Loaded>
       </section>
-      <section className="stack-tight" aria-label="Collections">
-        <h2>Collections {runs.data?.requested && <Badge kind="waiting">requested</Badge>}</h2>
-        <Loaded query={runs} rows={2}>
-          {(data) => (data.results.length === 0 ? <p className="muted">None has run here yet.</p> : (
-            <ul className={styles.list}>
-              {data.results.map((run) => (
-                <li key={run.run}>
-                  <Badge kind={run.state === 'done' ? 'added' : run.state === 'running' ? 'waiting' : 'removed'}>{run.state}</Badge>
-                  <span>run {run.run}</span>
-                  <span>removed {counted(run.removed_objects, 'object')}, <Bytes of={run.removed_bytes} />; found {counted(run.found_objects, 'object')} more to wait for</span>
-                  <span className="grow" />
-                  <span className="muted">{run.actor ?? 'by schedule'}, <Time at={run.start_date} /></span>
-                  {run.error && <span style={{ flexBasis: '100%' }}>{run.error}</span>}
-                </li>
-              ))}
-            </ul>
-          ))}
-        </Loaded>
-      </section>
+      <Collections runs={runs} />
       <Holds repository={repository} />
       {confirming && (
         <ConfirmDialog title={`Collect ${repository}?`} action="Collect garbage" isOpen onClose={() => setConfirming(false)} onConfirm={async () => {

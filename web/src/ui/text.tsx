@@ -5,14 +5,14 @@ import styles from './text.module.css';
 const tickMs = 30_000;
 
 // One clock for all times of the page: a table has thousands that come and go.
-let now = new Date();
+let ticks = 0;
 let timer: ReturnType<typeof setInterval> | undefined;
 const listeners = new Set<() => void>();
 
 function subscribe(listener: () => void) {
   listeners.add(listener);
   timer ??= setInterval(() => {
-    now = new Date();
+    ++ticks;
     for (const each of listeners) each();
   }, tickMs);
   return () => {
@@ -23,10 +23,10 @@ function subscribe(listener: () => void) {
   };
 }
 
-/** The present time, to half a minute. */
+/** The present time; the component is drawn again every half minute. It is never before a moment that an answer tells. */
 export function useNow(): Date {
-  if (timer === undefined && Date.now() - now.getTime() > 1000) now = new Date();
-  return useSyncExternalStore(subscribe, () => now);
+  useSyncExternalStore(subscribe, () => ticks);
+  return new Date();
 }
 
 /** A point in time: relative, and exact with its zone on hover. Seconds since 1970, or RFC 3339. */
