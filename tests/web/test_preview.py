@@ -38,6 +38,16 @@ def arrow(compression=None, stream=False):
     return out.getvalue()
 
 
+def swollen(data):
+    """With buffers that say that they become terabytes."""
+    for magic in (b"\x04\x22\x4d\x18", b"\x28\xb5\x2f\xfd"):
+        at = data.find(magic)
+        while at >= 0:
+            data = data[:at - 8] + struct.pack("<q", 1 << 42) + data[at:]
+            at = data.find(magic, at + 1)
+    return data
+
+
 def tiff(compression, pages=1, mode="RGB"):
     out = io.BytesIO()
     images = [Image.new(mode, (90, 60), colour) for colour in (["teal", "navy", "red"] if mode == "RGB" else [200, 100, 0])[:pages]]
@@ -91,6 +101,8 @@ FILES = {
     "rows.arrow": (arrow(), lambda panel: expect(panel.get_by_text("1,200 rows, 3 columns; the first 1,000 rows")).to_be_visible()),
     "lz4.feather": (arrow("lz4"), lambda panel: expect(panel.get_by_role("gridcell", name="n-9", exact=True)).to_be_visible()),
     "zstd.arrows": (arrow("zstd", stream=True), lambda panel: expect(panel.get_by_role("gridcell", name="n-9", exact=True)).to_be_visible()),
+    "bomb.feather": (swollen(arrow("lz4")), lambda panel: expect(panel.get_by_text("it is larger than 512 MiB without its compression")).to_be_visible()),
+    "bomb.arrows": (swollen(arrow("zstd", stream=True)), lambda panel: expect(panel.get_by_text("it is larger than 512 MiB without its compression")).to_be_visible()),
     "broken.arrow": (b"ARROW1\x00\x00" + bytes(100), lambda panel: expect(panel.get_by_text("This object cannot be shown")).to_be_visible()),
     "places.geojson": (PLACES, lambda panel: expect(panel.get_by_role("img", name="Drawing of places.geojson")).to_be_visible()),
     "other.geojson": ('{"type": "Topology"}', lambda panel: expect(panel.get_by_text("This is not GeoJSON.")).to_be_visible()),

@@ -2,14 +2,31 @@ import { CompressionType, setCompressionCodec, tableFromIPC, Type } from '@uwdat
 import { decompress } from 'fzstd';
 import { decompressLz4Frame } from './lz4_frame';
 
-// Copied, since columns of 64 bits have to begin at a multiple of 8.
-setCompressionCodec(CompressionType.ZSTD, { encode: () => { throw new Error('not written here'); }, decode: (data) => decompress(data).slice() });
-setCompressionCodec(CompressionType.LZ4_FRAME, { encode: () => { throw new Error('not written here'); }, decode: decompressLz4Frame });
+/** Of all buffers of a file together: a few kilobytes may say that they become terabytes. */
+export const decompressedBytesMax = 512 * 1024 * 1024;
+
+let decompressedBytesLeft = 0;
+
+function codec(decode: (data: Uint8Array, length: number) => Uint8Array) {
+  return {
+    encode: () => { throw new Error('not written here'); },
+    decode: (data: Uint8Array, length: number) => {
+      if (!(length >= 0 && length <= decompressedBytesLeft)) throw new Error(`it is larger than ${decompressedBytesMax >> 20} MiB without its compression`);
+      decompressedBytesLeft -= length;
+      return decode(data, length);
+    },
+  };
+}
+
+// Into an array of the right length: fzstd would believe any size of a window, and write what is too long nowhere.
+setCompressionCodec(CompressionType.ZSTD, codec((data, length) => decompress(data, new Uint8Array(length))));
+setCompressionCodec(CompressionType.LZ4_FRAME, codec(decompressLz4Frame));
 
 const typeNames = new Map(Object.entries(Type).map(([name, id]) => [id as number, name.toLowerCase()]));
 
 /** The schema and the first rows. */
 export function readArrow(content: Uint8Array<ArrayBuffer>, rowsMax: number) {
+  decompressedBytesLeft = decompressedBytesMax;
   const table = tableFromIPC(content, { useDate: true });
   const names = table.schema.fields.map((field) => field.name);
   const columns = names.map((_, index) => table.getChildAt(index));
