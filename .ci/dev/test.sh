@@ -123,8 +123,9 @@ web_unit_tests() {
   check_web --reporter=default --reporter=junit --outputFile=../build/results/web-unit.junit || [ -s build/results/web-unit.junit ]
 }
 
+# One process more than for other tests: these wait for a page more often than for a processor.
 web_browser_tests() {
-  ensure_browser && run_e2e web tests/web
+  ensure_browser && run_e2e web tests/web -n $((E2E_PROCESSES + 1))
 }
 
 heavy_client_phases() {

@@ -25,11 +25,23 @@ def pytest_addoption(parser):
     parser.addoption("--screenshots", action="store_true", help="take the pictures of docs/images again")
 
 
+# By the processor time that they take. Long files begin first: one that begins last leaves the other processes idle.
+LONGEST_FILES = [f"test_{name}.py" for name in (
+    "preview", "whole_experiment", "objects", "connect", "hostile", "settings", "experiments", "repositories", "shell", "promotion",
+    "stale_branches", "refs", "operations", "changes", "access", "automation", "login", "history")]
+
+
+def pytest_collection_modifyitems(items):
+    place = {name: number for number, name in enumerate(LONGEST_FILES)}
+    items.sort(key=lambda item: place.get(item.path.name, len(place)))
+
+
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config, log):
     """A file's tests stay together, on their server."""
     from xdist.scheduler import LoadFileScheduling
 
+    config.option.loadscopereorder = False  # as sorted above, instead of by the number of tests
     return LoadFileScheduling(config, log)
 
 
