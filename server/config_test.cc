@@ -360,6 +360,16 @@ TEST(EffectiveText, ShowsNoSecret) {
   EXPECT_EQ(text.find("hush"), std::string::npos);
   EXPECT_NE(text.find("auth.master_key: (secret)"), std::string::npos);
   EXPECT_NE(text.find("listen: 127.0.0.1:8000\n"), std::string::npos);
+  std::map<std::string, api::json::Setting> settings;
+  for (api::json::Setting& setting : effective_settings(config)) {
+    EXPECT_EQ(setting.value.find("hush"), std::string::npos) << setting.name;
+    settings[setting.name] = setting;
+  }
+  EXPECT_TRUE(settings["auth.master_key"].is_secret);
+  EXPECT_EQ(settings["auth.master_key"].value, "");
+  EXPECT_FALSE(settings["auth.master_key"].is_default);
+  EXPECT_TRUE(settings["listen"].is_default);
+  EXPECT_FALSE(settings["database"].is_default);
 }
 
 TEST(CommandLine, ReadsItsFlags) {

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/base/str_cat.h"
+#include "server/generated_docs.h"
 #include "server/program_version.h"
 
 namespace tarn::server {
@@ -79,7 +80,8 @@ FrontEnds::FrontEnds(const Config& config, Backend& backend, Listeners listeners
                .webhook_key = backend.webhook_key(),
                .block_key = backend.block_key(),
                .collection = collection_options(config),
-               .external_url = config.external_url},
+               .external_url = config.external_url,
+               .settings = effective_settings(config)},
       rest_(context_),
       calls_(backend, rest_),
       blocks_(context_),

@@ -1,5 +1,7 @@
 #include "server/generated_docs.h"
 
+#include <utility>
+
 #include "core/base/str_cat.h"
 #include "server/api/route.h"
 #include "server/secrets.h"
@@ -256,16 +258,31 @@ std::string sample_file() {
   return out + std::string(kStoresSample);
 }
 
-std::string effective_text(Config config) {
-  std::string out;
+std::vector<api::json::Setting> effective_settings(Config config) {
+  std::vector<api::json::Setting> out;
+  Config defaults;
   for (const ConfigKey& key : config_keys()) {
     const std::string text = config_text(key.value(config));
-    out += str_cat(key.path, ": ",
-                   key.secret && !text.empty() ? "(secret)" : without_passwords(text), "\n");
+    const bool hidden = key.secret && !text.empty();
+    out.push_back({.name = std::string(key.path),
+                   .value = hidden ? std::string() : without_passwords(text),
+                   .is_secret = hidden,
+                   .is_default = text == config_text(key.value(defaults)),
+                   .meaning = key.meaning});
   }
   for (const S3StoreConfig& store : config.store_s3_stores) {
-    out +=
-        str_cat("store.s3_stores: ", store.name, " at ", without_passwords(store.endpoint), "\n");
+    out.push_back({.name = "store.s3_stores",
+                   .value = str_cat(store.name, " at ", without_passwords(store.endpoint)),
+                   .is_default = false,
+                   .meaning = "a further S3 store"});
+  }
+  return out;
+}
+
+std::string effective_text(Config config) {
+  std::string out;
+  for (const api::json::Setting& setting : effective_settings(std::move(config))) {
+    out += str_cat(setting.name, ": ", setting.is_secret ? "(secret)" : setting.value, "\n");
   }
   return out;
 }

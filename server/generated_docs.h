@@ -2,7 +2,9 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
+#include "server/api/json/configuration.h"
 #include "server/config.h"
 
 namespace tarn::server {
@@ -11,6 +13,8 @@ namespace tarn::server {
 std::string configuration_page();
 /// server/tarn.sample.yaml: every key as a comment with its default.
 std::string sample_file();
+/// The effective values, without secrets.
+std::vector<api::json::Setting> effective_settings(Config config);
 /// The effective values, one "key: value" per line, without secrets.
 std::string effective_text(Config config);
 /// docs/rest-compatibility.md, from the table of routes.

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/auth/authenticator.h"
 #include "core/auth/directory.h"
@@ -45,6 +46,7 @@ struct Context {
   std::string block_key{};    ///< authenticates presigned URLs (block_url.h); 32 bytes
   versioning::CollectionOptions collection{};  ///< for plans
   std::string external_url{};  ///< their prefix: "https://lake.example.com"; "" = the request's
+  std::vector<json::Setting> settings{};  ///< as the server started
 };
 
 /// The decoded values of the {names} in a route's pattern, in order.

@@ -185,6 +185,7 @@ const std::vector<Row>& rows() {
     {"getLakeFSVersion", "", "", kNeedsAnAccount},
     {"getStorageConfig", "", "", kNeedsAnAccount},
     {"getGarbageCollectionConfig", "", "", kNeedsAnAccount},
+    {"listSettings", "", "", {{"auth:ListUsers", "*"}}},
     {"postStatsEvents", "", R"({"events":[]})", kNeedsAnAccount},
     {"getUsageReportSummary", "", "", kNeedsAnAccount},
     {"oauthCallback", "", "", kNeedsNothing},

@@ -60,6 +60,7 @@ const std::set<std::string_view> kOwn = {
     "listWebhookDeliveries",
     "listUsageHistory",
     "listQuotas",
+    "listSettings",
     "listUserQuotas",
     "cancelGarbageCollection",
     "getGarbageCollection",

@@ -26,6 +26,26 @@ def test_the_server_page_shows_health_and_figures(window, rest):
     window.review("server")
 
 
+def test_the_configuration_is_shown_without_secrets(window, open_window, tarn, rest):
+    page = window.go("/admin/configuration")
+    settings = page.get_by_role("list", name="Settings")
+    expect(settings.get_by_role("listitem").filter(has_text="store.local.import_roots")).to_contain_text(str(tarn.import_root))
+    assert tarn.secret_key not in page.content() and tarn.secret_key not in rest("GET", "/config/settings").text
+    window.review("configuration")
+    page.get_by_label("Only changed ones").check()
+    page.get_by_label("Find a setting").fill("import_roots")
+    expect(settings.get_by_role("listitem")).to_have_count(1)
+    page.wait_for_url("**/admin/configuration?q=import_roots&changed=1")
+    page.get_by_label("Find a setting").fill("no such setting")
+    expect(page.get_by_text("0 of")).to_be_visible()
+    # Of people who may not read it, nobody sees it.
+    rest.post("/auth/users", {"id": "curious"})
+    key = rest.post("/auth/users/curious/credentials", {})
+    other = open_window().sign_in(key["access_key_id"], key["secret_access_key"])
+    other.expect_problem("401")
+    expect(other.go("/admin/configuration").get_by_role("alert")).to_contain_text("auth:ListUsers")
+
+
 def test_storage_shows_the_plan_and_commits_are_held(window, rest):
     rest.repository("kept")
     rest.upload("kept", "a", "a" * 1000)

@@ -23,6 +23,10 @@ http::Response get_collection_config(const Context& context, Call&) {
   return json_response(200, json::collection_body(context.installation));
 }
 
+http::Response list_settings(const Context& context, Call&) {
+  return json_response(200, json::settings_body(context.settings));
+}
+
 http::Response health_check(const Context&, Call&) { return empty_response(204); }
 
 http::Response post_statistics(const Context&, Call&, json::Checked) {

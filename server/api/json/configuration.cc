@@ -8,6 +8,7 @@ namespace {
 /// The lakeFS release whose wire format is served. Clients choose features by it, and some parse
 /// only three numbers.
 constexpr std::string_view kWireVersion = "1.88.0";
+constexpr size_t kBytesPerSetting = 256;
 
 void write_version(Writer& out, const Installation& installation) {
   out.begin_object();
@@ -34,6 +35,25 @@ void write_storage(Writer& out, const Installation& installation) {
 }
 
 }  // namespace
+
+std::string settings_body(std::span<const Setting> settings) {
+  Writer out(settings.size() * kBytesPerSetting);
+  out.begin_object();
+  out.key("results");
+  out.begin_array();
+  for (const Setting& setting : settings) {
+    out.begin_object();
+    out.text("name", setting.name);
+    if (!setting.is_secret) out.text("value", setting.value);
+    out.boolean("secret", setting.is_secret);
+    out.boolean("default", setting.is_default);
+    out.text("meaning", setting.meaning);
+    out.end_object();
+  }
+  out.end_array();
+  out.end_object();
+  return std::move(out).take();
+}
 
 std::string config_body(const Installation& installation) {
   Writer out(1024);

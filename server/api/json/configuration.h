@@ -1,7 +1,9 @@
 // JSON bodies of the configuration calls.
 #pragma once
 
+#include <span>
 #include <string>
+#include <string_view>
 
 namespace tarn::api::json {
 
@@ -18,6 +20,16 @@ struct Installation {
   int64_t grace_seconds = 86400;     ///< minimum age of bytes that garbage collection deletes
 };
 
+/// A key of the server's configuration as it started. Thread-safe: never changes.
+struct Setting {
+  std::string name;   ///< for example "gc.interval_hours"
+  std::string value;  ///< without passwords; "" for a secret
+  bool is_secret = false;
+  bool is_default = true;
+  std::string_view meaning{};
+};
+
+std::string settings_body(std::span<const Setting> settings);
 std::string config_body(const Installation& installation);
 std::string version_body(const Installation& installation);
 std::string storage_body(const Installation& installation);

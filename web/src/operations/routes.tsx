@@ -1,6 +1,6 @@
 import { createRoute, lazyRouteComponent } from '@tanstack/react-router';
 import { signedInRoute } from '@/app/layout_routes';
-import { text } from '@/app/search_params';
+import { flag, text } from '@/app/search_params';
 
 const operationsRoute = createRoute({
   getParentRoute: () => signedInRoute,
@@ -13,6 +13,13 @@ const serverRoute = createRoute({
   getParentRoute: () => signedInRoute,
   path: 'admin/server',
   component: lazyRouteComponent(() => import('./server_page'), 'ServerPage'),
+});
+
+const configurationRoute = createRoute({
+  getParentRoute: () => signedInRoute,
+  path: 'admin/configuration',
+  validateSearch: (raw: Record<string, unknown>): { q?: string | undefined; changed?: true | undefined } => ({ q: text(raw.q), changed: flag(raw.changed) }),
+  component: lazyRouteComponent(() => import('./configuration_page'), 'ConfigurationPage'),
 });
 
 const storageRoute = createRoute({
@@ -29,4 +36,4 @@ const deletedRoute = createRoute({
 });
 
 /** Of the server. */
-export const operationsRoutes = [operationsRoute, serverRoute, storageRoute, deletedRoute] as const;
+export const operationsRoutes = [operationsRoute, serverRoute, configurationRoute, storageRoute, deletedRoute] as const;
