@@ -21,7 +21,10 @@ constexpr db::Query kSelectById{"repositories_select_by_id",
 
 constexpr db::Query kSelectPage{"repositories_select_page", "SELECT " TARN_REPOSITORY_COLUMNS R"sql(
   FROM repositories
-  WHERE deleted_ms IS NULL AND name > $1 AND starts_with(name, $2) AND ($3 = '' OR position($3 IN name) > 0)
+  WHERE deleted_ms IS NULL AND name > $1 AND starts_with(name, $2) AND (
+    $3 = '' OR position($3 IN name) > 0 OR position('=' IN $3) > 0 AND EXISTS (
+      SELECT 1 FROM generate_subscripts(metadata, 1) AS i
+      WHERE i % 2 = 1 AND position($3 IN metadata[i] || '=' || metadata[i + 1]) > 0))
   ORDER BY name LIMIT $4)sql"};
 
 constexpr db::Query kInsert{"repositories_insert_row", R"sql(

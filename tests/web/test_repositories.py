@@ -63,6 +63,15 @@ def test_many_are_listed_found_and_opened_by_the_keyboard(window, rest):
     page.wait_for_url("**/r/lake-41/main/data")
     page.go_back()
     expect(search).to_have_value("lake-4")
+    rest.post("/repositories/lake-23/metadata", {"metadata": {"owner": "vision", "stage": "owner=none"}})
+    search.fill("owner=vis")
+    expect(page.get_by_role("link", name="lake-23", exact=True)).to_be_visible()
+    expect(page.get_by_role("row")).to_have_count(2)
+    page.wait_for_url("**/?q=owner%3Dvis")
+    found = {text: [repository["id"] for repository in rest.get("/repositories", search=text)["results"]] for text in ("owner=vision", "vision", "vision=stage", "stage=")}
+    assert found == {"owner=vision": ["lake-23"], "vision": [], "vision=stage": [], "stage=": ["lake-23"]}
+    search.fill("owner=nobody")
+    expect(page.get_by_text('No repository has "owner=nobody" in its metadata.')).to_be_visible()
     search.fill("no such name")
     expect(page.get_by_text('No repository has "no such name" in its name.')).to_be_visible()
 

@@ -58,7 +58,7 @@ export function RepositoriesPage() {
       <div className="page-head">
         <h1 className="grow">Repositories</h1>
         <div style={{ width: 260, maxWidth: '100%' }}>
-          <TextField label="Search repositories" hideLabel type="search" placeholder="Find by name" value={q}
+          <TextField label="Search repositories" hideLabel type="search" placeholder="Name or key=value" value={q}
             onChange={(value) => void navigate({ search: { q: value || undefined }, replace: true })} />
         </div>
         <Button icon="plus" kind="primary" refused={mayCreate.refused} onPress={() => void navigate({ search: { ...search, create: true } })}>Create repository</Button>
@@ -66,7 +66,7 @@ export function RepositoriesPage() {
       {rows.error && rows.count === 0 ? <ErrorPanel error={rows.error} onRetry={rows.retry} /> : rows.isLoading ? <Skeleton rows={6} /> : (
         <DataTable label="Repositories" fill columns={columns} count={rows.count} row={rows.row} rowKey={(row) => row.id} onRange={rows.onRange}
           onOpen={(row) => void navigate({ to: '/r/$repository/$ref/data', params: { repository: row.id, ref: row.default_branch }, search: {} })}
-          empty={q ? <EmptyState icon="search" action={<Button onPress={() => void navigate({ search: {} })}>Show all</Button>}>No repository has "{q}" in its name.</EmptyState> : (
+          empty={q ? <EmptyState icon="search" action={<Button onPress={() => void navigate({ search: {} })}>Show all</Button>}>No repository has "{q}" in its {q.includes('=') ? 'metadata' : 'name'}.</EmptyState> : (
             <EmptyState icon="data" command="tarn repo create tarn://digits local://digits"
               action={<Button icon="plus" refused={mayCreate.refused} onPress={() => void navigate({ search: { create: true } })}>Create the first repository</Button>}>
               A repository holds the branches of one data lake. There is none yet that you may see.
