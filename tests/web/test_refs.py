@@ -28,10 +28,16 @@ def names(rest, kind="branches"):
 
 
 def test_branches_are_made_compared_and_deleted(window, prepared):
+    for accuracy in (0.5, 0.75):
+        prepared.post("/repositories/refs/experiments/cnn/runs", {"ref": "one", "metrics": {"accuracy": accuracy}})
+    prepared.ask("PUT", "/repositories/refs/settings/branch_protection", json=[{"pattern": "three"}])
     page = window.go("/r/refs/-/branches")
     grid = page.get_by_role("grid", name="Branches")
     expect(grid.get_by_role("row").filter(has_text="one")).to_contain_text("1 ahead, 1 behind")
+    expect(grid.get_by_role("row").filter(has_text="one").get_by_role("link", name="accuracy 0.75")).to_be_visible()
+    expect(grid.get_by_role("row").filter(has_text="three")).to_contain_text("protected")
     window.review("branches")
+    prepared.ask("PUT", "/repositories/refs/settings/branch_protection", json=[])
     page.get_by_role("button", name="Create branch").click()
     page.get_by_label("Name").fill("made")
     page.get_by_label("Expires").fill("72h")

@@ -51,6 +51,14 @@ export const sampleQuery = (repository: string) =>
     },
   });
 
+/** The newest run of a branch with one column, or null. */
+export const newestRunQuery = (repository: string, branch: string, column: string) =>
+  queryOptions({
+    queryKey: [...runsKey(repository), 'newest', branch, column],
+    staleTime: 15_000,
+    queryFn: async ({ signal }) => (await listRuns(repository, { branch }, [column], '', 1, signal)).results[0] ?? null,
+  });
+
 /** All runs of a filter, up to 10,000, with the columns alone. */
 export const chartedRunsQuery = (repository: string, search: Filter, columns: readonly string[]) =>
   queryOptions({

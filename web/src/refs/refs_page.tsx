@@ -5,6 +5,8 @@ import { answer, api } from '@/api/client';
 import { resource, useMay } from '@/api/permissions';
 import { useRepository } from '@/app/use_repository';
 import { commitOfRefQuery } from '@/changes/diff_queries';
+import { defaultColumns, newestRunQuery, sampleQuery, standardsQuery } from '@/experiments/run_queries';
+import { isMetric, nameOf, shownValue, valueOf } from '@/experiments/run_values';
 import { aheadMax, aheadQuery } from '@/history/log_queries';
 import { openRequestsQuery } from '@/requests/request_queries';
 import { Button, IconButton } from '@/ui/button';
@@ -73,6 +75,7 @@ function NamedRefs({ kind }: { kind: RefKind }) {
     { id: 'age', header: 'Age', width: '96px', cell: (ref) => <Head repository={repository} at={ref} part="time" /> },
     ...(kind === 'branch' ? [
       { id: 'ahead', header: `Ahead, behind ${base.length > 12 ? 'default' : base}`, width: '160px', wideOnly: true, cell: (ref: NamedRef) => (ref.name === base ? null : <Ahead repository={repository} branch={ref} base={base} baseCommit={baseCommit} />) },
+      { id: 'run', header: 'Newest run', width: 'minmax(96px, 1fr)', wideOnly: true, cell: (ref: NamedRef) => <NewestRun repository={repository} branch={ref.name} /> },
       { id: 'requests', header: 'Requests', width: '88px', wideOnly: true, cell: (ref: NamedRef) => <OpenRequests repository={repository} branch={ref.name} /> },
       { id: 'expires', header: 'Expires', width: '96px', wideOnly: true, cell: (ref: NamedRef) => (ref.expires ? <Time at={ref.expires} /> : <span className="muted">never</span>) },
     ] : []),
@@ -137,6 +140,17 @@ function Ahead({ repository, branch, base, baseCommit }: { repository: string; b
       {ahead.data === 0 && behind.data === 0 ? 'even' : `${text(ahead.data)} ahead, ${text(behind.data)} behind`}
     </Link>
   );
+}
+
+/** A metric of the newest run, the one that gates look at first. Without any run of the repository, branches are not asked for theirs. */
+function NewestRun({ repository, branch }: { repository: string; branch: string }) {
+  const { data: sample } = useQuery(sampleQuery(repository));
+  const { data: standards } = useQuery({ ...standardsQuery(repository), enabled: sample !== undefined && sample.runs.length > 0 });
+  const column = sample && standards && defaultColumns(sample.columns, standards.goals).find(isMetric);
+  const { data: run } = useQuery({ ...newestRunQuery(repository, branch, column ?? ''), enabled: column !== undefined });
+  if (!run || !column) return null;
+  const value = valueOf(run, column);
+  return <Link to="/r/$repository/-/runs/$run" params={{ repository, run: run.id }} className={styles.name}><Name>{value ? `${nameOf(column)} ${shownValue(value)}` : run.id.slice(0, 12)}</Name></Link>;
 }
 
 function OpenRequests({ repository, branch }: { repository: string; branch: string }) {
