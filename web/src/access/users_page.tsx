@@ -97,8 +97,7 @@ function UserDialog({ user, onClose }: { user: string; onClose: () => void }) {
         <Keys user={user} />
         <Principals user={user} />
         <div className="toolbar">
-          <Link to="/admin/permissions" search={{ user }}>What may {user} do?</Link>
-          <span className="grow" />
+          <Link to="/admin/permissions" search={{ user }} className="grow" style={{ overflowWrap: 'anywhere' }}>What may {user} do?</Link>
           <Button kind="danger" icon="trash" refused={mayDelete.refused} onPress={() => setDeleting(true)}>Delete user…</Button>
         </div>
       </div>

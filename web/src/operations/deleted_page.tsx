@@ -24,9 +24,9 @@ export function DeletedPage() {
   const columns: Column<Deleted>[] = [
     { id: 'name', header: 'Name', width: 'minmax(96px, 2fr)', cell: (row) => <Name>{row.name}</Name> },
     { id: 'deleted', header: 'Deleted', width: '120px', wideOnly: true, cell: (row) => <Time at={row.deletion_date} /> },
-    { id: 'purge', header: 'Restorable until', width: '120px', cell: (row) => <Time at={row.purge_date} /> },
+    { id: 'purge', header: 'Restorable until', width: '112px', cell: (row) => <Time at={row.purge_date} /> },
     { id: 'storage', header: 'Storage', width: 'minmax(160px, 2fr)', wideOnly: true, cell: (row) => <span className="muted" style={{ minWidth: 0 }}><Name mono>{row.storage_namespace}</Name></span> },
-    { id: 'actions', header: 'Restore', hideHeader: true, width: '120px', cell: (row) => <Restore of={row} onPress={() => setRestoring(row)} /> },
+    { id: 'actions', header: 'Restore', hideHeader: true, width: '104px', cell: (row) => <Restore of={row} onPress={() => setRestoring(row)} /> },
   ];
   return (
     <OperationsFrame title="Deleted repositories">

@@ -67,7 +67,7 @@ function RequestView({ repository, request }: { repository: string; request: Pul
           {isOpen && <Button kind="primary" refused={mayWrite.refused ?? mayMerge.refused} onPress={() => setDialog('merge')}>Merge into {request.destination_branch}…</Button>}
         </div>
       </div>
-      <p className={styles.line}>{request.author} asks to merge {branch(request.source_branch)} into {branch(request.destination_branch)}, <Time at={request.creation_date} />{request.closed_date && <>; {request.status} <Time at={request.closed_date} /></>}</p>
+      <p className={styles.line}>{request.author} asks to merge {branch(request.source_branch)} into {branch(request.destination_branch)} <span className="muted">opened <Time at={request.creation_date} /></span>{request.closed_date && <>; {request.status} <Time at={request.closed_date} /></>}</p>
       <nav aria-label="Parts of the request" className={styles.tabs}>
         {(['conversation', 'changes', 'commits'] as const).map((name) => (
           <Link key={name} to="." search={{ tab: name === 'conversation' ? undefined : name }} className={`${styles.tab} ${name === tab ? styles.tabCurrent : ''}`} aria-current={name === tab ? 'page' : undefined}>{{ conversation: 'Overview', changes: 'Changes', commits: 'Commits' }[name]}</Link>

@@ -174,10 +174,10 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
             {column.sort && onSort ? (
               <button type="button" className={styles.sort}
                 onClick={() => onSort({ by: column.sort!, descending: sorting?.by === column.sort ? !sorting?.descending : column.numeric === true })}>
-                {column.header}
+                <span className={styles.title} title={column.header}>{column.header}</span>
                 <span aria-hidden="true" className={styles.arrow}>{sorting?.by === column.sort ? (sorting?.descending ? '▾' : '▴') : ''}</span>
               </button>
-            ) : column.hideHeader ? <span className="visually-hidden">{column.header}</span> : column.header}
+            ) : column.hideHeader ? <span className="visually-hidden">{column.header}</span> : <span className={styles.title} title={column.header}>{column.header}</span>}
           </div>
         ))}
       </div>
