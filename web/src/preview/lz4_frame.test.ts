@@ -85,6 +85,8 @@ describe('Hostile LZ4 frames', { timeout: 30_000 }, () => {
     // One byte, a thousand times 255 more of it: a frame of 1 KB that says that it has 64 MB.
     const bomb = [0x1f, 97, 1, 0, ...new Array<number>(1000).fill(255), 0, 0x10, 97];
     expect(() => decompressLz4Frame(frame(bomb), 64 * 1024 * 1024)).toThrow('longer than it says');
+    const exact = [...bomb.slice(0, -2), 0x00];
+    expect(() => decompressLz4Frame(frame(exact), 1 + 15 + 255 * 1000 + 4)).toThrow('longer than it says');
   });
   it('announce a size that is not theirs', () => {
     const bytes = [0x04, 0x22, 0x4d, 0x18, 0x68, 0x40, ...word(0xffffffff), ...word(0x7fffffff), 0, ...word(repeated.length), ...repeated, ...word(0)];

@@ -22,19 +22,19 @@ function decompressBlock(input: Uint8Array, out: Uint8Array, start: number, end:
   for (;;) {
     const token = input[at++] ?? damaged('a block is cut');
     const literals = lengthOf(token >> 4);
-    if (at + literals > input.length) damaged('a block is cut');
     if (to + literals > end) damaged('it is longer than it says');
     out.set(input.subarray(at, at + literals), to);
     to += literals;
     at += literals;
     if (at === input.length) return to;
+    // Also where literals are longer than the block.
     if (at + 2 > input.length) damaged('a block is cut');
     const offset = input[at]! | (input[at + 1]! << 8);
     at += 2;
     if (offset === 0 || offset > to) damaged('a block refers to nothing');
     const match = lengthOf(token & 15) + matchMin;
-    if (to + match > end) damaged('it is longer than it says');
-    // What a match repeats may be written by itself: twice as much is there after each copy.
+    // What a match repeats may be written by itself: twice as much is there after each copy. Beyond the array nothing is
+    // written, and the literals that have to follow are refused then.
     for (let done = 0, part; done < match; done += part) {
       part = Math.min(offset + done, match - done);
       out.copyWithin(to + done, to - offset, to - offset + part);
