@@ -75,7 +75,7 @@ function NamedRefs({ kind }: { kind: RefKind }) {
     { id: 'age', header: 'Age', width: '96px', cell: (ref) => <Head repository={repository} at={ref} part="time" /> },
     ...(kind === 'branch' ? [
       { id: 'ahead', header: `Ahead, behind ${base.length > 12 ? 'default' : base}`, width: '160px', wideOnly: true, cell: (ref: NamedRef) => (ref.name === base ? null : <Ahead repository={repository} branch={ref} base={base} baseCommit={baseCommit} />) },
-      { id: 'run', header: 'Newest run', width: 'minmax(96px, 1fr)', wideOnly: true, cell: (ref: NamedRef) => <NewestRun repository={repository} branch={ref.name} /> },
+      { id: 'run', header: 'Newest run', width: '144px', wideOnly: true, cell: (ref: NamedRef) => <NewestRun repository={repository} branch={ref.name} /> },
       { id: 'requests', header: 'Requests', width: '88px', wideOnly: true, cell: (ref: NamedRef) => <OpenRequests repository={repository} branch={ref.name} /> },
       { id: 'expires', header: 'Expires', width: '96px', wideOnly: true, cell: (ref: NamedRef) => (ref.expires ? <Time at={ref.expires} /> : <span className="muted">never</span>) },
     ] : []),
