@@ -8,211 +8,10 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/exit_code.h"
-#include "cli/failure_advice.h"
 #include "core/base/str_cat.h"
 
 namespace tarn::cli {
 namespace {
-
-Answer answer_of(int status, const std::string& body, Pairs headers = {}) {
-  return {.status = status, .headers = std::move(headers), .body = body};
-}
-
-std::string json_message(const std::string& message) { return Json{{"message", message}}.dump(); }
-
-struct Mapping {
-  int status;
-  const char* message;
-  const char* reason;
-  int exit;
-};
-constexpr Mapping kMappings[] = {
-    {400, "commit: no changes", "no_changes", 1},
-    {401, "error authenticating request", "", 3},
-    {403, "cannot write to protected branch", "protected_branch", 3},
-    {404, "branch not found", "not_found", 4},
-    {409, "branch already exists: not unique", "", 5},
-    {409, "tag ID v1: conflict found", "already_exists", 5},
-    {409, "update branch: conflict found", "conflict", 6},
-    {409, "destination has moved", "destination_moved", 7},
-    {410, "No data", "", 1},
-    {412, "path already exists", "", 5},
-    {412, "pre-commit hook aborted, run id 'x': ...", "", 13},
-    {412, "Precondition failed", "", 1},
-    {412, "accuracy is below 0.6", "gate_failed", 10},
-    {403, "needs an approval", "approval_required", 12},
-    {422, "no metric accuracy", "", 11},
-    {423, "branch is locked", "branch_locked", 9},
-    {413, "the body is larger than 5 MB", "body_too_large", 14},
-    {429, "slow down", "", 9},
-    {429, "another server's limit", "", 9},
-    {429, "the user has 100 branches", "too_many_branches", 14},
-    {429, "the user has 10 open uploads", "too_many_uploads", 14},
-    {429, "an object has at most 5 TB", "object_too_large", 14},
-    {429, "a directory is too deep", "directory_too_deep", 14},
-    {429, "the names of a directory take more than 4 GiB", "directory_too_large", 14},
-    {429, "the promotion has 100 reports of checks", "too_many_checks", 14},
-    {429, "the script took longer than 10 s", "script_timeout", 14},
-    {429, "there are 10000 quotas", "resource_exhausted", 14},
-    {429, "too many wrong secrets came from this address", "too_many_failures", 3},
-    {400, "the user has 10 keys", "too_many_credentials", 14},
-    {400, "the repository has 20 webhooks", "too_many_webhooks", 14},
-    {500, "internal error", "", 1},
-    {501, "Not Implemented", "", 1},
-    {502, "bad gateway", "", 9},
-    {503, "database is away", "unavailable", 9},
-    {503, "the user's share of the server is in use", "overloaded", 9},
-    {503, "there are 100 operations", "too_many_operations", 9},
-    {503, "the body came too slowly", "body_too_slow", 9},
-    {503, "the store failed", "store_failed", 9},
-    {503, "the store is mounted read-only", "store_read_only", 9},
-    {503, "the server lost its registration", "writer_lost", 9},
-    {503, "the change may or may not have been made", "in_doubt", 1},
-    {504, "gateway timeout", "", 9},
-    {507, "quota of repository \"lake\" is exceeded", "quota_exceeded", 14},
-    {507, "the disk of the store is full", "store_full", 14},
-    {507, "the disk of the database is full", "database_full", 14},
-    {507, "no room, says another server", "", 14},
-    {400, "a server cannot claim our own usage errors", "usage", 1},
-};
-
-TEST(ErrorFrom, MapsStatusReasonAndMessage) {
-  for (const Mapping& row : kMappings) {
-    const Error error = error_from(
-        answer_of(row.status, json_message(row.message), {{"x-tarn-error", row.reason}}));
-    EXPECT_EQ(static_cast<int>(exit_code_of(error)), row.exit) << row.status << ' ' << row.message;
-    EXPECT_EQ(error.message(), std::string(row.message) == "branch already exists: not unique"
-                                   ? "branch already exists"
-                                   : row.message);
-  }
-}
-
-/// A presigned URL is asked at the store, which answers in XML.
-TEST(ErrorFrom, ReadsTheXmlOfAStore) {
-  const auto failure = [](int status, const std::string& code, const std::string& message) {
-    return error_from(answer_of(status, "<?xml version=\"1.0\"?>\n<Error><Code>" + code +
-                                            "</Code><Message>" + message + "</Message></Error>"));
-  };
-  for (const char* code : {"QuotaExceeded", "XMinioStorageFull"}) {
-    const Error full = failure(403, code, "bucket &quot;a&amp;b&quot; is &lt;full&gt;");
-    EXPECT_EQ(exit_code_of(full), ExitCode::kLimitReached) << code;
-    EXPECT_EQ(full.reason(), "quota_exceeded");
-    EXPECT_EQ(full.message(), "the object store: bucket \"a&b\" is <full>");
-  }
-  EXPECT_EQ(exit_code_of(failure(403, "AccessDenied", "Access Denied")), ExitCode::kAuth);
-  EXPECT_EQ(exit_code_of(failure(503, "SlowDown", "slow")), ExitCode::kUnavailable);
-  EXPECT_EQ(exit_code_of(failure(507, "XMinioStorageFull", "full")), ExitCode::kLimitReached);
-  EXPECT_EQ(error_from(answer_of(403, "<Error><Code>AccessDenied")).message(),
-            "the server answered with status 403");
-}
-
-TEST(ErrorFrom, NamesWhatWasNotFound) {
-  Answer answer = answer_of(404, json_message("branch not found"));
-  answer.subject = subject_of("/repositories/lake/branches/a%2Fb/diff");
-  EXPECT_EQ(error_from(answer).message(), "branch tarn://lake/a/b: branch not found");
-  answer.body = json_message("alias @champion: alias not found");
-  EXPECT_EQ(error_from(answer).message(), "alias @champion: alias not found");
-  answer.body = json_message("commit 'x' not found");
-  EXPECT_EQ(error_from(answer).message(), "commit 'x' not found");
-}
-
-struct Told {
-  int status;
-  const char* path;
-  const char* message;
-  const char* reason;
-  const char* expected;
-};
-constexpr Told kTold[] = {
-    {404, "/repositories/lake/policies/gate:evaluate", "get commit by ref zzz: not found",
-     "ref_not_found", "ref zzz: not found; tarn branch list and tarn tag list show the refs"},
-    {404, "/repositories/lake/refs/main/diff/nope", "get commit by ref nope: not found",
-     "ref_not_found", "ref nope: not found; tarn branch list and tarn tag list show the refs"},
-    {404, "/repositories/lake/refs/data/commits", "ref: not found", "ref_not_found",
-     "ref tarn://lake/data: ref: not found; tarn branch list and tarn tag list show the refs"},
-    {404, "/repositories/lake/webhooks/tell:ping", "webhook not found", "webhook_not_found",
-     "webhook tarn://lake/tell: webhook not found; tarn webhook ls shows the webhooks"},
-    {404, "/auth/users/nobody", "user not found", "not_found", "user nobody: user not found"},
-    {404, "/auth/groups/none/members/ann", "group not found", "not_found",
-     "group none: group not found"},
-    {404, "/auth/policies/none", "policy not found", "policy_not_found",
-     "policy none: policy not found; tarn policy ls shows the gate policies, tarn auth policies ls "
-     "those of users"},
-    {404, "/operations/x", "operation not found", "operation_not_found",
-     "operation not found; tarn op ls shows the operations of the last day"},
-    {404, "/repositories/lake/holds/9", "hold '9' not found", "hold_not_found",
-     "hold '9' not found; tarn hold ls shows the holds"},
-    {409, "/repositories", "error creating repository: not unique", "already_exists",
-     "a repository of this name exists already; --if-not-exists takes it as it is"},
-};
-
-TEST(FailureAdvice, NamesTheThingAndTheNextCommand) {
-  for (const Told& row : kTold) {
-    Answer answer =
-        answer_of(row.status, json_message(row.message), {{"X-Tarn-Error", row.reason}});
-    answer.subject = subject_of(row.path);
-    EXPECT_EQ(with_advice(error_from(answer), {}).message(), row.expected);
-  }
-}
-
-TEST(FailureAdvice, SaysWhatToDoNext) {
-  const Error missing(ErrorCode::kNotFound, "branch_not_found", "branch not found");
-  EXPECT_EQ(with_advice(missing, {}).message(),
-            "branch not found; tarn branch list shows the branches");
-  EXPECT_EQ(with_advice(missing, {}).reason(), "branch_not_found");
-  const Error other(ErrorCode::kInternal, "broken");
-  EXPECT_EQ(with_advice(other, {}).message(), "broken");
-}
-
-TEST(FailureAdvice, SaysWhichPartOfASignInWasRefused) {
-  const Settings settings{.endpoint = {"http://h", "default"},
-                          .access_key = {"AKIA", "TARN_ACCESS_KEY"},
-                          .secret_key = {"s", "c.yaml"}};
-  const auto message = [&](std::string_view reason) {
-    return with_advice(Error(ErrorCode::kUnauthenticated, reason, "error authenticating request"),
-                       settings)
-        .message();
-  };
-  EXPECT_TRUE(message("no_credentials")
-                  .starts_with("signing in to http://h: there is no access key; tarn auth login"));
-  EXPECT_TRUE(message("unknown_access_key")
-                  .starts_with("signing in to http://h: the server does not know the access key "
-                               "AKIA (from TARN_ACCESS_KEY); tarn auth login"));
-  EXPECT_TRUE(message("wrong_secret_key")
-                  .starts_with("signing in to http://h: the secret key (from c.yaml) is not "
-                               "that of the access key AKIA; tarn auth login"));
-  EXPECT_EQ(message("wrong_secret_key").find("secret key (from s"), std::string::npos);
-}
-
-TEST(FailureAdvice, ShowsWhenATokenExpiredByTheServersClock) {
-  const Settings settings{.endpoint = {"http://h", "default"}, .token = {"t", "TARN_TOKEN"}};
-  const Answer answer =
-      answer_of(401,
-                R"({"message":"error authenticating request","detail":"the token expired at T1, )"
-                R"(1 h 0 min before the server's time, T2"})",
-                {{"X-Tarn-Error", "expired_token"}});
-  EXPECT_EQ(with_advice(error_from(answer), settings).message(),
-            "signing in to http://h with the token from TARN_TOKEN: the token expired at T1, 1 h 0 "
-            "min before the server's time, T2; tarn auth token makes another one, TARN_ACCESS_KEY "
-            "and TARN_SECRET_KEY hold one too");
-}
-
-TEST(ErrorFrom, InternalErrorsNameTheRequest) {
-  EXPECT_EQ(error_from(answer_of(500, json_message("internal error"), {{"X-Request-Id", "r7"}}))
-                .message(),
-            "internal error (request r7)");
-}
-
-TEST(ErrorFrom, SaysTheStatusWhenThereIsNoMessage) {
-  EXPECT_EQ(error_from(answer_of(502, "<html>")).message(), "the server answered with status 502");
-}
-
-TEST(NoChanges, IsSeenByReasonOrWords) {
-  EXPECT_TRUE(says_no_changes(answer_of(400, json_message("update branch main: no changes"))));
-  EXPECT_TRUE(says_no_changes(answer_of(400, json_message("x"), {{"X-Tarn-Error", "no_changes"}})));
-  EXPECT_FALSE(says_no_changes(answer_of(400, json_message("uncommitted changes (dirty branch)"))));
-  EXPECT_FALSE(says_no_changes(answer_of(409, json_message("no changes"))));
-}
 
 TEST(ApiPath, EncodesEachSegment) {
   EXPECT_EQ(api_path({"repositories", "lake", "refs", "a/b c~1"}),
@@ -347,7 +146,7 @@ TEST_F(ClientTest, HonoursRetryAfterUpToALimit) {
 TEST_F(ClientTest, RetriesEndWithTheLastAnswer) {
   server_.Get("/api/v1/x", [](const httplib::Request&, httplib::Response& response) {
     response.status = 503;
-    response.set_content(json_message("database is away"), "application/json");
+    response.set_content(R"({"message":"database is away"})", "application/json");
   });
   try {
     client().call({.path = "/x"});
@@ -397,7 +196,7 @@ TEST_F(ClientTest, DownloadsToTheSinkButNotErrors) {
   });
   server_.Get("/api/v1/bad", [](const httplib::Request&, httplib::Response& response) {
     response.status = 404;
-    response.set_content(json_message("not found"), "application/json");
+    response.set_content(R"({"message":"not found"})", "application/json");
   });
   std::string got;
   const BodySink sink = [&](std::string_view piece) { got += piece; };
