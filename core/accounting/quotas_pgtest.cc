@@ -1,11 +1,10 @@
 // Quotas: what counts, what is refused, and that counters stay exact.
 #include <atomic>
-#include <mutex>
 #include <thread>
 
 #include <gtest/gtest.h>
 
-#include "core/accounting/quotas.h"
+#include "core/accounting/quotas_fixture.h"
 #include "core/accounting/stored_usage.h"
 #include "core/base/str_cat.h"
 #include "core/branch/hooks.h"
@@ -20,47 +19,15 @@ namespace tarn::accounting {
 namespace {
 
 using testing::reason_of;
-using testing::TestDatabase;
 using testing::TestEngine;
 using testing::TestRepository;
 using testing::TextBody;
 using versioning::ActingUser;
 
-constexpr db::Query kSetByHand{"test_set_quota", "UPDATE quotas SET bytes = $1, objects = $2"};
 constexpr db::Query kAddWebhook{"test_add_webhook", R"sql(
   INSERT INTO webhooks (repo_id, name, url, events, format, active, secret, created_by, created_ms)
   VALUES ($1, 'hook', 'http://127.0.0.1:1/', '{quota.*}', 'standard', true, ''::bytea, 'x', 0))sql"};
-constexpr db::Query kCountEvents{"test_count_events",
-                                 "SELECT count(*) FROM events WHERE type = $1"};
 constexpr db::Query kEventBody{"test_event_body", "SELECT body FROM events LIMIT 1"};
-
-/// The names of the statements that a pool runs.
-class Statements final : public db::Faults {
- public:
-  db::Fault before(std::string_view statement) override {
-    const std::lock_guard lock(mutex_);
-    if (recording_) names_ += str_cat(names_.empty() ? "" : " ", statement);
-    return db::Fault::kNone;
-  }
-  db::Fault after(std::string_view) override { return db::Fault::kNone; }
-  template <typename Body>
-  std::string during(const Body& body) {
-    record(true);
-    body();
-    record(false);
-    return names_;
-  }
-
- private:
-  void record(bool on) {
-    const std::lock_guard lock(mutex_);
-    if (on) names_.clear();
-    recording_ = on;
-  }
-  std::mutex mutex_;
-  bool recording_ = false;
-  std::string names_;
-};
 
 /// A body that must not be read.
 class UnreadBody final : public versioning::UploadBody {
@@ -70,33 +37,6 @@ class UnreadBody final : public versioning::UploadBody {
     return 0;
   }
   versioning::UploadDigests digests() override { return {}; }
-};
-
-class Quotas : public ::testing::Test {
- protected:
-  TestDatabase database;
-  Statements statements;
-  TestEngine engine{database.url(), nullptr, &statements};
-  TestRepository repo = engine.make_repository("lake");
-
-  QuotaScope whole() { return {.repository = repo.id}; }
-  void limit_bytes(const QuotaScope& scope, int64_t hard, std::optional<int64_t> soft = {}) {
-    set_quota(*engine, scope, {.bytes = {soft, hard}});
-    recount_quota(*engine, scope);
-  }
-  Amount used(const QuotaScope& scope) {
-    const auto quota = (*engine).quotas.find(scope);
-    return {quota->objects, quota->bytes};
-  }
-  std::string put(const std::string& key, size_t bytes, const std::string& branch = "main") {
-    return reason_of([&] { engine.put(repo, branch, key, std::string(bytes, 'x')); });
-  }
-  versioning::UploadTarget target(const std::string& key, const std::string& branch = "main") {
-    return versioning::check_upload(*engine, repo, BranchName(branch), Key(key), false, {});
-  }
-  int64_t events(std::string_view type) {
-    return engine.pool.lease()->run(kCountEvents, {type}).integer(0, 0);
-  }
 };
 
 TEST_F(Quotas, WritesUpToTheLimitSucceedAndTheNextIsRefused) {
@@ -184,55 +124,6 @@ TEST_F(Quotas, AtAFullQuotaOneCanDeleteCommitCopyAndMerge) {
   versioning::merge_into(*engine, repo, "dev", BranchName("main"), {});
   EXPECT_EQ(engine.keys(repo, "main"), "b empty");
   EXPECT_EQ(put("more", 1, "dev"), "quota_exceeded");
-}
-
-TEST_F(Quotas, ARecountFreesWhatNothingRefersTo) {
-  limit_bytes(whole(), 100);
-  put("a", 60);
-  put("a", 30);
-  EXPECT_EQ(used(whole()), (Amount{2, 90})) << "the first is stored until it is collected";
-  EXPECT_EQ(put("b", 20), "quota_exceeded");
-  recount_quota(*engine, whole());
-  EXPECT_EQ(used(whole()), (Amount{1, 30}));
-  EXPECT_EQ(put("b", 20), "done");
-  EXPECT_EQ(used(whole()).bytes, stored_usage(*engine, repo, "", "").stored.bytes);
-}
-
-TEST_F(Quotas, ARecountRepairsCountersThatWereChangedByHand) {
-  const QuotaScope mine{.repository = repo.id, .user = "ann"};
-  limit_bytes(whole(), 1000);
-  limit_bytes(mine, 1000);
-  const ActingUser ann("ann");
-  put("a", 60);
-  engine.pool.lease()->run(kSetByHand, {int64_t{999'999}, int64_t{7}});
-  recount_quota(*engine, whole());
-  recount_quota(*engine, mine);
-  EXPECT_EQ(used(whole()), (Amount{1, 60}));
-  EXPECT_EQ(used(mine), (Amount{1, 60}));
-}
-
-TEST_F(Quotas, ARecountKeepsWhatIsWrittenMeanwhile) {
-  limit_bytes(whole(), 1'000'000);
-  std::atomic<bool> stop = false;
-  std::thread writer([&] {
-    for (int i = 0; !stop || i < 50; ++i) put(str_cat("k", i), 10);
-  });
-  for (int i = 0; i < 20; ++i) recount_quota(*engine, whole());
-  stop = true;
-  writer.join();
-  EXPECT_EQ(used(whole()), stored_usage(*engine, repo, "", "").stored);
-}
-
-TEST_F(Quotas, OfTwoRecountsAtOnceOneIsApplied) {
-  limit_bytes(whole(), 1000);
-  put("a", 60);
-  put("a", 10);
-  auto& rows = (*engine).quotas;
-  const auto quota = rows.find(whole());
-  const auto seen = rows.counted(*engine.pool.lease(), quota->id);
-  EXPECT_TRUE(rows.correct(quota->id, *seen, -60, -1, engine.clock.now(), kRecountInterval));
-  EXPECT_FALSE(rows.correct(quota->id, *seen, -60, -1, engine.clock.now(), kRecountInterval));
-  EXPECT_EQ(used(whole()), (Amount{1, 10}));
 }
 
 TEST_F(Quotas, CountersAreExactUnderSixtyFourWritersOnTwoServers) {
@@ -442,16 +333,6 @@ TEST_F(Quotas, ARefusalIsToldOnceUntilThereIsRoom) {
   EXPECT_EQ(events("quota.exceeded"), 2);
 }
 
-TEST_F(Quotas, ANewQuotaIsCountedInTheBackground) {
-  put("a", 60);
-  set_quota(*engine, whole(), {.bytes = {{}, 100}});
-  EXPECT_TRUE(recount_one_due(*engine, {}));
-  EXPECT_FALSE(recount_one_due(*engine, {}));
-  EXPECT_EQ(used(whole()), (Amount{1, 60}));
-  (*engine).quotas.make_due(repo.id);
-  EXPECT_TRUE(recount_one_due(*engine, {}));
-}
-
 TEST_F(Quotas, ListingHasPages) {
   for (int i = 0; i < 5; ++i) {
     limit_bytes({.repository = repo.id, .branches = str_cat("b", i, "-*")}, 100);
@@ -467,39 +348,6 @@ TEST_F(Quotas, ListingHasPages) {
   }
   EXPECT_EQ(seen, "b0-* b1-* b2-* b3-* b4-* ");
   EXPECT_EQ(reason_of([&] { list_quotas(*engine, &repo, "x", 2); }), "invalid_argument");
-}
-
-/// All kinds: the quota of the repository, of branches in it, and of a user in all repositories.
-TEST_F(Quotas, ADeletedRepositoryComesBackWithItsQuotas) {
-  const QuotaScope ann{.user = "ann"};
-  const QuotaScope branches{.repository = repo.id, .branches = "m*"};
-  limit_bytes(ann, 100);
-  limit_bytes(branches, 100);
-  limit_bytes(whole(), 100);
-  const ActingUser user("ann");
-  EXPECT_EQ(put("a", 60), "done");
-  versioning::delete_repository(*engine, repo, {.force = false, .grace = std::chrono::hours{1}});
-  const auto recount_all = [&] {
-    engine.pool.lease()->run_script("UPDATE quotas SET due_at = clock_timestamp()");
-    int counted = 0;
-    while (recount_one_due(*engine, {})) ++counted;
-    return counted;
-  };
-  EXPECT_EQ(recount_all(), 1) << "of the user in all repositories";
-  EXPECT_EQ(used(ann), (Amount{1, 60})) << "it is stored until the grace is over";
-  versioning::restore_repository(*engine, {.name = repo.name, .id = {}, .as = {}, .grace = {}});
-  EXPECT_EQ(recount_all(), 3);
-  for (const QuotaScope& scope : {ann, branches, whole()}) EXPECT_EQ(used(scope), (Amount{1, 60}));
-  EXPECT_EQ(put("b", 60), "quota_exceeded");
-  EXPECT_EQ(put("b", 40), "done");
-  versioning::delete_repository(*engine, repo, {.force = false, .grace = std::chrono::hours{1}});
-  versioning::restore_repository(*engine, {.name = repo.name, .id = {}, .as = {}, .grace = {}});
-  int counted = 0;
-  while (recount_one_due(*engine, {})) ++counted;
-  EXPECT_EQ(counted, 3) << "soon after it was restored";
-  versioning::delete_repository(*engine, repo, {.force = false, .grace = std::chrono::seconds{0}});
-  EXPECT_EQ(recount_all(), 1);
-  EXPECT_EQ(used(ann), (Amount{0, 0}));
 }
 
 TEST_F(Quotas, ARemovedQuotaLimitsNothing) {
