@@ -11,17 +11,16 @@
 #include "core/base/pause.h"
 #include "core/base/reasons.h"
 #include "core/base/str_cat.h"
-#include "core/branch/history.h"
 #include "core/branch/hooks.h"
 #include "core/branch/protection.h"
 #include "core/branch/refs.h"
 #include "core/branch/repositories.h"
 #include "core/meta/branches.h"
-#include "core/meta/commits.h"
 #include "core/meta/repositories.h"
 #include "core/meta/writer.h"
 #include "core/promotion/gate.h"
 #include "core/promotion/judgement.h"
+#include "core/promotion/promotion_merge.h"
 #include "core/promotion/promotion_publication.h"
 #include "core/promotion/promotion_store.h"
 #include "core/promotion/promotion_terms.h"
@@ -309,7 +308,8 @@ class PromotionRun {
     promotion_.message.clear();
     if (!store()) return kLeave;
     fault_point("promotion.merging");
-    const MergeRequest request = merge_request(judgement, winner.candidate.facts.commit);
+    const MergeRequest request = merge_request_of(engine_, rows_, repository_, promotion_,
+                                                  judgement, winner.candidate.facts.commit);
     const PromotionPublication publication{
         .engine = engine_,
         .repository = repository_,
@@ -343,34 +343,6 @@ class PromotionRun {
                            {"candidate", promotion_.winner_ref},
                            {"destination", promotion_.request.destination.str()}});
     return kLeave;
-  }
-
-  /// Whether the alias is already at the head and that includes the winner.
-  bool is_champion(const Judgement& judgement, const CommitId& winner) const {
-    const CommitId& head = judgement.destination.head;
-    if (judgement.champion != head) return false;
-    const auto made = rows_.find_by_result(repository_.id, head);
-    if (made && made->winner == winner) return true;
-    return is_ancestor(engine_, repository_.id, engine_.commits.get(repository_.id, winner),
-                       engine_.commits.get(repository_.id, head));
-  }
-
-  MergeRequest merge_request(const Judgement& judgement, const CommitId& winner) const {
-    MergeRequest request;
-    request.committer = promotion_.actor;
-    request.message = str_cat("Promote '", promotion_.winner_ref, "' to '",
-                              promotion_.request.destination.str(), "'");
-    request.metadata[".tarn.promotion"] = promotion_.id;
-    request.metadata[".tarn.policy"] =
-        promotion_.request.metrics.empty()
-            ? str_cat(judgement.policy.name, "@", judgement.version.version)
-            : std::string(kOneOffPolicy);
-    // A commit that the destination has already, or an equal result, may still become the
-    // champion.
-    request.allow_empty = !promotion_.alias.empty() && !is_champion(judgement, winner);
-    request.squash = promotion_.request.method == PromotionMethod::kSquash;
-    if (!promotion_.request.paths.empty()) request.paths.emplace(promotion_.request.paths);
-    return request;
   }
 
   /// Whether the error concerns only this candidate, so that the next one may be merged.
