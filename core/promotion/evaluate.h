@@ -1,4 +1,4 @@
-// Evaluation of candidates by a gate policy: pure, the same facts always give the same verdict.
+// The verdict of a gate policy on a candidate: pure, the same facts always give the same verdict.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Evaluation of candidates by a gate policy: the facts of a verdict, and a dry run.
+// Facts that a gate policy judges, and a dry run of the policy. evaluate.h computes the verdict.
 #pragma once
 
 #include <cstdint>
