@@ -53,14 +53,15 @@ function(tarn_precompile target pch)
 endfunction()
 
 # tarn_add_library(NAME tree SRCS a.cc b.cc DEPS tarn::base PRIVATE_DEPS PkgConfig::ZSTD)
-# makes tarn_tree with the alias tarn::tree.
+# makes tarn_tree with the alias tarn::tree. JSON: most of its sources include nlohmann/json.hpp. Else it is not
+# worth precompiling, which costs each source 0.65 s whether it uses it or not (docs/design/029-build-time.md).
 function(tarn_add_library)
-  cmake_parse_arguments(A "" "NAME" "SRCS;DEPS;PRIVATE_DEPS" ${ARGN})
+  cmake_parse_arguments(A "JSON" "NAME" "SRCS;DEPS;PRIVATE_DEPS" ${ARGN})
   add_library(tarn_${A_NAME} STATIC ${A_SRCS})
   add_library(tarn::${A_NAME} ALIAS tarn_${A_NAME})
   target_link_libraries(tarn_${A_NAME} PUBLIC ${A_DEPS} PRIVATE tarn_flags ${A_PRIVATE_DEPS})
   set(pch pch)
-  if("nlohmann_json::nlohmann_json" IN_LIST A_DEPS OR "nlohmann_json::nlohmann_json" IN_LIST A_PRIVATE_DEPS)
+  if(A_JSON)
     set(pch json_pch)
   endif()
   tarn_precompile(tarn_${A_NAME} ${pch})
