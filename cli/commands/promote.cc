@@ -1,4 +1,5 @@
 // tarn promote | promote run | show | ls | wait | evidence | rollback
+#include <charconv>
 #include <cstdlib>
 #include <iostream>
 
