@@ -25,6 +25,7 @@
 #include "core/meta/database_clock.h"
 #include "core/meta/queue_depths.h"
 #include "core/meta/read_leases.h"
+#include "core/meta/servers.h"
 #include "core/meta/settings.h"
 #include "core/meta/store_usage.h"
 #include "core/meta/timeline.h"
@@ -106,7 +107,8 @@ struct Backend::Parts {
                .repositories = actions::Grants(config.hooks_repositories)}),
         store_checks(*stores),
         key_problem([config, key = master_key] { return master_key_problem(config, key); }),
-        queues(pool) {
+        queues(pool),
+        servers(pool) {
     show_disks(config);
     commits = &assembly.engine().commits;
     assembly.engine().hooks = &hooks;
@@ -197,6 +199,8 @@ struct Backend::Parts {
   StoreChecks store_checks;
   const std::function<std::string()> key_problem;
   meta::QueueDepths queues;
+  meta::Servers servers;
+  const std::string server_id = to_hex(random_bytes(kIdBytes));
   std::vector<std::shared_ptr<metrics::GaugeToken>> gauges;
 };
 
@@ -219,6 +223,10 @@ std::string Backend::webhook_key() const {
 std::string Backend::block_key() const {
   return derived_key(parts_->master_key, "tarn presigned urls");
 }
+
+meta::Servers& Backend::servers() { return parts_->servers; }
+
+const std::string& Backend::server_id() const { return parts_->server_id; }
 
 const Clock& Backend::clock() const { return parts_->clock; }
 

@@ -24,6 +24,9 @@ class Runner;
 namespace tarn::blob {
 class DiskCache;
 }
+namespace tarn::meta {
+class Servers;
+}
 
 namespace tarn::server {
 
@@ -51,6 +54,9 @@ class Backend {
   std::string block_key() const;
   /// Generated with the database; the same for all servers that use it.
   std::string installation_id() const;
+  /// The servers over the database, and the id of this one among them.
+  meta::Servers& servers();
+  const std::string& server_id() const;
   const Clock& clock() const;
   /// Whether the database answers and every store that repositories use does; a store is checked
   /// at most once per kStoreCheckAgeMax.

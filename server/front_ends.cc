@@ -41,6 +41,12 @@ s3::S3Options s3_options(const Config& config) {
                    .max_age = config.s3_cors_max_age}};
 }
 
+/// The configured host and the port that it became. A socket of the service manager may have no
+/// configured host: ":8001".
+std::string address(std::string_view listen, const http::Server& server) {
+  return str_cat(listen.substr(0, listen.rfind(':')), ":", server.port());
+}
+
 KnownCallers remembered_by(auth::Authenticator& authenticator) {
   return {.owner_of_signing_key =
               [&](std::string_view id, std::string_view address) {
@@ -114,6 +120,15 @@ FrontEnds::FrontEnds(const Config& config, Backend& backend, Listeners listeners
 
 std::string FrontEnds::url() const {
   return str_cat("http://", parse_listen(config_.listen).host, ":", server_->port());
+}
+
+std::string FrontEnds::addresses() const {
+  std::string out = address(config_.listen, *server_);
+  if (s3_server_) out += str_cat(", S3 on ", address(config_.s3_listen, *s3_server_));
+  if (metrics_server_) {
+    out += str_cat(", metrics on ", address(config_.metrics_listen, *metrics_server_));
+  }
+  return out;
 }
 
 void FrontEnds::stop(std::chrono::milliseconds drain) {

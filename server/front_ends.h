@@ -34,6 +34,8 @@ class FrontEnds {
   void set_trusted_proxies(std::vector<std::string> blocks);
   /// The URL of the main port.
   std::string url() const;
+  /// All of them, to be read by people: "127.0.0.1:8000, S3 on 127.0.0.1:8001".
+  std::string addresses() const;
   /// Waits at most `drain` per port for running requests.
   void stop(std::chrono::milliseconds drain);
 

@@ -24,6 +24,7 @@
 #include "core/meta/writer.h"
 #include "core/promotion/policy_keys.h"
 #include "server/allocator.h"
+#include "server/announcement.h"
 #include "server/backend.h"
 #include "server/backup.h"
 #include "server/command_line.h"
@@ -195,6 +196,11 @@ void serve(Config config, const CommandLine& command, const ServiceManager& mana
 
   FrontEnds front_ends(config, backend, std::move(listeners), setup_token);
   log::info("serving", {{"url", front_ends.url()}, {"version", program_version()}});
+  const Announcement announcement(backend.servers(), {.id = backend.server_id(),
+                                                      .version = std::string(program_version()),
+                                                      .host = host_name(),
+                                                      .listen = front_ends.addresses(),
+                                                      .started = backend.clock().now()});
   // Show the keys before the server reports that it is ready, and last: newcomers must find them.
   if (made) show_admin_key(*made);
   if (command.mode == CommandLine::Mode::kQuickstart) {
