@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/base/str_cat.h"
+#include "core/meta/servers.h"
 #include "server/generated_docs.h"
 #include "server/program_version.h"
 
@@ -87,7 +88,9 @@ FrontEnds::FrontEnds(const Config& config, Backend& backend, Listeners listeners
                .block_key = backend.block_key(),
                .collection = collection_options(config),
                .external_url = config.external_url,
-               .settings = effective_settings(config)},
+               .settings = effective_settings(config),
+               .list_servers = [&backend] { return backend.servers().list(); },
+               .server_id = backend.server_id()},
       rest_(context_),
       calls_(backend, rest_),
       blocks_(context_),

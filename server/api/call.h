@@ -3,6 +3,7 @@
 
 #include <any>
 #include <array>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -17,6 +18,7 @@
 #include "core/model/names.h"
 #include "core/model/page.h"
 #include "core/model/repository.h"
+#include "core/model/server_process.h"
 #include "core/objects/checked_read.h"
 #include "server/api/json/configuration.h"
 
@@ -47,6 +49,9 @@ struct Context {
   versioning::CollectionOptions collection{};  ///< for plans
   std::string external_url{};  ///< their prefix: "https://lake.example.com"; "" = the request's
   std::vector<json::Setting> settings{};  ///< as the server started
+  /// Servers over the database; empty = of a server that keeps no list.
+  std::function<std::vector<ServerProcess>()> list_servers{};
+  std::string server_id{};  ///< of this one
 };
 
 /// The decoded values of the {names} in a route's pattern, in order.

@@ -186,6 +186,7 @@ const std::vector<Row>& rows() {
     {"getStorageConfig", "", "", kNeedsAnAccount},
     {"getGarbageCollectionConfig", "", "", kNeedsAnAccount},
     {"listSettings", "", "", {{"auth:ListUsers", "*"}}},
+    {"listServers", "", "", {{"auth:ListUsers", "*"}}},
     {"postStatsEvents", "", R"({"events":[]})", kNeedsAnAccount},
     {"getUsageReportSummary", "", "", kNeedsAnAccount},
     {"oauthCallback", "", "", kNeedsNothing},

@@ -284,6 +284,7 @@ constexpr Route kRoutes[] = {
     {kGet, "/config/storage", "getStorageConfig", any_account(), get_storage_config},
     {kGet, "/config/garbage-collection", "getGarbageCollectionConfig", any_account(), get_collection_config},
     {kGet, "/config/settings", "listSettings", needs(kListUsers, on_everything), list_settings},
+    {kGet, "/config/servers", "listServers", needs(kListUsers, on_everything), list_servers},
     {kPost, "/statistics", "postStatsEvents", any_account(), post_statistics, takes_json()},
     {kGet, "/usage-report/summary", "getUsageReportSummary", any_account(), get_usage_report},
     {kGet, "/oidc/callback", "oauthCallback", open(), not_implemented},

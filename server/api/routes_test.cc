@@ -61,6 +61,7 @@ const std::set<std::string_view> kOwn = {
     "listUsageHistory",
     "listQuotas",
     "listSettings",
+    "listServers",
     "listUserQuotas",
     "cancelGarbageCollection",
     "getGarbageCollection",

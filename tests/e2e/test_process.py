@@ -270,6 +270,59 @@ def test_two_servers_share_a_database(scratch_dir, shared_database, name):
         two.stop()
 
 
+def test_servers_are_listed_until_they_stop(scratch_dir, shared_database):
+    one = shared(scratch_dir, 1, shared_database).start()
+    two = shared(scratch_dir, 2, shared_database).start()
+    rest = clients.Rest(one)
+
+    def listed():
+        answer = rest("GET", "/config/servers")
+        assert answer.status_code == 200, answer.text
+        return {server["listen"]: server for server in answer.json()["results"]}
+
+    try:
+        # Listed before the ready file is written.
+        found = listed()
+        assert set(found) == {one.listen, two.listen}
+        version = rest("GET", "/config/version").json()["tarn_version"]
+        for server in found.values():
+            assert server["alive"] and server["version"] == version and server["host"] == socket.gethostname()
+            assert 0 <= time.time() - server["start_date"] < 120 and server["seen_date"] >= server["start_date"]
+        assert found[one.listen]["answering"] and not found[two.listen]["answering"]
+        two.stop()
+        assert set(listed()) == {one.listen}
+        two.start()
+        two.kill()
+        assert set(listed()) == {one.listen, two.listen}
+    finally:
+        two.kill()
+        one.stop()
+
+
+def test_a_server_starts_and_stops_while_its_list_is_locked(scratch_dir, shared_database):
+    shared(scratch_dir, 1, shared_database).start().stop()
+    locked = subprocess.Popen(["/usr/lib/postgresql/15/bin/psql", "-X", "-q", "-d", shared_database.url()], stdin=subprocess.PIPE, text=True)
+    try:
+        locked.stdin.write("BEGIN; LOCK TABLE servers IN ACCESS EXCLUSIVE MODE;\n")
+        locked.stdin.flush()
+        held = "SELECT count(*) FROM pg_locks WHERE mode = 'AccessExclusiveLock' AND relation = 'servers'::regclass AND granted"
+        while shared_database.ask(held) != ["1"]:
+            assert locked.poll() is None
+            time.sleep(0.05)
+        server = shared(scratch_dir, 2, shared_database).start()
+        rest = clients.Rest(server)
+        assert rest("GET", "/config/version").status_code == 200
+        assert rest("GET", "/config/servers").status_code == 503
+        began = time.monotonic()
+        server.stop()
+        assert time.monotonic() - began < 15
+        log = server.process.log.read_text()
+        assert "server_not_announced" in log and "server_not_removed" in log
+    finally:
+        locked.stdin.close()
+        locked.wait()
+
+
 def test_a_server_on_other_objects_is_refused(scratch_dir, shared_database):
     one = shared(scratch_dir, 1, shared_database).start()
     try:

@@ -27,6 +27,12 @@ http::Response list_settings(const Context& context, Call&) {
   return json_response(200, json::settings_body(context.settings));
 }
 
+http::Response list_servers(const Context& context, Call&) {
+  std::vector<ServerProcess> servers;
+  if (context.list_servers) servers = context.list_servers();
+  return json_response(200, json::servers_body(servers, context.server_id));
+}
+
 http::Response health_check(const Context&, Call&) { return empty_response(204); }
 
 http::Response post_statistics(const Context&, Call&, json::Checked) {

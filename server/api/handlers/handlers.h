@@ -76,6 +76,7 @@ http::Response get_version(const Context& context, Call& call);
 http::Response get_storage_config(const Context& context, Call& call);
 http::Response get_collection_config(const Context& context, Call& call);
 http::Response list_settings(const Context& context, Call& call);
+http::Response list_servers(const Context& context, Call& call);
 http::Response health_check(const Context& context, Call& call);
 JsonHandler post_statistics();
 http::Response get_usage_report(const Context& context, Call& call);

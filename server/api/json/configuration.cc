@@ -9,6 +9,7 @@ namespace {
 /// only three numbers.
 constexpr std::string_view kWireVersion = "1.88.0";
 constexpr size_t kBytesPerSetting = 256;
+constexpr size_t kBytesPerServer = 256;
 
 void write_version(Writer& out, const Installation& installation) {
   out.begin_object();
@@ -48,6 +49,28 @@ std::string settings_body(std::span<const Setting> settings) {
     out.boolean("secret", setting.is_secret);
     out.boolean("default", setting.is_default);
     out.text("meaning", setting.meaning);
+    out.end_object();
+  }
+  out.end_array();
+  out.end_object();
+  return std::move(out).take();
+}
+
+std::string servers_body(std::span<const ServerProcess> servers, std::string_view answering) {
+  Writer out(servers.size() * kBytesPerServer);
+  out.begin_object();
+  out.key("results");
+  out.begin_array();
+  for (const ServerProcess& server : servers) {
+    out.begin_object();
+    out.text("id", server.id);
+    out.text("version", server.version);
+    out.text("host", server.host);
+    out.text("listen", server.listen);
+    out.number("start_date", to_seconds(server.started));
+    out.number("seen_date", to_seconds(server.seen));
+    out.boolean("alive", server.alive);
+    out.boolean("answering", server.id == answering);
     out.end_object();
   }
   out.end_array();

@@ -5,6 +5,8 @@
 #include <string>
 #include <string_view>
 
+#include "core/model/server_process.h"
+
 namespace tarn::api::json {
 
 /// Facts about this installation that clients may see.
@@ -30,6 +32,8 @@ struct Setting {
 };
 
 std::string settings_body(std::span<const Setting> settings);
+/// `answering` is the id of the server that answers.
+std::string servers_body(std::span<const ServerProcess> servers, std::string_view answering);
 std::string config_body(const Installation& installation);
 std::string version_body(const Installation& installation);
 std::string storage_body(const Installation& installation);
