@@ -2,7 +2,11 @@
 
 import os
 import re
+import socket
 
+import browser
+import outcome
+import servers
 from browser import eventually
 from playwright.sync_api import expect
 
@@ -24,6 +28,60 @@ def test_the_server_page_shows_health_and_figures(window, rest):
     # Two samples make a rate.
     expect(page.get_by_role("img", name="Requests: now")).to_be_visible()
     window.review("server")
+
+
+def test_servers_over_one_database_are_listed_with_their_versions(request, chromium, session_scratch):
+    place = session_scratch / "two-servers"
+    pair = servers.Tarnds(place, 2)
+    pair.database.start()
+    one, two = [server.start() for server in pair.each]
+    window = browser.Window(chromium, one, screenshots=request.config.getoption("--screenshots"))
+    try:
+        page = window.sign_in().go("/admin/server")
+        listed = page.get_by_role("region", name="Servers")
+        rows = listed.get_by_role("row")
+        here, there = rows.filter(has_text=one.listen), rows.filter(has_text=two.listen)
+        expect(here).to_contain_text("this one")
+        expect(here).to_contain_text("alive")
+        expect(here).to_contain_text(socket.gethostname())
+        expect(there).to_contain_text("alive")
+        expect(there).not_to_contain_text("this one")
+        version = outcome.Outcome(one).get("/config/version")["tarn_version"]
+        expect(listed).to_contain_text(f"2 servers over this database, all of version {version}")
+        # As another version would have announced itself.
+        two.kill()
+        pair.database.ask(f"UPDATE servers SET version = '0.0.1', seen_at = clock_timestamp() WHERE listen = '{two.listen}'")
+        page.reload()
+        expect(listed).to_contain_text(f"2 servers over this database, of different versions: 1 of 0.0.1, 1 of {version}")
+        window.review("servers")
+        # Nobody waits a minute: its last announcement becomes one of two minutes ago.
+        pair.database.ask(f"UPDATE servers SET seen_at = clock_timestamp() - interval '2 minutes' WHERE listen = '{two.listen}'")
+        page.reload()
+        expect(there).to_contain_text("gone")
+        expect(there).to_contain_text("2 min ago")
+        expect(here).to_contain_text("alive")
+        expect(listed).to_contain_text(f"One server over this database, of version {version}")
+        assert not window.unexpected_problems()
+        # Of people who may not see them, nobody does, and the page asks for nothing that is refused.
+        rest = outcome.Outcome(one)
+        rest.post("/auth/users", {"id": "curious"})
+        key = rest.post("/auth/users/curious/credentials", {})
+        other = browser.Window(chromium, one)
+        other.sign_in(key["access_key_id"], key["secret_access_key"])
+        asked = []
+        other.page.on("request", lambda request: asked.append(request.url))
+        expect(other.go("/admin/server").get_by_text("ready: database and store answer")).to_be_visible()
+        eventually(other.page, lambda: any("permissions/check" in url for url in asked))
+        other.page.wait_for_load_state("networkidle")
+        expect(other.page.get_by_role("region", name="Servers")).to_have_count(0)
+        assert not [url for url in asked if "/config/servers" in url]
+        assert not other.unexpected_problems()
+        other.close()
+    finally:
+        window.close()
+        two.kill()
+        one.stop()
+        pair.database.stop()
 
 
 def test_the_configuration_is_shown_without_secrets(window, open_window, tarn, rest):

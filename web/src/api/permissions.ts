@@ -39,6 +39,8 @@ const permissionQuery = (action: string, resource: string) =>
 export interface May {
   /** False only when the server said so: while it is unknown, the action is offered and the server decides. */
   allowed: boolean;
+  /** Whether the server has said it; of requests that nobody asked for, which a refusal would show as an error. */
+  known: boolean;
   /** Why not, for Button and MenuItem. */
   refused: string | undefined;
 }
@@ -46,8 +48,9 @@ export interface May {
 /** Whether the signed-in user may do an action (as "fs:WriteObject") on a resource; see resource(). */
 export function useMay(action: string, resource: string): May {
   const { data } = useQuery(permissionQuery(action, resource));
-  if (!data || data.allowed) return { allowed: true, refused: undefined };
-  return { allowed: false, refused: `Your policies do not permit ${action} on ${resource.replace(/^arn:lakefs:fs:::/, '')}` };
+  const known = data !== undefined;
+  if (!known || data.allowed) return { allowed: true, known, refused: undefined };
+  return { allowed: false, known, refused: `Your policies do not permit ${action} on ${resource.replace(/^arn:lakefs:fs:::/, '')}` };
 }
 
 /** Names of resources in policies. */

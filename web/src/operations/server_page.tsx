@@ -8,6 +8,7 @@ import { ErrorPanel, Loaded } from '@/ui/states';
 import { Badge } from '@/ui/text';
 import { parseMetrics, quantile, rate, type Sample, total } from './metrics';
 import { OperationsFrame } from './operations_frame';
+import { Servers } from './servers';
 import { SparkLine } from './spark_line';
 import styles from './operations.module.css';
 
@@ -55,6 +56,7 @@ export function ServerPage() {
           </dl>
         )}
       </Loaded>
+      <Servers />
       <h2>Since this page was opened</h2>
       {metrics.error && !metrics.data ? <ErrorPanel error={metrics.error} onRetry={() => void metrics.refetch()} /> : (
         <div className={styles.charts}>
