@@ -10,6 +10,7 @@
 #include "core/backup/restore.h"
 #include "core/base/str_cat.h"
 #include "core/gc/collection_fixture.h"
+#include "core/meta/servers.h"
 #include "tests/support/fault_points.h"
 #include "tests/support/forwarding_store.h"
 
@@ -272,6 +273,24 @@ TEST_F(BackupTest, RestoredIsWhatWasBackedUp) {
   EXPECT_TRUE(run_one_collection(*restored_engine, options, own, {}));
   EXPECT_EQ(list_collections(*restored_engine, repo, 1).at(0).state, "done");
   EXPECT_EQ(meta::Backups(restored_engine.pool).list().at(0).held_until, std::nullopt);
+}
+
+TEST_F(BackupTest, ServersOfTheOriginalAreNotListedInACopy) {
+  meta::Servers(engine.pool).announce({.id = "aa", .version = "1.0.0", .host = "original"});
+  take(true);
+  blob::MemoryStore store;
+  Copy copy(&store);
+  restore_backup(copy.stores, target, restore_options(copy.database.url()));
+  db::Pool restored(copy.database.url(), {});
+  EXPECT_TRUE(meta::Servers(restored).list().empty());
+}
+
+TEST_F(BackupTest, ABackupOfAVersionWithoutAListOfServersIsRestored) {
+  run_sql("DROP TABLE servers");
+  take(true);
+  blob::MemoryStore store;
+  Copy copy(&store);
+  EXPECT_NO_THROW(restore_backup(copy.stores, target, restore_options(copy.database.url())));
 }
 
 TEST_F(BackupTest, ABackupIsResumedWithoutCopyingAgain) {

@@ -175,6 +175,10 @@ class Restore {
     // Servers of the original are none of this database, nor is their collection.
     std::string out =
         "DELETE FROM writers;\n"
+        // A backup of an earlier version has no such table.
+        "DO $$ BEGIN\n"
+        "  IF to_regclass('servers') IS NOT NULL THEN DELETE FROM servers; END IF;\n"
+        "END $$;\n"
         "UPDATE gc_control SET lease_owner = NULL, lease_until = NULL;\n";
     for (const BackedUpRepository& repository : out_.manifest.repositories) {
       const std::string& space = namespaces_.at(repository.id);
