@@ -4,6 +4,7 @@
 // program and of PostgreSQL on this machine; unlike times, a busy machine changes them little.
 #include <algorithm>
 #include <chrono>
+#include <cinttypes>
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
@@ -42,9 +43,8 @@ class Objects final : public tree::EditSource {
     Entry entry;
     entry.size_bytes = 1000 + at_ % 5000;
     char etag[33];
-    std::snprintf(etag, sizeof(etag), "%016llx%016llx",
-                  static_cast<unsigned long long>(at_ * 0x9e3779b97f4a7c15),
-                  static_cast<unsigned long long>(at_ * 0xc2b2ae3d27d4eb4f));
+    std::snprintf(etag, sizeof(etag), "%016" PRIx64 "%016" PRIx64, at_ * 0x9e3779b97f4a7c15,
+                  at_ * 0xc2b2ae3d27d4eb4f);
     entry.etag = etag;
     entry.content_type = "application/octet-stream";
     entry.mtime = from_millis(1'700'000'000'000 + static_cast<int64_t>(at_));

@@ -11,7 +11,6 @@
 namespace tarn::accounting {
 namespace {
 
-using testing::reason_of;
 using versioning::ActingUser;
 
 constexpr db::Query kSetByHand{"test_set_quota", "UPDATE quotas SET bytes = $1, objects = $2"};

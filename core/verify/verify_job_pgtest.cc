@@ -10,7 +10,7 @@
 namespace tarn::versioning {
 namespace {
 
-constexpr RepositoryVerification kEverything{
+const RepositoryVerification kEverything{
     .ref = {}, .objects = {.mode = ObjectMode::kAll, .deep = true, .bytes_per_second = 0}};
 
 class VerifyJob : public testing::RepositoryTest {};

@@ -23,7 +23,7 @@ using testing::TestDatabase;
 using testing::TestEngine;
 using testing::TextBody;
 
-constexpr RepositoryVerification kEverything{
+const RepositoryVerification kEverything{
     .ref = {}, .objects = {.mode = ObjectMode::kAll, .deep = true, .bytes_per_second = 0}};
 
 class Verify : public ::testing::Test {
