@@ -285,8 +285,25 @@ TEST_F(BackupTest, ServersOfTheOriginalAreNotListedInACopy) {
   EXPECT_TRUE(meta::Servers(restored).list().empty());
 }
 
-TEST_F(BackupTest, ABackupOfAVersionWithoutAListOfServersIsRestored) {
-  run_sql("DROP TABLE servers");
+// Writers of the copy would wait for servers that know nothing of it.
+TEST_F(BackupTest, ReadLeasesOfTheOriginalEndInACopy) {
+  run_sql(
+      "INSERT INTO read_leases (branch_id, holder, number, repo_id) "
+      "SELECT branch_id, 5, 5, repo_id FROM branches");
+  take(true);
+  blob::MemoryStore store;
+  Copy copy(&store);
+  restore_backup(copy.stores, target, restore_options(copy.database.url()));
+  db::Pool restored(copy.database.url(), {});
+  EXPECT_EQ(restored
+                .run({"test_count_leases", "SELECT count(*) FROM read_leases"}, {},
+                     db::Pool::Retry::kRead)
+                .integer(0, 0),
+            0);
+}
+
+TEST_F(BackupTest, ABackupOfAVersionWithoutTheseTablesIsRestored) {
+  run_sql("DROP TABLE servers; DROP TABLE read_leases CASCADE");
   take(true);
   blob::MemoryStore store;
   Copy copy(&store);
