@@ -5,89 +5,13 @@
 
 #include <gtest/gtest.h>
 
-#include "core/backup/backup.h"
+#include "core/backup/backup_fixture.h"
 #include "core/backup/backup_store.h"
-#include "core/backup/restore.h"
 #include "core/base/str_cat.h"
-#include "core/gc/collection_fixture.h"
-#include "core/meta/servers.h"
 #include "tests/support/fault_points.h"
-#include "tests/support/forwarding_store.h"
 
 namespace tarn::backup {
 namespace {
-
-using versioning::CollectionTest;
-
-/// A store that fails after a number of objects were created.
-class FailingStore final : public testing::ForwardingStore {
- public:
-  using ForwardingStore::ForwardingStore;
-  std::unique_ptr<blob::BlobWriter> create(std::string_view key,
-                                           std::optional<uint64_t> size) override {
-    if (key.starts_with("objects/") && left-- <= 0) {
-      throw Error(ErrorCode::kUnavailable, "the store fails");
-    }
-    if (key.starts_with("objects/")) ++created;
-    return store_.create(key, size);
-  }
-
-  std::atomic<int> left{1'000'000};
-  std::atomic<int> created{0};
-};
-
-/// A copy of the installation: another database, another store.
-struct Copy {
-  explicit Copy(blob::MemoryStore* store) {
-    stores.set_local_root(std::make_unique<FailingStore>(*store));
-  }
-
-  testing::TestDatabase database{testing::TestDatabase::Schema::kEmpty};
-  blob::Stores stores;
-};
-
-class BackupTest : public CollectionTest {
- protected:
-  BackupOptions backup_options(bool objects) {
-    BackupOptions out;
-    out.database_url = database.url();
-    out.target_name = "memory";
-    out.tarn_version = "test";
-    out.master_key = std::string(32, 'k');
-    out.key_origin = "a test";
-    out.copy_objects = objects;
-    out.kept = std::chrono::hours{1};
-    return out;
-  }
-  Manifest take(bool objects) { return take(backup_options(objects)); }
-  Manifest take(const BackupOptions& taken) {
-    return take_backup(engine.pool, engine.stores, target, taken);
-  }
-  RestoreOptions restore_options(const std::string& url, bool objects = true) {
-    RestoreOptions out;
-    out.database_url = url;
-    out.scratch = ::testing::TempDir();
-    out.with_objects = objects;
-    return out;
-  }
-  std::string failure_of(const std::function<void()>& call) {
-    try {
-      call();
-    } catch (const Error& error) {
-      return std::string(error.what());
-    }
-    return "";
-  }
-  uint64_t below(blob::BlobStore& store, std::string_view prefix) {
-    uint64_t objects = 0;
-    store.walk(prefix, "", [&](const blob::BlobStat&) { return ++objects > 0; });
-    return objects;
-  }
-
-  blob::MemoryStore backups;
-  FailingStore place{backups};
-  Target target{&place, ""};
-};
 
 TEST_F(BackupTest, WhatABackupListsStaysWhileItHolds) {
   engine.put(repo, "main", "key", "of the backup");
@@ -273,41 +197,6 @@ TEST_F(BackupTest, RestoredIsWhatWasBackedUp) {
   EXPECT_TRUE(run_one_collection(*restored_engine, options, own, {}));
   EXPECT_EQ(list_collections(*restored_engine, repo, 1).at(0).state, "done");
   EXPECT_EQ(meta::Backups(restored_engine.pool).list().at(0).held_until, std::nullopt);
-}
-
-TEST_F(BackupTest, ServersOfTheOriginalAreNotListedInACopy) {
-  meta::Servers(engine.pool).announce({.id = "aa", .version = "1.0.0", .host = "original"});
-  take(true);
-  blob::MemoryStore store;
-  Copy copy(&store);
-  restore_backup(copy.stores, target, restore_options(copy.database.url()));
-  db::Pool restored(copy.database.url(), {});
-  EXPECT_TRUE(meta::Servers(restored).list().empty());
-}
-
-// Writers of the copy would wait for servers that know nothing of it.
-TEST_F(BackupTest, ReadLeasesOfTheOriginalEndInACopy) {
-  run_sql(
-      "INSERT INTO read_leases (branch_id, holder, number, repo_id) "
-      "SELECT branch_id, 5, 5, repo_id FROM branches");
-  take(true);
-  blob::MemoryStore store;
-  Copy copy(&store);
-  restore_backup(copy.stores, target, restore_options(copy.database.url()));
-  db::Pool restored(copy.database.url(), {});
-  EXPECT_EQ(restored
-                .run({"test_count_leases", "SELECT count(*) FROM read_leases"}, {},
-                     db::Pool::Retry::kRead)
-                .integer(0, 0),
-            0);
-}
-
-TEST_F(BackupTest, ABackupOfAVersionWithoutTheseTablesIsRestored) {
-  run_sql("DROP TABLE servers; DROP TABLE read_leases CASCADE");
-  take(true);
-  blob::MemoryStore store;
-  Copy copy(&store);
-  EXPECT_NO_THROW(restore_backup(copy.stores, target, restore_options(copy.database.url())));
 }
 
 TEST_F(BackupTest, ABackupIsResumedWithoutCopyingAgain) {

@@ -324,9 +324,7 @@ void ReadLeases::take(const Name& name) {
   const bool fits = view->rows.size() <= kLeasedRowsMax && view->bytes <= kLeasedBytesMax;
   {
     MutexLock lock(mutex_);
-    const auto at = places_.find(name);
-    if (at == places_.end()) return;
-    Place& place = at->second;
+    Place& place = places_[name];
     if (renewed && bytes_ + view->bytes <= kLeasedBytesMax) {
       bytes_ += view->bytes;
       ++held_;

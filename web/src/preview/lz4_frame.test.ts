@@ -72,7 +72,7 @@ describe('Hostile LZ4 frames', { timeout: 30_000 }, () => {
     ['the length of a match', [0x1f, 97, 1, 0, 255]],
     ['the last literals', [0x10, 97, 1, 0]],
   ])('are cut: %s', (_, block) => {
-    // What follows in the frame is no part of the block.
+    // The bytes after the block belong to the next one.
     expect(() => decompressLz4Frame(frame(block, repeated), 1000)).toThrow('a block is cut');
   });
   it('are longer or shorter than they say', () => {

@@ -33,8 +33,8 @@ function decompressBlock(input: Uint8Array, out: Uint8Array, start: number, end:
     at += 2;
     if (offset === 0 || offset > to) damaged('a block refers to nothing');
     const match = lengthOf(token & 15) + matchMin;
-    // What a match repeats may be written by itself: twice as much is there after each copy. Beyond the array nothing is
-    // written, and the literals that have to follow are refused then.
+    // A match may overlap its own output, so each round copies twice as much as the one before. copyWithin writes nothing
+    // beyond the array; the literals after such a match are then refused.
     for (let done = 0, part; done < match; done += part) {
       part = Math.min(offset + done, match - done);
       out.copyWithin(to + done, to - offset, to - offset + part);

@@ -1,0 +1,48 @@
+// Rows about processes of the original, which a restored copy leaves out.
+#include <gtest/gtest.h>
+
+#include "core/backup/backup_fixture.h"
+#include "core/meta/servers.h"
+
+namespace tarn::backup {
+namespace {
+
+class RestoredCopy : public BackupTest {};
+
+TEST_F(RestoredCopy, ServersOfTheOriginalAreNotListedInACopy) {
+  meta::Servers(engine.pool).announce({.id = "aa", .version = "1.0.0", .host = "original"});
+  take(true);
+  blob::MemoryStore store;
+  Copy copy(&store);
+  restore_backup(copy.stores, target, restore_options(copy.database.url()));
+  db::Pool restored(copy.database.url(), {});
+  EXPECT_TRUE(meta::Servers(restored).list().empty());
+}
+
+// Writers of the copy would wait for servers that know nothing of it.
+TEST_F(RestoredCopy, ReadLeasesOfTheOriginalEndInACopy) {
+  run_sql(
+      "INSERT INTO read_leases (branch_id, holder, number, repo_id) "
+      "SELECT branch_id, 5, 5, repo_id FROM branches");
+  take(true);
+  blob::MemoryStore store;
+  Copy copy(&store);
+  restore_backup(copy.stores, target, restore_options(copy.database.url()));
+  db::Pool restored(copy.database.url(), {});
+  EXPECT_EQ(restored
+                .run({"test_count_leases", "SELECT count(*) FROM read_leases"}, {},
+                     db::Pool::Retry::kRead)
+                .integer(0, 0),
+            0);
+}
+
+TEST_F(RestoredCopy, ABackupOfAVersionWithoutTheseTablesIsRestored) {
+  run_sql("DROP TABLE servers; DROP TABLE read_leases CASCADE");
+  take(true);
+  blob::MemoryStore store;
+  Copy copy(&store);
+  EXPECT_NO_THROW(restore_backup(copy.stores, target, restore_options(copy.database.url())));
+}
+
+}  // namespace
+}  // namespace tarn::backup
