@@ -14,12 +14,10 @@
 #include <string>
 #include <vector>
 
+#include "bench/micro/filled_branch.h"
 #include "core/base/error.h"
-#include "core/branch/publish.h"
-#include "core/branch/refs.h"
 #include "core/db/connection.h"
 #include "core/objects/search.h"
-#include "core/tree/edit.h"
 #include "tests/support/engine_fixture.h"
 
 namespace tarn {
@@ -60,24 +58,8 @@ class Objects final : public tree::EditSource {
 };
 
 void fill(testing::TestEngine& engine, const Repository& repository, uint64_t count) {
-  const BranchName branch("main");
-  versioning::build_and_publish(
-      *engine, repository, versioning::get_branch(*engine, repository, branch), /*rotate=*/true, {},
-      [&](versioning::BranchHold& hold, meta::NodeWriter& writer) {
-        Objects objects(count, [&] {
-          hold.keep_alive();
-          engine.parts().heartbeat();
-        });
-        const auto edited = tree::edit_tree((*engine).nodes, writer, {repository.salt},
-                                            hold.lease().root, {}, objects);
-        versioning::BuiltCommit built;
-        built.root = edited.root;
-        built.parents = {hold.lease().head};
-        built.drained = hold.lease().sealed;
-        built.committer = "bench";
-        built.message = "fill";
-        return std::optional(std::move(built));
-      });
+  bench::fill_branch(engine, repository, "main",
+                     [&](std::function<void()> tick) { return Objects(count, std::move(tick)); });
 }
 
 struct Measured {

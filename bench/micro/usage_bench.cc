@@ -8,14 +8,11 @@
 
 #include <sys/resource.h>
 
+#include "bench/micro/filled_branch.h"
 #include "core/accounting/logical_size.h"
 #include "core/accounting/stored_usage.h"
-#include "core/assembly/assembly.h"
 #include "core/base/error.h"
 #include "core/base/str_cat.h"
-#include "core/branch/publish.h"
-#include "core/branch/refs.h"
-#include "core/tree/edit.h"
 #include "core/verify/verify.h"
 #include "tests/support/engine_fixture.h"
 
@@ -60,24 +57,9 @@ class Objects final : public tree::EditSource {
 
 void fill(testing::TestEngine& engine, const Repository& repository, const std::string& name,
           uint64_t count, const Change& change) {
-  const BranchName branch(name);
-  versioning::build_and_publish(
-      *engine, repository, versioning::get_branch(*engine, repository, branch), /*rotate=*/true, {},
-      [&](versioning::BranchHold& hold, meta::NodeWriter& writer) {
-        Objects objects(count, change, [&] {
-          hold.keep_alive();
-          engine.parts().heartbeat();
-        });
-        const auto edited = tree::edit_tree((*engine).nodes, writer, {repository.salt},
-                                            hold.lease().root, {}, objects);
-        versioning::BuiltCommit built;
-        built.root = edited.root;
-        built.parents = {hold.lease().head};
-        built.drained = hold.lease().sealed;
-        built.committer = "bench";
-        built.message = "fill";
-        return std::optional(std::move(built));
-      });
+  bench::fill_branch(engine, repository, name, [&](std::function<void()> tick) {
+    return Objects(count, change, std::move(tick));
+  });
 }
 
 double seconds_of(const auto& work) {
