@@ -10,7 +10,6 @@
 
 #include "core/actions/runner.h"
 #include "core/actions/script_process.h"
-#include "core/assembly/assembly.h"
 #include "core/auth/resource.h"
 #include "core/base/digest.h"
 #include "core/base/encoding.h"
@@ -29,6 +28,7 @@
 #include "core/meta/settings.h"
 #include "core/meta/store_usage.h"
 #include "core/meta/timeline.h"
+#include "server/assembly/assembly.h"
 #include "server/database.h"
 #include "server/master_key.h"
 #include "server/program_version.h"

@@ -6,7 +6,6 @@
 #include <string>
 #include <utility>
 
-#include "core/assembly/assembly.h"
 #include "core/branch/publish.h"
 #include "core/branch/refs.h"
 #include "core/tree/edit.h"

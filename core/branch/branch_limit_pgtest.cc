@@ -4,7 +4,6 @@
 #include <thread>
 #include <vector>
 
-#include "core/assembly/assembly.h"
 #include "core/branch/hooks.h"
 #include "tests/support/repository_test.h"
 

@@ -2,7 +2,6 @@
 
 #include "core/accounting/quotas.h"
 #include "core/accounting/usage_history.h"
-#include "core/assembly/assembly.h"
 #include "core/branch/change_index.h"
 #include "core/branch/cleanup.h"
 #include "core/branch/hooks.h"
@@ -15,6 +14,7 @@
 #include "core/promotion/promotion_run.h"
 #include "core/runs/extraction.h"
 #include "core/verify/verify_job.h"
+#include "server/assembly/assembly.h"
 
 namespace tarn::jobs {
 namespace {

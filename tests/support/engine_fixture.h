@@ -5,7 +5,6 @@
 #include <string>
 #include <string_view>
 
-#include "core/assembly/assembly.h"
 #include "core/base/time.h"
 #include "core/blob/stores.h"
 #include "core/branch/refs.h"
@@ -14,6 +13,7 @@
 #include "core/objects/objects.h"
 #include "core/objects/upload.h"
 #include "core/versioning/commit.h"
+#include "server/assembly/assembly.h"
 #include "tests/support/memory_store_fixture.h"
 #include "tests/support/postgres_test.h"
 

@@ -1,4 +1,4 @@
-#include "core/assembly/assembly.h"
+#include "server/assembly/assembly.h"
 
 #include <chrono>
 
