@@ -1,25 +1,13 @@
 #include "core/meta/branches.h"
 
-#include "core/base/encoding.h"
 #include "core/base/log.h"
 #include "core/base/reasons.h"
 #include "core/meta/commits.h"
+#include "core/meta/gated_branch.h"
 #include "core/model/listing.h"
 
 namespace tarn::meta {
 namespace {
-
-// SQLSTATEs that publish_commit raises.
-constexpr std::string_view kStateBranchGone = "TN001";
-constexpr std::string_view kStateChanged = "TN003";
-// SQLSTATE of the trigger that guards branches with a policy.
-constexpr std::string_view kStateGated = "TN010";
-
-[[noreturn]] void throw_gated() {
-  throw Error(ErrorCode::kPermissionDenied, reason::kProtectedBranch,
-              "cannot write to protected branch: a policy that was set meanwhile lets it change by "
-              "promotion only; use: tarn promote");
-}
 
 /// Runs a change that moves or removes a branch.
 template <typename Change>
@@ -27,7 +15,7 @@ auto unless_gated(const Change& change) {
   try {
     return change();
   } catch (const db::DbError& error) {
-    if (error.sqlstate() == kStateGated) throw_gated();
+    throw_if_gated(error);
     throw;
   }
 }
@@ -92,25 +80,8 @@ constexpr db::Query kRenew{"branches_renew_lease", R"sql(
   UPDATE branches SET lease_until = clock_timestamp() + $3 * interval '1 millisecond'
   WHERE branch_id = $1 AND )sql" TARN_IF_HELD("$2")};
 
-constexpr db::Query kFence{"branches_fence_publication", R"sql(
-  UPDATE branches SET lease_owner = NULL, lease_until = NULL WHERE branch_id = $1 AND lease_owner = $2)sql"};
-
 constexpr db::Query kRelease{"branches_release_lease", R"sql(
   UPDATE branches SET lease_owner = NULL, lease_until = NULL WHERE branch_id = $1 AND lease_owner = $2)sql"};
-
-// The user and the paths are set first, because they are the defaults of columns of commits. The
-// commits that were read are locked first too: their nodes stay until the new tree refers to them.
-constexpr db::Query kPublish{"branches_publish_commit", R"sql(
-  WITH acting AS MATERIALIZED (
-    SELECT set_config('tarn.user', $23, true), set_config('tarn.changed_paths', $24, true)),
-  kept AS MATERIALIZED (SELECT require_kept_sources($3, $7) AS sources)
-  SELECT publish_commit($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19,
-                        $20, $21, $22)
-  FROM acting, kept)sql"};
-
-// Valid until the transaction ends: see refuse_gated_change in the schema.
-constexpr db::Query kPermitPromotion{"branches_permit_promotion",
-                                     "SELECT set_config('tarn.promotion', 'on', true)"};
 
 // With the tree of the commit's row, which the caller holds: one that was removed and made again
 // has another.
@@ -152,18 +123,6 @@ constexpr db::Query kDropSealed{"branches_drop_sealed", R"sql(
     SELECT t, clock_timestamp() FROM kept, unnest($3::bigint[]) AS t)
   SELECT count(*) FROM kept)sql"};
 
-// Whether a commit is the branch's head or one of its latest first-parent ancestors.
-constexpr db::Query kWasPublished{"branches_was_published", R"sql(
-  WITH RECURSIVE line AS (
-    SELECT c.repo_id, c.commit_id, c.parents, 1 AS depth
-    FROM branches b JOIN commits c ON c.repo_id = b.repo_id AND c.commit_id = b.head
-    WHERE b.branch_id = $1
-    UNION ALL
-    SELECT c.repo_id, c.commit_id, c.parents, line.depth + 1
-    FROM line JOIN commits c ON c.repo_id = line.repo_id AND c.commit_id = line.parents[1]
-    WHERE line.depth < 1000)
-  SELECT EXISTS (SELECT 1 FROM line WHERE commit_id = $2))sql"};
-
 constexpr db::Query kRotateForRange{"branches_rotate_for_range", R"sql(
   UPDATE branches SET sealed = token || sealed, token = nextval('staging_tokens'), has_ranges = true,
     version = version + 1
@@ -201,24 +160,6 @@ Branch branch_from(const db::Rows& rows, size_t row) {
   if (!rows.null(row, 8)) b.gate = rows.text(row, 8);
   if (!rows.null(row, 10)) b.creator = rows.text(row, 10);
   return b;
-}
-
-std::optional<int64_t> nullable(const TreeRoot& root) {
-  return root.empty() ? std::nullopt : std::optional<int64_t>(root.nid);
-}
-
-std::vector<db::Bytes> views(const std::vector<std::string>& bytes) {
-  std::vector<db::Bytes> out;
-  out.reserve(bytes.size());
-  for (const std::string& b : bytes) out.push_back({b});
-  return out;
-}
-
-std::vector<db::Bytes> views(const std::vector<CommitId>& ids) {
-  std::vector<db::Bytes> out;
-  out.reserve(ids.size());
-  for (const CommitId& id : ids) out.push_back({view_of(id)});
-  return out;
 }
 
 }  // namespace
@@ -316,80 +257,6 @@ bool Branches::release(BranchId branch, int64_t owner) noexcept {
   } catch (const Error& error) {
     log::warn("branch_lease_not_released", {{"error", error.message()}});
     return false;
-  }
-}
-
-db::Rows Branches::publish_with_more(std::initializer_list<db::Param> params,
-                                     const Publication& p) {
-  return pool_.transaction([&](db::Connection& connection) {
-    if (p.promotion) connection.run(kPermitPromotion, {});
-    db::Rows rows = connection.run(kPublish, params);
-    if (rows.integer(0, 0) == 0 && p.within) p.within(connection);
-    return rows;
-  });
-}
-
-PublishOutcome Branches::publish(int64_t writer, const BranchLease& lease, const Publication& p) {
-  std::vector<int16_t> levels(p.nodes.levels.begin(), p.nodes.levels.end());
-  const db::Param settings =
-      p.promotion ? db::Param(std::optional<int64_t>()) : db::Param(lease.settings_version);
-  try {
-    const std::initializer_list<db::Param> params = {writer,
-                                                     lease.owner,
-                                                     static_cast<int32_t>(p.repository),
-                                                     static_cast<int32_t>(p.branch),
-                                                     db::Bytes{view_of(lease.head)},
-                                                     p.drained,
-                                                     views(p.read),
-                                                     p.nodes.nids,
-                                                     levels,
-                                                     views(p.nodes.hashes),
-                                                     views(p.nodes.bodies),
-                                                     db::Bytes{view_of(p.commit.id)},
-                                                     p.commit.generation,
-                                                     views(p.commit.parents),
-                                                     nullable(p.commit.root),
-                                                     db::Bytes{view_of(p.commit.root.hash)},
-                                                     p.commit.committer,
-                                                     p.commit.message,
-                                                     metadata_to_array(p.commit.metadata),
-                                                     to_millis(p.commit.created),
-                                                     settings,
-                                                     p.clean,
-                                                     p.user,
-                                                     to_hex(p.changed_paths)};
-    const db::Rows rows = p.within || p.promotion
-                              ? publish_with_more(params, p)
-                              : pool_.run(kPublish, params, db::Pool::Retry::kWrite);
-    constexpr int64_t kStatusWriterGone = 2;
-    constexpr int64_t kStatusChanged = 3;
-    switch (rows.integer(0, 0)) {
-      case 0:
-        return PublishOutcome::kDone;
-      case kStatusWriterGone:
-        return PublishOutcome::kWriterGone;
-      case kStatusChanged:
-        return PublishOutcome::kChanged;
-      default:
-        return PublishOutcome::kReadGone;
-    }
-  } catch (const db::DbError& error) {
-    if (error.sqlstate() == kStateBranchGone) return PublishOutcome::kBranchGone;
-    if (error.sqlstate() == kStateChanged) return PublishOutcome::kChanged;
-    if (error.sqlstate() == kStateGated) throw_gated();
-    if (!error.in_doubt()) throw;
-    // The response was lost, but the commit may have happened. Clearing the lease waits for a
-    // running statement that has changed the branch's row; one that has not finds no lease. From
-    // then on the history shows reliably whether the commit was published.
-    const std::optional<bool> published = pool_.look_durably([&](db::Connection& connection) {
-      connection.run(kFence, {static_cast<int32_t>(p.branch), lease.owner});
-      return connection
-          .run(kWasPublished, {static_cast<int32_t>(p.branch), db::Bytes{view_of(p.commit.id)}})
-          .boolean(0, 0);
-    });
-    if (!published) throw;
-    if (*published) return PublishOutcome::kDone;
-    throw db::DbError(error.code(), error.sqlstate(), error.message(), false);
   }
 }
 
