@@ -11,7 +11,7 @@
 #include "core/meta/aliases.h"
 #include "core/meta/commits.h"
 #include "core/promotion/evidence.h"
-#include "core/promotion/gate.h"
+#include "core/promotion/gate_facts.h"
 #include "core/promotion/metric_choice.h"
 #include "core/promotion/promotion_store.h"
 

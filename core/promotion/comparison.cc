@@ -8,8 +8,8 @@
 
 #include "core/base/enum_names.h"
 #include "core/base/str_cat.h"
-#include "core/promotion/dominance.h"
 #include "core/promotion/metric_choice.h"
+#include "core/promotion/ranking.h"
 
 namespace tarn {
 namespace {

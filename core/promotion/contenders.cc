@@ -5,7 +5,7 @@
 
 #include "core/branch/history.h"
 #include "core/meta/commits.h"
-#include "core/promotion/gate.h"
+#include "core/promotion/gate_facts.h"
 #include "core/promotion/metric_choice.h"
 #include "core/runs/extraction.h"
 

@@ -5,7 +5,7 @@
 #include "core/branch/hooks.h"
 #include "core/branch/repositories.h"
 #include "core/promotion/contenders.h"
-#include "core/promotion/gate.h"
+#include "core/promotion/gate_facts.h"
 #include "core/promotion/promotions_fixture.h"
 
 namespace tarn::versioning {

@@ -1,8 +1,8 @@
-#include "core/promotion/dominance.h"
-
 #include <limits>
 
 #include <gtest/gtest.h>
+
+#include "core/promotion/ranking.h"
 
 namespace tarn {
 namespace {

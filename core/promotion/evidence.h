@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "core/promotion/evaluate.h"
 #include "core/promotion/gate_candidate.h"
 #include "core/promotion/promotion.h"
+#include "core/promotion/verdict.h"
 
 namespace tarn {
 

@@ -11,7 +11,7 @@
 #include "core/branch/engine.h"
 #include "core/model/repository.h"
 #include "core/promotion/evidence.h"
-#include "core/promotion/gate.h"
+#include "core/promotion/gate_facts.h"
 #include "core/promotion/promotion.h"
 
 namespace tarn::versioning {

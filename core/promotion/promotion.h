@@ -11,8 +11,8 @@
 #include "core/base/time.h"
 #include "core/model/commit.h"
 #include "core/model/names.h"
-#include "core/promotion/evaluate.h"
 #include "core/promotion/policy.h"
+#include "core/promotion/verdict.h"
 
 namespace tarn {
 

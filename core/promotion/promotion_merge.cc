@@ -1,10 +1,53 @@
 #include "core/promotion/promotion_merge.h"
 
+#include <algorithm>
+
+#include "core/base/error.h"
+#include "core/base/reasons.h"
 #include "core/base/str_cat.h"
 #include "core/branch/history.h"
 #include "core/meta/commits.h"
+#include "core/promotion/promotion_store.h"
+#include "core/promotion/required_objects.h"
+#include "core/tree/merge.h"
 
 namespace tarn::versioning {
+namespace {
+
+bool has_parent(const Commit& commit, const CommitId& parent) {
+  return std::find(commit.parents.begin(), commit.parents.end(), parent) != commit.parents.end();
+}
+
+}  // namespace
+
+std::optional<MergeBaseTree> promotion_base_tree(Engine& engine, const Repository& repository,
+                                                 meta::NodeWriter& nodes, const Commit& candidate,
+                                                 const BranchName& destination,
+                                                 const Commit& head) {
+  auto base = merge_base_tree(engine, repository, nodes, candidate, head);
+  if (!base) return base;
+  meta::PromotionStore promotions(engine.pool, engine.clock);
+  for (const meta::PromotionStore::Undone& undone : promotions.undone(repository.id, destination)) {
+    const Commit result = engine.commits.get(repository.id, undone.result);
+    // Only a merge makes the winner a part of the destination's history, and hence of the base.
+    if (!has_parent(result, undone.winner)) continue;
+    const Commit winner = engine.commits.get(repository.id, undone.winner);
+    const Commit undo = engine.commits.get(repository.id, undone.undo);
+    if (!is_ancestor(engine, repository.id, winner, candidate)) continue;
+    // A branch that was created after the rollback includes the rollback.
+    if (is_ancestor(engine, repository.id, undo, candidate)) continue;
+    tree::MergeInput input;
+    input.base = engine.commits.get(repository.id, undo.parents.at(0)).root;
+    input.source = undo.root;
+    input.destination = base->root;
+    input.resolve = [](const MergeConflict&) { return tree::Resolution::kTakeDestination; };
+    base->root = tree::merge_trees(engine.nodes, nodes, {repository.salt}, input).result.root;
+    base->read.push_back(undo.id);
+    base->read.push_back(undo.parents.at(0));
+  }
+  return base;
+}
+
 namespace {
 
 /// Whether the alias is already at the head and that includes the winner.
@@ -38,6 +81,50 @@ MergeRequest merge_request_of(Engine& engine, meta::PromotionStore& rows,
   request.squash = asked.method == PromotionMethod::kSquash;
   if (!asked.paths.empty()) request.paths.emplace(asked.paths);
   return request;
+}
+
+void PromotionTerms::check_source(const meta::BranchLease& destination, const Commit& winner) {
+  winner_ = winner;
+  const CommitId& judged = publication_.judgement.destination.head;
+  if (destination.head == judged) return;
+  throw Error(ErrorCode::kConflict, reason::kDestinationMoved,
+              str_cat("the head of '", publication_.judgement.destination.name.str(), "' is ",
+                      to_text(destination.head), " by now, not ", to_text(judged)));
+}
+
+std::optional<MergeBaseTree> PromotionTerms::base(meta::NodeWriter& nodes, const Commit& winner,
+                                                  const Commit& head) {
+  // With the destination's own state as base, every difference is a change of the source.
+  if (replace_paths_) return MergeBaseTree{head.root, {head.id}};
+  return promotion_base_tree(publication_.engine, publication_.repository, nodes, winner,
+                             publication_.judgement.destination.name, head);
+}
+
+void PromotionTerms::check_result(const TreeRoot& result) {
+  Engine& engine = publication_.engine;
+  const Judgement& judgement = publication_.judgement;
+  meta::NodeWriter nodes(engine.pool, engine.nodes, publication_.repository.id);
+  const auto base = promotion_base_tree(engine, publication_.repository, nodes, winner_,
+                                        judgement.policy.destination, judgement.head);
+  check_promotion_result(engine, judgement.policy,
+                         {.tree = result,
+                          .winner = winner_.root,
+                          .base = base ? std::optional(base->root) : std::nullopt,
+                          .replaced_paths = replace_paths_});
+}
+
+std::function<void(db::Connection&, const Commit&)> PromotionTerms::publishing() {
+  return [this](db::Connection& connection, const Commit& made) {
+    publish_promotion(connection, publication_, made);
+  };
+}
+
+std::function<void(db::Connection&, const Commit&)> OneOffTerms::publishing() {
+  return [rules = MergeRules::publishing(), promotion = promotion_.publishing()](
+             db::Connection& connection, const Commit& made) {
+    if (rules) rules(connection, made);
+    promotion(connection, made);
+  };
 }
 
 }  // namespace tarn::versioning

@@ -3,7 +3,7 @@
 
 #include "core/branch/aliases.h"
 #include "core/branch/settings.h"
-#include "core/promotion/gate.h"
+#include "core/promotion/gate_facts.h"
 #include "core/promotion/judgement.h"
 #include "core/promotion/promotions_fixture.h"
 

@@ -1,4 +1,4 @@
-// The ranking of candidates that passed a gate.
+// The ranking of candidates that passed a gate, and dominance: which no other beats.
 #pragma once
 
 #include <cstddef>
@@ -8,6 +8,11 @@
 #include "core/promotion/gate_candidate.h"
 
 namespace tarn {
+
+/// Rows of scores, all of one length; greater is better, minus infinity = missing, never NaN. A row
+/// is dominated when another is as good in every score and better in one. Time: rows squared times
+/// scores, at worst.
+std::vector<bool> find_dominated(const std::vector<std::vector<double>>& rows);
 
 struct Standing {
   size_t candidate;  ///< its index

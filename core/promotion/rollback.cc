@@ -10,9 +10,9 @@
 #include "core/branch/repositories.h"
 #include "core/meta/aliases.h"
 #include "core/meta/commits.h"
-#include "core/promotion/evaluate.h"
 #include "core/promotion/gate_policies.h"
 #include "core/promotion/judgement.h"
+#include "core/promotion/verdict.h"
 #include "core/versioning/revert.h"
 
 namespace tarn::versioning {

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <string>
 
-#include "core/promotion/evaluate.h"
+#include "core/promotion/verdict.h"
 
 namespace tarn {
 

@@ -3,7 +3,7 @@
 #include <string_view>
 
 #include "core/base/error.h"
-#include "core/promotion/evaluate.h"
+#include "core/promotion/verdict.h"
 #include "tests/fuzz/require.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {

@@ -4,7 +4,7 @@
 
 #include "core/auth/resource.h"
 #include "core/base/str_cat.h"
-#include "core/promotion/gate.h"
+#include "core/promotion/gate_facts.h"
 #include "server/api/handlers/handlers.h"
 #include "server/api/json/gate_policy.h"
 #include "server/api/json/list.h"

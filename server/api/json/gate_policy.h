@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "core/promotion/gate.h"
+#include "core/promotion/gate_facts.h"
 #include "core/promotion/gate_policies.h"
 #include "server/api/json/document.h"
 #include "server/api/json/writer.h"

@@ -1,4 +1,4 @@
-#include "core/promotion/gate.h"
+#include "core/promotion/gate_facts.h"
 
 #include <algorithm>
 #include <map>
@@ -17,7 +17,7 @@
 #include "core/promotion/contenders.h"
 #include "core/promotion/gate_policies.h"
 #include "core/promotion/measured_values.h"
-#include "core/promotion/promotion_base.h"
+#include "core/promotion/promotion_merge.h"
 #include "core/promotion/promotion_store.h"
 #include "core/promotion/ranking.h"
 #include "core/promotion/required_objects.h"

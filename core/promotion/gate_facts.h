@@ -1,4 +1,4 @@
-// Facts that a gate policy judges, and a dry run of the policy. evaluate.h computes the verdict.
+// Facts that a gate policy judges, and a dry run of the policy. verdict.h computes the verdict.
 #pragma once
 
 #include <cstdint>
@@ -11,9 +11,9 @@
 #include "core/branch/ref_globs.h"
 #include "core/model/path_scope.h"
 #include "core/model/repository.h"
-#include "core/promotion/evaluate.h"
 #include "core/promotion/gate_candidate.h"
 #include "core/promotion/gate_policy_store.h"
+#include "core/promotion/verdict.h"
 
 namespace tarn::versioning {
 

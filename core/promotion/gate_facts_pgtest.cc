@@ -4,7 +4,7 @@
 #include "core/base/str_cat.h"
 #include "core/branch/aliases.h"
 #include "core/events/webhook_store.h"
-#include "core/promotion/gate.h"
+#include "core/promotion/gate_facts.h"
 #include "core/promotion/gate_policies.h"
 #include "core/runs/runs.h"
 #include "core/versioning/merge.h"

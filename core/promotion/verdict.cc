@@ -1,4 +1,4 @@
-#include "core/promotion/evaluate.h"
+#include "core/promotion/verdict.h"
 
 #include <algorithm>
 #include <array>
