@@ -38,7 +38,7 @@ class GaugeToken;
 std::shared_ptr<GaugeToken> gauge(std::string_view name, std::string_view help,
                                   std::function<double()> read, Label label = {"", ""});
 
-/// The page served at /metrics; it ends with the metrics of process_metrics.h.
+/// The page served at /metrics; it ends with the metrics of the process.
 std::string text();
 
 }  // namespace tarn::metrics

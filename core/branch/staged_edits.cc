@@ -2,7 +2,10 @@
 
 #include <utility>
 
+#include "core/base/error.h"
+#include "core/base/log.h"
 #include "core/meta/node_store.h"
+#include "core/meta/staging.h"
 #include "core/tree/cursor.h"
 
 namespace tarn::versioning {
@@ -55,6 +58,17 @@ bool has_effect(Engine& engine, const std::vector<int64_t>& tokens, bool has_ran
     if (present && !same_content(cursor.entry(), *edit->entry)) return true;
   }
   return false;
+}
+
+void fold_if_long(Engine& engine, BranchId branch, BranchHold& hold) {
+  if (hold.lease().sealed.size() < kSealedTokensMax) return;
+  try {
+    engine.staging.fold(branch, hold.lease().owner, [&hold] { hold.keep_alive(); });
+  } catch (const Error& error) {
+    // The verb itself has succeeded; the next one folds.
+    log::warn("fold_failed",
+              {{"branch", static_cast<int32_t>(branch)}, {"error", error.message()}});
+  }
 }
 
 }  // namespace tarn::versioning

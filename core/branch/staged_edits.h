@@ -1,4 +1,4 @@
-// Frozen staging tokens as edits of a tree.
+// Frozen staging tokens as edits of a tree, and their folding, so that reads stay cheap.
 #pragma once
 
 #include <cstdint>
@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "core/branch/branch_hold.h"
 #include "core/branch/engine.h"
 #include "core/meta/staging.h"
 #include "core/tree/edit.h"
@@ -38,5 +39,12 @@ class StagedEdits final : public tree::EditSource {
 /// Whether applying the tokens to the tree would change it.
 bool has_effect(Engine& engine, const std::vector<int64_t>& tokens, bool has_ranges,
                 const TreeRoot& root);
+
+/// Every read asks each sealed token, so more than this are folded into one.
+constexpr size_t kSealedTokensMax = 8;
+
+/// Folds the branch's sealed tokens when the lease saw as many as kSealedTokensMax. The branch must
+/// be held.
+void fold_if_long(Engine& engine, BranchId branch, BranchHold& hold);
 
 }  // namespace tarn::versioning

@@ -1,17 +1,88 @@
 #include "core/objects/search_refs.h"
 
+#include <cstdint>
 #include <functional>
+#include <iterator>
+#include <map>
+#include <optional>
 #include <utility>
+#include <vector>
 
 #include "core/base/error.h"
 #include "core/objects/objects.h"
 #include "core/objects/search.h"
-#include "core/objects/search_selection.h"
+#include "core/objects/search_place.h"
 #include "core/objects/search_token.h"
 #include "core/objects/search_walk.h"
 
 namespace tarn::versioning {
 namespace {
+
+/// The first matches in an order, of many that come in any order. Memory is bounded by `most`
+/// entries. `order` must outlive it. One thread at a time.
+class SearchSelection {
+ public:
+  /// Selects matches after `above`, up to and including `up_to`.
+  SearchSelection(const search::SortOrder& order, uint32_t most, std::optional<SortedPlace> above,
+                  std::optional<SortedPlace> up_to);
+
+  void offer(Place place, Entry entry);
+  /// Drops all but the first ones.
+  void keep(size_t count);
+
+  size_t size() const { return kept_.size(); }
+  std::vector<SortedPlace> places() const;
+  /// The last place that may be selected: matches after it were dropped. Absent if none were.
+  const std::optional<SortedPlace>& up_to() const { return up_to_; }
+  /// In order; it is empty afterwards.
+  std::vector<FoundAtPlace> take();
+
+ private:
+  const InSortOrder before_;
+  const search::SortOrder& order_;
+  const uint32_t most_;
+  const std::optional<SortedPlace> above_;
+  std::optional<SortedPlace> up_to_;
+  std::map<SortedPlace, Entry, InSortOrder> kept_;
+};
+
+SearchSelection::SearchSelection(const search::SortOrder& order, uint32_t most,
+                                 std::optional<SortedPlace> above, std::optional<SortedPlace> up_to)
+    : before_{order},
+      order_(order),
+      most_(most),
+      above_(std::move(above)),
+      up_to_(std::move(up_to)),
+      kept_(before_) {}
+
+void SearchSelection::offer(Place place, Entry entry) {
+  SortedPlace at{order_.rank_of(search::Subject(place.path, entry)), std::move(place)};
+  if (above_ && !before_(*above_, at)) return;
+  if (up_to_ && before_(*up_to_, at)) return;
+  kept_.insert_or_assign(std::move(at), std::move(entry));
+  if (kept_.size() > most_) keep(most_);
+}
+
+void SearchSelection::keep(size_t count) {
+  if (kept_.size() <= count) return;
+  kept_.erase(std::next(kept_.begin(), static_cast<std::ptrdiff_t>(count)), kept_.end());
+  up_to_ = kept_.rbegin()->first;
+}
+
+std::vector<SortedPlace> SearchSelection::places() const {
+  std::vector<SortedPlace> out;
+  for (const auto& [at, entry] : kept_) out.push_back(at);
+  return out;
+}
+
+std::vector<FoundAtPlace> SearchSelection::take() {
+  std::vector<FoundAtPlace> out;
+  while (!kept_.empty()) {
+    auto node = kept_.extract(kept_.begin());
+    out.push_back({std::move(node.key().place), std::move(node.mapped())});
+  }
+  return out;
+}
 
 using Take = std::function<bool(Place place, Entry entry)>;
 

@@ -7,12 +7,12 @@
 #include "core/base/reasons.h"
 #include "core/base/str_cat.h"
 #include "core/branch/branch_hold.h"
-#include "core/branch/fold.h"
 #include "core/branch/hook_files.h"
 #include "core/branch/overlay.h"
 #include "core/branch/protection.h"
 #include "core/branch/refs.h"
 #include "core/branch/repositories.h"
+#include "core/branch/staged_edits.h"
 #include "core/meta/staged_batch.h"
 #include "core/meta/writer.h"
 
