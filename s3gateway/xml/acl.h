@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "s3gateway/xml/elements.h"
+#include "s3gateway/xml/writer.h"
 
 namespace tarn::s3::xml {
 

@@ -1,6 +1,5 @@
 #include "s3gateway/xml/copy.h"
 
-#include "s3gateway/xml/elements.h"
 #include "s3gateway/xml/writer.h"
 
 namespace tarn::s3::xml {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "core/base/time.h"
-#include "s3gateway/xml/elements.h"
+#include "s3gateway/xml/writer.h"
 
 namespace tarn::s3::xml {
 

@@ -5,7 +5,6 @@
 #include "s3gateway/wire/checksums.h"
 #include "s3gateway/wire/errors.h"
 #include "s3gateway/wire/range.h"
-#include "s3gateway/xml/elements.h"
 #include "s3gateway/xml/reader.h"
 #include "s3gateway/xml/writer.h"
 

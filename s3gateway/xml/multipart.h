@@ -9,7 +9,7 @@
 
 #include "core/base/time.h"
 #include "core/model/entry.h"
-#include "s3gateway/xml/elements.h"
+#include "s3gateway/xml/writer.h"
 
 namespace tarn::s3::xml {
 

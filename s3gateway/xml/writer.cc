@@ -3,6 +3,8 @@
 #include <array>
 #include <charconv>
 
+#include "s3gateway/wire/checksums.h"
+
 namespace tarn::s3::xml {
 namespace {
 
@@ -124,6 +126,13 @@ void Writer::etag(std::string_view unquoted) {
 std::string Writer::finish() {
   close(root_);
   return std::move(out_);
+}
+
+void write_checksums(Writer& out, const std::vector<Checksum>& checksums, bool with_type) {
+  for (const Checksum& checksum : checksums) {
+    out.element(element_of(checksum.algorithm), text_of(checksum));
+  }
+  if (with_type && !checksums.empty()) out.element("ChecksumType", type_of(checksums.front()));
 }
 
 }  // namespace tarn::s3::xml

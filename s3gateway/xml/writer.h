@@ -1,12 +1,14 @@
 // A writer of XML documents: compact, UTF-8, no namespace prefixes, because some clients scan them
-// as text.
+// as text; and the elements that several documents share.
 #pragma once
 
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/base/time.h"
+#include "core/model/entry.h"
 
 namespace tarn::s3::xml {
 
@@ -58,5 +60,21 @@ class Writer {
   int64_t time_s_ = -1;  // cached: consecutive items of a listing often have the same time
   std::string time_text_;
 };
+
+struct Owner {
+  std::string id;
+  std::string display_name;
+};
+
+inline void write_owner(Writer& out, std::string_view element, const Owner& owner) {
+  out.open(element);
+  out.element("ID", owner.id);
+  out.element("DisplayName", owner.display_name);
+  out.close(element);
+}
+
+/// ChecksumCRC32 and so on, in the order given; then ChecksumType when there is any and
+/// `with_type`.
+void write_checksums(Writer& out, const std::vector<Checksum>& checksums, bool with_type);
 
 }  // namespace tarn::s3::xml
