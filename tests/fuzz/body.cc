@@ -4,8 +4,6 @@
 
 #include "core/base/error.h"
 #include "server/api/json/account.h"
-#include "server/api/json/branch_rule.h"
-#include "server/api/json/collection_rules.h"
 #include "server/api/json/commit.h"
 #include "server/api/json/credentials.h"
 #include "server/api/json/document.h"
@@ -16,7 +14,7 @@
 #include "server/api/json/policy.h"
 #include "server/api/json/ref.h"
 #include "server/api/json/repository.h"
-#include "server/api/json/tag_rule.h"
+#include "server/api/json/repository_rules.h"
 #include "tests/fuzz/require.h"
 
 namespace json = tarn::api::json;

@@ -1,20 +1,141 @@
+#include <algorithm>
+#include <cstdint>
+#include <functional>
 #include <memory>
+#include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
+#include "core/archive/writer.h"
 #include "core/auth/resource.h"
+#include "core/base/crc.h"
 #include "core/base/error.h"
 #include "core/base/reasons.h"
 #include "core/base/str_cat.h"
 #include "core/base/text.h"
+#include "core/blob/blob_store.h"
+#include "core/branch/engine.h"
+#include "core/http/message.h"
+#include "core/model/repository.h"
 #include "core/objects/frozen_listing.h"
-#include "server/api/archive_body.h"
+#include "core/objects/objects.h"
 #include "server/api/handlers/handlers.h"
 #include "server/api/json/object.h"
 #include "server/api/response.h"
 
 namespace tarn::api {
 namespace {
+
+/// An object and its name in the archive.
+struct ArchivedObject {
+  std::string name;
+  Entry entry;
+};
+
+/// An iterator over the members, in order; nullopt = the end.
+using ArchivedObjects = std::function<std::optional<ArchivedObject>()>;
+
+/// Streams objects one after another and opens each when it is reached; memory does not grow with
+/// their size. read() throws errors, which cuts the response short. One thread at a time.
+class ArchiveBody final : public http::BodySource {
+ public:
+  /// Opens the first object, so that its missing bytes are reported before the response begins.
+  /// Throws what versioning::open_object does.
+  ArchiveBody(versioning::Engine& engine, Repository repository, archive::Format format,
+              ArchivedObjects objects);
+  size_t read(std::span<char> out) override;
+
+ private:
+  void begin_next();
+  size_t read_content(std::span<char> out);
+
+  versioning::Engine& engine_;
+  const Repository repository_;
+  const std::unique_ptr<archive::Writer> writer_;
+  const ArchivedObjects objects_;
+  std::string framing_;  // header or padding that is sent next
+  size_t framed_ = 0;    // bytes of framing_ that were sent
+  std::string name_;     // of the object that is open
+  uint64_t left_ = 0;    // bytes left to read of it
+  bool finished_ = false;
+  std::unique_ptr<blob::BlobReader> reader_;
+};
+
+/// The CRC-32 of the whole content, if it was stored with the object.
+std::optional<uint32_t> known_crc32(const Entry& entry) {
+  for (const Checksum& checksum : entry.checksums()) {
+    if (checksum.algorithm == "crc32" && !checksum.composite) {
+      return static_cast<uint32_t>(crc_value(CrcKind::kCrc32, checksum.digest));
+    }
+  }
+  return std::nullopt;
+}
+
+archive::Member member_of(const ArchivedObject& object) {
+  return {object.name, object.entry.size_bytes, object.entry.mtime, known_crc32(object.entry)};
+}
+
+ArchiveBody::ArchiveBody(versioning::Engine& engine, Repository repository, archive::Format format,
+                         ArchivedObjects objects)
+    : engine_(engine),
+      repository_(std::move(repository)),
+      writer_(archive::make_writer(format)),
+      objects_(std::move(objects)) {
+  begin_next();
+}
+
+void ArchiveBody::begin_next() {
+  const std::optional<ArchivedObject> object = objects_();
+  framed_ = 0;
+  if (!object) {
+    framing_ = writer_->finish();
+    finished_ = true;
+    return;
+  }
+  framing_ = writer_->begin(member_of(*object));
+  left_ = object->entry.size_bytes;
+  if (left_ == 0) {
+    framing_ += writer_->end();
+    return;
+  }
+  name_ = object->name;
+  reader_ = versioning::open_object(engine_, repository_, object->entry, {0, left_});
+}
+
+size_t ArchiveBody::read_content(std::span<char> out) {
+  const size_t got = reader_->read(out.first(std::min<uint64_t>(out.size(), left_)));
+  if (got == 0) {
+    throw Error(ErrorCode::kDataLoss,
+                str_cat("archiving \"", name_, "\": its bytes end ", left_, " early"));
+  }
+  writer_->content({out.data(), got});
+  left_ -= got;
+  if (left_ == 0) {
+    reader_.reset();
+    framing_ = writer_->end();
+    framed_ = 0;
+  }
+  return got;
+}
+
+size_t ArchiveBody::read(std::span<char> out) {
+  size_t filled = 0;
+  while (filled < out.size()) {
+    const std::span<char> space = out.subspan(filled);
+    if (framed_ < framing_.size()) {
+      filled += framing_.copy(space.data(), space.size(), framed_);
+      framed_ = std::min(framing_.size(), framed_ + space.size());
+    } else if (reader_) {
+      filled += read_content(space);
+    } else if (finished_) {
+      break;
+    } else {
+      begin_next();
+    }
+  }
+  return filled;
+}
 
 /// Maximum number of objects in an archive of a prefix: permissions for all are checked before the
 /// first byte.

@@ -1,8 +1,7 @@
-#include "server/api/json/collection_rules.h"
-
 #include <gtest/gtest.h>
 
 #include "server/api/json/codec_fixture.h"
+#include "server/api/json/repository_rules.h"
 
 namespace tarn::api::json {
 namespace {
