@@ -12,7 +12,7 @@
 
 #include "cli/exit_code.h"
 #include "cli/failure_advice.h"
-#include "cli/pipe_signal.h"
+#include "cli/signals.h"
 #include "core/base/encoding.h"
 #include "core/base/str_cat.h"
 

@@ -6,8 +6,8 @@
 #include <memory>
 #include <optional>
 
-#include "cli/interrupt.h"
 #include "cli/session.h"
+#include "cli/signals.h"
 
 namespace tarn::cli {
 

@@ -9,9 +9,9 @@
 #include <thread>
 #include <vector>
 
-#include "cli/interrupt.h"
 #include "cli/progress.h"
 #include "cli/session.h"
+#include "cli/signals.h"
 #include "core/base/error.h"
 #include "core/base/mutex.h"
 

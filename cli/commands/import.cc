@@ -9,9 +9,9 @@
 #include "cli/commands/commit_record.h"
 #include "cli/commands/fs_transfer.h"
 #include "cli/duration.h"
-#include "cli/interrupt.h"
 #include "cli/progress.h"
 #include "cli/session.h"
+#include "cli/signals.h"
 #include "core/base/reasons.h"
 #include "core/base/str_cat.h"
 

@@ -6,9 +6,9 @@
 
 #include "cli/commands/commands.h"
 #include "cli/exit_code.h"
-#include "cli/interrupt.h"
 #include "cli/local_file.h"
 #include "cli/session.h"
+#include "cli/signals.h"
 #include "core/base/str_cat.h"
 
 namespace tarn::cli {

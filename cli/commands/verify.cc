@@ -8,9 +8,9 @@
 #include "cli/commands/commands.h"
 #include "cli/duration.h"
 #include "cli/exit_code.h"
-#include "cli/interrupt.h"
 #include "cli/progress.h"
 #include "cli/session.h"
+#include "cli/signals.h"
 #include "core/base/str_cat.h"
 
 namespace tarn::cli {

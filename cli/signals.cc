@@ -1,7 +1,8 @@
-#include "cli/interrupt.h"
+#include "cli/signals.h"
 
 #include <algorithm>
 #include <csignal>
+#include <ctime>
 #include <thread>
 
 namespace tarn::cli {
@@ -35,6 +36,20 @@ bool InterruptWatch::sleep(std::chrono::milliseconds time) const {
     std::this_thread::sleep_for(std::min(kLookEvery, time));
   }
   return interrupted();
+}
+
+NoPipeSignal::NoPipeSignal() {
+  sigemptyset(&pipe_);
+  sigaddset(&pipe_, SIGPIPE);
+  pthread_sigmask(SIG_BLOCK, &pipe_, &before_);
+}
+
+NoPipeSignal::~NoPipeSignal() {
+  if (sigismember(&before_, SIGPIPE) == 1) return;
+  const timespec at_once{};
+  while (sigtimedwait(&pipe_, nullptr, &at_once) == SIGPIPE) {  // taken, not delivered below
+  }
+  pthread_sigmask(SIG_SETMASK, &before_, nullptr);
 }
 
 }  // namespace tarn::cli

@@ -1,4 +1,4 @@
-#include "cli/pipe_signal.h"
+#include "cli/signals.h"
 
 #include <cerrno>
 #include <csignal>
