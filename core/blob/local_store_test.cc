@@ -27,7 +27,6 @@ namespace {
 
 namespace fs = std::filesystem;
 using testing::get;
-using testing::get_range;
 using testing::list_keys;
 using testing::put;
 using testing::walk_keys;

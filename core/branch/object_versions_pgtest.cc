@@ -267,12 +267,12 @@ TEST_F(ObjectVersions, AreListedInPages) {
       "a/0=null(null)! a/1=3! a/1=2 a/1=1 a/2=4(null)! a/2=3 a/2=2 a/2=1 b=-! b=3 b=2 b=1 "
       "c/x=3! c/x=2 c/x=1 d=3! d=2 d=1 d=null(null)";
   EXPECT_EQ(listed(), all);
-  for (uint32_t limit : {1, 2, 3, 4, 7, 18, 19, 20}) {
+  for (const uint32_t limit : {1u, 2u, 3u, 4u, 7u, 18u, 19u, 20u}) {
     EXPECT_EQ(listed_in_pages({.limit = limit}), all) << limit;
   }
   EXPECT_EQ(listed({.prefix = "a/2"}), "a/2=4(null)! a/2=3 a/2=2 a/2=1");
   const std::string folded = "a/ b=-! b=3 b=2 b=1 c/ d=3! d=2 d=1 d=null(null)";
-  for (uint32_t limit : {1, 2, 5, 100}) {
+  for (const uint32_t limit : {1u, 2u, 5u, 100u}) {
     EXPECT_EQ(listed_in_pages({.delimiter = "/", .limit = limit}), folded) << limit;
   }
   EXPECT_EQ(listed({.after = {"a/2", ""}, .limit = 1}), "b=-!");

@@ -56,7 +56,7 @@ class Protection : public testing::RepositoryTest {
     return {
         {kStage, no_write, [this] { engine.put(repo, "dev", "k", "x"); }},
         {kStage, no_write,
-         [this, &e] {
+         [this] {
            Condition absent;
            absent.if_absent = true;
            engine.put(repo, "dev", "fresh" + std::to_string(++fresh_), "x", absent);

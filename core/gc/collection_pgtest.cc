@@ -21,7 +21,6 @@ namespace tarn::versioning {
 namespace {
 
 using testing::TestEngine;
-using testing::TextBody;
 
 class Collection : public CollectionTest {};
 

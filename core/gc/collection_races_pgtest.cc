@@ -22,7 +22,7 @@ namespace {
 using testing::TestEngine;
 using testing::TextBody;
 
-constexpr int kWriters = 4;
+constexpr size_t kWriters = 4;
 constexpr int kKeys = 6;
 
 class CollectionRaces : public CollectionTest {
@@ -69,7 +69,7 @@ class CollectionRaces : public CollectionTest {
 /// One writer on a server of its own: random verbs on its branch, copies from all branches.
 class RacingWriter {
  public:
-  RacingWriter(TestEngine& at, const Repository& repository, const Repository& other, int number)
+  RacingWriter(TestEngine& at, const Repository& repository, const Repository& other, size_t number)
       : at_(at), repository_(repository), other_(other), number_(number), random_(number) {}
 
   void step() {
@@ -152,21 +152,21 @@ class RacingWriter {
   TestEngine& at_;
   const Repository& repository_;
   const Repository& other_;
-  const int number_;
+  const size_t number_;
   std::mt19937 random_;
   int texts_ = 0;
 };
 
 TEST_F(CollectionRaces, WhatRefsShowCanBeRead) {
   testing::TestRepository other = engine.make_repository("other");
-  for (int i = 0; i < kWriters; ++i) engine.branch(repo, str_cat("w", i), "main");
+  for (size_t i = 0; i < kWriters; ++i) engine.branch(repo, str_cat("w", i), "main");
   std::vector<std::unique_ptr<TestEngine>> servers;
-  for (int i = 0; i < kWriters; ++i) {
+  for (size_t i = 0; i < kWriters; ++i) {
     servers.push_back(std::make_unique<TestEngine>(database.url(), engine.store));
   }
   std::atomic<bool> stop = false;
   std::vector<std::thread> threads;
-  for (int i = 0; i < kWriters; ++i) {
+  for (size_t i = 0; i < kWriters; ++i) {
     threads.emplace_back([&, i] {
       RacingWriter writer(*servers[i], repo, other, i);
       while (!stop) {
@@ -196,7 +196,7 @@ TEST_F(CollectionRaces, WhatRefsShowCanBeRead) {
       engine.parts().heartbeat();
       if (!run_one_collection(*engine, options, identities, {})) continue;
       ++runs;
-      for (int i = 0; i < kWriters; ++i) {
+      for (size_t i = 0; i < kWriters; ++i) {
         try {
           check(engine, repo, str_cat("w", i));
         } catch (const Error& error) {
@@ -216,7 +216,7 @@ TEST_F(CollectionRaces, WhatRefsShowCanBeRead) {
       EXPECT_TRUE(run.state == "done") << run.state << ": " << run.error;
     }
   }
-  for (int i = 0; i < kWriters; ++i) check(engine, repo, str_cat("w", i));
+  for (size_t i = 0; i < kWriters; ++i) check(engine, repo, str_cat("w", i));
   check(engine, other, "main");
   std::cout << "operations " << operations << ", refused " << refused << ", collections " << runs
             << ", removed " << removed << ", rescued " << rescued << "\n";

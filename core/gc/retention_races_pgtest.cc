@@ -24,13 +24,13 @@ namespace {
 
 using testing::TestEngine;
 
-constexpr int kWriters = 4;
+constexpr size_t kWriters = 4;
 constexpr int kKeys = 6;
 
 /// A writer on a server of its own: mostly makes refs of commits that are about to expire.
 class HistoryWriter {
  public:
-  HistoryWriter(TestEngine& at, const Repository& repository, int number)
+  HistoryWriter(TestEngine& at, const Repository& repository, size_t number)
       : at_(at), repository_(repository), number_(number), random_(number) {}
 
   void step() {
@@ -96,7 +96,7 @@ class HistoryWriter {
 
   TestEngine& at_;
   const Repository& repository_;
-  const int number_;
+  const size_t number_;
   std::mt19937 random_;
   int texts_ = 0;
 };
@@ -137,7 +137,7 @@ class RetentionRaces : public CollectionTest {
       check(branch.name.str());
     }
     for (const Tag& tag : list_tags(*engine, repo, "", "", 1000).items) check(tag.name.str());
-    for (int i = 0; i < kWriters; ++i) check(str_cat("@a", i));
+    for (size_t i = 0; i < kWriters; ++i) check(str_cat("@a", i));
   }
 
   static bool is_missing_commit(const Error& error) {
@@ -155,15 +155,15 @@ class RetentionRaces : public CollectionTest {
 
 TEST_F(RetentionRaces, WhatRefsShowCanBeRead) {
   set_collection_rules(*engine, repo, {.default_retention_days = 0, .retention_days = {}});
-  for (int i = 0; i < kWriters; ++i) engine.branch(repo, str_cat("w", i), "main");
+  for (size_t i = 0; i < kWriters; ++i) engine.branch(repo, str_cat("w", i), "main");
   std::vector<std::unique_ptr<TestEngine>> servers;
-  for (int i = 0; i < kWriters; ++i) {
+  for (size_t i = 0; i < kWriters; ++i) {
     servers.push_back(std::make_unique<TestEngine>(database.url(), engine.store));
   }
   std::atomic<bool> stop = false;
   std::atomic<int64_t> operations = 0, refused = 0, expired = 0;
   std::vector<std::thread> threads;
-  for (int i = 0; i < kWriters; ++i) {
+  for (size_t i = 0; i < kWriters; ++i) {
     threads.emplace_back([&, i] {
       HistoryWriter writer(*servers[i], repo, i);
       while (!stop) {

@@ -24,8 +24,8 @@ TEST(OwnAddress, HasAStablePathUnderItsShard) {
 TEST(OwnAddress, OnlyPathsOfOwnAddressesParse) {
   const std::string path = relative_path(known());
   EXPECT_EQ(parse_relative_path(path), known());
-  for (std::string bad : {std::string(), std::string("data/"), path + "/", path.substr(1),
-                          path.substr(0, path.size() - 1), "/" + path, "../" + path}) {
+  for (const std::string& bad : {std::string(), std::string("data/"), path + "/", path.substr(1),
+                                 path.substr(0, path.size() - 1), "/" + path, "../" + path}) {
     EXPECT_EQ(parse_relative_path(bad), std::nullopt) << bad;
   }
   std::string padded = path;

@@ -237,7 +237,8 @@ TEST_P(BlobStoreContract, NothingIsVisibleBeforeFinish) {
 
 TEST_P(BlobStoreContract, SizeHintMayBeWrong) {
   const std::string bytes = patterned_bytes(3'000'000);
-  for (const uint64_t hint : {0, 1'000, 2'000'000, 2'999'999, 3'000'001, 9'000'000}) {
+  for (const uint64_t hint :
+       std::initializer_list<uint64_t>{0, 1'000, 2'000'000, 2'999'999, 3'000'001, 9'000'000}) {
     const std::string key = "hint/" + std::to_string(hint);
     const auto writer = store().create(key, hint);
     write_in_pieces(*writer, bytes);
@@ -247,7 +248,7 @@ TEST_P(BlobStoreContract, SizeHintMayBeWrong) {
 }
 
 TEST_P(BlobStoreContract, AbandonedWriterLeavesNothing) {
-  for (const size_t size : {0, 10, 20'000'000}) {
+  for (const size_t size : std::initializer_list<size_t>{0, 10, 20'000'000}) {
     const auto writer = store().create("dir/k", size);
     write_in_pieces(*writer, patterned_bytes(size));
   }
