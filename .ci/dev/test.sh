@@ -125,7 +125,7 @@ web_unit_tests() {
 
 # One process more than for other tests: these wait for a page more often than for a processor.
 web_browser_tests() {
-  ensure_browser && run_e2e web tests/web -n $((E2E_PROCESSES + 1))
+  ensure_node && ensure_web_modules && ensure_browser && run_e2e web tests/web -n $((E2E_PROCESSES + 1))
 }
 
 heavy_client_phases() {

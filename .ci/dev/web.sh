@@ -97,7 +97,7 @@ dev_web() {
     --screenshots)
       source .ci/dev/build.sh
       build_programs
-      ensure_browser && ensure_python
+      ensure_node && ensure_web_modules && ensure_browser && ensure_python
       PYTHONDONTWRITEBYTECODE=1 "$PYTHON" -m pytest -q -p no:cacheprovider --screenshots tests/web
       ;;
     -h | --help) web_usage ;;
