@@ -54,6 +54,11 @@ def test_servers_over_one_database_are_listed_with_their_versions(request, chrom
         page.reload()
         expect(listed).to_contain_text(f"2 servers over this database, of different versions: 1 of 0.0.1, 1 of {version}")
         window.review("servers")
+        page.set_viewport_size(browser.NARROW)
+        expect(here.get_by_role("rowheader")).to_contain_text(version)
+        expect(listed.get_by_role("columnheader")).to_have_text(["Host", "Last seen", "State"])
+        assert listed.evaluate("element => [...element.querySelectorAll('*')].every((inner) => inner.getBoundingClientRect().right <= innerWidth)")
+        page.set_viewport_size(browser.WIDE)
         # Nobody waits a minute: its last announcement becomes one of two minutes ago.
         pair.database.ask(f"UPDATE servers SET seen_at = clock_timestamp() - interval '2 minutes' WHERE listen = '{two.listen}'")
         page.reload()
