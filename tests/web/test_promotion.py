@@ -65,6 +65,7 @@ def test_a_gate_is_written_and_judged_while_typing(window, rest, gated):
 
 def test_who_would_pass_leads_to_a_promotion(window, rest, gated):
     set_policy(rest, POLICY)
+    window.page.add_init_script("delete Crypto.prototype.randomUUID")  # as without TLS
     page = window.go(f"/r/{REPO}/-/gates/gate")
     expect(page.get_by_text("2 would pass, 1 would fail")).to_be_visible()
     refused = page.get_by_role("button", name="Promote exp-3 to main as @champion")
@@ -97,16 +98,19 @@ def test_checks_and_approvals_are_given_and_the_promotion_follows(window, rest, 
     made = rest.post(f"/repositories/{REPO}/promotions", {"candidates": ["exp-2"], "destination": "main", "method": "replace-paths", "paths": ["artifacts/**"]})
     page = window.go(f"/r/{REPO}/-/promotions/{made['id']}")
     expect(page.get_by_text("waiting for checks").first).to_be_visible()
+    made = rest.get(f"/repositories/{REPO}/promotions/{made['id']}")
     page.get_by_role("button", name="Report a check…").click()
     dialog = page.get_by_role("dialog")
     expect(dialog.get_by_label("Check", exact=True)).to_have_value("bench")
     dialog.get_by_label("Metrics").fill("p95_ms=80")
+    expect(dialog).to_contain_text(f"tarn promote check {made['id']} bench -r {REPO} --commit {made['winner']['commit']} --status success --metric p95_ms=80")
     dialog.get_by_role("button", name="Report", exact=True).click()
     # The page follows by itself.
     expect(page.get_by_role("button", name="Approve exp-2")).to_be_visible()
     window.review("promotion-waiting")
     page.get_by_role("button", name="Approve exp-2").click()
     dialog.get_by_label("Reason").fill("looks right")
+    expect(dialog).to_contain_text(f"tarn promote approve {made['id']} -r {REPO} --commit {made['winner']['commit']} -m 'looks right'")
     dialog.get_by_role("button", name="Approve exp-2").click()
     expect(page.get_by_text("promoted", exact=True).first).to_be_visible()
     ended = rest.get(f"/repositories/{REPO}/promotions/{made['id']}")

@@ -1,5 +1,6 @@
 import { useState } from 'react';
 import { answer, api } from '@/api/client';
+import { randomKey } from '@/api/idempotency';
 import { queryClient } from '@/api/query_client';
 import { useRepository } from '@/app/use_repository';
 import { recent } from '@/app/recent';
@@ -25,7 +26,7 @@ export function RecordRun({ repository, onClose }: { repository: string; onClose
   const [experiment, setExperiment] = useState(recent(`experiments.${repository}`)[0] ?? 'default');
   const [params, setParams] = useState<[string, string][]>([]);
   const [metrics, setMetrics] = useState<[string, string][]>([]);
-  const [key] = useState(() => Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, '0')).join(''));
+  const [key] = useState(randomKey);
   const ref = branch ?? base;
   const twice = [params, metrics].some((pairs) => new Set(pairs.map(([name]) => name)).size < pairs.length);
   return (

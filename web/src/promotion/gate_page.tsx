@@ -57,7 +57,8 @@ function Gate({ repository, current }: { repository: string; current: GatePolicy
         <h1 className="grow">Gate <Name>{current.name}</Name></h1>
         <Button icon="trash" kind="danger" refused={maySet.refused} onPress={() => setRemoving(true)}>Remove…</Button>
         <CopyAs snippets={[{ label: 'Show', text: `tarn policy show ${current.name} -r ${repository}` }, { label: 'Apply', text: `tarn policy apply ${current.name} -f policy.yaml -r ${repository}` },
-          { label: 'Versions', text: `tarn policy log ${current.name} -r ${repository}` }, { label: 'Check', text: `tarn gate check 'exp-*' --policy ${current.name} -r ${repository}` }]} />
+          { label: 'Versions', text: `tarn policy log ${current.name} -r ${repository}` }, { label: 'Check', text: `tarn gate check ${candidateWords(fieldOf(current.document ?? '', ['candidates']) || 'exp-*').map(shellWord).join(' ')} --policy ${current.name} -r ${repository}` },
+          { label: 'Remove', text: `tarn policy rm ${current.name} -r ${repository}` }]} />
       </div>
       <dl className="facts">
         <dt>Protects</dt><dd>{current.destination}</dd>

@@ -1,8 +1,9 @@
 import { useMutation } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
-import { useState } from 'react';
+import { useMemo, useState } from 'react';
 import { answer, api } from '@/api/client';
 import { asError } from '@/api/errors';
+import { randomKey } from '@/api/idempotency';
 import { Button } from '@/ui/button';
 import { CopyButton } from '@/ui/copy_as';
 import { FormDialog } from '@/ui/dialog';
@@ -36,6 +37,8 @@ export function PromoteDialog({ repository, policy, alias, candidates: given, on
   const body = {
     candidates: words, select: 'best' as const, dry_run: false, destination, policy: policy.name, method, ...(method === 'replace-paths' ? { paths: candidateWords(paths) } : {}), ...(reason ? { reason } : {}),
   };
+  const asked = JSON.stringify(body);
+  const key = useMemo(randomKey, [asked]);
   const dry = useMutation({ mutationFn: () => answer(api.POST('/repositories/{repository}/promotions', { params: { path: { repository } }, body: { ...body, dry_run: true } })) });
   const evidence = dry.data as Evidence | undefined;
   const best = evidence?.candidates?.find((candidate) => candidate.rank === 1);
@@ -46,7 +49,7 @@ export function PromoteDialog({ repository, policy, alias, candidates: given, on
     <FormDialog title={`Promote to ${destination}`} isOpen wide onClose={onClose} refused={refused}
       action={`Promote ${candidates.trim() || 'nothing'} to ${destination}${alias ? ` as @${alias}` : ''}`}
       onSubmit={async () => {
-        const made = (await answer(api.POST('/repositories/{repository}/promotions', { params: { path: { repository } }, body: { ...body, idempotency_key: crypto.randomUUID() } }))) as Promotion;
+        const made = (await answer(api.POST('/repositories/{repository}/promotions', { params: { path: { repository } }, body: { ...body, idempotency_key: key } }))) as Promotion;
         forgetPromotions(repository);
         void navigate({ to: '/r/$repository/-/promotions/$promotion', params: { repository, promotion: made.id } });
       }}>

@@ -9,6 +9,7 @@ import { FormDialog } from '@/ui/dialog';
 import { Select, TextField } from '@/ui/field';
 import { counted } from '@/ui/format';
 import { Icon } from '@/ui/icon';
+import { shellWord } from '@/ui/snippets';
 import { Loaded } from '@/ui/states';
 import { Badge, Bytes, Name, Time } from '@/ui/text';
 import { type Evidence, evidenceOf, isOpen, stateKind, stateWords } from './evidence';
@@ -202,8 +203,15 @@ export function DecisionDialog({ repository, promotion, verb, onClose }: { repos
       <p>{texts.does(promotion)}</p>
       {verb === 'rollback' && promotion.result && <p><Link to="/r/$repository/-/commits/$commit" params={{ repository, commit: promotion.result }} target="_blank">The changes that it takes back</Link></p>}
       <TextField label="Reason" value={reason} onChange={setReason} rows={3} placeholder="It is kept in the record" />
+      <Command of={['promote', verb, promotion.id, '-r', repository, ...(verb === 'approve' && promotion.winner?.commit ? ['--commit', promotion.winner.commit] : []), ...(reason ? ['-m', reason] : [])]} />
     </FormDialog>
   );
+}
+
+/** The line of `tarn` that does what the dialog does. */
+function Command({ of }: { of: string[] }) {
+  const command = ['tarn', ...of].map(shellWord).join(' ');
+  return <p className={styles.command}><code>{command}</code><CopyButton text={command} label="Copy command" /></p>;
 }
 
 function CheckDialog({ repository, promotion, check, commit, onClose }: { repository: string; promotion: Promotion; check: string; commit: string; onClose: () => void }) {
@@ -224,6 +232,7 @@ function CheckDialog({ repository, promotion, check, commit, onClose }: { reposi
       <TextField label="Check" value={name} onChange={setName} mono />
       <Select label="Result" value={status} onChange={setStatus} options={[{ value: 'success', label: 'Success' }, { value: 'failure', label: 'Failure' }, { value: 'pending', label: 'Running' }]} />
       <TextField label="Metrics" value={metrics} onChange={setMetrics} mono placeholder="p95_latency_ms=80" help="name=number, separated by spaces" error={wrong ? 'Each must be name=number' : undefined} />
+      <Command of={['promote', 'check', promotion.id, name, '-r', repository, '--commit', commit, '--status', status, ...(wrong ? [] : pairs.flatMap((pair) => ['--metric', pair.join('=')]))]} />
     </FormDialog>
   );
 }

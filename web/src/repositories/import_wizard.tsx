@@ -3,6 +3,7 @@ import { useNavigate } from '@tanstack/react-router';
 import { useMemo, useState } from 'react';
 import { answer, api, type Schemas } from '@/api/client';
 import { ApiError, asError } from '@/api/errors';
+import { randomKey } from '@/api/idempotency';
 import { resource, useMay } from '@/api/permissions';
 import { queryClient } from '@/api/query_client';
 import { configQuery } from '@/api/session';
@@ -84,10 +85,6 @@ export function ImportWizard({ repository, branch, destination = '', onClose }: 
       </div>
     </Dialog>
   );
-}
-
-function randomKey(): string {
-  return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, '0')).join('');
 }
 
 function Source({ settings, onChange }: { settings: Settings; onChange: (settings: Settings) => void }) {
