@@ -28,7 +28,7 @@ def pytest_addoption(parser):
 # By the processor time that they take. Long files begin first: one that begins last leaves the other processes idle.
 LONGEST_FILES = [f"test_{name}.py" for name in (
     "preview", "whole_experiment", "objects", "connect", "hostile", "settings", "experiments", "repositories", "shell", "promotion",
-    "stale_branches", "refs", "operations", "changes", "access", "automation", "login", "history")]
+    "stale_branches", "waiting", "refs", "operations", "changes", "access", "automation", "login", "history")]
 
 
 def pytest_collection_modifyitems(items):

@@ -5,6 +5,7 @@ import { createRoot } from 'react-dom/client';
 import { whenUnauthenticated } from './api/client';
 import { queryClient } from './api/query_client';
 import { sessionQuery } from './api/session';
+import { sessionEnd } from './api/session_end';
 import { routeTree } from './app/route_tree';
 import { parseSearch, stringifySearch } from './app/search_params';
 import { applyTheme, currentTheme } from './app/theme';
@@ -29,12 +30,12 @@ declare module '@tanstack/react-router' {
   }
 }
 
-// The session ended on the server: to the login, and from there back to where one was.
+// The session ended on the server. The page stays below a login; without a user there was none, and the routes lead to the login.
 whenUnauthenticated(() => {
-  if (!queryClient.getQueryData(sessionQuery.queryKey)) return;
-  queryClient.setQueryData(sessionQuery.queryKey, null);
-  void router.navigate({ to: '/login', search: { next: router.state.location.href } });
+  if (queryClient.getQueryData(sessionQuery.queryKey)) sessionEnd.set(true);
 });
+// Pages that failed to load meanwhile load again.
+sessionEnd.subscribe(() => { if (!sessionEnd.hasEnded()) void router.invalidate(); });
 
 createRoot(document.getElementById('root')!).render(
   <StrictMode>

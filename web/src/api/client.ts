@@ -1,25 +1,67 @@
 import createClient from 'openapi-fetch';
 import { connection } from './connection';
 import { ApiError, errorOf } from './errors';
+import { sessionEnd } from './session_end';
 import type { components, paths } from './schema';
 
 export type Schemas = components['schemas'];
 
-/** The REST API, typed from docs/api/openapi.yaml. Wrap calls in answer(). */
-export const api = createClient<paths>({ baseUrl: '/api/v1', fetch: guardedFetch, credentials: 'same-origin' });
+/** After this long without an answer the page asks whether the server is there at all. */
+const slowMs = 10_000;
+/** What reads ends with a message after this long without its answer. */
+export const readWaitMs = 60_000;
+/** What changes something: a merge or a commit of very many objects takes its time. */
+const changeWaitMs = 15 * 60_000;
 
-/** fetch() that turns a missing answer into an ApiError with status 0 and tells `connection` about it. */
-export async function guardedFetch(input: Request): Promise<Response> {
-  let response: Response;
+/** The REST API, typed from docs/api/openapi.yaml. Wrap calls in answer(). */
+export const api = createClient<paths>({ baseUrl: '/api/v1', fetch: wholeAnswer, credentials: 'same-origin' });
+
+/**
+ * fetch() that turns a missing answer into an ApiError with status 0 and tells `connection` about it; one that does not come in time
+ * is an ApiError with status 408. The body of the answer may come later.
+ */
+export function guardedFetch(input: Request): Promise<Response> {
+  return inTime(input, (signal) => fetch(input, { signal }));
+}
+
+/** As guardedFetch(), with the body in time too. */
+function wholeAnswer(input: Request): Promise<Response> {
+  return inTime(input, async (signal) => {
+    const response = await fetch(input, { signal });
+    const body = await response.arrayBuffer();
+    return new Response(body.byteLength === 0 ? null : body, { status: response.status, statusText: response.statusText, headers: response.headers });
+  });
+}
+
+async function inTime(input: Request, ask: (signal: AbortSignal) => Promise<Response>): Promise<Response> {
+  // It would be refused; the login and the question who is signed in are what ends this.
+  if (sessionEnd.hasEnded() && !/\/api\/v1\/(auth\/login|user|setup_lakefs)$/.test(input.url)) throw new ApiError(401, 'Your session has ended.');
+  const reads = input.method === 'GET' || input.method === 'HEAD';
+  const limitMs = reads ? readWaitMs : changeWaitMs;
+  const limit = new AbortController();
+  const slow = setTimeout(() => connection.suspect(), slowMs);
+  const late = setTimeout(() => limit.abort(), limitMs);
   try {
-    response = await fetch(input);
+    const response = await ask(AbortSignal.any([input.signal, limit.signal]));
+    if (response.status === 502 || response.status === 504) connection.lost();
+    if (response.status === 503) connection.suspect();
+    return response;
   } catch (error) {
+    if (limit.signal.aborted) throw new ApiError(408, `The server has not answered within ${limitMs / 1000} s.${reads ? '' : ' It may still be at work on it.'}`);
     if (error instanceof DOMException && error.name === 'AbortError') throw error;
     connection.lost();
     throw new ApiError(0, 'The server does not answer.');
+  } finally {
+    clearTimeout(slow);
+    clearTimeout(late);
   }
-  if (response.status === 502 || response.status === 504) connection.lost();
-  return response;
+}
+
+/** The failure that an answer stands for. One that no longer accepts the session ends it for the whole page. */
+export function failureOf(response: Response, body: unknown): ApiError {
+  const failed = errorOf(response, body);
+  if (failed.isUnauthenticated) for (const listener of onUnauthenticated) listener();
+  return failed;
 }
 
 type Listener = () => void;
@@ -39,11 +81,7 @@ interface Result {
 /** The body of a successful answer; throws ApiError. */
 export async function answer<R extends Result>(call: Promise<R>): Promise<NonNullable<R['data']>> {
   const { data, error, response } = await call;
-  if (!response.ok) {
-    const failed = errorOf(response, error);
-    if (failed.isUnauthenticated) for (const listener of onUnauthenticated) listener();
-    throw failed;
-  }
+  if (!response.ok) throw failureOf(response, error);
   return data as NonNullable<R['data']>;
 }
 

@@ -2,10 +2,16 @@ import { useSyncExternalStore } from 'react';
 
 const firstWaitMs = 2000;
 const longestWaitMs = 15_000;
+/** Longest wait for an answer of /_ready. */
+const probeMs = 5000;
+
+/** "unready": the server answers, without its database or store. */
+type State = 'up' | 'lost' | 'unready';
 
 /** Whether the server answers. After a lost request it asks /_ready until the server is back. */
 class Connection {
-  private up = true;
+  private state: State = 'up';
+  private asking = false;
   private waitMs = firstWaitMs;
   private timer: ReturnType<typeof setTimeout> | undefined;
   private readonly listeners = new Set<() => void>();
@@ -16,13 +22,22 @@ class Connection {
     this.listeners.add(listener);
     return () => this.listeners.delete(listener);
   };
-  readonly isUp = () => this.up;
+  readonly isUp = () => this.state === 'up';
+  readonly now = () => this.state;
 
+  /** A request got no answer. */
   lost() {
-    if (!this.up) return;
-    this.set(false);
+    if (this.state !== 'up') return;
+    this.set('lost');
     this.waitMs = firstWaitMs;
     this.schedule();
+  }
+
+  /** A request waits for long, or the server refused it for now: asks whether it is there, once at a time. */
+  suspect() {
+    if (this.state !== 'up' || this.asking) return;
+    this.waitMs = firstWaitMs;
+    void this.ask();
   }
 
   /** Asks at once. */
@@ -31,34 +46,42 @@ class Connection {
     void this.ask();
   }
 
-  private set(up: boolean) {
-    this.up = up;
+  private set(state: State) {
+    if (state === this.state) return;
+    this.state = state;
     for (const listener of this.listeners) listener();
   }
 
   private schedule() {
+    clearTimeout(this.timer);
     this.timer = setTimeout(() => void this.ask(), this.waitMs);
     this.waitMs = Math.min(this.waitMs * 1.5, longestWaitMs);
   }
 
   private async ask() {
-    if (document.hidden) return this.schedule();
+    if (this.asking) return;
+    if (document.hidden && this.state !== 'up') return this.schedule();
+    this.asking = true;
+    let answered: State = 'lost';
+    const limit = new AbortController();
+    const late = setTimeout(() => limit.abort(), probeMs);
     try {
-      const response = await fetch('/_ready', { cache: 'no-store' });
-      if (response.ok) {
-        this.set(true);
-        this.onReturn();
-        return;
-      }
+      const response = await fetch('/_ready', { cache: 'no-store', signal: limit.signal });
+      answered = response.ok ? 'up' : response.status === 503 ? 'unready' : 'lost';
     } catch {
-      // Still away.
+      // No answer, or none in time.
     }
-    this.schedule();
+    clearTimeout(late);
+    this.asking = false;
+    const was = this.state;
+    this.set(answered);
+    if (answered !== 'up') this.schedule();
+    else if (was !== 'up') this.onReturn();
   }
 }
 
 export const connection = new Connection();
 
-export function useIsConnected(): boolean {
-  return useSyncExternalStore(connection.subscribe, connection.isUp);
+export function useConnection(): State {
+  return useSyncExternalStore(connection.subscribe, connection.now);
 }

@@ -54,9 +54,11 @@ export function advice(error: unknown): string {
   if (error.status === 507 || (error.status === 429 && error.reason !== '')) return 'Make room as the message says, then try again.';
   switch (error.status) {
     case 401:
-      return 'Sign in again.';
+      return 'Sign in again, then repeat it. What you typed is still here.';
     case 404:
       return 'It may have been deleted or renamed. Check the name in the address.';
+    case 408:
+      return 'Try again. If it stays slow, the page Server shows what the server is busy with.';
     case 409:
       return 'Someone changed it at the same time. Look at its present state, then try again.';
     case 410:

@@ -1,26 +1,32 @@
 import { Outlet } from '@tanstack/react-router';
-import { connection, useIsConnected } from '@/api/connection';
+import { Suspense, lazy } from 'react';
+import { connection, useConnection } from '@/api/connection';
+import { useSessionEnded } from '@/api/session_end';
 import { Button } from '@/ui/button';
 import { Toasts } from '@/ui/toast';
 import styles from './root.module.css';
 
+const SignInAgain = lazy(() => import('@/login/sign_in_again').then((module) => ({ default: module.SignInAgain })));
+
 export function Root() {
+  const ended = useSessionEnded();
   return (
     <>
       <LostServer />
       <Outlet />
+      {ended && <Suspense><SignInAgain /></Suspense>}
       <Toasts />
     </>
   );
 }
 
 function LostServer() {
-  const isConnected = useIsConnected();
+  const state = useConnection();
   return (
     <div role="status">
-      {!isConnected && (
+      {state !== 'up' && (
         <div className={styles.lost}>
-          <span>The server does not answer. This page goes on when it is back.</span>
+          <span>{state === 'lost' ? 'The server does not answer.' : 'The server is not ready: its database or store does not answer.'} This page goes on when it is back.</span>
           <Button onPress={() => connection.retry()}>Try now</Button>
         </div>
       )}

@@ -1,12 +1,12 @@
 import { type ErrorComponentProps, useRouter } from '@tanstack/react-router';
 import { useEffect } from 'react';
-import { connection, useIsConnected } from '@/api/connection';
+import { connection, useConnection } from '@/api/connection';
 import { ErrorPanel } from '@/ui/states';
 
 /** A page that could not be loaded; it loads by itself when a lost server is back. */
 export function RouteError({ error, reset }: ErrorComponentProps) {
   const router = useRouter();
-  const isConnected = useIsConnected();
+  const isConnected = useConnection() === 'up';
   const retry = () => {
     reset();
     void router.invalidate();

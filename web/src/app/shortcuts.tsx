@@ -23,7 +23,7 @@ export function useShortcuts(shortcuts: readonly Shortcut[]) {
     const onKeyDown = (event: KeyboardEvent) => {
       if (event.defaultPrevented || event.altKey) return;
       const mod = event.ctrlKey || event.metaKey;
-      if (!mod && (isTyping(event.target) || document.querySelector('[role=dialog]'))) return;
+      if (!mod && (isTyping(event.target) || document.querySelector('[role=dialog], dialog[open]'))) return;
       const key = mod ? `mod+${event.key.toLowerCase()}` : event.key;
       const chord = pending === '' ? key : `${pending} ${key}`;
       clearTimeout(timer);

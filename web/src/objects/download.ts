@@ -1,5 +1,4 @@
-import { guardedFetch } from '@/api/client';
-import { errorOf } from '@/api/errors';
+import { failureOf, guardedFetch } from '@/api/client';
 import type { ObjectStats } from './object_queries';
 
 /** Larger selections are written to a file while they arrive, where the browser can. */
@@ -54,7 +53,7 @@ export async function downloadArchive(repository: string, ref: string, items: re
     for (;;) {
       const response = await guardedFetch(new Request(`${base}/ls?amount=1000&prefix=${encodeURIComponent(item.path)}&after=${encodeURIComponent(after)}`));
       const page = (await response.json()) as { results: ObjectStats[]; pagination: { has_more: boolean; next_offset: string } };
-      if (!response.ok) throw errorOf(response, page);
+      if (!response.ok) throw failureOf(response, page);
       for (const object of page.results) {
         paths.push(object.path);
         bytes += object.size_bytes ?? 0;
@@ -65,7 +64,7 @@ export async function downloadArchive(repository: string, ref: string, items: re
   }
   if (!file && bytes > heldBytesMax) throw new Error('The selection is larger than 2 GB, which this browser would keep in memory. Select one folder, which is streamed to disk, or use tarn fs download.');
   const response = await guardedFetch(new Request(`${base}/archive?format=zip`, { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify({ paths }) }));
-  if (!response.ok) throw errorOf(response, await response.json().catch(() => undefined));
+  if (!response.ok) throw failureOf(response, await response.json().catch(() => undefined));
   if (file && response.body) await response.body.pipeTo(await file.createWritable());
   else save(await response.blob(), name);
 }

@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
-import { answer, api, type Schemas } from '@/api/client';
+import { answer, api, guardedFetch, type Schemas } from '@/api/client';
 import { ApiError } from '@/api/errors';
 import { queryClient } from '@/api/query_client';
 import { RefPicker } from '@/ui/ref_picker';
@@ -195,9 +195,9 @@ export function EditText({ repository, branch, path, text, etag, contentType, on
     <FormDialog title={isNew ? 'New text object' : `Edit ${nameOf(path)}`} action="Save" isOpen onClose={onClose} wide
       refused={name === '' || name.endsWith('/') ? 'Enter a path' : undefined}
       onSubmit={async () => {
-        const response = await fetch(`/api/v1/repositories/${encodeURIComponent(repository)}/branches/${encodeURIComponent(branch)}/objects?path=${encodeURIComponent(name)}`, {
+        const response = await guardedFetch(new Request(`/api/v1/repositories/${encodeURIComponent(repository)}/branches/${encodeURIComponent(branch)}/objects?path=${encodeURIComponent(name)}`, {
           method: 'POST', body: new Blob([value]), headers: { 'Content-Type': contentType, ...(isNew ? { 'If-None-Match': '*' } : { 'If-Match': etag }) },
-        });
+        }));
         await answer(response.json().catch(() => ({})).then((body: unknown) => (response.ok ? { data: body, response } : { error: body, response })));
         branchChanged(repository, branch);
         onDone?.(name);

@@ -1,5 +1,7 @@
-import { guardedFetch } from '@/api/client';
-import { ApiError, asError, errorOf } from '@/api/errors';
+import { failureOf, guardedFetch } from '@/api/client';
+import { connection } from '@/api/connection';
+import { ApiError, asError } from '@/api/errors';
+import { sessionEnd, until } from '@/api/session_end';
 
 const filesAtOnce = 4;
 const partsAtOnce = 3;
@@ -42,14 +44,17 @@ function send(method: string, url: string, body: Blob, headers: Record<string, s
       signal.removeEventListener('abort', abort);
       if (signal.aborted) return reject(new DOMException('cancelled', 'AbortError'));
       if (request.status >= 200 && request.status < 300) return resolve(request);
-      if (request.status === 0) return reject(new ApiError(0, 'The connection broke while the file was sent.'));
+      if (request.status === 0) {
+        connection.suspect(); // a file that cannot be read ends so too
+        return reject(new ApiError(0, 'The connection broke while the file was sent.'));
+      }
       let parsed: unknown;
       try {
         parsed = JSON.parse(request.responseText);
       } catch {
         parsed = undefined;
       }
-      reject(errorOf(new Response(null, { status: request.status, headers: { 'X-Request-Id': request.getResponseHeader('X-Request-Id') ?? '' } }), parsed));
+      reject(failureOf(new Response(null, { status: request.status, headers: { 'X-Request-Id': request.getResponseHeader('X-Request-Id') ?? '' } }), parsed));
     };
     request.send(body);
   });
@@ -158,7 +163,11 @@ export class UploadQueue {
   private async sendInParts(upload: Upload, signal: AbortSignal): Promise<boolean> {
     const sizes = partSizes(upload.file.size);
     const query = `?path=${encodeURIComponent(upload.path)}`;
-    const begun = await guardedFetch(new Request(`${this.branchUrl}/staging/pmpu${query}&parts=${sizes.length}`, { method: 'POST', signal }));
+    const begun = await attempts(signal, async () => {
+      const response = await guardedFetch(new Request(`${this.branchUrl}/staging/pmpu${query}&parts=${sizes.length}`, { method: 'POST', signal }));
+      if (response.status === 401) throw failureOf(response, await response.json().catch(() => undefined));
+      return response;
+    });
     if (!begun.ok) return false;
     const { upload_id: uploadId, physical_address: address, presigned_urls: urls = [] } =
       (await begun.json()) as { upload_id: string; physical_address: string; presigned_urls?: string[] };
@@ -192,7 +201,7 @@ export class UploadQueue {
       });
       await attempts(signal, async () => {
         const ended = await guardedFetch(new Request(uploadUrl, { method: 'PUT', headers: json, body, signal }));
-        if (!ended.ok) throw errorOf(ended, await ended.json().catch(() => undefined));
+        if (!ended.ok) throw failureOf(ended, await ended.json().catch(() => undefined));
       });
       return true;
     } catch (error) {
@@ -202,14 +211,27 @@ export class UploadQueue {
   }
 }
 
-/** Tries again after transient failures, with growing pauses. */
+/**
+ * Tries again after transient failures, with growing pauses. While the session has ended, or the server is away, it waits: that takes
+ * no attempt, for it may last.
+ */
 async function attempts<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
   for (let attempt = 1; ; ++attempt) {
     try {
       return await work();
     } catch (error) {
-      if (attempt === attemptsMax || signal.aborted || !(error instanceof ApiError && error.isTransient)) throw error;
+      if (signal.aborted || !(error instanceof ApiError)) throw error;
+      if (error.isUnauthenticated && sessionEnd.hasEnded()) {
+        await until(sessionEnd, () => !sessionEnd.hasEnded(), signal);
+        attempt = 0;
+        continue;
+      }
+      if (attempt === attemptsMax || !error.isTransient) throw error;
       await new Promise((resolve) => setTimeout(resolve, firstPauseMs * 2 ** attempt * (0.5 + Math.random())));
+      if (!connection.isUp()) {
+        await until(connection, connection.isUp, signal);
+        attempt = 0;
+      }
     }
   }
 }

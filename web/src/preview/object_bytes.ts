@@ -1,6 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
-import { guardedFetch, objectUrl } from '@/api/client';
-import { errorOf } from '@/api/errors';
+import { failureOf, guardedFetch, objectUrl } from '@/api/client';
 
 /** The object that is shown: one state of it, by its checksum. */
 export interface Shown {
@@ -17,7 +16,7 @@ export async function readBytes(shown: Shown, from: number, to: number, signal?:
   const end = Math.min(to, shown.size);
   if (end <= from) return new Uint8Array();
   const response = await guardedFetch(new Request(objectUrl(shown.repository, shown.ref, shown.path), { headers: { Range: `bytes=${from}-${end - 1}` }, ...(signal ? { signal } : {}) }));
-  if (!response.ok) throw errorOf(response, await response.json().catch(() => undefined));
+  if (!response.ok) throw failureOf(response, await response.json().catch(() => undefined));
   return new Uint8Array(await response.arrayBuffer());
 }
 

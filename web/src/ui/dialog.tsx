@@ -1,11 +1,12 @@
-import { type ReactNode, useId, useState } from 'react';
+import { type ReactNode, useId, useRef, useState } from 'react';
 import { Dialog as AriaDialog } from 'react-aria-components/Dialog';
 import { Heading } from 'react-aria-components/Heading';
 import { Modal, ModalOverlay } from 'react-aria-components/Modal';
 import { asError } from '@/api/errors';
 import { Button, IconButton } from './button';
-import { ErrorPanel } from './states';
+import { ErrorPanel, StillWaiting } from './states';
 import { TextField } from './field';
+import { toast } from './toast';
 import styles from './dialog.module.css';
 
 interface DialogProps {
@@ -57,7 +58,9 @@ interface FormDialogProps extends Omit<DialogProps, 'onClose'> {
 export function FormDialog({ action, onSubmit, danger, refused, children, onClose, ...dialog }: FormDialogProps) {
   const [running, setRunning] = useState(false);
   const [error, setError] = useState<Error | null>(null);
+  const closed = useRef(false);
   const close = () => {
+    closed.current = running;
     setError(null);
     onClose();
   };
@@ -65,11 +68,14 @@ export function FormDialog({ action, onSubmit, danger, refused, children, onClos
     if (running || refused) return;
     setRunning(true);
     setError(null);
+    closed.current = false;
     try {
       await onSubmit();
       onClose();
     } catch (thrown) {
-      setError(asError(thrown));
+      const failed = asError(thrown);
+      if (closed.current) toast(`${action}: ${failed.message}`); // nobody would see it here
+      else setError(failed);
     } finally {
       setRunning(false);
     }
@@ -79,6 +85,7 @@ export function FormDialog({ action, onSubmit, danger, refused, children, onClos
       <form className={styles.form} onSubmit={(event) => { event.preventDefault(); void submit(); }}>
         {children}
         {error && <ErrorPanel error={error} />}
+        <StillWaiting waiting={running}>The server is still at work on it. It goes on when this dialog is closed.</StillWaiting>
         <DialogActions>
           <Button onPress={close}>Cancel</Button>
           <Button type="submit" kind={danger ? 'danger' : 'primary'} refused={refused}>{running ? `${action}…` : action}</Button>

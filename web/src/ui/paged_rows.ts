@@ -1,5 +1,7 @@
 import { keepPreviousData, useQueries } from '@tanstack/react-query';
-import { useCallback, useEffect, useMemo, useState } from 'react';
+import { useCallback, useEffect, useMemo, useRef, useState } from 'react';
+import { asError } from '@/api/errors';
+import { toast } from './toast';
 
 export interface Page<Row> {
   results: Row[];
@@ -8,6 +10,8 @@ export interface Page<Row> {
 
 /** Rows before the end at which the next page is asked for: fewer than a page, so that a listing that is only opened takes one. */
 const ahead = 100;
+/** Pause before a page that failed is asked for again. */
+const retryMs = 5000;
 /** Rows that stand for those that are not known yet. */
 const placeholders = 200;
 
@@ -82,6 +86,16 @@ export function usePagedRows<Row>(key: readonly unknown[], load: (after: string,
   }, [id]);
 
   const failed = queries.find((query) => query.error);
+  // A first page that fails is shown with its failure by the table's page. Rows further down would stay empty for ever.
+  const missing = failed !== undefined && loaded > 0 ? asError(failed.error).message : null;
+  const again = useRef<() => void>(() => {});
+  again.current = () => void failed?.refetch();
+  useEffect(() => {
+    if (missing === null) return;
+    toast(`Some rows could not be loaded: ${missing} They are asked for again every ${retryMs / 1000} s.`);
+    const timer = setInterval(() => { if (!document.hidden) again.current(); }, retryMs);
+    return () => clearInterval(timer);
+  }, [missing]);
   return {
     /** Rows that are known, and some placeholders while there are more. */
     count: ended ? loaded : loaded + (loaded === 0 ? 0 : placeholders),

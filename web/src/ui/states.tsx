@@ -51,23 +51,32 @@ export function EmptyState({ icon, children, command, action }: EmptyStateProps)
 }
 
 const spinnerDelayMs = 300;
+/** After which a placeholder says that it takes long. */
+const longMs = 8000;
 
-/** True once `waiting` has lasted 300 ms: quick answers show no placeholder. */
-export function useSlow(waiting: boolean): boolean {
+/** True once `waiting` has lasted; without `afterMs` 300 ms: quick answers show no placeholder. */
+export function useSlow(waiting: boolean, afterMs = spinnerDelayMs): boolean {
   const [slow, setSlow] = useState(false);
   useEffect(() => {
     if (!waiting) return setSlow(false);
-    const timer = setTimeout(() => setSlow(true), spinnerDelayMs);
+    const timer = setTimeout(() => setSlow(true), afterMs);
     return () => clearTimeout(timer);
-  }, [waiting]);
+  }, [waiting, afterMs]);
   return slow && waiting;
+}
+
+/** Says so when what runs takes long. */
+export function StillWaiting({ waiting, children }: { waiting: boolean; children: ReactNode }) {
+  return useSlow(waiting, longMs) ? <p role="status" className={styles.waiting}>{children}</p> : null;
 }
 
 /** Placeholder with the height of what will come. */
 export function Skeleton({ rows = 3 }: { rows?: number }) {
   const slow = useSlow(true);
+  const long = useSlow(true, longMs);
   return (
     <div className={styles.skeleton} role="status" aria-label="Loading">
+      {long && <p className={styles.waiting}>The server takes long to answer. The page goes on waiting.</p>}
       {Array.from({ length: rows }, (_, row) => <span key={row} className={slow ? styles.bar : styles.blank} style={{ width: `${90 - ((row * 17) % 40)}%` }} />)}
     </div>
   );

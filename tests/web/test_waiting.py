@@ -1,0 +1,243 @@
+"""A slow server, one that fails or is away, and sessions that end while a page is open: nothing waits for ever, and nothing typed is lost."""
+
+import os
+import re
+import signal
+
+import browser as browsers
+import pytest
+from browser import eventually
+from playwright.sync_api import expect
+
+LISTING = re.compile(r"/api/v1/repositories\?")
+READY = re.compile(r"/_ready$")
+TAKES_LONG = "The server takes long to answer."
+LOST = "The server does not answer."
+# As in web/src/api/client.ts and web/src/ui/states.tsx.
+READ_WAIT_MS = 60_000
+SLOW_MS = 10_000
+
+
+@pytest.fixture
+def clock(window):
+    """The clock of the page, which tests put forward instead of waiting."""
+    window.page.clock.install()
+    return window.page.clock
+
+
+def test_a_slow_answer_has_a_placeholder_and_the_page_stays_usable(window, clock, rest):
+    rest.repository("slow")
+    page = window.page
+    held = browsers.Held(page, LISTING)
+    page.goto("/")
+    loading = page.get_by_role("main").get_by_role("status", name="Loading")
+    expect(loading).to_be_visible()
+    expect(loading).not_to_contain_text(TAKES_LONG)
+    clock.fast_forward(SLOW_MS)
+    expect(loading).to_contain_text(TAKES_LONG)
+    expect(page.get_by_text(LOST)).to_be_hidden()
+    window.review("slow")
+    page.get_by_role("link", name="Connect").click()
+    page.wait_for_url("**/connect")
+    page.go_back()
+    held.release()
+    expect(page.get_by_role("link", name="slow", exact=True)).to_be_visible()
+    expect(page.get_by_text(TAKES_LONG)).to_be_hidden()
+
+
+def test_an_answer_that_never_comes_ends_with_a_message(window, clock, rest):
+    rest.repository("never")
+    page = window.page
+    held = browsers.Held(page, LISTING)
+    page.goto("/")
+    eventually(page, lambda: held.waiting)
+    clock.fast_forward(READ_WAIT_MS)
+    failed = page.get_by_role("main").get_by_role("alert")
+    expect(failed).to_contain_text(f"The server has not answered within {READ_WAIT_MS // 1000} s.")
+    expect(failed).to_contain_text("Try again.")
+    expect(page.get_by_text(LOST)).to_be_hidden()  # it answers others
+    window.review("no-answer")
+    page.unroute(LISTING)
+    failed.get_by_role("button", name="Try again").click()
+    expect(page.get_by_role("link", name="never", exact=True)).to_be_visible()
+
+
+def test_a_server_that_hangs_is_noticed_and_comes_back(window, clock, tarn, rest):
+    rest.repository("hanging")
+    page = window.go("/")
+    expect(page.get_by_role("link", name="hanging", exact=True)).to_be_visible()
+    os.kill(tarn.process.pid, signal.SIGSTOP)
+    try:
+        asked = []
+        page.on("request", lambda request: asked.append(request.url))
+        page.get_by_role("searchbox", name="Search repositories").fill("hang")
+        eventually(page, lambda: any(LISTING.search(url) for url in asked))
+        clock.fast_forward(SLOW_MS)
+        eventually(page, lambda: any(READY.search(url) for url in asked))
+        clock.fast_forward(SLOW_MS)
+        expect(page.get_by_text(f"{LOST} This page goes on")).to_be_visible()
+    finally:
+        os.kill(tarn.process.pid, signal.SIGCONT)
+    clock.fast_forward(SLOW_MS)
+    expect(page.get_by_text(f"{LOST} This page goes on")).to_be_hidden()
+    expect(page.get_by_role("link", name="hanging", exact=True)).to_be_visible()
+
+
+def test_a_failure_has_its_request_id_and_can_be_tried_again(window, rest):
+    rest.repository("failing")
+    window.expect_problem("500")
+    page = window.page
+    page.route(LISTING, lambda route: route.fulfill(status=500, json={"message": "the disk is on fire", "code": "internal", "request_id": "REQ-500"}))
+    page.goto("/")
+    failed = page.get_by_role("main").get_by_role("alert")
+    expect(failed).to_contain_text("the disk is on fire")
+    expect(failed).to_contain_text("REQ-500")
+    expect(failed).to_contain_text("give the request id to the operator")
+    window.review("failure")
+    page.unroute(LISTING)
+    failed.get_by_role("button", name="Try again").click()
+    expect(page.get_by_role("link", name="failing", exact=True)).to_be_visible()
+
+
+def test_a_server_without_its_database_is_said_to_be_and_comes_back(window, clock, rest):
+    rest.repository("unready")
+    window.expect_problem("503")
+    page = window.page
+    for pattern in (LISTING, READY):
+        page.route(pattern, lambda route: route.fulfill(status=503, json={"message": "the database does not answer", "request_id": "REQ-503"}))
+    page.goto("/")
+    expect(page.get_by_text("The server is not ready: its database or store does not answer.")).to_be_visible()
+    clock.run_for(SLOW_MS)
+    expect(page.get_by_role("main").get_by_role("alert")).to_contain_text("REQ-503")
+    window.axe()
+    page.unroute(LISTING)
+    page.unroute(READY)
+    clock.fast_forward(2 * SLOW_MS)
+    expect(page.get_by_role("link", name="unready", exact=True)).to_be_visible()
+    expect(page.get_by_text("The server is not ready")).to_be_hidden()
+
+
+def test_text_is_kept_when_it_cannot_be_saved(window, rest):
+    rest.repository("kept")
+    window.expect_problem("ERR_FAILED")
+    saving = re.compile(r"/branches/main/objects\?path=")
+    page = window.go("/r/kept/main/data")
+    expect(page.get_by_text("There are no objects here yet.")).to_be_visible()
+    page.route(saving, lambda route: route.abort())
+    page.get_by_role("button", name="Upload", exact=True).click()
+    page.get_by_role("menuitem", name=re.compile("New text object")).click()
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_label("Path").fill("notes.md")
+    dialog.get_by_label("Text").fill("# an hour of work")
+    dialog.get_by_role("button", name="Save").click()
+    expect(dialog.get_by_role("alert")).to_contain_text(LOST)
+    page.unroute(saving)
+    dialog.get_by_role("button", name="Save").click()
+    expect(dialog).to_be_hidden()
+    assert rest.read("kept", "notes.md") == b"# an hour of work"
+
+
+def a_user(rest, name):
+    """A user who may do all, and their key."""
+    rest.post("/auth/users", {"id": name})
+    rest.ask("PUT", f"/auth/groups/Admins/members/{name}")
+    return rest.post(f"/auth/users/{name}/credentials", {})
+
+
+def end_session(window):
+    """On the server, while the page keeps its cookie: as when it expires."""
+    cookies = window.context.cookies()
+    window.expect_problem("401")
+    window.context.request.post("/logout", max_redirects=0)
+    window.context.add_cookies(cookies)
+
+
+def login_above(page, key):
+    above = page.get_by_role("dialog", name="Sign in to Tarn")
+    expect(above).to_be_visible()
+    above.get_by_label("Access key id").fill(key["access_key_id"])
+    above.get_by_label("Secret access key").fill(key["secret_access_key"])
+    page.keyboard.press("Enter")
+    return above
+
+
+def admin_key(tarn):
+    return {"access_key_id": tarn.access_key, "secret_access_key": tarn.secret_key}
+
+
+def test_a_form_outlives_its_session(window, tarn, rest):
+    page = window.go("/?q=outlives")
+    page.get_by_role("button", name="Create repository").first.click()
+    page.get_by_role("dialog").get_by_label("Name", exact=True).fill("outlives-its-session")
+    end_session(window)
+    page.keyboard.press("Enter")
+    above = page.get_by_role("dialog", name="Sign in to Tarn")
+    expect(above).to_contain_text("Your session has ended, admin.")
+    expect(above.get_by_label("Access key id")).to_be_focused()
+    window.review("session-ended")
+    page.keyboard.press("Escape")
+    expect(above).to_be_visible()
+    login_above(page, {**admin_key(tarn), "secret_access_key": "wrong" * 5})
+    expect(above.get_by_role("alert")).to_contain_text("The access key or its secret is wrong.")
+    login_above(page, admin_key(tarn))
+    expect(above).to_be_hidden()
+    assert "/?q=outlives" in page.url
+    form = page.get_by_role("dialog")
+    expect(form.get_by_label("Name", exact=True)).to_have_value("outlives-its-session")
+    form.get_by_role("button", name="Create repository").click()
+    page.wait_for_url("**/r/outlives-its-session/**")
+    assert rest.status("/repositories/outlives-its-session") == 200
+
+
+def test_an_upload_waits_for_the_login_and_goes_on(window, tarn, rest):
+    rest.repository("uploads")
+    page = window.go("/r/uploads/main/data")
+    expect(page.get_by_text("There are no objects here yet.")).to_be_visible()
+    end_session(window)
+    page.get_by_label("Files to upload").set_input_files([{"name": f"{name}.txt", "mimeType": "text/plain", "buffer": name.encode()} for name in ("one", "two")])
+    above = login_above(page, admin_key(tarn))
+    expect(above).to_be_hidden()
+    expect(page.get_by_role("region", name="Uploads")).to_contain_text("2 files uploaded")
+    assert rest.paths("uploads") == ["one.txt", "two.txt"]
+
+
+def test_a_revoked_key_leads_to_the_login_and_the_page_stays(open_window, rest):
+    key = a_user(rest, "revoked")
+    window = open_window().sign_in(key["access_key_id"], key["secret_access_key"])
+    page = window.go("/?q=nothing-like-it")
+    expect(page.get_by_role("button", name="Account of revoked")).to_be_visible()
+    window.expect_problem("401")
+    other = rest.post("/auth/users/revoked/credentials", {})
+    rest.ask("DELETE", f"/auth/users/revoked/credentials/{key['access_key_id']}")
+    # The page asks for running operations every 5 s, so it notices by itself.
+    above = login_above(page, key)
+    expect(above.get_by_role("alert")).to_contain_text("The access key or its secret is wrong.")
+    login_above(page, other)
+    expect(above).to_be_hidden()
+    assert page.url.endswith("/?q=nothing-like-it")
+
+
+def test_another_user_gets_a_page_of_their_own(window, rest):
+    key = a_user(rest, "somebody-else")
+    page = window.go("/")
+    page.get_by_role("button", name="Create repository").first.click()
+    page.get_by_role("dialog").get_by_label("Name", exact=True).fill("of-the-first-one")
+    end_session(window)
+    page.keyboard.press("Enter")
+    login_above(page, key)
+    expect(page.get_by_role("button", name="Account of somebody-else")).to_be_visible()
+    expect(page.get_by_role("dialog").get_by_label("Name", exact=True)).to_have_value("")
+
+
+def test_a_login_in_another_tab_is_one_of_this_page_too(window, rest):
+    rest.repository("two-tabs")
+    page = window.go("/")
+    expect(page.get_by_role("link", name="two-tabs", exact=True)).to_be_visible()
+    end_session(window)
+    page.get_by_role("searchbox", name="Search repositories").fill("two")
+    above = page.get_by_role("dialog", name="Sign in to Tarn")
+    expect(above).to_be_visible()
+    window.sign_in()
+    page.evaluate("window.dispatchEvent(new Event('focus'))")
+    expect(above).to_be_hidden()
+    expect(page.get_by_role("link", name="two-tabs", exact=True)).to_be_visible()
