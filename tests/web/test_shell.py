@@ -185,3 +185,19 @@ def test_a_refused_item_of_a_menu_is_reached_and_says_why(window, rest, digits):
     expect(page.get_by_role("dialog", name="Delete main?")).to_be_hidden()
     expect(item).to_be_visible()
     window.axe()
+
+
+def test_items_that_the_policies_refuse_name_the_permission(open_window, rest, digits):
+    rest.post("/auth/users", {"id": "reader"})
+    rest.ask("PUT", "/auth/users/reader/policies/FSReadAll")
+    key = rest.post("/auth/users/reader/credentials", {})
+    window = open_window().sign_in(key["access_key_id"], key["secret_access_key"])
+    window.expect_problem("401")  # protection rules and requests, which a reader may not see
+    page = window.page
+    for address, row, refused in (("/r/digits/-/branches?q=exp-0007", "exp-0007", ("Delete…", "fs:DeleteBranch")), ("/", "digits", ("Delete…", "fs:DeleteRepository"))):
+        page.goto(address)
+        page.get_by_role("button", name=f"Actions of {row}").click()
+        item = page.get_by_role("menuitem", name=re.compile(f"^{refused[0]}"))
+        expect(item).to_have_attribute("aria-disabled", "true")
+        expect(item).to_have_accessible_name(re.compile(f"do not permit {refused[1]}"))
+        page.keyboard.press("Escape")

@@ -58,6 +58,8 @@ export const resource = {
   repository: (repository: string) => `arn:lakefs:fs:::repository/${repository}`,
   branch: (repository: string, branch: string) => `arn:lakefs:fs:::repository/${repository}/branch/${branch}`,
   tag: (repository: string, tag: string) => `arn:lakefs:fs:::repository/${repository}/tag/${tag}`,
+  /** `alias` without its "@". */
+  alias: (repository: string, alias: string) => `arn:lakefs:fs:::repository/${repository}/alias/${alias}`,
   object: (repository: string, path: string) => `arn:lakefs:fs:::repository/${repository}/object/${path}`,
   all: '*',
 };

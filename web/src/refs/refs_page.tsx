@@ -15,7 +15,7 @@ import { type Column, DataTable } from '@/ui/data_table';
 import { TextField } from '@/ui/field';
 import { count, counted } from '@/ui/format';
 import { Icon } from '@/ui/icon';
-import { Menu, MenuItem, MenuSeparator } from '@/ui/menu';
+import { Menu, MenuItem, MenuSeparator, PermittedItem } from '@/ui/menu';
 import { tarnUri } from '@/ui/snippets';
 import { EmptyState, ErrorPanel, Skeleton } from '@/ui/states';
 import { Badge, Name, Time } from '@/ui/text';
@@ -53,7 +53,7 @@ function NamedRefs({ kind }: { kind: RefKind }) {
   const [deleting, setDeleting] = useState<readonly NamedRef[]>([]);
   const [expiring, setExpiring] = useState<NamedRef | null>(null);
   const [history, setHistory] = useState<string | null>(null);
-  const mayCreate = useMay(kind === 'branch' ? 'fs:CreateBranch' : kind === 'tag' ? 'fs:CreateTag' : 'fs:SetAlias', kind === 'branch' ? resource.branch(repository, '*') : kind === 'tag' ? resource.tag(repository, '*') : resource.repository(repository));
+  const mayCreate = useMay(kind === 'branch' ? 'fs:CreateBranch' : kind === 'tag' ? 'fs:CreateTag' : 'fs:SetAlias', kind === 'branch' ? resource.branch(repository, '*') : kind === 'tag' ? resource.tag(repository, '*') : resource.alias(repository, '*'));
   const q = (search.q ?? '').toLowerCase();
   const shown = useMemo(() => (refs.data ?? []).filter((ref) => ref.kind === kind && ref.name.toLowerCase().includes(q)), [refs.data, kind, q]);
   const one = kinds.find((item) => item.kind === kind)!.one;
@@ -84,11 +84,11 @@ function NamedRefs({ kind }: { kind: RefKind }) {
         <MenuItem icon="history" onAction={() => void navigate({ to: '/r/$repository/$ref/history', params: { repository, ref: ref.name }, search: {} })}>History</MenuItem>
         <MenuItem icon="diff" refused={ref.name === base ? 'It is the default branch' : undefined} onAction={() => void navigate({ to: '/r/$repository/-/compare/$left/$right', params: { repository, left: base, right: ref.name }, search: {} })}>{`Compare with ${base}`}</MenuItem>
         <MenuItem icon="branch" onAction={() => setCreating(ref.name)}>Create from it…</MenuItem>
-        {ref.kind === 'branch' && <MenuItem icon="history" onAction={() => setExpiring(ref)} refused={ref.name === base ? 'The default branch does not expire' : undefined}>Set expiry…</MenuItem>}
+        {ref.kind === 'branch' && <PermittedItem action="fs:DeleteBranch" on={resource.branch(repository, ref.name)} icon="history" onAction={() => setExpiring(ref)} refused={ref.name === base ? 'The default branch does not expire' : undefined}>Set expiry…</PermittedItem>}
         {ref.kind === 'alias' && <MenuItem icon="history" onAction={() => setHistory(ref.name.slice(1))}>History of the alias…</MenuItem>}
         <MenuItem icon="copy" onAction={() => void copyText(tarnUri(repository, ref.name).slice(0, -1))}>Copy tarn URI</MenuItem>
         <MenuSeparator />
-        <MenuItem icon="trash" danger refused={ref.name === base && ref.kind === 'branch' ? 'The default branch cannot be deleted' : undefined} onAction={() => setDeleting([ref])}>Delete…</MenuItem>
+        <PermittedItem {...removal(repository, ref)} icon="trash" danger refused={ref.name === base && ref.kind === 'branch' ? 'The default branch cannot be deleted' : undefined} onAction={() => setDeleting([ref])}>Delete…</PermittedItem>
       </Menu>
     ) },
   ], [repository, base, baseCommit, kind, rules.data, navigate]);
@@ -119,6 +119,15 @@ function NamedRefs({ kind }: { kind: RefKind }) {
       {history !== null && <AliasHistory repository={repository} alias={history} onClose={() => setHistory(null)} />}
     </div>
   );
+}
+
+/** The permission that removes a ref. */
+function removal(repository: string, ref: NamedRef) {
+  switch (ref.kind) {
+    case 'branch': return { action: 'fs:DeleteBranch', on: resource.branch(repository, ref.name) };
+    case 'tag': return { action: 'fs:DeleteTag', on: resource.tag(repository, ref.name) };
+    default: return { action: 'fs:SetAlias', on: resource.alias(repository, ref.name.slice(1)) };
+  }
 }
 
 function Head({ repository, at, part }: { repository: string; at: NamedRef; part: 'message' | 'time' }) {

@@ -3,11 +3,11 @@ import { Link, getRouteApi, useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
 import { answer, api, type Schemas } from '@/api/client';
 import { ApiError } from '@/api/errors';
-import { useMay } from '@/api/permissions';
+import { resource, useMay } from '@/api/permissions';
 import { Button, IconButton } from '@/ui/button';
 import { type Column, DataTable } from '@/ui/data_table';
 import { TextField } from '@/ui/field';
-import { Menu, MenuItem, MenuSeparator } from '@/ui/menu';
+import { Menu, MenuItem, MenuSeparator, PermittedItem } from '@/ui/menu';
 import { usePagedRows } from '@/ui/paged_rows';
 import { EmptyState, ErrorPanel, Skeleton } from '@/ui/states';
 import { Badge, Bytes, Name, Time } from '@/ui/text';
@@ -49,7 +49,7 @@ export function RepositoriesPage() {
         <MenuItem icon="settings" onAction={() => void navigate({ to: '/r/$repository/-/settings', params: { repository: row.id } })}>Settings</MenuItem>
         <MenuItem icon="copy" detail={`tarn://${row.id}/${row.default_branch}`} onAction={() => void copyText(`tarn://${row.id}/${row.default_branch}`)}>Copy tarn URI</MenuItem>
         <MenuSeparator />
-        <MenuItem icon="trash" danger onAction={() => setDeleting(row.id)}>Delete…</MenuItem>
+        <PermittedItem action="fs:DeleteRepository" on={resource.repository(row.id)} icon="trash" danger onAction={() => setDeleting(row.id)}>Delete…</PermittedItem>
       </Menu>
     ) },
   ];

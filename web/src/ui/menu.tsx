@@ -2,6 +2,7 @@ import { type ReactElement, type ReactNode } from 'react';
 import { Menu as AriaMenu, MenuItem as AriaItem, MenuTrigger, type MenuItemProps } from 'react-aria-components/Menu';
 import { Popover } from 'react-aria-components/Popover';
 import { Separator } from 'react-aria-components/Separator';
+import { useMay } from '@/api/permissions';
 import { Icon, type IconName } from './icon';
 import styles from './menu.module.css';
 
@@ -41,6 +42,12 @@ export function MenuItem({ icon, children, detail, danger, refused, ...rest }: I
       </span>
     </AriaItem>
   );
+}
+
+/** An item that the caller's policies may not permit; it then says so. */
+export function PermittedItem({ action, on, refused, ...item }: ItemProps & { action: string; on: string }) {
+  const may = useMay(action, on);
+  return <MenuItem {...item} refused={refused ?? may.refused} />;
 }
 
 export function MenuSeparator() {
