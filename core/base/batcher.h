@@ -11,6 +11,7 @@
 
 #include "core/base/error.h"
 #include "core/base/mutex.h"
+#include "core/base/wait_scope.h"
 
 namespace tarn {
 
@@ -39,6 +40,7 @@ class Batcher {
       if (may_lead()) {
         lead(lock);
       } else {
+        const WaitScope waits;
         slot.changed.wait(lock);
       }
     }

@@ -9,6 +9,7 @@
 #include "core/base/error.h"
 #include "core/base/reasons.h"
 #include "core/base/str_cat.h"
+#include "core/base/wait_scope.h"
 #include "core/blob/checks.h"
 #include "core/blob/confined_open.h"
 
@@ -31,6 +32,7 @@ Descriptor make_directory(int parent_fd, const std::string& name, const std::str
   if (!directory) throw_write_errno(doing, errno);
   // Sync it even if another thread created it: that thread may not have synced it yet, or may have
   // died.
+  const WaitScope waits;
   if (::fsync(parent_fd) != 0) throw_write_errno(doing, errno);
   return directory;
 }

@@ -14,6 +14,7 @@
 #include "core/base/error.h"
 #include "core/base/reasons.h"
 #include "core/base/str_cat.h"
+#include "core/base/wait_scope.h"
 #include "core/blob/checks.h"
 #include "core/blob/confined_open.h"
 #include "core/blob/local_file.h"
@@ -65,6 +66,7 @@ void LocalWriter::unlink() noexcept {
 }
 
 void LocalWriter::write(std::string_view bytes) {
+  const WaitScope waits;
   while (file_ && !bytes.empty()) {
     const ssize_t count = ::write(file_.get(), bytes.data(), bytes.size());
     if (count < 0 && errno == EINTR) continue;
@@ -87,6 +89,7 @@ bool LocalWriter::finish() {
   if (!file_) return false;
   static metrics::Histogram& histogram = StoreTimer::histogram("local_finish");
   const StoreTimer timer(histogram);
+  const WaitScope waits;
   // Not fdatasync: it need not make the mode durable. A power cut between mode and sync may leave a
   // short file that looks like an object; nothing points at it yet, so it is garbage like any
   // other.
@@ -189,6 +192,7 @@ std::unique_ptr<BlobWriter> LocalStore::create(std::string_view key, std::option
   constexpr int kTriesMax = 16;
   for (int attempt = 1;; ++attempt) {
     DirectoryCache::Shared directory = directories_.get(directory_path);
+    const WaitScope waits;  // for the lock of the directory, and the file system's journal
     constexpr int kFlags = O_CREAT | O_EXCL | O_WRONLY | O_NOFOLLOW | O_CLOEXEC;
     Descriptor file(::openat(directory->get(), name.c_str(), kFlags, kUnfinishedMode));
     const int error = errno;

@@ -7,6 +7,7 @@
 #include "core/base/error.h"
 #include "core/base/lease.h"
 #include "core/base/reasons.h"
+#include "core/base/wait_scope.h"
 
 namespace tarn::versioning {
 namespace {
@@ -27,6 +28,7 @@ constexpr milliseconds kPollMax{200};
 
 bool BranchQueues::enter(BranchId branch, SteadyClock::time_point deadline) {
   Waiter me;
+  const WaitScope waits;
   MutexLock lock(mutex_);
   std::deque<Waiter*>& queue = queues_[branch];
   queue.push_back(&me);
@@ -121,6 +123,7 @@ void BranchHold::acquire(bool rotate, SteadyClock::time_point deadline) {
     }
     throw_if_cancelled();
     if (SteadyClock::now() + wait > deadline) throw_locked();
+    const WaitScope waits;
     std::this_thread::sleep_for(wait);
     wait = std::min(wait * 2, kPollMax);
   }

@@ -15,6 +15,7 @@
 #include "core/base/log.h"
 #include "core/base/str_cat.h"
 #include "core/base/text.h"
+#include "core/base/wait_scope.h"
 #include "core/base/work_time.h"
 #include "core/db/connection_state.h"
 
@@ -64,6 +65,7 @@ class Timer {
  private:
   using Clock = std::chrono::steady_clock;
   metrics::Histogram& seconds_;
+  const WaitScope waits_;
   const Clock::time_point start_ = Clock::now();
 };
 

@@ -11,6 +11,7 @@
 #include "core/base/log.h"
 #include "core/base/metrics.h"
 #include "core/base/str_cat.h"
+#include "core/base/wait_scope.h"
 
 namespace tarn::db {
 namespace {
@@ -117,6 +118,7 @@ std::unique_ptr<Connection> Pool::take_idle_or_reserve(MutexLock& lock,
       ++open_;
       return nullptr;
     }
+    const WaitScope waits;
     ++Usage::instance().waiting;
     const std::cv_status ended = returned_.wait_until(lock, deadline);
     --Usage::instance().waiting;

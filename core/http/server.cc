@@ -22,6 +22,7 @@
 #include "core/http/probe.h"
 #include "core/http/request_id.h"
 #include "core/http/request_loop.h"
+#include "core/http/worker_limit.h"
 
 namespace tarn::http {
 namespace {
@@ -47,6 +48,9 @@ constexpr uint32_t kThreadsPerWorker = 2;
 // A handler spends part of its time waiting for the database or the store.
 constexpr uint32_t kContendedPerProcessor = 2;
 constexpr uint32_t kContendedMin = 4;
+// More threads that compute take turns, and the requests of all of them wait.
+constexpr uint32_t kRunningPerProcessor = 2;
+constexpr uint32_t kRunningMin = 4;
 // Two users who alternate both count as active.
 constexpr milliseconds kShareActive{1'000};
 
@@ -62,6 +66,12 @@ FairLimits fair_limits(const ServerLimits& limits) {
           .waiting_share_max = limits.queued_per_share_max,
           .wait_max = limits.queue_timeout,
           .active_for = kShareActive};
+}
+
+uint32_t running_max(const ServerLimits& limits) {
+  const uint32_t usual =
+      std::max(kRunningMin, kRunningPerProcessor * std::thread::hardware_concurrency());
+  return limits.running_workers == 0 ? usual : limits.running_workers;
 }
 
 /// Threads: workers wait in the parking lot and serve requests, or queue those that must wait. One
@@ -99,6 +109,7 @@ class EpollServer final : public Server {
   const int wake_;  // eventfd of the acceptor
   ParkingLot lot_;
   FairQueue queue_;
+  WorkerLimit running_;
   std::atomic<bool> stopping_{false};
   std::atomic<uint32_t> busy_{0};
   std::atomic<uint64_t> rounds_{0};  // connections served, by all workers
@@ -129,11 +140,13 @@ EpollServer::EpollServer(Listener listener, ServerLimits limits, Handler handler
       thread_count_(fair_limits(limits).threads),
       wake_(make_wake_fd()),
       lot_(limits.connections_max),
-      queue_(fair_limits(limits)) {
+      queue_(fair_limits(limits)),
+      running_(running_max(limits)) {
   try {
     for (uint32_t i = 0; i < thread_count_; ++i) workers_.emplace_back([this] { work(); });
     acceptor_ = std::jthread([this] { accept_and_watch(); });
   } catch (const std::system_error&) {
+    running_.end();
     lot_.end();  // otherwise joining the started threads would never return
     throw Error(ErrorCode::kUnavailable, "starting a server: no thread left");
   }
@@ -141,7 +154,9 @@ EpollServer::EpollServer(Listener listener, ServerLimits limits, Handler handler
 
 void EpollServer::work() {
   RequestLoop loop(limits_, handler_, admission_, queue_, stopping_);
-  for (;;) {
+  wait_observer() = &running_;
+  for (bool finished = false;; finished = true) {
+    running_.rest(finished);
     const std::optional<FairQueue::Turn> turn = next_turn();
     Connection* connection = turn ? turn->connection : nullptr;
     if (!turn) {
@@ -149,8 +164,9 @@ void EpollServer::work() {
       if (arrival.kind == ParkingLot::Arrival::Kind::kEnd) return;
       connection = arrival.connection;
     }
+    running_.begin();
     if (connection == nullptr) continue;
-    if (busy_.fetch_add(1) + 1 == thread_count_) report_all_busy();
+    if (busy_.fetch_add(1) + 1 == thread_count_ || running_.exhausted()) report_all_busy();
     RequestLoop::Next next = RequestLoop::Next::kClose;
     work_time().queue = turn ? turn->waited : std::chrono::nanoseconds{0};
     try {
@@ -188,7 +204,7 @@ void EpollServer::close(Connection& connection) {
 }
 
 void EpollServer::report_all_busy() {
-  if (watching_.exchange(true)) return;
+  if (watching_.load(std::memory_order_relaxed) || watching_.exchange(true)) return;
   ::eventfd_write(wake_, 1);
 }
 
@@ -276,6 +292,11 @@ void EpollServer::end_expired(RequestLoop& loop) {
 void EpollServer::watch_overload(RequestLoop& loop) {
   const uint64_t rounds = rounds_.load(std::memory_order_relaxed);
   const uint64_t finished = rounds - std::exchange(rounds_seen_, rounds);
+  if (running_.exhausted()) {
+    quiet_looks_ = 0;
+    if (finished == 0) running_.add_workers();
+    return;
+  }
   if (busy_ == thread_count_) {
     quiet_looks_ = 0;
     stuck_looks_ = finished < thread_count_ ? stuck_looks_ + 1 : 0;
@@ -286,7 +307,7 @@ void EpollServer::watch_overload(RequestLoop& loop) {
   if (++quiet_looks_ < kQuietLooks) return;
   quiet_looks_ = 0;
   watching_ = false;
-  if (busy_ == thread_count_) watching_ = true;
+  if (busy_ == thread_count_ || running_.exhausted()) watching_ = true;
 }
 
 void EpollServer::queue_ready(RequestLoop& loop) {
@@ -309,6 +330,7 @@ void EpollServer::stop(milliseconds grace) {
   ::eventfd_write(wake_, 1);
   acceptor_.join();
   drain(until);
+  running_.end();
   lot_.end();
   workers_.clear();
   ::close(wake_);

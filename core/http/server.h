@@ -19,6 +19,8 @@ struct ServerLimits {
   uint32_t workers = 64;  ///< requests run at once for one share; more wait in the queue
   /// The same while requests of other shares are about; 0 = twice the processors, 4 at least.
   uint32_t contended_workers = 0;
+  /// Workers that compute or wait for a connection; 0: by the number of processors.
+  uint32_t running_workers = 0;
   uint32_t queued_requests_max = 1024;              ///< beyond: 503 and close
   uint32_t queued_per_share_max = 512;              ///< beyond: 503 and close
   std::chrono::milliseconds queue_timeout{30'000};  ///< from head to start; beyond: 503 and close

@@ -19,6 +19,7 @@
 
 #include "core/base/error.h"
 #include "core/base/str_cat.h"
+#include "core/base/wait_scope.h"
 
 namespace tarn::http {
 namespace {
@@ -154,6 +155,7 @@ bool Patience::wait(const Socket& socket, short events) {
   const auto most = std::min<Clock::duration>(idle_, deadline_ - started);
   const int wait_ms = static_cast<int>(std::chrono::ceil<std::chrono::milliseconds>(most).count());
   pollfd ready{socket.fd(), events, 0};
+  const WaitScope waits;
   const int count =
       static_cast<int>(without_interruption([&] { return ssize_t{::poll(&ready, 1, wait_ms)}; }));
   waited_in_window_ += Clock::now() - started;

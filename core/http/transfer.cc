@@ -11,6 +11,7 @@
 #include "core/base/reasons.h"
 #include "core/base/str_cat.h"
 #include "core/base/text.h"
+#include "core/base/wait_scope.h"
 
 namespace tarn::http {
 namespace {
@@ -299,6 +300,7 @@ void Transfer::perform() {
 void Transfer::wait() {
   int ready = 0;
   const int wait_ms = fence_ != nullptr ? kFencedPollMilliseconds : kPollMilliseconds;
+  const WaitScope waits;
   curl_multi_poll(multi_of(handles_), nullptr, 0, wait_ms, &ready);
   if (fence_ != nullptr && fence_->stop.stop_requested()) {
     throw Error(ErrorCode::kConflict, reason::kOperationCancelled,

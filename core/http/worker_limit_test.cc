@@ -1,0 +1,200 @@
+#include "core/http/worker_limit.h"
+
+#include <atomic>
+#include <chrono>
+#include <functional>
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "core/http/testing/raw_client.h"
+#include "core/http/testing/test_server.h"
+
+namespace tarn::http {
+namespace {
+
+using std::chrono::milliseconds;
+
+/// Workers that rest once each, then do what the test says.
+class Workers {
+ public:
+  Workers(WorkerLimit& limit, int count, std::function<void()> work = {}) {
+    for (int i = 0; i < count; ++i) {
+      threads_.emplace_back([this, &limit, work] {
+        limit.rest(false);
+        ++rested_;
+        if (work) work();
+      });
+    }
+  }
+  /// The workers that have rested, once it stays the same.
+  int settled() const {
+    for (int before = -1;; before = rested_) {
+      std::this_thread::sleep_for(milliseconds{50});
+      if (rested_ == before) return before;
+    }
+  }
+
+ private:
+  std::atomic<int> rested_{0};
+  std::vector<std::jthread> threads_;
+};
+
+bool reaches(const Workers& workers, int count) {
+  for (int i = 0; i < 100; ++i) {
+    if (workers.settled() == count) return true;
+  }
+  return false;
+}
+
+TEST(WorkerLimit, WorkersAboveTheLimitSleep) {
+  WorkerLimit limit(2);
+  Workers workers(limit, 5);
+  EXPECT_TRUE(reaches(workers, 2));
+  EXPECT_FALSE(limit.exhausted());
+  limit.end();
+  EXPECT_TRUE(reaches(workers, 5));
+}
+
+TEST(WorkerLimit, AWorkerIsWokenOnlyWhenNoneIsIdleAndFewerThanTheLimitAreBusy) {
+  WorkerLimit limit(2);
+  Workers workers(limit, 4);
+  ASSERT_TRUE(reaches(workers, 2));
+  limit.begin();
+  EXPECT_EQ(workers.settled(), 2) << "one is idle";
+  limit.begin();
+  EXPECT_EQ(workers.settled(), 2) << "two are busy";
+  EXPECT_TRUE(limit.exhausted());
+  limit.wait_begins();
+  EXPECT_TRUE(reaches(workers, 3));
+  limit.wait_begins();
+  EXPECT_EQ(workers.settled(), 3) << "one is idle";
+  limit.begin();
+  EXPECT_TRUE(reaches(workers, 4));
+  limit.end();
+}
+
+TEST(WorkerLimit, AWorkerThatHasWaitedStaysIdle) {
+  WorkerLimit limit(1);
+  limit.rest(false);
+  limit.begin();
+  Workers other(limit, 1);
+  ASSERT_EQ(other.settled(), 0);
+  wait_observer() = &limit;
+  { const WaitScope waits; }
+  wait_observer() = nullptr;
+  ASSERT_TRUE(reaches(other, 1)) << "the other one is idle now";
+  std::atomic<bool> rested{false};
+  const std::jthread deadline([&] {
+    for (int i = 0; i < 100 && !rested; ++i) std::this_thread::sleep_for(milliseconds{20});
+    EXPECT_TRUE(rested) << "it sleeps";
+    limit.end();
+  });
+  limit.rest(true);
+  rested = true;
+}
+
+TEST(WorkerLimit, AnInnerScopeChangesNothing) {
+  struct Count final : WaitObserver {
+    void wait_begins() noexcept override { ++begun; }
+    void wait_ends() noexcept override { ++ended; }
+    int begun = 0;
+    int ended = 0;
+  } count;
+  wait_observer() = &count;
+  {
+    const WaitScope outer;
+    { const WaitScope inner; }
+    EXPECT_EQ(count.begun, 1);
+    EXPECT_EQ(count.ended, 0);
+  }
+  { const WaitScope next; }
+  wait_observer() = nullptr;
+  EXPECT_EQ(count.begun, 2);
+  EXPECT_EQ(count.ended, 2);
+}
+
+TEST(WorkerLimit, AddedWorkersRunAboveTheLimit) {
+  WorkerLimit limit(2);
+  Workers workers(limit, 7);
+  ASSERT_TRUE(reaches(workers, 2));
+  limit.begin();
+  limit.begin();
+  limit.add_workers();
+  EXPECT_TRUE(reaches(workers, 4));
+  limit.end();
+}
+
+/// More threads than the limit begin, wait and finish at random; nobody is forgotten.
+TEST(WorkerLimit, SomebodyIsLeftToTakeTheNextConnection) {
+  WorkerLimit limit(3);
+  constexpr int kRequests = 20'000;
+  std::atomic<int> requests{0};
+  {
+    Workers workers(limit, 12, [&] {
+      wait_observer() = &limit;
+      for (unsigned i = 0;; ++i) {
+        limit.begin();
+        const int request = requests.fetch_add(1);
+        if (request % 3 == 0) {
+          const WaitScope waits;
+          std::this_thread::yield();
+        }
+        if (request >= kRequests) break;
+        limit.rest(true);
+      }
+      wait_observer() = nullptr;
+      limit.end();
+    });
+  }
+  EXPECT_GE(requests, kRequests);
+}
+
+/// `busy` runs in handlers of requests to /busy.
+std::unique_ptr<Server> serve_with_one_running(std::function<void()> busy) {
+  return Server::start("127.0.0.1", 0, {.workers = 8, .running_workers = 1},
+                       [busy](Request& request) {
+                         if (request.target == "/busy") busy();
+                         return testing::echo(request);
+                       },
+                       {});
+}
+
+TEST(WorkerLimit, ARequestThatWaitsHoldsUpNoOther) {
+  std::atomic<bool> open{false};
+  const auto server = serve_with_one_running([&] {
+    EXPECT_NE(wait_observer(), nullptr) << "else only the watch of the acceptor helps";
+    const WaitScope waits;
+    while (!open) std::this_thread::sleep_for(milliseconds{1});
+  });
+  testing::RawClient waiting(server->port());
+  waiting.send(testing::head("GET /busy"));
+  std::this_thread::sleep_for(milliseconds{50});
+  testing::RawClient other(server->port());
+  other.send(testing::head("GET /"));
+  EXPECT_EQ(other.read_answer()->status, 200);
+  open = true;
+  EXPECT_EQ(waiting.read_answer()->status, 200);
+}
+
+TEST(WorkerLimit, RequestsThatComputeForLongHoldUpOthersOnlyForAMoment) {
+  std::atomic<bool> open{false};
+  const auto server = serve_with_one_running([&] {
+    while (!open) std::this_thread::yield();
+  });
+  testing::RawClient first(server->port());
+  first.send(testing::head("GET /busy"));
+  testing::RawClient second(server->port());
+  second.send(testing::head("GET /busy"));
+  std::this_thread::sleep_for(milliseconds{50});
+  testing::RawClient other(server->port());
+  other.send(testing::head("GET /"));
+  EXPECT_EQ(other.read_answer()->status, 200);
+  open = true;
+  EXPECT_EQ(first.read_answer()->status, 200);
+  EXPECT_EQ(second.read_answer()->status, 200);
+}
+
+}  // namespace
+}  // namespace tarn::http
