@@ -56,6 +56,7 @@ struct S3Request {
   std::vector<std::pair<std::string, std::string>> query = {};  ///< not encoded, sorted by name
   http::Headers headers = {};
   std::string_view body = {};                    ///< outlives the call; sent from where it is
+  std::optional<uint64_t> expected_bytes = {};   ///< of the answer's body, if known; a hint
   const std::atomic<bool>* cancelled = nullptr;  ///< cuts the upload of the body when set
   std::optional<std::chrono::milliseconds> total_deadline = {};  ///< shorter than the options'
 };

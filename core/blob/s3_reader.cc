@@ -37,7 +37,7 @@ std::unique_ptr<S3Reader> S3Reader::open_whole(S3Bucket& bucket, std::string key
 }
 
 bool S3Reader::request(std::string_view if_etag) {
-  S3Request request{.operation = "get", .key = key_};
+  S3Request request{.operation = "get", .key = key_, .expected_bytes = left_.length};
   const bool from_the_start = whole_ && left_.offset == 0;
   if (from_the_start) {
     request.headers.add("x-amz-checksum-mode", "ENABLED");

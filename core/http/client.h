@@ -28,6 +28,7 @@ struct ClientRequest {
   /// Rewindable upload of exactly `upload_bytes`: called with the offset and the space to fill.
   std::function<size_t(uint64_t offset, std::span<char> out)> upload{};
   uint64_t upload_bytes = 0;
+  std::optional<uint64_t> expected_bytes{};             ///< of the answer's body, if known; a hint
   std::optional<std::chrono::milliseconds> deadline{};  ///< for the whole exchange
 };
 

@@ -18,6 +18,7 @@ namespace {
 
 constexpr long kTransferBufferBytes =
     512 * 1024;  // uploads take half as long as with the default of 64 KiB
+constexpr uint64_t kBufferBytesMin = 16 * 1024;
 // A body that the caller does not read is buffered up to here; then the socket is left unread.
 constexpr size_t kEarlyBytesMax = 512 * 1024;
 constexpr long kConnectionAgeMaxSeconds = 60;  // servers close idle connections then
@@ -35,6 +36,14 @@ void set(CURL* easy, CURLoption option, Value value) {
   if (code != CURLE_OK) {
     throw Error(ErrorCode::kInternal, str_cat("setting up a transfer: ", curl_easy_strerror(code)));
   }
+}
+
+/// libcurl allocates the buffer for each exchange.
+long buffer_bytes(std::optional<uint64_t> expected) {
+  constexpr uint64_t kHead = 4 * 1024;
+  const auto most = static_cast<uint64_t>(kTransferBufferBytes);
+  return static_cast<long>(
+      std::clamp<uint64_t>(std::min(expected.value_or(most), most) + kHead, kBufferBytesMin, most));
 }
 
 void initialise_once() {
@@ -111,7 +120,7 @@ void Transfer::set_options(const ClientOptions& options) {
   set(easy, CURLOPT_NOSIGNAL, 1L);
   set(easy, CURLOPT_TCP_KEEPALIVE, 1L);
   set(easy, CURLOPT_MAXAGE_CONN, kConnectionAgeMaxSeconds);
-  set(easy, CURLOPT_BUFFERSIZE, kTransferBufferBytes);
+  set(easy, CURLOPT_BUFFERSIZE, buffer_bytes(request_.expected_bytes));
   set(easy, CURLOPT_UPLOAD_BUFFERSIZE, kTransferBufferBytes);
   set(easy, CURLOPT_CONNECTTIMEOUT_MS, static_cast<long>(options.connect_timeout.count()));
   set(easy, CURLOPT_LOW_SPEED_LIMIT, kStallBytesPerSecond);
