@@ -119,6 +119,7 @@ constexpr std::pair<std::string_view, std::string_view> kExamples[] = {
     {"checkout-path", "tarn checkout-path tarn://lake/v1.0 'models/**' --branch exp-1"},
     {"import", "tarn import s3://raw/2026/ tarn://lake/main/raw/ -m \"measurements of 2026\""},
     {"import-verify", "tarn import-verify tarn://lake/main/raw/"},
+    {"cache warm", "tarn cache warm tarn://lake/v1.0/images/"},
     {"verify", "tarn verify tarn://lake --objects all"},
     {"quota set", "tarn quota set tarn://lake --bytes 2TiB"},
     {"quota list", "tarn quota list tarn://lake"},

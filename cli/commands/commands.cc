@@ -55,6 +55,7 @@ void add_commands(CommandTree& tree) {
   tree.section("Storage and safety");
   add_protect_commands(tree);
   add_du_command(tree);
+  add_cache_commands(tree);
   add_gc_commands(tree);
   add_hold_commands(tree);
   add_quota_commands(tree);

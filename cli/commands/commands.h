@@ -35,6 +35,7 @@ void add_branch_cleanup_commands(CommandTree& tree);  // after add_branch_comman
 void add_tag_commands(CommandTree& tree);
 void add_alias_commands(CommandTree& tree);
 void add_protect_commands(CommandTree& tree);
+void add_cache_commands(CommandTree& tree);
 void add_gc_commands(CommandTree& tree);  ///< with the next
 void add_gc_run_commands(CommandTree& tree);
 void add_hold_commands(CommandTree& tree);

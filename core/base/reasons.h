@@ -119,6 +119,7 @@ constexpr std::string_view kBucketNotFound = "bucket_not_found";
 constexpr std::string_view kDirectoryTooDeep = "directory_too_deep";
 constexpr std::string_view kDirectoryTooLarge = "directory_too_large";
 constexpr std::string_view kForbiddenPath = "forbidden_path";
+constexpr std::string_view kNoStoreCache = "no_store_cache";
 constexpr std::string_view kSourceChanged = "source_changed";
 constexpr std::string_view kSourceNotReadable = "source_not_readable";
 constexpr std::string_view kStoreDamaged = "store_damaged";

@@ -91,6 +91,19 @@ std::unique_ptr<BlobReader> CachedStore::open_kept(std::string_view key, uint64_
   return store_->open(key, range, if_etag);
 }
 
+CachedStore::Warmth CachedStore::warm(std::string_view key, uint64_t size_bytes,
+                                      std::string_view if_etag) {
+  if (!cache_->takes(size_bytes)) return Warmth::kNotKept;
+  const std::string name = name_of(key, if_etag);
+  if (cache_->find(name, size_bytes)) return Warmth::kPresent;
+  const DiskCache::Turn turn(*cache_, name);
+  if (cache_->find(name, size_bytes)) return Warmth::kPresent;
+  if (!turn.mine()) return Warmth::kNotKept;
+  const auto source = store_->open(key, {0, size_bytes}, if_etag);
+  if (!source) return Warmth::kMissing;
+  return cache_->add(name, *source, size_bytes) ? Warmth::kCopied : Warmth::kNotKept;
+}
+
 Descriptor CachedStore::fetch(std::string_view key, const std::string& name, uint64_t size_bytes,
                               std::string_view if_etag) {
   try {

@@ -1,6 +1,7 @@
 // A store that caches small objects on a local disk.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -29,6 +30,14 @@ class CachedStore final : public BlobStore {
                                               ByteRange range, std::string_view if_etag) override;
   std::unique_ptr<BlobReader> open_revalidated(std::string_view key, uint64_t size_bytes,
                                                ByteRange range, std::string_view if_etag) override;
+  enum class Warmth : uint8_t {
+    kPresent,
+    kCopied,
+    kNotKept,  ///< too large, or the directory cannot store it
+    kMissing,  ///< the store has no such object
+  };
+  /// Fetches a whole object into the cache. Throws what open() throws.
+  Warmth warm(std::string_view key, uint64_t size_bytes, std::string_view if_etag);
   ListPage list(std::string_view prefix, std::string_view after, uint32_t limit) override;
   void remove(std::string_view key) override;
   /// Removes the copy of an object that has no etag; another server has removed the object.

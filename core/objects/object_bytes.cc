@@ -11,6 +11,7 @@
 #include "core/meta/part_lists.h"
 #include "core/meta/repositories.h"
 #include "core/objects/objects.h"
+#include "core/objects/stored_bytes.h"
 
 namespace tarn::versioning {
 namespace {
@@ -51,6 +52,18 @@ std::unique_ptr<blob::BlobReader> open_changing(Engine& engine, const std::strin
                                 : at.store->open_revalidated(at.key, size_bytes, range, if_etag);
   if (!reader) throw_bytes_missing();
   return reader;
+}
+
+/// Of an entry without a part list. An object that was imported, or linked after its client had
+/// uploaded it to the store, must be unchanged; "" in its source version means the entry's own
+/// etag. A cached copy of a linked object stays valid: only its own client could have overwritten
+/// the bytes.
+StoredBytes whole_bytes(Engine& engine, const Repository& repository, const Entry& entry) {
+  const auto version = entry.source_version();
+  std::string etag;
+  if (version) etag = version->etag.empty() ? entry.etag : version->etag;
+  return {physical_address(engine, repository, entry), entry.size_bytes, std::move(etag),
+          std::holds_alternative<ExternalAddress>(entry.address)};
 }
 
 /// Reads parts in sequence, each opened when it is reached.
@@ -109,17 +122,22 @@ std::unique_ptr<blob::BlobReader> open_object(Engine& engine, const Repository& 
     return std::make_unique<PartsReader>(engine, repository, engine.part_lists.get(list->id),
                                          range);
   }
-  // An object that was imported, or linked after its client had uploaded it to the store, must be
-  // unchanged; "" in its source version means the entry's own etag. A cached copy of a linked
-  // object stays valid: only its own client could have overwritten the bytes.
-  const std::string url = physical_address(engine, repository, entry);
-  const auto version = entry.source_version();
-  std::string etag;
-  if (version) etag = version->etag.empty() ? entry.etag : version->etag;
-  if (!std::holds_alternative<ExternalAddress>(entry.address)) {
-    return open_unchanging(engine, url, entry.size_bytes, range, etag);
+  const StoredBytes whole = whole_bytes(engine, repository, entry);
+  return whole.may_change ? open_changing(engine, whole.url, whole.size_bytes, range, whole.etag)
+                          : open_unchanging(engine, whole.url, whole.size_bytes, range, whole.etag);
+}
+
+std::vector<StoredBytes> stored_bytes(Engine& engine, const Repository& repository,
+                                      const Entry& entry) {
+  const auto* list = std::get_if<PartListAddress>(&entry.address);
+  if (list == nullptr) return {whole_bytes(engine, repository, entry)};
+  std::vector<StoredBytes> out;
+  const auto parts = engine.part_lists.get(list->id);
+  out.reserve(parts->size());
+  for (const meta::StoredPart& part : *parts) {
+    out.push_back({part_url(engine, repository, part), part.size_bytes, "", false});
   }
-  return open_changing(engine, url, entry.size_bytes, range, etag);
+  return out;
 }
 
 std::string physical_address(Engine& engine, const Repository& repository, const Entry& entry) {

@@ -143,6 +143,7 @@ const std::vector<Row>& rows() {
     {"getOperation", "", "", kNeedsAnAccount},
     {"cancelOperation", "", "", kNeedsAnAccount},
     {"verifyImport", "", "", {{"fs:ListObjects", "repository/data"}}},
+    {"warmCache", "", "", {{"fs:ListObjects", "repository/data"}}},
     {"startVerification", "", "", {{"fs:VerifyRepository", "repository/data"}}},
     {"getVerification", "", "", {{"fs:VerifyRepository", "repository/data"}}},
     {"cancelVerification", "", "", {{"fs:VerifyRepository", "repository/data"}}},

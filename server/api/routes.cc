@@ -295,6 +295,7 @@ constexpr Route kRoutes[] = {
     {kDelete, "/operations/{operation}", "cancelOperation", any_account(), cancel_operation},
     {kPost, TARN_REPO "/actions/runs", "runHooks", needs(kRunAction, on_repository), run_hooks, takes_json()},
     {kGet, TARN_REF "/import/verify", "verifyImport", needs(kListObjects, on_listed_ref), verify_import, takes(kAmount)},
+    {kPost, TARN_REF "/cache", "warmCache", needs(kListObjects, on_listed_ref), warm_cache},
     {kPost, TARN_REPO "/verify", "startVerification", needs(kVerifyRepository, on_repository), start_verification, may_take_json()},
     {kGet, TARN_REPO "/verify/{verification}", "getVerification", needs(kVerifyRepository, on_repository), get_verification},
     {kDelete, TARN_REPO "/verify/{verification}", "cancelVerification", needs(kVerifyRepository, on_repository), cancel_verification},

@@ -98,6 +98,7 @@ const std::set<std::string_view> kOwn = {
     "startVerification",
     "summariseDiff",
     "verifyImport",
+    "warmCache",
     "withdrawPullRequestApproval",
     "setQuota",
     "setUserQuota",

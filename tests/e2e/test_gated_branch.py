@@ -34,7 +34,7 @@ LEAVES = set("""
     compareCandidates recordRun evaluateGatePolicy reportCheck approvePromotion rejectPromotion cancelPromotion
     putWebhook deleteWebhook pingWebhook redeliverWebhookEvent runHooks
     checkPermissions importPreview setQuota removeQuota recountQuota setUserQuota removeUserQuota recountUserQuota
-    requestGarbageCollection cancelGarbageCollection expireCommit undeleteRepository addHold removeHold startVerification cancelVerification
+    requestGarbageCollection cancelGarbageCollection expireCommit undeleteRepository addHold removeHold startVerification cancelVerification warmCache
 """.split())
 # These change it as they should: through the gate, by who may administer it, or with the whole repository.
 GATES = {"createPromotion", "rollBackPromotion", "setGatePolicy", "removeGatePolicy", "deleteRepository"}

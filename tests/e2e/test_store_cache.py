@@ -7,6 +7,7 @@ import lakefs
 import pytest
 import requests
 import servers
+from command import Cli
 
 SIZE = 300_000
 COLLECTIONS_MAX = 6  # until an object that was just stored is older than the floors of both servers
@@ -189,3 +190,66 @@ def test_a_second_server_is_refused_the_directory(cached, scratch_dir, versitygw
     with pytest.raises(RuntimeError, match="another tarnd uses it"):
         second.start()
     assert cached.alive()
+
+
+def test_a_prefix_is_copied_ahead_of_reads(cached, versitygw, name, tmp_path):
+    lakefs.repository(name, client=clients.lakefs_client(cached)).create(storage_namespace=f"s3://{name}/space")
+    s3 = clients.boto3_client(cached)
+    bodies = {f"train/{n:03}": bytes([n % 251]) * (1000 + n) for n in range(250)}
+    for path, body in bodies.items():
+        s3.put_object(Bucket=name, Key=f"main/{path}", Body=body)
+    s3.put_object(Bucket=name, Key="main/train/large", Body=bytes(9 << 20))
+    s3.put_object(Bucket=name, Key="main/test/other", Body=b"other")
+    clients.boto3_client(versitygw).put_object(Bucket=name, Key="raw/imported", Body=b"imported")
+    cli = Cli(cached, tmp_path)
+    cli.run("commit", f"tarn://{name}/main", "-m", "objects")
+    cli.run("import", f"s3://{name}/raw/", f"tarn://{name}/main/train/raw/")
+
+    warmed = cli.json("cache", "warm", f"tarn://{name}/main/train/")
+    assert {key: warmed[key] for key in ("objects", "copied", "present", "left_out", "missing")} == {
+        "objects": 252, "copied": 251, "present": 0, "left_out": 1, "missing": 0}
+    assert warmed["copied_bytes"] == sum(map(len, bodies.values())) + len(b"imported")
+
+    before = measured(cached)
+    for path, body in bodies.items():
+        assert s3.get_object(Bucket=name, Key=f"main/{path}")["Body"].read() == body
+    login = (cached.access_key, cached.secret_key)
+    objects = f"{cached.url}/api/v1/repositories/{name}/refs/main/objects"
+    assert requests.get(objects, params={"path": "train/raw/imported"}, auth=login, timeout=10).content == b"imported"
+    after = measured(cached)
+    assert after["gets"] == before["gets"]
+    assert after["hits_total"] == before["hits_total"] + 251
+    again = cli.json("cache", "warm", f"tarn://{name}/main/train/")
+    assert (again["copied"], again["present"], measured(cached)["gets"]) == (0, 251, after["gets"])
+
+    # An imported object whose source was changed, and one whose bytes are gone, are counted; the others are copied.
+    clients.boto3_client(versitygw).put_object(Bucket=name, Key="raw/late", Body=b"late")
+    cli.run("import", f"s3://{name}/raw/late", f"tarn://{name}/main/late")
+    clients.boto3_client(versitygw).put_object(Bucket=name, Key="raw/late", Body=b"changed")
+    found = cli.run("cache", "warm", f"tarn://{name}/main/", "-o", "json", status=20)
+    assert '"missing": 1' in found.text or '"missing":1' in found.text
+
+
+def test_who_may_not_read_copies_nothing(cached, name):
+    client = clients.lakefs_client(cached)
+    lakefs.repository(name, client=client).create(storage_namespace=f"s3://{name}/space")
+    clients.boto3_client(cached).put_object(Bucket=name, Key="main/a", Body=b"secret")
+    rest = clients.Rest(cached)
+    assert rest("POST", "/auth/users", json={"id": "lister"}).status_code == 201
+    policy = {"id": "lists", "statement": [{"effect": "allow", "action": ["fs:ListObjects", "fs:ReadRepository"], "resource": "*"}]}
+    assert rest("POST", "/auth/policies", json=policy).status_code == 201
+    assert rest("PUT", "/auth/users/lister/policies/lists").status_code == 201
+    keys = rest("POST", "/auth/users/lister/credentials").json()
+    login = (keys["access_key_id"], keys["secret_access_key"])
+    refused = requests.post(f"{cached.url}/api/v1/repositories/{name}/refs/main/cache", auth=login, timeout=10)
+    assert refused.status_code == 401
+    assert measured(cached)["bytes"] == 0
+
+
+def test_a_server_without_a_cache_says_so(tarn, repo):
+    repo.branch("main").object("a").upload(data=b"bytes")
+    refused = requests.post(f"{tarn.url}/api/v1/repositories/{repo.id}/refs/main/cache",
+                            auth=(tarn.access_key, tarn.secret_key), timeout=10)
+    assert refused.status_code == 412
+    assert refused.headers["X-Tarn-Error"] == "no_store_cache"
+    assert "store.cache.directory" in refused.json()["message"]

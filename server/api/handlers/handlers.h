@@ -207,6 +207,9 @@ JsonHandler copy_presigned_part();
 JsonHandler complete_presigned_upload();
 JsonHandler abort_presigned_upload();
 
+// caches.cc
+http::Response warm_cache(const Context& context, Call& call);
+
 // imports.cc
 JsonHandler preview_import();
 JsonHandler start_import();

@@ -1,0 +1,27 @@
+// Where the bytes of an object are.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/branch/engine.h"
+#include "core/model/entry.h"
+#include "core/model/repository.h"
+
+namespace tarn::versioning {
+
+/// An address whose bytes are the object, or one part of it.
+struct StoredBytes {
+  std::string url;
+  uint64_t size_bytes = 0;
+  std::string etag;         ///< that the store must report; "" = none was recorded
+  bool may_change = false;  ///< others than servers write there
+};
+
+/// Of an object with a part list one for each part, in order. Throws what the lookup of
+/// repositories and part lists throws.
+std::vector<StoredBytes> stored_bytes(Engine& engine, const Repository& repository,
+                                      const Entry& entry);
+
+}  // namespace tarn::versioning
