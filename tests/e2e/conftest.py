@@ -37,7 +37,9 @@ def pytest_addoption(parser):
 
 
 # They take half a minute or so: begun late, one of them would keep one process busy when the others have ended.
-SLOW_FILES = {"test_matrix.py", "test_bad_bodies.py", "test_collection_kill.py", "test_collection_races.py", "test_histories.py", "test_in_doubt.py", "test_kill.py", "test_process.py",
+SLOW_FILES = {"test_matrix.py", "test_backup.py", "test_bad_bodies.py", "test_ci_recipes.py", "test_clock_apart.py", "test_collection_clock.py",
+              "test_collection_kill.py", "test_collection_races.py", "test_collection_stores.py", "test_connect.py",
+              "test_histories.py", "test_in_doubt.py", "test_kill.py", "test_process.py",
               "test_promotion.py", "test_promotion_kill.py", "test_promotion_recipes.py", "test_promotion_wait.py",
               "test_python_package.py", "test_race.py", "test_s3_conformance.py", "test_webhooks.py"}
 
