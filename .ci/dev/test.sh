@@ -71,8 +71,9 @@ ensure_database_proxies() {
   ensure_pgbouncer
 }
 
-# Of pytest, each with servers of its own; one more than the two cores of the usual machine, as many tests wait.
-E2E_PROCESSES=${TARN_E2E_PROCESSES:-3}
+# Of pytest, each with servers of its own; twice the two cores of the usual machine, as tests wait for about half of
+# their time.
+E2E_PROCESSES=${TARN_E2E_PROCESSES:-4}
 
 # Asks how many seconds a failover takes, which other tests on the same cores would decide.
 FAILOVER_E2E=tests/e2e/test_failover.py
@@ -123,10 +124,7 @@ web_unit_tests() {
   check_web --reporter=default --reporter=junit --outputFile=../build/results/web-unit.junit || [ -s build/results/web-unit.junit ]
 }
 
-# One process more than for other tests: these wait for a page more often than for a processor.
-web_browser_tests() {
-  ensure_node && ensure_web_modules && ensure_browser && run_e2e web tests/web -n $((E2E_PROCESSES + 1))
-}
+web_browser_tests() { ensure_node && ensure_web_modules && ensure_browser && run_e2e web tests/web; }
 
 heavy_client_phases() {
   { must "heavy S3 clients, fetched" ensure_s3_clients heavy &&
