@@ -28,8 +28,8 @@ constexpr size_t kPageSize = 1000;
 constexpr size_t kErrorBodyBytesMax = 64 << 10;
 
 constexpr int kPartialContent = 206;
-constexpr int kBadRequest = 400;
-constexpr int kNotFound = 404;
+constexpr int kStatusBadRequest = 400;
+constexpr int kStatusNotFound = 404;
 
 /// Scheme and authority, and the path below which the server is mounted.
 struct Endpoint {
@@ -359,7 +359,7 @@ struct Client::State {
   std::map<std::string, std::unique_ptr<httplib::Client>> others;
   Patience patience;
   void remember(const Request& request, const Answer& answer) {
-    if (answer.status == kNotFound || answer.status == kBadRequest) missing = request;
+    if (answer.status == kStatusNotFound || answer.status == kStatusBadRequest) missing = request;
   }
 
   std::optional<Request> missing;

@@ -75,7 +75,7 @@ bool is_option(std::string_view word) { return word.size() > 1 && word.front() =
 std::string last_word(const std::string& name) { return name.substr(name.rfind(' ') + 1); }
 
 /// The long name if there is one.
-const std::string& name_of(const OptionNote& option) { return option.names.back(); }
+const std::string& name_of_option(const OptionNote& option) { return option.names.back(); }
 
 /// The part of a command line that has been parsed.
 class Line {
@@ -84,7 +84,7 @@ class Line {
 
   void take(const std::string& word) {
     if (pending_ != nullptr) {
-      completion_.given.emplace_back(name_of(*pending_), word);
+      completion_.given.emplace_back(name_of_option(*pending_), word);
       pending_ = nullptr;
     } else if (word == "--") {
       only_arguments_ = true;
@@ -102,7 +102,7 @@ class Line {
   Completion finish(const std::string& word) && {
     completion_.value = word;
     if (pending_ != nullptr) {
-      completion_.value_of = name_of(*pending_);
+      completion_.value_of = name_of_option(*pending_);
     } else if (word.starts_with('-') && !only_arguments_) {
       finish_option(word);
     } else if (!command_->commands.empty()) {
@@ -134,7 +134,7 @@ class Line {
     if (equals == std::string::npos) {
       pending_ = option;
     } else {
-      completion_.given.emplace_back(name_of(*option), word.substr(equals + 1));
+      completion_.given.emplace_back(name_of_option(*option), word.substr(equals + 1));
     }
   }
 
@@ -144,13 +144,13 @@ class Line {
       for (const OptionNote& option : command_->options) offer_names(option);
       if (command_ == &root_) return;
       for (const OptionNote& option : root_.options) {
-        if (find(name_of(option)) == &option) offer_names(option);
+        if (find(name_of_option(option)) == &option) offer_names(option);
       }
       return;
     }
     const OptionNote* option = find(word.substr(0, equals));
     if (option == nullptr || option->value.empty()) return;
-    completion_.value_of = name_of(*option);
+    completion_.value_of = name_of_option(*option);
     completion_.lead = word.substr(0, equals + 1);
     completion_.value = word.substr(equals + 1);
   }

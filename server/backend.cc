@@ -47,11 +47,6 @@ std::string derived_key(const std::string& master_key, std::string_view use) {
   return hmac_sha256(master_key, use);
 }
 
-std::optional<std::string> environment(const std::string& name) {
-  const char* value = std::getenv(name.c_str());
-  return value == nullptr ? std::nullopt : std::optional<std::string>(value);
-}
-
 auth::Action action_of(versioning::Right right) {
   switch (right) {
     case versioning::Right::kWriteHooks:

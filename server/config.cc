@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cstdlib>
 #include <filesystem>
 #include <set>
 
@@ -308,6 +309,11 @@ std::string environment_name(std::string_view path) {
 void set_config_value(ConfigValue value, std::string_view text) { std::visit(Setter{text}, value); }
 
 std::string config_text(ConfigValue value) { return std::visit(Printer(), value); }
+
+std::optional<std::string> environment(const std::string& name) {
+  const char* value = std::getenv(name.c_str());
+  return value == nullptr ? std::nullopt : std::optional<std::string>(value);
+}
 
 void apply_environment(Config& config, const Environment& variable) {
   Problems problems;

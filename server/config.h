@@ -142,6 +142,8 @@ std::string config_text(ConfigValue value);
 /// with a line for each variable that is wrong.
 using Environment = std::function<std::optional<std::string>(const std::string& name)>;
 void apply_environment(Config& config, const Environment& variable);
+/// The environment of the process, for an Environment.
+std::optional<std::string> environment(const std::string& name);
 
 /// The names among `names` (of environment variables) that begin with TARN_ and that neither tarnd
 /// nor the command nor `config.hooks_variables` uses, and are therefore probably misspelled. Those

@@ -24,11 +24,6 @@ namespace {
 constexpr mode_t kPrivate = 0600;
 constexpr size_t kTokenBytes = 32;
 
-std::optional<std::string> environment(const std::string& name) {
-  const char* value = std::getenv(name.c_str());
-  return value == nullptr ? std::nullopt : std::optional<std::string>(value);
-}
-
 }  // namespace
 
 void write_private_file(const std::string& path, std::string_view text) {

@@ -54,11 +54,6 @@ constexpr std::chrono::milliseconds kDrain{30'000};
 constexpr std::chrono::seconds kProbeTime{10};
 constexpr size_t kProbeBytesMax = 64 * 1024;
 
-std::optional<std::string> environment(const std::string& name) {
-  const char* value = std::getenv(name.c_str());
-  return value == nullptr ? std::nullopt : std::optional<std::string>(value);
-}
-
 std::vector<std::string> unknown_variables(const Config& config) {
   std::vector<std::string> names;
   for (char** variable = environ; *variable != nullptr; ++variable) {

@@ -18,7 +18,7 @@ std::string runs_path(const std::string& repository) {
   return api_path({"repositories", repository, "actions", "runs"});
 }
 
-struct Run {
+struct RunAction {
   std::string ref;
   std::string event;
   std::string branch;
@@ -93,7 +93,7 @@ ExitCode print_run(Session& session, const Uri& uri, Json run) {
   return status == "completed" ? ExitCode::kOk : ExitCode::kHookFailed;
 }
 
-ExitCode run(Session& session, const Run& options) {
+ExitCode run_action(Session& session, const RunAction& options) {
   const Uri at = session.ref(options.ref);
   Json body{{"ref", at.ref}, {"event", options.event}, {"dry_run", options.dry_run}};
   if (!options.branch.empty()) body["branch"] = options.branch;
@@ -108,7 +108,7 @@ ExitCode run(Session& session, const Run& options) {
   return print_run(session, uri, std::move(made));
 }
 
-struct List {
+struct ListActionRuns {
   std::string repository;
   std::string branch;
   std::string commit;
@@ -120,7 +120,7 @@ struct List {
   }
 };
 
-void list(Session& session, const List& options) {
+void list_action_runs(Session& session, const ListActionRuns& options) {
   const Uri uri = session.repository(options.repository);
   Request request{.path = runs_path(uri.repository)};
   if (!options.branch.empty()) request.query.emplace_back("branch", options.branch);
@@ -185,8 +185,9 @@ void validate(Session& session, const Validate& options) {
 
 void add_actions_commands(CommandTree& tree) {
   tree.group("actions", "Hooks: their runs, and running them by hand");
-  tree.add<Run>("actions run", "Run the hooks of an event, or show which would run", run);
-  tree.add<List>("actions list", "List hook runs, newest first", list);
+  tree.add<RunAction>("actions run", "Run the hooks of an event, or show which would run",
+                      run_action);
+  tree.add<ListActionRuns>("actions list", "List hook runs, newest first", list_action_runs);
   tree.add<Describe>("actions describe", "Show a hook run and the output of each hook", describe);
   tree.add<Validate>("actions validate", "Check an action file", validate);
 }

@@ -56,7 +56,7 @@ struct Backup {
   }
 };
 
-struct Restore {
+struct RestoreDeletedRepository {
   std::string source;
   Server server;
   std::string id;
@@ -73,7 +73,7 @@ struct Restore {
   }
 };
 
-struct List {
+struct ListDeletedRepositories {
   std::string place;
   Server server;
   void declare(Command& command) {
@@ -139,7 +139,7 @@ void backup(Session&, const Backup& options) {
   become_tarnd(options.server, words);
 }
 
-void restore(Session&, const Restore& options) {
+void restore_deleted_repository(Session&, const RestoreDeletedRepository& options) {
   std::vector<std::string> words = {"--restore", options.source};
   if (!options.id.empty()) words.insert(words.end(), {"--backup-id", options.id});
   if (options.database_only) words.emplace_back("--database-only");
@@ -147,7 +147,7 @@ void restore(Session&, const Restore& options) {
   become_tarnd(options.server, words);
 }
 
-void list(Session&, const List& options) {
+void list_deleted_repositories(Session&, const ListDeletedRepositories& options) {
   if (options.place.empty()) return become_tarnd(options.server, {"--list-backups"});
   become_tarnd(options.server, {"--list-place", options.place});
 }
@@ -172,10 +172,13 @@ void release(Session&, const Release& options) {
 void add_admin_commands(CommandTree& tree) {
   tree.group("admin", "Back the server up and restore it: run on its machine, as its user");
   tree.add<Backup>("admin backup", "Back up the database, and the objects if asked for", backup);
-  tree.add<Restore>("admin restore", "Restore a backup into an empty database and store", restore);
-  tree.add<List>(
+  tree.add<RestoreDeletedRepository>("admin restore",
+                                     "Restore a backup into an empty database and store",
+                                     restore_deleted_repository);
+  tree.add<ListDeletedRepositories>(
       "admin backups",
-      "List backups and what they hold back from garbage collection, or those of a place", list);
+      "List backups and what they hold back from garbage collection, or those of a place",
+      list_deleted_repositories);
   tree.add<Prune>("admin prune-backups", "Remove old backups, and the bytes that only they list",
                   prune);
   tree.add<Release>("admin release-backup",

@@ -40,7 +40,7 @@ void print_alias(Output& out, const Uri& uri, Json alias) {
   out.object("Alias", std::move(alias), lines);
 }
 
-struct Set {
+struct SetAlias {
   std::string alias;
   std::string ref;
   std::string expect;
@@ -58,7 +58,7 @@ struct Set {
   }
 };
 
-void set(Session& session, const Set& options) {
+void set_alias(Session& session, const SetAlias& options) {
   if (options.create && !options.expect.empty()) {
     throw usage_error("setting an alias: --create and --expect exclude each other");
   }
@@ -72,18 +72,18 @@ void set(Session& session, const Set& options) {
   print_alias(session.out, uri, session.client.call(post_request(alias_path(uri) + ":set", body)));
 }
 
-struct Target {
+struct AliasTarget {
   std::string alias;
 
   void declare(Command& command) { command.argument("ALIAS", alias, std::string(kAliasHelp)); }
 };
 
-void show(Session& session, const Target& options) {
+void show_alias(Session& session, const AliasTarget& options) {
   const Uri uri = alias_uri(session, options.alias);
   print_alias(session.out, uri, session.client.call({.path = alias_path(uri)}));
 }
 
-void list(Session& session, const NamesInRepository& options) {
+void list_aliases(Session& session, const NamesInRepository& options) {
   const Uri uri = session.repository(options.repository);
   const Request request{.path = api_path({"repositories", uri.repository, "aliases"}),
                         .query = {{"prefix", options.prefix}}};
@@ -94,7 +94,7 @@ void list(Session& session, const NamesInRepository& options) {
              });
 }
 
-void log(Session& session, const Target& options) {
+void log_alias(Session& session, const AliasTarget& options) {
   const Uri uri = alias_uri(session, options.alias);
   print_list(session, {.path = alias_path(uri) + "/history"}, "AliasHistory",
              {"version", "time", "actor", "from", "to", "reason", "promotion", "evidence"},
@@ -110,7 +110,7 @@ void log(Session& session, const Target& options) {
              });
 }
 
-struct Remove {
+struct RemoveAlias {
   std::string alias;
   std::string expect;
   std::string reason;
@@ -124,7 +124,7 @@ struct Remove {
   }
 };
 
-void remove(Session& session, const Remove& options) {
+void remove_alias(Session& session, const RemoveAlias& options) {
   const Uri uri = alias_uri(session, options.alias);
   session.confirm(str_cat("Remove alias ", to_string(uri), "?"), options.yes);
   session.client.call(
@@ -139,13 +139,14 @@ void remove(Session& session, const Remove& options) {
 
 void add_alias_commands(CommandTree& tree) {
   tree.group("alias", "Aliases: movable names of commits, written @NAME");
-  tree.add<Set>("alias set", "Create an alias, or move it to another commit", set);
-  tree.add<Target>("alias show", "Show an alias", show);
-  tree.add<NamesInRepository>("alias ls", "List aliases", list);
-  tree.add<Target>("alias log",
-                   "Show the history of an alias: who moved it, when, from where to where, and why",
-                   log);
-  tree.add<Remove>("alias rm", "Remove an alias; its history and its commit stay", remove);
+  tree.add<SetAlias>("alias set", "Create an alias, or move it to another commit", set_alias);
+  tree.add<AliasTarget>("alias show", "Show an alias", show_alias);
+  tree.add<NamesInRepository>("alias ls", "List aliases", list_aliases);
+  tree.add<AliasTarget>(
+      "alias log", "Show the history of an alias: who moved it, when, from where to where, and why",
+      log_alias);
+  tree.add<RemoveAlias>("alias rm", "Remove an alias; its history and its commit stay",
+                        remove_alias);
 }
 
 }  // namespace tarn::cli

@@ -9,7 +9,7 @@
 namespace tarn::cli {
 namespace {
 
-struct Options {
+struct AnnotateOptions {
   std::string prefix;
   bool recursive = false;
   bool first_parent = false;
@@ -40,7 +40,7 @@ Json last_change(Client& client, const Uri& uri, const Json& item, bool first_pa
   return commits.at("results").empty() ? Json() : commits["results"][0];
 }
 
-void run(Session& session, const Options& options) {
+void run_annotate(Session& session, const AnnotateOptions& options) {
   Uri uri = session.prefix_or_default(options.prefix);
   // Resolve once, so that all lines show one state despite concurrent commits.
   uri.ref = get_commit_id(session.client, uri.repository, uri.ref);
@@ -64,7 +64,8 @@ void run(Session& session, const Options& options) {
 }  // namespace
 
 void add_annotate_command(CommandTree& tree) {
-  tree.add<Options>("annotate", "Show the last commit that changed each object", run);
+  tree.add<AnnotateOptions>("annotate", "Show the last commit that changed each object",
+                            run_annotate);
 }
 
 }  // namespace tarn::cli

@@ -8,7 +8,7 @@
 namespace tarn::cli {
 namespace {
 
-struct Options {
+struct CredentialsOptions {
   std::string user;
 
   void declare(Command& command) {
@@ -24,12 +24,12 @@ std::string keys_path(std::string_view user) {
   return api_path({"auth", "users", user, "credentials"});
 }
 
-void list(Session& session, const Options& options) {
+void list_credentials(Session& session, const CredentialsOptions& options) {
   print_accounts(session, {.path = keys_path(user_or_self(session, options.user))}, "credentials",
                  "access_key_id");
 }
 
-void create(Session& session, const Options& options) {
+void create_credentials(Session& session, const CredentialsOptions& options) {
   const std::string user = user_or_self(session, options.user);
   Json made = session.client.call(post_request(keys_path(user)));
   const std::vector<std::pair<std::string, std::string>> lines{
@@ -42,7 +42,7 @@ void create(Session& session, const Options& options) {
   session.out.remark("the secret key cannot be shown again");
 }
 
-struct Delete {
+struct DeleteCredentials {
   std::string key;
   std::string user;
   bool yes = false;
@@ -54,7 +54,7 @@ struct Delete {
   }
 };
 
-void remove(Session& session, const Delete& options) {
+void remove_credentials(Session& session, const DeleteCredentials& options) {
   const std::string user = user_or_self(session, options.user);
   delete_account(session, keys_path(user) + api_path({options.key}),
                  str_cat("access key \"", options.key, "\" of user \"", user, '"'), options.yes);
@@ -64,9 +64,11 @@ void remove(Session& session, const Delete& options) {
 
 void add_auth_credential_commands(CommandTree& tree) {
   tree.group("auth credentials", "Access keys of users");
-  tree.add<Options>("auth credentials list", "List access keys", list);
-  tree.add<Options>("auth credentials create", "Create an access key and its secret", create);
-  tree.add<Delete>("auth credentials delete", "Delete an access key", remove);
+  tree.add<CredentialsOptions>("auth credentials list", "List access keys", list_credentials);
+  tree.add<CredentialsOptions>("auth credentials create", "Create an access key and its secret",
+                               create_credentials);
+  tree.add<DeleteCredentials>("auth credentials delete", "Delete an access key",
+                              remove_credentials);
 }
 
 }  // namespace tarn::cli

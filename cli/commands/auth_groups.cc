@@ -12,11 +12,11 @@ constexpr const char* kGroups = "/auth/groups";
 
 std::string group_path(std::string_view group) { return api_path({"auth", "groups", group}); }
 
-void list(Session& session, const Names& options) {
+void list_groups(Session& session, const Names& options) {
   print_accounts(session, {.path = kGroups, .query = {{"prefix", options.prefix}}}, "group");
 }
 
-struct Create {
+struct CreateGroup {
   std::string group;
   std::string description;
   bool if_not_exists = false;
@@ -28,26 +28,26 @@ struct Create {
   }
 };
 
-void create(Session& session, const Create& options) {
+void create_group(Session& session, const CreateGroup& options) {
   create_account(session, {"Group", kGroups, options.group, options.if_not_exists},
                  {{"id", options.group}, {"description", options.description}});
 }
 
-struct One {
+struct OneGroup {
   std::string group;
 
   void declare(Command& command) { command.argument("GROUP", group, "which"); }
 };
 
-void show(Session& session, const One& options) {
+void show_group(Session& session, const OneGroup& options) {
   print_account(session.out, "Group", session.client.call({.path = group_path(options.group)}));
 }
 
-void policies(Session& session, const One& options) {
+void list_policies_of_group(Session& session, const OneGroup& options) {
   print_policies(session, {.path = group_path(options.group) + "/policies"});
 }
 
-struct Delete {
+struct DeleteGroup {
   std::string group;
   bool yes = false;
 
@@ -56,7 +56,7 @@ struct Delete {
   }
 };
 
-void remove(Session& session, const Delete& options) {
+void remove_group(Session& session, const DeleteGroup& options) {
   delete_account(session, group_path(options.group),
                  str_cat("group \"", options.group, "\"; its members stay users"), options.yes);
 }
@@ -74,7 +74,7 @@ std::string member_path(const Member& options) {
   return api_path({"auth", "groups", options.group, "members", options.user});
 }
 
-void list_members(Session& session, const One& options) {
+void list_members(Session& session, const OneGroup& options) {
   print_accounts(session, {.path = group_path(options.group) + "/members"}, "user");
 }
 
@@ -88,7 +88,7 @@ void remove_member(Session& session, const Member& options) {
   session.out.remark(str_cat("removed \"", options.user, "\" from group \"", options.group, '"'));
 }
 
-void show_acl(Session& session, const One& options) {
+void show_acl(Session& session, const OneGroup& options) {
   const Json acl = session.client.call({.path = group_path(options.group) + "/acl"});
   session.out.object("Acl", acl, {{"permission", acl.value("permission", "")}});
 }
@@ -114,17 +114,18 @@ void set_acl(Session& session, const SetAcl& options) {
 
 void add_auth_group_commands(CommandTree& tree) {
   tree.group("auth groups", "Groups of users");
-  tree.add<Names>("auth groups list", "List groups", list);
-  tree.add<Create>("auth groups create", "Create a group", create);
-  tree.add<One>("auth groups show", "Show a group", show);
-  tree.add<One>("auth groups policies", "List the policies of a group", policies);
-  tree.add<Delete>("auth groups delete", "Delete a group", remove);
+  tree.add<Names>("auth groups list", "List groups", list_groups);
+  tree.add<CreateGroup>("auth groups create", "Create a group", create_group);
+  tree.add<OneGroup>("auth groups show", "Show a group", show_group);
+  tree.add<OneGroup>("auth groups policies", "List the policies of a group",
+                     list_policies_of_group);
+  tree.add<DeleteGroup>("auth groups delete", "Delete a group", remove_group);
   tree.group("auth members", "Who is in a group");
-  tree.add<One>("auth members list", "List the members of a group", list_members);
+  tree.add<OneGroup>("auth members list", "List the members of a group", list_members);
   tree.add<Member>("auth members add", "Add a user to a group", add_member);
   tree.add<Member>("auth members remove", "Remove a user from a group", remove_member);
   tree.group("auth acl", "Access levels of groups");
-  tree.add<One>("auth acl show", "Show the access level of a group", show_acl);
+  tree.add<OneGroup>("auth acl show", "Show the access level of a group", show_acl);
   tree.add<SetAcl>("auth acl set", "Replace the policies of a group by an access level", set_acl);
 }
 

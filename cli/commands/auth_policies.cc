@@ -16,17 +16,17 @@ constexpr size_t kDocumentBytesMax = 1 << 20;
 
 std::string policy_path(std::string_view policy) { return api_path({"auth", "policies", policy}); }
 
-void list(Session& session, const Names& options) {
+void list_auth_policies(Session& session, const Names& options) {
   print_policies(session, {.path = kPolicies, .query = {{"prefix", options.prefix}}});
 }
 
-struct One {
+struct OneAuthPolicy {
   std::string policy;
 
   void declare(Command& command) { command.argument("POLICY", policy, "which"); }
 };
 
-void show(Session& session, const One& options) {
+void show_auth_policy(Session& session, const OneAuthPolicy& options) {
   print_account(session.out, "Policy", session.client.call({.path = policy_path(options.policy)}));
 }
 
@@ -41,7 +41,7 @@ struct Write {
   }
 };
 
-struct Create : Write {
+struct CreateAuthPolicy : Write {
   bool if_not_exists = false;
 
   void declare(Command& command) {
@@ -64,18 +64,18 @@ Json policy_of(const Write& options) {
   return {{"id", options.policy}, {"statement", *statement}};
 }
 
-void create(Session& session, const Create& options) {
+void create_auth_policy(Session& session, const CreateAuthPolicy& options) {
   create_account(session, {"Policy", kPolicies, options.policy, options.if_not_exists},
                  policy_of(options));
 }
 
-void update(Session& session, const Write& options) {
+void update_auth_policy(Session& session, const Write& options) {
   Json policy = session.client.call(put_request(policy_path(options.policy), policy_of(options)));
   policy["changed"] = true;
   print_account(session.out, "Policy", std::move(policy));
 }
 
-struct Delete {
+struct DeleteAuthPolicy {
   std::string policy;
   bool yes = false;
 
@@ -85,7 +85,7 @@ struct Delete {
   }
 };
 
-void remove(Session& session, const Delete& options) {
+void remove_auth_policy(Session& session, const DeleteAuthPolicy& options) {
   delete_account(session, policy_path(options.policy),
                  str_cat("policy \"", options.policy, "\" and take it from all who have it"),
                  options.yes);
@@ -129,13 +129,13 @@ void detach(Session& session, const Holder& options) {
 
 void add_auth_policy_commands(CommandTree& tree) {
   tree.group("auth policies", "What users and groups may do");
-  tree.add<Names>("auth policies list", "List policies", list);
-  tree.add<One>("auth policies show", "Show a policy", show);
-  tree.add<Create>("auth policies create", "Create a policy", create);
-  tree.add<Write>("auth policies update", "Replace the statements of a policy", update);
+  tree.add<Names>("auth policies list", "List policies", list_auth_policies);
+  tree.add<OneAuthPolicy>("auth policies show", "Show a policy", show_auth_policy);
+  tree.add<CreateAuthPolicy>("auth policies create", "Create a policy", create_auth_policy);
+  tree.add<Write>("auth policies update", "Replace the statements of a policy", update_auth_policy);
   tree.add<Holder>("auth policies attach", "Attach a policy to a user or a group", attach_to);
   tree.add<Holder>("auth policies detach", "Detach a policy from a user or a group", detach);
-  tree.add<Delete>("auth policies delete", "Delete a policy", remove);
+  tree.add<DeleteAuthPolicy>("auth policies delete", "Delete a policy", remove_auth_policy);
 }
 
 }  // namespace tarn::cli

@@ -12,11 +12,11 @@ constexpr const char* kUsers = "/auth/users";
 
 std::string user_path(std::string_view user) { return api_path({"auth", "users", user}); }
 
-void list(Session& session, const Names& options) {
+void list_users(Session& session, const Names& options) {
   print_accounts(session, {.path = kUsers, .query = {{"prefix", options.prefix}}}, "user");
 }
 
-struct Create {
+struct CreateUser {
   std::string user;
   bool if_not_exists = false;
 
@@ -26,22 +26,22 @@ struct Create {
   }
 };
 
-void create(Session& session, const Create& options) {
+void create_user(Session& session, const CreateUser& options) {
   create_account(session, {"User", kUsers, options.user, options.if_not_exists},
                  {{"id", options.user}});
 }
 
-struct One {
+struct OneUser {
   std::string user;
 
   void declare(Command& command) { command.argument("USER", user, "who"); }
 };
 
-void show(Session& session, const One& options) {
+void show_user(Session& session, const OneUser& options) {
   print_account(session.out, "User", session.client.call({.path = user_path(options.user)}));
 }
 
-void groups(Session& session, const One& options) {
+void groups(Session& session, const OneUser& options) {
   print_accounts(session, {.path = user_path(options.user) + "/groups"}, "group");
 }
 
@@ -55,12 +55,12 @@ struct Policies {
   }
 };
 
-void policies(Session& session, const Policies& options) {
+void list_policies_of_user(Session& session, const Policies& options) {
   print_policies(session, {.path = user_path(options.user) + "/policies",
                            .query = {{"effective", options.effective ? "true" : "false"}}});
 }
 
-struct Delete {
+struct DeleteUser {
   std::string user;
   bool yes = false;
 
@@ -69,7 +69,7 @@ struct Delete {
   }
 };
 
-void remove(Session& session, const Delete& options) {
+void remove_user(Session& session, const DeleteUser& options) {
   delete_account(session, user_path(options.user),
                  str_cat("user \"", options.user, "\" with its keys"), options.yes);
 }
@@ -78,13 +78,14 @@ void remove(Session& session, const Delete& options) {
 
 void add_auth_user_commands(CommandTree& tree) {
   tree.group("auth users", "Users");
-  tree.add<Names>("auth users list", "List users", list);
-  tree.add<Create>("auth users create",
-                   "Create a user; `tarn auth credentials create` gives it an access key", create);
-  tree.add<One>("auth users show", "Show a user", show);
-  tree.add<One>("auth users groups", "List the groups of a user", groups);
-  tree.add<Policies>("auth users policies", "List the policies of a user", policies);
-  tree.add<Delete>("auth users delete", "Delete a user and its keys", remove);
+  tree.add<Names>("auth users list", "List users", list_users);
+  tree.add<CreateUser>("auth users create",
+                       "Create a user; `tarn auth credentials create` gives it an access key",
+                       create_user);
+  tree.add<OneUser>("auth users show", "Show a user", show_user);
+  tree.add<OneUser>("auth users groups", "List the groups of a user", groups);
+  tree.add<Policies>("auth users policies", "List the policies of a user", list_policies_of_user);
+  tree.add<DeleteUser>("auth users delete", "Delete a user and its keys", remove_user);
 }
 
 }  // namespace tarn::cli

@@ -30,7 +30,7 @@ void print_branch(Output& out, const Uri& uri, const std::string& commit, const 
   out.object("Branch", std::move(fields), lines);
 }
 
-struct Create {
+struct CreateBranch {
   std::string branch;
   std::string source;
   bool if_not_exists = false;
@@ -66,7 +66,7 @@ void move_to(Client& client, const Uri& uri, const std::string& source) {
                .query = {{"ref", source}}});
 }
 
-void create(Session& session, const Create& options) {
+void create_branch(Session& session, const CreateBranch& options) {
   const Uri uri = session.ref(options.branch);
   const Uri source =
       session.with_default_branch(optional_ref_uri(options.source, {uri.repository, ""}));
@@ -92,7 +92,7 @@ void create(Session& session, const Create& options) {
                options.reset_if_exists ? "reset" : "unchanged", branch.value("expires", ""));
 }
 
-struct List {
+struct ListBranches {
   std::string repository;
   std::string prefix;
   bool all = false;
@@ -104,7 +104,7 @@ struct List {
   }
 };
 
-void list(Session& session, const List& options) {
+void list_branches(Session& session, const ListBranches& options) {
   const Uri uri = session.repository(options.repository);
   const Request request{
       .path = api_path({"repositories", uri.repository, "branches"}),
@@ -114,7 +114,7 @@ void list(Session& session, const List& options) {
   });
 }
 
-struct Show {
+struct ShowBranch {
   std::string branch;
 
   void declare(Command& command) {
@@ -124,14 +124,14 @@ struct Show {
   }
 };
 
-void show(Session& session, const Show& options) {
+void show_branch(Session& session, const ShowBranch& options) {
   const Uri uri = session.ref_or_default(options.branch);
   const Json branch = session.client.call({.path = branch_path(uri)});
   print_branch(session.out, uri, branch.value("commit_id", ""), nullptr,
                branch.value("expires", ""));
 }
 
-struct Delete {
+struct DeleteBranch {
   std::string branch;
   std::string expect;
   bool unused = false;
@@ -147,7 +147,7 @@ struct Delete {
   }
 };
 
-void remove(Session& session, const Delete& options) {
+void remove_branch(Session& session, const DeleteBranch& options) {
   const Uri uri = session.ref(options.branch);
   session.confirm(str_cat("Delete branch ", to_string(uri), " and its uncommitted changes?"),
                   options.yes);
@@ -208,11 +208,12 @@ void reset(Session& session, const Reset& options) {
 
 void add_branch_commands(CommandTree& tree) {
   tree.group("branch", "Branches");
-  tree.add<Create>("branch create", "Create a branch; no bytes are copied", create);
-  tree.add<List>("branch list", "List branches", list);
-  tree.add<Show>("branch show", "Show a branch", show);
-  tree.add<Delete>("branch delete",
-                   "Delete a branch; its commits stay until they are collected as garbage", remove);
+  tree.add<CreateBranch>("branch create", "Create a branch; no bytes are copied", create_branch);
+  tree.add<ListBranches>("branch list", "List branches", list_branches);
+  tree.add<ShowBranch>("branch show", "Show a branch", show_branch);
+  tree.add<DeleteBranch>("branch delete",
+                         "Delete a branch; its commits stay until they are collected as garbage",
+                         remove_branch);
   tree.add<Reset>("branch reset", "Discard uncommitted changes, or move a branch to another commit",
                   reset);
 }

@@ -11,16 +11,16 @@
 namespace tarn::cli {
 namespace {
 
-constexpr int64_t kNotGiven = -1;
+constexpr int64_t kDaysNotGiven = -1;
 
-std::string rules_path(const Uri& uri) {
+std::string cleanup_path(const Uri& uri) {
   return api_path({"repositories", uri.repository, "settings", "branch_cleanup"});
 }
 
 struct Stale {
   std::string repository;
   std::string prefix;
-  int64_t days = kNotGiven;
+  int64_t days = kDaysNotGiven;
 
   void declare(Command& command) {
     command.optional_argument("REPOSITORY", repository, "tarn://NAME or NAME; default --repo")
@@ -43,7 +43,8 @@ void stale(Session& session, const Stale& options) {
   const Uri uri = session.repository(options.repository);
   Request request{.path = api_path({"repositories", uri.repository, "stale_branches"}),
                   .query = {{"prefix", options.prefix}}};
-  if (options.days != kNotGiven) request.query.emplace_back("days", std::to_string(options.days));
+  if (options.days != kDaysNotGiven)
+    request.query.emplace_back("days", std::to_string(options.days));
   print_list(session, request, "StaleBranchList", {"branch", "idle days", "why", "is deleted"},
              [](const Json& item) -> Cells {
                std::string why;
@@ -78,9 +79,9 @@ void print_rules(Session& session, const Json& rules) {
   rows.finish();
 }
 
-void show(Session& session, const CleanupRulesOf& options) {
+void show_cleanup_rule(Session& session, const CleanupRulesOf& options) {
   const Uri uri = session.repository(options.repository);
-  print_rules(session, session.client.call({.path = rules_path(uri)}));
+  print_rules(session, session.client.call({.path = cleanup_path(uri)}));
 }
 
 struct Rule {
@@ -88,8 +89,8 @@ struct Rule {
   std::string repository;
   int64_t stale = 0;
   int64_t expire = 0;
-  int64_t notice = kNotGiven;
-  int64_t most = kNotGiven;
+  int64_t notice = kDaysNotGiven;
+  int64_t most = kDaysNotGiven;
   bool losers = false;
 
   void declare(Command& command) {
@@ -105,14 +106,14 @@ struct Rule {
 };
 
 /// Replaces the rule of the pattern where it stands, or adds it as the last one.
-void set(Session& session, const Rule& options) {
+void set_cleanup_rule(Session& session, const Rule& options) {
   const Uri uri = session.repository(options.repository);
   Json rule{{"pattern", options.pattern}};
   if (options.stale > 0) rule["stale_days"] = options.stale;
   if (options.losers) rule["losers"] = true;
   if (options.expire > 0) rule["expire_days"] = options.expire;
-  if (options.notice != kNotGiven) rule["notice_days"] = options.notice;
-  Json all = session.client.call({.path = rules_path(uri)});
+  if (options.notice != kDaysNotGiven) rule["notice_days"] = options.notice;
+  Json all = session.client.call({.path = cleanup_path(uri)});
   Json& rules = all.at("rules");
   const auto there = std::find_if(rules.begin(), rules.end(), [&](const Json& one) {
     return one.value("pattern", "") == options.pattern;
@@ -122,8 +123,8 @@ void set(Session& session, const Rule& options) {
   } else {
     *there = std::move(rule);
   }
-  if (options.most != kNotGiven) all["deletions_max"] = options.most;
-  print_rules(session, session.client.call(put_request(rules_path(uri), all)));
+  if (options.most != kDaysNotGiven) all["deletions_max"] = options.most;
+  print_rules(session, session.client.call(put_request(cleanup_path(uri), all)));
 }
 
 struct Removal {
@@ -136,9 +137,9 @@ struct Removal {
   }
 };
 
-void remove(Session& session, const Removal& options) {
+void remove_cleanup_rule(Session& session, const Removal& options) {
   const Uri uri = session.repository(options.repository);
-  Json all = session.client.call({.path = rules_path(uri)});
+  Json all = session.client.call({.path = cleanup_path(uri)});
   Json& rules = all.at("rules");
   const auto there = std::find_if(rules.begin(), rules.end(), [&](const Json& one) {
     return one.value("pattern", "") == options.pattern;
@@ -147,7 +148,7 @@ void remove(Session& session, const Removal& options) {
     throw Error(ErrorCode::kNotFound, str_cat("rule \"", options.pattern, "\": not found"));
   }
   rules.erase(there);
-  session.client.call(put_request(rules_path(uri), all));
+  session.client.call(put_request(cleanup_path(uri), all));
   session.out.remark("removed the rule");
 }
 
@@ -157,9 +158,9 @@ void add_branch_cleanup_commands(CommandTree& tree) {
   tree.add<Stale>("branch stale",
                   "List branches that are no longer used, and when rules delete them", stale);
   tree.group("branch cleanup", "Rules for branches that are no longer used");
-  tree.add<CleanupRulesOf>("branch cleanup show", "Show the rules", show);
-  tree.add<Rule>("branch cleanup set", "Set the rule of a pattern", set);
-  tree.add<Removal>("branch cleanup remove", "Remove the rule of a pattern", remove);
+  tree.add<CleanupRulesOf>("branch cleanup show", "Show the rules", show_cleanup_rule);
+  tree.add<Rule>("branch cleanup set", "Set the rule of a pattern", set_cleanup_rule);
+  tree.add<Removal>("branch cleanup remove", "Remove the rule of a pattern", remove_cleanup_rule);
 }
 
 }  // namespace tarn::cli

@@ -7,7 +7,7 @@
 namespace tarn::cli {
 namespace {
 
-struct Options {
+struct CheckoutPathOptions {
   std::string ref;
   std::vector<std::string> globs;
 
@@ -19,7 +19,7 @@ struct Options {
   }
 };
 
-void run(Session& session, const Options& options) {
+void run_checkout_path(Session& session, const CheckoutPathOptions& options) {
   const Uri source = session.ref(options.ref);
   const Uri branch = ref_uri("", {source.repository, session.settings.branch.value});
   const Answer answer = session.client.ask(
@@ -38,8 +38,9 @@ void run(Session& session, const Options& options) {
 }  // namespace
 
 void add_checkout_path_command(CommandTree& tree) {
-  tree.add<Options>("checkout-path",
-                    "Stage objects of another ref on --branch by reference; no bytes move", run);
+  tree.add<CheckoutPathOptions>(
+      "checkout-path", "Stage objects of another ref on --branch by reference; no bytes move",
+      run_checkout_path);
 }
 
 }  // namespace tarn::cli

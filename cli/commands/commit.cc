@@ -14,7 +14,7 @@ namespace {
 /// Paths that the editor shows; further ones are only counted as such.
 constexpr size_t kPathsShown = 50;
 
-struct Options {
+struct CommitOptions {
   std::string branch;
   std::string message;
   std::vector<std::string> metadata;
@@ -54,7 +54,7 @@ std::string changes_in_words(Client& client, const Uri& branch) {
 }
 
 /// Throws or prints that there is nothing to commit, as the options demand.
-void refuse_to_commit_nothing(Session& session, const Uri& uri, const Options& options) {
+void refuse_to_commit_nothing(Session& session, const Uri& uri, const CommitOptions& options) {
   const std::string why = str_cat("nothing to commit on ", to_string(uri));
   if (options.require_changes) throw Error(ErrorCode::kInvalidArgument, why);
   if (!options.metadata.empty()) {
@@ -64,7 +64,7 @@ void refuse_to_commit_nothing(Session& session, const Uri& uri, const Options& o
   print_no_changes(session.out, "Commit", why);
 }
 
-void run(Session& session, const Options& options) {
+void run_commit(Session& session, const CommitOptions& options) {
   const Uri uri = session.ref(options.branch);
   std::string message = options.message;
   if (message.empty() && may_edit(session)) {
@@ -97,7 +97,7 @@ void run(Session& session, const Options& options) {
 }  // namespace
 
 void add_commit_command(CommandTree& tree) {
-  tree.add<Options>("commit", "Commit the changes of a branch", run);
+  tree.add<CommitOptions>("commit", "Commit the changes of a branch", run_commit);
 }
 
 }  // namespace tarn::cli

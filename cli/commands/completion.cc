@@ -209,14 +209,14 @@ struct Script {
   void declare(Command& command) { command.argument("SHELL", shell, "bash, zsh or fish"); }
 };
 
-void run(Session& session, const Script& options) {
+void run_completion(Session& session, const Script& options) {
   session.out.data() << completion_script(options.shell);
 }
 
 }  // namespace
 
 void add_completion_command(CommandTree& tree) {
-  tree.add<Script>("completion", "Print a completion script for a shell", run);
+  tree.add<Script>("completion", "Print a completion script for a shell", run_completion);
   const auto words = std::make_shared<Words>();
   tree.add("complete", "What the shells ask",
            [&tree, words](Session& session) {

@@ -8,9 +8,9 @@
 namespace tarn::cli {
 namespace {
 
-struct Show {};
+struct ShowSetting {};
 
-void show(Session& session, const Show&) {
+void show_setting(Session& session, const ShowSetting&) {
   ListWriter rows = session.out.list("Config", {"key", "value", "from"});
   const auto add = [&](std::string_view key, const std::string& value, const std::string& from) {
     rows.add({{"key", key}, {"value", value}, {"from", from}}, {std::string(key), value, from});
@@ -24,7 +24,7 @@ void show(Session& session, const Show&) {
   rows.finish();
 }
 
-struct Set {
+struct SetSetting {
   std::string key;
   std::string value;
 
@@ -34,7 +34,7 @@ struct Set {
   }
 };
 
-void set(Session& session, const Set& options) {
+void set_setting(Session& session, const SetSetting& options) {
   save_settings(session.settings.file, session.settings.profile, {{options.key, options.value}});
   session.out.remark(str_cat(options.value.empty() ? "removed " : "set ", options.key, " in ",
                              session.settings.file.string()));
@@ -44,8 +44,9 @@ void set(Session& session, const Set& options) {
 
 void add_config_commands(CommandTree& tree) {
   tree.group("config", "Settings of this command");
-  tree.add<Show>("config show", "Show the current settings and the origin of each", show);
-  tree.add<Set>("config set", "Store a setting in the configuration file", set);
+  tree.add<ShowSetting>("config show", "Show the current settings and the origin of each",
+                        show_setting);
+  tree.add<SetSetting>("config set", "Store a setting in the configuration file", set_setting);
 }
 
 }  // namespace tarn::cli

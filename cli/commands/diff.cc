@@ -9,7 +9,7 @@
 namespace tarn::cli {
 namespace {
 
-struct Options {
+struct DiffOptions {
   std::string left;
   std::string right;
   std::string prefix;
@@ -30,7 +30,7 @@ struct Options {
   }
 };
 
-Request request_for(Session& session, const Options& options) {
+Request diff_request(Session& session, const DiffOptions& options) {
   const Uri left = session.ref_or_default(options.left);
   if (options.right.empty()) {
     if (options.two_dot) throw usage_error("comparing: --two-dot needs LEFT and RIGHT");
@@ -44,8 +44,8 @@ Request request_for(Session& session, const Options& options) {
       .query = {{"prefix", options.prefix}, {"type", options.two_dot ? "two_dot" : "three_dot"}}};
 }
 
-ExitCode compare(Session& session, const Options& options) {
-  const Request request = request_for(session, options);
+ExitCode compare_refs(Session& session, const DiffOptions& options) {
+  const Request request = diff_request(session, options);
   ListWriter rows = session.out.list("DiffList", {"path", "type", "size"});
   bool different = false;
   session.client.each(request, [&](const Json& item) {
@@ -59,9 +59,9 @@ ExitCode compare(Session& session, const Options& options) {
   return different && options.exit_code ? ExitCode::kFailure : ExitCode::kOk;
 }
 
-ExitCode run(Session& session, const Options& options) {
+ExitCode run_diff(Session& session, const DiffOptions& options) {
   try {
-    return compare(session, options);
+    return compare_refs(session, options);
   } catch (const Error& error) {
     if (!options.exit_code || exit_code_of(error) != ExitCode::kFailure) throw;
     session.out.warn(str_cat("tarn: ", error.message()));
@@ -72,7 +72,8 @@ ExitCode run(Session& session, const Options& options) {
 }  // namespace
 
 void add_diff_command(CommandTree& tree) {
-  tree.add<Options>("diff", "Show uncommitted changes, or the differences between two refs", run);
+  tree.add<DiffOptions>("diff", "Show uncommitted changes, or the differences between two refs",
+                        run_diff);
 }
 
 }  // namespace tarn::cli

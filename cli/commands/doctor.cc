@@ -13,7 +13,7 @@
 namespace tarn::cli {
 namespace {
 
-struct Options : ExaminationOptions {
+struct DoctorOptions : ExaminationOptions {
   void declare(Command& command) {
     command
         .optional_argument("REPOSITORY", repository,
@@ -54,7 +54,7 @@ std::string_view word_for(FindingState state) {
   return "";
 }
 
-ExitCode run(Session& session, const Options& options) {
+ExitCode run_doctor(Session& session, const DoctorOptions& options) {
   struct Check {
     const char* name;
     Finding (Examination::*run)();
@@ -99,8 +99,9 @@ ExitCode run(Session& session, const Options& options) {
 }  // namespace
 
 void add_doctor_command(CommandTree& tree) {
-  tree.add<Options>("doctor",
-                    "Check server, clock, credentials, store, hooks, webhooks and policies", run);
+  tree.add<DoctorOptions>("doctor",
+                          "Check server, clock, credentials, store, hooks, webhooks and policies",
+                          run_doctor);
 }
 
 }  // namespace tarn::cli

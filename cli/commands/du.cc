@@ -9,7 +9,7 @@
 namespace tarn::cli {
 namespace {
 
-struct Options {
+struct DuOptions {
   std::string what;
   int64_t depth = 0;
   bool exact = false;
@@ -35,7 +35,7 @@ struct Options {
   bool is_exact() const { return exact || free; }
 };
 
-Request request_for(const Uri& uri, const Options& options) {
+Request usage_request(const Uri& uri, const DuOptions& options) {
   Request request{.path = api_path({"repositories", uri.repository, "usage"})};
   const auto add = [&](const char* name, const std::string& value) {
     if (!value.empty()) request.query.emplace_back(name, value);
@@ -55,7 +55,7 @@ Cells cells_of(const std::string& what, const std::string& path, const Json& amo
 }
 
 /// A row for each of the sums, which precede the items.
-void add_sums(const Json& usage, const std::string& path, const Options& options,
+void add_sums(const Json& usage, const std::string& path, const DuOptions& options,
               ListWriter& rows) {
   const auto add = [&](const char* what, const Json& amount) {
     Json item = amount;
@@ -82,7 +82,7 @@ void show_history(Session& session, const Uri& uri) {
              });
 }
 
-void check(const Uri& uri, const Options& options) {
+void check_request(const Uri& uri, const DuOptions& options) {
   if (options.depth < 0 || options.depth > 1) throw usage_error("measuring: --depth is 0 or 1");
   if (options.async && !options.is_exact()) {
     throw usage_error("measuring: --async needs --exact; the rest takes no time");
@@ -92,11 +92,11 @@ void check(const Uri& uri, const Options& options) {
   }
 }
 
-void run(Session& session, const Options& options) {
+void run_du(Session& session, const DuOptions& options) {
   const Uri uri = any_uri(options.what, session.defaults());
-  check(uri, options);
+  check_request(uri, options);
   if (options.history) return show_history(session, uri);
-  const Request request = request_for(uri, options);
+  const Request request = usage_request(uri, options);
   const Answer first = session.client.ask(request);
   if (print_when_deferred(session, first)) return;
   if (!first.ok()) throw error_from(first);
@@ -118,7 +118,8 @@ void run(Session& session, const Options& options) {
 }  // namespace
 
 void add_du_command(CommandTree& tree) {
-  tree.add<Options>("du", "Show how many objects and bytes a repository, ref or prefix has", run);
+  tree.add<DuOptions>("du", "Show how many objects and bytes a repository, ref or prefix has",
+                      run_du);
 }
 
 }  // namespace tarn::cli

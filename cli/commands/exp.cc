@@ -65,7 +65,7 @@ Json metrics_from(const std::vector<std::string>& words) {
   return metrics;
 }
 
-void log(Session& session, const Log& options) {
+void log_experiment(Session& session, const Log& options) {
   const Uri uri = session.ref(options.ref);
   Json body{{"ref", uri.ref},
             {"params", metadata_from(options.params)},
@@ -91,7 +91,7 @@ void log(Session& session, const Log& options) {
   session.out.object("Run", std::move(run), lines);
 }
 
-struct List {
+struct ListExperiments {
   std::string repository;
   std::string experiment;
   std::string branch;
@@ -125,7 +125,7 @@ std::string order_of(const std::string& sort) {
   return str_cat(descending ? "-" : "", "metrics.", name);
 }
 
-Request request_for(const Uri& uri, const List& options) {
+Request runs_request(const Uri& uri, const ListExperiments& options) {
   Request request{.path = api_path({"repositories", uri.repository, "runs"})};
   const auto add = [&](const char* name, const std::string& value) {
     if (!value.empty()) request.query.emplace_back(name, value);
@@ -167,7 +167,8 @@ std::string param_of(const Json& run, const std::string& name) {
   return "";
 }
 
-std::vector<std::string> metric_columns(const std::vector<Json>& runs, const List& options) {
+std::vector<std::string> metric_columns(const std::vector<Json>& runs,
+                                        const ListExperiments& options) {
   if (!options.metrics.empty()) return words_of(options.metrics);
   std::set<std::string> names;
   for (const Json& run : runs) {
@@ -196,7 +197,7 @@ std::vector<std::string> param_columns(const std::vector<Json>& runs, const std:
   return {names.begin(), names.end()};
 }
 
-void list(Session& session, const List& options) {
+void list_experiments(Session& session, const ListExperiments& options) {
   if (options.amount < 1 || options.amount > kRunsMax) {
     throw usage_error(str_cat("listing runs: --amount must be 1 to ", kRunsMax));
   }
@@ -207,7 +208,7 @@ void list(Session& session, const List& options) {
   std::vector<Json> runs;
   std::set<std::string> warnings;
   session.client.each(
-      request_for(uri, options),
+      runs_request(uri, options),
       [&](const Json& run) {
         runs.push_back(run);
         return static_cast<int64_t>(runs.size()) < options.amount;
@@ -296,8 +297,8 @@ void files(Session& session, const Files& options) {
 
 void add_exp_commands(CommandTree& tree) {
   tree.group("exp", "Experiments: runs and metrics");
-  tree.add<Log>("exp log", "Record a run: what was measured of a commit", log);
-  tree.add<List>("exp ls", "List runs, newest first", list);
+  tree.add<Log>("exp log", "Record a run: what was measured of a commit", log_experiment);
+  tree.add<ListExperiments>("exp ls", "List runs, newest first", list_experiments);
   tree.add<Metrics>("exp metrics", "Show the metrics of a commit from runs, metadata and files",
                     metrics);
   tree.add<Files>("exp files", "Show or set which files hold metrics", files);

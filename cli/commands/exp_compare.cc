@@ -163,7 +163,7 @@ void each_page(Session& session, Json body, const Each& each) {
   }
 }
 
-void compare(Session& session, const Compare& options) {
+void compare_commits(Session& session, const Compare& options) {
   Json body{{"candidates", options.candidates},
             {"params", options.params},
             {"objects", !options.no_objects}};
@@ -200,7 +200,7 @@ void compare(Session& session, const Compare& options) {
 
 void add_exp_compare_command(CommandTree& tree) {
   tree.add<Compare>("exp compare", "Compare candidates with each other and with a baseline",
-                    compare);
+                    compare_commits);
 }
 
 }  // namespace tarn::cli

@@ -45,7 +45,7 @@ void ls(Session& session, const Listing& options) {
   rows.finish();
 }
 
-struct One {
+struct OneObject {
   std::string object;
 
   void declare(Command& command) {
@@ -53,16 +53,16 @@ struct One {
   }
 };
 
-void stat(Session& session, const One& options) {
+void stat(Session& session, const OneObject& options) {
   const Uri uri = session.object(options.object);
   print_object(session.out, uri, stat_object(session.client, uri));
 }
 
-void cat(Session& session, const One& options) {
+void cat(Session& session, const OneObject& options) {
   download_file(session.client, Way::kServer, session.object(options.object), "-", [](uint64_t) {});
 }
 
-void presign(Session& session, const One& options) {
+void presign(Session& session, const OneObject& options) {
   const Uri uri = session.object(options.object);
   const Json stats = stat_object(session.client, uri, true);
   const std::string url = stats.value("physical_address", "");
@@ -111,7 +111,7 @@ void metadata(Session& session, const MetadataOptions& options) {
   session.out.object("Metadata", {{"path", uri.path}, {"metadata", pairs}}, lines);
 }
 
-struct Remove {
+struct RemoveObject {
   std::string object;
   bool recursive = false;
 
@@ -159,7 +159,7 @@ ExitCode remove_below(Session& session, const Uri& uri) {
   return failed > 0 ? ExitCode::kPartial : ExitCode::kOk;
 }
 
-ExitCode rm(Session& session, const Remove& options) {
+ExitCode rm(Session& session, const RemoveObject& options) {
   if (options.recursive) return remove_below(session, session.prefix(options.object));
   const Uri uri = session.object(options.object);
   session.client.call(
@@ -173,18 +173,18 @@ ExitCode rm(Session& session, const Remove& options) {
 void add_fs_commands(CommandTree& tree) {
   tree.group("fs", "Objects: list, read, write, copy");
   tree.add<Listing>("fs ls", "List objects", ls);
-  tree.add<One>("fs stat", "Show the metadata of an object", stat);
-  tree.add<One>("fs cat", "Print the bytes of an object", cat);
-  tree.add<One>("fs presign",
-                "Print a presigned URL with which anyone can read an object until it expires",
-                presign);
+  tree.add<OneObject>("fs stat", "Show the metadata of an object", stat);
+  tree.add<OneObject>("fs cat", "Print the bytes of an object", cat);
+  tree.add<OneObject>("fs presign",
+                      "Print a presigned URL with which anyone can read an object until it expires",
+                      presign);
   tree.add<MetadataOptions>("fs metadata", "Show an object's metadata, or replace it", metadata);
   add_fs_copy_commands(tree);
   add_fs_stage_command(tree);
   add_fs_upload_command(tree);
   add_fs_download_command(tree);
   add_fs_archive_command(tree);
-  tree.add<Remove>("fs rm", "Delete objects from a branch; commits keep them", rm);
+  tree.add<RemoveObject>("fs rm", "Delete objects from a branch; commits keep them", rm);
 }
 
 }  // namespace tarn::cli

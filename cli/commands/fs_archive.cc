@@ -17,7 +17,7 @@ namespace {
 constexpr size_t kPathsMax = 100'000;
 constexpr size_t kListBytesMax = 16 * 1024 * 1024;
 
-struct Options {
+struct ArchiveOptions {
   std::string source;
   std::string file = "-";
   std::string format = "tar";
@@ -55,7 +55,7 @@ Json read_paths(const std::string& list, const std::string& prefix) {
   return paths;
 }
 
-Request request_for(const Uri& uri, const Options& options) {
+Request archive_request(const Uri& uri, const ArchiveOptions& options) {
   Request request{
       .path = api_path({"repositories", uri.repository, "refs", uri.ref, "objects", "archive"}),
       .query = {{"format", options.format}}};
@@ -70,9 +70,9 @@ Request request_for(const Uri& uri, const Options& options) {
   return request;
 }
 
-void run(Session& session, const Options& options) {
+void run_archive(Session& session, const ArchiveOptions& options) {
   const Uri uri = session.prefix(options.source);
-  const Request request = request_for(uri, options);
+  const Request request = archive_request(uri, options);
   const bool to_output = options.file == "-";
   Progress progress(to_string(uri), Unit::kBytes, 0, session.terminal.shows_progress && !to_output);
   FileWriter file(options.file);
@@ -91,7 +91,8 @@ void run(Session& session, const Options& options) {
 }  // namespace
 
 void add_fs_archive_command(CommandTree& tree) {
-  tree.add<Options>("fs archive", "Download many objects of one commit as a tar or zip file", run);
+  tree.add<ArchiveOptions>("fs archive", "Download many objects of one commit as a tar or zip file",
+                           run_archive);
 }
 
 }  // namespace tarn::cli

@@ -13,13 +13,13 @@
 namespace tarn::cli {
 namespace {
 
-struct Options {
+struct CopyOptions {
   std::string source;
   std::string destination;
   TransferOptions how;
 };
 
-struct Copy : Options {
+struct Copy : CopyOptions {
   void declare(Command& command) {
     command
         .argument("FROM", source,
@@ -31,7 +31,7 @@ struct Copy : Options {
   }
 };
 
-struct Move : Options {
+struct Move : CopyOptions {
   void declare(Command& command) {
     command.argument("OBJECT", source, "tarn://repository/branch/path")
         .argument("TARGET", destination, "as OBJECT; ending in '/': below it, with the same name")
@@ -68,7 +68,7 @@ struct Ends {
   Uri destination;
 };
 
-Ends ends_of(const Session& session, const Options& options) {
+Ends ends_of(const Session& session, const CopyOptions& options) {
   const bool tree = options.how.recursive;
   Ends ends{tree ? directory_of(session.prefix(options.source)) : session.object(options.source),
             session.prefix(options.destination)};
@@ -90,7 +90,7 @@ ExitCode place_one(Session& session, const Ends& ends, Transform place) {
   return ExitCode::kOk;
 }
 
-ExitCode place_tree(Session& session, const Options& options, const Ends& ends, Transform place,
+ExitCode place_tree(Session& session, const CopyOptions& options, const Ends& ends, Transform place,
                     std::string_view kind) {
   const Uri& source = ends.source;
   ThreadPool pool(session, workers_of(options.how), "placing");
@@ -125,7 +125,7 @@ std::optional<uint64_t> move_at_once(Client& client, const Ends& ends, bool tree
   return Json::parse(answer.body).at("moved").get<uint64_t>();
 }
 
-ExitCode copy(Session& session, const Options& options) {
+ExitCode copy(Session& session, const CopyOptions& options) {
   const bool from_here = !is_uri(options.source);
   const bool to_here = !is_uri(options.destination);
   if (from_here && to_here) {
@@ -139,7 +139,7 @@ ExitCode copy(Session& session, const Options& options) {
                                : place_one(session, ends, copy_object);
 }
 
-ExitCode move(Session& session, const Options& options) {
+ExitCode move(Session& session, const CopyOptions& options) {
   const Ends ends = ends_of(session, options);
   const bool tree = options.how.recursive;
   if (ends.source.ref == ends.destination.ref) {

@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct Options {
+struct DownloadOptions {
   std::string source;
   std::string local;
   TransferOptions how;
@@ -29,7 +29,7 @@ struct Options {
   }
 };
 
-void fetch(ThreadPool& pool, const Options& options, const Uri& below, const Json& item) {
+void fetch(ThreadPool& pool, const DownloadOptions& options, const Uri& below, const Json& item) {
   const std::string key = item.value("path", "");
   const uint64_t size = item.value("size_bytes", uint64_t{0});
   // A directory marker ("a/", empty) is no file; its directory is created with its files.
@@ -52,7 +52,7 @@ void fetch(ThreadPool& pool, const Options& options, const Uri& below, const Jso
   });
 }
 
-ExitCode download_tree(Session& session, const Options& options) {
+ExitCode download_tree(Session& session, const DownloadOptions& options) {
   const Uri below = directory_of(session.prefix(options.source));
   ThreadPool pool(session, workers_of(options.how), "downloading");
   session.client.each(
@@ -73,7 +73,7 @@ fs::path target_of(const Uri& source, const std::string& local) {
   throw usage_error(str_cat("downloading ", to_string(source), ": LOCAL must name the file"));
 }
 
-ExitCode run(Session& session, const Options& options) {
+ExitCode run_download(Session& session, const DownloadOptions& options) {
   if (options.how.recursive) return download_tree(session, options);
   const Uri uri = session.object(options.source);
   const fs::path target = target_of(uri, options.local);
@@ -95,11 +95,12 @@ ExitCode run(Session& session, const Options& options) {
 
 ExitCode download(Session& session, const std::string& source, const std::string& local,
                   const TransferOptions& options) {
-  return run(session, {source, local, options});
+  return run_download(session, {source, local, options});
 }
 
 void add_fs_download_command(CommandTree& tree) {
-  tree.add<Options>("fs download", "Download an object, or everything below a prefix", run);
+  tree.add<DownloadOptions>("fs download", "Download an object, or everything below a prefix",
+                            run_download);
 }
 
 }  // namespace tarn::cli

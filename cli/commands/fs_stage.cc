@@ -11,7 +11,7 @@ namespace {
 
 constexpr int64_t kNotGiven = -1;
 
-struct Options {
+struct StageOptions {
   std::string object;
   std::string location;
   std::string checksum;
@@ -31,7 +31,7 @@ struct Options {
   }
 };
 
-void run(Session& session, const Options& options) {
+void run_stage(Session& session, const StageOptions& options) {
   const Uri uri = session.object(options.object);
   if (options.location.empty() || options.checksum.empty() || options.size < 0) {
     throw usage_error(str_cat("staging ", to_string(uri),
@@ -54,8 +54,9 @@ void run(Session& session, const Options& options) {
 }  // namespace
 
 void add_fs_stage_command(CommandTree& tree) {
-  tree.add<Options>("fs stage",
-                    "Stage an object whose bytes are in the store already; no bytes are read", run);
+  tree.add<StageOptions>("fs stage",
+                         "Stage an object whose bytes are in the store already; no bytes are read",
+                         run_stage);
 }
 
 }  // namespace tarn::cli

@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct Options {
+struct UploadOptions {
   std::string local;
   std::string target;
   TransferOptions how;
@@ -75,7 +75,7 @@ std::vector<Found> files_below(Session& session, const fs::path& root) {
 /// Uploads the files of one directory, except those that the branch already has.
 class TreeUpload {
  public:
-  TreeUpload(Session& session, const Options& options, Uri below)
+  TreeUpload(Session& session, const UploadOptions& options, Uri below)
       : session_(session),
         how_(options.how),
         root_(options.local),
@@ -156,7 +156,7 @@ class TreeUpload {
   ThreadPool pool_;  ///< last: its jobs use all of the above
 };
 
-ExitCode upload_one(Session& session, const Options& options) {
+ExitCode upload_one(Session& session, const UploadOptions& options) {
   Uri uri = session.prefix(options.target);
   const bool named = !uri.path.empty() && !uri.path.ends_with('/');
   if (!named && options.local == "-")
@@ -173,7 +173,7 @@ ExitCode upload_one(Session& session, const Options& options) {
   return ExitCode::kOk;
 }
 
-ExitCode run(Session& session, const Options& options) {
+ExitCode run_upload(Session& session, const UploadOptions& options) {
   if (!options.how.recursive) return upload_one(session, options);
   if (!fs::is_directory(options.local)) {
     throw Error(ErrorCode::kNotFound, str_cat("uploading ", options.local, ": not a directory"));
@@ -186,11 +186,11 @@ ExitCode run(Session& session, const Options& options) {
 
 ExitCode upload(Session& session, const std::string& local, const std::string& target,
                 const TransferOptions& options) {
-  return run(session, {local, target, options});
+  return run_upload(session, {local, target, options});
 }
 
 void add_fs_upload_command(CommandTree& tree) {
-  tree.add<Options>("fs upload", "Upload a local file or directory to a branch", run);
+  tree.add<UploadOptions>("fs upload", "Upload a local file or directory to a branch", run_upload);
 }
 
 }  // namespace tarn::cli

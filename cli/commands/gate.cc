@@ -13,7 +13,7 @@
 namespace tarn::cli {
 namespace {
 
-struct Check {
+struct CheckGate {
   std::vector<std::string> candidates;
   std::string policy;
   std::string champion;
@@ -77,7 +77,7 @@ void print_rules(Session& session, const Json& answer, bool all) {
     session.out.remark(warning.get<std::string>());
 }
 
-void report_to_github(const Github& github, const Check& options, const Json& answer,
+void report_to_github(const Github& github, const CheckGate& options, const Json& answer,
                       ExitCode code) {
   std::string best;
   std::string refusals;
@@ -124,7 +124,7 @@ std::string only_policy(Session& session, const std::string& repository) {
   return names.front();
 }
 
-ExitCode check(Session& session, Check options) {
+ExitCode check_gate(Session& session, CheckGate options) {
   const std::string repository = session.take_repository(options.candidates);
   if (options.policy.empty()) options.policy = only_policy(session, repository);
   Json body{{"candidates", options.candidates}};
@@ -148,10 +148,11 @@ ExitCode check(Session& session, Check options) {
 
 void add_gate_commands(CommandTree& tree) {
   tree.group("gate", "Gates: judge candidates by a policy");
-  tree.add<Check>("gate check",
-                  "Judge candidates without promoting (exit status 0: all pass, 10: failed, 11: a "
-                  "metric is missing, 12: checks or approvals are missing)",
-                  check);
+  tree.add<CheckGate>(
+      "gate check",
+      "Judge candidates without promoting (exit status 0: all pass, 10: failed, 11: a "
+      "metric is missing, 12: checks or approvals are missing)",
+      check_gate);
 }
 
 }  // namespace tarn::cli

@@ -13,7 +13,7 @@ namespace {
 
 constexpr int64_t kNotGiven = -1;
 
-struct Set {
+struct SetCollectionRules {
   std::string repository;
   int64_t days = kNotGiven;
   std::vector<std::string> branches;
@@ -32,7 +32,7 @@ std::string rules_path(const Uri& uri) {
   return api_path({"repositories", uri.repository, "settings", "gc_rules"});
 }
 
-void show(Session& session, const InRepository& options) {
+void show_collection_rules(Session& session, const InRepository& options) {
   const Json rules =
       session.client.call({.path = rules_path(session.repository(options.repository))});
   std::vector<std::pair<std::string, std::string>> lines{
@@ -56,17 +56,17 @@ Json branch_rule(const std::string& word) {
   throw usage_error(str_cat("reading --branch-days \"", word, "\": expected BRANCH=DAYS"));
 }
 
-void set(Session& session, const Set& options) {
+void set_collection_rules(Session& session, const SetCollectionRules& options) {
   if (options.days < 0)
     throw usage_error("setting how long to keep things: --days (0 or more) is needed");
   Json rules{{"default_retention_days", options.days}, {"branches", Json::array()}};
   for (const std::string& word : options.branches) rules["branches"].push_back(branch_rule(word));
   const Uri uri = session.repository(options.repository);
   session.client.call(put_request(rules_path(uri), rules));
-  show(session, {to_string(uri)});
+  show_collection_rules(session, {to_string(uri)});
 }
 
-void remove(Session& session, const InRepository& options) {
+void remove_collection_rules(Session& session, const InRepository& options) {
   const Uri uri = session.repository(options.repository);
   session.client.call(delete_request(rules_path(uri)));
   session.out.remark(str_cat("deleted the rules of ", to_string(uri)));
@@ -76,9 +76,10 @@ void remove(Session& session, const InRepository& options) {
 
 void add_gc_commands(CommandTree& tree) {
   tree.group("gc", "Garbage collection: plan, run and reports; retention rules");
-  tree.add<InRepository>("gc get-config", "Show the retention rules", show);
-  tree.add<Set>("gc set-config", "Replace the retention rules", set);
-  tree.add<InRepository>("gc delete-config", "Delete the retention rules", remove);
+  tree.add<InRepository>("gc get-config", "Show the retention rules", show_collection_rules);
+  tree.add<SetCollectionRules>("gc set-config", "Replace the retention rules",
+                               set_collection_rules);
+  tree.add<InRepository>("gc delete-config", "Delete the retention rules", remove_collection_rules);
   add_gc_run_commands(tree);
 }
 

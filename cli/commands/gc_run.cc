@@ -90,7 +90,7 @@ void plan(Session& session, const Plan& options) {
   session.out.object("GarbageCollectionPlan", std::move(figures), lines);
 }
 
-struct Run {
+struct RunCollection {
   std::string repository;
   int64_t yes_delete = 0;
   bool adopt = false;
@@ -159,7 +159,7 @@ void add_next(const Json& newest, std::vector<std::pair<std::string, std::string
   }
 }
 
-ExitCode run(Session& session, const Run& options) {
+ExitCode run_collection(Session& session, const RunCollection& options) {
   const Uri uri = session.repository(options.repository);
   const int64_t before = newest_run(session, uri).value("run", int64_t{0});
   Json body = Json::object();
@@ -194,7 +194,7 @@ void status(Session& session, const InRepository& options) {
   session.out.object("GarbageCollection", std::move(newest), lines);
 }
 
-void cancel(Session& session, const InRepository& options) {
+void cancel_collection(Session& session, const InRepository& options) {
   const Uri uri = session.repository(options.repository);
   session.client.call(delete_request(gc_path(uri, "runs")));
   session.out.remark(str_cat("asked the collection of ", to_string(uri),
@@ -222,7 +222,7 @@ void report(Session& session, const Report& options) {
   session.out.object("GarbageCollection", std::move(found), lines);
 }
 
-void log(Session& session, const InRepository& options) {
+void log_collection(Session& session, const InRepository& options) {
   const Uri uri = session.repository(options.repository);
   print_list(session, {.path = gc_path(uri, "runs")}, "GarbageCollectionList",
              {"run", "state", "started", "stored", "found", "removed", "size", "commits"},
@@ -280,15 +280,15 @@ void list_expired(Session& session, const InRepository& options) {
 
 void add_gc_run_commands(CommandTree& tree) {
   tree.add<Plan>("gc plan", "Show what garbage collection would remove (a dry run)", plan);
-  tree.add<Run>("gc run", "Start a garbage collection in the server", run);
+  tree.add<RunCollection>("gc run", "Start a garbage collection in the server", run_collection);
   tree.add<InRepository>("gc cancel", "Cancel the running garbage collection, or a requested one",
-                         cancel);
+                         cancel_collection);
   tree.add<Expire>("gc expire", "Expire the data of a commit before its retention is over", expire);
   tree.add<InRepository>("gc expired", "List the commits whose data has expired", list_expired);
   tree.add<InRepository>("gc status", "Show the latest garbage collection and its progress",
                          status);
   tree.add<Report>("gc report", "Show the report of one garbage collection", report);
-  tree.add<InRepository>("gc log", "List garbage collections, newest first", log);
+  tree.add<InRepository>("gc log", "List garbage collections, newest first", log_collection);
 }
 
 }  // namespace tarn::cli

@@ -43,7 +43,7 @@ void add(Session& session, const Add& options) {
   session.out.object("Hold", std::move(hold), lines);
 }
 
-void list(Session& session, const InRepository& options) {
+void list_holds(Session& session, const InRepository& options) {
   const Uri uri = session.repository(options.repository);
   print_list(session, {.path = holds_path(uri)}, "HoldList",
              {"hold", "commit", "path", "until", "by", "reason"},
@@ -54,7 +54,7 @@ void list(Session& session, const InRepository& options) {
              });
 }
 
-struct Remove {
+struct RemoveHold {
   std::string id;
   std::string repository;
 
@@ -64,7 +64,7 @@ struct Remove {
   }
 };
 
-void remove(Session& session, const Remove& options) {
+void remove_hold(Session& session, const RemoveHold& options) {
   const Uri uri = session.repository(options.repository);
   session.client.call(
       delete_request(api_path({"repositories", uri.repository, "gc", "holds", options.id})));
@@ -76,8 +76,8 @@ void remove(Session& session, const Remove& options) {
 void add_hold_commands(CommandTree& tree) {
   tree.group("hold", "Holds: commits that garbage collection keeps");
   tree.add<Add>("hold add", "Keep a commit and its ancestors from garbage collection", add);
-  tree.add<InRepository>("hold ls", "List the holds of a repository", list);
-  tree.add<Remove>("hold rm", "Remove a hold", remove);
+  tree.add<InRepository>("hold ls", "List the holds of a repository", list_holds);
+  tree.add<RemoveHold>("hold rm", "Remove a hold", remove_hold);
 }
 
 }  // namespace tarn::cli

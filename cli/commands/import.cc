@@ -23,7 +23,7 @@ using std::chrono::milliseconds;
 constexpr milliseconds kFirstPoll{100};
 constexpr milliseconds kSlowestPoll{2000};
 
-struct Options {
+struct ImportOptions {
   std::string source;
   std::string target;
   std::string message;
@@ -67,7 +67,7 @@ std::string import_path(const Uri& target) {
   return api_path({"repositories", target.repository, "branches", target.ref, "import"});
 }
 
-std::string start(Session& session, const Uri& target, const Options& options) {
+std::string start_import(Session& session, const Uri& target, const ImportOptions& options) {
   const Json source{{"type", options.single ? "object" : "common_prefix"},
                     {"path", options.source},
                     {"destination", target.path}};
@@ -105,7 +105,8 @@ bool has_failed(const Json& status) {
 }
 
 /// Waits for the terminal state. Throws timeout or interrupted, naming the id.
-Json wait_for(Session& session, const Uri& target, const std::string& id, const Options& options) {
+Json wait_for(Session& session, const Uri& target, const std::string& id,
+              const ImportOptions& options) {
   using Time = std::chrono::steady_clock::time_point;
   std::optional<Time> deadline;
   if (!options.timeout.empty())
@@ -148,7 +149,7 @@ void print_status(Output& out, const std::string& id, Json status) {
 bool is_local_path(const std::string& source) { return source.find("://") == std::string::npos; }
 
 /// Only the server reads by reference, and it does not see the disk of this machine.
-ExitCode upload_instead(Session& session, const Options& options) {
+ExitCode upload_instead(Session& session, const ImportOptions& options) {
   namespace fs = std::filesystem;
   if (!fs::exists(options.source)) {
     throw Error(ErrorCode::kNotFound,
@@ -183,7 +184,7 @@ ExitCode upload_instead(Session& session, const Options& options) {
   return code;
 }
 
-ExitCode run(Session& session, const Options& options) {
+ExitCode run_import(Session& session, const ImportOptions& options) {
   const bool resumes = !options.resume.empty();
   if (options.source.empty() && !resumes) throw usage_error("importing: STORAGE is needed");
   if (resumes && !options.target.empty())
@@ -191,7 +192,7 @@ ExitCode run(Session& session, const Options& options) {
   if (!options.timeout.empty()) parse_duration(options.timeout);
   if (!resumes && is_local_path(options.source)) return upload_instead(session, options);
   const Uri target = session.prefix(resumes ? options.source : options.target);
-  const std::string id = resumes ? options.resume : start(session, target, options);
+  const std::string id = resumes ? options.resume : start_import(session, target, options);
   if (options.no_wait) {
     session.out.object("Import", {{"id", id}, {"completed", false}}, {{"import", id}});
     return ExitCode::kOk;
@@ -230,7 +231,8 @@ ExitCode verify(Session& session, const Verify& options) {
 }  // namespace
 
 void add_import_commands(CommandTree& tree) {
-  tree.add<Options>("import", "Import existing objects by reference; no bytes are copied", run);
+  tree.add<ImportOptions>("import", "Import existing objects by reference; no bytes are copied",
+                          run_import);
   tree.add<Verify>("import-verify", "List imported objects whose source was changed or deleted",
                    verify);
 }

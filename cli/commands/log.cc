@@ -8,7 +8,7 @@
 namespace tarn::cli {
 namespace {
 
-struct Options {
+struct LogOptions {
   std::string ref;
   int64_t amount = 0;
   bool first_parent = false;
@@ -34,7 +34,7 @@ struct Options {
   }
 };
 
-Request request_for(const Uri& uri, const Options& options) {
+Request request_for(const Uri& uri, const LogOptions& options) {
   Request request{.path = api_path({"repositories", uri.repository, "refs", uri.ref, "commits"})};
   if (options.first_parent) request.query.emplace_back("first_parent", "true");
   if (!options.since.empty()) request.query.emplace_back("since", options.since);
@@ -44,7 +44,7 @@ Request request_for(const Uri& uri, const Options& options) {
   return request;
 }
 
-void run(Session& session, const Options& options) {
+void run_log(Session& session, const LogOptions& options) {
   const Uri uri = session.ref_or_default(options.ref);
   if (options.amount < 0) throw usage_error("showing a log: --amount cannot be negative");
   ListWriter rows = session.out.list("CommitList", {"commit", "date", "committer", "message"});
@@ -60,7 +60,7 @@ void run(Session& session, const Options& options) {
 }  // namespace
 
 void add_log_command(CommandTree& tree) {
-  tree.add<Options>("log", "Show the history of a ref", run);
+  tree.add<LogOptions>("log", "Show the history of a ref", run_log);
 }
 
 }  // namespace tarn::cli

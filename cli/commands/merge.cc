@@ -15,7 +15,7 @@ constexpr int kStatusConflict = 409;
 /// Further conflicts are counted, not shown.
 constexpr size_t kConflictsShown = 1000;
 
-struct Options {
+struct MergeOptions {
   std::string source;
   std::string destination;
   std::string message;
@@ -53,7 +53,7 @@ struct Options {
   }
 };
 
-Json body_of(const Options& options, const std::string& message) {
+Json body_of(const MergeOptions& options, const std::string& message) {
   Json body{{"metadata", metadata_from(options.metadata)},
             {"allow_empty", options.allow_empty},
             {"squash_merge", options.squash}};
@@ -92,7 +92,7 @@ ExitCode print_conflicts(Session& session, const Uri& source, const Uri& destina
   return ExitCode::kConflict;
 }
 
-ExitCode run(Session& session, const Options& options) {
+ExitCode run_merge(Session& session, const MergeOptions& options) {
   const Uri source = session.ref(options.source);
   const Uri destination =
       ref_uri(options.destination, {source.repository, session.settings.branch.value});
@@ -125,7 +125,7 @@ ExitCode run(Session& session, const Options& options) {
 }  // namespace
 
 void add_merge_command(CommandTree& tree) {
-  tree.add<Options>("merge", "Merge a ref into a branch", run);
+  tree.add<MergeOptions>("merge", "Merge a ref into a branch", run_merge);
 }
 
 }  // namespace tarn::cli

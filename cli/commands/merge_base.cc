@@ -8,7 +8,7 @@
 namespace tarn::cli {
 namespace {
 
-struct Options {
+struct MergeBaseOptions {
   std::string source;
   std::string destination;
 
@@ -19,7 +19,7 @@ struct Options {
   }
 };
 
-void run(Session& session, const Options& options) {
+void run_merge_base(Session& session, const MergeBaseOptions& options) {
   const Uri source = session.ref(options.source);
   const Uri destination = session.with_default_branch(
       optional_ref_uri(options.destination, {source.repository, session.settings.branch.value}));
@@ -36,7 +36,8 @@ void run(Session& session, const Options& options) {
 }  // namespace
 
 void add_merge_base_command(CommandTree& tree) {
-  tree.add<Options>("find-merge-base", "Show the common ancestor of two refs", run);
+  tree.add<MergeBaseOptions>("find-merge-base", "Show the common ancestor of two refs",
+                             run_merge_base);
 }
 
 }  // namespace tarn::cli

@@ -46,8 +46,8 @@ Error error_of(const Json& operation) {
                      .body = result.dump()});
 }
 
-struct List {};
-void list(Session& session, const List&) {
+struct ListOperations {};
+void list_operations(Session& session, const ListOperations&) {
   print_list(session, {.path = "/operations"}, "Operation",
              {"operation", "state", "request", "since"}, [](const Json& item) -> Cells {
                return {item.value("id", ""), item.value("state", ""),
@@ -56,7 +56,7 @@ void list(Session& session, const List&) {
              });
 }
 
-struct Target {
+struct OperationTarget {
   std::string id;
 
   void declare(Command& command) {
@@ -64,11 +64,11 @@ struct Target {
   }
 };
 
-void show(Session& session, const Target& options) {
+void show_operation(Session& session, const OperationTarget& options) {
   print_operation(session, session.client.call({.path = operation_path(options.id)}));
 }
 
-struct Wait {
+struct WaitOperation {
   std::string id;
   std::string timeout;
 
@@ -78,7 +78,7 @@ struct Wait {
   }
 };
 
-void wait(Session& session, const Wait& options) {
+void wait_operation(Session& session, const WaitOperation& options) {
   const bool limited = !options.timeout.empty();
   const auto deadline =
       SteadyClock::now() + (limited ? parse_duration(options.timeout) : std::chrono::hours{0});
@@ -105,7 +105,7 @@ void wait(Session& session, const Wait& options) {
   }
 }
 
-void cancel(Session& session, const Target& options) {
+void cancel_operation(Session& session, const OperationTarget& options) {
   print_operation(session, session.client.call(delete_request(operation_path(options.id))));
 }
 
@@ -121,11 +121,14 @@ bool print_when_deferred(Session& session, const Answer& answer) {
 
 void add_op_commands(CommandTree& tree) {
   tree.group("op", "Background operations");
-  tree.add<List>("op list", "List your background operations, newest first", list);
-  tree.add<Target>("op show", "Show a background operation and its result", show);
-  tree.add<Wait>("op wait",
-                 "Wait for a background operation; fails as its request would have failed", wait);
-  tree.add<Target>("op cancel", "Cancel a background operation", cancel);
+  tree.add<ListOperations>("op list", "List your background operations, newest first",
+                           list_operations);
+  tree.add<OperationTarget>("op show", "Show a background operation and its result",
+                            show_operation);
+  tree.add<WaitOperation>("op wait",
+                          "Wait for a background operation; fails as its request would have failed",
+                          wait_operation);
+  tree.add<OperationTarget>("op cancel", "Cancel a background operation", cancel_operation);
 }
 
 }  // namespace tarn::cli

@@ -101,7 +101,7 @@ void apply(Session& session, const Apply& options) {
   session.out.object("GatePolicy", std::move(set), lines);
 }
 
-struct Show {
+struct ShowGatePolicy {
   std::string policy;
   int64_t version = 0;
 
@@ -111,7 +111,7 @@ struct Show {
   }
 };
 
-void show(Session& session, const Show& options) {
+void show_gate_policy(Session& session, const ShowGatePolicy& options) {
   Request request{.path = policy_path(session.ref(options.policy))};
   if (options.version != 0) request.query.emplace_back("version", std::to_string(options.version));
   Json policy = session.client.call(request);
@@ -131,26 +131,26 @@ void show(Session& session, const Show& options) {
   session.out.object("GatePolicy", std::move(policy), lines);
 }
 
-void list(Session& session, const InRepository& options) {
+void list_gate_policies(Session& session, const InRepository& options) {
   const Uri uri = session.repository(options.repository);
   print_list(session, {.path = api_path({"repositories", uri.repository, "policies"})},
              "GatePolicyList", kColumns, cells_of);
 }
 
-struct Target {
+struct GatePolicyTarget {
   std::string policy;
 
   void declare(Command& command) { command.argument("POLICY", policy, std::string(kNameHelp)); }
 };
 
-void log(Session& session, const Target& options) {
+void log_gate_policy(Session& session, const GatePolicyTarget& options) {
   const Uri uri = session.ref(options.policy);
   print_list(session,
              {.path = api_path({"repositories", uri.repository, "policies", uri.ref, "versions"})},
              "GatePolicyList", kColumns, cells_of);
 }
 
-struct Remove {
+struct RemoveGatePolicy {
   std::string policy;
   bool yes = false;
 
@@ -160,7 +160,7 @@ struct Remove {
   }
 };
 
-void remove(Session& session, const Remove& options) {
+void remove_gate_policy(Session& session, const RemoveGatePolicy& options) {
   const Uri uri = session.ref(options.policy);
   session.confirm(
       str_cat("remove policy ", to_string(uri), ", so that its destination has no gate?"),
@@ -175,10 +175,12 @@ void add_policy_commands(CommandTree& tree) {
   tree.group("policy", "Gate policies: conditions for a promotion");
   tree.add<Apply>("policy apply", "Create a gate policy from its document, or set a new version",
                   apply);
-  tree.add<Show>("policy show", "Print a policy's document", show);
-  tree.add<InRepository>("policy ls", "List the current gate policies", list);
-  tree.add<Target>("policy log", "List the versions of a gate policy, newest first", log);
-  tree.add<Remove>("policy rm", "Delete a gate policy; its versions are kept", remove);
+  tree.add<ShowGatePolicy>("policy show", "Print a policy's document", show_gate_policy);
+  tree.add<InRepository>("policy ls", "List the current gate policies", list_gate_policies);
+  tree.add<GatePolicyTarget>("policy log", "List the versions of a gate policy, newest first",
+                             log_gate_policy);
+  tree.add<RemoveGatePolicy>("policy rm", "Delete a gate policy; its versions are kept",
+                             remove_gate_policy);
 }
 
 }  // namespace tarn::cli

@@ -53,7 +53,7 @@ void print_pull(Session& session, const Uri& uri) {
   session.out.object("PullRequest", std::move(pull), lines);
 }
 
-struct Create {
+struct CreatePullRequest {
   std::string source;
   std::string destination;
   std::string title;
@@ -68,7 +68,7 @@ struct Create {
   }
 };
 
-void create(Session& session, const Create& options) {
+void create_pull_request(Session& session, const CreatePullRequest& options) {
   const Uri source = session.ref(options.source);
   const Uri destination = session.with_default_branch(
       optional_ref_uri(options.destination, {source.repository, session.settings.branch.value}));
@@ -95,7 +95,7 @@ void create(Session& session, const Create& options) {
   print_pull(session, {source.repository, made.value("id", ""), ""});
 }
 
-struct List {
+struct ListPullRequests {
   std::string repository;
   std::string status = "open";
 
@@ -105,7 +105,7 @@ struct List {
   }
 };
 
-void list(Session& session, const List& options) {
+void list_pull_requests(Session& session, const ListPullRequests& options) {
   const Uri uri = session.repository(options.repository);
   const Request request{.path = api_path({"repositories", uri.repository, "pulls"}),
                         .query = {{"status", options.status}}};
@@ -121,26 +121,28 @@ void list(Session& session, const List& options) {
              });
 }
 
-struct Target {
+struct PullRequestTarget {
   std::string id;
 
   void declare(Command& command) { command.argument("ID", id, std::string(kIdHelp)); }
 };
 
-void show(Session& session, const Target& options) { print_pull(session, session.ref(options.id)); }
+void show_pull_request(Session& session, const PullRequestTarget& options) {
+  print_pull(session, session.ref(options.id));
+}
 
-void change(Session& session, const std::string& id, const Json& body) {
+void change_pull_request(Session& session, const std::string& id, const Json& body) {
   const Uri uri = session.ref(id);
   session.client.call({.method = Method::kPatch, .path = pull_path(uri), .json = body.dump()});
   print_pull(session, uri);
 }
 
-void close(Session& session, const Target& options) {
-  change(session, options.id, {{"status", "closed"}});
+void close(Session& session, const PullRequestTarget& options) {
+  change_pull_request(session, options.id, {{"status", "closed"}});
 }
 
-void reopen(Session& session, const Target& options) {
-  change(session, options.id, {{"status", "open"}});
+void reopen(Session& session, const PullRequestTarget& options) {
+  change_pull_request(session, options.id, {{"status", "open"}});
 }
 
 struct Update {
@@ -155,12 +157,12 @@ struct Update {
   }
 };
 
-void update(Session& session, const Update& options) {
+void update_pull_request(Session& session, const Update& options) {
   Json body = Json::object();
   if (!options.title.empty()) body["title"] = options.title;
   if (!options.description.empty()) body["description"] = options.description;
   if (body.empty()) throw usage_error("changing a pull request: give --title or --description");
-  change(session, options.id, body);
+  change_pull_request(session, options.id, body);
 }
 
 struct Merge {
@@ -189,7 +191,7 @@ void merge(Session& session, const Merge& options) {
   session.out.object("Merge", {{"reference", commit}, {"changed", true}}, {{"commit", commit}});
 }
 
-struct Approve {
+struct ApprovePullRequest {
   std::string id;
   std::string commit;
 
@@ -201,7 +203,7 @@ struct Approve {
   }
 };
 
-void approve(Session& session, const Approve& options) {
+void approve_pull_request(Session& session, const ApprovePullRequest& options) {
   const Uri uri = session.ref(options.id);
   Json body = Json::object();
   if (!options.commit.empty()) {
@@ -212,7 +214,7 @@ void approve(Session& session, const Approve& options) {
   session.out.object("Approval", std::move(made), {{"commit", commit}});
 }
 
-void unapprove(Session& session, const Target& options) {
+void unapprove(Session& session, const PullRequestTarget& options) {
   const Uri uri = session.ref(options.id);
   session.client.call(delete_request(pull_path(uri, "approvals")));
   session.out.remark(str_cat("withdrew your approval of ", to_string(uri)));
@@ -222,16 +224,20 @@ void unapprove(Session& session, const Target& options) {
 
 void add_pr_commands(CommandTree& tree) {
   tree.group("pr", "Pull requests");
-  tree.add<Create>("pr create", "Create a pull request", create);
-  tree.add<List>("pr list", "List pull requests, newest first", list);
-  tree.add<Target>("pr show", "Show a pull request and who approved it", show);
-  tree.add<Update>("pr update", "Change title or description of a pull request", update);
-  tree.add<Target>("pr close", "Close a pull request without merging it", close);
-  tree.add<Target>("pr reopen", "Reopen a closed pull request", reopen);
+  tree.add<CreatePullRequest>("pr create", "Create a pull request", create_pull_request);
+  tree.add<ListPullRequests>("pr list", "List pull requests, newest first", list_pull_requests);
+  tree.add<PullRequestTarget>("pr show", "Show a pull request and who approved it",
+                              show_pull_request);
+  tree.add<Update>("pr update", "Change title or description of a pull request",
+                   update_pull_request);
+  tree.add<PullRequestTarget>("pr close", "Close a pull request without merging it", close);
+  tree.add<PullRequestTarget>("pr reopen", "Reopen a closed pull request", reopen);
   tree.add<Merge>("pr merge", "Merge a pull request", merge);
-  tree.add<Approve>("pr approve", "Approve a pull request at the current head of its source",
-                    approve);
-  tree.add<Target>("pr unapprove", "Withdraw your approval of a pull request", unapprove);
+  tree.add<ApprovePullRequest>("pr approve",
+                               "Approve a pull request at the current head of its source",
+                               approve_pull_request);
+  tree.add<PullRequestTarget>("pr unapprove", "Withdraw your approval of a pull request",
+                              unapprove);
 }
 
 }  // namespace tarn::cli

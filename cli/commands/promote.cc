@@ -258,7 +258,7 @@ Uri promotion_uri(Session& session, const std::string& text) {
   return uri;
 }
 
-struct Target {
+struct PromotionTarget {
   std::string id;
 
   void declare(Command& command) {
@@ -266,7 +266,7 @@ struct Target {
   }
 };
 
-void show(Session& session, const Target& options) {
+void show_promotion(Session& session, const PromotionTarget& options) {
   const Uri uri = promotion_uri(session, options.id);
   print_promotion(session, uri, session.client.call({.path = promotion_path(uri)}));
 }
@@ -299,7 +299,7 @@ void evidence(Session& session, const EvidenceOptions& options) {
                      << " is in the history of @" << promotion.value("alias", "") << '\n';
 }
 
-struct List {
+struct ListPromotions {
   std::string repository;
   std::string destination;
   std::string alias;
@@ -313,7 +313,7 @@ struct List {
   }
 };
 
-void list(Session& session, const List& options) {
+void list_promotions(Session& session, const ListPromotions& options) {
   const Uri uri = session.repository(options.repository);
   Pairs query;
   if (!options.destination.empty()) query.emplace_back("destination", options.destination);
@@ -331,7 +331,7 @@ void list(Session& session, const List& options) {
       });
 }
 
-struct Wait {
+struct WaitPromotion {
   std::string id;
   std::string timeout;
   bool github = false;
@@ -343,7 +343,7 @@ struct Wait {
   }
 };
 
-ExitCode wait(Session& session, const Wait& options) {
+ExitCode wait_promotion(Session& session, const WaitPromotion& options) {
   const Uri uri = session.ref(options.id);
   const Github github(options.github);
   github.set({{"promotion-id", uri.ref}});
@@ -380,10 +380,10 @@ void add_promote_commands(CommandTree& tree) {
   tree.add<Promote>("promote", "Promote the best candidate through the gate", promote);
   tree.add<Promote>("promote run", "Same as tarn promote; for candidates named like a command",
                     promote);
-  tree.add<Target>("promote show", "Show a promotion", show);
-  tree.add<List>("promote ls", "List promotions, newest first", list);
-  tree.add<Wait>("promote wait", "Wait for a promotion to end; the exit status is its result",
-                 wait);
+  tree.add<PromotionTarget>("promote show", "Show a promotion", show_promotion);
+  tree.add<ListPromotions>("promote ls", "List promotions, newest first", list_promotions);
+  tree.add<WaitPromotion>(
+      "promote wait", "Wait for a promotion to end; the exit status is its result", wait_promotion);
   tree.add<EvidenceOptions>("promote evidence", "Print the evidence of a promotion", evidence);
   add_promotion_vote_commands(tree);
   tree.add<Rollback>("promote rollback", "Roll back a promotion: restore branch and alias",

@@ -25,7 +25,7 @@ struct Decide {
   }
 };
 
-struct Approve : Decide {
+struct ApproveVote : Decide {
   std::string commit;
   std::string timeout = "1m";
 
@@ -87,7 +87,7 @@ Json decide(Session& session, const Uri& uri, std::string_view verb, const Json&
   return session.client.call(post_request(promotion_path(uri, verb), body));
 }
 
-ExitCode approve(Session& session, const Approve& options) {
+ExitCode approve_vote(Session& session, const ApproveVote& options) {
   const Uri uri = session.ref(options.id);
   const auto timeout = parse_timeout(options.timeout);
   Json body{{"reason", options.message}};
@@ -106,12 +106,12 @@ void reject(Session& session, const Decide& options) {
   print_promotion(session, uri, decide(session, uri, "reject", {{"reason", options.message}}));
 }
 
-void cancel(Session& session, const Decide& options) {
+void cancel_vote(Session& session, const Decide& options) {
   const Uri uri = session.ref(options.id);
   print_promotion(session, uri, decide(session, uri, "cancel", {{"reason", options.message}}));
 }
 
-struct Check {
+struct CheckVote {
   std::string id;
   std::string name;
   std::string commit;
@@ -155,7 +155,7 @@ Json numbers_from(const std::vector<std::string>& metrics) {
   return out;
 }
 
-void check(Session& session, const Check& options) {
+void check_vote(Session& session, const CheckVote& options) {
   const Uri uri = session.ref(options.id);
   if (options.commit.empty()) {
     throw usage_error("reporting a check: say with --commit which commit was checked");
@@ -173,13 +173,14 @@ void check(Session& session, const Check& options) {
 }  // namespace
 
 void add_promotion_vote_commands(CommandTree& tree) {
-  tree.add<Check>("promote check", "Report the result of a check of a commit", check);
-  tree.add<Approve>("promote approve",
-                    "Approve the winner of a promotion; after the last approval wait for its end, "
-                    "the exit status is its result",
-                    approve);
+  tree.add<CheckVote>("promote check", "Report the result of a check of a commit", check_vote);
+  tree.add<ApproveVote>(
+      "promote approve",
+      "Approve the winner of a promotion; after the last approval wait for its end, "
+      "the exit status is its result",
+      approve_vote);
   tree.add<Decide>("promote reject", "Reject a promotion; nothing moves", reject);
-  tree.add<Decide>("promote cancel", "Cancel a promotion that has not ended", cancel);
+  tree.add<Decide>("promote cancel", "Cancel a promotion that has not ended", cancel_vote);
 }
 
 }  // namespace tarn::cli

@@ -31,7 +31,8 @@ Json::iterator find_rule(Json& rules, const std::string& pattern) {
 
 /// Reads the rules, lets `edit` change them, and writes them if they have not changed meanwhile.
 /// Returns whether `edit` changed anything.
-bool change(Client& client, const std::string& path, const std::function<bool(Json&)>& edit) {
+bool change_protection(Client& client, const std::string& path,
+                       const std::function<bool(Json&)>& edit) {
   for (int attempt = 1;; ++attempt) {
     const Answer found = client.ask({.path = path});
     if (!found.ok()) throw error_from(found);
@@ -119,7 +120,7 @@ void add_rule(Session& session, const std::string& repository, std::string_view 
   const Uri uri = session.repository(repository);
   const std::string pattern = rule.at("pattern").get<std::string>();
   Json result;
-  const bool changed = change(session.client, rules_path(uri, which), [&](Json& rules) {
+  const bool changed = change_protection(session.client, rules_path(uri, which), [&](Json& rules) {
     auto there = find_rule(rules, pattern);
     if (there == rules.end()) {
       rules.push_back(rule);
@@ -151,7 +152,7 @@ void add_tag_rule(Session& session, const TagRule& options) {
   add_rule(session, options.repository, kTags, "TagRule", rule);
 }
 
-struct Delete {
+struct DeleteProtection {
   std::string pattern;
   std::string repository;
 
@@ -161,9 +162,9 @@ struct Delete {
   }
 };
 
-void delete_rule(Session& session, const Delete& options, std::string_view which) {
+void delete_rule(Session& session, const DeleteProtection& options, std::string_view which) {
   const Uri uri = session.repository(options.repository);
-  change(session.client, rules_path(uri, which), [&](Json& rules) {
+  change_protection(session.client, rules_path(uri, which), [&](Json& rules) {
     const auto there = find_rule(rules, options.pattern);
     if (there == rules.end()) {
       throw Error(ErrorCode::kNotFound, str_cat("deleting the rule for \"", options.pattern,
@@ -175,11 +176,11 @@ void delete_rule(Session& session, const Delete& options, std::string_view which
   session.out.remark(str_cat("deleted the rule for ", options.pattern));
 }
 
-void delete_branch_rule(Session& session, const Delete& options) {
+void delete_branch_rule(Session& session, const DeleteProtection& options) {
   delete_rule(session, options, kBranches);
 }
 
-void delete_tag_rule(Session& session, const Delete& options) {
+void delete_tag_rule(Session& session, const DeleteProtection& options) {
   delete_rule(session, options, kTags);
 }
 
@@ -190,12 +191,13 @@ void add_protect_commands(CommandTree& tree) {
   tree.add<InRepository>("branch-protect list", "List the protection rules", list_branches);
   tree.add<BranchRule>("branch-protect add", "Add a protection rule of branches, or change one",
                        add_branch_rule);
-  tree.add<Delete>("branch-protect delete", "Delete a protection rule", delete_branch_rule);
+  tree.add<DeleteProtection>("branch-protect delete", "Delete a protection rule",
+                             delete_branch_rule);
   tree.group("tag-protect", "Protection rules of tags");
   tree.add<InRepository>("tag-protect list", "List the protection rules", list_tags);
   tree.add<TagRule>("tag-protect add", "Add a protection rule of tags, or change one",
                     add_tag_rule);
-  tree.add<Delete>("tag-protect delete", "Delete a protection rule", delete_tag_rule);
+  tree.add<DeleteProtection>("tag-protect delete", "Delete a protection rule", delete_tag_rule);
 }
 
 }  // namespace tarn::cli

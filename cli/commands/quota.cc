@@ -84,7 +84,7 @@ void show_one(Session& session, Json quota) {
   session.out.object("Quota", std::move(quota), lines);
 }
 
-struct Set : Scope {
+struct SetQuota : Scope {
   std::string hard[std::size(kLimited)];
   std::string soft[std::size(kLimited)];
 
@@ -111,7 +111,7 @@ void add_limit(Json& limits, const char* limited, const char* kind, const std::s
   limits[limited][kind] = *value;
 }
 
-void set(Session& session, const Set& options) {
+void set_quota(Session& session, const SetQuota& options) {
   Json limits = Json::object();
   for (size_t i = 0; i < std::size(kLimited); ++i) {
     add_limit(limits, kLimited[i], "hard", options.hard[i]);
@@ -123,7 +123,7 @@ void set(Session& session, const Set& options) {
   show_one(session, session.client.call(put_request(options.path(session), body)));
 }
 
-struct List {
+struct ListQuotas {
   std::string repository;
   bool everywhere = false;
 
@@ -133,7 +133,7 @@ struct List {
   }
 };
 
-void list(Session& session, const List& options) {
+void list_quotas(Session& session, const ListQuotas& options) {
   const Scope scope{options.repository, options.everywhere, {}, {}};
   print_list(session, {.path = scope.path(session)}, "QuotaList",
              {"user", "branches", "bytes", "objects", "number of branches", "open uploads"},
@@ -144,7 +144,7 @@ void list(Session& session, const List& options) {
              });
 }
 
-void show(Session& session, const Scope& options) {
+void show_quota(Session& session, const Scope& options) {
   bool found = false;
   session.client.each({.path = options.path(session)}, [&](const Json& quota) {
     found =
@@ -158,7 +158,7 @@ void show(Session& session, const Scope& options) {
                 "quota set sets one");
 }
 
-void remove(Session& session, const Scope& options) {
+void remove_quota(Session& session, const Scope& options) {
   Request request = delete_request(options.path(session));
   request.query = options.query();
   session.client.call(request);
@@ -175,10 +175,10 @@ void recount(Session& session, const Scope& options) {
 
 void add_quota_commands(CommandTree& tree) {
   tree.group("quota", "Limits of what repositories, users and branches store");
-  tree.add<Set>("quota set", "Set the limits of a quota, in place of those it has", set);
-  tree.add<List>("quota list", "List quotas with their usage", list);
-  tree.add<Scope>("quota show", "Show one quota", show);
-  tree.add<Scope>("quota remove", "Remove a quota", remove);
+  tree.add<SetQuota>("quota set", "Set the limits of a quota, in place of those it has", set_quota);
+  tree.add<ListQuotas>("quota list", "List quotas with their usage", list_quotas);
+  tree.add<Scope>("quota show", "Show one quota", show_quota);
+  tree.add<Scope>("quota remove", "Remove a quota", remove_quota);
   tree.add<Scope>("quota recount",
                   "Count again what is stored, which frees what was deleted; reads every entry",
                   recount);

@@ -31,7 +31,7 @@ struct Dump {
   }
 };
 
-struct Restore {
+struct RestoreRefs {
   std::string file;
   std::string repository;
   bool force = false;
@@ -83,7 +83,7 @@ Json read_dump(const std::string& file) {
   return refs;
 }
 
-void restore(Session& session, const Restore& options) {
+void restore_refs(Session& session, const RestoreRefs& options) {
   const Uri uri = session.repository(options.repository);
   Json body = read_dump(options.file);
   if (options.force) body["force"] = true;
@@ -98,9 +98,9 @@ void add_refs_commands(CommandTree& tree) {
   tree.group("refs", "Dump and restore all branches, tags and commits");
   tree.add<Dump>("refs dump", "Dump all branches, tags and commits, and print the ids of the dump",
                  dump);
-  tree.add<Restore>("refs restore",
-                    "Bring the branches, tags and history of a dump into a bare repository",
-                    restore);
+  tree.add<RestoreRefs>("refs restore",
+                        "Bring the branches, tags and history of a dump into a bare repository",
+                        restore_refs);
 }
 
 }  // namespace tarn::cli

@@ -27,7 +27,7 @@ Json get_repository(Client& client, const std::string& name) {
   return client.call({.path = api_path({"repositories", name})});
 }
 
-struct Create {
+struct CreateRepository {
   std::string repository;
   std::string storage;
   std::string default_branch = "main";
@@ -59,7 +59,7 @@ std::string default_storage(Client& client, const std::string& name) {
   return str_cat(prefix, prefix.ends_with('/') ? "" : "/", name);
 }
 
-void create(Session& session, const Create& options) {
+void create_repository(Session& session, const CreateRepository& options) {
   const std::string name = session.repository(options.repository).repository;
   const std::string storage =
       options.storage.empty() ? default_storage(session.client, name) : options.storage;
@@ -79,7 +79,7 @@ void create(Session& session, const Create& options) {
   print_repository(session.out, Json::parse(answer.body), true);
 }
 
-struct List {
+struct ListRepositories {
   std::string prefix;
   bool deleted = false;
 
@@ -89,7 +89,7 @@ struct List {
   }
 };
 
-void list(Session& session, const List& options) {
+void list_repositories(Session& session, const ListRepositories& options) {
   if (options.deleted) {
     print_list(session, {.path = "/deleted_repositories"}, "DeletedRepositoryList",
                {"id", "repository", "deleted", "until", "storage"}, [](const Json& item) -> Cells {
@@ -107,7 +107,7 @@ void list(Session& session, const List& options) {
              });
 }
 
-struct Show {
+struct ShowRepository {
   std::string repository;
 
   void declare(Command& command) {
@@ -115,12 +115,12 @@ struct Show {
   }
 };
 
-void show(Session& session, const Show& options) {
+void show_repository(Session& session, const ShowRepository& options) {
   const std::string name = session.repository(options.repository).repository;
   print_repository(session.out, get_repository(session.client, name), std::nullopt);
 }
 
-struct Delete {
+struct DeleteRepository {
   std::string repository;
   std::string grace;
   bool yes = false;
@@ -136,7 +136,7 @@ struct Delete {
   }
 };
 
-void remove(Session& session, const Delete& options) {
+void remove_repository(Session& session, const DeleteRepository& options) {
   const Uri uri = session.repository(options.repository);
   session.confirm(
       str_cat("Delete repository ", uri.repository, " with all its branches, tags and commits?"),
@@ -177,10 +177,11 @@ void undelete(Session& session, const Undelete& options) {
 
 void add_repo_commands(CommandTree& tree) {
   tree.group("repo", "Repositories");
-  tree.add<Create>("repo create", "Create a repository", create);
-  tree.add<List>("repo list", "List repositories", list);
-  tree.add<Show>("repo show", "Show one repository", show);
-  tree.add<Delete>("repo delete", "Delete a repository, which can be restored for a time", remove);
+  tree.add<CreateRepository>("repo create", "Create a repository", create_repository);
+  tree.add<ListRepositories>("repo list", "List repositories", list_repositories);
+  tree.add<ShowRepository>("repo show", "Show one repository", show_repository);
+  tree.add<DeleteRepository>("repo delete", "Delete a repository, which can be restored for a time",
+                             remove_repository);
   tree.add<Undelete>("repo undelete", "Restore a deleted repository", undelete);
 }
 

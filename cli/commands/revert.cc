@@ -11,7 +11,7 @@
 namespace tarn::cli {
 namespace {
 
-struct Options {
+struct RevertOptions {
   std::string commit;
   std::string branch;
   std::string message;
@@ -33,7 +33,7 @@ struct Targets {
   Uri branch;
 };
 
-Targets targets_of(const Session& session, const Options& options) {
+Targets targets_of(const Session& session, const RevertOptions& options) {
   Targets targets{session.ref(options.commit), {}};
   targets.branch =
       ref_uri(options.branch, {targets.commit.repository, session.settings.branch.value});
@@ -43,7 +43,7 @@ Targets targets_of(const Session& session, const Options& options) {
 
 /// Sends the request to `verb`; nullopt if there was nothing to change.
 std::optional<Answer> ask(Session& session, std::string_view verb, const Targets& targets,
-                          const Options& options, Json body) {
+                          const RevertOptions& options, Json body) {
   body["ref"] = targets.commit.ref;
   if (!options.message.empty()) body["commit_overrides"] = {{"message", options.message}};
   const Answer answer = session.client.ask(post_request(
@@ -55,7 +55,7 @@ std::optional<Answer> ask(Session& session, std::string_view verb, const Targets
   return answer;
 }
 
-void revert(Session& session, const Options& options) {
+void revert(Session& session, const RevertOptions& options) {
   const Targets targets = targets_of(session, options);
   if (!ask(session, "revert", targets, options, {{"parent_number", options.parent}})) {
     print_no_changes(session.out, "Revert",
@@ -67,7 +67,7 @@ void revert(Session& session, const Options& options) {
                get_commit(session.client, targets.branch.repository, targets.branch.ref));
 }
 
-void cherry_pick(Session& session, const Options& options) {
+void cherry_pick(Session& session, const RevertOptions& options) {
   const Targets targets = targets_of(session, options);
   Json body = Json::object();
   if (options.parent != 0) body["parent_number"] = options.parent;
@@ -84,8 +84,8 @@ void cherry_pick(Session& session, const Options& options) {
 }  // namespace
 
 void add_revert_commands(CommandTree& tree) {
-  tree.add<Options>("revert", "Revert a commit by a new commit", revert);
-  tree.add<Options>("cherry-pick", "Apply the changes of a commit to a branch", cherry_pick);
+  tree.add<RevertOptions>("revert", "Revert a commit by a new commit", revert);
+  tree.add<RevertOptions>("cherry-pick", "Apply the changes of a commit to a branch", cherry_pick);
 }
 
 }  // namespace tarn::cli

@@ -7,7 +7,7 @@
 namespace tarn::cli {
 namespace {
 
-struct Options {
+struct SearchOptions {
   std::string ref;
   std::string glob;
   std::string min_size;
@@ -48,7 +48,7 @@ bool is_pattern(std::string_view word) {
 /// Whether the search covers more than one ref.
 bool is_wide(const Uri& uri) { return is_pattern(uri.repository) || is_pattern(uri.ref); }
 
-Request request_for(const Uri& uri, const Options& options) {
+Request request_for(const Uri& uri, const SearchOptions& options) {
   Request request;
   if (is_wide(uri)) {
     request.path = api_path({"objects", "search"});
@@ -72,7 +72,7 @@ Request request_for(const Uri& uri, const Options& options) {
   return request;
 }
 
-void run(Session& session, const Options& options) {
+void run_search(Session& session, const SearchOptions& options) {
   const Uri uri = is_pattern(options.ref) ? session.prefix(options.ref)
                                           : session.prefix_or_default(options.ref);
   if (options.amount < 0) throw usage_error("searching: --amount cannot be negative");
@@ -93,7 +93,8 @@ void run(Session& session, const Options& options) {
 }  // namespace
 
 void add_search_command(CommandTree& tree) {
-  tree.add<Options>("search", "Find objects by path, size, time, type, metadata and tags", run);
+  tree.add<SearchOptions>("search", "Find objects by path, size, time, type, metadata and tags",
+                          run_search);
 }
 
 }  // namespace tarn::cli

@@ -8,7 +8,7 @@
 namespace tarn::cli {
 namespace {
 
-struct Options {
+struct ShowOptions {
   std::string ref;
 
   void declare(Command& command) {
@@ -17,7 +17,7 @@ struct Options {
   }
 };
 
-void run(Session& session, const Options& options) {
+void run_show(Session& session, const ShowOptions& options) {
   const Uri uri = session.ref_or_default(options.ref);
   print_commit(session.out, "Commit", get_commit(session.client, uri.repository, uri.ref));
 }
@@ -25,7 +25,7 @@ void run(Session& session, const Options& options) {
 }  // namespace
 
 void add_show_command(CommandTree& tree) {
-  tree.add<Options>("show", "Show the commit of a ref", run);
+  tree.add<ShowOptions>("show", "Show the commit of a ref", run_show);
 }
 
 }  // namespace tarn::cli

@@ -8,6 +8,7 @@
 #include "cli/exit_code.h"
 #include "cli/session.h"
 #include "core/base/str_cat.h"
+#include "core/base/text.h"
 
 namespace tarn::cli {
 namespace {
@@ -15,7 +16,7 @@ namespace {
 /// Uncommitted changes that are counted; of more, this number and a plus sign are shown.
 constexpr int64_t kChangesCounted = 1000;
 
-struct Options {
+struct StatusOptions {
   std::string branch;
 
   void declare(Command& command) {
@@ -88,13 +89,7 @@ std::vector<std::string> gates_of(Client& client, const Uri& branch) {
   return names;
 }
 
-std::string joined(const std::vector<std::string>& names) {
-  std::string all;
-  for (const std::string& name : names) all += str_cat(all.empty() ? "" : ", ", name);
-  return all;
-}
-
-void run(Session& session, const Options& options) {
+void run_status(Session& session, const StatusOptions& options) {
   const Uri uri = session.ref_or_default(options.branch);
   const Json branch = session.client.call(
       {.path = api_path({"repositories", uri.repository, "branches", uri.ref})});
@@ -112,7 +107,7 @@ void run(Session& session, const Options& options) {
         "run", str_cat(experiment.value("run_id", ""), " of ", experiment.value("experiment", ""),
                        experiment.value("commit_id", "") == id ? "" : ", of an earlier commit"));
   }
-  if (!gates.empty()) lines.emplace_back("gate", joined(gates));
+  if (!gates.empty()) lines.emplace_back("gate", joined(gates, ", "));
   session.out.object("Status",
                      {{"repository", uri.repository},
                       {"branch", uri.ref},
@@ -134,8 +129,8 @@ void run(Session& session, const Options& options) {
 }  // namespace
 
 void add_status_command(CommandTree& tree) {
-  tree.add<Options>("status", "Show a branch: its head, uncommitted changes, newest run and gate",
-                    run);
+  tree.add<StatusOptions>(
+      "status", "Show a branch: its head, uncommitted changes, newest run and gate", run_status);
 }
 
 }  // namespace tarn::cli

@@ -19,7 +19,7 @@ void print_tag(Output& out, const Uri& uri, Json tag) {
   out.object("Tag", std::move(tag), {{"tag", to_string(uri)}, {"commit", commit}});
 }
 
-struct Create {
+struct CreateTag {
   std::string tag;
   std::string ref;
   bool if_not_exists = false;
@@ -48,7 +48,7 @@ Answer replace_tag(Client& client, const Uri& uri, const std::string& ref) {
   return post_tag(client, uri, commit);
 }
 
-void create(Session& session, const Create& options) {
+void create_tag(Session& session, const CreateTag& options) {
   const Uri uri = session.ref(options.tag);
   const Uri ref = ref_uri(options.ref, {uri.repository, session.settings.branch.value});
   need_same_repository(uri, ref);
@@ -71,7 +71,7 @@ void create(Session& session, const Create& options) {
   print_tag(session.out, uri, std::move(tag));
 }
 
-void list(Session& session, const NamesInRepository& options) {
+void list_tags(Session& session, const NamesInRepository& options) {
   const Uri uri = session.repository(options.repository);
   const Request request{.path = api_path({"repositories", uri.repository, "tags"}),
                         .query = {{"prefix", options.prefix}}};
@@ -80,7 +80,7 @@ void list(Session& session, const NamesInRepository& options) {
   });
 }
 
-struct Show {
+struct ShowTag {
   std::string tag;
 
   void declare(Command& command) {
@@ -88,12 +88,12 @@ struct Show {
   }
 };
 
-void show(Session& session, const Show& options) {
+void show_tag(Session& session, const ShowTag& options) {
   const Uri uri = session.ref(options.tag);
   print_tag(session.out, uri, session.client.call({.path = tag_path(uri)}));
 }
 
-struct Delete {
+struct DeleteTag {
   std::string tag;
   bool yes = false;
 
@@ -103,7 +103,7 @@ struct Delete {
   }
 };
 
-void remove(Session& session, const Delete& options) {
+void remove_tag(Session& session, const DeleteTag& options) {
   const Uri uri = session.ref(options.tag);
   session.confirm(str_cat("Delete tag ", to_string(uri), "?"), options.yes);
   session.client.call(delete_request(tag_path(uri)));
@@ -114,10 +114,11 @@ void remove(Session& session, const Delete& options) {
 
 void add_tag_commands(CommandTree& tree) {
   tree.group("tag", "Tags");
-  tree.add<Create>("tag create", "Create a tag, a name of a commit that does not move", create);
-  tree.add<NamesInRepository>("tag list", "List tags", list);
-  tree.add<Show>("tag show", "Show a tag", show);
-  tree.add<Delete>("tag delete", "Delete a tag; its commit stays", remove);
+  tree.add<CreateTag>("tag create", "Create a tag, a name of a commit that does not move",
+                      create_tag);
+  tree.add<NamesInRepository>("tag list", "List tags", list_tags);
+  tree.add<ShowTag>("tag show", "Show a tag", show_tag);
+  tree.add<DeleteTag>("tag delete", "Delete a tag; its commit stays", remove_tag);
 }
 
 }  // namespace tarn::cli

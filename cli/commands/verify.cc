@@ -22,7 +22,7 @@ using SteadyClock = std::chrono::steady_clock;
 constexpr milliseconds kFirstPoll{100};
 constexpr milliseconds kSlowestPoll{2000};
 
-struct Options {
+struct VerifyOptions {
   std::string repository;
   std::string ref;
   std::string objects;
@@ -55,7 +55,7 @@ std::string job_path(const Uri& uri, const std::string& id) {
   return api_path({"repositories", uri.repository, "verify", id});
 }
 
-std::string start(Session& session, const Uri& uri, const Options& options) {
+std::string start_verify(Session& session, const Uri& uri, const VerifyOptions& options) {
   Json body{{"deep", options.deep}};
   if (!options.ref.empty()) body["ref"] = options.ref;
   if (!options.objects.empty()) body["objects"] = options.objects;
@@ -76,7 +76,8 @@ uint64_t examined(const Json& status) {
 }
 
 /// Waits for the end. An interrupt cancels the job, which changes nothing.
-Json wait_for(Session& session, const Uri& uri, const std::string& id, const Options& options) {
+Json wait_for(Session& session, const Uri& uri, const std::string& id,
+              const VerifyOptions& options) {
   std::optional<SteadyClock::time_point> deadline;
   if (!options.timeout.empty()) deadline = SteadyClock::now() + parse_duration(options.timeout);
   const InterruptWatch watch;
@@ -99,7 +100,7 @@ Json wait_for(Session& session, const Uri& uri, const std::string& id, const Opt
   }
 }
 
-std::string joined(const Json& texts) {
+std::string joined_texts(const Json& texts) {
   std::string out;
   for (const Json& text : texts) out += (out.empty() ? "" : " ") + text.get<std::string>();
   return out;
@@ -107,7 +108,7 @@ std::string joined(const Json& texts) {
 
 /// Where a finding is: the refs that show it, else the commit.
 std::string place_of(const Json& finding) {
-  const std::string refs = joined(finding.value("refs", Json::array()));
+  const std::string refs = joined_texts(finding.value("refs", Json::array()));
   return refs.empty() ? finding.value("commit", "") : refs;
 }
 
@@ -168,11 +169,12 @@ ExitCode print(Session& session, const Json& status) {
   return warnings > 0 ? ExitCode::kWarnings : ExitCode::kOk;
 }
 
-ExitCode run(Session& session, const Options& options) {
+ExitCode run_verify(Session& session, const VerifyOptions& options) {
   if (options.yes && !options.repair) throw usage_error("verifying: --yes belongs to --repair");
   if (!options.timeout.empty()) parse_duration(options.timeout);
   const Uri uri = session.repository(options.repository);
-  const std::string id = options.resume.empty() ? start(session, uri, options) : options.resume;
+  const std::string id =
+      options.resume.empty() ? start_verify(session, uri, options) : options.resume;
   if (options.no_wait) {
     session.out.object("Verification", {{"id", id}}, {{"verification", id}});
     return ExitCode::kOk;
@@ -183,10 +185,10 @@ ExitCode run(Session& session, const Options& options) {
 }  // namespace
 
 void add_verify_command(CommandTree& tree) {
-  tree.add<Options>("verify",
-                    "Verify that nothing of a repository is lost or damaged (exit status 22: "
-                    "errors, 21: warnings only)",
-                    run);
+  tree.add<VerifyOptions>("verify",
+                          "Verify that nothing of a repository is lost or damaged (exit status 22: "
+                          "errors, 21: warnings only)",
+                          run_verify);
 }
 
 }  // namespace tarn::cli

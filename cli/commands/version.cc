@@ -7,7 +7,7 @@
 namespace tarn::cli {
 namespace {
 
-struct Options {
+struct VersionOptions {
   bool server = false;
 
   void declare(Command& command) {
@@ -15,7 +15,7 @@ struct Options {
   }
 };
 
-void run(Session& session, const Options& options) {
+void run_version(Session& session, const VersionOptions& options) {
   Json fields{{"version", TARN_VERSION}};
   std::vector<std::pair<std::string, std::string>> lines{{"tarn", TARN_VERSION}};
   if (options.server) {
@@ -30,6 +30,8 @@ void run(Session& session, const Options& options) {
 
 }  // namespace
 
-void add_version_command(CommandTree& tree) { tree.add<Options>("version", "Show versions", run); }
+void add_version_command(CommandTree& tree) {
+  tree.add<VersionOptions>("version", "Show versions", run_version);
+}
 
 }  // namespace tarn::cli

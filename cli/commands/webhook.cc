@@ -35,7 +35,7 @@ void print_webhook(Session& session, const Uri& uri, Json webhook) {
   session.out.object("Webhook", std::move(webhook), lines);
 }
 
-struct Set {
+struct SetWebhook {
   std::string name;
   std::string url;
   std::vector<std::string> events;
@@ -55,7 +55,7 @@ struct Set {
   }
 };
 
-void set(Session& session, const Set& options) {
+void set_webhook(Session& session, const SetWebhook& options) {
   const Uri uri = session.ref(options.name);
   Json body{{"url", options.url}, {"active", !options.inactive}};
   if (!options.events.empty()) body["events"] = options.events;
@@ -64,18 +64,18 @@ void set(Session& session, const Set& options) {
   print_webhook(session, uri, session.client.call(put_request(webhook_path(uri), body)));
 }
 
-struct Target {
+struct WebhookTarget {
   std::string name;
 
   void declare(Command& command) { command.argument("NAME", name, std::string(kNameHelp)); }
 };
 
-void show(Session& session, const Target& options) {
+void show_webhook(Session& session, const WebhookTarget& options) {
   const Uri uri = session.ref(options.name);
   print_webhook(session, uri, session.client.call({.path = webhook_path(uri)}));
 }
 
-void list(Session& session, const InRepository& options) {
+void list_webhooks(Session& session, const InRepository& options) {
   const Uri uri = session.repository(options.repository);
   print_list(session, {.path = api_path({"repositories", uri.repository, "webhooks"})},
              "WebhookList", {"name", "active", "format", "events", "url"},
@@ -85,13 +85,13 @@ void list(Session& session, const InRepository& options) {
              });
 }
 
-void remove(Session& session, const Target& options) {
+void remove_webhook(Session& session, const WebhookTarget& options) {
   const Uri uri = session.ref(options.name);
   session.client.call(delete_request(webhook_path(uri)));
   session.out.remark(str_cat("deleted webhook ", to_string(uri)));
 }
 
-ExitCode ping(Session& session, const Target& options) {
+ExitCode ping(Session& session, const WebhookTarget& options) {
   const Uri uri = session.ref(options.name);
   Json result = session.client.call(post_request(webhook_path(uri, ":ping")));
   const bool delivered = result.value("delivered", false);
@@ -172,11 +172,12 @@ void redeliver(Session& session, const Redeliver& options) {
 
 void add_webhook_commands(CommandTree& tree) {
   tree.group("webhook", "Webhooks: events of a repository sent to an HTTP endpoint");
-  tree.add<Set>("webhook set", "Create or change a webhook", set);
-  tree.add<Target>("webhook show", "Show a webhook", show);
-  tree.add<InRepository>("webhook ls", "List webhooks", list);
-  tree.add<Target>("webhook rm", "Delete a webhook and its pending deliveries", remove);
-  tree.add<Target>("webhook ping", "Send a test event", ping);
+  tree.add<SetWebhook>("webhook set", "Create or change a webhook", set_webhook);
+  tree.add<WebhookTarget>("webhook show", "Show a webhook", show_webhook);
+  tree.add<InRepository>("webhook ls", "List webhooks", list_webhooks);
+  tree.add<WebhookTarget>("webhook rm", "Delete a webhook and its pending deliveries",
+                          remove_webhook);
+  tree.add<WebhookTarget>("webhook ping", "Send a test event", ping);
   tree.add<Deliveries>("webhook deliveries", "List the deliveries of a webhook, newest first",
                        deliveries);
   tree.add<Redeliver>("webhook redeliver", "Redeliver events with their ids", redeliver);

@@ -16,7 +16,7 @@
 namespace tarn::actions {
 namespace {
 
-using Clock = std::chrono::steady_clock;
+using SteadyClock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 using Json = nlohmann::json;
 
@@ -60,24 +60,24 @@ bool may_be_cured(int status) {
 /// The rest of a hook's timeout.
 class TimeLeft {
  public:
-  explicit TimeLeft(milliseconds timeout) : timeout_(timeout), end_(Clock::now() + timeout) {}
+  explicit TimeLeft(milliseconds timeout) : timeout_(timeout), end_(SteadyClock::now() + timeout) {}
 
   milliseconds operator()() const {
-    const auto left = std::chrono::duration_cast<milliseconds>(end_ - Clock::now());
+    const auto left = std::chrono::duration_cast<milliseconds>(end_ - SteadyClock::now());
     if (left.count() <= 0) fail(str_cat("no end after ", timeout_.count(), " ms"));
     return left;
   }
 
  private:
   const milliseconds timeout_;
-  const Clock::time_point end_;
+  const SteadyClock::time_point end_;
 };
 
 /// One request and its response, both added to the output.
 http::OutboundAnswer exchange(const HookWork& work, const http::OutboundRequest& request) {
   work.output.add(str_cat("> ", request.method, " ", request.url, "\n", dump_of(request.headers),
                           "\n", request.body, "\n\n"));
-  const Clock::time_point began = Clock::now();
+  const SteadyClock::time_point began = SteadyClock::now();
   http::OutboundAnswer answer;
   try {
     answer = work.outbound.send(request);
@@ -85,7 +85,7 @@ http::OutboundAnswer exchange(const HookWork& work, const http::OutboundRequest&
     work.output.add(str_cat("< ", error.message(), "\n\n"));
     throw;
   }
-  const auto took = std::chrono::duration_cast<milliseconds>(Clock::now() - began);
+  const auto took = std::chrono::duration_cast<milliseconds>(SteadyClock::now() - began);
   work.output.add(str_cat("< ", answer.status, " after ", took.count(), " ms\n",
                           dump_of(answer.headers), "\n", shown(answer), "\n\n"));
   return answer;

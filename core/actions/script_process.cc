@@ -25,7 +25,7 @@
 namespace tarn::actions {
 namespace {
 
-using Clock = std::chrono::steady_clock;
+using SteadyClock = std::chrono::steady_clock;
 using Json = nlohmann::json;
 
 /// Maximum delay before a cancellation is noticed.
@@ -130,7 +130,7 @@ Message failure(std::string_view why) {
 
 void run_script(const std::string& program, const Script& script, std::chrono::milliseconds timeout,
                 const std::function<void(std::string_view)>& print, const ScriptCall& call) {
-  const Clock::time_point deadline = Clock::now() + timeout;
+  const SteadyClock::time_point deadline = SteadyClock::now() + timeout;
   int pair[2];
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0) {
     throw Error(ErrorCode::kUnavailable, reason::kScriptNotStarted,
@@ -145,7 +145,7 @@ void run_script(const std::string& program, const Script& script, std::chrono::m
   Channel channel(ours.get(), [&](bool reading) {
     for (;;) {
       // Rounded up, so that a wait ends at the deadline and not just before it.
-      const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now());
+      const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - SteadyClock::now());
       if (left.count() <= 0 || cancelled.stop_requested()) return false;
       pollfd waited{ours.get(), static_cast<short>(reading ? POLLIN : POLLOUT), 0};
       const int ready = ::poll(&waited, 1, static_cast<int>(std::min(left, kPollMax).count()));
@@ -155,7 +155,7 @@ void run_script(const std::string& program, const Script& script, std::chrono::m
   const auto gone = [&]() {
     const std::string why = child.end();
     throw_if_cancelled();
-    if (Clock::now() >= deadline) {
+    if (SteadyClock::now() >= deadline) {
       throw Error(ErrorCode::kResourceExhausted, reason::kScriptTimeout,
                   str_cat("the script ran longer than ", timeout.count(), " ms"));
     }

@@ -18,7 +18,7 @@
 namespace tarn::backup {
 namespace {
 
-constexpr size_t kIdRandomBytes = 2;
+constexpr size_t kHoldRandomBytes = 2;
 constexpr size_t kRemovalsAtOnce = 1'000;
 /// The manifest of a backup that is being removed, under another name: it is written before
 /// manifest.json goes and removed last.
@@ -87,7 +87,7 @@ class Prune {
   Pruned run() {
     if (options_.keep == 0) throw_invalid("pruning backups: the newest backup must be kept");
     const Instant now = SystemClock().now();
-    hold_ = str_cat("prune-", to_iso_basic(now), "-", to_hex(random_bytes(kIdRandomBytes)));
+    hold_ = str_cat("prune-", to_iso_basic(now), "-", to_hex(random_bytes(kHoldRandomBytes)));
     // As a backup does: one that runs may count on objects that it has found in the place.
     if (!options_.dry_run) {
       backups_.begin(

@@ -13,7 +13,7 @@ struct Armed {
   int signal = 0;
 };
 
-Armed read_environment() {
+Armed read_fault_point() {
   const char* const value = std::getenv("TARN_FAULT_POINT");
   if (value == nullptr) return {};
   const std::string_view text(value);
@@ -24,7 +24,7 @@ Armed read_environment() {
 }
 
 const Armed& armed() {
-  static const Armed value = read_environment();
+  static const Armed value = read_fault_point();
   return value;
 }
 

@@ -12,7 +12,7 @@ namespace {
 constexpr std::chrono::seconds kLease{30};
 constexpr Unit kSeconds[] = {{"", 1}};
 
-std::chrono::seconds read_environment() {
+std::chrono::seconds read_lease_seconds() {
   const char* const text = std::getenv("TARN_LEASE_SECONDS");
   const std::chrono::seconds shortened{
       text == nullptr ? 0 : parse_quantity(text, kSeconds).value_or(0)};
@@ -22,7 +22,7 @@ std::chrono::seconds read_environment() {
 }  // namespace
 
 std::chrono::milliseconds lease_time() {
-  static const std::chrono::milliseconds value = read_environment();
+  static const std::chrono::milliseconds value = read_lease_seconds();
   return value;
 }
 

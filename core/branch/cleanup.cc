@@ -83,7 +83,8 @@ std::string kept_by(const Terms& terms, const BranchActivity& branch) {
 }
 
 /// Applies the rules to one branch. Returns whether it announced a deletion.
-bool apply(Engine& engine, const Terms& terms, const BranchActivity& branch, bool may_announce) {
+bool apply_rule(Engine& engine, const Terms& terms, const BranchActivity& branch,
+                bool may_announce) {
   meta::BranchCleanup rows(engine.pool);
   const Verdict verdict = judge(terms.rules, branch, std::nullopt);
   const std::string name = str_cat(terms.repository.name.str(), "/", branch.name.str());
@@ -187,7 +188,7 @@ bool clean_up_one_repository(Engine& engine, std::stop_token stop) {
     for (const BranchActivity& branch : some) {
       if (stop.stop_requested()) return true;
       after = branch.name.str();
-      announced += apply(engine, terms, branch, announced < rules.deletions_max) ? 1 : 0;
+      announced += apply_rule(engine, terms, branch, announced < rules.deletions_max) ? 1 : 0;
     }
     if (some.size() < kBranchesPerRead) break;
   }

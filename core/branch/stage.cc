@@ -21,7 +21,7 @@ namespace {
 
 // Each round means that a concurrent write or a change of the rules came in between; a key with
 // more contention is an error.
-constexpr int kRoundsMax = 100;
+constexpr int kStageRoundsMax = 100;
 
 [[noreturn]] void throw_branch_gone(const BranchName& branch) {
   throw Error(ErrorCode::kNotFound, reason::kBranchNotFound,
@@ -125,7 +125,7 @@ bool keeps_versions(Engine& engine, RepositoryId repository, int64_t settings_ve
 template <typename Stage>
 bool stage_under_rules(Engine& engine, const StageTarget& target, const Key& key, Stage stage) {
   int64_t settings_version = target.settings_version;
-  for (int round = 0; round < kRoundsMax; ++round) {
+  for (int round = 0; round < kStageRoundsMax; ++round) {
     if (keeps_versions(engine, target.repository_id, settings_version)) return false;
     switch (stage(settings_version)) {
       case meta::Staging::StageOutcome::kDone:
@@ -147,7 +147,7 @@ std::optional<VersionId> stage_under_condition(Engine& engine, const StageTarget
                                                const Key& key, const std::optional<Entry>& entry,
                                                const Condition& condition,
                                                const meta::Staging::Within& within) {
-  for (int round = 0; round < kRoundsMax; ++round) {
+  for (int round = 0; round < kStageRoundsMax; ++round) {
     const meta::BranchLookup seen = look_again(engine, target, key);
     if (!condition.none()) check_condition(condition, visible_entry(engine, seen, key));
     const StagedOver staged = stage_over(engine, seen, key, entry, within, target.charge);
@@ -181,7 +181,7 @@ bool stage_unconditionally(Engine& engine, const StageTarget& target, const Key&
 }
 
 /// Rolls back a transaction if another version was added since the state was read.
-struct OtherVersions {};
+struct VersionsChanged {};
 
 }  // namespace
 
@@ -210,12 +210,12 @@ StagedOver stage_over(Engine& engine, const meta::BranchLookup& seen, const Key&
         [&](db::Connection& connection) {
           if (within) within(connection);
           if (!meta::ObjectVersions::record(connection, seen.branch.id, key, record)) {
-            throw OtherVersions{};
+            throw VersionsChanged{};
           }
         },
         charge);
     return {outcome, record.version};
-  } catch (const OtherVersions&) {
+  } catch (const VersionsChanged&) {
     return {meta::Staging::StageOutcome::kChanged};
   }
 }
@@ -247,7 +247,7 @@ StagedEntry change_entry(Engine& engine, const RepositoryName& repository, const
                          const Key& key, const WriteTerms& terms,
                          const std::function<void(Entry&)>& change, const Condition& condition) {
   const meta::Writer::Operation operation(engine.writer);
-  for (int round = 0; round < kRoundsMax; ++round) {
+  for (int round = 0; round < kStageRoundsMax; ++round) {
     const meta::BranchLookup seen = lookup_for_write(engine, repository, branch, key, terms);
     std::optional<Entry> entry = visible_entry(engine, seen, key);
     check_condition(condition, entry);

@@ -41,7 +41,7 @@ constexpr std::pair<const char*, const char*> kDefaults[] = {
 /// Settings are part of the start-up packet, so reconnects cannot lose them; those of the
 /// connection string follow ours and win. Generic plans: the fixed statements have one good plan,
 /// and planning costs more than running them.
-constexpr const char* kSettings =
+constexpr const char* kSessionSettings =
     "-c statement_timeout=60s"
     " -c idle_in_transaction_session_timeout=30s"
     " -c default_transaction_isolation=read\\ committed"
@@ -114,7 +114,7 @@ class Keywords {
           "reading the database's connection string: neither key=value pairs nor a postgresql:// "
           "URI");
     }
-    std::string settings = kSettings;
+    std::string settings = kSessionSettings;
     for (const PQconninfoOption* o = given.get(); o->keyword; ++o) {
       const std::string_view keyword = o->keyword;
       if (!o->val) continue;

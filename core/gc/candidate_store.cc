@@ -5,7 +5,7 @@
 namespace tarn::meta {
 namespace {
 
-constexpr int64_t kRowsPerRead = 50'000;
+constexpr int64_t kCandidatesPerRead = 50'000;
 
 // Pages of the primary key: a statement may not take longer than the connection's limit.
 constexpr db::Query kSelectKnown{"candidates_select_known", R"sql(
@@ -73,10 +73,10 @@ constexpr db::Query kNotePurge{"candidates_note_purge", R"sql(
 constexpr db::Query kAny{"candidates_select_any", R"sql(
   SELECT EXISTS (SELECT 1 FROM gc_candidates WHERE repo_id = $1))sql"};
 
-int32_t key_of(RepositoryId repository) { return static_cast<int32_t>(repository); }
-int32_t key_of(const CollectionClaim& claim) { return key_of(claim.repository); }
+int32_t candidate_key(RepositoryId repository) { return static_cast<int32_t>(repository); }
+int32_t candidate_key(const CollectionClaim& claim) { return candidate_key(claim.repository); }
 
-std::vector<db::Bytes> bytes_of(std::span<const std::string> addresses) {
+std::vector<db::Bytes> address_bytes(std::span<const std::string> addresses) {
   std::vector<db::Bytes> out;
   out.reserve(addresses.size());
   for (const std::string& address : addresses) out.push_back({address});
@@ -100,14 +100,14 @@ std::vector<KnownCandidate> read_known(db::Pool& pool, RepositoryId repository, 
                                        std::chrono::seconds grace) {
   std::vector<KnownCandidate> out;
   for (std::string after;;) {
-    const db::Rows rows = pool.run(
-        kSelectKnown,
-        {key_of(repository), fenced_run, int64_t{grace.count()}, db::Bytes{after}, kRowsPerRead},
-        db::Pool::Retry::kRead);
+    const db::Rows rows = pool.run(kSelectKnown,
+                                   {candidate_key(repository), fenced_run, int64_t{grace.count()},
+                                    db::Bytes{after}, kCandidatesPerRead},
+                                   db::Pool::Retry::kRead);
     for (size_t row = 0; row < rows.size(); ++row) {
       out.push_back({candidate_from(rows, row), rows.boolean(row, 4)});
     }
-    if (static_cast<int64_t>(rows.size()) < kRowsPerRead) return out;
+    if (static_cast<int64_t>(rows.size()) < kCandidatesPerRead) return out;
     after = out.back().address;
   }
 }
@@ -144,26 +144,28 @@ void Candidates::add(const CollectionClaim& claim, std::span<const Candidate> fo
     branches.push_back(candidate.origin.branch);
   }
   under_lease(pool_, claim, [&](db::Connection& connection) {
-    connection.run(kInsert, {key_of(claim), addresses, sizes, claim.run, reasons, branches});
+    connection.run(kInsert, {candidate_key(claim), addresses, sizes, claim.run, reasons, branches});
   });
 }
 
 void Candidates::forget(const CollectionClaim& claim, std::span<const std::string> addresses) {
   under_lease(pool_, claim, [&](db::Connection& connection) {
-    connection.run(kDeleteReferenced, {key_of(claim), bytes_of(addresses)});
+    connection.run(kDeleteReferenced, {candidate_key(claim), address_bytes(addresses)});
   });
 }
 
 std::vector<Candidate> Candidates::doom(const CollectionClaim& claim,
                                         std::span<const std::string> addresses) {
   return under_lease(pool_, claim, [&](db::Connection& connection) {
-    return candidates_from(connection.run(kDoom, {key_of(claim), bytes_of(addresses), claim.run}));
+    return candidates_from(
+        connection.run(kDoom, {candidate_key(claim), address_bytes(addresses), claim.run}));
   });
 }
 
 std::vector<Candidate> Candidates::doomed(const CollectionClaim& claim, std::string_view after,
                                           uint32_t limit) {
-  return candidates_from(pool_.run(kSelectDoomed, {key_of(claim), db::Bytes{after}, int64_t{limit}},
+  return candidates_from(pool_.run(kSelectDoomed,
+                                   {candidate_key(claim), db::Bytes{after}, int64_t{limit}},
                                    db::Pool::Retry::kRead));
 }
 
@@ -187,17 +189,17 @@ std::vector<RemovedObject> Candidates::removed_between(int64_t after, int64_t la
 
 void Candidates::set_removed(const CollectionClaim& claim, std::span<const std::string> addresses) {
   under_lease(pool_, claim, [&](db::Connection& connection) {
-    connection.run(kSetRemoved, {key_of(claim), bytes_of(addresses)});
+    connection.run(kSetRemoved, {candidate_key(claim), address_bytes(addresses)});
   });
 }
 
 int64_t Candidates::remove_part_lists(const CollectionClaim& claim,
                                       std::span<const std::string> addresses) {
   return under_lease(pool_, claim, [&](db::Connection& connection) {
-    connection.run(kDoom, {key_of(claim), bytes_of(addresses), claim.run});
+    connection.run(kDoom, {candidate_key(claim), address_bytes(addresses), claim.run});
     const auto removed =
-        static_cast<int64_t>(connection.run(kDeletePartLists, {key_of(claim)}).affected());
-    connection.run(kSetListsRemoved, {key_of(claim)});
+        static_cast<int64_t>(connection.run(kDeletePartLists, {candidate_key(claim)}).affected());
+    connection.run(kSetListsRemoved, {candidate_key(claim)});
     if (removed > 0) connection.run(kCountRemoval);
     return removed;
   });
@@ -205,7 +207,8 @@ int64_t Candidates::remove_part_lists(const CollectionClaim& claim,
 
 int64_t Candidates::purge(const CollectionClaim& claim, uint32_t limit) {
   return under_lease(pool_, claim, [&](db::Connection& connection) {
-    const db::Rows gone = connection.run(kPurge, {key_of(claim), claim.fenced_run, int64_t{limit}});
+    const db::Rows gone =
+        connection.run(kPurge, {candidate_key(claim), claim.fenced_run, int64_t{limit}});
     int64_t last = 0;
     for (size_t row = 0; row < gone.size(); ++row) last = std::max(last, gone.integer(row, 0));
     if (last > 0) connection.run(kNotePurge, {last});
@@ -214,7 +217,7 @@ int64_t Candidates::purge(const CollectionClaim& claim, uint32_t limit) {
 }
 
 bool Candidates::any(RepositoryId repository) {
-  return pool_.run(kAny, {key_of(repository)}, db::Pool::Retry::kRead).boolean(0, 0);
+  return pool_.run(kAny, {candidate_key(repository)}, db::Pool::Retry::kRead).boolean(0, 0);
 }
 
 }  // namespace tarn::meta

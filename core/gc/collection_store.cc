@@ -214,7 +214,7 @@ CollectionRun run_from(const db::Rows& rows, size_t row) {
   return out;
 }
 
-int32_t key_of(RepositoryId repository) { return static_cast<int32_t>(repository); }
+int32_t repository_key(RepositoryId repository) { return static_cast<int32_t>(repository); }
 
 void update_outcome(db::Connection& connection, const CollectionClaim& claim,
                     const CollectionOutcome& outcome) {
@@ -229,8 +229,8 @@ void update_outcome(db::Connection& connection, const CollectionClaim& claim,
     objects.push_back(size.objects);
     bytes.push_back(size.bytes);
   }
-  connection.run(kStoreOutcome, {key_of(claim.repository), claim.run, values, outcome.failures,
-                                 reasons, branches, objects, bytes});
+  connection.run(kStoreOutcome, {repository_key(claim.repository), claim.run, values,
+                                 outcome.failures, reasons, branches, objects, bytes});
 }
 
 }  // namespace
@@ -259,8 +259,8 @@ std::optional<CollectionClaim> Collections::claim(int64_t owner, const Collectio
         kSelectDue, {int64_t{schedule.interval.count()}, int64_t{schedule.deleted_kept.count()}});
     if (found.empty()) return false;
     claim.repository = static_cast<RepositoryId>(found.integer(0, 0));
-    const db::Rows run = connection.run(kBegin, {key_of(claim.repository)});
-    connection.run(kDropRequest, {key_of(claim.repository)});
+    const db::Rows run = connection.run(kBegin, {repository_key(claim.repository)});
+    connection.run(kDropRequest, {repository_key(claim.repository)});
     claim.run = run.integer(0, 0);
     claim.fenced_run = run.integer(0, 1);
     claim.actor = run.text(0, 2);
@@ -288,10 +288,11 @@ bool Collections::is_waiting_for_floors(const CollectionSchedule& schedule) {
 Collections::Renewal Collections::renew(const CollectionClaim& claim,
                                         std::chrono::milliseconds lease,
                                         const CollectionProgress& progress) {
-  const db::Rows rows = pool_.run(kRenewLease,
-                                  {claim.owner, int64_t{lease.count()}, key_of(claim.repository),
-                                   claim.run, progress.step, progress.done, progress.total},
-                                  db::Pool::Retry::kRepeatable);
+  const db::Rows rows =
+      pool_.run(kRenewLease,
+                {claim.owner, int64_t{lease.count()}, repository_key(claim.repository), claim.run,
+                 progress.step, progress.done, progress.total},
+                db::Pool::Retry::kRepeatable);
   if (rows.empty()) return Renewal::kLost;
   return rows.boolean(0, 0) ? Renewal::kCancelled : Renewal::kHeld;
 }
@@ -343,21 +344,21 @@ void Collections::finish(const CollectionClaim& claim, const CollectionEnd& end,
   pool_.transaction([&](db::Connection& connection) {
     hold(connection, claim);
     update_outcome(connection, claim, end.outcome);
-    connection.run(kEndRun, {key_of(claim.repository), claim.run, end.state, end.error});
+    connection.run(kEndRun, {repository_key(claim.repository), claim.run, end.state, end.error});
     if (end.space_due) connection.run(kSetSpaceDue, {true});
     if (end.state == "failed") {
       const int64_t pause_max =
           interval > 0 ? std::min(interval, kRetrySecondsMax) : kRetrySecondsMax;
-      connection.run(kSetRetry, {key_of(claim.repository), claim.run, claim.actor, kRetrySeconds,
-                                 pause_max, kCollectionRetriesMax});
+      connection.run(kSetRetry, {repository_key(claim.repository), claim.run, claim.actor,
+                                 kRetrySeconds, pause_max, kCollectionRetriesMax});
     } else {
-      connection.run(kSetDue, {key_of(claim.repository), claim.run,
+      connection.run(kSetDue, {repository_key(claim.repository), claim.run,
                                interrupted ? kRetrySeconds : interval, interrupted});
     }
     if (interrupted && !claim.actor.empty()) {
-      connection.run(kAskAgain, {key_of(claim.repository), claim.actor});
+      connection.run(kAskAgain, {repository_key(claim.repository), claim.actor});
     }
-    connection.run(kTrimRuns, {key_of(claim.repository), claim.run - kRunsKept});
+    connection.run(kTrimRuns, {repository_key(claim.repository), claim.run - kRunsKept});
   });
   pool_.run(kDropLease, {claim.owner}, db::Pool::Retry::kRepeatable);
 }
@@ -365,35 +366,36 @@ void Collections::finish(const CollectionClaim& claim, const CollectionEnd& end,
 void Collections::set_emptied(const CollectionClaim& claim) {
   pool_.transaction([&](db::Connection& connection) {
     hold(connection, claim);
-    connection.run(kSetEmptied, {key_of(claim.repository)});
+    connection.run(kSetEmptied, {repository_key(claim.repository)});
   });
 }
 
 void Collections::request(RepositoryId repository, std::string_view actor, int32_t share_max) {
-  pool_.run(kRequest, {key_of(repository), actor, share_max}, db::Pool::Retry::kRepeatable);
+  pool_.run(kRequest, {repository_key(repository), actor, share_max}, db::Pool::Retry::kRepeatable);
 }
 
 bool Collections::cancel(RepositoryId repository, std::string_view actor) {
-  return pool_.run(kCancel, {key_of(repository), actor}, db::Pool::Retry::kRepeatable)
+  return pool_.run(kCancel, {repository_key(repository), actor}, db::Pool::Retry::kRepeatable)
       .boolean(0, 0);
 }
 
 std::vector<CollectionRun> Collections::runs(RepositoryId repository, uint32_t limit) {
   const db::Rows rows =
-      pool_.run(kSelectRuns, {key_of(repository), int64_t{limit}}, db::Pool::Retry::kRead);
+      pool_.run(kSelectRuns, {repository_key(repository), int64_t{limit}}, db::Pool::Retry::kRead);
   std::vector<CollectionRun> out;
   for (size_t row = 0; row < rows.size(); ++row) out.push_back(run_from(rows, row));
   return out;
 }
 
 std::optional<CollectionRun> Collections::find(RepositoryId repository, int64_t run) {
-  const db::Rows rows = pool_.run(kSelectRun, {key_of(repository), run}, db::Pool::Retry::kRead);
+  const db::Rows rows =
+      pool_.run(kSelectRun, {repository_key(repository), run}, db::Pool::Retry::kRead);
   return rows.empty() ? std::nullopt : std::optional(run_from(rows, 0));
 }
 
 std::optional<CollectionRequest> Collections::requested(RepositoryId repository) {
-  const db::Rows rows =
-      pool_.run(kRequested, {key_of(repository), kCollectionRetriesMax}, db::Pool::Retry::kRead);
+  const db::Rows rows = pool_.run(kRequested, {repository_key(repository), kCollectionRetriesMax},
+                                  db::Pool::Retry::kRead);
   if (rows.empty()) return std::nullopt;
   CollectionRequest out{.retries_left = rows.integer(0, 1)};
   if (!rows.null(0, 0)) out.retry = from_millis(rows.integer(0, 0));

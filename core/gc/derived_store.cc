@@ -47,7 +47,7 @@ constexpr db::Query kDeleteOfDeleted[] = {
      "DELETE FROM repository_readers WHERE owner_id = $1 OR reader_id = $1"},
 };
 
-int32_t key_of(const CollectionClaim& claim) { return static_cast<int32_t>(claim.repository); }
+int32_t claimed_key(const CollectionClaim& claim) { return static_cast<int32_t>(claim.repository); }
 
 std::vector<std::string> ids_of(const db::Rows& rows) {
   std::vector<std::string> out;
@@ -68,10 +68,11 @@ int64_t DerivedRows::remove_readings(const CollectionClaim& claim, std::chrono::
   return pool_.transaction([&](db::Connection& connection) {
     Collections::hold(connection, claim);
     const auto found = ids_of(
-        connection.run(kLockReadings, {key_of(claim), int64_t{kept.count()}, int64_t{limit}}));
+        connection.run(kLockReadings, {claimed_key(claim), int64_t{kept.count()}, int64_t{limit}}));
     if (found.empty()) return int64_t{0};
-    const auto removed = ids_of(connection.run(kDeleteReadings, {key_of(claim), views_of(found)}));
-    connection.run(kDeleteCurves, {key_of(claim), views_of(removed)});
+    const auto removed =
+        ids_of(connection.run(kDeleteReadings, {claimed_key(claim), views_of(found)}));
+    connection.run(kDeleteCurves, {claimed_key(claim), views_of(removed)});
     return static_cast<int64_t>(removed.size());
   });
 }
@@ -80,7 +81,7 @@ bool DerivedRows::remove_stray_summaries(const CollectionClaim& claim, Nid& afte
   return pool_.transaction([&](db::Connection& connection) {
     Collections::hold(connection, claim);
     const db::Rows last =
-        connection.run(kDeleteStraySummaries, {key_of(claim), after, int64_t{limit}});
+        connection.run(kDeleteStraySummaries, {claimed_key(claim), after, int64_t{limit}});
     if (last.null(0, 0)) return false;
     after = last.integer(0, 0);
     return true;
@@ -91,7 +92,7 @@ std::vector<std::string> DerivedRows::remove_stray_sstables(const CollectionClai
   return pool_.transaction([&](db::Connection& connection) {
     Collections::hold(connection, claim);
     std::vector<std::string> files;
-    const db::Rows rows = connection.run(kDeleteStraySstables, {key_of(claim)});
+    const db::Rows rows = connection.run(kDeleteStraySstables, {claimed_key(claim)});
     for (size_t row = 0; row < rows.size(); ++row) {
       if (!rows.text(row, 0).empty()) files.emplace_back(rows.text(row, 0));
     }
@@ -117,7 +118,7 @@ int64_t DerivedRows::remove_dead_writers(const CollectionClaim& claim) {
 void DerivedRows::remove_of_deleted(const CollectionClaim& claim) {
   pool_.transaction([&](db::Connection& connection) {
     Collections::hold(connection, claim);
-    for (const db::Query& removal : kDeleteOfDeleted) connection.run(removal, {key_of(claim)});
+    for (const db::Query& removal : kDeleteOfDeleted) connection.run(removal, {claimed_key(claim)});
   });
 }
 

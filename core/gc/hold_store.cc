@@ -9,7 +9,7 @@
 namespace tarn::meta {
 namespace {
 
-constexpr db::Query kInsert{"holds_insert_row", R"sql(
+constexpr db::Query kInsertHold{"holds_insert_row", R"sql(
   INSERT INTO gc_holds (repo_id, hold_id, commit_id, until_ms, reason, actor, created_ms, path)
   VALUES ($1, $2, $3, $4, $5, $6, $7, $8))sql"};
 constexpr db::Query kWriterLives{"holds_writer_lives", "SELECT writer_lives($1)"};
@@ -30,8 +30,8 @@ void lock_commit(db::Connection& connection, RepositoryId repository, const Comm
 void insert_row(db::Connection& connection, RepositoryId repository, const versioning::Hold& hold) {
   const db::Param until =
       hold.until ? db::Param(to_millis(*hold.until)) : db::Param(std::optional<int64_t>());
-  connection.run(kInsert, {key_of(repository), hold.id, db::Bytes{view_of(hold.commit)}, until,
-                           hold.reason, hold.actor, to_millis(hold.created), hold.path});
+  connection.run(kInsertHold, {key_of(repository), hold.id, db::Bytes{view_of(hold.commit)}, until,
+                               hold.reason, hold.actor, to_millis(hold.created), hold.path});
 }
 
 }  // namespace

@@ -11,7 +11,7 @@
 namespace tarn::meta {
 namespace {
 
-constexpr int64_t kRowsPerRead = 10'000;
+constexpr int64_t kRootsPerRead = 10'000;
 
 constexpr CommitRoot kCommitRoots[] = {
     {"branches", RootKind::kNamed, {"roots_select_branches", R"sql(
@@ -110,8 +110,8 @@ constexpr db::Query kSelectExpiries{"roots_select_expiries", R"sql(
   WHERE repo_id = $1 AND expiry_id < $2 ORDER BY expiry_id DESC LIMIT $3)sql"};
 
 // Servers that see another number forget the commits that they have cached.
-constexpr db::Query kCountRemoval{"roots_count_removal",
-                                  R"sql(
+constexpr db::Query kCountRootRemoval{"roots_count_removal",
+                                      R"sql(
   UPDATE gc_control SET removals = removals + 1, removed_at = clock_timestamp())sql"};
 
 constexpr db::Query kSelectTrees{"roots_select_trees", R"sql(
@@ -181,7 +181,7 @@ constexpr db::Query kDeleteNodes[] = {
 
 int32_t key_of(RepositoryId repository) { return static_cast<int32_t>(repository); }
 
-std::vector<db::Bytes> bytes_of(std::span<const CommitId> ids) {
+std::vector<db::Bytes> id_bytes(std::span<const CommitId> ids) {
   std::vector<db::Bytes> out;
   out.reserve(ids.size());
   for (const CommitId& id : ids) out.push_back({view_of(id)});
@@ -199,7 +199,7 @@ std::vector<versioning::HistoryCommit> read_commits(db::Connection& connection,
   std::vector<versioning::HistoryCommit> out;
   for (std::string after;;) {
     const db::Rows rows =
-        connection.run(kSelectCommits, {key_of(repository), db::Bytes{after}, kRowsPerRead});
+        connection.run(kSelectCommits, {key_of(repository), db::Bytes{after}, kRootsPerRead});
     for (size_t row = 0; row < rows.size(); ++row) {
       versioning::HistoryCommit commit{
           commit_id_from_bytes(rows.bytes(row, 0)), {}, rows.integer(row, 2), rows.boolean(row, 3)};
@@ -208,7 +208,7 @@ std::vector<versioning::HistoryCommit> read_commits(db::Connection& connection,
       }
       out.push_back(std::move(commit));
     }
-    if (static_cast<int64_t>(rows.size()) < kRowsPerRead) return out;
+    if (static_cast<int64_t>(rows.size()) < kRootsPerRead) return out;
     after = view_of(out.back().id);
   }
 }
@@ -298,17 +298,17 @@ std::vector<versioning::Expiry> Roots::expiries(RepositoryId repository, int64_t
   return out;
 }
 
-void Roots::count_removal() { connection_.run(kCountRemoval); }
+void Roots::count_removal() { connection_.run(kCountRootRemoval); }
 
 void Roots::lock_commits(RepositoryId repository, std::span<const CommitId> ids) {
-  connection_.run(kLockCommits, {key_of(repository), bytes_of(ids)});
+  connection_.run(kLockCommits, {key_of(repository), id_bytes(ids)});
 }
 
 std::vector<RemovedCommit> Roots::describe(RepositoryId repository, std::span<const CommitId> ids) {
   std::vector<RemovedCommit> out;
   std::vector<std::vector<CommitId>> parents;
   std::map<CommitId, size_t> places;
-  const db::Rows rows = connection_.run(kDescribe, {key_of(repository), bytes_of(ids)});
+  const db::Rows rows = connection_.run(kDescribe, {key_of(repository), id_bytes(ids)});
   for (size_t row = 0; row < rows.size(); ++row) {
     out.push_back({commit_id_from_bytes(rows.bytes(row, 0)), rows.integer(row, 1), ""});
     places[out.back().id] = row;
@@ -338,9 +338,9 @@ void Roots::forget_deleted_branches(RepositoryId repository, std::chrono::second
 
 void Roots::remove_commits(RepositoryId repository, std::span<const CommitId> ids) {
   if (ids.empty()) return;
-  connection_.run(kCountRemoval);
+  connection_.run(kCountRootRemoval);
   for (const db::Query& removal : kRemovals) {
-    connection_.run(removal, {key_of(repository), bytes_of(ids)});
+    connection_.run(removal, {key_of(repository), id_bytes(ids)});
   }
 }
 
@@ -354,7 +354,7 @@ int64_t Roots::expire_commits(RepositoryId repository,
     ids.push_back({view_of(commit.id)});
     rules.push_back(commit.rule);
   }
-  connection_.run(kCountRemoval);
+  connection_.run(kCountRootRemoval);
   return static_cast<int64_t>(
       connection_.run(kExpireCommits, {key_of(repository), ids, rules, actor, reason}).affected());
 }
@@ -365,7 +365,7 @@ std::vector<Nid> Roots::trees(RepositoryId repository, std::span<const CommitId>
   std::vector<Nid> out;
   for (std::string after;;) {
     const db::Rows rows =
-        connection_.run(kSelectTrees, {key_of(repository), db::Bytes{after}, kRowsPerRead});
+        connection_.run(kSelectTrees, {key_of(repository), db::Bytes{after}, kRootsPerRead});
     for (size_t row = 0; row < rows.size(); ++row) {
       if (rows.null(row, 1)) continue;
       const CommitId id = commit_id_from_bytes(rows.bytes(row, 0));
@@ -373,7 +373,7 @@ std::vector<Nid> Roots::trees(RepositoryId repository, std::span<const CommitId>
         out.push_back(rows.integer(row, 1));
       }
     }
-    if (static_cast<int64_t>(rows.size()) < kRowsPerRead) break;
+    if (static_cast<int64_t>(rows.size()) < kRootsPerRead) break;
     after = rows.bytes(rows.size() - 1, 0);
   }
   std::sort(out.begin(), out.end());
@@ -392,9 +392,9 @@ void Roots::entries(RepositoryId repository, const std::function<void(std::strin
   for (size_t t = 0; t < tokens.size(); ++t) {
     for (std::string after;;) {
       const db::Rows rows =
-          connection_.run(kSelectStaged, {tokens.integer(t, 0), db::Bytes{after}, kRowsPerRead});
+          connection_.run(kSelectStaged, {tokens.integer(t, 0), db::Bytes{after}, kRootsPerRead});
       for (size_t row = 0; row < rows.size(); ++row) visit(rows.bytes(row, 1));
-      if (static_cast<int64_t>(rows.size()) < kRowsPerRead) break;
+      if (static_cast<int64_t>(rows.size()) < kRootsPerRead) break;
       after = rows.bytes(rows.size() - 1, 0);
     }
   }
@@ -404,9 +404,9 @@ void Roots::entries(RepositoryId repository, const std::function<void(std::strin
     for (int64_t number = INT64_MIN;;) {
       const db::Rows rows = connection_.run(
           kSelectVersions,
-          {static_cast<int32_t>(branches.integer(b, 0)), db::Bytes{key}, number, kRowsPerRead});
+          {static_cast<int32_t>(branches.integer(b, 0)), db::Bytes{key}, number, kRootsPerRead});
       for (size_t row = 0; row < rows.size(); ++row) visit(rows.bytes(row, 2));
-      if (static_cast<int64_t>(rows.size()) < kRowsPerRead) break;
+      if (static_cast<int64_t>(rows.size()) < kRootsPerRead) break;
       key = rows.bytes(rows.size() - 1, 0);
       number = rows.integer(rows.size() - 1, 1);
     }

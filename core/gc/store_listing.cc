@@ -8,7 +8,7 @@
 namespace tarn::versioning {
 namespace {
 
-constexpr std::string_view kFolder = "data/";
+constexpr std::string_view kDataFolder = "data/";
 
 }  // namespace
 
@@ -16,7 +16,7 @@ int64_t list_stored_objects(blob::Stores& stores, const Repository& repository,
                             const std::function<void(const ListedObject&)>& visit) {
   const blob::Located at = stores.locate(str_cat(repository.storage_namespace, "/data"));
   const std::string prefix = at.key + "/";
-  const size_t root_bytes = prefix.size() - kFolder.size();
+  const size_t root_bytes = prefix.size() - kDataFolder.size();
   int64_t strangers = 0;
   at.store->walk(prefix, "", [&](const blob::BlobStat& stat) {
     const auto address = parse_relative_path(std::string_view(stat.key).substr(root_bytes));
@@ -34,7 +34,7 @@ std::vector<UnremovedObject> remove_stored_objects(blob::Stores& stores,
                                                    const Repository& repository,
                                                    std::span<const OwnAddress> addresses) {
   const blob::Located at = stores.locate(str_cat(repository.storage_namespace, "/data"));
-  const std::string root = at.key.substr(0, at.key.size() + 1 - kFolder.size());
+  const std::string root = at.key.substr(0, at.key.size() + 1 - kDataFolder.size());
   std::vector<std::string> keys;
   for (const OwnAddress& address : addresses) keys.push_back(root + relative_path(address));
   std::vector<UnremovedObject> out;

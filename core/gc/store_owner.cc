@@ -14,7 +14,7 @@
 namespace tarn::versioning {
 namespace {
 
-constexpr std::string_view kFolder = "/_tarn/collector/";
+constexpr std::string_view kOwnerFolder = "/_tarn/collector/";
 constexpr size_t kNumberDigits = 8;
 constexpr size_t kIdentityBytesMax = 200;
 /// Records that a killed server left unfinished take their numbers.
@@ -31,7 +31,7 @@ struct Record {
 };
 
 blob::Located folder_of(blob::Stores& stores, const Repository& repository) {
-  blob::Located at = stores.locate(str_cat(repository.storage_namespace, kFolder, "0"));
+  blob::Located at = stores.locate(str_cat(repository.storage_namespace, kOwnerFolder, "0"));
   at.key.pop_back();
   return at;
 }

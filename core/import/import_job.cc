@@ -7,7 +7,7 @@
 namespace tarn::versioning {
 namespace {
 
-constexpr uint8_t kFormat = 1;
+constexpr uint8_t kJobFormat = 1;
 constexpr uint8_t kFlagForce = 1;
 constexpr uint8_t kFlagIfChanged = 2;
 
@@ -31,7 +31,7 @@ Metadata read_metadata(WireReader& in) {
 }  // namespace
 
 std::string encode_import_request(const ImportRequest& request) {
-  std::string out(1, static_cast<char>(kFormat));
+  std::string out(1, static_cast<char>(kJobFormat));
   put_varint(out, request.paths.size());
   for (const ImportPath& path : request.paths) {
     out.push_back(static_cast<char>(path.kind));
@@ -50,7 +50,7 @@ std::string encode_import_request(const ImportRequest& request) {
 
 ImportRequest decode_import_request(std::string_view bytes) {
   WireReader in(bytes, "import request");
-  if (in.u8() != kFormat) in.fail("has an unknown format");
+  if (in.u8() != kJobFormat) in.fail("has an unknown format");
   ImportRequest request;
   for (uint64_t left = in.varint(); left > 0; --left) {
     ImportPath path;
@@ -71,7 +71,7 @@ ImportRequest decode_import_request(std::string_view bytes) {
 }
 
 std::string encode_import_checkpoint(const ImportCheckpoint& checkpoint) {
-  std::string out(1, static_cast<char>(kFormat));
+  std::string out(1, static_cast<char>(kJobFormat));
   put_varint(out, checkpoint.path);
   put_varint(out, checkpoint.objects);
   put_bytes(out, checkpoint.after);
@@ -84,7 +84,7 @@ ImportCheckpoint decode_import_checkpoint(std::string_view bytes) {
   ImportCheckpoint out;
   if (bytes.empty()) return out;
   WireReader in(bytes, "import checkpoint");
-  if (in.u8() != kFormat) in.fail("has an unknown format");
+  if (in.u8() != kJobFormat) in.fail("has an unknown format");
   out.path = in.varint();
   out.objects = in.varint();
   out.after = std::string(in.bytes());

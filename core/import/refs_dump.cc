@@ -328,7 +328,7 @@ std::string dump_of(Engine& engine, const Repository& repository) {
   return str_cat(static_cast<int32_t>(repository.id), "-", digits);
 }
 
-struct Stopped {};
+struct DumpStopped {};
 
 void run_task(Engine& engine, meta::Job& job, int64_t owner, const std::stop_token& stop) {
   const Repository repository = engine.repositories.get(job.repository);
@@ -345,12 +345,12 @@ void run_task(Engine& engine, meta::Job& job, int64_t owner, const std::stop_tok
       return;
     }
     reported = std::chrono::steady_clock::now();
-    if (stop.stop_requested() || !engine.jobs.report(job, owner, lease_time())) throw Stopped{};
+    if (stop.stop_requested() || !engine.jobs.report(job, owner, lease_time())) throw DumpStopped{};
   };
   // In the same transaction: otherwise a process that died in between would leave a job that starts
   // over and finds the repository no longer empty.
   steps.on_publish = [&](db::Connection& connection) {
-    if (!engine.jobs.finish(connection, job, owner, meta::JobState::kDone)) throw Stopped{};
+    if (!engine.jobs.finish(connection, job, owner, meta::JobState::kDone)) throw DumpStopped{};
   };
   run_restore(engine, repository, job.spec, job.owner, std::move(steps));
 }
@@ -423,7 +423,7 @@ bool run_one_refs_task(Engine& engine, std::stop_token stop) {
   try {
     const ActingUser user(job->owner);
     run_task(engine, *job, owner, stop);
-  } catch (const Stopped&) {
+  } catch (const DumpStopped&) {
     // Another process starts the job again.
   } catch (const Error& error) {
     job->error = error.message();

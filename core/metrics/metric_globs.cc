@@ -9,7 +9,7 @@
 namespace tarn {
 namespace {
 
-constexpr uint8_t kVersion = 1;
+constexpr uint8_t kGlobsVersion = 1;
 
 }  // namespace
 
@@ -30,7 +30,7 @@ void check_metric_globs(const std::vector<std::string>& globs) {
 }
 
 std::string encode_metric_globs(const std::vector<std::string>& globs) {
-  std::string out(1, static_cast<char>(kVersion));
+  std::string out(1, static_cast<char>(kGlobsVersion));
   put_varint(out, globs.size());
   for (const std::string& glob : globs) put_bytes(out, glob);
   return out;
@@ -38,7 +38,7 @@ std::string encode_metric_globs(const std::vector<std::string>& globs) {
 
 std::vector<std::string> decode_metric_globs(std::string_view bytes) {
   WireReader in(bytes, "metric globs");
-  if (in.u8() != kVersion) in.fail("unknown version");
+  if (in.u8() != kGlobsVersion) in.fail("unknown version");
   std::vector<std::string> out;
   for (uint64_t count = in.varint(); count > 0; --count) out.emplace_back(in.bytes());
   in.expect_end();

@@ -7,12 +7,12 @@
 namespace tarn {
 namespace {
 
-constexpr uint8_t kVersion = 1;
+constexpr uint8_t kSeriesVersion = 1;
 
 }  // namespace
 
 std::string encode_points(const Point* points, size_t count) {
-  std::string out(1, static_cast<char>(kVersion));
+  std::string out(1, static_cast<char>(kSeriesVersion));
   put_varint(out, count);
   uint64_t before = 0;
   for (size_t i = 0; i < count; ++i) {
@@ -26,7 +26,7 @@ std::string encode_points(const Point* points, size_t count) {
 
 std::vector<Point> decode_points(std::string_view bytes) {
   WireReader in(bytes, "points of a series");
-  if (in.u8() != kVersion) in.fail("unknown version");
+  if (in.u8() != kSeriesVersion) in.fail("unknown version");
   const uint64_t count = in.varint();
   if (count > kPointsPerPiece) in.fail("too many points");
   std::vector<Point> out;

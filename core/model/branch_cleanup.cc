@@ -7,7 +7,7 @@
 namespace tarn {
 namespace {
 
-constexpr uint8_t kVersion = 1;
+constexpr uint8_t kCleanupVersion = 1;
 
 void check_rule(const CleanupRule& rule) {
   const auto fail = [&](std::string_view why) {
@@ -53,7 +53,7 @@ void check_cleanup_rules(const CleanupRules& rules) {
 }
 
 std::string encode_cleanup_rules(const CleanupRules& rules) {
-  std::string out(1, static_cast<char>(kVersion));
+  std::string out(1, static_cast<char>(kCleanupVersion));
   put_varint(out, rules.deletions_max);
   put_varint(out, rules.rules.size());
   for (const CleanupRule& rule : rules.rules) {
@@ -68,7 +68,7 @@ std::string encode_cleanup_rules(const CleanupRules& rules) {
 
 CleanupRules decode_cleanup_rules(std::string_view bytes) {
   WireReader in(bytes, "branch cleanup rules");
-  if (in.u8() != kVersion) in.fail("unknown version");
+  if (in.u8() != kCleanupVersion) in.fail("unknown version");
   CleanupRules out;
   out.deletions_max = static_cast<uint32_t>(in.varint());
   for (uint64_t count = in.varint(); count > 0; --count) {

@@ -9,7 +9,7 @@
 namespace tarn {
 namespace {
 
-constexpr uint8_t kVersion = 1;
+constexpr uint8_t kRuleVersion = 1;
 
 constexpr std::array<std::string_view, 9> kActions = {
     "stage", "commit", "merge", "delete", "revert", "cherry_pick", "reset", "import", "restore"};
@@ -61,7 +61,7 @@ bool BranchRule::permits(MergeMethod method) const {
 }
 
 std::string encode_branch_rules(const std::vector<BranchRule>& rules) {
-  std::string out(1, static_cast<char>(kVersion));
+  std::string out(1, static_cast<char>(kRuleVersion));
   put_varint(out, rules.size());
   for (const BranchRule& rule : rules) {
     put_bytes(out, rule.pattern.pattern());
@@ -77,7 +77,7 @@ std::string encode_branch_rules(const std::vector<BranchRule>& rules) {
 
 std::vector<BranchRule> decode_branch_rules(std::string_view bytes) {
   WireReader in(bytes, "branch protection rules");
-  if (in.u8() != kVersion) in.fail("unknown version");
+  if (in.u8() != kRuleVersion) in.fail("unknown version");
   std::vector<BranchRule> out;
   for (uint64_t count = in.varint(); count > 0; --count) {
     const std::string_view pattern = in.bytes();

@@ -5,7 +5,7 @@
 namespace tarn {
 namespace {
 
-constexpr uint8_t kVersion = 1;
+constexpr uint8_t kSettingsVersion = 1;
 constexpr uint8_t kNotSet = 0xff;
 
 constexpr uint8_t kBlockPublicAcls = 1;
@@ -23,7 +23,7 @@ uint8_t bits_of(const PublicAccessBlock& block) {
 }  // namespace
 
 std::string encode_bucket_settings(const BucketSettings& settings) {
-  std::string out(1, static_cast<char>(kVersion));
+  std::string out(1, static_cast<char>(kSettingsVersion));
   put_varint(out, settings.tags.size());
   for (const auto& [key, value] : settings.tags) {
     put_bytes(out, key);
@@ -39,7 +39,7 @@ std::string encode_bucket_settings(const BucketSettings& settings) {
 
 BucketSettings decode_bucket_settings(std::string_view bytes) {
   WireReader in(bytes, "bucket settings");
-  if (in.u8() != kVersion) in.fail("unknown version");
+  if (in.u8() != kSettingsVersion) in.fail("unknown version");
   BucketSettings out;
   for (uint64_t count = in.varint(); count > 0; --count) {
     std::string key(in.bytes());

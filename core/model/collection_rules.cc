@@ -5,12 +5,12 @@
 namespace tarn {
 namespace {
 
-constexpr uint8_t kVersion = 1;
+constexpr uint8_t kRulesVersion = 1;
 
 }  // namespace
 
 std::string encode_collection_rules(const CollectionRules& rules) {
-  std::string out(1, static_cast<char>(kVersion));
+  std::string out(1, static_cast<char>(kRulesVersion));
   put_varint(out, rules.default_retention_days);
   put_varint(out, rules.retention_days.size());
   for (const auto& [branch, days] : rules.retention_days) {
@@ -22,7 +22,7 @@ std::string encode_collection_rules(const CollectionRules& rules) {
 
 CollectionRules decode_collection_rules(std::string_view bytes) {
   WireReader in(bytes, "garbage collection rules");
-  if (in.u8() != kVersion) in.fail("unknown version");
+  if (in.u8() != kRulesVersion) in.fail("unknown version");
   CollectionRules out;
   out.default_retention_days = static_cast<uint32_t>(in.varint());
   for (uint64_t count = in.varint(); count > 0; --count) {

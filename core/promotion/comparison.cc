@@ -88,8 +88,8 @@ std::map<std::string, std::string> params_of(const CommitFacts& facts,
 
 /// Ranks the rows, best first: by the primary metric, then by the other metrics with a goal in
 /// their order, then the older commit, then the ref.
-void rank(std::span<const Contestant> contestants, const std::vector<MetricRule>& metrics,
-          std::vector<ComparedRow>& rows) {
+void rank_contestants(std::span<const Contestant> contestants,
+                      const std::vector<MetricRule>& metrics, std::vector<ComparedRow>& rows) {
   std::vector<const MetricRule*> ranking;
   for (const MetricRule& rule : metrics) {
     if (rule.goal) ranking.push_back(&rule);
@@ -170,7 +170,7 @@ Comparison compare(std::span<const Contestant> contestants, const CommitFacts* b
     }
   }
   warn_of_unmeasured(out);
-  rank(contestants, out.metrics, out.rows);
+  rank_contestants(contestants, out.metrics, out.rows);
   return out;
 }
 

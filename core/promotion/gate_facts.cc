@@ -262,8 +262,8 @@ std::vector<GateCandidate> gate_candidates(Engine& engine, const Repository& rep
 namespace {
 
 /// Ranks the candidates that did not fail and puts them first.
-void rank(const GatePolicy& policy, std::span<const GateCandidate> facts,
-          std::vector<JudgedCandidate>& judged) {
+void rank_candidates(const GatePolicy& policy, std::span<const GateCandidate> facts,
+                     std::vector<JudgedCandidate>& judged) {
   std::vector<GateCandidate> standing;
   std::vector<size_t> at;
   for (size_t i = 0; i < judged.size(); ++i) {
@@ -417,7 +417,7 @@ GateAnswer evaluate_gate(Engine& engine, const Repository& repository,
     }
     answer.candidates.push_back({candidates[i], std::move(verdict)});
   }
-  rank(policy, facts, answer.candidates);
+  rank_candidates(policy, facts, answer.candidates);
   if (!answer.candidates.empty() && answer.candidates.front().rank)
     answer.refusal = destination_refusal(engine, repository, destination);
   return answer;

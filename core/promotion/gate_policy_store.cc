@@ -35,7 +35,8 @@ constexpr db::Query kSelectByDestination{"gate_policies_select_by_destination",
   FROM gate_policies p JOIN gate_policy_versions v USING (repo_id, name, version)
   WHERE p.repo_id = $1 AND p.destination = $2)sql"};
 
-constexpr db::Query kSelectPage{"gate_policies_select_page", "SELECT " TARN_VERSION_COLUMNS R"sql(
+constexpr db::Query kSelectPolicies{"gate_policies_select_page",
+                                    "SELECT " TARN_VERSION_COLUMNS R"sql(
   FROM gate_policies p JOIN gate_policy_versions v USING (repo_id, name, version)
   WHERE p.repo_id = $1 AND p.name > $2 AND p.name >= $3 AND starts_with(p.name, $3) AND p.destination IS NOT NULL
   ORDER BY p.name LIMIT $4)sql"};
@@ -203,9 +204,9 @@ std::optional<GatePolicyVersion> GatePolicyStore::find_by_destination(
 
 Page<GatePolicyVersion> GatePolicyStore::list(RepositoryId repository, std::string_view prefix,
                                               std::string_view after, uint32_t limit) {
-  const db::Rows rows =
-      pool_.run(kSelectPage, {static_cast<int32_t>(repository), after, prefix, row_limit(limit)},
-                db::Pool::Retry::kRead);
+  const db::Rows rows = pool_.run(
+      kSelectPolicies, {static_cast<int32_t>(repository), after, prefix, row_limit(limit)},
+      db::Pool::Retry::kRead);
   return page_of<GatePolicyVersion>(rows, limit, version_from, &GatePolicyVersion::name);
 }
 

@@ -24,7 +24,7 @@ namespace {
 
 std::string generation_text(int64_t generation) { return str_cat("generation ", generation); }
 
-std::string tree_text(const TreeRoot& tree) {
+std::string text_of_tree(const TreeRoot& tree) {
   return str_cat("node ", tree.nid, ", hash ", to_hex(view_of(tree.hash)));
 }
 
@@ -172,7 +172,8 @@ class Repairs {
       const TreeRoot& tree = head->second.tree;
       if (tree.hash == branch.root.hash && tree.nid == branch.root.nid) continue;
       if (!is_root(tree)) continue;
-      Finding found = finding(FindingKind::kBranchRoot, tree_text(tree), tree_text(branch.root));
+      Finding found =
+          finding(FindingKind::kBranchRoot, text_of_tree(tree), text_of_tree(branch.root));
       found.commit = to_hex(branch.head);
       found.refs = {branch.name};
       repair(std::move(found), [&] { return store_.set_branch_root(branch, tree); });

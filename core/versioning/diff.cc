@@ -15,7 +15,6 @@ namespace tarn::versioning {
 namespace {
 
 constexpr uint32_t kStagedRowsHintMin = 256;
-constexpr uint32_t kNoCommitPrefix = 64;  // only branches, no commit ids
 
 std::optional<std::string> fold_of(const std::string& key, const DiffOptions& options) {
   if (options.delimiter.empty()) return std::nullopt;

@@ -11,6 +11,9 @@
 
 namespace tarn::versioning {
 
+/// Minimum length of a commit id prefix in a ref: longer than any, where only branches are meant.
+constexpr uint32_t kNoCommitPrefix = 64;
+
 struct DiffOptions {
   std::string prefix;
   std::string after;      ///< exclusive; a common prefix skips everything below it

@@ -50,7 +50,6 @@ void add(ChangeTotals& totals, const Change& change) {
 }
 
 constexpr uint32_t kStagedRowsHint = 1000;
-constexpr uint32_t kNoCommitPrefix = 64;  // only branches, no commit ids
 
 /// The trees of a diff; a two-dot diff has no base.
 struct Sides {

@@ -15,9 +15,9 @@ namespace {
 
 using xml::AclGrants;
 
-constexpr int kNotFoundStatus = 404;
-constexpr Failure kNoOwnershipControls{"OwnershipControlsNotFoundError", kNotFoundStatus};
-constexpr Failure kNoPublicAccessBlock{"NoSuchPublicAccessBlockConfiguration", kNotFoundStatus};
+constexpr int kAbsentStatus = 404;
+constexpr Failure kNoOwnershipControls{"OwnershipControlsNotFoundError", kAbsentStatus};
+constexpr Failure kNoPublicAccessBlock{"NoSuchPublicAccessBlockConfiguration", kAbsentStatus};
 
 xml::Owner owner_of(const Call& call) {
   return {call.context.options.owner_id, call.context.options.owner_name};

@@ -11,7 +11,7 @@ namespace {
 
 constexpr Failure kNoSuchTagSet{"NoSuchTagSet", 404};
 
-void replace_tags(Call& call, std::string_view bucket, const Metadata& tags) {
+void replace_bucket_tags(Call& call, std::string_view bucket, const Metadata& tags) {
   const Repository repository = require_existing(call.engine(), require_bucket(call, bucket));
   versioning::change_bucket_settings(call.engine(), repository, /*force=*/false,
                                      [&](BucketSettings& settings) { settings.tags = tags; });
@@ -32,12 +32,12 @@ http::Response run(Call& call, const GetBucketTagging& endpoint) {
 http::Response run(Call& call, const PutBucketTagging& endpoint) {
   const Metadata tags = xml::parse_tagging(read_document(call, xml::kTaggingDocumentBytesMax));
   check_tags(tags, kBucketTagsMax);
-  replace_tags(call, endpoint.bucket, tags);
+  replace_bucket_tags(call, endpoint.bucket, tags);
   return no_content();
 }
 
 http::Response run(Call& call, const DeleteBucketTagging& endpoint) {
-  replace_tags(call, endpoint.bucket, {});
+  replace_bucket_tags(call, endpoint.bucket, {});
   return no_content();
 }
 

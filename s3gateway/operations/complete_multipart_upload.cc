@@ -18,8 +18,6 @@
 namespace tarn::s3 {
 namespace {
 
-constexpr std::string_view kFullObject = "FULL_OBJECT";
-
 std::optional<uint64_t> announced_bytes(const http::Headers& headers) {
   const std::string* text = headers.find("x-amz-mp-object-size");
   if (!text) return std::nullopt;

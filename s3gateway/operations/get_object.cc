@@ -29,7 +29,6 @@ constexpr uint64_t kInlineBytesMax = 64 * 1024;
 /// The token in the User-Agent of clients that accept redirects to the store.
 constexpr std::string_view kRedirectWord = "s3RedirectionSupport";
 constexpr std::chrono::minutes kRedirectLifetime{15};
-constexpr std::string_view kEmptyMd5 = "d41d8cd98f00b204e9800998ecf8427e";
 
 /// The part of the object that is sent.
 struct Selection {

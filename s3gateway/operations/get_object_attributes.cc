@@ -13,8 +13,6 @@
 namespace tarn::s3 {
 namespace {
 
-constexpr uint64_t kPartsPerPageMax = 1000;
-
 std::optional<std::string> header(const Call& call, std::string_view name) {
   const std::string* value = call.request.headers.find(name);
   return value ? std::optional<std::string>(*value) : std::nullopt;

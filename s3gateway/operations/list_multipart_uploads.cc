@@ -12,7 +12,7 @@ namespace tarn::s3 {
 namespace {
 
 /// Greater than every byte of UTF-8: skips all keys below a common prefix.
-constexpr char kPastEveryKey = '\xff';
+constexpr char kPastUploadsOfKey = '\xff';
 /// Greater than every upload id: a key marker without an upload id skips all uploads of its key.
 constexpr std::string_view kPastEveryId = "\x7f";
 
@@ -43,7 +43,7 @@ class UploadPages {
         after = {root_ + key, upload.upload_id};
         if (!add(upload, key, out)) break;
         // Skip the other uploads of the group.
-        if (const auto group = group_of(key)) after = {root_ + *group + kPastEveryKey, ""};
+        if (const auto group = group_of(key)) after = {root_ + *group + kPastUploadsOfKey, ""};
       }
     }
   }

@@ -124,8 +124,6 @@ VersionPage list_versions(Engine& engine, const BucketName& bucket, const ListQu
   return out;
 }
 
-constexpr std::string_view kNullVersion = "null";
-
 /// A version id marker requires the key marker that it belongs to.
 void check_markers(const ListObjectVersions& endpoint) {
   const std::string marker = endpoint.version_id_marker.value_or("");

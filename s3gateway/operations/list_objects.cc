@@ -26,7 +26,7 @@ xml::Listing listing_of(const std::string& bucket, const ListQuery& query, KeyPa
   return out;
 }
 
-xml::Owner owner_of(const Call& call) {
+xml::Owner listed_owner(const Call& call) {
   return {call.context.options.owner_id, call.context.options.owner_name};
 }
 
@@ -39,7 +39,7 @@ http::Response run(Call& call, const ListObjects& endpoint) {
   KeyPage page = list_keys(call.engine(), bucket, query);
   xml::ListObjectsV1Result result;
   result.listing = listing_of(endpoint.bucket, query, page);
-  result.listing.owner = owner_of(call);
+  result.listing.owner = listed_owner(call);
   result.marker = query.after;
   // Without a delimiter clients continue after the last key, but a page may also end between keys.
   const bool ends_in_key = !result.listing.objects.empty() && query.delimiter.empty();
@@ -55,7 +55,7 @@ http::Response run(Call& call, const ListObjectsV2& endpoint) {
   KeyPage page = list_keys(call.engine(), bucket, query);
   xml::ListObjectsV2Result result;
   result.listing = listing_of(endpoint.bucket, query, page);
-  if (endpoint.fetch_owner) result.listing.owner = owner_of(call);
+  if (endpoint.fetch_owner) result.listing.owner = listed_owner(call);
   result.continuation_token = endpoint.continuation_token;
   result.start_after = endpoint.start_after;
   if (page.truncated) result.next_continuation_token = encode_continuation(page.next);

@@ -9,12 +9,7 @@
 #include "s3gateway/xml/multipart.h"
 
 namespace tarn::s3 {
-namespace {
-
-// Source: S3's limit.
-constexpr uint64_t kPartsPerPageMax = 1000;
-
-}  // namespace
+namespace {}  // namespace
 
 http::Response run(Call& call, const ListParts& endpoint) {
   const uint64_t limit =

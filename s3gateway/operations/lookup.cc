@@ -9,8 +9,6 @@
 namespace tarn::s3 {
 namespace {
 
-constexpr std::string_view kNullVersion = "null";
-
 [[noreturn]] void refuse_no_key(const Location& location) {
   throw Refusal(failure::kNoSuchKey, "The specified key does not exist.",
                 {{"Key", location.rooted ? location.path

@@ -22,6 +22,9 @@ namespace tarn::s3 {
 /// read as a commit.
 constexpr uint32_t kCommitDigitsMin = 8;
 
+/// The version id of an object that was written while versions were not kept.
+constexpr std::string_view kNullVersion = "null";
+
 /// As versioning::resolve; nullopt if the ref does not exist. Throws NoSuchBucket.
 std::optional<versioning::ResolvedRef> find_ref(versioning::Engine& engine,
                                                 const Repository& repository, std::string_view ref);

@@ -15,7 +15,6 @@ namespace tarn::s3 {
 namespace {
 
 constexpr std::string_view kComposite = "COMPOSITE";
-constexpr std::string_view kFullObject = "FULL_OBJECT";
 constexpr std::string_view kIfInitiatedTime = "x-amz-if-match-initiated-time";
 
 /// Chooses algorithm and type of the object's checksum. SHA digests cannot be merged, CRC64NVME

@@ -85,8 +85,8 @@ http::Headers headers_of(const http::Headers& fields) {
   return out;
 }
 
-http::Response answer(const Call& call, const PostObject& endpoint, const SuccessAction& action,
-                      http::Response stored) {
+http::Response success(const Call& call, const PostObject& endpoint, const SuccessAction& action,
+                       http::Response stored) {
   const std::string etag(stored.headers.get("ETag"));
   const std::string location = object_url(call, endpoint.bucket, endpoint.key);
   if (!action.redirect.empty()) {
@@ -132,7 +132,7 @@ http::Response run(Call& call, const PostObject& endpoint) {
   put.body = std::make_unique<MeasuredFile>(std::move(form.file), policy.file_bytes_min,
                                             std::min(policy.file_bytes_max, kSinglePutBytesMax));
   Call inner{call.context, put, call.caller, call.verified};
-  return answer(call, endpoint, action, run(inner, PutObject{endpoint.bucket, endpoint.key}));
+  return success(call, endpoint, action, run(inner, PutObject{endpoint.bucket, endpoint.key}));
 }
 
 }  // namespace tarn::s3

@@ -11,8 +11,6 @@
 namespace tarn::s3 {
 namespace {
 
-constexpr std::string_view kEmptyMd5 = "d41d8cd98f00b204e9800998ecf8427e";
-
 /// PUT of "branch/", with which clients create directories. The branch exists already, so nothing
 /// is done.
 http::Response put_marker(Call& call, const Location& location) {

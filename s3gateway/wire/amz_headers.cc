@@ -19,7 +19,7 @@ constexpr std::string_view kReads = " GetObject HeadObject ";
 constexpr std::string_view kListings = " ListObjects ListObjectsV2 ListObjectVersions ";
 constexpr std::string_view kSameAccess = " private bucket-owner-read bucket-owner-full-control ";
 
-constexpr AmzHeader kRows[] = {
+constexpr AmzHeader kHeaders[] = {
     {"x-amz-date", kObeyed, "", "signature"},
     {"x-amz-content-sha256", kObeyed, "", "signature"},
     {"x-amz-security-token", kObeyed, "", "temporary credentials are 400 `InvalidToken`"},
@@ -98,7 +98,7 @@ constexpr AmzHeader kRows[] = {
     {"x-amz-create-session-mode", kRefused, "", "sessions of directory buckets"},
 };
 
-constexpr std::string_view kPrefix = "x-amz-";
+constexpr std::string_view kHeaderPrefix = "x-amz-";
 
 bool fits(const AmzHeader& row, std::string_view name) {
   if (!row.name.ends_with('*')) return equal_ignoring_case(row.name, name);
@@ -111,11 +111,11 @@ bool lists(std::string_view words, std::string_view word) {
 }
 
 bool is_known(std::string_view name) {
-  return std::any_of(std::begin(kRows), std::end(kRows),
+  return std::any_of(std::begin(kHeaders), std::end(kHeaders),
                      [&](const AmzHeader& row) { return fits(row, name); });
 }
 
-[[noreturn]] void refuse(const std::string& name, std::string_view what) {
+[[noreturn]] void refuse_header(const std::string& name, std::string_view what) {
   throw Refusal(failure::kNotImplemented,
                 str_cat("A header you provided implies functionality that is not implemented: ",
                         name, " (", what, "). Leave it out."),
@@ -124,10 +124,10 @@ bool is_known(std::string_view name) {
 
 }  // namespace
 
-std::span<const AmzHeader> amz_headers() { return kRows; }
+std::span<const AmzHeader> amz_headers() { return kHeaders; }
 
 const AmzHeader* find_amz_header(std::string_view name, std::string_view operation) {
-  for (const AmzHeader& row : kRows) {
+  for (const AmzHeader& row : kHeaders) {
     if (fits(row, name) && (row.operations.empty() || lists(row.operations, operation))) {
       return &row;
     }
@@ -137,10 +137,10 @@ const AmzHeader* find_amz_header(std::string_view name, std::string_view operati
 
 void check_amz_headers(const http::Headers& headers, std::string_view operation, bool reads) {
   for (const auto& [name, value] : headers.all()) {
-    if (!starts_with_ignoring_case(name, kPrefix)) continue;
+    if (!starts_with_ignoring_case(name, kHeaderPrefix)) continue;
     const AmzHeader* row = find_amz_header(name, operation);
-    if (row && row->use == kRefused && !lists(row->harmless, value)) refuse(name, row->note);
-    if (!row && !reads && !is_known(name)) refuse(name, "unknown to this server");
+    if (row && row->use == kRefused && !lists(row->harmless, value)) refuse_header(name, row->note);
+    if (!row && !reads && !is_known(name)) refuse_header(name, "unknown to this server");
   }
 }
 

@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::string_view kVersionQuery = "?versionId=";
 
-[[noreturn]] void refuse() {
+[[noreturn]] void refuse_source() {
   throw Refusal(failure::kInvalidArgument,
                 "The header x-amz-copy-source must be \"bucket/key\", percent-encoded, optionally "
                 "followed by \"?versionId=\" and a version.",
@@ -18,7 +18,7 @@ constexpr std::string_view kVersionQuery = "?versionId=";
 
 std::string decode(std::string_view text) {
   std::optional<std::string> out = percent_decode(text);
-  if (!out) refuse();
+  if (!out) refuse_source();
   check_key_bytes(*out);
   return std::move(*out);
 }
@@ -42,14 +42,14 @@ CopySourceHeader parse_copy_source(std::string_view header) {
     // Some clients encode the whole header, including its first slash.
     whole = decode(header);
     slash = whole.find('/');
-    if (slash == std::string::npos) refuse();
+    if (slash == std::string::npos) refuse_source();
     out.bucket = whole.substr(0, slash);
     out.key = whole.substr(slash + 1);
   } else {
     out.bucket = std::string(header.substr(0, slash));
     out.key = decode(header.substr(slash + 1));
   }
-  if (out.bucket.empty() || out.key.empty()) refuse();
+  if (out.bucket.empty() || out.key.empty()) refuse_source();
   return out;
 }
 

@@ -12,6 +12,8 @@ namespace tarn::s3 {
 
 /// Maximum number of keys in one page. Source: S3's limit.
 constexpr uint32_t kListKeysMax = 1000;
+/// Maximum number of parts in one page. Source: S3's limit.
+constexpr uint64_t kPartsPerPageMax = 1000;
 
 struct ListQuery {
   std::string prefix;

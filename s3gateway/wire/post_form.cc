@@ -13,12 +13,12 @@
 namespace tarn::s3 {
 namespace {
 
-constexpr size_t kReadBytes = 4 * 1024;
+constexpr size_t kFormReadBytes = 4 * 1024;
 constexpr std::string_view kFile = "file";
-constexpr std::string_view kKey = "key";
+constexpr std::string_view kKeyName = "key";
 constexpr std::string_view kFileName = "${filename}";
 /// Fields whose values are not header values.
-constexpr std::array<std::string_view, 3> kTexts = {kKey, "policy", "tagging"};
+constexpr std::array<std::string_view, 3> kTexts = {kKeyName, "policy", "tagging"};
 
 Refusal bad_field(std::string_view name, std::string_view why) {
   return {failure::kInvalidArgument,
@@ -46,7 +46,7 @@ class FormFile final : public http::BodySource {
  private:
   void read_rest() {
     size_t rest = 0;
-    std::array<char, kReadBytes> ignored;
+    std::array<char, kFormReadBytes> ignored;
     while (form_.next_part()) {
       while (const size_t count = form_.read(ignored)) {
         rest += count;
@@ -87,7 +87,7 @@ class FieldReader {
     }
     if (fields.find(name)) throw bad_field(name, "occurs more than once.");
     std::string value;
-    std::array<char, kReadBytes> piece;
+    std::array<char, kFormReadBytes> piece;
     take(name.size());
     while (const size_t count = form_.read(piece)) {
       take(count);
@@ -125,7 +125,7 @@ class FieldReader {
 
 /// Replaces ${filename} by the file's name without its directories, which some browsers send.
 std::string key_of_form(const http::Headers& fields, const http::FormPart& file) {
-  std::string key(fields.get(kKey));
+  std::string key(fields.get(kKeyName));
   const std::string name = file.file_name.value_or("");
   const std::string_view last = std::string_view(name).substr(name.find_last_of("/\\") + 1);
   for (size_t at = 0; (at = key.find(kFileName, at)) != std::string::npos; at += last.size()) {
@@ -134,7 +134,7 @@ std::string key_of_form(const http::Headers& fields, const http::FormPart& file)
       throw Refusal(failure::kKeyTooLong, "Your key is too long.");
     }
   }
-  if (key.empty()) throw bad_field(kKey, "must name the object, before the file.");
+  if (key.empty()) throw bad_field(kKeyName, "must name the object, before the file.");
   check_key_bytes(key);
   return key;
 }

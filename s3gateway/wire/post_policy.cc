@@ -191,8 +191,8 @@ void JsonReader::finish() {
 using Condition = PostPolicy::Condition;
 using Match = PostPolicy::Match;
 
-constexpr std::string_view kBucket = "bucket";
-constexpr std::string_view kKey = "key";
+constexpr std::string_view kBucketField = "bucket";
+constexpr std::string_view kKeyField = "key";
 constexpr std::string_view kIgnoredPrefix = "x-ignore-";
 /// Fields of the signature, which conditions need not cover.
 constexpr std::array<std::string_view, 4> kUncovered = {"policy", "AWSAccessKeyId", "signature",
@@ -330,14 +330,14 @@ void check_post_policy(const PostPolicy& policy, const http::Headers& fields,
                  " later."));
   }
   for (const Condition& condition : policy.conditions) {
-    const bool of_bucket = equal_ignoring_case(condition.field, kBucket);
-    const bool of_key = equal_ignoring_case(condition.field, kKey);
+    const bool of_bucket = equal_ignoring_case(condition.field, kBucketField);
+    const bool of_key = equal_ignoring_case(condition.field, kKeyField);
     const std::string_view value = of_bucket ? bucket : of_key ? key : fields.get(condition.field);
     const bool holds = condition.match == Match::kEqual ? value == condition.value
                                                         : value.starts_with(condition.value);
     if (!holds) deny(str_cat("Policy Condition failed: ", text_of(condition)));
   }
-  for (std::string_view name : {kBucket, kKey}) {
+  for (std::string_view name : {kBucketField, kKeyField}) {
     if (!covers(policy, name)) deny(str_cat("Policy Condition missing: ", name));
   }
   for (const auto& [name, value] : fields.all()) {

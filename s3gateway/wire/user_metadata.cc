@@ -11,7 +11,7 @@
 namespace tarn::s3 {
 namespace {
 
-constexpr std::string_view kPrefix = "x-amz-meta-";
+constexpr std::string_view kMetadataPrefix = "x-amz-meta-";
 constexpr std::string_view kLakeFsPrefix = "X-Amz-Meta-";
 constexpr std::string_view kInternalPrefix = "::lakefs::";
 constexpr std::string_view kWordOpen = "=?";
@@ -95,10 +95,11 @@ Metadata parse_user_metadata(const http::Headers& headers) {
   Metadata out;
   size_t bytes = 0;
   for (const auto& [name, value] : headers.all()) {
-    if (name.size() <= kPrefix.size() || !starts_with_ignoring_case(name, kPrefix)) {
+    if (name.size() <= kMetadataPrefix.size() ||
+        !starts_with_ignoring_case(name, kMetadataPrefix)) {
       continue;
     }
-    const std::string short_name = lower(std::string_view(name).substr(kPrefix.size()));
+    const std::string short_name = lower(std::string_view(name).substr(kMetadataPrefix.size()));
     std::string text = decode_words(value);
     if (!is_utf8(text)) {
       throw Refusal(failure::kInvalidArgument, "User metadata must be UTF-8.",
@@ -127,7 +128,7 @@ void add_user_metadata(http::Headers& headers, const Metadata& metadata) {
       ++missing;
       continue;
     }
-    headers.add(str_cat(kPrefix, header), encode_words(value));
+    headers.add(str_cat(kMetadataPrefix, header), encode_words(value));
   }
   if (missing > 0) headers.add("x-amz-missing-meta", std::to_string(missing));
 }

@@ -13,9 +13,9 @@ Writer writer_for(std::string_view root, const Listing& listing, size_t objects)
 }
 
 /// Writes names as the listing's encoding wants them.
-class Names {
+class ElementNames {
  public:
-  Names(Writer& out, const Listing& listing) : out_(out), encoded_(listing.url_encoding) {}
+  ElementNames(Writer& out, const Listing& listing) : out_(out), encoded_(listing.url_encoding) {}
 
   void write(std::string_view element, std::string_view name) {
     out_.open(element);
@@ -36,7 +36,7 @@ class Names {
 };
 
 void write_common_prefixes(Writer& out, const Listing& listing) {
-  Names names(out, listing);
+  ElementNames names(out, listing);
   for (const std::string& prefix : listing.common_prefixes) {
     out.open("CommonPrefixes");
     names.write("Prefix", prefix);
@@ -67,7 +67,7 @@ void write_facts(Writer& out, const Listing& listing, const ListedObject& object
 }
 
 void write_contents(Writer& out, const Listing& listing) {
-  Names names(out, listing);
+  ElementNames names(out, listing);
   for (const ListedObject& object : listing.objects) {
     out.markup("<Contents><Key>");
     names.write(object.key);
@@ -79,12 +79,12 @@ void write_contents(Writer& out, const Listing& listing) {
 
 void write_head(Writer& out, const Listing& listing) {
   out.element("Name", listing.bucket);
-  Names(out, listing).write("Prefix", listing.prefix);
+  ElementNames(out, listing).write("Prefix", listing.prefix);
 }
 
 void write_limits(Writer& out, const Listing& listing) {
   out.element("MaxKeys", listing.max_keys);
-  if (!listing.delimiter.empty()) Names(out, listing).write("Delimiter", listing.delimiter);
+  if (!listing.delimiter.empty()) ElementNames(out, listing).write("Delimiter", listing.delimiter);
   if (listing.url_encoding) out.element("EncodingType", "url");
   out.element("IsTruncated", listing.truncated);
 }
@@ -94,7 +94,7 @@ void write_limits(Writer& out, const Listing& listing) {
 std::string to_xml(const ListObjectsV1Result& result) {
   const Listing& listing = result.listing;
   Writer out = writer_for("ListBucketResult", listing, listing.objects.size());
-  Names names(out, listing);
+  ElementNames names(out, listing);
   write_head(out, listing);
   names.write("Marker", result.marker);
   if (!result.next_marker.empty()) names.write("NextMarker", result.next_marker);
@@ -108,7 +108,7 @@ std::string to_xml(const ListObjectsV2Result& result) {
   const Listing& listing = result.listing;
   Writer out = writer_for("ListBucketResult", listing, listing.objects.size());
   write_head(out, listing);
-  if (result.start_after) Names(out, listing).write("StartAfter", *result.start_after);
+  if (result.start_after) ElementNames(out, listing).write("StartAfter", *result.start_after);
   if (result.continuation_token) out.element("ContinuationToken", *result.continuation_token);
   if (!result.next_continuation_token.empty()) {
     out.element("NextContinuationToken", result.next_continuation_token);
@@ -123,7 +123,7 @@ std::string to_xml(const ListObjectsV2Result& result) {
 std::string to_xml(const ListVersionsResult& result) {
   const Listing& listing = result.listing;
   Writer out = writer_for("ListVersionsResult", listing, result.versions.size());
-  Names names(out, listing);
+  ElementNames names(out, listing);
   write_head(out, listing);
   names.write("KeyMarker", result.key_marker);
   out.element("VersionIdMarker", result.version_id_marker);

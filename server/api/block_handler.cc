@@ -27,7 +27,7 @@ using Kind = BlockGrant::Kind;
 
 constexpr size_t kMd5HexChars = 32;
 
-[[noreturn]] void refuse(std::string_view reason, std::string message) {
+[[noreturn]] void refuse_block(std::string_view reason, std::string message) {
   throw Error(ErrorCode::kPermissionDenied, reason, std::move(message));
 }
 
@@ -42,7 +42,8 @@ auth::Principal holder_of(auth::Authenticator& authenticator, const BlockGrant& 
   // A user who was deleted and created again is another user. URLs have whole seconds.
   if (!holder || holder->user.name != grant.user ||
       grant.issued + std::chrono::seconds{1} <= holder->user.created) {
-    refuse(reason::kUrlRevoked, "presigned URL: the access key or user that asked for it is gone");
+    refuse_block(reason::kUrlRevoked,
+                 "presigned URL: the access key or user that asked for it is gone");
   }
   return *std::move(holder);
 }
@@ -54,8 +55,9 @@ void check_permitted(const auth::Principal& holder, const BlockGrant& grant,
   const std::string& ref = grant.kind == Kind::kRead ? grant.ref : grant.branch;
   const std::string object = auth::object_arn(grant.repository, ref, grant.path);
   if (holder.permissions->allows(action, object, client_address)) return;
-  refuse(reason::kUrlNotPermitted, str_cat("presigned URL: user ", holder.user.name, " may not ",
-                                           auth::name_of(action), " on ", object, " any more"));
+  refuse_block(reason::kUrlNotPermitted,
+               str_cat("presigned URL: user ", holder.user.name, " may not ", auth::name_of(action),
+                       " on ", object, " any more"));
 }
 
 std::string md5_header(std::string_view md5_hex) {
@@ -129,7 +131,8 @@ versioning::UploadDigests write(const Context& context, const BlockGrant& grant,
                        ? parse_relative_path(std::string_view(grant.address).substr(below.size()))
                        : std::nullopt;
   // The name now belongs to another repository.
-  if (!own) refuse(reason::kUrlInvalid, "presigned URL: its address is not of this repository");
+  if (!own)
+    refuse_block(reason::kUrlInvalid, "presigned URL: its address is not of this repository");
   return versioning::fill_address(context.engine, repository, *own, body, size);
 }
 
@@ -158,7 +161,8 @@ BlockHandler::BlockHandler(Context context)
 
 http::Response BlockHandler::answer(http::Request& request, RequestRecord& record) const {
   if (!context_.installation.presign) {
-    refuse(reason::kUrlInvalid, "presigned URL: such are not served here (auth.presign is off)");
+    refuse_block(reason::kUrlInvalid,
+                 "presigned URL: such are not served here (auth.presign is off)");
   }
   const BlockGrant grant = open_block_request(context_.block_key, request, context_.clock.now());
   const auth::Principal holder = holder_of(context_.authenticator, grant);

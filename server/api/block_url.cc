@@ -27,12 +27,12 @@ constexpr std::array<std::pair<Kind, std::string_view>, 3> kKinds = {
 
 using Pairs = std::vector<std::pair<std::string, std::string>>;
 
-[[noreturn]] void refuse(std::string_view reason, std::string_view why) {
+[[noreturn]] void refuse_address(std::string_view reason, std::string_view why) {
   throw Error(ErrorCode::kPermissionDenied, reason, str_cat("presigned URL: ", why));
 }
 
 [[noreturn]] void refuse_invalid() {
-  refuse(reason::kUrlInvalid, "it was not signed by this server, or was changed since");
+  refuse_address(reason::kUrlInvalid, "it was not signed by this server, or was changed since");
 }
 
 /// Lower-case hex. Each text has its length in front, so that no two grants have the same input.
@@ -150,12 +150,13 @@ BlockGrant open_block_request(std::string_view key, const http::Request& request
   if (!constant_time_equal(signature, signature_of(key, *address, pairs))) refuse_invalid();
   BlockGrant grant = grant_from(*std::move(address), pairs);
   if (const Instant expires = grant.issued + grant.lifetime; now >= expires) {
-    refuse(reason::kUrlExpired, str_cat("it has expired: it was valid until ", to_rfc3339(expires),
-                                        ", the server's time is ", to_rfc3339(now), ", ",
-                                        time_apart(expires, now), " later; ask for a new one"));
+    refuse_address(reason::kUrlExpired,
+                   str_cat("it has expired: it was valid until ", to_rfc3339(expires),
+                           ", the server's time is ", to_rfc3339(now), ", ",
+                           time_apart(expires, now), " later; ask for a new one"));
   }
   if (!allows_method(grant.kind, request.method)) {
-    refuse(reason::kUrlMethod, str_cat("it was not made for ", request.method));
+    refuse_address(reason::kUrlMethod, str_cat("it was not made for ", request.method));
   }
   return grant;
 }

@@ -74,7 +74,7 @@ void require_success(const AwsClient& client, const std::string& what, const Aws
 }
 
 /// Returns body and true; "" and false if the object does not exist.
-int get_object(lua_State* state) {
+int s3_get_object(lua_State* state) {
   const AwsClient client = client_of(state, "s3");
   const ObjectName named = object_at(state);
   const AwsAnswer answer = send(state, client, {.path = named.path()});
@@ -126,7 +126,7 @@ std::string decoded(std::string text, bool url_encoded) {
   return *std::move(plain);
 }
 
-[[noreturn]] void fail(std::string_view why) {
+[[noreturn]] void fail_request(std::string_view why) {
   throw Error(ErrorCode::kUnavailable, str_cat("S3: reading the XML answer: ", why));
 }
 
@@ -158,7 +158,7 @@ Listed read_listed(XmlReader& in, bool prefix) {
 Listing parse_listing(const std::string& xml) {
   Listing listing;
   bool url_encoded = false;
-  XmlReader in(xml, &fail);
+  XmlReader in(xml, &fail_request);
   in.enter_root("ListBucketResult");
   while (const auto name = in.next_child()) {
     if (*name == "Contents" || *name == "CommonPrefixes") {
@@ -201,7 +201,7 @@ Listing list_page(lua_State* state, const AwsClient& client, const ListRequest& 
 }
 
 /// list_objects(bucket [, prefix, continuation_token, delimiter]): one page.
-int list_objects(lua_State* state) {
+int s3_list_objects(lua_State* state) {
   const AwsClient client = client_of(state, "s3");
   const ListRequest asked{text_argument(state, 1), text_argument_or(state, 2, ""),
                           text_argument_or(state, 3, ""), text_argument_or(state, 4, "/")};
@@ -249,7 +249,7 @@ std::string escaped(std::string_view text) {
 
 /// Throws an error about the first object that the server failed to delete.
 void check_deleted(const AwsClient& client, const std::string& bucket, const std::string& xml) {
-  XmlReader in(xml, &fail);
+  XmlReader in(xml, &fail_request);
   in.enter_root("DeleteResult");
   while (const auto child = in.next_child()) {
     if (*child != "Error") {
@@ -328,9 +328,9 @@ int delete_recursive(lua_State* state) {
 
 int new_s3_client(lua_State* state) {
   push_aws_client(state, "s3",
-                  {{"get_object", &guarded<get_object>},
+                  {{"get_object", &guarded<s3_get_object>},
                    {"put_object", &guarded<put_object>},
-                   {"list_objects", &guarded<list_objects>},
+                   {"list_objects", &guarded<s3_list_objects>},
                    {"delete_object", &guarded<delete_object>},
                    {"delete_recursive", &guarded<delete_recursive>}});
   return 1;

@@ -25,9 +25,9 @@ int push_answer(lua_State* state, const Message& answer) {
   return 2;
 }
 
-int fail(lua_State* state) { throw_invalid(text_argument(state, 1)); }
+int lua_fail(lua_State* state) { throw_invalid(text_argument(state, 1)); }
 
-int get_object(lua_State* state) {
+int lakefs_get_object(lua_State* state) {
   return push_answer(state, ask_server(state, "get_object",
                                        {{"repository", text_argument(state, 1)},
                                         {"ref", text_argument(state, 2)},
@@ -54,7 +54,7 @@ Json page_from(lua_State* state, int first) {
           {"amount", integer_argument_or(state, first + 3, 100)}};
 }
 
-int list_objects(lua_State* state) {
+int lakefs_list_objects(lua_State* state) {
   Json arguments = page_from(state, 3);
   arguments["repository"] = text_argument(state, 1);
   arguments["ref"] = text_argument(state, 2);
@@ -181,12 +181,12 @@ Message ask_server(lua_State* state, const char* function, Json arguments, std::
   return *std::move(answer);
 }
 
-void push_hook(lua_State* state) { push_library(state, {{"fail", &guarded<fail>}}); }
+void push_hook(lua_State* state) { push_library(state, {{"fail", &guarded<lua_fail>}}); }
 
 void push_lakefs(lua_State* state) {
-  push_library(state, {{"get_object", &guarded<get_object>},
+  push_library(state, {{"get_object", &guarded<lakefs_get_object>},
                        {"stat_object", &guarded<stat_object>},
-                       {"list_objects", &guarded<list_objects>},
+                       {"list_objects", &guarded<lakefs_list_objects>},
                        {"diff_refs", &guarded<diff_refs>},
                        {"diff_branch", &guarded<diff_branch>},
                        {"create_tag", &guarded<create_tag>},

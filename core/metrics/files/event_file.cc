@@ -161,7 +161,8 @@ std::optional<double> scalar_of(std::string_view tensor) {
 }
 
 /// tensorflow.Summary.Value
-void read_value(std::string_view value, std::string_view split, int64_t step, FileFacts& facts) {
+void read_event_value(std::string_view value, std::string_view split, int64_t step,
+                      FileFacts& facts) {
   std::string_view tag;
   std::optional<double> number;
   for (Fields fields(value); fields.next();) {
@@ -185,7 +186,7 @@ bool read_event(std::string_view event, std::string_view split, FileFacts& facts
   }
   Fields values(summary);
   while (values.next()) {
-    if (values.number() == 1) read_value(values.content(), split, step, facts);
+    if (values.number() == 1) read_event_value(values.content(), split, step, facts);
   }
   return !fields.broken() && !values.broken();
 }

@@ -195,7 +195,7 @@ bool is_blank(int byte) { return byte == ' ' || byte == '\t' || byte == '\r' || 
 
 /// The problem with the value, or that more follows; "" = none. After a problem the values that
 /// were read do not count: readers disagree about such a text.
-std::string read_value(Input& input, FileFacts& facts) {
+std::string read_json_value(Input& input, FileFacts& facts) {
   NestedNumbers numbers(facts);
   Events events(numbers, input);
   const bool whole = Json::sax_parse(InputIterator(&input), InputIterator(nullptr), &events,
@@ -211,7 +211,7 @@ std::string read_value(Input& input, FileFacts& facts) {
 std::string problem_of(const std::string& line) {
   FileFacts unused("");
   Input input(line, nullptr);
-  return read_value(input, unused);
+  return read_json_value(input, unused);
 }
 
 bool has_text(std::string_view line) { return line.find_first_not_of(" \t\r") != line.npos; }
@@ -230,7 +230,7 @@ void read_json(ByteSource& bytes, FileFacts& facts) {
   if (!cut && !names_lines(facts.path()) && !(has_text(line) && problem_of(line).empty())) {
     if (bytes.peek() != ByteSource::kEnd) line.push_back('\n');
     Input input(line, &bytes);
-    const std::string problem = read_value(input, facts);
+    const std::string problem = read_json_value(input, facts);
     if (!problem.empty() && bytes.position() > 0 && (has_text(line) || input.line() > 1)) {
       facts.discard();
       facts.warn(str_cat("line ", input.line(), ": ", problem, ": the file counts for nothing"));
@@ -247,7 +247,7 @@ void read_json(ByteSource& bytes, FileFacts& facts) {
       const std::string problem = problem_of(line);
       if (problem.empty()) {
         Input input(line, nullptr);
-        read_value(input, facts);
+        read_json_value(input, facts);
       } else {
         broken = true;
         facts.warn(str_cat("line ", number, ": ", problem));

@@ -11,7 +11,7 @@ namespace tarn::api {
 namespace {
 
 constexpr size_t kBytesPerAlias = 150;
-constexpr size_t kBytesPerChange = 400;
+constexpr size_t kBytesPerAliasChange = 400;
 
 AliasName alias_of(const Call& call) { return parse_alias_name(call.path("alias")); }
 
@@ -39,7 +39,7 @@ http::Response list_alias_changes(const Context& context, Call& call) {
   const Page<AliasChange> page =
       versioning::list_alias_changes(context.engine, repository_of(context, call), alias_of(call),
                                      call.parameter("after"), call.amount());
-  return json_response(200, json::list_of(page, kBytesPerChange, json::write_alias_change));
+  return json_response(200, json::list_of(page, kBytesPerAliasChange, json::write_alias_change));
 }
 
 http::Response set_alias(const Context& context, Call& call, json::SetAlias given) {

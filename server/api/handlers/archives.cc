@@ -180,8 +180,9 @@ uint64_t check(archive::Format format, const ArchivedObjects& objects) {
   return length + writer->finish().size();
 }
 
-http::Response answer(const Context& context, const Call& call, const Repository& repository,
-                      std::string_view folder, uint64_t length, ArchivedObjects objects) {
+http::Response answer_archive(const Context& context, const Call& call,
+                              const Repository& repository, std::string_view folder,
+                              uint64_t length, ArchivedObjects objects) {
   http::Response response;
   const bool zip = format_of(call) == archive::Format::kZip;
   response.headers.add("Content-Type", zip ? "application/zip" : "application/x-tar");
@@ -227,8 +228,8 @@ http::Response archive_prefix(const Context& context, Call& call) {
   listing->rewind();
   std::string_view folder = std::string_view(prefix).substr(0, folder_end);
   if (!folder.empty()) folder.remove_suffix(1);
-  return answer(context, call, listing->repository(), folder.substr(folder.rfind('/') + 1), length,
-                next);
+  return answer_archive(context, call, listing->repository(), folder.substr(folder.rfind('/') + 1),
+                        length, next);
 }
 
 http::Response archive_paths(const Context& context, Call& call, json::ArchivePaths wanted) {
@@ -252,7 +253,7 @@ http::Response archive_paths(const Context& context, Call& call, json::ArchivePa
     };
   };
   const uint64_t length = check(format_of(call), from_first());
-  return answer(context, call, found.repository, "", length, from_first());
+  return answer_archive(context, call, found.repository, "", length, from_first());
 }
 JsonHandler archive_paths() { return json_handler<json::parse_archive_paths, archive_paths>; }
 

@@ -13,8 +13,8 @@
 namespace tarn::api {
 namespace {
 
-constexpr size_t kBytesPerRef = 120;
-constexpr size_t kBytesPerChange = 120;
+constexpr size_t kBytesPerBranch = 120;
+constexpr size_t kBytesPerDifference = 120;
 
 versioning::CommitOverrides overrides_of(json::Overrides given) {
   return {.message = std::move(given.message), .metadata = std::move(given.metadata)};
@@ -26,7 +26,7 @@ http::Response list_branches(const Context& context, Call& call) {
   const Page<Branch> page = versioning::list_branches(
       context.engine, repository_of(context, call), call.parameter("prefix"),
       call.parameter("after"), call.amount(), call.flag("show_hidden"));
-  return json_response(200, json::list_of(page, kBytesPerRef, json::write_branch));
+  return json_response(200, json::list_of(page, kBytesPerBranch, json::write_branch));
 }
 
 http::Response create_branch(const Context& context, Call& call, json::CreateBranch given) {
@@ -127,7 +127,7 @@ http::Response diff_branch(const Context& context, Call& call) {
                                .delimiter = std::string(call.parameter("delimiter")),
                                .limit = call.amount()});
   return json_response(
-      200, json::list_of(page, kBytesPerChange, [](json::Writer& out, const Change& change) {
+      200, json::list_of(page, kBytesPerDifference, [](json::Writer& out, const Change& change) {
         json::write_change(out, change, false);
       }));
 }

@@ -19,7 +19,7 @@ namespace {
 
 /// Lines of one list of planned objects, about 100 bytes each.
 constexpr size_t kPlannedObjectsMax = 100'000;
-constexpr size_t kBytesPerRun = 600;
+constexpr size_t kBytesPerCollection = 600;
 constexpr size_t kBytesPerHold = 400;
 constexpr size_t kBytesPerExpiry = 400;
 
@@ -213,7 +213,7 @@ http::Response list_planned_objects(const Context& context, Call& call) {
 http::Response list_collections(const Context& context, Call& call) {
   const Repository repository = repository_of(context, call);
   const auto runs = versioning::list_collections(context.engine, repository, call.amount());
-  json::Writer out(runs.size() * kBytesPerRun);
+  json::Writer out(runs.size() * kBytesPerCollection);
   out.begin_object();
   const auto request = versioning::requested_collection(context.engine, repository);
   out.boolean("requested", request.has_value());
@@ -238,7 +238,7 @@ http::Response get_collection(const Context& context, Call& call) {
     throw Error(ErrorCode::kInvalidArgument,
                 str_cat("garbage collection \"", given, "\": is no number"));
   }
-  json::Writer out(kBytesPerRun);
+  json::Writer out(kBytesPerCollection);
   write_run(out, versioning::get_collection(context.engine, repository_of(context, call), number),
             context.clock.now());
   return json_response(200, std::move(out).take());

@@ -31,8 +31,8 @@ void demand_all_objects(const Call& call) {
   }
 }
 
-MetadataFile find(const Context& context, const Call& call, SstableKind kind,
-                  std::string_view parameter) {
+MetadataFile find_file(const Context& context, const Call& call, SstableKind kind,
+                       std::string_view parameter) {
   const std::string& id = call.path(parameter);
   const auto hash = json::parse_metarange_id(id);
   if (!hash) {
@@ -46,7 +46,7 @@ MetadataFile find(const Context& context, const Call& call, SstableKind kind,
 http::Response location_answer(const Context& context, const Call& call, SstableKind kind,
                                std::string_view parameter) {
   demand_all_objects(call);
-  const MetadataFile file = find(context, call, kind, parameter);
+  const MetadataFile file = find_file(context, call, kind, parameter);
   http::Response response = json_response(200, json::storage_uri_body(file.location));
   response.headers.add("Location", file.location);
   return response;
@@ -69,7 +69,7 @@ http::Response get_metadata_object(const Context& context, Call& call) {
     throw_invalid(R"(parameter "type" in path: must be "range" or "meta_range")");
   }
   const auto presigner = Presigner::asked_for(context, call);
-  const MetadataFile file = find(
+  const MetadataFile file = find_file(
       context, call, type == "range" ? SstableKind::kRange : SstableKind::kMetarange, "object_id");
   blob::DirectAccess* direct = file.at.store->direct();
   if (presigner && direct != nullptr) {

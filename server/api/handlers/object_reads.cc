@@ -11,14 +11,14 @@
 namespace tarn::api {
 namespace {
 
-versioning::FoundObject find(const Context& context, const Call& call) {
+versioning::FoundObject find_object(const Context& context, const Call& call) {
   return versioning::get_object(context.engine, call.repository(), call.path("ref"), call.key());
 }
 
 }  // namespace
 
 http::Response get_object(const Context& context, Call& call) {
-  const versioning::FoundObject found = find(context, call);
+  const versioning::FoundObject found = find_object(context, call);
   if (call.request.headers.get("If-None-Match") == quoted_etag(found.entry))
     return empty_response(304);
   if (const auto presigner = Presigner::asked_for(context, call)) {
@@ -32,14 +32,14 @@ http::Response get_object(const Context& context, Call& call) {
 }
 
 http::Response head_object(const Context& context, Call& call) {
-  const versioning::FoundObject found = find(context, call);
+  const versioning::FoundObject found = find_object(context, call);
   return object_answer(context.engine, call.request, found.repository, call.parameter("path"),
                        found.entry, context.read_check);
 }
 
 http::Response stat_object(const Context& context, Call& call) {
   const auto presigner = Presigner::asked_for(context, call);
-  const versioning::FoundObject found = find(context, call);
+  const versioning::FoundObject found = find_object(context, call);
   const bool with_metadata = call.parameter("user_metadata").empty() || call.flag("user_metadata");
   using Shown = json::ObjectView::UserMetadata;
   const ShownAddress address = shown_address(context, presigner ? &*presigner : nullptr,
@@ -63,7 +63,7 @@ http::Response list_objects(const Context& context, Call& call) {
 }
 
 http::Response get_underlying_properties(const Context& context, Call& call) {
-  const versioning::FoundObject found = find(context, call);
+  const versioning::FoundObject found = find_object(context, call);
   const std::string* storage_class = found.entry.extra(ExtraTag::kStorageClass);
   return json_response(
       200, json::underlying_properties_body(storage_class == nullptr ? "" : *storage_class));

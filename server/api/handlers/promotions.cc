@@ -18,10 +18,10 @@ namespace {
 
 constexpr size_t kBytesPerPromotion = 800;
 
-std::string id_of(const Call& call) { return parse_promotion_id(call.path("promotion")); }
+std::string promotion_id(const Call& call) { return parse_promotion_id(call.path("promotion")); }
 
-http::Response answer(const Context& context, const Repository& repository, int status,
-                      const Promotion& promotion) {
+http::Response answer_promotion(const Context& context, const Repository& repository, int status,
+                                const Promotion& promotion) {
   versioning::PromotionRecord record =
       versioning::get_promotion_record(context.engine, repository, promotion);
   return json_response(
@@ -52,13 +52,13 @@ void demand_check(const Call& call, const Promotion& promotion) {
 
 http::Response end(const Context& context, Call& call, PromotionState state, auth::Action action,
                    const json::Decision& decision) {
-  const std::string id = id_of(call);
+  const std::string id = promotion_id(call);
   const Repository repository = repository_of(context, call);
   demand_on_destination(call, action, versioning::get_promotion(context.engine, repository, id));
   versioning::end_promotion(context.engine, repository, id, state, call.caller.user.name,
                             decision.reason);
-  return answer(context, repository, 200,
-                versioning::get_promotion(context.engine, repository, id));
+  return answer_promotion(context, repository, 200,
+                          versioning::get_promotion(context.engine, repository, id));
 }
 
 /// Requires permission to read every candidate: the winner is not known yet, and the gate's policy
@@ -105,7 +105,7 @@ http::Response create_promotion(const Context& context, Call& call, json::Create
                                     .actor = call.caller.user.name,
                                     .address = call.request.peer,
                                     .idempotency_key = std::move(given.idempotency_key)});
-  return answer(context, repository, made.existed ? 200 : 202, made.promotion);
+  return answer_promotion(context, repository, made.existed ? 200 : 202, made.promotion);
 }
 JsonHandler create_promotion() {
   return json_handler<json::parse_create_promotion, create_promotion>;
@@ -126,34 +126,35 @@ http::Response get_promotion(const Context& context, Call& call) {
   if (const auto version = parse_size(call.parameter("seen")))
     seen = from_millis(static_cast<int64_t>(*version));
   const auto wait = parse_wait(call.parameter("wait")).value_or(std::chrono::seconds{0});
-  const std::string id = id_of(call);
+  const std::string id = promotion_id(call);
   const Repository repository = repository_of(context, call);
-  return answer(context, repository, 200,
-                versioning::wait_for_promotion(context.engine, repository, id, seen, wait));
+  return answer_promotion(
+      context, repository, 200,
+      versioning::wait_for_promotion(context.engine, repository, id, seen, wait));
 }
 
 http::Response report_check(const Context& context, Call& call, PromotionCheck check) {
-  const std::string id = id_of(call);
+  const std::string id = promotion_id(call);
   const Repository repository = repository_of(context, call);
   demand_check(call, versioning::get_promotion(context.engine, repository, id));
   check.name = call.path("check");
   check.reporter = call.caller.user.name;
   versioning::report_check(context.engine, repository, id, check);
-  return answer(context, repository, 200,
-                versioning::get_promotion(context.engine, repository, id));
+  return answer_promotion(context, repository, 200,
+                          versioning::get_promotion(context.engine, repository, id));
 }
 JsonHandler report_check() { return json_handler<json::parse_report_check, report_check>; }
 
 http::Response approve_promotion(const Context& context, Call& call, json::Decision decision) {
-  const std::string id = id_of(call);
+  const std::string id = promotion_id(call);
   const Repository repository = repository_of(context, call);
   demand_on_destination(call, auth::Action::kApprovePromotion,
                         versioning::get_promotion(context.engine, repository, id));
   versioning::approve_promotion(context.engine, repository, id,
                                 {call.caller.user.name, call.request.peer}, decision.reason,
                                 decision.commit);
-  return answer(context, repository, 200,
-                versioning::get_promotion(context.engine, repository, id));
+  return answer_promotion(context, repository, 200,
+                          versioning::get_promotion(context.engine, repository, id));
 }
 JsonHandler approve_promotion() { return json_handler<json::parse_decision, approve_promotion>; }
 
@@ -168,13 +169,13 @@ http::Response cancel_promotion(const Context& context, Call& call, json::Decisi
 JsonHandler cancel_promotion() { return json_handler<json::parse_decision, cancel_promotion>; }
 
 http::Response roll_back_promotion(const Context& context, Call& call, json::Decision decision) {
-  const std::string id = id_of(call);
+  const std::string id = promotion_id(call);
   const Repository repository = repository_of(context, call);
   demand_on_destination(call, auth::Action::kRollBack,
                         versioning::get_promotion(context.engine, repository, id));
   const Promotion made = versioning::roll_back_promotion(
       context.engine, repository, id, {call.caller.user.name, call.request.peer}, decision.reason);
-  return answer(context, repository, has_ended(made.state) ? 200 : 202, made);
+  return answer_promotion(context, repository, has_ended(made.state) ? 200 : 202, made);
 }
 JsonHandler roll_back_promotion() {
   return json_handler<json::parse_decision, roll_back_promotion>;

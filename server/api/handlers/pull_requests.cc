@@ -14,7 +14,9 @@ namespace {
 constexpr size_t kBytesPerPull = 400;
 constexpr size_t kBytesPerApproval = 200;
 
-std::string id_of(const Call& call) { return parse_pull_request_id(call.path("pull_request")); }
+std::string pull_request_id(const Call& call) {
+  return parse_pull_request_id(call.path("pull_request"));
+}
 
 PullRequestFilter filter_of(std::string_view status) {
   if (status == "open") return PullRequestFilter::kOpen;
@@ -47,13 +49,15 @@ JsonHandler create_pull_request() {
 }
 
 http::Response get_pull_request(const Context& context, Call& call) {
-  return json_response(200, json::pull_request_body(versioning::get_pull_request(
-                                context.engine, repository_of(context, call), id_of(call))));
+  return json_response(200,
+                       json::pull_request_body(versioning::get_pull_request(
+                           context.engine, repository_of(context, call), pull_request_id(call))));
 }
 
 http::Response update_pull_request(const Context& context, Call& call,
                                    json::UpdatePullRequest given) {
-  versioning::update_pull_request(context.engine, repository_of(context, call), id_of(call),
+  versioning::update_pull_request(context.engine, repository_of(context, call),
+                                  pull_request_id(call),
                                   {.title = std::move(given.title),
                                    .description = std::move(given.description),
                                    .status = given.status});
@@ -64,7 +68,7 @@ JsonHandler update_pull_request() {
 }
 
 http::Response merge_pull_request(const Context& context, Call& call, json::Merge given) {
-  const std::string id = id_of(call);
+  const std::string id = pull_request_id(call);
   const Repository repository = repository_of(context, call);
   const PullRequest pull = versioning::get_pull_request(context.engine, repository, id);
   // The branch is not in the path; this merge needs the same permission as a direct one.
@@ -79,14 +83,15 @@ JsonHandler merge_pull_request() { return json_handler<json::parse_merge, merge_
 
 http::Response list_approvals(const Context& context, Call& call) {
   const Page<Approval> page = versioning::list_approvals(
-      context.engine, repository_of(context, call), id_of(call), call.page());
+      context.engine, repository_of(context, call), pull_request_id(call), call.page());
   return json_response(200, json::list_of(page, kBytesPerApproval, json::write_approval));
 }
 
 http::Response approve_pull_request(const Context& context, Call& call,
                                     std::optional<CommitId> expected) {
-  const Approval made = versioning::approve_pull_request(
-      context.engine, repository_of(context, call), id_of(call), call.caller.user.name, expected);
+  const Approval made =
+      versioning::approve_pull_request(context.engine, repository_of(context, call),
+                                       pull_request_id(call), call.caller.user.name, expected);
   return json_response(201, json::approval_body(made));
 }
 JsonHandler approve_pull_request() {
@@ -94,7 +99,7 @@ JsonHandler approve_pull_request() {
 }
 
 http::Response withdraw_approval(const Context& context, Call& call) {
-  versioning::withdraw_approval(context.engine, repository_of(context, call), id_of(call),
+  versioning::withdraw_approval(context.engine, repository_of(context, call), pull_request_id(call),
                                 call.caller.user.name);
   return empty_response(204);
 }

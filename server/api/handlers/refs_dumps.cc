@@ -16,13 +16,13 @@ struct Part {
   std::string_view member;
   std::string_view prefix;
 };
-constexpr Part kParts[] = {{"commits_meta_range_id", "commits-"},
-                           {"tags_meta_range_id", "tags-"},
-                           {"branches_meta_range_id", "branches-"}};
+constexpr Part kDumpParts[] = {{"commits_meta_range_id", "commits-"},
+                               {"tags_meta_range_id", "tags-"},
+                               {"branches_meta_range_id", "branches-"}};
 
 void write_dump(Writer& out, std::string_view dump) {
   out.begin_object();
-  for (const Part& part : kParts) out.text(part.member, str_cat(part.prefix, dump));
+  for (const Part& part : kDumpParts) out.text(part.member, str_cat(part.prefix, dump));
   out.end_object();
 }
 
@@ -34,7 +34,7 @@ struct RestoreRefs {
 /// RefsRestore. The three ids must belong to one dump.
 RestoreRefs parse_refs_restore(const Value& body) {
   RestoreRefs out{.dump = "", .force = body.flag("force")};
-  for (const Part& part : kParts) {
+  for (const Part& part : kDumpParts) {
     const Value given = body.at(part.member);
     const std::string id = given.text();
     if (!id.starts_with(part.prefix)) given.fail("is no id of a dump");

@@ -7,7 +7,7 @@
 namespace tarn::api {
 namespace {
 
-constexpr size_t kBytesPerRef = 120;
+constexpr size_t kBytesPerTag = 120;
 
 }  // namespace
 
@@ -15,7 +15,7 @@ http::Response list_tags(const Context& context, Call& call) {
   const Page<Tag> page =
       versioning::list_tags(context.engine, repository_of(context, call), call.parameter("prefix"),
                             call.parameter("after"), call.amount());
-  return json_response(200, json::list_of(page, kBytesPerRef, json::write_tag));
+  return json_response(200, json::list_of(page, kBytesPerTag, json::write_tag));
 }
 
 http::Response create_tag(const Context& context, Call& call, json::CreateTag given) {

@@ -56,7 +56,8 @@ void write_values(Writer& out, const std::vector<MetricRule>& columns,
   out.end_object();
 }
 
-void write_totals(Writer& out, std::string_view name, const versioning::ObjectTotals& totals) {
+void write_object_totals(Writer& out, std::string_view name,
+                         const versioning::ObjectTotals& totals) {
   out.key(name);
   out.begin_object();
   out.number("bytes", static_cast<int64_t>(totals.bytes));
@@ -64,13 +65,13 @@ void write_totals(Writer& out, std::string_view name, const versioning::ObjectTo
   out.end_object();
 }
 
-void write_objects(Writer& out, const versioning::ObjectChanges& changes) {
+void write_object_changes(Writer& out, const versioning::ObjectChanges& changes) {
   out.key("objects");
   out.begin_object();
-  write_totals(out, "added", changes.totals.added);
-  write_totals(out, "changed", changes.totals.changed);
+  write_object_totals(out, "added", changes.totals.added);
+  write_object_totals(out, "changed", changes.totals.changed);
   out.boolean("complete", changes.complete);
-  write_totals(out, "removed", changes.totals.removed);
+  write_object_totals(out, "removed", changes.totals.removed);
   out.end_object();
 }
 
@@ -91,7 +92,7 @@ void write_row(Writer& out, const std::vector<MetricRule>& columns,
     out.number("rank", static_cast<int64_t>(*row.compared.rank));
   }
   write_values(out, columns, row.compared.metrics);
-  if (row.objects) write_objects(out, *row.objects);
+  if (row.objects) write_object_changes(out, *row.objects);
   out.text_map("params", row.compared.params);
   out.texts("warnings", row.compared.warnings);
   out.end_object();

@@ -7,7 +7,7 @@ namespace tarn::api::json {
 namespace {
 
 /// Candidates of one request; each may be a glob.
-constexpr size_t kCandidateWordsMax = 1000;
+constexpr size_t kPolicyWordsMax = 1000;
 
 void write_members(Writer& out, const meta::GatePolicyVersion& version) {
   out.text("author", version.author);
@@ -72,7 +72,7 @@ std::string set_gate_policy_body(const versioning::GatePolicySet& set) {
 
 EvaluateGate parse_evaluate_gate(const Value& body) {
   const Value candidates = body.at("candidates");
-  EvaluateGate out{.candidates = candidates.texts(kCandidateWordsMax),
+  EvaluateGate out{.candidates = candidates.texts(kPolicyWordsMax),
                    .champion = body.find_text("champion"),
                    .version = std::nullopt};
   if (out.candidates.empty()) candidates.fail("must name a candidate");

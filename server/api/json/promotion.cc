@@ -16,7 +16,7 @@ namespace {
 constexpr size_t kBytesPerStep = 200;
 
 /// Strings for values that JSON numbers cannot represent.
-std::string text_of(double value) {
+std::string text_of_number(double value) {
   if (std::isnan(value)) return "\"NaN\"";
   if (std::isinf(value)) return value > 0 ? "\"Infinity\"" : "\"-Infinity\"";
   char digits[32];
@@ -105,7 +105,7 @@ void write_fields(Writer& out, const Promotion& promotion) {
       out.begin_object();
       out.text("name", metric.name);
       out.text("goal", name_of(metric.goal));
-      out.document("min_delta", text_of(metric.min_delta));
+      out.document("min_delta", text_of_number(metric.min_delta));
       out.end_object();
     }
     out.end_array();
@@ -151,7 +151,7 @@ void write_check(Writer& out, const PromotionCheck& check, const Promotion& prom
   out.text("url", check.url);
   out.key("metrics");
   out.begin_object();
-  for (const auto& [name, value] : check.metrics) out.document(name, text_of(value));
+  for (const auto& [name, value] : check.metrics) out.document(name, text_of_number(value));
   out.end_object();
   out.text("reporter", check.reporter);
   if (!check.supersedes.empty()) out.text("supersedes", check.supersedes);
