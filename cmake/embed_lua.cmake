@@ -11,6 +11,7 @@ function(tarn_embed_lua target directory)
     COMMAND ${CMAKE_COMMAND} -DDIRECTORY=${directory} -DOUTPUT=${output} -P ${script}
     DEPENDS ${modules} ${script}
     COMMENT "Embedding Lua modules" VERBATIM)
+  set_source_files_properties(${output} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
   target_sources(${target} PRIVATE ${output})
 endfunction()
 

@@ -52,11 +52,21 @@ function(tarn_precompile target pch)
   endif()
 endfunction()
 
+# tarn_unite(TARGET SOURCES): sources of the target are compiled in groups, each of which reads its headers once.
+# subobject-linkage: a group includes its sources, so g++ takes what they keep to themselves for parts of a header.
+function(tarn_unite target sources)
+  if(TARN_UNITE)
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${sources})
+    target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
+  endif()
+endfunction()
+
 # tarn_add_library(NAME tree SRCS a.cc b.cc DEPS tarn::base PRIVATE_DEPS PkgConfig::ZSTD)
 # makes tarn_tree with the alias tarn::tree. JSON: most of its sources include nlohmann/json.hpp. Else it is not
 # worth precompiling, which costs each source 0.65 s whether it uses it or not (docs/design/029-build-time.md).
+# APART: each source is compiled alone, since names of their anonymous namespaces agree by intent.
 function(tarn_add_library)
-  cmake_parse_arguments(A "JSON" "NAME" "SRCS;DEPS;PRIVATE_DEPS" ${ARGN})
+  cmake_parse_arguments(A "JSON;APART" "NAME" "SRCS;DEPS;PRIVATE_DEPS" ${ARGN})
   add_library(tarn_${A_NAME} STATIC ${A_SRCS})
   add_library(tarn::${A_NAME} ALIAS tarn_${A_NAME})
   target_link_libraries(tarn_${A_NAME} PUBLIC ${A_DEPS} PRIVATE tarn_flags ${A_PRIVATE_DEPS})
@@ -65,6 +75,9 @@ function(tarn_add_library)
     set(pch json_pch)
   endif()
   tarn_precompile(tarn_${A_NAME} ${pch})
+  if(NOT A_APART)
+    tarn_unite(tarn_${A_NAME} 6)
+  endif()
 endfunction()
 
 # tarn_add_test(NAME tree SRCS merge_test.cc DEPS tarn::tree LABELS unit [TIMEOUT 60] [FIXTURE postgres])
