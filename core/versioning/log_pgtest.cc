@@ -235,7 +235,7 @@ TEST_F(Log, CombinedFiltersAgreeWithAPlainWalk) {
   const unsigned seed = std::random_device{}();
   SCOPED_TRACE(str_cat("seed ", seed));
   std::mt19937 random(seed);
-  make_history(random, 60);
+  make_history(random, 150);
   std::vector<CommitId> ids;
   size_t merges = 0;
   for (const auto& [id, commit] : commits) {
