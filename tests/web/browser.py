@@ -144,6 +144,8 @@ class Window:
 
     def axe(self, rules=None):
         """Fails with what axe-core finds wrong on the page as it is; of all its rules unless some are named."""
+        self.page.locator("main").first.wait_for()  # the part of a page that was just opened is still on its way
+        self.page.locator("h1").first.wait_for(state="attached")
         self.settle()
         if not self.page.evaluate("'axe' in window"):
             self.page.evaluate(AXE.read_text())
