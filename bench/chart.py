@@ -1,6 +1,6 @@
-"""Draws docs/images/performance.svg: time against size, from the files of bench/results.
+"""Draws docs/images/performance.svg and growth.svg: time against size, from the files of bench/results.
 
-chart.py [--check]: --check only says whether the image is that of the results.
+chart.py [--check]: --check only says whether the images are those of the results.
 """
 
 import json
@@ -10,13 +10,11 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "bench" / "results"
-IMAGE = ROOT / "docs" / "images" / "performance.svg"
+IMAGES = ROOT / "docs" / "images"
 LOG = "log of an object that two commits changed"
 
 WIDTH, HEIGHT = 860, 480
 LEFT, RIGHT, TOP, BOTTOM = 70, 300, 24, 56
-DECADES_X = (2, 7)  # 10^2 to 10^7 objects or commits
-DECADES_Y = (-1, 5)  # 0.1 ms to 100 s
 # Told apart in any colours, and without: each series has a mark of its own.
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#8a6d00", "#444444", "#e69f00")
 MARKS = ("circle", "square", "diamond", "triangle", "circle", "square", "diamond", "triangle")
@@ -26,7 +24,20 @@ def rows(name):
     return [json.loads(line) for line in (RESULTS / name).read_text().splitlines()]
 
 
-def series():
+def growth():
+    """{name: [(size, milliseconds)]} of one program at all sizes."""
+    names = {"import_s": "import by reference", "stat_ms": "stat of an object", "page_of_1000_ms": "page of 1,000 objects",
+             "branch_ms": "new branch", "commit_of_1_ms": "commit of one change", "commit_of_1000_ms": "commit of 1,000 changes",
+             "diff_of_1000_ms": "diff of 1,000 changes", "merge_1000_1000_ms": "merge of 1,000 and 1,000"}
+    out = {}
+    for row in rows("growth-two-processors.jsonl"):
+        for key, name in names.items():
+            if key in row:
+                out.setdefault(name, []).append((row["objects"], row[key] * (1000 if key.endswith("_s") else 1)))
+    return {name: sorted(points) for name, points in out.items()}
+
+
+def times():
     """{name: [(size, milliseconds)]}"""
     out = {}
     for row in rows("history-two-processors.jsonl"):
@@ -45,13 +56,13 @@ def series():
     return {name: sorted(points) for name, points in out.items()}
 
 
-def x_of(size):
-    low, high = DECADES_X
+def x_of(size, decades):
+    low, high = decades
     return LEFT + (math.log10(size) - low) / (high - low) * (WIDTH - LEFT - RIGHT)
 
 
-def y_of(milliseconds):
-    low, high = DECADES_Y
+def y_of(milliseconds, decades):
+    low, high = decades
     at = min(max(math.log10(milliseconds), low), high)
     return HEIGHT - BOTTOM - (at - low) / (high - low) * (HEIGHT - TOP - BOTTOM)
 
@@ -70,25 +81,25 @@ def mark(kind, x, y, colour):
     return f'{shapes[kind]} fill="{colour}"/>'
 
 
-def drawn(found):
-    labels = {-1: "0.1 ms", 0: "1 ms", 1: "10 ms", 2: "0.1 s", 3: "1 s", 4: "10 s", 5: "100 s"}
+def drawn(found, decades, decades_y, sizes):
+    labels = {-1: "0.1 ms", 0: "1 ms", 1: "10 ms", 2: "0.1 s", 3: "1 s", 4: "10 s", 5: "100 s", 6: "1,000 s"}
     out = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" font-family="sans-serif" font-size="13" '
            'role="img" aria-label="Time against size, both on logarithmic scales">',
            f'<rect width="{WIDTH}" height="{HEIGHT}" fill="#ffffff"/>', '<g stroke="#dddddd">']
-    for decade in range(DECADES_Y[0], DECADES_Y[1] + 1):
-        y = y_of(10**decade)
+    for decade in range(decades_y[0], decades_y[1] + 1):
+        y = y_of(10**decade, decades_y)
         out.append(f'<path d="M{LEFT} {y:.1f} H{WIDTH - RIGHT}"/>')
-    for decade in range(DECADES_X[0], DECADES_X[1] + 1):
-        out.append(f'<path d="M{x_of(10**decade):.1f} {TOP} V{HEIGHT - BOTTOM}"/>')
+    for decade in range(decades[0], decades[1] + 1):
+        out.append(f'<path d="M{x_of(10**decade, decades):.1f} {TOP} V{HEIGHT - BOTTOM}"/>')
     out.append('</g><g fill="#333333">')
-    out += [text(LEFT - 8, y_of(10**decade) + 4, label, "end") for decade, label in labels.items()]
-    for decade in range(DECADES_X[0], DECADES_X[1] + 1):
-        out.append(text(x_of(10**decade), HEIGHT - BOTTOM + 20, f"{10**decade:,}", "middle"))
-    out.append(text((LEFT + WIDTH - RIGHT) / 2, HEIGHT - 12, "objects, or commits of the history", "middle"))
+    out += [text(LEFT - 8, y_of(10**decade, decades_y) + 4, label, "end") for decade, label in labels.items() if decade <= decades_y[1]]
+    for decade in range(decades[0], decades[1] + 1):
+        out.append(text(x_of(10**decade, decades), HEIGHT - BOTTOM + 20, f"{10**decade:,}", "middle"))
+    out.append(text((LEFT + WIDTH - RIGHT) / 2, HEIGHT - 12, sizes, "middle"))
     out.append("</g>")
     for number, (name, points) in enumerate(found.items()):
         colour, kind = COLOURS[number % len(COLOURS)], MARKS[number % len(MARKS)]
-        places = [(x_of(size), y_of(time)) for size, time in points]
+        places = [(x_of(size, decades), y_of(time, decades_y)) for size, time in points]
         line = " L".join(f"{x:.1f} {y:.1f}" for x, y in places)
         out.append(f'<path d="M{line}" fill="none" stroke="{colour}" stroke-width="2"/>')
         out += [mark(kind, x, y, colour) for x, y in places]
@@ -100,11 +111,14 @@ def drawn(found):
 
 
 def main(check):
-    image = drawn(series())
-    if not check:
-        IMAGE.write_text(image)
-    elif not IMAGE.exists() or IMAGE.read_text() != image:
-        sys.exit(f"{IMAGE.relative_to(ROOT)} is not that of the results: run bench/chart.py")
+    charts = {"performance.svg": drawn(times(), (2, 7), (-1, 5), "objects, or commits of the history"),
+              "growth.svg": drawn(growth(), (4, 8), (-1, 6), "objects of the repository")}
+    for name, image in charts.items():
+        file = IMAGES / name
+        if not check:
+            file.write_text(image)
+        elif not file.exists() or file.read_text() != image:
+            sys.exit(f"{file.relative_to(ROOT)} is not that of the results: run bench/chart.py")
 
 
 if __name__ == "__main__":
