@@ -177,8 +177,8 @@ def test_pandas(window, rest, repository, branch, tmp_path):
 def test_frameworks(window, rest, repository, branch, tmp_path, client, module):
     shown = program(lines(window.page, repository, branch, client))
     compile(shown, client, "exec")
-    if client == "spark" and not browsers.LONG:
-        pytest.skip("Spark takes a minute for its few lines: in long runs, and tests/e2e/clients runs it with the same settings")
+    if not browsers.LONG:
+        pytest.skip("it takes long to load: in long runs, and tests/e2e/clients runs it with the same settings")
     interpreters = sorted((Path.home() / ".cache/tarn").glob(f"client-*/lib/python3*/site-packages/{module}"))
     if not interpreters:
         pytest.skip(f"there is no {module} here; its lines are Python that compiles")

@@ -7,6 +7,7 @@ import re
 import struct
 import wave
 
+import browser as browsers
 import hostile
 import pyarrow
 import pyarrow.feather
@@ -122,6 +123,9 @@ FILES = {
 PICTURES = {"README.md": "preview-model-card", "snappy.parquet": "preview-parquet", "train.py": "preview-code", "params.json": "preview-json", "image.png": "preview-image",
             "notebook.ipynb": "preview-notebook", "long.log": "preview-in-part", "paper.pdf": "preview-pdf", "model.safetensors": "preview-safetensors", "places.geojson": "preview-geojson"}
 
+# Of the other files, one of each kind of view that no picture has; axe-core looks at all of them in long runs.
+LOOKED_AT = {"broken.parquet", "sound.wav", "empty.txt"}
+
 
 @pytest.fixture(scope="module")
 def shown(tarn):
@@ -142,7 +146,7 @@ def test_it_is_shown(window, shown, path):
     FILES[path][1](panel)
     if path in PICTURES:
         window.review(PICTURES[path])
-    else:
+    elif browsers.LONG or path in LOOKED_AT:
         window.axe()
 
 
