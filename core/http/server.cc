@@ -155,16 +155,21 @@ EpollServer::EpollServer(Listener listener, ServerLimits limits, Handler handler
 void EpollServer::work() {
   RequestLoop loop(limits_, handler_, admission_, queue_, stopping_);
   wait_observer() = &running_;
-  for (bool finished = false;; finished = true) {
-    running_.rest(finished);
-    const std::optional<FairQueue::Turn> turn = next_turn();
+  for (bool busy = false;;) {
+    // Before a rest, which may be a sleep: idle workers wait for connections, not for the queue.
+    std::optional<FairQueue::Turn> turn = busy ? next_turn() : std::nullopt;
+    if (!turn) {
+      running_.rest(busy);
+      busy = false;
+      turn = next_turn();
+    }
     Connection* connection = turn ? turn->connection : nullptr;
     if (!turn) {
       const ParkingLot::Arrival arrival = lot_.wait();
       if (arrival.kind == ParkingLot::Arrival::Kind::kEnd) return;
       connection = arrival.connection;
     }
-    running_.begin();
+    if (!std::exchange(busy, true)) running_.begin();
     if (connection == nullptr) continue;
     if (busy_.fetch_add(1) + 1 == thread_count_ || running_.exhausted()) report_all_busy();
     RequestLoop::Next next = RequestLoop::Next::kClose;

@@ -30,11 +30,11 @@ void WorkerLimit::change(Step step) {
 }
 
 void WorkerLimit::rest(bool finished) {
-  const bool may_sleep = !std::exchange(waited, false) && !ended_;
+  const bool may_sleep = !std::exchange(waited, false);
   bool sleeps = false;
   change([&](Counts& counts) {
     if (finished) --counts.busy;
-    sleeps = may_sleep && counts.busy + counts.idle >= max_;
+    sleeps = may_sleep && !counts.ended && counts.busy + counts.idle >= max_;
     ++(sleeps ? counts.asleep : counts.idle);
   });
   if (sleeps) wake_.acquire();  // by a worker that has made this one idle
@@ -72,9 +72,9 @@ void WorkerLimit::add_workers() {
 }
 
 void WorkerLimit::end() {
-  ended_ = true;
   uint32_t woken = 0;
   change([&](Counts& counts) {
+    counts.ended = true;
     woken = std::exchange(counts.asleep, 0);
     counts.idle += woken;
   });

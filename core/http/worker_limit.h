@@ -39,22 +39,22 @@ class WorkerLimit final : public WaitObserver {
     uint32_t busy = 0;
     uint32_t idle = 0;
     uint32_t asleep = 0;
+    bool ended = false;
   };
   static constexpr uint32_t kBits = 21;
   static constexpr uint64_t kMask = (uint64_t{1} << kBits) - 1;
   static Counts unpack(uint64_t word) {
     return {static_cast<uint32_t>(word & kMask), static_cast<uint32_t>((word >> kBits) & kMask),
-            static_cast<uint32_t>(word >> (2 * kBits))};
+            static_cast<uint32_t>((word >> (2 * kBits)) & kMask), (word >> (3 * kBits)) != 0};
   }
   static uint64_t pack(const Counts& counts) {
     return counts.busy | (uint64_t{counts.idle} << kBits) |
-           (uint64_t{counts.asleep} << (2 * kBits));
+           (uint64_t{counts.asleep} << (2 * kBits)) | (uint64_t{counts.ended} << (3 * kBits));
   }
   template <typename Step>
   void change(Step step);
 
   const uint32_t max_;
-  std::atomic<bool> ended_{false};
   std::atomic<uint64_t> counts_{0};
   std::counting_semaphore<> wake_{0};
 };

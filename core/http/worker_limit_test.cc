@@ -8,6 +8,7 @@
 
 #include <gtest/gtest.h>
 
+#include "core/base/str_cat.h"
 #include "core/http/testing/raw_client.h"
 #include "core/http/testing/test_server.h"
 
@@ -151,6 +152,31 @@ TEST(WorkerLimit, SomebodyIsLeftToTakeTheNextConnection) {
   EXPECT_GE(requests, kRequests);
 }
 
+/// A worker that goes to sleep while the server ends would never be joined.
+TEST(WorkerLimit, NoWorkerSleepsOnceItHasEnded) {
+  for (int round = 0; round < 5'000; ++round) {
+    WorkerLimit limit(1);
+    limit.rest(false);
+    std::atomic<int> ready{0};
+    std::atomic<bool> rested{false};
+    const std::jthread worker([&] {
+      ++ready;
+      while (ready < 2) {
+      }
+      limit.rest(false);
+      rested = true;
+    });
+    ++ready;
+    while (ready < 2) {
+    }
+    limit.end();
+    for (int i = 0; i < 1000 && !rested; ++i) std::this_thread::sleep_for(milliseconds{1});
+    const bool slept = !rested;
+    limit.end();  // so that the test itself ends
+    ASSERT_FALSE(slept) << "round " << round;
+  }
+}
+
 /// `busy` runs in handlers of requests to /busy.
 std::unique_ptr<Server> serve_with_one_running(std::function<void()> busy) {
   return Server::start("127.0.0.1", 0, {.workers = 8, .running_workers = 1},
@@ -194,6 +220,57 @@ TEST(WorkerLimit, RequestsThatComputeForLongHoldUpOthersOnlyForAMoment) {
   open = true;
   EXPECT_EQ(first.read_answer()->status, 200);
   EXPECT_EQ(second.read_answer()->status, 200);
+}
+
+/// A request that waits for its share's turn starts when one of the share ends, although other
+/// workers are idle: those wait for connections and do not look at the queue.
+TEST(WorkerLimit, AQueuedRequestStartsWhenOneOfItsShareEnds) {
+  std::atomic<bool> waits_end{false};
+  std::atomic<bool> first_ends{false};
+  std::atomic<bool> second_ends{false};
+  std::atomic<int> running{0};
+  const auto until = [&](const std::atomic<bool>& end) {
+    ++running;
+    while (!end) std::this_thread::yield();
+  };
+  const auto server = Server::start(
+      "127.0.0.1", 0, {.workers = 8, .contended_workers = 2, .running_workers = 1},
+      [&](Request& request) {
+        if (request.target == "/waits") {
+          const WaitScope waits;
+          until(waits_end);
+        }
+        if (request.target == "/first") until(first_ends);
+        if (request.target == "/second") until(second_ends);
+        return testing::echo(request);
+      },
+      {.share_of = [](const Request& request) { return std::string(request.headers.get("User")); },
+       .refuse = {},
+       .refuse_head = {}});
+  std::vector<testing::RawClient> clients;
+  const auto send = [&](std::string_view target, std::string_view user) {
+    clients.emplace_back(server->port());
+    clients.back().send(testing::head(str_cat("GET ", target), str_cat("User: ", user, "\r\n")));
+  };
+  const auto runs = [&](int count) {
+    for (int i = 0; i < 500 && running < count; ++i) std::this_thread::sleep_for(milliseconds{10});
+    return running == count;
+  };
+  send("/waits", "b");
+  send("/waits", "b");
+  ASSERT_TRUE(runs(2));
+  send("/first", "a");
+  send("/second", "a");
+  ASSERT_TRUE(runs(4));
+  waits_end = true;
+  EXPECT_EQ(clients[0].read_answer()->status, 200);
+  EXPECT_EQ(clients[1].read_answer()->status, 200);
+  std::this_thread::sleep_for(milliseconds{50});  // both workers are idle
+  send("/", "a");                                 // the share has its two
+  std::this_thread::sleep_for(milliseconds{50});
+  first_ends = true;
+  EXPECT_TRUE(clients[4].read_answer().has_value()) << "it stays in the queue";
+  second_ends = true;
 }
 
 }  // namespace
