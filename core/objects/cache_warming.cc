@@ -122,17 +122,13 @@ Warmed warm_cache(Engine& engine, const RepositoryName& repository, std::string_
   const Repository found = get_repository(engine, repository);
   Warmed out;
   out.next = options.after;
-  bool has_bytes = false;
   bool has_cache = false;
   do {
     throw_if_cancelled();
     const Page<ListItem> page = list_objects(
         engine, repository, ref,
         {.prefix = options.prefix, .after = out.next, .delimiter = {}, .limit = kPageItems});
-    for (const ListItem& item : page.items) {
-      options.allow(item.path);
-      has_bytes = has_bytes || item.entry->size_bytes > 0;
-    }
+    for (const ListItem& item : page.items) options.allow(item.path);
     for (const Fetch& fetch : fetch_all(engine, found, page.items)) {
       has_cache = has_cache || fetch.cached_store;
       add(fetch, out);
@@ -142,7 +138,7 @@ Warmed warm_cache(Engine& engine, const RepositoryName& repository, std::string_
     if (page.has_more) out.next = page.next;
   } while (out.has_more && out.copied_bytes < kWarmedBytesPerRequest &&
            std::chrono::steady_clock::now() < deadline);
-  if (has_bytes && !has_cache && out.missing == 0) {
+  if (!has_cache && out.left_out > 0) {
     throw Error(ErrorCode::kPreconditionFailed, reason::kNoStoreCache,
                 str_cat("filling the cache with objects of \"", repository.str(),
                         "\": this server keeps no copies of the objects of their store (set "
