@@ -53,6 +53,11 @@ class BlobReader {
   /// Reads at most out.size() bytes; 0 = the end of the range. Throws unavailable, or gone if bytes
   /// are missing.
   virtual size_t read(std::span<char> out) = 0;
+  /// As read, but moves at most `limit` bytes into `pipe`, which is empty, without copying them.
+  /// nullopt: the next bytes have to be read.
+  virtual std::optional<size_t> splice([[maybe_unused]] int pipe, [[maybe_unused]] size_t limit) {
+    return std::nullopt;
+  }
   /// For a store whose bytes are a local file: a new descriptor of it (the caller closes),
   /// positioned anywhere; the range starts at `file_offset()`. -1 when there is no file.
   virtual int duplicate_fd() const { return -1; }

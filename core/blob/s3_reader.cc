@@ -83,9 +83,7 @@ size_t S3Reader::read(std::span<char> out) {
     try {
       if (!body_ && !request(etag_)) throw_source_changed(key_, "it was removed while it was read");
       const size_t count = body_->read(out);
-      if (count == 0)
-        throw Error(ErrorCode::kUnavailable,
-                    str_cat("reading object ", shown(key_), ": cut short"));
+      if (count == 0) throw_cut_short();
       left_.offset += count;
       left_.length -= count;
       return count;
@@ -96,6 +94,28 @@ size_t S3Reader::read(std::span<char> out) {
         throw;
     }
   }
+}
+
+std::optional<size_t> S3Reader::splice(int pipe, size_t limit) {
+  if (!body_ || left_.length == 0) return std::nullopt;
+  try {
+    const auto count =
+        body_->splice(pipe, static_cast<size_t>(std::min<uint64_t>(limit, left_.length)));
+    if (!count) return std::nullopt;
+    if (*count == 0) throw_cut_short();
+    left_.offset += *count;
+    left_.length -= *count;
+    return count;
+  } catch (const Error& error) {
+    body_.reset();
+    if (error.code() != ErrorCode::kUnavailable || ++resumptions_ > bucket_.options().retries_max)
+      throw;
+    return std::nullopt;  // read() resumes
+  }
+}
+
+void S3Reader::throw_cut_short() const {
+  throw Error(ErrorCode::kUnavailable, str_cat("reading object ", shown(key_), ": cut short"));
 }
 
 }  // namespace tarn::blob

@@ -25,12 +25,14 @@ class S3Reader final : public BlobReader {
   /// Digests of the whole object, from the answer that opened it.
   const std::vector<StoredDigest>& digests() const { return digests_; }
   size_t read(std::span<char> out) override;
+  std::optional<size_t> splice(int pipe, size_t limit) override;
 
  private:
   S3Reader(S3Bucket& bucket, std::string key, ByteRange range, bool whole)
       : bucket_(bucket), key_(std::move(key)), whole_(whole), left_(range) {}
 
   bool request(std::string_view if_etag);
+  [[noreturn]] void throw_cut_short() const;
   void check_range_served(const S3Request& request, const S3Answer& answer) const;
 
   S3Bucket& bucket_;

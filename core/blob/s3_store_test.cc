@@ -1,6 +1,7 @@
 // Tests of S3Store with answers that a real server does not give on demand.
 #include "core/blob/s3_store.h"
 
+#include <array>
 #include <memory>
 #include <string>
 #include <utility>
@@ -8,6 +9,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include "core/base/digest.h"
 #include "core/base/encoding.h"
@@ -259,6 +261,36 @@ TEST_F(S3StoreTest, ResumesABrokenReadOnTheSameBytesOnly) {
   const auto changed = target.open("k", {.offset = 5, .length = 5}, "");
   client_.answer(412, error_body("PreconditionFailed"));
   EXPECT_EQ(thrown([&] { testing::read_to_end(*changed); }).kind, "gone/source_changed");
+}
+
+TEST_F(S3StoreTest, ResumesABrokenSpliceByReading) {
+  S3Store target = store(options());
+  const auto part_answer = [&](const std::string& bytes, const std::string& range) {
+    client_.answer(206, bytes, headers_of({{"Content-Range", range}, {"ETag", "\"e\""}}));
+  };
+  std::array<int, 2> pipe{};
+  ASSERT_EQ(::pipe(pipe.data()), 0);
+  part_answer("abc", "bytes 5-9/20");  // three of five
+  const auto reader = target.open("k", {.offset = 5, .length = 5}, "");
+  EXPECT_EQ(reader->splice(pipe[1], 2), 2u);
+  EXPECT_EQ(reader->splice(pipe[1], 100), 1u);
+  std::array<char, 8> piped{};
+  EXPECT_EQ(::read(pipe[0], piped.data(), piped.size()), 3);
+  EXPECT_EQ(std::string_view(piped.data(), 3), "abc");
+  EXPECT_EQ(reader->splice(pipe[1], 100), std::nullopt) << "the answer was cut short";
+  part_answer("de", "bytes 8-9/20");
+  EXPECT_EQ(testing::read_to_end(*reader), "de");
+  EXPECT_EQ(headers_sent(1).get("range"), "bytes=8-9");
+  EXPECT_EQ(headers_sent(1).get("if-match"), "\"e\"");
+
+  part_answer("abcdefg", "bytes 5-9/20");  // more than was asked for
+  EXPECT_EQ(target.open("k", {.offset = 5, .length = 5}, "")->splice(pipe[1], 100), 5u);
+
+  for (int i = 0; i < 3; ++i) part_answer("", "bytes 5-9/20");
+  const auto broken = target.open("k", {.offset = 5, .length = 5}, "");
+  EXPECT_EQ(broken->splice(pipe[1], 100), std::nullopt);
+  EXPECT_EQ(thrown([&] { testing::read_to_end(*broken); }).kind, "unavailable/unavailable");
+  for (const int end : pipe) ::close(end);
 }
 
 TEST_F(S3StoreTest, ReadsAWholeObjectWithItsDigestsInOneRequest) {

@@ -63,6 +63,9 @@ class StreamedBody final : public BodySource {
 
   Transfer& transfer() { return transfer_; }
   size_t read(std::span<char> out) override { return transfer_.read(out); }
+  std::optional<size_t> splice(int pipe, size_t limit) override {
+    return transfer_.splice(pipe, limit);
+  }
 
  private:
   const ClientRequest request_;  // a copy: the caller's may be gone while the body is read

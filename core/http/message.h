@@ -46,6 +46,11 @@ class BodySource {
   /// invalid_argument (broken framing; closed early: reason "body_incomplete"), unavailable (reason
   /// "body_too_slow"), with the framing limits of the server.
   virtual size_t read(std::span<char> out) = 0;
+  /// As read, but moves at most `limit` bytes into `pipe`, which is empty, without copying them.
+  /// nullopt: the next bytes have to be read.
+  virtual std::optional<size_t> splice([[maybe_unused]] int pipe, [[maybe_unused]] size_t limit) {
+    return std::nullopt;
+  }
   /// Waits for the peer end at `deadline` at the latest, with "body_too_slow". Sources that wait
   /// for no client ignore it.
   virtual void end_by(std::chrono::steady_clock::time_point deadline) {

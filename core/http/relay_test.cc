@@ -112,5 +112,77 @@ TEST_F(Relay, AClientThatStopsReadingStopsTheStore) {
   EXPECT_LT(upstream_.bytes, uint64_t{64} << 20);
 }
 
+/// Bytes of one letter, which may end early.
+class Letters final : public BodySource {
+ public:
+  Letters(char letter, uint64_t bytes) : letter_(letter), left_(bytes) {}
+  size_t read(std::span<char> out) override {
+    const size_t count = static_cast<size_t>(std::min<uint64_t>(out.size(), left_));
+    std::fill_n(out.begin(), count, letter_);
+    left_ -= count;
+    return count;
+  }
+
+ private:
+  const char letter_;
+  uint64_t left_;
+};
+
+/// Answers "/LETTER" with 40 MB of it, of which "/cut" has half.
+class LetterRelay : public ::testing::Test {
+ protected:
+  static constexpr uint64_t kBytes = 40'000'000;
+  std::unique_ptr<Server> store_ = testing::serve([](Request& request) {
+    Response response;
+    const bool cut = request.target == "/cut";
+    response.source = std::make_unique<Letters>(request.target[1], cut ? kBytes / 2 : kBytes);
+    response.content_length = kBytes;
+    return response;
+  });
+  std::unique_ptr<Client> client_ = Client::create({});
+  std::unique_ptr<Server> front_ = testing::serve(
+      [this](Request& request) {
+        Client::Stream stream =
+            client_->open({.url = str_cat("http://127.0.0.1:", store_->port(), request.target)});
+        Response response;
+        response.source = std::move(stream.body);
+        response.content_length = kBytes;
+        return response;
+      },
+      {.workers = 1});
+
+  std::optional<std::string> answer(RawClient& client, std::string_view target) {
+    client.send(head(str_cat("GET ", target)));
+    auto got = client.read_answer();
+    return got ? std::optional(std::move(got->body)) : std::nullopt;
+  }
+};
+
+TEST_F(LetterRelay, PassesLongBodiesOnUnchanged) {
+  RawClient client(front_->port());
+  for (const char letter : {'a', 'b', 'c'}) {
+    EXPECT_TRUE(answer(client, std::string{'/', letter}) == std::string(kBytes, letter));
+  }
+}
+
+TEST_F(LetterRelay, CutsTheAnswerWhenTheStoreDoes) {
+  RawClient client(front_->port());
+  EXPECT_EQ(answer(client, "/cut"), std::nullopt);
+  RawClient next(front_->port());
+  EXPECT_TRUE(answer(next, "/a") == std::string(kBytes, 'a'));
+}
+
+TEST_F(LetterRelay, BytesOfAClientThatLeftReachNoOther) {
+  for (int i = 0; i < 5; ++i) {
+    {
+      RawClient leaving(front_->port());
+      leaving.send(head("GET /a"));
+      for (int piece = 0; piece < 50; ++piece) EXPECT_FALSE(leaving.read_some().empty());
+    }
+    RawClient next(front_->port());
+    EXPECT_TRUE(answer(next, "/b") == std::string(kBytes, 'b'));
+  }
+}
+
 }  // namespace
 }  // namespace tarn::http

@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <charconv>
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include "core/base/error.h"
@@ -17,6 +18,7 @@ namespace tarn::http {
 namespace {
 
 constexpr size_t kScratchBytes = 256 * 1024;
+constexpr size_t kPipeBytes = 1024 * 1024;
 // Up to this size one read and one send together with the head are faster than sendfile.
 constexpr uint64_t kSmallFileBytesMax = 64 * 1024;
 constexpr std::string_view kServerName = "Tarn";
@@ -54,6 +56,10 @@ std::optional<uint64_t> announced_length(const Response& response) {
   return length;
 }
 
+[[noreturn]] void throw_ended_early(uint64_t left) {
+  throw Error(ErrorCode::kDataLoss, str_cat("sending a stream: ended ", left, " bytes early"));
+}
+
 void append_number(std::string& out, uint64_t number, int base) {
   std::array<char, 24> digits;
   const auto [end, failed] =
@@ -81,6 +87,31 @@ std::string refusal_text(int status, std::string_view why, std::string_view requ
                   "\r\nX-Request-Id: ", request_id, "\r\nConnection: close\r\n\r\n", body);
   return text;
 }
+
+class Pipe {
+ public:
+  /// nullptr: no descriptor is left.
+  static std::unique_ptr<Pipe> open() {
+    std::array<int, 2> ends;
+    if (::pipe2(ends.data(), O_CLOEXEC | O_NONBLOCK) != 0) return nullptr;
+    ::fcntl(ends[0], F_SETPIPE_SZ, static_cast<int>(kPipeBytes));  // else it is smaller
+    return std::unique_ptr<Pipe>(new Pipe(ends));
+  }
+  ~Pipe() {
+    for (const int end : ends_) ::close(end);
+  }
+  Pipe(const Pipe&) = delete;
+  int in() const { return ends_[1]; }
+  int out() const { return ends_[0]; }
+
+ private:
+  explicit Pipe(const std::array<int, 2>& ends) : ends_(ends) {}
+  const std::array<int, 2> ends_;
+};
+
+ResponseWriter::ResponseWriter(const ServerLimits& limits) : limits_(limits) {}
+
+ResponseWriter::~ResponseWriter() = default;
 
 ResponseWriter::Result ResponseWriter::write(Socket& socket, Response& response,
                                              const AnswerForm& form, std::string_view request_id) {
@@ -246,10 +277,44 @@ bool ResponseWriter::send_stream(Socket& socket, BodySource& source, std::option
     if (left == 0u) return true;
     if (!left && pieces[1].empty()) return true;
     if (left && pieces[1].empty()) {
-      throw Error(ErrorCode::kDataLoss, str_cat("sending a stream: ended ", *left, " bytes early"));
+      throw_ended_early(*left);
+    }
+    if (left > kScratchBytes) {
+      if (!splice_stream(socket, source, *left, patience)) return false;
+      if (left == 0u) return true;
     }
     pieces = {std::string_view(), read_piece(source, left)};
   }
+}
+
+/// As far as the source can; `left` is what remains to be read.
+bool ResponseWriter::splice_stream(Socket& socket, BodySource& source, uint64_t& left,
+                                   Patience& patience) {
+  if (!pipe_) pipe_ = Pipe::open();
+  if (!pipe_) return true;
+  while (left > 0) {
+    const auto count =
+        source.splice(pipe_->in(), static_cast<size_t>(std::min<uint64_t>(left, kPipeBytes)));
+    if (!count) return true;
+    if (*count == 0) throw_ended_early(left);
+    left -= *count;
+    if (!send_piped(socket, *count, left > 0, patience)) {
+      pipe_.reset();  // it holds bytes of this body
+      return false;
+    }
+  }
+  return true;
+}
+
+bool ResponseWriter::send_piped(Socket& socket, size_t length, bool more, Patience& patience) {
+  while (length > 0) {
+    const Moved moved = socket.send_pipe(pipe_->out(), length, more);
+    if (moved.result == Moved::Result::kClosed) return false;
+    if (moved.result == Moved::Result::kWouldBlock && !patience.wait_writable(socket)) return false;
+    length -= moved.bytes;
+    patience.moved(moved.bytes);
+  }
+  return true;
 }
 
 bool ResponseWriter::send_chunks(Socket& socket, BodySource& source, Patience& patience) {

@@ -21,10 +21,13 @@ struct AnswerForm {
   bool keep_alive = false;  ///< the connection can serve another request
 };
 
+class Pipe;
+
 /// Keeps its buffers from answer to answer. One thread at a time.
 class ResponseWriter {
  public:
-  explicit ResponseWriter(const ServerLimits& limits) : limits_(limits) {}
+  explicit ResponseWriter(const ServerLimits& limits);
+  ~ResponseWriter();
 
   enum class Result {
     kKeep,    ///< all was sent, the connection may continue
@@ -56,6 +59,8 @@ class ResponseWriter {
   bool send_body(Socket& socket, Response& response, const Framing& framing, Patience& patience);
   bool send_stream(Socket& socket, BodySource& source, std::optional<uint64_t> left,
                    Patience& patience);
+  bool splice_stream(Socket& socket, BodySource& source, uint64_t& left, Patience& patience);
+  bool send_piped(Socket& socket, size_t length, bool more, Patience& patience);
   bool send_chunks(Socket& socket, BodySource& source, Patience& patience);
   bool send_file(Socket& socket, const FileSlice& file, Patience& patience);
   std::span<char> scratch();
@@ -64,6 +69,7 @@ class ResponseWriter {
   std::string head_;
   std::string_view first_piece_;  // of a stream or a small file, read before the head is sent
   std::unique_ptr<char[]> scratch_;
+  std::unique_ptr<Pipe> pipe_;  // of bodies that are spliced; empty between pieces
   int64_t date_second_ = -1;
   std::string date_;
 };

@@ -65,7 +65,8 @@ class Server {
  public:
   /// Starts serving. `handler` runs on many threads at once. Its exceptions become a bare 500, so
   /// callers should wrap it with their own error encoding. Throws unavailable if the address cannot
-  /// be listened on.
+  /// be listened on. The program must ignore SIGPIPE, because files and pipes are sent without
+  /// MSG_NOSIGNAL.
   static std::unique_ptr<Server> start(BoundAddress address, ServerLimits limits, Handler handler,
                                        AdmissionPolicy admission = {});
   /// Binds first.

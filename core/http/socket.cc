@@ -132,6 +132,12 @@ Moved Socket::send_file(int file, uint64_t offset, uint64_t length) {
   return moved_of(without_interruption([&] { return ::sendfile(fd_, file, &at, count); }));
 }
 
+Moved Socket::send_pipe(int pipe, size_t length, bool more) {
+  const unsigned flags = SPLICE_F_MOVE | SPLICE_F_NONBLOCK | (more ? SPLICE_F_MORE : 0u);
+  return moved_of(
+      without_interruption([&] { return ::splice(pipe, nullptr, fd_, nullptr, length, flags); }));
+}
+
 void Socket::finish_sending() { ::shutdown(fd_, SHUT_WR); }
 
 void Socket::cut() { ::shutdown(fd_, SHUT_RDWR); }

@@ -38,6 +38,8 @@ class Socket {
   /// `more`: further bytes follow at once, so the kernel may wait for them.
   Moved send(std::span<const std::string_view> pieces, bool more);
   Moved send_file(int file, uint64_t offset, uint64_t length);
+  /// From a pipe that holds at least `length` bytes.
+  Moved send_pipe(int pipe, size_t length, bool more);
   void finish_sending();
   /// Ends the connection under the thread that uses it. Safe from any thread while the object
   /// lives.

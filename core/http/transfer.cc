@@ -1,11 +1,16 @@
 #include "core/http/transfer.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
 #include <utility>
 
 #include <curl/curl.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <poll.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include "core/base/error.h"
 #include "core/base/reasons.h"
@@ -26,6 +31,8 @@ constexpr int kPollMilliseconds = 1'000;       // interval at which libcurl chec
 constexpr int kFencedPollMilliseconds = 100;   // for cancellable exchanges
 constexpr size_t kHeadBytesMax = 256 * 1024;
 constexpr long kStallBytesPerSecond = 1;
+// Below this a kept connection saves more than copying costs.
+constexpr curl_off_t kSplicedBytesMin = 16 * 1024 * 1024;
 
 CURL* easy_of(const CurlHandles& handles) { return handles.easy(); }
 CURLM* multi_of(const CurlHandles& handles) { return handles.multi(); }
@@ -46,6 +53,33 @@ long buffer_bytes(std::optional<uint64_t> expected) {
       std::clamp<uint64_t>(std::min(expected.value_or(most), most) + kHead, kBufferBytesMin, most));
 }
 
+struct SocketPorts {
+  long local = -1;
+  long remote = -1;
+};
+
+long port_of(const sockaddr_storage& address) {
+  if (address.ss_family == AF_INET6) {
+    return ntohs(reinterpret_cast<const sockaddr_in6&>(address).sin6_port);
+  }
+  if (address.ss_family != AF_INET) return -1;
+  return ntohs(reinterpret_cast<const sockaddr_in&>(address).sin_port);
+}
+
+SocketPorts ports_of(int fd) {
+  sockaddr_storage address{};
+  SocketPorts ports;
+  socklen_t size = sizeof address;
+  if (::getsockname(fd, reinterpret_cast<sockaddr*>(&address), &size) == 0) {
+    ports.local = port_of(address);
+  }
+  size = sizeof address;
+  if (::getpeername(fd, reinterpret_cast<sockaddr*>(&address), &size) == 0) {
+    ports.remote = port_of(address);
+  }
+  return ports;
+}
+
 void initialise_once() {
   static const CURLcode code = curl_global_init(CURL_GLOBAL_DEFAULT);
   TARN_CHECK(code == CURLE_OK);
@@ -60,6 +94,40 @@ CurlHandles::CurlHandles() : easy_(nullptr), multi_(nullptr) {
   easy_ = curl_easy_init();
   multi_ = curl_multi_init();
   TARN_CHECK(easy_ != nullptr && multi_ != nullptr);
+}
+
+struct CurlHandles::Callbacks {
+  static int opened(void* self, curl_socket_t fd, curlsocktype) {
+    static_cast<CurlHandles*>(self)->sockets_.push_back(fd);
+    return CURL_SOCKOPT_OK;
+  }
+  static int close(void* self, curl_socket_t fd) {
+    std::erase(static_cast<CurlHandles*>(self)->sockets_, fd);
+    return ::close(fd);
+  }
+};
+
+void CurlHandles::note_sockets() {
+  set(easy_of(*this), CURLOPT_SOCKOPTFUNCTION, &Callbacks::opened);
+  set(easy_of(*this), CURLOPT_SOCKOPTDATA, this);
+  set(easy_of(*this), CURLOPT_CLOSESOCKETFUNCTION, &Callbacks::close);
+  set(easy_of(*this), CURLOPT_CLOSESOCKETDATA, this);
+}
+
+int CurlHandles::socket() const {
+  // CURLINFO_ACTIVESOCKET is known only at the end of an exchange.
+  long local = 0;
+  long remote = 0;
+  curl_easy_getinfo(easy_of(*this), CURLINFO_LOCAL_PORT, &local);
+  curl_easy_getinfo(easy_of(*this), CURLINFO_PRIMARY_PORT, &remote);
+  int found = -1;
+  for (const int fd : sockets_) {
+    const SocketPorts ports = ports_of(fd);
+    if (ports.local != local || ports.remote != remote) continue;
+    if (found >= 0) return -1;
+    found = fd;
+  }
+  return found;
 }
 
 CurlHandles::~CurlHandles() {
@@ -91,11 +159,13 @@ Transfer::Transfer(CurlHandles& handles, const ClientRequest& request, const Cli
                    const TransferFence* fence)
     : handles_(handles),
       request_(request),
+      stall_timeout_(options.stall_timeout),
       fence_(fence),
       header_list_(nullptr, &free_list),
       known_names_(nullptr, &free_list) {
   static_assert(sizeof error_text_ >= CURL_ERROR_SIZE);
   curl_easy_reset(easy_of(handles_));  // keeps the connections
+  handles_.note_sockets();
   set_options(options);
   if (fence_ != nullptr) set_fence();
   set_method();
@@ -347,6 +417,10 @@ void Transfer::run_to_head() {
 
 size_t Transfer::read(std::span<char> out) {
   if (out.empty()) return 0;
+  if (socket_body_) {
+    return take_from_socket(out.size(),
+                            [&](int fd, size_t limit) { return ::recv(fd, out.data(), limit, 0); });
+  }
   if (early_used_ < early_.size()) {
     const size_t count = std::min(out.size(), early_.size() - early_used_);
     std::memcpy(out.data(), early_.data() + early_used_, count);
@@ -365,6 +439,52 @@ size_t Transfer::read(std::span<char> out) {
   wanted_ = {};
   if (given_ == 0) throw_if_failed();
   return given_;
+}
+
+std::optional<size_t> Transfer::splice(int pipe, size_t limit) {
+  if (early_used_ < early_.size() || (!socket_body_ && !take_socket())) return std::nullopt;
+  return take_from_socket(limit, [&](int fd, size_t most) {
+    return ::splice(fd, nullptr, pipe, nullptr, most, SPLICE_F_MOVE | SPLICE_F_NONBLOCK);
+  });
+}
+
+/// From here on libcurl does not run: every byte that it has received was handed out.
+bool Transfer::take_socket() {
+  if (done_ || paused_ || !head_done_ || !request_.url.starts_with("http://")) return false;
+  curl_off_t length = -1;  // unknown for a chunked body
+  curl_off_t received = 0;
+  curl_easy_getinfo(easy_of(handles_), CURLINFO_CONTENT_LENGTH_DOWNLOAD_T, &length);
+  curl_easy_getinfo(easy_of(handles_), CURLINFO_SIZE_DOWNLOAD_T, &received);
+  if (length - received < kSplicedBytesMin) return false;
+  const int fd = handles_.socket();
+  if (fd < 0) return false;
+  socket_body_ = {fd, static_cast<uint64_t>(length - received)};
+  return true;
+}
+
+template <typename Take>
+size_t Transfer::take_from_socket(size_t limit, const Take& take) {
+  SocketBody& body = *socket_body_;
+  limit = static_cast<size_t>(std::min<uint64_t>(limit, body.left));
+  if (limit == 0) return 0;
+  while (true) {
+    const ssize_t count = take(body.fd, limit);
+    if (count > 0) {
+      body.left -= static_cast<uint64_t>(count);
+      return static_cast<size_t>(count);
+    }
+    if (count < 0 && errno == EINTR) continue;
+    if (count == 0 || (errno != EAGAIN && errno != EWOULDBLOCK)) {
+      throw Error(ErrorCode::kUnavailable,
+                  str_cat(subject(), ": the connection ended ", body.left, " bytes early"));
+    }
+    pollfd waited{.fd = body.fd, .events = POLLIN, .revents = 0};
+    const WaitScope waits;
+    if (::poll(&waited, 1, static_cast<int>(stall_timeout_.count())) == 0) {
+      throw Error(ErrorCode::kUnavailable,
+                  str_cat(subject(), ": no byte arrived for ", stall_timeout_.count(), " ms"));
+    }
+  }
 }
 
 int Transfer::status() const {

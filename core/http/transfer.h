@@ -2,9 +2,12 @@
 #pragma once
 
 #include <array>
+#include <chrono>
+#include <cstdint>
 #include <exception>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <stop_token>
 #include <string>
@@ -25,8 +28,15 @@ class CurlHandles {
   ~CurlHandles();
   void* easy() const { return easy_; }
   void* multi() const { return multi_; }
+  /// The socket of the exchange that runs; -1 if it cannot be told from others.
+  int socket() const;
+  /// Has the easy handle note the sockets that it opens from now on.
+  void note_sockets();
 
  private:
+  struct Callbacks;
+
+  std::vector<int> sockets_;  // open ones; outlives the handles, which close them
   void* easy_;
   void* multi_;
 };
@@ -59,12 +69,20 @@ class Transfer {
   /// After run_to_head: the next bytes of the body, 0 at its end. A failure is thrown after the
   /// bytes before it.
   size_t read(std::span<char> out);
+  /// As BodySource::splice. The first bytes taken so end the connection with this exchange, so only
+  /// long bodies are worth it.
+  std::optional<size_t> splice(int pipe, size_t limit);
 
   int status() const;
   Headers take_headers() { return std::move(headers_); }
 
  private:
   struct Callbacks;
+  /// The rest of a body that is taken from the socket, past libcurl.
+  struct SocketBody {
+    int fd = -1;
+    uint64_t left = 0;
+  };
 
   void set_options(const ClientOptions& options);
   void set_fence();
@@ -78,6 +96,9 @@ class Transfer {
   size_t on_body_whole(std::string_view bytes);
   size_t on_upload(std::span<char> out);
   void throw_if_failed() const;
+  bool take_socket();
+  template <typename Take>
+  size_t take_from_socket(size_t limit, const Take& take);
   std::string subject() const;
   /// Runs the work of a callback. libcurl is C, so exceptions are stored until the call into it has
   /// returned.
@@ -86,6 +107,7 @@ class Transfer {
 
   CurlHandles& handles_;
   const ClientRequest& request_;
+  const std::chrono::milliseconds stall_timeout_;
   const TransferFence* const fence_;                    // may be null
   std::unique_ptr<void, void (*)(void*)> header_list_;  // a curl_slist
   std::unique_ptr<void, void (*)(void*)> known_names_;  // a curl_slist
@@ -107,6 +129,7 @@ class Transfer {
   std::string early_;       // arrived before anyone asked
   size_t early_used_ = 0;
   bool paused_ = false;
+  std::optional<SocketBody> socket_body_;
 };
 
 }  // namespace tarn::http

@@ -95,6 +95,15 @@ class PartsReader final : public blob::BlobReader {
     return 0;
   }
 
+  /// At the end of a part, read() opens the next one.
+  std::optional<size_t> splice(int pipe, size_t limit) override {
+    if (left_ == 0) return 0;
+    const auto got = current_->splice(pipe, std::min<uint64_t>(limit, left_));
+    if (!got || *got == 0) return std::nullopt;
+    left_ -= *got;
+    return got;
+  }
+
  private:
   void open_part() {
     if (at_ >= parts_->size()) throw_bytes_missing();

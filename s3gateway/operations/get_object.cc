@@ -43,6 +43,9 @@ class ObjectSource final : public http::BodySource {
  public:
   explicit ObjectSource(std::unique_ptr<blob::BlobReader> reader) : reader_(std::move(reader)) {}
   size_t read(std::span<char> out) override { return reader_->read(out); }
+  std::optional<size_t> splice(int pipe, size_t limit) override {
+    return reader_->splice(pipe, limit);
+  }
 
  private:
   std::unique_ptr<blob::BlobReader> reader_;

@@ -1,11 +1,16 @@
 // An HTTP client that returns scripted responses and records requests.
 #pragma once
 
+#include <algorithm>
 #include <deque>
 #include <memory>
+#include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
+
+#include <unistd.h>
 
 #include "core/base/error.h"
 #include "core/base/mutex.h"
@@ -43,10 +48,32 @@ class ScriptedClient final : public http::Client {
   Stream open(const http::ClientRequest& request) override {
     http::ClientResponse response = next(request);
     return {response.status, std::move(response.headers),
-            http::string_body(std::move(response.body))};
+            std::make_unique<Body>(std::move(response.body))};
   }
 
  private:
+  /// Can be read and spliced.
+  class Body final : public http::BodySource {
+   public:
+    explicit Body(std::string bytes) : bytes_(std::move(bytes)) {}
+    size_t read(std::span<char> out) override {
+      const size_t count = bytes_.copy(out.data(), out.size(), at_);
+      at_ += count;
+      return count;
+    }
+    std::optional<size_t> splice(int pipe, size_t limit) override {
+      const ssize_t count =
+          ::write(pipe, bytes_.data() + at_, std::min(limit, bytes_.size() - at_));
+      if (count < 0) throw Error(ErrorCode::kInternal, "writing to a pipe");
+      at_ += static_cast<size_t>(count);
+      return static_cast<size_t>(count);
+    }
+
+   private:
+    const std::string bytes_;
+    size_t at_ = 0;
+  };
+
   http::ClientResponse next(const http::ClientRequest& request) {
     std::string body = request.body;
     if (request.upload) {

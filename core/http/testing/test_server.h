@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <csignal>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -15,6 +16,7 @@ constexpr size_t kTestBodyMax = 8 << 20;
 
 /// A server on a free port of 127.0.0.1, with few threads unless the limits say otherwise.
 inline std::unique_ptr<Server> serve(Handler handler, ServerLimits limits = {.workers = 4}) {
+  std::signal(SIGPIPE, SIG_IGN);
   return Server::start("127.0.0.1", 0, limits, std::move(handler));
 }
 
