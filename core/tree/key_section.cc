@@ -28,21 +28,6 @@ uint64_t checked_varint(const char*& at) {
   }
 }
 
-/// One stored key: the length of the prefix shared with the previous key, and the rest.
-struct Piece {
-  size_t shared = 0;
-  std::string_view rest;
-};
-
-Piece checked_piece(const char*& at) {
-  Piece piece;
-  piece.shared = static_cast<size_t>(checked_varint(at));
-  const size_t size = static_cast<size_t>(checked_varint(at));
-  piece.rest = {at, size};
-  at += size;
-  return piece;
-}
-
 uint32_t restarts_of(uint32_t count) { return (count + kRestartInterval - 1) / kRestartInterval; }
 
 }  // namespace
@@ -115,7 +100,7 @@ const char* KeySection::restart(uint32_t index) const {
 
 std::string_view KeySection::restart_key(uint32_t index) const {
   const char* at = restart(index);
-  return checked_piece(at).rest;
+  return KeyScan::read_piece(at).rest;
 }
 
 std::string KeySection::key(uint32_t index) const { return KeyScan(*this, index).key(); }
@@ -139,7 +124,7 @@ KeySection::Position KeySection::find(std::string_view key) const {
   // `matched` = length of the common prefix of `key` and the previous key (which is smaller).
   size_t matched = 0;
   for (; index < end; ++index) {
-    const Piece piece = checked_piece(at);
+    const KeyScan::Piece piece = KeyScan::read_piece(at);
     if (piece.shared > matched) continue;               // differs as the last one did: smaller
     if (piece.shared < matched) return {index, false};  // above the common prefix: greater
     const std::string_view wanted = key.substr(matched);
@@ -169,8 +154,28 @@ void KeyScan::next() {
   if (index_ < count_) read();
 }
 
-void KeyScan::read() {
-  const Piece piece = checked_piece(at_);
+/// Only of a section, whose bytes parse() has checked.
+KeyScan::Piece KeyScan::read_piece(const char*& at) {
+  Piece piece;
+  piece.shared = static_cast<size_t>(checked_varint(at));
+  const size_t size = static_cast<size_t>(checked_varint(at));
+  piece.rest = {at, size};
+  at += size;
+  return piece;
+}
+
+bool KeyScan::same_key(std::string_view before, const Piece& a, const Piece& b) {
+  if (a.shared == b.shared) return a.rest == b.rest;
+  if (a.shared > b.shared) return same_key(before, b, a);
+  // Only one of them may be stored whole.
+  const std::string_view middle = before.substr(a.shared, b.shared - a.shared);
+  return a.rest.size() == middle.size() + b.rest.size() && a.rest.starts_with(middle) &&
+         a.rest.ends_with(b.rest);
+}
+
+void KeyScan::read() { take(read_piece(at_)); }
+
+void KeyScan::take(const Piece& piece) {
   shared_ = piece.shared;
   key_.resize(piece.shared);
   key_.append(piece.rest);

@@ -67,9 +67,24 @@ class KeyScan {
   /// Leading bytes of the key that the one before is known to begin with as well.
   size_t shared() const { return shared_; }
   void next();
+  /// Of two scans on equal keys: advances both as long as the next keys are equal as well and
+  /// `same` is true for their indexes. Much cheaper than next() and a comparison of keys.
+  template <typename Same>
+  static void advance_while_equal(KeyScan& a, KeyScan& b, const Same& same);
 
  private:
+  /// One stored key: the length of the prefix that it shares with the one before, and the rest.
+  struct Piece {
+    size_t shared = 0;
+    std::string_view rest;
+  };
+  static Piece read_piece(const char*& at);
+  /// Whether both make the same key of `before`, which is the key before each.
+  static bool same_key(std::string_view before, const Piece& a, const Piece& b);
+  friend class KeySection;
+
   void read();
+  void take(const Piece& piece);
 
   const char* at_ = nullptr;
   uint32_t index_ = 0;
@@ -77,5 +92,24 @@ class KeyScan {
   size_t shared_ = 0;
   std::string key_;
 };
+
+template <typename Same>
+void KeyScan::advance_while_equal(KeyScan& a, KeyScan& b, const Same& same) {
+  const uint32_t first = a.index_;
+  while (a.index_ + 1 < a.count_ && b.index_ + 1 < b.count_) {
+    const char* after_a = a.at_;
+    const char* after_b = b.at_;
+    const Piece piece = read_piece(after_a);
+    const Piece other = read_piece(after_b);
+    if (!same_key(a.key_, piece, other) || !same(a.index_ + 1, b.index_ + 1)) break;
+    a.take(piece);
+    a.at_ = after_a;
+    b.at_ = after_b;
+    b.shared_ = other.shared;
+    ++a.index_;
+    ++b.index_;
+  }
+  if (a.index_ > first) b.key_.assign(a.key_);
+}
 
 }  // namespace tarn::tree

@@ -124,7 +124,7 @@ EntryFields LeafNode::fields(uint32_t index) const {
   out.size_bytes = sizes_.at(index);
   out.mtime_ms = mtime_ms(index);
   out.etag = etags_.at(index);
-  out.content_type = content_types_[static_cast<size_t>(types_.at(index))];
+  out.content_type = content_type(index);
   out.extras = extras_.at(index);
   out.address_tail = addresses_.at(index);
   if (out.address_tail[0] == kAddressExternal) {
@@ -134,6 +134,16 @@ EntryFields LeafNode::fields(uint32_t index) const {
     out.address_tail.remove_prefix(1 + in.offset());
   }
   return out;
+}
+
+bool LeafNode::has_content_of(uint32_t index, const LeafNode& other, uint32_t at) const {
+  if (sizes_.at(index) != other.sizes_.at(at) || etags_.at(index) != other.etags_.at(at) ||
+      extras_.at(index) != other.extras_.at(at) || content_type(index) != other.content_type(at)) {
+    return false;
+  }
+  const bool external = addresses_.at(index)[0] == kAddressExternal;
+  if (external != (other.addresses_.at(at)[0] == kAddressExternal)) return false;
+  return !external || same_content(fields(index), other.fields(at));
 }
 
 ChildRef LeafNode::child(uint32_t) const {

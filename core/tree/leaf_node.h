@@ -39,10 +39,15 @@ class LeafNode final : public Node {
   /// Each that an entry has, once. Views into this node.
   std::span<const std::string_view> content_types() const { return content_types_; }
   EntryFields fields(uint32_t index) const;
+  /// same_content of an entry's fields and those of another leaf's entry.
+  bool has_content_of(uint32_t index, const LeafNode& other, uint32_t at) const;
 
  private:
   void read_dictionaries(NodeReader& in);
   void check_entry(uint32_t index) const;
+  std::string_view content_type(uint32_t index) const {
+    return content_types_[static_cast<size_t>(types_.at(index))];
+  }
 
   std::string bytes_;
   uint64_t object_bytes_ = 0;

@@ -51,6 +51,7 @@ bool Lockstep::skip_equal() {
   if (!before_.at_subtree() || !after_.at_subtree() || before_.hash() != after_.hash()) {
     return false;
   }
+  TreeWalk::step_while_equal(before_, after_);
   pass(before_);
   pass(after_);
   return true;
@@ -150,6 +151,7 @@ std::optional<Change> Lockstep::compare_entries() {
                     : after_.done() ? -1
                                     : before_.last_key().compare(after_.last_key());
   if (order == 0 && same_content(before_.fields(), after_.fields())) {
+    TreeWalk::step_while_equal(before_, after_);
     pass(before_);
     pass(after_);
     return std::nullopt;

@@ -5,6 +5,7 @@
 
 #include "core/tree/body.h"
 #include "core/tree/chunker.h"
+#include "core/tree/leaf_node.h"
 #include "core/tree/node_encoder.h"
 #include "core/tree/tree_fixture.h"
 
@@ -45,6 +46,16 @@ EntryMap every_kind() {
 std::string leaf_body() {
   MemoryNodeStore store;
   return store.stored(a_tree(store, every_kind()).nid).body;
+}
+
+LeafNode leaf_of(const EntryMap& entries) {
+  LeafEncoder encoder;
+  EntryBytes bytes;
+  for (const auto& [key, entry] : entries) {
+    bytes.assign(entry);
+    encoder.add(key, bytes.fields());
+  }
+  return LeafNode(encoder.encode().bytes);
 }
 
 std::string inner_body() {
@@ -99,21 +110,80 @@ TEST(Node, FieldsCompareAsEntriesDo) {
   }
 }
 
+TEST(Node, EntriesOfTwoLeavesCompareAsFieldsDo) {
+  const LeafNode left = leaf_of(every_kind());
+  EntryMap changed = every_kind();
+  changed.erase("extras");  // other dictionaries and indexes
+  changed["external/2"].address = ExternalAddress{"s3://bucket/elsewhere/another file"};
+  // Each differs in one field from the entry of its key.
+  changed["own"].set_extra(ExtraTag::kCacheControl, "no-cache");
+  changed["parts"].content_type = "another/type";
+  changed["foreign"].etag = "another etag";
+  changed["external/1"].size_bytes = 1;
+  const LeafNode right = leaf_of(changed);
+  for (uint32_t i = 0; i < left.count(); ++i) {
+    for (uint32_t j = 0; j < right.count(); ++j) {
+      EXPECT_EQ(left.has_content_of(i, right, j), same_content(left.fields(i), right.fields(j)))
+          << left.key(i) << " " << right.key(j);
+    }
+  }
+}
+
+TEST(Node, ScansAdvanceTogetherOverEqualEntries) {
+  std::mt19937_64 random(5);
+  uint64_t advanced = 0;
+  for (int round = 0; round < 300; ++round) {
+    EntryMap entries;
+    while (entries.size() < 100) entries[awkward_key(random)] = an_entry(1);
+    EntryMap changed = entries;
+    for (auto it = changed.begin(); it != changed.end();) {
+      const uint64_t fate = random() % 60;
+      if (fate == 0) it->second = an_entry(2);
+      it = fate == 1 ? changed.erase(it) : std::next(it);
+    }
+    for (int i = 0; i < 2; ++i) changed[awkward_key(random)] = an_entry(3);
+    const LeafNode left = leaf_of(entries);
+    const LeafNode right = leaf_of(changed);
+    const auto same = [&](uint32_t i, uint32_t j) { return left.has_content_of(i, right, j); };
+    for (uint32_t i = 0; i < left.count(); ++i) {
+      const KeySection::Position at = right.keys().find(left.key(i));
+      if (!at.exact) continue;
+      uint32_t steps = 0;
+      while (i + steps + 1 < left.count() && at.index + steps + 1 < right.count() &&
+             left.key(i + steps + 1) == right.key(at.index + steps + 1) &&
+             same(i + steps + 1, at.index + steps + 1)) {
+        ++steps;
+      }
+      KeyScan a(left.keys(), i);
+      KeyScan b(right.keys(), at.index);
+      KeyScan::advance_while_equal(a, b, same);
+      ASSERT_EQ(a.index(), i + steps);
+      ASSERT_EQ(b.index(), at.index + steps);
+      ASSERT_EQ(a.key(), left.key(a.index()));
+      ASSERT_EQ(b.key(), a.key());
+      advanced += steps;
+      const auto goes_on = [](KeyScan& scan, const LeafNode& leaf) {
+        scan.next();
+        if (scan.index() < leaf.count()) {
+          EXPECT_EQ(scan.key(), leaf.key(scan.index()));
+        }
+      };
+      goes_on(a, left);
+      goes_on(b, right);
+    }
+  }
+  EXPECT_GT(advanced, 100'000u);
+}
+
 TEST(Node, LowerBoundAgreesWithASortedList) {
   std::mt19937_64 random(3);
   EntryMap entries;
   while (entries.size() < 150) entries[awkward_key(random)] = an_entry(1);
-  LeafEncoder encoder;
-  EntryBytes bytes;
-  for (const auto& [key, entry] : entries) {
-    bytes.assign(entry);
-    encoder.add(key, bytes.fields());
-  }
-  const auto node = Node::decode(pack_body(encoder.encode().bytes));
+  const LeafNode node = leaf_of(entries);
   for (int i = 0; i < 5000; ++i) {
     const std::string key = awkward_key(random);
     const auto expected = std::distance(entries.begin(), entries.lower_bound(key));
-    ASSERT_EQ(node->lower_bound(key), expected);
+    ASSERT_EQ(node.lower_bound(key), expected);
   }
 }
 

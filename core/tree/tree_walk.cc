@@ -73,6 +73,32 @@ void TreeWalk::skip() {
   settle();
 }
 
+void TreeWalk::step_while_equal(TreeWalk& a, TreeWalk& b) {
+  if (a.root_ || b.root_) return;
+  Frame& left = a.path_.back();
+  Frame& right = b.path_.back();
+  if (left.leaf != nullptr) {
+    KeyScan::advance_while_equal(a.scan_, b.scan_, [&](uint32_t i, uint32_t j) {
+      return left.leaf->has_content_of(i, *right.leaf, j);
+    });
+    left.index = a.scan_.index();
+    right.index = b.scan_.index();
+    return;
+  }
+  const uint32_t most =
+      std::min(left.inner->count() - left.index, right.inner->count() - right.index);
+  uint32_t steps = 1;
+  while (steps < most &&
+         left.inner->hash(left.index + steps) == right.inner->hash(right.index + steps)) {
+    ++steps;
+  }
+  if (steps == 1) return;
+  left.index += steps - 1;
+  right.index += steps - 1;
+  a.read_item();
+  b.read_item();
+}
+
 /// Leaves exhausted nodes and reads the next item.
 void TreeWalk::settle() {
   while (!path_.empty() && path_.back().index >= path_.back().node->count()) {
@@ -134,17 +160,19 @@ void TreeWalk::skip_before(std::string_view key) {
   while (!done() && last_key() < key) skip();
 }
 
-bool TreeWalk::has_child(const Hash128& hash) {
-  std::vector<Hash128>& hashes = path_.back().sorted_hashes;
+bool TreeWalk::has_child(const Hash128& hash, uint32_t& hint) const {
   const InnerNode& inner = *path_.back().inner;
-  if (hashes.empty()) {
-    for (uint32_t i = 0; i < inner.count(); ++i) hashes.push_back(inner.hash(i));
-    std::sort(hashes.begin(), hashes.end());
+  const uint32_t count = inner.count();
+  for (uint32_t n = 0; n < count; ++n) {
+    const uint32_t i = (hint + n) % count;
+    if (inner.hash(i) != hash) continue;
+    hint = i + 1;
+    return true;
   }
-  return std::binary_search(hashes.begin(), hashes.end(), hash);
+  return false;
 }
 
-void TreeWalk::plan_open(TreeWalk& other, std::vector<Nid>& nids) {
+void TreeWalk::plan_open(const TreeWalk& other, std::vector<Nid>& nids) {
   if (root_) return;
   nids.push_back(item_.nid);
   if (pool_.has(item_.nid)) return;
@@ -152,8 +180,9 @@ void TreeWalk::plan_open(TreeWalk& other, std::vector<Nid>& nids) {
   const bool comparable = other.at_subtree() && !other.path_.empty() && other.level() == level();
   if (!comparable) return;
   size_t planned = 1;
+  uint32_t hint = other.path_.back().index;
   for (uint32_t i = top.index + 1; i < top.inner->count() && planned < kOpenTogether; ++i) {
-    if (other.has_child(top.inner->hash(i))) continue;
+    if (other.has_child(top.inner->hash(i), hint)) continue;
     nids.push_back(top.inner->nid(i));
     ++planned;
   }

@@ -52,6 +52,8 @@ class TreeWalk {
   /// Greatest key of the item (the key of an entry).
   std::string_view last_key() const;
   void skip();
+  /// Of two walks at equal items: goes on to the last of the equal items that follow in both nodes.
+  static void step_while_equal(TreeWalk& a, TreeWalk& b);
 
   /// Of an entry.
   EntryFields fields() const { return path_.back().leaf->fields(path_.back().index); }
@@ -73,7 +75,7 @@ class TreeWalk {
 
   /// Addresses to read together when this item is to be opened: its own and those of following
   /// siblings whose hashes the other walk's siblings do not have.
-  void plan_open(TreeWalk& other, std::vector<Nid>& nids);
+  void plan_open(const TreeWalk& other, std::vector<Nid>& nids);
 
  private:
   struct Frame {
@@ -81,13 +83,13 @@ class TreeWalk {
     const LeafNode* leaf = nullptr;  ///< one of the two
     const InnerNode* inner = nullptr;
     uint32_t index = 0;
-    std::vector<Hash128> sorted_hashes;  ///< of an inner node's children, once requested
   };
 
   std::shared_ptr<const Node> item_node() { return root_ ? root_ : pool_.get(item_.nid); }
   void settle();
   void read_item();
-  bool has_child(const Hash128& hash);
+  /// Looks from `hint` on, and sets it behind what it found.
+  bool has_child(const Hash128& hash, uint32_t& hint) const;
 
   NodePool& pool_;
   std::shared_ptr<const Node> root_;  ///< while the whole tree is the item
