@@ -6,6 +6,7 @@
 #include "core/base/metrics.h"
 #include "core/base/reasons.h"
 #include "core/base/str_cat.h"
+#include "core/tree/body.h"
 
 namespace tarn::meta {
 namespace {
@@ -115,11 +116,14 @@ void NodeWriter::take_nids() {
   block_ = std::min(block_ * 4, kNidBlockMax);
 }
 
-Nid NodeWriter::put(uint8_t level, const Hash128& hash, std::string body) {
+Nid NodeWriter::put(uint8_t level, const Hash128& hash, std::string encoding) {
   if (free_nids_.empty()) take_nids();
   const Nid nid = free_nids_.back();
   free_nids_.pop_back();
-  if (level > 0 || ++put_ <= kRememberedLeavesMax) store_.remember(nid, tree::Node::decode(body));
+  std::string body = tree::pack_body(encoding);
+  if (level > 0 || ++put_ <= kRememberedLeavesMax) {
+    store_.remember(nid, tree::Node::parse(std::move(encoding)));
+  }
   pending_bytes_ += body.size();
   pending_.nids.push_back(nid);
   pending_.levels.push_back(level);

@@ -66,7 +66,7 @@ class NodeWriter final : public tree::NodeSink {
  public:
   NodeWriter(db::Pool& pool, NodeStore& store, RepositoryId repository);
 
-  Nid put(uint8_t level, const Hash128& hash, std::string body) override;
+  Nid put(uint8_t level, const Hash128& hash, std::string encoding) override;
 
   struct Pending {
     std::vector<int64_t> nids;

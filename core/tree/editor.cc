@@ -8,6 +8,7 @@ namespace tarn::tree {
 namespace {
 
 constexpr size_t kReadAheadNodes = 16;  // children of one inner node per load
+constexpr size_t kReadAheadBelow = 64;  // nodes of each level below those
 
 }  // namespace
 
@@ -197,26 +198,46 @@ std::shared_ptr<const Node> Editor::load(const InnerNode& parent, uint32_t index
     read_ahead_.erase(found);
     return node;
   }
-  // Also loads the next siblings that contain buffered changes: those will be opened for certain.
   std::vector<Nid> nids{parent.nid(index)};
+  plan_read(parent, parent.last_key(index), kReadAheadNodes, nids);
+  std::vector<std::shared_ptr<const Node>> nodes = source_.load(nids);
+  for (size_t i = 1; i < nids.size(); ++i) read_ahead_.emplace(nids[i], nodes[i]);
+  std::shared_ptr<const Node> wanted = nodes[0];
+  while (nodes[0]->level() > 0) {  // changes far apart share no node below
+    nids.clear();
+    std::string_view after = position_;
+    for (const std::shared_ptr<const Node>& node : nodes) {
+      const auto& inner = static_cast<const InnerNode&>(*node);
+      plan_read(inner, after, kReadAheadBelow, nids);
+      after = inner.last_key(inner.count() - 1);
+    }
+    if (nids.empty()) break;
+    std::vector<std::shared_ptr<const Node>> below = source_.load(nids);
+    for (size_t i = 0; i < nids.size(); ++i) read_ahead_.emplace(nids[i], below[i]);
+    nodes = std::move(below);
+  }
+  return wanted;
+}
+
+/// Adds the children of `parent` that hold buffered changes of keys > `after`: those will be opened
+/// for certain. At most so many that `nids` has `most`.
+void Editor::plan_read(const InnerNode& parent, std::string_view after, size_t most,
+                       std::vector<Nid>& nids) const {
   const auto& buffer = window_.buffered();
-  const auto after = [&](std::string_view key) {
+  const auto behind = [&](std::string_view key) {
     return std::upper_bound(buffer.begin(), buffer.end(), key,
                             [](std::string_view k, const Change& c) { return k < c.key; });
   };
-  for (auto it = after(parent.last_key(index)); it != buffer.end();) {
-    const uint32_t sibling = parent.lower_bound(it->key);
-    if (sibling == parent.count() || nids.size() == kReadAheadNodes) break;
+  for (auto it = behind(after); it != buffer.end() && nids.size() < most;) {
+    const uint32_t child = parent.lower_bound(it->key);
+    if (child == parent.count()) return;
     if (it->kind == Change::Kind::kRemoveRange) {
       ++it;
       continue;
     }
-    if (!read_ahead_.contains(parent.nid(sibling))) nids.push_back(parent.nid(sibling));
-    it = after(parent.last_key(sibling));
+    if (!read_ahead_.contains(parent.nid(child))) nids.push_back(parent.nid(child));
+    it = behind(parent.last_key(child));
   }
-  const std::vector<std::shared_ptr<const Node>> nodes = source_.load(nids);
-  for (size_t i = 1; i < nids.size(); ++i) read_ahead_.emplace(nids[i], nodes[i]);
-  return nodes[0];
 }
 
 }  // namespace tarn::tree

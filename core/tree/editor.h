@@ -7,7 +7,9 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <unordered_map>
+#include <vector>
 
 #include "core/tree/change_window.h"
 #include "core/tree/edit.h"
@@ -48,6 +50,8 @@ class Editor {
   bool can_splice(const ChildRef& child, uint8_t level, bool last);
   void take(const ChildRef& subtree, uint8_t level);
   std::shared_ptr<const Node> load(const InnerNode& parent, uint32_t index);
+  void plan_read(const InnerNode& parent, std::string_view after, size_t most,
+                 std::vector<Nid>& nids) const;
 
   NodeSource& source_;
   TreeWriter writer_;

@@ -45,8 +45,9 @@ NodeHeader read_node_header(NodeReader& in) {
   return header;
 }
 
-std::shared_ptr<const Node> Node::decode(std::string_view body) {
-  std::string encoding = unpack_body(body);
+std::shared_ptr<const Node> Node::decode(std::string_view body) { return parse(unpack_body(body)); }
+
+std::shared_ptr<const Node> Node::parse(std::string encoding) {
   NodeReader in(encoding);
   if (read_node_header(in).level == 0) return std::make_shared<LeafNode>(std::move(encoding));
   return std::make_shared<InnerNode>(std::move(encoding));

@@ -29,6 +29,8 @@ class Node {
  public:
   /// `body` is the stored form (maybe compressed). Validates everything; throws data_loss.
   static std::shared_ptr<const Node> decode(std::string_view body);
+  /// As decode, of the uncompressed form.
+  static std::shared_ptr<const Node> parse(std::string encoding);
   virtual ~Node() = default;
 
   virtual uint8_t level() const = 0;
@@ -59,8 +61,8 @@ class NodeSource {
 class NodeSink {
  public:
   virtual ~NodeSink() = default;
-  /// Stores the body and returns its fresh address.
-  virtual Nid put(uint8_t level, const Hash128& hash, std::string body) = 0;
+  /// Stores a node, given uncompressed, and returns its fresh address.
+  virtual Nid put(uint8_t level, const Hash128& hash, std::string encoding) = 0;
 };
 
 /// The identity of a repository's trees: its salt enters node hashes and chunk boundaries.

@@ -106,6 +106,12 @@ TEST_F(TreeCost, SpreadEditsReadTheirLeavesTogether) {
   EXPECT_LE(counts().round_trips, 250u);
 }
 
+TEST_F(TreeCost, EditsFarApartReadEachLevelTogether) {
+  edit(store(), base(), spread(100, 3));
+  EXPECT_LE(counts().leaf_loads, 110u);
+  EXPECT_LE(counts().round_trips, 10u);
+}
+
 TEST_F(TreeCost, AnIneffectiveEditWritesNothing) {
   const EditResult result = edit(store(), base(), {{path(4321), an_entry(4321, 8)}});
   EXPECT_EQ(result.root.nid, base().nid);

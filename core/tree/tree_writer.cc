@@ -1,9 +1,9 @@
 #include "core/tree/tree_writer.h"
 
 #include <string>
+#include <utility>
 
 #include "core/base/error.h"
-#include "core/tree/body.h"
 
 namespace tarn::tree {
 
@@ -48,7 +48,7 @@ TreeWriter::Offers& TreeWriter::offers(uint8_t level) {
 }
 
 void TreeWriter::close_leaf(bool by_rule) {
-  const EncodedNode node = leaf_.encode();
+  EncodedNode node = leaf_.encode();
   const Hash128 hash = hash_of(format_, node);
   const Nid nid = store(0, hash, node);
   push(1, {leaf_.last_key(), nid, hash, node.entries, node.object_bytes, by_rule}, false);
@@ -58,7 +58,7 @@ void TreeWriter::close_leaf(bool by_rule) {
 
 void TreeWriter::close_inner(size_t level, bool by_rule) {
   InnerLevel& here = inner(level);
-  const EncodedNode node = here.encoder.encode();
+  EncodedNode node = here.encoder.encode();
   const Hash128 hash = hash_of(format_, node);
   const Nid nid = store(static_cast<uint8_t>(level), hash, node);
   // A node above an open child is open too, even if the rule would end it at its last key.
@@ -70,12 +70,12 @@ void TreeWriter::close_inner(size_t level, bool by_rule) {
   here.chunker.restart();
 }
 
-Nid TreeWriter::store(uint8_t level, const Hash128& hash, const EncodedNode& node) {
+Nid TreeWriter::store(uint8_t level, const Hash128& hash, EncodedNode& node) {
   for (const TreeRoot& offer : offers(level).nodes) {
     if (offer.nid != 0 && offer.hash == hash) return offer.nid;
   }
   ++nodes_written_;
-  return sink_.put(level, hash, pack_body(node.bytes));
+  return sink_.put(level, hash, std::move(node.bytes));
 }
 
 void TreeWriter::push(size_t level, const ChildRef& child, bool spliced) {

@@ -57,7 +57,7 @@ class TreeWriter {
   Offers& offers(uint8_t level);
   void close_leaf(bool by_rule);
   void close_inner(size_t level, bool by_rule);
-  Nid store(uint8_t level, const Hash128& hash, const EncodedNode& node);
+  Nid store(uint8_t level, const Hash128& hash, EncodedNode& node);
   void push(size_t level, const ChildRef& child, bool spliced);
   bool nothing_above(size_t level) const;
   TreeRoot lowest_single(NodeSource& source, TreeRoot root) const;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/base/error.h"
+#include "core/tree/body.h"
 #include "core/tree/node.h"
 
 namespace tarn::tree {
@@ -37,7 +38,8 @@ class MemoryNodeStore final : public NodeSource, public NodeSink {
     return out;
   }
 
-  Nid put(uint8_t level, const Hash128& hash, std::string body) override {
+  Nid put(uint8_t level, const Hash128& hash, std::string encoding) override {
+    std::string body = pack_body(encoding);
     ++counts_.puts;
     counts_.put_bytes += body.size();
     nodes_.emplace(next_, Stored{level, hash, std::move(body)});
