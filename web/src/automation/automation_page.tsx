@@ -12,7 +12,9 @@ import { usePagedRows } from '@/ui/paged_rows';
 import { EmptyState, ErrorPanel, Skeleton } from '@/ui/states';
 import { Badge, Name, Time } from '@/ui/text';
 import { useRepository } from '@/app/use_repository';
+import { eventTypes } from './events';
 import { RunHooksDialog } from './run_hooks_dialog';
+import { RunState } from './run_state';
 import styles from './automation.module.css';
 
 const route = getRouteApi('/signed-in/r/$repository/-/automation');
@@ -39,12 +41,6 @@ export function AutomationPage() {
   );
 }
 
-/** "failed", "completed", or running while it has no end. */
-export function RunState({ of }: { of: { status: string; end_time?: string | undefined } }) {
-  if (of.end_time === undefined) return <Badge kind="waiting">running</Badge>;
-  return <Badge kind={of.status === 'completed' ? 'added' : 'removed'}>{of.status}</Badge>;
-}
-
 function Runs({ repository, branch }: { repository: string; branch: string | undefined }) {
   const navigate = useNavigate();
   const [running, setRunning] = useState(false);
@@ -52,7 +48,7 @@ function Runs({ repository, branch }: { repository: string; branch: string | und
   const [typed, setTyped] = useState(branch ?? '');
   const mayRun = useMay('ci:RunAction', resource.repository(repository));
   const rows = usePagedRows<ActionRun>(['hook-runs', repository, branch ?? ''], (after, signal) =>
-    answer(api.GET('/repositories/{repository}/actions/runs', { params: { path: { repository }, query: { after, amount: pageSize, ...(branch ? { branch } : {}) } }, signal })));
+    answer(api.GET('/repositories/{repository}/actions/runs', { params: { path: { repository }, query: { after, amount: pageSize, ...(branch ? { branch } : {}) } }, signal })), (run) => run.end_time === undefined);
   const columns: Column<ActionRun>[] = [
     { id: 'state', header: 'State', width: '104px', cell: (row) => <RunState of={row} /> },
     { id: 'event', header: 'Event', width: 'minmax(88px, 1fr)', cell: (row) => <Link to="/r/$repository/-/automation/runs/$run" params={{ repository, run: row.run_id }}>{row.event_type}</Link> },
@@ -137,7 +133,9 @@ export function WebhookDialog({ repository, webhook, onClose, onMade }: { reposi
     }}>
       {!webhook && <TextField label="Name" value={name} onChange={setName} mono autoFocus />}
       <TextField label="Address" value={url} onChange={setUrl} mono placeholder="https://ci.example/hook" />
-      <TextField label="Events" value={events} onChange={setEvents} mono placeholder="promotion.* commit.created" help="Separated by spaces; * stands for any characters. Without any: all." />
+      <TextField label="Events" value={events} onChange={setEvents} mono placeholder="promotion.* branch.updated" help="Separated by spaces; * stands for any characters. Without any: all." />
+      <Select label="Add an event" value="" onChange={(type) => setEvents([...new Set([...events.split(/[\s,]+/).filter(Boolean), type])].join(' '))}
+        options={[{ value: '', label: 'Choose an event' }, ...eventTypes.map((type) => ({ value: type as string, label: type }))]} />
       <Select label="Format" value={format} onChange={setFormat} options={[{ value: 'standard', label: 'Standard Webhooks' }, { value: 'mlflow', label: 'As MLflow’s registry' }]} />
       <Checkbox checked={active} onChange={setActive}>Active</Checkbox>
     </FormDialog>

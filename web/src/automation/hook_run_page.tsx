@@ -7,8 +7,8 @@ import { CopyAs } from '@/ui/copy_as';
 import { duration } from '@/ui/format';
 import { ErrorPanel, Loaded } from '@/ui/states';
 import { Name, Time } from '@/ui/text';
-import { RunState } from './automation_page';
 import { RunHooksDialog } from './run_hooks_dialog';
+import { RunState } from './run_state';
 import styles from './automation.module.css';
 
 const route = getRouteApi('/signed-in/r/$repository/-/automation/runs/$run');

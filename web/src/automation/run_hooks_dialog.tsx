@@ -6,9 +6,10 @@ import { asError } from '@/api/errors';
 import { queryClient } from '@/api/query_client';
 import { Button } from '@/ui/button';
 import { FormDialog } from '@/ui/dialog';
-import { TextField } from '@/ui/field';
+import { Select, TextField } from '@/ui/field';
 import { counted } from '@/ui/format';
 import { ErrorPanel } from '@/ui/states';
+import { hookEvents } from './events';
 import styles from './automation.module.css';
 
 interface RunHooksDialogProps {
@@ -34,7 +35,7 @@ export function RunHooksDialog({ repository, initial, onClose }: RunHooksDialogP
       void navigate({ to: '/r/$repository/-/automation/runs/$run', params: { repository, run: run.run_id } });
     }}>
       <TextField label="Ref" value={ref} onChange={setRef} mono autoFocus help="Where the action files are; of a merge the source" />
-      <TextField label="Event" value={event} onChange={setEvent} mono placeholder="pre-merge" />
+      <Select label="Event" value={event} onChange={setEvent} options={hookEvents.map((name) => ({ value: name as string, label: name }))} />
       <TextField label="Branch of the event" value={branch} onChange={setBranch} mono help="Of a merge the destination; without it the ref" />
       <TextField label="Only this action" value={action} onChange={setAction} mono />
       <div className="toolbar"><Button onPress={() => plan.mutate()} refused={refused} isPending={plan.isPending}>Dry run</Button>

@@ -36,7 +36,7 @@ export function WebhookPage() {
   const webhook = useQuery({ queryKey: ['webhooks', repository, name], queryFn: ({ signal }) => answer(api.GET('/repositories/{repository}/webhooks/{webhook}', { params: { path: { repository, webhook: name } }, signal })) });
   const key = ['deliveries', repository, name];
   const rows = usePagedRows<Delivery>([...key, state ?? ''], (after, signal) =>
-    answer(api.GET('/repositories/{repository}/webhooks/{webhook}/deliveries', { params: { path: { repository, webhook: name }, query: { after, amount: pageSize, ...(state ? { state } : {}) } }, signal })));
+    answer(api.GET('/repositories/{repository}/webhooks/{webhook}/deliveries', { params: { path: { repository, webhook: name }, query: { after, amount: pageSize, ...(state ? { state } : {}) } }, signal })), (delivery) => delivery.state === 'pending');
   const ping = useMutation({ mutationFn: () => answer(api.POST('/repositories/{repository}/webhooks/{webhook}:ping', { params: { path: { repository, webhook: name } } })) });
   const again = useMutation({
     mutationFn: (delivery: string) => answer(api.POST('/repositories/{repository}/webhooks/{webhook}/deliveries/{delivery}:redeliver', { params: { path: { repository, webhook: name, delivery } } })),

@@ -7,6 +7,7 @@ import { queryClient } from '@/api/query_client';
 import { useUser } from '@/api/session';
 import { CompareRefs } from '@/changes/compare_page';
 import { DiffCounts } from '@/changes/diff_counts';
+import { RunState } from '@/automation/run_state';
 import { commitOfRefQuery, objectCount, type Sides, summaryQuery } from '@/changes/diff_queries';
 import { MergeDialog } from '@/changes/merge_dialog';
 import { protectionOf, requiredApprovals } from '@/refs/protection';
@@ -25,6 +26,7 @@ import styles from './requests.module.css';
 
 const route = getRouteApi('/signed-in/r/$repository/-/requests/$request');
 const commitsShown = 100;
+const checksPollMs = 2000;
 
 export function RequestPage() {
   const { repository, request } = route.useParams();
@@ -179,6 +181,7 @@ function Checks({ repository, request }: { repository: string; request: PullRequ
     queryKey: ['hook-runs', repository, head.data?.id],
     enabled: head.data !== undefined,
     queryFn: ({ signal }) => answer(api.GET('/repositories/{repository}/actions/runs', { params: { path: { repository }, query: { commit: head.data!.id, amount: 50 } }, signal })),
+    refetchInterval: (query) => (query.state.data?.results.some((run) => run.end_time === undefined) ? checksPollMs : false),
   });
   return (
     <section className="panel stack-tight" aria-label="Checks">
@@ -188,7 +191,7 @@ function Checks({ repository, request }: { repository: string; request: PullRequ
           {(data) => (data.results.length === 0 ? <p className="muted">No hook has run on commit {head.data?.id.slice(0, 12)}.</p> : (
             <ul className={styles.list}>
               {data.results.map((run) => (
-                <li key={run.run_id}><Badge kind={run.status === 'completed' ? 'added' : 'removed'}>{run.status === 'completed' ? 'passed' : 'failed'}</Badge> {run.event_type} <code>{run.run_id}</code> <Time at={run.start_time} /></li>
+                <li key={run.run_id}><RunState of={run} /> <Link to="/r/$repository/-/automation/runs/$run" params={{ repository, run: run.run_id }}>{run.event_type}</Link> <Time at={run.start_time} /></li>
               ))}
             </ul>
           ))}
