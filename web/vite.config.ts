@@ -19,6 +19,7 @@ export default defineConfig({
     modulePreload: { polyfill: false },
     chunkSizeWarningLimit: 2000,
   },
+  worker: { format: 'es' }, // as module workers, which load parts on demand
   server: {
     host: '127.0.0.1',
     strictPort: false,

@@ -29,9 +29,18 @@ export function parseNumpyHeader(bytes: Uint8Array): NumpyHeader {
   };
 }
 
+/** Of IEEE 754 with 16 bits, which not all browsers read. */
+function half(bits: number): number {
+  const exponent = (bits >> 10) & 31;
+  const fraction = bits & 1023;
+  const size = exponent === 0 ? fraction * 2 ** -24 : exponent === 31 ? (fraction === 0 ? Infinity : NaN) : (1024 + fraction) * 2 ** (exponent - 25);
+  return bits & 0x8000 ? -size : size;
+}
+
 const readers: Record<string, [number, (view: DataView, at: number, little: boolean) => number | bigint]> = {
   f8: [8, (view, at, little) => view.getFloat64(at, little)],
   f4: [4, (view, at, little) => view.getFloat32(at, little)],
+  f2: [2, (view, at, little) => half(view.getUint16(at, little))],
   i8: [8, (view, at, little) => view.getBigInt64(at, little)],
   i4: [4, (view, at, little) => view.getInt32(at, little)],
   i2: [2, (view, at, little) => view.getInt16(at, little)],

@@ -24,7 +24,7 @@ setCompressionCodec(CompressionType.LZ4_FRAME, codec(decompressLz4Frame));
 
 const typeNames = new Map(Object.entries(Type).map(([name, id]) => [id as number, name.toLowerCase()]));
 
-/** The schema and the first rows. */
+/** The schema, the columns, and the first rows. */
 export function readArrow(content: Uint8Array<ArrayBuffer>, rowsMax: number) {
   decompressedBytesLeft = decompressedBytesMax;
   const table = tableFromIPC(content, { useDate: true });
@@ -32,5 +32,5 @@ export function readArrow(content: Uint8Array<ArrayBuffer>, rowsMax: number) {
   const columns = names.map((_, index) => table.getChildAt(index));
   const count = table.numRows;
   const rows = Array.from({ length: Math.min(count, rowsMax) }, (_, row) => columns.map((column) => column.at(row) as unknown));
-  return { names, types: table.schema.fields.map((field) => typeNames.get(field.type.typeId) ?? String(field.type.typeId)), rows, count };
+  return { names, columns, types: table.schema.fields.map((field) => typeNames.get(field.type.typeId) ?? String(field.type.typeId)), rows, count };
 }

@@ -38,3 +38,13 @@ export function decodeText(bytes: Uint8Array, isCut: boolean): string | null {
   const broken = [...text.slice(0, 4096)].filter((c) => c === '\ufffd').length;
   return broken > 0.1 * Math.min(4096, text.length) && text.length > 0 ? null : text;
 }
+
+/** Whether bytes without a known kind are text: UTF-8 without control characters. */
+export function isPlainText(bytes: Uint8Array, isCut: boolean): boolean {
+  try {
+    // eslint-disable-next-line no-control-regex
+    return !/[\u0000-\u0008\u000e-\u001a\u001c-\u001f\u007f]/.test(new TextDecoder('utf-8', { fatal: true }).decode(bytes, { stream: isCut }));
+  } catch {
+    return false;
+  }
+}

@@ -1,14 +1,10 @@
 import { Suspense, lazy } from 'react';
-import { objectUrl } from '@/api/client';
-import { extensionOf } from '@/objects/paths';
 import { EmptyState, Skeleton } from '@/ui/states';
-import { bytes } from '@/ui/format';
-import { buttonClass } from '@/ui/button';
 import { type Kind, kindOf } from './kinds';
 import type { Shown } from './object_bytes';
 import { PreviewBoundary } from './preview_boundary';
 
-const views: Record<Exclude<Kind, 'none'>, React.LazyExoticComponent<React.ComponentType<{ shown: Shown }>>> = {
+const views: Record<Kind, React.LazyExoticComponent<React.ComponentType<{ shown: Shown }>>> = {
   text: lazy(() => import('./text_preview').then((module) => ({ default: module.TextPreview }))),
   markdown: lazy(() => import('./markdown_preview').then((module) => ({ default: module.MarkdownPreview }))),
   html: lazy(() => import('./html_preview').then((module) => ({ default: module.HtmlPreview }))),
@@ -26,6 +22,7 @@ const views: Record<Exclude<Kind, 'none'>, React.LazyExoticComponent<React.Compo
   geo: lazy(() => import('./geo_preview').then((module) => ({ default: module.GeoPreview }))),
   arrow: lazy(() => import('./arrow_preview').then((module) => ({ default: module.ArrowPreview }))),
   tiff: lazy(() => import('./tiff_preview').then((module) => ({ default: module.TiffPreview }))),
+  none: lazy(() => import('./unknown_preview').then((module) => ({ default: module.UnknownPreview }))),
   safetensors: lazy(() => import('./array_preview').then((module) => ({ default: module.SafetensorsPreview }))),
 };
 
@@ -33,13 +30,6 @@ const views: Record<Exclude<Kind, 'none'>, React.LazyExoticComponent<React.Compo
 export function Preview({ shown }: { shown: Shown }) {
   const kind = kindOf(shown.path, shown.contentType);
   if (shown.size === 0) return <EmptyState icon="file">The object is empty.</EmptyState>;
-  if (kind === 'none') {
-    return (
-      <EmptyState icon="file" action={<a className={buttonClass()} href={objectUrl(shown.repository, shown.ref, shown.path)} download>Download {bytes(shown.size)}</a>}>
-        {extensionOf(shown.path) || shown.contentType || 'This kind'} has no preview.
-      </EmptyState>
-    );
-  }
   const View = views[kind];
   return (
     <PreviewBoundary key={`${shown.path} ${shown.checksum}`} shown={shown}>

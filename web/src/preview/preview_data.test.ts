@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { numpyValues, parseNumpyHeader, parseSafetensorsHeader, safetensorsHeaderLength } from './arrays';
 import { delimiterOf, parseCsv } from './csv';
 import { imageTypeOf, kindOf } from './kinds';
-import { decodeText } from './object_bytes';
+import { decodeText, isPlainText } from './object_bytes';
 
 describe('kinds', () => {
   it('go by extension, then by type', () => {
@@ -36,6 +36,13 @@ describe('text', () => {
     expect(decodeText(new Uint8Array([0xff, 0xfe, 0xfd]), false)).toBeNull();
     expect(decodeText(new Uint8Array(), false)).toBe('');
   });
+  it('of an unknown kind is UTF-8 without control characters', () => {
+    const bytes = new TextEncoder().encode('all:\n\techo grün\r\n');
+    expect(isPlainText(bytes, false)).toBe(true);
+    expect(isPlainText(bytes.subarray(0, 14), true)).toBe(true);
+    expect(isPlainText(bytes.subarray(0, 14), false)).toBe(false);
+    for (const other of [[0x41, 0], [0x80, 0x04, 0x95], [0x7f, 0x45, 0x4c, 0x46], [0x1f, 0x8b]]) expect(isPlainText(new Uint8Array(other), false)).toBe(false);
+  });
 });
 
 function npy(header: string, data: Uint8Array): Uint8Array {
@@ -50,6 +57,8 @@ describe('NumPy files', () => {
     expect(header).toMatchObject({ dtype: '<f4', shape: [2, 3], fortran: false });
     expect(numpyValues(header, file, 4)).toEqual([1, 2.5, 3, 4]);
     expect(numpyValues({ ...header, dtype: '|O' }, file, 4)).toBeNull();
+    const halves = new Uint8Array(new Uint16Array([0x3c00, 0xc100, 0x0001, 0x7c00]).buffer);
+    expect(numpyValues({ dtype: '<f2', shape: [4], fortran: false, dataAt: 0 }, halves, 4)).toEqual([1, -2.5, 2 ** -24, Infinity]);
   });
   it('are refused when they are not', () => {
     for (const file of [new Uint8Array(), npy('{}', new Uint8Array()), npy("{'descr': '<f4'", new Uint8Array()).subarray(0, 12)]) expect(() => parseNumpyHeader(file)).toThrow(/NumPy/);

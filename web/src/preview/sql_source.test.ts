@@ -1,6 +1,6 @@
 import { executeSql, collect } from 'squirreling';
 import { describe, expect, it } from 'vitest';
-import { csvSource, uniqueNames } from './sql_source';
+import { columnSource, csvSource, uniqueNames } from './sql_source';
 
 const source = csvSource(['id', 'name', '', 'name'], [['1', 'ann', 'x', 'p'], ['2', '', 'y', 'q'], ['10', 'bob', 'z', 'r']]);
 const select = (query: string) => collect(executeSql({ tables: { object: source }, query }));
@@ -18,6 +18,11 @@ describe('SQL over CSV', () => {
     await expect(async () => select('SELECT nothing FROM object')).rejects.toThrow(/nothing/);
     await expect(async () => select('DELETE FROM object')).rejects.toThrow();
     await expect(async () => select('SELECT * FROM other')).rejects.toThrow(/other/);
+  });
+  it('reads columns as they are', async () => {
+    const columns = [[1, 2, 3], ['a', null, 'c']];
+    const tables = { object: columnSource(['n', 'text'], 3, (column, row) => columns[column]![row]!) };
+    expect(await collect(executeSql({ tables, query: 'SELECT n FROM object WHERE text IS NULL' }))).toEqual([{ n: 2 }]);
   });
   it('keeps names apart', () => {
     expect(uniqueNames(['a', 'a', 'a_2', '', '__proto__'])).toEqual(['a', 'a_2', 'a_2_2', 'column4', '__proto__']);

@@ -1,4 +1,4 @@
-// The tables of SQL: rows of a CSV file, or columns of the row groups of a Parquet file.
+// The tables of SQL: columns in memory, of CSV and Arrow, or of the row groups of a Parquet file.
 import { type AsyncBuffer, type Compressors, type FileMetaData, parquetReadObjects, parquetSchema } from 'hyparquet';
 import { type AsyncDataSource, type AsyncRow, type SqlPrimitive } from 'squirreling';
 
@@ -28,21 +28,26 @@ function rowOf(columns: string[], values: Record<string, SqlPrimitive>): AsyncRo
   return { columns, cells, resolved: values };
 }
 
-export function csvSource(names: readonly string[], rows: readonly (readonly string[])[]): AsyncDataSource {
+/** A table that is in memory by columns. */
+export function columnSource(names: readonly string[], count: number, valueAt: (column: number, row: number) => SqlPrimitive): AsyncDataSource {
   const columns = uniqueNames(names);
-  const values = typedColumns(rows, columns.length);
   return {
-    numRows: rows.length,
+    numRows: count,
     columns,
     scan: ({ columns: wanted = columns }) => ({
       appliedWhere: false,
       appliedLimitOffset: false,
       async *rows() {
-        const places = wanted.map((name) => [name, values[columns.indexOf(name)]!] as const);
-        for (let at = 0; at < rows.length; ++at) yield rowOf(wanted, Object.fromEntries(places.map(([name, column]) => [name, column[at]!])));
+        const places = wanted.map((name) => [name, columns.indexOf(name)] as const);
+        for (let row = 0; row < count; ++row) yield rowOf(wanted, Object.fromEntries(places.map(([name, column]) => [name, valueAt(column, row)])));
       },
     }),
   };
+}
+
+export function csvSource(names: readonly string[], rows: readonly (readonly string[])[]): AsyncDataSource {
+  const values = typedColumns(rows, names.length);
+  return columnSource(names, rows.length, (column, row) => values[column]![row]!);
 }
 
 /** Reads the wanted columns of one row group after the other, so that LIMIT ends the reading. */

@@ -1,16 +1,16 @@
 // Runs a query outside the page, so that one that takes too long is ended. It reads one object, and nothing else.
 import { parquetMetadataAsync } from 'hyparquet';
-import { executeSql, type AsyncDataSource } from 'squirreling';
+import { executeSql, type AsyncDataSource, type SqlPrimitive } from 'squirreling';
 import { delimiterOf, parseCsv } from './csv';
 import { compressors } from './parquet_codecs';
-import { csvSource, parquetSource } from './sql_source';
+import { columnSource, csvSource, parquetSource } from './sql_source';
 
 export interface SqlRequest {
   /** Of the object's bytes. */
   url: string;
   path: string;
   size: number;
-  kind: 'parquet' | 'csv';
+  kind: 'parquet' | 'csv' | 'arrow';
   query: string;
 }
 
@@ -37,6 +37,11 @@ async function sourceOf(request: SqlRequest): Promise<AsyncDataSource> {
     const text = new TextDecoder().decode(await read(request, 0, request.size)).replace(/^\ufeff/, '');
     const [names = [], ...rows] = parseCsv(text, delimiterOf(text, request.path), Infinity);
     return csvSource(names, rows);
+  }
+  if (request.kind === 'arrow') {
+    const { readArrow } = await import('./arrow_table');
+    const { names, columns, count } = readArrow(await read(request, 0, request.size), 0);
+    return columnSource(names, count, (column, row) => columns[column]!.at(row) as SqlPrimitive);
   }
   const file = { byteLength: request.size, slice: async (start: number, end?: number) => (await read(request, start < 0 ? request.size + start : start, end ?? request.size)).buffer };
   return parquetSource(file, await parquetMetadataAsync(file, { initialFetchSize: footerBytes }), compressors);
