@@ -8,10 +8,10 @@ def test_a_user_gets_a_policy_by_a_group_and_a_key_that_works(window, rest, tarn
     page = window.go("/admin/policies")
     page.get_by_role("button", name="Create policy").click()
     page.get_by_label("Name").fill("Readers")
-    page.get_by_label("Add action to statement 0").fill("fs:ReadObject")
-    page.get_by_label("Add action to statement 0").fill("fs:List*")
+    page.get_by_label("Add action to statement 1").fill("fs:ReadObject")
+    page.get_by_label("Add action to statement 1").fill("fs:List*")
     page.keyboard.press("Enter")
-    page.get_by_label("Resource of statement 0").fill("arn:lakefs:fs:::repository/digits/*")
+    page.get_by_label("Resource of statement 1").fill("arn:lakefs:fs:::repository/digits/*")
     page.get_by_role("dialog").get_by_role("button", name="Create policy").click()
     expect(page.get_by_role("grid", name="Policies").get_by_role("link", name="Readers")).to_be_visible()
     assert rest.get("/auth/policies/Readers")["statement"] == [
@@ -51,7 +51,7 @@ def test_a_user_gets_a_policy_by_a_group_and_a_key_that_works(window, rest, tarn
     assert secret not in page.content()
 
     window.go("/admin/permissions?user=ann&action=fs:ReadObject&resource=arn:lakefs:fs:::repository/digits/object/x")
-    expect(page.get_by_role("region", name="Decision")).to_contain_text("Statement 0 of Readers allows it")
+    expect(page.get_by_role("region", name="Decision")).to_contain_text("Statement 1 of Readers allows it")
     window.review("permissions")
     page.get_by_label("Action").fill("fs:WriteObject")
     page.get_by_role("button", name="Check").click()

@@ -48,7 +48,7 @@ function Decision({ user, action, resource }: { user: string | undefined; action
       {(result) => (
         <section className="panel stack-tight" aria-label="Decision">
           <p><Badge kind={result.allowed ? 'added' : 'removed'}>{result.allowed ? 'allowed' : 'refused'}</Badge> {user ?? 'You'} {result.allowed ? 'may' : 'may not'} do <code>{action}</code> on <code style={{ overflowWrap: 'anywhere' }}>{resource}</code>.</p>
-          <p>{result.decision === 'not_allowed' ? 'No statement of any policy of the user applies.' : result.policy === undefined ? 'Which statement decided is shown to those who may read the user.' : <>Statement {result.statement} of <Link to="/admin/policies" search={{ policy: result.policy }} style={{ textDecoration: 'underline' }}>{result.policy}</Link> {result.decision === 'denied' ? 'denies' : 'allows'} it:</>}</p>
+          <p>{result.decision === 'not_allowed' ? 'No statement of any policy of the user applies.' : result.policy === undefined ? 'Which statement decided is shown to those who may read the user.' : <>Statement {(result.statement ?? 0) + 1} of <Link to="/admin/policies" search={{ policy: result.policy }} style={{ textDecoration: 'underline' }}>{result.policy}</Link> {result.decision === 'denied' ? 'denies' : 'allows'} it:</>}</p>
           {result.policy !== undefined && <DecidingStatement policy={result.policy} statement={result.statement ?? 0} />}
         </section>
       )}

@@ -81,7 +81,7 @@ function EditPolicy({ policy, onClose }: { policy?: Policy; onClose: () => void 
       }}>
       {!policy && <TextField label="Name" value={id} onChange={setId} autoFocus required mono />}
       <p className="muted">{counted(statements.length, 'statement')}. A statement that denies wins over all that allow.</p>
-      {statements.map((item, at) => <EditStatement key={at} number={at} statement={item} onChange={(next) => change(at, next)} onRemove={() => setStatements(statements.filter((_, index) => index !== at))} />)}
+      {statements.map((item, at) => <EditStatement key={at} number={at + 1} statement={item} onChange={(next) => change(at, next)} onRemove={() => setStatements(statements.filter((_, index) => index !== at))} />)}
       <div><Button icon="plus" onPress={() => setStatements([...statements, emptyStatement])}>Add statement</Button></div>
       <details><summary>As JSON</summary><pre className={styles.json} tabIndex={0}>{JSON.stringify({ id, statement: statements }, null, 2)}</pre></details>
     </FormDialog>

@@ -81,7 +81,7 @@ function UserDialog({ user, onClose }: { user: string; onClose: () => void }) {
         toast(`Deleted ${user}`);
         onClose();
       }}>
-        <p>Its keys stop to work at once. Commits keep its name.</p>
+        <p>Its keys stop working at once. Commits keep its name.</p>
       </ConfirmDialog>
     );
   }
