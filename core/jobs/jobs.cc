@@ -4,14 +4,13 @@
 
 #include "core/base/encoding.h"
 #include "core/meta/row_id.h"
+#include "core/model/listing.h"
 
 namespace tarn::meta {
 namespace {
 
 constexpr std::array<std::string_view, 5> kStates = {"queued", "running", "done", "failed",
                                                      "cancelled"};
-
-std::string_view text_of(JobState state) { return kStates[static_cast<size_t>(state)]; }
 
 JobState state_from(std::string_view text) {
   for (size_t i = 0; i < kStates.size(); ++i) {
@@ -34,6 +33,17 @@ constexpr db::Query kInsert{"jobs_insert_row", R"sql(
 
 constexpr db::Query kSelect{"jobs_select_by_id",
                             "SELECT " TARN_JOB_COLUMNS " FROM jobs WHERE job_id = $1"};
+
+constexpr db::Query kList{"jobs_list_newest", R"sql(
+  SELECT j.job_id, j.kind, coalesce(r.name, ''), coalesce(b.name, ''), j.state, j.progress, j.error, j.owner,
+    j.created_ms, j.updated_ms
+  FROM jobs j
+  LEFT JOIN repositories r ON r.repo_id = j.repo_id AND r.deleted_ms IS NULL
+  LEFT JOIN branches b ON b.branch_id = j.branch_id AND b.repo_id = r.repo_id
+  WHERE ($1 IS NULL
+         OR (j.owner = $1 AND j.created_ms >= (SELECT u.created_ms FROM users u WHERE u.name = $1)))
+    AND ($2 = '' OR j.job_id < $2)
+  ORDER BY j.job_id DESC LIMIT $3)sql"};
 
 constexpr db::Query kTake{"jobs_take_next", R"sql(
   UPDATE jobs SET state = 'running', lease_owner = $2, updated_ms = $4,
@@ -82,7 +92,24 @@ Job job_from(const db::Rows& rows) {
   return job;
 }
 
+ListedJob listed_from(const db::Rows& rows, size_t row) {
+  ListedJob job;
+  job.id = rows.text(row, 0);
+  job.kind = rows.text(row, 1);
+  job.repository = rows.text(row, 2);
+  job.branch = rows.text(row, 3);
+  job.state = state_from(rows.text(row, 4));
+  job.progress = rows.integer(row, 5);
+  job.error = rows.text(row, 6);
+  job.owner = rows.text(row, 7);
+  job.created = from_millis(rows.integer(row, 8));
+  job.updated = from_millis(rows.integer(row, 9));
+  return job;
+}
+
 }  // namespace
+
+std::string_view name_of(JobState state) { return kStates[static_cast<size_t>(state)]; }
 
 std::string Jobs::create(std::string_view kind, RepositoryId repository, BranchId branch,
                          std::string_view spec, std::string_view owner,
@@ -103,6 +130,12 @@ std::optional<Job> Jobs::find(std::string_view id) {
   const db::Rows rows = pool_.run(kSelect, {id}, db::Pool::Retry::kRead);
   if (rows.empty()) return std::nullopt;
   return job_from(rows);
+}
+
+Page<ListedJob> Jobs::list(std::optional<std::string_view> owner, std::string_view after,
+                           uint32_t limit) {
+  const db::Rows rows = pool_.run(kList, {owner, after, row_limit(limit)}, db::Pool::Retry::kRead);
+  return page_of<ListedJob>(rows, limit, listed_from, &ListedJob::id);
 }
 
 std::optional<Job> Jobs::take(std::string_view kind, int64_t lease_owner,
@@ -129,7 +162,7 @@ bool Jobs::report(const Job& job, int64_t lease_owner, std::chrono::milliseconds
 bool Jobs::finish(const Job& job, int64_t lease_owner, JobState state) {
   return pool_
              .run(kFinish,
-                  {job.id, lease_owner, text_of(state), job.progress, db::Bytes{job.result},
+                  {job.id, lease_owner, name_of(state), job.progress, db::Bytes{job.result},
                    job.error, to_millis(clock_.now())},
                   db::Pool::Retry::kWrite)
              .affected() == 1;
@@ -137,7 +170,7 @@ bool Jobs::finish(const Job& job, int64_t lease_owner, JobState state) {
 
 bool Jobs::finish(db::Connection& connection, const Job& job, int64_t lease_owner, JobState state) {
   return connection
-             .run(kFinish, {job.id, lease_owner, text_of(state), job.progress,
+             .run(kFinish, {job.id, lease_owner, name_of(state), job.progress,
                             db::Bytes{job.result}, job.error, to_millis(clock_.now())})
              .affected() == 1;
 }

@@ -11,6 +11,7 @@
 #include "core/base/time.h"
 #include "core/db/pool.h"
 #include "core/model/names.h"
+#include "core/model/page.h"
 
 namespace tarn::meta {
 
@@ -31,6 +32,22 @@ struct Job {
   Instant updated{};
 };
 
+/// A row of a list for people.
+struct ListedJob {
+  std::string id;
+  std::string kind;        ///< "import", "verify" ...
+  std::string repository;  ///< "" once it is deleted
+  std::string branch;      ///< "" once it is deleted, and of jobs without one
+  JobState state = JobState::kQueued;
+  int64_t progress = 0;  ///< objects so far
+  std::string error;
+  std::string owner;
+  Instant created{};
+  Instant updated{};
+};
+
+std::string_view name_of(JobState state);
+
 /// Safe from any thread.
 class Jobs {
  public:
@@ -42,6 +59,10 @@ class Jobs {
                      std::string_view spec, std::string_view owner,
                      std::string_view idempotency_key = {});
   std::optional<Job> find(std::string_view id);
+  /// Newest first, of this owner or of all users; `after`: an id, exclusive, "" = from the newest.
+  /// Jobs of a deleted user are not those of a later one with the same name.
+  Page<ListedJob> list(std::optional<std::string_view> owner, std::string_view after,
+                       uint32_t limit);
   /// Leases a job of the kind that is queued, or running with an expired lease: the oldest of the
   /// owner with the fewest running, except `owners_not`.
   std::optional<Job> take(std::string_view kind, int64_t lease_owner, std::chrono::milliseconds ttl,

@@ -53,5 +53,28 @@ TEST_F(JobTurns, SkipExcludedOwners) {
   EXPECT_EQ(take(), "ann");
 }
 
+constexpr db::Query kAddUsers{"jobs_test_add_users",
+                              "INSERT INTO users (name, created_ms) VALUES ('ann', 0), ('bob', 0)"};
+constexpr db::Query kReplaceUsers{"jobs_test_replace_users",
+                                  "UPDATE users SET created_ms = 99999999999999"};
+
+TEST_F(JobTurns, AreListedNewestFirstForTheirOwnerOrForAll) {
+  pool.run(kAddUsers, {}, db::Pool::Retry::kWrite);
+  queue("ann", 2);
+  queue("bob");
+  const auto first = jobs.list("ann", "", 1);
+  ASSERT_EQ(first.items.size(), 1U);
+  EXPECT_TRUE(first.has_more);
+  const auto second = jobs.list("ann", first.next, 10);
+  ASSERT_EQ(second.items.size(), 1U);
+  EXPECT_FALSE(second.has_more);
+  EXPECT_LT(second.items[0].id, first.items[0].id);
+  EXPECT_EQ(second.items[0].repository, "") << "there is none with this id";
+  EXPECT_EQ(jobs.list({}, "", 10).items.size(), 3U);
+  EXPECT_EQ(jobs.list("", "", 10).items.size(), 0U) << "no user has this name";
+  pool.run(kReplaceUsers, {}, db::Pool::Retry::kWrite);
+  EXPECT_EQ(jobs.list("ann", "", 10).items.size(), 0U) << "a later user with the same name";
+}
+
 }  // namespace
 }  // namespace tarn::meta

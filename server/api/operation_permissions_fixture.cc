@@ -140,6 +140,7 @@ const std::vector<Row>& rows() {
     {"getUnderlyingProperties", "path=dir/a", "", {{"fs:ReadObject", "repository/data/object/dir/a"}}},
     {"listObjects", "", "", {{"fs:ListObjects", "repository/data"}}},
     {"listOperations", "", "", kNeedsAnAccount},
+    {"listJobs", "everyone=true", "", {{"auth:ListUsers", "*"}}},
     {"getOperation", "", "", kNeedsAnAccount},
     {"cancelOperation", "", "", kNeedsAnAccount},
     {"verifyImport", "", "", {{"fs:ListObjects", "repository/data"}}},

@@ -47,6 +47,7 @@ constexpr Parameter kUserMetadata{"user_metadata", Kind::kBoolean};
 constexpr Parameter kShowHidden{"show_hidden", Kind::kBoolean};
 constexpr Parameter kBare{"bare", Kind::kBoolean};
 constexpr Parameter kEffective{"effective", Kind::kBoolean};
+constexpr Parameter kEveryone{"everyone", Kind::kBoolean};
 constexpr Parameter kLimit{"limit", Kind::kBoolean};
 constexpr Parameter kFirstParent{"first_parent", Kind::kBoolean};
 constexpr Parameter kRightStats{"include_right_stats", Kind::kBoolean};
@@ -291,6 +292,7 @@ constexpr Route kRoutes[] = {
 
     // Extensions of Tarn.
     {kGet, "/operations", "listOperations", any_account(), list_operations, takes(kAmount)},
+    {kGet, "/jobs", "listJobs", any_account(), list_jobs, takes(kAmount, kEveryone)},
     {kGet, "/operations/{operation}", "getOperation", any_account(), get_operation},
     {kDelete, "/operations/{operation}", "cancelOperation", any_account(), cancel_operation},
     {kPost, TARN_REPO "/actions/runs", "runHooks", needs(kRunAction, on_repository), run_hooks, takes_json()},

@@ -54,6 +54,7 @@ const std::set<std::string_view> kOwn = {
     "listGatePolicyVersions",
     "listMergeConflicts",
     "listMetricSeries",
+    "listJobs",
     "listOperations",
     "listPromotions",
     "listPullRequestApprovals",
@@ -208,7 +209,7 @@ TEST(Routes, AuthenticatedRoutesNeedAPermissionExceptPublicFacts) {
       "getCurrentUser", "getConfig", "getLakeFSVersion", "getStorageConfig", "postStatsEvents",
       "getGarbageCollectionConfig", "getUsageReportSummary",
       // Each account's own.
-      "listOperations", "getOperation", "cancelOperation"};
+      "listJobs", "listOperations", "getOperation", "cancelOperation"};
   EXPECT_EQ(anyone, expected);
 }
 

@@ -6,6 +6,7 @@ import socket
 
 import browser
 import outcome
+import requests
 import servers
 from browser import eventually
 from playwright.sync_api import expect
@@ -20,6 +21,35 @@ def test_a_long_request_is_listed_with_its_answer(window, rest):
     page.get_by_role("grid", name="Long requests").get_by_text("commit", exact=True).click()
     expect(page.get_by_role("dialog")).to_contain_text("done")
     window.review("operations")
+
+
+def test_imports_are_listed_as_jobs(window, rest, tarn):
+    rest.repository("fed")
+    (tarn.import_root / "lake").mkdir()
+    (tarn.import_root / "lake" / "a").write_text("a")
+    page = window.go("/admin/jobs")
+    expect(page.get_by_text("No job has run lately.")).to_be_visible()
+
+    def begin(directory):
+        return rest.post("/repositories/fed/branches/main/import", {
+            "paths": [{"type": "common_prefix", "path": f"local://{tarn.import_root}/{directory}/", "destination": ""}], "commit": {"message": "import"}})["id"]
+
+    done = begin("lake")
+    eventually(page, lambda: rest.get("/repositories/fed/branches/main/import", id=done)["completed"])
+    page.reload()
+    table = page.get_by_role("grid", name="Jobs")
+    expect(table.get_by_role("row").nth(1)).to_contain_text("fed / main")
+    expect(table.get_by_role("row").nth(1)).to_contain_text("done")
+    table.get_by_text("Import", exact=True).click()
+    expect(page.get_by_role("dialog", name="Import")).to_contain_text("1 object")
+    window.review("jobs")
+    # Of other people, those may see them who may list users.
+    rest.post("/auth/users", {"id": "feeder"})
+    key = rest.post("/auth/users/feeder/credentials", {})
+    auth = (key["access_key_id"], key["secret_access_key"])
+    assert requests.get(f"{tarn.url}/api/v1/jobs", auth=auth).json()["results"] == []
+    assert requests.get(f"{tarn.url}/api/v1/jobs?everyone=true", auth=auth).status_code == 401
+    assert [job["user"] for job in rest.get("/jobs", everyone="true")["results"]] == ["admin"]
 
 
 def test_the_server_page_shows_health_and_figures(window, rest):

@@ -219,6 +219,7 @@ http::Response verify_import(const Context& context, Call& call);
 
 // operations.cc
 http::Response list_operations(const Context& context, Call& call);
+http::Response list_jobs(const Context& context, Call& call);
 http::Response get_operation(const Context& context, Call& call);
 http::Response cancel_operation(const Context& context, Call& call);
 

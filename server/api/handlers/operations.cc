@@ -1,7 +1,10 @@
 #include "core/base/error.h"
 #include "core/base/reasons.h"
+#include "core/branch/engine.h"
+#include "core/jobs/jobs.h"
 #include "core/jobs/operation_runner.h"
 #include "server/api/handlers/handlers.h"
+#include "server/api/json/job.h"
 #include "server/api/json/list.h"
 #include "server/api/json/operation.h"
 #include "server/api/preference.h"
@@ -11,6 +14,7 @@ namespace tarn::api {
 namespace {
 
 constexpr size_t kBytesPerOperation = 400;
+constexpr size_t kBytesPerJob = 300;
 
 [[noreturn]] void throw_no_operation() {
   throw Error(ErrorCode::kNotFound, reason::kOperationNotFound, "operation not found");
@@ -22,6 +26,15 @@ http::Response list_operations(const Context& context, Call& call) {
   const auto page =
       context.operations.list(call.caller.user.name, call.parameter("after"), call.amount());
   return json_response(200, json::list_of(page, kBytesPerOperation, json::write_operation));
+}
+
+http::Response list_jobs(const Context& context, Call& call) {
+  const bool everyone = call.flag("everyone");
+  if (everyone) call.require_permission(auth::Action::kListUsers, "*");
+  const auto owner =
+      everyone ? std::nullopt : std::optional<std::string_view>(call.caller.user.name);
+  const auto page = context.engine.jobs.list(owner, call.parameter("after"), call.amount());
+  return json_response(200, json::list_of(page, kBytesPerJob, json::write_job));
 }
 
 http::Response get_operation(const Context& context, Call& call) {

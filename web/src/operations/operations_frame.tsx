@@ -5,6 +5,7 @@ import styles from './operations.module.css';
 
 const pages = [
   { to: '/admin/operations', label: 'Long requests' },
+  { to: '/admin/jobs', label: 'Jobs' },
   { to: '/admin/server', label: 'Server' },
   { to: '/admin/configuration', label: 'Configuration' },
   { to: '/admin/storage', label: 'Storage' },

@@ -9,6 +9,13 @@ const operationsRoute = createRoute({
   component: lazyRouteComponent(() => import('./operations_page'), 'OperationsPage'),
 });
 
+const jobsRoute = createRoute({
+  getParentRoute: () => signedInRoute,
+  path: 'admin/jobs',
+  validateSearch: (raw: Record<string, unknown>): { everyone?: true | undefined } => ({ everyone: flag(raw.everyone) }),
+  component: lazyRouteComponent(() => import('./jobs_page'), 'JobsPage'),
+});
+
 const serverRoute = createRoute({
   getParentRoute: () => signedInRoute,
   path: 'admin/server',
@@ -36,4 +43,4 @@ const deletedRoute = createRoute({
 });
 
 /** Of the server. */
-export const operationsRoutes = [operationsRoute, serverRoute, configurationRoute, storageRoute, deletedRoute] as const;
+export const operationsRoutes = [operationsRoute, jobsRoute, serverRoute, configurationRoute, storageRoute, deletedRoute] as const;

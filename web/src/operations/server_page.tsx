@@ -51,7 +51,7 @@ export function ServerPage() {
             <dt>Speaks as</dt><dd>{data.version_config?.version_context} {data.version_config?.version}</dd>
             <dt>Store</dt><dd>{data.storage_config?.blockstore_type}, new repositories below <code>{data.storage_config?.default_namespace_prefix}</code></dd>
             <dt>Presigned links</dt><dd>{data.storage_config?.pre_sign_support ? 'yes' : 'no'}</dd>
-            <dt>Imports</dt><dd>{data.storage_config?.import_support ? <>from addresses like <code>{data.storage_config.import_validity_regex}</code></> : 'no'}</dd>
+            <dt>Imports</dt><dd>{data.storage_config?.import_support ? <>from addresses like <code>{data.storage_config.import_validity_regex?.replace(/^\^/, '')}</code></> : 'no'}</dd>
             {metrics.data && total(metrics.data, 'tarn_clock_offset_seconds') !== undefined && <><dt>Clock</dt><dd>{seconds(Math.abs(total(metrics.data, 'tarn_clock_offset_seconds')!))} {total(metrics.data, 'tarn_clock_offset_seconds')! >= 0 ? 'ahead of' : 'behind'} the database</dd></>}
           </dl>
         )}
@@ -61,15 +61,15 @@ export function ServerPage() {
       {metrics.error && !metrics.data ? <ErrorPanel error={metrics.error} onRetry={() => void metrics.refetch()} /> : (
         <div className={styles.charts}>
           <SparkLine title="Requests" values={between((a, b) => rate(a, b, 'tarn_http_requests_total'))} format={perSecond} />
-          <SparkLine title="Time to answer, 99 %" values={between((a, b) => quantile(a, b, 'tarn_http_request_seconds', 0.99))} format={seconds} />
+          <SparkLine title={'Time to answer, 99\u00a0%'} values={between((a, b) => quantile(a, b, 'tarn_http_request_seconds', 0.99))} format={seconds} />
           <SparkLine title="Time to answer, median" values={between((a, b) => quantile(a, b, 'tarn_http_request_seconds', 0.5))} format={seconds} />
-          <SparkLine title="Wait in the queue, 99 %" values={between((a, b) => quantile(a, b, 'tarn_http_queue_wait_seconds', 0.99))} format={seconds} />
+          <SparkLine title={'Wait in the queue, 99\u00a0%'} values={between((a, b) => quantile(a, b, 'tarn_http_queue_wait_seconds', 0.99))} format={seconds} />
           <SparkLine title="Requests in the queue" values={gauge('tarn_http_queued_requests')} format={count} />
-          <SparkLine title="Requests that are served" values={gauge('tarn_http_running_requests')} format={count} />
-          <SparkLine title="Refused for want of a worker" values={between((a, b) => rate(a, b, 'tarn_http_refusals_total'))} format={perSecond} />
+          <SparkLine title="Requests in progress" values={gauge('tarn_http_running_requests')} format={count} />
+          <SparkLine title="Refused: no free worker" values={between((a, b) => rate(a, b, 'tarn_http_refusals_total'))} format={perSecond} />
           <SparkLine title="Failed answers (5xx)" values={between((a, b) => rate(a, b, 'tarn_http_requests_total', /"5/))} format={perSecond} />
-          <SparkLine title="Database, 99 %" values={between((a, b) => quantile(a, b, 'tarn_sql_seconds', 0.99))} format={seconds} />
-          <SparkLine title="Store, 99 %" values={between((a, b) => quantile(a, b, 'tarn_store_seconds', 0.99))} format={seconds} />
+          <SparkLine title={'Database, 99\u00a0%'} values={between((a, b) => quantile(a, b, 'tarn_sql_seconds', 0.99))} format={seconds} />
+          <SparkLine title={'Store, 99\u00a0%'} values={between((a, b) => quantile(a, b, 'tarn_store_seconds', 0.99))} format={seconds} />
           <SparkLine title="Connections" values={gauge('tarn_http_connections')} format={count} />
           <SparkLine title="Tree nodes read" values={between((a, b) => rate(a, b, 'tarn_node_cache_misses_total'))} format={perSecond} />
         </div>
