@@ -3,7 +3,7 @@ import { useMemo } from 'react';
 import { asError } from '@/api/errors';
 import { bytes, count, counted } from '@/ui/format';
 import { Loaded } from '@/ui/states';
-import { numpyValues, parseNumpyHeader, parseSafetensorsHeader, safetensorsHeaderLength } from './arrays';
+import { numpyValues, parseNumpyHeader, parseSafetensorsHeader, safetensorsHeaderLength, shownElement, typeName } from './arrays';
 import { type Shown, readBytes, useBytes } from './object_bytes';
 import { Unreadable } from './preview_boundary';
 import { TableView } from './table_view';
@@ -32,11 +32,11 @@ function Numpy({ shown, content }: { shown: Shown; content: Uint8Array }) {
   return (
     <div className={styles.facts}>
       <dl className="facts">
-        <dt>Elements</dt><dd>{count(total)} of <code>{header.dtype}</code></dd>
+        <dt>Elements</dt><dd>{count(total)} of <code>{typeName(header.dtype)}</code></dd>
         <dt>Shape</dt><dd>({header.shape.join(', ')})</dd>
         <dt>Order</dt><dd>{header.fortran ? 'Fortran' : 'C'}</dd>
         <dt>Data</dt><dd>{bytes(shown.size - header.dataAt)}</dd>
-        <dt>First values</dt><dd className="mono">{values === null ? 'not shown for this type' : `${values.map(String).join(', ')}${values.length < total ? ', …' : ''}`}</dd>
+        <dt>First values</dt><dd className="mono">{values === null ? 'not shown for this type' : `${values.map((value) => shownElement(value, header.dtype)).join(', ')}${values.length < total ? ', …' : ''}`}</dd>
       </dl>
     </div>
   );
@@ -59,7 +59,7 @@ export function SafetensorsPreview({ shown }: { shown: Shown }) {
       <>
         <p className={styles.bar}>{counted(tensors.length, 'tensor')}, {count(tensors.reduce((sum, tensor) => sum + tensor.shape.reduce((product, length) => product * length, 1), 0))} parameters</p>
         {metadata.length > 0 && <dl className={`facts ${styles.facts}`}>{metadata.map(([key, value]) => <Pair key={key} name={key} value={value} />)}</dl>}
-        <TableView label={`Tensors of ${shown.path}`} names={['name', 'type', 'shape', 'bytes']} rows={tensors.map((tensor) => [tensor.name, tensor.dtype, `[${tensor.shape.join(', ')}]`, tensor.bytes])} />
+        <TableView label={`Tensors of ${shown.path}`} names={['name', 'type', 'shape', 'size']} rows={tensors.map((tensor) => [tensor.name, tensor.dtype, `[${tensor.shape.join(', ')}]`, bytes(tensor.bytes)])} />
       </>
     )}</Loaded>
   );

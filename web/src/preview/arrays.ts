@@ -64,6 +64,22 @@ export function numpyValues(header: NumpyHeader, bytes: Uint8Array, most: number
   return out;
 }
 
+const typeNames: Record<string, string> = { f: 'float', i: 'int', u: 'uint', c: 'complex' };
+
+/** "float32" of "<f4", "bool" of "|b1"; other types as they are. */
+export function typeName(dtype: string): string {
+  const [, kind, size] = /^[<>|=]([fiuc])(\d+)$/.exec(dtype) ?? [];
+  if (kind) return `${typeNames[kind]}${8 * Number(size)}${dtype.startsWith('>') ? ', big-endian' : ''}`;
+  return dtype === '|b1' ? 'bool' : dtype;
+}
+
+/** With the digits that its type has: a float32 as a double would show digits that were never stored. */
+export function shownElement(value: number | bigint, dtype: string): string {
+  if (dtype === '|b1') return value ? 'True' : 'False';
+  const digits = dtype.endsWith('f4') ? 7 : dtype.endsWith('f2') ? 4 : undefined;
+  return typeof value === 'bigint' || digits === undefined || !Number.isFinite(value) ? String(value) : String(Number(value.toPrecision(digits)));
+}
+
 export interface Tensor {
   name: string;
   dtype: string;

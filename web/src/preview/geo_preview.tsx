@@ -28,6 +28,12 @@ export function GeoPreview({ shown }: { shown: Shown }) {
   );
 }
 
+/** "longitude 10 to 11.4, latitude 47 to 48.4" */
+function boundsText([west, south, east, north]: NonNullable<GeoDrawing['bounds']>): string {
+  const side = (value: number) => Number(value.toFixed(5));
+  return `longitude ${side(west)} to ${side(east)}, latitude ${side(south)} to ${side(north)}`;
+}
+
 function Drawn({ shown, bytes }: { shown: Shown; bytes: Uint8Array }) {
   const drawing = useMemo(() => {
     try {
@@ -41,7 +47,7 @@ function Drawn({ shown, bytes }: { shown: Shown; bytes: Uint8Array }) {
   return (
     <>
       {drawing.isCut && <Note>Only the first 200,000 points are drawn.</Note>}
-      <p className={styles.bar}>{counted(drawing.features, 'feature')}{drawing.bounds && <>, <span className="mono">{drawing.bounds.map((side) => Number(side.toFixed(5))).join(' ')}</span></>}</p>
+      <p className={styles.bar}>{counted(drawing.features, 'feature')}{drawing.bounds && <>, {boundsText(drawing.bounds)}</>}</p>
       {drawing.bounds && <Picture drawing={drawing} label={`Drawing of ${shown.path}`} />}
       {names.length > 0 && <TableView label={`Properties of ${shown.path}`} names={names} rows={drawing.properties.map((properties) => names.map((name) => properties[name]))} />}
     </>

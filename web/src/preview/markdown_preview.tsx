@@ -1,8 +1,9 @@
 import { useRouter } from '@tanstack/react-router';
-import { useState } from 'react';
+import { Fragment, useEffect, useState } from 'react';
 import { objectUrl } from '@/api/client';
 import { Button } from '@/ui/button';
 import { Loaded } from '@/ui/states';
+import { frontMatterPairs } from './front_matter';
 import { Markdown, type MarkdownLinks, resolvePath } from './markdown';
 import { decodeText, type Shown, useBytes } from './object_bytes';
 import { PartNote } from './part_note';
@@ -34,6 +35,19 @@ export function splitFrontMatter(text: string): { matter: string; body: string }
   return found ? { matter: found[1] ?? '', body: text.slice(found[0].length) } : { matter: '', body: text };
 }
 
+/** Names and values; the text as it is until they are read, and if they cannot be. */
+function FrontMatter({ text }: { text: string }) {
+  const [pairs, setPairs] = useState<[string, string][]>();
+  useEffect(() => {
+    let current = true;
+    void import('yaml').then(({ parse }) => frontMatterPairs(parse(text, { logLevel: 'silent', maxAliasCount: 100 })))
+      .catch(() => undefined).then((read) => { if (current) setPairs(read); });
+    return () => { current = false; };
+  }, [text]);
+  if (!pairs) return <pre tabIndex={0} aria-label="Front matter"><code>{text}</code></pre>;
+  return <dl className="facts" aria-label="Front matter">{pairs.map(([name, value]) => <Fragment key={name}><dt>{name}</dt><dd>{value || <span className="muted">empty</span>}</dd></Fragment>)}</dl>;
+}
+
 export function MarkdownPreview({ shown }: { shown: Shown }) {
   const [source, setSource] = useState(false);
   const query = useBytes(shown, shownBytes);
@@ -50,7 +64,7 @@ export function MarkdownPreview({ shown }: { shown: Shown }) {
             <>
               <PartNote shown={content.length} size={shown.size} />
               <div className={styles.prose}>
-                {matter && <pre tabIndex={0} aria-label="Front matter"><code>{matter}</code></pre>}
+                {matter && <FrontMatter text={matter} />}
                 <Markdown text={body} links={links} />
               </div>
             </>

@@ -1,8 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { numpyValues, parseNumpyHeader, parseSafetensorsHeader, safetensorsHeaderLength } from './arrays';
+import { numpyValues, parseNumpyHeader, parseSafetensorsHeader, safetensorsHeaderLength, shownElement, typeName } from './arrays';
 import { delimiterOf, parseCsv } from './csv';
 import { imageTypeOf, kindOf } from './kinds';
 import { decodeText, isPlainText } from './object_bytes';
+import { frontMatterPairs } from './front_matter';
+import { cellText } from './table_view';
 
 describe('kinds', () => {
   it('go by extension, then by type', () => {
@@ -60,6 +62,10 @@ describe('NumPy files', () => {
     const halves = new Uint8Array(new Uint16Array([0x3c00, 0xc100, 0x0001, 0x7c00]).buffer);
     expect(numpyValues({ dtype: '<f2', shape: [4], fortran: false, dataAt: 0 }, halves, 4)).toEqual([1, -2.5, 2 ** -24, Infinity]);
   });
+  it('have types and values that people know', () => {
+    expect(['<f4', '>i8', '|u1', '|b1', "[('a', '<i4')]"].map(typeName)).toEqual(['float32', 'int64, big-endian', 'uint8', 'bool', "[('a', '<i4')]"]);
+    expect([shownElement(0.10000000149011612, '<f4'), shownElement(0.1, '<f8'), shownElement(1, '|b1'), shownElement(7n, '<i8')]).toEqual(['0.1', '0.1', 'True', '7']);
+  });
   it('are refused when they are not', () => {
     for (const file of [new Uint8Array(), npy('{}', new Uint8Array()), npy("{'descr': '<f4'", new Uint8Array()).subarray(0, 12)]) expect(() => parseNumpyHeader(file)).toThrow(/NumPy/);
   });
@@ -77,5 +83,19 @@ describe('safetensors files', () => {
     expect(() => safetensorsHeaderLength(new Uint8Array(3))).toThrow(/safetensors/);
     expect(() => parseSafetensorsHeader('[]')).toThrow(/safetensors/);
     expect(() => parseSafetensorsHeader('{"w":null}')).toThrow(/entry w/);
+  });
+});
+
+describe('cells of tables', () => {
+  it('are text, and lists of integers have numbers', () => {
+    expect([cellText([1n, 2n]), cellText({ big: 12345678901234567890n }), cellText(null), cellText(new Date(0))]).toEqual(['[1,2]', '{"big":"12345678901234567890"}', 'null', '1970-01-01T00:00:00.000Z']);
+  });
+});
+
+describe('front matter of model cards', () => {
+  it('becomes pairs', () => {
+    expect(frontMatterPairs({ license: 'mit', tags: ['a', 'b'], results: [{ accuracy: 0.98 }], none: null })).toEqual([
+      ['license', 'mit'], ['tags', 'a, b'], ['results', '[{"accuracy":0.98}]'], ['none', '']]);
+    expect([frontMatterPairs('text'), frontMatterPairs(['a']), frontMatterPairs(null)]).toEqual([undefined, undefined, undefined]);
   });
 });

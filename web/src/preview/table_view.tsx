@@ -3,14 +3,18 @@ import { type Column, DataTable } from '@/ui/data_table';
 import styles from './preview.module.css';
 
 const columnsMax = 200;
+/** Rows that decide how wide a column is, and on which side its values stand. */
+const sampledRows = 50;
 
 /** Rows of cells under names, as text. */
 export function TableView({ label, names, rows }: { label: string; names: readonly string[]; rows: readonly (readonly unknown[])[] }) {
   const columns = useMemo((): Column<number>[] => [
     { id: '#', header: '#', width: '64px', numeric: true, cell: (row) => <span className="muted">{row + 1}</span> },
     ...names.slice(0, columnsMax).map((name, index): Column<number> => {
-      const numeric = rows.length > 0 && rows.slice(0, 50).every((row) => row[index] === null || row[index] === undefined || row[index] === '' || !Number.isNaN(Number(row[index])));
-      return { id: `${index} ${name}`, header: name, width: `minmax(${Math.min(240, Math.max(72, name.length * 8 + 16))}px, 1fr)`, numeric, cell: (row) => <Cell value={rows[row]?.[index]} /> };
+      const sample = rows.slice(0, sampledRows).map((row) => row[index]);
+      const numeric = rows.length > 0 && sample.every((value) => value === null || value === undefined || value === '' || (!(value instanceof Date) && !Number.isNaN(Number(value))));
+      const longest = sample.reduce<number>((most, value) => Math.max(most, cellText(value).length), name.length);
+      return { id: `${index} ${name}`, header: name, width: `minmax(${Math.min(240, Math.max(72, longest * 8 + 16))}px, 1fr)`, numeric, cell: (row) => <Cell value={rows[row]?.[index]} /> };
     }),
   ], [names, rows]);
   return (
@@ -25,11 +29,16 @@ function Cell({ value }: { value: unknown }) {
   return <span className={`${styles.cellText} ${value === null || value === undefined ? 'muted' : ''}`} title={text}>{text}</span>;
 }
 
+/** A number where JSON has one that is as exact, else its digits as text. */
+function jsonNumber(value: bigint): number | string {
+  return Number.isSafeInteger(Number(value)) ? Number(value) : String(value);
+}
+
 /** A value of a table as text. */
 export function cellText(value: unknown): string {
   if (value === null || value === undefined) return 'null';
   if (value instanceof Date) return value.toISOString();
   if (value instanceof Uint8Array) return `${value.length} bytes`;
-  if (typeof value === 'object') return JSON.stringify(value, (_, item: unknown) => (typeof item === 'bigint' ? item.toString() : item)).slice(0, 1000);
+  if (typeof value === 'object') return JSON.stringify(value, (_, item: unknown) => (typeof item === 'bigint' ? jsonNumber(item) : item)).slice(0, 1000);
   return String(value);
 }
