@@ -55,7 +55,7 @@ function Runs({ repository, branch }: { repository: string; branch: string | und
     { id: 'branch', header: 'Branch', width: 'minmax(56px, 1fr)', cell: (row) => <Name>{row.branch}</Name> },
     { id: 'commit', header: 'Commit', width: '128px', wideOnly: true, cell: (row) => (row.commit_id ? <Link to="/r/$repository/-/commits/$commit" params={{ repository, commit: row.commit_id }} className="mono">{row.commit_id.slice(0, 12)}</Link> : null) },
     { id: 'error', header: 'Error', width: 'minmax(120px, 3fr)', wideOnly: true, cell: (row) => <span className="muted" style={{ minWidth: 0 }}><Name>{row.error ?? ''}</Name></span> },
-    { id: 'when', header: 'Begun', width: '88px', cell: (row) => <Time at={row.start_time} /> },
+    { id: 'when', header: 'Started', width: '96px', cell: (row) => <Time at={row.start_time} /> },
   ];
   return (
     <>
@@ -70,7 +70,7 @@ function Runs({ repository, branch }: { repository: string; branch: string | und
       {rows.error && rows.loaded === 0 ? <ErrorPanel error={rows.error} onRetry={rows.retry} /> : rows.isLoading ? <Skeleton rows={6} /> : (
         <DataTable label="Runs of hooks" fill columns={columns} count={rows.count} row={rows.row} rowKey={(row) => row.run_id} onRange={rows.onRange}
           onOpen={(row) => void navigate({ to: '/r/$repository/-/automation/runs/$run', params: { repository, run: row.run_id } })}
-          empty={<EmptyState icon="automation" command={`tarn actions validate _lakefs_actions/check.yaml`} action={<Button onPress={() => setRunning(true)}>Run hooks…</Button>}>
+          empty={<EmptyState icon="automation" command={`tarn actions validate _lakefs_actions/check.yaml`} action={<Button refused={mayRun.refused} onPress={() => setRunning(true)}>Run hooks…</Button>}>
             {branch ? `No hook ran for ${branch}.` : 'Files below _lakefs_actions/ say which hooks run before and after commits, merges and other events. None has run yet.'}
           </EmptyState>} />
       )}
@@ -88,7 +88,7 @@ function Webhooks({ repository }: { repository: string }) {
   const columns: Column<Webhook>[] = [
     { id: 'name', header: 'Name', width: 'minmax(120px, 1fr)', cell: (row) => <><Link to="/r/$repository/-/automation/webhooks/$webhook" params={{ repository, webhook: row.id }}><Name>{row.id}</Name></Link>{!row.active && <Badge kind="neutral">inactive</Badge>}</> },
     { id: 'url', header: 'Address', width: 'minmax(160px, 3fr)', cell: (row) => <Name mono>{row.url}</Name> },
-    { id: 'events', header: 'Events', width: 'minmax(120px, 2fr)', wideOnly: true, cell: (row) => <Name mono>{row.events.join(', ') || 'all'}</Name> },
+    { id: 'events', header: 'Events', width: 'minmax(120px, 2fr)', wideOnly: true, cell: (row) => <Name mono>{eventsText(row)}</Name> },
     { id: 'format', header: 'Format', width: '96px', wideOnly: true, cell: (row) => row.format },
     { id: 'by', header: 'By', width: '120px', wideOnly: true, cell: (row) => <Name>{row.created_by}</Name> },
   ];
@@ -115,6 +115,11 @@ function Webhooks({ repository }: { repository: string }) {
       )}
     </>
   );
+}
+
+/** "all", or the patterns. */
+export function eventsText({ events }: Webhook): string {
+  return events.length === 0 || events.includes('*') ? 'all' : events.join(', ');
 }
 
 /** Makes a webhook, or changes one. */

@@ -48,7 +48,7 @@ function Details({ repository, run }: { repository: string; run: Schemas['Action
       </div>
       <dl className="facts">
         <dt>Run</dt><dd className="mono">{run.run_id}</dd>
-        <dt>Begun</dt><dd><Time at={run.start_time} />{run.end_time && <>, took {duration((Date.parse(run.end_time) - Date.parse(run.start_time)) / 1000)}</>}</dd>
+        <dt>Started</dt><dd><Time at={run.start_time} />{run.end_time && <>, took {duration((Date.parse(run.end_time) - Date.parse(run.start_time)) / 1000)}</>}</dd>
         {run.commit_id && <><dt>Commit</dt><dd><Link to="/r/$repository/-/commits/$commit" params={{ repository, commit: run.commit_id }} className="mono">{run.commit_id.slice(0, 12)}</Link></dd></>}
       </dl>
       {run.error && <p className={styles.refused}>{run.error}</p>}

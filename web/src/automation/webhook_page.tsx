@@ -15,7 +15,7 @@ import { usePagedRows } from '@/ui/paged_rows';
 import { EmptyState, ErrorPanel, Loaded, Skeleton } from '@/ui/states';
 import { Badge, Name, Time } from '@/ui/text';
 import { toast } from '@/ui/toast';
-import { WebhookDialog } from './automation_page';
+import { eventsText, WebhookDialog } from './automation_page';
 import type { deliveryStates } from './routes';
 import styles from './automation.module.css';
 
@@ -24,6 +24,11 @@ const pageSize = 100;
 type Delivery = Schemas['WebhookDelivery'];
 type State = (typeof deliveryStates)[number];
 const kinds: Record<State, 'waiting' | 'added' | 'removed'> = { pending: 'waiting', delivered: 'added', dead: 'removed' };
+
+/** The failure, which names the status, or the status; "" before the first attempt. */
+function lastAnswer({ last_error, last_status }: Delivery): string {
+  return last_error?.replace(/:\s*$/, '') || (last_status === undefined ? '' : `answered ${last_status}`);
+}
 
 /** Past and pending deliveries of a webhook. */
 export function WebhookPage() {
@@ -44,12 +49,12 @@ export function WebhookPage() {
   });
   const columns: Column<Delivery>[] = [
     { id: 'state', header: 'State', width: '104px', cell: (row) => <Badge kind={kinds[row.state]}>{row.state}</Badge> },
-    { id: 'type', header: 'Event', width: 'minmax(140px, 1fr)', cell: (row) => <Name mono>{row.type}</Name> },
+    { id: 'type', header: 'Event', width: 'minmax(112px, 1fr)', cell: (row) => <Name mono>{row.type}</Name> },
     { id: 'attempts', header: 'Attempts', width: '88px', numeric: true, wideOnly: true, cell: (row) => row.attempts },
-    { id: 'answer', header: 'Last answer', width: 'minmax(120px, 2fr)', wideOnly: true, cell: (row) => <Name>{[row.last_status, row.last_error].filter(Boolean).join(' ')}</Name> },
+    { id: 'answer', header: 'Last answer', width: 'minmax(120px, 2fr)', wideOnly: true, cell: (row) => <Name>{lastAnswer(row)}</Name> },
     { id: 'next', header: 'Next attempt', width: '112px', wideOnly: true, cell: (row) => (row.next_attempt && row.state === 'pending' ? <Time at={row.next_attempt} /> : null) },
-    { id: 'when', header: 'Made', width: '104px', cell: (row) => <Time at={row.creation_date} /> },
-    { id: 'again', header: 'Again', width: '112px', cell: (row) => <Button kind="quiet" aria-label={`Redeliver ${row.id}`} refused={maySet.refused} onPress={() => again.mutate(row.id)}>Redeliver</Button> },
+    { id: 'when', header: 'Made', width: '104px', wideOnly: true, cell: (row) => <Time at={row.creation_date} /> },
+    { id: 'again', header: 'Again', hideHeader: true, width: '112px', cell: (row) => <Button kind="quiet" aria-label={`Redeliver ${row.id}`} refused={maySet.refused} onPress={() => again.mutate(row.id)}>Redeliver</Button> },
   ];
   return (
     <div className="page">
@@ -66,7 +71,7 @@ export function WebhookPage() {
           {(ping.error ?? again.error) && <ErrorPanel error={asError(ping.error ?? again.error)} />}
           <dl className="facts">
             <dt>Address</dt><dd className="mono">{data.url}</dd>
-            <dt>Events</dt><dd className="mono">{data.events.join(', ') || 'all'}</dd>
+            <dt>Events</dt><dd className="mono">{eventsText(data)}</dd>
             <dt>Format</dt><dd>{data.format}</dd>
             <dt>State</dt><dd>{data.active ? 'active' : 'inactive: it is told nothing'}</dd>
             <dt>Made</dt><dd><Time at={data.creation_date} /> by {data.created_by}</dd>

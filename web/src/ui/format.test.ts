@@ -33,7 +33,7 @@ describe('times', () => {
     expect(exactTime(now, 'Europe/Berlin')).toBe('2026-11-25 13:00:00 UTC+1');
   });
   it('have durations', () => {
-    expect([0.44, 12.2, 185, 3725].map(duration)).toEqual(['0.4 s', '12 s', '3 min 5 s', '1 h 2 min']);
+    expect([0, 0.012, 0.0999, 0.44, 12.2, 185, 3725].map(duration)).toEqual(['0 ms', '12 ms', '0.1 s', '0.4 s', '12 s', '3 min 5 s', '1 h 2 min']);
     expect([60, 3600, 3630, 86400].map(duration)).toEqual(['1 min', '1 h', '1 h', '24 h']);
   });
 });

@@ -68,8 +68,9 @@ export function exactTime(then: Date, timeZone?: string): string {
   return `${parts.year}-${parts.month}-${parts.day} ${parts.hour}:${parts.minute}:${parts.second} ${zone}`;
 }
 
-/** "0.4 s", "12 s", "3 min 5 s", "24 h": a smaller unit that is zero is left out. */
+/** "12 ms", "0.4 s", "12 s", "3 min 5 s", "24 h": a smaller unit that is zero is left out. */
 export function duration(seconds: number): string {
+  if (seconds < 0.0995) return `${Math.round(seconds * 1000)} ms`;
   if (seconds < 10) return `${seconds.toFixed(1)} s`;
   if (seconds < 60) return `${Math.round(seconds)} s`;
   const whole = Math.round(seconds);
