@@ -46,6 +46,11 @@ export function dashOf(index: number): number[] {
   return dashes[index % dashes.length]!;
 }
 
+/** As CSS has the dashes, for a legend. */
+export function lineStyleOf(index: number): string {
+  return ['solid', 'dashed', 'dotted', 'double'][index % dashes.length]!;
+}
+
 /** A colour of ui/base.css as the canvas takes it. */
 export function themeColour(name: string): string {
   const probe = document.createElement('span');

@@ -40,14 +40,14 @@ export function Correlations({ runs, columns, metric, onSearch }: CorrelationsPr
                   <td><span className={styles.signedBar} aria-hidden="true"><span className={item.value < 0 ? styles.negative : styles.positive}
                     style={item.value < 0 ? { right: '50%', width: `${50 * -item.value}%` } : { left: '50%', width: `${50 * item.value}%` }} /></span></td>
                   <td className="numeric">{item.value < 0 ? '−' : item.kind === 'number' ? '+' : ''}{Math.abs(item.value).toFixed(2)}</td>
-                  <td className="muted">{item.kind === 'number' ? 'Pearson' : 'ratio, of texts'}</td><td className="numeric">{item.count}</td>
+                  <td className="muted">{item.kind === 'number' ? 'Pearson' : 'correlation ratio'}</td><td className="numeric">{item.count}</td>
                 </tr>
               ))}
             </tbody>
           </table>
         </div>
       )}
-      <p className="muted">Correlation is no cause: parameters that were changed together share theirs.</p>
+      <p className="muted">Correlation is not causation: parameters that were changed together have similar values here.</p>
     </div>
   );
 }

@@ -6,7 +6,7 @@ import { asError } from '@/api/errors';
 import { Checkbox, Select } from '@/ui/field';
 import { counted } from '@/ui/format';
 import { EmptyState, Progress, useSlow } from '@/ui/states';
-import { colourOf, dashOf, themeColour, useIsDark, useSize } from './chart';
+import { colourOf, dashOf, lineStyleOf, themeColour, useIsDark, useSize } from './chart';
 import type { RunsSearch } from './routes';
 import { type Curve, curvesOfOne, curvesQuery } from './run_queries';
 import { isMetric, type ListedRun, nameOf, shownNumber, valueOf } from './run_values';
@@ -78,7 +78,7 @@ function Plot({ shown, log, label }: { shown: { run: ListedRun; curve: Curve }[]
         label: nameOfRun(item.run), stroke: colourOf(index, isDark), width: 1.5, dash: dashOf(index), spanGaps: true, points: { show: item.curve.steps.length < 40 },
         value: (_: uPlot, value: number | null) => (value === null ? '–' : shownNumber(value)),
       }))],
-      legend: { live: true },
+      legend: { live: true, markers: { width: 3, dash: (_, index) => lineStyleOf(index - 1) } },
       cursor: { focus: { prox: 24 } },
       focus: { alpha: 0.25 },
     }, data, parent);

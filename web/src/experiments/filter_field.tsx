@@ -61,7 +61,7 @@ export function FilterField({ columns, values, onAdd }: FilterFieldProps) {
         placeholder="Filter: metrics.accuracy > 0.9" value={text} spellCheck={false} autoComplete="off"
         onChange={(event) => change(event.target.value)} onFocus={() => setOpen(true)} onKeyDown={onKeyDown} />
       {completions.length > 0 && (
-        <ul id={`${id}-list`} role="listbox" aria-label="Completions" className={styles.completions}>
+        <ul id={`${id}-list`} role="listbox" aria-label="Completions" tabIndex={-1} className={styles.completions}>
           {completions.map((item, index) => (
             <li key={item.text} id={`${id}-${index}`} role="option" aria-selected={index === at} className={index === at ? styles.at : undefined}
               onMouseDown={(event) => { event.preventDefault(); take(index); }}>{item.label}</li>

@@ -172,6 +172,8 @@ export interface Champion {
   policy: string;
   commit: string;
   values: Map<string, number>;
+  /** By column. */
+  params: Map<string, string>;
 }
 
 export interface Standards {
@@ -221,12 +223,13 @@ export const standardsQuery = (repository: string) =>
       if (!alias) return { goals, champion: null };
       const ref = `@${alias.id}`;
       const { data: compared } = await api.POST('/repositories/{repository}/compare', {
-        params: { path }, body: { candidates: [ref], baseline: ref, params: 'none', objects: false }, signal,
+        params: { path }, body: { candidates: [ref], baseline: ref, params: 'all', objects: false }, signal,
       });
       // Of a champion these are the values of its promotion's evidence.
-      const baseline = compared?.baseline as { metrics?: Record<string, Schemas['ComparedMetric']> } | undefined;
+      const baseline = compared?.baseline as { metrics?: Record<string, Schemas['ComparedMetric']>; params?: Record<string, string> } | undefined;
       const values = new Map(Object.entries(baseline?.metrics ?? {}).map(([name, metric]) => [metricColumn(name), toNumber(metric.value as number | string)]));
-      return { goals, champion: { alias: alias.id, policy: alias.policy ?? '', commit: alias.commit_id, values } };
+      const params = new Map(Object.entries(baseline?.params ?? {}).map(([name, value]) => [paramColumn(name), value]));
+      return { goals, champion: { alias: alias.id, policy: alias.policy ?? '', commit: alias.commit_id, values, params } };
     },
   });
 

@@ -22,7 +22,7 @@ import { RecordRun } from './record_run';
 import { chartedMax, chartedRunsQuery, defaultColumns, namedRunsQuery, sampleQuery, standardsQuery, valuesAmong } from './run_queries';
 import { isMetric, isParam, type ListedRun, nameOf } from './run_values';
 import { type RunsSearch, type RunView } from './routes';
-import { RunsTable } from './runs_table';
+import { NoRuns, RunsTable } from './runs_table';
 import { Scatter } from './scatter';
 import { SideBySide } from './side_by_side';
 import styles from './experiments.module.css';
@@ -58,6 +58,7 @@ export function RunsPage() {
   const pinned = useMemo(() => (search.pin ?? []).filter((column) => columns?.includes(column)), [search.pin, columns]);
   const selected = useMemo(() => new Set(search.run ?? []), [search.run]);
   const view = search.view ?? 'table';
+  const record = { onRecord: () => setRecording(true), refused: mayRecord.refused };
   const tabs = useCurrentInView<HTMLDivElement>(view);
 
   const change = (next: Partial<RunsSearch>, replace = false) =>
@@ -112,9 +113,9 @@ export function RunsPage() {
       <div role="tabpanel" aria-label={views.find((item) => item.id === view)!.label} className={view === 'table' && !search.group ? styles.fill : styles.scrollPanel}>
         {!columns ? <Skeleton rows={8} /> : view === 'table' && !search.group ? (
           <RunsTable repository={repository} search={search} columns={columns} pinned={pinned} standards={standards.data} selected={selected}
-            onSelect={(ids) => change({ run: ids.size === 0 ? undefined : [...ids].slice(0, selectedMax) }, true)} onSort={(order) => change({ order })} onClear={clear}
+            onSelect={(ids) => change({ run: ids.size === 0 ? undefined : [...ids].slice(0, selectedMax) }, true)} onSort={(order) => change({ order })} onClear={clear} record={record}
             onOpen={(run) => void navigate({ to: '/r/$repository/-/runs/$run', params: { repository, run } })} />
-        ) : view === 'side' || view === 'curves' ? (
+        ) : sample.data?.runs.length === 0 && selected.size === 0 ? <NoRuns repository={repository} {...record} /> : view === 'side' || view === 'curves' ? (
           <OfSelected repository={repository} ids={[...selected]} search={search} change={change} standards={standards.data} columns={known} view={view} />
         ) : (
           <OfAll repository={repository} search={search} columns={columns} known={known} view={view} change={change}

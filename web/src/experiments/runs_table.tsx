@@ -1,5 +1,6 @@
 import { Link } from '@tanstack/react-router';
 import { useMemo } from 'react';
+import { Button } from '@/ui/button';
 import { type Column, DataTable, type Sorting } from '@/ui/data_table';
 import { shortRef } from '@/ui/format';
 import { usePagedRows } from '@/ui/paged_rows';
@@ -22,12 +23,29 @@ interface RunsTableProps {
   onSort: (order: string | undefined) => void;
   onOpen: (run: string) => void;
   onClear: () => void;
+  /** Of the button for the first run. */
+  record: Omit<NoRunsProps, 'repository'>;
+}
+
+interface NoRunsProps {
+  repository: string;
+  onRecord: () => void;
+  refused: string | undefined;
+}
+
+/** Instead of runs, in each view, where there are none. */
+export function NoRuns({ repository, onRecord, refused }: NoRunsProps) {
+  return (
+    <EmptyState icon="chart" command={`tarn exp log -r ${repository} --ref BRANCH --param epochs=50 --metric accuracy=0.91`} action={<Button refused={refused} onPress={onRecord}>Record the first run…</Button>}>
+      A run records the parameters and metrics of a commit. None is recorded here yet.
+    </EmptyState>
+  );
 }
 
 const namedRun = 168;
 
 /** Of one filter, page by page; only the chosen columns are fetched. */
-export function RunsTable({ repository, search, columns, pinned, standards, selected, onSelect, onSort, onOpen, onClear }: RunsTableProps) {
+export function RunsTable({ repository, search, columns, pinned, standards, selected, onSelect, onSort, onOpen, onClear, record }: RunsTableProps) {
   const { experiment, branch, git_sha, where, order } = search;
   const rows = usePagedRows<ListedRun>(tableKey(repository, search, columns), (after, signal) =>
     listRuns(repository, search, columns, after, pageSize, signal));
@@ -67,7 +85,7 @@ export function RunsTable({ repository, search, columns, pinned, standards, sele
       ...ordered.slice(0, pinned.length).map(value),
       { id: 'branch', header: 'Branch', width: '136px', cell: (run) => (run.branch
         ? <Link to="/r/$repository/$ref/data" params={{ repository, ref: run.branch }} search={{}} style={{ minWidth: 0 }}><Name>{run.branch}</Name></Link> : <span className="muted">none</span>) },
-      { id: 'commit', header: 'Commit', width: '120px', cell: (run) => (
+      { id: 'commit', header: 'Commit', width: '120px', wideOnly: true, cell: (run) => (
         <Link to="/r/$repository/-/commits/$commit" params={{ repository, commit: run.commit_id }} className="mono">{shortRef(run.commit_id).slice(0, 10)}</Link>
       ) },
       ...ordered.slice(pinned.length).map(value),
@@ -89,9 +107,7 @@ export function RunsTable({ repository, search, columns, pinned, standards, sele
         empty={isFiltered ? (
           <EmptyState icon="filter" action={<button type="button" className={styles.textButton} onClick={onClear}>Show all runs</button>}>No run meets these conditions.</EmptyState>
         ) : (
-          <EmptyState icon="chart" command={`tarn exp log -r ${repository} --ref BRANCH --param epochs=50 --metric accuracy=0.91`}>
-            A run records the parameters and metrics of a commit. None is recorded here yet.
-          </EmptyState>
+          <NoRuns repository={repository} {...record} />
         )} />
     </>
   );

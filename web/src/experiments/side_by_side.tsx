@@ -67,7 +67,8 @@ export function SideBySide({ repository, runs, standards, showEqual, onShowEqual
               return (
                 <tr key={column}>
                   <th scope="row" className={styles.sticky}><span className="muted">{isMetric(column) ? 'metric' : 'param'}</span> <span className="mono">{nameOf(column)}</span></th>
-                  {champion && <td className="numeric">{champion.values.has(column) ? shownNumber(champion.values.get(column)!) : '–'}</td>}
+                  {champion && (isMetric(column) ? <td className="numeric">{champion.values.has(column) ? shownNumber(champion.values.get(column)!) : '–'}</td>
+                    : <td className="mono">{champion.params.get(column) ?? <span className="muted">–</span>}</td>)}
                   {runs.map((run) => {
                     const value = valueOf(run, column);
                     if (!value) return <td key={run.id} className="muted">–</td>;
