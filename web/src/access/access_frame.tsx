@@ -6,7 +6,7 @@ const pages = [
   { to: '/admin/users', label: 'Users' },
   { to: '/admin/groups', label: 'Groups' },
   { to: '/admin/policies', label: 'Policies' },
-  { to: '/admin/permissions', label: 'Who may what' },
+  { to: '/admin/permissions', label: 'Permission check' },
 ] as const;
 
 /** Head and tabs of the pages about access. */

@@ -23,7 +23,7 @@ export function PermissionsPage() {
   const [resource, setResource] = useState(search.resource ?? '*');
   const asked = search.action !== undefined && search.resource !== undefined;
   return (
-    <AccessFrame title="Who may what">
+    <AccessFrame title="Permission check">
       <form className={styles.form} onSubmit={(event) => { event.preventDefault(); void navigate({ to: '.', search: { user: user.trim() || undefined, action: action.trim(), resource: resource.trim() } }); }}>
         <TextField label="User" value={user} onChange={setUser} mono help="Empty: you" />
         <ActionField id={list} label="Action" value={action} onChange={setAction} />

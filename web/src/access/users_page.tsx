@@ -91,7 +91,7 @@ function UserDialog({ user, onClose }: { user: string; onClose: () => void }) {
         <Attached title="Groups" noun="group" attached={groups} candidates={allGroups} show={(id) => <Link to="/admin/groups" search={{ group: id }}>{id}</Link>}
           attach={(groupId) => answer(api.PUT('/auth/groups/{groupId}/members/{userId}', { params: { path: { groupId, userId } } }))}
           detach={(groupId) => answer(api.DELETE('/auth/groups/{groupId}/members/{userId}', { params: { path: { groupId, userId } } }))} />
-        <Attached title="Policies of its own" noun="policy" attached={policies} candidates={allPolicies} show={(id) => <Link to="/admin/policies" search={{ policy: id }}>{id}</Link>}
+        <Attached title="Policies attached directly" noun="policy" attached={policies} candidates={allPolicies} show={(id) => <Link to="/admin/policies" search={{ policy: id }}>{id}</Link>}
           attach={(policyId) => answer(api.PUT('/auth/users/{userId}/policies/{policyId}', { params: { path: { userId, policyId } } }))}
           detach={(policyId) => answer(api.DELETE('/auth/users/{userId}/policies/{policyId}', { params: { path: { userId, policyId } } }))} />
         <Keys user={user} />

@@ -23,6 +23,18 @@ export const repositoryNavigation: readonly NavigationItem[] = [
   { label: 'Settings', icon: 'settings', key: 's', to: '/r/$repository/-/settings' },
 ];
 
+/** Pages of the server that its navigation reaches by tabs. */
+export const serverPages = [
+  { label: 'Groups', icon: 'user', to: '/admin/groups' },
+  { label: 'Policies', icon: 'user', to: '/admin/policies' },
+  { label: 'Permission check', icon: 'user', to: '/admin/permissions' },
+  { label: 'Jobs: imports, verifications', icon: 'server', to: '/admin/jobs' },
+  { label: 'Server: health and figures', icon: 'server', to: '/admin/server' },
+  { label: 'Configuration', icon: 'server', to: '/admin/configuration' },
+  { label: 'Storage and garbage collection', icon: 'server', to: '/admin/storage' },
+  { label: 'Deleted repositories', icon: 'trash', to: '/admin/deleted' },
+] as const satisfies readonly { label: string; icon: IconName; to: string }[];
+
 /** Pages of the server. */
 export const serverNavigation = [
   { label: 'Repositories', icon: 'data', key: 'r', to: '/' },

@@ -6,7 +6,7 @@ import { Modal, ModalOverlay } from 'react-aria-components/Modal';
 import { answer, api } from '@/api/client';
 import { refsQuery } from '@/refs/ref_queries';
 import { type Pick, PickList } from '@/ui/pick_list';
-import { repositoryNavigation, serverNavigation } from './navigation';
+import { repositoryNavigation, serverNavigation, serverPages } from './navigation';
 import { recent } from './recent';
 import styles from './palette.module.css';
 
@@ -71,6 +71,9 @@ function Commands({ onClose, repository, currentRef }: Omit<PaletteProps, 'isOpe
   }
   for (const item of serverNavigation) {
     if (contains(item.label)) commands.push({ id: item.to, label: item.label, icon: item.icon, detail: `g ${item.key}`, group: 'Server', run: () => void navigate({ to: item.to }) });
+  }
+  for (const item of typed === '' ? [] : serverPages) {
+    if (contains(item.label)) commands.push({ id: item.to, label: item.label, icon: item.icon, group: 'Server', run: () => void navigate({ to: item.to, search: {} }) });
   }
   return (
     <PickList label="Search or jump to" placeholder="Search or jump to…" query={query} onQuery={setQuery} picks={commands} isLoading={isLoading}

@@ -7,6 +7,8 @@ const inTables: [string, string][] = [
   ['Enter', 'open the row'],
   ['Space', 'select the row'],
   ['Shift ↑ ↓', 'select rows'],
+  ['j k', 'next and previous object of a comparison'],
+  ['v', 'mark the object as seen'],
   ['Escape', 'close a dialog, a menu or a panel'],
 ];
 

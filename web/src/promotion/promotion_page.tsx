@@ -75,7 +75,7 @@ function Record({ repository, promotion }: { repository: string; promotion: Prom
             <dt>Gate</dt><dd><Link to="/r/$repository/-/gates/$policy" params={{ repository, policy: promotion.policy }} search={{ view: 'versions', version: promotion.policy_version }}>{promotion.policy}, version {promotion.policy_version}</Link></dd>
             {promotion.alias && <><dt>Alias</dt><dd><Link to="/r/$repository/-/aliases/$alias" params={{ repository, alias: promotion.alias }}>@{promotion.alias}</Link></dd></>}
             <dt>Method</dt><dd>{promotion.method}{promotion.paths?.length ? <> of <span className="mono">{promotion.paths.join(', ')}</span></> : null}</dd>
-            <dt>Begun</dt><dd><Time at={promotion.created_at} /> by {promotion.actor}</dd>
+            <dt>Started</dt><dd><Time at={promotion.created_at} /> by {promotion.actor}</dd>
             {promotion.reason && <><dt>Reason</dt><dd>{promotion.reason}</dd></>}
             {promotion.champion && <><dt>Champion then</dt><dd><Commit repository={repository} id={promotion.champion} /></dd></>}
             {promotion.winner?.commit && <><dt>Winner</dt><dd>{winner} <Commit repository={repository} id={promotion.winner.commit} /></dd></>}

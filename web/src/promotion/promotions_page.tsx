@@ -37,7 +37,7 @@ export function PromotionsPage() {
     { id: 'alias', header: 'Alias', width: 'minmax(96px, 1fr)', wideOnly: true, cell: (row) => (row.alias ? <Name>{`@${row.alias}`}</Name> : null) },
     { id: 'why', header: 'Message or reason', width: 'minmax(160px, 3fr)', wideOnly: true, cell: (row) => <span className="muted" style={{ minWidth: 0 }}><Name>{row.message || row.reason || ''}</Name></span> },
     { id: 'actor', header: 'By', width: '120px', wideOnly: true, cell: (row) => <Name>{row.actor}</Name> },
-    { id: 'when', header: 'Begun', width: '88px', cell: (row) => <Time at={row.created_at} /> },
+    { id: 'when', header: 'Started', width: '96px', cell: (row) => <Time at={row.created_at} /> },
   ];
   return (
     <div className="page">
