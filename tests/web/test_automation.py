@@ -20,6 +20,9 @@ hooks:
       script: |
         print("checked <b>" .. action.branch_id .. "</b>")
         if action.branch_id == "bad" then error("refused by the rule") end
+  - id: later
+    type: lua
+    properties: {script: print("later")}
 """
 
 
@@ -81,7 +84,18 @@ def test_a_run_shows_its_steps_and_output(window, rest, hooked):
     # As text: nothing of it is markup.
     expect(output).to_contain_text("checked <b>bad</b>")
     expect(output).to_contain_text("refused by the rule")
+    expect(page.get_by_role("list", name="Steps").get_by_role("button", name="skipped checks / later")).to_be_visible()
     window.review("automation-run")
+    # A check of a request leads to its output.
+    rest.branch(REPO, "good")
+    rest.upload(REPO, "a", branch="good")
+    rest.commit(REPO, branch="good")
+    request = rest.post(f"/repositories/{REPO}/pulls", {"title": "good", "description": "", "source_branch": "good", "destination_branch": "main"})["id"]
+    window.go(f"/r/{REPO}/-/requests/{request}")
+    checks = page.get_by_role("region", name="Checks")
+    expect(checks.get_by_role("listitem")).to_contain_text("completed")
+    checks.get_by_role("link", name="pre-commit").click()
+    expect(output).to_contain_text("checked <b>good</b>")
 
 
 def test_hooks_are_run_again_after_a_dry_run(window, rest, hooked):
@@ -90,7 +104,7 @@ def test_hooks_are_run_again_after_a_dry_run(window, rest, hooked):
     page.get_by_role("button", name="Run hooks…").click()
     dialog = page.get_by_role("dialog")
     dialog.get_by_role("button", name="Dry run").click()
-    expect(dialog.get_by_role("status")).to_contain_text("1 hook would run.")
+    expect(dialog.get_by_role("status")).to_contain_text("2 hooks would run.")
     expect(dialog).to_contain_text("_lakefs_actions/checks.yaml at main")
     assert len(runs(rest)) == before
     window.axe()
@@ -108,10 +122,13 @@ def test_a_webhook_is_made_pinged_and_told_again(window, rest, hooked, receiver)
     dialog = page.get_by_role("dialog")
     dialog.get_by_label("Name", exact=True).fill("deploy")
     dialog.get_by_label("Address").fill(receiver.url)
+    dialog.get_by_label("Add an event").select_option("branch.created")
+    expect(dialog.get_by_label("Events")).to_have_value("branch.created")
     dialog.get_by_role("button", name="Make webhook").click()
     expect(page.get_by_role("dialog", name="Secret of deploy")).to_contain_text("whsec_")
     page.get_by_role("button", name="Close").click()
-    assert rest.get(f"/repositories/{REPO}/webhooks/deploy")["url"] == receiver.url
+    made = rest.get(f"/repositories/{REPO}/webhooks/deploy")
+    assert (made["url"], made["events"]) == (receiver.url, ["branch.created"])
     page.get_by_role("link", name="deploy").click()
     page.get_by_role("button", name="Ping").click()
     expect(page.get_by_text("The receiver answered 200")).to_be_visible()
@@ -128,3 +145,5 @@ def test_a_webhook_is_made_pinged_and_told_again(window, rest, hooked, receiver)
     page.get_by_role("button", name=f"Redeliver {told[0]['id']}").click()
     expect(page.get_by_text("It will be sent again")).to_be_visible()
     browsers.eventually(page, lambda: receiver.ids.count(told[0]["id"]) > sent)
+    # The list follows a delivery that is under way.
+    expect(page.get_by_role("grid", name="Deliveries").get_by_role("row").nth(1)).to_contain_text("delivered")

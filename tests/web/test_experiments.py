@@ -138,6 +138,8 @@ def test_selected_runs_are_compared_without_equal_rows(window, runs):
     expect(table.get_by_role("row", name="param batch")).to_have_count(0)
     expect(table.get_by_role("row", name="metric latency_ms")).to_contain_text("30 ★ best")
     window.review("runs-side-by-side")
+    # The champion's parameters, and those of the runs.
+    expect(table.get_by_role("row", name="param lr 0.1 0.1 0.03")).to_be_visible()
     page.get_by_label("Show equal rows").check()
     expect(table.get_by_role("row", name="param batch")).to_contain_text("64")
     page.get_by_role("tab", name="Curves").click()
@@ -230,3 +232,6 @@ def test_without_runs_the_next_step_is_shown(window, rest):
     page = window.go("/r/empty-runs/-/runs")
     expect(page.get_by_text("None is recorded here yet.")).to_be_visible()
     window.review("runs-empty")
+    page.get_by_role("tab", name="Scatter").click()
+    page.get_by_role("button", name="Record the first run…").click()
+    expect(page.get_by_role("dialog", name="Record a run")).to_be_visible()

@@ -84,7 +84,7 @@ CARD = "---\nlicense: mit\ntags: [digits]\n---\n# Model card\n\nTrained on [the 
 
 FILES = {
     "train.py": ("import torch\n\n\ndef train(epochs: int) -> float:\n    # the loop\n    return 0.5 * epochs\n", lambda panel: expect(panel.locator(".hljs-keyword").first).to_be_visible()),
-    "README.md": (CARD, lambda panel: expect(panel.get_by_role("heading", name="Model card")).to_be_visible()),
+    "README.md": (CARD, lambda panel: (expect(panel.get_by_role("heading", name="Model card")).to_be_visible(), expect(panel.get_by_role("definition").first).to_have_text("mit"))),
     "params.json": (json.dumps({"lr": 0.1, "layers": [1, 2, 3], "name": "résnet"}), lambda panel: expect(panel.get_by_text('"résnet"')).to_be_visible()),
     "params.yaml": ("lr: 0.1\nlayers: [1, 2]\n", lambda panel: expect(panel.get_by_role("button", name="layers")).to_be_visible()),
     "rows.csv": ("id,name\n" + "".join(f"{n},\"row {n}, quoted\"\n" for n in range(500)), lambda panel: expect(panel.get_by_text("500 rows, 2 columns")).to_be_visible()),
@@ -111,6 +111,7 @@ FILES = {
     "deflate.tif": (tiff("tiff_adobe_deflate"), lambda panel: expect(panel.get_by_text("90 × 60 pixels")).to_be_visible()),
     "grey.tif": (tiff("raw", mode="L"), lambda panel: expect(panel.get_by_text("90 × 60 pixels")).to_be_visible()),
     "broken.tif": (b"II*\x00\x08\x00\x00\x00\xff\xff", lambda panel: expect(panel.get_by_text("This object cannot be shown")).to_be_visible()),
+    "Makefile": ("all:\n\techo hi\n", lambda panel: expect(panel.get_by_role("region", name="Text of Makefile")).to_contain_text("echo hi")),
     "weights.bin": (b"\x00\x01", lambda panel: expect(panel.get_by_text("bin has no preview.")).to_be_visible()),
     "empty.txt": (b"", lambda panel: expect(panel.get_by_text("The object is empty.")).to_be_visible()),
     "broken.json": ("{", lambda panel: expect(panel.get_by_text("This is not valid JSON")).to_be_visible()),
@@ -183,6 +184,7 @@ def test_pixels_of_tiff_are_those_of_the_file(window, shown):
 @pytest.mark.parametrize("path, query, rows", [
     ("rows.csv", "SELECT count(*) AS n, max(id) AS most FROM object WHERE name LIKE '%9, quoted'", [["50", "499"]]),
     ("snappy.parquet", "SELECT name, loss FROM object WHERE id >= 2498 ORDER BY id DESC", [["n-2499", "357"], ["n-2498", "356.85714285714283"]]),
+    ("rows.arrow", "SELECT name FROM object WHERE id >= 1198 ORDER BY id DESC", [["n-1199"], ["n-1198"]]),
     ("zstd.parquet", "SELECT sum(id) AS total FROM object", [["45"]]),
 ])
 def test_sql_over_tables(window, shown, path, query, rows):

@@ -34,6 +34,11 @@ def test_the_palette_goes_to_pages_refs_and_repositories(window, digits):
     page.keyboard.press("Control+k")
     page.keyboard.press("Escape")
     expect(field).to_be_hidden()
+    # A page behind a tab.
+    page.keyboard.press("Control+k")
+    field.fill("health")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/admin/server")
 
 
 def test_a_ref_is_found_among_thousands(window, digits):

@@ -48,18 +48,18 @@ function Picture({ shown, content, type }: { shown: Shown; content: Uint8Array<A
   );
 }
 
-function address(shown: Shown) {
-  return objectUrl(shown.repository, shown.ref, shown.path);
-}
-
 export function AudioPreview({ shown }: { shown: Shown }) {
-  const [broken, setBroken] = useState(false);
-  if (broken) return <Unreadable shown={shown} error={new Error('the browser cannot play it.')} />;
-  return <audio className={styles.media} controls preload="metadata" src={address(shown)} onError={() => setBroken(true)} aria-label={shown.path} />;
+  return <Media shown={shown} as="audio" />;
 }
 
 export function VideoPreview({ shown }: { shown: Shown }) {
+  return <Media shown={shown} as="video" />;
+}
+
+function Media({ shown, as: Element }: { shown: Shown; as: 'audio' | 'video' }) {
   const [broken, setBroken] = useState(false);
+  // It loads from the moment that it exists: what failed before it was part of the page had no listener.
+  const look = (element: HTMLMediaElement | null) => { if (element?.error) setBroken(true); };
   if (broken) return <Unreadable shown={shown} error={new Error('the browser cannot play it.')} />;
-  return <video className={styles.media} controls preload="metadata" src={address(shown)} onError={() => setBroken(true)} aria-label={shown.path} />;
+  return <Element ref={look} className={styles.media} controls preload="metadata" src={objectUrl(shown.repository, shown.ref, shown.path)} onError={() => setBroken(true)} aria-label={shown.path} />;
 }

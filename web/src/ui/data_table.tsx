@@ -73,6 +73,11 @@ function placesOf(columns: readonly { width: string }[], pinned: number, left: n
   });
 }
 
+/** Below it a table scrolls sideways: what the tracks of its columns have at least, in pixels. */
+export function leastWidth(columns: readonly { width: string }[], left: number): number {
+  return columns.reduce((sum, { width }) => sum + Number(/\d+/.exec(width)?.[0] ?? 0), left);
+}
+
 /**
  * A table of rows of 32 pixels of which only the visible ones exist: 10^6 rows scroll as ten do. Arrows, Home, End and
  * page keys move, Enter opens, Space selects, Shift extends.
@@ -96,7 +101,7 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
   const left = onSelect ? selectWidth : 0;
   const places = placesOf(shown, kept, left);
   const widths = pinned > 0 ? shown.map((column) => Number.parseInt(column.width, 10)) : null;
-  const minWidth = widths?.reduce((sum, width) => sum + width, left);
+  const minWidth = `max(100%, ${leastWidth(shown, left)}px)`;
   const [from, to] = useVisibleColumns(scroller, widths, kept, left);
 
   const move = (to: number, extend: boolean) => {
@@ -165,7 +170,7 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
       aria-multiselectable={onSelect ? true : undefined}
       aria-activedescendant={at >= first && at < last ? `${id}-${at}` : undefined}
       className={`${styles.table} ${fill ? styles.fill : ''}`} style={fill ? undefined : { maxHeight: 21 * rowHeight }}>
-      <div role="row" aria-rowindex={1} className={styles.head} style={{ gridTemplateColumns: template, minWidth: minWidth === undefined ? undefined : `max(100%, ${minWidth}px)` }}>
+      <div role="row" aria-rowindex={1} className={styles.head} style={{ gridTemplateColumns: template, minWidth }}>
         {onSelect && <SelectAll pinned={places[0]?.pinned === true} count={count} row={row} rowKey={rowKey} canSelect={canSelect} selected={selected} onSelect={onSelect} />}
         {shown.map((column, index) => (
           <div key={column.id} role="columnheader" className={`${styles.cell} ${column.numeric ? styles.numeric : ''} ${places[index]!.pinned ? styles.pinned : ''}`}

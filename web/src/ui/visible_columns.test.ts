@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { leastWidth } from './data_table';
 import { visibleColumns } from './visible_columns';
 
 const widths = [100, ...Array.from({ length: 200 }, () => 50)];
@@ -17,5 +18,11 @@ describe('visibleColumns', () => {
   it('renders all where there are few, and none but the pinned where there are none', () => {
     expect(visibleColumns([100, 50, 50], 1, 0, 0, 1000)).toEqual([1, 3]);
     expect(visibleColumns([100], 1, 0, 0, 1000)).toEqual([1, 1]);
+  });
+});
+
+describe('leastWidth', () => {
+  it('is the sum of what each track has at least', () => {
+    expect(leastWidth([{ width: '96px' }, { width: 'minmax(160px, 3fr)' }, { width: 'minmax(72px, 1fr)' }], 32)).toBe(360);
   });
 });
