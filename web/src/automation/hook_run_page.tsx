@@ -53,7 +53,7 @@ function Details({ repository, run }: { repository: string; run: Schemas['Action
       </dl>
       {run.error && <p className={styles.refused}>{run.error}</p>}
       <h2>Steps</h2>
-      {steps.error ? <ErrorPanel error={steps.error} onRetry={() => void steps.refetch()} /> : results.length === 0 ? <p className="muted">{isRunning ? 'None has begun.' : 'No hook ran.'}</p> : (
+      {steps.error ? <ErrorPanel error={steps.error} onRetry={() => void steps.refetch()} /> : results.length === 0 ? <p className="muted">{isRunning ? 'Steps and their output are shown when the run has ended.' : 'No hook ran.'}</p> : (
         <div className={styles.steps}>
           <ul className={styles.stepList} aria-label="Steps">{results.map((step) => (
             <li key={step.hook_run_id}><button type="button" aria-current={step === shown} className={step === shown ? styles.stepAt : styles.step}
