@@ -90,10 +90,11 @@ def test_a_run_shows_its_steps_and_output(window, rest, hooked):
     rest.branch(REPO, "good")
     rest.upload(REPO, "a", branch="good")
     rest.commit(REPO, branch="good")
-    request = rest.post(f"/repositories/{REPO}/pulls", {"title": "good", "description": "", "source_branch": "good", "destination_branch": "main"})["id"]
+    request = rest.post(f"/repositories/{REPO}/pulls", {"title": "good", "description": "It is **checked**.", "source_branch": "good", "destination_branch": "main"})["id"]
     window.go(f"/r/{REPO}/-/requests/{request}")
     checks = page.get_by_role("region", name="Checks")
     expect(checks.get_by_role("listitem")).to_contain_text("completed")
+    expect(page.get_by_role("region", name="Description").locator("strong")).to_have_text("checked")
     checks.get_by_role("link", name="pre-commit").click()
     expect(output).to_contain_text("checked <b>good</b>")
 

@@ -80,6 +80,13 @@ def wav():
     return out.getvalue()
 
 
+def has_aligned_columns(grid):
+    """Of a table that scrolls sideways."""
+    head, first = grid.get_by_role("row").evaluate_all("rows => rows.slice(0, 2).map((row) => [...row.children].map((cell) => Math.round(cell.getBoundingClientRect().left)))")
+    assert head == first
+    assert grid.evaluate("grid => grid.scrollWidth > grid.clientWidth")
+
+
 CARD = "---\nlicense: mit\ntags: [digits]\n---\n# Model card\n\nTrained on [the data](images/) with **care**.\n\n- one\n- [x] done\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n![A digit](images/a.png)\n"
 
 FILES = {
@@ -88,7 +95,7 @@ FILES = {
     "params.json": (json.dumps({"lr": 0.1, "layers": [1, 2, 3], "name": "résnet"}), lambda panel: expect(panel.get_by_text('"résnet"')).to_be_visible()),
     "params.yaml": ("lr: 0.1\nlayers: [1, 2]\n", lambda panel: expect(panel.get_by_role("button", name="layers")).to_be_visible()),
     "rows.csv": ("id,name\n" + "".join(f"{n},\"row {n}, quoted\"\n" for n in range(500)), lambda panel: expect(panel.get_by_text("500 rows, 2 columns")).to_be_visible()),
-    "rows.tsv": ("id\tname\n1\ta\n", lambda panel: expect(panel.get_by_text("1 row, 2 columns")).to_be_visible()),
+    "rows.tsv": ("a\tb\tc\td\te\n" + "\t".join(["x" * 40, "1", "2", "3" * 40, "4"]) + "\n", lambda panel: (expect(panel.get_by_text("1 row, 5 columns")).to_be_visible(), has_aligned_columns(panel.get_by_role("grid")))),
     "snappy.parquet": (parquet(2500, "snappy"), lambda panel: expect(panel.get_by_text("2,500 rows, 3 columns, 3 row groups")).to_be_visible()),
     "zstd.parquet": (parquet(10, "zstd"), lambda panel: expect(panel.get_by_role("gridcell", name="n-9")).to_be_visible()),
     "image.png": (png(300, 200, "teal"), lambda panel: expect(panel.get_by_text("300 × 200 pixels")).to_be_visible()),

@@ -37,7 +37,7 @@ def test_the_palette_goes_to_pages_refs_and_repositories(window, digits):
     # A page behind a tab.
     page.keyboard.press("Control+k")
     field.fill("health")
-    page.keyboard.press("Enter")
+    page.get_by_role("option", name="Server: health and figures").click()
     page.wait_for_url("**/admin/server")
 
 

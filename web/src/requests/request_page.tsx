@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link, getRouteApi, useNavigate } from '@tanstack/react-router';
-import { useState } from 'react';
+import { lazy, Suspense, useState } from 'react';
 import { answer, api } from '@/api/client';
 import { resource, useMay } from '@/api/permissions';
 import { queryClient } from '@/api/query_client';
@@ -26,6 +26,9 @@ import styles from './requests.module.css';
 
 const route = getRouteApi('/signed-in/r/$repository/-/requests/$request');
 const commitsShown = 100;
+const Markdown = lazy(() => import('@/preview/markdown').then((module) => ({ default: module.Markdown })));
+/** Nothing that a relative link could be relative to. */
+const noLinks = { link: () => undefined, image: () => undefined };
 const checksPollMs = 2000;
 
 export function RequestPage() {
@@ -99,7 +102,9 @@ function Overview({ repository, request, left, right }: { repository: string; re
     <div className={styles.overview}>
       <section className="panel stack-tight" aria-label="Description">
         <h2>Description</h2>
-        {request.description ? <p className={styles.description}>{request.description}</p> : <p className="muted">There is no description.</p>}
+        {request.description ? (
+          <div className={styles.description}><Suspense fallback={<p>{request.description}</p>}><Markdown text={request.description} links={noLinks} /></Suspense></div>
+        ) : <p className="muted">There is no description.</p>}
       </section>
       <section className="panel stack-tight" aria-label="Changes">
         <h2>Changes</h2>
