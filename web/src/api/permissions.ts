@@ -1,5 +1,6 @@
 import { queryOptions, useQuery } from '@tanstack/react-query';
 import { answer, api, type Schemas } from './client';
+import { ApiError } from './errors';
 import { queryClient } from './query_client';
 
 type Check = Schemas['PermissionCheck'];
@@ -11,6 +12,7 @@ interface Waiting {
 }
 
 const batchMax = 100;
+const permissionStaleMs = 30_000;
 let waiting: Waiting[] = [];
 
 /** Checks that components ask for in the same moment go in one request. */
@@ -34,7 +36,7 @@ function send() {
 }
 
 const permissionQuery = (action: string, resource: string) =>
-  queryOptions({ queryKey: ['may', action, resource], staleTime: 30_000, queryFn: () => ask({ action, resource }) });
+  queryOptions({ queryKey: ['may', action, resource], staleTime: permissionStaleMs, queryFn: () => ask({ action, resource }) });
 
 export interface May {
   /** False only when the server said so: while it is unknown, the action is offered and the server decides. */
@@ -50,7 +52,22 @@ export function useMay(action: string, resource: string): May {
   const { data } = useQuery(permissionQuery(action, resource));
   const known = data !== undefined;
   if (!known || data.allowed) return { allowed: true, known, refused: undefined };
-  return { allowed: false, known, refused: `Your policies do not permit ${action} on ${resource.replace(/^arn:lakefs:fs:::/, '')}` };
+  return { allowed: false, known, refused: refusal(action, resource) };
+}
+
+function refusal(action: string, resource: string) {
+  return `Your policies do not permit ${action} on ${resource.replace(/^arn:lakefs:fs:::/, '')}`;
+}
+
+/**
+ * What `ask` resolves to, for queries of what only some users may read. Where the policies do not permit the action, it fails as the
+ * server would: the request is not sent, which the server would log as refused and the browser as an error.
+ */
+export async function permitted<T>(action: string, resource: string, ask: () => Promise<T>): Promise<T> {
+  // A refusal is asked for again, because "Try again" may follow a change of the policies.
+  const { allowed } = await queryClient.fetchQuery({ ...permissionQuery(action, resource), staleTime: (query) => (query.state.data?.allowed ? permissionStaleMs : 0) });
+  if (!allowed) throw new ApiError(403, `${refusal(action, resource)}.`, 'insufficient_permissions');
+  return ask();
 }
 
 /** Names of resources in policies. */

@@ -2,7 +2,7 @@ import { Link, getRouteApi, useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
 import { answer, api, type Schemas } from '@/api/client';
 import { queryClient } from '@/api/query_client';
-import { resource, useMay } from '@/api/permissions';
+import { permitted, resource, useMay } from '@/api/permissions';
 import { Button } from '@/ui/button';
 import { CopyAs, CopyButton } from '@/ui/copy_as';
 import { type Column, DataTable } from '@/ui/data_table';
@@ -47,8 +47,8 @@ function Runs({ repository, branch }: { repository: string; branch: string | und
   const defaultBranch = useRepository(repository)?.default_branch ?? 'main';
   const [typed, setTyped] = useState(branch ?? '');
   const mayRun = useMay('ci:RunAction', resource.repository(repository));
-  const rows = usePagedRows<ActionRun>(['hook-runs', repository, branch ?? ''], (after, signal) =>
-    answer(api.GET('/repositories/{repository}/actions/runs', { params: { path: { repository }, query: { after, amount: pageSize, ...(branch ? { branch } : {}) } }, signal })), (run) => run.end_time === undefined);
+  const rows = usePagedRows<ActionRun>(['hook-runs', repository, branch ?? ''], (after, signal) => permitted('ci:ReadAction', resource.repository(repository), () =>
+    answer(api.GET('/repositories/{repository}/actions/runs', { params: { path: { repository }, query: { after, amount: pageSize, ...(branch ? { branch } : {}) } }, signal }))), (run) => run.end_time === undefined);
   const columns: Column<ActionRun>[] = [
     { id: 'state', header: 'State', width: '104px', cell: (row) => <RunState of={row} /> },
     { id: 'event', header: 'Event', width: 'minmax(88px, 1fr)', cell: (row) => <Link to="/r/$repository/-/automation/runs/$run" params={{ repository, run: row.run_id }}>{row.event_type}</Link> },
@@ -84,7 +84,8 @@ function Webhooks({ repository }: { repository: string }) {
   const [making, setMaking] = useState(false);
   const [secret, setSecret] = useState<{ name: string; secret: string } | null>(null);
   const maySet = useMay('ci:WriteWebhook', resource.repository(repository));
-  const rows = usePagedRows<Webhook>(['webhooks', repository], (after, signal) => answer(api.GET('/repositories/{repository}/webhooks', { params: { path: { repository }, query: { after, amount: pageSize } }, signal })));
+  const rows = usePagedRows<Webhook>(['webhooks', repository], (after, signal) => permitted('ci:ReadWebhook', resource.repository(repository), () =>
+    answer(api.GET('/repositories/{repository}/webhooks', { params: { path: { repository }, query: { after, amount: pageSize } }, signal }))));
   const columns: Column<Webhook>[] = [
     { id: 'name', header: 'Name', width: 'minmax(120px, 1fr)', cell: (row) => <><Link to="/r/$repository/-/automation/webhooks/$webhook" params={{ repository, webhook: row.id }}><Name>{row.id}</Name></Link>{!row.active && <Badge kind="neutral">inactive</Badge>}</> },
     { id: 'url', header: 'Address', width: 'minmax(160px, 3fr)', cell: (row) => <Name mono>{row.url}</Name> },

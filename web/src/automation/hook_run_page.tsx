@@ -2,6 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { Link, getRouteApi, useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
 import { answer, api, type Schemas } from '@/api/client';
+import { permitted, resource } from '@/api/permissions';
 import { Button } from '@/ui/button';
 import { CopyAs } from '@/ui/copy_as';
 import { duration } from '@/ui/format';
@@ -20,7 +21,7 @@ export function HookRunPage() {
   const { repository, run: id } = route.useParams();
   const run = useQuery({
     queryKey: ['hook-run', repository, id],
-    queryFn: ({ signal }) => answer(api.GET('/repositories/{repository}/actions/runs/{run_id}', { params: { path: { repository, run_id: id } }, signal })),
+    queryFn: ({ signal }) => permitted('ci:ReadAction', resource.repository(repository), () => answer(api.GET('/repositories/{repository}/actions/runs/{run_id}', { params: { path: { repository, run_id: id } }, signal }))),
     refetchInterval: (query) => (query.state.data?.end_time === undefined ? pollMs : false),
   });
   return <div className="page"><Loaded query={run} rows={8}>{(data) => <Details repository={repository} run={data} />}</Loaded></div>;

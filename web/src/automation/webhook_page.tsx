@@ -3,7 +3,7 @@ import { getRouteApi, useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
 import { answer, api, type Schemas } from '@/api/client';
 import { asError } from '@/api/errors';
-import { resource, useMay } from '@/api/permissions';
+import { permitted, resource, useMay } from '@/api/permissions';
 import { queryClient } from '@/api/query_client';
 import { Button } from '@/ui/button';
 import { CopyAs } from '@/ui/copy_as';
@@ -38,10 +38,10 @@ export function WebhookPage() {
   const [editing, setEditing] = useState(false);
   const [deleting, setDeleting] = useState(false);
   const maySet = useMay('ci:WriteWebhook', resource.repository(repository));
-  const webhook = useQuery({ queryKey: ['webhooks', repository, name], queryFn: ({ signal }) => answer(api.GET('/repositories/{repository}/webhooks/{webhook}', { params: { path: { repository, webhook: name } }, signal })) });
+  const webhook = useQuery({ queryKey: ['webhooks', repository, name], queryFn: ({ signal }) => permitted('ci:ReadWebhook', resource.repository(repository), () => answer(api.GET('/repositories/{repository}/webhooks/{webhook}', { params: { path: { repository, webhook: name } }, signal }))) });
   const key = ['deliveries', repository, name];
-  const rows = usePagedRows<Delivery>([...key, state ?? ''], (after, signal) =>
-    answer(api.GET('/repositories/{repository}/webhooks/{webhook}/deliveries', { params: { path: { repository, webhook: name }, query: { after, amount: pageSize, ...(state ? { state } : {}) } }, signal })), (delivery) => delivery.state === 'pending');
+  const rows = usePagedRows<Delivery>([...key, state ?? ''], (after, signal) => permitted('ci:ReadWebhook', resource.repository(repository), () =>
+    answer(api.GET('/repositories/{repository}/webhooks/{webhook}/deliveries', { params: { path: { repository, webhook: name }, query: { after, amount: pageSize, ...(state ? { state } : {}) } }, signal }))), (delivery) => delivery.state === 'pending');
   const ping = useMutation({ mutationFn: () => answer(api.POST('/repositories/{repository}/webhooks/{webhook}:ping', { params: { path: { repository, webhook: name } } })) });
   const again = useMutation({
     mutationFn: (delivery: string) => answer(api.POST('/repositories/{repository}/webhooks/{webhook}/deliveries/{delivery}:redeliver', { params: { path: { repository, webhook: name, delivery } } })),

@@ -1,6 +1,7 @@
 import { queryOptions } from '@tanstack/react-query';
 import { parse } from 'yaml';
 import { answer, api, type Schemas } from '@/api/client';
+import { permitted, resource } from '@/api/permissions';
 import { queryClient } from '@/api/query_client';
 import type { RunsSearch } from './routes';
 import { columnsOf, type Goal, type ListedRun, metricColumn, paramColumn, requestedColumn, toNumber, valueOf } from './run_values';
@@ -213,11 +214,12 @@ export const standardsQuery = (repository: string) =>
     staleTime: 30_000,
     queryFn: async ({ signal }): Promise<Standards> => {
       const path = { repository };
-      const [{ data: listed }, { data: aliases }] = await Promise.all([
-        api.GET('/repositories/{repository}/policies', { params: { path, query: { amount: 100 } }, signal }),
+      const [listed, { data: aliases }] = await Promise.all([
+        // Who may not read policies sees the table without them.
+        permitted('branches:GetGatePolicy', resource.repository(repository), () => answer(api.GET('/repositories/{repository}/policies', { params: { path, query: { amount: 100 } }, signal }))).catch(() => undefined),
         api.GET('/repositories/{repository}/aliases', { params: { path, query: { amount: 1000 } }, signal }),
       ]);
-      const policies = listed?.results ?? []; // who may not read policies sees the table without them
+      const policies = listed?.results ?? [];
       const goals = goalsOf(policies.map((policy) => policy.document ?? ''));
       const alias = aliases?.results.find((item) => item.policy !== undefined) ?? aliases?.results[0];
       if (!alias) return { goals, champion: null };

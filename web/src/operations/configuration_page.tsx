@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { getRouteApi, useNavigate } from '@tanstack/react-router';
 import { answer, api } from '@/api/client';
+import { permitted, resource } from '@/api/permissions';
 import { CopyAs } from '@/ui/copy_as';
 import { Checkbox, TextField } from '@/ui/field';
 import { count, counted } from '@/ui/format';
@@ -16,7 +17,7 @@ const route = getRouteApi('/signed-in/admin/configuration');
 export function ConfigurationPage() {
   const search = route.useSearch();
   const navigate = useNavigate();
-  const settings = useQuery({ queryKey: ['server', 'settings'], queryFn: ({ signal }) => answer(api.GET('/config/settings', { signal })) });
+  const settings = useQuery({ queryKey: ['server', 'settings'], queryFn: ({ signal }) => permitted('auth:ListUsers', resource.all, () => answer(api.GET('/config/settings', { signal }))) });
   const set = (part: typeof search) => void navigate({ to: '.', search: { ...search, ...part }, replace: true });
   return (
     <OperationsFrame title="Configuration" scrolls>

@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { answer, api } from '@/api/client';
-import { resource, useMay } from '@/api/permissions';
+import { permitted, resource, useMay } from '@/api/permissions';
 import { queryClient } from '@/api/query_client';
 import { Button, IconButton } from '@/ui/button';
 import { ConfirmDialog, FormDialog } from '@/ui/dialog';
@@ -14,7 +14,7 @@ import styles from './operations.module.css';
 /** Commits that are kept whatever happens to their branches. */
 export function Holds({ repository }: { repository: string }) {
   const path = { repository };
-  const holds = useQuery({ queryKey: ['gc', repository, 'holds'], queryFn: ({ signal }) => answer(api.GET('/repositories/{repository}/gc/holds', { params: { path, query: { amount: 200 } }, signal })) });
+  const holds = useQuery({ queryKey: ['gc', repository, 'holds'], queryFn: ({ signal }) => permitted('retention:GetGarbageCollectionRules', resource.repository(repository), () => answer(api.GET('/repositories/{repository}/gc/holds', { params: { path, query: { amount: 200 } }, signal }))) });
   const may = useMay('retention:SetGarbageCollectionRules', resource.repository(repository));
   const [adding, setAdding] = useState(false);
   const [removing, setRemoving] = useState<string | null>(null);

@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { Link, getRouteApi, useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
 import { answer, api } from '@/api/client';
-import { resource, useMay } from '@/api/permissions';
+import { permitted, resource, useMay } from '@/api/permissions';
 import { queryClient } from '@/api/query_client';
 import { Button } from '@/ui/button';
 import { CopyAs } from '@/ui/copy_as';
@@ -49,8 +49,8 @@ function Figure({ label, children, detail }: { label: string; children: React.Re
 
 function Collection({ repository }: { repository: string }) {
   const path = { repository };
-  const plan = useQuery({ queryKey: ['gc', repository, 'plan'], queryFn: ({ signal }) => answer(api.GET('/repositories/{repository}/gc/plan', { params: { path }, signal })), retry: false });
-  const runs = useQuery({ queryKey: ['gc', repository, 'runs'], queryFn: ({ signal }) => answer(api.GET('/repositories/{repository}/gc/runs', { params: { path, query: { amount: 50 } }, signal })), refetchInterval: (query) => (isUnderWay(query.state.data) ? busyPollMs : pollMs) });
+  const plan = useQuery({ queryKey: ['gc', repository, 'plan'], queryFn: ({ signal }) => permitted('retention:GetGarbageCollectionRules', resource.repository(repository), () => answer(api.GET('/repositories/{repository}/gc/plan', { params: { path }, signal }))), retry: false });
+  const runs = useQuery({ queryKey: ['gc', repository, 'runs'], queryFn: ({ signal }) => permitted('retention:GetGarbageCollectionRules', resource.repository(repository), () => answer(api.GET('/repositories/{repository}/gc/runs', { params: { path, query: { amount: 50 } }, signal }))), refetchInterval: (query) => (isUnderWay(query.state.data) ? busyPollMs : pollMs) });
   const usage = useQuery({ queryKey: ['usage', repository], queryFn: ({ signal }) => answer(api.GET('/repositories/{repository}/usage', { params: { path }, signal })) });
   const may = useMay('retention:PrepareGarbageCollectionCommits', resource.repository(repository));
   const [confirming, setConfirming] = useState(false);

@@ -1,5 +1,6 @@
 import { queryOptions } from '@tanstack/react-query';
 import { answer, api, type Schemas } from '@/api/client';
+import { permitted, resource } from '@/api/permissions';
 import { queryClient } from '@/api/query_client';
 import { isOpen } from './evidence';
 
@@ -11,22 +12,24 @@ export const policiesMax = 100;
 
 export const promotionsKey = (repository: string) => ['promotions', repository] as const;
 
+const readsGates = <T>(repository: string, ask: () => Promise<T>) => permitted('branches:GetGatePolicy', resource.repository(repository), ask);
+
 export const policiesQuery = (repository: string) =>
   queryOptions({
     queryKey: [...promotionsKey(repository), 'policies'],
-    queryFn: ({ signal }) => answer(api.GET('/repositories/{repository}/policies', { params: { path: { repository }, query: { amount: policiesMax } }, signal })),
+    queryFn: ({ signal }) => readsGates(repository, () => answer(api.GET('/repositories/{repository}/policies', { params: { path: { repository }, query: { amount: policiesMax } }, signal }))),
   });
 
 export const policyQuery = (repository: string, policy: string) =>
   queryOptions({
     queryKey: [...promotionsKey(repository), 'policy', policy],
-    queryFn: ({ signal }) => answer(api.GET('/repositories/{repository}/policies/{policy}', { params: { path: { repository, policy } }, signal })),
+    queryFn: ({ signal }) => readsGates(repository, () => answer(api.GET('/repositories/{repository}/policies/{policy}', { params: { path: { repository, policy } }, signal }))),
   });
 
 export const versionsQuery = (repository: string, policy: string) =>
   queryOptions({
     queryKey: [...promotionsKey(repository), 'versions', policy],
-    queryFn: ({ signal }) => answer(api.GET('/repositories/{repository}/policies/{policy}/versions', { params: { path: { repository, policy }, query: { amount: 100 } }, signal })),
+    queryFn: ({ signal }) => readsGates(repository, () => answer(api.GET('/repositories/{repository}/policies/{policy}/versions', { params: { path: { repository, policy }, query: { amount: 100 } }, signal }))),
   });
 
 export const aliasesQuery = (repository: string) =>
@@ -54,10 +57,10 @@ export const verdictsQuery = (repository: string, policy: string, candidates: re
   queryOptions({
     queryKey: [...promotionsKey(repository), 'verdicts', policy, candidates, champion ?? '', document ?? null],
     staleTime: 5000,
-    queryFn: ({ signal }) => answer(api.POST('/repositories/{repository}/policies/{policy}:evaluate', {
+    queryFn: ({ signal }) => readsGates(repository, () => answer(api.POST('/repositories/{repository}/policies/{policy}:evaluate', {
       params: { path: { repository, policy } },
       body: { candidates: [...candidates], ...(champion ? { champion } : {}), ...(document === undefined ? {} : { document }) }, signal,
-    })),
+    }))),
   });
 
 /** After a change: lists, verdicts, and what the other pages show of branches and aliases. */

@@ -1,7 +1,17 @@
 // Which protection rules of branches apply to one, in words.
-import type { Schemas } from '@/api/client';
+import { queryOptions } from '@tanstack/react-query';
+import { answer, api, type Schemas } from '@/api/client';
+import { permitted, resource } from '@/api/permissions';
 
 export type ProtectionRule = Schemas['BranchProtectionRule'];
+
+/** The rules of a repository, for those who may read them. */
+export const protectionQuery = (repository: string) =>
+  queryOptions({
+    queryKey: ['protection', repository],
+    queryFn: ({ signal }): Promise<ProtectionRule[]> => permitted('branches:GetBranchProtectionRules', resource.repository(repository), () =>
+      answer(api.GET('/repositories/{repository}/settings/branch_protection', { params: { path: { repository } }, signal }))),
+  });
 
 const blockedByDefault = ['stage', 'commit', 'reset'];
 

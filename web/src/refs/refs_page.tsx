@@ -1,7 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link, getRouteApi, useNavigate } from '@tanstack/react-router';
 import { useMemo, useState } from 'react';
-import { answer, api } from '@/api/client';
 import { resource, useMay } from '@/api/permissions';
 import { useRepository } from '@/app/use_repository';
 import { commitOfRefQuery } from '@/changes/diff_queries';
@@ -21,7 +20,7 @@ import { EmptyState, ErrorPanel, Skeleton } from '@/ui/states';
 import { Badge, Name, Time } from '@/ui/text';
 import { AliasHistory } from './alias_history';
 import { CreateRef, DeleteRefs, ExpiryDialog } from './ref_dialogs';
-import { protectionOf, type ProtectionRule } from './protection';
+import { protectionOf, protectionQuery, type ProtectionRule } from './protection';
 import { kinds, KindTabs } from './kind_tabs';
 import { type NamedRef, type RefKind, refsQuery } from './ref_queries';
 import { StaleBranches } from './stale_branches';
@@ -43,11 +42,7 @@ function NamedRefs({ kind }: { kind: RefKind }) {
   const refs = useQuery(refsQuery(repository));
   const loaded = useRepository(repository);
   const base = loaded?.default_branch ?? 'main';
-  const rules = useQuery({
-    queryKey: ['protection', repository],
-    queryFn: ({ signal }) => answer(api.GET('/repositories/{repository}/settings/branch_protection', { params: { path: { repository } }, signal })),
-    retry: false,
-  });
+  const rules = useQuery(protectionQuery(repository));
   const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
   const [creating, setCreating] = useState<string | null>(null);
   const [deleting, setDeleting] = useState<readonly NamedRef[]>([]);

@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { Link, getRouteApi, useNavigate } from '@tanstack/react-router';
 import { lazy, Suspense, useState } from 'react';
 import { answer, api } from '@/api/client';
-import { resource, useMay } from '@/api/permissions';
+import { permitted, resource, useMay } from '@/api/permissions';
 import { queryClient } from '@/api/query_client';
 import { useUser } from '@/api/session';
 import { CompareRefs } from '@/changes/compare_page';
@@ -10,7 +10,7 @@ import { DiffCounts } from '@/changes/diff_counts';
 import { RunState } from '@/automation/run_state';
 import { commitOfRefQuery, objectCount, type Sides, summaryQuery } from '@/changes/diff_queries';
 import { MergeDialog } from '@/changes/merge_dialog';
-import { protectionOf, requiredApprovals } from '@/refs/protection';
+import { protectionOf, protectionQuery, requiredApprovals } from '@/refs/protection';
 import { Button } from '@/ui/button';
 import { CopyAs } from '@/ui/copy_as';
 import { ConfirmDialog, FormDialog } from '@/ui/dialog';
@@ -128,10 +128,7 @@ function Approvals({ repository, request }: { repository: string; request: PullR
   const user = useUser();
   const approvals = useQuery(approvalsQuery(repository, request.id));
   const head = useQuery({ ...commitOfRefQuery(repository, request.source_branch), enabled: request.status === 'open' });
-  const rules = useQuery({
-    queryKey: ['protection', repository],
-    queryFn: ({ signal }) => answer(api.GET('/repositories/{repository}/settings/branch_protection', { params: { path: { repository } }, signal })),
-  });
+  const rules = useQuery(protectionQuery(repository));
   const mayWrite = useMay('pr:WritePullRequest', resource.repository(repository));
   const [error, setError] = useState<unknown>(null);
   const needed = requiredApprovals(rules.data ?? [], request.destination_branch);
@@ -150,7 +147,7 @@ function Approvals({ repository, request }: { repository: string; request: PullR
   return (
     <section className="panel stack-tight" aria-label="Approvals">
       <h2>Approvals</h2>
-      <p>{needed > 0 ? `${valid.length} of ${needed} that ${request.destination_branch} requires` : `${request.destination_branch} requires none`}</p>
+      <p>{!rules.data ? `${counted(valid.length, 'approval')} of the present head${rules.error ? '; how many are required is not known' : ''}` : needed > 0 ? `${valid.length} of ${needed} that ${request.destination_branch} requires` : `${request.destination_branch} requires none`}</p>
       <Loaded query={approvals} rows={1}>
         {(data) => data.results.length > 0 && (
           <ul className={styles.list}>
@@ -185,7 +182,8 @@ function Checks({ repository, request }: { repository: string; request: PullRequ
   const runs = useQuery({
     queryKey: ['hook-runs', repository, head.data?.id],
     enabled: head.data !== undefined,
-    queryFn: ({ signal }) => answer(api.GET('/repositories/{repository}/actions/runs', { params: { path: { repository }, query: { commit: head.data!.id, amount: 50 } }, signal })),
+    queryFn: ({ signal }) => permitted('ci:ReadAction', resource.repository(repository), () =>
+      answer(api.GET('/repositories/{repository}/actions/runs', { params: { path: { repository }, query: { commit: head.data!.id, amount: 50 } }, signal }))),
     refetchInterval: (query) => (query.state.data?.results.some((run) => run.end_time === undefined) ? checksPollMs : false),
   });
   return (

@@ -2,7 +2,7 @@ import { Link, getRouteApi, useNavigate } from '@tanstack/react-router';
 import { useQuery } from '@tanstack/react-query';
 import { useRef, useState } from 'react';
 import { answer, api } from '@/api/client';
-import { resource, useMay } from '@/api/permissions';
+import { permitted, resource, useMay } from '@/api/permissions';
 import { queryClient } from '@/api/query_client';
 import { useRepository } from '@/app/use_repository';
 import { DiffCounts } from '@/changes/diff_counts';
@@ -33,8 +33,8 @@ export function RequestsPage() {
   const navigate = useNavigate();
   const status = search.status ?? 'open';
   // The API lists open or all; this page separates merged from closed ones.
-  const rows = usePagedRows<PullRequest>(['pulls', repository, 'list', status], (after, signal) =>
-    answer(api.GET('/repositories/{repository}/pulls', { params: { path: { repository }, query: { after, amount: pageSize, status } }, signal })));
+  const rows = usePagedRows<PullRequest>(['pulls', repository, 'list', status], (after, signal) => permitted('pr:ListPullRequests', resource.repository(repository), () =>
+    answer(api.GET('/repositories/{repository}/pulls', { params: { path: { repository }, query: { after, amount: pageSize, status } }, signal }))));
   const may = useMay('pr:WritePullRequest', resource.repository(repository));
   const close = () => void navigate({ to: '.', search: { status: search.status } });
   const columns: Column<PullRequest>[] = [

@@ -1,5 +1,6 @@
 import { queryOptions } from '@tanstack/react-query';
 import { answer, api, type Schemas } from '@/api/client';
+import { permitted, resource } from '@/api/permissions';
 import { queryClient } from '@/api/query_client';
 
 export type BranchRule = Schemas['BranchProtectionRule'];
@@ -20,7 +21,7 @@ async function withEtag<R>(call: Promise<{ data?: R[]; error?: unknown; response
 
 export const branchRulesQuery = (repository: string) => queryOptions({
   queryKey: ['settings', repository, 'branch-rules'],
-  queryFn: ({ signal }) => withEtag<BranchRule>(api.GET('/repositories/{repository}/settings/branch_protection', { params: { path: { repository } }, signal })),
+  queryFn: ({ signal }) => permitted('branches:GetBranchProtectionRules', resource.repository(repository), () => withEtag<BranchRule>(api.GET('/repositories/{repository}/settings/branch_protection', { params: { path: { repository } }, signal }))),
 });
 
 export type CleanupRule = Schemas['BranchCleanup']['rules'][number];
@@ -28,22 +29,22 @@ export type CleanupRule = Schemas['BranchCleanup']['rules'][number];
 /** Rules for branches that are no longer used. */
 export const cleanupQuery = (repository: string) => queryOptions({
   queryKey: ['settings', repository, 'branch-cleanup'],
-  queryFn: async ({ signal }) => {
+  queryFn: ({ signal }) => permitted('retention:GetGarbageCollectionRules', resource.repository(repository), async () => {
     const result = await api.GET('/repositories/{repository}/settings/branch_cleanup', { params: { path: { repository } }, signal });
     return { ...(await answer(Promise.resolve(result))), etag: result.response.headers.get('ETag') ?? '' };
-  },
+  }),
 });
 
 export const tagRulesQuery = (repository: string) => queryOptions({
   queryKey: ['settings', repository, 'tag-rules'],
-  queryFn: ({ signal }) => withEtag<TagRule>(api.GET('/repositories/{repository}/settings/tag_protection', { params: { path: { repository } }, signal })),
+  queryFn: ({ signal }) => permitted('branches:GetBranchProtectionRules', resource.repository(repository), () => withEtag<TagRule>(api.GET('/repositories/{repository}/settings/tag_protection', { params: { path: { repository } }, signal }))),
 });
 
 /** null if there are none: then nothing expires that a ref leads to. */
 export const retentionQuery = (repository: string) => queryOptions({
   queryKey: ['settings', repository, 'retention'],
-  queryFn: async ({ signal }): Promise<RetentionRules | null> =>
-    (await answer(api.GET('/repositories/{repository}/settings/gc_rules', { params: { path: { repository }, query: { optional: true } }, signal }))) ?? null,
+  queryFn: ({ signal }): Promise<RetentionRules | null> => permitted('retention:GetGarbageCollectionRules', resource.repository(repository), async () =>
+    (await answer(api.GET('/repositories/{repository}/settings/gc_rules', { params: { path: { repository }, query: { optional: true } }, signal }))) ?? null),
 });
 
 export const metricFilesQuery = (repository: string) => queryOptions({
@@ -58,7 +59,7 @@ export const metadataQuery = (repository: string) => queryOptions({
 
 export const quotasQuery = (repository: string) => queryOptions({
   queryKey: ['settings', repository, 'quotas'],
-  queryFn: async ({ signal }) => (await answer(api.GET('/repositories/{repository}/quotas', { params: { path: { repository } }, signal }))).results,
+  queryFn: ({ signal }) => permitted('retention:GetQuotas', resource.repository(repository), async () => (await answer(api.GET('/repositories/{repository}/quotas', { params: { path: { repository } }, signal }))).results),
 });
 
 export function settingsChanged(repository: string) {
