@@ -65,7 +65,9 @@ def initialised_data(session_scratch):
 
 @pytest.fixture(scope="module")
 def tarn(request, session_scratch, initialised_data):
-    server = servers.Tarnd(session_scratch / request.module.__name__).copy_data_of(initialised_data).start()
+    """With the settings that the file has in ENVIRONMENT."""
+    directory = session_scratch / request.module.__name__
+    server = servers.Tarnd(directory, environment=getattr(request.module, "ENVIRONMENT", None)).copy_data_of(initialised_data).start()
     yield server
     server.stop()
 

@@ -1,11 +1,16 @@
 """A slow server, one that fails or is away, and sessions that end while a page is open: nothing waits for ever, and nothing typed is lost."""
 
+import contextlib
+import http.server
 import os
 import re
 import signal
+import threading
 
 import browser as browsers
 import pytest
+import requests
+import servers
 from browser import eventually
 from playwright.sync_api import expect
 
@@ -16,6 +21,12 @@ LOST = "The server does not answer."
 # As in web/src/api/client.ts and web/src/ui/states.tsx.
 READ_WAIT_MS = 60_000
 SLOW_MS = 10_000
+# After which the attempts of an upload are over, if the server answers none, as in web/src/objects/upload_queue.ts.
+ATTEMPTS_MS = 11_000
+# Of the module's server, which a test kills.
+ENVIRONMENT = servers.SHORT_LEASE
+# Errors that the browser logs of requests to a killed server.
+BROKEN = ("ERR_CONNECTION_REFUSED", "ERR_CONNECTION_RESET", "ERR_CONNECTION_ABORTED", "ERR_EMPTY_RESPONSE", "ERR_SOCKET_NOT_CONNECTED", "ERR_INCOMPLETE_CHUNKED_ENCODING")
 
 
 @pytest.fixture
@@ -137,6 +148,47 @@ def test_text_is_kept_when_it_cannot_be_saved(window, rest):
     assert rest.read("kept", "notes.md") == b"# an hour of work"
 
 
+@contextlib.contextmanager
+def slow_uploads(page, bytes_per_second):
+    network = page.context.new_cdp_session(page)
+    network.send("Network.emulateNetworkConditions", {"offline": False, "latency": 0, "downloadThroughput": -1, "uploadThroughput": bytes_per_second})
+    yield
+    network.detach()
+
+
+def test_uploads_go_on_after_the_server_was_killed(window, tarn, rest, tmp_path):
+    """When some files have arrived, some are on their way, one of them in parts, and others wait."""
+    rest.repository("killed")
+    for problem in BROKEN:
+        window.expect_problem(problem)
+    contents = {f"{number:02}.bin": bytes([number]) * 100_000 for number in range(12)}
+    large = bytes(range(256)) * (33 * 4096)
+    (tmp_path / "large.bin").write_bytes(large)
+    page = window.go("/r/killed/main/data?path=in/")
+    expect(page.get_by_text("There is nothing in this folder.")).to_be_visible()
+    with slow_uploads(page, 400_000):
+        files = page.get_by_label("Files to upload")
+        files.set_input_files(str(tmp_path / "large.bin"))
+        files.set_input_files([{"name": name, "mimeType": "application/octet-stream", "buffer": content} for name, content in contents.items()])
+        eventually(page, lambda: rest.paths("killed"))
+        tarn.kill()
+    uploads = page.get_by_role("region", name="Uploads")
+    expect(page.get_by_text(f"{LOST} This page goes on")).to_be_visible()
+    page.wait_for_timeout(ATTEMPTS_MS)
+    expect(uploads.get_by_role("status")).to_contain_text("Uploading")
+    expect(uploads.get_by_role("alert")).to_have_count(0)
+    tarn.start()
+    expect(uploads).to_contain_text(f"{len(contents) + 1} files uploaded", timeout=2 * browsers.WAIT_MS)
+    expect(page.get_by_text(LOST)).to_be_hidden()
+    assert rest.paths("killed") == [f"in/{name}" for name in (*contents, "large.bin")]
+    for name, content in {**contents, "large.bin": large}.items():
+        assert rest.read("killed", f"in/{name}") == content, name
+    expect(page.get_by_text(f"{len(contents) + 1} uncommitted changes on main")).to_be_visible()
+    rest.commit("killed")
+    added = rest.get("/repositories/killed/refs/main~1/diff/main")["results"]
+    assert [(entry["type"], entry["path"]) for entry in added] == [("added", f"in/{name}") for name in (*contents, "large.bin")]
+
+
 def a_user(rest, name):
     """A user who may do all, and their key."""
     rest.post("/auth/users", {"id": name})
@@ -241,3 +293,167 @@ def test_a_login_in_another_tab_is_one_of_this_page_too(window, rest):
     page.evaluate("window.dispatchEvent(new Event('focus'))")
     expect(above).to_be_hidden()
     expect(page.get_by_role("link", name="two-tabs", exact=True)).to_be_visible()
+
+
+@contextlib.contextmanager
+def listening(answer):
+    """The address of an HTTP server here; `answer` gets its handler for each request."""
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_GET(self):
+            answer(self)
+
+        do_POST = do_GET
+
+        def log_message(self, *_):
+            pass
+
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_port}/"
+    server.shutdown()
+    server.server_close()
+
+
+@pytest.fixture
+def gateway(tarn):
+    """Single sign-on for the administrator: signs in at the server, hands the session on as a cookie of this host, and leads back."""
+
+    def sign_on(handler):
+        answer = requests.post(f"{tarn.url}/api/v1/auth/login", json=admin_key(tarn), timeout=30)
+        handler.send_response(302)
+        handler.send_header("Set-Cookie", answer.headers["Set-Cookie"])
+        handler.send_header("Location", f"{tarn.url}/")
+        handler.end_headers()
+
+    with listening(sign_on) as url:
+        yield url
+
+
+def a_form_whose_session_ended(window, name):
+    """The page with what was typed, and the login above it."""
+    page = window.go("/")
+    page.get_by_role("button", name="Create repository").first.click()
+    page.get_by_role("dialog").get_by_label("Name", exact=True).fill(name)
+    end_session(window)
+    page.keyboard.press("Enter")
+    above = page.get_by_role("dialog", name="Sign in to Tarn")
+    expect(above).to_be_visible()
+    return page, above
+
+
+def goes_on_with_its_form(page, above, rest, name):
+    page.bring_to_front()
+    page.evaluate("window.dispatchEvent(new Event('focus'))")  # which Chromium tells no page under Playwright: to each it says that it has it
+    expect(above).to_be_hidden()
+    form = page.get_by_role("dialog")
+    expect(form.get_by_label("Name", exact=True)).to_have_value(name)
+    form.get_by_role("button", name="Create repository").click()
+    page.wait_for_url(f"**/r/{name}/**")
+    assert rest.status(f"/repositories/{name}") == 200
+
+
+def test_a_form_goes_on_after_a_login_in_another_tab(window, tarn, rest):
+    page, above = a_form_whose_session_ended(window, "of-two-tabs")
+    other = window.context.new_page()
+    other.goto("/")
+    expect(other.get_by_role("heading", name="Sign in to Tarn")).to_be_visible()
+    key = admin_key(tarn)
+    other.get_by_label("Access key id").fill(key["access_key_id"])
+    other.get_by_label("Secret access key").fill(key["secret_access_key"])
+    other.keyboard.press("Enter")
+    expect(other.get_by_role("heading", name="Repositories")).to_be_visible()
+    goes_on_with_its_form(page, above, rest, "of-two-tabs")
+
+
+def test_a_form_goes_on_after_single_sign_on_in_another_tab(window, tarn, rest, gateway):
+    window.expect_problem(gateway)
+    settings = re.compile(r"/api/v1/setup_lakefs$")
+
+    def announce(route):
+        """As a server that has single sign-on does; Tarn has none yet."""
+        state = route.fetch().json()
+        state["login_config"].update(login_url=gateway, login_url_method="redirect")
+        route.fulfill(json=state)
+
+    window.page.route(settings, announce)
+    page, above = a_form_whose_session_ended(window, "of-single-sign-on")
+    window.axe()
+    with window.context.expect_page() as opened:
+        above.get_by_role("link", name="Single sign-on in another tab").click()
+    expect(opened.value.get_by_role("heading", name="Repositories")).to_be_visible()
+    assert opened.value.evaluate("window.opener") is None
+    goes_on_with_its_form(page, above, rest, "of-single-sign-on")
+
+
+class HeldHook:
+    """A webhook that answers once it is released: what runs it waits so long."""
+
+    def __init__(self):
+        self.called, self.released = threading.Event(), threading.Event()
+
+    def answer(self, handler):
+        handler.rfile.read(int(handler.headers.get("Content-Length", 0)))
+        self.called.set()
+        self.released.wait(browsers.WAIT_MS / 1000)
+        handler.send_response(200)
+        handler.send_header("Content-Length", "0")
+        handler.end_headers()
+
+
+@pytest.fixture
+def hook():
+    made = HeldHook()
+    with listening(made.answer) as made.url:
+        yield made
+        made.released.set()
+
+
+@pytest.mark.parametrize("ends", ["after", "before"])
+def test_an_import_is_followed_again_after_the_login(window, tarn, rest, hook, ends):
+    """It ends after the login, or before, when nobody could see it."""
+    name = f"ends-{ends}"
+    rest.repository(name)
+    rest.upload(name, "_lakefs_actions/held.yaml", f"""name: held
+on:
+  pre-commit:
+hooks:
+  - id: waits
+    type: webhook
+    properties: {{url: "{hook.url}", timeout: 1m}}
+""")
+    hook.released.set()
+    rest.commit(name, "hooks")
+    hook.called.clear()
+    hook.released.clear()
+    source = tarn.import_root / name
+    source.mkdir()
+    for number in range(5):
+        (source / f"{number}.txt").write_text(str(number))
+    page = window.go(f"/r/{name}/main/data")
+    page.get_by_role("button", name="Upload", exact=True).click()
+    page.get_by_role("menuitem", name="Import…").click()
+    dialog = page.get_by_role("dialog", name=f"Import into {name} at main")
+    dialog.get_by_label("Source", exact=True).fill(f"local://{source}/")
+    dialog.get_by_label("Destination prefix").fill("raw/")
+    dialog.get_by_role("button", name="Preview").click()
+    dialog.get_by_role("button", name="Import", exact=True).click()
+    eventually(page, hook.called.is_set)
+    expect(dialog).to_contain_text("5 objects so far")
+    end_session(window)
+    expect(page.get_by_role("dialog", name="Sign in to Tarn")).to_be_visible()
+    if ends == "before":
+        hook.released.set()
+        eventually(page, lambda: rest.paths(name, prefix="raw/"))
+    above = login_above(page, admin_key(tarn))
+    expect(above).to_be_hidden()
+    if ends == "after":
+        expect(dialog).to_contain_text("5 objects so far")
+        expect(dialog.get_by_role("alert")).to_have_count(0)
+        hook.released.set()
+    expect(dialog).to_contain_text("Imported 5 objects in commit")
+    dialog.get_by_role("button", name="Show the data").click()
+    expect(page.get_by_role("link", name="raw/")).to_be_visible()
+    assert rest.paths(name, prefix="raw/") == [f"raw/{number}.txt" for number in range(5)]
+    log = [commit["message"] for commit in rest.get(f"/repositories/{name}/refs/main/commits")["results"]]
+    assert log == [f"Import local://{source}/", "hooks", "Repository created"]
