@@ -195,5 +195,18 @@ class Window:
             picture.save(path, optimize=True)
         assert path.stat().st_size < PICTURE_BYTES_MAX, f"{path} has {path.stat().st_size} bytes"
 
+    def reset(self):
+        """Makes it as new for the next test; false if it cannot be."""
+        if len(self.context.pages) != 1 or not self.page.url.startswith(f"{self.server.url}/"):
+            return False
+        self.page.unroute_all(behavior="ignoreErrors")
+        self.page.evaluate("() => { localStorage.clear(); sessionStorage.clear() }")
+        self.page.goto("/icon.svg")  # of the same host, or the process would be given up
+        self.context.clear_cookies()
+        self.page.set_viewport_size(WIDE)
+        self.theme("light")
+        self.problems, self.expected = [], []
+        return True
+
     def close(self):
         self.context.close()

@@ -317,7 +317,8 @@ def test_ten_thousand_keys_scroll(window, rest, tarn):
     expect(page.get_by_role("link", name="00000")).to_be_visible()
 
 
-def test_a_large_selection_is_written_to_its_file_while_it_arrives(window, rest, s3):
+def test_a_large_selection_is_written_to_its_file_while_it_arrives(open_window, rest, s3):
+    window = open_window().sign_in()
     rest.repository("heavy")
     content = bytes(range(256)) * (80 * 1024)  # 20 MiB
     for name in ("a.bin", "b.bin"):

@@ -63,7 +63,8 @@ def test_a_gate_is_written_and_judged_while_typing(window, rest, gated):
     assert held["version"] == 1 and "min: 0.8" in held["document"]
 
 
-def test_who_would_pass_leads_to_a_promotion(window, rest, gated):
+def test_who_would_pass_leads_to_a_promotion(open_window, rest, gated):
+    window = open_window().sign_in()
     set_policy(rest, POLICY)
     window.page.add_init_script("delete Crypto.prototype.randomUUID")  # as without TLS
     page = window.go(f"/r/{REPO}/-/gates/gate")

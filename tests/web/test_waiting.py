@@ -30,6 +30,12 @@ BROKEN = ("ERR_CONNECTION_REFUSED", "ERR_CONNECTION_RESET", "ERR_CONNECTION_ABOR
 
 
 @pytest.fixture
+def window(open_window):
+    """One for each test: they change its clock and its session."""
+    return open_window().sign_in()
+
+
+@pytest.fixture
 def clock(window):
     """The clock of the page, which tests put forward instead of waiting."""
     window.page.clock.install()
