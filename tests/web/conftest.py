@@ -25,10 +25,10 @@ def pytest_addoption(parser):
     parser.addoption("--screenshots", action="store_true", help="take the pictures of docs/images again")
 
 
-# By the processor time that they take. Long files begin first: one that begins last leaves the other processes idle.
+# By the time that they take. Long files begin first: one that begins last leaves the other processes idle.
 LONGEST_FILES = [f"test_{name}.py" for name in (
-    "preview", "whole_experiment", "objects", "connect", "hostile", "settings", "experiments", "repositories", "shell", "promotion",
-    "stale_branches", "waiting", "refs", "operations", "changes", "access", "automation", "login", "history")]
+    "preview", "connect", "whole_experiment", "hostile", "objects", "shell", "waiting", "experiments", "settings", "repositories", "promotion",
+    "operations", "stale_branches", "changes", "refs", "reader", "automation", "access", "login", "history")]
 
 
 def pytest_collection_modifyitems(items):
