@@ -81,7 +81,8 @@ TEST(FileSlice, ClosesItsDescriptorOnce) {
   {
     FileSlice first(ends[0], 1, 2);
     FileSlice second(std::move(first));
-    EXPECT_EQ(first.fd, -1);
+    // A descriptor that was moved from is closed by its new owner alone.
+    EXPECT_EQ(first.fd, -1);  // NOLINT(bugprone-use-after-move)
     first = std::move(second);
     EXPECT_EQ(first.fd, ends[0]);
     EXPECT_EQ(first.offset, 1u);

@@ -399,7 +399,7 @@ void await_refusal(uint16_t port) {
   const auto started = Clock::now();
   try {
     while (since(started) < seconds(5)) {
-      RawClient{port};
+      const RawClient accepted(port);
       std::this_thread::sleep_for(milliseconds(5));
     }
   } catch (const Error&) {

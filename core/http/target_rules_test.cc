@@ -102,7 +102,7 @@ TEST(TargetRules, NamesAnEntryThatItCannotRead) {
   for (const char* text : {"", "a b", "http://x", "10.0.0.0/33", "10.0.0/8", "x/8", "x:", "x:99999",
                            "x:-1", "[::1", "[x]:80", ":80", "*"}) {
     try {
-      TargetRules({"fine.example", text});
+      const TargetRules rules({"fine.example", text});
       ADD_FAILURE() << text;
     } catch (const Error& error) {
       EXPECT_EQ(error.code(), ErrorCode::kInvalidArgument);
