@@ -9,6 +9,7 @@
 #include "core/base/encoding.h"
 #include "core/base/error.h"
 #include "core/base/log.h"
+#include "core/base/parallel.h"
 #include "core/base/pause.h"
 #include "core/base/str_cat.h"
 #include "core/db/dump.h"
@@ -270,7 +271,8 @@ class Backup {
     if (options_.copy_objects) {
       const std::string folder = target_.objects(manifest_.installation_id, repository.id);
       const std::set<std::string> there = present(folder, batch);
-      copy_batch(batch, [&](const ObjectLine& object) {
+      for_each_parallel(batch.size(), kCopiesAtOnce, [&](size_t i) {
+        const ObjectLine& object = batch[i];
         if (there.count(object.path) > 0) return;
         const blob::Located from =
             stores_.locate(str_cat(repository.storage_namespace, "/", object.path));

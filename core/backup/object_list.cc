@@ -1,13 +1,9 @@
 #include "core/backup/object_list.h"
 
-#include <algorithm>
-#include <atomic>
 #include <charconv>
-#include <exception>
-#include <thread>
+#include <system_error>
 
 #include "core/base/error.h"
-#include "core/base/mutex.h"
 #include "core/base/str_cat.h"
 #include "core/model/address.h"
 
@@ -68,31 +64,6 @@ void LineReader::read(std::string_view piece) {
 
 void LineReader::finish() const {
   if (!rest_.empty()) malformed();
-}
-
-void copy_batch(const std::vector<ObjectLine>& objects,
-                const std::function<void(const ObjectLine&)>& copy) {
-  std::atomic<size_t> next{0};
-  Mutex mutex;
-  std::exception_ptr failure;
-  const auto work = [&] {
-    for (size_t i = next++; i < objects.size(); i = next++) {
-      try {
-        copy(objects[i]);
-      } catch (...) {
-        next = objects.size();
-        MutexLock lock(mutex);
-        if (!failure) failure = std::current_exception();
-        return;
-      }
-    }
-  };
-  {
-    std::vector<std::jthread> threads;
-    for (size_t i = 1; i < std::min(kCopiesAtOnce, objects.size()); ++i) threads.emplace_back(work);
-    work();
-  }
-  if (failure) std::rethrow_exception(failure);
 }
 
 }  // namespace tarn::backup

@@ -1,4 +1,4 @@
-// The objects of a backup: their lines in `objects.txt`, and copying many of them.
+// The objects of a backup: their lines in `objects.txt`.
 #pragma once
 
 #include <cstdint>
@@ -44,10 +44,5 @@ class LineReader {
   std::function<void(const ObjectLine&)> visit_;
   std::string rest_;
 };
-
-/// Runs `copy` for each object, kCopiesAtOnce at a time, and returns when all have ended. The first
-/// failure stops the rest and is thrown.
-void copy_batch(const std::vector<ObjectLine>& objects,
-                const std::function<void(const ObjectLine&)>& copy);
 
 }  // namespace tarn::backup

@@ -1,7 +1,8 @@
 #include "core/backup/object_list.h"
 
-#include <atomic>
 #include <initializer_list>
+#include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -51,18 +52,6 @@ TEST(ObjectList, OtherLinesAreDataLoss) {
         "1 " + path + " 1", "1 " + path + " 1 2\n", std::string(1'000, '1')}) {
     EXPECT_THROW(read_in_pieces(line, 4'000), Error) << line;
   }
-}
-
-TEST(ObjectList, TheFirstFailureOfABatchIsThrown) {
-  std::vector<ObjectLine> objects(100);
-  std::atomic<int> copied{0};
-  copy_batch(objects, [&](const ObjectLine&) { ++copied; });
-  EXPECT_EQ(copied, 100);
-  EXPECT_THROW(
-      copy_batch(objects, [&](const ObjectLine&) { throw Error(ErrorCode::kNotFound, "gone"); }),
-      Error);
-  copy_batch({}, [&](const ObjectLine&) { ++copied; });
-  EXPECT_EQ(copied, 100);
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 
 #include "core/backup/object_list.h"
 #include "core/base/error.h"
+#include "core/base/parallel.h"
 #include "core/base/str_cat.h"
 #include "core/db/dump.h"
 #include "core/db/migrations.h"
@@ -140,7 +141,8 @@ class Restore {
 
   void take(std::vector<ObjectLine>& batch) {
     std::atomic<uint64_t> missing{0};
-    copy_batch(batch, [&](const ObjectLine& object) {
+    for_each_parallel(batch.size(), kCopiesAtOnce, [&](size_t i) {
+      const ObjectLine& object = batch[i];
       const blob::Located to =
           stores_.locate(str_cat(namespaces_.at(object.repository), "/", object.path));
       if (options_.with_objects) {

@@ -1,14 +1,11 @@
 #include "core/import/import_verify.h"
 
-#include <algorithm>
-#include <atomic>
-#include <exception>
-#include <thread>
+#include <chrono>
 #include <utility>
 
 #include "core/base/cancellation.h"
 #include "core/base/error.h"
-#include "core/base/mutex.h"
+#include "core/base/parallel.h"
 #include "core/base/reasons.h"
 #include "core/base/str_cat.h"
 #include "core/blob/stores.h"
@@ -59,31 +56,6 @@ std::optional<blob::BlobStat> ask_store(Engine& engine, const std::string& url) 
   }
 }
 
-/// Fills in the results, several at a time.
-void ask_stores(Engine& engine, std::vector<Question>& questions) {
-  std::atomic<size_t> next = 0;
-  Mutex mutex;
-  std::exception_ptr error;
-  const auto work = [&] {
-    try {
-      for (size_t i = next++; i < questions.size(); i = next++) {
-        questions[i].answer = ask_store(engine, *questions[i].url);
-      }
-    } catch (...) {
-      next = questions.size();
-      MutexLock lock(mutex);
-      if (!error) error = std::current_exception();
-    }
-  };
-  {
-    std::vector<std::jthread> threads;
-    const size_t helpers = std::min<size_t>(kVerifyThreads, questions.size());
-    for (size_t i = 1; i < helpers; ++i) threads.emplace_back(work);
-    work();
-  }
-  if (error) std::rethrow_exception(error);
-}
-
 }  // namespace
 
 Verification verify_import(Engine& engine, const RepositoryName& repository, std::string_view ref,
@@ -101,7 +73,9 @@ Verification verify_import(Engine& engine, const RepositoryName& repository, std
       if (const auto* external = std::get_if<ExternalAddress>(&item.entry->address))
         questions.push_back({&item, &external->url, {}});
     }
-    ask_stores(engine, questions);
+    for_each_parallel(questions.size(), kVerifyThreads, [&](size_t i) {
+      questions[i].answer = ask_store(engine, *questions[i].url);
+    });
     auto question = questions.begin();
     for (const ListItem& item : page.items) {
       if (out.changed.size() == options.limit) {

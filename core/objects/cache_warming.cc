@@ -1,14 +1,11 @@
 #include "core/objects/cache_warming.h"
 
-#include <algorithm>
-#include <atomic>
-#include <exception>
-#include <thread>
+#include <chrono>
 #include <vector>
 
 #include "core/base/cancellation.h"
 #include "core/base/error.h"
-#include "core/base/mutex.h"
+#include "core/base/parallel.h"
 #include "core/base/reasons.h"
 #include "core/base/str_cat.h"
 #include "core/blob/cached_store.h"
@@ -76,27 +73,9 @@ Fetch fetch_object(Engine& engine, const Repository& repository, const Entry& en
 std::vector<Fetch> fetch_all(Engine& engine, const Repository& repository,
                              const std::vector<ListItem>& items) {
   std::vector<Fetch> fetches(items.size());
-  std::atomic<size_t> next = 0;
-  Mutex mutex;
-  std::exception_ptr error;
-  const auto work = [&] {
-    try {
-      for (size_t i = next++; i < items.size(); i = next++) {
-        fetches[i] = fetch_object(engine, repository, *items[i].entry);
-      }
-    } catch (...) {
-      next = items.size();
-      MutexLock lock(mutex);
-      if (!error) error = std::current_exception();
-    }
-  };
-  {
-    std::vector<std::jthread> threads;
-    const size_t helpers = std::min<size_t>(kWarmThreads, items.size());
-    for (size_t i = 1; i < helpers; ++i) threads.emplace_back(work);
-    work();
-  }
-  if (error) std::rethrow_exception(error);
+  for_each_parallel(items.size(), kWarmThreads, [&](size_t i) {
+    fetches[i] = fetch_object(engine, repository, *items[i].entry);
+  });
   return fetches;
 }
 

@@ -3,13 +3,12 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <exception>
-#include <thread>
 
 #include "core/base/cancellation.h"
 #include "core/base/digest.h"
 #include "core/base/encoding.h"
 #include "core/base/error.h"
+#include "core/base/parallel.h"
 #include "core/base/str_cat.h"
 #include "core/base/wire.h"
 #include "core/blob/stores.h"
@@ -190,31 +189,11 @@ void ObjectCheck::finish() {
 
 /// Asks several at a time, and empties `questions`.
 void ObjectCheck::ask(std::vector<Question>& questions) {
-  std::atomic<size_t> next = 0;
-  Mutex mutex;
-  std::exception_ptr error;
-  const std::stop_token cancelled = cancellation_token();
-  const auto work = [&] {
-    const CancellationScope scope(cancelled);
-    try {
-      for (size_t i = next++; i < questions.size(); i = next++) {
-        throw_if_cancelled();
-        alive_();
-        ask_one(questions[i]);
-      }
-    } catch (...) {
-      next = questions.size();
-      MutexLock lock(mutex);
-      if (!error) error = std::current_exception();
-    }
-  };
-  {
-    std::vector<std::jthread> threads;
-    const size_t helpers = std::min(kVerifyStoreThreads, questions.size());
-    for (size_t i = 1; i < helpers; ++i) threads.emplace_back(work);
-    work();
-  }
-  if (error) std::rethrow_exception(error);
+  for_each_parallel(questions.size(), kVerifyStoreThreads, [&](size_t i) {
+    throw_if_cancelled();
+    alive_();
+    ask_one(questions[i]);
+  });
   questions.clear();
 }
 
