@@ -31,9 +31,8 @@ constexpr std::chrono::milliseconds kReportEvery{500};
 // After this many objects the tree is finished and recorded as a checkpoint, from which another
 // process can continue.
 constexpr uint64_t kObjectsPerCheckpoint = 200'000;
-// Transient errors of database or store are retried, after 1, 2, 4 ... seconds.
+// Of transient errors of database or store.
 constexpr int kAttemptsMax = 5;
-constexpr std::chrono::seconds kFirstPause{1};
 constexpr std::string_view kLastImportKey = ".lakefs.last.import.timestamp";
 // Suffix after the head's id in the result of an import that found no changes.
 constexpr std::string_view kUnchanged = " unchanged";
@@ -350,7 +349,8 @@ void cancel_import(Engine& engine, const Repository& repository, const BranchNam
     throw Error(ErrorCode::kConflict, reason::kImportEnded, "conflict found");
 }
 
-bool run_one_import(Engine& engine, std::stop_token stop, OwnerTurns& turns) {
+bool run_one_import(Engine& engine, std::stop_token stop, OwnerTurns& turns,
+                    std::chrono::milliseconds first_pause) {
   const int64_t owner = new_lease_owner();
   std::optional<meta::Job> job;
   const auto turn =
@@ -380,7 +380,7 @@ bool run_one_import(Engine& engine, std::stop_token stop, OwnerTurns& turns) {
         return true;
       }
     }
-    pause(stop, kFirstPause * (1 << (attempt - 1)));
+    pause(stop, first_pause * (1 << (attempt - 1)));
     if (stop.stop_requested()) return true;  // another process continues
   }
 }

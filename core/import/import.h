@@ -1,6 +1,7 @@
 // Imports of objects by reference: a job that lists a source and commits the listing.
 #pragma once
 
+#include <chrono>
 #include <optional>
 #include <stop_token>
 #include <string>
@@ -71,8 +72,10 @@ void cancel_import(Engine& engine, const Repository& repository, const BranchNam
                    std::string_view id);
 
 /// Leases and runs a queued or orphaned import until asked to stop; called by server/jobs on its
-/// own threads, which share `turns`. Returns whether it did any work.
+/// own threads, which share `turns`. Returns whether it did any work. Transient errors of database
+/// or store are retried after `first_pause`, and after twice as long each further time.
 bool run_one_import(Engine& engine, std::stop_token stop,
-                    OwnerTurns& turns = OwnerTurns::unlimited());
+                    OwnerTurns& turns = OwnerTurns::unlimited(),
+                    std::chrono::milliseconds first_pause = std::chrono::seconds{1});
 
 }  // namespace tarn::versioning
