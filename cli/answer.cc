@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/exit_code.h"
+#include "cli/json_text.h"
 #include "core/base/mutex.h"
 #include "core/base/reasons.h"
 #include "core/base/str_cat.h"
@@ -165,7 +166,7 @@ std::string Answer::message() const {
       return str_cat("the object store: ", text);
     }
   }
-  const auto parsed = nlohmann::json::parse(body, nullptr, false);
+  const nlohmann::json parsed = parse_json(body);
   // The detail says the same and more.
   for (const char* name : {"detail", "message"}) {
     if (!parsed.is_object() || !parsed.contains(name) || !parsed[name].is_string()) continue;
@@ -187,6 +188,18 @@ Error error_from(const Answer& answer) {
   const std::string reason = reason_of(answer, message);
   if (reason.empty()) return Error(code, text);
   return Error(code, interned(reason), text);
+}
+
+nlohmann::json json_of(const Answer& answer) {
+  if (!answer.ok()) throw error_from(answer);
+  if (answer.body.empty()) return nullptr;
+  nlohmann::json parsed = parse_json(answer.body);
+  if (parsed.is_discarded()) {
+    throw Error(ErrorCode::kInternal,
+                "reading the answer: it is not JSON; the endpoint, which `tarn config show` lists, "
+                "must be a Tarn server");
+  }
+  return parsed;
 }
 
 bool says_no_changes(const Answer& answer) {

@@ -6,6 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include <nlohmann/json_fwd.hpp>
+
 #include "core/base/error.h"
 
 namespace tarn::cli {
@@ -35,6 +37,10 @@ struct Answer {
 
 /// The failure that an answer means; `answer` must not be ok().
 Error error_from(const Answer& answer);
+
+/// The body; null when it is empty. Throws error_from when the answer is not ok(), and internal
+/// when the body is not JSON.
+nlohmann::json json_of(const Answer& answer);
 
 /// Whether the answer says that there was nothing to commit, merge or revert.
 bool says_no_changes(const Answer& answer);

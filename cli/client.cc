@@ -12,6 +12,7 @@
 
 #include "cli/exit_code.h"
 #include "cli/failure_advice.h"
+#include "cli/json_text.h"
 #include "cli/signals.h"
 #include "core/base/encoding.h"
 #include "core/base/str_cat.h"
@@ -249,18 +250,23 @@ std::vector<std::string> api_segments(std::string_view path) {
   return out;
 }
 
+Request with_body(Request request, const Json& body) {
+  request.json = json_body(body);
+  return request;
+}
+
 Request post_request(std::string path) {
   return {.method = Method::kPost, .path = std::move(path)};
 }
 
 Request post_request(std::string path, const Json& body) {
-  return {.method = Method::kPost, .path = std::move(path), .json = body.dump()};
+  return with_body(post_request(std::move(path)), body);
 }
 
 Request put_request(std::string path) { return {.method = Method::kPut, .path = std::move(path)}; }
 
 Request put_request(std::string path, const Json& body) {
-  return {.method = Method::kPut, .path = std::move(path), .json = body.dump()};
+  return with_body(put_request(std::move(path)), body);
 }
 
 Request delete_request(std::string path) {
@@ -380,17 +386,7 @@ Answer Client::ask(const Request& request) {
   return answer;
 }
 
-Json Client::call(const Request& request) {
-  const Answer answer = ask(request);
-  if (!answer.ok()) throw error_from(answer);
-  if (answer.body.empty()) return nullptr;
-  Json parsed = Json::parse(answer.body, nullptr, false);
-  if (parsed.is_discarded()) {
-    throw Error(ErrorCode::kInternal, str_cat("reading the answer of ", state_->endpoint.origin,
-                                              ": not JSON (is this a Tarn endpoint?)"));
-  }
-  return parsed;
-}
+Json Client::call(const Request& request) { return json_of(ask(request)); }
 
 void Client::each(Request request, const std::function<bool(const Json&)>& each,
                   const std::function<void(const Json&)>& page_seen) {

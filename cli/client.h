@@ -38,6 +38,8 @@ std::string api_path(std::initializer_list<std::string_view> segments);
 /// The segments of such a path, decoded, without its query.
 std::vector<std::string> api_segments(std::string_view path);
 
+/// Throws a usage error if a string of the body is not UTF-8.
+Request with_body(Request request, const Json& body);
 Request post_request(std::string path);
 Request post_request(std::string path, const Json& body);
 Request put_request(std::string path);

@@ -344,6 +344,15 @@ TEST_F(ClientTest, UploadsBodiesOfKnownAndUnknownSize) {
   EXPECT_EQ(got, "");
 }
 
+TEST(Requests, RefuseTextThatIsNotUtf8) {
+  try {
+    post_request("/x", Json{{"message", "caf\xe9"}});
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.message(), "sending a request: a name or text in it is not UTF-8");
+  }
+}
+
 TEST_F(ClientTest, AnAnswerThatIsNotJsonIsAFailure) {
   server_.Get("/api/v1/x", [](const httplib::Request&, httplib::Response& response) {
     response.set_content("<html>", "text/html");

@@ -10,6 +10,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "cli/json_text.h"
 #include "cli/object_record.h"
 #include "core/actions/action_file.h"
 #include "core/base/digest.h"
@@ -111,7 +112,7 @@ Finding Examination::credentials() {
                                 token ? ": ask for a new one, `tarn auth token`"
                                       : ": correct it and its secret key, or `tarn auth login`"));
   }
-  const Json body = Json::parse(answer.body, nullptr, false);
+  const Json body = parse_json(answer.body);
   const std::string user = body.is_object() ? body.value("/user/id"_json_pointer, "") : "";
   if (user.empty()) {
     return failed_check(
@@ -178,7 +179,7 @@ Finding Examination::tried_read(const Uri& object) {
     answer = client_.download(request, [](std::string_view) {});
   } catch (const Error& error) {
     answer.status = 0;
-    answer.body = Json{{"message", error.message()}}.dump();
+    answer.body = json_text({{"message", error.message()}});
   }
   const std::string name = to_string(object);
   if (answer.ok() || answer.status == kRangeNotSatisfiable)
@@ -395,7 +396,7 @@ std::string Examination::problem_of_policy(const Json& policy) {
                    Json{{"candidates", {policy.value("destination", "")}}}));
   if (answer.status == 401 || answer.status == 403) return "";
   if (!answer.ok()) return str_cat(name, ": ", error_from(answer).message());
-  const Json body = Json::parse(answer.body);
+  const Json body = json_of(answer);
   if (body.contains("refusal")) {
     return str_cat(name, ": ", body.value("/refusal/reason"_json_pointer, ""));
   }

@@ -6,6 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "cli/json_text.h"
 #include "core/base/reasons.h"
 #include "core/base/str_cat.h"
 
@@ -22,7 +23,7 @@ bool may_name_branch(std::string_view name) {
 bool finds(Session& session, const Request& request) {
   const Answer answer = session.client.ask(request);
   if (!answer.ok()) return false;
-  const Json body = Json::parse(answer.body, nullptr, false);
+  const Json body = parse_json(answer.body);
   return !body.is_object() || !body.contains("results") || !body["results"].empty();
 }
 
@@ -49,7 +50,7 @@ std::string branch_of(Session& session, const std::string& repository) {
   }
   const Answer answer = session.client.ask({.path = api_path({"repositories", repository})});
   if (!answer.ok()) return "";
-  return Json::parse(answer.body).value("default_branch", "");
+  return json_of(answer).value("default_branch", "");
 }
 
 std::string command_about_object(std::string_view command, const Uri& uri) {

@@ -9,6 +9,7 @@
 
 #include "cli/empty_lists.h"
 #include "cli/exit_code.h"
+#include "cli/json_text.h"
 #include "cli/yaml_text.h"
 #include "core/base/encoding.h"
 #include "core/base/str_cat.h"
@@ -32,10 +33,6 @@ constexpr std::array<std::pair<std::string_view, Format>, 7> kFormats{
      {"csv", Format::kCsv},
      {"md", Format::kMarkdown},
      {"name", Format::kName}}};
-
-std::string dump(const Json& json) {
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
-}
 
 /// Members of lakeFS's records that are seconds since 1970.
 constexpr std::array<std::string_view, 5> kUnixTimes{"creation_date", "mtime", "path_mtime",
@@ -122,10 +119,10 @@ void ListWriter::add(const Json& item, Cells cells) {
   begin();
   switch (out_.format()) {
     case Format::kJson:
-      out_.data() << (count_ > 0 ? ",\n" : "\n") << dump(with_times(item));
+      out_.data() << (count_ > 0 ? ",\n" : "\n") << json_text(with_times(item));
       break;
     case Format::kJsonLines:
-      out_.data() << dump(with_times(item)) << '\n';
+      out_.data() << json_text(with_times(item)) << '\n';
       break;
     case Format::kYaml:
       out_.data() << (count_ > 0 ? "" : "\n")
@@ -186,7 +183,7 @@ void Output::object(std::string_view kind, Json fields,
     fields = with_times(std::move(fields));
     fields["apiVersion"] = kApiVersion;
     fields["kind"] = kind;
-    data_ << (format_ == Format::kYaml ? yaml_text(fields) : dump(fields) + '\n');
+    data_ << (format_ == Format::kYaml ? yaml_text(fields) : json_text(fields) + '\n');
   } else if (format_ == Format::kName) {
     if (!lines.empty()) data_ << lines.front().second << '\n';
   } else if (format_ == Format::kTable) {
@@ -306,7 +303,7 @@ void print_failure(std::ostream& talk, const Error& error, Format format, bool c
                     {"code", error.reason()},
                     {"message", error.message()},
                     {"exitCode", static_cast<int>(exit_code_of(error))}};
-  talk << (format == Format::kYaml ? yaml_text(fields) : dump(fields) + '\n') << std::flush;
+  talk << (format == Format::kYaml ? yaml_text(fields) : json_text(fields) + '\n') << std::flush;
 }
 
 }  // namespace tarn::cli

@@ -13,7 +13,7 @@ namespace {
 
 constexpr size_t kWaitingMax = 1000;
 /// How soon a signal is noticed while all threads wait.
-constexpr std::chrono::milliseconds kLookEvery{50};
+constexpr std::chrono::milliseconds kWakeEvery{50};
 
 /// Failures that every further job would have too.
 bool is_hopeless(const Error& error) {
@@ -48,7 +48,7 @@ void ThreadPool::expect(uint64_t bytes) {
 void ThreadPool::add(std::string name, Job job) {
   MutexLock lock(mutex_);
   while (!stopped_ && waiting_.size() >= kWaitingMax) {
-    changed_.wait_for(lock, kLookEvery);
+    changed_.wait_for(lock, kWakeEvery);
     look_for_interrupt();
   }
   look_for_interrupt();
@@ -66,7 +66,7 @@ Tally ThreadPool::finish() {
   changed_.notify_all();
   MutexLock lock(mutex_);
   while (!stopped_ && tally_.done + tally_.skipped + tally_.failed < added_) {
-    changed_.wait_for(lock, kLookEvery);
+    changed_.wait_for(lock, kWakeEvery);
     look_for_interrupt();
   }
   progress_.wipe();
@@ -86,7 +86,7 @@ void ThreadPool::work() {
     Waiting next;
     {
       MutexLock lock(mutex_);
-      while (!stopped_ && !complete_ && waiting_.empty()) changed_.wait_for(lock, kLookEvery);
+      while (!stopped_ && !complete_ && waiting_.empty()) changed_.wait_for(lock, kWakeEvery);
       if (stopped_ || waiting_.empty()) return;
       next = std::move(waiting_.front());
       waiting_.pop_front();

@@ -64,7 +64,7 @@ Json send_through_server(Client& client, FileReader& file, const Uri& target,
     request.headers.emplace_back(str_cat("X-Lakefs-Meta-", key), value);
   }
   if (facts.no_clobber) request.headers.emplace_back("If-None-Match", "*");
-  return Json::parse(send(client, request, file, facts, moved).body);
+  return json_of(send(client, request, file, facts, moved));
 }
 
 /// Stores that return no ETag return the MD5 in base64.
@@ -91,14 +91,12 @@ Json send_presigned(Client& client, FileReader& file, const Uri& target, const N
     const std::string md5 = file.md5();
     const std::string checksum = checksum_of(stored, md5);
     check_md5(str_cat("storing ", to_string(target)), checksum, md5);
-    link.json = Json{{"staging", place},
-                     {"checksum", checksum},
-                     {"size_bytes", file.size_bytes()},
-                     {"user_metadata", metadata},
-                     {"content_type", type_of(facts)}}
-                    .dump();
-    const Answer linked = client.ask(link);
-    if (linked.ok()) return Json::parse(linked.body);
+    const Answer linked = client.ask(with_body(link, Json{{"staging", place},
+                                                          {"checksum", checksum},
+                                                          {"size_bytes", file.size_bytes()},
+                                                          {"user_metadata", metadata},
+                                                          {"content_type", type_of(facts)}}));
+    if (linked.ok()) return json_of(linked);
     const Error error = error_from(linked);
     if (error.code() != ErrorCode::kConflict || attempt == kLinkAttempts) throw error;
   }

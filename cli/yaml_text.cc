@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "cli/json_text.h"
 #include "core/base/str_cat.h"
 
 namespace tarn::cli {
@@ -31,18 +32,14 @@ bool is_plain(const std::string& text) {
   return simple && std::find(std::begin(kWords), std::end(kWords), lower) == std::end(kWords);
 }
 
-std::string quoted(const Json& text) {
-  return text.dump(-1, ' ', false, Json::error_handler_t::replace);
-}
-
 std::string scalar(const Json& value) {
   if (value.is_string()) {
     const auto& text = value.get_ref<const std::string&>();
-    return is_plain(text) ? text : quoted(value);
+    return is_plain(text) ? text : json_text(value);
   }
   return value.empty() && value.is_object()  ? "{}"
          : value.empty() && value.is_array() ? "[]"
-                                             : quoted(value);
+                                             : json_text(value);
 }
 
 bool is_block(const Json& value) { return value.is_structured() && !value.empty(); }

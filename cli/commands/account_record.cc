@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "cli/json_text.h"
 #include "cli/session.h"
 #include "core/base/str_cat.h"
 #include "core/base/text.h"
@@ -14,7 +15,7 @@ std::string in_words(const Json& statement) {
   std::string out = str_cat(statement.value("effect", ""), ' ',
                             joined(statement.value("action", std::vector<std::string>{}), ", "),
                             " on ", statement.value("resource", ""));
-  if (statement.contains("condition")) out += str_cat(" if ", statement["condition"].dump());
+  if (statement.contains("condition")) out += str_cat(" if ", json_text(statement["condition"]));
   return out;
 }
 
@@ -46,7 +47,7 @@ void print_account(Output& out, std::string_view kind, Json record) {
 void create_account(Session& session, const Creation& creation, const Json& body) {
   const Answer answer = session.client.ask(post_request(creation.path, body));
   if (answer.ok()) {
-    Json made = Json::parse(answer.body);
+    Json made = json_of(answer);
     made["changed"] = true;
     return print_account(session.out, creation.kind, std::move(made));
   }

@@ -4,6 +4,7 @@
 #include "cli/commands/account_record.h"
 #include "cli/commands/commands.h"
 #include "cli/exit_code.h"
+#include "cli/json_text.h"
 #include "cli/local_file.h"
 #include "core/base/str_cat.h"
 
@@ -52,8 +53,7 @@ struct CreateAuthPolicy : Write {
 
 /// {"id", "statement"}; the file may contain the statements only.
 Json policy_of(const Write& options) {
-  const Json document =
-      Json::parse(read_whole_file(options.file, kDocumentBytesMax), nullptr, false);
+  const Json document = parse_json(read_whole_file(options.file, kDocumentBytesMax));
   const Json* statement = &document;
   if (document.is_object() && document.contains("statement")) statement = &document["statement"];
   if (!statement->is_array()) {

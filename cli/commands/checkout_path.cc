@@ -2,6 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/commands/commands.h"
+#include "cli/json_text.h"
 #include "cli/session.h"
 
 namespace tarn::cli {
@@ -22,17 +23,13 @@ struct CheckoutPathOptions {
 void run_checkout_path(Session& session, const CheckoutPathOptions& options) {
   const Uri source = session.ref(options.ref);
   const Uri branch = ref_uri("", {source.repository, session.settings.branch.value});
-  const Answer answer = session.client.ask(
-      {.method = Method::kPost,
-       .path =
-           api_path({"repositories", branch.repository, "branches", branch.ref, "checkout-path"}),
-       .json = Json{{"ref", source.ref}, {"paths", options.globs}}.dump()});
-  if (!answer.ok()) throw error_from(answer);
-  const Json counts = Json::parse(answer.body);
+  const Json counts = session.client.call(post_request(
+      api_path({"repositories", branch.repository, "branches", branch.ref, "checkout-path"}),
+      Json{{"ref", source.ref}, {"paths", options.globs}}));
   session.out.object("Checkout", counts,
-                     {{"written", counts.at("written").dump()},
-                      {"deleted", counts.at("deleted").dump()},
-                      {"unchanged", counts.at("unchanged").dump()}});
+                     {{"written", json_text(counts.at("written"))},
+                      {"deleted", json_text(counts.at("deleted"))},
+                      {"unchanged", json_text(counts.at("unchanged"))}});
 }
 
 }  // namespace

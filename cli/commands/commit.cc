@@ -81,17 +81,15 @@ void run_commit(Session& session, const CommitOptions& options) {
   const Json body{{"message", message},
                   {"metadata", metadata_from(options.metadata)},
                   {"allow_empty", options.allow_empty}};
-  const Answer answer = session.client.ask(
-      {.method = Method::kPost,
-       .path = api_path({"repositories", uri.repository, "branches", uri.ref, "commits"}),
-       .headers = options.async ? no_wait() : Pairs{},
-       .json = body.dump()});
+  Request request = post_request(
+      api_path({"repositories", uri.repository, "branches", uri.ref, "commits"}), body);
+  if (options.async) request.headers = no_wait();
+  const Answer answer = session.client.ask(request);
   if (print_when_deferred(session, answer)) return;
   if (says_no_changes(answer) && !options.require_changes) {
     return refuse_to_commit_nothing(session, uri, options);
   }
-  if (!answer.ok()) throw error_from(answer);
-  print_commit(session.out, "Commit", Json::parse(answer.body));
+  print_commit(session.out, "Commit", json_of(answer));
 }
 
 }  // namespace

@@ -99,8 +99,7 @@ void run_du(Session& session, const DuOptions& options) {
   const Request request = usage_request(uri, options);
   const Answer first = session.client.ask(request);
   if (print_when_deferred(session, first)) return;
-  if (!first.ok()) throw error_from(first);
-  const Json usage = Json::parse(first.body);
+  const Json usage = json_of(first);
   ListWriter rows = session.out.list("UsageList", {"what", "path", "objects", "bytes", "size"});
   add_sums(usage, to_string(uri), options, rows);
   Request items = request;

@@ -75,13 +75,9 @@ void log_experiment(Session& session, const Log& options) {
              {{"git_sha", options.git_sha}, {"ci_url", options.ci_url}, {"user", options.user}}}};
   if (!options.branch.empty()) body["branch"] = options.branch;
   if (!options.key.empty()) body["idempotency_key"] = options.key;
-  const Answer answer = session.client.ask(
-      {.method = Method::kPost,
-       .path =
-           api_path({"repositories", uri.repository, "experiments", options.experiment, "runs"}),
-       .json = body.dump()});
-  if (!answer.ok()) throw error_from(answer);
-  Json run = Json::parse(answer.body);
+  const Answer answer = session.client.ask(post_request(
+      api_path({"repositories", uri.repository, "experiments", options.experiment, "runs"}), body));
+  Json run = json_of(answer);
   constexpr int kMade = 201;
   run["changed"] = answer.status == kMade;
   const std::vector<std::pair<std::string, std::string>> lines = {

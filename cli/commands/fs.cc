@@ -99,10 +99,10 @@ void metadata(Session& session, const MetadataOptions& options) {
   if (options.clear && !options.pairs.empty())
     throw usage_error("changing metadata: --meta and --clear exclude each other");
   if (options.clear || !options.pairs.empty()) {
-    session.client.call({.method = Method::kPut,
-                         .path = str_cat(objects_path(uri), "/stat/user_metadata"),
-                         .query = {{"path", uri.path}},
-                         .json = Json{{"set", metadata_from(options.pairs)}}.dump()});
+    Request request = put_request(str_cat(objects_path(uri), "/stat/user_metadata"),
+                                  Json{{"set", metadata_from(options.pairs)}});
+    request.query = {{"path", uri.path}};
+    session.client.call(request);
   }
   const Json stats = stat_object(session.client, uri);
   const Json pairs = stats.value("metadata", Json::object());

@@ -64,10 +64,8 @@ Request archive_request(const Uri& uri, const ArchiveOptions& options) {
     return request;
   }
   request.method = Method::kPost;
-  request.json =
-      Json{{"paths", read_paths(options.paths_from, uri.path)}, {"missing", options.missing}}
-          .dump();
-  return request;
+  return with_body(request, Json{{"paths", read_paths(options.paths_from, uri.path)},
+                                 {"missing", options.missing}});
 }
 
 void run_archive(Session& session, const ArchiveOptions& options) {

@@ -44,12 +44,11 @@ bool is_uri(std::string_view text) { return text.find("://") != std::string_view
 
 /// Copies one object by reference.
 Json copy_object(Client& client, const Uri& source, const Uri& destination) {
-  const Json body{{"src_path", source.path}, {"src_ref", source.ref}};
-  return client.call({.method = Method::kPost,
-                      .path = api_path({"repositories", source.repository, "branches",
-                                        destination.ref, "objects", "copy"}),
-                      .query = {{"dest_path", destination.path}},
-                      .json = body.dump()});
+  Request request = post_request(
+      api_path({"repositories", source.repository, "branches", destination.ref, "objects", "copy"}),
+      Json{{"src_path", source.path}, {"src_ref", source.ref}});
+  request.query = {{"dest_path", destination.path}};
+  return client.call(request);
 }
 
 Json move_object(Client& client, const Uri& source, const Uri& destination) {
@@ -121,8 +120,7 @@ std::optional<uint64_t> move_at_once(Client& client, const Ends& ends, bool tree
       api_path({"repositories", branch.repository, "branches", branch.ref, "objects", "move"}),
       body));
   if (!answer.ok() && answer.reason().empty()) return std::nullopt;
-  if (!answer.ok()) throw error_from(answer);
-  return Json::parse(answer.body).at("moved").get<uint64_t>();
+  return json_of(answer).at("moved").get<uint64_t>();
 }
 
 ExitCode copy(Session& session, const CopyOptions& options) {

@@ -43,12 +43,10 @@ void run_stage(Session& session, const StageOptions& options) {
             {"metadata", metadata_from(options.metadata)}};
   if (!options.content_type.empty()) body["content_type"] = options.content_type;
   if (options.mtime != kNotGiven) body["mtime"] = options.mtime;
-  const Json stats = session.client.call(
-      {.method = Method::kPut,
-       .path = api_path({"repositories", uri.repository, "branches", uri.ref, "objects"}),
-       .query = {{"path", uri.path}},
-       .json = body.dump()});
-  print_object(session.out, uri, stats);
+  Request request =
+      put_request(api_path({"repositories", uri.repository, "branches", uri.ref, "objects"}), body);
+  request.query = {{"path", uri.path}};
+  print_object(session.out, uri, session.client.call(request));
 }
 
 }  // namespace

@@ -75,7 +75,7 @@ std::string start_import(Session& session, const Uri& target, const ImportOption
       {"paths", Json::array({source})},
       {"commit", {{"message", options.message}, {"metadata", metadata_from(options.metadata)}}}};
   if (options.if_changed) body["if_changed"] = true;
-  Request request{.method = Method::kPost, .path = import_path(target), .json = body.dump()};
+  Request request = post_request(import_path(target), body);
   if (!options.key.empty()) request.headers.emplace_back("Idempotency-Key", options.key);
   const Json answer = session.client.call(request);
   return answer.at("id").get<std::string>();
@@ -179,8 +179,7 @@ ExitCode upload_instead(Session& session, const ImportOptions& options) {
     print_no_changes(session.out, "Commit", "the branch has these objects already");
     return code;
   }
-  if (!answer.ok()) throw error_from(answer);
-  print_commit(session.out, "Commit", Json::parse(answer.body));
+  print_commit(session.out, "Commit", json_of(answer));
   return code;
 }
 

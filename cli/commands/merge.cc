@@ -4,6 +4,7 @@
 #include "cli/commands/commands.h"
 #include "cli/commands/commit_record.h"
 #include "cli/commands/operation.h"
+#include "cli/json_text.h"
 #include "cli/message_editor.h"
 #include "cli/session.h"
 #include "core/base/str_cat.h"
@@ -70,7 +71,7 @@ Json body_of(const MergeOptions& options, const std::string& message) {
 /// A merge conflict is answered with the schema of success, other 409s with a message.
 bool is_merge_conflict(const Answer& answer) {
   if (answer.status != kStatusConflict) return false;
-  const Json body = Json::parse(answer.body, nullptr, false);
+  const Json body = parse_json(answer.body);
   return answer.reason() == "merge_conflict" || (body.is_object() && body.contains("reference"));
 }
 
@@ -103,12 +104,11 @@ ExitCode run_merge(Session& session, const MergeOptions& options) {
     message = edit_message(str_cat("Merge ", what),
                            str_cat("Message of the merge of ", what, " in ", source.repository));
   }
-  const Answer answer =
-      session.client.ask({.method = Method::kPost,
-                          .path = api_path({"repositories", source.repository, "refs", source.ref,
-                                            "merge", destination.ref}),
-                          .headers = options.async ? no_wait() : Pairs{},
-                          .json = body_of(options, message).dump()});
+  Request request = post_request(
+      api_path({"repositories", source.repository, "refs", source.ref, "merge", destination.ref}),
+      body_of(options, message));
+  if (options.async) request.headers = no_wait();
+  const Answer answer = session.client.ask(request);
   if (print_when_deferred(session, answer)) return ExitCode::kOk;
   if (is_merge_conflict(answer)) return print_conflicts(session, source, destination);
   if (says_no_changes(answer) && !options.require_changes) {
@@ -116,8 +116,7 @@ ExitCode run_merge(Session& session, const MergeOptions& options) {
                      str_cat(to_string(destination), " already has all of ", to_string(source)));
     return ExitCode::kOk;
   }
-  if (!answer.ok()) throw error_from(answer);
-  const std::string commit = Json::parse(answer.body).value("reference", "");
+  const std::string commit = json_of(answer).value("reference", "");
   session.out.object("Merge", {{"reference", commit}, {"changed", true}}, {{"commit", commit}});
   return ExitCode::kOk;
 }

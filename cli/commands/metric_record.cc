@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "cli/json_text.h"
 #include "core/base/str_cat.h"
 
 namespace tarn::cli {
@@ -14,7 +15,7 @@ std::string metric_name(const Json& metric) {
 }
 
 std::string number_text(const Json& value) {
-  return value.is_string() ? value.get<std::string>() : value.dump();
+  return value.is_string() ? value.get<std::string>() : json_text(value);
 }
 
 }  // namespace tarn::cli

@@ -8,6 +8,7 @@
 #include "cli/commands/operation.h"
 #include "cli/duration.h"
 #include "cli/exit_code.h"
+#include "cli/json_text.h"
 #include "cli/session.h"
 #include "core/base/str_cat.h"
 
@@ -34,7 +35,7 @@ void print_operation(Session& session, const Json& operation) {
       {"state", operation.value("state", "")},
       {"request", str_cat(operation.value("operation", ""), ' ', operation.value("target", ""))},
       {"since", operation.value("created", "")}};
-  if (operation.contains("result")) lines.emplace_back("result", operation["result"].dump());
+  if (operation.contains("result")) lines.emplace_back("result", json_text(operation["result"]));
   session.out.object("Operation", operation, lines);
 }
 
@@ -43,7 +44,7 @@ Error error_of(const Json& operation) {
   const Json result = operation.value("result", Json::object());
   return error_from({.status = operation.value("status", 500),
                      .headers = {{"X-Tarn-Error", result.value("code", "")}},
-                     .body = result.dump()});
+                     .body = json_text(result)});
 }
 
 struct ListOperations {};
@@ -115,7 +116,7 @@ Pairs no_wait() { return {{"Prefer", "respond-async"}}; }
 
 bool print_when_deferred(Session& session, const Answer& answer) {
   if (answer.status != kStatusAccepted) return false;
-  print_operation(session, Json::parse(answer.body));
+  print_operation(session, json_of(answer));
   return true;
 }
 

@@ -89,8 +89,7 @@ void apply(Session& session, const Apply& options) {
     upload.request.headers.emplace_back("If-Match", std::to_string(options.expect));
   }
   const Answer answer = session.client.upload(upload);
-  if (!answer.ok()) throw error_from(answer);
-  Json set = Json::parse(answer.body);
+  Json set = json_of(answer);
   const std::string changed = set.value("changed", false) ? "yes" : "no";
   const std::vector<std::pair<std::string, std::string>> lines = {
       {"policy", set.value("name", "")},

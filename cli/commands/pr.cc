@@ -133,7 +133,7 @@ void show_pull_request(Session& session, const PullRequestTarget& options) {
 
 void change_pull_request(Session& session, const std::string& id, const Json& body) {
   const Uri uri = session.ref(id);
-  session.client.call({.method = Method::kPatch, .path = pull_path(uri), .json = body.dump()});
+  session.client.call(with_body({.method = Method::kPatch, .path = pull_path(uri)}, body));
   print_pull(session, uri);
 }
 

@@ -11,6 +11,7 @@
 #include "cli/duration.h"
 #include "cli/exit_code.h"
 #include "cli/github.h"
+#include "cli/json_text.h"
 #include "cli/session.h"
 #include "core/base/digest.h"
 #include "core/base/encoding.h"
@@ -211,9 +212,7 @@ ExitCode promote(Session& session, const Promote& options) {
   const bool waits = options.wait && !options.dry_run;
   // With a key the request can be repeated if the server dies before it answers.
   if (waits && options.key.empty()) body["idempotency_key"] = to_hex(random_bytes(kKeyBytes));
-  const Request request{.method = Method::kPost,
-                        .path = api_path({"repositories", repository, "promotions"}),
-                        .json = body.dump()};
+  const Request request = post_request(api_path({"repositories", repository, "promotions"}), body);
   if (options.dry_run) return judge(session, session.client.call(request), github);
   if (!waits) {
     const Json made = session.client.call(request);
@@ -284,15 +283,14 @@ struct EvidenceOptions {
 void evidence(Session& session, const EvidenceOptions& options) {
   const Uri uri = promotion_uri(session, options.id);
   const Answer answer = session.client.ask({.path = promotion_path(uri)});
-  if (!answer.ok()) throw error_from(answer);
-  const Json promotion = Json::parse(answer.body);
+  const Json promotion = json_of(answer);
   const std::string id = promotion.value("id", "");
   if (!promotion.contains("evidence")) {
     throw Error(ErrorCode::kNotFound,
                 str_cat("promotion ", id, ": nothing was compared yet, it has no evidence"));
   }
   if (!options.verify) {
-    session.out.data() << promotion["evidence"].dump(2) << '\n';
+    session.out.data() << json_text(promotion["evidence"], 2) << '\n';
     return;
   }
   session.out.data() << "SHA-256 " << verified_evidence(session, uri, answer.body)

@@ -6,6 +6,7 @@
 
 #include "cli/commands/metric_record.h"
 #include "cli/exit_code.h"
+#include "cli/json_text.h"
 #include "core/base/digest.h"
 #include "core/base/encoding.h"
 #include "core/base/error.h"
@@ -91,7 +92,7 @@ std::string one_off_rule(const Json& metrics) {
     const Json delta = metric.value("min_delta", Json(0));
     out +=
         str_cat(out.empty() ? "" : ", ", metric.value("name", ""), " (", metric.value("goal", ""),
-                delta == 0 ? std::string() : str_cat(", better by ", delta.dump()), ")");
+                delta == 0 ? std::string() : str_cat(", better by ", json_text(delta)), ")");
   }
   return out + " compared with the destination";
 }
@@ -248,7 +249,7 @@ Json wait_for_promotion(Session& session, PatientClient& client, const Uri& uri,
 }
 
 std::string verified_evidence(Session& session, const Uri& uri, const std::string& body) {
-  const Json promotion = Json::parse(body);
+  const Json promotion = parse_json(body);
   const std::string id = promotion.value("id", "");
   if (promotion.value("alias", "").empty() || !promotion.contains("result")) {
     throw Error(ErrorCode::kNotFound,

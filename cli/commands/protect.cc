@@ -35,10 +35,9 @@ bool change_protection(Client& client, const std::string& path,
                        const std::function<bool(Json&)>& edit) {
   for (int attempt = 1;; ++attempt) {
     const Answer found = client.ask({.path = path});
-    if (!found.ok()) throw error_from(found);
-    Json rules = Json::parse(found.body);
+    Json rules = json_of(found);
     if (!edit(rules)) return false;
-    Request put{.method = Method::kPut, .path = path, .json = rules.dump()};
+    Request put = put_request(path, rules);
     const std::string etag = found.header("ETag");
     if (!etag.empty()) put.headers.emplace_back("If-Match", etag);
     const Answer answer = client.ask(put);

@@ -6,6 +6,7 @@
 
 #include "cli/commands/commands.h"
 #include "cli/exit_code.h"
+#include "cli/json_text.h"
 #include "cli/local_file.h"
 #include "cli/session.h"
 #include "cli/signals.h"
@@ -44,9 +45,10 @@ struct RestoreRefs {
   }
 };
 
-/// Starts a task at `path` and waits for its end. Throws interrupted; the task continues.
-Json run_task(Session& session, const std::string& path, const std::string& body) {
-  const Json started = session.client.call({.method = Method::kPost, .path = path, .json = body});
+/// Starts a task and waits for its end. Throws interrupted; the task continues.
+Json run_task(Session& session, const Request& request) {
+  const std::string& path = request.path;
+  const Json started = session.client.call(request);
   const std::string id = started.at("id").get<std::string>();
   const InterruptWatch watch;
   for (milliseconds pause = kFirstPoll;; pause = std::min(pause * 2, kSlowestPoll)) {
@@ -64,14 +66,15 @@ Json run_task(Session& session, const std::string& path, const std::string& body
 void dump(Session& session, const Dump& options) {
   const Uri uri = session.repository(options.repository);
   const Json refs =
-      run_task(session, api_path({"repositories", uri.repository, "dump"}), "").at("refs");
+      run_task(session, post_request(api_path({"repositories", uri.repository, "dump"})))
+          .at("refs");
   std::vector<std::pair<std::string, std::string>> lines;
   for (const char* id : kIds) lines.emplace_back(id, refs.value(id, ""));
   session.out.object("RefsDump", refs, lines);
 }
 
 Json read_dump(const std::string& file) {
-  const Json given = Json::parse(read_whole_file(file, kDumpBytesMax), nullptr, false);
+  const Json given = parse_json(read_whole_file(file, kDumpBytesMax));
   Json refs = Json::object();
   for (const char* id : kIds) {
     if (!given.is_object() || !given.contains(id) || !given[id].is_string()) {
@@ -87,7 +90,7 @@ void restore_refs(Session& session, const RestoreRefs& options) {
   const Uri uri = session.repository(options.repository);
   Json body = read_dump(options.file);
   if (options.force) body["force"] = true;
-  run_task(session, api_path({"repositories", uri.repository, "restore"}), body.dump());
+  run_task(session, post_request(api_path({"repositories", uri.repository, "restore"}), body));
   session.out.object("RefsRestore", {{"repository", uri.repository}, {"changed", true}},
                      {{"restored", to_string(uri)}});
 }

@@ -67,7 +67,7 @@ void create_repository(Session& session, const CreateRepository& options) {
                   {"storage_namespace", storage},
                   {"default_branch", options.default_branch},
                   {"read_only", options.read_only}};
-  Request request{.method = Method::kPost, .path = "/repositories", .json = body.dump()};
+  Request request = post_request("/repositories", body);
   if (options.bare) request.query.emplace_back("bare", "true");
   const Answer answer = session.client.ask(request);
   constexpr int kStatusConflict = 409;
@@ -75,8 +75,7 @@ void create_repository(Session& session, const CreateRepository& options) {
     print_repository(session.out, get_repository(session.client, name), false);
     return;
   }
-  if (!answer.ok()) throw error_from(answer);
-  print_repository(session.out, Json::parse(answer.body), true);
+  print_repository(session.out, json_of(answer), true);
 }
 
 struct ListRepositories {

@@ -78,7 +78,7 @@ void cherry_pick(Session& session, const RevertOptions& options) {
                      str_cat(to_string(targets.branch), " already has these changes"));
     return;
   }
-  print_commit(session.out, "CherryPick", Json::parse(answer->body));
+  print_commit(session.out, "CherryPick", json_of(*answer));
 }
 
 }  // namespace

@@ -57,7 +57,7 @@ void create_tag(Session& session, const CreateTag& options) {
     answer = replace_tag(session.client, uri, ref.ref);
   }
   if (answer.ok()) {
-    Json tag = Json::parse(answer.body);
+    Json tag = json_of(answer);
     tag["changed"] = true;
     print_tag(session.out, uri, std::move(tag));
     return;
