@@ -53,4 +53,4 @@ job_count() {
 JOBS=${TARN_JOBS:-$(job_count)}
 
 # A directory that the system user "postgres" can reach: not below a home with mode 0700.
-scratch_dir() { printf '/var/tmp/tarn-%s-%s' "$(id -u)" "$1"; }
+scratch_dir() { printf '%s-%s' "${TARN_SCRATCH:-/var/tmp/tarn-$(id -u)}" "$1"; }

@@ -8,15 +8,19 @@ dev_run() {
 usage: ./dev run [-- tarnd options]
 
 Builds, then serves at http://127.0.0.1:8000 until ^C. Data lie where ./dev demo puts them, so its repository is there
-to look at; on a new directory the administrator's keys are printed once.
+to look at; on a new directory the administrator's keys are printed once. Files below the directory "import" beside
+the data can be imported by reference.
 TEXT
       return
       ;;
     --) shift ;;
   esac
   build_programs
-  local data
-  data=$(scratch_dir demo)/tarnd/data
-  mkdir -p "$data"
-  exec build/bin/tarnd --listen 127.0.0.1:8000 --data "$data" "$@"
+  local place
+  place=$(scratch_dir demo)/tarnd
+  mkdir -p "$place/data" "$place/import"
+  # In the environment, so that options of the caller count. The repository of the demo refers to images in import.
+  export TARN_LISTEN=${TARN_LISTEN:-127.0.0.1:8000} TARN_DATA=${TARN_DATA:-$place/data}
+  export TARN_STORE_LOCAL_IMPORT_ROOTS=${TARN_STORE_LOCAL_IMPORT_ROOTS:-$place/import}
+  exec build/bin/tarnd "$@"
 }
