@@ -20,6 +20,7 @@
 #include "core/blob/s3_answers.h"
 #include "core/blob/s3_reader.h"
 #include "core/blob/s3_writer.h"
+#include "core/xml/escape.h"
 
 namespace tarn::blob {
 namespace {
@@ -73,22 +74,6 @@ BlobStat stat_from_headers(std::string_view key, const http::Headers& headers) {
   const std::string_view version = headers.get("x-amz-version-id");
   if (version != "null") stat.version_id = version;  // "null": the bucket has no versions
   return stat;
-}
-
-std::string xml_escaped(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    if (c == '&') {
-      out += "&amp;";
-    } else if (c == '<') {
-      out += "&lt;";
-    } else if (c == '>') {
-      out += "&gt;";
-    } else {
-      out += c;
-    }
-  }
-  return out;
 }
 
 /// `versions` in the form of DeleteObjects, which then names only what it did not remove.

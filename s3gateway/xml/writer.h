@@ -9,11 +9,9 @@
 
 #include "core/base/time.h"
 #include "core/model/entry.h"
+#include "core/xml/escape.h"
 
 namespace tarn::s3::xml {
-
-/// Appends with &, <, > and " escaped, CR and other control characters as numeric references.
-void append_escaped(std::string& out, std::string_view text);
 
 /// One document. Names come from the code, never from requests; text is escaped. One thread at a
 /// time.

@@ -7,12 +7,6 @@
 namespace tarn::s3::xml {
 namespace {
 
-std::string escaped(std::string_view text) {
-  std::string out;
-  append_escaped(out, text);
-  return out;
-}
-
 TEST(XmlWriter, WritesCompactDocuments) {
   Writer out("Root");
   out.open("Outer");
@@ -33,13 +27,6 @@ TEST(XmlWriter, WritesCompactDocuments) {
 TEST(XmlWriter, LeavesTheNamespaceOutOfErrors) {
   EXPECT_EQ(Writer("Error", Writer::Root::kBare).finish(),
             "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<Error></Error>");
-}
-
-TEST(XmlWriter, EscapesWhatTextCannotHold) {
-  EXPECT_EQ(escaped("plain \xC3\xA9\n\t"), "plain \xC3\xA9\n\t");
-  EXPECT_EQ(escaped("\r\x01\x1f"), "&#13;&#1;&#31;");
-  EXPECT_EQ(escaped("<<"), "&lt;&lt;");
-  EXPECT_EQ(escaped(""), "");
 }
 
 TEST(XmlWriter, IsReadBackUnchanged) {

@@ -14,6 +14,7 @@
 #include "core/base/str_cat.h"
 #include "core/base/time.h"
 #include "core/blob/s3_answers.h"
+#include "core/xml/escape.h"
 #include "core/xml/reader.h"
 
 namespace tarn::actions::lua {
@@ -231,22 +232,6 @@ bool is_xml_text(std::string_view text) {
          std::none_of(text.begin(), text.end(), [](unsigned char c) { return c < ' '; });
 }
 
-std::string escaped(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    if (c == '&') {
-      out += "&amp;";
-    } else if (c == '<') {
-      out += "&lt;";
-    } else if (c == '>') {
-      out += "&gt;";
-    } else {
-      out += c;
-    }
-  }
-  return out;
-}
-
 /// Throws an error about the first object that the server failed to delete.
 void check_deleted(const AwsClient& client, const std::string& bucket, const std::string& xml) {
   XmlReader in(xml, &fail_request);
@@ -280,7 +265,7 @@ void delete_all(lua_State* state, const AwsClient& client, const std::string& bu
   std::string named;
   for (const Listed& item : items) {
     if (is_xml_text(item.key)) {
-      named += str_cat("<Object><Key>", escaped(item.key), "</Key></Object>");
+      named += str_cat("<Object><Key>", xml_escaped(item.key), "</Key></Object>");
     } else {
       delete_one(state, client, {bucket, item.key});
     }
