@@ -4,7 +4,7 @@ export const hookEvents = [
   'pre-create-branch', 'post-create-branch', 'pre-delete-branch', 'post-delete-branch', 'pre-revert', 'post-revert', 'pre-cherry-pick', 'post-cherry-pick',
 ] as const;
 
-/** Events that webhooks are told, in the order of core/model/event.h. */
+/** Events that webhooks deliver, in the order of core/model/event.h. */
 export const eventTypes = [
   'branch.created', 'branch.updated', 'branch.deleted', 'branch.stale', 'branch.expiring', 'tag.created', 'tag.updated', 'tag.deleted', 'alias.set', 'alias.removed',
   'import.completed', 'import.failed', 'import.cancelled', 'hook.completed', 'hook.failed', 'promotion.created', 'promotion.waiting', 'promotion.promoted',
