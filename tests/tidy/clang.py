@@ -13,6 +13,7 @@ import concurrent.futures
 import hashlib
 import json
 import os
+import re
 import shlex
 import shutil
 import subprocess
@@ -27,19 +28,26 @@ CLEAN = Path(os.environ.get("TARN_CACHE") or Path.home() / ".cache/tarn") / "cla
 ANNOTATIONS = ("MutexLock", "TARN_GUARDED_BY", "TARN_REQUIRES", "TARN_EXCLUDES")
 
 
+def members(path):
+    """The source itself, those of a group that the build compiles as one, or none for other generated sources."""
+    if not path.is_relative_to(COMMANDS.parent):
+        return [path]
+    grouped = re.findall(r'#include "([^"]+)"', path.read_text()) if path.parent.name == "Unity" else []
+    return [Path(one) for one in grouped if not Path(one).is_relative_to(COMMANDS.parent)]
+
+
 def sources():
     """{path below ROOT: (its options for include paths, macros and the language, its directory)}"""
     found = {}
     for entry in json.loads(COMMANDS.read_text()):
         words, path, kept = shlex.split(entry["command"]), Path(entry["file"]), []
-        if path.is_relative_to(COMMANDS.parent):
-            continue  # generated
         for at, word in enumerate(words):
             if word == "-isystem":
                 kept += [word, words[at + 1]]
             elif word.startswith(("-I", "-D", "-std")):
                 kept.append(word)
-        found[str(path.relative_to(ROOT))] = (kept, entry["directory"])
+        for member in members(path):
+            found[str(member.relative_to(ROOT))] = (kept, entry["directory"])
     return found
 
 
