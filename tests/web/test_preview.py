@@ -125,7 +125,7 @@ FILES = {
     "broken.parquet": (b"PAR1 but not really, PAR1", lambda panel: expect(panel.get_by_text("This object cannot be shown")).to_be_visible()),
     "broken.png": (b"not a picture", lambda panel: expect(panel.get_by_text("the browser cannot decode this image")).to_be_visible()),
     "broken.npy": (b"nothing", lambda panel: expect(panel.get_by_text("This is not a NumPy file.")).to_be_visible()),
-    "long.log": ("".join(f"line {n}\n" for n in range(200_000)), lambda panel: expect(panel.get_by_text("The first 66 KB of 2.3 MB are shown.")).to_be_visible()),
+    "long.log": ("".join(f"line {n:>5} {'.' * 180}\n" for n in range(12_000)), lambda panel: expect(panel.get_by_text("The first 66 KB of 2.3 MB are shown.")).to_be_visible()),
 }
 
 PICTURES = {"README.md": "preview-model-card", "snappy.parquet": "preview-parquet", "train.py": "preview-code", "params.json": "preview-json", "image.png": "preview-image",
