@@ -32,7 +32,7 @@ def growth():
     out = {}
     for row in rows("growth-two-processors.jsonl"):
         for key, name in names.items():
-            if key in row:
+            if "objects" in row and key in row:
                 out.setdefault(name, []).append((row["objects"], row[key] * (1000 if key.endswith("_s") else 1)))
     return {name: sorted(points) for name, points in out.items()}
 

@@ -74,6 +74,8 @@ ensure_database_proxies() {
 # Of pytest, each with servers of its own; twice the two cores of the usual machine, as tests wait for about half of
 # their time.
 E2E_PROCESSES=${TARN_E2E_PROCESSES:-4}
+# Browsers keep their processors busy: on two of them three processes take 175 s, four 190 s, five 197 s.
+WEB_PROCESSES=${TARN_E2E_PROCESSES:-3}
 
 # Asks how many seconds a failover takes, which other tests on the same cores would decide.
 FAILOVER_E2E=tests/e2e/test_failover.py
@@ -124,7 +126,7 @@ web_unit_tests() {
   check_web --reporter=default --reporter=junit --outputFile=../build/results/web-unit.junit || [ -s build/results/web-unit.junit ]
 }
 
-web_browser_tests() { ensure_node && ensure_web_modules && ensure_browser && run_e2e web tests/web; }
+web_browser_tests() { ensure_node && ensure_web_modules && ensure_browser && run_e2e web tests/web -n "$WEB_PROCESSES"; }
 
 heavy_client_phases() {
   { must "heavy S3 clients, fetched" ensure_s3_clients heavy &&

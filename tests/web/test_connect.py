@@ -90,7 +90,8 @@ def test_the_page_leads_to_each_client(window, rest, repository):
         window.walk(f"/connect?client={client}&repository=digits&branch=exp-1")
         expect(clients.locator("[aria-current=page]")).to_have_attribute("href", re.compile(rf"client={client}(&|$)"))
         expect(page.get_by_text("ACCESS_KEY_ID", exact=False).first).to_be_visible()
-        window.axe()
+        if browsers.LONG or client in ("tarn", "spark", "ci"):  # the others have the same parts
+            window.axe()
     clients.get_by_role("link", name="DuckDB").click()
     page.wait_for_url("**/connect?client=duckdb&repository=digits&branch=exp-1")
     page.get_by_role("button", name="Branch: exp-1").click()
