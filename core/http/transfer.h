@@ -28,7 +28,7 @@ class CurlHandles {
   ~CurlHandles();
   void* easy() const { return easy_; }
   void* multi() const { return multi_; }
-  /// The socket of the exchange that runs; -1 if it cannot be told from others.
+  /// The socket of the exchange that runs; -1 if it cannot be distinguished.
   int socket() const;
   /// Has the easy handle note the sockets that it opens from now on.
   void note_sockets();
