@@ -266,7 +266,6 @@ TEST(Client, ReadsOnAfterASplice) {
 
 TEST(Client, FailsWhenASplicedBodyEndsEarlyOrStalls) {
   constexpr uint64_t kAnnounced = 40'000'000;
-  std::atomic<uint64_t> given{0};
   std::atomic<bool> stalls{false};
   class Stalling final : public BodySource {
    public:
