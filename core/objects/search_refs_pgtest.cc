@@ -154,7 +154,7 @@ TEST_F(SearchRefs, FindsInTheOrderOfRepositoriesRefsAndPaths) {
                    "lake/main/a", "lake/main/b/c", "sea/exp-1/a", "sea/exp-1/b/c", "sea/exp-2/a",
                    "sea/exp-2/b/c", "sea/main/a", "sea/main/b/c"}));
   EXPECT_EQ(pages, 1);
-  for (const uint32_t limit : {1, 2, 3, 5}) {
+  for (const uint32_t limit : {1u, 2u, 3u, 5u}) {
     search.limit = limit;
     // A name that a glob finds too is searched once.
     for (const auto& refs :

@@ -38,7 +38,7 @@ TEST(Dominance, AgreesWithComparingAllPairs) {
     bool expected = false;
     for (const auto& other : rows) {
       bool as_good = true;
-      for (int k = 0; k < 3; ++k) as_good = as_good && other[k] >= rows[i][k];
+      for (size_t k = 0; k < 3; ++k) as_good = as_good && other[k] >= rows[i][k];
       expected = expected || (as_good && other != rows[i]);
     }
     EXPECT_EQ(found[i], expected) << i;

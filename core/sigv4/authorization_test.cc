@@ -11,7 +11,6 @@ namespace {
 
 using testing::kNow;
 using testing::make_request;
-using testing::outcome_of;
 
 const std::string kHex(64, 'a');
 const std::string kV2Text = "AAAAAAAAAAAAAAAAAAAAAAAAAAA=";

@@ -79,7 +79,7 @@ TEST(Cursor, SkipsLeavesThatAFilterExcludes) {
   std::mt19937_64 random(3);
   MemoryNodeStore store;
   const TreeRoot root = a_tree(store, numbered_entries(60000));
-  for (const uint64_t one_in : {1, 2, 7, 50, 1000000}) {
+  for (const uint64_t one_in : {1u, 2u, 7u, 50u, 1000000u}) {
     SetFilter filter;
     EntryMap wanted;
     uint64_t leaves = 0;

@@ -143,7 +143,7 @@ TEST(Format, AStoredBodyStaysReadable) {
 TEST(Format, RootHashesMatchTheGoldenFiles) {
   std::string lines;
   for (const uint64_t salt : {uint64_t{0}, kTestFormat.salt}) {
-    for (const uint64_t count : {1, 2, 23, 24, 160, 480, 1000, 10000, 60000}) {
+    for (const uint64_t count : {1u, 2u, 23u, 24u, 160u, 480u, 1000u, 10000u, 60000u}) {
       MemoryNodeStore store;
       const TreeFormat format{salt};
       const TreeRoot root = a_tree(store, numbered_entries(count), format);

@@ -38,7 +38,7 @@ TEST(VerifyReport, IsTheSameAfterEncoding) {
 
 TEST(VerifyReport, ReportsFromBeforeVersionsAreRead) {
   std::string bytes(1, '\1');  // their format
-  for (const uint64_t count : {3, 2, 300, 1, 0, 0, 0, 5, 6, 7}) {
+  for (const uint64_t count : {3u, 2u, 300u, 1u, 0u, 0u, 0u, 5u, 6u, 7u}) {
     bytes.push_back(static_cast<char>(count & 0x7f));
     if (count > 0x7f) bytes.back() = static_cast<char>(bytes.back() | 0x80);
     if (count > 0x7f) bytes.push_back(static_cast<char>(count >> 7));

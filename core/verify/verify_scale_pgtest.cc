@@ -30,8 +30,8 @@ class Numbered final : public tree::EditSource {
     char key[32];
     std::snprintf(key, sizeof key, "data/%08llu", static_cast<unsigned long long>(at_));
     char etag[33];
-    std::snprintf(etag, sizeof etag, "%016llx%016llx", static_cast<unsigned long long>(at_ * 31),
-                  static_cast<unsigned long long>(step_ * 37));
+    std::snprintf(etag, sizeof etag, "%016llx%016llx", static_cast<unsigned long long>(at_) * 31,
+                  static_cast<unsigned long long>(step_) * 37);
     Entry entry;
     entry.size_bytes = at_;
     entry.mtime = from_millis(1'700'000'000'000 + static_cast<int64_t>(at_));
