@@ -14,12 +14,16 @@
 #include "core/base/metrics.h"
 #include "core/base/str_cat.h"
 #include "core/http/socket.h"
+#include "core/http/testing/pattern_body.h"
 #include "core/http/testing/test_server.h"
 
 namespace tarn::http {
 namespace {
 
 using std::chrono::milliseconds;
+using testing::byte_at;
+using testing::pattern_answer;
+using testing::PatternBody;
 using testing::serve;
 
 constexpr size_t kBodyMax = 1 << 20;
@@ -74,27 +78,6 @@ TEST(Client, SendsBodiesOfEveryMethod) {
   request.method = "DELETE";
   EXPECT_EQ(client->send(request, kBodyMax).body, "DELETE /x\n");
 }
-
-/// Byte `i` of bodies in these tests.
-char byte_at(uint64_t i) { return static_cast<char>(i % 251); }
-
-/// Gives `total` bytes of the pattern, and counts those it gave.
-class PatternBody final : public BodySource {
- public:
-  PatternBody(uint64_t total, std::atomic<uint64_t>& given) : total_(total), given_(given) {}
-  size_t read(std::span<char> out) override {
-    const size_t count = static_cast<size_t>(std::min<uint64_t>(out.size(), total_ - at_));
-    for (size_t i = 0; i < count; ++i) out[i] = byte_at(at_ + i);
-    at_ += count;
-    given_ += count;
-    return count;
-  }
-
- private:
-  const uint64_t total_;
-  std::atomic<uint64_t>& given_;
-  uint64_t at_ = 0;
-};
 
 /// Reads to the end and returns the length, or -1 when a byte is wrong.
 int64_t length_of_pattern(BodySource& body, size_t step) {
@@ -186,143 +169,10 @@ TEST(Client, LimitsBodies) {
   }
 }
 
-/// Moves what the body splices through a pipe, and reads the rest. Returns the spliced bytes, or -1
-/// when a byte of the pattern is wrong or missing.
-int64_t spliced_of_pattern(BodySource& body, uint64_t total) {
-  std::array<int, 2> pipe{};
-  EXPECT_EQ(::pipe(pipe.data()), 0);
-  std::vector<char> piece(100'000);
-  uint64_t at = 0;
-  int64_t spliced = 0;
-  const auto right = [&](size_t count) {
-    for (size_t i = 0; i < count; ++i) {
-      if (piece[i] != byte_at(at++)) return false;
-    }
-    return true;
-  };
-  bool all_right = true;
-  while (all_right && at < total) {
-    const auto count = body.splice(pipe[1], 40'000);
-    if (count) {
-      spliced += static_cast<int64_t>(*count);
-      EXPECT_EQ(::read(pipe[0], piece.data(), piece.size()), static_cast<ssize_t>(*count));
-    }
-    const size_t got = count ? *count : body.read(piece);
-    all_right = got > 0 && right(got);
-  }
-  for (const int end : pipe) ::close(end);
-  return all_right ? spliced : -1;
-}
-
-TEST(Client, SplicesLongBodiesOnly) {
-  std::atomic<uint64_t> given{0};
-  const auto server = serve([&](Request& request) {
-    Response response;
-    response.content_length = std::stoull(request.target.substr(1));
-    response.source = std::make_unique<PatternBody>(*response.content_length, given);
-    if (request.headers.find("X-Chunked")) response.content_length.reset();
-    return response;
-  });
-  const auto client = Client::create({});
-  constexpr uint64_t kLong = 40'000'001;
-  const auto spliced = [&](uint64_t bytes, bool chunked = false) {
-    ClientRequest request{.url = url_of(*server, str_cat("/", bytes))};
-    if (chunked) request.headers.add("X-Chunked", "1");
-    const Client::Stream stream = client->open(request);
-    return spliced_of_pattern(*stream.body, bytes);
-  };
-  for (int i = 0; i < 3; ++i) {  // on one connection that was kept, and on new ones
-    EXPECT_EQ(spliced(1'000'000), 0);
-    EXPECT_GT(spliced(kLong), 35'000'000);
-  }
-  EXPECT_EQ(spliced(kLong, /*chunked=*/true), 0);
-}
-
-TEST(Client, ReadsOnAfterASplice) {
-  constexpr uint64_t kBytes = 40'000'000;
-  std::atomic<uint64_t> given{0};
-  const auto server = serve([&](Request&) {
-    Response response;
-    response.source = std::make_unique<PatternBody>(kBytes, given);
-    response.content_length = kBytes;
-    return response;
-  });
-  const auto client = Client::create({});
-  const Client::Stream stream = client->open({.url = url_of(*server, "/x")});
-  std::array<int, 2> pipe{};
-  ASSERT_EQ(::pipe(pipe.data()), 0);
-  std::vector<char> piece(100'000);
-  uint64_t at = 0;
-  std::optional<size_t> count;
-  while (!(count = stream.body->splice(pipe[1], 1'000))) at += stream.body->read(piece);
-  at += *count;
-  while (const size_t got = stream.body->read(piece)) {
-    ASSERT_EQ(piece[0], byte_at(at));
-    at += got;
-  }
-  EXPECT_EQ(at, kBytes);
-  for (const int end : pipe) ::close(end);
-}
-
-TEST(Client, FailsWhenASplicedBodyEndsEarlyOrStalls) {
-  constexpr uint64_t kAnnounced = 40'000'000;
-  std::atomic<bool> stalls{false};
-  class Stalling final : public BodySource {
-   public:
-    explicit Stalling(const std::atomic<bool>& stalls) : stalls_(stalls) {}
-    size_t read(std::span<char> out) override {
-      if (given_ < kAnnounced / 2) return given_ += out.size(), out.size();
-      while (stalls_) std::this_thread::sleep_for(milliseconds(10));
-      return 0;
-    }
-
-   private:
-    const std::atomic<bool>& stalls_;
-    uint64_t given_ = 0;
-  };
-  const auto server = serve([&](Request&) {
-    Response response;
-    response.source = std::make_unique<Stalling>(stalls);
-    response.content_length = kAnnounced;
-    return response;
-  });
-  const auto client = Client::create({.stall_timeout = milliseconds(1000)});
-  const auto failure = [&] {
-    const Client::Stream stream = client->open({.url = url_of(*server, "/x")});
-    std::array<int, 2> pipe{};
-    EXPECT_EQ(::pipe(pipe.data()), 0);
-    std::vector<char> piece(100'000);
-    std::string message;
-    bool spliced = false;
-    try {
-      while (true) {
-        const auto count = stream.body->splice(pipe[1], 40'000);
-        if (count) spliced = ::read(pipe[0], piece.data(), piece.size()) > 0;
-        if (!count && stream.body->read(piece) == 0) break;
-      }
-    } catch (const Error& error) {
-      EXPECT_EQ(error.code(), ErrorCode::kUnavailable);
-      message = error.message();
-    }
-    EXPECT_TRUE(spliced);
-    for (const int end : pipe) ::close(end);
-    return message;
-  };
-  EXPECT_NE(failure().find("bytes early"), std::string::npos);
-  stalls = true;
-  EXPECT_NE(failure().find("no byte arrived for 1000 ms"), std::string::npos);
-  stalls = false;
-}
-
 TEST(Client, StreamsWithBackpressure) {
   constexpr uint64_t kBytes = 64 << 20;
   std::atomic<uint64_t> given{0};
-  const auto server = serve([&](Request&) {
-    Response response;
-    response.source = std::make_unique<PatternBody>(kBytes, given);
-    response.content_length = kBytes;
-    return response;
-  });
+  const auto server = serve([&](Request&) { return pattern_answer(kBytes, given); });
   const auto client = Client::create({});
   const Client::Stream stream = client->open({.url = url_of(*server, "/x")});
   EXPECT_EQ(stream.status, 200);
