@@ -69,14 +69,6 @@ uint16_t port_of(const sockaddr_storage& address) {
   return ntohs(reinterpret_cast<const sockaddr_in&>(address).sin_port);
 }
 
-/// 0 for a socket that has no port.
-uint16_t bound_port(int fd) {
-  sockaddr_storage bound{};
-  socklen_t size = sizeof bound;
-  if (::getsockname(fd, reinterpret_cast<sockaddr*>(&bound), &size) != 0) return 0;
-  return port_of(bound);
-}
-
 std::string text_of(const sockaddr_storage& address) {
   std::array<char, INET6_ADDRSTRLEN> text{};
   const void* bytes = &reinterpret_cast<const sockaddr_in&>(address).sin_addr;
@@ -94,7 +86,19 @@ std::string text_of(const sockaddr_storage& address) {
   return text.data();
 }
 
+using NameOf = int (*)(int, sockaddr*, socklen_t*);
+
+uint16_t port_of(int fd, NameOf name_of) {
+  sockaddr_storage address{};
+  socklen_t size = sizeof address;
+  return name_of(fd, reinterpret_cast<sockaddr*>(&address), &size) == 0 ? port_of(address) : 0;
+}
+
 }  // namespace
+
+SocketPorts ports_of(int fd) {
+  return {.local = port_of(fd, ::getsockname), .remote = port_of(fd, ::getpeername)};
+}
 
 Socket::~Socket() { ::close(fd_); }
 
@@ -206,13 +210,13 @@ Listener bind_to(const std::string& host, uint16_t port) {
     fd = bind_one(*one);
   }
   if (fd < 0) throw_unavailable(host, port, std::strerror(errno));
-  return {fd, bound_port(fd)};
+  return {fd, ports_of(fd).local};
 }
 
 void start_listening(int fd) {
   if (::listen(fd, kBacklog) == 0) return;
   throw Error(ErrorCode::kUnavailable,
-              str_cat("listening on port ", bound_port(fd), ": ", std::strerror(errno)));
+              str_cat("listening on port ", ports_of(fd).local, ": ", std::strerror(errno)));
 }
 
 Listener listen_on(const std::string& host, uint16_t port) {
@@ -225,7 +229,7 @@ Listener adopt_listener(int fd) {
   int listens = 0;
   socklen_t size = sizeof listens;
   const bool is_socket = ::getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &size) == 0;
-  if (!is_socket || listens == 0 || bound_port(fd) == 0) {
+  if (!is_socket || listens == 0 || ports_of(fd).local == 0) {
     throw_invalid(str_cat("taking over descriptor ", fd, ": it is no listening TCP socket"));
   }
   const int flags = ::fcntl(fd, F_GETFL);
@@ -234,7 +238,7 @@ Listener adopt_listener(int fd) {
     throw Error(ErrorCode::kUnavailable,
                 str_cat("taking over descriptor ", fd, ": ", std::strerror(errno)));
   }
-  return {fd, bound_port(fd)};
+  return {fd, ports_of(fd).local};
 }
 
 Accepted accept_from(int listener) {

@@ -94,6 +94,13 @@ Listener listen_on(const std::string& host, uint16_t port);
 /// any other descriptor, unavailable.
 Listener adopt_listener(int fd);
 
+/// 0 where the socket has none.
+struct SocketPorts {
+  uint16_t local = 0;
+  uint16_t remote = 0;
+};
+SocketPorts ports_of(int fd);
+
 struct Accepted {
   int fd = -1;  ///< non-blocking; -1 if no connection waits
   std::string peer;

@@ -7,7 +7,6 @@
 
 #include <curl/curl.h>
 #include <fcntl.h>
-#include <netinet/in.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -17,6 +16,7 @@
 #include "core/base/str_cat.h"
 #include "core/base/text.h"
 #include "core/base/wait_scope.h"
+#include "core/http/socket.h"
 
 namespace tarn::http {
 namespace {
@@ -51,33 +51,6 @@ long buffer_bytes(std::optional<uint64_t> expected) {
   const auto most = static_cast<uint64_t>(kTransferBufferBytes);
   return static_cast<long>(
       std::clamp<uint64_t>(std::min(expected.value_or(most), most) + kHead, kBufferBytesMin, most));
-}
-
-struct SocketPorts {
-  long local = -1;
-  long remote = -1;
-};
-
-long port_of(const sockaddr_storage& address) {
-  if (address.ss_family == AF_INET6) {
-    return ntohs(reinterpret_cast<const sockaddr_in6&>(address).sin6_port);
-  }
-  if (address.ss_family != AF_INET) return -1;
-  return ntohs(reinterpret_cast<const sockaddr_in&>(address).sin_port);
-}
-
-SocketPorts ports_of(int fd) {
-  sockaddr_storage address{};
-  SocketPorts ports;
-  socklen_t size = sizeof address;
-  if (::getsockname(fd, reinterpret_cast<sockaddr*>(&address), &size) == 0) {
-    ports.local = port_of(address);
-  }
-  size = sizeof address;
-  if (::getpeername(fd, reinterpret_cast<sockaddr*>(&address), &size) == 0) {
-    ports.remote = port_of(address);
-  }
-  return ports;
 }
 
 void initialise_once() {
