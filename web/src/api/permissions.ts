@@ -60,8 +60,8 @@ function refusal(action: string, resource: string) {
 }
 
 /**
- * What `ask` resolves to, for queries of what only some users may read. Where the policies do not permit the action, it fails as the
- * server would: the request is not sent, which the server would log as refused and the browser as an error.
+ * Sends the request of `ask` if the policies permit the action, for data that only some users may read. Otherwise it fails as the
+ * server would, without a request: the server would log a refusal, and the browser an error.
  */
 export async function permitted<T>(action: string, resource: string, ask: () => Promise<T>): Promise<T> {
   // A refusal is asked for again, because "Try again" may follow a change of the policies.
