@@ -2,6 +2,7 @@
 through a gate, predict with the champion, see a promotion refused and one taken back."""
 
 import argparse
+import fcntl
 import io
 import json
 import os
@@ -284,12 +285,27 @@ def run(lake):
     return server
 
 
+def refuse_if_served(directory):
+    """Ends the program if a tarnd runs on the directory, which the demo is about to remove."""
+    try:
+        lock = (directory / "tarnd" / "data" / "lock").open()
+    except FileNotFoundError:
+        return
+    with lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            sys.exit(f"digits_demo.py: a tarnd serves {directory}, which the demo creates again: "
+                     "stop that server first (^C in the shell of ./dev run)")
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--directory", required=True, type=Path)
     parser.add_argument("--listen", default="127.0.0.1:0")
     parser.add_argument("--s3", action="store_true")
     options = parser.parse_args()
+    refuse_if_served(options.directory)
     shutil.rmtree(options.directory, ignore_errors=True)
     options.directory.mkdir(mode=0o755, parents=True)
     lake = (S3Lake if options.s3 else LocalLake)(options.directory, options.listen)

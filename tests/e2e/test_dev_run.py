@@ -1,4 +1,7 @@
-"""`./dev run` on what `./dev demo` left."""
+"""`./dev run` on what `./dev demo` left, and `./dev demo` while it runs."""
+
+import subprocess
+import sys
 
 import clients
 import lakefs
@@ -34,3 +37,17 @@ def test_images_that_the_demo_imported_can_be_read(scratch_dir, initialised_data
         assert again.branch("main").object("raw/0.png").reader(mode="rb").read() == b"an image"
     finally:
         assert served.stop() == 0
+
+
+def test_the_demo_refuses_to_remove_the_data_of_a_running_server(scratch_dir, initialised_data):
+    served = servers.Tarnd(scratch_dir / "demo" / "tarnd").copy_data_of(initialised_data).start()
+    try:
+        client = clients.lakefs_client(served)
+        lakefs.repository("mine", client=client).create(storage_namespace="local://mine")
+        demo = subprocess.run([sys.executable, servers.ROOT / "tests/demo/digits_demo.py", "--directory", scratch_dir / "demo"],
+                              capture_output=True, text=True, check=False, timeout=120)
+        assert demo.returncode == 1
+        assert "stop that server first" in demo.stderr
+        assert lakefs.repository("mine", client=client).metadata == {}
+    finally:
+        served.stop()
