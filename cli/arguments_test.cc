@@ -7,7 +7,7 @@
 namespace tarn::cli {
 namespace {
 
-struct Options {
+struct CreateOptions {
   std::string name;
   std::string message;
   std::vector<std::string> metadata;
@@ -25,19 +25,19 @@ struct Options {
   }
 };
 
-Options seen;
+CreateOptions seen_options;
 
 class Arguments : public testing::Test {
  protected:
   Arguments() {
     tree_.root().option("-o,--output", output_, "format");
     tree_.group("repo", "Repositories");
-    tree_.add<Options>("repo create", "Make one", [](Session&, const Options& options) {
-      seen = options;
+    tree_.add<CreateOptions>("repo create", "Make one", [](Session&, const CreateOptions& options) {
+      seen_options = options;
       return ExitCode::kOk;
     });
-    tree_.add<Options>("commit", "Commit",
-                       [](Session&, const Options&) { return ExitCode::kConflict; });
+    tree_.add<CreateOptions>("commit", "Commit",
+                             [](Session&, const CreateOptions&) { return ExitCode::kConflict; });
   }
 
   ExitCode exit_of(const std::vector<std::string>& arguments) {
@@ -64,11 +64,11 @@ TEST_F(Arguments, ReachTheCommand) {
   EXPECT_EQ(output_, "json");
   Session* const none = nullptr;
   parsed.run(*none);
-  EXPECT_EQ(seen.name, "lake");
-  EXPECT_EQ(seen.message, "a b");
-  EXPECT_EQ(seen.metadata, (std::vector<std::string>{"k=v", "l=w"}));
-  EXPECT_EQ(seen.amount, 7);
-  EXPECT_TRUE(seen.yes);
+  EXPECT_EQ(seen_options.name, "lake");
+  EXPECT_EQ(seen_options.message, "a b");
+  EXPECT_EQ(seen_options.metadata, (std::vector<std::string>{"k=v", "l=w"}));
+  EXPECT_EQ(seen_options.amount, 7);
+  EXPECT_TRUE(seen_options.yes);
 }
 
 TEST_F(Arguments, GlobalOptionsMayBeAnywhere) {
@@ -80,8 +80,8 @@ TEST_F(Arguments, OptionTakesOneValueOnly) {
   const CommandTree::Parsed parsed = tree_.parse({"repo", "create", "--meta", "k=v", "lake"});
   Session* const none = nullptr;
   parsed.run(*none);
-  EXPECT_EQ(seen.name, "lake");
-  EXPECT_EQ(seen.metadata, (std::vector<std::string>{"k=v"}));
+  EXPECT_EQ(seen_options.name, "lake");
+  EXPECT_EQ(seen_options.metadata, (std::vector<std::string>{"k=v"}));
 }
 
 TEST_F(Arguments, AnEmptyConditionIsNotNone) {
@@ -122,9 +122,9 @@ TEST_F(Arguments, AnArgumentMayLookLikeACommand) {
 }
 
 TEST_F(Arguments, CommonCommandsHaveTwoNames) {
-  const auto nothing = [](Session&, const Options&) { return ExitCode::kOk; };
-  tree_.add<Options>("repo list", "List them", nothing);
-  tree_.add<Options>("repo rm", "Delete one", nothing);
+  const auto nothing = [](Session&, const CreateOptions&) { return ExitCode::kOk; };
+  tree_.add<CreateOptions>("repo list", "List them", nothing);
+  tree_.add<CreateOptions>("repo rm", "Delete one", nothing);
   EXPECT_EQ(tree_.parse({"repo", "ls", "x"}).name, "tarn repo list");
   EXPECT_EQ(tree_.parse({"repo", "delete", "x"}).name, "tarn repo rm");
 }
@@ -139,8 +139,8 @@ TEST_F(Arguments, SectionsGroupTheHelp) {
 
 TEST_F(Arguments, GroupsCanBeNested) {
   tree_.group("repo tag", "Tags of one");
-  tree_.add<Options>("repo tag create", "Make one",
-                     [](Session&, const Options&) { return ExitCode::kOk; });
+  tree_.add<CreateOptions>("repo tag create", "Make one",
+                           [](Session&, const CreateOptions&) { return ExitCode::kOk; });
   EXPECT_EQ(tree_.parse({"repo", "tag", "create", "v1"}).name, "tarn repo tag create");
   EXPECT_EQ(exit_of({"repo", "tag"}), ExitCode::kUsage);
 }

@@ -8,7 +8,7 @@
 namespace tarn::cli {
 namespace {
 
-struct Options {
+struct NoOptions {
   std::string branch;
   std::string message;
   std::vector<std::string> more;
@@ -28,7 +28,7 @@ class CompletionTest : public testing::Test {
     tree_.root().option("-o,--output", text_, "format").option("--repo", text_, "repository");
     tree_.group("branch", "Branches");
     for (const char* path : {"branch create", "branch delete", "branches"}) {
-      tree_.add<Options>(path, "help", [](Session&, const Options&) { return ExitCode::kOk; });
+      tree_.add<NoOptions>(path, "help", [](Session&, const NoOptions&) { return ExitCode::kOk; });
     }
     tree_.add("secret", "For programs", [](Session&) { return ExitCode::kOk; }).hidden();
   }

@@ -25,7 +25,7 @@ namespace {
 using testing::FaultPoints;
 using testing::TestEngine;
 
-constexpr std::string_view kRegion = "us-east-1";
+constexpr std::string_view kSigningRegion = "us-east-1";
 const std::string kBlock =
     "<PublicAccessBlockConfiguration><BlockPublicAcls>true</BlockPublicAcls>"
     "</PublicAccessBlockConfiguration>";
@@ -36,9 +36,9 @@ const std::string kIgnore =
 using Fields = std::vector<http::Headers::Field>;
 
 /// A server.
-struct TestServer {
-  TestServer(const std::string& database, blob::MemoryStore* store, const Clock& time,
-             S3Options with, db::Faults* faults = nullptr)
+struct PublicServer {
+  PublicServer(const std::string& database, blob::MemoryStore* store, const Clock& time,
+               S3Options with, db::Faults* faults = nullptr)
       : engine(database, store, faults),
         authenticator(engine.pool, time, std::string(32, 'k')),
         clock(time),
@@ -55,7 +55,8 @@ struct TestServer {
     request.headers.add("host", "s3.test");
     for (const auto& [name, value] : headers) request.headers.add(name, value);
     if (key) {
-      sigv4::sign(request.headers, {method, request.raw_path(), request.raw_query(), kRegion},
+      sigv4::sign(request.headers,
+                  {method, request.raw_path(), request.raw_query(), kSigningRegion},
                   {key->id, key->secret}, to_hex(sha256(body)), clock.now());
     }
     request.content_length = body.size();
@@ -126,7 +127,7 @@ class PublicBuckets : public ::testing::Test {
           << response.body;
     }
   }
-  http::Response read(TestServer& server) { return server.send(nullptr, "GET", at("/a")); }
+  http::Response read(PublicServer& server) { return server.send(nullptr, "GET", at("/a")); }
   http::Response acl(const auth::NewKey& key, const std::string& canned) {
     return here.send(&key, "PUT", at("?acl"), {{"x-amz-acl", canned}});
   }
@@ -135,14 +136,14 @@ class PublicBuckets : public ::testing::Test {
   testing::TestRepository repo = engine.make_repository(fresh_name());
   std::string name = fresh_name();
   testing::TestClock clock;
-  TestServer here{shared_url(), engine.store, clock, options()};
-  TestServer there{shared_url(), engine.store, clock, options()};
+  PublicServer here{shared_url(), engine.store, clock, options()};
+  PublicServer there{shared_url(), engine.store, clock, options()};
   auth::Directory directory{engine.pool, std::string(32, 'k')};
   auth::NewKey ann;
 };
 
 TEST_F(PublicBuckets, EverybodyReadsAndListsTheBranch) {
-  for (TestServer* server : {&here, &there}) {
+  for (PublicServer* server : {&here, &there}) {
     EXPECT_EQ(read(*server).body, "bytes");
     expect(server->send(nullptr, "HEAD", at("/a")), 200);
     expect(server->send(nullptr, "HEAD", at()), 200);
@@ -350,7 +351,7 @@ TEST_F(PublicBuckets, ReusedNameIsPrivate) {
 /// The name changes hands between the look at the list and the look at the object.
 TEST_F(PublicBuckets, BucketThatTakesTheNameDuringARequestIsHidden) {
   FaultPoints faults;
-  TestServer slow(shared_url(), engine.store, clock, options(), &faults);
+  PublicServer slow(shared_url(), engine.store, clock, options(), &faults);
   EXPECT_EQ(read(slow).body, "bytes");
   const auto take = [&] {
     versioning::delete_repository(*here.engine, RepositoryName(name), false);
@@ -387,7 +388,7 @@ TEST_F(PublicBuckets, WrongSignatureIsNotAnonymous) {
 TEST_F(PublicBuckets, AnonymousUsersPolicyCanDeny) {
   const std::string id = "all" + name;
   user(id, {statement(auth::Statement::Effect::kAllow, {"fs:ReadConfig"}, "*")});
-  TestServer server(shared_url(), engine.store, clock, options(true, id));
+  PublicServer server(shared_url(), engine.store, clock, options(true, id));
   EXPECT_EQ(read(server).body, "bytes");
   expect(server.send(nullptr, "PUT", at("/b"), {}, "x"), 403, "AccessDenied");
   allow(id, {statement(auth::Statement::Effect::kDeny, {"fs:ReadObject"},
@@ -397,7 +398,7 @@ TEST_F(PublicBuckets, AnonymousUsersPolicyCanDeny) {
 }
 
 TEST_F(PublicBuckets, AreOffByDefault) {
-  TestServer off(shared_url(), engine.store, clock, options(/*public_buckets=*/false));
+  PublicServer off(shared_url(), engine.store, clock, options(/*public_buckets=*/false));
   expect(read(off), 403, "AccessDenied");
   expect(off.send(&ann, "PUT", at("?acl"), {{"x-amz-acl", "public-read"}}), 501, "NotImplemented");
   const std::string fresh = "/" + fresh_name();

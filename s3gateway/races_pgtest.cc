@@ -18,8 +18,8 @@ using testing::FaultPoints;
 using testing::TestEngine;
 
 /// One server's gateway, open to everybody.
-struct TestServer {
-  explicit TestServer(TestEngine& with) : engine(with) {}
+struct RaceServer {
+  explicit RaceServer(TestEngine& with) : engine(with) {}
 
   http::Response send(const std::string& method, const std::string& target,
                       const std::string& body = "",
@@ -80,8 +80,8 @@ class S3Races : public testing::RepositoryTest {
 
   FaultPoints faults;
   TestEngine slow_engine{shared_url(), engine.store, &faults};
-  TestServer here{engine};
-  TestServer slow{slow_engine};
+  RaceServer here{engine};
+  RaceServer slow{slow_engine};
 };
 
 TEST_F(S3Races, CopyReadsTheObjectWhoseConditionsHeld) {
@@ -254,7 +254,7 @@ class S3UploadRaces : public S3Races {
   void part(const std::string& key, const std::string& id, const std::string& bytes) {
     EXPECT_EQ(here.send("PUT", path(key) + "?partNumber=1&uploadId=" + id, bytes).status, 200);
   }
-  static http::Response complete(TestServer& server, const std::string& target,
+  static http::Response complete(RaceServer& server, const std::string& target,
                                  const std::string& id, const std::string& bytes) {
     return server.send("POST", target + "?uploadId=" + id,
                        "<CompleteMultipartUpload><Part><PartNumber>1</PartNumber><ETag>" +

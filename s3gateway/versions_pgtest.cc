@@ -21,8 +21,8 @@ using testing::TestEngine;
 using Fields = std::vector<http::Headers::Field>;
 
 /// A gateway that is open to everybody as one user.
-struct TestServer {
-  TestServer(TestEngine& with, std::string user)
+struct VersionServer {
+  VersionServer(TestEngine& with, std::string user)
       : engine(with), context{*engine, authenticator, engine.clock, options(std::move(user))} {}
 
   http::Response send(const std::string& method, const std::string& target,
@@ -118,7 +118,7 @@ class S3Versions : public testing::RepositoryTest {
     return here.send("POST", bucket() + "?delete", body, {{"Content-MD5", to_base64(md5(body))}});
   }
   /// A server for a user who has these rights alone; resources below the repository.
-  std::unique_ptr<TestServer> server_of(
+  std::unique_ptr<VersionServer> server_of(
       const std::string& user, const std::vector<std::pair<std::string, std::string>>& rights) {
     const std::string name = user + repo.str();
     directory.users.create({name, engine.clock.now(), {}, {}});
@@ -131,11 +131,11 @@ class S3Versions : public testing::RepositoryTest {
     }
     directory.policies.create({name, engine.clock.now(), statements});
     directory.policies.attach_to_user(name, name);
-    return std::make_unique<TestServer>(engine, name);
+    return std::make_unique<VersionServer>(engine, name);
   }
 
   auth::Directory directory{engine.pool, std::string(32, 'k')};
-  TestServer here{engine, "admin"};
+  VersionServer here{engine, "admin"};
 };
 
 TEST_F(S3Versions, TheSettingIsShown) {

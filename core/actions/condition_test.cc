@@ -9,7 +9,7 @@
 namespace tarn::actions {
 namespace {
 
-std::string problem(const std::string& text) {
+std::string condition_problem(const std::string& text) {
   try {
     check_condition_text(text);
   } catch (const Error& error) {
@@ -57,29 +57,31 @@ TEST(Condition, ComparesLiterals) {
 
 TEST(Condition, IsAnErrorWhenItIsNeitherTrueNorFalse) {
   for (const char* text : {"1", "'true'", "nil", "!1", "success() && 1", "'a' || true"}) {
-    EXPECT_EQ(problem(text), "") << text;
+    EXPECT_EQ(condition_problem(text), "") << text;
     EXPECT_THROW(holds(text, false), Error) << text;
   }
 }
 
 TEST(Condition, ErrorsNameThePosition) {
-  EXPECT_EQ(problem("success() &&"), "if: \"success() &&\": at byte 12: a value was expected");
-  EXPECT_EQ(problem("success"), "if: \"success\": at byte 7: success is called as success()");
-  EXPECT_EQ(problem("(true"), "if: \"(true\": at byte 5: a ')' was expected");
-  EXPECT_EQ(problem("true false"),
+  EXPECT_EQ(condition_problem("success() &&"),
+            "if: \"success() &&\": at byte 12: a value was expected");
+  EXPECT_EQ(condition_problem("success"),
+            "if: \"success\": at byte 7: success is called as success()");
+  EXPECT_EQ(condition_problem("(true"), "if: \"(true\": at byte 5: a ')' was expected");
+  EXPECT_EQ(condition_problem("true false"),
             "if: \"true false\": at byte 5: an operator or the end was expected");
-  EXPECT_EQ(problem("always()"),
+  EXPECT_EQ(condition_problem("always()"),
             "if: \"always()\": at byte 0: \"always\" means nothing here; there are success() and "
             "failure()");
-  EXPECT_NE(problem("'a"), "");
-  EXPECT_NE(problem(""), "");
-  EXPECT_NE(problem("true = true"), "");
+  EXPECT_NE(condition_problem("'a"), "");
+  EXPECT_NE(condition_problem(""), "");
+  EXPECT_NE(condition_problem("true = true"), "");
 }
 
 TEST(Condition, HasLimits) {
-  EXPECT_NE(problem(std::string(kConditionBytesMax + 1, ' ')), "");
-  EXPECT_NE(problem(std::string(500, '(') + "true" + std::string(500, ')')), "");
-  EXPECT_NE(problem(std::string(500, '!') + "true"), "");
+  EXPECT_NE(condition_problem(std::string(kConditionBytesMax + 1, ' ')), "");
+  EXPECT_NE(condition_problem(std::string(500, '(') + "true" + std::string(500, ')')), "");
+  EXPECT_NE(condition_problem(std::string(500, '!') + "true"), "");
   EXPECT_TRUE(holds("!!!!!!!!!!true", false));
 }
 

@@ -18,11 +18,10 @@ namespace tarn::versioning {
 namespace {
 
 using testing::FaultPoints;
+using testing::kMain;
 using testing::reason_of;
 using testing::TestEngine;
 using testing::TextBody;
-
-const BranchName kMain("main");
 
 class ObjectVersionRaces : public testing::RepositoryTest {
  protected:

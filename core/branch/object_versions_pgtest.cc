@@ -12,10 +12,9 @@
 namespace tarn::versioning {
 namespace {
 
+using testing::kMain;
 using testing::reason_of;
 using testing::TextBody;
-
-const BranchName kMain("main");
 
 class ObjectVersions : public Verbs {
  protected:

@@ -18,12 +18,11 @@
 namespace tarn::versioning {
 namespace {
 
+using testing::kDev;
+using testing::kMain;
 using testing::message_of;
 using testing::TestEngine;
 using testing::TextBody;
-
-const BranchName kMain("main");
-const BranchName kDev("dev");
 
 class Protection : public testing::RepositoryTest {
  protected:

@@ -20,11 +20,10 @@ namespace tarn::versioning {
 namespace {
 
 using testing::FaultPoints;
+using testing::kDev;
+using testing::kMain;
 using testing::reason_of;
 using testing::TestEngine;
-
-const BranchName kMain("main");
-const BranchName kDev("dev");
 
 class PublicationRaces : public testing::RepositoryTest {
  protected:
@@ -107,20 +106,21 @@ class PublicationRaces : public testing::RepositoryTest {
 };
 
 TEST_F(PublicationRaces, ARuleSetBeforePublicationStopsEveryVerbThatPublishes) {
-  constexpr const char* kPublish = "branches_publish_commit";
+  constexpr const char* kPublishCommit = "branches_publish_commit";
   engine.put(repo, "dev", "b", "2");
   const CommitId before = head(kDev);
-  EXPECT_EQ(forbidden_at(kPublish, BranchAction::kCommit, "dev", [&] { slow.commit(repo, "dev"); }),
-            "protected_branch");
+  EXPECT_EQ(
+      forbidden_at(kPublishCommit, BranchAction::kCommit, "dev", [&] { slow.commit(repo, "dev"); }),
+      "protected_branch");
   EXPECT_EQ(head(kDev), before);
   engine.commit(repo, "dev");
   const CommitId made = head(kDev);
-  EXPECT_EQ(forbidden_at(kPublish, BranchAction::kMerge, "main",
+  EXPECT_EQ(forbidden_at(kPublishCommit, BranchAction::kMerge, "main",
                          [&] { merge_into(*slow, repo, "dev", kMain, {}); }),
             "protected_branch");
-  EXPECT_EQ(forbidden_at(kPublish, BranchAction::kRevert, "dev", [&] { revert("dev"); }),
+  EXPECT_EQ(forbidden_at(kPublishCommit, BranchAction::kRevert, "dev", [&] { revert("dev"); }),
             "protected_branch");
-  EXPECT_EQ(forbidden_at(kPublish, BranchAction::kCherryPick, "main", [&] { pick("dev"); }),
+  EXPECT_EQ(forbidden_at(kPublishCommit, BranchAction::kCherryPick, "main", [&] { pick("dev"); }),
             "protected_branch");
   EXPECT_EQ(head(kMain), before);
   EXPECT_EQ(head(kDev), made);

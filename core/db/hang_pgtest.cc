@@ -27,7 +27,7 @@ using Clock = std::chrono::steady_clock;
 constexpr milliseconds kLimit{300};
 
 constexpr Query kPid{"test_pid", "SELECT pg_backend_pid()"};
-constexpr Query kCount{"test_count", "SELECT count(*) FROM hanging"};
+constexpr Query kCountHanging{"test_count", "SELECT count(*) FROM hanging"};
 constexpr Query kInsert{"test_insert", "INSERT INTO hanging VALUES ($1)"};
 constexpr Query kSleep{"test_sleep", "SELECT pg_sleep($1)"};
 constexpr Query kPidOfProbe{"test_pid_of_probe", R"sql(
@@ -176,7 +176,7 @@ TEST_F(HangTest, AProbeThatIsNotAnsweredBreaksTheOtherConnections) {
   waiting.join();
   EXPECT_TRUE(in_doubt);
   // The probe found a server again: the same.
-  EXPECT_EQ(pool.run(kCount, {}, Pool::Retry::kRead).size(), 1u);
+  EXPECT_EQ(pool.run(kCountHanging, {}, Pool::Retry::kRead).size(), 1u);
 }
 
 TEST_F(HangTest, ALongStatementIsLeftAloneWhileTheDatabaseAnswers) {
@@ -257,7 +257,7 @@ TEST_F(HangTest, AProbeThatIsNotConnectedTriesTheNextHost) {
   pool.probe();  // in vain
   EXPECT_EQ(silent.take_connections(), 1);
   pool.probe();
-  EXPECT_EQ(pool.run(kCount, {}, Pool::Retry::kRead).size(), 1u);
+  EXPECT_EQ(pool.run(kCountHanging, {}, Pool::Retry::kRead).size(), 1u);
   EXPECT_EQ(silent.take_connections(), 0);
 }
 

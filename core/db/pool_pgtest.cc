@@ -17,7 +17,7 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 using Clock = std::chrono::steady_clock;
 
-constexpr Query kSelectPid{"test_select_pid", "SELECT pg_backend_pid()"};
+constexpr Query kSelectPooledPid{"test_select_pid", "SELECT pg_backend_pid()"};
 constexpr Query kTerminateOthers{"test_terminate_others", R"sql(
   SELECT count(pg_terminate_backend(pid, 5000)) FROM pg_stat_activity
   WHERE datname = current_database() AND pid <> pg_backend_pid())sql"};
@@ -35,7 +35,9 @@ class PoolTest : public ::testing::Test {
         "VALUES (0)");
   }
   int64_t counter() { return pool_.run(kSelectCounter, {}, Pool::Retry::kRead).integer(0, 0); }
-  int64_t server_process() { return pool_.run(kSelectPid, {}, Pool::Retry::kRead).integer(0, 0); }
+  int64_t server_process() {
+    return pool_.run(kSelectPooledPid, {}, Pool::Retry::kRead).integer(0, 0);
+  }
   void terminate_all() { Connection::open(url())->run(kTerminateOthers); }
 
   static const std::string& url() {
@@ -63,9 +65,9 @@ TEST_F(PoolTest, IsUnavailableWhenAllAreLeasedForTooLong) {
 TEST_F(PoolTest, HandsAReturnedConnectionToAWaiter) {
   std::optional<Pool::Lease> first = pool_.lease();
   const Pool::Lease second = pool_.lease();
-  const int64_t process = (*first)->run(kSelectPid).integer(0, 0);
+  const int64_t process = (*first)->run(kSelectPooledPid).integer(0, 0);
   std::jthread returning([&] { first.reset(); });
-  EXPECT_EQ(pool_.lease()->run(kSelectPid).integer(0, 0), process);
+  EXPECT_EQ(pool_.lease()->run(kSelectPooledPid).integer(0, 0), process);
 }
 
 TEST_F(PoolTest, EndsTheTransactionOfAnAbandonedLease) {

@@ -1,6 +1,5 @@
 // Fairness between the requests of several users.
 #include <atomic>
-#include <condition_variable>
 #include <mutex>
 #include <thread>
 #include <vector>
@@ -8,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "core/base/metrics.h"
+#include "core/http/testing/gate.h"
 #include "core/http/testing/raw_client.h"
 #include "core/http/testing/test_server.h"
 
@@ -16,6 +16,7 @@ namespace {
 
 using std::chrono::milliseconds;
 using testing::echo;
+using testing::Gate;
 using testing::head;
 using testing::RawClient;
 using Clock = std::chrono::steady_clock;
@@ -41,40 +42,6 @@ std::unique_ptr<Server> serve_fairly(Handler handler, ServerLimits limits) {
 std::string of(const std::string& user, std::string_view request, std::string_view headers = "") {
   return head(request, str_cat("User: ", user, "\r\n", headers));
 }
-
-/// Requests to /wait block until it is opened.
-class Gate {
- public:
-  Response operator()(Request& request) {
-    ++served_;
-    if (request.target == "/wait") {
-      std::unique_lock lock(mutex_);
-      ++waiting_;
-      changed_.notify_all();
-      changed_.wait(lock, [this] { return open_; });
-      --waiting_;
-    }
-    return echo(request);
-  }
-  void open() {
-    std::unique_lock lock(mutex_);
-    open_ = true;
-    changed_.notify_all();
-  }
-  int served() const { return served_; }
-  int await_waiting(int count) {
-    std::unique_lock lock(mutex_);
-    changed_.wait_for(lock, std::chrono::seconds(5), [&] { return waiting_ >= count; });
-    return waiting_;
-  }
-
- private:
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::atomic<int> served_{0};
-  bool open_ = false;
-  int waiting_ = 0;
-};
 
 /// A server with a gate that opens, at the latest, before the server ends.
 struct Gated {

@@ -1,8 +1,5 @@
 // Limits, deadlines and the end of the HTTP server.
-#include <atomic>
-#include <condition_variable>
 #include <fstream>
-#include <mutex>
 #include <thread>
 #include <vector>
 
@@ -12,6 +9,7 @@
 
 #include "core/base/error.h"
 #include "core/base/metrics.h"
+#include "core/http/testing/gate.h"
 #include "core/http/testing/raw_client.h"
 #include "core/http/testing/test_server.h"
 
@@ -21,6 +19,7 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 using testing::echo;
+using testing::Gate;
 using testing::head;
 using testing::RawClient;
 using testing::serve;
@@ -53,36 +52,6 @@ milliseconds processor_time() {
   const auto of = [](const timeval& t) { return milliseconds(t.tv_sec * 1000 + t.tv_usec / 1000); };
   return of(usage.ru_utime) + of(usage.ru_stime);
 }
-
-/// Requests to /wait block until it is opened.
-class Gate {
- public:
-  Response operator()(Request& request) {
-    if (request.target == "/wait") {
-      std::unique_lock lock(mutex_);
-      ++waiting_;
-      changed_.notify_all();
-      changed_.wait(lock, [this] { return open_; });
-    }
-    return echo(request);
-  }
-  void open() {
-    std::unique_lock lock(mutex_);
-    open_ = true;
-    changed_.notify_all();
-  }
-  void await_waiting(int count) {
-    std::unique_lock lock(mutex_);
-    changed_.wait_for(lock, seconds(5), [&] { return waiting_ >= count; });
-    EXPECT_EQ(waiting_, count);
-  }
-
- private:
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  bool open_ = false;
-  int waiting_ = 0;
-};
 
 TEST(Limits, RefuseLongHeadsAndTargets) {
   const auto server = serve(echo);
@@ -316,7 +285,7 @@ TEST(Limits, QueueExcessRequestsAndRefuseTheRest) {
     running.emplace_back(server->port());
     running.back().send(head("GET /wait"));
   }
-  gate.await_waiting(2);
+  EXPECT_EQ(gate.await_waiting(2), 2);
   std::vector<RawClient> later;
   for (int i = 0; i < 8; ++i) {
     later.emplace_back(server->port());
@@ -344,7 +313,7 @@ TEST(Limits, HeadsAreReadAndCutEvenWhenEveryWorkerIsBusy) {
   const auto server = serve(std::ref(gate), {.workers = 1, .head_deadline = milliseconds(200)});
   RawClient running(server->port());
   running.send(head("GET /wait"));
-  gate.await_waiting(1);
+  EXPECT_EQ(gate.await_waiting(1), 1);
   RawClient slow(server->port());
   slow.send("GET / HT");
   EXPECT_EQ(slow.read_answer().value().status, 408);
@@ -413,7 +382,7 @@ TEST(Stop, RunningHandlersAnswerAndCloseTheConnection) {
   auto server = serve(std::ref(gate));
   RawClient running(server->port());
   running.send(head("GET /wait"));
-  gate.await_waiting(1);
+  EXPECT_EQ(gate.await_waiting(1), 1);
   std::thread stopping([&] { server->stop(seconds(5)); });
   await_refusal(server->port());
   gate.open();

@@ -15,7 +15,7 @@ CommitId id_of(uint8_t fill) {
   return id;
 }
 
-Commit sample() {
+Commit sample_commit() {
   Commit commit;
   commit.parents = {id_of(0x11), id_of(0x22)};
   commit.root.nid = 7;
@@ -48,7 +48,7 @@ TEST(CommitIds, ParseOnlyTheirExactLength) {
 
 // Computed once with Python's hashlib from docs/format/commit.md; a change breaks every repository.
 TEST(CommitIds, AreFixedByTheFormat) {
-  EXPECT_EQ(to_text(compute_commit_id(sample())),
+  EXPECT_EQ(to_text(compute_commit_id(sample_commit())),
             "e73339d19939ec1f87b30b4612c30bdbf8889fa99ebcf072d62291f39d567111");
   EXPECT_EQ(to_text(compute_commit_id(Commit{})),
             "6e4fdea15cd2e61077c089901898726597d2e28d48d3294bf237e671fae81c67");
@@ -70,18 +70,18 @@ TEST(CommitIds, DependOnEveryFieldOfTheContent) {
       },  // fields do not run together
   };
   for (const auto& change : changes) {
-    Commit changed = sample();
+    Commit changed = sample_commit();
     change(changed);
-    EXPECT_NE(compute_commit_id(changed), compute_commit_id(sample()));
+    EXPECT_NE(compute_commit_id(changed), compute_commit_id(sample_commit()));
   }
 }
 
 TEST(CommitIds, DoNotDependOnStorageLocations) {
-  Commit elsewhere = sample();
+  Commit elsewhere = sample_commit();
   elsewhere.root.nid = 99;
   elsewhere.generation = 6;
   elsewhere.id = id_of(0x44);
-  EXPECT_EQ(compute_commit_id(elsewhere), compute_commit_id(sample()));
+  EXPECT_EQ(compute_commit_id(elsewhere), compute_commit_id(sample_commit()));
 }
 
 TEST(TreeRoots, AreEqualByContent) {

@@ -19,7 +19,7 @@ OwnAddress own() {
   return address;
 }
 
-Entry sample() {
+Entry sample_entry() {
   Entry entry;
   entry.size_bytes = 300;
   entry.mtime = from_millis(1795162542605);
@@ -47,14 +47,14 @@ ErrorCode code_of_decoding(std::string_view bytes) {
 
 // The byte form is in every repository: a change here is a change of format.
 TEST(Entry, HasItsBytes) {
-  EXPECT_EQ(to_hex(encode_entry(sample())),
+  EXPECT_EQ(to_hex(encode_entry(sample_entry())),
             "ac02"                                // size 300
             "000001a1f806920d"                    // mtime, big-endian milliseconds
             "005d41402abc4b2a76b9719d911017c592"  // etag: MD5
             "0e000102030405060708090a0b0c0d"      // address: 14 bytes, own
             "0a746578742f706c61696e"              // content type
             "010401610131");                      // extra 1, 4 bytes: user metadata a=1
-  EXPECT_EQ(decode_entry(encode_entry(sample())), sample());
+  EXPECT_EQ(decode_entry(encode_entry(sample_entry())), sample_entry());
 }
 
 TEST(Entry, AddressesHaveTheirBytes) {
@@ -104,11 +104,11 @@ TEST(Entry, EtagsRoundTrip) {
        {std::string(), std::string("x"), kMd5, upper, kMd5 + "-1", kMd5 + "-99999",
         kMd5 + "-100000", kMd5 + "-0", kMd5 + "-01", kMd5 + "-", kMd5 + "-1x", kMd5 + "-+1",
         upper + "-1", kMd5 + "0", kMd5.substr(1), std::string(255, 'e')}) {
-    Entry entry = sample();
+    Entry entry = sample_entry();
     entry.etag = etag;
     EXPECT_EQ(decode_entry(encode_entry(entry)).etag, etag);
   }
-  Entry entry = sample();
+  Entry entry = sample_entry();
   entry.etag = std::string(256, 'e');
   try {
     encode_entry(entry);
@@ -144,7 +144,7 @@ TEST(Entry, ExtrasStaySortedAndUnique) {
 }
 
 TEST(Entry, UnknownExtrasArePreserved) {
-  Entry entry = sample();
+  Entry entry = sample_entry();
   entry.extras.push_back({4'000'000'000u, std::string("\0later", 6)});
   EXPECT_EQ(decode_entry(encode_entry(entry)), entry);
 }
@@ -171,7 +171,7 @@ TEST(Entry, MetadataChecksumsAndSourceVersionReadBack) {
 }
 
 TEST(Entry, SameContentIgnoresTimeAndAddressesOfOwnBytes) {
-  const Entry a = sample();
+  const Entry a = sample_entry();
   Entry b = a;
   b.mtime += std::chrono::hours{1};
   b.address = PartListAddress{3};
@@ -188,16 +188,17 @@ TEST(Entry, SameContentIgnoresTimeAndAddressesOfOwnBytes) {
 }
 
 TEST(Entry, SameContentSeesEveryOtherField) {
-  Entry size = sample(), etag = sample(), type = sample(), extra = sample();
+  Entry size = sample_entry(), etag = sample_entry(), type = sample_entry(), extra = sample_entry();
   size.size_bytes = 301;
   etag.etag = "other";
   type.content_type = "text/html";
   extra.set_extra(ExtraTag::kCacheControl, "no-store");
-  for (const Entry& other : {size, etag, type, extra}) EXPECT_FALSE(same_content(sample(), other));
+  for (const Entry& other : {size, etag, type, extra})
+    EXPECT_FALSE(same_content(sample_entry(), other));
 }
 
 TEST(Entry, DamagedBytesAreDataLossNeverACrash) {
-  const std::string good = encode_entry(sample());
+  const std::string good = encode_entry(sample_entry());
   for (size_t cut = 0; cut < good.size() - 6;
        ++cut) {  // the extra at the end may be missing as a whole
     EXPECT_EQ(code_of_decoding(good.substr(0, cut)), ErrorCode::kDataLoss) << cut;

@@ -18,7 +18,7 @@ namespace {
 
 using testing::TestDatabase;
 using testing::TestEngine;
-using Objects = std::map<Place, Entry>;
+using ObjectsByPlace = std::map<Place, Entry>;
 
 search::Query where(std::string_view text) {
   search::Query query;
@@ -131,7 +131,7 @@ class SearchRefs : public ::testing::Test {
 
   TestDatabase database;
   TestEngine engine{database.url()};
-  Objects objects;
+  ObjectsByPlace objects;
   std::mt19937_64 random{7};
   int pages = 0;
   std::string transcript;
@@ -242,7 +242,7 @@ TEST_F(SearchRefs, SortedPagesAgreeWithASortOfEverything) {
 
 TEST_F(SearchRefs, UnchangedMatchesAreOnOnePageDuringOtherChanges) {
   fill("lake", "main", 400);
-  const Objects before = objects;
+  const ObjectsByPlace before = objects;
   RefsSearch search{
       .query = where("size < 40"), .sort = search::parse_sort_order("size desc"), .limit = 20};
   search.limits.objects = 100;

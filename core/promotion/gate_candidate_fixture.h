@@ -1,6 +1,7 @@
 // Candidates and policies that tests of gates share.
 #pragma once
 
+#include <limits>
 #include <string>
 #include <utility>
 #include <vector>
@@ -9,10 +10,17 @@
 
 namespace tarn {
 
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+
 inline CommitId commit(uint8_t number) {
   CommitId id;
   id.bytes[0] = number;
   return id;
+}
+
+inline Metric metric(std::string name, double value, MetricOrigin origin = MetricOrigin::kApi,
+                     std::string source = "", std::string split = "") {
+  return {std::move(name), value, origin, std::move(source), std::move(split)};
 }
 
 inline GatePolicy policy_of(const std::string& rules) {

@@ -17,7 +17,7 @@ PromotionRequest request_of(std::vector<std::string> candidates) {
 }
 
 /// The error in a request or a report, or "".
-std::string problem_of(const std::function<void()>& check) {
+std::string check_problem(const std::function<void()>& check) {
   try {
     check();
   } catch (const Error& error) {
@@ -26,34 +26,34 @@ std::string problem_of(const std::function<void()>& check) {
   }
   return "";
 }
-std::string problem_of(const PromotionRequest& request) {
-  return problem_of([&] { check_promotion_request(request); });
+std::string check_problem(const PromotionRequest& request) {
+  return check_problem([&] { check_promotion_request(request); });
 }
-std::string problem_of(const PromotionCheck& check) {
-  return problem_of([&] { check_promotion_check(check); });
+std::string check_problem(const PromotionCheck& check) {
+  return check_problem([&] { check_promotion_check(check); });
 }
 
 TEST(PromotionRequest, NamesWhatIsWrong) {
-  EXPECT_EQ(problem_of(request_of({"exp-*", "main~1"})), "");
-  EXPECT_NE(problem_of(request_of({})).find("candidates"), std::string::npos);
-  EXPECT_EQ(problem_of(request_of(std::vector<std::string>(kPromotionCandidatesMax, "a"))), "");
-  EXPECT_NE(problem_of(request_of(std::vector<std::string>(kPromotionCandidatesMax + 1, "a")))
+  EXPECT_EQ(check_problem(request_of({"exp-*", "main~1"})), "");
+  EXPECT_NE(check_problem(request_of({})).find("candidates"), std::string::npos);
+  EXPECT_EQ(check_problem(request_of(std::vector<std::string>(kPromotionCandidatesMax, "a"))), "");
+  EXPECT_NE(check_problem(request_of(std::vector<std::string>(kPromotionCandidatesMax + 1, "a")))
                 .find("at most 1000"),
             std::string::npos);
   PromotionRequest paths = request_of({"a"});
   paths.paths = {"artifacts/**"};
-  EXPECT_NE(problem_of(paths).find("only the method replace-paths"), std::string::npos);
+  EXPECT_NE(check_problem(paths).find("only the method replace-paths"), std::string::npos);
   paths.method = PromotionMethod::kReplacePaths;
-  EXPECT_EQ(problem_of(paths), "");
+  EXPECT_EQ(check_problem(paths), "");
   paths.paths = {"[a"};
-  EXPECT_NE(problem_of(paths).find("paths"), std::string::npos);
+  EXPECT_NE(check_problem(paths).find("paths"), std::string::npos);
   paths.paths.assign(kPromotionPatternsMax + 1, "a/**");
-  EXPECT_NE(problem_of(paths).find("paths"), std::string::npos);
+  EXPECT_NE(check_problem(paths).find("paths"), std::string::npos);
   paths.paths.clear();
-  EXPECT_NE(problem_of(paths).find("needs the paths"), std::string::npos);
+  EXPECT_NE(check_problem(paths).find("needs the paths"), std::string::npos);
   PromotionRequest wordy = request_of({"a"});
   wordy.reason.assign(kPromotionReasonBytesMax + 1, 'x');
-  EXPECT_NE(problem_of(wordy).find("reason"), std::string::npos);
+  EXPECT_NE(check_problem(wordy).find("reason"), std::string::npos);
 }
 
 TEST(PromotionRequest, IsKeptWhole) {
@@ -78,16 +78,16 @@ TEST(PromotionRequest, IsKeptWhole) {
 
 TEST(PromotionCheck, HasLimits) {
   PromotionCheck check{.name = "bench", .commit = {}};
-  EXPECT_EQ(problem_of(check), "");
+  EXPECT_EQ(check_problem(check), "");
   check.url.assign(kPromotionUrlBytesMax + 1, 'u');
-  EXPECT_NE(problem_of(check).find("url"), std::string::npos);
+  EXPECT_NE(check_problem(check).find("url"), std::string::npos);
   check.url.clear();
   for (size_t i = 0; i <= kPromotionCheckMetricsMax; ++i)
     check.metrics["m" + std::to_string(i)] = 1;
-  EXPECT_NE(problem_of(check).find("metrics"), std::string::npos);
+  EXPECT_NE(check_problem(check).find("metrics"), std::string::npos);
   check.metrics.clear();
   check.name.clear();
-  EXPECT_NE(problem_of(check).find("name"), std::string::npos);
+  EXPECT_NE(check_problem(check).find("name"), std::string::npos);
 }
 
 TEST(PromotionId, IsOfItsForm) {

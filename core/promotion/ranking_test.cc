@@ -1,7 +1,5 @@
 #include "core/promotion/ranking.h"
 
-#include <limits>
-
 #include <gtest/gtest.h>
 
 #include "core/base/str_cat.h"
@@ -9,12 +7,6 @@
 
 namespace tarn {
 namespace {
-
-Metric metric(std::string name, double value) {
-  return {.name = std::move(name), .value = value, .origin = MetricOrigin::kApi, .source = ""};
-}
-
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
 std::string order_of(const GatePolicy& policy, const std::vector<GateCandidate>& candidates) {
   std::string out;

@@ -16,11 +16,6 @@ CommitFacts champion_of(std::vector<Metric> metrics) {
   return {.commit = commit(9), .metrics = std::move(metrics), .params = {}, .warnings = {}};
 }
 
-Metric metric(std::string name, double value, MetricOrigin origin = MetricOrigin::kApi,
-              std::string source = "", std::string split = "") {
-  return {std::move(name), value, origin, std::move(source), std::move(split)};
-}
-
 const RuleResult& rule_of(const Verdict& verdict, std::string_view rule) {
   for (const RuleResult& result : verdict.rules) {
     if (result.rule == rule) return result;
@@ -36,7 +31,6 @@ std::string said(const Verdict& verdict, std::string_view rule) {
   return str_cat(name_of(result.outcome), result.code.empty() ? "" : " ", result.code);
 }
 
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 struct Bound {

@@ -23,7 +23,7 @@ RangeSummary summary_of(const tree::EntryMap& entries) {
 }
 
 /// Of one object: data/a.csv, 300 bytes, at 5 s, text/csv, metadata k=v, tag t=u.
-RangeSummary sample() {
+RangeSummary sample_range() {
   Entry entry = tree::an_entry(1);
   entry.size_bytes = 300;
   entry.mtime = from_millis(5000);
@@ -34,7 +34,7 @@ RangeSummary sample() {
 }
 
 TEST(Sieve, SkipsRangesWithoutAMatch) {
-  const RangeSummary summary = sample();
+  const RangeSummary summary = sample_range();
   for (const char* text : {"size > 300KB",
                            "size < 299",
                            "size = 301",
@@ -68,7 +68,7 @@ TEST(Sieve, SkipsRangesWithoutAMatch) {
 }
 
 TEST(Sieve, ReadsRangesThatMayHoldAMatch) {
-  const RangeSummary summary = sample();
+  const RangeSummary summary = sample_range();
   for (const char* text :
        {"size = 300", "not size = 301", "modified = 5", "has k", "k != w", "k = v", "tag.t = u",
         "path ~ **.csv", "path = data/a.csv", "type = text/*", "k = w or size = 300", "not k = w",

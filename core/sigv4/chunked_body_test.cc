@@ -12,14 +12,14 @@ namespace {
 using testing::authenticate;
 using testing::chunked_put;
 using testing::ChunkedBodyText;
+using testing::kUnsignedTrailer;
 using testing::make_request;
 using testing::set_body;
 using testing::sign_v4;
 
-constexpr std::string_view kUnsignedTrailer = "STREAMING-UNSIGNED-PAYLOAD-TRAILER";
 constexpr std::string_view kSigned = "STREAMING-AWS4-HMAC-SHA256-PAYLOAD";
 constexpr std::string_view kSignedTrailer = "STREAMING-AWS4-HMAC-SHA256-PAYLOAD-TRAILER";
-constexpr size_t kBodyMax = 1 << 24;
+constexpr size_t kChunkedBodyMax = 1 << 24;
 const std::string kTrailer = "x-amz-checksum-crc32:NhCmhg==";  // of "hello"
 
 /// Hands out `step` bytes at a time, so that every token is met cut in two.
@@ -69,7 +69,7 @@ std::string decode_unsigned(std::string encoded, std::string_view length = "5",
 template <typename Change>
 std::string decode_changed(std::string_view literal, const ChunkedBodyText& text, Change&& change) {
   http::Request request = chunked_put(literal, text);
-  std::string body = http::read_all(*request.body, kBodyMax);
+  std::string body = http::read_all(*request.body, kChunkedBodyMax);
   change(body);
   set_body(request, body);
   return decode(request);

@@ -17,8 +17,8 @@ namespace {
 
 using testing::kKey;
 using testing::kNow;
+using testing::kUnsignedTrailer;
 
-constexpr std::string_view kUnsignedTrailer = "STREAMING-UNSIGNED-PAYLOAD-TRAILER";
 constexpr std::string_view kSigned = "STREAMING-AWS4-HMAC-SHA256-PAYLOAD";
 constexpr std::string_view kSignedTrailer = "STREAMING-AWS4-HMAC-SHA256-PAYLOAD-TRAILER";
 constexpr std::string_view kEcdsa = "STREAMING-AWS4-ECDSA-P256-SHA256-PAYLOAD";

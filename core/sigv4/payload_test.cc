@@ -13,13 +13,13 @@ namespace {
 
 using testing::authenticate;
 using testing::chunked_put;
+using testing::kUnsignedTrailer;
 using testing::make_request;
 using testing::outcome_of;
 using testing::set_body;
 using testing::sign_v4;
 
 constexpr size_t kBodyMax = 1 << 24;
-constexpr std::string_view kUnsignedTrailer = "STREAMING-UNSIGNED-PAYLOAD-TRAILER";
 
 /// The values of "hello" in base64.
 struct Known {

@@ -10,7 +10,7 @@
 namespace tarn::versioning {
 namespace {
 
-const RepositoryVerification kEverything{
+const RepositoryVerification kAllObjects{
     .ref = {}, .objects = {.mode = ObjectMode::kAll, .deep = true, .bytes_per_second = 0}};
 
 class VerifyJob : public testing::RepositoryTest {};
@@ -20,7 +20,7 @@ TEST_F(VerifyJob, AJobKeepsItsReportAndCanBeCancelled) {
   engine.commit(repo, "main");
   const FoundObject object = get_object(*engine, repo, "main", Key("k"));
   engine.store->remove(physical_address(*engine, object.repository, object.entry).substr(8));
-  const std::string id = start_verify(*engine, repo, kEverything, "tester");
+  const std::string id = start_verify(*engine, repo, kAllObjects, "tester");
   EXPECT_EQ(verify_status(*engine, repo, id).state, VerifyState::kQueued);
   EXPECT_TRUE(run_one_verify(*engine, {}, {}));
   const VerifyStatus status = verify_status(*engine, repo, id);
@@ -30,7 +30,7 @@ TEST_F(VerifyJob, AJobKeepsItsReportAndCanBeCancelled) {
   EXPECT_EQ(testing::reason_of([&] { cancel_verify(*engine, repo, id); }), "operation_ended");
   EXPECT_FALSE(run_one_verify(*engine, {}, {}));
 
-  const std::string other = start_verify(*engine, repo, kEverything, "tester");
+  const std::string other = start_verify(*engine, repo, kAllObjects, "tester");
   cancel_verify(*engine, repo, other);
   EXPECT_EQ(verify_status(*engine, repo, other).state, VerifyState::kCancelled);
   EXPECT_FALSE(run_one_verify(*engine, {}, {}));
@@ -43,7 +43,7 @@ TEST_F(VerifyJob, AJobKeepsItsReportAndCanBeCancelled) {
 TEST_F(VerifyJob, ARunningJobStopsWhenItIsCancelled) {
   engine.put(repo, "main", "k", std::string(16 << 20, 'x'));
   engine.commit(repo, "main");
-  const std::string id = start_verify(*engine, repo, kEverything, "tester");
+  const std::string id = start_verify(*engine, repo, kAllObjects, "tester");
   std::jthread worker([&] { run_one_verify(*engine, {.bytes_per_second = 1 << 20}, {}); });
   while (verify_status(*engine, repo, id).report.bytes_read == 0) {
     std::this_thread::sleep_for(std::chrono::milliseconds(20));

@@ -17,11 +17,10 @@
 namespace tarn::versioning {
 namespace {
 
+using testing::kDev;
+using testing::kMain;
 using testing::reason_of;
 using testing::TestEngine;
-
-const BranchName kMain("main");
-const BranchName kDev("dev");
 
 class Pulls : public testing::RepositoryTest {
  protected:

@@ -24,7 +24,7 @@ http::Headers preflight(std::string origin, std::string method = "PUT", std::str
 }
 
 /// The code of the refusal, or "".
-std::string refused(const CorsOptions& options, const http::Headers& request) {
+std::string refused_preflight(const CorsOptions& options, const http::Headers& request) {
   try {
     answer_preflight(options, request);
     return "";
@@ -57,39 +57,42 @@ TEST(Cors, AnswersAPreflight) {
 TEST(Cors, MatchesOriginsWithOneWildcard) {
   for (const char* good : {"https://app.test", "HTTPS://APP.TEST", "https://a.lake.test",
                            "https://a.b.lake.test", "http://localhost:", "http://localhost:3000"}) {
-    EXPECT_EQ(refused(options(), preflight(good)), "") << good;
+    EXPECT_EQ(refused_preflight(options(), preflight(good)), "") << good;
   }
   for (const char* bad : {"http://app.test", "https://app.test.evil", "https://lake.test",
                           "https://.lake.test.evil", "https://evil-app.test", "null", "", "*"}) {
-    EXPECT_EQ(refused(options(), preflight(bad)), "AccessForbidden") << bad;
+    EXPECT_EQ(refused_preflight(options(), preflight(bad)), "AccessForbidden") << bad;
   }
 }
 
 TEST(Cors, RefusesMethodsAndHeadersThatAreNotListed) {
-  EXPECT_EQ(refused(options(), preflight("https://app.test", "DELETE")), "AccessForbidden");
-  EXPECT_EQ(refused(options(), preflight("https://app.test", "put")), "AccessForbidden");
+  EXPECT_EQ(refused_preflight(options(), preflight("https://app.test", "DELETE")),
+            "AccessForbidden");
+  EXPECT_EQ(refused_preflight(options(), preflight("https://app.test", "put")), "AccessForbidden");
   for (const char* headers :
        {"authorization", "content-type, authorization", "x-amz", "x-amz-\xc3\xa4", "x-amz-a b"}) {
-    EXPECT_EQ(refused(options(), preflight("https://app.test", "PUT", headers)), "AccessForbidden")
+    EXPECT_EQ(refused_preflight(options(), preflight("https://app.test", "PUT", headers)),
+              "AccessForbidden")
         << headers;
   }
   std::string many = "x-amz-a";
   for (int i = 0; i < 100; ++i) many += ",x-amz-a";
-  EXPECT_EQ(refused(options(), preflight("https://app.test", "PUT", many)), "AccessForbidden");
+  EXPECT_EQ(refused_preflight(options(), preflight("https://app.test", "PUT", many)),
+            "AccessForbidden");
 }
 
 TEST(Cors, IsOffWithoutOrigins) {
-  EXPECT_EQ(refused({}, preflight("https://app.test")), "AccessForbidden");
+  EXPECT_EQ(refused_preflight({}, preflight("https://app.test")), "AccessForbidden");
   EXPECT_TRUE(answer_to({}, "GET", "https://app.test").all().empty());
 }
 
 TEST(Cors, APreflightHasOriginAndMethod) {
   http::Headers request = preflight("https://app.test");
   request.remove("Origin");
-  EXPECT_EQ(refused(options(), request), "BadRequest");
+  EXPECT_EQ(refused_preflight(options(), request), "BadRequest");
   request = preflight("https://app.test");
   request.remove("Access-Control-Request-Method");
-  EXPECT_EQ(refused(options(), request), "BadRequest");
+  EXPECT_EQ(refused_preflight(options(), request), "BadRequest");
 }
 
 TEST(Cors, LetsAllowedPagesReadAnswers) {

@@ -10,6 +10,9 @@
 
 namespace tarn::testing {
 
+inline const BranchName kMain("main");
+inline const BranchName kDev("dev");
+
 /// The reason of the error that `body` throws, or "done".
 template <typename Body>
 std::string reason_of(Body&& body) {

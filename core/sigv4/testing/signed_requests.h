@@ -17,6 +17,7 @@ namespace tarn::sigv4::testing {
 inline const AccessKey kKey{"TARNTESTKEY000000001", "tarn/test+secret/0123456789abcdefghijklm"};
 constexpr std::string_view kRegion = "us-east-1";
 constexpr std::string_view kHost = "lake.test:8000";
+constexpr std::string_view kUnsignedTrailer = "STREAMING-UNSIGNED-PAYLOAD-TRAILER";
 constexpr Instant kNow = from_millis(1795162542000);  // 2026-11-20T08:15:42Z
 
 /// With host and content length; nothing signed.
