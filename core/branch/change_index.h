@@ -9,7 +9,7 @@
 
 #include "core/base/lease.h"
 #include "core/branch/engine.h"
-#include "core/meta/node_store.h"
+#include "core/meta/node_writer.h"
 
 namespace tarn::versioning {
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "core/branch/engine.h"
-#include "core/meta/node_store.h"
+#include "core/meta/node_writer.h"
 #include "core/model/commit.h"
 #include "core/model/repository.h"
 

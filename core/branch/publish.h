@@ -10,7 +10,7 @@
 #include "core/branch/branch_hold.h"
 #include "core/branch/engine.h"
 #include "core/branch/hooks.h"
-#include "core/meta/node_store.h"
+#include "core/meta/node_writer.h"
 #include "core/model/repository.h"
 
 namespace tarn::db {

@@ -11,7 +11,7 @@
 #include "core/base/str_cat.h"
 #include "core/branch/refs.h"
 #include "core/gc/hold_store.h"
-#include "core/meta/node_store.h"
+#include "core/meta/node_writer.h"
 #include "core/meta/writer.h"
 #include "core/tree/edit.h"
 

@@ -25,7 +25,7 @@
 #include "core/jobs/jobs.h"
 #include "core/meta/aliases.h"
 #include "core/meta/commits.h"
-#include "core/meta/node_store.h"
+#include "core/meta/node_writer.h"
 #include "core/meta/repositories.h"
 #include "core/meta/writer.h"
 #include "core/model/expiry.h"

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "core/db/pool.h"
-#include "core/meta/node_store.h"
+#include "core/meta/node_writer.h"
 #include "core/model/page.h"
 #include "core/model/repository.h"
 

@@ -6,15 +6,10 @@
 #include "core/base/metrics.h"
 #include "core/base/reasons.h"
 #include "core/base/str_cat.h"
-#include "core/tree/body.h"
 
 namespace tarn::meta {
 namespace {
 
-constexpr size_t kInlineNodesMax = 64;  // more go by COPY, which is faster from about here on
-constexpr size_t kCopyBytes = 4 * 1024 * 1024;  // memory limit of creating many nodes
-constexpr size_t kNidBlockMax = 4096;
-constexpr uint64_t kRememberedLeavesMax = 4096;  // an import must not evict the rest of the cache
 constexpr size_t kNodesPerQueryMax = 256;
 
 constexpr db::Query kSelectNodes{"nodes_select_bodies", R"sql(
@@ -26,9 +21,6 @@ constexpr db::Query kRefuseExpired{"nodes_refuse_expired", "SELECT require_kept_
 // Longer than a server takes to forget what it cached of commits that were removed.
 constexpr db::Query kRemovedLately{"nodes_select_removed_lately", R"sql(
   SELECT coalesce(removed_at > clock_timestamp() - interval '2 minutes', false) FROM gc_control)sql"};
-
-constexpr db::Query kTakeNids{"nodes_take_nids", R"sql(
-  SELECT nextval('node_nids') FROM generate_series(1, $1::integer))sql"};
 
 }  // namespace
 
@@ -103,54 +95,6 @@ std::vector<std::shared_ptr<const tree::Node>> NodeStore::load_with(const Fetch&
     out[i] = at->second;
   }
   return out;
-}
-
-NodeWriter::NodeWriter(db::Pool& pool, NodeStore& store, RepositoryId repository)
-    : pool_(pool), store_(store), repository_(repository) {}
-
-void NodeWriter::take_nids() {
-  // Numbers of a lost response are skipped.
-  const db::Rows rows =
-      pool_.run(kTakeNids, {static_cast<int32_t>(block_)}, db::Pool::Retry::kRepeatable);
-  for (size_t row = rows.size(); row > 0; --row) free_nids_.push_back(rows.integer(row - 1, 0));
-  block_ = std::min(block_ * 4, kNidBlockMax);
-}
-
-Nid NodeWriter::put(uint8_t level, const Hash128& hash, std::string encoding) {
-  if (free_nids_.empty()) take_nids();
-  const Nid nid = free_nids_.back();
-  free_nids_.pop_back();
-  std::string body = tree::pack_body(encoding);
-  if (level > 0 || ++put_ <= kRememberedLeavesMax) {
-    store_.remember(nid, tree::Node::parse(std::move(encoding)));
-  }
-  pending_bytes_ += body.size();
-  pending_.nids.push_back(nid);
-  pending_.levels.push_back(level);
-  pending_.hashes.emplace_back(view_of(hash));
-  pending_.bodies.push_back(std::move(body));
-  if (pending_bytes_ >= kCopyBytes) flush();
-  return nid;
-}
-
-void NodeWriter::flush() {
-  if (pending_.nids.empty()) return;
-  db::Pool::Lease lease = pool_.lease();
-  db::Connection::CopyIn copy(*lease,
-                              "COPY nodes (nid, repo_id, level, hash, body) FROM STDIN BINARY");
-  for (size_t i = 0; i < pending_.nids.size(); ++i) {
-    copy.row({pending_.nids[i], static_cast<int32_t>(repository_), pending_.levels[i],
-              db::Bytes{pending_.hashes[i]}, db::Bytes{pending_.bodies[i]}});
-  }
-  copy.finish();
-  pending_ = {};
-  pending_bytes_ = 0;
-}
-
-NodeWriter::Pending NodeWriter::finish() {
-  if (pending_.nids.size() > kInlineNodesMax) flush();
-  pending_bytes_ = 0;
-  return std::exchange(pending_, {});
 }
 
 }  // namespace tarn::meta

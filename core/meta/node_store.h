@@ -10,7 +10,6 @@
 
 #include "core/db/pool.h"
 #include "core/meta/nid_cache.h"
-#include "core/model/names.h"
 #include "core/tree/node.h"
 
 namespace tarn::meta {
@@ -58,41 +57,6 @@ class NodesThrough final : public tree::NodeSource {
  private:
   NodeStore& store_;
   db::Connection& connection_;
-};
-
-/// Nodes of one operation, not yet referenced by anything. One thread at a time. Lives inside a
-/// Writer::Operation.
-class NodeWriter final : public tree::NodeSink {
- public:
-  NodeWriter(db::Pool& pool, NodeStore& store, RepositoryId repository);
-
-  Nid put(uint8_t level, const Hash128& hash, std::string encoding) override;
-
-  struct Pending {
-    std::vector<int64_t> nids;
-    std::vector<int16_t> levels;
-    std::vector<std::string> hashes;
-    std::vector<std::string> bodies;
-  };
-  /// The number of nodes that the publishing statement inserts itself. More than a few nodes are
-  /// copied in before, in their own transaction (unreferenced nodes are harmless), and the result
-  /// is empty.
-  Pending finish();
-  /// Makes the nodes that were put readable from the database now (for a tree that the same
-  /// operation reads again).
-  void flush();
-
- private:
-  void take_nids();
-
-  db::Pool& pool_;
-  NodeStore& store_;
-  const RepositoryId repository_;
-  std::vector<Nid> free_nids_;  ///< descending; dropped with the operation
-  size_t block_ = 16;
-  Pending pending_;
-  size_t pending_bytes_ = 0;
-  uint64_t put_ = 0;
 };
 
 }  // namespace tarn::meta

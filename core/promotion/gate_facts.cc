@@ -11,7 +11,7 @@
 #include "core/branch/refs.h"
 #include "core/events/webhook_store.h"
 #include "core/meta/commits.h"
-#include "core/meta/node_store.h"
+#include "core/meta/node_writer.h"
 #include "core/meta/writer.h"
 #include "core/promotion/champion.h"
 #include "core/promotion/contenders.h"

@@ -5,7 +5,7 @@
 
 #include "core/branch/engine.h"
 #include "core/branch/history.h"
-#include "core/meta/node_store.h"
+#include "core/meta/node_writer.h"
 #include "core/model/repository.h"
 #include "core/promotion/judgement.h"
 #include "core/promotion/promotion.h"

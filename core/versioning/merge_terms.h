@@ -8,7 +8,7 @@
 #include "core/branch/engine.h"
 #include "core/branch/history.h"
 #include "core/meta/branches.h"
-#include "core/meta/node_store.h"
+#include "core/meta/node_writer.h"
 #include "core/model/commit.h"
 #include "core/model/repository.h"
 
