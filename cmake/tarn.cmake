@@ -89,6 +89,7 @@ function(tarn_add_test)
   add_executable(${program} ${A_SRCS})
   target_link_libraries(${program} PRIVATE tarn_flags ${A_DEPS} GTest::gtest GTest::gmock GTest::gtest_main)
   tarn_precompile(${program} test_pch)
+  tarn_unite(${program} 6)
   set_target_properties(${program} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
   add_test(NAME ${program} COMMAND ${program} --gtest_brief=1
            --gtest_output=xml:${CMAKE_BINARY_DIR}/results/${program}.xml)
