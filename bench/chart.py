@@ -1,4 +1,4 @@
-"""Draws docs/images/performance.svg and growth.svg: time against size, from the files of bench/results.
+"""Draws docs/images/performance.svg, growth.svg, scale.svg and scale-memory.svg: time, and memory, against size, from the files of bench/results.
 
 chart.py [--check]: --check only says whether the images are those of the results.
 """
@@ -56,6 +56,35 @@ def times():
     return {name: sorted(points) for name, points in out.items()}
 
 
+def scale():
+    """{name: [(size, milliseconds)]} against other sizes than that of a tree."""
+    names = {("branches", "new_branch_ms"): "new branch, of N branches",
+             ("branches", "page_of_1000_branches_ms"): "page of 1,000 of N branches",
+             ("commits", "commit_ms"): "commit after N commits",
+             ("repositories", "new_repository_ms"): "new repository, of N",
+             ("connections", "stat_ms"): "stat beside N connections",
+             ("staged", "page_of_1000_objects_ms"): "page of 1,000 of N staged",
+             ("staged", "commit_of_all_ms"): "commit of N staged",
+             ("uploads", "complete_upload_ms"): "completion, of N uploads"}
+    out = {}
+    for (dimension, key), name in names.items():
+        out[name] = sorted((row["size"], row[key]) for row in rows("scale-two-processors.jsonl") if row.get("dimension") == dimension)
+    return out
+
+
+def memory():
+    """{name: [(size, MiB at most)]}"""
+    out = {}
+    for row in rows("scale-two-processors.jsonl"):
+        if "dimension" in row:
+            out.setdefault({"staged": "staged objects", "uploads": "uploads of 64 parts", "connections": "open connections"}.get(
+                row["dimension"], row["dimension"]), []).append((row["size"], row["peak_MiB"]))
+    for row in rows("growth-two-processors.jsonl"):
+        if "objects" in row:
+            out.setdefault("objects", []).append((row["objects"], row["peak_MiB"]))
+    return {name: sorted(points) for name, points in out.items()}
+
+
 def x_of(size, decades):
     low, high = decades
     return LEFT + (math.log10(size) - low) / (high - low) * (WIDTH - LEFT - RIGHT)
@@ -81,10 +110,10 @@ def mark(kind, x, y, colour):
     return f'{shapes[kind]} fill="{colour}"/>'
 
 
-def drawn(found, decades, decades_y, sizes):
-    labels = {-1: "0.1 ms", 0: "1 ms", 1: "10 ms", 2: "0.1 s", 3: "1 s", 4: "10 s", 5: "100 s", 6: "1,000 s"}
+def drawn(found, decades, decades_y, sizes, labels=None, what="Time"):
+    labels = labels or {-1: "0.1 ms", 0: "1 ms", 1: "10 ms", 2: "0.1 s", 3: "1 s", 4: "10 s", 5: "100 s", 6: "1,000 s"}
     out = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" font-family="sans-serif" font-size="13" '
-           'role="img" aria-label="Time against size, both on logarithmic scales">',
+           f'role="img" aria-label="{what} against size, both on logarithmic scales">',
            f'<rect width="{WIDTH}" height="{HEIGHT}" fill="#ffffff"/>', '<g stroke="#dddddd">']
     for decade in range(decades_y[0], decades_y[1] + 1):
         y = y_of(10**decade, decades_y)
@@ -112,7 +141,9 @@ def drawn(found, decades, decades_y, sizes):
 
 def main(check):
     charts = {"performance.svg": drawn(times(), (2, 7), (-1, 5), "objects, or commits of the history"),
-              "growth.svg": drawn(growth(), (4, 8), (-1, 6), "objects of the repository")}
+              "growth.svg": drawn(growth(), (4, 8), (-1, 6), "objects of the repository"),
+              "scale.svg": drawn(scale(), (0, 6), (-1, 5), "N"),
+              "scale-memory.svg": drawn(memory(), (0, 8), (0, 3), "N", {0: "1 MiB", 1: "10 MiB", 2: "100 MiB", 3: "1,000 MiB"}, "Memory")}
     for name, image in charts.items():
         file = IMAGES / name
         if not check:

@@ -1,4 +1,5 @@
-"""nginx with one worker and static files: nothing serves bytes to the same client faster."""
+"""nginx with one worker as the ceiling: with static files, since nothing serves bytes to the same client faster, or in front of
+an S3 server, since nothing between a client and a store costs less."""
 
 import servers
 
@@ -23,32 +24,50 @@ http {{
   fastcgi_temp_path {directory}/fastcgi;
   uwsgi_temp_path {directory}/uwsgi;
   scgi_temp_path {directory}/scgi;
+  {places}
+}}
+"""
+
+FILES = """
   server {{
     listen 127.0.0.1:{port};
     root {directory}/files;
     location / {{ try_files $uri /small; }}
     location /big/ {{ try_files /large =404; }}
   }}
-}}
+"""
+
+FORWARDED = """
+  upstream store {{ server {store}; keepalive 64; keepalive_requests 1000000000; }}
+  server {{
+    listen 127.0.0.1:{port};
+    client_max_body_size 0;
+    location / {{
+      proxy_pass http://store;
+      proxy_http_version 1.1;
+      proxy_set_header Connection "";
+      proxy_set_header Host $http_host;
+      proxy_request_buffering off;
+      proxy_buffering off;
+      proxy_buffer_size 256k;
+    }}
+  }}
 """
 
 
-class Ceiling:
-    """Every path is 1 KiB, /big/N is 64 MiB, and what stands in `files` is itself."""
-
-    def __init__(self, directory):
+class Nginx:
+    def __init__(self, directory, places, **words):
         self.directory = directory
-        self.files = directory / "files"
-        self.files.mkdir(parents=True)
-        (self.files / "small").write_bytes(b"x" * SMALL_BYTES)
-        (self.files / "large").write_bytes(b"x" * LARGE_BYTES)
+        self.directory.mkdir(parents=True, exist_ok=True)
         self.port = servers.free_port()
         self.url = f"http://127.0.0.1:{self.port}"
+        self.configuration = CONFIGURATION.format(
+            directory=directory, places=places.format(directory=directory, port=self.port, **words))
         self.process = None
 
     def start(self):
         file = self.directory / "nginx.conf"
-        file.write_text(CONFIGURATION.format(directory=self.directory, port=self.port))
+        file.write_text(self.configuration)
         self.process = servers.Process(["/usr/sbin/nginx", "-c", str(file), "-e", str(self.directory / "error.log")],
                                        self.directory / "nginx.log", servers.clean_environment({}))
         self.process.wait_until(lambda: servers.accepts(f"127.0.0.1:{self.port}"), "nginx")
@@ -56,3 +75,22 @@ class Ceiling:
 
     def stop(self):
         self.process.stop()
+
+
+class Ceiling(Nginx):
+    """Every path is 1 KiB, /big/N is 64 MiB, and what stands in `files` is itself."""
+
+    def __init__(self, directory):
+        super().__init__(directory, FILES)
+        self.files = directory / "files"
+        self.files.mkdir(parents=True)
+        (self.files / "small").write_bytes(b"x" * SMALL_BYTES)
+        (self.files / "large").write_bytes(b"x" * LARGE_BYTES)
+
+
+class Forwarder(Nginx):
+    """Sends every request on to an S3 server, unchanged, with that server's keys."""
+
+    def __init__(self, directory, store):
+        super().__init__(directory, FORWARDED, store=store.url.removeprefix("http://"))
+        self.access_key, self.secret_key = store.access_key, store.secret_key

@@ -67,36 +67,9 @@ class History:
             key = number % OBJECTS
             self.commit(f"folder/{key % FOLDERS}/{key}", str(number).encode())
         if commits > REAL_MAX:
-            self.extend(commits - REAL_MAX)
+            extend(self.database.ask, self.directory, commits - REAL_MAX)
         self.last = self.commit("rare", b"second")
         self.database.ask("VACUUM ANALYZE")
-
-    def extend(self, count):
-        """Commits with the trees of the newest REAL_MAX - OBJECTS ones, each a neighbour of the one before."""
-        rows = self.database.ask(f"SELECT encode(commit_id, 'hex'), coalesce(root_nid, 0), encode(root_hash, 'hex'), repo_id, "
-                                 f"generation, created_ms FROM commits ORDER BY generation DESC LIMIT {REAL_MAX - OBJECTS}")
-        trees = [row.split(",") for row in rows]
-        has_index = self.database.ask("SELECT count(*) FROM information_schema.columns "
-                                      "WHERE table_name = 'commits' AND column_name = 'changed_paths'") == ["1"]
-        head, repository = bytes.fromhex(trees[0][0]), int(trees[0][3])
-        generation, created = int(trees[0][4]), int(trees[0][5])
-        file = self.directory / "commits.csv"
-        at, step = 0, 1
-        with file.open("w", encoding="ascii") as out:
-            for _ in range(count):
-                if not 0 <= at + step < len(trees):
-                    step = -step
-                at += step
-                _, nid, root, *_ = trees[at]
-                generation, created = generation + 1, created + 1
-                parent, head = head, commit_id(bytes.fromhex(root), head, created)
-                out.write(f"{repository},\\x{head.hex()},{generation},\"{{\"\"\\\\x{parent.hex()}\"\"}}\",{nid},\\x{root},bench,m,{{}},"
-                          f"{created}{',' if has_index else ''}\n")
-        columns = "repo_id, commit_id, generation, parents, root_nid, root_hash, committer, message, metadata, created_ms"
-        file.chmod(0o644)
-        self.database.ask(f"COPY commits ({columns}{', changed_paths' if has_index else ''}) FROM '{file}' (FORMAT csv)")
-        self.database.ask(f"UPDATE branches SET head = c.commit_id, root_nid = c.root_nid, root_hash = c.root_hash "
-                          f"FROM commits c WHERE c.commit_id = '\\x{head.hex()}' AND branches.name = 'main'")
 
     def unfilled(self):
         return int(self.database.ask("SELECT count(*) FROM commits WHERE changed_paths IS NULL")[0])
@@ -116,6 +89,38 @@ class History:
                 break
         warm = times[1:] or times
         return {"first_ms": round(times[0], 1), "then_ms": round(statistics.median(warm), 1), "found": found}
+
+
+def extend(ask, directory, count, indexed=False):
+    """Commits of main with the trees of its newest REAL_MAX - OBJECTS ones, each a neighbour of the one before, as rows; `ask`
+    runs SQL. Whether they have their part of the change index, or a job of the server fills it."""
+    rows = ask(f"SELECT encode(commit_id, 'hex'), coalesce(root_nid, 0), encode(root_hash, 'hex'), repo_id, generation, created_ms, "
+               f"to_jsonb(commits) ->> 'changed_paths' FROM commits ORDER BY generation DESC LIMIT {REAL_MAX - OBJECTS}")
+    trees = [row.split(",") for row in rows]
+    has_index = ask("SELECT count(*) FROM information_schema.columns "
+                    "WHERE table_name = 'commits' AND column_name = 'changed_paths'") == ["1"]
+    head, repository = bytes.fromhex(trees[0][0]), int(trees[0][3])
+    generation, created = int(trees[0][4]), int(trees[0][5])
+    file = directory / "commits.csv"
+    at, step = 0, 1
+    with file.open("w", encoding="ascii") as out:
+        for _ in range(count):
+            if not 0 <= at + step < len(trees):
+                step = -step
+            newer = trees[min(at, at + step)]  # its change leads from the one tree to the other, or back
+            at += step
+            _, nid, root, *_ = trees[at]
+            generation, created = generation + 1, created + 1
+            parent, head = head, commit_id(bytes.fromhex(root), head, created)
+            changed = f",{newer[6] if indexed else ''}" if has_index else ""
+            out.write(f"{repository},\\x{head.hex()},{generation},\"{{\"\"\\\\x{parent.hex()}\"\"}}\",{nid},\\x{root},bench,m,{{}},"
+                      f"{created}{changed}\n")
+    columns = "repo_id, commit_id, generation, parents, root_nid, root_hash, committer, message, metadata, created_ms"
+    file.chmod(0o644)
+    ask(f"COPY commits ({columns}{', changed_paths' if has_index else ''}) FROM '{file}' (FORMAT csv)")
+    ask(f"UPDATE branches SET head = c.commit_id, root_nid = c.root_nid, root_hash = c.root_hash "
+        f"FROM commits c WHERE c.commit_id = '\\x{head.hex()}' AND branches.name = 'main'")
+    file.unlink()
 
 
 def commit_id(root, parent, created):

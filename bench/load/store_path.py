@@ -1,8 +1,9 @@
-"""PUT and GET through a tarnd over an S3 server, and against that server alone, in turn.
+"""PUT and GET through a tarnd over an S3 server, through nginx that only forwards to it, and against that server alone, in turn.
 
 store_path.py [ROUNDS=5] [SECONDS=2] [TARND]
-Prints for each kind of request the medians, the fraction of the server alone (median of the rounds, least and most), and the
-processor time of the two programs per request. The server is versitygw; MINIO=PROGRAM takes MinIO instead.
+Prints for each kind of request the medians, the fractions of the server alone (median of the rounds, least and most) that tarnd
+and nginx reach, and the processor time of the two programs per request. nginx checks, stores and looks up nothing: it shows
+what is left of the server's rate beside any program in between. The server is versitygw; MINIO=PROGRAM takes MinIO instead.
 """
 
 import json
@@ -16,6 +17,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests" / "support"))
 
+import ceiling  # noqa: E402
 import clients  # noqa: E402
 import servers  # noqa: E402
 
@@ -65,16 +67,18 @@ def main(rounds="5", seconds="2", program=None):
     store, files = s3_server(directory / "store")
     clients.boto3_client(store).create_bucket(Bucket="bench")
     tarnd = servers.Tarnd(directory / "tarnd", environment=store.tarnd_environment(), program=program)
+    nginx = ceiling.Forwarder(directory / "nginx", store)
     try:
+        nginx.start()
         tarnd.start()
         made = clients.Rest(tarnd)("POST", "/repositories", json={"name": "bench", "storage_namespace": "s3://bench/lake"})
         if made.status_code != 201:
             sys.exit(made.text)
-        sides = {"alone": (store, "/bench/alone"), "tarnd": (tarnd, "/bench/main")}
+        sides = {"alone": (store, "/bench/alone"), "tarnd": (tarnd, "/bench/main"), "nginx": (nginx, "/bench/alone")}
         for op, size, connections, keys in ROWS:
-            rates, used = {name: [] for name in sides}, {"alone": [], "store": [], "tarnd": []}
-            for server, path in sides.values():
-                if keys:
+            rates, used = {name: [] for name in sides}, {"alone": [], "store": [], "tarnd": [], "nginx": []}
+            for name, (server, path) in sides.items():
+                if keys and name != "nginx":
                     load(server, f"{path}/{size}", "fill", size, connections, keys=keys)
             kept = files_of(files)
             for number in range(int(rounds)):
@@ -85,25 +89,27 @@ def main(rounds="5", seconds="2", program=None):
                     after = processor_seconds(store.process.pid), processor_seconds(tarnd.process.pid)
                     count = max(1, done["per_s"] * float(seconds))
                     rates[name].append(done["per_s"])
-                    if name == "alone":
-                        used["alone"].append((after[0] - before[0]) / count * 1e6)
+                    if name != "tarnd":
+                        used[name].append((after[0] - before[0]) / count * 1e6)
                     else:
                         used["store"].append((after[0] - before[0]) / count * 1e6)
                         used["tarnd"].append((after[1] - before[1]) / count * 1e6)
                     if op == "put":
                         remove_new(files, kept)
-            fractions = [ours / alone for ours, alone in zip(rates["tarnd"], rates["alone"], strict=True)]
+            fractions, ceilings = ([one / alone for one, alone in zip(rates[name], rates["alone"], strict=True)] for name in ("tarnd", "nginx"))
             unit = 1 if size < MIB else size / MIB
             print(json.dumps({
                 "op": f"{op} {size // 1024} KiB" if size < MIB else f"{op} {size // MIB} MiB", "connections": connections,
                 "unit": "per s" if size < MIB else "MiB per s", "alone": round(statistics.median(rates["alone"]) * unit),
                 "tarnd": round(statistics.median(rates["tarnd"]) * unit), "fraction": round(statistics.median(fractions), 3),
-                "least": round(min(fractions), 3), "most": round(max(fractions), 3),
+                "least": round(min(fractions), 3), "most": round(max(fractions), 3), "nginx": round(statistics.median(ceilings), 3),
                 "processor_us": {name: round(statistics.median(each)) for name, each in used.items()}}), flush=True)
         tarnd.stop()
     finally:
         if tarnd.process and tarnd.process.alive():
             tarnd.process.stop()
+        if nginx.process:
+            nginx.stop()
         store.stop()
         shutil.rmtree(directory, ignore_errors=True)
 
