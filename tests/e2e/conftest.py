@@ -26,7 +26,8 @@ for name in list(os.environ):
     if name.startswith(("AWS_", "LAKECTL_", "LAKEFS_")) or name in ("TARN_ENDPOINT", "TARN_ACCESS_KEY", "TARN_CONFIG"):
         del os.environ[name]
 os.environ["AWS_EC2_METADATA_DISABLED"] = "true"
-
+# Of examples and recipes, which tests run where they are. The tests themselves are compiled once, not by every process.
+os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
 
 
 def pytest_addoption(parser):

@@ -12,14 +12,14 @@ import lakefs
 import numpy
 import pytest
 from PIL import Image
-from sklearn.datasets import load_digits
-from sklearn.linear_model import LogisticRegression
 
 IMAGES = 200
 
 
 def write_digits(directory, count=IMAGES):
     """PNG files by label, and labels.csv; returns the number of files."""
+    from sklearn.datasets import load_digits  # every process of a run imports this file: not so the library
+
     digits = load_digits()
     rows = ["file,label"]
     for number in range(count):
@@ -46,6 +46,8 @@ def load_through_s3(s3, bucket, ref):
 
 def train(tarn, repo, branch_name, strength):
     """One experiment on its own branch; returns its accuracy."""
+    from sklearn.linear_model import LogisticRegression
+
     s3 = clients.boto3_client(tarn)
     branch = repo.branch(branch_name).create(source_reference="ingest")
     features, targets = load_through_s3(s3, repo.id, branch_name)

@@ -18,7 +18,7 @@ import requests
 import yaml
 
 ROOT = Path(__file__).resolve().parents[2]
-SCENARIOS = yaml.safe_load((ROOT / "tests/golden/rest.yaml").read_text())
+SCENARIOS = yaml.load((ROOT / "tests/golden/rest.yaml").read_text(), yaml.CSafeLoader)
 REPLAYED = [scenario for scenario in SCENARIOS if "replay" in scenario]
 ROWS = 146
 UNTIL_SECONDS = 30
