@@ -109,10 +109,9 @@ class Pair:
 
     def make(self):
         """Both clusters, stopped: what copies begin with."""
-        servers.run_as_postgres([BINARIES / "initdb", "-D", self.first.data, "-U", "postgres", "--auth=trust", "--no-sync",
-                                 "--encoding=UTF8", "--locale=C.UTF-8"])
+        servers.make_cluster(self.first.data)
         self.first.launch()
-        servers.run_as_postgres([BINARIES / "createdb", "-h", "127.0.0.1", "-p", self.first.port, "-U", "postgres", "tarn"])
+        servers.create_database(self.first.port)
         servers.run_as_postgres([BINARIES / "pg_basebackup", "-R", "-c", "fast", "--no-sync", "-h", "127.0.0.1", "-p",
                                  self.first.port, "-U", "postgres", "-D", self.second.data])
         self.first.process.stop(signal.SIGINT)

@@ -1,8 +1,11 @@
 """Real servers for end-to-end tests and the demo: tarnd and versitygw, each a process with a directory of its own."""
 
+import atexit
 import contextlib
+import functools
 import os
 import random
+import shutil
 import signal
 import socket
 import subprocess
@@ -20,6 +23,7 @@ SERVER_PORTS = range(20_000, 32_000)
 LEASE_SECONDS = 6
 SHORT_LEASE = {"TARN_LEASE_SECONDS": LEASE_SECONDS}
 ROOT = Path(__file__).resolve().parents[2]
+POSTGRES_PROGRAMS = Path("/usr/lib/postgresql/15/bin")
 MEMORY = Path("/dev/shm")
 MEMORY_BYTES_MIN = 8 << 30
 
@@ -378,44 +382,66 @@ class Postgres:
         return f"postgresql://postgres@127.0.0.1:{self.port}/{database}"
 
     def start(self):
-        binaries = Path("/usr/lib/postgresql/15/bin")
+        self.make_directory()
+        subprocess.run(["cp", "-a", str(self.template()), str(self.directory / "data")], check=True)
+        self.launch()
+        return self
+
+    def make_directory(self):
         self.directory.mkdir(parents=True, exist_ok=True)
         self.directory.chmod(0o777)
-        data = self.directory / "data"
-        run_as_postgres([binaries / "initdb", "-D", data, "-U", "postgres", "--auth=trust", "--no-sync",
-                         "--encoding=UTF8", "--locale=C.UTF-8"])
-        self.launch()
-        run_as_postgres([binaries / "createdb", "-h", "127.0.0.1", "-p", self.port, "-U", "postgres", "tarn"])
-        return self
+
+    @staticmethod
+    @functools.cache
+    def template():
+        """A stopped cluster with an empty database "tarn", of which copies begin in a tenth of the time."""
+        directory = scratch_directory("cluster")
+        atexit.register(shutil.rmtree, directory, ignore_errors=True)
+        made = Postgres(directory)
+        made.make_directory()
+        data = made.directory / "data"
+        make_cluster(data)
+        made.launch()
+        create_database(made.port)
+        made.stop()
+        return data
 
     def launch(self):
         """Over the data that are there: the first start, or the one after crash().
 
         Without fsync: tests kill processes, and what a process has written outlives it.
         """
-        binaries = Path("/usr/lib/postgresql/15/bin")
         data = self.directory / "data"
-        command = as_postgres([binaries / "postgres", "-D", data, "-p", self.port, "-k", self.directory,
+        command = as_postgres([POSTGRES_PROGRAMS / "postgres", "-D", data, "-p", self.port, "-k", self.directory,
                                "-c", "listen_addresses=127.0.0.1", "-c", f"fsync={self.fsync}"])
         self.process = Process(command, self.directory / "postgres.log", dict(os.environ))
-        self.process.wait_until(lambda: accepts(f"127.0.0.1:{self.port}") and self.answers(binaries), "PostgreSQL")
+        self.process.wait_until(lambda: accepts(f"127.0.0.1:{self.port}") and self.answers(), "PostgreSQL")
 
     def crash(self):
         """Ends it at once, as a failing machine would; launch() recovers it from its log."""
         self.process.stop(signal.SIGQUIT)
 
-    def answers(self, binaries):
-        ready = [binaries / "pg_isready", "-q", "-h", "127.0.0.1", "-p", self.port]
+    def answers(self):
+        ready = [POSTGRES_PROGRAMS / "pg_isready", "-q", "-h", "127.0.0.1", "-p", self.port]
         return subprocess.run([str(word) for word in ready], check=False).returncode == 0
 
     def ask(self, statement):
         """The rows of its answer, columns with commas between them."""
-        command = ["/usr/lib/postgresql/15/bin/psql", "-X", "-A", "-t", "-q", "-F", ",", "-d", self.url(), "-c", statement]
+        command = [str(POSTGRES_PROGRAMS / "psql"), "-X", "-A", "-t", "-q", "-F", ",", "-d", self.url(), "-c", statement]
         return subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
 
     def stop(self):
         # setpriv execs, so the pid is PostgreSQL's own; SIGINT is its fast shutdown.
         self.process.stop(signal.SIGINT)
+
+
+def make_cluster(data):
+    run_as_postgres([POSTGRES_PROGRAMS / "initdb", "-D", data, "-U", "postgres", "--auth=trust", "--no-sync",
+                     "--encoding=UTF8", "--locale=C.UTF-8"])
+
+
+def create_database(port):
+    run_as_postgres([POSTGRES_PROGRAMS / "createdb", "-h", "127.0.0.1", "-p", port, "-U", "postgres", "tarn"])
 
 
 def as_postgres(command):
