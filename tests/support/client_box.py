@@ -1,8 +1,10 @@
 """The input of a client of tests/e2e/clients. Standard library only: see client_child.py."""
 
 import base64
+import functools
 import json
 import os
+import shutil
 import subprocess
 import tempfile
 import urllib.parse
@@ -10,7 +12,16 @@ import urllib.request
 from dataclasses import dataclass
 from pathlib import Path
 
+import preloaded
+
 COMMAND_SECONDS = 120
+
+program = functools.cache(preloaded.Program)
+
+
+def run_process(words, input, **options):
+    return subprocess.run(words, input=input, stdin=None if input is not None else subprocess.DEVNULL, capture_output=True,
+                          check=False, **options)
 
 
 @dataclass(frozen=True)
@@ -34,14 +45,15 @@ class Box:
     def secure(self):
         return self.url.startswith("https:")
 
-    def run(self, *words, fails=False, stdin=None, **environment):
+    def run(self, *words, fails=False, stdin=None, imports=(), **environment):
         """Runs a program, first looked for in the client's own environment; returns its stdout as bytes. `fails`: it
-        must end with another status than 0; returns stderr and stdout."""
+        must end with another status than 0; returns stderr and stdout. `imports`: modules of a program in Python, which take most of
+        the time of a run and are then imported once."""
         kept = {name: value for name, value in os.environ.items() if not name.startswith(("TARN_", "AWS_"))}
         path = f"{self.programs}:/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin"
-        ended = subprocess.run([str(word) for word in words], input=stdin, capture_output=True, timeout=COMMAND_SECONDS,
-                               cwd=self.scratch, check=False, stdin=None if stdin is not None else subprocess.DEVNULL,
-                               env={**kept, "PATH": path, "HOME": self.scratch, **environment})
+        run = program(shutil.which(words[0], path=path), imports).run if imports else run_process
+        ended = run([str(word) for word in words], input=stdin, timeout=COMMAND_SECONDS, cwd=self.scratch,
+                    env={**kept, "PATH": path, "HOME": self.scratch, **environment})
         talk = ended.stderr + ended.stdout
         if fails:
             assert ended.returncode != 0, (words, "did not fail", talk)

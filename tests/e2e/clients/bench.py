@@ -48,10 +48,14 @@ class Bench:
     # Files on our side
 
     def file(self, name, size):
-        """A new file of random bytes, the same in every run."""
-        path = self.directory / "files" / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(random.Random(name).randbytes(size))
+        """A file of random bytes, the same in every run; the clients have links to one, which none of them changes."""
+        shared, path = self.directory.parent / "content" / name, self.directory / "files" / name
+        for file in (shared, path):
+            file.parent.mkdir(parents=True, exist_ok=True)
+        if not shared.exists():
+            shared.write_bytes(random.Random(name).randbytes(size))
+        path.unlink(missing_ok=True)
+        path.hardlink_to(shared)
         return str(path)
 
     def target(self, name):

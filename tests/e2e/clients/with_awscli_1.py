@@ -6,11 +6,12 @@ import os
 NAME = "aws-cli 1.45.11"
 ENVIRONMENT = "light"
 TLS = ["put", "presign", "write_to_tag"]
+IMPORTS = ("awscli.clidriver", "awscli.handlers", "awscli.customizations.s3.subcommands")
 
 
 def aws(box, *words, **options):
     box.write(".aws/config", "[default]\ns3 =\n  addressing_style = path\n")
-    return box.run("aws", "--endpoint-url", box.url, *words, **box.keys_in_environment(), **options)
+    return box.run("aws", "--endpoint-url", box.url, *words, imports=IMPORTS, **box.keys_in_environment(), **options)
 
 
 def repositories(box):

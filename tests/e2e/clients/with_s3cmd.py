@@ -3,6 +3,7 @@
 NAME = "s3cmd 2.3.0"
 ENVIRONMENT = "system"
 NOT_OFFERED = {"get_range": "can only go on with a partial file"}
+IMPORTS = ("S3.S3", "S3.FileLists")
 
 
 def s3cmd(box, *words, **options):
@@ -14,7 +15,7 @@ host_bucket = {box.address}
 use_https = False
 max_retries = 1
 """)
-    return box.run("s3cmd", "--config", file, "--no-progress", *words, **options)
+    return box.run("s3cmd", "--config", file, "--no-progress", *words, imports=IMPORTS, **options)
 
 
 def repositories(box):
