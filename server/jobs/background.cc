@@ -61,6 +61,10 @@ std::vector<std::unique_ptr<Worker>> start_background(versioning::Assembly& asse
     workers.push_back(std::make_unique<Worker>(WorkerOptions{.name = name, .interval = interval},
                                                std::move(run)));
   };
+  const auto start_several = [&](uint32_t count, WorkerOptions of, const Worker::Run& run) {
+    of.lookouts = std::make_shared<Lookouts>(of.interval);
+    for (uint32_t i = 0; i < count; ++i) workers.push_back(std::make_unique<Worker>(of, run));
+  };
   start("heartbeat", options.heartbeat_interval,
         [&assembly, measure_clock = options.measure_clock](std::stop_token) {
           assembly.heartbeat();
@@ -109,19 +113,18 @@ std::vector<std::unique_ptr<Worker>> start_background(versioning::Assembly& asse
     return accounting::recount_one_due(assembly.engine(), std::move(stop));
   });
   const auto import_turns = std::make_shared<OwnerTurns>(options.import_workers);
-  for (uint32_t i = 0; i < options.import_workers; ++i) {
-    start("import", kImportPoll, [&assembly, import_turns](std::stop_token stop) {
-      return versioning::run_one_import(assembly.engine(), stop, *import_turns);
-    });
-  }
+  start_several(options.import_workers, {.name = "import", .interval = kImportPoll},
+                [&assembly, import_turns](std::stop_token stop) {
+                  return versioning::run_one_import(assembly.engine(), stop, *import_turns);
+                });
   const auto promotion_turns = std::make_shared<OwnerTurns>(kPromotionWorkers);
-  for (uint32_t i = 0; i < kPromotionWorkers; ++i) {
-    workers.push_back(std::make_unique<Worker>(
-        WorkerOptions{"promotions", versioning::kPromotionPoll, kPromotionFailurePause},
-        [&assembly, promotion_turns](std::stop_token stop) {
-          return versioning::run_one_promotion(assembly.engine(), stop, *promotion_turns);
-        }));
-  }
+  start_several(kPromotionWorkers,
+                {.name = "promotions",
+                 .interval = versioning::kPromotionPoll,
+                 .failure_pause_max = kPromotionFailurePause},
+                [&assembly, promotion_turns](std::stop_token stop) {
+                  return versioning::run_one_promotion(assembly.engine(), stop, *promotion_turns);
+                });
   start("moves", versioning::kPromotionPoll, [&assembly](std::stop_token) {
     versioning::note_branch_moves(assembly.engine());
     return false;
@@ -133,27 +136,23 @@ std::vector<std::unique_ptr<Worker>> start_background(versioning::Assembly& asse
     return versioning::run_one_verify(assembly.engine(), limits, std::move(stop));
   });
   const auto extraction_turns = std::make_shared<OwnerTurns>(kExtractionWorkers);
-  for (uint32_t i = 0; i < kExtractionWorkers; ++i) {
-    start("extraction", kExtractionPoll, [&assembly, extraction_turns](std::stop_token stop) {
-      return versioning::run_one_extraction(assembly.engine(), stop, *extraction_turns);
-    });
-  }
-  for (uint32_t i = 0; i < versioning::kHookWorkers; ++i) {
-    start("hooks", kHookPoll, [&assembly](std::stop_token stop) {
-      versioning::Hooks* hooks = assembly.engine().hooks;
-      return hooks != nullptr && hooks->run_queued(std::move(stop));
-    });
-  }
+  start_several(kExtractionWorkers, {.name = "extraction", .interval = kExtractionPoll},
+                [&assembly, extraction_turns](std::stop_token stop) {
+                  return versioning::run_one_extraction(assembly.engine(), stop, *extraction_turns);
+                });
+  start_several(versioning::kHookWorkers, {.name = "hooks", .interval = kHookPoll},
+                [&assembly](std::stop_token stop) {
+                  versioning::Hooks* hooks = assembly.engine().hooks;
+                  return hooks != nullptr && hooks->run_queued(std::move(stop));
+                });
   start("hook_sweep", kSweepInterval, [&assembly](std::stop_token) {
     versioning::Hooks* hooks = assembly.engine().hooks;
     return hooks != nullptr && hooks->sweep();
   });
-  for (uint32_t i = 0; i < options.deliveries.workers; ++i) {
-    start("webhooks", kDeliveryPoll,
-          [&assembly, &outbound, deliveries = options.deliveries](std::stop_token stop) {
-            return deliver_one(assembly.engine(), outbound, deliveries, stop);
-          });
-  }
+  start_several(options.deliveries.workers, {.name = "webhooks", .interval = kDeliveryPoll},
+                [&assembly, &outbound, deliveries = options.deliveries](std::stop_token stop) {
+                  return deliver_one(assembly.engine(), outbound, deliveries, stop);
+                });
   return workers;
 }
 

@@ -7,6 +7,14 @@
 #include "core/base/pause.h"
 
 namespace tarn::jobs {
+
+std::chrono::milliseconds Lookouts::next(Clock::time_point now) {
+  MutexLock lock(mutex_);
+  const Clock::time_point mine = std::max(free_, now);
+  free_ = mine + interval_;
+  return std::chrono::ceil<std::chrono::milliseconds>(mine - now);
+}
+
 std::chrono::milliseconds failure_pause(uint32_t failures, std::chrono::milliseconds most) {
   constexpr std::chrono::milliseconds kFirst{1000};
   constexpr uint32_t kDoublingsMax = 5;  // more would exceed the maximum anyway
@@ -24,7 +32,9 @@ void Worker::loop(std::stop_token stop, const WorkerOptions& options, const Run&
     try {
       const bool worked = run(stop);
       failures = 0;
-      if (!worked) pause(stop, options.interval);
+      if (worked) continue;
+      pause(stop,
+            options.lookouts ? options.lookouts->next(Lookouts::Clock::now()) : options.interval);
     } catch (const std::exception& error) {
       ++failures;
       log::warn("job_failed",

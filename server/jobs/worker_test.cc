@@ -21,6 +21,29 @@ TEST(Worker, RunsAgainAtOnceWhileThereIsWork) {
   third.wait();  // a pause of an hour between the runs would end in the test's time limit
 }
 
+TEST(Worker, IdleWorkersOfOneQueueLookInTurn) {
+  const Lookouts::Clock::time_point now = Lookouts::Clock::now();
+  Lookouts lookouts(100ms);
+  EXPECT_EQ(lookouts.next(now), 0ms);  // nobody has looked for a long time
+  EXPECT_EQ(lookouts.next(now), 100ms);
+  EXPECT_EQ(lookouts.next(now), 200ms);
+  EXPECT_EQ(lookouts.next(now + 100ms), 200ms);
+  EXPECT_EQ(lookouts.next(now + 10s), 0ms);
+}
+
+TEST(Worker, PausesAsTheLookoutsOfItsQueueSay) {
+  const auto lookouts = std::make_shared<Lookouts>(1h);
+  std::atomic<int> runs = 0;
+  std::latch two(2);
+  Worker worker({.name = "test", .interval = 0ms, .lookouts = lookouts}, [&](std::stop_token) {
+    if (++runs <= 2) two.count_down();
+    return false;
+  });
+  two.wait();
+  std::this_thread::sleep_for(50ms);
+  EXPECT_EQ(runs, 2);  // once at its start, once because nobody had looked, then in an hour
+}
+
 TEST(Worker, StopsInTheMiddleOfItsPause) {
   std::latch ran(1);
   const auto began = std::chrono::steady_clock::now();
