@@ -154,7 +154,9 @@ TEST(WorkerLimit, SomebodyIsLeftToTakeTheNextConnection) {
 
 /// A worker that goes to sleep while the server ends would never be joined.
 TEST(WorkerLimit, NoWorkerSleepsOnceItHasEnded) {
-  for (int round = 0; round < 5'000; ++round) {
+  // The worker comes so much later, for the other thread learns later that both are ready.
+  constexpr int kStepsApartMax = 1'000;
+  for (int round = 0; round < 10'000; ++round) {
     WorkerLimit limit(1);
     limit.rest(false);
     std::atomic<int> ready{0};
@@ -163,14 +165,16 @@ TEST(WorkerLimit, NoWorkerSleepsOnceItHasEnded) {
       ++ready;
       while (ready < 2) {
       }
+      for (int i = round % kStepsApartMax; i > 0; --i) ready.load();
       limit.rest(false);
       rested = true;
     });
     ++ready;
-    while (ready < 2) {
-    }
+    while (ready < 2) std::this_thread::yield();
     limit.end();
-    for (int i = 0; i < 1000 && !rested; ++i) std::this_thread::sleep_for(milliseconds{1});
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds{1};
+    // It takes microseconds: a sleep would take most of the time of the rounds.
+    while (!rested && std::chrono::steady_clock::now() < deadline) std::this_thread::yield();
     const bool slept = !rested;
     limit.end();  // so that the test itself ends
     ASSERT_FALSE(slept) << "round " << round;
