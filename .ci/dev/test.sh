@@ -71,9 +71,9 @@ ensure_database_proxies() {
   ensure_pgbouncer
 }
 
-# Of pytest, each with servers of its own; twice the two cores of the usual machine, as tests wait for about half of
-# their time.
-E2E_PROCESSES=${TARN_E2E_PROCESSES:-4}
+# Of pytest, each with servers of its own; three for each of the two cores of the usual machine, as tests wait for more
+# than half of their time.
+E2E_PROCESSES=${TARN_E2E_PROCESSES:-6}
 # Browsers keep their processors busy: on two of them three processes take 175 s, four 190 s, five 197 s.
 WEB_PROCESSES=${TARN_E2E_PROCESSES:-3}
 

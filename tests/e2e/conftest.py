@@ -37,12 +37,15 @@ def pytest_addoption(parser):
     parser.addoption("--servers", type=int, default=1, help="how many servers take turns; only tests that use them run")
 
 
-# They take half a minute or so: begun late, one of them would keep one process busy when the others have ended.
-SLOW_FILES = {"test_matrix.py", "test_backup.py", "test_bad_bodies.py", "test_ci_recipes.py", "test_clock_apart.py", "test_collection_clock.py",
-              "test_collection_kill.py", "test_collection_races.py", "test_collection_stores.py", "test_connect.py",
-              "test_histories.py", "test_in_doubt.py", "test_kill.py", "test_process.py",
-              "test_promotion.py", "test_promotion_kill.py", "test_promotion_recipes.py", "test_promotion_wait.py",
-              "test_python_package.py", "test_race.py", "test_s3_conformance.py", "test_webhooks.py"}
+# By the time that they take. Long files begin first: one that begins last leaves the other processes idle.
+LONGEST_FILES = [f"test_{name}.py" for name in (
+    "matrix", "backup", "collection_kill", "bad_bodies", "the_bar", "promotion_wait", "collection_clock", "bad_input", "data_users",
+    "collection_races", "promotion_kill", "what_was_judged", "who_measured", "garbage_collection", "in_doubt", "approvals", "checks",
+    "promotion_recipes", "promotion_approvals", "collection_stores", "cli", "collection_full_disk", "nobody_stops_the_better_one",
+    "store_cache", "requests_and_names", "clock_apart", "aliases", "python_package", "at_once", "s3_multipart_life", "cli_use",
+    "s3_buckets", "read_leases", "main_flow", "archive", "promotion", "dogs_flow", "webhooks", "histories", "s3_faults", "tutorial",
+    "oracle", "ci_recipes", "s3_conformance", "process", "imports", "path_log", "full_disk", "verify", "gated_branch", "connect",
+    "race", "kill")]
 
 
 def is_counted(item):
@@ -55,7 +58,8 @@ def pytest_collection_modifyitems(config, items):
     """The table is compared last, and only when every test that it counts runs."""
     if config.option.servers > 1:
         items[:] = [item for item in items if "tarn" in item.fixturenames]
-    items.sort(key=lambda item: item.path.name not in SLOW_FILES and not is_counted(item))
+    place = {name: number for number, name in enumerate(LONGEST_FILES)}
+    items.sort(key=lambda item: -1 if is_counted(item) else place.get(item.path.name, len(place)))
     last = [item for item in items if item.path.name == "test_client_coverage.py"]
     items[:] = [item for item in items if item not in last] + last
     files = {item.path.name for item in items if is_counted(item)}
