@@ -107,6 +107,7 @@ class Attack:
 
     def compare_promotion(self, stage, before, after):
         seen = self.seen
+        assert stage.promotions, stage.answers
         done = stage.check_evidence(stage.promotions[-1])
         assert done["state"] in one_or_more(seen.state) and done.get("code", "") in one_or_more(seen.code), done
         assert stage.fill(seen.message) in done.get("message", ""), done
