@@ -166,6 +166,7 @@ void Execution::run_hook(Job& job, const Hook& hook, meta::HookStepOutput& step)
                                    job.action->name, "' hook '", hook.id,
                                    "': ", std::string_view(why).substr(0, kFailureBytesMax)));
   }
+  output.end();
   step.output = output.text();
 }
 

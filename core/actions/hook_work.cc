@@ -11,8 +11,12 @@ constexpr size_t kLastBytesMax = meta::kHookOutputBytesMax / 2 - 100;  // room f
 
 }  // namespace
 
-void HookOutput::add(std::string_view text) {
-  const std::string shown = variables_.masked(std::string(text));
+void HookOutput::add(std::string_view text) { keep(masking_.add(text)); }
+
+void HookOutput::end() { keep(masking_.rest()); }
+
+void HookOutput::keep(const std::string& shown) {
+  MutexLock lock(mutex_);
   const size_t fits = std::min(shown.size(), kFirstBytesMax - first_.size());
   first_.append(shown, 0, fits);
   last_.append(shown, fits);
@@ -23,8 +27,14 @@ void HookOutput::add(std::string_view text) {
 }
 
 std::string HookOutput::text() const {
+  MutexLock lock(mutex_);
   if (left_out_ == 0) return first_ + last_;
   return str_cat(first_, "\n... ", left_out_, " bytes left out ...\n", last_);
+}
+
+size_t HookOutput::bytes() const {
+  MutexLock lock(mutex_);
+  return first_.size() + left_out_ + last_.size();
 }
 
 }  // namespace tarn::actions

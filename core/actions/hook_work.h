@@ -10,6 +10,7 @@
 #include "core/actions/occasion.h"
 #include "core/actions/script_slots.h"
 #include "core/actions/variables.h"
+#include "core/base/mutex.h"
 #include "core/http/outbound.h"
 #include "core/model/repository.h"
 
@@ -30,18 +31,26 @@ struct ApiCall {
 using Api = std::function<ApiAnswer(const ApiCall&)>;
 
 /// The text that a hook leaves: the first and the last of it up to meta::kHookOutputBytesMax, with
-/// the values of variables taken out. One thread.
+/// the values of variables taken out. The thread of the hook adds; any thread may read meanwhile.
 class HookOutput {
  public:
-  explicit HookOutput(const Variables& variables) : variables_(variables) {}
+  explicit HookOutput(const Variables& variables) : masking_(variables) {}
   void add(std::string_view text);
+  /// Nothing is added any more.
+  void end();
+  /// The output so far.
   std::string text() const;
+  /// Its bytes so far, with those that were left out.
+  size_t bytes() const;
 
  private:
-  const Variables& variables_;
-  std::string first_;
-  std::string last_;
-  size_t left_out_ = 0;
+  void keep(const std::string& shown);
+
+  Masking masking_;  // of the hook's thread
+  mutable Mutex mutex_;
+  std::string first_ TARN_GUARDED_BY(mutex_);
+  std::string last_ TARN_GUARDED_BY(mutex_);
+  size_t left_out_ TARN_GUARDED_BY(mutex_) = 0;
 };
 
 /// Everything a hook may use. Of one hook of one run.

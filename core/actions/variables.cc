@@ -75,8 +75,6 @@ std::string Variables::resolve(std::string_view text) {
         shown_as_.push_back(*value);
         shown_as_.push_back(to_base64(*value));
         shown_as_.push_back(percent_encode(*value));
-        std::sort(shown_as_.begin(), shown_as_.end(),
-                  [](const auto& a, const auto& b) { return a.size() > b.size(); });
       });
   return out;
 }
@@ -87,13 +85,48 @@ std::string Variables::resolve_json(const std::string& json) {
   return value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
-std::string Variables::masked(std::string text) const {
-  for (const std::string& secret : shown_as_) {
-    for (size_t at = 0; (at = text.find(secret, at)) != std::string::npos; at += kMask.size()) {
-      text.replace(at, secret.size(), kMask);
+std::string Variables::masked(std::string_view text) const {
+  Masking masking(*this);
+  std::string out = masking.add(text);
+  return out += masking.rest();
+}
+
+std::string Masking::add(std::string_view piece) {
+  held_ += piece;
+  const std::string_view text = held_;
+  size_t end = text.size();
+  for (const std::string& secret : variables_.shown_as_) {
+    for (size_t at = text.size() - std::min(text.size(), secret.size() - 1); at < end; ++at) {
+      if (secret.starts_with(text.substr(at))) end = at;
     }
   }
-  return text;
+  return take(end);
+}
+
+std::string Masking::rest() { return take(held_.size()); }
+
+/// The text before `end`. Every byte of a value is masked, so values that overlap get one mask.
+std::string Masking::take(size_t end) {
+  std::vector<std::pair<size_t, size_t>> values;
+  for (const std::string& secret : variables_.shown_as_) {
+    for (size_t at = 0; (at = held_.find(secret, at)) < end; ++at) {
+      values.emplace_back(at, at + secret.size());
+    }
+  }
+  std::sort(values.begin(), values.end());
+  std::string out;
+  size_t at = masked_;
+  for (const auto& [begin, after] : values) {
+    if (begin >= at) {
+      out.append(held_, at, begin - at);
+      out += kMask;
+    }
+    at = std::max(at, after);
+  }
+  if (at < end) out.append(held_, at, end - at);
+  masked_ = std::max(at, end) - end;
+  held_.erase(0, end);
+  return out;
 }
 
 }  // namespace tarn::actions
