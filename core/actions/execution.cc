@@ -43,7 +43,7 @@ NestedHooks::NestedHooks(HookNesting nesting) : outer_(std::exchange(nesting_her
 NestedHooks::~NestedHooks() { nesting_here() = outer_; }
 
 void Execution::add(const ActionFile& action, const std::string& ref, bool of_changed_branch) {
-  jobs_.push_back({&action, ref, of_changed_branch, {}, {}});
+  jobs_.push_back({&action, ref, of_changed_branch, {}});
 }
 
 void Execution::wait(const std::function<void()>& tick) {
@@ -96,13 +96,11 @@ void Execution::run_action(size_t index) {
   Job& job = jobs_[index];
   for (size_t i = 0; i < job.action->hooks.size(); ++i) {
     const Hook& hook = job.action->hooks[i];
-    meta::HookStepOutput& step = job.steps.emplace_back();
-    step.step.id = step_id(index, i);
-    step.step.action = job.action->name;
-    step.step.hook = hook.id;
-    step.step.started = options_.clock.now();
-    run_hook(job, hook, step);
-    step.step.ended = options_.clock.now();
+    run_hook(job, hook,
+             {.id = step_id(index, i),
+              .action = job.action->name,
+              .hook = hook.id,
+              .started = options_.clock.now()});
   }
 }
 
@@ -124,12 +122,12 @@ std::optional<std::string> Execution::variable(const Job& job, const std::string
   return options_.environment(name);
 }
 
-void Execution::run_hook(Job& job, const Hook& hook, meta::HookStepOutput& step) {
+void Execution::run_hook(Job& job, const Hook& hook, HookStep step) {
   const Environment given = [&](const std::string& name) { return variable(job, name); };
   Variables variables(given);
   HookOutput output(variables);
   const HookIdentity identity{
-      .action = job.action->name, .hook = hook.id, .run = options_.run, .step = step.step.id};
+      .action = job.action->name, .hook = hook.id, .run = options_.run, .step = step.id};
   const std::function<std::string(const std::string&)> read_object = [&](const std::string& path) {
     return options_.read_object(job.ref, path);
   };
@@ -146,34 +144,30 @@ void Execution::run_hook(Job& job, const Hook& hook, meta::HookStepOutput& step)
                       .script_http = options_.script_http,
                       .repositories = options_.repositories,
                       .read_object = read_object};
+  steps_.begin(step, output);
+  HookStatus status = HookStatus::kSkipped;
   try {
     const bool failed = !job.failures.empty();
     const bool runs = hook.condition.empty() ? !failed : holds(hook.condition, failed);
     if (!runs || cancellation_token().stop_requested()) {
-      step.step.status = HookStatus::kSkipped;
+      steps_.end(step.id, status, options_.clock.now());
       return;
     }
     std::visit(Overloaded{[&](const WebhookHook& it) { run_webhook(it, work); },
                           [&](const AirflowHook& it) { run_airflow(it, work); },
                           [&](const LuaHook& it) { run_lua(it, work); }},
                hook.work);
-    step.step.status = HookStatus::kCompleted;
+    status = HookStatus::kCompleted;
   } catch (const std::exception& error) {
-    step.step.status = HookStatus::kFailed;
+    status = HookStatus::kFailed;
     const std::string why = variables.masked(error.what());
     output.add(str_cat("failed: ", why, "\n"));
-    job.failures.push_back(str_cat("hook run id '", step.step.id, "' failed on action '",
+    job.failures.push_back(str_cat("hook run id '", step.id, "' failed on action '",
                                    job.action->name, "' hook '", hook.id,
                                    "': ", std::string_view(why).substr(0, kFailureBytesMax)));
   }
   output.end();
-  step.output = output.text();
-}
-
-std::vector<meta::HookStepOutput> Execution::steps() const {
-  std::vector<meta::HookStepOutput> out;
-  for (const Job& job : jobs_) out.insert(out.end(), job.steps.begin(), job.steps.end());
-  return out;
+  steps_.end(step.id, status, options_.clock.now());
 }
 
 std::vector<std::string> Execution::failures() const {

@@ -11,8 +11,8 @@
 #include "core/actions/action_file.h"
 #include "core/actions/grants.h"
 #include "core/actions/hook_work.h"
+#include "core/actions/live_steps.h"
 #include "core/base/mutex.h"
-#include "core/events/hook_run_store.h"
 
 namespace tarn::actions {
 
@@ -61,13 +61,13 @@ class Execution {
   /// `of_changed_branch`: the file is one of the branch that changes. Others are given variables
   /// only when the default branch has the same files.
   void add(const ActionFile& action, const std::string& ref, bool of_changed_branch);
-  /// Returns when every hook has ended; calls `tick` about once a second. When it throws, stop()
-  /// must be called. Throws precondition_failed (reason "hooks_too_deep").
+  /// Returns when every hook has ended; calls `tick` about once a second until then. When it
+  /// throws, stop() must be called. Throws precondition_failed (reason "hooks_too_deep").
   void wait(const std::function<void()>& tick);
   /// Ends running hooks soon and skips the rest.
   void stop();
 
-  std::vector<meta::HookStepOutput> steps() const;
+  LiveSteps& steps() { return steps_; }
   /// "hook run id '0000_0000' failed on action 'a' hook 'h': ..." for each that did.
   std::vector<std::string> failures() const;
 
@@ -76,17 +76,17 @@ class Execution {
     const ActionFile* action;
     std::string ref;
     bool of_changed_branch;
-    std::vector<meta::HookStepOutput> steps;
     std::vector<std::string> failures;
   };
 
   void run_jobs(std::stop_token stop, HookNesting nesting);
   void run_action(size_t index);
   std::optional<std::string> variable(const Job& job, const std::string& name) const;
-  void run_hook(Job& job, const Hook& hook, meta::HookStepOutput& step);
+  void run_hook(Job& job, const Hook& hook, HookStep step);
 
   const ExecutionOptions options_;
   std::vector<Job> jobs_;
+  LiveSteps steps_;
   Mutex mutex_;
   CondVar ended_;
   size_t next_ TARN_GUARDED_BY(mutex_) = 0;

@@ -4,6 +4,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -11,6 +12,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/actions/runner.h"
+#include "core/base/metrics.h"
 #include "core/events/hook_runs.h"
 #include "core/http/server.h"
 #include "core/versioning/revert.h"
@@ -94,6 +96,18 @@ class HookReceiver {
   std::unique_ptr<http::Server> server_;
 };
 
+/// Round trips to the database so far by this process, by query.
+inline std::map<std::string, double> statements() {
+  std::map<std::string, double> out;
+  std::istringstream lines(metrics::text());
+  for (std::string line; std::getline(lines, line);) {
+    if (!line.starts_with("tarn_sql_seconds_count{")) continue;
+    const size_t value = line.rfind(' ');
+    out[line.substr(0, value)] = std::stod(line.substr(value));
+  }
+  return out;
+}
+
 class Hooks : public RepositoryTest {
  protected:
   Hooks() { (*engine).hooks = &runner; }
@@ -133,8 +147,9 @@ class Hooks : public RepositoryTest {
   }
   std::string statuses(const std::string& run) {
     std::string out;
-    for (const HookStep& step : versioning::list_hook_steps(*engine, repo, run, "", 100).items) {
-      constexpr std::string_view kNames[] = {"completed", "failed", "skipped"};
+    for (const HookStep& step :
+         versioning::list_hook_steps(*engine, repo, run, "", 100, /*running=*/true).items) {
+      constexpr std::string_view kNames[] = {"completed", "failed", "skipped", "running"};
       out += (out.empty() ? "" : " ") + step.id + ":" + step.hook + ":" +
              std::string(kNames[static_cast<int>(step.status)]);
     }

@@ -61,6 +61,10 @@ bool is_of_changed_branch(HookEvent event) {
   check_failed("HookEvent", __FILE__, __LINE__);
 }
 
+[[noreturn]] void throw_run_lost() {
+  throw Error(ErrorCode::kConflict, reason::kRunLost, "the run was taken over");
+}
+
 [[noreturn]] void throw_aborted(const HookRun& run, std::string_view reason,
                                 std::string_view report) {
   throw Error(ErrorCode::kPreconditionFailed, reason,
@@ -185,8 +189,8 @@ std::string Runner::run(const Repository& repository, const HookContext& context
   const std::vector<Action> actions = matching(repository, context, files);
   const int64_t owner = new_lease_owner();
   HookRun run = begin(repository, context, owner);
-  const Outcome outcome = execute(repository, context, actions, run, owner, tick);
-  if (!outcome.failures.empty()) throw_aborted(run, "hook_failed", report(outcome.failures));
+  const auto failures = execute(repository, context, actions, run, owner, tick);
+  if (!failures.empty()) throw_aborted(run, "hook_failed", report(failures));
   return run.id;
 }
 
@@ -234,9 +238,24 @@ bool Runner::of_default_branch(const Repository& repository, const std::string& 
   return commit && branch && versioning::same_hook_files(engine_, commit->root, branch->root);
 }
 
-Runner::Outcome Runner::execute(const Repository& repository, const HookContext& context,
-                                const std::vector<Action>& actions, HookRun& run, int64_t owner,
-                                const std::function<void()>& tick, bool by_hand) {
+/// Stores live output. A database that is gone for a moment fails no hook: the end of the run
+/// stores the rest.
+void Runner::store_live(RepositoryId repository, const std::string& run, int64_t owner,
+                        LiveSteps& steps) {
+  try {
+    steps.store(std::chrono::steady_clock::now(), [&](const auto& changed) {
+      if (!runs_.store_steps(repository, run, owner, changed)) throw_run_lost();
+      return true;
+    });
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::kUnavailable) throw;
+  }
+}
+
+std::vector<std::string> Runner::execute(const Repository& repository, const HookContext& context,
+                                         const std::vector<Action>& actions, HookRun& run,
+                                         int64_t owner, const std::function<void()>& tick,
+                                         bool by_hand) {
   const Api api = [this](const ApiCall& call) {
     Api serving;
     {
@@ -293,27 +312,26 @@ Runner::Outcome Runner::execute(const Repository& repository, const HookContext&
     execution.wait([&] {
       throw_if_cancelled();
       if (tick) tick();
+      store_live(repository.id, run.id, owner, execution.steps());
       if (std::chrono::steady_clock::now() - renewed < kRunLease / 3) return;
       renewed = std::chrono::steady_clock::now();
-      if (!runs_.renew(repository.id, run.id, owner, kRunLease)) {
-        throw Error(ErrorCode::kConflict, reason::kRunLost, "the run was taken over");
-      }
+      if (!runs_.renew(repository.id, run.id, owner, kRunLease)) throw_run_lost();
     });
   } catch (...) {
     stopped = std::current_exception();
     execution.stop();
   }
-  Outcome outcome{execution.steps(), execution.failures()};
-  run.state =
-      outcome.failures.empty() && !stopped ? HookRunState::kCompleted : HookRunState::kFailed;
+  const std::vector<meta::HookStepOutput> steps = execution.steps().unstored();
+  std::vector<std::string> failures = execution.failures();
+  run.state = failures.empty() && !stopped ? HookRunState::kCompleted : HookRunState::kFailed;
   run.ended = engine_.clock.now();
   if (stopped) {
     // After a change, another server restarts the run; a run inside a request ends here.
-    if (!is_after(run.event)) runs_.finish(repository.id, run, owner, outcome.steps);
+    if (!is_after(run.event)) runs_.finish(repository.id, run, owner, steps);
     std::rethrow_exception(stopped);
   }
-  runs_.finish(repository.id, run, owner, outcome.steps);
-  return outcome;
+  runs_.finish(repository.id, run, owner, steps);
+  return failures;
 }
 
 void Runner::queue(db::Connection& connection, const Repository& repository,

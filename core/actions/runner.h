@@ -13,6 +13,7 @@
 #include "core/actions/action_file.h"
 #include "core/actions/grants.h"
 #include "core/actions/hook_work.h"
+#include "core/actions/live_steps.h"
 #include "core/actions/parsed_files.h"
 #include "core/base/mutex.h"
 #include "core/base/owner_turns.h"
@@ -76,24 +77,22 @@ class Runner final : public versioning::Hooks {
     std::string ref;           ///< the ref at which the file, and files that it names, are read
     bool destination = false;  ///< it belongs to the destination of a merge
   };
-  struct Outcome {
-    std::vector<meta::HookStepOutput> steps;
-    std::vector<std::string> failures;  ///< one a hook, for the message
-  };
-
   std::vector<Action> load(const Repository& repository, const versioning::ActionFiles& files);
   std::vector<Action> matching(const Repository& repository, const versioning::HookContext& context,
                                const versioning::ActionFiles& files);
   std::shared_ptr<const ActionFile> parse(const Repository& repository,
                                           const versioning::ActionEntry& entry);
   std::string read(const Repository& repository, const Entry& entry, uint64_t bytes_max);
-  /// Runs and keeps; the lease is `owner`'s. What `tick` throws is thrown after keeping.
-  Outcome execute(const Repository& repository, const versioning::HookContext& context,
-                  const std::vector<Action>& actions, HookRun& run, int64_t owner,
-                  const std::function<void()>& tick, bool by_hand = false);
+  /// Runs and keeps; the lease is `owner`'s. Returns the failures, one a hook, for the message.
+  /// What `tick` throws is thrown after keeping.
+  std::vector<std::string> execute(const Repository& repository,
+                                   const versioning::HookContext& context,
+                                   const std::vector<Action>& actions, HookRun& run, int64_t owner,
+                                   const std::function<void()>& tick, bool by_hand = false);
   bool of_default_branch(const Repository& repository, const std::string& ref);
   HookRun begin(const Repository& repository, const versioning::HookContext& context,
                 int64_t owner);
+  void store_live(RepositoryId repository, const std::string& run, int64_t owner, LiveSteps& steps);
   void finish_failed(RepositoryId repository, HookRun run, int64_t owner, std::string error);
   void take_up(const meta::HookRunStore::Taken& taken, int64_t owner);
 

@@ -1,14 +1,12 @@
 // Hooks around the verbs: order, veto, no locks held, and runs after changes at least once.
 #include <atomic>
 #include <map>
-#include <sstream>
 #include <thread>
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
 #include "core/actions/hooks_fixture.h"
-#include "core/base/metrics.h"
 #include "core/branch/refs.h"
 #include "core/events/hook_runs.h"
 #include "core/versioning/merge.h"
@@ -21,6 +19,7 @@ using namespace std::chrono_literals;
 using testing::Hooks;
 using testing::message_of;
 using testing::reason_of;
+using testing::statements;
 using Json = nlohmann::json;
 
 TEST_F(Hooks, RefuseACommitAndNothingChanges) {
@@ -405,18 +404,6 @@ TEST_F(Hooks, PageThroughRuns) {
   EXPECT_EQ(versioning::list_hook_runs(*engine, repo, {.branch = "dev"}).items.size(), 0u);
   EXPECT_EQ(reason_of([&] { versioning::get_hook_run(*engine, repo, "nothing"); }),
             "run_not_found");
-}
-
-/// Round trips to the database so far by this process, by query.
-std::map<std::string, double> statements() {
-  std::map<std::string, double> out;
-  std::istringstream lines(metrics::text());
-  for (std::string line; std::getline(lines, line);) {
-    if (!line.starts_with("tarn_sql_seconds_count{")) continue;
-    const size_t value = line.rfind(' ');
-    out[line.substr(0, value)] = std::stod(line.substr(value));
-  }
-  return out;
 }
 
 // Deleting a tag does: it is looked up, for the tree that it is about.

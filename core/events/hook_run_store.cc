@@ -10,7 +10,10 @@ namespace tarn::meta {
 namespace {
 
 constexpr std::array<std::string_view, 4> kStates = {"queued", "running", "completed", "failed"};
-constexpr std::array<std::string_view, 3> kStatuses = {"completed", "failed", "skipped"};
+constexpr std::array<std::string_view, 4> kStatuses = {"completed", "failed", "skipped", "running"};
+
+/// Bytes of output in one statement, unless that of one step is longer.
+constexpr size_t kStatementBytesMax = 1u << 20;
 
 #define TARN_RUN_COLUMNS "run_id, event, branch, commit_id, state, error, started_ms, ended_ms"
 
@@ -57,9 +60,19 @@ constexpr db::Query kFinish{"hook_runs_finish_row", R"sql(
   UPDATE hook_runs SET state = $4, error = $5, ended_ms = $6, occasion = '', lease_owner = NULL, lease_until = NULL
   WHERE repo_id = $1 AND run_id = $2 AND lease_owner = $3 AND state = 'running')sql"};
 
-constexpr db::Query kInsertStep{"hook_runs_insert_step", R"sql(
+// The lock keeps the run from being taken over before the steps are there: taking it over deletes
+// them.
+constexpr db::Query kStoreSteps{"hook_runs_store_steps", R"sql(
+  WITH ours AS (
+    SELECT repo_id, run_id FROM hook_runs
+    WHERE repo_id = $1 AND run_id = $2 AND lease_owner = $3 AND state = 'running' FOR SHARE)
   INSERT INTO hook_steps (repo_id, run_id, step_id, action, hook_id, status, started_ms, ended_ms, output)
-  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9))sql"};
+  SELECT o.repo_id, o.run_id, u.step_id, u.action, u.hook_id, u.status, u.started_ms,
+    CASE WHEN u.status <> 'running' THEN u.ended_ms END, u.output
+  FROM ours o, unnest($4::text[], $5::text[], $6::text[], $7::text[], $8::bigint[], $9::bigint[], $10::bytea[])
+    AS u(step_id, action, hook_id, status, started_ms, ended_ms, output)
+  ON CONFLICT (repo_id, run_id, step_id)
+  DO UPDATE SET status = EXCLUDED.status, ended_ms = EXCLUDED.ended_ms, output = EXCLUDED.output)sql"};
 
 constexpr db::Query kFailAbandoned{"hook_runs_fail_abandoned", R"sql(
   UPDATE hook_runs SET state = 'failed', error = $2, ended_ms = $1, lease_owner = NULL, lease_until = NULL
@@ -73,17 +86,17 @@ constexpr db::Query kSelect{"hook_runs_select_by_id", "SELECT " TARN_RUN_COLUMNS
   FROM hook_runs WHERE repo_id = $1 AND run_id = $2)sql"};
 
 constexpr db::Query kSelectPage{"hook_runs_select_page", "SELECT " TARN_RUN_COLUMNS R"sql(
-  FROM hook_runs WHERE repo_id = $1 AND run_id > $2 AND ended_ms IS NOT NULL
+  FROM hook_runs WHERE repo_id = $1 AND run_id > $2 AND (ended_ms IS NOT NULL OR $4)
   ORDER BY run_id LIMIT $3)sql"};
 
 // Index hook_runs_by_branch.
 constexpr db::Query kSelectOfBranch{"hook_runs_select_of_branch", "SELECT " TARN_RUN_COLUMNS R"sql(
-  FROM hook_runs WHERE repo_id = $1 AND branch = $4 AND run_id > $2 AND ended_ms IS NOT NULL
+  FROM hook_runs WHERE repo_id = $1 AND branch = $5 AND run_id > $2 AND (ended_ms IS NOT NULL OR $4)
   ORDER BY run_id LIMIT $3)sql"};
 
 // Index hook_runs_by_commit.
 constexpr db::Query kSelectOfCommit{"hook_runs_select_of_commit", "SELECT " TARN_RUN_COLUMNS R"sql(
-  FROM hook_runs WHERE repo_id = $1 AND commit_id = $4 AND run_id > $2 AND ended_ms IS NOT NULL
+  FROM hook_runs WHERE repo_id = $1 AND commit_id = $5 AND run_id > $2 AND (ended_ms IS NOT NULL OR $4)
   ORDER BY run_id LIMIT $3)sql"};
 
 #define TARN_STEP_COLUMNS "step_id, action, hook_id, status, started_ms, ended_ms"
@@ -117,12 +130,46 @@ HookRun run_from(const db::Rows& rows, size_t row) {
 }
 
 HookStep step_from(const db::Rows& rows, size_t row) {
-  return {.id = std::string(rows.text(row, 0)),
-          .action = std::string(rows.text(row, 1)),
-          .hook = std::string(rows.text(row, 2)),
-          .status = value_of<HookStatus>(kStatuses, rows.text(row, 3)),
-          .started = from_millis(rows.integer(row, 4)),
-          .ended = from_millis(rows.integer(row, 5))};
+  HookStep step{.id = std::string(rows.text(row, 0)),
+                .action = std::string(rows.text(row, 1)),
+                .hook = std::string(rows.text(row, 2)),
+                .status = value_of<HookStatus>(kStatuses, rows.text(row, 3)),
+                .started = from_millis(rows.integer(row, 4))};
+  if (!rows.null(row, 5)) step.ended = from_millis(rows.integer(row, 5));
+  return step;
+}
+
+struct StepColumns {
+  std::vector<std::string> ids, actions, hooks, statuses;
+  std::vector<int64_t> started, ended;
+  std::vector<db::Bytes> outputs;  ///< of the given steps
+};
+
+/// Calls `run` with the parameters of kStoreSteps, a bounded number of bytes at a time, until it
+/// stores no step. Returns whether all are stored.
+template <typename Run>
+bool store_in_parts(RepositoryId repository, std::string_view id, int64_t owner,
+                    const std::vector<HookStepOutput>& steps, Run&& run) {
+  for (size_t next = 0; next < steps.size();) {
+    StepColumns columns;
+    size_t bytes = 0;
+    do {
+      const auto& [step, output] = steps[next++];
+      columns.ids.push_back(step.id);
+      columns.actions.push_back(step.action);
+      columns.hooks.push_back(step.hook);
+      columns.statuses.emplace_back(kStatuses[static_cast<size_t>(step.status)]);
+      columns.started.push_back(to_millis(step.started));
+      columns.ended.push_back(step.ended ? to_millis(*step.ended) : 0);
+      columns.outputs.push_back({output});
+      bytes += output.size();
+    } while (next < steps.size() && bytes + steps[next].output.size() <= kStatementBytesMax);
+    const db::Rows stored = run(std::initializer_list<db::Param>{
+        static_cast<int32_t>(repository), id, owner, columns.ids, columns.actions, columns.hooks,
+        columns.statuses, columns.started, columns.ended, columns.outputs});
+    if (stored.affected() == 0) return false;
+  }
+  return true;
 }
 
 }  // namespace
@@ -172,26 +219,29 @@ void HookRunStore::give_back(RepositoryId repository, std::string_view id, int64
   pool_.run(kGiveBack, {static_cast<int32_t>(repository), id, owner}, db::Pool::Retry::kRepeatable);
 }
 
+bool HookRunStore::store_steps(RepositoryId repository, std::string_view run, int64_t owner,
+                               const std::vector<HookStepOutput>& steps) {
+  return store_in_parts(repository, run, owner, steps, [&](std::initializer_list<db::Param> given) {
+    return pool_.run(kStoreSteps, given, db::Pool::Retry::kRepeatable);
+  });
+}
+
 bool HookRunStore::finish(RepositoryId repository, const HookRun& run, int64_t owner,
                           const std::vector<HookStepOutput>& steps) {
   const int32_t repo = static_cast<int32_t>(repository);
   std::optional<int64_t> ended;
   if (run.ended) ended = to_millis(*run.ended);
   return pool_.transaction([&](db::Connection& connection) {
-    const uint64_t ours =
-        connection
-            .run(kFinish,
-                 {repo, run.id, owner, kStates[static_cast<size_t>(run.state)], run.error, ended})
-            .affected();
-    if (ours == 0) return false;
-    for (const HookStepOutput& given : steps) {
-      const HookStep& step = given.step;
-      connection.run(kInsertStep,
-                     {repo, run.id, step.id, step.action, step.hook,
-                      kStatuses[static_cast<size_t>(step.status)], to_millis(step.started),
-                      to_millis(step.ended), db::Bytes{given.output}});
+    if (!store_in_parts(repository, run.id, owner, steps,
+                        [&](std::initializer_list<db::Param> given) {
+                          return connection.run(kStoreSteps, given);
+                        })) {
+      return false;
     }
-    return true;
+    return connection
+               .run(kFinish, {repo, run.id, owner, kStates[static_cast<size_t>(run.state)],
+                              run.error, ended})
+               .affected() == 1;
   });
 }
 
@@ -218,13 +268,14 @@ Page<HookRun> HookRunStore::list(RepositoryId repository, const Filter& filter,
   const int64_t rows_max = row_limit(limit);
   db::Rows rows;
   if (filter.branch) {
-    rows =
-        pool_.run(kSelectOfBranch, {repo, after, rows_max, *filter.branch}, db::Pool::Retry::kRead);
+    rows = pool_.run(kSelectOfBranch, {repo, after, rows_max, filter.running, *filter.branch},
+                     db::Pool::Retry::kRead);
   } else if (filter.commit) {
-    rows = pool_.run(kSelectOfCommit, {repo, after, rows_max, db::Bytes{view_of(*filter.commit)}},
+    rows = pool_.run(kSelectOfCommit,
+                     {repo, after, rows_max, filter.running, db::Bytes{view_of(*filter.commit)}},
                      db::Pool::Retry::kRead);
   } else {
-    rows = pool_.run(kSelectPage, {repo, after, rows_max}, db::Pool::Retry::kRead);
+    rows = pool_.run(kSelectPage, {repo, after, rows_max, filter.running}, db::Pool::Retry::kRead);
   }
   return page_of<HookRun>(rows, limit, run_from, &HookRun::id);
 }

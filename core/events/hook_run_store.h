@@ -54,7 +54,11 @@ class HookRunStore {
              std::chrono::milliseconds lease);
   /// For another server to take at once.
   void give_back(RepositoryId repository, std::string_view id, int64_t owner);
-  /// Ends the run with its steps. false: the lease was lost and another has it.
+  /// Inserts or replaces steps of a run that runs. false: the lease was lost; nothing is changed.
+  bool store_steps(RepositoryId repository, std::string_view run, int64_t owner,
+                   const std::vector<HookStepOutput>& steps);
+  /// Ends the run, with steps that were not stored before. false: the lease was lost and another
+  /// has it.
   bool finish(RepositoryId repository, const HookRun& run, int64_t owner,
               const std::vector<HookStepOutput>& steps);
   /// Fails runs of requests whose server is gone, with the message `error`.
@@ -66,8 +70,9 @@ class HookRunStore {
   struct Filter {
     std::optional<std::string> branch{};
     std::optional<CommitId> commit{};
+    bool running = false;  ///< runs too that have not ended
   };
-  /// Ended runs, the newest first.
+  /// The newest first.
   Page<HookRun> list(RepositoryId repository, const Filter& filter, std::string_view after,
                      uint32_t limit);
   Page<HookStep> steps(RepositoryId repository, std::string_view run, std::string_view after,

@@ -83,9 +83,9 @@ Prepared prepare(Engine& engine, const Repository& repository, const HandRun& gi
   return out;
 }
 
-HookRun ended_run(Engine& engine, RepositoryId repository, const std::string& id) {
+HookRun run_or_throw(Engine& engine, RepositoryId repository, const std::string& id, bool running) {
   auto run = runs_of(engine).find(repository, id);
-  if (!run || !run->ended) throw_not_found();
+  if (!run || (!run->ended && !running)) throw_not_found();
   return *std::move(run);
 }
 
@@ -96,7 +96,7 @@ Page<HookRun> list_hook_runs(Engine& engine, const Repository& repository,
   if (!listing.branch.empty() && !listing.commit.empty()) {
     throw_invalid("listing runs by branch and by commit at once: parameters conflict");
   }
-  meta::HookRunStore::Filter filter;
+  meta::HookRunStore::Filter filter{.running = listing.running};
   if (!listing.branch.empty()) filter.branch = listing.branch;
   if (!listing.commit.empty())
     filter.commit = resolve_commit(engine, repository, listing.commit).id;
@@ -104,14 +104,15 @@ Page<HookRun> list_hook_runs(Engine& engine, const Repository& repository,
                   runs_of(engine).list(repository.id, filter, listing.after, listing.limit));
 }
 
-HookRun get_hook_run(Engine& engine, const Repository& repository, const std::string& id) {
-  return ended_run(engine, repository.id, id);
+HookRun get_hook_run(Engine& engine, const Repository& repository, const std::string& id,
+                     bool running) {
+  return run_or_throw(engine, repository.id, id, running);
 }
 
 Page<HookStep> list_hook_steps(Engine& engine, const Repository& repository, const std::string& run,
-                               std::string_view after, uint32_t limit) {
+                               std::string_view after, uint32_t limit, bool running) {
   const RepositoryId id = repository.id;
-  ended_run(engine, id, run);
+  run_or_throw(engine, id, run, running);
   return runs_of(engine).steps(id, run, after, limit);
 }
 

@@ -20,14 +20,19 @@ struct RunListing {
   std::string commit{};
   std::string after{};
   uint32_t limit = 100;
+  bool running = false;  ///< runs too that have not ended
 };
-/// Ended runs, the newest first.
+/// The newest first.
 Page<HookRun> list_hook_runs(Engine& engine, const Repository& repository,
                              const RunListing& listing);
-/// One that has ended.
-HookRun get_hook_run(Engine& engine, const Repository& repository, const std::string& id);
+/// One that has ended; with `running` any.
+HookRun get_hook_run(Engine& engine, const Repository& repository, const std::string& id,
+                     bool running = false);
+/// Of such a run. Steps that have not begun are not listed.
 Page<HookStep> list_hook_steps(Engine& engine, const Repository& repository, const std::string& run,
-                               std::string_view after, uint32_t limit);
+                               std::string_view after, uint32_t limit, bool running = false);
+/// The output so far of a step that runs: at most kLiveOutputInterval older than the hook's, or
+/// more if it is long.
 std::string get_hook_output(Engine& engine, const Repository& repository, const std::string& run,
                             const std::string& step);
 

@@ -32,6 +32,7 @@ enum class HookStatus {
   kCompleted,
   kFailed,
   kSkipped,  ///< never started: one before it failed, or its condition does not hold
+  kRunning,
 };
 
 /// One hook of a run.
@@ -41,7 +42,7 @@ struct HookStep {
   std::string hook;
   HookStatus status = HookStatus::kSkipped;
   Instant started{};
-  Instant ended{};
+  std::optional<Instant> ended{};
 };
 
 }  // namespace tarn

@@ -16,6 +16,27 @@ using json::Writer;
 
 constexpr size_t kBytesPerRun = 300;
 
+/// Clients of lakeFS know only completed and failed; the others are shown when they are asked for.
+std::string_view status_of(HookRunState state) {
+  switch (state) {
+    case HookRunState::kQueued:
+      return "queued";
+    case HookRunState::kRunning:
+      return "running";
+    case HookRunState::kCompleted:
+      return "completed";
+    case HookRunState::kFailed:
+      return "failed";
+  }
+  check_failed("HookRunState", __FILE__, __LINE__);
+}
+
+/// A step that never started is failed, with "skipped".
+std::string_view status_of(HookStatus status) {
+  if (status == HookStatus::kRunning) return "running";
+  return status == HookStatus::kCompleted ? "completed" : "failed";
+}
+
 void write_hook_run(Writer& out, const HookRun& run) {
   out.begin_object();
   out.text("branch", run.branch);
@@ -25,7 +46,7 @@ void write_hook_run(Writer& out, const HookRun& run) {
   out.text("event_type", name_of(run.event));
   out.text("run_id", run.id);
   out.text("start_time", to_rfc3339(run.started));
-  out.text("status", run.state == HookRunState::kCompleted ? "completed" : "failed");
+  out.text("status", status_of(run.state));
   out.end_object();
 }
 
@@ -35,16 +56,15 @@ std::string hook_run_body(const HookRun& run) {
   return std::move(out).take();
 }
 
-/// Clients know only completed and failed: a step that never started is failed, with "skipped".
 void write_hook_step(Writer& out, const HookStep& step) {
   out.begin_object();
   out.text("action", step.action);
-  out.text("end_time", to_rfc3339(step.ended));
+  if (step.ended) out.text("end_time", to_rfc3339(*step.ended));
   out.text("hook_id", step.hook);
   out.text("hook_run_id", step.id);
   if (step.status == HookStatus::kSkipped) out.boolean("skipped", true);
   out.text("start_time", to_rfc3339(step.started));
-  out.text("status", step.status == HookStatus::kCompleted ? "completed" : "failed");
+  out.text("status", status_of(step.status));
   out.end_object();
 }
 
@@ -97,20 +117,21 @@ http::Response list_runs(const Context& context, Call& call) {
                                  {.branch = std::string(call.parameter("branch")),
                                   .commit = std::string(call.parameter("commit")),
                                   .after = std::string(call.parameter("after")),
-                                  .limit = call.amount()});
+                                  .limit = call.amount(),
+                                  .running = call.flag("running")});
   return json_response(200, json::list_of(page, kBytesPerRun, write_hook_run));
 }
 
 http::Response get_run(const Context& context, Call& call) {
   return json_response(
       200, hook_run_body(versioning::get_hook_run(context.engine, repository_of(context, call),
-                                                  call.path("run_id"))));
+                                                  call.path("run_id"), call.flag("running"))));
 }
 
 http::Response list_run_hooks(const Context& context, Call& call) {
   const Page<HookStep> page =
       versioning::list_hook_steps(context.engine, repository_of(context, call), call.path("run_id"),
-                                  call.parameter("after"), call.amount());
+                                  call.parameter("after"), call.amount(), call.flag("running"));
   return json_response(200, json::list_of(page, kBytesPerRun, write_hook_step));
 }
 
