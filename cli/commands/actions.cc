@@ -14,6 +14,9 @@
 namespace tarn::cli {
 namespace {
 
+/// Runs and hooks too that have not ended.
+const std::pair<std::string, std::string> kRunning{"running", "true"};
+
 std::string runs_path(const std::string& repository) {
   return api_path({"repositories", repository, "actions", "runs"});
 }
@@ -52,7 +55,7 @@ Json get_hooks(Client& client, const Uri& run) {
   Json hooks = Json::array();
   const std::string path =
       api_path({"repositories", run.repository, "actions", "runs", run.ref, "hooks"});
-  client.each({.path = path}, [&](const Json& item) {
+  client.each({.path = path, .query = {kRunning}}, [&](const Json& item) {
     Json hook = item;
     const std::string id = hook.value("hook_run_id", "");
     const Answer output = client.ask({.path = api_path({"repositories", run.repository, "actions",
@@ -122,7 +125,7 @@ struct ListActionRuns {
 
 void list_action_runs(Session& session, const ListActionRuns& options) {
   const Uri uri = session.repository(options.repository);
-  Request request{.path = runs_path(uri.repository)};
+  Request request{.path = runs_path(uri.repository), .query = {kRunning}};
   if (!options.branch.empty()) request.query.emplace_back("branch", options.branch);
   if (!options.commit.empty()) request.query.emplace_back("commit", options.commit);
   print_list(session, request, "HookRunList",
@@ -145,7 +148,8 @@ struct Describe {
 void describe(Session& session, const Describe& options) {
   const Uri uri = session.ref(options.run);
   Json run = session.client.call(
-      {.path = api_path({"repositories", uri.repository, "actions", "runs", uri.ref})});
+      {.path = api_path({"repositories", uri.repository, "actions", "runs", uri.ref}),
+       .query = {kRunning}});
   print_run(session, uri, std::move(run));
 }
 

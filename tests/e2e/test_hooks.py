@@ -3,6 +3,7 @@
 import json
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
@@ -16,13 +17,15 @@ from lakefs_sdk import models
 from test_permissions import allow, auth, make_user, sdk  # noqa: F401
 
 AFTER_SECONDS = 20
+# Of a run whose server was killed, and until another takes it.
+LEASE_SECONDS = 60
 
 
 class Receiver:
-    """A webhook's other end; `answers` maps a path to a status, `delays` to seconds until it."""
+    """A webhook's other end; `answers` maps a path to a status, `delays` to seconds until it, `holds` to an event that it waits for."""
 
     def __init__(self):
-        self.taken, self.answers, self.delays = [], {}, {}
+        self.taken, self.answers, self.delays, self.holds = [], {}, {}, {}
         outer = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -30,6 +33,8 @@ class Receiver:
                 body = self.rfile.read(int(self.headers["Content-Length"]))
                 outer.taken.append((self.path, json.loads(body), dict(self.headers)))
                 time.sleep(outer.delays.get(self.path, 0))
+                if self.path in outer.holds:
+                    outer.holds[self.path].wait(AFTER_SECONDS)
                 self.send_response(outer.answers.get(self.path, 200))
                 self.end_headers()
 
@@ -236,6 +241,78 @@ def test_hooks_after_a_change_outlive_a_kill(session_scratch, initialised_data, 
         server.kill()
         server.start()
         assert receiver.wait_for("post-commit")["commit_id"] == made.id
+    finally:
+        server.stop()
+
+
+def eventually(seen):
+    deadline = time.monotonic() + AFTER_SECONDS
+    while not (found := seen()):
+        assert time.monotonic() < deadline, "it never happened"
+        time.sleep(0.05)
+    return found
+
+
+def test_a_running_hook_shows_its_output_to_those_who_ask(hooked, lake, receiver, tmp_path):
+    put(lake, action("slow", ["pre-commit"], script("quick", "print('begun')"), webhook("waits", receiver.url("/waits"))))
+    release = receiver.holds["/waits"] = threading.Event()
+    runs = f"/repositories/{lake.id}/actions/runs"
+    rest, api = clients.Rest(hooked), lakefs_sdk.ActionsApi(sdk(hooked))
+
+    def get(path, **parameters):
+        return rest("GET", path, params=parameters).json()
+
+    with ThreadPoolExecutor(1) as pool:
+        commit = pool.submit(lake.branch("main").commit, "slow")
+        try:
+            listed = eventually(lambda: get(runs, running="true")["results"])
+            run = listed[0]["run_id"]
+            assert listed == [get(f"{runs}/{run}", running="true")]
+            assert listed[0]["status"] == "running" and "end_time" not in listed[0]
+            steps = eventually(lambda: [s for s in get(f"{runs}/{run}/hooks", running="true")["results"] if s["hook_id"] == "waits"])
+            assert steps[0]["status"] == "running" and "end_time" not in steps[0]
+            output = eventually(lambda: rest("GET", f"{runs}/{run}/hooks/{steps[0]['hook_run_id']}/output").text)
+            assert output.startswith("> POST") and "< 200" not in output
+            cli = command.Cli(hooked, tmp_path / "home", lake.id)
+            assert cli.json("actions", "list")["items"][0]["status"] == "running"
+            described = cli.json("actions", "describe", run)
+            assert [hook["status"] for hook in described["hooks"]] == ["completed", "running"]
+            # Clients of lakeFS refuse the status, so they see ended runs alone.
+            assert api.list_repository_runs(lake.id).results == []
+            for refused_call in (api.get_run, api.list_run_hooks):
+                with pytest.raises(lakefs_sdk.exceptions.NotFoundException):
+                    refused_call(lake.id, run)
+        finally:
+            release.set()
+        commit.result()
+    assert api.get_run(lake.id, run).status == "completed"
+    assert [step.status for step in api.list_run_hooks(lake.id, run).results] == ["completed", "completed"]
+    assert "< 200" in bytes(api.get_run_hook_output(lake.id, run, steps[0]["hook_run_id"])).decode()
+
+
+def test_a_killed_server_leaves_no_steps_twice(session_scratch, initialised_data, receiver, name):
+    server = servers.Tarnd(session_scratch / "tarnd-live-killed", environment={
+        "TARN_HOOKS_ALLOWED_TARGETS": "127.0.0.1"}).copy_data_of(initialised_data).start()
+    release = receiver.holds["/waits"] = threading.Event()
+    try:
+        lake = lakefs.repository(name, client=clients.lakefs_client(server)).create(storage_namespace=f"local://{name}")
+        put(lake, action("after", ["post-commit"], script("first", "print('begun')"), webhook("waits", receiver.url("/waits"))))
+        lake.branch("main").commit("slow")
+        runs = f"/repositories/{lake.id}/actions/runs"
+
+        def steps():
+            listed = clients.Rest(server)("GET", runs, params={"running": "true"}).json()["results"]
+            path = f"{runs}/{listed[0]['run_id']}/hooks"
+            return [(s["hook_run_id"], s["status"]) for s in clients.Rest(server)("GET", path, params={"running": "true"}).json()["results"]]
+
+        eventually(lambda: steps() == [("0000_0000", "completed"), ("0000_0001", "running")])
+        server.kill()
+        release.set()
+        server.start()
+        deadline = time.monotonic() + LEASE_SECONDS
+        while steps() != [("0000_0000", "completed"), ("0000_0001", "completed")]:
+            assert time.monotonic() < deadline, steps()
+            time.sleep(0.5)
     finally:
         server.stop()
 
