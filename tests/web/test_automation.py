@@ -2,13 +2,26 @@
 
 import http.server
 import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from playwright.sync_api import expect
 
 import browser as browsers
 
+ENVIRONMENT = {"TARN_HOOKS_ALLOWED_TARGETS": "127.0.0.1"}
 REPO = "hooked"
+SLOW = """name: slow
+on:
+  pre-merge:
+hooks:
+  - id: quick
+    type: lua
+    properties: {script: print("begun")}
+  - id: waits
+    type: webhook
+    properties: {url: "%s"}
+"""
 ACTION = """name: checks
 on:
   pre-commit:
@@ -27,10 +40,10 @@ hooks:
 
 
 class Receiver:
-    """Answers webhooks with `status` and keeps their ids."""
+    """Answers webhooks with `status` and keeps their ids; `begin` of an attempt is called before its answer."""
 
     def __init__(self):
-        self.status = 200
+        self.status, self.begin = 200, lambda attempt: None
         self.ids = []
         receiver = self
 
@@ -38,6 +51,7 @@ class Receiver:
             def do_POST(self):
                 self.rfile.read(int(self.headers.get("Content-Length", 0)))
                 receiver.ids.append(self.headers.get("webhook-id"))
+                receiver.begin(len(receiver.ids))
                 self.send_response(receiver.status)
                 self.send_header("Content-Length", "0")
                 self.end_headers()
@@ -113,6 +127,53 @@ def test_hooks_are_run_again_after_a_dry_run(window, rest, hooked):
     page.wait_for_url("**/-/automation/runs/*")
     expect(page.get_by_label("Output")).to_contain_text("checked <b>main</b>")
     assert len(runs(rest)) == before + 1 and runs(rest)[0]["status"] == "completed"
+
+
+def test_a_running_hook_is_reached_and_its_output_grows(window, rest, tarn, receiver):
+    repository = "waits"
+    rest.repository(repository)
+    rest.upload(repository, "_lakefs_actions/slow.yaml", SLOW % receiver.url)
+    rest.commit(repository)
+    rest.branch(repository, "dev")
+    rest.upload(repository, "a", branch="dev")
+    rest.commit(repository, branch="dev")
+    first, second = threading.Event(), threading.Event()
+
+    def begin(attempt):
+        (first if attempt == 1 else second).wait(browsers.WAIT_MS / 1000)
+        receiver.status = 503 if attempt == 1 else 200
+
+    receiver.begin = begin
+    with ThreadPoolExecutor(1) as pool:
+        try:
+            merge = pool.submit(rest, "POST", f"/repositories/{repository}/refs/dev/merge/main", json={})
+            browsers.eventually(window.page, lambda: receiver.ids)
+            page = window.go(f"/r/{repository}/-/automation")
+            row = page.get_by_role("grid", name="Runs of hooks").get_by_role("row").nth(1)
+            expect(row).to_contain_text("running")
+            row.get_by_role("link", name="pre-merge").click()
+            steps, output = page.get_by_role("list", name="Steps"), page.get_by_label("Output")
+            expect(steps.get_by_role("button", name="running slow / waits")).to_be_visible()
+            expect(steps.get_by_role("button", name="completed slow / quick")).to_be_visible()
+            expect(output).to_contain_text("> POST")
+            expect(output).not_to_contain_text("< 503")
+            window.review("automation-running")
+            first.set()
+            expect(output).to_contain_text("< 503")
+            expect(steps.get_by_role("button", name="running slow / waits")).to_be_visible()
+            second.set()
+            assert merge.result().ok
+        finally:
+            first.set()
+            second.set()
+    expect(steps.get_by_role("button", name="completed slow / waits")).to_be_visible()
+    # The step that was followed stays, with the rest of its output.
+    expect(output).to_contain_text("< 200")
+    expect(page.locator(".page-head").get_by_text("completed")).to_be_visible()
+    asked = []
+    page.on("request", lambda request: asked.append(request.url) if "/actions/runs/" in request.url else None)
+    page.wait_for_timeout(3000)
+    assert asked == [], "what has ended is not asked for again"
 
 
 def test_a_webhook_is_made_pinged_and_told_again(window, rest, hooked, receiver):

@@ -183,7 +183,7 @@ function Checks({ repository, request }: { repository: string; request: PullRequ
     queryKey: ['hook-runs', repository, head.data?.id],
     enabled: head.data !== undefined,
     queryFn: ({ signal }) => permitted('ci:ReadAction', resource.repository(repository), () =>
-      answer(api.GET('/repositories/{repository}/actions/runs', { params: { path: { repository }, query: { commit: head.data!.id, amount: 50 } }, signal }))),
+      answer(api.GET('/repositories/{repository}/actions/runs', { params: { path: { repository }, query: { commit: head.data!.id, amount: 50, running: true } }, signal }))),
     refetchInterval: (query) => (query.state.data?.results.some((run) => run.end_time === undefined) ? checksPollMs : false),
   });
   return (
