@@ -160,6 +160,22 @@ def test_unknown_addresses_say_so(window, digits):
     window.axe()
 
 
+@pytest.mark.parametrize("address, heading", [
+    ("runs/not an id", "Run not an id"),
+    ("automation/runs/not an id", "Run of hooks not an id"),
+    ("commits/not an id", "Commit not an id"),
+    ("promotions/not an id", "Promotion not an id"),
+    ("gates/unknown", "Gate unknown"),
+    ("requests/unknown", "Pull request unknown"),
+])
+def test_pages_of_what_is_not_there_have_headings(window, digits, address, heading):
+    window.expect_problem("40")
+    page = window.go(f"/r/digits/-/{address}")
+    expect(page.get_by_role("heading", name=heading, level=1)).to_be_visible()
+    expect(page.get_by_role("alert")).to_be_visible()
+    window.axe()
+
+
 def test_the_reason_of_a_refused_action_is_read_and_shown(window, rest, digits):
     page = window.go("/r/digits/main~0/data")
     upload = page.get_by_role("button", name="Upload").first

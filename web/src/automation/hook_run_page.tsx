@@ -26,7 +26,7 @@ export function HookRunPage() {
     queryFn: ({ signal }) => permitted('ci:ReadAction', resource.repository(repository), () => answer(api.GET('/repositories/{repository}/actions/runs/{run_id}', { params: { path: { repository, run_id: id }, query: { running: true } }, signal }))),
     refetchInterval: (query) => (query.state.data?.end_time === undefined ? pollMs : false),
   });
-  return <div className="page"><Loaded query={run} rows={8}>{(data) => <Details repository={repository} run={data} />}</Loaded></div>;
+  return <div className="page"><Loaded query={run} rows={8} heading={<>Run of hooks <Name mono>{id}</Name></>}>{(data) => <Details repository={repository} run={data} />}</Loaded></div>;
 }
 
 function Details({ repository, run }: { repository: string; run: Schemas['ActionRun'] }) {

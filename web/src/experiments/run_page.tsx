@@ -23,7 +23,7 @@ export function RunPage() {
   const run = useQuery(runQuery(repository, id));
   return (
     <div className="page">
-      <Loaded query={run} rows={10}>{(data) => <RunDetails repository={repository} run={data} />}</Loaded>
+      <Loaded query={run} rows={10} heading={<>Run <Name mono>{id}</Name></>}>{(data) => <RunDetails repository={repository} run={data} />}</Loaded>
     </div>
   );
 }

@@ -30,7 +30,7 @@ export function CommitPage() {
   const found = useQuery(commitQuery(repository, commit));
   return (
     <div className={`page-full ${styles.page}`}>
-      <Loaded query={found} rows={8}>{(data) => <CommitView repository={repository} commit={data} />}</Loaded>
+      <Loaded query={found} rows={8} heading={<>Commit <Name mono>{commit}</Name></>}>{(data) => <CommitView repository={repository} commit={data} />}</Loaded>
     </div>
   );
 }

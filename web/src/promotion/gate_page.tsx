@@ -39,7 +39,7 @@ export function GatePage() {
   const { repository, policy } = route.useParams();
   const query = useQuery({ ...policyQuery(repository, policy), enabled: policy !== newPolicy });
   if (policy === newPolicy) return <div className="page"><h1>New gate</h1><Editor repository={repository} current={null} /></div>;
-  return <div className="page"><Loaded query={query} rows={8}>{(data) => <Gate repository={repository} current={data} />}</Loaded></div>;
+  return <div className="page"><Loaded query={query} rows={8} heading={<>Gate <Name>{policy}</Name></>}>{(data) => <Gate repository={repository} current={data} />}</Loaded></div>;
 }
 
 function Gate({ repository, current }: { repository: string; current: GatePolicy }) {

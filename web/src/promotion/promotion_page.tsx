@@ -26,7 +26,7 @@ type Verb = 'approve' | 'reject' | 'cancel' | 'rollback';
 export function PromotionPage() {
   const { repository, promotion: id } = route.useParams();
   const promotion = useQuery(promotionQuery(repository, id));
-  return <div className="page"><Loaded query={promotion} rows={12}>{(data) => <Record repository={repository} promotion={data} />}</Loaded></div>;
+  return <div className="page"><Loaded query={promotion} rows={12} heading={<>Promotion <Name mono>{id}</Name></>}>{(data) => <Record repository={repository} promotion={data} />}</Loaded></div>;
 }
 
 function Record({ repository, promotion }: { repository: string; promotion: Promotion }) {

@@ -34,7 +34,7 @@ const checksPollMs = 2000;
 export function RequestPage() {
   const { repository, request } = route.useParams();
   const found = useQuery(requestQuery(repository, request));
-  return <div className={`page-full ${styles.page}`}><Loaded query={found} rows={8}>{(data) => <RequestView repository={repository} request={data} />}</Loaded></div>;
+  return <div className={`page-full ${styles.page}`}><Loaded query={found} rows={8} heading={<>Pull request <Name mono>{request}</Name></>}>{(data) => <RequestView repository={repository} request={data} />}</Loaded></div>;
 }
 
 type Dialog = 'merge' | 'edit' | 'close' | null;

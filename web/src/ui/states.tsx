@@ -88,10 +88,18 @@ interface QueryLike<T> {
   refetch: () => unknown;
 }
 
+interface LoadedProps<T> {
+  query: QueryLike<T>;
+  rows?: number;
+  /** Of a page whose heading is part of its content: that of the failure. */
+  heading?: ReactNode;
+  children: (data: T) => ReactNode;
+}
+
 /** The three states of a query: placeholder, failure, content. Content stays while a later attempt fails. */
-export function Loaded<T>({ query, rows, children }: { query: QueryLike<T>; rows?: number; children: (data: T) => ReactNode }) {
+export function Loaded<T>({ query, rows, heading, children }: LoadedProps<T>) {
   if (query.data !== undefined) return <>{children(query.data)}</>;
-  if (query.error) return <ErrorPanel error={query.error} onRetry={() => void query.refetch()} />;
+  if (query.error) return <>{heading && <h1>{heading}</h1>}<ErrorPanel error={query.error} onRetry={() => void query.refetch()} /></>;
   return <Skeleton rows={rows ?? 3} />;
 }
 
