@@ -9,6 +9,7 @@ import wave
 
 import browser as browsers
 import hostile
+import numpy
 import pyarrow
 import pyarrow.feather
 import pyarrow.parquet
@@ -67,6 +68,12 @@ def npy():
     return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode() + struct.pack("<6f", 1, 2.5, 3, 4, 5, 6)
 
 
+def npz(save):
+    out = io.BytesIO()
+    save(out, weights=numpy.arange(12, dtype="<f4").reshape(3, 4), labels=numpy.random.default_rng(1).integers(0, 9, 50_000), names=numpy.array(["a", "é"]))
+    return out.getvalue()
+
+
 def safetensors():
     head = json.dumps({"__metadata__": {"format": "pt"}, "layer.weight": {"dtype": "F32", "shape": [4, 2], "data_offsets": [0, 32]}}).encode()
     return struct.pack("<Q", len(head)) + head + bytes(32)
@@ -80,6 +87,30 @@ def wav():
     return out.getvalue()
 
 
+def film(kind):
+    """Two seconds of 48 × 32 pixels."""
+    return (browsers.ROOT / f"tests/fixtures/film.{kind}").read_bytes()
+
+
+def long_film():
+    """Its index comes after so many bytes that a player must ask for its end."""
+    data = film("mp4")
+    at = data.rindex(b"moov") - 4
+    return data[:at] + struct.pack(">I4s", FILLER_BYTES, b"free") + bytes(FILLER_BYTES - 8) + data[at:]
+
+
+def has_arrays(panel):
+    for name, kind, shape in (("weights", "float32", "(3, 4)"), ("labels", "int64", "(50000)"), ("names", "<U1", "(2)")):
+        expect(panel.get_by_role("row").filter(has_text=name)).to_contain_text(kind)
+        expect(panel.get_by_role("row").filter(has_text=name)).to_contain_text(shape)
+
+
+def plays(panel):
+    video = panel.locator("video")
+    expect(video).to_be_visible()
+    assert video.evaluate("async (video) => { video.muted = true; await video.play(); return [video.duration, video.videoWidth, video.videoHeight] }") == [2, 48, 32]
+
+
 def has_aligned_columns(grid):
     """Of a table that scrolls sideways."""
     head, first = grid.get_by_role("row").evaluate_all("rows => rows.slice(0, 2).map((row) => [...row.children].map((cell) => Math.round(cell.getBoundingClientRect().left)))")
@@ -87,6 +118,7 @@ def has_aligned_columns(grid):
     assert grid.evaluate("grid => grid.scrollWidth > grid.clientWidth")
 
 
+FILLER_BYTES = 8 << 20
 CARD = "---\nlicense: mit\ntags: [digits]\n---\n# Model card\n\nTrained on [the data](images/) with **care**.\n\n- one\n- [x] done\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n![A digit](images/a.png)\n"
 
 FILES = {
@@ -105,6 +137,11 @@ FILES = {
     "notebook.ipynb": (json.dumps({"cells": [{"cell_type": "markdown", "source": "# Title of cells"}, {"cell_type": "code", "source": "1 + 1", "outputs": [{"output_type": "execute_result", "data": {"text/plain": "2"}}]}], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}),
                        lambda panel: expect(panel.get_by_role("heading", name="Title of cells")).to_be_visible()),
     "array.npy": (npy(), lambda panel: expect(panel.get_by_text("1, 2.5, 3, 4, 5, 6")).to_be_visible()),
+    "arrays.npz": (npz(numpy.savez), has_arrays),
+    "compressed.npz": (npz(numpy.savez_compressed), has_arrays),
+    "broken.npz": (b"PK nothing", lambda panel: expect(panel.get_by_text("This is not a ZIP archive, or its end is missing.")).to_be_visible()),
+    "film.mp4": (film("mp4"), plays),
+    "film.webm": (film("webm"), plays),
     "model.safetensors": (safetensors(), lambda panel: expect(panel.get_by_text("1 tensor, 8 parameters")).to_be_visible()),
     "rows.arrow": (arrow(), lambda panel: expect(panel.get_by_text("1,200 rows, 3 columns; the first 1,000 rows")).to_be_visible()),
     "lz4.feather": (arrow("lz4"), lambda panel: expect(panel.get_by_role("gridcell", name="n-9", exact=True)).to_be_visible()),
@@ -129,7 +166,7 @@ FILES = {
 }
 
 PICTURES = {"README.md": "preview-model-card", "snappy.parquet": "preview-parquet", "train.py": "preview-code", "params.json": "preview-json", "image.png": "preview-image",
-            "notebook.ipynb": "preview-notebook", "long.log": "preview-in-part", "paper.pdf": "preview-pdf", "model.safetensors": "preview-safetensors", "places.geojson": "preview-geojson"}
+            "notebook.ipynb": "preview-notebook", "long.log": "preview-in-part", "paper.pdf": "preview-pdf", "model.safetensors": "preview-safetensors", "arrays.npz": "preview-npz", "film.mp4": "preview-video", "places.geojson": "preview-geojson"}
 
 # Of the other files, one of each kind of view that no picture has; axe-core looks at all of them in long runs.
 LOOKED_AT = {"broken.parquet", "sound.wav", "empty.txt"}
@@ -162,6 +199,17 @@ def test_more_of_a_large_text_is_shown_on_demand(window, shown):
     page = window.go(f"/r/{shown}/main/data?object=long.log")
     page.get_by_role("button", name="Show more").click()
     expect(page.get_by_text("The first 262 KB of 2.3 MB are shown.")).to_be_visible()
+
+
+def test_a_film_is_played_and_sought_by_ranges(window, rest, shown):
+    rest.upload("shown", "long.mp4", long_film())
+    page = window.page
+    starts = []
+    page.on("request", lambda request: starts.append(int(re.match(r"bytes=(\d+)-", request.headers["range"])[1])) if "objects?path=long" in request.url else None)
+    page.goto("/r/shown/main/data?object=long.mp4")
+    plays(page.get_by_role("complementary", name="Details"))
+    assert max(starts) > FILLER_BYTES / 2, "its end was asked for without what is before"
+    page.locator("video").evaluate("(video) => new Promise((done) => { video.pause(); video.onseeked = done; video.currentTime = 1.8 })")
 
 
 def test_pages_of_parquet_are_read_by_ranges(window, rest, shown):

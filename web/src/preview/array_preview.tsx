@@ -7,11 +7,14 @@ import { numpyValues, parseNumpyHeader, parseSafetensorsHeader, safetensorsHeade
 import { type Shown, readBytes, useBytes } from './object_bytes';
 import { Unreadable } from './preview_boundary';
 import { TableView } from './table_view';
+import { readZipDirectory, readZipFile } from './zip';
 import styles from './preview.module.css';
 
 const numpyBytes = 64 * 1024;
 const valuesShown = 200;
 const headerBytesMax = 16 * 1024 * 1024;
+const npzArraysMax = 200;
+const npzHeaderBytes = 4096;
 
 export function NumpyPreview({ shown }: { shown: Shown }) {
   return <Loaded query={useBytes(shown, numpyBytes)} rows={6}>{(content) => <Numpy shown={shown} content={content} />}</Loaded>;
@@ -39,6 +42,39 @@ function Numpy({ shown, content }: { shown: Shown; content: Uint8Array }) {
         <dt>First values</dt><dd className="mono">{values === null ? 'not shown for this type' : `${values.map((value) => shownElement(value, header.dtype)).join(', ')}${values.length < total ? ', …' : ''}`}</dd>
       </dl>
     </div>
+  );
+}
+
+/** The arrays of a .npz: a ZIP archive whose files are .npy. */
+export function NpzPreview({ shown }: { shown: Shown }) {
+  const arrays = useQuery({
+    queryKey: ['npz', shown.repository, shown.ref, shown.path, shown.checksum],
+    staleTime: Infinity,
+    retry: false,
+    queryFn: async ({ signal }) => {
+      const read = (from: number, to: number) => readBytes(shown, from, to, signal);
+      const files = (await readZipDirectory(shown.size, read)).filter((file) => file.name.endsWith('.npy'));
+      const rows = await Promise.all(files.slice(0, npzArraysMax).map(async (file) => {
+        const name = file.name.slice(0, -'.npy'.length);
+        try {
+          const { dtype, shape } = parseNumpyHeader(await readZipFile(file, npzHeaderBytes, read));
+          return [name, typeName(dtype), `(${shape.join(', ')})`, bytes(file.bytes)];
+        } catch (error) {
+          if (signal.aborted) throw error;
+          return [name, 'cannot be read', '', bytes(file.bytes)];
+        }
+      }));
+      return { count: files.length, rows };
+    },
+  });
+  if (arrays.error) return <Unreadable shown={shown} error={arrays.error} />;
+  return (
+    <Loaded query={arrays} rows={6}>{({ count: total, rows }) => (
+      <>
+        <p className={styles.bar}>{counted(total, 'array')}{total > rows.length && `; the first ${rows.length} are shown`}</p>
+        <TableView label={`Arrays of ${shown.path}`} names={['name', 'type', 'shape', 'size']} rows={rows} />
+      </>
+    )}</Loaded>
   );
 }
 

@@ -1,6 +1,6 @@
 import { extensionOf } from '@/objects/paths';
 
-export type Kind = 'text' | 'markdown' | 'html' | 'json' | 'yaml' | 'table' | 'parquet' | 'image' | 'svg' | 'audio' | 'video' | 'pdf' | 'notebook' | 'numpy' | 'safetensors' | 'geo' | 'arrow' | 'tiff' | 'none';
+export type Kind = 'text' | 'markdown' | 'html' | 'json' | 'yaml' | 'table' | 'parquet' | 'image' | 'svg' | 'audio' | 'video' | 'pdf' | 'notebook' | 'numpy' | 'npz' | 'safetensors' | 'geo' | 'arrow' | 'tiff' | 'none';
 
 const byExtension: Record<string, Kind> = {};
 const add = (kind: Kind, extensions: string) => {
@@ -22,6 +22,7 @@ add('video', 'mp4 webm ogv mov m4v');
 add('pdf', 'pdf');
 add('notebook', 'ipynb');
 add('numpy', 'npy');
+add('npz', 'npz');
 add('safetensors', 'safetensors');
 add('text', 'txt log py js ts tsx jsx mjs sh bash zsh c h cc cpp hpp java go rs rb php sql r toml ini cfg conf xml css scss lua jsonl ndjson diff patch tex rst proto cmake dockerfile env gitignore kt scala swift pl');
 

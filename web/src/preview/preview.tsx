@@ -19,6 +19,7 @@ const views: Record<Kind, React.LazyExoticComponent<React.ComponentType<{ shown:
   pdf: lazy(() => import('./pdf_preview').then((module) => ({ default: module.PdfPreview }))),
   notebook: lazy(() => import('./notebook_preview').then((module) => ({ default: module.NotebookPreview }))),
   numpy: lazy(() => import('./array_preview').then((module) => ({ default: module.NumpyPreview }))),
+  npz: lazy(() => import('./array_preview').then((module) => ({ default: module.NpzPreview }))),
   geo: lazy(() => import('./geo_preview').then((module) => ({ default: module.GeoPreview }))),
   arrow: lazy(() => import('./arrow_preview').then((module) => ({ default: module.ArrowPreview }))),
   tiff: lazy(() => import('./tiff_preview').then((module) => ({ default: module.TiffPreview }))),
