@@ -56,3 +56,30 @@ def test_a_user_gets_a_policy_by_a_group_and_a_key_that_works(window, rest, tarn
     page.get_by_label("Action").fill("fs:WriteObject")
     page.get_by_role("button", name="Check").click()
     expect(page.get_by_role("region", name="Decision")).to_contain_text("No statement of any policy of the user applies.")
+
+
+def test_external_principals_are_added_and_removed(window, rest):
+    rest.post("/auth/users", {"id": "robot"})
+    rest.post("/auth/users", {"id": "other"})
+    principal = "arn:aws:sts::123456789012:assumed-role/ci/build-0123456789abcdef0123456789abcdef0123456789"
+    page = window.go("/admin/users?user=robot")
+    section = page.get_by_role("region", name="External principals")
+    field, add = section.get_by_role("textbox", name="Principal"), section.get_by_role("button", name="Add principal")
+    expect(add).to_have_accessible_description("Enter a principal")
+    field.fill(f"  {principal} ")
+    add.click()
+    expect(section.get_by_text(principal)).to_be_visible()
+    expect(field).to_have_value("")
+    assert [item["id"] for item in rest.get("/auth/users/robot/external/principals/ls")["results"]] == [principal]
+    window.review("principals")
+    # One principal is one user.
+    window.expect_problem("409")
+    window.go("/admin/users?user=other")
+    field.fill(principal)
+    add.click()
+    expect(section.get_by_role("alert")).to_be_visible()
+    expect(field).to_have_value(principal)
+    window.go("/admin/users?user=robot")
+    section.get_by_role("button", name=f"Remove principal {principal}").click()
+    expect(section.get_by_text(principal)).to_have_count(0)
+    assert rest.get("/auth/users/robot/external/principals/ls")["results"] == []

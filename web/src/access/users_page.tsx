@@ -95,7 +95,7 @@ function UserDialog({ user, onClose }: { user: string; onClose: () => void }) {
           attach={(policyId) => answer(api.PUT('/auth/users/{userId}/policies/{policyId}', { params: { path: { userId, policyId } } }))}
           detach={(policyId) => answer(api.DELETE('/auth/users/{userId}/policies/{policyId}', { params: { path: { userId, policyId } } }))} />
         <Keys user={user} />
-        <Principals user={user} />
+        <Principals key={user} user={user} />
         <div className="toolbar">
           <Link to="/admin/permissions" search={{ user }} className="grow" style={{ overflowWrap: 'anywhere' }}>What may {user} do?</Link>
           <Button kind="danger" icon="trash" refused={mayDelete.refused} onPress={() => setDeleting(true)}>Delete user…</Button>
@@ -163,7 +163,6 @@ function Principals({ user }: { user: string }) {
     setError(null);
     try {
       await call();
-      setName('');
     } catch (thrown) {
       setError(thrown);
     }
@@ -179,7 +178,10 @@ function Principals({ user }: { user: string }) {
           </ul>
         ))}
       </Loaded>
-      <form className="toolbar" onSubmit={(event) => { event.preventDefault(); if (name.trim() !== '') void run(() => answer(api.POST('/auth/users/{userId}/external/principals', { params: { path: { userId }, query: { principalId: name.trim() } }, body: {} }))); }}>
+      <form className="toolbar" onSubmit={(event) => { event.preventDefault(); if (name.trim() !== '') void run(async () => {
+        await answer(api.POST('/auth/users/{userId}/external/principals', { params: { path: { userId }, query: { principalId: name.trim() } }, body: {} }));
+        setName('');
+      }); }}>
         <div className="grow"><TextField label="Principal" hideLabel mono value={name} onChange={setName} placeholder="arn:aws:sts::123456789012:assumed-role/ci" /></div>
         <Button type="submit" refused={name.trim() === '' ? 'Enter a principal' : undefined}>Add principal</Button>
       </form>
