@@ -136,3 +136,44 @@ def test_a_request_is_opened_approved_and_merged(window, prepared, reviewer):
     window.go("/r/refs/-/requests?status=all")
     expect(page.get_by_role("grid", name="Pull requests").get_by_text("merged")).to_be_visible()
     window.review("requests")
+
+
+def test_conflicts_of_a_request_are_settled_by_hand(window, rest):
+    rest.repository("disputed")
+    for path in ("a.txt", "b.txt", "gone.txt", "data/1", "data/2"):
+        rest.upload("disputed", path, "base")
+    rest.commit("disputed", "base")
+    rest.branch("disputed", "dev")
+    for branch in ("main", "dev"):
+        for path in ("a.txt", "b.txt", "data/1", "data/2"):
+            rest.upload("disputed", path, branch, branch=branch)
+    rest.upload("disputed", "gone.txt", "main", branch="main")
+    rest.ask("DELETE", "/repositories/disputed/branches/dev/objects", params={"path": "gone.txt"})
+    rest.upload("disputed", "new.txt", "dev", branch="dev")
+    for branch in ("main", "dev"):
+        rest.commit("disputed", f"on {branch}", branch=branch)
+    request = rest.post("/repositories/disputed/pulls", {"title": "disputed", "source_branch": "dev", "destination_branch": "main"})["id"]
+    page = window.go(f"/r/disputed/-/requests/{request}")
+    expect(page.get_by_role("region", name="Changes")).to_contain_text("5 conflicts")
+    page.get_by_role("button", name="Merge into main…").click()
+    dialog = page.get_by_role("dialog")
+    merge = dialog.get_by_role("button", name="Merge into main")
+    expect(merge).to_have_accessible_description("5 conflicts to settle first: by path, by pattern or by strategy")
+    dialog.get_by_label("Take of a.txt").select_option("take dev")
+    dialog.get_by_label("Take of b.txt").select_option("keep main")
+    dialog.get_by_label("Take of gone.txt").select_option("removed, as in dev")
+    expect(merge).to_have_accessible_description("2 conflicts to settle first: by path, by pattern or by strategy")
+    window.review("request-conflicts")
+    # A pattern that settles only one of them: the server refuses, and the dialog stays as it is.
+    window.expect_problem("409")
+    dialog.get_by_role("button", name="Settle by pattern").click()
+    dialog.get_by_role("textbox", name="Pattern 1").fill("data/1")
+    merge.click()
+    expect(dialog.get_by_role("alert")).to_be_visible()
+    expect(dialog.get_by_label("Take of a.txt")).to_have_value("source")
+    dialog.get_by_role("textbox", name="Pattern 1").fill("data/*")
+    merge.click()
+    expect(page.get_by_text("Merged dev into main")).to_be_visible()
+    expect(page.get_by_text("merged", exact=True).first).to_be_visible()
+    assert rest.paths("disputed") == ["a.txt", "b.txt", "data/1", "data/2", "new.txt"]
+    assert [rest.read("disputed", path) for path in ("a.txt", "b.txt", "data/1", "data/2")] == [b"dev", b"main", b"dev", b"dev"]
