@@ -9,7 +9,7 @@ namespace {
 
 using Entry = std::pair<std::string_view, std::string_view>;
 
-constexpr std::array<Entry, 34> kMessages{{
+constexpr std::array<Entry, 35> kMessages{{
     {"AliasHistory", "this alias was never set: tarn alias set @NAME REF"},
     {"AliasList",
      "no aliases: tarn alias set @NAME REF creates one, or a promotion whose policy has `alias`"},
@@ -34,6 +34,8 @@ constexpr std::array<Entry, 34> kMessages{{
     {"HookPlan", "no hook would run: tarn actions validate FILE checks an action file"},
     {"HookRunList", "no hooks have run: action files are below _lakefs_actions/ (docs/hooks.md)"},
     {"ImportProblemList", ""},
+    {"JobList",
+     "no jobs: imports, verifications and dumps are listed while they run and some time after"},
     {"MergeConflict", ""},
     {"MetricFileList", "no patterns: metric files are not read; tarn exp files --set 'metrics/**'"},
     {"MetricList", "no metrics: tarn exp log --ref REF --metric NAME=NUMBER records some"},

@@ -112,6 +112,7 @@ constexpr std::pair<std::string_view, std::string_view> kExamples[] = {
     {"op show", "tarn op show 06h0ncadkse1ld20ir70"},
     {"op wait", "tarn op wait 06h0ncadkse1ld20ir70 --timeout 30m"},
     {"op cancel", "tarn op cancel 06h0ncadkse1ld20ir70"},
+    {"jobs list", "tarn jobs list"},
     {"show", "tarn show tarn://lake/main~1"},
     {"annotate", "tarn annotate tarn://lake/main/images/"},
     {"revert", "tarn revert tarn://lake/3f2a5c main"},

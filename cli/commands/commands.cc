@@ -52,6 +52,7 @@ void add_commands(CommandTree& tree) {
   add_actions_commands(tree);
   add_webhook_commands(tree);
   add_op_commands(tree);
+  add_jobs_commands(tree);
   tree.section("Storage and safety");
   add_protect_commands(tree);
   add_du_command(tree);

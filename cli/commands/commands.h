@@ -60,6 +60,7 @@ void add_gate_commands(CommandTree& tree);
 void add_exp_compare_command(CommandTree& tree);
 void add_actions_commands(CommandTree& tree);
 void add_op_commands(CommandTree& tree);
+void add_jobs_commands(CommandTree& tree);
 void add_revert_commands(CommandTree& tree);
 void add_checkout_path_command(CommandTree& tree);
 void add_import_commands(CommandTree& tree);

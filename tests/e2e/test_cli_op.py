@@ -1,6 +1,9 @@
 """tarn op, and what --async of other commands hands to it; merges that say who is right by path."""
 
+import command
+import lakefs_sdk
 import pytest
+from test_permissions import allow, auth, make_user, sdk  # noqa: F401
 
 
 def test_a_commit_that_is_not_waited_for(cli, repo):
@@ -13,6 +16,24 @@ def test_a_commit_that_is_not_waited_for(cli, repo):
         assert made["id"] in [item["id"] for item in cli.json("op", "list")["items"]]
         assert "has ended" in cli.run("op", "cancel", made["id"], status=6).talk
     assert [commit.message for commit in repo.branch("main").log()][0] == "later"
+
+
+def test_jobs_are_listed_without_names_that_may_not_be_read(cli, repo, tarn, make_user, tmp_path):
+    where = f"arn:lakefs:fs:::repository/{repo.id}"
+    user = make_user(allow(["fs:VerifyRepository", "fs:ReadRepository"], where, f"{where}/*"))
+    theirs = command.Cli(user, tmp_path / "theirs", repo.id)
+    theirs.run("verify", repo.id)
+    job = theirs.json("jobs", "list")["items"][0]
+    assert (job["kind"], job["repository"], job["user"], job["state"]) == ("verify", repo.id, user.name, "done")
+    assert repo.id in theirs.run("jobs", "list").text
+    theirs.run("jobs", "list", "--everyone", status=3)
+    assert job["id"] in [item["id"] for item in cli.json("jobs", "list", "--everyone")["items"]]
+    assert job["id"] not in [item["id"] for item in cli.json("jobs", "list")["items"]]
+    # Its name is nobody's business who may not read it any more.
+    lakefs_sdk.AuthApi(sdk(tarn)).detach_policy_from_user(user.name, user.name)
+    hidden = theirs.json("jobs", "list")["items"][0]
+    assert hidden["id"] == job["id"] and hidden["hidden"] and repo.id not in str(hidden)
+    assert "(not readable)" in theirs.run("jobs", "list").text
 
 
 def test_an_unknown_operation_is_not_found(cli):

@@ -34,7 +34,14 @@ http::Response list_jobs(const Context& context, Call& call) {
   const auto owner =
       everyone ? std::nullopt : std::optional<std::string_view>(call.caller.user.name);
   const auto page = context.engine.jobs.list(owner, call.parameter("after"), call.amount());
-  return json_response(200, json::list_of(page, kBytesPerJob, json::write_job));
+  const auto write = [&](json::Writer& out, const meta::ListedJob& job) {
+    // Its name is that of today, which may have changed since its owner could read it.
+    const bool is_readable =
+        job.repository.empty() ||
+        call.allows(auth::Action::kReadRepository, auth::repository_arn(job.repository));
+    json::write_job(out, job, is_readable);
+  };
+  return json_response(200, json::list_of(page, kBytesPerJob, write));
 }
 
 http::Response get_operation(const Context& context, Call& call) {

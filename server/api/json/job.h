@@ -6,6 +6,7 @@
 
 namespace tarn::api::json {
 
-void write_job(Writer& out, const meta::ListedJob& job);
+/// `is_readable`: whether the caller may read the job's repository; else its names are left out.
+void write_job(Writer& out, const meta::ListedJob& job, bool is_readable);
 
 }  // namespace tarn::api::json

@@ -60,6 +60,7 @@ function rowWith(rows: { loaded: number; row: (index: number) => Job | undefined
 }
 
 function targetOf(job: Job): string {
+  if (job.hidden) return 'not readable';
   return job.repository === undefined ? 'deleted' : [job.repository, job.branch].filter((part) => part !== undefined).join(' / ');
 }
 
@@ -77,7 +78,7 @@ function JobDialog({ job, onClose }: { job: Job; onClose: () => void }) {
     <Dialog title={names[job.kind] ?? job.kind} isOpen onClose={onClose} side>
       <div className="stack">
         <dl className="facts">
-          <dt>Repository</dt><dd>{repository === undefined ? <span className="muted">deleted</span> : branch === undefined ? <Name>{repository}</Name> : <Link to="/r/$repository/$ref/data" params={{ repository, ref: branch }} search={{}}><Name>{`${repository} / ${branch}`}</Name></Link>}</dd>
+          <dt>Repository</dt><dd>{repository === undefined ? <span className="muted">{targetOf(job)}</span> : branch === undefined ? <Name>{repository}</Name> : <Link to="/r/$repository/$ref/data" params={{ repository, ref: branch }} search={{}}><Name>{`${repository} / ${branch}`}</Name></Link>}</dd>
           <dt>State</dt><dd><Badge kind={badges[job.state]}>{job.state}</Badge></dd>
           <dt>Progress</dt><dd>{counted(job.progress, 'object')}</dd>
           <dt>Started</dt><dd><Time at={job.created} /> by {job.user}</dd>
