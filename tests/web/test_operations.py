@@ -1,8 +1,10 @@
 """Operations: long requests, the server's figures, storage."""
 
+import http.server
 import os
 import re
 import socket
+import threading
 
 import browser
 import outcome
@@ -10,6 +12,8 @@ import requests
 import servers
 from browser import eventually
 from playwright.sync_api import expect
+
+ENVIRONMENT = {"TARN_HOOKS_ALLOWED_TARGETS": "127.0.0.1"}
 
 
 def test_a_long_request_is_listed_with_its_answer(window, rest):
@@ -50,6 +54,49 @@ def test_imports_are_listed_as_jobs(window, rest, tarn):
     assert requests.get(f"{tarn.url}/api/v1/jobs", auth=auth).json()["results"] == []
     assert requests.get(f"{tarn.url}/api/v1/jobs?everyone=true", auth=auth).status_code == 401
     assert [job["user"] for job in rest.get("/jobs", everyone="true")["results"]] == ["admin"]
+
+
+def test_a_running_import_is_cancelled(window, rest, tarn):
+    """It waits for a hook meanwhile."""
+    asked, release = threading.Event(), threading.Event()
+
+    class Waits(http.server.BaseHTTPRequestHandler):
+        def do_POST(self):
+            asked.set()
+            release.wait(browser.WAIT_MS / 1000)
+            self.send_response(200)
+            self.end_headers()
+
+        def log_message(self, *_):
+            pass
+
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Waits)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    rest.repository("stopped")
+    rest.upload("stopped", "_lakefs_actions/a.yaml", f"name: waits\non: {{pre-commit: {{branches: [fed]}}}}\nhooks: [{{id: waits, type: webhook, properties: {{url: 'http://127.0.0.1:{server.server_port}/'}}}}]\n")
+    rest.commit("stopped")
+    rest.branch("stopped", "fed")
+    (tarn.import_root / "more").mkdir()
+    (tarn.import_root / "more" / "a").write_text("a")
+    job = rest.post("/repositories/stopped/branches/fed/import", {
+        "paths": [{"type": "common_prefix", "path": f"local://{tarn.import_root}/more/", "destination": ""}], "commit": {"message": "import"}})["id"]
+    try:
+        assert asked.wait(browser.WAIT_MS / 1000)
+        page = window.go("/admin/jobs")
+        row = page.get_by_role("grid", name="Jobs").get_by_role("row").filter(has_text="stopped / fed")
+        expect(row).to_contain_text("running")
+        row.get_by_text("Import", exact=True).click()
+        dialog = page.get_by_role("dialog", name="Import")
+        window.review("job-running")
+        dialog.get_by_role("button", name="Cancel the job").click()
+        expect(dialog.get_by_text("cancelled")).to_be_visible()
+        expect(dialog.get_by_role("button", name="Cancel the job")).to_have_count(0)
+        expect(row).to_contain_text("cancelled")
+    finally:
+        release.set()
+        server.shutdown()
+    assert [one["state"] for one in rest.get("/jobs")["results"] if one["id"] == job] == ["cancelled"]
+    assert "a" not in rest.paths("stopped", "fed")
 
 
 def test_the_server_page_shows_health_and_figures(window, rest):
