@@ -176,6 +176,27 @@ def test_a_running_hook_is_reached_and_its_output_grows(window, rest, tarn, rece
     assert asked == [], "what has ended is not asked for again"
 
 
+def test_a_run_by_hand_is_watched_while_it_runs(window, rest, tarn, receiver):
+    repository = "by-hand"
+    rest.repository(repository)
+    rest.upload(repository, "_lakefs_actions/slow.yaml", SLOW % receiver.url)
+    rest.commit(repository)
+    release = threading.Event()
+    receiver.begin = lambda attempt: release.wait(browsers.WAIT_MS / 1000)
+    try:
+        page = window.go(f"/r/{repository}/-/automation")
+        page.get_by_role("button", name="Run hooks…").first.click()
+        dialog = page.get_by_role("dialog")
+        dialog.get_by_label("Event", exact=True).select_option("pre-merge")
+        dialog.get_by_label("Branch of the event").fill("main")
+        dialog.get_by_role("button", name="Run the hooks of pre-merge").click()
+        page.wait_for_url("**/-/automation/runs/*")
+        expect(page.get_by_role("list", name="Steps").get_by_role("button", name="running slow / waits")).to_be_visible()
+    finally:
+        release.set()
+    expect(page.locator(".page-head").get_by_text("completed")).to_be_visible()
+
+
 def test_a_webhook_is_made_pinged_and_told_again(window, rest, hooked, receiver):
     page = window.go(f"/r/{REPO}/-/automation?view=webhooks")
     expect(page.get_by_text("There is none yet.")).to_be_visible()

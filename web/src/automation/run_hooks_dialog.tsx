@@ -9,8 +9,13 @@ import { FormDialog } from '@/ui/dialog';
 import { Select, TextField } from '@/ui/field';
 import { counted } from '@/ui/format';
 import { ErrorPanel } from '@/ui/states';
+import { toast } from '@/ui/toast';
 import { hookEvents } from './events';
 import styles from './automation.module.css';
+
+const lookMs = 1000;
+const newestLooked = 20;
+type ActionRun = Schemas['ActionRun'];
 
 interface RunHooksDialogProps {
   repository: string;
@@ -30,7 +35,7 @@ export function RunHooksDialog({ repository, initial, onClose }: RunHooksDialogP
   const refused = !ref ? 'Name a ref' : !event ? 'Name an event' : undefined;
   return (
     <FormDialog title="Run hooks" isOpen wide onClose={onClose} action={`Run the hooks of ${event || 'an event'}`} refused={refused} onSubmit={async () => {
-      const run = (await answer(api.POST('/repositories/{repository}/actions/runs', { params: { path: { repository } }, body }))) as Schemas['ActionRun'];
+      const run = await begin(repository, event, async () => (await answer(api.POST('/repositories/{repository}/actions/runs', { params: { path: { repository } }, body }))) as ActionRun);
       void queryClient.invalidateQueries({ queryKey: ['hook-runs', repository] });
       void navigate({ to: '/r/$repository/-/automation/runs/$run', params: { repository, run: run.run_id } });
     }}>
@@ -46,4 +51,24 @@ export function RunHooksDialog({ repository, initial, onClose }: RunHooksDialogP
       ))}</ol>}
     </FormDialog>
   );
+}
+
+/** The run when it has ended or, so that slow hooks can be watched, when the list has a new one of the event that runs. */
+async function begin(repository: string, event: string, run: () => Promise<ActionRun>): Promise<ActionRun> {
+  const newest = async () => (await answer(api.GET('/repositories/{repository}/actions/runs', { params: { path: { repository }, query: { amount: newestLooked, running: true } } }))).results;
+  const known = await newest().then((runs) => new Set(runs.map((one) => one.run_id)), () => undefined);
+  if (known === undefined) return run(); // who may run hooks need not be one who may read runs
+  let isOver = false;
+  const ended = run().finally(() => { isOver = true; });
+  const begun = (async () => {
+    while (!isOver) {
+      await new Promise((resolve) => setTimeout(resolve, lookMs));
+      const found = isOver ? undefined : (await newest()).find((one) => one.event_type === event && one.end_time === undefined && !known.has(one.run_id));
+      if (found) return found;
+    }
+    return ended;
+  })();
+  const first = await Promise.race([ended, begun.catch(() => ended)]);
+  if (!isOver) ended.catch((error: unknown) => toast(asError(error).message));
+  return first;
 }
