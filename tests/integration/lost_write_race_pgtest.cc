@@ -1,7 +1,8 @@
 // No acknowledged write is ever lost, whatever else runs on the branch.
 //
 // That this test sees the protection: with the lock taken out of the function that stages, a run of
-// 20 s lost 19,071 of 198,241 acknowledged writes; with it none.
+// 20 s lost 19,071 of 198,241 acknowledged writes, and the shortest runs of today 153 of 1,450,064
+// and 173 of 1,519,962; with it none.
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -33,7 +34,7 @@ constexpr std::chrono::seconds kLongest{120};
 constexpr uint64_t kWritesAheadMax = 50'000;
 
 struct RaceLength {
-  std::chrono::seconds least{20};
+  std::chrono::seconds least{8};
   uint64_t writes = 0;  ///< and at least this number of acknowledged writes
 };
 
