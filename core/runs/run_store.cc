@@ -160,6 +160,25 @@ constexpr db::Query kSelectBranches{"runs_select_branches", R"sql(
   SELECT DISTINCT branch FROM runs
   WHERE repo_id = $1 AND branch >= $2 AND starts_with(branch, $2) AND branch <> '' ORDER BY branch LIMIT $3)sql"};
 
+// Ids fall with time, so the rows of the newest runs are one range of metrics_of_runs and of
+// params_of_runs.
+constexpr db::Query kSelectColumns{"runs_select_columns", R"sql(
+  WITH newest AS MATERIALIZED (SELECT run_id, commit_id FROM runs WHERE repo_id = $1 ORDER BY run_id LIMIT $2),
+  last AS MATERIALIZED (SELECT max(run_id) AS run_id FROM newest),
+  measured AS MATERIALIZED (SELECT commit_id FROM newest GROUP BY commit_id ORDER BY min(run_id) LIMIT $3),
+  metric_names AS (
+    SELECT DISTINCT name, split FROM metrics WHERE repo_id = $1 AND origin = 0 AND source <= (SELECT run_id FROM last)
+    UNION
+    SELECT DISTINCT m.name, m.split FROM measured c JOIN metrics m ON m.repo_id = $1 AND m.commit_id = c.commit_id AND m.origin IN (1, 2)),
+  param_names AS (
+    SELECT DISTINCT name FROM params WHERE repo_id = $1 AND origin = 0 AND source <= (SELECT run_id FROM last)
+    UNION
+    SELECT DISTINCT p.name FROM measured c JOIN params p ON p.repo_id = $1 AND p.commit_id = c.commit_id AND p.origin IN (1, 2))
+  SELECT column_name FROM (
+    SELECT 'metrics.' || name || CASE split WHEN '' THEN '' ELSE '@' || split END AS column_name FROM metric_names
+    UNION ALL SELECT 'params.' || name FROM param_names) AS names
+  ORDER BY column_name COLLATE "C" LIMIT $4)sql"};
+
 constexpr db::Query kSelectMetrics{"runs_select_metrics", R"sql(
   SELECT m.source, m.name, m.split, m.value
   FROM unnest($2::text[]) AS u(id) JOIN metrics m ON m.repo_id = $1 AND m.origin = 0 AND m.source = u.id
@@ -391,6 +410,17 @@ std::vector<std::string> RunStore::branches(RepositoryId repository, std::string
   const db::Rows rows = pool_.run(
       kSelectBranches, {static_cast<int32_t>(repository), prefix, static_cast<int64_t>(limit)},
       db::Pool::Retry::kRead);
+  std::vector<std::string> out;
+  for (size_t row = 0; row < rows.size(); ++row) out.emplace_back(rows.text(row, 0));
+  return out;
+}
+
+std::vector<std::string> RunStore::columns(RepositoryId repository, uint32_t runs_max,
+                                           uint32_t commits_max, uint32_t limit) {
+  const db::Rows rows = pool_.run(kSelectColumns,
+                                  {static_cast<int32_t>(repository), static_cast<int64_t>(runs_max),
+                                   static_cast<int64_t>(commits_max), static_cast<int64_t>(limit)},
+                                  db::Pool::Retry::kRead);
   std::vector<std::string> out;
   for (size_t row = 0; row < rows.size(); ++row) out.emplace_back(rows.text(row, 0));
   return out;

@@ -67,6 +67,11 @@ class RunStore {
                                       const std::optional<RunColumns>& columns, size_t commit_max);
   /// The branch whose head the commit is; "" when none or more than one is there.
   std::string only_branch_at(RepositoryId repository, const CommitId& commit);
+  /// "metrics.NAME", "metrics.NAME@SPLIT" and "params.NAME": the first `limit` in byte order of
+  /// those that the newest `runs_max` runs recorded and those that the newest `commits_max` of
+  /// their commits say, under whichever rules they were read.
+  std::vector<std::string> columns(RepositoryId repository, uint32_t runs_max, uint32_t commits_max,
+                                   uint32_t limit);
   /// Names that begin with `prefix` of branches that runs were recorded of, at most `limit`.
   std::vector<std::string> branches(RepositoryId repository, std::string_view prefix,
                                     uint32_t limit);

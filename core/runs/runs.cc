@@ -264,6 +264,14 @@ RunList named_runs(Engine& engine, const Repository& repository,
   return out;
 }
 
+std::vector<std::string> run_columns(Engine& engine, const Repository& repository) {
+  auto columns =
+      meta::RunStore(engine.pool)
+          .columns(repository.id, kColumnRunsMax, kColumnCommitsMax, kRunColumnsListedMax);
+  if (columns.empty()) check_exists(engine, repository);
+  return columns;
+}
+
 std::vector<RunCurve> run_curves(Engine& engine, const Repository& repository,
                                  const std::vector<std::string>& ids, std::string_view name,
                                  std::string_view split, uint32_t limit) {

@@ -17,6 +17,10 @@ namespace tarn::versioning {
 
 /// Branches that one glob may match.
 constexpr uint32_t kRunBranchesMax = 10'000;
+/// Runs and commits whose names run_columns has: the newest.
+constexpr uint32_t kColumnRunsMax = 10'000;
+constexpr uint32_t kColumnCommitsMax = 1'000;
+constexpr uint32_t kRunColumnsListedMax = 2'000;
 
 struct RunRecording {
   std::string experiment;
@@ -74,6 +78,10 @@ RunList list_runs(Engine& engine, const Repository& repository, const RunQuery& 
 /// invalid_argument (more than kNamedRunsMax, a bad id), not_found (repository).
 RunList named_runs(Engine& engine, const Repository& repository,
                    const std::vector<std::string>& ids, const std::optional<RunColumns>& columns);
+
+/// "metrics.NAME", "metrics.NAME@SPLIT" and "params.NAME" in byte order, kRunColumnsListedMax at
+/// most: the names that list_runs may be asked for. Throws: not_found (repository).
+std::vector<std::string> run_columns(Engine& engine, const Repository& repository);
 
 /// The beginning of a curve of a run's commit.
 struct RunCurve {

@@ -247,6 +247,7 @@ const std::vector<Row>& rows() {
     {"removeAlias", "", "", {{"fs:SetAlias", "repository/data/alias/champion"}}},
     {"recordRun", "", R"({"ref":"topic"})", {{"fs:CreateRun", "repository/data"}}},
     {"listExperimentRuns", "", "", {{"fs:ListRuns", "repository/data"}}},
+    {"listRunColumns", "", "", {{"fs:ListRuns", "repository/data"}}},
     {"getExperimentRun", "", "", {{"fs:ReadRun", "repository/data"}}},
     {"getCommitMetrics", "", "", {{"fs:ReadRun", "repository/data"}}},
     {"getMetricSeries", "metric=loss", "", {{"fs:ReadRun", "repository/data"}}},

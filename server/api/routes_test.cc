@@ -57,6 +57,7 @@ const std::set<std::string_view> kOwn = {
     "listJobs",
     "listOperations",
     "listPromotions",
+    "listRunColumns",
     "listPullRequestApprovals",
     "listWebhookDeliveries",
     "listUsageHistory",

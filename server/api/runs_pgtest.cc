@@ -83,6 +83,29 @@ TEST_F(ApiTest, ListsRunsWithTheChosenColumnsAlone) {
   EXPECT_EQ(get(here + "/runs?column=none&column=metrics.loss").status, 400);
 }
 
+TEST_F(ApiTest, ListsNamesOfRunsAndTheirCommits) {
+  const std::string runs = here + "/experiments/dogs/runs";
+  EXPECT_TRUE(holds(get(here + "/run_columns"), R"({"columns":[]})"));
+  post(runs, R"({"ref":"main","params":{"early":"1"},"metrics":{"Zeta":1}})");
+  EXPECT_EQ(
+      post(here + "/branches/main/commits",
+           R"({"message":"m","allow_empty":true,"metadata":{"param.seed":"7","metric.f1":"0.5"}})")
+          .status,
+      201);
+  for (int i = 0; i < 25; ++i) {
+    post(
+        runs,
+        R"({"ref":"main","params":{"lr":"0.1"},"metrics":[{"name":"loss","value":1},{"name":"loss","value":2,"split":"val"}]})");
+  }
+  get(here + "/runs");  // which reads what the commit says
+  const http::Response found = get(here + "/run_columns");
+  EXPECT_TRUE(holds(
+      found,
+      R"({"columns":["metrics.Zeta","metrics.f1","metrics.loss","metrics.loss@val","params.early","params.lr","params.seed"]})"))
+      << found.body;
+  EXPECT_EQ(get("/repositories/absent/run_columns").status, 404);
+}
+
 TEST_F(ApiTest, ListsRunsByMetricsOfTheirCommits) {
   const std::string runs = here + "/experiments/dogs/runs";
   post(runs, R"({"ref":"main","metrics":{"accuracy":0.9}})");

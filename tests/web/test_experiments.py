@@ -235,3 +235,23 @@ def test_without_runs_the_next_step_is_shown(window, rest):
     page.get_by_role("tab", name="Scatter").click()
     page.get_by_role("button", name="Record the first run…").click()
     expect(page.get_by_role("dialog", name="Record a run")).to_be_visible()
+
+
+def test_names_of_old_runs_are_offered_too(window, rest):
+    rest.repository("renamed")
+    rest.upload("renamed", "a")
+    rest.commit("renamed")
+    rest.post("/repositories/renamed/experiments/e/runs", {"ref": "main", "metrics": {"bleu": 31.5}, "params": {"beam": "4"}})
+    for _ in range(25):
+        rest.post("/repositories/renamed/experiments/e/runs", {"ref": "main", "metrics": {"loss": 0.5}})
+    page = window.go("/r/renamed/-/runs")
+    expect(page.get_by_role("columnheader", name="loss")).to_be_visible()
+    expect(page.get_by_role("columnheader", name="bleu")).to_have_count(0)
+    field = page.get_by_role("combobox", name="Filter runs")
+    field.fill("metrics.b")
+    expect(page.get_by_role("option", name="metrics.bleu")).to_be_visible()
+    field.fill("")
+    page.get_by_role("button", name="Columns").click()
+    page.get_by_role("checkbox", name="metrics.bleu", exact=True).check()
+    page.get_by_role("button", name="Done").click()
+    expect(page.get_by_role("columnheader", name="bleu")).to_be_visible()

@@ -252,6 +252,7 @@ http::Response withdraw_approval(const Context& context, Call& call);
 // runs.cc
 JsonHandler record_run();
 http::Response list_experiment_runs(const Context& context, Call& call);
+http::Response list_run_columns(const Context& context, Call& call);
 http::Response get_experiment_run(const Context& context, Call& call);
 http::Response get_commit_metrics(const Context& context, Call& call);
 http::Response get_metric_series(const Context& context, Call& call);

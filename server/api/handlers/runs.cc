@@ -80,6 +80,11 @@ http::Response list_experiment_runs(const Context& context, Call& call) {
                                 context.engine, repository_of(context, call), query)));
 }
 
+http::Response list_run_columns(const Context& context, Call& call) {
+  const auto columns = versioning::run_columns(context.engine, repository_of(context, call));
+  return json_response(200, json::run_columns_body(columns));
+}
+
 http::Response get_experiment_run(const Context& context, Call& call) {
   return json_response(
       200, json::run_body(versioning::get_run(context.engine, repository_of(context, call),

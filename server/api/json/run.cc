@@ -113,6 +113,14 @@ std::string run_body(const Run& run) {
   return std::move(out).take();
 }
 
+std::string run_columns_body(const std::vector<std::string>& columns) {
+  Writer out;
+  out.begin_object();
+  out.texts("columns", columns);
+  out.end_object();
+  return std::move(out).take();
+}
+
 std::string run_list_body(const versioning::RunList& list) {
   Writer out(list.page.items.size() * kBytesPerRun);
   out.begin_object();

@@ -32,6 +32,8 @@ RecordRun parse_record_run(const Value& body);
 std::string run_body(const Run& run);
 /// Runs, with "commit_metrics", "commit_params" and "warnings".
 std::string run_list_body(const versioning::RunList& list);
+/// {"columns": [...]}
+std::string run_columns_body(const std::vector<std::string>& columns);
 
 std::string commit_facts_body(const CommitFacts& facts);
 /// One point of a series; `index` starts at 0.

@@ -16,7 +16,7 @@ interface ColumnsDialogProps {
 
 const shownMax = 300;
 
-/** Chooses, orders and pins columns. A name that no recent run has can be typed. */
+/** Chooses, orders and pins columns. A name that the list lacks can be typed. */
 export function ColumnsDialog({ known, columns, pinned, onChange, onClose }: ColumnsDialogProps) {
   const [query, setQuery] = useState('');
   const wanted = query.trim().toLowerCase();
@@ -37,7 +37,7 @@ export function ColumnsDialog({ known, columns, pinned, onChange, onClose }: Col
     <Dialog title="Columns" isOpen onClose={onClose} side>
       <div className="stack-tight">
         <TextField label="Find a metric or parameter" type="search" value={query} onChange={setQuery} autoFocus
-          help="Names of the newest 20 runs. Others can be typed in full: metrics.NAME, params.NAME." />
+          help="Names of the newest 10,000 runs. Others can be typed in full: metrics.NAME, params.NAME." />
         {isNew && <Button icon="plus" onPress={() => { toggle(typed); setQuery(''); }}>{`Add ${typed}`}</Button>}
         <h3>Shown</h3>
         <ul className={styles.columnList}>

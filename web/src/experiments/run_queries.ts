@@ -10,7 +10,7 @@ export const pageSize = 200;
 /** Runs that charts and groups are made of. */
 export const chartedMax = 10_000;
 const chartedPage = 1000;
-/** Runs whose names are offered as columns. */
+/** Runs whose names are the first columns. */
 const sampledRuns = 20;
 const columnsMax = 200;
 /** Runs of one request for curves. */
@@ -41,7 +41,7 @@ export function listRuns(repository: string, search: TableSearch, columns: reado
   }));
 }
 
-/** Contents of the newest runs: names for columns and completion, and values of parameters. */
+/** Contents of the newest runs: names of the first columns, and values of parameters. */
 export const sampleQuery = (repository: string) =>
   queryOptions({
     queryKey: [...runsKey(repository), 'sample'],
@@ -50,6 +50,14 @@ export const sampleQuery = (repository: string) =>
       const { results } = await listRuns(repository, {}, undefined, '', sampledRuns, signal);
       return { columns: columnsOf(results), runs: results };
     },
+  });
+
+/** Names of metrics and parameters of all runs, up to the server's limit: for choosing columns and completing conditions. */
+export const columnNamesQuery = (repository: string) =>
+  queryOptions({
+    queryKey: [...runsKey(repository), 'columns'],
+    staleTime: 60_000,
+    queryFn: async ({ signal }) => (await answer(api.GET('/repositories/{repository}/run_columns', { params: { path: { repository } }, signal }))).columns,
   });
 
 /** The newest run of a branch with one column, or null. */

@@ -58,7 +58,12 @@ export function valueOf(run: ListedRun, column: string): Value | undefined {
 export function columnsOf(runs: readonly ListedRun[]): string[] {
   const names = new Set<string>();
   for (const run of runs) for (const column of valuesOf(run).keys()) names.add(column);
-  return [...names].sort((a, b) => (isMetric(a) === isMetric(b) ? a.localeCompare(b, 'en', { numeric: true }) : isMetric(a) ? -1 : 1));
+  return inOrder(names);
+}
+
+/** Metrics, then parameters, each by name. */
+export function inOrder(columns: Iterable<string>): string[] {
+  return [...new Set(columns)].sort((a, b) => (isMetric(a) === isMetric(b) ? a.localeCompare(b, 'en', { numeric: true }) : isMetric(a) ? -1 : 1));
 }
 
 const sixDigits = new Intl.NumberFormat('en-US', { maximumSignificantDigits: 6 });

@@ -19,8 +19,8 @@ import { FilterField } from './filter_field';
 import { GroupedRuns } from './grouped_runs';
 import { Parallel } from './parallel';
 import { RecordRun } from './record_run';
-import { chartedMax, chartedRunsQuery, defaultColumns, namedRunsQuery, sampleQuery, standardsQuery, valuesAmong } from './run_queries';
-import { isMetric, isParam, type ListedRun, nameOf } from './run_values';
+import { chartedMax, chartedRunsQuery, columnNamesQuery, defaultColumns, namedRunsQuery, sampleQuery, standardsQuery, valuesAmong } from './run_queries';
+import { inOrder, isMetric, isParam, type ListedRun, nameOf } from './run_values';
 import { type RunsSearch, type RunView } from './routes';
 import { NoRuns, RunsTable } from './runs_table';
 import { Scatter } from './scatter';
@@ -51,7 +51,10 @@ export function RunsPage() {
   const mayRecord = useMay('fs:CreateRun', resource.repository(repository));
   const sample = useQuery(sampleQuery(repository));
   const standards = useQuery(standardsQuery(repository));
-  const known = sample.data?.columns ?? [];
+  // Only those who look for a name need more than those of the first columns.
+  const [isLooking, setLooking] = useState(false);
+  const names = useQuery({ ...columnNamesQuery(repository), enabled: isLooking || choosing });
+  const known = useMemo(() => inOrder([...(sample.data?.columns ?? []), ...(names.data ?? [])]), [sample.data, names.data]);
   const chosen = search.column;
   const goals = standards.data?.goals;
   const columns = useMemo(() => chosen ?? (sample.data && goals ? defaultColumns(sample.data.columns, goals) : undefined), [chosen, sample.data, goals]);
@@ -82,7 +85,7 @@ export function RunsPage() {
         <Button icon="plus" refused={mayRecord.refused} onPress={() => setRecording(true)}>Record a run…</Button>
         <CopyAs snippets={snippetsOf(repository, search, columns ?? [])} />
       </div>
-      <div className={styles.bar2}>
+      <div className={styles.bar2} onFocus={() => setLooking(true)}>
         <FilterField columns={known} values={(column) => valuesAmong(sample.data?.runs ?? [], column)} onAdd={addCondition} />
         {known.some(isParam) && (
           <div className={styles.group}>
