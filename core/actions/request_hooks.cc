@@ -38,10 +38,12 @@ bool is_hidden(std::string_view name) {
                      [name](std::string_view hidden) { return equal_ignoring_case(name, hidden); });
 }
 
-std::string shown(const http::OutboundAnswer& answer) {
-  if (answer.body.size() <= kShownBytesMax) return answer.body;
-  return str_cat(answer.body.substr(0, kShownBytesMax), "\n... ",
-                 answer.body.size() - kShownBytesMax, answer.cut ? " and more" : "",
+/// Masked before it is cut: the first part of a value would not be recognised.
+std::string shown(const http::OutboundAnswer& answer, const Variables& variables) {
+  const std::string masked = variables.masked(answer.body);
+  if (masked.size() <= kShownBytesMax) return masked;
+  return str_cat(std::string_view(masked).substr(0, kShownBytesMax), "\n... ",
+                 masked.size() - kShownBytesMax, answer.cut ? " and more" : "",
                  " bytes left out ...");
 }
 
@@ -87,7 +89,7 @@ http::OutboundAnswer exchange(const HookWork& work, const http::OutboundRequest&
   }
   const auto took = std::chrono::duration_cast<milliseconds>(SteadyClock::now() - began);
   work.output.add(str_cat("< ", answer.status, " after ", took.count(), " ms\n",
-                          dump_of(answer.headers), "\n", shown(answer), "\n\n"));
+                          dump_of(answer.headers), "\n", shown(answer, work.variables), "\n\n"));
   return answer;
 }
 

@@ -37,6 +37,20 @@ TEST_F(Hooks, SignRequestsAndHideSecrets) {
   EXPECT_EQ(output.find("Bearer abc"), std::string::npos) << output;
 }
 
+TEST_F(Hooks, HideSecretsWhereAnAnswerIsCut) {
+  put_action(
+      "main", "a.yaml",
+      "name: cut\non: {pre-commit: }\nhooks:\n  - id: one\n    type: webhook\n    properties:\n"
+      "      url: \"" +
+          receiver.url("/one") + "\"\n      headers: {X-Mine: '{{ ENV.LAKEFSACTION_TOKEN }}'}\n");
+  receiver.answer_below("/one",
+                        {std::string(4 * 1024 - 4, 'x') + "very-secret" + std::string(9'000, 'y')});
+  engine.commit(repo, "main");
+  const std::string output = versioning::get_hook_output(*engine, repo, newest().id, "0000_0000");
+  EXPECT_NE(output.find("bytes left out"), std::string::npos) << output;
+  EXPECT_EQ(output.find("very"), std::string::npos) << output;
+}
+
 TEST_F(Hooks, RetryTransientFailures) {
   put_action("main", "a.yaml", action("retry", "pre-commit: ", webhook("one", "/one")));
   receiver.answer("/one", 503, kWebhookAttemptsMax - 1);
