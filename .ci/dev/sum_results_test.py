@@ -44,6 +44,10 @@ class SumResults(unittest.TestCase):
         good = {"ctest.junit": CTEST.format("fail"), "a_unit_test.xml": GTEST.format("completed", "")}
         self.assertEqual(self.total(good)[:2], (1, "2 passed, 1 failed, 0 skipped"))
 
+    def test_a_program_that_was_not_built_is_a_failure(self):
+        absent = CTEST.format("notrun").replace("/>", '><skipped message="Unable to find executable"/></testcase>', 1)
+        self.assertEqual(self.total({"ctest.junit": absent})[:2], (1, "0 passed, 1 failed, 0 skipped"))
+
     def test_counts_pytest_and_unreadable_results(self):
         self.assertEqual(self.total({"e2e.junit": PYTEST})[:2], (1, "1 passed, 1 failed, 1 skipped"))
         self.assertEqual(self.total({"e2e.junit": "<cut"})[:2], (1, "0 passed, 1 failed, 0 skipped"))

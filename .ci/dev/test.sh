@@ -96,9 +96,12 @@ run_e2e() {
 # Names of the ctest programs of DIR that carry LABELS (a regular expression).
 labelled_programs() { ctest --test-dir "$1" -N -L "$2" | sed -n 's/^ *Test *#[0-9]*: //p'; }
 
+# The names of programs below are those of the build as it is now, also in a directory that is configured already.
+configure_again() { configure "$@" && build_targets "$2" build.ninja; }
+
 asan_phases() {
   local programs
-  must "configure the sanitizer build" configure asan build-asan || return 0
+  must "configure the sanitizer build" configure_again asan build-asan || return 0
   mapfile -t programs < <(labelled_programs build-asan 'unit|contract')
   must "build core with sanitizers" build_targets build-asan "${programs[@]}" || return 0
   must "core under address and undefined-behaviour sanitizers" \
