@@ -34,7 +34,10 @@ void WorkerLimit::rest(bool finished) {
   bool sleeps = false;
   change([&](Counts& counts) {
     if (finished) --counts.busy;
-    sleeps = may_sleep && !counts.ended && counts.busy + counts.idle >= max_;
+    // A worker that starts must not be the first to sleep while all are busy: the last of those to
+    // begin saw none asleep, so that nobody watches for them.
+    const bool is_watched = finished || counts.idle > 0;
+    sleeps = may_sleep && is_watched && !counts.ended && counts.busy + counts.idle >= max_;
     ++(sleeps ? counts.asleep : counts.idle);
   });
   if (sleeps) wake_.acquire();  // by a worker that has made this one idle

@@ -79,9 +79,9 @@ TEST(WorkerLimit, AWorkerIsWokenOnlyWhenNoneIsIdleAndFewerThanTheLimitAreBusy) {
 TEST(WorkerLimit, AWorkerThatHasWaitedStaysIdle) {
   WorkerLimit limit(1);
   limit.rest(false);
-  limit.begin();
   Workers other(limit, 1);
   ASSERT_EQ(other.settled(), 0);
+  limit.begin();
   wait_observer() = &limit;
   { const WaitScope waits; }
   wait_observer() = nullptr;
@@ -94,6 +94,18 @@ TEST(WorkerLimit, AWorkerThatHasWaitedStaysIdle) {
   });
   limit.rest(true);
   rested = true;
+}
+
+// Nobody has noticed that those before are all busy, so nobody would wake it.
+TEST(WorkerLimit, AWorkerThatStartsWhileAllAreBusyDoesNotSleep) {
+  WorkerLimit limit(1);
+  limit.rest(false);
+  limit.begin();
+  EXPECT_FALSE(limit.exhausted());
+  Workers late(limit, 2);
+  EXPECT_TRUE(reaches(late, 1)) << "one is idle, and the other sleeps";
+  EXPECT_EQ(late.settled(), 1);
+  limit.end();
 }
 
 TEST(WorkerLimit, AnInnerScopeChangesNothing) {
