@@ -50,6 +50,7 @@ FORWARDED = """
       proxy_request_buffering off;
       proxy_buffering off;
       proxy_buffer_size 256k;
+      proxy_buffers 4 256k;
     }}
   }}
 """

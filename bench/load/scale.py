@@ -98,6 +98,7 @@ class Dimension:
 
 class Branches(Dimension):
     sizes = (100, 1_000, 10_000, 100_000)
+    environment = {"TARN_BRANCHES_PER_USER_MAX": "1000000"}
 
     def prepare(self):
         super().prepare()
