@@ -14,7 +14,7 @@ IMAGES = ROOT / "docs" / "images"
 LOG = "log of an object that two commits changed"
 
 WIDTH, HEIGHT = 860, 480
-LEFT, RIGHT, TOP, BOTTOM = 70, 300, 24, 56
+LEFT, RIGHT, TOP, BOTTOM = 78, 300, 24, 56
 # Told apart in any colours, and without: each series has a mark of its own.
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#8a6d00", "#444444", "#e69f00")
 MARKS = ("circle", "square", "diamond", "triangle", "circle", "square", "diamond", "triangle")
@@ -123,7 +123,7 @@ def drawn(found, decades, decades_y, sizes, labels=None, what="Time"):
     out.append('</g><g fill="#333333">')
     out += [text(LEFT - 8, y_of(10**decade, decades_y) + 4, label, "end") for decade, label in labels.items() if decade <= decades_y[1]]
     for decade in range(decades[0], decades[1] + 1):
-        out.append(text(x_of(10**decade, decades), HEIGHT - BOTTOM + 20, f"{10**decade:,}", "middle"))
+        out.append(text(x_of(10**decade, decades), HEIGHT - BOTTOM + 20, f"{10**decade:,}" if decade < 6 else f"{10**(decade - 6)} M", "middle"))
     out.append(text((LEFT + WIDTH - RIGHT) / 2, HEIGHT - 12, sizes, "middle"))
     out.append("</g>")
     for number, (name, points) in enumerate(found.items()):
