@@ -24,7 +24,7 @@ class NodeWriter final : public tree::NodeSink {
  public:
   NodeWriter(db::Pool& pool, NodeStore& store, RepositoryId repository);
   /// Drops what was not stored.
-  ~NodeWriter();
+  ~NodeWriter() override;
 
   Nid put(uint8_t level, const Hash128& hash, std::string encoding) override;
 
