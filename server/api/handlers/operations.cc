@@ -1,3 +1,4 @@
+#include "core/auth/resource.h"
 #include "core/base/error.h"
 #include "core/base/reasons.h"
 #include "core/branch/engine.h"
