@@ -83,8 +83,8 @@ class Runner final : public versioning::Hooks {
   std::shared_ptr<const ActionFile> parse(const Repository& repository,
                                           const versioning::ActionEntry& entry);
   std::string read(const Repository& repository, const Entry& entry, uint64_t bytes_max);
-  /// Runs and keeps; the lease is `owner`'s. Returns the failures, one a hook, for the message.
-  /// What `tick` throws is thrown after keeping.
+  /// Runs the hooks and stores the run; the lease is `owner`'s. Returns the failures, one a hook,
+  /// for the message. Exceptions of `tick` are thrown once the run is stored.
   std::vector<std::string> execute(const Repository& repository,
                                    const versioning::HookContext& context,
                                    const std::vector<Action>& actions, HookRun& run, int64_t owner,
