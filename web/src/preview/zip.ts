@@ -101,7 +101,7 @@ export async function readZipFile(file: ZipFile, most: number, read: ReadRange):
   return file.method === stored ? bytes : inflateStart(bytes, most);
 }
 
-/** What the beginning of a deflated file begins with: the first piece, since the stream fails at its end, which comes too early. */
+/** The first piece of a deflated file whose end is missing. Later pieces are not read: the stream fails where the bytes end. */
 async function inflateStart(bytes: Uint8Array<ArrayBuffer>, most: number): Promise<Uint8Array<ArrayBuffer>> {
   const stream = new DecompressionStream('deflate-raw');
   const reader = stream.readable.getReader();
