@@ -62,7 +62,7 @@ def scale():
              ("branches", "page_of_1000_branches_ms"): "page of 1,000 of N branches",
              ("commits", "commit_ms"): "commit after N commits",
              ("repositories", "new_repository_ms"): "new repository, of N",
-             ("connections", "stat_ms"): "stat beside N connections",
+             ("connections", "stat_ms"): "stat, with N connections open",
              ("staged", "page_of_1000_objects_ms"): "page of 1,000 of N staged",
              ("staged", "commit_of_all_ms"): "commit of N staged",
              ("uploads", "complete_upload_ms"): "completion, of N uploads"}

@@ -156,7 +156,7 @@ class Repositories(Dimension):
 
 
 class Connections(Dimension):
-    """Open connections that wait for their next request, beside one that asks."""
+    """Open connections that wait for their next request, while another one asks."""
 
     sizes = (10, 100, 1_000, 10_000)
     environment = {"TARN_HTTP_CONNECTIONS_MAX": str(CONNECTIONS_MAX), "TARN_HTTP_IDLE_TIMEOUT": "600s"}

@@ -3,7 +3,7 @@
 store_path.py [ROUNDS=5] [SECONDS=2] [TARND]
 Prints for each kind of request the medians, the fractions of the server alone (median of the rounds, least and most) that tarnd
 and nginx reach, and the processor time of the two programs per request. nginx checks, stores and looks up nothing: it shows
-what is left of the server's rate beside any program in between. The server is versitygw; MINIO=PROGRAM takes MinIO instead.
+what is left of the server's rate with any program in between. The server is versitygw; MINIO=PROGRAM takes MinIO instead.
 """
 
 import json
