@@ -65,7 +65,7 @@ function Runs({ repository, branch }: { repository: string; branch: string | und
         </form>
         <span className="grow" />
         <Button icon="automation" refused={mayRun.refused} onPress={() => setRunning(true)}>Run hooks…</Button>
-        <CopyAs snippets={[{ label: 'tarn', text: `tarn actions list ${repository}${branch ? ` --of-branch ${branch}` : ''}` }, { label: 'Dry run', text: `tarn actions run ${defaultBranch} pre-commit -r ${repository} --dry-run` }]} />
+        <CopyAs snippets={[{ label: 'tarn', text: `tarn actions list ${repository}${branch ? ` --of-branch ${branch}` : ''}` }, { label: 'Dry run', text: `tarn actions run ${defaultBranch} pre-commit --repo ${repository} --dry-run` }]} />
       </div>
       {rows.error && rows.loaded === 0 ? <ErrorPanel error={rows.error} onRetry={rows.retry} /> : rows.isLoading ? <Skeleton rows={6} /> : (
         <DataTable label="Runs of hooks" fill columns={columns} count={rows.count} row={rows.row} rowKey={(row) => row.run_id} onRange={rows.onRange}
@@ -98,12 +98,12 @@ function Webhooks({ repository }: { repository: string }) {
       <div className="toolbar">
         <span className="grow" />
         <Button icon="plus" refused={maySet.refused} onPress={() => setMaking(true)}>New webhook</Button>
-        <CopyAs snippets={[{ label: 'tarn', text: `tarn webhook ls ${repository}` }, { label: 'New', text: `tarn webhook set deploy https://ci.example/hook -r ${repository} --event 'promotion.*'` }]} />
+        <CopyAs snippets={[{ label: 'tarn', text: `tarn webhook ls ${repository}` }, { label: 'New', text: `tarn webhook set deploy https://ci.example/hook --repo ${repository} --event 'promotion.*'` }]} />
       </div>
       {rows.error && rows.loaded === 0 ? <ErrorPanel error={rows.error} onRetry={rows.retry} /> : rows.isLoading ? <Skeleton rows={6} /> : (
         <DataTable label="Webhooks" fill columns={columns} count={rows.count} row={rows.row} rowKey={(row) => row.id} onRange={rows.onRange}
           onOpen={(row) => void navigate({ to: '/r/$repository/-/automation/webhooks/$webhook', params: { repository, webhook: row.id } })}
-          empty={<EmptyState icon="automation" command={`tarn webhook set deploy https://ci.example/hook -r ${repository}`} action={<Button icon="plus" refused={maySet.refused} onPress={() => setMaking(true)}>New webhook</Button>}>
+          empty={<EmptyState icon="automation" command={`tarn webhook set deploy https://ci.example/hook --repo ${repository}`} action={<Button icon="plus" refused={maySet.refused} onPress={() => setMaking(true)}>New webhook</Button>}>
             A webhook tells a service of yours about commits, promotions and other events, with a signature. There is none yet.
           </EmptyState>} />
       )}

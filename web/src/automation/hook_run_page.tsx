@@ -53,7 +53,7 @@ function Details({ repository, run }: { repository: string; run: Schemas['Action
         <h1 className="grow">{run.event_type} on <Name>{run.branch}</Name></h1>
         <RunState of={run} />
         <Button icon="automation" onPress={() => setAgain(true)}>Run again…</Button>
-        <CopyAs snippets={[{ label: 'Describe', text: `tarn actions describe ${run.run_id} -r ${repository}` }, { label: 'Run again', text: `tarn actions run ${run.commit_id || run.branch} ${run.event_type} --on ${run.branch} -r ${repository}` }]} />
+        <CopyAs snippets={[{ label: 'Describe', text: `tarn actions describe ${run.run_id} --repo ${repository}` }, { label: 'Run again', text: `tarn actions run ${run.commit_id || run.branch} ${run.event_type} --on ${run.branch} --repo ${repository}` }]} />
       </div>
       <dl className="facts">
         <dt>Run</dt><dd className="mono">{run.run_id}</dd>

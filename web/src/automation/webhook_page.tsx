@@ -65,7 +65,7 @@ export function WebhookPage() {
             <Button icon="automation" refused={maySet.refused} isPending={ping.isPending} onPress={() => ping.mutate()}>Ping</Button>
             <Button icon="edit" refused={maySet.refused} onPress={() => setEditing(true)}>Change…</Button>
             <Button icon="trash" kind="danger" refused={maySet.refused} onPress={() => setDeleting(true)}>Delete…</Button>
-            <CopyAs snippets={[{ label: 'Ping', text: `tarn webhook ping ${name} -r ${repository}` }, { label: 'Deliveries', text: `tarn webhook deliveries ${name} -r ${repository}` }, { label: 'Redeliver the dead', text: `tarn webhook redeliver ${name} --dead -r ${repository}` }]} />
+            <CopyAs snippets={[{ label: 'Ping', text: `tarn webhook ping ${name} --repo ${repository}` }, { label: 'Deliveries', text: `tarn webhook deliveries ${name} --repo ${repository}` }, { label: 'Redeliver the dead', text: `tarn webhook redeliver ${name} --dead --repo ${repository}` }]} />
           </div>
           {ping.data && <p role="status" className={ping.data.delivered ? styles.well : styles.refused}>{ping.data.delivered ? `The receiver answered ${ping.data.status} after ${ping.data.duration_ms} ms.` : `The ping failed: ${ping.data.error ?? `the receiver answered ${ping.data.status}`}.`}</p>}
           {(ping.error ?? again.error) && <ErrorPanel error={asError(ping.error ?? again.error)} />}
@@ -85,7 +85,7 @@ export function WebhookPage() {
           options={[{ value: '', label: 'All' }, { value: 'pending', label: 'Pending' }, { value: 'delivered', label: 'Delivered' }, { value: 'dead', label: 'Dead' }]} />
       </div>
       {rows.error && rows.loaded === 0 ? <ErrorPanel error={rows.error} onRetry={rows.retry} /> : rows.isLoading ? <Skeleton rows={4} /> : (
-        <DataTable label="Deliveries" columns={columns} count={rows.count} row={rows.row} rowKey={(row) => row.id} onRange={rows.onRange} empty={<EmptyState icon="automation" command={`tarn webhook ping ${name} -r ${repository}`}>Nothing was sent{state ? ' in this state' : ''}.</EmptyState>} />
+        <DataTable label="Deliveries" columns={columns} count={rows.count} row={rows.row} rowKey={(row) => row.id} onRange={rows.onRange} empty={<EmptyState icon="automation" command={`tarn webhook ping ${name} --repo ${repository}`}>Nothing was sent{state ? ' in this state' : ''}.</EmptyState>} />
       )}
       {deleting && <ConfirmDialog title="Delete webhook" isOpen action="Delete webhook" typed={name} onClose={() => setDeleting(false)} onConfirm={async () => {
         await answer(api.DELETE('/repositories/{repository}/webhooks/{webhook}', { params: { path: { repository, webhook: name } } }));

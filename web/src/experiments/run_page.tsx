@@ -43,9 +43,9 @@ function RunDetails({ repository, run }: { repository: string; run: ListedRun })
         <Link to="/r/$repository/$ref/data" params={{ repository, ref: run.commit_id }} search={{}} className={buttonClass()}>Data</Link>
         <Link to="/r/$repository/-/compare/$left/$right" params={{ repository, left: defaultBranch, right: run.commit_id }} className={buttonClass()}>Changes against {defaultBranch}</Link>
         <CopyAs snippets={[
-          { label: 'tarn', text: `tarn exp metrics ${run.commit_id} -r ${repository}` },
+          { label: 'tarn', text: `tarn exp metrics ${run.commit_id} --repo ${repository}` },
           { label: 'curl', text: `curl -u "$TARN_ACCESS_KEY:$TARN_SECRET_KEY" ${shellWord(`${location.origin}/api/v1/repositories/${repository}/runs/${run.id}`)}` },
-          { label: 'Gate check', text: `tarn gate check ${shellWord(run.branch || run.commit_id)} -r ${repository}` },
+          { label: 'Gate check', text: `tarn gate check ${shellWord(run.branch || run.commit_id)} --repo ${repository}` },
         ]} />
       </div>
       <dl className="facts">

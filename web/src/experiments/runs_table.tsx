@@ -36,7 +36,7 @@ interface NoRunsProps {
 /** Instead of runs, in each view, where there are none. */
 export function NoRuns({ repository, onRecord, refused }: NoRunsProps) {
   return (
-    <EmptyState icon="chart" command={`tarn exp log -r ${repository} --ref BRANCH --param epochs=50 --metric accuracy=0.91`} action={<Button refused={refused} onPress={onRecord}>Record the first run…</Button>}>
+    <EmptyState icon="chart" command={`tarn exp log --repo ${repository} --ref BRANCH --param epochs=50 --metric accuracy=0.91`} action={<Button refused={refused} onPress={onRecord}>Record the first run…</Button>}>
       A run records the parameters and metrics of a commit. None is recorded here yet.
     </EmptyState>
   );

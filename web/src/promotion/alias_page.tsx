@@ -32,8 +32,8 @@ export function AliasPage() {
       <div className="page-head">
         <h1 className="grow">@{alias}</h1>
         {present?.policy && standing && <Button kind="danger" icon="history" refused={mayRollBack.refused} onPress={() => setRolling(true)}>Roll back…</Button>}
-        <CopyAs snippets={[{ label: 'History', text: `tarn alias log ${alias} -r ${repository}` }, { label: 'Evidence', text: `tarn promote evidence @${alias} -r ${repository} --verify` },
-          { label: 'Roll back', text: `tarn promote rollback @${alias} -r ${repository} -m why` }, { label: 'S3 URI', text: `s3://${repository}/@${alias}/` }]} />
+        <CopyAs snippets={[{ label: 'History', text: `tarn alias log ${alias} --repo ${repository}` }, { label: 'Evidence', text: `tarn promote evidence @${alias} --repo ${repository} --verify` },
+          { label: 'Roll back', text: `tarn promote rollback @${alias} --repo ${repository} -m why` }, { label: 'S3 URI', text: `s3://${repository}/@${alias}/` }]} />
       </div>
       <dl className="facts">
         <dt>Is at</dt><dd>{present ? <><Link to="/r/$repository/-/commits/$commit" params={{ repository, commit: present.commit_id }} className="mono">{present.commit_id.slice(0, 16)}</Link> <CopyButton text={present.commit_id} label="Copy commit id" /></> : <span className="muted">nothing</span>}</dd>
@@ -41,7 +41,7 @@ export function AliasPage() {
         {present && <><dt>Data</dt><dd><Link to="/r/$repository/$ref/data" params={{ repository, ref: `@${alias}` }} search={{}}>as it is served</Link></dd></>}
       </dl>
       <h2>Timeline</h2>
-      <Loaded query={history} rows={5}>{(data) => (data.results.length === 0 ? <EmptyState icon="alias" command={`tarn alias set ${alias} main -r ${repository} --create`}>It was never set.</EmptyState> : (
+      <Loaded query={history} rows={5}>{(data) => (data.results.length === 0 ? <EmptyState icon="alias" command={`tarn alias set ${alias} main --repo ${repository} --create`}>It was never set.</EmptyState> : (
         <ol className={styles.timeline}>
           {data.results.map((change) => (
             <li key={change.version}>

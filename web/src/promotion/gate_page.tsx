@@ -56,9 +56,9 @@ function Gate({ repository, current }: { repository: string; current: GatePolicy
       <div className="page-head">
         <h1 className="grow">Gate <Name>{current.name}</Name></h1>
         <Button icon="trash" kind="danger" refused={maySet.refused} onPress={() => setRemoving(true)}>Remove…</Button>
-        <CopyAs snippets={[{ label: 'Show', text: `tarn policy show ${current.name} -r ${repository}` }, { label: 'Apply', text: `tarn policy apply ${current.name} -f policy.yaml -r ${repository}` },
-          { label: 'Versions', text: `tarn policy log ${current.name} -r ${repository}` }, { label: 'Check', text: `tarn gate check ${candidateWords(fieldOf(current.document ?? '', ['candidates']) || 'exp-*').map(shellWord).join(' ')} --policy ${current.name} -r ${repository}` },
-          { label: 'Remove', text: `tarn policy rm ${current.name} -r ${repository}` }]} />
+        <CopyAs snippets={[{ label: 'Show', text: `tarn policy show ${current.name} --repo ${repository}` }, { label: 'Apply', text: `tarn policy apply ${current.name} -f policy.yaml --repo ${repository}` },
+          { label: 'Versions', text: `tarn policy log ${current.name} --repo ${repository}` }, { label: 'Check', text: `tarn gate check ${candidateWords(fieldOf(current.document ?? '', ['candidates']) || 'exp-*').map(shellWord).join(' ')} --policy ${current.name} --repo ${repository}` },
+          { label: 'Remove', text: `tarn policy rm ${current.name} --repo ${repository}` }]} />
       </div>
       <dl className="facts">
         <dt>Protects</dt><dd>{current.destination}</dd>
@@ -111,7 +111,7 @@ function Candidates({ repository, current, alias }: { repository: string; curren
         <div className={styles.wide}><ChampionSelect repository={repository} alias={alias} value={search.champion ?? ''} onChange={(champion) => change({ champion: champion || undefined })} /></div>
         <Button type="submit">Judge</Button>
       </form>
-      {words.length === 0 ? <EmptyState icon="promote" command={`tarn gate check exp-1 --policy ${current.name} -r ${repository}`}>Name candidates to see who would pass.</EmptyState>
+      {words.length === 0 ? <EmptyState icon="promote" command={`tarn gate check exp-1 --policy ${current.name} --repo ${repository}`}>Name candidates to see who would pass.</EmptyState>
         : <Loaded query={verdicts} rows={6}>{(data) => <Verdicts repository={repository} verdicts={data} policy={current} alias={alias} />}</Loaded>}
     </>
   );
@@ -215,7 +215,7 @@ function Editor({ repository, current }: { repository: string; current: GatePoli
           <Button kind="primary" isPending={saving} refused={maySet.refused ?? (!name ? 'Give the gate a name' : !changed ? 'Nothing is changed' : undefined)} onPress={() => void save()}>
             {current ? `Set version ${current.version + 1}` : `Protect ${fieldOf(document, ['destination']) || 'the destination'}`}</Button>
           {current && changed && <Button onPress={() => setDocument(current.document ?? '')}>Undo changes</Button>}
-          <CopyAs snippets={[{ label: 'tarn', text: `tarn policy apply ${shellWord(draftName)} -r ${repository} -f - <<'END'\n${document}END` }, { label: 'Document', text: document }]} />
+          <CopyAs snippets={[{ label: 'tarn', text: `tarn policy apply ${shellWord(draftName)} --repo ${repository} -f - <<'END'\n${document}END` }, { label: 'Document', text: document }]} />
         </div>
       </section>
       <section aria-label="Who would pass" className="stack-tight">

@@ -59,11 +59,11 @@ function Record({ repository, promotion }: { repository: string; promotion: Prom
         {open && promotion.winner?.commit && <Button onPress={() => setReporting(awaited[0] ?? '')}>Report a check…</Button>}
         {promotion.state === 'promoted' && !promotion.undoes && <Button kind="danger" icon="history" refused={mayRollBack.refused} onPress={() => setVerb('rollback')}>Roll back…</Button>}
         <CopyAs snippets={[
-          { label: 'Show', text: `tarn promote show ${promotion.id} -r ${repository}` },
-          ...(open ? [{ label: 'Wait', text: `tarn promote wait ${promotion.id} -r ${repository}` }, { label: 'Approve', text: `tarn promote approve ${promotion.id} -r ${repository}${promotion.winner?.commit ? ` --commit ${promotion.winner.commit}` : ''}` },
-            { label: 'Reject', text: `tarn promote reject ${promotion.id} -r ${repository} -m why` }, { label: 'Cancel', text: `tarn promote cancel ${promotion.id} -r ${repository}` }] : []),
-          { label: 'Evidence', text: `tarn promote evidence ${promotion.id} -r ${repository} --verify` },
-          ...(promotion.state === 'promoted' ? [{ label: 'Roll back', text: `tarn promote rollback ${promotion.id} -r ${repository} -m why` }] : []),
+          { label: 'Show', text: `tarn promote show ${promotion.id} --repo ${repository}` },
+          ...(open ? [{ label: 'Wait', text: `tarn promote wait ${promotion.id} --repo ${repository}` }, { label: 'Approve', text: `tarn promote approve ${promotion.id} --repo ${repository}${promotion.winner?.commit ? ` --commit ${promotion.winner.commit}` : ''}` },
+            { label: 'Reject', text: `tarn promote reject ${promotion.id} --repo ${repository} -m why` }, { label: 'Cancel', text: `tarn promote cancel ${promotion.id} --repo ${repository}` }] : []),
+          { label: 'Evidence', text: `tarn promote evidence ${promotion.id} --repo ${repository} --verify` },
+          ...(promotion.state === 'promoted' ? [{ label: 'Roll back', text: `tarn promote rollback ${promotion.id} --repo ${repository} -m why` }] : []),
         ]} />
       </div>
       <div className={styles.record}>

@@ -48,7 +48,7 @@ export function PromotionsPage() {
       </div>
       <h2>Gates</h2>
       <Loaded query={policies}>{(data) => (data.results.length === 0 ? (
-        <EmptyState icon="promote" command={`tarn policy apply -r ${repository} -f policy.yaml`}
+        <EmptyState icon="promote" command={`tarn policy apply --repo ${repository} -f policy.yaml`}
           action={<Button icon="plus" refused={maySet.refused} onPress={() => void navigate({ to: '/r/$repository/-/gates/$policy', params: { repository, policy: '-new' }, search: { view: 'edit' } })}>Write the first gate</Button>}>
           A gate says what a candidate must show before it reaches a branch. No branch has one yet.
         </EmptyState>
@@ -74,7 +74,7 @@ export function PromotionsPage() {
       {rows.error && rows.loaded === 0 ? <ErrorPanel error={rows.error} onRetry={rows.retry} /> : rows.isLoading ? <Skeleton rows={4} /> : (
         <DataTable label="Promotions" columns={columns} count={rows.count} row={rows.row} rowKey={(row) => row.id} onRange={rows.onRange}
           onOpen={(row) => void navigate({ to: '/r/$repository/-/promotions/$promotion', params: { repository, promotion: row.id } })}
-          empty={<EmptyState icon="promote" command={`tarn promote 'exp-*' --to main -r ${repository} --wait`}>{open ? 'No promotion is open.' : 'Nothing was promoted yet.'}</EmptyState>} />
+          empty={<EmptyState icon="promote" command={`tarn promote 'exp-*' --to main --repo ${repository} --wait`}>{open ? 'No promotion is open.' : 'Nothing was promoted yet.'}</EmptyState>} />
       )}
       {promoting && <PromoteDialog repository={repository} policy={promoting} alias={fieldOf(promoting.document ?? '', ['alias'])} candidates={fieldOf(promoting.document ?? '', ['candidates'])} onClose={() => setPromoting(null)} />}
     </div>
