@@ -198,7 +198,7 @@ function OfAll({ repository, search, columns, known, view, change, onNarrow }: V
 }
 
 function snippetsOf(repository: string, search: RunsSearch, columns: readonly string[]): Snippet[] {
-  const words = ['tarn', 'exp', 'ls', '-r', repository];
+  const words = ['tarn', 'exp', 'ls', '--repo', repository];
   if (search.experiment) words.push('--experiment', search.experiment);
   if (search.branch) words.push('--of-branch', search.branch);
   if (search.git_sha) words.push('--git-sha', search.git_sha);

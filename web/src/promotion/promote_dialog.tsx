@@ -42,7 +42,7 @@ export function PromoteDialog({ repository, policy, alias, candidates: given, on
   const dry = useMutation({ mutationFn: () => answer(api.POST('/repositories/{repository}/promotions', { params: { path: { repository } }, body: { ...body, dry_run: true } })) });
   const evidence = dry.data as Evidence | undefined;
   const best = evidence?.candidates?.find((candidate) => candidate.rank === 1);
-  const command = ['tarn', 'promote', ...words, '--to', destination, '--policy', policy.name, '-r', repository, ...(method === 'merge' ? [] : ['--method', method]),
+  const command = ['tarn', 'promote', ...words, '--to', destination, '--policy', policy.name, '--repo', repository, ...(method === 'merge' ? [] : ['--method', method]),
     ...(method === 'replace-paths' ? candidateWords(paths).flatMap((path) => ['--path', path]) : []), ...(reason ? ['-m', reason] : []), '--wait'].map(shellWord).join(' ');
   const refused = words.length === 0 ? 'Name a candidate' : method === 'replace-paths' && candidateWords(paths).length === 0 ? 'Name the paths to replace' : undefined;
   return (

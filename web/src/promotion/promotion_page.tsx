@@ -203,7 +203,7 @@ export function DecisionDialog({ repository, promotion, verb, onClose }: { repos
       <p>{texts.does(promotion)}</p>
       {verb === 'rollback' && promotion.result && <p><Link to="/r/$repository/-/commits/$commit" params={{ repository, commit: promotion.result }} target="_blank">The changes that it takes back</Link></p>}
       <TextField label="Reason" value={reason} onChange={setReason} rows={3} placeholder="It is kept in the record" />
-      <Command of={['promote', verb, promotion.id, '-r', repository, ...(verb === 'approve' && promotion.winner?.commit ? ['--commit', promotion.winner.commit] : []), ...(reason ? ['-m', reason] : [])]} />
+      <Command of={['promote', verb, promotion.id, '--repo', repository, ...(verb === 'approve' && promotion.winner?.commit ? ['--commit', promotion.winner.commit] : []), ...(reason ? ['-m', reason] : [])]} />
     </FormDialog>
   );
 }
@@ -232,7 +232,7 @@ function CheckDialog({ repository, promotion, check, commit, onClose }: { reposi
       <TextField label="Check" value={name} onChange={setName} mono />
       <Select label="Result" value={status} onChange={setStatus} options={[{ value: 'success', label: 'Success' }, { value: 'failure', label: 'Failure' }, { value: 'pending', label: 'Running' }]} />
       <TextField label="Metrics" value={metrics} onChange={setMetrics} mono placeholder="p95_latency_ms=80" help="name=number, separated by spaces" error={wrong ? 'Each must be name=number' : undefined} />
-      <Command of={['promote', 'check', promotion.id, name, '-r', repository, '--commit', commit, '--status', status, ...(wrong ? [] : pairs.flatMap((pair) => ['--metric', pair.join('=')]))]} />
+      <Command of={['promote', 'check', promotion.id, name, '--repo', repository, '--commit', commit, '--status', status, ...(wrong ? [] : pairs.flatMap((pair) => ['--metric', pair.join('=')]))]} />
     </FormDialog>
   );
 }
