@@ -21,6 +21,9 @@ namespace {
 
 using namespace std::chrono_literals;
 
+/// Between the first runs of two loops. All at once, each would have a connection of its own, and
+/// the database would prepare their statements on as many.
+constexpr std::chrono::milliseconds kStartPause = 10ms;
 /// Maximum delay before a server notices a queued import.
 constexpr std::chrono::milliseconds kImportPoll = 250ms;
 constexpr std::chrono::milliseconds kRefsTaskPoll = 250ms;
@@ -58,12 +61,17 @@ std::vector<std::unique_ptr<Worker>> start_background(versioning::Assembly& asse
                                                       const BackgroundOptions& options) {
   std::vector<std::unique_ptr<Worker>> workers;
   const auto start = [&](const char* name, std::chrono::milliseconds interval, Worker::Run run) {
-    workers.push_back(std::make_unique<Worker>(WorkerOptions{.name = name, .interval = interval},
-                                               std::move(run)));
+    workers.push_back(std::make_unique<Worker>(
+        WorkerOptions{
+            .name = name, .interval = interval, .delay = kStartPause * uint32_t(workers.size())},
+        std::move(run)));
   };
   const auto start_several = [&](uint32_t count, WorkerOptions of, const Worker::Run& run) {
     of.lookouts = std::make_shared<Lookouts>(of.interval);
-    for (uint32_t i = 0; i < count; ++i) workers.push_back(std::make_unique<Worker>(of, run));
+    for (uint32_t i = 0; i < count; ++i) {
+      of.delay = kStartPause * uint32_t(workers.size());
+      workers.push_back(std::make_unique<Worker>(of, run));
+    }
   };
   start("heartbeat", options.heartbeat_interval,
         [&assembly, measure_clock = options.measure_clock](std::stop_token) {

@@ -27,6 +27,7 @@ Worker::Worker(WorkerOptions options, Run run)
       }) {}
 
 void Worker::loop(std::stop_token stop, const WorkerOptions& options, const Run& run) {
+  pause(stop, options.delay);
   uint32_t failures = 0;
   while (!stop.stop_requested()) {
     try {

@@ -33,6 +33,7 @@ class Lookouts {
 struct WorkerOptions {
   std::string name;                      ///< for the log
   std::chrono::milliseconds interval{};  ///< pause after a run that found no work
+  std::chrono::milliseconds delay{};     ///< pause before the first run
   std::shared_ptr<Lookouts> lookouts{};  ///< if set, decides that pause instead of `interval`
   /// Maximum pause after consecutive failures; shorter where users wait.
   std::chrono::milliseconds failure_pause_max{30'000};

@@ -21,6 +21,18 @@ TEST(Worker, RunsAgainAtOnceWhileThereIsWork) {
   third.wait();  // a pause of an hour between the runs would end in the test's time limit
 }
 
+TEST(Worker, BeginsAfterItsDelay) {
+  std::atomic<int> runs = 0;
+  const auto run = [&](std::stop_token) {
+    ++runs;
+    return false;
+  };
+  { Worker worker({.name = "test", .interval = 1h, .delay = 1h}, run); }
+  EXPECT_EQ(runs, 0);
+  Worker worker({.name = "test", .interval = 1h, .delay = 1ms}, run);
+  while (runs == 0) std::this_thread::sleep_for(1ms);
+}
+
 TEST(Worker, IdleWorkersOfOneQueueLookInTurn) {
   const Lookouts::Clock::time_point now = Lookouts::Clock::now();
   Lookouts lookouts(100ms);
