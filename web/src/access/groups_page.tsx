@@ -35,7 +35,7 @@ export function GroupsPage() {
     <AccessFrame title="Groups" actions={<Button kind="primary" icon="plus" refused={may.refused} onPress={() => setCreating(true)}>Create group</Button>}>
       {rows.error && rows.count === 0 ? <ErrorPanel error={rows.error} onRetry={rows.retry} /> : rows.isLoading ? <Skeleton rows={6} /> : (
         <DataTable label="Groups" fill columns={columns} count={rows.count} row={rows.row} rowKey={(row) => row.id} onRange={rows.onRange} activeKey={search.group}
-          onOpen={(row) => void navigate({ to: '.', search: { group: row.id } })} empty={<EmptyState icon="user" command="tarn auth groups create --id NAME">There is no group.</EmptyState>} />
+          onOpen={(row) => void navigate({ to: '.', search: { group: row.id } })} empty={<EmptyState icon="user" command="tarn auth groups create NAME">There is no group.</EmptyState>} />
       )}
       {creating && <CreateGroup onClose={() => setCreating(false)} />}
       {search.group !== undefined && <GroupDialog key={search.group} group={search.group} onClose={() => void navigate({ to: '.', search: {} })} />}

@@ -40,7 +40,7 @@ export function PoliciesPage() {
     <AccessFrame title="Policies" actions={<Button kind="primary" icon="plus" refused={may.refused} onPress={() => setCreating(true)}>Create policy</Button>}>
       {rows.error && rows.count === 0 ? <ErrorPanel error={rows.error} onRetry={rows.retry} /> : rows.isLoading ? <Skeleton rows={6} /> : (
         <DataTable label="Policies" fill columns={columns} count={rows.count} row={rows.row} rowKey={(row) => row.id} onRange={rows.onRange} activeKey={search.policy}
-          onOpen={(row) => void navigate({ to: '.', search: { policy: row.id } })} empty={<EmptyState icon="user" command="tarn auth policies create --id NAME --statement-document FILE">There is no policy.</EmptyState>} />
+          onOpen={(row) => void navigate({ to: '.', search: { policy: row.id } })} empty={<EmptyState icon="user" command="tarn auth policies create NAME FILE">There is no policy.</EmptyState>} />
       )}
       {creating && <EditPolicy onClose={() => setCreating(false)} />}
       {search.policy !== undefined && <LoadedPolicy key={search.policy} id={search.policy} onClose={() => void navigate({ to: '.', search: {} })} />}

@@ -44,7 +44,7 @@ export function UsersPage() {
     )}>
       {rows.error && rows.count === 0 ? <ErrorPanel error={rows.error} onRetry={rows.retry} /> : rows.isLoading ? <Skeleton rows={6} /> : (
         <DataTable label="Users" fill columns={columns} count={rows.count} row={rows.row} rowKey={(row) => row.id} onRange={rows.onRange} activeKey={search.user}
-          onOpen={(row) => void navigate({ to: '.', search: { ...search, user: row.id } })} empty={<EmptyState icon="user" command="tarn auth users create --id NAME">No user has such a name.</EmptyState>} />
+          onOpen={(row) => void navigate({ to: '.', search: { ...search, user: row.id } })} empty={<EmptyState icon="user" command="tarn auth users create NAME">No user has such a name.</EmptyState>} />
       )}
       {creating && <CreateUser onClose={() => setCreating(false)} onCreated={(user) => void navigate({ to: '.', search: { user } })} />}
       {search.user !== undefined && <UserDialog key={search.user} user={search.user} onClose={() => void navigate({ to: '.', search: { q: search.q } })} />}

@@ -55,7 +55,7 @@ function CommitView({ repository, commit }: { repository: string; commit: Commit
         <div className="toolbar">
           <CopyAs snippets={[
             { label: 'commit id', text: commit.id },
-            { label: 'tarn show', text: `tarn show commit ${uri}` },
+            { label: 'tarn show', text: `tarn show ${uri}` },
             { label: 'tarn cherry-pick', text: `tarn cherry-pick ${uri} tarn://${repository}/BRANCH` },
           ]} />
           <Link to="/r/$repository/$ref/data" params={{ repository, ref: commit.id }} search={{}} className={buttonClass()}>Browse</Link>

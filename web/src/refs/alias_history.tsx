@@ -30,7 +30,7 @@ export function AliasHistory({ repository, alias, onClose }: { repository: strin
           </ol>
         )}
       </Loaded>
-      {changes.data?.pagination.has_more && <p className="muted">Older changes: tarn alias history tarn://{repository}/{alias}</p>}
+      {changes.data?.pagination.has_more && <p className="muted">Older changes: <code>tarn alias log {alias} --repo {repository}</code></p>}
     </Dialog>
   );
 }

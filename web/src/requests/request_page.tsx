@@ -63,8 +63,8 @@ function RequestView({ repository, request }: { repository: string; request: Pul
         <span className="grow" />
         <div className="toolbar">
           <CopyAs snippets={[
-            { label: 'tarn pr show', text: `tarn pr show tarn://${repository} ${request.id}` },
-            { label: 'tarn pr merge', text: `tarn pr merge tarn://${repository} ${request.id}` },
+            { label: 'tarn pr show', text: `tarn pr show tarn://${repository}/${request.id}` },
+            { label: 'tarn pr merge', text: `tarn pr merge tarn://${repository}/${request.id}` },
           ]} />
           <Button icon="edit" refused={mayWrite.refused} onPress={() => setDialog('edit')}>Edit…</Button>
           {isOpen && <Button refused={mayWrite.refused} onPress={() => setDialog('close')}>Close…</Button>}
