@@ -146,9 +146,10 @@ def test_a_running_hook_is_reached_and_its_output_grows(window, rest, tarn, rece
     receiver.begin = begin
     with ThreadPoolExecutor(1) as pool:
         try:
-            merge = pool.submit(rest, "POST", f"/repositories/{repository}/refs/dev/merge/main", json={})
-            browsers.eventually(window.page, lambda: receiver.ids)
             page = window.go(f"/r/{repository}/-/automation")
+            expect(page.get_by_text("None has run yet.")).to_be_visible()
+            merge = pool.submit(rest, "POST", f"/repositories/{repository}/refs/dev/merge/main", json={})
+            # The list notices a run that begins.
             row = page.get_by_role("grid", name="Runs of hooks").get_by_role("row").nth(1)
             expect(row).to_contain_text("running")
             row.get_by_role("link", name="pre-merge").click()
@@ -221,8 +222,8 @@ def test_a_webhook_is_made_pinged_and_told_again(window, rest, hooked, receiver)
     receiver.status = 200
     rest.branch(REPO, "told")
     told = browsers.eventually(page, lambda: [one for one in rest.get(f"/repositories/{REPO}/webhooks/deploy/deliveries")["results"] if one["state"] == "delivered"])
-    page.reload()
-    expect(page.get_by_role("heading", name="Deliveries")).to_be_visible()
+    # The list notices new deliveries.
+    expect(page.get_by_role("button", name=f"Redeliver {told[0]['id']}")).to_be_visible()
     window.review("webhook")
     sent = receiver.ids.count(told[0]["id"])
     page.get_by_role("button", name=f"Redeliver {told[0]['id']}").click()

@@ -40,7 +40,7 @@ def test_imports_are_listed_as_jobs(window, rest, tarn):
 
     done = begin("lake")
     eventually(page, lambda: rest.get("/repositories/fed/branches/main/import", id=done)["completed"])
-    page.reload()
+    # The list notices new jobs.
     table = page.get_by_role("grid", name="Jobs")
     expect(table.get_by_role("row").nth(1)).to_contain_text("fed / main")
     expect(table.get_by_role("row").nth(1)).to_contain_text("done")

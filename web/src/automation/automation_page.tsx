@@ -48,7 +48,7 @@ function Runs({ repository, branch }: { repository: string; branch: string | und
   const [typed, setTyped] = useState(branch ?? '');
   const mayRun = useMay('ci:RunAction', resource.repository(repository));
   const rows = usePagedRows<ActionRun>(['hook-runs', repository, branch ?? ''], (after, signal) => permitted('ci:ReadAction', resource.repository(repository), () =>
-    answer(api.GET('/repositories/{repository}/actions/runs', { params: { path: { repository }, query: { after, amount: pageSize, running: true, ...(branch ? { branch } : {}) } }, signal }))), (run) => run.end_time === undefined);
+    answer(api.GET('/repositories/{repository}/actions/runs', { params: { path: { repository }, query: { after, amount: pageSize, running: true, ...(branch ? { branch } : {}) } }, signal }))), { changing: (run) => run.end_time === undefined, grows: true });
   const columns: Column<ActionRun>[] = [
     { id: 'state', header: 'State', width: '104px', cell: (row) => <RunState of={row} /> },
     { id: 'event', header: 'Event', width: 'minmax(88px, 1fr)', cell: (row) => <Link to="/r/$repository/-/automation/runs/$run" params={{ repository, run: row.run_id }}>{row.event_type}</Link> },

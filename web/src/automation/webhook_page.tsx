@@ -41,7 +41,7 @@ export function WebhookPage() {
   const webhook = useQuery({ queryKey: ['webhooks', repository, name], queryFn: ({ signal }) => permitted('ci:ReadWebhook', resource.repository(repository), () => answer(api.GET('/repositories/{repository}/webhooks/{webhook}', { params: { path: { repository, webhook: name } }, signal }))) });
   const key = ['deliveries', repository, name];
   const rows = usePagedRows<Delivery>([...key, state ?? ''], (after, signal) => permitted('ci:ReadWebhook', resource.repository(repository), () =>
-    answer(api.GET('/repositories/{repository}/webhooks/{webhook}/deliveries', { params: { path: { repository, webhook: name }, query: { after, amount: pageSize, ...(state ? { state } : {}) } }, signal }))), (delivery) => delivery.state === 'pending');
+    answer(api.GET('/repositories/{repository}/webhooks/{webhook}/deliveries', { params: { path: { repository, webhook: name }, query: { after, amount: pageSize, ...(state ? { state } : {}) } }, signal }))), { changing: (delivery) => delivery.state === 'pending', grows: true });
   const ping = useMutation({ mutationFn: () => answer(api.POST('/repositories/{repository}/webhooks/{webhook}:ping', { params: { path: { repository, webhook: name } } })) });
   const again = useMutation({
     mutationFn: (delivery: string) => answer(api.POST('/repositories/{repository}/webhooks/{webhook}/deliveries/{delivery}:redeliver', { params: { path: { repository, webhook: name, delivery } } })),

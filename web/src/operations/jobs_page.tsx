@@ -27,7 +27,7 @@ export function JobsPage() {
   const navigate = useNavigate();
   const maySeeAll = useMay('auth:ListUsers', '*');
   const everyone = search.everyone === true;
-  const rows = usePagedRows<Job>(['jobs', everyone], (after, signal) => answer(api.GET('/jobs', { params: { query: { after, amount: pageSize, ...(everyone ? { everyone } : {}) } }, signal })), isOpen);
+  const rows = usePagedRows<Job>(['jobs', everyone], (after, signal) => answer(api.GET('/jobs', { params: { query: { after, amount: pageSize, ...(everyone ? { everyone } : {}) } }, signal })), { changing: isOpen, grows: true });
   const [shown, setShown] = useState<Job | null>(null);
   const columns: Column<Job>[] = [
     { id: 'kind', header: 'Job', width: 'minmax(112px, 1fr)', cell: (row) => <Name>{names[row.kind] ?? row.kind}</Name> },

@@ -10,19 +10,26 @@ export interface Page<Row> {
 
 /** Rows before the end at which the next page is asked for: fewer than a page, so that a listing that is only opened takes one. */
 const ahead = 100;
-/** Between requests for rows that still change. */
+/** Between requests for rows that still change, and for new rows. */
 const changingMs = 3000;
 /** Pause before a page that failed is asked for again. */
 const retryMs = 5000;
 /** Rows that stand for those that are not known yet. */
 const placeholders = 200;
 
+/** Which pages are asked for again while the window is visible. */
+interface Changes<Row> {
+  /** Pages with such a row. */
+  changing?: (row: Row) => boolean;
+  /** The first page, where new rows appear. */
+  grows?: boolean;
+}
+
 /**
  * The rows of a listing whose pages follow each other by `after`. Only pages near the visible rows are kept loaded, so a
- * listing of 10^6 rows costs no more memory than one of 10^4. Pass onRange to DataTable. Pages with a row that is `changing`
- * are asked for again while the window is visible.
+ * listing of 10^6 rows costs no more memory than one of 10^4. Pass onRange to DataTable.
  */
-export function usePagedRows<Row>(key: readonly unknown[], load: (after: string, signal: AbortSignal) => Promise<Page<Row>>, changing?: (row: Row) => boolean) {
+export function usePagedRows<Row>(key: readonly unknown[], load: (after: string, signal: AbortSignal) => Promise<Page<Row>>, { changing, grows = false }: Changes<Row> = {}) {
   const id = JSON.stringify(key);
   const fresh = { id, cursors: [''], sizes: [] as number[], ended: false, range: [0, 0] as [number, number] };
   const [kept, setKept] = useState(fresh);
@@ -57,7 +64,7 @@ export function usePagedRows<Row>(key: readonly unknown[], load: (after: string,
       queryFn: ({ signal }: { signal: AbortSignal }) => load(cursors[page]!, signal),
       placeholderData: keepPreviousData,
       gcTime: 30_000,
-      ...(changing ? { refetchInterval: (query: { state: { data?: Page<Row> | undefined } }) => (query.state.data?.results.some(changing) ? changingMs : false as const) } : {}),
+      refetchInterval: ({ state: { data } }: { state: { data?: Page<Row> | undefined } }) => (data && ((grows && page === 0) || (changing && data.results.some(changing))) ? changingMs : false as const),
     })),
   });
 
