@@ -14,17 +14,17 @@ import servers
 
 PAGE = (servers.ROOT / "docs/connect.md").read_text()
 SECTION = re.compile(r"^## (.+?)\n(.*?)(?=^## |\Z)", re.DOTALL | re.MULTILINE)
-BLOCK = re.compile(r"```(sh|python)\n(.*?)```", re.DOTALL)
+BLOCK = re.compile(r"```(sh|python|sql)\n(.*?)```", re.DOTALL)
 MARK = "*(run by the tests)*"
 RUN = {title: BLOCK.findall(text) for title, text in SECTION.findall(PAGE) if MARK in text}
+CACHE = os.environ.get("TARN_CACHE", str(Path.home() / ".cache/tarn"))
 PROGRAMS = {"aws": "aws", "rclone": "rclone", "curl": "curl", "mc": "mc"}
 
 
 def tools():
     """The clients that ./dev installs, if they are there, before those of the machine."""
-    cache = os.environ.get("TARN_CACHE", str(Path.home() / ".cache/tarn"))
     own = os.path.dirname(os.path.abspath(servers.program("tarn")))
-    return os.pathsep.join([own, *glob.glob(f"{cache}/client-light-*/bin"), *glob.glob(f"{cache}/client-mc-*/bin"), os.environ["PATH"]])
+    return os.pathsep.join([own, *glob.glob(f"{CACHE}/client-light-*/bin"), *glob.glob(f"{CACHE}/client-mc-*/bin"), os.environ["PATH"]])
 
 
 @pytest.fixture(scope="module")
@@ -45,11 +45,11 @@ def run(environment, here, language, text):
 
 
 def test_the_page_marks_what_runs():
-    assert set(RUN) == {"tarn", "lakeFS's Python SDK", "curl", "boto3", "s3fs", "pandas", "aws", "rclone", "mc"}
+    assert set(RUN) == {"tarn", "lakeFS's Python SDK", "curl", "boto3", "s3fs", "pandas", "aws", "rclone", "mc", "DuckDB"}
     assert all(RUN.values()), "each has a block"
 
 
-@pytest.mark.parametrize("title", [title for title in RUN if title != "tarn"])
+@pytest.mark.parametrize("title", [title for title in RUN if title not in ("tarn", "DuckDB")])
 def test_the_block_runs(reader, title):
     environment, here = reader
     program = PROGRAMS.get(title)
@@ -59,6 +59,34 @@ def test_the_block_runs(reader, title):
     expected = {"curl": "id,label", "boto3": "main/data/boto3.csv", "s3fs": "s3fs.csv", "pandas": "frog", "aws": "aws.csv",
                 "rclone": "rclone/labels.csv", "mc": "labels.csv"}
     assert expected.get(title, "") in said
+
+
+# INSTALL fetches from duckdb.org, which a machine of tests need not reach: the extension comes from PyPI.
+DUCKDB = """
+import sys, duckdb, duckdb_extension_httpfs, pathlib
+connection = duckdb.connect()
+extension = next(pathlib.Path(duckdb_extension_httpfs.__file__).parent.glob("extensions/*/httpfs.duckdb_extension"))
+connection.execute(f"LOAD '{extension}'")
+print(connection.execute(sys.stdin.read()).fetchall())
+"""
+
+
+def test_duckdb(reader, tarn):
+    environment, here = reader
+    installed = glob.glob(f"{CACHE}/client-light-*/lib/python3*/site-packages/duckdb")
+    if not installed:
+        pytest.skip("DuckDB is not installed: ./dev test")
+    run(environment, here, "sh", "printf 'id,label\\n7,owl\\n' | tarn fs upload - tarn://lake/main/data/duckdb.csv")
+    sql = RUN["DuckDB"][0][1]
+    assert sql.startswith("INSTALL httpfs; LOAD httpfs;\n")
+    values = {"INSTALL httpfs; LOAD httpfs;": "", "127.0.0.1:8000": tarn.url.removeprefix("http://"),
+              "'KEY'": f"'{tarn.access_key}'", "'SECRET'": f"'{tarn.secret_key}'"}
+    for shown, value in values.items():
+        sql = sql.replace(shown, value)
+    ended = subprocess.run([Path(installed[0]).parents[3] / "bin/python", "-c", DUCKDB], input=sql, env=environment, cwd=here,
+                           capture_output=True, text=True, timeout=120, check=False)
+    assert ended.returncode == 0, ended.stderr
+    assert re.fullmatch(r"\[\([1-9]\d*,\)\]\n", ended.stdout), ended.stdout
 
 
 def test_links_lead_to_sections():
