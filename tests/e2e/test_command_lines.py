@@ -1,6 +1,7 @@
 """The lines of `tarn` that the page offers, and those of documents, recipes and examples, are lines that the command takes."""
 
 import json
+import os
 import re
 import shlex
 import shutil
@@ -90,9 +91,10 @@ def refusals(lines, home):
 
 def test_the_page_offers_lines_that_the_command_takes(tmp_path):
     web = servers.ROOT / "web"
-    if not shutil.which("node") or not (web / "node_modules").exists():
+    node = os.environ.get("NODE") or shutil.which("node")
+    if not node or not (web / "node_modules").exists():
         pytest.skip("needs node and web/node_modules: ./dev web --check")
-    collected = subprocess.run(["node", COLLECTOR], cwd=web, capture_output=True, text=True, timeout=120, check=False)
+    collected = subprocess.run([node, COLLECTOR], cwd=web, capture_output=True, text=True, timeout=120, check=False)
     assert collected.returncode == 0, collected.stderr
     lines, files = {}, set()
     for text in map(json.loads, collected.stdout.splitlines()):
