@@ -17,6 +17,7 @@ from command import Cli
 WITHOUT_GRACE = {"TARN_GC_INTERVAL_HOURS": "0", "TARN_GC_GRACE_HOURS": "0", "TARN_GC_UNREACHABLE_DAYS": "0",
                  "TARN_GC_SHARE_MAX": "100"}
 TIMEOUT = 120
+WRITE_PAUSE = 0.01  # leaves processors to the backup
 
 
 def body_of(key, number):
@@ -88,7 +89,7 @@ class Busy:
         s3 = clients.boto3_client(self.server)
         main = lakefs.repository(self.name, client=clients.lakefs_client(self.server)).branch("main")
         number = 0
-        while not self.ends.is_set():
+        while not self.ends.wait(WRITE_PAUSE):
             number += 1
             key = f"key-{number % 17}"
             if number % 5 == 4:
