@@ -8,13 +8,15 @@ import http.client
 import socket
 
 import boto3
-import lakefs
 import requests
-import s3fs
 from botocore.config import Config
 
 
+# Modules of clients that take long to load are imported where they are used: tests of the page need neither.
+
+
 def lakefs_client(server):
+    import lakefs
     return lakefs.client.Client(host=server.url, username=server.access_key, password=server.secret_key)
 
 
@@ -31,6 +33,7 @@ def boto3_resource(server):
 
 
 def s3fs_filesystem(server):
+    import s3fs
     return s3fs.S3FileSystem(anon=False, key=server.access_key, secret=server.secret_key,
                              client_kwargs={"endpoint_url": server.url, "region_name": "us-east-1"},
                              skip_instance_cache=True, use_listings_cache=False)

@@ -1,5 +1,6 @@
 """Fixtures: a server for each file of tests, empty at its start, and windows of a real browser."""
 
+import gc
 import os
 import subprocess
 import sys
@@ -34,6 +35,13 @@ LONGEST_FILES = [f"test_{name}.py" for name in (
 def pytest_collection_modifyitems(items):
     place = {name: number for number, name in enumerate(LONGEST_FILES)}
     items.sort(key=lambda item: place.get(item.path.name, len(place)))
+
+
+def pytest_collection_finish():
+    """Garbage collection need not look at the modules again and again."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 20)
 
 
 @pytest.hookimpl(optionalhook=True)
