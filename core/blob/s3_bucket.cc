@@ -218,8 +218,12 @@ bool S3Bucket::is_transient(const S3Answer& answer) const {
     case 503:
     case 504:
       return true;
-    case 400:
-      return parse_failure(answer.body).code == "RequestTimeout";
+    case 400: {
+      const std::string code = parse_failure(answer.body).code;
+      // The others: the body was damaged in transit, as AWS, MinIO and versitygw say it.
+      return code == "RequestTimeout" || code == "BadDigest" ||
+             code == "XAmzContentSHA256Mismatch" || code == "XAmzContentChecksumMismatch";
+    }
     case 409: {
       const std::string code = parse_failure(answer.body).code;
       return code == "ConditionalRequestConflict" || code == "OperationAborted";
@@ -339,6 +343,13 @@ void S3Bucket::forget_conditional_writes() {
   log::warn("store_without_conditional_writes",
             {{"bucket", options_.bucket},
              {"error", "objects are created after a look instead of exclusively"}});
+}
+
+void S3Bucket::forget_part_checksums() {
+  if (!part_checksums_.exchange(false)) return;
+  log::warn("store_without_part_checksums",
+            {{"bucket", options_.bucket},
+             {"error", "parts of large objects that are damaged in transit are stored"}});
 }
 
 }  // namespace tarn::blob

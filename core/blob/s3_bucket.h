@@ -103,6 +103,9 @@ class S3Bucket {
   /// False after the server has refused conditional creation.
   bool conditional_writes() const { return conditional_writes_; }
   void forget_conditional_writes();
+  /// False after the server has refused an upload whose parts have checksums.
+  bool part_checksums() const { return part_checksums_; }
+  void forget_part_checksums();
 
  private:
   /// Where requests go to.
@@ -127,6 +130,7 @@ class S3Bucket {
   Origin presign_origin_;
 
   std::atomic<bool> conditional_writes_ = true;
+  std::atomic<bool> part_checksums_ = true;
   using SteadyClock = std::chrono::steady_clock;
   static constexpr SteadyClock::rep kNever = SteadyClock::duration::min().count();
   std::atomic<SteadyClock::rep> bucket_seen_ = kNever;  ///< of its latest answer

@@ -104,6 +104,21 @@ TEST_F(S3ServerTest, AbandonedUploadKeepsNoPartsOnTheServer) {
   EXPECT_EQ(store_.remove_unfinished("", future_), 0u);
 }
 
+TEST_F(S3ServerTest, BodiesThatAreDamagedInTransitAreSentAgain) {
+  FaultyClient faulty(*client_);
+  blob::S3Store store(options_, faulty);
+  const std::string small = patterned_bytes(2'000'000);
+  faulty.damage_bodies(1);
+  EXPECT_TRUE(put(store, "whole", small));
+  EXPECT_TRUE(get(store_, "whole") == small);
+  const std::string large = patterned_bytes(12'000'000);
+  const auto writer = store.create("parts", std::nullopt);
+  faulty.damage_bodies(2);
+  write_in_pieces(*writer, large);
+  EXPECT_TRUE(writer->finish());
+  EXPECT_TRUE(get(store_, "parts") == large);
+}
+
 TEST_F(S3ServerTest, UploadOfAKilledWriterIsRemovedWhenItIsOld) {
   blob::S3Bucket bucket(options_, *client_);
   for (const char* key : {"data/a b+", "data/c", "other/d"}) {
@@ -191,6 +206,18 @@ TEST_F(S3DirectTest, UrlIsValidForOneObjectMethodAndTimeOnly) {
   const blob::UrlTerms past{SystemClock().now() - std::chrono::minutes(2), std::chrono::minutes(1)};
   EXPECT_EQ(use("GET", direct().url_to_read({.key = key_}, past)).status, 403);
   EXPECT_EQ(read_all(key_), "hello");
+}
+
+TEST_F(S3DirectTest, PartThatIsDamagedInTransitIsSentAgain) {
+  FaultyClient faulty(*client_);
+  blob::S3Store store(options_, faulty);
+  const std::string id = direct().begin_upload(key_);
+  const std::string bytes = patterned_bytes(12'000'000);  // more than the signature includes
+  faulty.damage_bodies(1);
+  const std::string etag = store.direct()->put_part({key_, id, 1}, bytes);
+  const std::vector<blob::SentPart> parts{{1, etag}};
+  direct().complete_upload(key_, id, parts);
+  EXPECT_TRUE(read_all(key_) == bytes);
 }
 
 TEST_F(S3DirectTest, UrlsIncludeTheStoresPrefix) {

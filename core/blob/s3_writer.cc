@@ -22,6 +22,8 @@ namespace {
 
 constexpr const char* kMarkHeader = "x-amz-meta-tarn-writer";
 constexpr size_t kMarkBytes = 16;
+constexpr const char* kChecksumHeader = "x-amz-checksum-crc32c";
+constexpr const char* kAlgorithmHeader = "x-amz-checksum-algorithm";
 // If the size is unknown, parts grow by their initial size after every so many parts, which allows
 // objects 55 times as large.
 constexpr uint32_t kPartsOfOneSize = 1000;
@@ -43,6 +45,18 @@ void reserve(std::string& buffer, size_t bytes) {
   const uintptr_t begin =
       (reinterpret_cast<uintptr_t>(buffer.data()) + kPageBytes - 1) & ~(kPageBytes - 1);
   ::madvise(reinterpret_cast<void*>(begin), bytes - kPageBytes, MADV_HUGEPAGE);  // only a hint
+}
+
+/// Servers that support it reject a body that was damaged or truncated in transit. At 10 GB/s it
+/// costs nothing.
+std::string crc32c_of(std::string_view body) {
+  return to_base64(crc_digest(CrcKind::kCrc32c, crc_of(CrcKind::kCrc32c, body)));
+}
+
+/// Whether the answer to the beginning of an upload may be about the checksums of its parts.
+bool refuses_checksums(const S3Answer& answer) {
+  if (answer.status == 501) return true;
+  return answer.status == 400 && parse_failure(answer.body).code != "NoSuchBucket";
 }
 
 }  // namespace
@@ -118,10 +132,7 @@ void S3Writer::add_condition(S3Request& request) const {
 bool S3Writer::put_whole() {
   S3Request request{.operation = "put", .method = "PUT", .key = key_, .body = buffer_};
   request.headers.add(kMarkHeader, mark_);
-  // Servers that support it reject a body that was damaged or truncated in transit. At 10 GB/s it
-  // costs nothing.
-  request.headers.add("x-amz-checksum-crc32c",
-                      to_base64(crc_digest(CrcKind::kCrc32c, crc_of(CrcKind::kCrc32c, buffer_))));
+  request.headers.add(kChecksumHeader, crc32c_of(buffer_));
   while (true) {
     request.headers.remove("If-None-Match");
     add_condition(request);
@@ -173,7 +184,15 @@ void S3Writer::begin_upload() {
   S3Request request{
       .operation = "create_upload", .method = "POST", .key = key_, .query = {{"uploads", ""}}};
   request.headers.add(kMarkHeader, mark_);
-  const S3Answer answer = bucket_.send(request);
+  checks_parts_ = bucket_.part_checksums();
+  if (checks_parts_) request.headers.add(kAlgorithmHeader, "CRC32C");
+  S3Answer answer = bucket_.send(request);
+  if (checks_parts_ && refuses_checksums(answer)) {
+    bucket_.forget_part_checksums();
+    checks_parts_ = false;
+    request.headers.remove(kAlgorithmHeader);
+    answer = bucket_.send(request);
+  }
   if (!answer.ok()) bucket_.throw_answer(request, answer);
   upload_id_ = parse_upload_id(answer.body);
 }
@@ -201,16 +220,18 @@ void S3Writer::start_part() {
 }
 
 void S3Writer::upload_part(Part& part) const {
-  const S3Request request{
+  S3Request request{
       .operation = "upload_part",
       .method = "PUT",
       .key = key_,
       .query = {{"partNumber", std::to_string(part.number)}, {"uploadId", upload_id_}},
       .body = part.bytes,
       .cancelled = &cancelled_};
+  if (checks_parts_) request.headers.add(kChecksumHeader, crc32c_of(part.bytes));
   const S3Answer answer = bucket_.send(request);
   if (!answer.ok()) bucket_.throw_answer(request, answer);
   part.etag = answer.headers.get("ETag");
+  if (checks_parts_) part.crc32c = answer.headers.get(kChecksumHeader);
 }
 
 void S3Writer::collect_oldest_part() {
@@ -218,23 +239,25 @@ void S3Writer::collect_oldest_part() {
   parts_.pop_front();
   part->upload.join();
   if (part->error) std::rethrow_exception(part->error);
-  etags_.push_back(part->etag);
+  // ETags of servers need only quotes escaped, but they come from outside, so reject the rest.
+  if (str_cat(part->etag, part->crc32c).find_first_of("<>&") != std::string::npos) {
+    throw Error(ErrorCode::kUnavailable,
+                str_cat("writing object ", shown(key_), ": the store sent a broken ETag"));
+  }
+  parts_list_ +=
+      str_cat("<Part><PartNumber>", part->number, "</PartNumber><ETag>", part->etag, "</ETag>");
+  // A server that compares checksums of parts wants them again. Source: AWS S3
+  // CompleteMultipartUpload.
+  if (!part->crc32c.empty())
+    parts_list_ += str_cat("<ChecksumCRC32C>", part->crc32c, "</ChecksumCRC32C>");
+  parts_list_ += "</Part>";
   spare_ = std::move(part->bytes);
   spare_.clear();
 }
 
 bool S3Writer::complete_upload() {
-  std::string body = "<CompleteMultipartUpload>";
-  for (size_t i = 0; i < etags_.size(); ++i) {
-    // ETags of servers need only quotes escaped, but they come from outside, so reject the rest.
-    if (etags_[i].find_first_of("<>&") != std::string::npos) {
-      throw Error(ErrorCode::kUnavailable,
-                  str_cat("writing object ", shown(key_), ": the store sent a broken ETag"));
-    }
-    body +=
-        str_cat("<Part><PartNumber>", i + 1, "</PartNumber><ETag>", etags_[i], "</ETag></Part>");
-  }
-  body += "</CompleteMultipartUpload>";
+  const std::string body =
+      str_cat("<CompleteMultipartUpload>", parts_list_, "</CompleteMultipartUpload>");
   while (true) {
     const S3Request request = complete_request(body);
     S3Answer answer = bucket_.send(request);

@@ -54,6 +54,7 @@ class S3Writer final : public BlobWriter {
     uint32_t number = 0;
     std::string bytes;
     std::string etag;
+    std::string crc32c;  ///< base64, "" unless the server has compared it
     std::exception_ptr error;
     std::jthread upload;
   };
@@ -83,7 +84,8 @@ class S3Writer final : public BlobWriter {
   std::string buffer_;
   std::string spare_;      // of a part that is done: its memory is used again
   std::string upload_id_;  // "" until the first part
-  std::vector<std::string> etags_;
+  bool checks_parts_ = false;
+  std::string parts_list_;  // XML of those that are done
   uint32_t parts_begun_ = 0;
   bool exists_ = false;  // written bytes are discarded
   bool done_ = false;

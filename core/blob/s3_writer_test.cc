@@ -104,15 +104,15 @@ class S3UploadTest : public S3StoreTest {
   /// Two parts are uploaded; what follows is up to the test.
   std::unique_ptr<BlobWriter> two_parts_written() {
     client_.answer(404);
-    client_.answer(
-        200,
-        "<InitiateMultipartUploadResult><UploadId>u/1</UploadId></InitiateMultipartUploadResult>");
+    client_.answer(200, kBegun);
     client_.answer(200, "", headers_of({{"ETag", "\"e1\""}}));
     client_.answer(200, "", headers_of({{"ETag", "\"e2\""}}));
     auto writer = store_.create("k", std::nullopt);
     testing::write_in_pieces(*writer, std::string(kS3PartBytesMin + 1, 'x'));
     return writer;
   }
+  static constexpr const char* kBegun =
+      "<InitiateMultipartUploadResult><UploadId>u/1</UploadId></InitiateMultipartUploadResult>";
   const std::string url_ = "http://store.test:9000/b/k";
   S3Store store_ = store();
 };
@@ -133,6 +133,43 @@ TEST_F(S3UploadTest, UploadsPartsAndCompletesThem) {
   EXPECT_EQ(seen_[4].body,
             "<CompleteMultipartUpload><Part><PartNumber>1</PartNumber><ETag>\"e1\"</ETag></Part>"
             "<Part><PartNumber>2</PartNumber><ETag>\"e2\"</ETag></Part></CompleteMultipartUpload>");
+}
+
+TEST_F(S3UploadTest, PartsHaveChecksumsWhichTheCompletionRepeats) {
+  client_.answer(404);
+  client_.answer(200, kBegun);
+  const auto writer = store_.create("k", std::nullopt);
+  client_.answer(200, "", headers_of({{"ETag", "\"e1\""}, {"x-amz-checksum-crc32c", "a+/b=="}}));
+  client_.answer(200, "",
+                 headers_of({{"ETag", "\"e2\""}}));  // of a server that has compared nothing
+  client_.answer(200);
+  testing::write_in_pieces(*writer, std::string(kS3PartBytesMin, 'x') + "123456789");
+  EXPECT_TRUE(writer->finish());
+  EXPECT_EQ(headers_sent(1).get("x-amz-checksum-algorithm"), "CRC32C");
+  EXPECT_EQ(headers_sent(3).get("x-amz-checksum-crc32c"), "4waSgw==");
+  EXPECT_EQ(body_sent(4),
+            "<CompleteMultipartUpload><Part><PartNumber>1</PartNumber><ETag>\"e1\"</ETag>"
+            "<ChecksumCRC32C>a+/b==</ChecksumCRC32C></Part>"
+            "<Part><PartNumber>2</PartNumber><ETag>\"e2\"</ETag></Part></CompleteMultipartUpload>");
+}
+
+TEST_F(S3UploadTest, ServersThatRefuseChecksumsOfPartsGetNone) {
+  const auto begin = [&](BlobWriter& writer) {
+    client_.answer(200, kBegun);
+    client_.answer(200, "", headers_of({{"ETag", "e"}}));
+    client_.answer(200, "", headers_of({{"ETag", "e"}}));
+    client_.answer(200);
+    testing::write_in_pieces(writer, std::string(kS3PartBytesMin + 1, 'x'));
+    EXPECT_TRUE(writer.finish());
+  };
+  client_.answer(404);
+  client_.answer(400, error_body("InvalidArgument"));
+  begin(*store_.create("k", std::nullopt));
+  EXPECT_EQ(headers_sent(2).find("x-amz-checksum-algorithm"), nullptr);
+  EXPECT_EQ(headers_sent(3).find("x-amz-checksum-crc32c"), nullptr);
+  client_.answer(404);
+  begin(*store_.create("k2", std::nullopt));
+  EXPECT_EQ(headers_sent(7).find("x-amz-checksum-algorithm"), nullptr);
 }
 
 TEST_F(S3UploadTest, FailureInsideAnAnswerOf200IsAFailure) {

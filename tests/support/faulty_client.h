@@ -1,5 +1,5 @@
 // An HTTP client with failing exchanges, either before the server received the request or after it
-// responded.
+// responded, and with bodies that are damaged on their way.
 #pragma once
 
 #include <algorithm>
@@ -29,10 +29,15 @@ class FaultyClient final : public http::Client {
   http::ClientResponse send(const http::ClientRequest& request, size_t body_bytes_max) override {
     const bool fails = next_fails();
     if (fails && fault_ == Fault::kFails) throw_fault();
-    http::ClientResponse response = client_.send(request, body_bytes_max);
+    const bool damages = request.method == "PUT" && to_damage_ > 0 && to_damage_-- > 0;
+    http::ClientResponse response =
+        client_.send(damages ? damaged(request) : request, body_bytes_max);
     if (fails) throw_fault();
     return response;
   }
+
+  /// Flips a bit of the next `count` bodies of PUTs on their way to the server.
+  void damage_bodies(int count) { to_damage_ = count; }
 
   Stream open(const http::ClientRequest& request) override {
     const bool fails = next_fails();
@@ -46,6 +51,18 @@ class FaultyClient final : public http::Client {
   bool next_fails() {
     const uint64_t number = ++requests_;
     return every_ != 0 && number % every_ == 0;
+  }
+  static http::ClientRequest damaged(const http::ClientRequest& request) {
+    http::ClientRequest out = request;
+    if (!out.body.empty()) out.body[0] ^= 1;
+    if (out.upload) {
+      out.upload = [&request](uint64_t offset, std::span<char> space) {
+        const size_t count = request.upload(offset, space);
+        if (offset == 0 && count > 0) space[0] ^= 1;
+        return count;
+      };
+    }
+    return out;
   }
   [[noreturn]] static void throw_fault() {
     throw Error(ErrorCode::kUnavailable, "sending a request: a fault was injected");
@@ -68,6 +85,7 @@ class FaultyClient final : public http::Client {
 
   http::Client& client_;
   std::atomic<uint64_t> requests_ = 0;
+  std::atomic<int> to_damage_ = 0;
   std::atomic<uint64_t> every_ = 0;
   std::atomic<Fault> fault_ = Fault::kFails;
 };
