@@ -17,6 +17,7 @@
 #include "bench/micro/filled_branch.h"
 #include "core/base/error.h"
 #include "core/db/connection.h"
+#include "core/meta/range_summaries.h"
 #include "core/objects/search.h"
 #include "tests/support/engine_fixture.h"
 
@@ -150,6 +151,7 @@ int run(uint64_t count, int rounds) {
     engine = std::make_unique<testing::TestEngine>(database.url());
     measure(*connection, *engine, repository, first);
     measure(*connection, *engine, repository, again);
+    (**engine).summaries.flush();
     engine = std::make_unique<testing::TestEngine>(database.url());
     measure(*connection, *engine, repository, restarted);
     engine = std::make_unique<testing::TestEngine>(database.url());

@@ -9,6 +9,7 @@
 #include "core/base/str_cat.h"
 #include "core/base/wire.h"
 #include "core/gc/collection_fixture.h"
+#include "core/meta/range_summaries.h"
 #include "core/meta/staging.h"
 #include "core/objects/search.h"
 #include "core/versioning/metadata_files.h"
@@ -59,6 +60,7 @@ class DerivedRows : public CollectionTest {
     SearchOptions options;
     options.query.glob = Glob("*-none");
     search_objects(*server, repository.name, ref, options);
+    (*server).summaries.flush();
   }
 
   /// As an old server or a restart forgets its caches: the nodes are read from the database.

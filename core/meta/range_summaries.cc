@@ -1,13 +1,20 @@
 #include "core/meta/range_summaries.h"
 
 #include <algorithm>
+#include <chrono>
+#include <exception>
 #include <string>
 #include <unordered_map>
+#include <utility>
+
+#include "core/base/log.h"
 
 namespace tarn::meta {
 namespace {
 
 constexpr size_t kSummariesPerInsertMax = 2048;
+// A wait ends by a notice; this bounds one that was missed.
+constexpr std::chrono::seconds kWaitMax{1};
 
 constexpr db::Query kSelect{"range_summaries_select_bodies", R"sql(
   SELECT nid, body FROM range_summaries WHERE repo_id = $1 AND nid = ANY ($2))sql"};
@@ -55,20 +62,86 @@ std::vector<RangeSummaries::Summary> RangeSummaries::load(db::Connection* connec
   return out;
 }
 
-void RangeSummaries::store(RepositoryId repository, std::span<const Made> made) {
-  for (size_t first = 0; first < made.size(); first += kSummariesPerInsertMax) {
-    const auto part = made.subspan(first, std::min(kSummariesPerInsertMax, made.size() - first));
-    std::vector<int64_t> nids;
-    std::vector<std::string> encoded;
-    for (const Made& one : part) {
-      nids.push_back(one.range);
-      encoded.push_back(one.summary->encode());
-    }
-    std::vector<db::Bytes> bodies;
-    for (const std::string& body : encoded) bodies.push_back({body});
-    pool_.run(kInsert, {static_cast<int32_t>(repository), nids, bodies}, db::Pool::Retry::kWrite);
-    for (const Made& one : part) cache_.put(one.range, one.summary);
+RangeSummaries::~RangeSummaries() {
+  {
+    const MutexLock lock(mutex_);
+    stopping_ = true;
   }
+  changed_.notify_all();
+}
+
+void RangeSummaries::keep(RepositoryId repository, std::vector<Made> made) {
+  if (made.empty()) return;
+  Batch batch{repository, std::move(made)};
+  for (const Made& one : batch.made) {
+    cache_.put(one.range, one.summary);
+    batch.bytes += one.summary->memory_bytes();
+  }
+  if (!queue(batch)) store_or_drop(batch);
+}
+
+/// false = there is no room for it.
+bool RangeSummaries::queue(Batch& batch) {
+  {
+    const MutexLock lock(mutex_);
+    if (queued_bytes_ + batch.bytes > queued_bytes_max_) return false;
+    queued_bytes_ += batch.bytes;
+    queue_.push_back(std::move(batch));
+    if (!storing_.joinable()) storing_ = std::jthread([this] { store_queued(); });
+  }
+  changed_.notify_all();
+  return true;
+}
+
+void RangeSummaries::store_queued() {
+  MutexLock lock(mutex_);
+  const auto has_work = [this]() TARN_REQUIRES(mutex_) { return stopping_ || !queue_.empty(); };
+  for (;;) {
+    while (!changed_.wait_for(lock, kWaitMax, has_work)) continue;
+    if (stopping_) return;
+    const Batch& first = queue_.front();  // stays where it is while others are added
+    lock.unlock();
+    store_or_drop(first);
+    lock.lock();
+    queued_bytes_ -= first.bytes;
+    queue_.pop_front();
+    changed_.notify_all();
+  }
+}
+
+void RangeSummaries::flush() {
+  MutexLock lock(mutex_);
+  const auto done = [this]() TARN_REQUIRES(mutex_) { return queue_.empty(); };
+  while (!changed_.wait_for(lock, kWaitMax, done)) continue;
+}
+
+void RangeSummaries::store_or_drop(const Batch& batch) {
+  try {
+    const std::span<const Made> made(batch.made);
+    for (size_t first = 0; first < made.size() && !stops(); first += kSummariesPerInsertMax) {
+      insert(batch.repository,
+             made.subspan(first, std::min(kSummariesPerInsertMax, made.size() - first)));
+    }
+  } catch (const std::exception& error) {
+    log::warn("range_summaries_dropped", {{"count", batch.made.size()}, {"error", error.what()}});
+  }
+}
+
+bool RangeSummaries::stops() {
+  const MutexLock lock(mutex_);
+  return stopping_;
+}
+
+void RangeSummaries::insert(RepositoryId repository, std::span<const Made> made) {
+  std::vector<int64_t> nids;
+  std::vector<std::string> encoded;
+  for (const Made& one : made) {
+    nids.push_back(one.range);
+    encoded.push_back(one.summary->encode());
+  }
+  std::vector<db::Bytes> bodies;
+  for (const std::string& body : encoded) bodies.push_back({body});
+  pool_.run(kInsert, {static_cast<int32_t>(repository), nids, bodies}, db::Pool::Retry::kWrite);
 }
 
 }  // namespace tarn::meta

@@ -1,5 +1,7 @@
 // Searching refs over a real database, against a plain filter over all objects.
+#include <chrono>
 #include <cstdio>
+#include <future>
 #include <map>
 #include <optional>
 #include <random>
@@ -14,6 +16,7 @@
 #include "core/objects/search.h"
 #include "core/versioning/reset.h"
 #include "tests/support/engine_fixture.h"
+#include "tests/support/fault_points.h"
 
 namespace tarn::versioning {
 namespace {
@@ -94,7 +97,7 @@ class Search : public ::testing::Test {
     return out;
   }
 
-  /// All pages of a search.
+  /// All pages of a search, whose summaries are then stored.
   std::string found(TestEngine& with, const std::string& ref, SearchOptions options) {
     std::string out;
     cost = {};
@@ -108,11 +111,13 @@ class Search : public ::testing::Test {
       for (const ListItem& item : found.page.items) {
         out += str_cat(item.path, "=", item.entry->size_bytes, " ");
       }
-      if (!found.page.has_more) return out;
+      if (!found.page.has_more) break;
       EXPECT_GT(found.page.next, options.after) << "a page must get on";
-      if (found.page.next <= options.after) return out;
+      if (found.page.next <= options.after) break;
       options.after = found.page.next;
     }
+    (*with).summaries.flush();
+    return out;
   }
   std::string found(const std::string& ref, const search::Query& query, uint32_t limit = 1000) {
     SearchOptions options;
@@ -322,9 +327,36 @@ TEST_F(Search, SummariesAreDeletedWithTheirRepository) {
   ASSERT_NE(kept[0], nullptr);
   delete_repository(*engine, repo, false);
   EXPECT_EQ(stored_summaries(), 0);
-  const meta::RangeSummaries::Made late[] = {{range, kept[0]}};
-  (*engine).summaries.store(id, late);
+  (*engine).summaries.keep(id, {{range, kept[0]}});
+  (*engine).summaries.flush();
   EXPECT_EQ(stored_summaries(), 0) << "stored by a search that began before";
+}
+
+TEST_F(Search, ASecondSearchFindsSummariesThatAreNotStoredYet) {
+  stage("main", some_objects(8000));
+  stage("main", {{"data/dogs/special.tar", an_entry()}});
+  engine.commit(repo, "main");
+  testing::FaultPoints faults;
+  TestEngine slow{database.url(), engine.store, &faults};
+  std::promise<void> searched;
+  faults.at_then_go_on({"range_summaries_insert_rows"},
+                       [&] { searched.get_future().wait_for(std::chrono::seconds{20}); });
+  SearchOptions options;
+  options.query = by_glob("**/special.tar");
+  const SearchPage first = search_objects(*slow, repo, "main", options);
+  const SearchPage second = search_objects(*slow, repo, "main", options);
+  EXPECT_EQ(first.page.items.size(), 1u);
+  EXPECT_EQ(second.page.items.size(), 1u);
+  EXPECT_GT(first.cost.summaries_made, 30u);
+  EXPECT_EQ(second.cost.summaries_made, 0u);
+  EXPECT_EQ(stored_summaries(), 0) << "nothing waited for the database";
+  // Another server does not know of them. The same rows are stored once.
+  EXPECT_NE(found("main", options.query), "");
+  EXPECT_EQ(cost.summaries_made, first.cost.summaries_made);
+  searched.set_value();
+  (*slow).summaries.flush();
+  EXPECT_EQ(faults.unreached(), 0u);
+  EXPECT_EQ(stored_summaries(), static_cast<int64_t>(first.cost.summaries_made));
 }
 
 TEST_F(Search, SummaryOfAnotherVersionIsReplaced) {

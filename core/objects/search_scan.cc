@@ -101,7 +101,7 @@ class SummaryFilter final : public tree::LeafFilter {
 
   /// Set if the search must end: nothing after this key was examined.
   const std::optional<std::string>& stopped_at() const { return stopped_at_; }
-  const std::vector<meta::RangeSummaries::Made>& made() const { return made_; }
+  std::vector<meta::RangeSummaries::Made> take_made() { return std::move(made_); }
 
  private:
   bool known(const tree::InnerNode& parent, uint32_t index) const {
@@ -244,8 +244,8 @@ ScanEnd scan_ref(Engine& engine, const RepositoryName& repository, std::string_v
     end = walk(cursor, filter, plan, budget, take);
   }
   const RepositoryId id = snapshot->repository().id;
-  snapshot.reset();  // storing needs its own connection
-  engine.summaries.store(id, filter.made());
+  snapshot.reset();  // storing may need a connection
+  engine.summaries.keep(id, filter.take_made());
   count(before, budget.cost);
   return end;
 }
