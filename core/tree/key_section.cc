@@ -77,12 +77,14 @@ KeySection KeySection::parse(NodeReader& in, uint32_t count) {
     }
     const std::string_view rest = in.take(rest_size);
     const size_t lead = static_cast<size_t>(shared);
-    if (i > 0 && std::string_view(key.data() + lead, key_size - lead) >= rest) {
-      NodeReader::fail("its keys do not ascend");
-    }
-    // find() requires `shared` to be the whole common prefix of the two keys.
-    if (!whole && lead < key_size && key[lead] == rest[0]) {
+    const std::string_view before(key.data() + lead, key_size - lead);
+    if (whole || before.empty() || rest.empty()) {
+      if (i > 0 && before >= rest) NodeReader::fail("its keys do not ascend");
+    } else if (before[0] == rest[0]) {
+      // find() requires `shared` to be the whole common prefix of the two keys.
       NodeReader::fail("a key is not fully compressed");
+    } else if (static_cast<uint8_t>(before[0]) > static_cast<uint8_t>(rest[0])) {
+      NodeReader::fail("its keys do not ascend");
     }
     std::copy(rest.begin(), rest.end(), key.begin() + static_cast<std::ptrdiff_t>(lead));
     key_size = lead + rest.size();

@@ -1,5 +1,7 @@
 #include "core/tree/leaf_node.h"
 
+#include <algorithm>
+
 #include "core/base/error.h"
 #include "core/tree/node_layout.h"
 
@@ -31,6 +33,7 @@ std::vector<std::string_view> read_dictionary(NodeReader& in, uint32_t count_max
 }
 
 void check_etag(std::string_view bytes) {
+  if (bytes.size() == 1 + kMd5Bytes && bytes[0] == kEtagMd5) return;  // nearly all
   NodeReader in(bytes);
   switch (in.u8()) {
     case kEtagMd5:
@@ -50,6 +53,7 @@ void check_etag(std::string_view bytes) {
 }
 
 void check_address(std::string_view bytes, size_t heads) {
+  if (bytes.size() == 1 + kOwnBytes && bytes[0] == kAddressOwn) return;  // nearly all
   NodeReader in(bytes);
   switch (in.u8()) {
     case kAddressOwn:
@@ -99,10 +103,8 @@ LeafNode::LeafNode(std::string encoding) : bytes_(std::move(encoding)) {
   addresses_ = BytesColumn::parse(in, header.count);
   extras_ = BytesColumn::parse(in, header.count);
   require(in.done(), "it has bytes after its end");
-  for (uint32_t i = 0; i < header.count; ++i) {
-    check_entry(i);
-    object_bytes_ += sizes_.at(i);
-  }
+  check_entries();
+  sizes_.each(header.count, [this](uint64_t bytes) { object_bytes_ += bytes; });
   require(header.entries == header.count && header.object_bytes == object_bytes_,
           "its totals are wrong");
 }
@@ -112,11 +114,30 @@ void LeafNode::read_dictionaries(NodeReader& in) {
   address_heads_ = read_dictionary(in, count());
 }
 
-void LeafNode::check_entry(uint32_t index) const {
-  require(types_.at(index) < content_types_.size(), "an entry has no content type");
-  check_etag(etags_.at(index));
-  check_address(addresses_.at(index), address_heads_.size());
-  check_extras(extras_.at(index));
+void LeafNode::check_entries() const {
+  uint64_t type = 0;
+  types_.each(count(), [&](uint64_t one) { type = std::max(type, one); });
+  require(type < content_types_.size(), "an entry has no content type");
+  for (uint32_t i = 0; i < count(); ++i) {
+    check_etag(etags_.at(i));
+    check_address(addresses_.at(i), address_heads_.size());
+  }
+  if (extras_.all_empty()) return;
+  for (uint32_t i = 0; i < count(); ++i) check_extras(extras_.at(i));
+}
+
+LeafNode::Bounds LeafNode::bounds() const {
+  Bounds out;
+  sizes_.each(count(), [&out](uint64_t bytes) {
+    out.size_min_bytes = std::min(out.size_min_bytes, bytes);
+    out.size_max_bytes = std::max(out.size_max_bytes, bytes);
+  });
+  mtimes_.each(count(), [&out, base = static_cast<uint64_t>(base_mtime_)](uint64_t after) {
+    const auto mtime_ms = static_cast<int64_t>(base + after);
+    out.mtime_min_ms = std::min(out.mtime_min_ms, mtime_ms);
+    out.mtime_max_ms = std::max(out.mtime_max_ms, mtime_ms);
+  });
+  return out;
 }
 
 EntryFields LeafNode::fields(uint32_t index) const {

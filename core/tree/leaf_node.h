@@ -1,6 +1,7 @@
 // A range: the decoded form of a leaf.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
@@ -36,6 +37,16 @@ class LeafNode final : public Node {
     return static_cast<int64_t>(static_cast<uint64_t>(base_mtime_) + mtimes_.at(index));
   }
   bool has_extras(uint32_t index) const { return !extras_.at(index).empty(); }
+  /// The same of any entry; may be true when it is not.
+  bool may_have_extras() const { return !extras_.all_empty(); }
+  /// Least and greatest of all entries.
+  struct Bounds {
+    uint64_t size_min_bytes = UINT64_MAX;
+    uint64_t size_max_bytes = 0;
+    int64_t mtime_min_ms = INT64_MAX;
+    int64_t mtime_max_ms = INT64_MIN;
+  };
+  Bounds bounds() const;
   /// Each that an entry has, once. Views into this node.
   std::span<const std::string_view> content_types() const { return content_types_; }
   EntryFields fields(uint32_t index) const;
@@ -44,7 +55,7 @@ class LeafNode final : public Node {
 
  private:
   void read_dictionaries(NodeReader& in);
-  void check_entry(uint32_t index) const;
+  void check_entries() const;
   std::string_view content_type(uint32_t index) const {
     return content_types_[static_cast<size_t>(types_.at(index))];
   }

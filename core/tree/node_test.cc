@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <zstd.h>
 
+#include "core/base/wire.h"
 #include "core/tree/body.h"
 #include "core/tree/chunker.h"
 #include "core/tree/leaf_node.h"
@@ -238,6 +239,64 @@ TEST(Node, RandomDamageIsNoticedOrHarmless) {
       if (random() % 4 == 0) damaged.erase(random() % damaged.size(), random() % 40);
       survives(damaged);
     }
+  }
+}
+
+/// Whether a section of these keys, each the length of what it shares and the rest, is accepted.
+bool accepts_keys(const std::vector<std::pair<uint64_t, std::string>>& keys) {
+  std::string bytes;
+  std::string restarts;
+  for (size_t i = 0; i < keys.size(); ++i) {
+    if (i % kRestartInterval == 0) put_fixed(restarts, bytes.size(), 4);
+    put_varint(bytes, keys[i].first);
+    put_bytes(bytes, keys[i].second);
+  }
+  bytes += restarts;
+  NodeReader in(bytes);
+  try {
+    KeySection::parse(in, static_cast<uint32_t>(keys.size()));
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kDataLoss);
+    return false;
+  }
+  return true;
+}
+
+TEST(Node, RefusesKeysThatDoNotAscendOrAreNotCompressed) {
+  EXPECT_TRUE(accepts_keys({{0, "ab"}, {1, "c"}, {2, "d"}, {0, "b"}}));
+  EXPECT_FALSE(accepts_keys({{0, "b"}, {0, "a"}}));
+  EXPECT_FALSE(accepts_keys({{0, "abx"}, {1, "a"}}));
+  EXPECT_TRUE(accepts_keys({{0, "a\x7f"}, {1, "\x80"}}));
+  EXPECT_FALSE(accepts_keys({{0, "a\x80"}, {1, "\x7f"}}));
+  EXPECT_FALSE(accepts_keys({{0, "ab"}, {1, "bc"}})) << "shares more than it says";
+  EXPECT_FALSE(accepts_keys({{0, "abc"}, {1, "ba"}}));
+  EXPECT_FALSE(accepts_keys({{0, "ab"}, {2, ""}})) << "the same key";
+  EXPECT_FALSE(accepts_keys({{0, "ab"}, {1, ""}}));
+  std::vector<std::pair<uint64_t, std::string>> keys = {{0, "k"}};
+  while (keys.size() < kRestartInterval) keys.emplace_back(keys.size(), "k");
+  const std::string last(kRestartInterval, 'k');
+  for (const auto& [whole, accepted] : std::vector<std::pair<std::string, bool>>{
+           {last + "a", true}, {"l", true}, {last, false}, {"kk", false}, {"a", false}}) {
+    keys.resize(kRestartInterval);
+    keys.emplace_back(0, whole);
+    EXPECT_EQ(accepts_keys(keys), accepted) << whole;
+  }
+}
+
+TEST(Node, AColumnReadsTheSameInBothWays) {
+  for (unsigned bits = 0; bits <= 64; bits += 8) {
+    std::vector<uint64_t> values;
+    for (uint64_t i = 0; i < 20; ++i) {
+      values.push_back(bits == 0 ? 0 : (i * 0x9e3779b97f4a7c15) >> (64 - bits));
+    }
+    std::string bytes;
+    put_uint_column(bytes, values);
+    NodeReader in(bytes);
+    const UintColumn column = UintColumn::parse(in, 20);
+    std::vector<uint64_t> each;
+    column.each(20, [&](uint64_t value) { each.push_back(value); });
+    EXPECT_EQ(each, values) << bits;
+    for (uint32_t i = 0; i < 20; ++i) EXPECT_EQ(column.at(i), values[i]);
   }
 }
 
