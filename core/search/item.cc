@@ -86,7 +86,11 @@ void ItemSet::add_path(std::string_view path, size_t known) {
     lately = trigram + 1;
     add(item(kTrigram, path.substr(at, kTrigramBytes)));
   }
-  if (path.size() >= kEndBytes) add(item(kPathEnd, path.substr(path.size() - kEndBytes)));
+  if (path.size() < kEndBytes) return;
+  const std::string_view end = path.substr(path.size() - kEndBytes);
+  const uint32_t mark = 1u << 16 | uint32_t{static_cast<uint8_t>(end[0])} << 8 |
+                        uint32_t{static_cast<uint8_t>(end[1])};
+  if (std::exchange(last_end_, mark) != mark) add(item(kPathEnd, end));
 }
 
 Item content_type_item(std::string_view type) { return item(kContentType, type); }

@@ -43,6 +43,7 @@ class ItemSet {
   size_t size_ = 0;
   /// Trigrams that were added lately, so that most of them are not hashed; 0 = none.
   std::array<uint32_t, 1024> lately_{};
+  uint32_t last_end_ = 0;  ///< the end of the last path, 0 = none
 };
 
 Item content_type_item(std::string_view type);

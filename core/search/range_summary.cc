@@ -62,21 +62,19 @@ void add_extra_items(const Entry& entry, ItemSet& out) {
 }  // namespace
 
 RangeSummary RangeSummary::of(const tree::LeafNode& range) {
+  const tree::LeafNode::Bounds bounds = range.bounds();
   RangeSummary out;
-  out.size_min_bytes_ = out.size_max_bytes_ = range.size_bytes(0);
-  out.mtime_min_ms_ = out.mtime_max_ms_ = range.mtime_ms(0);
+  out.size_min_bytes_ = bounds.size_min_bytes;
+  out.size_max_bytes_ = bounds.size_max_bytes;
+  out.mtime_min_ms_ = bounds.mtime_min_ms;
+  out.mtime_max_ms_ = bounds.mtime_max_ms;
   ItemSet items;
   for (const std::string_view type : range.content_types()) add_type_items(type, items);
+  const bool extras = range.may_have_extras();
   tree::KeyScan keys(range.keys());
   for (uint32_t i = 0; i < range.count(); ++i, keys.next()) {
-    const uint64_t size = range.size_bytes(i);
-    out.size_min_bytes_ = std::min(out.size_min_bytes_, size);
-    out.size_max_bytes_ = std::max(out.size_max_bytes_, size);
-    const int64_t mtime = range.mtime_ms(i);
-    out.mtime_min_ms_ = std::min(out.mtime_min_ms_, mtime);
-    out.mtime_max_ms_ = std::max(out.mtime_max_ms_, mtime);
     items.add_path(keys.key(), keys.shared());
-    if (range.has_extras(i)) add_extra_items(range.entry(i), items);
+    if (extras && range.has_extras(i)) add_extra_items(range.entry(i), items);
   }
   out.filter_ = filter_of(items);
   return out;
