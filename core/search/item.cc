@@ -1,5 +1,6 @@
 #include "core/search/item.h"
 
+#include <cstring>
 #include <string>
 #include <utility>
 
@@ -48,7 +49,7 @@ void add_text_items(std::string_view text, bool at_end, std::vector<Item>& out) 
   }
 }
 
-ItemSet::ItemSet() : slots_(kSlotsMin) {}
+ItemSet::ItemSet() : slots_(kSlotsMin) { items_.reserve(kSlotsMin / 2); }
 
 bool ItemSet::find_or_put(std::vector<Item>& slots, Item item) {
   const size_t mask = slots.size() - 1;
@@ -63,22 +64,30 @@ bool ItemSet::find_or_put(std::vector<Item>& slots, Item item) {
 void ItemSet::add(Item item) {
   const bool had = item == 0 ? std::exchange(has_zero_, true) : find_or_put(slots_, item);
   if (had) return;
-  ++size_;
-  if (size_ * 2 > slots_.size()) grow();
+  items_.push_back(item);
+  if (items_.size() * 2 > slots_.size()) grow();
 }
 
 void ItemSet::grow() {
   std::vector<Item> more(slots_.size() * 2);
-  for (const Item item : slots_) {
+  for (const Item item : items_) {
     if (item != 0) find_or_put(more, item);
   }
   slots_ = std::move(more);
 }
 
 void ItemSet::add_path(std::string_view path, size_t known) {
+  // Paths next to each other often end alike.
+  std::optional<uint64_t> tail;
+  if (path.size() >= sizeof(*tail)) {
+    std::memcpy(&tail.emplace(), path.data() + path.size() - sizeof(*tail), sizeof(*tail));
+  }
+  const bool known_tail = tail && tail == last_tail_;
+  last_tail_ = tail;
+  const size_t end = path.size() - (known_tail ? sizeof(*tail) - kTrigramBytes + 1 : 0);
   // A trigram that begins here is not within the known bytes.
   size_t at = known < kTrigramBytes ? 0 : known - kTrigramBytes + 1;
-  for (; at + kTrigramBytes <= path.size(); ++at) {
+  for (; at + kTrigramBytes <= end; ++at) {
     const auto byte = [&](size_t i) { return uint32_t{static_cast<uint8_t>(path[at + i])}; };
     const uint32_t trigram = byte(0) << 16 | byte(1) << 8 | byte(2);
     uint32_t& lately = lately_[(trigram * 0x9e3779b1u) >> 22];
@@ -86,11 +95,9 @@ void ItemSet::add_path(std::string_view path, size_t known) {
     lately = trigram + 1;
     add(item(kTrigram, path.substr(at, kTrigramBytes)));
   }
-  if (path.size() < kEndBytes) return;
-  const std::string_view end = path.substr(path.size() - kEndBytes);
-  const uint32_t mark = 1u << 16 | uint32_t{static_cast<uint8_t>(end[0])} << 8 |
-                        uint32_t{static_cast<uint8_t>(end[1])};
-  if (std::exchange(last_end_, mark) != mark) add(item(kPathEnd, end));
+  if (!known_tail && path.size() >= kEndBytes) {
+    add(item(kPathEnd, path.substr(path.size() - kEndBytes)));
+  }
 }
 
 Item content_type_item(std::string_view type) { return item(kContentType, type); }

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -24,26 +25,20 @@ class ItemSet {
   void add(Item item);
   /// All parts of the path. Its first `known` bytes also begin the path that was added before.
   void add_path(std::string_view path, size_t known);
-  size_t size() const { return size_; }
-  template <typename Visit>
-  void for_each(Visit&& visit) const {
-    if (has_zero_) visit(Item{0});
-    for (const Item item : slots_) {
-      if (item != 0) visit(item);
-    }
-  }
+  /// Each once, in the order in which they came.
+  const std::vector<Item>& items() const { return items_; }
 
  private:
   void grow();
   /// False where it was free and now holds `item`, which is not 0.
   static bool find_or_put(std::vector<Item>& slots, Item item);
 
+  std::vector<Item> items_;
   std::vector<Item> slots_;  ///< a power of two, open addressing; 0 = free
   bool has_zero_ = false;
-  size_t size_ = 0;
   /// Trigrams that were added lately, so that most of them are not hashed; 0 = none.
   std::array<uint32_t, 1024> lately_{};
-  uint32_t last_end_ = 0;  ///< the end of the last path, 0 = none
+  std::optional<uint64_t> last_tail_;  ///< the last bytes of the path that was added before
 };
 
 Item content_type_item(std::string_view type);

@@ -22,15 +22,16 @@ size_t bit_of(Item item, uint32_t n, size_t bits) {
   return static_cast<size_t>((uint64_t{first + n * step} * bits) >> 32);
 }
 
-std::string filter_of(const ItemSet& items) {
+std::string filter_of(const std::vector<Item>& items) {
   const size_t bytes = std::clamp<size_t>(items.size() * kBitsPerItem / 8, 1, kFilterBytesMax);
   std::string filter(bytes, '\0');
-  items.for_each([&](Item item) {
+  char* const out = filter.data();
+  for (const Item item : items) {
     for (uint32_t n = 0; n < kBitsSetPerItem; ++n) {
       const size_t bit = bit_of(item, n, bytes * 8);
-      filter[bit / 8] = static_cast<char>(static_cast<uint8_t>(filter[bit / 8]) | 1u << bit % 8);
+      out[bit / 8] = static_cast<char>(static_cast<uint8_t>(out[bit / 8]) | 1u << bit % 8);
     }
-  });
+  }
   return filter;
 }
 
@@ -76,7 +77,7 @@ RangeSummary RangeSummary::of(const tree::LeafNode& range) {
     items.add_path(keys.key(), keys.shared());
     if (extras && range.has_extras(i)) add_extra_items(range.entry(i), items);
   }
-  out.filter_ = filter_of(items);
+  out.filter_ = filter_of(items.items());
   return out;
 }
 

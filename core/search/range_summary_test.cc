@@ -183,10 +183,21 @@ TEST(RangeSummary, ItemSetHoldsThePartsOfEveryPathOnce) {
       set.add(0);
       wanted.insert(0);
     }
-    std::multiset<Item> held;
-    set.for_each([&](Item item) { held.insert(item); });
+    const std::multiset<Item> held(set.items().begin(), set.items().end());
     EXPECT_EQ(held, std::multiset<Item>(wanted.begin(), wanted.end()));
-    EXPECT_EQ(set.size(), wanted.size());
+  }
+}
+
+TEST(RangeSummary, ItemSetHoldsAllPartsOfPathsThatEndAlike) {
+  ItemSet set;
+  std::set<Item> wanted;
+  for (const std::string path : {"x1abcdefgh", "x2abcdefgh", "yabcdefgh", "abcdefgh", "zz2abcdefgh",
+                                 "z2bcdefgh", "gh", "z3bcdefgh", "z3bcdefgi"}) {
+    std::vector<Item> items;
+    add_text_items(path, true, items);
+    wanted.insert(items.begin(), items.end());
+    set.add_path(path, 0);
+    EXPECT_EQ(std::set<Item>(set.items().begin(), set.items().end()), wanted) << path;
   }
 }
 
