@@ -219,7 +219,7 @@ bool RefSnapshot::open_branch(Engine& engine, const BranchName& branch, std::str
   }
   rows_ = StagedRows(*std::move(page), std::move(fetch));
   lease_.emplace(std::move(lease));
-  through_ = std::make_unique<meta::NodesThrough>(engine.nodes, *connection);
+  through_ = std::make_unique<meta::NodesThrough>(engine.nodes, connection);
   nodes_ = through_.get();
   return true;
 }

@@ -45,11 +45,13 @@ std::vector<std::shared_ptr<const tree::Node>> NodeStore::load(std::span<const N
       nids);
 }
 
-std::vector<std::shared_ptr<const tree::Node>> NodeStore::load_through(db::Connection& connection,
-                                                                       std::span<const Nid> nids) {
-  return load_with(
-      [&connection](const db::Query& query, std::initializer_list<db::Param> params) {
-        return connection.run(query, params);
+std::vector<std::shared_ptr<const tree::Node>> NodesThrough::load(std::span<const Nid> nids) {
+  throw_if_cancelled();
+  return store_.load_with(
+      [this](const db::Query& query, std::initializer_list<db::Param> params) {
+        const MutexLock turn(turn_);
+        return connection_ != nullptr ? connection_->run(query, params)
+                                      : store_.pool_.run(query, params, db::Pool::Retry::kRead);
       },
       nids);
 }

@@ -8,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include "core/base/mutex.h"
 #include "core/db/pool.h"
 #include "core/meta/nid_cache.h"
 #include "core/tree/node.h"
@@ -23,15 +24,11 @@ class NodeStore final : public tree::NodeSource {
   using tree::NodeSource::load;
   std::vector<std::shared_ptr<const tree::Node>> load(std::span<const Nid> nids) override;
 
-  /// As load, but reads uncached nodes through this connection: a request that holds one must not
-  /// lease another.
-  std::vector<std::shared_ptr<const tree::Node>> load_through(db::Connection& connection,
-                                                              std::span<const Nid> nids);
-
   /// A node just made: the next commit reads it.
   void remember(Nid nid, std::shared_ptr<const tree::Node> node);
 
  private:
+  friend class NodesThrough;
   using Fetch =
       std::function<db::Rows(const db::Query& query, std::initializer_list<db::Param> params)>;
   /// Throws gone (reason "expired") if the tree of a commit has expired, else data_loss.
@@ -45,18 +42,20 @@ class NodeStore final : public tree::NodeSource {
   NidCache<tree::Node> leaves_;
 };
 
-/// A NodeStore seen through one connection. One thread at a time.
+/// A NodeStore seen through one connection: a request that holds one must not lease another. Safe
+/// from any thread: only statements take turns, while other threads decode what they read.
 class NodesThrough final : public tree::NodeSource {
  public:
-  NodesThrough(NodeStore& store, db::Connection& connection)
+  /// Without a connection each statement leases one.
+  NodesThrough(NodeStore& store, db::Connection* connection)
       : store_(store), connection_(connection) {}
-  std::vector<std::shared_ptr<const tree::Node>> load(std::span<const Nid> nids) override {
-    return store_.load_through(connection_, nids);
-  }
+  using tree::NodeSource::load;
+  std::vector<std::shared_ptr<const tree::Node>> load(std::span<const Nid> nids) override;
 
  private:
   NodeStore& store_;
-  db::Connection& connection_;
+  db::Connection* const connection_;
+  Mutex turn_;  ///< while a statement runs
 };
 
 }  // namespace tarn::meta

@@ -1,4 +1,5 @@
 // Searching refs over a real database, against a plain filter over all objects.
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <future>
@@ -10,10 +11,12 @@
 
 #include "core/base/error.h"
 #include "core/base/str_cat.h"
+#include "core/branch/publish.h"
 #include "core/meta/node_store.h"
 #include "core/meta/range_summaries.h"
 #include "core/meta/staging.h"
 #include "core/objects/search.h"
+#include "core/tree/edit.h"
 #include "core/versioning/reset.h"
 #include "tests/support/engine_fixture.h"
 #include "tests/support/fault_points.h"
@@ -38,6 +41,37 @@ class Search : public ::testing::Test {
     for (const auto& [key, entry] : changes) rows.push_back({key, entry});
     const BranchId id = get_branch(*engine, repo, BranchName(branch)).id;
     (*engine).staging.stage_many(id, std::move(rows));
+  }
+
+  /// As an import builds and commits a tree.
+  Commit import(const Objects& objects) {
+    class Edits final : public tree::EditSource {
+     public:
+      explicit Edits(const Objects& given) : at_(given.begin()), end_(given.end()) {}
+      std::optional<tree::Edit> next() override {
+        if (at_ == end_) return std::nullopt;
+        const auto& [path, entry] = *at_++;
+        return tree::Edit{path, entry};
+      }
+
+     private:
+      Objects::const_iterator at_;
+      const Objects::const_iterator end_;
+    };
+    build_and_publish(*engine, repo, get_branch(*engine, repo, BranchName("main")), true, {},
+                      [&](BranchHold& hold, meta::NodeWriter& writer) {
+                        Edits edits(objects);
+                        BuiltCommit built;
+                        built.root = tree::edit_tree((*engine).nodes, writer, {repo.salt},
+                                                     hold.lease().root, {}, edits)
+                                         .root;
+                        built.parents = {hold.lease().head};
+                        built.drained = hold.lease().sealed;
+                        built.committer = "test";
+                        built.message = "import";
+                        return std::optional(std::move(built));
+                      });
+    return resolve_commit(*engine, repo, "main");
   }
 
   static void apply(const Changes& changes, Objects& objects) {
@@ -201,6 +235,51 @@ TEST_F(Search, AgreesWithAFilterOverManyRanges) {
     ASSERT_EQ(found(fresh, "main", options), filtered(objects, options.query)) << i;
     EXPECT_GT(cost.summaries_made, 150u);
     EXPECT_LT(cost.ranges_wanted, cost.ranges_seen / 2);
+  }
+}
+
+// So many that the tree has several nodes above the ranges: their children are looked at together.
+TEST_F(Search, LooksAheadOverSeveralNodes) {
+  Objects objects;
+  for (int i = 0; i < 120'000; ++i) {
+    char path[32];
+    std::snprintf(path, sizeof(path), "n/%06d-%c", i, "abcdefgh"[random() % 8]);
+    objects[path] = an_entry();
+  }
+  const Commit commit = import(objects);
+  const auto root = (*engine).nodes.load(commit.root.nid);
+  ASSERT_GE(root->level(), 2);
+  ASSERT_GE(root->count(), 3u);
+  stage("main", {{"n/030000-b", std::nullopt}, {"n/990000-z", an_entry()}});
+  engine.pool.lease()->run_script(
+      "INSERT INTO staging_ranges (token, lo, hi, kind) SELECT token, 'n/031', 'n/052', 1 FROM "
+      "branches WHERE name = 'main'; UPDATE branches SET has_ranges = true WHERE name = 'main'");
+  for (const char* const pattern : {"**/*123-[a-c]", "n/0[2-6]*999-*", "n/11*-a", "**/0300*-b"}) {
+    engine.pool.lease()->run_script("DELETE FROM range_summaries");
+    testing::FaultPoints faults;
+    TestEngine fresh{database.url(), engine.store, &faults};
+    SearchOptions options;
+    options.limit = 1000;
+    options.query = by_glob(pattern);
+    faults.record();
+    ASSERT_EQ(found(fresh, to_text(commit.id), options), filtered(objects, options.query));
+    const auto statements = faults.recorded();
+    uint64_t windows = 0;
+    for (uint64_t ranges = 0; ranges < cost.ranges_seen; ++windows) ranges += 16u << windows;
+    EXPECT_EQ(std::count(statements.begin(), statements.end(), "range_summaries_select_bodies"),
+              static_cast<int64_t>(windows))
+        << pattern;
+    Objects at_branch = objects;
+    std::erase_if(at_branch, [](const auto& one) {
+      return one.first == "n/030000-b" || (one.first >= "n/031" && one.first < "n/052");
+    });
+    const std::string expected = filtered(at_branch, options.query);
+    ASSERT_EQ(found(fresh, "main", options), expected) << pattern;
+    for (const uint64_t limit : {1u, 100u}) {
+      options.limits.ranges = limit;
+      ASSERT_EQ(found(fresh, "main", options), expected) << pattern;
+      EXPECT_GT(pages, 1) << pattern;
+    }
   }
 }
 

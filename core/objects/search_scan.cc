@@ -1,16 +1,17 @@
 #include "core/objects/search_scan.h"
 
 #include <algorithm>
-#include <future>
 #include <memory>
 #include <optional>
 #include <span>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
-#include "core/base/cancellation.h"
 #include "core/base/metrics.h"
+#include "core/base/parallel.h"
 #include "core/branch/overlay.h"
+#include "core/meta/node_store.h"
 #include "core/meta/range_summaries.h"
 #include "core/search/sieve.h"
 #include "core/tree/inner_node.h"
@@ -23,9 +24,11 @@ constexpr uint32_t kStagedRowsHint = 1'000;
 // Number of summaries per load: few for a search that finds results at once, many for one that must
 // go far.
 constexpr size_t kWindowRangesMin = 16;
-constexpr size_t kWindowRangesMax = 256;
-// Ranges without a summary that are read together, while summaries are made of those before.
+constexpr size_t kWindowRangesMax = 1'024;
+// Ranges without a summary that are read together.
 constexpr size_t kRangesPerLoad = 32;
+// Threads that make summaries: while one waits for the database, the others decode what they read.
+constexpr size_t kSummaryThreads = 3;
 constexpr uint64_t kEntriesPerClockRead = 64;
 /// With conditions, whose patterns and values may be long.
 constexpr uint64_t kConditionedEntriesPerClockRead = 8;
@@ -36,48 +39,6 @@ bool out_of_time(const SearchBudget& budget) {
          std::chrono::steady_clock::now() >= budget.deadline;
 }
 
-/// Nodes in the order of their addresses, kRangesPerLoad at a time; the next ones are read by a
-/// thread while the caller looks at those before, so nobody else may use `source` meanwhile. One
-/// thread at a time.
-class NodesAhead {
- public:
-  NodesAhead(tree::NodeSource& source, std::span<const Nid> nids) : source_(source), left_(nids) {
-    if (left_.size() > kRangesPerLoad) {
-      read_ahead();
-    } else if (!left_.empty()) {
-      nodes_ = source_.load(left_);
-      left_ = {};
-    }
-  }
-
-  std::shared_ptr<const tree::Node> next() {
-    if (at_ == nodes_.size()) {
-      nodes_ = reading_.get();
-      at_ = 0;
-      if (!left_.empty()) read_ahead();
-    }
-    return std::move(nodes_[at_++]);
-  }
-
- private:
-  using Nodes = std::vector<std::shared_ptr<const tree::Node>>;
-
-  void read_ahead() {
-    const auto part = left_.first(std::min(kRangesPerLoad, left_.size()));
-    left_ = left_.subspan(part.size());
-    reading_ = std::async(std::launch::async, [this, part, token = cancellation_token()] {
-      const CancellationScope cancellable(token);
-      return source_.load(part);
-    });
-  }
-
-  tree::NodeSource& source_;
-  std::span<const Nid> left_;
-  Nodes nodes_;
-  size_t at_ = 0;
-  std::future<Nodes> reading_;  ///< its destructor waits for the thread
-};
-
 /// Reads summaries ahead of a cursor, creates missing ones, and ends the cursor when the budget is
 /// spent. One thread at a time.
 class SummaryFilter final : public tree::LeafFilter {
@@ -86,15 +47,19 @@ class SummaryFilter final : public tree::LeafFilter {
                 SearchBudget& budget)
       : engine_(engine),
         snapshot_(snapshot),
+        nodes_(engine.nodes, snapshot.connection()),
         sieve_(query),
         end_(prefix_end(query.key_prefix())),
         budget_(budget) {}
 
+  void entered(std::vector<Nid> following) override { following_ = std::move(following); }
+
   uint32_t next_wanted(const tree::InnerNode& parent, uint32_t index) override {
     if (sieve_.empty()) return index;
+    const Known& known = known_[parent.nid(0)];
     for (uint32_t i = index; i < parent.count(); ++i) {
-      if (!known(parent, i) && !look_ahead(parent, i)) return kNoMore;
-      if (wanted_[i - first_]) return i;
+      if (!known.has(i) && !look_ahead(parent, i)) return kNoMore;
+      if (known.wanted[i - known.first]) return i;
     }
     return parent.count();
   }
@@ -104,42 +69,66 @@ class SummaryFilter final : public tree::LeafFilter {
   std::vector<meta::RangeSummaries::Made> take_made() { return std::move(made_); }
 
  private:
-  bool known(const tree::InnerNode& parent, uint32_t index) const {
-    return parent.nid(0) == parent_ && index >= first_ && index - first_ < wanted_.size();
-  }
+  /// The answers of the summaries of one node's children, from `first` on.
+  struct Known {
+    bool has(uint32_t index) const { return index >= first && index - first < wanted.size(); }
+    uint32_t first = 0;
+    std::vector<bool> wanted{};
+  };
+  /// Successive children whose summaries are loaded together, and where their answers are kept.
+  struct Window {
+    std::vector<Nid> ranges{};
+    std::vector<Known*> kept{};
+  };
 
   /// Loads the summaries of the ranges from `index` on; false = the cursor must end before them.
   bool look_ahead(const tree::InnerNode& parent, uint32_t index) {
     if (index > 0) seen_through_ = parent.last_key(index - 1);
-    if (!end_.empty() && seen_through_ >= end_) return false;
+    if (past_end()) return false;
     if (stopped_at_ || spent()) {
       if (!stopped_at_) stopped_at_ = seen_through_;
       return false;
     }
-    std::vector<Nid> ranges;
-    for (uint32_t i = index; i < parent.count() && ranges.size() < window_; ++i) {
-      ranges.push_back(parent.nid(i));
-      seen_through_ = parent.last_key(i);
-      if (!end_.empty() && seen_through_ >= end_) break;
-    }
+    Window window;
+    add(window, parent, index);
+    add_following(window, parent.count());
     window_ = std::min(window_ * 2, kWindowRangesMax);
     auto summaries =
-        engine_.summaries.load(snapshot_.connection(), snapshot_.repository().id, ranges);
-    make_missing(ranges, summaries);
-    // Earlier results are kept while the cursor stays in the same parent, because it asks ahead of
-    // its position.
-    if (parent.nid(0) != parent_ || index != first_ + wanted_.size()) {
-      parent_ = parent.nid(0);
-      first_ = index;
-      wanted_.clear();
+        engine_.summaries.load(snapshot_.connection(), snapshot_.repository().id, window.ranges);
+    make_missing(window.ranges, summaries);
+    for (size_t i = 0; i < summaries.size(); ++i) {
+      const bool wanted = sieve_.passes(*summaries[i]);
+      window.kept[i]->wanted.push_back(wanted);
+      budget_.cost.ranges_wanted += wanted;
     }
-    for (const auto& summary : summaries) {
-      wanted_.push_back(sieve_.passes(*summary));
-      budget_.cost.ranges_wanted += wanted_.back();
-    }
-    budget_.cost.ranges_seen += ranges.size();
+    budget_.cost.ranges_seen += summaries.size();
     looked_ = true;
     return true;
+  }
+
+  bool past_end() const { return !end_.empty() && seen_through_ >= end_; }
+
+  void add(Window& window, const tree::InnerNode& parent, uint32_t index) {
+    Known& known = known_[parent.nid(0)];
+    // Earlier results are kept, because the cursor asks ahead of its position.
+    if (index != known.first + known.wanted.size()) known = {.first = index};
+    for (uint32_t i = index; i < parent.count() && window.ranges.size() < window_; ++i) {
+      window.ranges.push_back(parent.nid(i));
+      window.kept.push_back(&known);
+      seen_through_ = parent.last_key(i);
+      if (past_end()) return;
+    }
+  }
+
+  /// Fills the window with children of the nodes that follow, which have about `children` each.
+  void add_following(Window& window, size_t children) {
+    if (window.ranges.size() == window_ || past_end()) return;
+    const size_t parents = (window_ - window.ranges.size()) / children + 1;
+    const auto nodes =
+        nodes_.load(std::span<const Nid>(following_).first(std::min(parents, following_.size())));
+    for (size_t i = 0; i < nodes.size() && !past_end(); ++i) {
+      add(window, static_cast<const tree::InnerNode&>(*nodes[i]), 0);
+    }
   }
 
   /// The first window is always examined, so that every scan makes progress.
@@ -154,17 +143,23 @@ class SummaryFilter final : public tree::LeafFilter {
       missing.push_back(i);
       nids.push_back(ranges[i]);
     }
-    NodesAhead nodes(snapshot_.nodes(), nids);
-    for (size_t n = 0; n < nids.size(); ++n) {
-      summaries[missing[n]] = std::make_shared<const search::RangeSummary>(
-          search::RangeSummary::of(static_cast<const tree::LeafNode&>(*nodes.next())));
-      made_.push_back({nids[n], summaries[missing[n]]});
-    }
+    const size_t loads = (nids.size() + kRangesPerLoad - 1) / kRangesPerLoad;
+    for_each_parallel(loads, kSummaryThreads, [&](size_t load) {
+      const size_t first = load * kRangesPerLoad;
+      const auto nodes = nodes_.load(
+          std::span<const Nid>(nids).subspan(first, std::min(kRangesPerLoad, nids.size() - first)));
+      for (size_t n = 0; n < nodes.size(); ++n) {
+        summaries[missing[first + n]] = std::make_shared<const search::RangeSummary>(
+            search::RangeSummary::of(static_cast<const tree::LeafNode&>(*nodes[n])));
+      }
+    });
+    for (size_t n = 0; n < nids.size(); ++n) made_.push_back({nids[n], summaries[missing[n]]});
     budget_.cost.summaries_made += missing.size();
   }
 
   Engine& engine_;
   RefSnapshot& snapshot_;
+  meta::NodesThrough nodes_;
   const search::Sieve sieve_;
   const std::string end_;  ///< end of the requested keys, exclusive; "" = no end
   SearchBudget& budget_;
@@ -173,10 +168,8 @@ class SummaryFilter final : public tree::LeafFilter {
   size_t window_ = kWindowRangesMin;
   std::string seen_through_;  ///< the last key of the examined ranges
   std::optional<std::string> stopped_at_;
-  // The known children: from first_ on, of the node whose first child is parent_.
-  Nid parent_ = 0;
-  uint32_t first_ = 0;
-  std::vector<bool> wanted_;
+  std::vector<Nid> following_;            ///< siblings of the node that the cursor is in
+  std::unordered_map<Nid, Known> known_;  ///< by the node's first child
 };
 
 /// The first key of the query after `after`.

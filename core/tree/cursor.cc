@@ -95,6 +95,15 @@ struct Cursor::State {
     std::shared_ptr<const Node> node = load(parent);
     path.resize(depth);
     path.push_back({nid, std::move(node), 0});
+    if (filter != nullptr && path.back().node->level() == 1) filter->entered(following(depth - 1));
+  }
+
+  /// The siblings after the current child of path[depth].
+  std::vector<Nid> following(size_t depth) const {
+    const auto& parent = static_cast<const InnerNode&>(*path[depth].node);
+    std::vector<Nid> out;
+    for (uint32_t i = path[depth].index + 1; i < parent.count(); ++i) out.push_back(parent.nid(i));
+    return out;
   }
 
   void start_leaf() {

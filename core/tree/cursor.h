@@ -33,6 +33,8 @@ class LeafFilter {
   static constexpr uint32_t kNoMore = UINT32_MAX;
 
   virtual ~LeafFilter() = default;
+  /// The cursor enters a node of level 1; these follow it below the same parent.
+  virtual void entered(std::vector<Nid> /*following*/) {}
   /// The first wanted child of `parent` (of level 1) at or after `index`; its count() if there is
   /// none. Also called for following children, which are then read together.
   virtual uint32_t next_wanted(const InnerNode& parent, uint32_t index) = 0;
