@@ -42,10 +42,19 @@ std::vector<std::shared_ptr<const tree::Node>> NodeStore::load(std::span<const N
       [this](const db::Query& query, std::initializer_list<db::Param> params) {
         return pool_.run(query, params, db::Pool::Retry::kRead);
       },
-      nids);
+      nids, true);
 }
 
 std::vector<std::shared_ptr<const tree::Node>> NodesThrough::load(std::span<const Nid> nids) {
+  return load(nids, true);
+}
+
+std::vector<std::shared_ptr<const tree::Node>> NodesThrough::look_at(std::span<const Nid> nids) {
+  return load(nids, false);
+}
+
+std::vector<std::shared_ptr<const tree::Node>> NodesThrough::load(std::span<const Nid> nids,
+                                                                  bool keeps) {
   throw_if_cancelled();
   return store_.load_with(
       [this](const db::Query& query, std::initializer_list<db::Param> params) {
@@ -53,7 +62,7 @@ std::vector<std::shared_ptr<const tree::Node>> NodesThrough::load(std::span<cons
         return connection_ != nullptr ? connection_->run(query, params)
                                       : store_.pool_.run(query, params, db::Pool::Retry::kRead);
       },
-      nids);
+      nids, keeps);
 }
 
 [[noreturn]] void NodeStore::throw_missing(const Fetch& fetch, Nid nid) {
@@ -68,7 +77,8 @@ std::vector<std::shared_ptr<const tree::Node>> NodesThrough::load(std::span<cons
 }
 
 std::vector<std::shared_ptr<const tree::Node>> NodeStore::load_with(const Fetch& fetch,
-                                                                    std::span<const Nid> nids) {
+                                                                    std::span<const Nid> nids,
+                                                                    bool keeps) {
   static metrics::Counter& misses =
       metrics::counter("tarn_node_cache_misses_total", "Tree nodes read from the database");
   std::vector<std::shared_ptr<const tree::Node>> out(nids.size());
@@ -86,7 +96,7 @@ std::vector<std::shared_ptr<const tree::Node>> NodeStore::load_with(const Fetch&
         fetch(kSelectNodes, {std::span<const int64_t>(missing).subspan(first, count)});
     for (size_t row = 0; row < rows.size(); ++row) {
       auto node = tree::Node::decode(rows.bytes(row, 1));
-      remember(rows.integer(row, 0), node);
+      if (keeps) remember(rows.integer(row, 0), node);
       found[rows.integer(row, 0)] = std::move(node);
     }
   }

@@ -35,7 +35,7 @@ class NodeStore final : public tree::NodeSource {
   [[noreturn]] static void throw_missing(const Fetch& fetch, Nid nid);
   std::shared_ptr<const tree::Node> find_cached(Nid nid);
   std::vector<std::shared_ptr<const tree::Node>> load_with(const Fetch& fetch,
-                                                           std::span<const Nid> nids);
+                                                           std::span<const Nid> nids, bool keeps);
 
   db::Pool& pool_;
   NidCache<tree::Node> inner_;
@@ -51,8 +51,12 @@ class NodesThrough final : public tree::NodeSource {
       : store_(store), connection_(connection) {}
   using tree::NodeSource::load;
   std::vector<std::shared_ptr<const tree::Node>> load(std::span<const Nid> nids) override;
+  /// The same for one look at each: does not keep in memory what it reads.
+  std::vector<std::shared_ptr<const tree::Node>> look_at(std::span<const Nid> nids);
 
  private:
+  std::vector<std::shared_ptr<const tree::Node>> load(std::span<const Nid> nids, bool keeps);
+
   NodeStore& store_;
   db::Connection* const connection_;
   Mutex turn_;  ///< while a statement runs

@@ -368,6 +368,31 @@ TEST_F(Search, SkipsRangesWithoutAMatch) {
   EXPECT_LT(cost.entries_seen, 1500u);
 }
 
+TEST_F(Search, KeepsOnlyRangesInMemoryThatMayMatch) {
+  stage("main", some_objects(8000));
+  stage("main", {{"data/dogs/special.tar", an_entry()}});
+  engine.commit(repo, "main");
+  testing::FaultPoints faults;
+  TestEngine fresh{database.url(), engine.store, &faults};
+  SearchOptions options;
+  options.query = by_glob("**/special.tar");
+  const auto reads = [&] {
+    faults.record();
+    EXPECT_NE(found(fresh, "main", options), "");
+    const auto statements = faults.recorded();
+    return std::count(statements.begin(), statements.end(), "nodes_select_bodies");
+  };
+  const int64_t first = reads();
+  const auto made = static_cast<int64_t>(cost.summaries_made);
+  int64_t loads = 1;  // of the root
+  for (int64_t window = 16, at = 0; at < made; at += window, window *= 2) {
+    loads += (std::min(window, made - at) + 31) / 32;
+  }
+  EXPECT_EQ(first, loads) << "the range of the match is not read a second time";
+  options.query = by_glob("**/*1*");
+  EXPECT_GT(reads(), 1) << "the others are not kept";
+}
+
 // Verified by mutation: with the root in the key of the stored summaries, all were created again
 // after dev's commit.
 TEST_F(Search, RefsOfTheSameRangesShareTheirSummaries) {

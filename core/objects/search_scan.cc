@@ -146,11 +146,14 @@ class SummaryFilter final : public tree::LeafFilter {
     const size_t loads = (nids.size() + kRangesPerLoad - 1) / kRangesPerLoad;
     for_each_parallel(loads, kSummaryThreads, [&](size_t load) {
       const size_t first = load * kRangesPerLoad;
-      const auto nodes = nodes_.load(
+      const auto nodes = nodes_.look_at(
           std::span<const Nid>(nids).subspan(first, std::min(kRangesPerLoad, nids.size() - first)));
       for (size_t n = 0; n < nodes.size(); ++n) {
-        summaries[missing[first + n]] = std::make_shared<const search::RangeSummary>(
+        auto& summary = summaries[missing[first + n]];
+        summary = std::make_shared<const search::RangeSummary>(
             search::RangeSummary::of(static_cast<const tree::LeafNode&>(*nodes[n])));
+        // The cursor reads it next. The others would only push out what is in use.
+        if (sieve_.passes(*summary)) engine_.nodes.remember(nids[first + n], nodes[n]);
       }
     });
     for (size_t n = 0; n < nids.size(); ++n) made_.push_back({nids[n], summaries[missing[n]]});
