@@ -13,6 +13,8 @@ AXE = ROOT / "web/node_modules/axe-core/axe.min.js"
 IMAGES = ROOT / "docs/images"
 # Chromium without the windows that nobody looks at: the same engine for two thirds of the processor time.
 CHROMIUM = "/usr/bin/chromium-headless-shell"
+# No test runs long enough for V8's optimizing compilers to earn what they take: a tenth of the processor time.
+UNOPTIMIZED = "--js-flags=--no-opt --no-maglev --liftoff-only"
 LONG = os.environ.get("TARN_TEST_LONG") == "1"
 WIDE = {"width": 1440, "height": 900}
 NARROW = {"width": 390, "height": 844}
@@ -49,7 +51,7 @@ def differs(one, other):
 
 
 def launch(playwright):
-    return playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
+    return playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu", UNOPTIMIZED])
 
 
 def eventually(page, what):
