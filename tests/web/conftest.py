@@ -28,8 +28,8 @@ def pytest_addoption(parser):
 
 # By the time that they take. Long files begin first: one that begins last leaves the other processes idle.
 LONGEST_FILES = [f"test_{name}.py" for name in (
-    "preview", "connect", "whole_experiment", "hostile", "objects", "shell", "waiting", "experiments", "settings", "repositories", "promotion",
-    "operations", "stale_branches", "changes", "refs", "reader", "automation", "access", "login", "history")]
+    "preview", "waiting", "whole_experiment", "objects", "connect", "automation", "operations", "shell", "promotion", "experiments", "hostile",
+    "settings", "repositories", "stale_branches", "refs", "login", "access", "changes", "reader", "history")]
 
 
 def pytest_collection_modifyitems(items):
