@@ -4,6 +4,7 @@ tarnd is killed, or stopped, at named moments (TARN_FAULT_POINT). Then the datab
 history and the promotion's state all moved, or none did. A server without the fault finishes what was begun.
 """
 
+import random
 import signal
 import subprocess
 import threading
@@ -192,7 +193,8 @@ def test_a_living_server_takes_over(start_tarnd, name):
         assert len(repos) < TAKEOVERS_MAX, "the first server took none"
         repos.append(Repo(second, f"{name[:50]}-{len(repos)}"))
         assert repos[-1].begin(second).status_code == 202
-        time.sleep(0.2)
+        # Not a multiple of the interval at which servers look, in which the same one would come first each time.
+        time.sleep(random.uniform(0.1, 0.3))
     wait_for_the_end(first)
     for repo in repos:
         repo.wait_until_promoted(second)
