@@ -33,7 +33,7 @@ std::map<std::string, YAML::Node> parameters_of(const api::Route& route) {
   for (const YAML::Node& list : {path["parameters"], operation_of(route)["parameters"]}) {
     for (YAML::Node parameter : list) {
       if (const YAML::Node reference = parameter["$ref"]) {
-        const std::string name = reference.Scalar();
+        const std::string& name = reference.Scalar();
         parameter = description()["components"]["parameters"][name.substr(name.rfind('/') + 1)];
       }
       out[parameter["name"].Scalar()] = parameter;

@@ -284,7 +284,9 @@ TEST_F(MetadataFiles, AreCompleteAfterAStoreFailure) {
       for (bool done = false; !done;) {
         for (const std::string& key : files()) engine.store->remove(key);
         store.fail_call(++failed, fault);
-        done = testing::reason_of([&] { metadata_file(*second, repo, kind, hash); }) == "done";
+        done = testing::reason_of([&, kind = kind, hash = hash] {
+                 metadata_file(*second, repo, kind, hash);
+               }) == "done";
         store.fail_call(0, fault);
         EXPECT_EQ(entries_of(second, "main"), rows) << failed;
       }

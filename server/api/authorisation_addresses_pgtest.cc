@@ -87,8 +87,8 @@ TEST_F(Addresses, StagingOneOfAnotherStoreNeedsTheRightToImportIt) {
 }
 
 TEST_F(Addresses, AddressOutsideTheGrantIsRefused) {
-  engine.stores.add_s3(
-      {}, [this](const std::string&) { return std::make_unique<blob::MemoryStore>(); });
+  engine.stores.add_s3({},
+                       [](const std::string&) { return std::make_unique<blob::MemoryStore>(); });
   const Statements may =
       and_also(own_place(), grant("fs:ImportFromStorage", "namespace/*://*/team-a/*"));
   for (const char* address :
