@@ -53,12 +53,6 @@ std::string crc32c_of(std::string_view body) {
   return to_base64(crc_digest(CrcKind::kCrc32c, crc_of(CrcKind::kCrc32c, body)));
 }
 
-/// Whether the answer to the beginning of an upload may be about the checksums of its parts.
-bool refuses_checksums(const S3Answer& answer) {
-  if (answer.status == 501) return true;
-  return answer.status == 400 && parse_failure(answer.body).code != "NoSuchBucket";
-}
-
 }  // namespace
 
 std::optional<LargeBodyLease> LargeBodyLease::take(uint64_t bytes) {
@@ -187,11 +181,12 @@ void S3Writer::begin_upload() {
   checks_parts_ = bucket_.part_checksums();
   if (checks_parts_) request.headers.add(kAlgorithmHeader, "CRC32C");
   S3Answer answer = bucket_.send(request);
-  if (checks_parts_ && refuses_checksums(answer)) {
-    bucket_.forget_part_checksums();
+  if (checks_parts_ && (answer.status == 400 || answer.status == 501)) {
     checks_parts_ = false;
     request.headers.remove(kAlgorithmHeader);
     answer = bucket_.send(request);
+    // Otherwise the refusal was about something else, such as an expired token.
+    if (answer.ok()) bucket_.forget_part_checksums();
   }
   if (!answer.ok()) bucket_.throw_answer(request, answer);
   upload_id_ = parse_upload_id(answer.body);

@@ -172,6 +172,20 @@ TEST_F(S3UploadTest, ServersThatRefuseChecksumsOfPartsGetNone) {
   EXPECT_EQ(headers_sent(7).find("x-amz-checksum-algorithm"), nullptr);
 }
 
+TEST_F(S3UploadTest, RefusalForAnotherReasonLeavesTheNextPartsTheirChecksums) {
+  for (size_t sent = 0; sent < 6; sent += 3) {
+    client_.answer(404);
+    client_.answer(400, error_body("ExpiredToken"));
+    client_.answer(400, error_body("ExpiredToken"));
+    const auto writer = store_.create("k", std::nullopt);
+    EXPECT_NE(thrown([&] {
+                testing::write_in_pieces(*writer, std::string(kS3PartBytesMin + 1, 'x'));
+              }).kind,
+              "");
+    EXPECT_EQ(headers_sent(sent + 1).get("x-amz-checksum-algorithm"), "CRC32C");
+  }
+}
+
 TEST_F(S3UploadTest, FailureInsideAnAnswerOf200IsAFailure) {
   auto writer = two_parts_written();
   client_.answer(200, error_body("InternalError"));
