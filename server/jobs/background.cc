@@ -60,18 +60,16 @@ std::vector<std::unique_ptr<Worker>> start_background(versioning::Assembly& asse
                                                       const http::Outbound& outbound,
                                                       const BackgroundOptions& options) {
   std::vector<std::unique_ptr<Worker>> workers;
+  const auto add = [&](WorkerOptions of, Worker::Run run) {
+    of.delay = kStartPause * uint32_t(workers.size());
+    workers.push_back(std::make_unique<Worker>(std::move(of), std::move(run)));
+  };
   const auto start = [&](const char* name, std::chrono::milliseconds interval, Worker::Run run) {
-    workers.push_back(std::make_unique<Worker>(
-        WorkerOptions{
-            .name = name, .interval = interval, .delay = kStartPause * uint32_t(workers.size())},
-        std::move(run)));
+    add({.name = name, .interval = interval}, std::move(run));
   };
   const auto start_several = [&](uint32_t count, WorkerOptions of, const Worker::Run& run) {
     of.lookouts = std::make_shared<Lookouts>(of.interval);
-    for (uint32_t i = 0; i < count; ++i) {
-      of.delay = kStartPause * uint32_t(workers.size());
-      workers.push_back(std::make_unique<Worker>(of, run));
-    }
+    for (uint32_t i = 0; i < count; ++i) add(of, run);
   };
   start("heartbeat", options.heartbeat_interval,
         [&assembly, measure_clock = options.measure_clock](std::stop_token) {

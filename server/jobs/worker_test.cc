@@ -27,7 +27,10 @@ TEST(Worker, BeginsAfterItsDelay) {
     ++runs;
     return false;
   };
-  { Worker worker({.name = "test", .interval = 1h, .delay = 1h}, run); }
+  {
+    Worker worker({.name = "test", .interval = 1h, .delay = 1h}, run);
+    std::this_thread::sleep_for(50ms);
+  }
   EXPECT_EQ(runs, 0);
   Worker worker({.name = "test", .interval = 1h, .delay = 1ms}, run);
   while (runs == 0) std::this_thread::sleep_for(1ms);
