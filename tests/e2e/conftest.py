@@ -1,6 +1,5 @@
 """Fixtures: servers for the whole session, and a fresh repository for each test."""
 
-import gc
 import os
 import subprocess
 import sys
@@ -16,6 +15,7 @@ import clients  # noqa: E402
 import command  # noqa: E402
 import lakefs  # noqa: E402
 import openapi  # noqa: E402
+import python_gc  # noqa: E402
 import sdk as sdk_clients  # noqa: E402
 import servers  # noqa: E402
 
@@ -86,10 +86,7 @@ def pytest_xdist_make_scheduler(config, log):
 
 
 def pytest_collection_finish():
-    """Garbage collection looked at all clients' modules again and again, for a tenth of the processor time of a test."""
-    gc.collect()
-    gc.freeze()
-    gc.set_threshold(50_000, 20, 20)
+    python_gc.spare_modules()
 
 
 @pytest.fixture(autouse=True)

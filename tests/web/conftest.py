@@ -1,6 +1,5 @@
 """Fixtures: a server for each file of tests, empty at its start, and windows of a real browser."""
 
-import gc
 import os
 import subprocess
 import sys
@@ -11,6 +10,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
 
 import clients  # noqa: E402
+import python_gc  # noqa: E402
 import servers  # noqa: E402
 from playwright.sync_api import sync_playwright  # noqa: E402
 
@@ -38,10 +38,7 @@ def pytest_collection_modifyitems(items):
 
 
 def pytest_collection_finish():
-    """Garbage collection need not look at the modules again and again."""
-    gc.collect()
-    gc.freeze()
-    gc.set_threshold(50_000, 20, 20)
+    python_gc.spare_modules()
 
 
 @pytest.hookimpl(optionalhook=True)
