@@ -15,6 +15,7 @@ from playwright.sync_api import expect
 import browser as browsers
 
 ROOT = Path(__file__).resolve().parents[2]
+CACHE = Path(os.environ.get("TARN_CACHE", Path.home() / ".cache/tarn"))
 CLIENTS = ["tarn", "tarn-python", "lakefs", "boto3", "s3fs", "pandas", "pytorch", "tensorflow", "duckdb", "spark", "aws", "rclone", "mc", "curl", "ci"]
 
 
@@ -50,7 +51,7 @@ def lines(page, repository, branch, client):
 
 def command(name):
     """A program of this machine, or of the tests' own clients; skips if it is nowhere."""
-    kept = sorted((Path.home() / ".cache/tarn").glob(f"client-*/bin/{name}"))
+    kept = sorted(CACHE.glob(f"client-*/bin/{name}"))
     found = str(kept[-1]) if kept else shutil.which(name)
     if not found:
         pytest.skip(f"there is no {name} here")
@@ -181,7 +182,7 @@ def test_frameworks(window, rest, repository, branch, tmp_path, client, module):
     compile(shown, client, "exec")
     if not browsers.LONG:
         pytest.skip("it takes long to load: in long runs, and tests/e2e/clients runs it with the same settings")
-    interpreters = sorted((Path.home() / ".cache/tarn").glob(f"client-*/lib/python3*/site-packages/{module}"))
+    interpreters = sorted(CACHE.glob(f"client-*/lib/python3*/site-packages/{module}"))
     if not interpreters:
         pytest.skip(f"there is no {module} here; its lines are Python that compiles")
     run([str(interpreters[-1].parents[3] / "bin/python"), "-c", shown], tmp_path)
@@ -200,7 +201,7 @@ for statement in database.extract_statements(sys.stdin.read()):
 
 def test_duckdb(window, rest, repository, branch, tmp_path):
     shown = program(lines(window.page, repository, branch, "duckdb"))
-    found = sorted((Path.home() / ".cache/tarn").glob("client-*/lib/python3*/site-packages/duckdb"))
+    found = sorted(CACHE.glob("client-*/lib/python3*/site-packages/duckdb"))
     if not found:
         pytest.skip("DuckDB is not installed: ./dev test")
     python = found[-1].parents[3] / "bin/python"
