@@ -15,6 +15,7 @@
 #include "core/runs/extraction.h"
 #include "core/verify/verify_job.h"
 #include "server/assembly/assembly.h"
+#include "server/jobs/open_queues.h"
 
 namespace tarn::jobs {
 namespace {
@@ -24,6 +25,8 @@ using namespace std::chrono_literals;
 /// Between the first runs of two loops. All at once, each would have a connection of its own, and
 /// the database would prepare their statements on as many.
 constexpr std::chrono::milliseconds kStartPause = 10ms;
+/// Between two looks at all queues, which wake idle loops: the shortest pause of any of them.
+constexpr std::chrono::milliseconds kLookPause = versioning::kPromotionPoll;
 /// Maximum delay before a server notices a queued import.
 constexpr std::chrono::milliseconds kImportPoll = 250ms;
 constexpr std::chrono::milliseconds kRefsTaskPoll = 250ms;
@@ -67,9 +70,15 @@ std::vector<std::unique_ptr<Worker>> start_background(versioning::Assembly& asse
   const auto start = [&](const char* name, std::chrono::milliseconds interval, Worker::Run run) {
     add({.name = name, .interval = interval}, std::move(run));
   };
-  const auto start_several = [&](uint32_t count, WorkerOptions of, const Worker::Run& run) {
+  const auto queues = std::make_shared<OpenQueues>(assembly.engine().pool);
+  const auto start_for = [&](Queue queue, WorkerOptions of, Worker::Run run) {
+    of.await = [queues, queue](const std::stop_token& stop) { queues->await(queue, stop); };
+    add(std::move(of), std::move(run));
+  };
+  const auto start_several = [&](Queue queue, uint32_t count, WorkerOptions of,
+                                 const Worker::Run& run) {
     of.lookouts = std::make_shared<Lookouts>(of.interval);
-    for (uint32_t i = 0; i < count; ++i) add(of, run);
+    for (uint32_t i = 0; i < count; ++i) start_for(queue, of, run);
   };
   start("heartbeat", options.heartbeat_interval,
         [&assembly, measure_clock = options.measure_clock](std::stop_token) {
@@ -77,6 +86,11 @@ std::vector<std::unique_ptr<Worker>> start_background(versioning::Assembly& asse
           if (measure_clock) measure_clock();
           return false;
         });
+  add({.name = "queues", .interval = kLookPause, .failure_pause_max = kPromotionFailurePause},
+      [queues](std::stop_token) {
+        queues->look();
+        return false;
+      });
   start("database", versioning::kLookInterval, [&assembly](std::stop_token) {
     assembly.look_at_database();
     return false;
@@ -119,34 +133,38 @@ std::vector<std::unique_ptr<Worker>> start_background(versioning::Assembly& asse
     return accounting::recount_one_due(assembly.engine(), std::move(stop));
   });
   const auto import_turns = std::make_shared<OwnerTurns>(options.import_workers);
-  start_several(options.import_workers, {.name = "import", .interval = kImportPoll},
+  start_several(Queue::kJobs, options.import_workers, {.name = "import", .interval = kImportPoll},
                 [&assembly, import_turns](std::stop_token stop) {
                   return versioning::run_one_import(assembly.engine(), stop, *import_turns);
                 });
   const auto promotion_turns = std::make_shared<OwnerTurns>(kPromotionWorkers);
-  start_several(kPromotionWorkers,
+  start_several(Queue::kPromotions, kPromotionWorkers,
                 {.name = "promotions",
                  .interval = versioning::kPromotionPoll,
                  .failure_pause_max = kPromotionFailurePause},
                 [&assembly, promotion_turns](std::stop_token stop) {
                   return versioning::run_one_promotion(assembly.engine(), stop, *promotion_turns);
                 });
-  start("moves", versioning::kPromotionPoll, [&assembly](std::stop_token) {
-    versioning::note_branch_moves(assembly.engine());
-    return false;
-  });
-  start("refs", kRefsTaskPoll, [&assembly](std::stop_token stop) {
-    return versioning::run_one_refs_task(assembly.engine(), stop);
-  });
-  start("verify", kVerifyPoll, [&assembly, limits = options.verify](std::stop_token stop) {
-    return versioning::run_one_verify(assembly.engine(), limits, std::move(stop));
-  });
+  start_for(Queue::kMoves, {.name = "moves", .interval = versioning::kPromotionPoll},
+            [&assembly](std::stop_token) {
+              versioning::note_branch_moves(assembly.engine());
+              return false;
+            });
+  start_for(Queue::kJobs, {.name = "refs", .interval = kRefsTaskPoll},
+            [&assembly](std::stop_token stop) {
+              return versioning::run_one_refs_task(assembly.engine(), stop);
+            });
+  start_for(Queue::kJobs, {.name = "verify", .interval = kVerifyPoll},
+            [&assembly, limits = options.verify](std::stop_token stop) {
+              return versioning::run_one_verify(assembly.engine(), limits, std::move(stop));
+            });
   const auto extraction_turns = std::make_shared<OwnerTurns>(kExtractionWorkers);
-  start_several(kExtractionWorkers, {.name = "extraction", .interval = kExtractionPoll},
+  start_several(Queue::kExtractions, kExtractionWorkers,
+                {.name = "extraction", .interval = kExtractionPoll},
                 [&assembly, extraction_turns](std::stop_token stop) {
                   return versioning::run_one_extraction(assembly.engine(), stop, *extraction_turns);
                 });
-  start_several(versioning::kHookWorkers, {.name = "hooks", .interval = kHookPoll},
+  start_several(Queue::kHooks, versioning::kHookWorkers, {.name = "hooks", .interval = kHookPoll},
                 [&assembly](std::stop_token stop) {
                   versioning::Hooks* hooks = assembly.engine().hooks;
                   return hooks != nullptr && hooks->run_queued(std::move(stop));
@@ -155,7 +173,8 @@ std::vector<std::unique_ptr<Worker>> start_background(versioning::Assembly& asse
     versioning::Hooks* hooks = assembly.engine().hooks;
     return hooks != nullptr && hooks->sweep();
   });
-  start_several(options.deliveries.workers, {.name = "webhooks", .interval = kDeliveryPoll},
+  start_several(Queue::kDeliveries, options.deliveries.workers,
+                {.name = "webhooks", .interval = kDeliveryPoll},
                 [&assembly, &outbound, deliveries = options.deliveries](std::stop_token stop) {
                   return deliver_one(assembly.engine(), outbound, deliveries, stop);
                 });

@@ -30,6 +30,8 @@ void Worker::loop(std::stop_token stop, const WorkerOptions& options, const Run&
   pause(stop, options.delay);
   uint32_t failures = 0;
   while (!stop.stop_requested()) {
+    if (options.await) options.await(stop);
+    if (stop.stop_requested()) return;
     try {
       const bool worked = run(stop);
       failures = 0;

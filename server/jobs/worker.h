@@ -35,6 +35,8 @@ struct WorkerOptions {
   std::chrono::milliseconds interval{};  ///< pause after a run that found no work
   std::chrono::milliseconds delay{};     ///< pause before the first run
   std::shared_ptr<Lookouts> lookouts{};  ///< if set, decides that pause instead of `interval`
+  /// Called before each run if set: blocks until there may be work, or `stop` is requested.
+  std::function<void(const std::stop_token& stop)> await{};
   /// Maximum pause after consecutive failures; shorter where users wait.
   std::chrono::milliseconds failure_pause_max{30'000};
 };
