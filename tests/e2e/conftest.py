@@ -27,8 +27,6 @@ for name in list(os.environ):
     if name.startswith(("AWS_", "LAKECTL_", "LAKEFS_")) or name in ("TARN_ENDPOINT", "TARN_ACCESS_KEY", "TARN_CONFIG"):
         del os.environ[name]
 os.environ["AWS_EC2_METADATA_DISABLED"] = "true"
-# Of examples and recipes, which tests run where they are. The tests themselves are compiled once, not by every process.
-os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
 
 
 def pytest_addoption(parser):
@@ -87,6 +85,8 @@ def pytest_xdist_make_scheduler(config, log):
 
 def pytest_collection_finish():
     python_gc.spare_modules()
+    # For examples and recipes, which run where they are. Set any earlier, each process of each run would compile all tests.
+    os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
 
 
 @pytest.fixture(autouse=True)
