@@ -15,6 +15,7 @@ import clients  # noqa: E402
 import command  # noqa: E402
 import lakefs  # noqa: E402
 import openapi  # noqa: E402
+from long_tests import LONG  # noqa: E402
 import python_gc  # noqa: E402
 import sdk as sdk_clients  # noqa: E402
 import servers  # noqa: E402
@@ -265,4 +266,4 @@ def rest(tarn):
 
 @pytest.fixture
 def long_tests():
-    return os.environ.get("TARN_TEST_LONG") == "1"
+    return LONG

@@ -13,6 +13,7 @@ import lakefs
 import pytest
 import servers
 from command import Cli
+from long_tests import LONG
 
 WITHOUT_GRACE = {"TARN_GC_INTERVAL_HOURS": "0", "TARN_GC_GRACE_HOURS": "0", "TARN_GC_UNREACHABLE_DAYS": "0",
                  "TARN_GC_SHARE_MAX": "100"}
@@ -137,6 +138,10 @@ def started():
             server.stop()
 
 
+# The first test covers both stores; each of the others runs over one of them, with the long tests over both.
+LOCAL, S3 = (pytest.mark.parametrize("lake", ["local", "s3"] if LONG else [kind], indirect=True) for kind in ("local", "s3"))
+
+
 @pytest.fixture(params=["local", "s3"])
 def lake(request, initialised_data, versitygw, scratch, started, name, tmp_path):
     environment = dict(WITHOUT_GRACE)
@@ -188,6 +193,7 @@ def test_a_backup_of_a_busy_server_restores_to_what_can_all_be_read(lake, name, 
     assert read_everything(lake, name) > 10
 
 
+@S3
 def test_a_listing_is_restored_on_the_store_that_it_lists(lake, name, scratch, started, tmp_path):
     place = scratch("backups") / "nightly"
     with Busy(lake, name, lake.cli) as busy:
@@ -219,6 +225,7 @@ def test_a_listing_is_restored_on_the_store_that_it_lists(lake, name, scratch, s
     assert cli.json("verify", f"tarn://{name}", "--objects", "all", "--deep").get("findings", []) == []
 
 
+@LOCAL
 def test_a_killed_backup_is_none_and_its_hold_is_released(lake, name, scratch):
     if lake.kind == "s3":
         pytest.skip("one store is enough for the process")
@@ -242,6 +249,7 @@ def test_a_killed_backup_is_none_and_its_hold_is_released(lake, name, scratch):
     assert len(list(place.glob("objects/**/data/*/*"))) == 30
 
 
+@S3
 def test_old_backups_are_removed_and_the_rest_can_be_restored(lake, name, scratch, started):
     place = f"s3://backup-{name}/nightly" if lake.kind == "s3" else scratch("backups") / "nightly"
     s3 = clients.boto3_client(lake)
@@ -273,6 +281,7 @@ def test_old_backups_are_removed_and_the_rest_can_be_restored(lake, name, scratc
     assert copied.get_object(Bucket=name, Key="main/changing")["Body"].read() == body_of("changing", 2)
 
 
+@LOCAL
 def test_bad_orders_are_refused(lake, name, scratch):
     if lake.kind == "s3":
         pytest.skip("one store is enough for the messages")

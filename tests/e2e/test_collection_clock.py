@@ -1,12 +1,12 @@
 """Collections lose nothing when the clock of the server, of the database, or of both jumps by an hour or a day."""
 
-import os
 import time
 
 import clients
 import pytest
 import servers
 from jumping_clock import JumpingClock
+from long_tests import LONG
 
 HOUR, DAY = 3600, 24 * 3600
 JUMPS = [HOUR, 0, -HOUR, DAY, -DAY, 0]
@@ -15,7 +15,7 @@ SETTINGS = {"TARN_GC_INTERVAL_HOURS": "0", "TARN_GC_GRACE_HOURS": "0", "TARN_GC_
             "TARN_AUTH_MASTER_KEY": "a5" * 32, **servers.SHORT_LEASE}
 
 
-@pytest.fixture(params=["server", "database", "both"] if os.environ.get("TARN_TEST_LONG") == "1" else ["both"])
+@pytest.fixture(params=["server", "database", "both"] if LONG else ["both"])
 def place(request, scratch_dir, monkeypatch):
     """(server, clocks that jump)"""
     clocks = {name: JumpingClock(scratch_dir, name) for name in ("server", "database")}

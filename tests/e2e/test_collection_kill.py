@@ -14,6 +14,7 @@ from pathlib import Path
 import clients
 import pytest
 import servers
+from long_tests import LONG
 
 DIE_SECONDS_MAX = 60
 LEASE_SECONDS_MAX = 100  # 60, and what the work takes
@@ -140,7 +141,7 @@ def collect_until_it_dies(dying, name, times):
 
 
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize("step", STEPS_LONG if os.environ.get("TARN_TEST_LONG") == "1" else STEPS)
+@pytest.mark.parametrize("step", STEPS_LONG if LONG else STEPS)
 def test_a_collection_that_is_killed_is_finished_by_another_server(start, database, step):
     name = f"kill-{hashlib.md5(step.encode()).hexdigest()[:12]}"
     dying = start(step)
@@ -200,7 +201,7 @@ def check_released(start, database, name, kept):
 
 
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize("step", SPACE_STEPS_LONG if os.environ.get("TARN_TEST_LONG") == "1" else SPACE_STEPS)
+@pytest.mark.parametrize("step", SPACE_STEPS_LONG if LONG else SPACE_STEPS)
 def test_a_collection_that_is_killed_while_it_gives_space_back(start, database, step):
     name = f"space-{hashlib.md5(step.encode()).hexdigest()[:12]}"
     dying = start(step)

@@ -23,14 +23,15 @@ import clients
 import pytest
 import servers
 from collection_worker import Bodies, Worker
+from long_tests import LONG
 from wire import NotSent, Unknown, Wires
 
 WORKERS = 16
-SECONDS = 25
+SECONDS = 15
 SECONDS_LONG = 3600
 SECONDS_S3 = 60
 COLLECT_SECONDS = 1
-FAULT_SECONDS = (4, 9)
+FAULT_SECONDS = (3, 6)
 SETTLE_SECONDS = 60
 ABANDONED_SECONDS = 30 * 24 * 3600  # longer than collections keep what an upload left unfinished
 COLLECT_SECONDS_LONG = 600  # a collection of what an hour has left behind
@@ -382,7 +383,7 @@ def empty_all(shared):
     assert left == ["1,0,0,0,0,0"]
 
 
-@pytest.fixture(params=["local", "s3"] if os.environ.get("TARN_TEST_LONG") == "1" else ["local"])
+@pytest.fixture(params=["local", "s3"] if LONG else ["local"])
 def place(request, scratch_dir):
     made = Place(scratch_dir, request.getfixturevalue("versitygw") if request.param == "s3" else None)
     try:

@@ -11,11 +11,11 @@ import primary_pair
 import pytest
 import requests
 import servers
+from long_tests import LONG
 
 WRITERS = 24
 # After the new primary takes writes, an acknowledged write comes within this time.
 BACK_SECONDS = 3
-LONG = os.environ.get("TARN_TEST_LONG") == "1"
 ROUNDS = 5 if LONG else 1
 
 

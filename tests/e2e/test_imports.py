@@ -9,6 +9,7 @@ import lakefs
 import pytest
 import servers
 from command import Cli
+from long_tests import LONG
 
 
 def start(rest, repo, branch, source, destination="raw/", headers=None, **fields):
@@ -219,7 +220,7 @@ def own_server(scratch_dir, initialised_data):
 
 
 # A new process takes the import over when the lease of the dead one runs out: 30 s that only the long run has.
-VICTIMS = ["postgres", "tarnd"] if os.environ.get("TARN_TEST_LONG") == "1" else ["postgres"]
+VICTIMS = ["postgres", "tarnd"] if LONG else ["postgres"]
 
 
 @pytest.mark.parametrize("victim", VICTIMS)

@@ -15,6 +15,7 @@ import clients
 import pytest
 import requests
 import servers
+from long_tests import LONG
 
 POINTS = ["promotion.comparing", "promotion.compared", "promotion.merging", "promotion.alias_moved",
           "promotion.before_record", "promotion.before_commit", "promotion.promoted"]
@@ -145,7 +146,7 @@ def test_tarnd_is_killed_and_another_takes_over(start_tarnd, database, name, poi
 
 
 @pytest.mark.timeout(300)
-@pytest.mark.parametrize("point", POINTS)
+@pytest.mark.parametrize("point", POINTS if LONG else POINTS[1::2])
 def test_postgresql_is_killed_while_tarnd_stands_there(scratch_dir, initialised_data, name, point):
     server = servers.Tarnd(scratch_dir / "tarnd", environment={"TARN_FAULT_POINT": f"{point}=stop", **servers.SHORT_LEASE})
     server.copy_data_of(initialised_data).start()

@@ -9,7 +9,7 @@ import subprocess
 import pytest
 import servers
 
-SECONDS = 8
+SECONDS = 5
 SECONDS_LONG = 60
 WRITES_LONG = 1_000_000
 

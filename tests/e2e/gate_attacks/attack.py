@@ -1,10 +1,10 @@
 """One row of the tables: who tries what behind which gate, and what must be seen afterwards."""
 
 import json
-import os
 from dataclasses import dataclass
 
 import pytest
+from long_tests import LONG
 
 ACCURACY = {"name": "accuracy", "goal": "max", "min": 0.5, "max": 1.0, "primary": True}
 BETTER = {**ACCURACY, "vs_champion": {"min_delta": 0.005}}
@@ -149,12 +149,11 @@ def rows(attacks):
     names = [attack.name for attack in attacks]
     assert len(set(names)) == len(names), [name for name in names if names.count(name) > 1]
     found = []
-    thorough = os.environ.get("TARN_TEST_LONG") == "1"
     for number, attack in enumerate(attacks):
         ways = attack.ways()
-        tried = ways if thorough else [ways[number % len(ways)]]
+        tried = ways if LONG else [ways[number % len(ways)]]
         found += [pytest.param(attack, way, 1, id=f"{attack.name}-{way}") for way in tried]
-        if thorough or number % 6 == 0:
+        if LONG or number % 6 == 0:
             found.append(pytest.param(attack, ways[0], 2, id=f"{attack.name}-{ways[0]}-two"))
     return found
 
