@@ -4,8 +4,11 @@ store_path.py [ROUNDS=5] [SECONDS=2] [TARND]
 Prints for each kind of request the medians, the fractions of the server alone (median of the rounds, least and most) that tarnd
 and nginx reach, and the processor time of the two programs per request. nginx checks, stores and looks up nothing: it shows
 what is left of the server's rate with any program in between. The server is versitygw; MINIO=PROGRAM takes MinIO instead.
+APART=1 gives the server and the client one processor, and tarnd with its database (or nginx) another, in place of a store on
+another machine: all of them on the same two processors measures what tarnd takes from its store.
 """
 
+import contextlib
 import json
 import os
 import shutil
@@ -26,6 +29,21 @@ MIB = 1 << 20
 # (request, bytes, connections, keys that are read)
 ROWS = [("put", 1024, 16, 0), ("get", 1024, 16, 64), ("put", 64 * MIB, 2, 0), ("get", 64 * MIB, 2, 2)]
 TICKS = os.sysconf("SC_CLK_TCK")
+APART = os.environ.get("APART") == "1"
+
+
+@contextlib.contextmanager
+def processor(number):
+    """Programs that are started meanwhile run there alone."""
+    if not APART:
+        yield
+        return
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {sorted(before)[number]})
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, before)
 
 
 def processor_seconds(pid):
@@ -36,7 +54,8 @@ def processor_seconds(pid):
 def load(server, path, op, size, connections, seconds=1.0, keys=64, url=None):
     command = [LOAD, "--url", url or server.url, "--key", server.access_key, "--secret", server.secret_key, "--path", path, "--op", op,
                "--bytes", str(size), "--connections", str(connections), "--seconds", str(seconds), "--keys", str(keys)]
-    done = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+    with processor(0):
+        done = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
     if done["errors"]:
         sys.exit(f"{done['errors']} requests failed: {' '.join(command)}")
     return done
@@ -64,13 +83,15 @@ def s3_server(directory):
 
 def main(rounds="5", seconds="2", program=None):
     directory = servers.scratch_directory("storepath", on_disk=True)
-    store, files = s3_server(directory / "store")
+    with processor(0):
+        store, files = s3_server(directory / "store")
     clients.boto3_client(store).create_bucket(Bucket="bench")
     tarnd = servers.Tarnd(directory / "tarnd", environment=store.tarnd_environment(), program=program)
     nginx = ceiling.Forwarder(directory / "nginx", store)
     try:
-        nginx.start()
-        tarnd.start()
+        with processor(1):
+            nginx.start()
+            tarnd.start()
         made = clients.Rest(tarnd)("POST", "/repositories", json={"name": "bench", "storage_namespace": "s3://bench/lake"})
         if made.status_code != 201:
             sys.exit(made.text)
@@ -100,7 +121,7 @@ def main(rounds="5", seconds="2", program=None):
             unit = 1 if size < MIB else size / MIB
             print(json.dumps({
                 "op": f"{op} {size // 1024} KiB" if size < MIB else f"{op} {size // MIB} MiB", "connections": connections,
-                "unit": "per s" if size < MIB else "MiB per s", "alone": round(statistics.median(rates["alone"]) * unit),
+                "apart": APART, "unit": "per s" if size < MIB else "MiB per s", "alone": round(statistics.median(rates["alone"]) * unit),
                 "tarnd": round(statistics.median(rates["tarnd"]) * unit), "fraction": round(statistics.median(fractions), 3),
                 "least": round(min(fractions), 3), "most": round(max(fractions), 3), "nginx": round(statistics.median(ceilings), 3),
                 "processor_us": {name: round(statistics.median(each)) for name, each in used.items()}}), flush=True)
