@@ -259,7 +259,7 @@ def complaint(case, names, answer):
     return ""
 
 
-@pytest.mark.parametrize("method, path, operation, schema", operations())
+@pytest.mark.parametrize("method, path, operation, schema", list(operations()))
 def test_every_field_spoiled(tarn, world, method, path, operation, schema):
     name = operation["operationId"]
     send = lambda body: world.send(method, path, operation, body)  # noqa: E731
