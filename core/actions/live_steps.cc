@@ -35,7 +35,8 @@ void LiveSteps::store(SteadyTime now, const Write& write) {
       bytes.push_back(size);
     }
   }
-  if (steps.empty() || !write(steps)) return;
+  if (steps.empty()) return;
+  write(steps);
   MutexLock lock(mutex_);
   for (size_t i = 0; i < steps.size(); ++i) {
     Entry& entry = entries_.at(steps[i].step.id);

@@ -22,15 +22,16 @@ constexpr size_t kLiveBytesPerSecond = 16 * 1024;
 class LiveSteps {
  public:
   using SteadyTime = std::chrono::steady_clock::time_point;
-  /// Returns whether the steps were stored.
-  using Write = std::function<bool(const std::vector<meta::HookStepOutput>&)>;
+  /// Stores the steps, or throws.
+  using Write = std::function<void(const std::vector<meta::HookStepOutput>&)>;
 
   /// The step runs. `output` is read until end() returns.
   void begin(HookStep step, const HookOutput& output);
   void end(const std::string& id, HookStatus status, Instant ended);
 
   /// Calls `write` with the steps that began or ended since they were stored, and those whose
-  /// output has grown and is due; not at all if there are none.
+  /// output has grown and is due; not at all if there are none. Steps for which it throws are given
+  /// to the next call again.
   void store(SteadyTime now, const Write& write);
   /// Steps of which the database does not have the newest state.
   std::vector<meta::HookStepOutput> unstored() const;

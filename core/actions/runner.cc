@@ -245,7 +245,6 @@ void Runner::store_live(RepositoryId repository, const std::string& run, int64_t
   try {
     steps.store(std::chrono::steady_clock::now(), [&](const auto& changed) {
       if (!runs_.store_steps(repository, run, owner, changed)) throw_run_lost();
-      return true;
     });
   } catch (const Error& error) {
     if (error.code() != ErrorCode::kUnavailable) throw;
