@@ -267,19 +267,19 @@ TEST(Merge, ScopeKeepsOtherPathsOfTheDestination) {
   maps.source.erase(maps.source.lower_bound(numbered(4000, "m/")),
                     maps.source.lower_bound(numbered(9000, "m/")));
   maps.source.merge(numbered_entries(5000, "m/new/"));
+  MergeInput input;
+  input.base = a_tree(store, maps.base);
+  input.source = a_tree(store, maps.source);
   for (const bool destination_moved : {false, true}) {
     maps.destination = maps.base;
     if (destination_moved) {
       for (uint64_t i = 25; i < 20000; i += 50) maps.destination.erase(numbered(i, "m/"));
       maps.destination[numbered(50, "z/")] = an_entry(99);  // a conflict outside
     }
+    input.destination = a_tree(store, maps.destination);
     for (const PathScope& scope : {PathScope({"m/**"}), PathScope({"m/*"}), PathScope({"**5"}),
                                    PathScope({"z0", "a/00001*"}), PathScope({"nothing/**"})}) {
       SCOPED_TRACE(scope.patterns().front().pattern());
-      MergeInput input;
-      input.base = a_tree(store, maps.base);
-      input.source = a_tree(store, maps.source);
-      input.destination = a_tree(store, maps.destination);
       input.scope = &scope;
       const MergeResult result = merge_trees(store, store, kTestFormat, input);
       EXPECT_EQ(result.conflict_count, 0u);

@@ -1,4 +1,5 @@
-// Random histories against std::map. TARN_TEST_SCALE (percent) shortens or lengthens the run.
+// Random histories against std::map. TARN_TEST_SCALE (percent) shortens or lengthens the run, which
+// is whole in the long tests.
 #include <algorithm>
 #include <cstdlib>
 
@@ -7,18 +8,20 @@
 #include "core/tree/diff.h"
 #include "core/tree/merge.h"
 #include "core/tree/tree_fixture.h"
+#include "tests/support/long_tests.h"
 
 namespace tarn::tree {
 namespace {
 
 uint64_t scaled(uint64_t count) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-  constexpr uint64_t kDefaultPercent = 10;
+  constexpr uint64_t kDefaultPercent = 4;
 #else
-  constexpr uint64_t kDefaultPercent = 100;
+  constexpr uint64_t kDefaultPercent = 40;
 #endif
   const char* text = std::getenv("TARN_TEST_SCALE");
-  const uint64_t percent = text != nullptr ? std::strtoull(text, nullptr, 10) : kDefaultPercent;
+  const uint64_t usual = testing::is_long() ? 100 : kDefaultPercent;
+  const uint64_t percent = text != nullptr ? std::strtoull(text, nullptr, 10) : usual;
   return std::max<uint64_t>(1, count * percent / 100);
 }
 
@@ -278,7 +281,7 @@ uint64_t check_family(uint64_t seed, uint64_t space, bool rebuilt) {
          {Resolution::kConflict, Resolution::kTakeSource, Resolution::kTakeDestination}) {
       for (const bool announce : {false, true}) {
         check_merge(store, sides[roles[0]], sides[roles[1]], sides[roles[2]], strategy, announce);
-        if (testing::Test::HasFatalFailure()) return cases;
+        if (::testing::Test::HasFatalFailure()) return cases;
         ++cases;
       }
     }
