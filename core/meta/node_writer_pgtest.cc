@@ -1,6 +1,7 @@
 #include <atomic>
 #include <cstdio>
 #include <future>
+#include <random>
 #include <thread>
 
 #include <gtest/gtest.h>
@@ -18,7 +19,9 @@ constexpr tree::TreeFormat kFormat{7};
 constexpr size_t kCacheBytes = 1 << 20;
 /// Some 250 nodes of less than a megabyte, and more than are kept in memory.
 constexpr int kMany = 40'000;
-constexpr int kTooMany = 1'500'000;
+constexpr int kTooMany = 150'000;
+/// Of each entry of the latter, which take as many bytes as ten times as many short ones.
+constexpr size_t kLongEtag = 240;
 
 std::string key_of(int number) {
   char out[16];
@@ -28,18 +31,22 @@ std::string key_of(int number) {
 
 class NewEntries final : public tree::EditSource {
  public:
-  explicit NewEntries(int count) : count_(count) {}
+  NewEntries(int count, size_t etag) : count_(count), etag_(etag) {}
 
   std::optional<tree::Edit> next() override {
     if (at_ == count_) return std::nullopt;
     Entry entry;
     entry.size_bytes = 1;
+    for (size_t i = 0; i < etag_; ++i)
+      entry.etag.push_back(static_cast<char>('0' + random_() % 64));
     entry.address = new_own_address(from_millis(1'700'000'000'000 + at_));
     return tree::Edit{key_of(at_++), std::move(entry)};
   }
 
  private:
   const int count_;
+  const size_t etag_;
+  std::minstd_rand random_;  // so that they do not compress
   int at_ = 0;
 };
 
@@ -67,7 +74,7 @@ class NodeWriterTest : public ::testing::Test {
   NodeWriter writer{engine.pool, store, RepositoryId{1}};
 
   tree::EditResult build(tree::NodeSink& sink, int entries) {
-    NewEntries edits(entries);
+    NewEntries edits(entries, entries == kTooMany ? kLongEtag : 0);
     return tree::edit_tree(store, sink, kFormat, {}, {}, edits);
   }
   int64_t rows() {

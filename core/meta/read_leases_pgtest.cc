@@ -23,6 +23,7 @@
 #include "core/versioning/revert.h"
 #include "tests/support/engine_fixture.h"
 #include "tests/support/fault_points.h"
+#include "tests/support/long_tests.h"
 
 namespace tarn::meta {
 namespace {
@@ -443,6 +444,7 @@ TEST_F(ReadLease, ReadsAreNeverOlderThanAcknowledgedWrites) {
   TestEngine second(database.url(), engine.store, nullptr, true);
   TestEngine* const servers[] = {&holder, &second};
   constexpr int kWriters = 2;
+  constexpr int kWritesMin = 10;  // of each
   std::atomic<int> acknowledged[kWriters] = {};
   std::atomic<bool> stop{false};
   std::atomic<uint64_t> reads{0};
@@ -473,12 +475,20 @@ TEST_F(ReadLease, ReadsAreNeverOlderThanAcknowledgedWrites) {
         });
       }
     }
-    std::this_thread::sleep_for(milliseconds{6'000});
+    const auto begun = std::chrono::steady_clock::now();
+    const auto lasts = [&](milliseconds time) {
+      return std::chrono::steady_clock::now() - begun < time;
+    };
+    const auto written = [&] { return std::min(acknowledged[0].load(), acknowledged[1].load()); };
+    while (lasts(testing::is_long() ? milliseconds{20'000} : milliseconds{2'000}) ||
+           (written() <= kWritesMin && lasts(milliseconds{60'000}))) {
+      std::this_thread::sleep_for(milliseconds{50});
+    }
     stop = true;
   }
   EXPECT_EQ(stale, 0u);
-  EXPECT_GT(acknowledged[0], 5);
-  EXPECT_GT(acknowledged[1], 5);
+  EXPECT_GT(acknowledged[0], kWritesMin);
+  EXPECT_GT(acknowledged[1], kWritesMin);
   EXPECT_GT(leased_reads() - leased_before, 100) << "of " << reads;
 }
 
