@@ -338,6 +338,8 @@ TEST_F(BackupTest, AnObjectThatTheStoreLostEndsTheBackup) {
 /// Writers, collections without grace, and backups at the same time: whatever a restored backup
 /// shows can be read. Every object holds its own key.
 TEST_F(BackupTest, EverythingCanBeReadThatABackupOfABusyInstallationShows) {
+  // Without pauses both take a processor each, and what a backup meets does not change.
+  constexpr std::chrono::milliseconds kBusyPause{2};
   std::atomic<bool> ends{false};
   std::atomic<int> removed{0};
   std::jthread collector([&] {
@@ -347,12 +349,14 @@ TEST_F(BackupTest, EverythingCanBeReadThatABackupOfABusyInstallationShows) {
       request_collection(*server, repo, "tester", 100);
       server.parts().heartbeat();
       engine.parts().heartbeat();
+      std::this_thread::sleep_for(kBusyPause);
       if (!run_one_collection(*server, options, own, {})) continue;
       removed += static_cast<int>(list_collections(*server, repo, 1).at(0).counts.removed_objects);
     }
   });
   std::jthread writer([&] {
     for (int i = 0; !ends; ++i) {
+      std::this_thread::sleep_for(kBusyPause);
       const std::string key = str_cat("key", i % 12);
       if (i % 7 == 3) {
         engine.remove(repo, "main", key);
