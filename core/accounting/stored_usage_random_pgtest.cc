@@ -16,6 +16,7 @@
 #include "core/versioning/merge.h"
 #include "core/versioning/move.h"
 #include "core/versioning/reset.h"
+#include "tests/support/long_tests.h"
 #include "tests/support/repository_test.h"
 
 namespace tarn::accounting {
@@ -233,7 +234,8 @@ class Histories : public testing::RepositoryTest {
 
 TEST_F(Histories, EverySizeEqualsThatOfTheListings) {
   const char* const count = std::getenv("TARN_USAGE_HISTORIES");
-  const int histories = count ? std::atoi(count) : 60;
+  const int usual = testing::is_long() ? 200 : 20;
+  const int histories = count ? std::atoi(count) : usual;
   for (int history = 0; history < histories && !HasFailure(); ++history) {
     SCOPED_TRACE(str_cat("history ", history));
     random.seed(static_cast<uint64_t>(history) + 1);
