@@ -30,11 +30,11 @@ inline Completion completion_of(std::vector<CompletedPart> parts) {
 /// Collections during a race, below which it would say little.
 constexpr int64_t kRacedCollectionsMin = 6;
 
-/// Whether a race that began then goes on: 12 s, or 10 minutes of the long variant, and up to two
+/// Whether a race that began then goes on: 4 s, or 10 minutes of the long variant, and up to two
 /// minutes more while a busy machine has let few collections end.
 inline bool race_lasts(std::chrono::steady_clock::time_point begin, int64_t collections) {
   const auto time = std::chrono::steady_clock::now() - begin;
-  const std::chrono::seconds wanted(testing::is_long() ? 600 : 12);
+  const std::chrono::seconds wanted(testing::is_long() ? 600 : 4);
   return time < wanted ||
          (collections < kRacedCollectionsMin && time < wanted + std::chrono::minutes(2));
 }
