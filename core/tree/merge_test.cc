@@ -257,23 +257,23 @@ EntryMap merge_in_scope(const Three& maps, const PathScope& scope) {
 
 TEST(Merge, ScopeKeepsOtherPathsOfTheDestination) {
   MemoryNodeStore store;
-  Three maps{numbered_entries(20000, "a/"), {}, {}};
-  maps.base.merge(numbered_entries(20000, "m/"));
-  maps.base.merge(numbered_entries(20000, "z/"));
+  Three maps{numbered_entries(6000, "a/"), {}, {}};
+  maps.base.merge(numbered_entries(6000, "m/"));
+  maps.base.merge(numbered_entries(6000, "z/"));
   maps.source = maps.base;
-  for (uint64_t i = 0; i < 20000; i += 50) {
+  for (uint64_t i = 0; i < 6000; i += 50) {
     for (const char* top : {"a/", "m/", "z/"}) maps.source[numbered(i, top)] = an_entry(i + 1, 7);
   }
-  maps.source.erase(maps.source.lower_bound(numbered(4000, "m/")),
-                    maps.source.lower_bound(numbered(9000, "m/")));
-  maps.source.merge(numbered_entries(5000, "m/new/"));
+  maps.source.erase(maps.source.lower_bound(numbered(2000, "m/")),
+                    maps.source.lower_bound(numbered(4000, "m/")));
+  maps.source.merge(numbered_entries(2000, "m/new/"));
   MergeInput input;
   input.base = a_tree(store, maps.base);
   input.source = a_tree(store, maps.source);
   for (const bool destination_moved : {false, true}) {
     maps.destination = maps.base;
     if (destination_moved) {
-      for (uint64_t i = 25; i < 20000; i += 50) maps.destination.erase(numbered(i, "m/"));
+      for (uint64_t i = 25; i < 6000; i += 50) maps.destination.erase(numbered(i, "m/"));
       maps.destination[numbered(50, "z/")] = an_entry(99);  // a conflict outside
     }
     input.destination = a_tree(store, maps.destination);
