@@ -23,7 +23,7 @@ namespace tarn::pairs {
 namespace {
 
 constexpr int kWorkers = 2;
-/// In the sample, which must take less than a minute.
+/// In the sample, which must take less than a minute: of two verbs, one stops and the other runs.
 constexpr size_t kPointsPerPair = 1;
 constexpr uint32_t kSeed = 6;
 /// Every n-th pair of the sample also runs in sequence; n does not divide the number of verbs.
@@ -66,6 +66,10 @@ const Statements& statements() {
   return kStatements;
 }
 
+/// Whether the sample stops the verb at `a` of all_verbs() while the one at `b` runs, not the other
+/// way round: each verb stops beside about half of the others.
+bool is_sampled(size_t a, size_t b) { return a == b || ((a + b) % 2 == 0) == (a < b); }
+
 std::vector<Case> cases() {
   std::vector<Case> out;
   std::mt19937 random(kSeed);
@@ -75,8 +79,12 @@ std::vector<Case> cases() {
   const bool all =
       points_of_pair.empty() && (testing::is_long() || !a.empty() || !b.empty() || !point.empty());
   const size_t sampled = points_of_pair.empty() ? kPointsPerPair : std::stoul(points_of_pair);
-  for (const Verb& first : all_verbs()) {
-    for (const Verb& second : all_verbs()) {
+  const std::vector<Verb>& verbs = all_verbs();
+  for (size_t at = 0; at < verbs.size(); ++at) {
+    for (size_t beside = 0; beside < verbs.size(); ++beside) {
+      const Verb& first = verbs[at];
+      const Verb& second = verbs[beside];
+      if (!all && points_of_pair.empty() && !is_sampled(at, beside)) continue;
       std::vector<Point> points = points_of(statements().at(first.name));
       if (!all) {
         std::shuffle(points.begin(), points.end(), random);
