@@ -372,6 +372,11 @@ TEST_F(BackupTest, EverythingCanBeReadThatABackupOfABusyInstallationShows) {
       }
     }
   });
+  // Also when a restore throws: the threads are joined then.
+  struct Ending {
+    std::atomic<bool>& ends;
+    ~Ending() { ends = true; }
+  } const ending{ends};
   while (removed < 20) std::this_thread::sleep_for(std::chrono::milliseconds(10));
   int read = 0;
   constexpr int kBackups = 4;
