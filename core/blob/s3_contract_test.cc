@@ -65,7 +65,9 @@ BlobStoreCase s3_case(std::string name, std::string prefix, uint64_t fail_every 
                       Fault fault = Fault::kFails) {
   return {.name = std::move(name),
           // This server keeps objects as files.
-          .traits = {.pathless_keys = PathlessKeys::kServerDecides, .holds_key_below_key = false},
+          .traits = {.pathless_keys = PathlessKeys::kServerDecides,
+                     .holds_key_below_key = false,
+                     .is_faulty = fail_every > 0},
           .make = [prefix, fail_every, fault] {
             return std::make_unique<S3UnderTest>(prefix, fail_every, fault);
           }};

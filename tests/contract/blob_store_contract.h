@@ -30,6 +30,7 @@ struct BlobStoreTraits {
   PathlessKeys pathless_keys = PathlessKeys::kHeld;
   bool holds_key_below_key = true;  ///< "a" together with "a/b"
   bool create_is_exclusive = true;  ///< for concurrent writers; sequential ones always
+  bool is_faulty = false;           ///< the store of another case, over requests that fail
 };
 
 /// An empty store, and the resources that it needs.
@@ -370,7 +371,10 @@ TEST_P(BlobStoreContract, ListsByPrefixAndAfterInByteOrder) {
       "a0", "aa", "c",  "c0", "x",   "z",   "z ",   "zz",    "\xff",   "a//",     "a/c/./",  "../"};
   for (const std::string& prefix : probes) {
     EXPECT_EQ(list_keys(store(), prefix), filtered(keys, prefix, "")) << prefix;
-    for (const std::string& after : probes) {
+    // 72 listings of a faulty store are enough, as what they return is that of the other case.
+    const size_t step = traits().is_faulty ? 8 : 1;
+    for (size_t at = 0; at < probes.size(); at += step) {
+      const std::string& after = probes[at];
       const auto expected = filtered(keys, prefix, after);
       ASSERT_EQ(list_keys(store(), prefix, after, 2), expected) << prefix << " after " << after;
       ASSERT_EQ(walk_keys(store(), prefix, after), expected) << prefix << " after " << after;
