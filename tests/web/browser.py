@@ -31,6 +31,40 @@ SETTLED = """async () => {
   for (let frame = 0; frame < 2; frame++) await new Promise(requestAnimationFrame)
   await Promise.allSettled(document.getAnimations().filter((one) => one instanceof CSSTransition).map((one) => one.finished))
 }"""
+# Puts the interface back to where it is before a login, as when somebody signs out, and resolves to whether it is: a page that was not loaded
+# here, or in which a login or a dialog of the last test stays, must be loaded again. Then goes to an address, if there is one.
+FRESH = """async (address) => {
+  const root = document.getElementById('root')
+  const container = root && Object.keys(root).find((name) => name.startsWith('__reactContainer$'))
+  const found = {}
+  for (let fiber = container && root[container].stateNode.current; fiber && !(found.client && found.router); fiber = fiber.child) {
+    found.client ??= fiber.memoizedProps?.client
+    found.router ??= fiber.memoizedProps?.router
+  }
+  const { client, router } = found
+  if (!client || !router || document.documentElement.dataset.theme) return false
+  const until = async (holds) => {
+    for (const end = performance.now() + 1000; performance.now() < end; await new Promise(requestAnimationFrame)) if (holds()) return true
+    return false
+  }
+  if (location.pathname !== '/login') {
+    await client.cancelQueries()
+    client.clear()
+    client.setQueryData(['session'], null)
+    history.pushState(null, '', '/login')
+  }
+  const left = '[role=dialog], [role=menu], [role=listbox], [role=tooltip]'
+  const dismissed = () => {
+    for (const button of root.querySelectorAll('[role=status] button')) button.click()
+    return root.querySelector('[role=status] button') === null
+  }
+  if (!await until(() => root.querySelector('h1')?.textContent === 'Sign in to Tarn' && dismissed() && !document.querySelector(left))) return false
+  client.clear()
+  if (address === null) return true
+  history.pushState(null, '', address)
+  await until(() => router.state.status === 'idle' && router.state.resolvedLocation?.pathname !== '/login')
+  return true
+}"""
 # Rules about what a theme changes; the others are about the document, which is the same in both.
 COLOUR_RULES = ["color-contrast", "link-in-text-block"]
 # Of React Aria: what it reads aloud may refer to a button that is gone, for 7 s.
@@ -104,6 +138,8 @@ class Window:
         self.context.set_default_timeout(WAIT_MS)
         self.problems = []
         self.expected = []
+        self.session = None  # the cookies of the administrator's
+        self.loads = False  # each address is loaded, because the clock of the page stands
         self.context.on("request", self._on_request)
         self.context.on("requestfailed", self._on_failed_request)
         self.context.on("console", self._on_console)
@@ -135,11 +171,25 @@ class Window:
         answer = self.context.request.post("/api/v1/auth/login", data={
             "access_key_id": access_key or self.server.access_key, "secret_access_key": secret_key or self.server.secret_key})
         assert answer.status == 200, answer.text()
+        self.session = self._cookies() if access_key is None else None
         return self
 
+    def _cookies(self):
+        return {cookie["name"]: cookie["value"] for cookie in self.context.cookies()}
+
     def go(self, address):
+        """The page at an address, with nothing of what it has shown: in a sixth of the processor time of a page load, once it is loaded."""
+        if self.loads or not self._fresh(address):
+            self.page.goto(address)
+        return self.page
+
+    def load(self, address):
+        """Loads the page, for tests of what happens then."""
         self.page.goto(address)
         return self.page
+
+    def _fresh(self, address=None):
+        return self.page.url.startswith(f"{self.server.url}/") and self.page.evaluate(FRESH, address)
 
     def walk(self, address):
         """Goes to an address as the links of the page do: without loading it again, in a third of the time."""
@@ -203,17 +253,32 @@ class Window:
         assert path.stat().st_size < PICTURE_BYTES_MAX, f"{path} has {path.stat().st_size} bytes"
 
     def reset(self):
-        """Makes it as new for the next test; false if it cannot be."""
-        if len(self.context.pages) != 1 or not self.page.url.startswith(f"{self.server.url}/"):
+        """Makes it as new for the next test, signed in; false if it cannot be."""
+        if self.loads or len(self.context.pages) != 1 or not self.page.url.startswith(f"{self.server.url}/"):
             return False
         self.page.unroute_all(behavior="ignoreErrors")
-        self.page.evaluate("() => { localStorage.clear(); sessionStorage.clear() }")
-        self.page.goto("/icon.svg")  # of the same host, or the process would be given up
-        self.context.clear_cookies()
+        self.page.mouse.move(0, 0)
         self.page.set_viewport_size(WIDE)
         self.theme("light")
-        self.problems, self.expected = [], []
+        self.page.evaluate("() => { localStorage.clear(); sessionStorage.clear() }")
+        if not self._fresh():
+            self.leave()
+        if self.session is None or self._cookies() != self.session:
+            self.context.clear_cookies()
+            self.session = None
         return True
+
+    def leave(self):
+        """Without a page of the interface, which the next go() loads again."""
+        self.page.goto("/icon.svg")  # of the same host, or the process would be given up
+
+    def begin(self, server):
+        """A test of another server at the same address, or of the same."""
+        if self.server is not server:
+            self.server, self.session = server, None
+        if self.session is None:
+            self.sign_in()
+        self.problems, self.expected = [], []
 
     def close(self):
         self.context.close()

@@ -68,11 +68,18 @@ def initialised_data(session_scratch):
     return server.data_dir
 
 
+@pytest.fixture(scope="session")
+def server_address():
+    """Of the servers of this process, one after the other, so that the browser keeps the scripts of the page and their code."""
+    return f"127.0.0.1:{servers.free_port()}"
+
+
 @pytest.fixture(scope="module")
-def tarn(request, session_scratch, initialised_data):
+def tarn(request, session_scratch, initialised_data, server_address):
     """With the settings that the file has in ENVIRONMENT."""
     directory = session_scratch / request.module.__name__
-    server = servers.Tarnd(directory, environment=getattr(request.module, "ENVIRONMENT", None)).copy_data_of(initialised_data).start()
+    server = servers.Tarnd(directory, environment=getattr(request.module, "ENVIRONMENT", None), listen=server_address)
+    server.copy_data_of(initialised_data).start()
     yield server
     server.stop()
 
@@ -113,23 +120,32 @@ def open_window(request, chromium, tarn):
     assert not problems, "\n".join(problems)
 
 
-@pytest.fixture(scope="module")
-def kept_windows():
+@pytest.fixture(scope="session")
+def window_of_process(chromium):
+    """At most one."""
     kept = []
     yield kept
     for window in kept:
         window.close()
 
 
+@pytest.fixture(scope="module")
+def kept_windows(window_of_process, tarn):
+    yield window_of_process
+    for window in window_of_process:
+        window.leave()
+
+
 @pytest.fixture
 def window(request, chromium, tarn, kept_windows):
-    """A window of the administrator. It goes on to the next test of the file, whose page then loads for a third of the processor time.
+    """A window of the administrator. It goes on to the next test, whose page then is not loaded again, or for a third of the processor time.
 
     Tests that change more than Window.reset() takes back have one of their own, of open_window: a clock, scripts that run first.
     """
     failures = request.session.testsfailed
     made = kept_windows.pop() if kept_windows else browsers.Window(chromium, tarn, screenshots=request.config.getoption("--screenshots"))
-    yield made.sign_in()
+    made.begin(tarn)
+    yield made
     problems = made.unexpected_problems()
     if request.session.testsfailed == failures and not problems and made.reset():
         kept_windows.append(made)

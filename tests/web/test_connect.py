@@ -38,9 +38,9 @@ def branch(rest, repository, request):
     return name
 
 
-def lines(page, repository, branch, client):
+def lines(window, repository, branch, client):
     """The lines on the page by their titles, with a new key made by its button."""
-    page.goto(f"/connect?client={client}&repository={repository}&branch={branch}")
+    page = window.go(f"/connect?client={client}&repository={repository}&branch={branch}")
     page.get_by_role("button", name="Create a key").click()
     expect(page.get_by_text("is in the lines below")).to_be_visible()
     shown = {}
@@ -99,12 +99,12 @@ def test_the_page_leads_to_each_client(window, rest, repository):
     page.get_by_role("combobox", name="Branch").fill("main")
     page.keyboard.press("Enter")
     page.wait_for_url("**/connect?client=duckdb&repository=digits&branch=main")
-    page.goto("/connect?client=boto3&repository=digits&branch=exp-1")
+    window.go("/connect?client=boto3&repository=digits&branch=exp-1")
     window.review("connect")
 
 
 def test_a_key_is_made_once_and_forgotten(window, rest, tarn, repository):
-    shown = lines(window.page, "digits", "exp-1", "boto3")
+    shown = lines(window, "digits", "exp-1", "boto3")
     user = rest.get("/user")["user"]["id"]
     keys = {key["access_key_id"] for key in rest.get(f"/auth/users/{user}/credentials")["results"]}
     made = keys - {tarn.access_key}
@@ -122,22 +122,22 @@ def test_a_key_is_made_once_and_forgotten(window, rest, tarn, repository):
     assert secret not in page.content()
 
 
-def test_without_the_right_to_make_keys_the_button_says_why(open_window, rest, repository):
+def test_without_the_right_to_make_keys_the_button_says_why(window, rest, repository):
     rest.post("/auth/users", {"id": "reader"})
     rest.post("/auth/policies", {"id": "OnlyReads", "statement": [{"effect": "allow", "action": ["fs:Read*", "fs:List*"], "resource": "*"}]})
     rest.ask("PUT", "/auth/users/reader/policies/OnlyReads")
     key = rest.post("/auth/users/reader/credentials", {})
-    window = open_window().sign_in(key["access_key_id"], key["secret_access_key"])
+    window.sign_in(key["access_key_id"], key["secret_access_key"])
     page = window.go("/connect?client=curl&repository=digits")
     button = page.get_by_role("button", name="Create a key")
     expect(button).to_have_attribute("aria-disabled", "true")
     window.axe()
 
 
-def test_users_without_rights_see_the_lines(open_window, rest, repository):
+def test_users_without_rights_see_the_lines(window, rest, repository):
     rest.post("/auth/users", {"id": "newcomer"})
     key = rest.post("/auth/users/newcomer/credentials", {})
-    window = open_window().sign_in(key["access_key_id"], key["secret_access_key"])
+    window.sign_in(key["access_key_id"], key["secret_access_key"])
     window.expect_problem("401")  # may not even list repositories
     page = window.go("/connect?client=rclone")
     expect(page.get_by_role("alert")).to_contain_text("fs:ListRepositories")
@@ -146,39 +146,39 @@ def test_users_without_rights_see_the_lines(open_window, rest, repository):
 
 
 def test_tarn(window, rest, repository, branch, tmp_path):
-    out = shell(program(lines(window.page, repository, branch, "tarn")), tmp_path, servers.program("tarn"))
+    out = shell(program(lines(window, repository, branch, "tarn")), tmp_path, servers.program("tarn"))
     assert "README.md" in out and "hello" in out
     assert rest.read(repository, "hello.txt", branch) == b"hello\n"
     assert rest.get(f"/repositories/{repository}/refs/{branch}/commits", amount=1)["results"][0]["message"] == "Say hello"
 
 
 def test_python_records_runs(window, rest, repository, branch, tmp_path):
-    out = python(program(lines(window.page, repository, branch, "tarn-python")), tmp_path, PYTHONPATH=str(ROOT / "clients/python"))
+    out = python(program(lines(window, repository, branch, "tarn-python")), tmp_path, PYTHONPATH=str(ROOT / "clients/python"))
     assert "accuracy" in out
 
 
 def test_lakefs_sdk(window, rest, repository, branch, tmp_path):
-    out = python(program(lines(window.page, repository, branch, "lakefs")), tmp_path)
+    out = python(program(lines(window, repository, branch, "lakefs")), tmp_path)
     assert "added hello.txt" in out
     assert rest.read(repository, "hello.txt", branch) == b"hello"
 
 
 @pytest.mark.parametrize("client", ["boto3", "s3fs"])
 def test_s3_in_python(window, rest, repository, branch, tmp_path, client):
-    out = python(program(lines(window.page, repository, branch, client)), tmp_path)
+    out = python(program(lines(window, repository, branch, client)), tmp_path)
     assert "hello" in out and f"{branch}/README.md" in out
     assert rest.read(repository, "hello.txt", branch) == b"hello"
 
 
 def test_pandas(window, rest, repository, branch, tmp_path):
-    out = python(program(lines(window.page, repository, branch, "pandas")), tmp_path)
+    out = python(program(lines(window, repository, branch, "pandas")), tmp_path)
     assert "label" in out
     assert rest.read(repository, "hello.parquet", branch)[:4] == b"PAR1"
 
 
 @pytest.mark.parametrize("client, module", [("pytorch", "s3torchconnector"), ("tensorflow", "tensorflow_io"), ("spark", "pyspark")])
 def test_frameworks(window, rest, repository, branch, tmp_path, client, module):
-    shown = program(lines(window.page, repository, branch, client))
+    shown = program(lines(window, repository, branch, client))
     compile(shown, client, "exec")
     if not browsers.LONG:
         pytest.skip("it takes long to load: in long runs, and tests/e2e/clients runs it with the same settings")
@@ -200,7 +200,7 @@ for statement in database.extract_statements(sys.stdin.read()):
 
 
 def test_duckdb(window, rest, repository, branch, tmp_path):
-    shown = program(lines(window.page, repository, branch, "duckdb"))
+    shown = program(lines(window, repository, branch, "duckdb"))
     found = sorted(CACHE.glob("client-*/lib/python3*/site-packages/duckdb"))
     if not found:
         pytest.skip("DuckDB is not installed: ./dev test")
@@ -217,20 +217,20 @@ def test_duckdb(window, rest, repository, branch, tmp_path):
 @pytest.mark.parametrize("client", ["aws", "rclone", "mc"])
 def test_commands_of_s3(window, rest, repository, branch, tmp_path, client):
     found = command(client)
-    out = shell(program(lines(window.page, repository, branch, client)), tmp_path, found)
+    out = shell(program(lines(window, repository, branch, client)), tmp_path, found)
     assert "hello" in out and "README.md" in out
     assert rest.read(repository, "hello.txt", branch) == b"hello\n"
 
 
 def test_curl(window, rest, repository, branch, tmp_path):
-    out = shell(program(lines(window.page, repository, branch, "curl")), tmp_path)
+    out = shell(program(lines(window, repository, branch, "curl")), tmp_path)
     assert "hello\n" in out and '"path":"README.md"' in out.replace(" ", "")
     assert rest.read(repository, "hello.txt", branch) == b"hello\n"
 
 
 def test_a_ci_recipe(window, rest, repository, branch, tmp_path):
     """Its steps run as the runner of GitHub would: expressions replaced, each in a shell of its own."""
-    shown = lines(window.page, repository, branch, "ci")
+    shown = lines(window, repository, branch, "ci")
     values = dict(line.split(" set ")[1].split(" --body ") for line in shown["Secrets"].splitlines())
     recipe = yaml.safe_load(shown[".github/workflows/model.yml"])
     environment = {}

@@ -7,11 +7,12 @@ from playwright.sync_api import expect
 SCRIPT_BYTES_MAX = 250 * 1024
 
 
-def test_scripts_of_the_first_load_are_small_compressed_and_kept(window, rest, tarn):
+def test_scripts_of_the_first_load_are_small_compressed_and_kept(open_window, rest, tarn):
+    window = open_window().sign_in()
     rest.repository("first")
     scripts = {}
     window.page.on("response", lambda response: scripts.update({response.url: response}) if response.request.resource_type == "script" else None)
-    page = window.go("/r/first/main/data")
+    page = window.load("/r/first/main/data")
     expect(page.get_by_text("There are no objects here yet.")).to_be_visible()
     assert scripts
     sizes = {}

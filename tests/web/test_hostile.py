@@ -24,7 +24,7 @@ SETTLED = """async () => {
 
 
 def look(window, page, repository, path):
-    page.goto(f"/r/{repository}/main/data?object={urllib.parse.quote(path)}")
+    window.go(f"/r/{repository}/main/data?object={urllib.parse.quote(path)}")
     details = page.get_by_role("complementary", name="Details")
     expect(details.get_by_role("heading", name="History of this path")).to_be_visible()
     expect(details.get_by_role("status", name="Loading")).to_have_count(0)
@@ -159,6 +159,7 @@ def test_the_policy_of_the_page_refuses_each_way_out(window):
     eventually(page, lambda: set(page.evaluate("window.refused")) >= REFUSED)
     not_owned(page)
     assert page.url.startswith(window.server.url)
+    window.leave()  # the document is no longer that of the interface
 
 
 def test_the_policy_of_the_page_is_this_one(window):

@@ -179,7 +179,7 @@ def test_selection_is_downloaded_moved_copied_and_deleted(window, rest):
     assert rest.paths("chosen", prefix="moved/") == ["moved/0000.png", "moved/0003.png"]
     assert rest.paths("chosen", prefix="images/0/") == []
 
-    page.goto("/r/chosen/main/data")
+    window.go("/r/chosen/main/data")
     page.get_by_role("checkbox", name="Select images/").click()
     page.get_by_role("button", name="Copy…").click()
     dialog = page.get_by_role("dialog", name="Copy images/")

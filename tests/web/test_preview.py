@@ -219,7 +219,7 @@ def test_a_film_is_played_and_sought_by_ranges(window, rest, shown):
     page = window.page
     starts = []
     page.on("request", lambda request: starts.append(int(re.match(r"bytes=(\d+)-", request.headers["range"])[1])) if "objects?path=long" in request.url else None)
-    page.goto("/r/shown/main/data?object=long.mp4")
+    window.go("/r/shown/main/data?object=long.mp4")
     plays(page.get_by_role("complementary", name="Details"))
     assert max(starts) > FILLER_BYTES / 2, "its end was asked for without what is before"
     page.locator("video").evaluate("(video) => new Promise((done) => { video.pause(); video.onseeked = done; video.currentTime = 1.8 })")
@@ -229,7 +229,7 @@ def test_pages_of_parquet_are_read_by_ranges(window, rest, shown):
     page = window.page
     ranges = []
     page.on("request", lambda request: ranges.append(request.headers.get("range")) if "objects?path=snappy" in request.url else None)
-    page.goto(f"/r/{shown}/main/data?object=snappy.parquet")
+    window.go(f"/r/{shown}/main/data?object=snappy.parquet")
     page.get_by_role("button", name="Next").click()
     expect(page.get_by_text("1,001 to 2,000")).to_be_visible()
     expect(page.get_by_role("gridcell", name="n-1000")).to_be_visible()
@@ -290,7 +290,7 @@ def test_sql_reads_only_the_columns_that_it_names(window, rest, shown):
     rest.upload(shown, "wide.parquet", out.getvalue())
     page = window.page
     read = {}
-    page.goto(f"/r/{shown}/main/data?object=wide.parquet")
+    window.go(f"/r/{shown}/main/data?object=wide.parquet")
     page.get_by_role("button", name="SQL").click()
     panel = page.get_by_role("region", name="SQL")
     for query in ("SELECT sum(id) AS total FROM object", "SELECT max(text) AS last FROM object", "SELECT text FROM object LIMIT 3"):

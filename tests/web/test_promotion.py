@@ -160,6 +160,6 @@ def test_versions_show_their_differences(window, rest, gated):
     expect(changes).to_contain_text("+   - {name: accuracy, goal: max, min: 0.65, primary: true}")
     window.review("gate-versions")
     page.go_back()
-    page.goto(f"/r/{REPO}/-/promotions")
+    window.go(f"/r/{REPO}/-/promotions")
     expect(page.get_by_role("grid", name="Promotions").get_by_role("row").nth(1)).to_be_visible()
     window.review("promotions")

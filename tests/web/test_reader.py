@@ -61,9 +61,9 @@ PAGES = {
 }
 
 
-def test_no_page_asks_for_what_the_policies_refuse(open_window, rest, reader):
+def test_no_page_asks_for_what_the_policies_refuse(window, rest, reader):
     request = rest.post("/repositories/read/pulls", {"title": "Train", "source_branch": "exp-1", "destination_branch": "main"})["id"]
-    window = open_window().sign_in(reader["access_key_id"], reader["secret_access_key"])
+    window.sign_in(reader["access_key_id"], reader["secret_access_key"])
     page = window.go("/")
     refused = []
     page.on("response", lambda answer: refused.append((page.url, answer.request.method, answer.url)) if answer.status in (401, 403) else None)
@@ -81,8 +81,8 @@ def test_no_page_asks_for_what_the_policies_refuse(open_window, rest, reader):
     assert not refused, refused
 
 
-def test_a_refusal_ends_when_the_policies_change(open_window, rest, reader):
-    window = open_window().sign_in(reader["access_key_id"], reader["secret_access_key"])
+def test_a_refusal_ends_when_the_policies_change(window, rest, reader):
+    window.sign_in(reader["access_key_id"], reader["secret_access_key"])
     page = window.go("/r/read/-/settings?section=quotas")
     failed = page.get_by_role("main").get_by_role("alert")
     expect(failed).to_contain_text("Your policies do not permit retention:GetQuotas on repository/read.")

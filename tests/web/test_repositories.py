@@ -137,19 +137,19 @@ def test_a_source_that_cannot_be_read_says_why(window, rest, tarn):
     expect(dialog.get_by_label("Source", exact=True)).to_have_value("local:///etc/")
 
 
-def test_a_user_without_rights_is_told_why(open_window, rest, tarn):
+def test_a_user_without_rights_is_told_why(window, rest, tarn):
     rest.repository("visible")
     rest.post("/auth/users", {"id": "reader"})
     rest.post("/auth/policies", {"id": "OnlyList", "statement": [{"effect": "allow", "action": ["fs:ListRepositories"], "resource": "*"}]})
     assert rest("PUT", "/auth/users/reader/policies/OnlyList").status_code == 201
     key = rest.post("/auth/users/reader/credentials", {})
-    window = open_window().sign_in(key["access_key_id"], key["secret_access_key"])
+    window.sign_in(key["access_key_id"], key["secret_access_key"])
     window.expect_problem("401")
     window.expect_problem("insufficient permissions")
     page = window.go("/")
     refused = page.get_by_role("button", name="Create repository")
     expect(refused).to_have_attribute("aria-disabled", "true")
     expect(refused).to_have_accessible_description(re.compile("fs:CreateRepository"))
-    page.goto("/r/visible/main/data")
+    window.go("/r/visible/main/data")
     expect(page.get_by_role("alert")).to_contain_text("Ask an administrator")
     window.review("not-permitted")

@@ -177,7 +177,7 @@ def test_a_repository_is_deleted_and_comes_back(window, rest):
     page.keyboard.press("Enter")
     expect(page.get_by_role("heading", name="Repositories")).to_be_visible()
     assert rest.status("/repositories/gone") == 404
-    page.goto("/admin/deleted")
+    window.go("/admin/deleted")
     expect(page.get_by_role("grid", name="Deleted repositories")).to_contain_text("gone")
     window.review("deleted")
     page.get_by_role("button", name="Restore gone").click()
@@ -190,7 +190,7 @@ def test_a_repository_is_deleted_and_comes_back(window, rest):
 
 @pytest.mark.parametrize("section, button", [
     ("general", "Edit…"), ("protection", "Add rule…"), ("metrics", "Edit…"), ("retention", "Set rules…"), ("quotas", "Set a quota…"), ("deletion", "Delete repository…")])
-def test_without_rights_the_buttons_say_which_are_missing(open_window, rest, section, button):
+def test_without_rights_the_buttons_say_which_are_missing(window, rest, section, button):
     if rest.status("/repositories/read-here") == 404:
         rest.repository("read-here")
         rest.post("/auth/users", {"id": "viewer"})
@@ -198,7 +198,7 @@ def test_without_rights_the_buttons_say_which_are_missing(open_window, rest, sec
             {"effect": "allow", "action": ["fs:Read*", "fs:List*", "branches:Get*", "retention:Get*"], "resource": "*"}]})
         rest.ask("PUT", "/auth/users/viewer/policies/Views")
     key = rest.post("/auth/users/viewer/credentials", {})
-    window = open_window().sign_in(key["access_key_id"], key["secret_access_key"])
+    window.sign_in(key["access_key_id"], key["secret_access_key"])
     page = window.go(f"/r/read-here/-/settings?section={section}")
     refused = page.get_by_role("button", name=button).first
     expect(refused).to_have_attribute("aria-disabled", "true")

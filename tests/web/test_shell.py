@@ -18,6 +18,20 @@ def digits(tarn):
     return "digits"
 
 
+def test_pages_of_tests_are_as_new_without_being_loaded_again(window, rest):
+    """Of the tests themselves: Window.go() knows how React keeps what is on the page."""
+    page = window.go("/")
+    expect(page.get_by_role("heading", name="Repositories")).to_be_visible()
+    page.evaluate("window.loadedOnce = true")
+    page.keyboard.press("?")
+    expect(page.get_by_role("dialog", name="Keyboard")).to_be_visible()
+    rest.repository("later")  # not among the answers that the page has
+    window.go("/")
+    expect(page.get_by_role("dialog", name="Keyboard")).to_be_hidden()
+    expect(page.get_by_role("link", name="later", exact=True)).to_be_visible()
+    assert page.evaluate("window.loadedOnce"), "the page was loaded again"
+
+
 def test_the_palette_goes_to_pages_refs_and_repositories(window, digits):
     page = window.go("/r/digits/main/data")
     expect(page.get_by_role("button", name="Ref: main")).to_be_visible()
@@ -155,7 +169,7 @@ def test_unknown_addresses_say_so(window, digits):
     window.axe()
     window.expect_problem("404")
     window.expect_problem("not found")
-    page.goto("/r/no-such-repository/main/data")
+    window.go("/r/no-such-repository/main/data")
     expect(page.get_by_role("alert")).to_contain_text("It may have been deleted or renamed.")
     window.axe()
 
@@ -208,14 +222,14 @@ def test_a_refused_item_of_a_menu_is_reached_and_says_why(window, rest, digits):
     window.axe()
 
 
-def test_items_that_the_policies_refuse_name_the_permission(open_window, rest, digits):
+def test_items_that_the_policies_refuse_name_the_permission(window, rest, digits):
     rest.post("/auth/users", {"id": "reader"})
     rest.ask("PUT", "/auth/users/reader/policies/FSReadAll")
     key = rest.post("/auth/users/reader/credentials", {})
-    window = open_window().sign_in(key["access_key_id"], key["secret_access_key"])
+    window.sign_in(key["access_key_id"], key["secret_access_key"])
     page = window.page
     for address, row, refused in (("/r/digits/-/branches?q=exp-0007", "exp-0007", ("Delete…", "fs:DeleteBranch")), ("/", "digits", ("Delete…", "fs:DeleteRepository"))):
-        page.goto(address)
+        window.go(address)
         page.get_by_role("button", name=f"Actions of {row}").click()
         item = page.get_by_role("menuitem", name=re.compile(f"^{refused[0]}"))
         expect(item).to_have_attribute("aria-disabled", "true")

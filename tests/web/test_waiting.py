@@ -30,21 +30,22 @@ BROKEN = ("ERR_CONNECTION_REFUSED", "ERR_CONNECTION_RESET", "ERR_CONNECTION_ABOR
 
 
 @pytest.fixture
-def window(open_window):
-    """One for each test: they change its clock and its session."""
-    return open_window().sign_in()
+def timed(open_window):
+    """A window of the test alone, whose clock it puts forward instead of waiting."""
+    window = open_window().sign_in()
+    window.page.clock.install()
+    window.loads = True
+    return window
 
 
 @pytest.fixture
-def clock(window):
-    """The clock of the page, which tests put forward instead of waiting."""
-    window.page.clock.install()
-    return window.page.clock
+def clock(timed):
+    return timed.page.clock
 
 
-def test_a_slow_answer_has_a_placeholder_and_the_page_stays_usable(window, clock, rest):
+def test_a_slow_answer_has_a_placeholder_and_the_page_stays_usable(timed, clock, rest):
     rest.repository("slow")
-    page = window.page
+    page = timed.page
     held = browsers.Held(page, LISTING)
     page.goto("/")
     loading = page.get_by_role("main").get_by_role("status", name="Loading")
@@ -53,7 +54,7 @@ def test_a_slow_answer_has_a_placeholder_and_the_page_stays_usable(window, clock
     clock.fast_forward(SLOW_MS)
     expect(loading).to_contain_text(TAKES_LONG)
     expect(page.get_by_text(LOST)).to_be_hidden()
-    window.review("slow")
+    timed.review("slow")
     page.get_by_role("link", name="Connect").click()
     page.wait_for_url("**/connect")
     page.go_back()
@@ -62,9 +63,9 @@ def test_a_slow_answer_has_a_placeholder_and_the_page_stays_usable(window, clock
     expect(page.get_by_text(TAKES_LONG)).to_be_hidden()
 
 
-def test_an_answer_that_never_comes_ends_with_a_message(window, clock, rest):
+def test_an_answer_that_never_comes_ends_with_a_message(timed, clock, rest):
     rest.repository("never")
-    page = window.page
+    page = timed.page
     held = browsers.Held(page, LISTING)
     page.goto("/")
     eventually(page, lambda: held.waiting)
@@ -73,15 +74,15 @@ def test_an_answer_that_never_comes_ends_with_a_message(window, clock, rest):
     expect(failed).to_contain_text(f"The server has not answered within {READ_WAIT_MS // 1000} s.")
     expect(failed).to_contain_text("Try again.")
     expect(page.get_by_text(LOST)).to_be_hidden()  # it answers others
-    window.review("no-answer")
+    timed.review("no-answer")
     page.unroute(LISTING)
     failed.get_by_role("button", name="Try again").click()
     expect(page.get_by_role("link", name="never", exact=True)).to_be_visible()
 
 
-def test_a_server_that_hangs_is_noticed_and_comes_back(window, clock, tarn, rest):
+def test_a_server_that_hangs_is_noticed_and_comes_back(timed, clock, tarn, rest):
     rest.repository("hanging")
-    page = window.go("/")
+    page = timed.go("/")
     expect(page.get_by_role("link", name="hanging", exact=True)).to_be_visible()
     os.kill(tarn.process.pid, signal.SIGSTOP)
     try:
@@ -116,17 +117,17 @@ def test_a_failure_has_its_request_id_and_can_be_tried_again(window, rest):
     expect(page.get_by_role("link", name="failing", exact=True)).to_be_visible()
 
 
-def test_a_server_without_its_database_is_said_to_be_and_comes_back(window, clock, rest):
+def test_a_server_without_its_database_is_said_to_be_and_comes_back(timed, clock, rest):
     rest.repository("unready")
-    window.expect_problem("503")
-    page = window.page
+    timed.expect_problem("503")
+    page = timed.page
     for pattern in (LISTING, READY):
         page.route(pattern, lambda route: route.fulfill(status=503, json={"message": "the database does not answer", "request_id": "REQ-503"}))
     page.goto("/")
     expect(page.get_by_text("The server is not ready: its database or store does not answer.")).to_be_visible()
     clock.run_for(SLOW_MS)
     expect(page.get_by_role("main").get_by_role("alert")).to_contain_text("REQ-503")
-    window.axe()
+    timed.axe()
     page.unroute(LISTING)
     page.unroute(READY)
     clock.fast_forward(2 * SLOW_MS)
