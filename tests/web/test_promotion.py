@@ -163,3 +163,15 @@ def test_versions_show_their_differences(window, rest, gated):
     window.go(f"/r/{REPO}/-/promotions")
     expect(page.get_by_role("grid", name="Promotions").get_by_role("row").nth(1)).to_be_visible()
     window.review("promotions")
+
+
+def test_the_list_follows_promotions_of_others(window, rest, gated):
+    set_policy(rest, POLICY + "approvals: {count: 1}\n")
+    page = window.go(f"/r/{REPO}/-/promotions")
+    expect(page.get_by_role("heading", name="Promotions")).to_be_visible()
+    expect(page.get_by_role("main").get_by_role("status", name="Loading")).to_have_count(0)
+    made = rest.post(f"/repositories/{REPO}/promotions", {"candidates": ["exp-2"], "destination": "main", "method": "replace-paths", "paths": ["artifacts/**"]})
+    row = page.get_by_role("grid", name="Promotions").get_by_role("row").filter(has=page.locator(f"a[href$='/{made['id']}']"))
+    expect(row).to_contain_text("waiting for approval")
+    rest.ask("POST", f"/repositories/{REPO}/promotions/{made['id']}:cancel", json={})
+    expect(row).to_contain_text("cancelled")

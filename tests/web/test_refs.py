@@ -138,6 +138,17 @@ def test_a_request_is_opened_approved_and_merged(window, prepared, reviewer):
     window.review("requests")
 
 
+def test_the_list_follows_requests_of_others(window, rest):
+    rest.repository("followed")
+    rest.branch("followed", "dev")
+    page = window.go("/r/followed/-/requests")
+    expect(page.get_by_text("No request is open.")).to_be_visible()
+    request = rest.post("/repositories/followed/pulls", {"title": "of another", "source_branch": "dev", "destination_branch": "main"})["id"]
+    expect(page.get_by_role("link", name="of another")).to_be_visible()
+    rest.ask("PATCH", f"/repositories/followed/pulls/{request}", json={"status": "closed"})
+    expect(page.get_by_text("No request is open.")).to_be_visible()
+
+
 def test_conflicts_of_a_request_are_settled_by_hand(window, rest):
     rest.repository("disputed")
     for path in ("a.txt", "b.txt", "gone.txt", "data/1", "data/2"):

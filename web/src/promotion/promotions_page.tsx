@@ -10,7 +10,7 @@ import { Checkbox } from '@/ui/field';
 import { usePagedRows } from '@/ui/paged_rows';
 import { EmptyState, ErrorPanel, Loaded, Skeleton } from '@/ui/states';
 import { Badge, Name, Time } from '@/ui/text';
-import { stateKind, stateWords } from './evidence';
+import { isOpen, stateKind, stateWords } from './evidence';
 import { fieldOf } from './policy_document';
 import { PromoteDialog } from './promote_dialog';
 import { aliasesQuery, type GatePolicy, policiesQuery, type Promotion, promotionsKey } from './promotion_queries';
@@ -28,7 +28,7 @@ export function PromotionsPage() {
   const aliases = useQuery(aliasesQuery(repository));
   const maySet = useMay('branches:SetGatePolicy', resource.repository(repository));
   const rows = usePagedRows<Promotion>([...promotionsKey(repository), 'list', open ?? false], (after, signal) =>
-    answer(api.GET('/repositories/{repository}/promotions', { params: { path: { repository }, query: { after, amount: pageSize, ...(open ? { open } : {}) } }, signal })));
+    answer(api.GET('/repositories/{repository}/promotions', { params: { path: { repository }, query: { after, amount: pageSize, ...(open ? { open } : {}) } }, signal })), { changing: (row) => isOpen(row.state), grows: true });
   const columns: Column<Promotion>[] = [
     { id: 'state', header: 'State', width: '144px', cell: (row) => <Badge kind={stateKind(row.state)}>{stateWords[row.state]}</Badge> },
     { id: 'what', header: 'What', width: 'minmax(112px, 2fr)', cell: (row) => (

@@ -34,7 +34,7 @@ export function RequestsPage() {
   const status = search.status ?? 'open';
   // The API lists open or all; this page separates merged from closed ones.
   const rows = usePagedRows<PullRequest>(['pulls', repository, 'list', status], (after, signal) => permitted('pr:ListPullRequests', resource.repository(repository), () =>
-    answer(api.GET('/repositories/{repository}/pulls', { params: { path: { repository }, query: { after, amount: pageSize, status } }, signal }))));
+    answer(api.GET('/repositories/{repository}/pulls', { params: { path: { repository }, query: { after, amount: pageSize, status } }, signal }))), { changing: (row) => row.status === 'open', grows: true });
   const may = useMay('pr:WritePullRequest', resource.repository(repository));
   const close = () => void navigate({ to: '.', search: { status: search.status } });
   const columns: Column<PullRequest>[] = [
