@@ -28,8 +28,8 @@ def pytest_addoption(parser):
 
 # By the time that they take. Long files begin first: one that begins last leaves the other processes idle.
 LONGEST_FILES = [f"test_{name}.py" for name in (
-    "preview", "waiting", "whole_experiment", "objects", "connect", "automation", "operations", "shell", "promotion", "experiments", "hostile",
-    "settings", "repositories", "stale_branches", "refs", "login", "access", "changes", "reader", "history")]
+    "waiting", "preview", "whole_experiment", "promotion", "operations", "automation", "objects", "connect", "settings", "experiments", "hostile",
+    "refs", "shell", "repositories", "login", "stale_branches", "changes", "access", "history", "reader")]
 
 
 def pytest_collection_modifyitems(items):

@@ -1,6 +1,7 @@
 """A whole experiment in the browser, by somebody who never saw the command line; and one with the keyboard alone.
 
-The first is recorded: build/results/web-experiment.zip, shown by `playwright show-trace`.
+The first is recorded: build/results/web-experiment.zip, shown by `playwright show-trace`; with a film of the page in long runs, for
+it takes a quarter of the processor time of the test.
 """
 
 import re
@@ -45,12 +46,13 @@ def promote(page, branch, reason):
     expect(page.get_by_text("promoted", exact=True).first).to_be_visible()
 
 
-def test_from_an_empty_server_to_a_champion_and_back(window, rest, tarn):
+def test_from_an_empty_server_to_a_champion_and_back(open_window, rest, tarn):
+    window = open_window().sign_in()  # a recording leaves its scripts behind, which sandboxed frames of other tests refuse
     source = tarn.import_root / "digits"
     for number in range(40):
         (source / str(number % 4)).mkdir(parents=True, exist_ok=True)
         (source / str(number % 4) / f"{number:04}.txt").write_text(f"digit {number}")
-    window.context.tracing.start(screenshots=True, snapshots=True, title="A whole experiment")
+    window.context.tracing.start(screenshots=browsers.LONG, snapshots=True, title="A whole experiment")
     try:
         whole_experiment(window, rest, source)
     finally:
