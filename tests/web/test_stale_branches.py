@@ -129,12 +129,13 @@ def test_what_else_uses_a_branch_keeps_it(window, rest, s3, tarn, held_hook):
                  headers={"Content-Type": "application/yaml"})
     rest.upload("in-use", "model.bin", "m", branch="exp-candidate")
     rest.commit("in-use", "trained", branch="exp-candidate", **{"metric.accuracy": "0.9"})
-    rest.post("/repositories/in-use/promotions", {"candidates": ["exp-candidate"], "destination": "main"})
+    promotion = rest.post("/repositories/in-use/promotions", {"candidates": ["exp-candidate"], "destination": "main"})["id"]
     (tarn.import_root / "in-use").mkdir()
     (tarn.import_root / "in-use" / "a.txt").write_text("a")
     started = rest.post("/repositories/in-use/branches/exp-import/import", {
         "paths": [{"type": "common_prefix", "path": f"local://{tarn.import_root}/in-use/", "destination": "data/"}], "commit": {"message": "m"}})
     assert held_hook.asked.wait(browsers.WAIT_MS / 1000), "the import did not reach its hook"
+    browsers.eventually(window.page, lambda: rest.get(f"/repositories/in-use/promotions/{promotion}")["state"] == "awaiting_approval")
 
     window.go("/r/in-use/-/branches?kind=stale&days=0")
     said = {"exp-candidate": "it takes part in an open promotion", "exp-gated": 'policy "second" protects it',
