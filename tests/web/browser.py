@@ -232,7 +232,8 @@ class Window:
                 self.theme(theme)
                 if size == WIDE or thorough:
                     self.axe(None if theme == THEMES[0] else COLOUR_RULES)
-                self.settle()
+                else:
+                    self.settle()
                 self.no_overflow()
                 if self.screenshots and (size, theme) in PICTURED:
                     self.shoot(f"{name}-{size['width']}-{theme}")
