@@ -110,6 +110,8 @@ std::vector<std::unique_ptr<Worker>> start_background(versioning::Assembly& asse
     return versioning::run_one_lifecycle_scan(assembly.engine(), stop);
   });
   const auto copies = std::make_shared<versioning::RemovedCopies>(options.copies);
+  // Before requests make any: the first look removes all copies of a directory without a mark.
+  copies->forget(assembly.engine());
   start("gc_copies", kCollectionPoll, [&assembly, copies](std::stop_token) {
     copies->forget(assembly.engine());
     return false;
