@@ -65,7 +65,7 @@ struct Config {
   uint64_t cache_node_bytes = uint64_t{256} << 20;
   bool cache_read_leases = true;
   uint32_t cache_read_lease_reads_min = 100;
-  std::chrono::milliseconds cache_read_lease_pause{1'000};
+  std::chrono::milliseconds cache_read_lease_pause{500};
   uint32_t job_workers = 3;
   uint32_t gc_interval_hours = 24;
   uint32_t gc_grace_hours = 24;

@@ -10,7 +10,7 @@ namespace tarn::meta {
 constexpr uint32_t kLeasedReadsMin = 100;
 /// A branch that was written is not leased again for so long, and for twice as long each time that
 /// the next lease is soon ended by a write too.
-constexpr std::chrono::milliseconds kReadLeasePause{1'000};
+constexpr std::chrono::milliseconds kReadLeasePause{500};
 
 struct ReadLeaseOptions {
   bool are_taken = false;  ///< those of other servers are ended in any case

@@ -19,7 +19,7 @@ using std::chrono::nanoseconds;
 
 constexpr milliseconds kCountedFor{1'000};
 /// A lease that a write ends within so many pauses was not worth its cost.
-constexpr int kSoonPauses = 10;
+constexpr int kSoonPauses = 20;
 /// A lease that no read used for so long is given back.
 constexpr milliseconds kUnusedMax{10'000};
 /// The thread looks so often whether it is needed.
