@@ -156,15 +156,17 @@ def test_the_theme_is_kept(window, digits):
     ("/repositories/digits/commits/abc", "/r/digits/-/commits/abc"),
     ("/repositories/digits/compare?ref=main&compare=exp-0002", "/r/digits/-/compare/main/exp-0002"),
     ("/repositories/digits", "/r/digits/main/data"),
+    ("/r/digits", "/r/digits/main/data"),
+    ("/r/digits/exp-0001", "/r/digits/exp-0001/data"),
 ])
-def test_addresses_of_lakefs_lead_to_the_page(window, digits, old, new):
+def test_addresses_of_lakefs_and_short_ones_lead_to_the_page(window, digits, old, new):
     window.expect_problem("404")
-    page = window.go(old)
+    page = window.load(old)
     page.wait_for_url(f"**{new}")
 
 
 def test_unknown_addresses_say_so(window, digits):
-    page = window.go("/r/digits/main/nothing/here")
+    page = window.load("/r/digits/main/nothing/here")
     expect(page.get_by_text("There is no page at this address.")).to_be_visible()
     window.axe()
     window.expect_problem("404")

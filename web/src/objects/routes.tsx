@@ -1,8 +1,17 @@
-import { createRoute, lazyRouteComponent } from '@tanstack/react-router';
+import { createRoute, lazyRouteComponent, redirect } from '@tanstack/react-router';
 import { refRoute } from '@/app/layout_routes';
 import { integer, oneOf, text, texts } from '@/app/search_params';
 
 export const objectSorts = ['path', 'size', 'modified'] as const;
+
+/** /r/REPOSITORY/REF leads to the objects of the ref. */
+const refIndexRoute = createRoute({
+  getParentRoute: () => refRoute,
+  path: '/',
+  beforeLoad: ({ params }) => {
+    throw redirect({ to: '/r/$repository/$ref/data', params, search: {} });
+  },
+});
 
 const dataRoute = createRoute({
   getParentRoute: () => refRoute,
@@ -43,4 +52,4 @@ const searchRoute = createRoute({
   component: lazyRouteComponent(() => import('./search_page'), 'SearchPage'),
 });
 
-export const objectsRoutes = [dataRoute, searchRoute] as const;
+export const objectsRoutes = [refIndexRoute, dataRoute, searchRoute] as const;
