@@ -77,7 +77,7 @@ ensure_database_proxies() {
 # Of pytest, each with servers of its own; three for each of the two cores of the usual machine, as tests wait for more
 # than half of their time.
 E2E_PROCESSES=${TARN_E2E_PROCESSES:-6}
-# Browsers keep their processors busy: on two of them three processes take 175 s, four 190 s, five 197 s.
+# Browsers keep their processors busy: on two of them three processes are the fastest.
 WEB_PROCESSES=${TARN_E2E_PROCESSES:-3}
 
 # Asks how many seconds a failover takes, which other tests on the same cores would decide.
