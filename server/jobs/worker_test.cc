@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <latch>
+#include <semaphore>
 #include <stdexcept>
 
 #include <gtest/gtest.h>
@@ -57,6 +58,27 @@ TEST(Worker, PausesAsTheLookoutsOfItsQueueSay) {
   two.wait();
   std::this_thread::sleep_for(50ms);
   EXPECT_EQ(runs, 2);  // once at its start, once because nobody had looked, then in an hour
+}
+
+TEST(Worker, AwaitsWorkBeforeEachRun) {
+  std::binary_semaphore work(0);
+  std::atomic<int> awaited = 0;
+  std::atomic<int> runs = 0;
+  {
+    Worker worker({.name = "test",
+                   .await =
+                       [&](const std::stop_token& stop) {
+                         ++awaited;
+                         while (!stop.stop_requested() && !work.try_acquire_for(1ms)) continue;
+                       }},
+                  [&](std::stop_token) {
+                    ++runs;
+                    return true;
+                  });
+    work.release();
+    while (awaited < 2) std::this_thread::sleep_for(1ms);
+  }
+  EXPECT_EQ(runs, 1) << "none after the request to stop ended the second wait";
 }
 
 TEST(Worker, StopsInTheMiddleOfItsPause) {
