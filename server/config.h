@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "core/http/server.h"
+#include "core/meta/read_lease_options.h"
 
 namespace tarn::server {
 
@@ -64,8 +65,8 @@ struct Config {
   uint32_t db_connections = 16;
   uint64_t cache_node_bytes = uint64_t{256} << 20;
   bool cache_read_leases = true;
-  uint32_t cache_read_lease_reads_min = 100;
-  std::chrono::milliseconds cache_read_lease_pause{500};
+  uint32_t cache_read_lease_reads_min = meta::kLeasedReadsMin;
+  std::chrono::milliseconds cache_read_lease_pause = meta::kReadLeasePause;
   uint32_t job_workers = 3;
   uint32_t gc_interval_hours = 24;
   uint32_t gc_grace_hours = 24;

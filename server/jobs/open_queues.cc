@@ -5,8 +5,8 @@ namespace {
 
 // Each column may be true for a queue whose work is not due or is done by another server, never
 // false for one with work to take. Indexes jobs_open, promotions_due, hook_runs_open,
-// extractions_queued, webhook_deliveries_pending. A volatile clock_timestamp() would read the whole
-// second one.
+// extractions_queued, webhook_deliveries_pending. now() is stable, so PostgreSQL searches
+// promotions_due; with the volatile clock_timestamp() it would read the whole index.
 constexpr db::Query kLook{"queues_select_open", R"sql(
   SELECT EXISTS (SELECT 1 FROM jobs WHERE state IN ('queued', 'running')),
     EXISTS (SELECT 1 FROM promotions WHERE due_at <= now()),
@@ -22,8 +22,7 @@ uint32_t bit(Queue queue) { return 1u << static_cast<uint32_t>(queue); }
 void OpenQueues::look() {
   const db::Rows rows = pool_.run(kLook, {}, db::Pool::Retry::kRead);
   uint32_t open = 0;
-  for (const Queue queue : {Queue::kJobs, Queue::kPromotions, Queue::kMoves, Queue::kHooks,
-                            Queue::kExtractions, Queue::kDeliveries}) {
+  for (const Queue queue : kQueues) {
     if (rows.boolean(0, static_cast<int>(queue))) open |= bit(queue);
   }
   MutexLock lock(mutex_);

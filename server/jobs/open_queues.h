@@ -1,6 +1,7 @@
 // The queues of the database that may have work for background loops.
 #pragma once
 
+#include <array>
 #include <chrono>
 #include <cstdint>
 #include <stop_token>
@@ -12,6 +13,8 @@ namespace tarn::jobs {
 
 /// In the order of the columns of look()'s statement.
 enum class Queue : uint32_t { kJobs, kPromotions, kMoves, kHooks, kExtractions, kDeliveries };
+inline constexpr std::array kQueues{Queue::kJobs,  Queue::kPromotions,  Queue::kMoves,
+                                    Queue::kHooks, Queue::kExtractions, Queue::kDeliveries};
 
 /// Lets the loops of an idle server sleep: one statement asks for all queues, and only the loops of
 /// those that may have work ask for it. Thread-safe.

@@ -26,22 +26,22 @@ class OpenQueuesTest : public versioning::Promotions {
   void run(const char* name, const char* statement) {
     engine.pool.run({name, statement}, {}, db::Pool::Retry::kWrite);
   }
+  void queue_job() {
+    run("test_job",
+        R"sql(INSERT INTO jobs (job_id, kind, repo_id, branch_id, state, spec, owner, created_ms, updated_ms)
+      SELECT 'j', 'import', repo_id, 1, 'queued', '', 'ann', 0, 0 FROM repositories)sql");
+  }
 
   OwnerTurns turns{1};
   OpenQueues queues{engine.pool};
 };
 
 TEST_F(OpenQueuesTest, AreClosedWithoutWork) {
-  for (const Queue queue : {Queue::kJobs, Queue::kPromotions, Queue::kMoves, Queue::kHooks,
-                            Queue::kExtractions, Queue::kDeliveries}) {
-    EXPECT_FALSE(open(queue)) << static_cast<uint32_t>(queue);
-  }
+  for (const Queue queue : kQueues) EXPECT_FALSE(open(queue)) << static_cast<uint32_t>(queue);
 }
 
 TEST_F(OpenQueuesTest, JobsAreOpenUntilTheyEnd) {
-  run("test_job",
-      R"sql(INSERT INTO jobs (job_id, kind, repo_id, branch_id, state, spec, owner, created_ms, updated_ms)
-    SELECT 'j', 'import', repo_id, 1, 'queued', '', 'ann', 0, 0 FROM repositories)sql");
+  queue_job();
   EXPECT_TRUE(open(Queue::kJobs));
   run("test_job_runs", "UPDATE jobs SET state = 'running', lease_until = now()");
   EXPECT_TRUE(open(Queue::kJobs)) << "another server takes it when the lease has expired";
@@ -101,9 +101,7 @@ TEST_F(OpenQueuesTest, ALookWakesTheLoopsOfOpenQueuesAlone) {
   std::thread waiting_hooks([&] { hooks = queues.await(Queue::kHooks, stop.get_token(), 1h); });
   bool jobs = false;
   std::thread waiting_jobs([&] { jobs = queues.await(Queue::kJobs, {}, 1h); });
-  run("test_job",
-      R"sql(INSERT INTO jobs (job_id, kind, repo_id, branch_id, state, spec, owner, created_ms, updated_ms)
-    SELECT 'j', 'import', repo_id, 1, 'queued', '', 'ann', 0, 0 FROM repositories)sql");
+  queue_job();
   queues.look();
   waiting_jobs.join();
   EXPECT_TRUE(jobs);

@@ -1,10 +1,10 @@
 """Debian's Chromium, driven by Playwright, with what a test has to know of a page."""
 
 import io
-import os
 import time
 from pathlib import Path
 
+from long_tests import LONG
 from PIL import Image, ImageChops
 from playwright.sync_api import expect
 
@@ -15,7 +15,6 @@ IMAGES = ROOT / "docs/images"
 CHROMIUM = "/usr/bin/chromium-headless-shell"
 # No test runs long enough for V8's optimizing compilers to earn what they take: a tenth of the processor time.
 UNOPTIMIZED = "--js-flags=--no-opt --no-maglev --liftoff-only"
-LONG = os.environ.get("TARN_TEST_LONG") == "1"
 WIDE = {"width": 1440, "height": 900}
 NARROW = {"width": 390, "height": 844}
 THEMES = ("light", "dark")

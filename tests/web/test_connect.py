@@ -10,9 +10,8 @@ from pathlib import Path
 import pytest
 import servers
 import yaml
+from long_tests import LONG
 from playwright.sync_api import expect
-
-import browser as browsers
 
 ROOT = Path(__file__).resolve().parents[2]
 CACHE = Path(os.environ.get("TARN_CACHE", Path.home() / ".cache/tarn"))
@@ -91,7 +90,7 @@ def test_the_page_leads_to_each_client(window, rest, repository):
         window.walk(f"/connect?client={client}&repository=digits&branch=exp-1")
         expect(clients.locator("[aria-current=page]")).to_have_attribute("href", re.compile(rf"client={client}(&|$)"))
         expect(page.get_by_text("ACCESS_KEY_ID", exact=False).first).to_be_visible()
-        if browsers.LONG or client in ("tarn", "spark", "ci"):  # the others have the same parts
+        if LONG or client in ("tarn", "spark", "ci"):  # the others have the same parts
             window.axe()
     clients.get_by_role("link", name="DuckDB").click()
     page.wait_for_url("**/connect?client=duckdb&repository=digits&branch=exp-1")
@@ -180,7 +179,7 @@ def test_pandas(window, rest, repository, branch, tmp_path):
 def test_frameworks(window, rest, repository, branch, tmp_path, client, module):
     shown = program(lines(window, repository, branch, client))
     compile(shown, client, "exec")
-    if not browsers.LONG:
+    if not LONG:
         pytest.skip("it takes long to load: in long runs, and tests/e2e/clients runs it with the same settings")
     interpreters = sorted(CACHE.glob(f"client-*/lib/python3*/site-packages/{module}"))
     if not interpreters:

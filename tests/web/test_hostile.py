@@ -4,7 +4,8 @@ import urllib.parse
 
 import hostile
 import pytest
-from browser import LONG, eventually
+from browser import eventually
+from long_tests import LONG
 from playwright.sync_api import expect
 
 # Logged by the browser when it refuses to play or decode.

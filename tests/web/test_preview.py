@@ -14,6 +14,7 @@ import pyarrow
 import pyarrow.feather
 import pyarrow.parquet
 import pytest
+from long_tests import LONG
 from PIL import Image
 from playwright.sync_api import expect
 
@@ -204,7 +205,7 @@ def test_it_is_shown(window, shown, path):
     FILES[path][1](panel)
     if path in PICTURES:
         window.review(PICTURES[path])
-    elif browsers.LONG or path in LOOKED_AT:
+    elif LONG or path in LOOKED_AT:
         window.axe()
 
 

@@ -6,6 +6,7 @@ it takes a quarter of the processor time of the test.
 
 import re
 
+from long_tests import LONG
 from playwright.sync_api import expect
 
 import browser as browsers
@@ -52,7 +53,7 @@ def test_from_an_empty_server_to_a_champion_and_back(open_window, rest, tarn):
     for number in range(40):
         (source / str(number % 4)).mkdir(parents=True, exist_ok=True)
         (source / str(number % 4) / f"{number:04}.txt").write_text(f"digit {number}")
-    window.context.tracing.start(screenshots=browsers.LONG, snapshots=True, title="A whole experiment")
+    window.context.tracing.start(screenshots=LONG, snapshots=True, title="A whole experiment")
     try:
         whole_experiment(window, rest, source)
     finally:
