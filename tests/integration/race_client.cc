@@ -1,8 +1,9 @@
 // Clients of the lost-write race against running servers: writers on one branch spread over all
 // servers, a committer and a merger beside them; in the end every acknowledged key is looked for.
-// Prints one line of JSON.
+// The race lasts SECONDS, and longer while a busy machine has let fewer writes, commits or merges
+// happen than asked for. Prints one line of JSON.
 //
-//   race_client KEY SECRET SECONDS WRITES_MIN URL [URL ...]
+//   race_client KEY SECRET SECONDS WRITES_MIN VERBS_MIN URL [URL ...]
 #include <atomic>
 #include <chrono>
 #include <cstdio>
@@ -34,13 +35,14 @@ class Race {
     must(rest(0, "POST", "/race/branches", "{\"name\":\"side\",\"source\":\"main\"}"), 201);
   }
 
-  void run(std::chrono::seconds least, uint64_t writes) {
+  void run(std::chrono::seconds least, uint64_t writes, int verbs) {
     std::vector<std::jthread> threads;
     for (int w = 0; w < kWriters; ++w) threads.emplace_back([this, w] { write(w); });
     threads.emplace_back([this] { commit(); });
     threads.emplace_back([this] { merge(); });
     const auto begun = SteadyClock::now();
-    while (SteadyClock::now() - begun < least || acknowledged_ < writes) {
+    while (SteadyClock::now() - begun < least || acknowledged_ < writes || commits_ < verbs ||
+           merges_ < verbs) {
       std::this_thread::sleep_for(std::chrono::milliseconds{100});
     }
     stop_ = true;
@@ -160,13 +162,15 @@ class Race {
 }  // namespace tarn
 
 int main(int argc, char** argv) {
-  if (argc < 6) {
-    std::fprintf(stderr, "usage: race_client KEY SECRET SECONDS WRITES_MIN URL [URL ...]\n");
+  if (argc < 7) {
+    std::fprintf(stderr,
+                 "usage: race_client KEY SECRET SECONDS WRITES_MIN VERBS_MIN URL [URL ...]\n");
     return 2;
   }
   try {
-    tarn::Race race(argv[1], argv[2], std::vector<std::string>(argv + 5, argv + argc));
-    race.run(std::chrono::seconds{std::atoi(argv[3])}, std::strtoull(argv[4], nullptr, 10));
+    tarn::Race race(argv[1], argv[2], std::vector<std::string>(argv + 6, argv + argc));
+    race.run(std::chrono::seconds{std::atoi(argv[3])}, std::strtoull(argv[4], nullptr, 10),
+             std::atoi(argv[5]));
     race.report();
   } catch (const tarn::Error& error) {
     std::fprintf(stderr, "%s\n", error.what());
