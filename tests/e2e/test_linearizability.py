@@ -6,7 +6,9 @@ import random
 import branch_model as model
 import name_model
 import pytest
+from arena import NONE
 from branch_model import KeyState, Publication, State
+from history import Cell, Recorder
 from linearizability import Operation, linearizable, order_of, smallest_failing
 from test_histories import processes_that_know, verdict_of
 
@@ -229,6 +231,22 @@ def simulated(chance, clients, operations):
             known = f"get {value[0]}" in seen
             history[at] = maybe(start, model.write(0, value if known else unseen), None if known else "unseen")
     return history
+
+
+IN_DOUBT = {  # what clients may see of a write without an answer although nobody saw its number
+    "that there are no tags": ((5, 5, NONE), lambda cell, recorder: recorder.read(cell, 0, "tags", model.read(0, (0, 0, NONE)))),
+    "that the body is not known": ((0, 5, 5), lambda cell, recorder: recorder.done(cell, 0, "swap", model.replace_body(0, 9, NEW))),
+}
+
+
+@pytest.mark.parametrize("name", IN_DOUBT)
+def test_a_write_in_doubt_whose_number_nobody_saw_explains(name):
+    value, see = IN_DOUBT[name]
+    recorder, cell = Recorder(), Cell("k", ("k",), EMPTY)
+    for other in ((3, 3, 3), value):  # alike, except for what can be seen of them
+        recorder.in_doubt(cell, 0, "put", lambda real: model.write(0, real), other, ("put", "k"))
+    see(cell, recorder)
+    assert linearizable(recorder.operations(cell), EMPTY)
 
 
 @pytest.mark.parametrize("seed", range(20))

@@ -67,7 +67,8 @@ class Recorder:
             start, label, make, value, alike = one
             unseen = value is not None and not any(number in self.seen for number in value if number > 0)
             if unseen:
-                value = (UNSEEN,) * len(value)
+                value = tuple(UNSEEN if number > 0 else number for number in value)
+                alike = alike and (alike, value)
             out.append(Operation(start, math.inf, make(value) if value is not None else make(), label, required=False,
                                  alike=alike if unseen or value is None else None))
         return out
