@@ -312,7 +312,7 @@ class Histories:
         after, checks = {}, []
         for arena in self.arenas:
             side = f"{arena.branch}-side"
-            log = BranchLog(rest, arena, self.heads[arena.branch], {})
+            log = BranchLog(rest, self.tags, arena, self.heads[arena.branch], {})
             side_commits = [self.merged[side], *(one["id"] for one in log.first_parents(side, self.merged[side]))]
             for commit in side_commits:
                 log.trees.setdefault(commit, log.tree(commit))
@@ -341,11 +341,12 @@ class Histories:
             item = next((item for item in listed if item["path"] == path), None)
             if item is not None:
                 body, metadata = arena.etags.get(item["checksum"], 0), int(item.get("metadata", {}).get("w", arenas.NONE))
-                tags = Wire(self.chaos.servers[0], 10).s3("GET", f"/{REPOSITORY}/{arena.branch}/{path}?tagging=").body
-                found = arenas.TAG.search(tags)
-                value = (body, metadata, int(found[1]) if found else arenas.NONE)
+                value = (body, metadata, self.tags(arena.branch, path))
             out[path] = value
         return out
+
+    def tags(self, ref, path):
+        return arenas.tags_shown(Wire(self.chaos.servers[0], 10), REPOSITORY, ref, path)
 
     def search(self, cells, operations):
         """Keys are checked at once, one process for each processor."""

@@ -34,6 +34,12 @@ def number_in(body):
     return int(number) if number.isdigit() and body == body_of(int(number)) else None
 
 
+def tags_shown(wire, repository, ref, path):
+    """The number in them, or NONE."""
+    found = TAG.search(wire.s3("GET", f"/{repository}/{ref}/{path}?tagging=").body)
+    return int(found[1]) if found else NONE
+
+
 class Arena:
     """`branch` of `repository`; `share_of_writes`: how many of the objects' operations change something."""
 

@@ -9,10 +9,11 @@ from linearizability import Operation
 
 
 class BranchLog:
-    """`rest(method, path)` answers JSON; `head_before`: of the branch when the round began."""
+    """`rest(method, path)` answers JSON, `tags(ref, path)` the number in an object's tags; `head_before`: of the branch when the
+    round began."""
 
-    def __init__(self, rest, arena, head_before, side_trees):
-        self.rest, self.arena = rest, arena
+    def __init__(self, rest, tags, arena, head_before, side_trees):
+        self.rest, self.tags, self.arena = rest, tags, arena
         self.repository = f"/repositories/{arena.repository}"
         self.trees = side_trees  # by commit: {path: (body, metadata, 0)}
         self.commits = self.first_parents(arena.branch, head_before)
@@ -86,12 +87,12 @@ class BranchLog:
                 undone = verb.facts["undone"]
                 parents = {one["id"]: one["parents"][0] for one in self.commits if one["parents"]}
                 if undone in parents and parents[undone] in self.trees:
-                    self.check_tree(commit, verb, self.trees[undone], self.trees[parents[undone]], self.trees[parent], "")
+                    self.check_tree(commit, verb, undone, parents[undone], parent, "")
             elif verb is not None and verb.kind == "cherry-pick":
                 picked = verb.facts["picked"]
                 before = self.side_parents(side_commits).get(picked)
                 if before in self.trees:
-                    self.check_tree(commit, verb, self.trees[before], self.trees[picked], self.trees[parent], "")
+                    self.check_tree(commit, verb, before, picked, parent, "")
                 else:
                     problem(f"{self.arena.branch}: {verb.message} picked {picked}, which its branch does not have")
             elif verb is not None and verb.kind == "import":
@@ -111,12 +112,13 @@ class BranchLog:
         if source not in side_commits:
             self.arena.recorder.problem(f"{self.arena.branch}: {verb.message} has the parents {commit['parents']}")
             return base
-        self.check_tree(commit, verb, self.trees[base], self.trees[source], self.trees[parent], verb.facts["strategy"])
+        self.check_tree(commit, verb, base, source, parent, verb.facts["strategy"])
         return max(base, source, key=side_commits.index)
 
     def check_tree(self, commit, verb, base, source, destination, strategy):
+        """Of commits by their ids."""
         for path in self.arena.places:
-            old, theirs, ours = base.get(path), source.get(path), destination.get(path)
+            old, theirs, ours = (self.trees[one].get(path) for one in (base, source, destination))
             if theirs == old or theirs == ours:
                 right = ours
             elif ours == old or strategy == "source-wins":
@@ -126,6 +128,8 @@ class BranchLog:
             else:
                 right = "a conflict"
             got = self.trees[commit["id"]].get(path)
+            if got == ours and got != right and strategy == "dest-wins" and self.tags(base, path) != self.tags(destination, path):
+                continue  # trees do not show tags, and these were changed on both sides
             if got != right:
                 self.arena.recorder.problem(f"{self.arena.branch}: {verb.message} shows {got} under {path}, not {right} "
                                             f"(base {old}, source {theirs}, before {ours})")
