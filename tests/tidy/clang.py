@@ -10,7 +10,6 @@ which sources had no finding, and checks them again when they, their headers or 
 """
 
 import concurrent.futures
-import hashlib
 import json
 import os
 import re
@@ -21,10 +20,11 @@ import sys
 import tempfile
 from pathlib import Path
 
+from checked import Checked
+
 ROOT = Path(__file__).resolve().parents[2]
 COMMANDS = ROOT / "build" / "compile_commands.json"
 TIDY = ROOT / "build-tidy"
-CLEAN = Path(os.environ.get("TARN_CACHE") or Path.home() / ".cache/tarn") / "clang-tidy"
 ANNOTATIONS = ("MutexLock", "TARN_GUARDED_BY", "TARN_REQUIRES", "TARN_EXCLUDES")
 
 
@@ -74,24 +74,23 @@ def check_threads(names, known):
         return each(one, list(enumerate(sorted(names))))
 
 
-def clean_note(name, arguments, directory):
-    """The file that exists once this source was checked without a finding; its name depends on all that the check reads."""
+def all_that_is_read(name, arguments, directory):
+    """By the check of this source, as bytes; None for one that cannot be preprocessed."""
     status, text = run(["clang++-14", *arguments, "-w", "-E", "-C", str(ROOT / name)], directory)
     rules = (ROOT / ".clang-tidy").read_text()
-    digest = hashlib.sha256((rules + text.replace(str(ROOT), "")).encode(errors="surrogateescape")).hexdigest()
-    return None if status else CLEAN / digest
+    return None if status else (rules + text.replace(str(ROOT), "")).encode(errors="surrogateescape")
 
 
 def check_tidy(names, known):
-    CLEAN.mkdir(parents=True, exist_ok=True)
+    clean = Checked("clang-tidy")
 
     def one(name):
-        note = clean_note(name, *known[name])
-        if note and note.exists():
+        content = all_that_is_read(name, *known[name])
+        if content and content in clean:
             return name, 0, ""
         status, text = run(["clang-tidy-14", "--quiet", "-p", str(TIDY), str(ROOT / name)], ROOT)
-        if note and status == 0:
-            note.touch()
+        if content and status == 0:
+            clean.add(content)
         return name, status, text
     return each(one, sorted(names))
 
