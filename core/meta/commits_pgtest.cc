@@ -1,4 +1,4 @@
-// Reading of commits and their ancestors by a database without statistics.
+// Reading of commits and their ancestors by a database without statistics; commits that are held.
 #include <chrono>
 #include <thread>
 
@@ -92,6 +92,30 @@ TEST(CommitAncestors, OfAWalkAreReadInLongLinesAfterTheFirst) {
   }
   EXPECT_EQ(walked, kCommits + 1);
   EXPECT_EQ(faults.recorded().size(), 3);  // lines of 4, 128 and 69 commits
+}
+
+// Collections lock commits for update before they remove them or let them expire. Verified by
+// mutation: without the lock in require_kept_commits.
+TEST(CommitHold, LastsUntilTheTransactionEnds) {
+  TestDatabase database;
+  TestEngine engine(database.url());
+  const testing::TestRepository repo = engine.make_repository("lake");
+  const CommitId id = versioning::get_branch(*engine, repo, BranchName("main")).head;
+  const auto holding = db::Connection::open(database.url());
+  const auto other = db::Connection::open(database.url());
+  const auto is_free = [&] {
+    const db::Rows skipped = other->run(
+        {"test_lock_commit",
+         "SELECT 1 FROM commits WHERE repo_id = $1 AND commit_id = $2 FOR UPDATE SKIP LOCKED"},
+        {static_cast<int32_t>(repo.id), db::Bytes{view_of(id)}});
+    return skipped.size() == 1;
+  };
+  EXPECT_TRUE(is_free());
+  holding->begin();
+  EXPECT_TRUE(Commits::hold(*holding, repo.id, std::span(&id, 1)));
+  EXPECT_FALSE(is_free());
+  holding->commit();
+  EXPECT_TRUE(is_free());
 }
 
 }  // namespace
