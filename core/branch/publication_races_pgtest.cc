@@ -196,6 +196,28 @@ TEST_F(PublicationRaces, AnApprovalIsHeldUntilPublished) {
   EXPECT_EQ(get_pull_request(*engine, repo, pull.id).status, PullRequestStatus::kMerged);
 }
 
+// A merge refers to its source, which may have no branch by then: it cannot be removed or expire
+// from the check on. Verified by mutation: without the locks in require_kept_commits and
+// publish_commit, each of which suffices.
+TEST_F(PublicationRaces, AMergedCommitIsHeldUntilPublished) {
+  const PullRequest pull = approved_pull();
+  const CommitId source = head(kDev);
+  const auto is_free = [&] {
+    return engine.pool
+               .run({"test_lock_commit",
+                     "SELECT 1 FROM commits WHERE repo_id = $1 AND commit_id = $2 "
+                     "FOR UPDATE SKIP LOCKED"},
+                    {static_cast<int32_t>(repo.id), db::Bytes{view_of(source)}},
+                    db::Pool::Retry::kWrite)
+               .size() == 1;
+  };
+  EXPECT_TRUE(is_free());
+  faults.at_then_go_on({"pull_requests_hold_approvals", true}, [&] { EXPECT_FALSE(is_free()); });
+  EXPECT_EQ(reason_of([&] { merge_pull_request(*slow, repo, pull, {}); }), "done");
+  EXPECT_EQ(faults.unreached(), 0u);
+  EXPECT_TRUE(is_free());
+}
+
 // The deletion waited longer than its lease lasts; another verb has the branch by then.
 TEST_F(PublicationRaces, DeletionThatLostTheBranchFails) {
   std::optional<BranchHold> other;
