@@ -41,7 +41,7 @@ export function texts(raw: Raw): string[] | undefined {
 }
 
 export function flag(raw: Raw): true | undefined {
-  return text(raw) === '1' || raw === true ? true : undefined;
+  return raw === true || ['1', 'true'].includes(text(raw) ?? '') ? true : undefined;
 }
 
 export function integer(raw: Raw, min = 0, max = Number.MAX_SAFE_INTEGER): number | undefined {
