@@ -31,6 +31,7 @@ constexpr const char* kFooter =
     "failed;\n"
     "130 interrupted";
 
+constexpr size_t kNamesShownMax = 3;  // as what an unknown command may mean
 constexpr const char* kGlobalOptions = "Options of every command: tarn --help";
 
 const CLI::App* chosen(const CLI::App& app) {
@@ -75,6 +76,36 @@ const CLI::App* find_below(const CLI::App& app, const std::string& word) {
   return nullptr;
 }
 
+/// The commands that are called `word` in the groups below `app`. Objects come first: they are what
+/// users of other tools mean who leave the group out.
+std::vector<std::string> names_in_groups(const CLI::App& app, const std::string& word) {
+  std::vector<std::string> names;
+  for (const CLI::App* group : app.get_subcommands({})) {
+    if (group->get_group().empty() || find_below(*group, word) == nullptr) continue;
+    const bool objects = group->get_name() == "fs";
+    names.insert(objects ? names.begin() : names.end(), str_cat(full_name(group), ' ', word));
+  }
+  if (names.size() > kNamesShownMax) names.resize(kNamesShownMax);
+  return names;
+}
+
+/// "" if no command is near.
+std::string meant_by(const CLI::App& app, const std::string& word) {
+  std::vector<std::string> names = names_in_groups(app, word);
+  if (names.empty()) {
+    const auto near = closest_word(word, names_below(app));
+    if (near) names.push_back(str_cat(full_name(&app), ' ', *near));
+  }
+  std::string out;
+  for (size_t i = 0; i < names.size(); ++i) {
+    const std::string_view before = i == 0                 ? "; did you mean "
+                                    : i + 1 < names.size() ? ", "
+                                                           : " or ";
+    out += str_cat(before, '"', names[i], '"');
+  }
+  return out.empty() ? out : out + "?";
+}
+
 /// Whether the option that is written as `word` takes the next word as its value.
 bool takes_next_word(const CLI::App& app, const std::string& word) {
   if (word.find('=') != std::string::npos) return false;
@@ -98,11 +129,8 @@ void check_names(const CLI::App& root, const std::vector<std::string>& arguments
     const CLI::App* below = find_below(*at, word);
     if (below == nullptr && at->get_require_subcommand_min() == 0) return;
     if (below == nullptr) {
-      const auto meant = closest_word(word, names_below(*at));
-      throw usage_error(str_cat(
-          "there is no command \"", full_name(at), ' ', word, '"',
-          meant ? str_cat("; did you mean \"", full_name(at), ' ', *meant, "\"?") : std::string(),
-          "\nsee: ", full_name(at), " --help"));
+      throw usage_error(str_cat("there is no command \"", full_name(at), ' ', word, '"',
+                                meant_by(*at, word), "\nsee: ", full_name(at), " --help"));
     }
     at = below;
   }

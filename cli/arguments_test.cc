@@ -116,6 +116,25 @@ TEST_F(Arguments, MistypedCommandsAreNamed) {
   EXPECT_TRUE(message_.starts_with("which command?\n\nRepositories\n")) << message_;
 }
 
+TEST_F(Arguments, CommandsWithoutTheirGroupAreNamed) {
+  const auto nothing = [](Session&, const CreateOptions&) { return ExitCode::kOk; };
+  for (const char* group : {"op", "tag", "fs"}) tree_.group(group, "Things");
+  for (const char* name : {"op rm", "tag create", "fs rm", "fs cp"}) {
+    tree_.add<CreateOptions>(name, "Do it", nothing);
+  }
+  EXPECT_EQ(exit_of({"cp", "x", "y"}), ExitCode::kUsage);
+  EXPECT_EQ(message_,
+            "there is no command \"tarn cp\"; did you mean \"tarn fs cp\"?\nsee: tarn --help");
+  EXPECT_EQ(exit_of({"delete", "x"}), ExitCode::kUsage);
+  EXPECT_TRUE(message_.find("did you mean \"tarn fs delete\" or \"tarn op delete\"?") !=
+              std::string::npos)
+      << message_;
+  EXPECT_EQ(exit_of({"create", "x"}), ExitCode::kUsage);
+  EXPECT_TRUE(message_.find("did you mean \"tarn repo create\" or \"tarn tag create\"?") !=
+              std::string::npos)
+      << message_;
+}
+
 TEST_F(Arguments, AnArgumentMayLookLikeACommand) {
   EXPECT_EQ(tree_.parse({"commit", "repo"}).name, "tarn commit");
   EXPECT_EQ(tree_.parse({"repo", "create", "create"}).name, "tarn repo create");
