@@ -119,7 +119,7 @@ TEST_F(Arguments, MistypedCommandsAreNamed) {
 TEST_F(Arguments, CommandsWithoutTheirGroupAreNamed) {
   const auto nothing = [](Session&, const CreateOptions&) { return ExitCode::kOk; };
   for (const char* group : {"op", "tag", "fs"}) tree_.group(group, "Things");
-  for (const char* name : {"op rm", "tag create", "fs rm", "fs cp"}) {
+  for (const char* name : {"op rm", "op create", "tag create", "fs rm", "fs cp", "fs create"}) {
     tree_.add<CreateOptions>(name, "Do it", nothing);
   }
   EXPECT_EQ(exit_of({"cp", "x", "y"}), ExitCode::kUsage);
@@ -130,8 +130,8 @@ TEST_F(Arguments, CommandsWithoutTheirGroupAreNamed) {
               std::string::npos)
       << message_;
   EXPECT_EQ(exit_of({"create", "x"}), ExitCode::kUsage);
-  EXPECT_TRUE(message_.find("did you mean \"tarn repo create\" or \"tarn tag create\"?") !=
-              std::string::npos)
+  EXPECT_TRUE(message_.find("did you mean \"tarn fs create\", \"tarn repo create\" or "
+                            "\"tarn op create\"?") != std::string::npos)
       << message_;
 }
 

@@ -13,6 +13,7 @@
 #include "core/versioning/pull_requests.h"
 #include "core/versioning/reset.h"
 #include "core/versioning/revert.h"
+#include "tests/support/commit_lock.h"
 #include "tests/support/fault_points.h"
 #include "tests/support/repository_test.h"
 
@@ -202,20 +203,12 @@ TEST_F(PublicationRaces, AnApprovalIsHeldUntilPublished) {
 TEST_F(PublicationRaces, AMergedCommitIsHeldUntilPublished) {
   const PullRequest pull = approved_pull();
   const CommitId source = head(kDev);
-  const auto is_free = [&] {
-    return engine.pool
-               .run({"test_lock_commit",
-                     "SELECT 1 FROM commits WHERE repo_id = $1 AND commit_id = $2 "
-                     "FOR UPDATE SKIP LOCKED"},
-                    {static_cast<int32_t>(repo.id), db::Bytes{view_of(source)}},
-                    db::Pool::Retry::kWrite)
-               .size() == 1;
-  };
-  EXPECT_TRUE(is_free());
-  faults.at_then_go_on({"pull_requests_hold_approvals", true}, [&] { EXPECT_FALSE(is_free()); });
+  const auto free = [&] { return testing::is_free(engine.pool, repo, source); };
+  EXPECT_TRUE(free());
+  faults.at_then_go_on({"pull_requests_hold_approvals", true}, [&] { EXPECT_FALSE(free()); });
   EXPECT_EQ(reason_of([&] { merge_pull_request(*slow, repo, pull, {}); }), "done");
   EXPECT_EQ(faults.unreached(), 0u);
-  EXPECT_TRUE(is_free());
+  EXPECT_TRUE(free());
 }
 
 // The deletion waited longer than its lease lasts; another verb has the branch by then.

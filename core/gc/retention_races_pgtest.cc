@@ -26,8 +26,8 @@ using testing::TestEngine;
 
 constexpr size_t kWriters = 4;
 // A race with fewer would say little.
-constexpr int64_t kExpiredCommitsMin = 20;
-constexpr int64_t kExpiredAnswersMin = 5;
+constexpr int64_t kExpiredCommitsMin = 21;
+constexpr int64_t kExpiredAnswersMin = 6;
 constexpr int kKeys = 6;
 
 /// A writer on a server of its own: mostly makes refs of commits that are about to expire.

@@ -7,6 +7,7 @@
 #include "core/meta/commit_graph.h"
 #include "core/meta/commits.h"
 #include "core/versioning/log.h"
+#include "tests/support/commit_lock.h"
 #include "tests/support/engine_fixture.h"
 #include "tests/support/fault_points.h"
 
@@ -102,20 +103,13 @@ TEST(CommitHold, LastsUntilTheTransactionEnds) {
   const testing::TestRepository repo = engine.make_repository("lake");
   const CommitId id = versioning::get_branch(*engine, repo, BranchName("main")).head;
   const auto holding = db::Connection::open(database.url());
-  const auto other = db::Connection::open(database.url());
-  const auto is_free = [&] {
-    const db::Rows skipped = other->run(
-        {"test_lock_commit",
-         "SELECT 1 FROM commits WHERE repo_id = $1 AND commit_id = $2 FOR UPDATE SKIP LOCKED"},
-        {static_cast<int32_t>(repo.id), db::Bytes{view_of(id)}});
-    return skipped.size() == 1;
-  };
-  EXPECT_TRUE(is_free());
+  const auto free = [&] { return testing::is_free(engine.pool, repo, id); };
+  EXPECT_TRUE(free());
   holding->begin();
   EXPECT_TRUE(Commits::hold(*holding, repo.id, std::span(&id, 1)));
-  EXPECT_FALSE(is_free());
+  EXPECT_FALSE(free());
   holding->commit();
-  EXPECT_TRUE(is_free());
+  EXPECT_TRUE(free());
 }
 
 }  // namespace

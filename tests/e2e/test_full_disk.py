@@ -204,21 +204,23 @@ def kept_of(server, keys):
 
 @contextlib.contextmanager
 def log_that_is_full(server):
-    """Fills the log again and again. Its next segment finds no room, which ends PostgreSQL, and it comes back in the room of old
-    segments."""
+    """Fills the log again and again, from its first failure on. Its next segment finds no room, which ends PostgreSQL, and it
+    comes back in the room of old segments."""
     socket = next(server.data_dir.glob("pg/*/postmaster.pid")).read_text().splitlines()[4]
     command = ["/usr/lib/postgresql/15/bin/psql", "-X", "-q", "-h", socket, "-U", "postgres", "-d", "postgres",
                "-c", "SELECT pg_logical_emit_message(true, 'fill', repeat(md5(random()::text), 32768))"]
-    ending = threading.Event()
+    stopped, ending = threading.Event(), threading.Event()
 
     def fill():
         while not ending.is_set():
             if subprocess.run(command, capture_output=True, check=False).returncode != 0:
+                stopped.set()
                 ending.wait(0.05)  # it restarts
 
     filling = threading.Thread(target=fill)
     filling.start()
     try:
+        assert stopped.wait(RECOVERY_SECONDS), "PostgreSQL has room for its log on a full disk"
         yield
     finally:
         ending.set()
@@ -238,7 +240,7 @@ def test_a_database_that_cannot_write_its_log_comes_back_by_itself(database):
             if status != 201:
                 break
             kept.append(f"kept{len(kept)}")
-            assert time.monotonic() < deadline, "PostgreSQL has room for its log on a full disk"
+            assert time.monotonic() < deadline, "PostgreSQL comes back before each write"
         assert (status, code) in [(503, "unavailable"), (503, "in_doubt"), (507, "database_full")]
         becomes(lambda: ready(server), (503, "not ready\ndatabase: database_full\n"))
     assert server.alive()

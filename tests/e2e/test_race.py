@@ -13,7 +13,7 @@ SECONDS = 5
 SECONDS_LONG = 60
 WRITES = 1000
 WRITES_LONG = 1_000_000
-VERBS = 10
+VERBS = 11
 
 
 @pytest.mark.timeout(3600)

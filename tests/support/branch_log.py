@@ -121,15 +121,13 @@ class BranchLog:
             old, theirs, ours = (self.trees[one].get(path) for one in (base, source, destination))
             if theirs == old or theirs == ours:
                 right = ours
-            elif ours == old or strategy == "source-wins":
+            elif strategy == "source-wins" or (ours == old and strategy != "dest-wins"):
                 right = theirs
-            elif strategy == "dest-wins":
-                right = ours
+            elif strategy == "dest-wins":  # trees do not show tags, which may be what was changed
+                right = theirs if ours == old and self.tags(base, path) == self.tags(destination, path) else ours
             else:
                 right = "a conflict"
             got = self.trees[commit["id"]].get(path)
-            if got == ours and got != right and strategy == "dest-wins" and self.tags(base, path) != self.tags(destination, path):
-                continue  # trees do not show tags, and these were changed on both sides
             if got != right:
                 self.arena.recorder.problem(f"{self.arena.branch}: {verb.message} shows {got} under {path}, not {right} "
                                             f"(base {old}, source {theirs}, before {ours})")
