@@ -231,9 +231,13 @@ std::vector<GateApproval> votes_of(Engine& engine, const Repository& repository,
   return out;
 }
 
-Judgement judge(Engine& engine, const Repository& repository, const Promotion& promotion,
-                const std::vector<PromotionCheck>& checks,
-                const std::vector<PromotionApproval>& approvals, const RefusedCandidates& refused) {
+namespace {
+
+/// The champion may move while the rest is read.
+Judgement judge_once(Engine& engine, const Repository& repository, const Promotion& promotion,
+                     const std::vector<PromotionCheck>& checks,
+                     const std::vector<PromotionApproval>& approvals,
+                     const RefusedCandidates& refused) {
   const PromotionRequest& request = promotion.request;
   Judgement out;
   out.version = policy_of_promotion(engine, repository, promotion.policy, request);
@@ -309,6 +313,21 @@ Judgement judge(Engine& engine, const Repository& repository, const Promotion& p
   std::sort(out.commits.begin(), out.commits.end());
   out.commits.erase(std::unique(out.commits.begin(), out.commits.end()), out.commits.end());
   return out;
+}
+
+}  // namespace
+
+Judgement judge(Engine& engine, const Repository& repository, const Promotion& promotion,
+                const std::vector<PromotionCheck>& checks,
+                const std::vector<PromotionApproval>& approvals, const RefusedCandidates& refused) {
+  for (int attempt = 0; attempt < kJudgeAttemptsMax; ++attempt) {
+    Judgement out = judge_once(engine, repository, promotion, checks, approvals, refused);
+    const std::string alias = promoted_alias(out.policy, promotion.request);
+    if (champion_of(engine, repository, alias) == out.champion) return out;
+  }
+  throw Error(ErrorCode::kUnavailable,
+              str_cat("the champion moved ", kJudgeAttemptsMax,
+                      " times while the candidates were judged; try again"));
 }
 
 std::string lost_right(Engine& engine, const Repository& repository, const Promotion& promotion,

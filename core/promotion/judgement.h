@@ -55,11 +55,15 @@ struct Judgement {
   std::vector<CommitId> commits;            ///< all that the evidence names
 };
 
+/// How often judge() reads everything again because the champion moved meanwhile.
+constexpr int kJudgeAttemptsMax = 100;
+
 /// Reads everything again except the resolved refs: `promotion.candidates`, once resolved, are the
 /// candidates of every later round. A branch that moved is judged at its new head if the policy
 /// voids approvals then, else at its old one. Changes nothing. Throws: not_found (policy,
 /// destination, a ref); invalid_argument (reason "no_candidates"; "several_candidates" where only
-/// one is allowed; "method_refused"); resource_exhausted (kPromotionCandidatesMax).
+/// one is allowed; "method_refused"); resource_exhausted (kPromotionCandidatesMax);
+/// unavailable (kJudgeAttemptsMax).
 Judgement judge(Engine& engine, const Repository& repository, const Promotion& promotion,
                 const std::vector<PromotionCheck>& checks,
                 const std::vector<PromotionApproval>& approvals, const RefusedCandidates& refused);

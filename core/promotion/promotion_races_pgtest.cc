@@ -1,5 +1,8 @@
 // Promotions that race to one destination, on two servers of one database.
+#include <map>
 #include <thread>
+
+#include <gmock/gmock.h>
 
 #include "core/branch/aliases.h"
 #include "core/promotion/promotion_store.h"
@@ -9,7 +12,9 @@
 namespace tarn::versioning {
 namespace {
 
+using ::testing::ElementsAre;
 using testing::message_of;
+using ::testing::Pair;
 using testing::TestEngine;
 
 /// Two servers with two workers each run what waits to its end.
@@ -38,15 +43,10 @@ TEST_F(Promotions, OneOfManyConcurrentPromotionsWithAnExpectationWins) {
   }
   TestEngine other(database.url(), engine.store);
   run_on_two_servers(engine, other);
-  int promoted = 0;
-  int moved = 0;
-  for (const std::string& id : ids) {
-    const std::string how = outcome(get_promotion(*engine, repo, id));
-    promoted += how == "promoted";
-    moved += how == "failed destination_moved";
-  }
-  EXPECT_EQ(promoted, 1);
-  EXPECT_EQ(moved, kRacers - 1);
+  std::map<std::string, int> ended;
+  for (const std::string& id : ids) ++ended[outcome(get_promotion(*engine, repo, id))];
+  EXPECT_THAT(ended,
+              ElementsAre(Pair("failed destination_moved", kRacers - 1), Pair("promoted", 1)));
   EXPECT_EQ(list_alias_changes(*engine, repo, AliasName("champion"), "", 100).items.size(), 1u);
 }
 
@@ -210,6 +210,24 @@ TEST_F(Promotions, ReportDuringARejectionIsEvaluated) {
   }
   EXPECT_EQ(faults.unreached(), 0u);
   EXPECT_EQ(outcome(get_promotion(*engine, repo, id)), "promoted");
+}
+
+// The champion is read before the promotions that a baseline is taken from.
+TEST_F(Promotions, AChampionThatMovesDuringAJudgementIsJudgedAgain) {
+  testing::FaultPoints faults;
+  TestEngine server(database.url(), engine.store, &faults);
+  apply_policy();
+  candidate("exp-1", "0.8");
+  candidate("exp-2", "0.9");
+  PromotionRequest request = request_of({"exp-1"});
+  request.expect_alias = std::optional<CommitId>();
+  const std::string late = create(request);
+  faults.at_then_go_on({"promotions_select_promoted", false},
+                       [&] { EXPECT_EQ(outcome(promote({"exp-2"})), "promoted"); });
+  while (run_one_promotion(*server, {})) {
+  }
+  EXPECT_EQ(faults.unreached(), 0u);
+  EXPECT_EQ(outcome(get_promotion(*engine, repo, late)), "failed destination_moved");
 }
 
 // Without an alias only the head says that another promotion came in between.
