@@ -1,6 +1,6 @@
 """Adds up the results of all runners and ends with "N passed, N failed, N skipped".
 
-usage: sum_results.py BUILD_DIR... < names of phases that could not run
+usage: sum_results.py BUILD_DIR... < lines "failed PHASE" or "left PHASE": a phase that could not run, or was left to CI
 
 In BUILD_DIR/results: ctest.junit tells how each program ended, PROGRAM.xml (GoogleTest) what its cases did, other
 *.junit files (pytest) speak for themselves. A program that failed without a failed case (it crashed, timed out or
@@ -9,11 +9,14 @@ leaked) counts as one failure.
 
 import sys
 import xml.etree.ElementTree as ElementTree
+from collections import Counter
 from pathlib import Path
 
 
 # ctest runs these around tests; they are no tests unless they fail.
 FIXTURES = ("postgres_start", "postgres_stop")
+# As tests/support/left_to_ci.py says it.
+LEFT = "left to CI: ./dev test --ci"
 
 
 class Totals:
@@ -92,6 +95,15 @@ def add_pytest(path, totals):
         totals.add(f"{case.get('classname')}.{case.get('name')}", failed, skip_reason_of(case))
 
 
+def skip_lines(skips):
+    """A line for each skip; one for all tests of a file that were left to CI."""
+    left = Counter(name.split("[")[0].rsplit(".test_", 1)[0] for name, reason in skips if reason == LEFT)
+    out = [f"skipped {name}: {reason}" for name, reason in skips if reason != LEFT]
+    for place, count in left.items():
+        out.append(f"skipped {place}{f' ({count} tests)' if count > 1 else ''}: {LEFT}")
+    return out
+
+
 def main():
     totals = Totals()
     for build in sys.argv[1:]:
@@ -100,10 +112,12 @@ def main():
         for path in sorted(results.glob("*.junit")):
             if path.name != "ctest.junit":
                 add_pytest(path, totals)
-    for phase in filter(None, map(str.strip, sys.stdin)):
-        totals.add(f"phase: {phase}", True, None)
-    for name, reason in totals.skips:
-        print(f"skipped {name}: {reason}")
+    for line in sys.stdin:
+        outcome, _, phase = line.strip().partition(" ")
+        if phase:
+            totals.add(f"phase: {phase}", outcome == "failed", LEFT if outcome == "left" else None)
+    for line in skip_lines(totals.skips):
+        print(line)
     for name in totals.failures:
         print(f"failed  {name}")
     print(f"{totals.passed} passed, {len(totals.failures)} failed, {len(totals.skips)} skipped")

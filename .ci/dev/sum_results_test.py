@@ -53,8 +53,16 @@ class SumResults(unittest.TestCase):
         self.assertEqual(self.total({"e2e.junit": "<cut"})[:2], (1, "0 passed, 1 failed, 0 skipped"))
 
     def test_a_phase_that_could_not_run_fails_and_nothing_is_no_success(self):
-        self.assertEqual(self.total({}, "build\n")[:2], (1, "0 passed, 1 failed, 0 skipped"))
+        self.assertEqual(self.total({}, "failed build\n")[:2], (1, "0 passed, 1 failed, 0 skipped"))
         self.assertEqual(self.total({})[:2], (1, "0 passed, 0 failed, 0 skipped"))
+
+    def test_what_was_left_to_ci_is_one_line_for_each_file(self):
+        case = '<testcase classname="clients.test_m" name="test_{}"><skipped message="left to CI: ./dev test --ci"/></testcase>'
+        junit = "<testsuites><testsuite>" + case.format("a[x.test_y]") + case.format("b") + '<testcase name="t"/></testsuite></testsuites>'
+        status, last, text = self.total({"e2e.junit": junit}, "failed \nleft core under sanitizers\n")
+        self.assertEqual((status, last), (0, "1 passed, 0 failed, 3 skipped"))
+        self.assertIn("skipped clients.test_m (2 tests): left to CI: ./dev test --ci\n", text)
+        self.assertIn("skipped phase: core under sanitizers: left to CI: ./dev test --ci\n", text)
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ import clients
 import pytest
 import s3_requests
 from botocore.exceptions import ClientError
+from left_to_ci import left_to_ci
 from s3_requests import signed
 
 MEBIBYTE = 1 << 20
@@ -77,6 +78,7 @@ def behaviour(text, only=None):
     def add(check):
         for form in ("plain", "rooted"):
             if only in (None, form):
-                BEHAVIOURS.append(pytest.param(form, check, id=f"{form}: {text}"))
+                again = form == "rooted" and only is None
+                BEHAVIOURS.append(pytest.param(form, check, id=f"{form}: {text}", marks=[left_to_ci] if again else []))
         return check
     return add

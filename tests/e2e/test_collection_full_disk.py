@@ -7,6 +7,7 @@ import time
 
 import pytest
 import servers
+from left_to_ci import left_to_ci
 from s3_requests import commit, rest, signed
 from small_disk import MIB, Disk
 
@@ -17,7 +18,7 @@ DIGITS = "0123456789abcdefghijklmnopqrstuv"
 SETTINGS = {"TARN_GC_INTERVAL_HOURS": "0", "TARN_GC_GRACE_HOURS": "0", "TARN_GC_UNREACHABLE_DAYS": "0",
             "TARN_GC_BUSY_PERCENT": "100"}
 
-pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="only root can mount a small disk")
+pytestmark = [left_to_ci, pytest.mark.skipif(os.geteuid() != 0, reason="only root can mount a small disk")]
 
 
 @pytest.fixture

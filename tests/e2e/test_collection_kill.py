@@ -14,6 +14,7 @@ from pathlib import Path
 import clients
 import pytest
 import servers
+from left_to_ci import first_here, left_to_ci
 from long_tests import LONG
 
 DIE_SECONDS_MAX = 60
@@ -141,7 +142,7 @@ def collect_until_it_dies(dying, name, times):
 
 
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize("step", STEPS_LONG if LONG else STEPS)
+@pytest.mark.parametrize("step", first_here(STEPS_LONG if LONG else STEPS))
 def test_a_collection_that_is_killed_is_finished_by_another_server(start, database, step):
     name = f"kill-{hashlib.md5(step.encode()).hexdigest()[:12]}"
     dying = start(step)
@@ -201,6 +202,7 @@ def check_released(start, database, name, kept):
 
 
 @pytest.mark.timeout(600)
+@left_to_ci
 @pytest.mark.parametrize("step", SPACE_STEPS_LONG if LONG else SPACE_STEPS)
 def test_a_collection_that_is_killed_while_it_gives_space_back(start, database, step):
     name = f"space-{hashlib.md5(step.encode()).hexdigest()[:12]}"
@@ -218,6 +220,7 @@ def until(condition, what):
 
 
 @pytest.mark.timeout(600)
+@left_to_ci
 @pytest.mark.parametrize("phase, statement", [
     ("waiting for writers before build", "INSERT INTO nodes (nid, repo_id, level, hash, body) VALUES (nextval('node_nids'), 0, 0, '', '')"),
     ("waiting for readers before marking dead", "LOCK TABLE nodes IN ACCESS SHARE MODE")])

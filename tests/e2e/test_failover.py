@@ -11,7 +11,10 @@ import primary_pair
 import pytest
 import requests
 import servers
+from left_to_ci import left_to_ci
 from long_tests import LONG
+
+pytestmark = left_to_ci
 
 WRITERS = 24
 # After the new primary takes writes, an acknowledged write comes within this time.

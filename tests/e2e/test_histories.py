@@ -28,12 +28,15 @@ import servers
 from arena import Arena, ObjectClient
 from branch_log import BranchLog
 from history import Cell, Recorder
+from left_to_ci import left_to_ci
 from linearizability import Undecided, fails, first_contradiction, linearizable, smallest_failing
 from name_client import NameClient, Names
 from name_model import NameState
 from shifted_clock import ShiftedClock
 from verb_client import VerbClient
 from wire import NotSent, Unknown, Wire, Wires
+
+pytestmark = left_to_ci
 
 REPOSITORY = "histories"
 OBJECT_CLIENTS = 8

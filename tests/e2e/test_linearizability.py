@@ -9,8 +9,11 @@ import pytest
 from arena import NONE
 from branch_model import KeyState, Publication, State
 from history import Cell, Recorder
+from left_to_ci import left_to_ci
 from linearizability import Operation, linearizable, order_of, smallest_failing
 from test_histories import processes_that_know, verdict_of
+
+pytestmark = left_to_ci
 
 EMPTY = State((KeyState(),))
 LATER = math.inf

@@ -15,6 +15,7 @@ import clients
 import pytest
 import requests
 import servers
+from left_to_ci import first_here, left_to_ci
 from long_tests import LONG
 
 POINTS = ["promotion.comparing", "promotion.compared", "promotion.merging", "promotion.alias_moved",
@@ -132,7 +133,7 @@ def wait_for_the_stop(server):
 
 
 @pytest.mark.timeout(300)
-@pytest.mark.parametrize("point", POINTS)
+@pytest.mark.parametrize("point", first_here(POINTS))
 def test_tarnd_is_killed_and_another_takes_over(start_tarnd, database, name, point):
     first = start_tarnd(f"{point}=kill")
     repo = Repo(first, name)
@@ -146,6 +147,7 @@ def test_tarnd_is_killed_and_another_takes_over(start_tarnd, database, name, poi
 
 
 @pytest.mark.timeout(300)
+@left_to_ci
 @pytest.mark.parametrize("point", POINTS if LONG else POINTS[1::2])
 def test_postgresql_is_killed_while_tarnd_stands_there(scratch_dir, initialised_data, name, point):
     server = servers.Tarnd(scratch_dir / "tarnd", environment={"TARN_FAULT_POINT": f"{point}=stop", **servers.SHORT_LEASE})
@@ -203,7 +205,7 @@ def test_a_living_server_takes_over(start_tarnd, name):
 
 
 @pytest.mark.timeout(300)
-@pytest.mark.parametrize("how", ["kill", "postgres"])
+@pytest.mark.parametrize("how", first_here(["kill", "postgres"]))
 def test_a_rollback_is_whole_or_nothing(start_tarnd, scratch_dir, initialised_data, database, name, how):
     point = "rollback.before_alias"
     if how == "kill":

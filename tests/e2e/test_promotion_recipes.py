@@ -9,7 +9,10 @@ import subprocess
 import command
 import pytest
 import servers
+from left_to_ci import left_to_ci
 from test_permissions import allow, auth, make_user  # noqa: F401
+
+pytestmark = left_to_ci
 
 DOCS = servers.ROOT / "docs"
 WAIT = ("--wait", "--timeout", "60s")

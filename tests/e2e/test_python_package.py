@@ -12,6 +12,7 @@ import uuid
 from pathlib import Path
 
 import pytest
+from left_to_ci import left_to_ci
 from servers import ROOT, accepts, free_port
 
 PACKAGE = ROOT / "clients" / "python"
@@ -473,6 +474,7 @@ def notebook_settings(tarn, tmp_path, installed, client, monkeypatch):
     return name
 
 
+@left_to_ci
 def test_the_notebook_runs(notebook_settings, client, tmp_path):
     import lakefs
     import nbclient

@@ -11,6 +11,7 @@ import requests
 import servers
 from botocore.exceptions import ClientError
 from command import Cli
+from left_to_ci import first_here
 from long_tests import LONG
 
 PART = 5 << 20
@@ -61,7 +62,7 @@ class Lake:
                 self.verify(*options, status=DAMAGED)["findings"]]
 
 
-@pytest.fixture(params=["local", "s3"])
+@pytest.fixture(params=first_here(["local", "s3"]))
 def lake(request, scratch_dir):
     if request.param == "local":
         server = request.getfixturevalue("tarn")
@@ -154,7 +155,7 @@ def test_a_verification_needs_its_permission(tarn, scratch_dir):
     assert status("POST") == 202 and status("GET", f"/{done}") == 200
 
 
-@pytest.fixture(scope="module", params=["local", "s3"])
+@pytest.fixture(scope="module", params=first_here(["local", "s3"]))
 def careful(request, session_scratch, initialised_data):
     """A server that compares what it reads, and the files of its store."""
     environment, files, namespace = {}, None, "local://"

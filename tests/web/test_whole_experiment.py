@@ -10,6 +10,9 @@ from long_tests import LONG
 from playwright.sync_api import expect
 
 import browser as browsers
+from left_to_ci import left_to_ci
+
+pytestmark = left_to_ci
 
 TRACE = browsers.ROOT / "build/results/web-experiment.zip"
 ACCURACY = {"exp-1": 0.91, "exp-2": 0.97, "exp-3": 0.42}
