@@ -31,5 +31,6 @@ export default defineConfig({
       ]),
     ),
   },
-  test: { environment: 'node', include: ['src/**/*.test.{ts,tsx}'] },
+  // One worker for all files: they share modules, and none of them keeps a state.
+  test: { environment: 'node', isolate: false, include: ['src/**/*.test.{ts,tsx}'] },
 });

@@ -69,7 +69,7 @@ build_web() {
   if [ ! -s "$kept" ]; then
     ensure_node && ensure_web_modules || return
     step "building the web interface"
-    generate_web_types && in_web node_modules/typescript/bin/tsc --noEmit >&2 &&
+    check_web_types &&
       in_web node_modules/vite/bin/vite.js build --logLevel warn >&2 &&
       in_web scripts/pack.js ../build/web/dist "$kept.$$" && mv "$kept.$$" "$kept" || return
     find "$TARN_CACHE/web-bundles" -type f -mtime +14 -delete
@@ -109,9 +109,15 @@ dev_web() {
   esac
 }
 
+# Types of files that did not change since the last run are not checked again.
+check_web_types() {
+  generate_web_types &&
+    in_web node_modules/typescript/bin/tsc --noEmit --incremental --tsBuildInfoFile ../build/web.tsbuildinfo >&2
+}
+
 # check_web [vitest options]: types and unit tests.
 check_web() {
-  generate_web_types && in_web node_modules/typescript/bin/tsc --noEmit >&2 && in_web node_modules/vitest/vitest.mjs run "$@" >&2
+  check_web_types && in_web node_modules/vitest/vitest.mjs run "$@" >&2
 }
 
 # ensure_browser: Debian's Chromium without windows, which the tests of the page drive.
