@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 
 #include "core/branch/aliases.h"
+#include "core/promotion/judgement.h"
 #include "core/promotion/promotion_store.h"
 #include "core/promotion/promotions_fixture.h"
 #include "tests/support/fault_points.h"
@@ -228,6 +229,25 @@ TEST_F(Promotions, AChampionThatMovesDuringAJudgementIsJudgedAgain) {
   }
   EXPECT_EQ(faults.unreached(), 0u);
   EXPECT_EQ(outcome(get_promotion(*engine, repo, late)), "failed destination_moved");
+}
+
+TEST_F(Promotions, AChampionThatMovesAtEveryLookEndsTheJudgement) {
+  testing::FaultPoints faults;
+  TestEngine server(database.url(), engine.store, &faults);
+  candidate("exp-1", "0.8");
+  PromotionRequest request = request_of({"exp-1"});
+  request.metrics = {{"accuracy", MetricGoal::kMax, 0}};
+  request.alias = "champion";
+  // Twice in each judgement: after the first look at the champion, and after the second.
+  for (int i = 0; i < 2 * kJudgeAttemptsMax; ++i) {
+    faults.at_then_go_on({"aliases_select_by_name", true}, [&, i] {
+      set_alias(*engine, repo, {.name = AliasName("champion"), .actor = "owner"},
+                i % 2 == 0 ? "exp-1" : "main");
+    });
+  }
+  EXPECT_EQ(message_of([&] { judge_request(*server, repo, request, "ci"); }),
+            "the champion moved 100 times while the candidates were judged; try again");
+  EXPECT_EQ(faults.unreached(), 0u);
 }
 
 // Without an alias only the head says that another promotion came in between.
