@@ -284,7 +284,8 @@ Finding Examination::server_state() {
   if (found.empty()) return {.found = "stores, database and clock are fine"};
   return bad(std::move(found),
              "on the server: its log has more; correct the store's address or keys, make room for "
-             "the database, set the clock by NTP");
+             "the database, set the clock by NTP, stop the other database that owns a store or "
+             "take the store over (tarn admin adopt)");
 }
 
 Finding Examination::disk() {

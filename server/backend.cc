@@ -18,6 +18,7 @@
 #include "core/base/metrics.h"
 #include "core/base/str_cat.h"
 #include "core/blob/stores.h"
+#include "core/branch/store_owner.h"
 #include "core/db/pool.h"
 #include "core/http/client.h"
 #include "core/meta/commits.h"
@@ -41,6 +42,8 @@ namespace {
 /// One WAL segment: PostgreSQL stops if it cannot allocate the next.
 constexpr uint64_t kDatabaseRoomBytesMin = 16 * 1024 * 1024;
 constexpr size_t kIdBytes = 16;
+/// Stores of other databases that the readiness lists.
+constexpr size_t kRefusedStoresShown = 10;
 
 /// A separate key for each use, so that one leaked key does not expose the others.
 std::string derived_key(const std::string& master_key, std::string_view use) {
@@ -244,7 +247,11 @@ Readiness Backend::readiness() {
                 {{"store", fault.store}, {"reason", fault.reason}, {"message", fault.message}});
       out.notes += str_cat("store ", fault.store, ": ", fault.reason, '\n');
     }
-    out.ready = faults.empty();
+    const auto refused = parts_->assembly.engine().owners.refused(kRefusedStoresShown);
+    for (const versioning::RefusedStore& store : refused) {
+      out.notes += str_cat("store of ", store.repository, ": ", store.why, '\n');
+    }
+    out.ready = faults.empty() && refused.empty();
   } catch (const Error& error) {
     log::warn("not_ready", {{"reason", error.reason()}, {"message", error.message()}});
     out.notes += str_cat("database: ", error.reason(), '\n');

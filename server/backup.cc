@@ -18,10 +18,12 @@
 #include "core/base/quantity.h"
 #include "core/base/str_cat.h"
 #include "core/blob/local_store.h"
+#include "core/branch/store_owner.h"
 #include "core/db/embedded.h"
 #include "core/db/migrations.h"
 #include "core/db/startup.h"
 #include "core/http/client.h"
+#include "core/meta/repositories.h"
 #include "server/database.h"
 #include "server/master_key.h"
 #include "server/program_version.h"
@@ -34,6 +36,7 @@ using std::chrono::seconds;
 
 constexpr seconds kProgressInterval{10};
 constexpr uint32_t kConnections = 4;
+constexpr uint32_t kRepositoriesPerPage = 1000;
 constexpr size_t kKeyTextBytesMax = 100;
 constexpr seconds kKeepMax = std::chrono::hours{24} * 3650;
 
@@ -247,8 +250,8 @@ void run_restore(const Config& given, const BackupCommand& command) {
   } else {
     std::cout << "; of " << restored.manifest.objects << " listed objects "
               << restored.missing_objects << " are not in the store\n"
-              << "garbage collection refuses in a store of another database until "
-                 "\"tarn gc run REPOSITORY --adopt\"\n";
+              << "writes and garbage collection are refused in a store of another database until "
+                 "\"tarn admin adopt\"\n";
   }
   std::cout << "start the server, then check it: tarn verify REPOSITORY --objects all --deep\n";
 }
@@ -324,6 +327,35 @@ void release_backup(const Config& config, const std::string& id) {
   if (!meta::Backups(pool).release(id)) {
     throw Error(ErrorCode::kNotFound,
                 str_cat("releasing the backup ", id, ": there is none, or it holds nothing"));
+  }
+}
+
+void adopt_stores(const Config& config, const std::string& repository) {
+  const RunningDatabase database(config, Missing::kRefuse);
+  require_schema(database.url());
+  const auto client = http::Client::create({});
+  db::Pool pool(database.url(), {.connections_max = 1});
+  meta::Settings settings(pool);
+  const auto stores = open_stores(config, *client, settings, nullptr);
+  meta::Repositories repositories(pool);
+  versioning::StoreOwners owners(pool, *stores);
+  const auto adopt = [&](const Repository& one) {
+    owners.adopt(one);
+    std::cout << one.name.str() << "  " << one.storage_namespace << "\n";
+  };
+  if (!repository.empty()) {
+    const auto one = repositories.find(RepositoryName(repository));
+    if (!one)
+      throw Error(ErrorCode::kNotFound, str_cat("adopting ", repository, ": no such repository"));
+    return adopt(*one);
+  }
+  for (std::string after;;) {
+    const Page<Repository> page = repositories.list("", "", after, kRepositoriesPerPage);
+    for (const Repository& one : page.items) {
+      if (!one.read_only) adopt(one);
+    }
+    if (!page.has_more) return;
+    after = page.items.back().name.str();
   }
 }
 

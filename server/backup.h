@@ -1,4 +1,4 @@
-// The commands of tarnd that back an installation up and restore it.
+// The commands of tarnd that back an installation up, restore it and take its stores over.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@ namespace tarn::server {
 
 struct BackupCommand {
   std::string target;  ///< a directory, or s3://BUCKET/PREFIX in a configured store
-  std::string id;      ///< "" = the newest
+  std::string id;      ///< "" = the newest; the repository to adopt, "" = all
   bool objects = false;
   std::string keep = "7d";
   bool include_key = false;
@@ -30,5 +30,7 @@ void run_restore(const Config& config, const BackupCommand& command);
 void list_backups(const Config& config, const BackupCommand& command);
 void prune_backups(const Config& config, const BackupCommand& command);
 void release_backup(const Config& config, const std::string& id);
+/// Makes the database the owner of the store of `repository`; "" = of every repository.
+void adopt_stores(const Config& config, const std::string& repository);
 
 }  // namespace tarn::server

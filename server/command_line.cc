@@ -44,6 +44,14 @@ void add_backup_options(CLI::App& app, CommandLine& command) {
         command.backup.id = id;
       },
       "let garbage collection remove what only this backup refers to, and exit");
+  app.add_option_function<std::string>(
+         "--adopt",
+         [&command](const std::string& repository) {
+           command.mode = CommandLine::Mode::kAdopt;
+           command.backup.id = repository;
+         },
+         "make this database the owner of the stores of all repositories, or of one, and exit")
+      ->expected(0, 1);
   app.add_flag("--objects", backup.objects, "backup: with the bytes of the objects");
   app.add_option("--keep", backup.keep,
                  "backup without --objects: how long garbage collection keeps its objects, such as "

@@ -26,7 +26,8 @@ struct CommandLine {
     kRestore,
     kPruneBackups,
     kListBackups,
-    kReleaseBackup
+    kReleaseBackup,
+    kAdopt
   };
   Mode mode = Mode::kServe;
   std::optional<std::string> listen;
@@ -34,7 +35,7 @@ struct CommandLine {
   std::optional<std::string> database;
   std::string config_file;
   std::string ready_file;
-  BackupCommand backup;  ///< of the last five modes
+  BackupCommand backup;  ///< of the last six modes
 };
 
 /// The command to run, or the exit status if there is none (help was requested, or a flag is wrong;

@@ -107,7 +107,7 @@ std::optional<int> run_printing_command(const CommandLine& command) {
 bool ends_at_once(CommandLine::Mode mode) {
   return mode == CommandLine::Mode::kBackup || mode == CommandLine::Mode::kRestore ||
          mode == CommandLine::Mode::kListBackups || mode == CommandLine::Mode::kPruneBackups ||
-         mode == CommandLine::Mode::kReleaseBackup;
+         mode == CommandLine::Mode::kReleaseBackup || mode == CommandLine::Mode::kAdopt;
 }
 
 bool run_data_command(const Config& config, const CommandLine& command) {
@@ -133,6 +133,9 @@ bool run_data_command(const Config& config, const CommandLine& command) {
       return true;
     case CommandLine::Mode::kReleaseBackup:
       release_backup(config, command.backup.id);
+      return true;
+    case CommandLine::Mode::kAdopt:
+      adopt_stores(config, command.backup.id);
       return true;
     default:
       return false;

@@ -1,5 +1,5 @@
-// tarn admin backup | restore | backups | prune-backups | release-backup: run tarnd, on the machine
-// of the server.
+// tarn admin backup | restore | backups | prune-backups | release-backup | adopt: run tarnd, on the
+// machine of the server.
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -109,6 +109,16 @@ struct Release {
   }
 };
 
+struct Adopt {
+  std::string repository;
+  Server server;
+
+  void declare(Command& command) {
+    command.optional_argument("REPOSITORY", repository, "this one alone; default all of them");
+    server.declare(command);
+  }
+};
+
 /// The program beside this one, else that of the PATH.
 std::string tarnd_path() {
   std::error_code error;
@@ -163,6 +173,12 @@ void prune(Session&, const Prune& options) {
   become_tarnd(options.server, words);
 }
 
+void adopt(Session&, const Adopt& options) {
+  std::vector<std::string> words = {"--adopt"};
+  if (!options.repository.empty()) words.push_back(options.repository);
+  become_tarnd(options.server, words);
+}
+
 void release(Session&, const Release& options) {
   become_tarnd(options.server, {"--release-backup", options.id});
 }
@@ -170,7 +186,9 @@ void release(Session&, const Release& options) {
 }  // namespace
 
 void add_admin_commands(CommandTree& tree) {
-  tree.group("admin", "Back the server up and restore it: run on its machine, as its user");
+  tree.group(
+      "admin",
+      "Back the server up, restore it and take stores over: run on its machine, as its user");
   tree.add<Backup>("admin backup", "Back up the database, and the objects if asked for", backup);
   tree.add<RestoreDeletedRepository>("admin restore",
                                      "Restore a backup into an empty database and store",
@@ -183,6 +201,10 @@ void add_admin_commands(CommandTree& tree) {
                   prune);
   tree.add<Release>("admin release-backup",
                     "Let garbage collection remove what only a backup refers to", release);
+  tree.add<Adopt>("admin adopt",
+                  "Take the stores over from another database, of which this one is a copy, and "
+                  "which then refuses to write",
+                  adopt);
 }
 
 }  // namespace tarn::cli

@@ -12,6 +12,7 @@
 #include "core/base/parallel.h"
 #include "core/base/pause.h"
 #include "core/base/str_cat.h"
+#include "core/branch/store_owner.h"
 #include "core/db/dump.h"
 #include "core/db/migrations.h"
 #include "core/gc/store_listing.h"
@@ -212,7 +213,6 @@ class Backup {
         if (batch.size() == kObjectsPerBatch) take(repository, batch, out);
       };
       const Repository named = repositories_.get(static_cast<RepositoryId>(repository.id));
-      claim(named);
       versioning::list_stored_objects(stores_, named, visit);
       take(repository, batch, out);
       list_records(repository, batch);
@@ -232,19 +232,6 @@ class Backup {
     };
     at.store->walk(str_cat(at.key.substr(0, root), kRefsFolder), "", add);
     if (const auto stat = at.store->stat(at.key)) add(*stat);
-  }
-
-  /// So that a copy of this database finds an owner, also if no collection has run yet.
-  void claim(const Repository& repository) {
-    std::string problem;
-    try {
-      problem = versioning::claim_store(stores_, repository, pool_, identities_).value_or("");
-    } catch (const Error& error) {
-      problem = error.message();  // a store that may only be read has no collections
-    }
-    if (problem.empty()) return;
-    log::warn("backup_of_unowned_store",
-              {{"repository", repository.name.str()}, {"message", problem}});
   }
 
   /// Paths of objects of the batch that the target has, by one look at its listing.
@@ -302,7 +289,6 @@ class Backup {
   const BackupOptions& options_;
   meta::Backups backups_;
   meta::Repositories repositories_;
-  versioning::OwnIdentities identities_;
   const HoldKeeper* hold_ = nullptr;
   Manifest manifest_;
   std::set<std::pair<int64_t, std::string>> going_;

@@ -11,7 +11,6 @@
 #include "core/backup/target.h"
 #include "core/blob/stores.h"
 #include "core/db/pool.h"
-#include "core/gc/store_owner.h"
 
 namespace tarn::backup {
 

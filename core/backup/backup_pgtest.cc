@@ -79,7 +79,7 @@ TEST_F(BackupTest, ABackupThatBeginsAmidACollectionKeepsItsObjects) {
   testing::TestEngine server(database.url(), engine.store, &faults);
   request_collection(*server, repo, "tester", 100);
   server.parts().heartbeat();
-  EXPECT_TRUE(run_one_collection(*server, options, identities, {}));
+  EXPECT_TRUE(run_one_collection(*server, options, {}));
   EXPECT_EQ(faults.unreached(), 0U);
   const meta::CollectionRun run = list_collections(*server, repo, 1).at(0);
   EXPECT_EQ(run.state, "done") << run.error;
@@ -190,11 +190,10 @@ TEST_F(BackupTest, RestoredIsWhatWasBackedUp) {
   // It goes on as an installation of its own.
   restored_engine.put(repo, "main", "new", "here");
   restored_engine.commit(repo, "main");
-  versioning::OwnIdentities own;
   request_collection(*restored_engine, repo, "tester", 0);
   std::this_thread::sleep_for(std::chrono::milliseconds(3));
   restored_engine.parts().heartbeat();
-  EXPECT_TRUE(run_one_collection(*restored_engine, options, own, {}));
+  EXPECT_TRUE(run_one_collection(*restored_engine, options, {}));
   EXPECT_EQ(list_collections(*restored_engine, repo, 1).at(0).state, "done");
   EXPECT_EQ(meta::Backups(restored_engine.pool).list().at(0).held_until, std::nullopt);
 }
@@ -252,11 +251,10 @@ TEST_F(BackupTest, ARestoreRefusesToOverwrite) {
   EXPECT_EQ(shared.missing_objects, 0U);
   testing::TestEngine restored(copy.database.url(), engine.store);
   EXPECT_EQ(restored.read(repo, "main", "key"), "bytes");
-  versioning::OwnIdentities own;
   request_collection(*restored, repo, "tester", 0);
   std::this_thread::sleep_for(std::chrono::milliseconds(3));
   restored.parts().heartbeat();
-  EXPECT_TRUE(run_one_collection(*restored, options, own, {}));
+  EXPECT_TRUE(run_one_collection(*restored, options, {}));
   EXPECT_EQ(list_collections(*restored, repo, 1).at(0).state, "refused");
 }
 
@@ -344,13 +342,12 @@ TEST_F(BackupTest, EverythingCanBeReadThatABackupOfABusyInstallationShows) {
   std::atomic<int> removed{0};
   std::jthread collector([&] {
     testing::TestEngine server(database.url(), engine.store);
-    versioning::OwnIdentities own;
     while (!ends) {
       request_collection(*server, repo, "tester", 100);
       server.parts().heartbeat();
       engine.parts().heartbeat();
       std::this_thread::sleep_for(kBusyPause);
-      if (!run_one_collection(*server, options, own, {})) continue;
+      if (!run_one_collection(*server, options, {})) continue;
       removed += static_cast<int>(list_collections(*server, repo, 1).at(0).counts.removed_objects);
     }
   });

@@ -13,6 +13,7 @@
 #include "core/base/error.h"
 #include "core/base/parallel.h"
 #include "core/base/str_cat.h"
+#include "core/branch/store_owner.h"
 #include "core/db/dump.h"
 #include "core/db/migrations.h"
 
@@ -88,6 +89,7 @@ class Restore {
     }
     objects();
     database();
+    if (options_.with_objects) name_owner();
     return std::move(out_);
   }
 
@@ -170,6 +172,15 @@ class Restore {
               [&](std::string_view piece) { scratch.write(piece); });
     if (options_.on_progress) options_.on_progress("database", out_.manifest.dump.size_bytes);
     db::restore_database(options_.database_url, scratch.path(), statements());
+  }
+
+  /// The markers that were copied name the database of the backup.
+  void name_owner() {
+    db::Pool pool(options_.database_url, {.connections_max = 1});
+    const std::string identity = versioning::database_identity(pool);
+    for (const auto& [id, space] : namespaces_) {
+      versioning::name_store_owner(stores_, space, identity);
+    }
   }
 
   /// In the transaction of the restore: what differs from the snapshot.

@@ -61,6 +61,7 @@ constexpr std::string_view kNamespaceNotWritable = "namespace_not_writable";
 constexpr std::string_view kNoChanges = "no_changes";
 constexpr std::string_view kNoMergeBase = "no_merge_base";
 constexpr std::string_view kNotBare = "not_bare";
+constexpr std::string_view kOwnedByAnotherDatabase = "owned_by_another_database";
 constexpr std::string_view kParentNumberRequired = "parent_number_required";
 constexpr std::string_view kProtectedAlias = "protected_alias";
 constexpr std::string_view kProtectedBranch = "protected_branch";

@@ -1,5 +1,7 @@
 #include "core/blob/blob_store.h"
 
+#include <algorithm>
+
 #include "core/base/error.h"
 
 namespace tarn::blob {
@@ -40,5 +42,19 @@ std::vector<RemovalFailure> BlobStore::remove_all(std::span<const std::string> k
 }
 
 uint64_t BlobStore::remove_unfinished(std::string_view, Instant) { return 0; }
+
+std::optional<std::string> read_small(BlobStore& store, std::string_view key, uint64_t bytes_max) {
+  const auto stat = store.stat(key);
+  if (!stat) return std::nullopt;
+  std::string out(std::min(stat->size_bytes, bytes_max), '\0');
+  const auto reader = store.open(key, {0, out.size()});
+  if (!reader) return std::nullopt;
+  size_t filled = 0;
+  while (const size_t count = reader->read({out.data() + filled, out.size() - filled})) {
+    filled += count;
+  }
+  out.resize(filled);
+  return out;
+}
 
 }  // namespace tarn::blob

@@ -126,6 +126,9 @@ class BlobStore {
   virtual DirectAccess* direct() { return nullptr; }
 };
 
+/// The first `bytes_max` bytes of an object, at once; nullopt = no such object.
+std::optional<std::string> read_small(BlobStore& store, std::string_view key, uint64_t bytes_max);
+
 /// The most items of one page.
 constexpr uint32_t kListItemsMax = 1000;
 /// The most keys of one remove_all().

@@ -52,7 +52,7 @@ Changed change(Engine& engine, const Repository& repository, const AliasRequest&
   if (request.reason.size() > kAliasReasonBytesMax) {
     throw_invalid(str_cat("reason: is longer than ", kAliasReasonBytesMax, " bytes"));
   }
-  check_writable(repository, /*force=*/false);
+  check_writable(engine, repository, /*force=*/false);
   const meta::AliasMove wanted{.name = request.name,
                                .expected = request.expected,
                                .to = to,

@@ -24,7 +24,7 @@ BucketSettings get_bucket_settings(Engine& engine, const Repository& repository)
 
 void change_bucket_settings(Engine& engine, const Repository& repository, bool force,
                             const std::function<void(BucketSettings&)>& change) {
-  check_writable(repository, force);
+  check_writable(engine, repository, force);
   const bool done =
       engine.settings.update(repository.id, SettingKind::kBucket, [&](const Body& present) {
         BucketSettings settings = settings_of(present);

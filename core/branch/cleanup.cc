@@ -119,7 +119,7 @@ Tagged<CleanupRules> get_cleanup_rules(Engine& engine, const Repository& reposit
 void set_cleanup_rules(Engine& engine, const Repository& repository, const CleanupRules& rules,
                        const SettingWrite& write) {
   check_cleanup_rules(rules);
-  check_writable(repository, write.force);
+  check_writable(engine, repository, write.force);
   const bool done = engine.settings.update(
       repository.id, meta::SettingKind::kBranchCleanup,
       [&](const std::optional<std::string>& present) -> std::optional<std::string> {

@@ -40,6 +40,7 @@ namespace tarn::versioning {
 
 class BranchQueues;
 class Hooks;
+class StoreOwners;
 
 /// The stores of core/meta and the queue of jobs, by reference; cheap to pass. A feature makes the
 /// stores of its own folder from `pool` where it uses them: they hold no other state. Safe from any
@@ -67,6 +68,7 @@ struct Engine {
   meta::Sstables& sstables;
   meta::Quotas& quotas;
   meta::Writer& writer;
+  StoreOwners& owners;   ///< which stores this database may write to
   BranchQueues& queues;  ///< first come, first served per branch inside this process
   WaiterLimit& waiters;  ///< of requests that wait for promotions
   /// Authenticates the tokens of handed-out physical addresses; 32 bytes.

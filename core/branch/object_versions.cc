@@ -121,7 +121,7 @@ Versioning get_versioning(Engine& engine, const Repository& repository) {
 }
 
 void set_versioning(Engine& engine, const Repository& repository, Versioning versioning) {
-  check_writable(repository, /*force=*/false);
+  check_writable(engine, repository, /*force=*/false);
   if (!engine.settings.set_versioning(repository.id, versioning)) {
     throw Error(ErrorCode::kNotFound, reason::kRepositoryNotFound, "repository not found");
   }

@@ -7,6 +7,7 @@
 #include "core/branch/change_index.h"
 #include "core/branch/hook_files.h"
 #include "core/branch/staged_edits.h"
+#include "core/branch/store_owner.h"
 #include "core/meta/commits.h"
 #include "core/meta/staging.h"
 #include "core/meta/writer.h"
@@ -112,6 +113,7 @@ std::optional<Commit> build_and_publish(
         if (hooked) hooked->within(connection, &publication.commit);
       };
     }
+    engine.owners.require(repository);  // hooks take time
     publication.nodes = nodes.finish();
     publication.changed_paths = changed_paths_of(engine, hold.lease(), *built, publication);
     // Without duplicates: the statement counts the rows it finds.

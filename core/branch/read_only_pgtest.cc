@@ -1,11 +1,14 @@
-// Tests of the changes that a read-only repository refuses unless forced.
+// Tests of the changes that a read-only repository refuses unless forced, and that a database which
+// does not own the store refuses.
 #include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <gtest/gtest.h>
 
 #include "core/branch/aliases.h"
+#include "core/branch/store_owner.h"
 #include "core/import/import.h"
 #include "core/import/refs_dump.h"
 #include "core/versioning/checkout.h"
@@ -22,19 +25,15 @@ namespace {
 
 using testing::reason_of;
 
-/// Repositories are read-only from the beginning; this one is filled first, and seen by another
-/// server once it is read-only.
-class ReadOnly : public testing::RepositoryTest {
+/// A repository that another server sees once it may not be written any more.
+class RefusedWrites : public testing::RepositoryTest {
  protected:
-  ReadOnly() {
+  RefusedWrites() {
     engine.put(repo, "main", "a", "1");
     engine.commit(repo, "main");
     engine.branch(repo, "dev", "main");
     create_tag(*engine, repo, TagName("v1"), "main", false);
     pull = create_pull_request(*engine, repo, creation());
-    engine.pool.run({"test_freeze", "UPDATE repositories SET read_only = true WHERE name = $1"},
-                    {repo.str()}, db::Pool::Retry::kWrite);
-    repo = {get_repository(*other, repo)};
   }
   PullRequestCreation creation() {
     return {.title = "t",
@@ -44,14 +43,26 @@ class ReadOnly : public testing::RepositoryTest {
             .destination = BranchName("main")};
   }
 
+  /// Each verb that writes, without force; the reason that each is refused with must be `reason`.
+  void expect_refused(std::string_view reason);
+
   const BranchName dev{"dev"};
   PullRequest pull;
   testing::TestEngine other{shared_url(), engine.store};
   Engine& e = *other;
 };
 
-// Verified by mutation: taking the check out of each verb in turn.
-TEST_F(ReadOnly, EveryVerbThatWritesIsRefused) {
+/// Repositories are read-only from the beginning; this one is filled first.
+class ReadOnly : public RefusedWrites {
+ protected:
+  ReadOnly() {
+    engine.pool.run({"test_freeze", "UPDATE repositories SET read_only = true WHERE name = $1"},
+                    {repo.str()}, db::Pool::Retry::kWrite);
+    repo = {get_repository(*other, repo)};
+  }
+};
+
+void RefusedWrites::expect_refused(std::string_view reason) {
   MoveRequest move;
   move.source = "a";
   move.destination = "b";
@@ -101,13 +112,39 @@ TEST_F(ReadOnly, EveryVerbThatWritesIsRefused) {
       [&] { merge_pull_request(e, repo, pull, merge); },
       [&] { approve_pull_request(e, repo, pull.id, "ben", std::nullopt); },
       [&] { withdraw_approval(e, repo, pull.id, "ben"); },
-      [&] { delete_repository(e, repo, false); },
   };
   for (size_t i = 0; i < verbs.size(); ++i) {
-    EXPECT_EQ(reason_of(verbs[i]), "read_only_repository") << "verb " << i;
+    EXPECT_EQ(reason_of(verbs[i]), reason) << "verb " << i;
   }
   EXPECT_EQ(other.keys(repo, "dev"), "a");
   EXPECT_EQ(resolve_commit(e, repo, "dev").id, head.id);
+}
+
+// Verified by mutation: taking the check out of each verb in turn.
+TEST_F(ReadOnly, EveryVerbThatWritesIsRefused) {
+  expect_refused("read_only_repository");
+  EXPECT_EQ(reason_of([&] { delete_repository(e, repo, false); }), "read_only_repository");
+}
+
+// The store names another database, of which this one may be a copy.
+TEST_F(RefusedWrites, EveryVerbThatWritesIsRefusedInTheStoreOfAnotherDatabase) {
+  name_store_owner(engine.stores, repo.storage_namespace, "another-database");
+  expect_refused("owned_by_another_database");
+  EXPECT_EQ(reason_of([&] { delete_repository(e, repo, false); }), "done")
+      << "only collections remove from the store";
+}
+
+// An upload, a merge with hooks: both end after the store was taken over.
+TEST_F(RefusedWrites, ANewOwnerIsNoticedBeforeAnEffect) {
+  const UploadTarget target = check_upload(e, repo, dev, Key("late"), false, {});
+  name_store_owner(engine.stores, repo.storage_namespace, "another-database");
+  EXPECT_TRUE(e.owners.refusal_to_collect(repo).has_value());
+  testing::TextBody body("late");
+  EXPECT_EQ(reason_of([&] {
+              put_object(e, target, body, 4, {"text/plain", {}, {}}, {});
+            }),
+            "owned_by_another_database");
+  EXPECT_EQ(other.keys(repo, "dev"), "a");
 }
 
 TEST_F(ReadOnly, ForcedVerbsSucceed) {

@@ -248,7 +248,7 @@ void check_no_alias_has_name(Engine& engine, const Repository& repository,
 }  // namespace
 
 Branch create_branch(Engine& engine, const Repository& repository, const BranchCreation& creation) {
-  check_writable(repository, creation.force);
+  check_writable(engine, repository, creation.force);
   check_no_alias_has_name(engine, repository, creation.name.str());
   check_expiry(engine, repository, creation.name, creation.expires);
   Commit source;
@@ -313,7 +313,7 @@ Page<Branch> list_branches(Engine& engine, const Repository& repository, std::st
 
 void delete_branch(Engine& engine, const Repository& repository, const BranchName& name, bool force,
                    const BranchExpectation& expected) {
-  check_writable(repository, force);
+  check_writable(engine, repository, force);
   remove_branch(engine, repository, get_branch(engine, repository, name),
                 expected.unused ? Branches::RemoveIf::kUnused : Branches::RemoveIf::kAny,
                 expected.head);
@@ -321,7 +321,7 @@ void delete_branch(Engine& engine, const Repository& repository, const BranchNam
 
 Branch set_branch_expiry(Engine& engine, const Repository& repository, const BranchName& name,
                          std::optional<Instant> expires, bool force) {
-  check_writable(repository, force);
+  check_writable(engine, repository, force);
   const Branch branch = get_branch(engine, repository, name);
   check_expiry(engine, repository, name, expires);
   BranchPermit permit;
@@ -375,7 +375,7 @@ Tag create_tag(Engine& engine, const Repository& repository, const TagName& name
   // The ref is resolved before the name is checked: creating tag t from ref t must report that t
   // exists.
   const Commit commit = resolve_commit(engine, repository, ref);
-  check_writable(repository, force);
+  check_writable(engine, repository, force);
   check_tag_creation(engine, repository.id, name);
   check_no_alias_has_name(engine, repository, name.str());
   const HookedChange change = tag_hooks(engine, repository, name, commit, HookEvent::kPreCreateTag,
@@ -405,7 +405,7 @@ Page<Tag> list_tags(Engine& engine, const Repository& repository, std::string_vi
 }
 
 void delete_tag(Engine& engine, const Repository& repository, const TagName& name, bool force) {
-  check_writable(repository, force);
+  check_writable(engine, repository, force);
   check_tag_deletion(engine, repository.id, name);
   for (int attempt = 0; attempt < kTagDeletionAttemptsMax; ++attempt) {
     const Tag tag = get_tag(engine, repository, name);

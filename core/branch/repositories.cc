@@ -8,6 +8,7 @@
 #include "core/base/str_cat.h"
 #include "core/blob/stores.h"
 #include "core/branch/namespace_marker.h"
+#include "core/branch/store_owner.h"
 #include "core/db/pool.h"
 #include "core/meta/branches.h"
 #include "core/meta/commits.h"
@@ -32,10 +33,15 @@ constexpr std::string_view kFirstMessage = "Repository created";
                    : ""));
 }
 
-/// Throws if the store is not writable or the namespace is in use.
+/// Throws if the store is not writable or the namespace is in use, also by another installation.
 void take_namespace(Engine& engine, const Repository& repository) {
   try {
-    if (!mark_namespace(engine.stores, repository)) {
+    if (!mark_namespace(engine.stores, repository, engine.owners.identity())) {
+      throw_namespace_in_use(repository.storage_namespace);
+    }
+    // Looked for behind the marker: of two that are made at once, one at least sees the other.
+    if (!nested_namespace(engine.stores, repository).empty()) {
+      unmark_namespace(engine.stores, repository);
       throw_namespace_in_use(repository.storage_namespace);
     }
   } catch (const Error& error) {
@@ -46,22 +52,31 @@ void take_namespace(Engine& engine, const Repository& repository) {
   }
 }
 
-/// A bare repository may share its namespace, or have one that cannot be written: without the
-/// marker nothing is collected there.
-void try_to_take_namespace(Engine& engine, const Repository& repository) {
+/// A bare repository may have a namespace that cannot be written: without the marker nothing is
+/// collected there. false = it has no marker.
+bool try_to_take_namespace(Engine& engine, const Repository& repository) {
   try {
-    mark_namespace(engine.stores, repository);
+    take_namespace(engine, repository);
+    return true;
   } catch (const Error& error) {
-    if (error.code() == ErrorCode::kUnavailable) throw;
+    if (error.reason() != reason::kNamespaceNotWritable) throw;
+    return false;
   }
+}
+
+/// A name or namespace that was taken meanwhile; an unknown end of the transaction is none.
+bool was_refused(const Error& error) { return error.code() != ErrorCode::kUnavailable; }
+
+void check_not_read_only(const Repository& repository, bool force) {
+  if (!repository.read_only || force) return;
+  throw Error(ErrorCode::kPermissionDenied, reason::kReadOnlyRepository, "read-only repository");
 }
 
 }  // namespace
 
-void check_writable(const Repository& repository, bool force) {
-  if (repository.read_only && !force) {
-    throw Error(ErrorCode::kPermissionDenied, reason::kReadOnlyRepository, "read-only repository");
-  }
+void check_writable(Engine& engine, const Repository& repository, bool force) {
+  check_not_read_only(repository, force);
+  engine.owners.require(repository);
 }
 
 Repository create_repository(Engine& engine, const RepositoryCreation& creation) {
@@ -79,24 +94,36 @@ Repository create_repository(Engine& engine, const RepositoryCreation& creation)
   if (!engine.repositories.overlapping_namespaces(repository.storage_namespace + "/").empty()) {
     throw_namespace_in_use(repository.storage_namespace, creation.bare);
   }
+  bool marked = false;
   if (creation.bare && !creation.read_only) {
-    try_to_take_namespace(engine, repository);
+    marked = try_to_take_namespace(engine, repository);
   } else if (!creation.read_only) {
     take_namespace(engine, repository);
+    marked = true;
   }
 
   Commit first;
   first.message = kFirstMessage;
   first.created = repository.created;
   first.id = compute_commit_id(first);
-  engine.pool.transaction([&](db::Connection& connection) {
+  const auto insert = [&](db::Connection& connection) {
+    if (!meta::Repositories::lock_free_namespace(connection, repository.storage_namespace + "/")) {
+      throw_namespace_in_use(repository.storage_namespace, creation.bare);
+    }
     const auto id = meta::Repositories::insert(connection, repository);
     if (!id) throw Error(ErrorCode::kAlreadyExists, "error creating repository: not unique");
     repository.id = *id;
     if (creation.bare) return;
     meta::Commits::insert(connection, *id, first, {});
     meta::Branches::create_first(connection, *id, repository.default_branch, first.id);
-  });
+  };
+  try {
+    engine.pool.transaction(insert);
+  } catch (const Error& error) {
+    if (marked && was_refused(error)) unmark_namespace(engine.stores, repository);
+    throw;
+  }
+  if (marked) engine.owners.note_created(repository);
   return repository;
 }
 
@@ -143,7 +170,8 @@ void delete_repository(Engine& engine, const RepositoryName& name,
     throw_invalid(str_cat("deleting a repository: the grace may be up to ",
                           kDeletionGraceMax.count(), " days"));
   }
-  check_writable(get_repository(engine, name), deletion.force);
+  // Nothing goes from the store before a collection, which asks for its owner.
+  check_not_read_only(get_repository(engine, name), deletion.force);
   if (!engine.repositories.remove(name, engine.clock.now(), deletion.grace)) throw_not_found();
 }
 
@@ -202,7 +230,7 @@ Repository restore_repository(Engine& engine, const RepositoryRestoration& resto
 }
 
 void delete_empty_repository(Engine& engine, const Repository& repository) {
-  check_writable(repository, /*force=*/false);
+  check_not_read_only(repository, /*force=*/false);
   if (!engine.repositories.remove_empty(repository, engine.clock.now())) throw_not_found();
 }
 
@@ -212,14 +240,14 @@ Metadata get_repository_metadata(Engine& engine, const RepositoryName& name) {
 
 void set_repository_metadata(Engine& engine, const RepositoryName& name, const Metadata& pairs) {
   const Repository repository = get_repository(engine, name);
-  check_writable(repository, /*force=*/false);
+  check_writable(engine, repository, /*force=*/false);
   engine.repositories.set_metadata(repository.id, pairs, {});
 }
 
 void delete_repository_metadata(Engine& engine, const RepositoryName& name,
                                 const std::vector<std::string>& keys) {
   const Repository repository = get_repository(engine, name);
-  check_writable(repository, /*force=*/false);
+  check_writable(engine, repository, /*force=*/false);
   engine.repositories.set_metadata(repository.id, {}, keys);
 }
 

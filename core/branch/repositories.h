@@ -96,7 +96,9 @@ void set_repository_metadata(Engine& engine, const RepositoryName& name, const M
 void delete_repository_metadata(Engine& engine, const RepositoryName& name,
                                 const std::vector<std::string>& keys);
 
-/// Throws permission_denied "read-only repository" (reason "read_only_repository") unless `force`.
-void check_writable(const Repository& repository, bool force);
+/// Throws permission_denied "read-only repository" (reason "read_only_repository") unless `force`,
+/// and as StoreOwners::require in any case. Every verb that writes asks first, but for deletions of
+/// repositories: only collections remove from the store.
+void check_writable(Engine& engine, const Repository& repository, bool force);
 
 }  // namespace tarn::versioning

@@ -77,6 +77,79 @@ TEST_F(Verbs, NamespacesAreNeitherReusedNorNested) {
   create_repository(*engine, creation);
 }
 
+// Each looks for the other before either is there.
+TEST_F(Verbs, OfNestedNamespacesAtOnceOneIsCreated) {
+  testing::FaultPoints faults;
+  TestEngine other(shared_url(), engine.store, &faults);
+  RepositoryCreation inner{.name = RepositoryName(fresh_name()),
+                           .storage_namespace = "local://" + repo.str() + "-outer/data"};
+  RepositoryCreation outer{.name = RepositoryName(fresh_name()),
+                           .storage_namespace = "local://" + repo.str() + "-outer"};
+  std::string said;
+  faults.at_then_go_on({"repositories_select_overlapping", true},
+                       [&] { said = reason_of([&] { create_repository(*engine, inner); }); });
+  EXPECT_EQ(reason_of([&] { create_repository(*other, outer); }), "namespace_in_use");
+  EXPECT_EQ(said, "done");
+  EXPECT_EQ(faults.unreached(), 0u);
+  EXPECT_EQ(engine.store->stat(repo.str() + "-outer/_tarn/repository"), std::nullopt)
+      << "the namespace is free for another";
+}
+
+// The lock, without the marker: a database without a look at the store.
+TEST_F(Verbs, OfNestedReadOnlyNamespacesAtOnceOneIsCreated) {
+  testing::FaultPoints faults;
+  TestEngine other(shared_url(), engine.store, &faults);
+  RepositoryCreation inner{.name = RepositoryName(fresh_name()),
+                           .storage_namespace = "local://" + repo.str() + "-frozen/inner",
+                           .read_only = true};
+  RepositoryCreation outer{.name = RepositoryName(fresh_name()),
+                           .storage_namespace = "local://" + repo.str() + "-frozen",
+                           .read_only = true};
+  faults.at_then_go_on({"repositories_select_overlapping", true},
+                       [&] { create_repository(*engine, inner); });
+  EXPECT_EQ(reason_of([&] { create_repository(*other, outer); }), "namespace_in_use");
+}
+
+TEST_F(Verbs, ANameThatIsTakenMeanwhileLeavesTheNamespaceFree) {
+  testing::FaultPoints faults;
+  TestEngine other(shared_url(), engine.store, &faults);
+  const std::string name = fresh_name();
+  faults.at_then_go_on({"repositories_lock_namespaces"}, [&] { engine.make_repository(name); });
+  RepositoryCreation creation{.name = RepositoryName(name),
+                              .storage_namespace = "local://" + name + "-free"};
+  EXPECT_EQ(reason_of([&] { create_repository(*other, creation); }), "already_exists");
+  creation.name = RepositoryName(fresh_name());
+  EXPECT_EQ(reason_of([&] { create_repository(*other, creation); }), "done");
+}
+
+// Databases that share a store know nothing of each other.
+TEST_F(Verbs, NamespacesOfAnotherInstallationAreNotNestedIn) {
+  const testing::TestDatabase database;
+  TestEngine elsewhere(database.url(), engine.store);
+  const std::string used = "local://" + repo.str();
+  int number = 0;
+  for (const std::string& url :
+       {used, used + "/below", used + "/data", used + "/data/deep", used + "/_tarn"}) {
+    RepositoryCreation creation{.name = RepositoryName("second"), .storage_namespace = url};
+    EXPECT_EQ(reason_of([&] { create_repository(*elsewhere, creation); }), "namespace_in_use")
+        << url;
+    creation.bare = true;
+    EXPECT_EQ(reason_of([&] { create_repository(*elsewhere, creation); }), "namespace_in_use")
+        << url;
+  }
+  for (const char* inside : {"/data", "/_tarn", "/data/deep"}) {
+    const std::string around = "local://" + repo.str() + "-" + std::to_string(number++);
+    create_repository(*elsewhere, {.name = RepositoryName("inside-" + std::to_string(number)),
+                                   .storage_namespace = around + inside});
+    EXPECT_EQ(reason_of([&] {
+                create_repository(
+                    *engine, {.name = RepositoryName(fresh_name()), .storage_namespace = around});
+              }),
+              "namespace_in_use")
+        << inside;
+  }
+}
+
 // Both retire the branch's tokens.
 TEST_F(Verbs, RepositoryIsDeletedDuringABranchDeletion) {
   testing::FaultPoints faults;

@@ -26,7 +26,7 @@ void check_etag(const SettingWrite& write, const Body& present) {
 
 void update(Engine& engine, const Repository& repository, SettingKind kind,
             const SettingWrite& write, const meta::RepositorySettings::Change& change) {
-  check_writable(repository, write.force);
+  check_writable(engine, repository, write.force);
   const bool done = engine.settings.update(repository.id, kind, [&](const Body& present) {
     check_etag(write, present);
     return change(present);

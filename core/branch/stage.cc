@@ -8,6 +8,7 @@
 #include "core/branch/hook_files.h"
 #include "core/branch/protection.h"
 #include "core/branch/repositories.h"
+#include "core/branch/store_owner.h"
 #include "core/meta/node_store.h"
 #include "core/meta/object_versions.h"
 #include "core/meta/quotas.h"
@@ -93,7 +94,7 @@ void check_bucket(Engine& engine, const Repository& repository, const WriteTerms
 
 void check_terms(Engine& engine, const Repository& repository, const WriteTerms& terms) {
   check_bucket(engine, repository, terms);
-  check_writable(repository, terms.force);
+  check_writable(engine, repository, terms.force);
 }
 
 meta::BranchLookup lookup_for_write(Engine& engine, const RepositoryName& repository,
@@ -125,6 +126,7 @@ bool keeps_versions(Engine& engine, RepositoryId repository, int64_t settings_ve
 template <typename Stage>
 bool stage_under_rules(Engine& engine, const StageTarget& target, const Key& key, Stage stage) {
   int64_t settings_version = target.settings_version;
+  engine.owners.require(engine.repositories.get(target.repository_id));  // an upload takes time
   for (int round = 0; round < kStageRoundsMax; ++round) {
     if (keeps_versions(engine, target.repository_id, settings_version)) return false;
     switch (stage(settings_version)) {

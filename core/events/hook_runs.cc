@@ -48,7 +48,7 @@ Prepared prepare(Engine& engine, const Repository& repository, const HandRun& gi
     throw Error(ErrorCode::kInvalidArgument, reason::kHooksOff,
                 "running hooks: this server runs none");
   }
-  check_writable(repository, /*force=*/false);
+  check_writable(engine, repository, /*force=*/false);
   const std::string id = to_text(at.commit.id);
   HookContext& context = out.context;
   context.event = given.event;

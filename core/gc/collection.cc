@@ -91,10 +91,10 @@ void abandon(meta::Collections& collections, int64_t owner, const std::stop_toke
 
 /// Carries the claimed collection out. Throws if its end could not be stored.
 void carry_out(Engine& engine, meta::Collections& collections, const meta::CollectionClaim& claim,
-               const CollectionOptions& options, OwnIdentities& identities,
-               const meta::CollectionSchedule& schedule, const std::stop_token& stop) {
+               const CollectionOptions& options, const meta::CollectionSchedule& schedule,
+               const std::stop_token& stop) {
   const Running running;
-  CollectionSteps collection(engine, claim, options, identities, stop);
+  CollectionSteps collection(engine, claim, options, stop);
   const CollectionReport& report = collection.report();
   std::string_view state = "done";
   std::string error;
@@ -131,7 +131,7 @@ void carry_out(Engine& engine, meta::Collections& collections, const meta::Colle
 
 }  // namespace
 
-bool run_one_collection(Engine& engine, const CollectionOptions& options, OwnIdentities& identities,
+bool run_one_collection(Engine& engine, const CollectionOptions& options,
                         const std::stop_token& stop) {
   meta::Collections collections(engine.pool);
   const meta::CollectionSchedule schedule{options.interval, options.deleted_kept};
@@ -140,7 +140,7 @@ bool run_one_collection(Engine& engine, const CollectionOptions& options, OwnIde
     const auto owner = new_lease_owner();
     try {
       claim = collections.claim(owner, schedule, kCollectionLease);
-      if (claim) carry_out(engine, collections, *claim, options, identities, schedule, stop);
+      if (claim) carry_out(engine, collections, *claim, options, schedule, stop);
     } catch (const Error&) {
       abandon(collections, owner, stop);
       throw;

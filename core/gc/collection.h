@@ -6,13 +6,12 @@
 
 #include "core/branch/engine.h"
 #include "core/gc/collection_options.h"
-#include "core/gc/store_owner.h"
 
 namespace tarn::versioning {
 
 /// Carries out one collection if one is due; false: none is, or another server carries one out. The
-/// collection ends as refused if the store belongs to another database than those of `identities`.
-bool run_one_collection(Engine& engine, const CollectionOptions& options, OwnIdentities& identities,
+/// collection ends as refused if the store belongs to another database.
+bool run_one_collection(Engine& engine, const CollectionOptions& options,
                         const std::stop_token& stop);
 
 }  // namespace tarn::versioning

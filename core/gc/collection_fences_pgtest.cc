@@ -166,7 +166,7 @@ TEST_F(CollectionFences, AnUploadUnderWayIsKeptByTheRowOfItsServer) {
     EXPECT_EQ(collect(repo).counts.found_objects, 0);
     request_collection(*engine, repo, "tester", 0);
     settle();
-    EXPECT_FALSE(run_one_collection(*engine, options, identities, {}))
+    EXPECT_FALSE(run_one_collection(*engine, options, {}))
         << "the operation began before the first one ended";
   });
   slow.put(repo, "main", "a", "bytes");
@@ -192,7 +192,7 @@ TEST_F(CollectionFences, AnUploadOfAServerThatRegistersMeanwhileIsNotFound) {
   std::optional<std::jthread> collecting;
   FaultPoints registering;
   registering.at_then_go_on({"writer_insert_rows", true}, [&] {
-    collecting.emplace([&] { EXPECT_TRUE(run_one_collection(*slow, options, identities, {})); });
+    collecting.emplace([&] { EXPECT_TRUE(run_one_collection(*slow, options, {})); });
     while (count("SELECT count(*) FROM gc_control WHERE address_floor_ms > 0") == 0 &&
            count("SELECT count(*) FROM pg_locks l JOIN pg_database d ON d.oid = l.database "
                  "WHERE d.datname = current_database() AND l.locktype = 'advisory' "
@@ -235,7 +235,7 @@ TEST_F(CollectionFences, ACollectionThatLostItsLeaseDoomsNothing) {
     request_collection(*engine, repo, "tester", 0);
     settle();
     for (TestEngine* server : {&slow, &next}) server->parts().heartbeat();
-    EXPECT_TRUE(run_one_collection(*next, options, identities, {}));
+    EXPECT_TRUE(run_one_collection(*next, options, {}));
     EXPECT_EQ(moments.unreached(), 0u);
     EXPECT_EQ(list_collections(*engine, repo, 1).at(0).counts.found_objects, 1);
   };
@@ -245,8 +245,7 @@ TEST_F(CollectionFences, ACollectionThatLostItsLeaseDoomsNothing) {
   request_collection(*engine, repo, "tester", 0);
   settle();
   for (TestEngine* server : {&slow, &next}) server->parts().heartbeat();
-  OwnIdentities own;
-  EXPECT_TRUE(run_one_collection(*slow, options, own, {}));
+  EXPECT_TRUE(run_one_collection(*slow, options, {}));
   EXPECT_EQ(faults.unreached(), 0u);
   EXPECT_EQ(engine.read(repo, "main", "c"), "bytes");
   const auto runs = list_collections(*engine, repo, 3);
@@ -266,7 +265,7 @@ TEST_F(CollectionFences, AMergeWhoseSourceExpiresIsRefused) {
   faults.at_then_go_on({"branches_publish_commit"}, [&] {
     request_collection(*engine, repo, "tester", 0);
     settle();
-    EXPECT_TRUE(run_one_collection(*engine, options, identities, {}));
+    EXPECT_TRUE(run_one_collection(*engine, options, {}));
     const CollectionCounts counts = list_collections(*engine, repo, 1).at(0).counts;
     EXPECT_EQ(counts.expired_commits, 1);
     EXPECT_EQ(counts.removed_nodes, 1);
@@ -348,10 +347,10 @@ TEST_F(OperationFences, StartsWhenEarlierOperationsHaveEnded) {
   collect(repo);
   request_collection(*engine, repo, "tester", 0);
   settle();
-  EXPECT_FALSE(run_one_collection(*engine, options, identities, {}));
+  EXPECT_FALSE(run_one_collection(*engine, options, {}));
   operation.reset();
   settle();
-  EXPECT_TRUE(run_one_collection(*engine, options, identities, {}));
+  EXPECT_TRUE(run_one_collection(*engine, options, {}));
 }
 
 TEST_F(OperationFences, UploadsUnderWayAreNotFound) {
@@ -405,7 +404,7 @@ TEST_F(OperationFences, WaitsForTransactionsThatHaveBegunToWrite) {
     connection->rollback();
   });
   const auto begun = std::chrono::steady_clock::now();
-  EXPECT_TRUE(run_one_collection(*engine, options, identities, {}));
+  EXPECT_TRUE(run_one_collection(*engine, options, {}));
   EXPECT_GE(std::chrono::steady_clock::now() - begun, 300ms);
   paused.join();
   EXPECT_EQ(list_collections(*engine, repo, 1).at(0).state, "done");

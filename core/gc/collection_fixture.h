@@ -59,7 +59,7 @@ class CollectionTest : public ::testing::Test {
   meta::CollectionRun collect(const Repository& repository, uint32_t share = 0) {
     request_collection(*engine, repository, "tester", share);
     settle();
-    if (!run_one_collection(*engine, options, identities, {})) {
+    if (!run_one_collection(*engine, options, {})) {
       ADD_FAILURE() << "no collection was due";
       return {};
     }
@@ -127,7 +127,6 @@ class CollectionTest : public ::testing::Test {
   testing::TestEngine engine{database.url()};
   testing::TestRepository repo = engine.make_repository("lake");
   CollectionOptions options;
-  OwnIdentities identities;
 };
 
 }  // namespace tarn::versioning

@@ -41,7 +41,7 @@ TEST_F(CollectionLease, IsCancelledWithinSecondsAndTheNextOneFinishes) {
   request_collection(*engine, repo, "tester", 0);
   cancel_collection(*engine, repo, "someone");
   settle();
-  EXPECT_FALSE(run_one_collection(*engine, options, identities, {})) << "the request is dropped";
+  EXPECT_FALSE(run_one_collection(*engine, options, {})) << "the request is dropped";
   collect(repo);
   options.deletes_per_second = 10;
   engine.store->on_remove([&, removals = 0](std::string_view) mutable {
@@ -67,10 +67,9 @@ TEST_F(CollectionLease, AServerThatAnotherWaitsForRaisesItsFloorsAtOnce) {
   collect(repo);
   request_collection(*engine, repo, "tester", 0);
   engine.parts().heartbeat();
-  EXPECT_FALSE(run_one_collection(*engine, options, identities, {}))
-      << "the other's floors are from before";
-  EXPECT_FALSE(run_one_collection(*other, options, identities, {})) << "it raises them";
-  EXPECT_TRUE(run_one_collection(*engine, options, identities, {}));
+  EXPECT_FALSE(run_one_collection(*engine, options, {})) << "the other's floors are from before";
+  EXPECT_FALSE(run_one_collection(*other, options, {})) << "it raises them";
+  EXPECT_TRUE(run_one_collection(*engine, options, {}));
 }
 
 TEST_F(CollectionLease, AServerThatLostTheLeaseChangesNothingMore) {
@@ -81,7 +80,7 @@ TEST_F(CollectionLease, AServerThatLostTheLeaseChangesNothingMore) {
   });
   request_collection(*engine, repo, "tester", 0);
   settle();
-  EXPECT_TRUE(run_one_collection(*engine, options, identities, {}));
+  EXPECT_TRUE(run_one_collection(*engine, options, {}));
   EXPECT_EQ(list_collections(*engine, repo, 1).at(0).state, "running");
   EXPECT_EQ(count("SELECT count(*) FROM gc_candidates WHERE removed"), 0);
   run_sql("UPDATE gc_control SET lease_until = clock_timestamp()");
@@ -105,12 +104,12 @@ TEST_F(CollectionLease, OfAServerThatDiedIsTakenWithItsRequest) {
     settle();
   };
   die("NULL");
-  EXPECT_TRUE(run_one_collection(*engine, options, identities, {}));
+  EXPECT_TRUE(run_one_collection(*engine, options, {}));
   EXPECT_EQ(list_collections(*engine, repo, 1).at(0).actor, "somebody");
   EXPECT_EQ(stored(repo), 1u);
-  EXPECT_FALSE(run_one_collection(*engine, options, identities, {}));
+  EXPECT_FALSE(run_one_collection(*engine, options, {}));
   die("'someone'");
-  EXPECT_FALSE(run_one_collection(*engine, options, identities, {})) << "it was cancelled";
+  EXPECT_FALSE(run_one_collection(*engine, options, {})) << "it was cancelled";
   EXPECT_EQ(count("SELECT count(*) FROM gc_control WHERE lease_owner IS NULL"), 1);
   EXPECT_EQ(count("SELECT count(*) FROM gc_runs WHERE state = 'interrupted'"), 2);
 }
@@ -146,7 +145,7 @@ TEST_F(CollectionLease, ThatRanOutIsRenewedUnlessItWasTaken) {
     });
     request_collection(*engine, repo, "tester", 0);
     settle();
-    EXPECT_TRUE(run_one_collection(*engine, options, identities, {}));
+    EXPECT_TRUE(run_one_collection(*engine, options, {}));
     EXPECT_EQ(list_collections(*engine, repo, 1).at(0).state, taken ? "running" : "done");
     run_sql("UPDATE gc_control SET lease_owner = NULL, lease_until = NULL");
   }
@@ -160,13 +159,12 @@ TEST_F(CollectionLease, OfACollectionWhoseEndIsUnknownIsGivenUp) {
     request_collection(*engine, repo, "somebody", 0);
     settle();
     other.parts().heartbeat();
-    EXPECT_NE(testing::reason_of([&] { run_one_collection(*other, options, identities, {}); }),
-              "done")
+    EXPECT_NE(testing::reason_of([&] { run_one_collection(*other, options, {}); }), "done")
         << statement;
     EXPECT_EQ(faults.unreached(), 0u) << statement;
     settle();
     other.parts().heartbeat();
-    EXPECT_TRUE(run_one_collection(*engine, options, identities, {})) << statement;
+    EXPECT_TRUE(run_one_collection(*engine, options, {})) << statement;
     const auto runs = list_collections(*engine, repo, 2);
     EXPECT_EQ(runs.at(0).state, "done") << statement;
     EXPECT_EQ(runs.at(0).actor, "somebody") << statement;
@@ -187,7 +185,7 @@ TEST_F(CollectionLease, OnlyOneServerCollects) {
       "UPDATE gc_control SET lease_owner = 1, lease_until = clock_timestamp() + interval '1 h'");
   request_collection(*engine, repo, "tester", 0);
   settle();
-  EXPECT_FALSE(run_one_collection(*engine, options, identities, {}));
+  EXPECT_FALSE(run_one_collection(*engine, options, {}));
   EXPECT_TRUE(requested_collection(*engine, repo));
 }
 

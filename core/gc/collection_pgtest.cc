@@ -227,8 +227,8 @@ TEST_F(Collection, FilesOfOthersAreCountedAndStay) {
   settle();
   EXPECT_EQ(collect(repo).counts.strangers, 2);
   collect_all(repo);
-  EXPECT_EQ(engine.store->list("lake/", "", 1000).items.size(), 5u)
-      << "these, _tarn/repository and _tarn/collector/00000001";
+  EXPECT_EQ(engine.store->list("lake/", "", 1000).items.size(), 9u)
+      << "these, _tarn/repository and a record of each collection";
 }
 
 // A bare repository may be created where the repository of another installation has its objects.
@@ -240,15 +240,18 @@ TEST_F(Collection, NothingIsRemovedFromTheNamespaceOfAnotherInstallation) {
   TestEngine elsewhere{another.url(), engine.store};
   const testing::TestRepository copy{create_repository(
       *elsewhere,
-      {.name = RepositoryName("lake"), .storage_namespace = "local://lake", .bare = true})};
-  OwnIdentities theirs;
+      {.name = RepositoryName("lake"), .storage_namespace = "local://copy", .bare = true})};
+  // As an earlier version permitted it, which created a bare repository anywhere.
+  elsewhere.pool.run({"test_move", "UPDATE repositories SET storage_namespace = 'local://lake'"},
+                     {}, db::Pool::Retry::kWrite);
+  TestEngine restarted{another.url(), engine.store};
   std::vector<meta::CollectionRun> runs;
   for (int i = 0; i < 3; ++i) {
-    request_collection(*elsewhere, copy, "tester", 100);
+    request_collection(*restarted, copy, "tester", 100);
     std::this_thread::sleep_for(std::chrono::milliseconds(3));
-    elsewhere.parts().heartbeat();
-    ASSERT_TRUE(run_one_collection(*elsewhere, options, theirs, {}));
-    runs.push_back(list_collections(*elsewhere, copy, 1).at(0));
+    for (TestEngine* server : {&elsewhere, &restarted}) server->parts().heartbeat();
+    ASSERT_TRUE(run_one_collection(*restarted, options, {}));
+    runs.push_back(list_collections(*restarted, copy, 1).at(0));
   }
   EXPECT_EQ(engine.read(repo, "main", "a"), "theirs");
   EXPECT_EQ(stored(repo), 1u);
@@ -276,7 +279,7 @@ TEST_F(Collection, OfADeletedRepositoryEverythingGoesButWhatOthersRead) {
   for (int i = 0; i < 4; ++i) {
     request_collection(*engine, repo, "tester", 0);
     settle();
-    run_one_collection(*engine, options, identities, {});
+    run_one_collection(*engine, options, {});
   }
   EXPECT_EQ(stored(repo), 0u);
   EXPECT_EQ(count("SELECT count(*) FROM gc_repositories WHERE emptied"), 1);

@@ -209,7 +209,7 @@ TEST_F(CollectionRaces, WhatRefsShowCanBeRead) {
     for (const Repository& each : both) {
       request_collection(*engine, each, "tester", 0);
       engine.parts().heartbeat();
-      if (!run_one_collection(*engine, options, identities, {})) continue;
+      if (!run_one_collection(*engine, options, {})) continue;
       ++runs;
       for (size_t i = 0; i < kWriters; ++i) {
         try {

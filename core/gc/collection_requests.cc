@@ -5,7 +5,7 @@
 #include "core/base/error.h"
 #include "core/base/reasons.h"
 #include "core/base/str_cat.h"
-#include "core/gc/store_owner.h"
+#include "core/branch/store_owner.h"
 
 namespace tarn::versioning {
 
@@ -35,10 +35,6 @@ void cancel_collection(Engine& engine, const Repository& repository, std::string
   if (meta::Collections(engine.pool).cancel(repository.id, user)) return;
   throw Error(ErrorCode::kNotFound, reason::kCollectionNotFound,
               "cancelling garbage collection: none of the repository runs or was asked for");
-}
-
-void adopt_store(Engine& engine, const Repository& repository) {
-  adopt_store(engine.stores, repository, engine.pool);
 }
 
 std::optional<meta::CollectionRequest> requested_collection(Engine& engine,

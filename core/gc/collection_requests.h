@@ -25,8 +25,6 @@ meta::CollectionRun get_collection(Engine& engine, const Repository& repository,
 /// begun. What the running one has decided to remove goes with the next one. Throws not_found
 /// (reason "collection_not_found"): there is neither.
 void cancel_collection(Engine& engine, const Repository& repository, std::string_view user);
-/// Makes this database the owner of the repository's store, whichever was.
-void adopt_store(Engine& engine, const Repository& repository);
 /// The one that was asked for and has not begun; nullopt: there is none.
 std::optional<meta::CollectionRequest> requested_collection(Engine& engine,
                                                             const Repository& repository);

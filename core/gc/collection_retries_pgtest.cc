@@ -21,7 +21,7 @@ class CollectionRetries : public CollectionTest {
   bool run_next() {
     settle();
     slow.parts().heartbeat();
-    return run_one_collection(*slow, options, identities, {});
+    return run_one_collection(*slow, options, {});
   }
   meta::CollectionRun newest() { return list_collections(*engine, repo, 1).at(0); }
   /// The next one fails.

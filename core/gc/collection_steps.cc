@@ -11,6 +11,7 @@
 #include "core/base/reasons.h"
 #include "core/base/str_cat.h"
 #include "core/branch/namespace_marker.h"
+#include "core/branch/store_owner.h"
 #include "core/gc/batches.h"
 #include "core/gc/collection_ends.h"
 #include "core/gc/derived_store.h"
@@ -39,12 +40,10 @@ constexpr std::chrono::seconds kReadingsKept = std::chrono::hours{24 * 7};
 }  // namespace
 
 CollectionSteps::CollectionSteps(Engine& engine, const meta::CollectionClaim& claim,
-                                 const CollectionOptions& options, OwnIdentities& identities,
-                                 const std::stop_token& stop)
+                                 const CollectionOptions& options, const std::stop_token& stop)
     : engine_(engine),
       claim_(claim),
       options_(options),
-      identities_(identities),
       stop_(stop),
       repository_(engine.repositories.get(claim.repository)),
       collections_(engine.pool),
@@ -56,7 +55,7 @@ CollectionSteps::CollectionSteps(Engine& engine, const meta::CollectionClaim& cl
 void CollectionSteps::run() {
   const LeasedProgress::Renewing renewing(progress_);
   progress_.begin_step("leftovers");
-  check_database();
+  if (const auto why = engine_.owners.refusal_to_collect(repository_)) throw Refused{*why};
   while (const int64_t rows = candidates_.purge(claim_, kNodesPerStatement)) {
     purged_candidates_ += rows;
     progress_.progress();
@@ -79,15 +78,17 @@ void CollectionSteps::run() {
                                        .on_progress = [this] { progress_.progress(1); }});
   begin_step("list", stored_before());
   find_candidates(floors, marked, known);
-  if (counts_.due_objects > 0) check_owner(engine_, repository_);
+  if (counts_.due_objects > 0) check_namespace(engine_, repository_);
   check_share();
-  check_database();  // a copy may have taken the store over meanwhile
+  check_owner();  // a copy may have taken the store over meanwhile
   begin_step("remove", counts_.due_objects);
   objects_.doom_objects(marked, known);
   begin_step("nodes");
+  check_owner();  // of files of nodes
   remove_part_lists(marked, known);
   remove_nodes(floors, marked);
   begin_step("unfinished");
+  check_owner();
   remove_unfinished();
   remove_derived_rows();
   if (claim_.deleted && counts_.stored_objects == 0 && !candidates_.any(claim_.repository)) {
@@ -111,11 +112,9 @@ int64_t CollectionSteps::stored_before() {
   return 0;
 }
 
-/// A copy of this database may use the same store.
-void CollectionSteps::check_database() {
-  if (const auto why = claim_store(engine_.stores, repository_, engine_.pool, identities_)) {
-    throw Refused{*why};
-  }
+/// A copy of this database may use the same store, or take it over while this runs.
+void CollectionSteps::check_owner() {
+  if (const auto why = engine_.owners.refusal(repository_)) throw Refused{*why};
 }
 
 /// The roots are read when no transaction is left that began before the floors were read.

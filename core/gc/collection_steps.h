@@ -15,7 +15,6 @@
 #include "core/gc/leased_progress.h"
 #include "core/gc/marking.h"
 #include "core/gc/object_removal.h"
-#include "core/gc/store_owner.h"
 #include "core/model/repository.h"
 
 namespace tarn::versioning {
@@ -27,8 +26,7 @@ constexpr int64_t kRemovedWithoutShare = 100;
 class CollectionSteps {
  public:
   CollectionSteps(Engine& engine, const meta::CollectionClaim& claim,
-                  const CollectionOptions& options, OwnIdentities& identities,
-                  const std::stop_token& stop);
+                  const CollectionOptions& options, const std::stop_token& stop);
   CollectionSteps(const CollectionSteps&) = delete;
 
   /// Throws what collection_ends.h has, and Error.
@@ -45,7 +43,7 @@ class CollectionSteps {
   /// Stores what was done until now.
   void begin_step(std::string_view step, int64_t total = 0);
   int64_t stored_before();
-  void check_database();
+  void check_owner();
   void wait_for_transactions(const meta::CollectionFloors& floors);
   void find_candidates(const meta::CollectionFloors& floors, const Marked& marked,
                        const KnownCandidates& known);
@@ -62,7 +60,6 @@ class CollectionSteps {
   Engine& engine_;
   const meta::CollectionClaim& claim_;
   const CollectionOptions& options_;
-  OwnIdentities& identities_;
   const std::stop_token& stop_;
   const Repository repository_;
   meta::Collections collections_;

@@ -101,7 +101,7 @@ std::vector<std::string> branches_showing(Engine& engine, const Repository& repo
 EarlyExpiryOutcome expire_commit(Engine& engine, const Repository& repository,
                                  const EarlyExpiryRequest& request) {
   check_reason(request.reason);
-  check_writable(repository, /*force=*/false);
+  check_writable(engine, repository, /*force=*/false);
   const Commit commit = resolve_commit(engine, repository, request.ref);
   meta::require_kept(engine.pool, commit.root);
   if (commit.root.empty()) {

@@ -9,6 +9,7 @@
 #include "core/base/pause.h"
 #include "core/base/str_cat.h"
 #include "core/branch/namespace_marker.h"
+#include "core/branch/store_owner.h"
 #include "core/gc/batches.h"
 #include "core/gc/collection_ends.h"
 #include "core/gc/store_listing.h"
@@ -22,7 +23,7 @@ constexpr size_t kRowsDoomedAtOnce = 5'000;
 
 }  // namespace
 
-void check_owner(Engine& engine, const Repository& repository) {
+void check_namespace(Engine& engine, const Repository& repository) {
   if (owns_namespace(engine.stores, repository)) return;
   throw Refused{str_cat(repository.storage_namespace, "/_tarn/repository lacks the line ",
                         marker_digits(repository),
@@ -54,7 +55,7 @@ void ObjectRemoval::remove_doomed_objects() {
   for (std::string after;;) {
     const auto left = candidates_.doomed(claim_, after, kRowsDoomedAtOnce);
     if (left.empty()) return;
-    if (after.empty()) check_owner(engine_, repository_);
+    if (after.empty()) check_namespace(engine_, repository_);
     after = left.back().address;
     remove(left);
   }
@@ -79,6 +80,8 @@ void ObjectRemoval::remove(std::span<const meta::Candidate> doomed) {
 }
 
 void ObjectRemoval::remove_batch(std::span<const meta::Candidate> batch) {
+  // Removing takes hours where there is much.
+  if (const auto why = engine_.owners.refusal(repository_)) throw Refused{*why};
   std::vector<OwnAddress> addresses;
   for (const meta::Candidate& candidate : batch) {
     addresses.push_back(own_address(candidate.address));

@@ -21,7 +21,7 @@ namespace tarn::versioning {
 
 /// A repository of another installation may have its objects in the same namespace. Called before
 /// anything is removed. Throws Refused.
-void check_owner(Engine& engine, const Repository& repository);
+void check_namespace(Engine& engine, const Repository& repository);
 
 /// Of one collection, on its thread.
 class ObjectRemoval {

@@ -42,7 +42,7 @@ class ExpiryMoments : public CollectionTest {
     request_collection(*engine, repo, "tester", 0);
     settle();
     slow.parts().heartbeat();
-    run_one_collection(*slow, options, identities, {});
+    run_one_collection(*slow, options, {});
     return list_collections(*engine, repo, 1).at(0).counts;
   }
 
@@ -53,7 +53,7 @@ class ExpiryMoments : public CollectionTest {
       request_collection(*engine, repo, "tester", 0);
       settle();
       slow.parts().heartbeat();
-      run_one_collection(*engine, options, identities, {});
+      run_one_collection(*engine, options, {});
     }
   }
 

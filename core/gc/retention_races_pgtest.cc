@@ -208,7 +208,7 @@ TEST_F(RetentionRaces, WhatRefsShowCanBeRead) {
   while (race_lasts(begin, enough) && violations == 0) {
     request_collection(*engine, repo, "tester", 0);
     engine.parts().heartbeat();
-    if (!run_one_collection(*engine, options, identities, {})) continue;
+    if (!run_one_collection(*engine, options, {})) continue;
     ++runs;
     check_all();
   }

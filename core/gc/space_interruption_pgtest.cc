@@ -47,7 +47,7 @@ class InterruptedSpace : public CollectionTest {
   meta::CollectionRun collect_on_slow() {
     request_collection(*engine, repo, "tester", 0);
     settle_both();
-    EXPECT_TRUE(run_one_collection(*slow, options, identities, {}));
+    EXPECT_TRUE(run_one_collection(*slow, options, {}));
     return list_collections(*engine, repo, 1).at(0);
   }
   int64_t pages() { return count("SELECT pg_relation_size('nodes') / 8192"); }

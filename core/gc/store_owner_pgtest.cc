@@ -1,24 +1,32 @@
 #include <cstdio>
 #include <fstream>
+#include <functional>
 #include <optional>
+#include <string>
+#include <string_view>
+#include <thread>
 
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include "core/branch/store_owner.h"
 #include "core/db/dump.h"
 #include "core/gc/collection_fixture.h"
-#include "core/gc/store_owner.h"
+#include "core/meta/repositories.h"
 
 namespace tarn::versioning {
 namespace {
+
+constexpr std::string_view kRefused = "owned_by_another_database";
 
 /// A copy of the database over the same store, as a restored backup is.
 class StoreOwner : public CollectionTest {
  protected:
   StoreOwner() { engine.put(repo, "main", "old", "garbage"); }
 
-  /// Copies the database as it is now.
-  void copy() {
+  /// Copies the database as it is now. `identify` as TestEngine takes it: a copy of PostgreSQL's
+  /// files has the identity of the original.
+  void copy(std::function<std::string()> identify = {}) {
     const auto connection = db::Connection::open(database.url());
     connection->begin_snapshot();
     const db::Query query{"test_export", "SELECT pg_export_snapshot()"};
@@ -31,55 +39,121 @@ class StoreOwner : public CollectionTest {
     }
     db::restore_database(copied.url(), path, "DELETE FROM writers;");
     std::remove(path.c_str());
-    copy_engine.emplace(copied.url(), engine.store);
+    copy_engine.emplace(copied.url(), engine.store, nullptr, false, std::move(identify));
+  }
+  std::function<std::string()> identity_of_the_original() {
+    return [identity = database_identity(engine.pool)] { return identity; };
   }
 
   meta::CollectionRun collect_copy() {
     request_collection(**copy_engine, repo, "tester", 0);
     std::this_thread::sleep_for(std::chrono::milliseconds(3));
     copy_engine->parts().heartbeat();
-    EXPECT_TRUE(run_one_collection(**copy_engine, options, copy_identities, {}));
+    EXPECT_TRUE(run_one_collection(**copy_engine, options, {}));
     return list_collections(**copy_engine, repo, 1).at(0);
+  }
+  std::string put_into(testing::TestEngine& server, const std::string& key) {
+    return testing::reason_of([&] { server.put(repo, "main", key, key); });
+  }
+  /// A server of the original that has not asked the store yet.
+  std::string put_by_a_new_server(const std::string& key) {
+    testing::TestEngine server{database.url(), engine.store};
+    return put_into(server, key);
   }
 
   testing::TestDatabase copied{testing::TestDatabase::Schema::kEmpty};
   std::optional<testing::TestEngine> copy_engine;
-  OwnIdentities copy_identities;
 };
 
-TEST_F(StoreOwner, ACopyOfTheDatabaseRemovesNothingOfTheOriginal) {
-  EXPECT_EQ(collect(repo).state, "done");
+TEST_F(StoreOwner, ACopyFromBeforeTheFirstCollectionRemovesNothing) {
   copy();
   engine.put(repo, "main", "new", "stored after the copy was taken");
   engine.commit(repo, "main");
   for (int i = 0; i < 4; ++i) {
     const meta::CollectionRun run = collect_copy();
     EXPECT_EQ(run.state, "refused");
-    EXPECT_NE(run.error.find("--adopt"), std::string::npos) << run.error;
+    EXPECT_NE(run.error.find("tarn admin adopt"), std::string::npos) << run.error;
   }
   EXPECT_EQ(engine.read(repo, "main", "new"), "stored after the copy was taken");
   EXPECT_EQ(collect(repo).state, "done");
 }
 
-TEST_F(StoreOwner, AfterAnAdoptionTheOriginalRefuses) {
-  EXPECT_EQ(collect(repo).state, "done");
+TEST_F(StoreOwner, ACopyStoresNothingThatTheOriginalWouldRemove) {
   copy();
-  adopt_store(**copy_engine, repo);
+  const uint64_t before = stored(repo);
+  EXPECT_EQ(put_into(*copy_engine, "a"), kRefused);
+  EXPECT_EQ(stored(repo), before) << "refused before the bytes were stored";
+  EXPECT_EQ(testing::reason_of([&] { copy_engine->commit(repo, "main"); }), kRefused);
+  EXPECT_EQ(copy_engine->read(repo, "main", "old"), "garbage") << "it can be read";
+  const auto refused = (**copy_engine).owners.refused(10);
+  ASSERT_EQ(refused.size(), 1u);
+  EXPECT_EQ(refused[0].repository, repo.str());
+  EXPECT_EQ(put_into(engine, "a"), "done");
+}
+
+TEST_F(StoreOwner, AfterAnAdoptionTheOriginalRefuses) {
+  copy();
+  (**copy_engine).owners.adopt(repo);
+  EXPECT_EQ(put_into(*copy_engine, "a"), "done");
   EXPECT_EQ(collect_copy().state, "done");
-  engine.remove(repo, "main", "old");
+  EXPECT_EQ(put_by_a_new_server("b"), kRefused);
   for (int i = 0; i < 4; ++i) EXPECT_EQ(collect(repo).state, "refused");
+  EXPECT_EQ(put_into(engine, "b"), kRefused) << "the collection has asked the store";
   EXPECT_EQ(copy_engine->read(repo, "main", "old"), "garbage");
-  adopt_store(*engine, repo);
+  (*engine).owners.adopt(repo);
+  EXPECT_EQ(put_into(engine, "b"), "done");
   EXPECT_EQ(collect(repo).state, "done");
   EXPECT_EQ(collect_copy().state, "refused");
 }
 
-TEST_F(StoreOwner, AProcessThatSawTheFormerIdentityIsNoCopy) {
+// Of two databases with one identity only the nonces tell which was copied before the other went
+// on.
+TEST_F(StoreOwner, ACopyOfTheFilesRefusesOnceTheOriginalHasGoneOn) {
+  copy(identity_of_the_original());
   EXPECT_EQ(collect(repo).state, "done");
-  copy();
-  copy_identities.note(engine.pool);  // as before a failover
-  EXPECT_EQ(collect_copy().state, "done");
-  EXPECT_EQ(store_owner(engine.stores, repo), database_identity(copy_engine->pool));
+  EXPECT_EQ(collect_copy().state, "refused");
+  EXPECT_EQ(put_into(*copy_engine, "a"), kRefused);
+  EXPECT_EQ(put_by_a_new_server("a"), "done");
+}
+
+TEST_F(StoreOwner, ACopyOfTheFilesThatWritesFirstStopsTheOriginal) {
+  copy(identity_of_the_original());
+  EXPECT_EQ(put_into(*copy_engine, "a"), "done");
+  EXPECT_EQ(put_by_a_new_server("b"), kRefused);
+  EXPECT_EQ(collect(repo).state, "refused");
+}
+
+TEST_F(StoreOwner, ServersOfOneDatabaseDoNotStopEachOther) {
+  testing::TestEngine other{database.url(), engine.store};
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(put_into(other, "a"), "done");
+    EXPECT_EQ(put_by_a_new_server("b"), "done");
+    other.parts().heartbeat();
+    EXPECT_EQ(collect(repo).state, "done");
+    EXPECT_EQ((*other).owners.refusal_to_collect(repo), std::nullopt);
+  }
+}
+
+TEST_F(StoreOwner, AProcessThatLivedThroughAFailoverGoesOnAndTheOldPrimaryDoesNot) {
+  std::string identity = database_identity(engine.pool);
+  testing::TestEngine server{database.url(), engine.store, nullptr, false,
+                             [&] { return identity; }};
+  EXPECT_EQ((*server).owners.refusal(repo), std::nullopt);
+  identity += "-promoted";
+  EXPECT_FALSE((*server).owners.watch((*server).repositories, 1000)) << "it asked all stores";
+  EXPECT_EQ(store_owner(engine.stores, repo), identity);
+  EXPECT_EQ((*server).owners.refusal(repo), std::nullopt);
+  EXPECT_EQ(put_by_a_new_server("a"), kRefused) << "of the old primary";
+  identity = database_identity(engine.pool);
+  EXPECT_NE((*server).owners.refusal_to_collect(repo), std::nullopt) << "it never goes back";
+}
+
+TEST_F(StoreOwner, AServerThatStartedAfterTheFailoverAsksForAnAdoption) {
+  testing::TestEngine server{database.url(), engine.store, nullptr, false,
+                             [] { return std::string("promoted"); }};
+  EXPECT_EQ(put_into(server, "a"), kRefused);
+  (*server).owners.adopt(repo);
+  EXPECT_EQ(put_into(server, "a"), "done");
 }
 
 TEST_F(StoreOwner, ANamespaceOfOthersIsNotClaimed) {
@@ -87,7 +161,9 @@ TEST_F(StoreOwner, ANamespaceOfOthersIsNotClaimed) {
   const auto marker = engine.store->create("lake/_tarn/repository", 5);
   marker->write("other");
   ASSERT_TRUE(marker->finish());
-  collect(repo);
+  EXPECT_EQ(collect(repo).state, "refused");
+  EXPECT_EQ(put_by_a_new_server("a"), kRefused);
+  EXPECT_EQ(testing::reason_of([&] { (*engine).owners.adopt(repo); }), kRefused);
   EXPECT_EQ(store_owner(engine.stores, repo), std::nullopt);
 }
 
@@ -96,8 +172,23 @@ TEST_F(StoreOwner, AnEmptyRecordIsOfAnotherDatabase) {
   ASSERT_TRUE(engine.store->create(folder + "00000001", 1)->finish());
   // An empty record is of no database: it is foreign, not absent.
   EXPECT_EQ(collect(repo).state, "refused");
-  adopt_store(*engine, repo);
+  (*engine).owners.adopt(repo);
   EXPECT_EQ(collect(repo).state, "done");
+}
+
+TEST_F(StoreOwner, AStoreThatFailsLaterDoesNotStopWhatWasPermitted) {
+  EXPECT_EQ((*engine).owners.refusal(repo), std::nullopt);
+  engine.store->remove("lake/_tarn/repository");
+  EXPECT_EQ(put_into(engine, "a"), "done") << "the last answer is used";
+}
+
+TEST_F(StoreOwner, OldRecordsGo) {
+  for (int i = 0; i < 110; ++i) {
+    ASSERT_EQ((*engine).owners.refusal_to_collect(repo), std::nullopt);
+  }
+  const auto left = engine.store->list("lake/_tarn/collector/", "", 1000).items.size();
+  EXPECT_EQ(left, 100u);
+  EXPECT_LE(count("SELECT count(*) FROM store_claims"), 101);
 }
 
 }  // namespace

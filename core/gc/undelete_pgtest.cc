@@ -45,7 +45,7 @@ class Undelete : public CollectionTest {
   std::string collect_deleted() {
     request_collection(*engine, repo, "tester", 0);
     settle();
-    if (!run_one_collection(*engine, options, identities, {})) return "not due";
+    if (!run_one_collection(*engine, options, {})) return "not due";
     return list_collections(*engine, repo, 1).at(0).state;
   }
 };

@@ -259,7 +259,7 @@ void check_source(Engine& engine, const ImportPath& path) {
 /// The branch, if the request may be run on it.
 Branch check_import(Engine& engine, const Repository& repository, const BranchName& branch,
                     const ImportRequest& request) {
-  check_writable(repository, request.force);
+  check_writable(engine, repository, request.force);
   const Branch target = get_branch(engine, repository, branch);
   check_branch_action(engine, repository.id, target, BranchAction::kImport);
   for (const ImportPath& path : request.paths) {

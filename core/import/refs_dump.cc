@@ -306,7 +306,7 @@ void run_restore(Engine& engine, const Repository& target, std::string_view dump
 /// The checks before a restore begins.
 Repository restore_target(Engine& engine, const RepositoryName& repository, bool force) {
   const Repository target = get_repository(engine, repository);
-  check_writable(target, force);
+  check_writable(engine, target, force);
   RestoreRun::require_bare(meta::RefsDumpStore(engine.pool).is_bare(target.id));
   return target;
 }

@@ -33,6 +33,9 @@ constexpr db::Query kInsert{"repositories_insert_row", R"sql(
   ON CONFLICT (name) WHERE deleted_ms IS NULL DO NOTHING
   RETURNING repo_id)sql"};
 
+constexpr db::Query kLockNamespaces{"repositories_lock_namespaces",
+                                    "SELECT pg_advisory_xact_lock(5, 0)"};
+
 constexpr db::Query kHold{"repositories_hold_row", "SELECT hold_repository($1)"};
 
 constexpr db::Query kSelectOverlapping{"repositories_select_overlapping", R"sql(
@@ -323,6 +326,11 @@ std::vector<std::string> Repositories::overlapping_namespaces(std::string_view p
   std::vector<std::string> out;
   for (size_t row = 0; row < rows.size(); ++row) out.emplace_back(rows.text(row, 0));
   return out;
+}
+
+bool Repositories::lock_free_namespace(db::Connection& connection, std::string_view prefix) {
+  connection.run(kLockNamespaces);
+  return connection.run(kSelectOverlapping, {prefix}).empty();
 }
 
 bool Repositories::remove(const RepositoryName& name, Instant now,

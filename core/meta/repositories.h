@@ -45,18 +45,21 @@ class Repositories {
   Page<Repository> list(std::string_view prefix, std::string_view search, std::string_view after,
                         uint32_t limit);
 
-  /// Inserts the row; nullopt when the name is taken. Throws DbError already_exists when the
-  /// namespace was used.
   /// Inside a transaction: the repository is neither deleted nor given other settings until it
   /// ends. Throws not_found (reason "repository_not_found"). First in its transaction, since all
   /// that changes a repository locks its row before anything of it.
   static void hold(db::Connection& connection, RepositoryId id);
+  /// Inserts the row; nullopt when the name is taken. Throws DbError already_exists when the
+  /// namespace was used.
   static std::optional<RepositoryId> insert(db::Connection& connection,
                                             const Repository& repository);
   /// Namespaces of repositories, deleted ones too, that hold a URL that begins with `prefix`: as
   /// stores list, by text and not by directories. End a namespace or an object with '/' to compare
   /// it as a whole.
   std::vector<std::string> overlapping_namespaces(std::string_view prefix);
+  /// Inside a transaction that inserts a repository: until it ends no other repository is inserted.
+  /// false = the namespaces of others overlap `prefix`, which ends with '/'.
+  static bool lock_free_namespace(db::Connection& connection, std::string_view prefix);
   /// Marks it deleted. It can be restored until `grace` is over (nullopt: the grace of servers);
   /// with a grace of 0 its rows go at once. false = no such name.
   bool remove(const RepositoryName& name, Instant now, std::optional<std::chrono::seconds> grace);

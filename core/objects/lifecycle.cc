@@ -153,7 +153,7 @@ std::optional<std::string> look(Turn& turn, const std::string& position,
       !any_enabled(turn.rules, [](const LifecycleRule& rule) { return rule.expires(); })) {
     return std::nullopt;
   }
-  check_writable(turn.repository, /*force=*/false);
+  check_writable(turn.engine, turn.repository, /*force=*/false);
   return delete_objects_behind(turn, position, limits.objects_max);
 }
 
@@ -166,7 +166,7 @@ std::optional<LifecycleRules> get_lifecycle(Engine& engine, const Repository& re
 }
 
 void set_lifecycle(Engine& engine, const Repository& repository, const LifecycleRules& rules) {
-  check_writable(repository, /*force=*/false);
+  check_writable(engine, repository, /*force=*/false);
   const bool done =
       engine.settings.update(repository.id, SettingKind::kLifecycle,
                              [&](const std::optional<std::string>&) -> std::optional<std::string> {

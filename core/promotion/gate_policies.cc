@@ -109,7 +109,7 @@ meta::GatePolicyVersion draft_gate_policy(Engine& engine, const Repository& repo
 GatePolicySet set_gate_policy(Engine& engine, const Repository& repository, std::string_view name,
                               const GatePolicySetting& setting) {
   meta::GatePolicyVersion draft = draft_gate_policy(engine, repository, name, setting);
-  check_writable(repository, /*force=*/false);
+  check_writable(engine, repository, /*force=*/false);
   const GatePolicy policy = policy_of(draft);
   const GatePolicyStore::Setting written{.name = draft.name,
                                          .destination = policy.destination,
@@ -134,7 +134,7 @@ GatePolicySet set_gate_policy(Engine& engine, const Repository& repository, std:
 
 void remove_gate_policy(Engine& engine, const Repository& repository, std::string_view name,
                         std::string_view author, std::optional<int64_t> expected) {
-  check_writable(repository, /*force=*/false);
+  check_writable(engine, repository, /*force=*/false);
   check_outcome(meta::GatePolicyStore(engine.pool)
                     .remove(repository.id, name, author, engine.clock.now(), expected),
                 name, {});

@@ -352,7 +352,7 @@ PromotionPreview judge_request(Engine& engine, const Repository& repository,
   promotion.request = request;
   promotion.policy = request.policy;
   promotion.actor = user;
-  check_writable(repository, /*force=*/false);
+  check_writable(engine, repository, /*force=*/false);
   RefusedCandidates refused;
   for (;;) {
     Judgement judgement = judge(engine, repository, promotion, {}, {}, refused);

@@ -78,7 +78,7 @@ CreatedPromotion create_promotion(Engine& engine, const Repository& repository,
   if (creation.idempotency_key.size() > kPromotionKeyBytesMax) {
     throw_invalid(str_cat("idempotency_key: is longer than ", kPromotionKeyBytesMax, " bytes"));
   }
-  check_writable(repository, /*force=*/false);
+  check_writable(engine, repository, /*force=*/false);
   // First, because the refs and the policy may be gone since the earlier request.
   if (!creation.idempotency_key.empty()) {
     const auto id =
@@ -145,7 +145,7 @@ PromotionRecord get_promotion_record(Engine& engine, const Repository& repositor
 void report_check(Engine& engine, const Repository& repository, std::string_view id,
                   const PromotionCheck& check) {
   check_promotion_check(check);
-  check_writable(repository, /*force=*/false);
+  check_writable(engine, repository, /*force=*/false);
   const Promotion promotion = find_promotion(engine, repository.id, id);
   PromotionCheck stamped = check;
   stamped.at = engine.clock.now();
@@ -194,7 +194,7 @@ void approve_promotion(Engine& engine, const Repository& repository, std::string
                        const Approver& approver, std::string_view reason,
                        const std::optional<CommitId>& expected) {
   check_reason(reason);
-  check_writable(repository, /*force=*/false);
+  check_writable(engine, repository, /*force=*/false);
   const Promotion promotion = find_promotion(engine, repository.id, id);
   if (has_ended(promotion.state)) throw_ended(promotion);
   if (!promotion.winner) {
@@ -222,7 +222,7 @@ void approve_promotion(Engine& engine, const Repository& repository, std::string
 void end_promotion(Engine& engine, const Repository& repository, std::string_view id,
                    PromotionState end, std::string_view user, std::string_view reason) {
   check_reason(reason);
-  check_writable(repository, /*force=*/false);
+  check_writable(engine, repository, /*force=*/false);
   find_promotion(engine, repository.id, id);
   const PromotionStep step{.state = end,
                            .actor = std::string(user),

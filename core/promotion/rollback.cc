@@ -119,7 +119,7 @@ Promotion roll_back_promotion(Engine& engine, const Repository& repository, std:
   if (reason.size() > kPromotionReasonBytesMax) {
     throw_invalid(str_cat("reason: is longer than ", kPromotionReasonBytesMax, " bytes"));
   }
-  check_writable(repository, /*force=*/false);
+  check_writable(engine, repository, /*force=*/false);
   const Promotion promotion = promotion_to_undo(engine, repository, id);
   Promotion rollback = rollback_of(engine, promotion, user, reason);
   const uint32_t approvals = wanted_approvals(engine, repository, promotion).count;

@@ -179,7 +179,7 @@ RecordedRun record_run(Engine& engine, const Repository& repository,
     return std::tie(a.name, a.split) < std::tie(b.name, b.split);
   });
   check_run(run);
-  check_writable(repository, /*force=*/false);
+  check_writable(engine, repository, /*force=*/false);
   meta::RunStore runs(engine.pool);
   const ResolvedRef resolved = resolve(engine, repository, recording.ref);
   run.commit = resolved.commit.id;

@@ -200,7 +200,7 @@ class CheckoutAttempt {
 
 CheckoutCounts checkout_paths(Engine& engine, const Repository& repository,
                               const BranchName& branch, const CheckoutRequest& request) {
-  check_writable(repository, request.force);
+  check_writable(engine, repository, request.force);
   const meta::Writer::Operation operation(engine.writer);
   const BranchPermit permit = permit_of(engine, repository.id, BranchAction::kStage);
   for (int attempt = 0; attempt < kCheckoutAttemptsMax; ++attempt) {

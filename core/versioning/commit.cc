@@ -169,7 +169,7 @@ class CommitAttempt {
 
 Commit commit_branch(Engine& engine, const Repository& repository, const BranchName& branch,
                      const CommitRequest& request) {
-  check_writable(repository, request.force);
+  check_writable(engine, repository, request.force);
   const Branch target = get_branch(engine, repository, branch);
   const BranchPermit permit = permit_of(engine, repository.id, BranchAction::kCommit);
   permit(target);
@@ -188,7 +188,7 @@ Commit commit_branch(Engine& engine, const Repository& repository, const BranchN
 }
 
 void record_commit(Engine& engine, const Repository& repository, Commit given, bool force) {
-  check_writable(repository, force);
+  check_writable(engine, repository, force);
   if (given.parents.size() > kParentsMax) {
     throw_invalid(str_cat("parents: a commit has at most ", kParentsMax));
   }

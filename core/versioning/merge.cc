@@ -233,7 +233,7 @@ std::variant<Commit, MergeConflicts> merge_into(Engine& engine, const Repository
                                                 std::string_view source_ref,
                                                 const BranchName& destination,
                                                 const MergeRequest& request) {
-  check_writable(repository, request.force);
+  check_writable(engine, repository, request.force);
   const Branch target = get_branch(engine, repository, destination);
   MergeRules rules(engine, repository, target);
   return merge_on_terms(engine, repository, source_ref, target, request, rules);

@@ -142,7 +142,7 @@ class MoveAttempt {
 
 uint64_t move_objects(Engine& engine, const Repository& repository, const BranchName& branch,
                       const MoveRequest& request) {
-  check_writable(repository, request.force);
+  check_writable(engine, repository, request.force);
   if (!request.prefixes) {
     parse_key(request.source);
     parse_key(request.destination);

@@ -100,7 +100,7 @@ PullRequest create_pull_request(Engine& engine, const Repository& repository,
                                 const PullRequestCreation& creation) {
   check_title(creation.title);
   check_description(creation.description);
-  check_writable(repository, /*force=*/false);
+  check_writable(engine, repository, /*force=*/false);
   if (creation.source == creation.destination) {
     throw_invalid("source and destination branches are the same");
   }
@@ -131,7 +131,7 @@ void update_pull_request(Engine& engine, const Repository& repository, std::stri
                          const PullRequestChange& change) {
   if (change.title) check_title(*change.title);
   if (change.description) check_description(*change.description);
-  check_writable(repository, /*force=*/false);
+  check_writable(engine, repository, /*force=*/false);
   if (engine.pull_requests.update(repository.id, id, change, engine.clock.now())) return;
   find_pull(engine, repository.id, id);
   throw Error(ErrorCode::kInvalidArgument, reason::kPullRequestMerged,
@@ -142,7 +142,7 @@ Commit merge_pull_request(Engine& engine, const Repository& repository, const Pu
                           MergeRequest request) {
   if (request.message.empty()) request.message = merge_message(pull);
   request.metadata[std::string(kPullRequestKey)] = pull.id;
-  check_writable(repository, request.force);
+  check_writable(engine, repository, request.force);
   const Branch destination = get_branch(engine, repository, pull.destination);
   PullRequestTerms terms(engine, repository, destination, pull.id);
   const auto outcome =
@@ -155,7 +155,7 @@ Commit merge_pull_request(Engine& engine, const Repository& repository, const Pu
 
 Approval approve_pull_request(Engine& engine, const Repository& repository, std::string_view id,
                               std::string_view user, const std::optional<CommitId>& expected) {
-  check_writable(repository, /*force=*/false);
+  check_writable(engine, repository, /*force=*/false);
   const PullRequest pull = find_pull(engine, repository.id, id);
   check_open(pull);
   if (pull.author == user) {
@@ -184,7 +184,7 @@ Page<Approval> list_approvals(Engine& engine, const Repository& repository, std:
 
 void withdraw_approval(Engine& engine, const Repository& repository, std::string_view id,
                        std::string_view user) {
-  check_writable(repository, /*force=*/false);
+  check_writable(engine, repository, /*force=*/false);
   if (!engine.pull_requests.withdraw(repository.id, find_pull(engine, repository.id, id), user)) {
     throw Error(ErrorCode::kNotFound, reason::kApprovalNotFound, "approval not found");
   }

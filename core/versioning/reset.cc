@@ -33,7 +33,7 @@ struct Resettable {
 
 Resettable resettable_branch(Engine& engine, const Repository& repository, const BranchName& branch,
                              bool force) {
-  check_writable(repository, force);
+  check_writable(engine, repository, force);
   Branch target = get_branch(engine, repository, branch);
   check_branch_action(engine, repository.id, target, BranchAction::kReset);
   return {repository, std::move(target)};
@@ -108,7 +108,7 @@ void reset_object(Engine& engine, const Repository& repository, const BranchName
 
 void hard_reset_branch(Engine& engine, const Repository& repository, const BranchName& branch,
                        std::string_view ref, bool force) {
-  check_writable(repository, force);
+  check_writable(engine, repository, force);
   const Branch target = get_branch(engine, repository, branch);
   const BranchPermit permit = [&](const Branch& now) {
     check_hard_reset(engine, repository.id, now);

@@ -99,7 +99,7 @@ TreeRoot parent_root(Engine& engine, const Repository& repository, const Commit&
 
 Commit revert_branch(Engine& engine, const Repository& repository, const BranchName& branch,
                      const RevertRequest& request) {
-  check_writable(repository, request.force);
+  check_writable(engine, repository, request.force);
   const Branch target = get_branch(engine, repository, branch);
   Transplant change;
   change.permit = permit_of(engine, repository.id, BranchAction::kRevert);
@@ -142,7 +142,7 @@ Commit revert_promotion(Engine& engine, const Repository& repository, const Bran
 
 Commit cherry_pick(Engine& engine, const Repository& repository, const BranchName& branch,
                    const CherryPickRequest& request) {
-  check_writable(repository, request.force);
+  check_writable(engine, repository, request.force);
   const Branch target = get_branch(engine, repository, branch);
   Transplant change;
   change.permit = permit_of(engine, repository.id, BranchAction::kCherryPick);

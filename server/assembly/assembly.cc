@@ -5,6 +5,7 @@
 #include "core/base/error.h"
 #include "core/base/log.h"
 #include "core/branch/branch_hold.h"
+#include "core/branch/store_owner.h"
 #include "core/events/webhooks.h"
 #include "core/jobs/jobs.h"
 #include "core/jobs/operations.h"
@@ -63,12 +64,33 @@ struct Assembly::Parts {
         lifecycle_scans(pool),
         sstables(pool),
         quotas(pool),
-        engine{
-            clock,     pool,          stores,      repositories,    settings,
-            branches,  tags,          aliases,     commits,         nodes,
-            summaries, staging,       read_leases, uploads,         part_lists,
-            jobs,      pull_requests, versions,    lifecycle_scans, sstables,
-            quotas,    writer,        queues,      waiters,         std::move(options.link_key)} {
+        owners(pool, stores, std::move(options.identify)),
+        engine{clock,
+               pool,
+               stores,
+               repositories,
+               settings,
+               branches,
+               tags,
+               aliases,
+               commits,
+               nodes,
+               summaries,
+               staging,
+               read_leases,
+               uploads,
+               part_lists,
+               jobs,
+               pull_requests,
+               versions,
+               lifecycle_scans,
+               sstables,
+               quotas,
+               writer,
+               owners,
+               queues,
+               waiters,
+               std::move(options.link_key)} {
     writer.register_process();
     read_leases.start();
   }
@@ -92,6 +114,7 @@ struct Assembly::Parts {
   meta::LifecycleScans lifecycle_scans;
   meta::Sstables sstables;
   meta::Quotas quotas;
+  StoreOwners owners;
   BranchQueues queues;
   WaiterLimit waiters{kPromotionWaitersMax};
   Engine engine;

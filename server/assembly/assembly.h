@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -28,6 +29,8 @@ struct AssemblyOptions {
   /// How many branches of one repository one user may have made.
   uint32_t branches_per_user_max = meta::kBranchesPerUserMax;
   meta::ReadLeaseOptions read_leases{};
+  /// Of the database, for StoreOwners; tests replace it.
+  std::function<std::string()> identify{};
 };
 
 /// Owns the SQL stores and registers this process as a writer; takes the row away when destroyed.

@@ -6,6 +6,7 @@
 #include "core/branch/cleanup.h"
 #include "core/branch/hooks.h"
 #include "core/branch/refs.h"
+#include "core/branch/store_owner.h"
 #include "core/gc/collection.h"
 #include "core/gc/removed_copies.h"
 #include "core/import/import.h"
@@ -50,6 +51,10 @@ constexpr std::chrono::milliseconds kCleanupPoll = 10s;
 constexpr std::chrono::milliseconds kLifecyclePoll = 1s;
 /// Maximum delay before a server notices that a collection was asked for.
 constexpr std::chrono::milliseconds kCollectionPoll = 1s;
+/// Maximum delay before a server notices that the identity of its database has changed, and the
+/// repositories whose stores it then asks at a time.
+constexpr std::chrono::milliseconds kOwnerPoll = 2s;
+constexpr uint32_t kOwnersPerLook = 100;
 /// Maximum delay before a server notices a quota that must be counted again.
 constexpr std::chrono::milliseconds kRecountPoll = 2s;
 /// Maximum delay, after midnight UTC, before a server measures repositories.
@@ -116,13 +121,13 @@ std::vector<std::unique_ptr<Worker>> start_background(versioning::Assembly& asse
     copies->forget(assembly.engine());
     return false;
   });
-  // Noted before the first collection: a failover until then changes the identity.
-  const auto identities = std::make_shared<versioning::OwnIdentities>();
-  start("gc", kCollectionPoll,
-        [&assembly, collection = options.collection, identities](std::stop_token stop) {
-          if (identities->empty()) identities->note(assembly.engine().pool);
-          return versioning::run_one_collection(assembly.engine(), collection, *identities, stop);
-        });
+  start("store_owners", kOwnerPoll, [&assembly](std::stop_token) {
+    versioning::Engine& engine = assembly.engine();
+    return engine.owners.watch(engine.repositories, kOwnersPerLook);
+  });
+  start("gc", kCollectionPoll, [&assembly, collection = options.collection](std::stop_token stop) {
+    return versioning::run_one_collection(assembly.engine(), collection, stop);
+  });
   start("usage", kUsagePoll, [&assembly](std::stop_token stop) {
     return accounting::measure_usage_of_today(assembly.engine(), stop);
   });

@@ -209,13 +209,15 @@ def test_a_listing_is_restored_on_the_store_that_it_lists(lake, name, scratch, s
     copy = servers.Tarnd(scratch("copy"), environment=environment)
     refused = admin(copy, "restore", place, status=1)
     assert "--database-only" in refused
-    assert "garbage collection refuses" in admin(copy, "restore", place, "--database-only")
+    assert "tarn admin adopt" in admin(copy, "restore", place, "--database-only")
     started(copy)
     assert read_everything(copy, name) > 10
     cli = Cli(copy, tmp_path / "copy", name)
     assert cli.json("verify", f"tarn://{name}", "--objects", "all", "--deep").get("findings", []) == []
     run = cli.run("gc", "run", "--wait", "-o", "json", status=1)
-    assert "belong to another database" in run.text and "--adopt" in run.text
+    assert "belong to another database" in run.text and "tarn admin adopt" in run.text
+    refused = clients.Rest(copy)("POST", f"/repositories/{name}/branches/main/objects?path=a", data="of the copy")
+    assert (refused.status_code, refused.json()["code"]) == (403, "owned_by_another_database")
     clients.boto3_client(lake).put_object(Bucket=name, Key="main/key-1", Body=body_of("key-1", 9))
     for _ in range(3):
         assert cli.run("gc", "run", "--wait", "-o", "json", status=1)

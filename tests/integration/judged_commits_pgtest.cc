@@ -46,7 +46,7 @@ class JudgedCommits : public Promotions {
       std::this_thread::sleep_for(std::chrono::milliseconds(3));
       engine.parts().heartbeat();
       slow.parts().heartbeat();
-      EXPECT_TRUE(run_one_collection(*engine, options, identities, {}));
+      EXPECT_TRUE(run_one_collection(*engine, options, {}));
       EXPECT_EQ(list_collections(*engine, repo, 1).at(0).state, "done");
     }
   }
@@ -81,7 +81,6 @@ class JudgedCommits : public Promotions {
   FaultPoints faults;
   TestEngine slow{database.url(), engine.store, &faults};
   CollectionOptions options;
-  OwnIdentities identities;
 };
 
 TEST_F(JudgedCommits, ALoserThatIsRemovedBeforeTheRecordIsNotInIt) {

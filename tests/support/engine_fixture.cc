@@ -20,7 +20,8 @@ size_t TextBody::read(std::span<char> out) {
 versioning::UploadDigests TextBody::digests() { return {to_hex(md5(text_)), {}}; }
 
 TestEngine::TestEngine(const std::string& database_url, blob::MemoryStore* shared,
-                       db::Faults* faults, bool takes_read_leases)
+                       db::Faults* faults, bool takes_read_leases,
+                       std::function<std::string()> identify)
     : pool(database_url, {.faults = faults, .end_read_leases = [this](const db::DbError& error) {
                             meta::end_read_leases(pool, error);
                           }}) {
@@ -38,7 +39,8 @@ TestEngine::TestEngine(const std::string& database_url, blob::MemoryStore* share
       versioning::AssemblyOptions{
           .node_cache_bytes = 64 << 20,
           .link_key = std::string(32, 'k'),
-          .read_leases = {.are_taken = takes_read_leases, .reads_min = 20, .pause = {}}});
+          .read_leases = {.are_taken = takes_read_leases, .reads_min = 20, .pause = {}},
+          .identify = std::move(identify)});
 }
 
 TestRepository TestEngine::make_repository(const std::string& name) {

@@ -1,6 +1,7 @@
 // A complete engine over a fresh database and a memory store, for tests of versioning.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -41,9 +42,11 @@ struct TestRepository : Repository {
 /// servers.
 class TestEngine {
  public:
-  /// `faults` (may be null) are called before and after every statement of this engine.
+  /// `identify` replaces the identity of the database, as a failover does. `faults` (may be null)
+  /// are called before and after every statement of this engine.
   explicit TestEngine(const std::string& database_url, blob::MemoryStore* shared = nullptr,
-                      db::Faults* faults = nullptr, bool takes_read_leases = false);
+                      db::Faults* faults = nullptr, bool takes_read_leases = false,
+                      std::function<std::string()> identify = {});
   versioning::Engine& operator*() { return assembly->engine(); }
   versioning::Assembly& parts() { return *assembly; }
 

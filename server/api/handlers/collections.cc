@@ -4,6 +4,7 @@
 #include "core/base/error.h"
 #include "core/base/str_cat.h"
 #include "core/branch/hooks.h"
+#include "core/branch/store_owner.h"
 #include "core/gc/collection_plan.h"
 #include "core/gc/collection_requests.h"
 #include "core/gc/early_expiry.h"
@@ -252,7 +253,7 @@ http::Response cancel_collection(const Context& context, Call& call) {
 
 http::Response request_collection(const Context& context, Call& call, RunRequest given) {
   const Repository repository = repository_of(context, call);
-  if (given.adopt) versioning::adopt_store(context.engine, repository);
+  if (given.adopt) context.engine.owners.adopt(repository);
   versioning::request_collection(context.engine, repository, call.caller.user.name,
                                  given.share_max);
   return empty_response(202);

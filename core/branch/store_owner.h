@@ -1,0 +1,132 @@
+// Ownership of a repository's store: the one database that may write there and remove from it.
+//
+// A copy of a database (a restored backup, a dump, a replica that was promoted on its own, a copy
+// of its files) refers to the objects of the original, takes those that the original stores later
+// for garbage, and stores objects that are garbage to the original. So the store names its
+// database. The marker of the namespace does from its creation on; records below `_tarn/collector/`
+// are numbered, never changed, and the newest one counts. A record has two words: the identity of
+// the database and a nonce, which the table `store_claims` has before the record is written. A
+// database whose identity is another one, or that lacks the nonce, is not the owner: every verb
+// that writes and every collection refuses.
+//
+// The identity changes with a failover. A process that has seen its database under the former
+// identity takes the store over, since it has lived through the failover; the identity never goes
+// back within a process. Every process writes a record of its own before its first write to a
+// repository and before each collection, so that of two copies of the same files the one that was
+// copied earlier lacks the nonce. docs/design/047-store-owners.md has the reasons.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/base/mutex.h"
+#include "core/blob/stores.h"
+#include "core/db/pool.h"
+#include "core/model/repository.h"
+
+namespace tarn::meta {
+class Repositories;
+}
+
+namespace tarn::versioning {
+
+/// Longest time that an answer of the store is used without asking again. A database that was
+/// replaced by an adoption refuses to write that much later at most.
+constexpr std::chrono::seconds kOwnerTrusted{10};
+/// The same of an answer that refuses.
+constexpr std::chrono::seconds kRefusalTrusted{2};
+
+/// Distinguishes a database from copies of it: PostgreSQL's system identifier, the database in the
+/// cluster, and the timeline, which recovery to a point in time and the promotion of a standby
+/// change.
+std::string database_identity(db::Pool& pool);
+
+/// The identity that the store of a repository names; nullopt = none.
+std::optional<std::string> store_owner(blob::Stores& stores, const Repository& repository);
+
+/// Makes a database the owner of a store that was just filled with a copy of all objects.
+void name_store_owner(blob::Stores& stores, const std::string& storage_namespace,
+                      const std::string& identity);
+
+/// One record of a store. Number 0 is the marker of the namespace.
+struct OwnerRecord {
+  uint64_t number = 0;
+  std::string identity;
+  std::string nonce;
+};
+
+struct RefusedStore {
+  std::string repository;
+  std::string why;
+};
+
+/// Owners of the stores as this process knows them. Safe from any thread.
+class StoreOwners {
+ public:
+  /// `identify` returns the present identity of the database; tests replace it.
+  StoreOwners(db::Pool& pool, blob::Stores& stores, std::function<std::string()> identify = {});
+
+  /// The present identity of the database, which a new namespace is marked with.
+  std::string identity();
+  /// Notes that this process has marked the namespace of a new repository.
+  void note_created(const Repository& repository);
+
+  /// Why this database may not write to the store, with what to do; nullopt = it may. Asks the
+  /// store when the last answer is older than kOwnerTrusted; while the store fails, the last answer
+  /// holds. Throws as stores and the database do if there is no answer yet.
+  std::optional<std::string> refusal(const Repository& repository);
+  /// Throws permission_denied, reason "owned_by_another_database", for a refusal().
+  void require(const Repository& repository);
+  /// As refusal(), but asks the store now and writes a record, so that copies notice.
+  std::optional<std::string> refusal_to_collect(const Repository& repository);
+
+  /// Makes this database the owner. The former one refuses to write at most kOwnerTrusted later.
+  /// Throws precondition_failed, reason "owned_by_another_database", if the marker of the namespace
+  /// is another repository's.
+  void adopt(const Repository& repository);
+
+  /// Asks the stores of up to `limit` repositories that were not asked since the identity changed:
+  /// after a failover the stores are taken over before an old primary can. true = more are left.
+  bool watch(meta::Repositories& repositories, uint32_t limit);
+  /// Up to `limit` repositories whose last answer is a refusal.
+  std::vector<RefusedStore> refused(size_t limit) const;
+
+ private:
+  using SteadyClock = std::chrono::steady_clock;
+  struct Known {
+    std::string name;
+    OwnerRecord newest{};
+    std::optional<std::string> refusal{};
+    SteadyClock::time_point asked{};
+    bool answered = false;
+    bool recorded = false;  ///< this process has written a record or the marker
+    bool being_asked = false;
+  };
+  enum class Record : uint8_t { kOnce, kAlways };
+
+  std::optional<std::string> ask(const Repository& repository, Record wanted);
+  void look(const Repository& repository, Record wanted, Known& known);
+  std::optional<OwnerRecord> take(const Repository& repository, const OwnerRecord& newest,
+                                  const std::string& own);
+  bool has_claim(const Repository& repository, const std::string& nonce);
+  bool succeeds(const std::string& own, const std::string& former) const;
+  bool went_back(const std::string& own) const;
+
+  db::Pool& pool_;
+  blob::Stores& stores_;
+  const std::function<std::string()> identify_;
+  mutable Mutex mutex_;
+  std::map<RepositoryId, Known> known_ TARN_GUARDED_BY(mutex_);
+  /// Identities of the database in the order in which this process has seen them.
+  std::vector<std::string> identities_ TARN_GUARDED_BY(mutex_);
+  std::string watched_identity_ TARN_GUARDED_BY(mutex_);
+  std::string watched_until_ TARN_GUARDED_BY(mutex_);  ///< name of the last repository asked
+  bool watched_all_ TARN_GUARDED_BY(mutex_) = false;
+};
+
+}  // namespace tarn::versioning
