@@ -159,9 +159,9 @@ std::vector<Row> rows() {
 
 /// A server, which notices what another changes when a second has passed.
 struct Server {
-  Server(const std::string& database, blob::MemoryStore* store, const Clock& clock)
+  Server(const std::string& database, blob::MemoryStore* store, const testing::TestClock& clock)
       : engine(database, store),
-        authenticator(engine.pool, clock, std::string(32, 'k')),
+        authenticator(engine.pool, clock, std::string(32, 'k'), clock.uptime()),
         context{*engine, authenticator, clock, options()} {}
 
   static S3Options options() {

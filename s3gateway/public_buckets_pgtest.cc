@@ -37,10 +37,10 @@ using Fields = std::vector<http::Headers::Field>;
 
 /// A server.
 struct PublicServer {
-  PublicServer(const std::string& database, blob::MemoryStore* store, const Clock& time,
-               S3Options with, db::Faults* faults = nullptr)
+  PublicServer(const std::string& database, blob::MemoryStore* store,
+               const testing::TestClock& time, S3Options with, db::Faults* faults = nullptr)
       : engine(database, store, faults),
-        authenticator(engine.pool, time, std::string(32, 'k')),
+        authenticator(engine.pool, time, std::string(32, 'k'), time.uptime()),
         clock(time),
         context{*engine, authenticator, time, std::move(with)} {}
 

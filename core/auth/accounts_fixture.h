@@ -39,8 +39,8 @@ class Accounts : public ::testing::Test {
   testing::TestClock clock;
   std::string master_key = std::string(32, 'k');
   db::Pool pool{database.url(), {}};
-  Authenticator here{pool, clock, master_key};
-  Authenticator there{pool, clock, master_key};  // another server
+  Authenticator here{pool, clock, master_key, clock.uptime()};
+  Authenticator there{pool, clock, master_key, clock.uptime()};  // another server
   Directory directory{pool, master_key};
 };
 

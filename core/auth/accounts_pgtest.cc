@@ -170,6 +170,45 @@ TEST_F(Accounts, RevocationsAreSeenEverywhereWithin800Milliseconds) {
   EXPECT_FALSE(there.find_key(key.id));
 }
 
+// Keys, users, policies, groups and sessions; a clock that another server or an operator sets.
+TEST_F(Accounts, RevocationsAreSeenEverywhereWhateverTheClockDoes) {
+  constexpr std::chrono::milliseconds kBound{800};
+  for (const std::chrono::hours jump : {std::chrono::hours{-24}, std::chrono::hours{24}}) {
+    SCOPED_TRACE(jump.count());
+    const std::string name = jump.count() < 0 ? "ann" : "bob";
+    const NewKey key = make_keyed_user(name);
+    const NewKey other = *directory.credentials.create(name, clock.now());
+    directory.groups.create({"team", "", clock.now()});
+    directory.groups.add_member("team", name);
+    directory.policies.attach_to_group("team", "FSFullAccess");
+    const auto seen = [&] {
+      const auto found = there.find_key(key.id);
+      return !found ? "no key" : may_list(found->principal) ? "may list" : "may not list";
+    };
+    const auto revoke = [&](std::string_view before, std::string_view after, const auto& change) {
+      EXPECT_EQ(seen(), before);
+      clock.jump(jump);
+      change();
+      clock.pass(kBound);
+      EXPECT_EQ(seen(), after);
+    };
+    revoke("may list", "may list",
+           [&] { directory.policies.detach_from_user(name, "FSFullAccess"); });
+    revoke("may list", "may not list", [&] { directory.groups.remove_member("team", name); });
+    revoke("may not list", "no key", [&] { directory.credentials.remove(name, key.id); });
+    const std::string session = here.issue_token(*here.find_user(name)).token;
+    EXPECT_TRUE(there.check_token(session));
+    EXPECT_TRUE(there.find_key(other.id));
+    clock.jump(jump);
+    directory.users.remove(name);
+    clock.pass(kBound);
+    EXPECT_FALSE(there.find_key(other.id));
+    EXPECT_FALSE(there.find_user(name));
+    EXPECT_FALSE(there.check_token(session));
+    directory.groups.remove("team");
+  }
+}
+
 TEST_F(Accounts, ExternalPrincipalsStandForOneUser) {
   directory.users.create(user("ann"));
   directory.users.create(user("bob"));

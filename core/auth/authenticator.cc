@@ -27,6 +27,9 @@ struct LoginClaims {
   Instant began{};            ///< the login
   Instant issued{};           ///< this token, which may renew that login
   Instant expires{};
+  /// The user's sessions_valid_from at the login: each logout increases it, whatever the clock
+  /// shows. Absent in tokens of earlier versions.
+  std::optional<Instant> valid_from{};
 };
 
 constexpr std::string_view kHeader = R"({"alg":"HS256","typ":"JWT"})";
@@ -36,12 +39,14 @@ constexpr size_t kTokenBytesMax = 4096;
 // what is parsed here was signed by sign_login_token, byte for byte. RFC 7519 wants seconds in exp
 // and iat; the claims of our own are in milliseconds.
 std::string claim_set(const LoginClaims& claims, std::string_view token_id) {
-  return str_cat(R"({"aud":"login","exp":)", to_seconds(claims.expires), R"(,"iat":)",
-                 to_seconds(claims.issued), R"(,"issued_ms":)", to_millis(claims.issued),
-                 R"(,"began_ms":)", to_millis(claims.began), R"(,"created_ms":)",
-                 to_millis(claims.subject_created), R"(,"iss":"auth","jti":")", token_id,
-                 R"(","key":")", percent_encode(claims.access_key_id), R"(","sub":")",
-                 percent_encode(claims.subject), R"("})");
+  return str_cat(
+      R"({"aud":"login","exp":)", to_seconds(claims.expires), R"(,"iat":)",
+      to_seconds(claims.issued), R"(,"issued_ms":)", to_millis(claims.issued), R"(,"began_ms":)",
+      to_millis(claims.began), R"(,"created_ms":)", to_millis(claims.subject_created),
+      claims.valid_from ? str_cat(R"(,"valid_from_ms":)", to_millis(*claims.valid_from))
+                        : std::string(),
+      R"(,"iss":"auth","jti":")", token_id, R"(","key":")", percent_encode(claims.access_key_id),
+      R"(","sub":")", percent_encode(claims.subject), R"("})");
 }
 
 /// The text between `before` and `after`.
@@ -94,12 +99,15 @@ std::optional<LoginClaims> verify_login_token(std::string_view key, std::string_
   const auto name = percent_decode(*subject);
   const auto key_id = percent_decode(*key_text);
   if (!name || !key_id) return std::nullopt;
-  return LoginClaims{.subject = *name,
-                     .subject_created = from_millis(*created),
-                     .access_key_id = *key_id,
-                     .began = from_millis(*began),
-                     .issued = from_millis(*issued),
-                     .expires = Instant{std::chrono::seconds{*expires}}};
+  const auto valid_from = number_behind(*claims, R"("valid_from_ms":)");
+  return LoginClaims{
+      .subject = *name,
+      .subject_created = from_millis(*created),
+      .access_key_id = *key_id,
+      .began = from_millis(*began),
+      .issued = from_millis(*issued),
+      .expires = Instant{std::chrono::seconds{*expires}},
+      .valid_from = valid_from ? std::optional(from_millis(*valid_from)) : std::nullopt};
 }
 
 /// Keys and permissions are each remembered this long; a revocation is seen after it, and after the
@@ -121,10 +129,13 @@ constexpr db::Query kSelectPrincipal{"auth_select_principal_of_user", R"sql(
     SELECT a.policy_id FROM group_members m JOIN group_policies a USING (group_id)
     WHERE m.user_id = u.user_id)
   WHERE u.name = $1)sql"};
-// Sessions that began at or before this instant are invalid.
+constexpr db::Query kSelectSessions{"auth_select_sessions", R"sql(
+  SELECT sessions_valid_from_ms FROM users WHERE name = $1 AND created_ms = $2)sql"};
+// The value changes in any case, also if the clock was set back since it was written. Sessions of
+// earlier versions are invalid if they began at or before it.
 constexpr db::Query kEndSessions{"auth_end_sessions", R"sql(
-  UPDATE users SET sessions_valid_from_ms = greatest(sessions_valid_from_ms, $2)
-  WHERE name = $1)sql"};
+  UPDATE users SET sessions_valid_from_ms = greatest($3 + 1, $2)
+  WHERE name = $1 AND sessions_valid_from_ms = $3)sql"};
 constexpr db::Query kSelectSetting{"auth_select_setting",
                                    "SELECT value FROM settings WHERE key = $1"};
 constexpr db::Query kInsertSetting{"auth_insert_setting", R"sql(
@@ -145,8 +156,8 @@ metrics::Counter& login_failures(std::string_view why) {
 }  // namespace
 
 struct Authenticator::State {
-  State(db::Pool& p, const Clock& c, std::string key)
-      : pool(p), clock(c), master_key(std::move(key)) {}
+  State(db::Pool& p, const Clock& c, std::string key, Uptime uptime)
+      : pool(p), clock(c), master_key(std::move(key)), age(std::move(uptime)) {}
 
   struct KeyFacts {
     std::string secret;
@@ -155,7 +166,7 @@ struct Authenticator::State {
   template <typename Facts>
   struct Cached {
     Facts facts;
-    Instant until;
+    std::chrono::milliseconds until;  ///< uptime
   };
   template <typename Facts>
   using Cache = std::map<std::string, Cached<Facts>, std::less<>>;
@@ -166,7 +177,7 @@ struct Authenticator::State {
   std::optional<Facts> remembered(Cache<Facts> State::*cache, std::string_view name,
                                   const Load& load) {
     // Read before the query: the result is at least as recent.
-    const Instant now = clock.now();
+    const std::chrono::milliseconds now = age();
     {
       MutexLock lock(mutex);
       const auto at = (this->*cache).find(name);
@@ -208,6 +219,7 @@ struct Authenticator::State {
   db::Pool& pool;
   const Clock& clock;
   const std::string master_key;
+  const Uptime age;
   std::string token_key;
   Mutex mutex;
   Cache<KeyFacts> keys;         // guarded by mutex
@@ -222,14 +234,14 @@ struct Authenticator::State {
 void Authenticator::State::failed(std::string_view access_key_id, std::string_view address,
                                   bool known) {
   (known ? wrong_secrets : unknown_keys).add();
-  failures.add(known ? access_key_id : "", address, clock.now());
+  failures.add(known ? access_key_id : "", address, age());
   // Do not log an unknown key id: it may be a secret that was entered in the wrong field.
   log::warn("login_failed",
             {{"address", address}, {"access_key_id", known ? access_key_id : "(unknown)"}});
 }
 
-Authenticator::Authenticator(db::Pool& pool, const Clock& clock, std::string master_key)
-    : state_(std::make_unique<State>(pool, clock, std::move(master_key))) {
+Authenticator::Authenticator(db::Pool& pool, const Clock& clock, std::string master_key, Uptime age)
+    : state_(std::make_unique<State>(pool, clock, std::move(master_key), std::move(age))) {
   const std::string context = "setting " + std::string(kTokenKeySetting);
   const std::string fresh = seal(state_->master_key, context, random_bytes(kTokenKeyBytes));
   pool.run(kInsertSetting, {kTokenKeySetting, db::Bytes{fresh}}, db::Pool::Retry::kRepeatable);
@@ -263,7 +275,7 @@ std::optional<AccessKey> Authenticator::find_key(std::string_view access_key_id)
 std::optional<Principal> Authenticator::check_password(std::string_view access_key_id,
                                                        std::string_view secret,
                                                        std::string_view address) {
-  const Instant now = state_->clock.now();
+  const std::chrono::milliseconds now = state_->age();
   // Failures of others at a shared address, such as a gateway, do not lock out a key that was
   // recently proven there.
   if (!state_->failures.allows_another(access_key_id, address, now) &&
@@ -281,7 +293,7 @@ std::optional<Principal> Authenticator::check_password(std::string_view access_k
 }
 
 void Authenticator::note_signature(std::string_view access_key_id, std::string_view address) {
-  state_->proven.add(access_key_id, address, state_->clock.now());
+  state_->proven.add(access_key_id, address, state_->age());
 }
 
 std::optional<Principal> Authenticator::find_user(std::string_view name) {
@@ -289,16 +301,21 @@ std::optional<Principal> Authenticator::find_user(std::string_view name) {
 }
 
 LoginToken Authenticator::issue_token(const Principal& principal) {
-  // If this server's clock is behind the one that ended the user's sessions, the new session starts
-  // after that end.
-  const Instant now =
-      std::max(state_->clock.now(), principal.sessions_valid_from + std::chrono::milliseconds{1});
+  // The principal may be older than a logout on another server.
+  const db::Rows rows =
+      state_->pool.run(kSelectSessions, {principal.user.name, to_millis(principal.user.created)},
+                       db::Pool::Retry::kRead);
+  const Instant valid_from =
+      rows.empty() ? principal.sessions_valid_from : from_millis(rows.integer(0, 0));
+  // Servers of earlier versions compare the two.
+  const Instant now = std::max(state_->clock.now(), valid_from + std::chrono::milliseconds{1});
   const LoginClaims claims{.subject = principal.user.name,
                            .subject_created = principal.user.created,
                            .access_key_id = principal.access_key_id,
                            .began = now,
                            .issued = now,
-                           .expires = now + kSessionLife};
+                           .expires = now + kSessionLife,
+                           .valid_from = valid_from};
   return {sign_login_token(state_->token_key, claims), claims.expires};
 }
 
@@ -307,7 +324,8 @@ std::optional<Principal> Authenticator::check_token(std::string_view token) {
   if (!claims || claims->expires <= state_->clock.now()) return std::nullopt;
   const auto of_token = [&](const Principal& found) {
     return found.user.name == claims->subject && found.user.created == claims->subject_created &&
-           found.sessions_valid_from < claims->began;
+           (claims->valid_from ? found.sessions_valid_from <= *claims->valid_from
+                               : found.sessions_valid_from < claims->began);
   };
   std::optional<Principal> principal;
   if (claims->access_key_id.empty()) {
@@ -339,14 +357,17 @@ std::optional<LoginToken> Authenticator::renewed(std::string_view token) {
 void Authenticator::end_sessions(std::string_view token) {
   const auto principal = check_token(token);
   if (!principal) return;
-  state_->pool.run(kEndSessions, {principal->user.name, to_millis(state_->clock.now())},
+  const auto claims = verify_login_token(state_->token_key, token);
+  state_->pool.run(kEndSessions,
+                   {principal->user.name, to_millis(state_->clock.now()),
+                    to_millis(claims->valid_from.value_or(principal->sessions_valid_from))},
                    db::Pool::Retry::kRepeatable);
   forget();
 }
 
 std::optional<std::string> Authenticator::remembered_signer(std::string_view access_key_id,
                                                             std::string_view address) {
-  if (!state_->proven.contains(access_key_id, address, state_->clock.now())) return std::nullopt;
+  if (!state_->proven.contains(access_key_id, address, state_->age())) return std::nullopt;
   MutexLock lock(state_->mutex);
   const auto at = state_->keys.find(access_key_id);
   if (at == state_->keys.end()) return std::nullopt;

@@ -1,6 +1,8 @@
 // Authentication: the user of a request, and their permissions.
 #pragma once
 
+#include <chrono>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -9,6 +11,7 @@
 #include "core/auth/permissions.h"
 #include "core/auth/users.h"
 #include "core/base/time.h"
+#include "core/base/uptime.h"
 
 namespace tarn::auth {
 
@@ -17,7 +20,7 @@ struct Principal {
   User user;
   std::shared_ptr<const Permissions> permissions;  ///< never null
   std::string access_key_id{};                     ///< of the request or the login; "" = none
-  Instant sessions_valid_from{};                   ///< logins of before are over
+  Instant sessions_valid_from{};                   ///< changes with every logout
 };
 
 struct AccessKey {
@@ -31,6 +34,9 @@ struct LoginToken {
   Instant expires{};
 };
 
+/// The source of the ages of what is remembered in memory.
+using Uptime = std::function<std::chrono::milliseconds()>;
+
 constexpr std::chrono::hours kSessionLife{12};
 constexpr std::chrono::hours kRenewalAge{1};
 constexpr std::chrono::hours kSessionLifeMax{24 * 7};
@@ -40,8 +46,8 @@ constexpr std::chrono::hours kSessionLifeMax{24 * 7};
 class Authenticator {
  public:
   /// Loads or creates the installation's secrets and its built-in policies. `master_key` (32 bytes)
-  /// opens stored secrets.
-  Authenticator(db::Pool& pool, const Clock& clock, std::string master_key);
+  /// opens stored secrets. Tokens are judged by `clock`.
+  Authenticator(db::Pool& pool, const Clock& clock, std::string master_key, Uptime age = uptime);
   ~Authenticator();
 
   /// The key with its plain secret (SigV4 needs it); nullopt when unknown.
@@ -55,7 +61,8 @@ class Authenticator {
   void note_signature(std::string_view access_key_id, std::string_view address);
   /// A user who was authenticated before; nullopt if the user no longer exists.
   std::optional<Principal> find_user(std::string_view name);
-  /// A login, which lasts kSessionLife and ends with the access key it was made with.
+  /// A login, which lasts kSessionLife and ends with the access key it was made with. Asks the
+  /// database when the user logged out last.
   LoginToken issue_token(const Principal& principal);
   /// nullopt if it is malformed, forged or expired, if its user or key no longer exists, or if the
   /// user logged out.

@@ -12,7 +12,8 @@ std::string name_of(std::string_view access_key_id, std::string_view address) {
 
 }  // namespace
 
-void ProvenKeys::add(std::string_view access_key_id, std::string_view address, Instant now) {
+void ProvenKeys::add(std::string_view access_key_id, std::string_view address,
+                     std::chrono::milliseconds now) {
   std::string name = name_of(access_key_id, address);
   MutexLock lock(mutex_);
   if (last_proof_.size() >= kKeysMax && !last_proof_.contains(name)) last_proof_.clear();
@@ -20,7 +21,7 @@ void ProvenKeys::add(std::string_view access_key_id, std::string_view address, I
 }
 
 bool ProvenKeys::contains(std::string_view access_key_id, std::string_view address,
-                          Instant now) const {
+                          std::chrono::milliseconds now) const {
   const std::string name = name_of(access_key_id, address);
   MutexLock lock(mutex_);
   const auto at = last_proof_.find(name);

@@ -8,22 +8,23 @@
 #include <string_view>
 
 #include "core/base/mutex.h"
-#include "core/base/time.h"
 
 namespace tarn::auth {
 
-/// Safe from any thread. Holds only verified keys, so unauthenticated clients cannot fill it.
+/// `now` is the uptime. Safe from any thread. Holds only verified keys, so unauthenticated clients
+/// cannot fill it.
 class ProvenKeys {
  public:
   static constexpr std::chrono::minutes kLife{10};  ///< after the last proof
   static constexpr size_t kKeysMax = 10'000;        ///< beyond, all are forgotten
 
-  void add(std::string_view access_key_id, std::string_view address, Instant now);
-  bool contains(std::string_view access_key_id, std::string_view address, Instant now) const;
+  void add(std::string_view access_key_id, std::string_view address, std::chrono::milliseconds now);
+  bool contains(std::string_view access_key_id, std::string_view address,
+                std::chrono::milliseconds now) const;
 
  private:
   mutable Mutex mutex_;
-  std::map<std::string, Instant, std::less<>> last_proof_ TARN_GUARDED_BY(mutex_);
+  std::map<std::string, std::chrono::milliseconds, std::less<>> last_proof_ TARN_GUARDED_BY(mutex_);
 };
 
 }  // namespace tarn::auth

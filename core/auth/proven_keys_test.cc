@@ -11,7 +11,7 @@ using std::chrono::milliseconds;
 
 TEST(ProvenKeys, AreRememberedPerAddressUntilTheyExpire) {
   ProvenKeys keys;
-  const Instant start{};
+  const milliseconds start{};
   keys.add("AKIA1", "192.0.2.7", start);
   EXPECT_TRUE(keys.contains("AKIA1", "192.0.2.7", start));
   EXPECT_TRUE(keys.contains("AKIA1", "192.0.2.7", start + ProvenKeys::kLife - milliseconds(1)));
@@ -24,7 +24,7 @@ TEST(ProvenKeys, AreRememberedPerAddressUntilTheyExpire) {
 
 TEST(ProvenKeys, AreBounded) {
   ProvenKeys keys;
-  const Instant start{};
+  const milliseconds start{};
   for (size_t i = 0; i < ProvenKeys::kKeysMax; ++i) keys.add(std::to_string(i), "a", start);
   keys.add("0", "a", start);  // known already
   EXPECT_TRUE(keys.contains("1", "a", start));

@@ -93,9 +93,44 @@ TEST_F(Sessions, ServerWithASlowClockStartsNewOnes) {
   const NewKey key = make_keyed_user("ann");
   clock.pass(seconds{5});
   here.end_sessions(log_in(key));
-  clock.pass(seconds{-5});
+  clock.jump(seconds{-5});
   here.forget();
   EXPECT_TRUE(here.check_token(log_in(key)));
+}
+
+TEST_F(Sessions, EndWhenTheUserLogsOutAfterTheClockWasSetBack) {
+  const NewKey key = make_keyed_user("ann");
+  for (const char* logout : {"first", "second"}) {
+    SCOPED_TRACE(logout);
+    const std::string one = log_in(key);
+    const std::string two = log_in(key);
+    clock.jump(-hours{24});
+    here.end_sessions(one);
+    clock.pass(kSeenEverywhere);
+    for (Authenticator* server : {&here, &there}) {
+      EXPECT_FALSE(server->check_token(one));
+      EXPECT_FALSE(server->check_token(two)) << "in another browser";
+    }
+  }
+}
+
+// The other server remembers the user of before the logout.
+TEST_F(Sessions, ANewOneBeginsAndEndsOnAnyServerRightAfterALogout) {
+  const NewKey key = make_keyed_user("ann");
+  const std::string old = log_in(key);
+  ASSERT_TRUE(there.check_token(old));
+  here.end_sessions(old);
+  const std::string next = log_in(key);
+  EXPECT_TRUE(there.check_token(next));
+  const std::string at_other =
+      there.issue_token(*there.check_password(key.id, key.secret, kAddress)).token;
+  there.end_sessions(next);
+  clock.pass(kSeenEverywhere);
+  for (Authenticator* server : {&here, &there}) {
+    EXPECT_FALSE(server->check_token(next));
+    EXPECT_FALSE(server->check_token(at_other));
+    EXPECT_TRUE(server->check_token(log_in(key)));
+  }
 }
 
 TEST_F(Sessions, LastTwelveHoursUnlessTheyAreRenewed) {

@@ -24,11 +24,14 @@ inline std::string basic(std::string_view id, std::string_view secret) {
 /// The parts of an Api in tests, over an engine and a clock that must outlive it.
 struct TestService {
   explicit TestService(testing::TestEngine& with) : TestService(with, with.clock) {}
-  TestService(testing::TestEngine& with, const Clock& time) : engine(with), clock(time) {}
+  TestService(testing::TestEngine& with, const Clock& time, auth::Uptime age = uptime)
+      : engine(with),
+        clock(time),
+        authenticator(engine.pool, clock, std::string(32, 'k'), std::move(age)) {}
 
   testing::TestEngine& engine;
   const Clock& clock;
-  auth::Authenticator authenticator{engine.pool, clock, std::string(32, 'k')};
+  auth::Authenticator authenticator;
   auth::Directory directory{engine.pool, std::string(32, 'k')};
   versioning::OperationRunner operations{engine.pool, clock};
   http::Outbound outbound{{.allowed_targets = {"10.1.2.3"}}};

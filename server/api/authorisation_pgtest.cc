@@ -63,10 +63,10 @@ class RoleMatrix : public Authorisation {
   }
 
   testing::TestClock clock;
-  TestService first_service{engine, clock};
+  TestService first_service{engine, clock, clock.uptime()};
   Api first{first_service.context};
   testing::TestEngine second_engine{database.url(), engine.store};
-  TestService second_service{second_engine, clock};
+  TestService second_service{second_engine, clock, clock.uptime()};
   Api second{second_service.context};
 };
 
