@@ -86,7 +86,7 @@ struct Backend::Parts {
         copies(open_cache(config)),
         stores(open_stores(config, *client, settings, copies)),
         clock(pool, wall),
-        authenticator(pool, clock, master_key),
+        authenticator(pool, clock.measured(), master_key),
         directory(pool, master_key),
         assembly(pool, *stores, clock,
                  {.node_cache_bytes = config.cache_node_bytes,
@@ -226,7 +226,7 @@ meta::Servers& Backend::servers() { return parts_->servers; }
 
 const std::string& Backend::server_id() const { return parts_->server_id; }
 
-const Clock& Backend::clock() const { return parts_->clock; }
+const Clock& Backend::clock() const { return parts_->clock.measured(); }
 
 Readiness Backend::readiness() {
   Readiness out;

@@ -57,6 +57,7 @@ class Backend {
   /// The servers over the database, and the id of this one among them.
   meta::Servers& servers();
   const std::string& server_id() const;
+  /// The database's time as measured last, by which requests are judged.
   const Clock& clock() const;
   /// Whether the database answers and every store that repositories use does; a store is checked
   /// at most once per kStoreCheckAgeMax.

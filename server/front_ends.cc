@@ -73,7 +73,7 @@ FrontEnds::FrontEnds(const Config& config, Backend& backend, Listeners listeners
                      std::string setup_token)
     : config_(config),
       proxies_(std::make_shared<const std::vector<std::string>>(config.trusted_proxies)),
-      operations_(backend.engine().pool, backend.clock()),
+      operations_(backend.engine().pool, backend.engine().clock),
       context_{.engine = backend.engine(),
                .authenticator = backend.authenticator(),
                .directory = backend.directory(),

@@ -106,7 +106,7 @@ void serve(Config config, const CommandLine& command, const ServiceManager& mana
   Backend backend(config);
   std::optional<GeneratedKey> made;
   if (config.auth_setup == "start") {
-    made = make_admin(backend.directory(), backend.clock().now(), config.data);
+    made = make_admin(backend.directory(), backend.engine().clock.now(), config.data);
   }
   const std::string setup_token =
       config.auth_setup == "http" ? make_setup_token(backend.directory(), config.data) : "";
@@ -133,7 +133,7 @@ void serve(Config config, const CommandLine& command, const ServiceManager& mana
                                                       .version = std::string(program_version()),
                                                       .host = host_name(),
                                                       .listen = front_ends.addresses(),
-                                                      .started = backend.clock().now()});
+                                                      .started = backend.engine().clock.now()});
   // Show the keys before the server reports that it is ready, and last: newcomers must find them.
   if (made) show_admin_key(*made);
   if (command.mode == CommandLine::Mode::kQuickstart) {

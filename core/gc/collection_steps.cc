@@ -196,7 +196,9 @@ void CollectionSteps::remove_derived_rows() {
 /// The right to list unfinished uploads may be missing; all else is done by then.
 void CollectionSteps::remove_unfinished() {
   if (!owns_namespace(engine_.stores, repository_)) return;
-  const Instant before = engine_.clock.now() - options_.unfinished_kept;
+  // By both clocks, since the store dates its files by its own.
+  const Instant before =
+      std::min(engine_.clock.now(), SystemClock().now()) - options_.unfinished_kept;
   try {
     for (const std::string_view folder : {kObjectsFolder, meta::kSstablesFolder}) {
       counts_.removed_unfinished +=

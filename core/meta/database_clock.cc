@@ -1,11 +1,11 @@
 #include "core/meta/database_clock.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 
-#include <time.h>
-
 #include "core/base/log.h"
+#include "core/base/uptime.h"
 
 namespace tarn::meta {
 namespace {
@@ -19,14 +19,6 @@ constexpr int kRoundTrips = 3;
 constexpr db::Query kNow{"database_clock_now", R"sql(
   SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint)sql"};
 
-/// Time since boot, including suspend.
-milliseconds uptime() {
-  timespec at{};
-  clock_gettime(CLOCK_BOOTTIME, &at);
-  return std::chrono::floor<milliseconds>(std::chrono::seconds{at.tv_sec} +
-                                          std::chrono::nanoseconds{at.tv_nsec});
-}
-
 }  // namespace
 
 DatabaseClock::DatabaseClock(db::Pool& pool, const Clock& wall) : pool_(pool), wall_(wall) {
@@ -36,7 +28,17 @@ DatabaseClock::DatabaseClock(db::Pool& pool, const Clock& wall) : pool_(pool), w
                           [this] { return static_cast<double>(offset_.load()) / 1000; });
 }
 
-Instant DatabaseClock::now() const { return Instant{uptime() + milliseconds{ahead_of_uptime_}}; }
+Instant DatabaseClock::Measured::now() const {
+  return Instant{uptime() + milliseconds{ahead_of_uptime}};
+}
+
+Instant DatabaseClock::now() const {
+  const int64_t measured = to_millis(measured_clock_.now());
+  int64_t newest = newest_;
+  while (newest < measured && !newest_.compare_exchange_weak(newest, measured)) {
+  }
+  return from_millis(std::max(newest, measured));
+}
 
 void DatabaseClock::measure() {
   MutexLock lock(mutex_);
@@ -57,9 +59,17 @@ void DatabaseClock::measure() {
     }
   }
   // A difference within the measurement's error would only make the time jump.
-  const milliseconds moved = ahead - milliseconds{ahead_of_uptime_};
+  const milliseconds moved = ahead - milliseconds{measured_clock_.ahead_of_uptime};
   if (!measured_ || std::chrono::abs(moved) > shortest / 2 + milliseconds{1}) {
-    ahead_of_uptime_ = ahead.count();
+    measured_clock_.ahead_of_uptime = ahead.count();
+    const milliseconds behind = from_millis(newest_) - measured_clock_.now();
+    if (behind > kClockTolerance) {
+      log::warn("database_clock_set_back",
+                {{"by_ms", behind.count()},
+                 {"message",
+                  "what this server stores is dated by the time of before until the "
+                  "database's clock has caught up, or the server is started again"}});
+    }
   }
   measured_ = true;
   offset_ = offset.count();

@@ -23,7 +23,13 @@ class DatabaseClock final : public Clock {
   /// Measures. Throws unavailable. `wall` (this server's clock, which is compared) outlives it.
   DatabaseClock(db::Pool& pool, const Clock& wall);
 
+  /// The moment for what is stored. It is never earlier than one that it gave before: it stands
+  /// still when the database's clock was set back, until that has caught up.
   Instant now() const override;
+  /// The database's time as measured last, which may go back. Signatures, URLs and tokens are
+  /// judged by it: if they were judged by now(), a clock that was ahead for a moment would have all
+  /// of them refused until it has caught up.
+  const Clock& measured() const { return measured_clock_; }
   /// Measures again; called with every heartbeat. Warns if the server's clock is off by more than
   /// kClockTolerance: once at the start, then every ten minutes. Throws unavailable.
   void measure();
@@ -31,11 +37,18 @@ class DatabaseClock final : public Clock {
   std::chrono::milliseconds offset() const { return std::chrono::milliseconds{offset_.load()}; }
 
  private:
+  class Measured final : public Clock {
+   public:
+    Instant now() const override;
+    std::atomic<int64_t> ahead_of_uptime{0};  ///< milliseconds
+  };
+
   db::Pool& pool_;
   const Clock& wall_;
-  std::atomic<int64_t> ahead_of_uptime_{0};  ///< milliseconds
-  std::atomic<int64_t> offset_{0};           ///< milliseconds
-  Mutex mutex_;                              ///< one look at a time
+  Measured measured_clock_;
+  mutable std::atomic<int64_t> newest_{0};  ///< milliseconds; what now() gave last
+  std::atomic<int64_t> offset_{0};          ///< milliseconds
+  Mutex mutex_;                             ///< one look at a time
   bool measured_ TARN_GUARDED_BY(mutex_) = false;
   std::optional<std::chrono::milliseconds> warned_ TARN_GUARDED_BY(mutex_);  ///< uptime
   std::shared_ptr<metrics::GaugeToken> gauge_;

@@ -33,7 +33,7 @@ struct S3Options {
 struct S3Context {
   versioning::Engine& engine;
   auth::Authenticator& authenticator;
-  const Clock& clock;
+  const Clock& clock;  ///< requests are judged by it; the engine's dates what is stored
   S3Options options;
 };
 

@@ -128,7 +128,7 @@ StagedEntry copy_onto_itself(Call& call, const SourceObject& source, const Locat
     }
     if (checksum) entry.set_checksums({*checksum});
     versioning::apply(changes_for(directives, call.request.headers, entry), entry);
-    entry.mtime = call.now();
+    entry.mtime = call.engine().clock.now();
   };
   return on_branch(call.engine(), at, [&](const BranchName& branch) {
     return versioning::change_entry(call.engine(), at.repository, branch, key, terms_of(at), change,

@@ -34,7 +34,7 @@ std::optional<VersionId> replace_tags(Call& call, const Location& location,
                     "The null version is not the current one, and is read-only.");
     }
     entry.set_object_tags(tags);
-    entry.mtime = call.now();
+    entry.mtime = call.engine().clock.now();
   };
   return on_branch(call.engine(), location, [&](const BranchName&) {
     return versioning::change_entry(call.engine(), location.repository, branch, key,

@@ -36,7 +36,7 @@ struct Context {
   versioning::Engine& engine;
   auth::Authenticator& authenticator;
   auth::Directory& directory;
-  const Clock& clock;
+  const Clock& clock;  ///< requests are judged by it; the engine's dates what is stored
   versioning::OperationRunner& operations;
   const http::Outbound& outbound;  ///< sends to servers that users named
   json::Installation installation;

@@ -88,7 +88,7 @@ bool deliver_one(versioning::Engine& engine, const http::Outbound& outbound,
   if (claimed.empty()) return false;
   const meta::ClaimedDelivery& delivery = claimed[0];
   const CancellationScope scope(stop);
-  meta::DeliveryAttempt made = attempt(delivery, outbound, options, engine.clock.now());
+  meta::DeliveryAttempt made = attempt(delivery, outbound, options, SystemClock().now());
   if (!made.error.empty()) {
     if (stop.stop_requested()) {
       made.retry_after = std::chrono::milliseconds(0);  // another server may retry at once

@@ -36,8 +36,8 @@ http::Response setup(const Context& context, Call& call, json::Setup given) {
   // Without a setup token a user already exists, or the first start creates one.
   if (!context.setup_token.empty() && !context.directory.has_users()) {
     check_setup_token(context, call);
-    const auto made = context.directory.ensure_admin(given.username, given.access_key_id,
-                                                     given.secret_access_key, context.clock.now());
+    const auto made = context.directory.ensure_admin(
+        given.username, given.access_key_id, given.secret_access_key, context.engine.clock.now());
     if (made) return json_response(200, json::new_key_body(*made));
   }
   throw Error(ErrorCode::kAlreadyExists, reason::kAlreadyInitialized,

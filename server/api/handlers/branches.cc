@@ -35,7 +35,7 @@ http::Response create_branch(const Context& context, Call& call, json::CreateBra
                                       .source = given.source,
                                       .hidden = given.hidden,
                                       .force = given.force};
-  if (given.expires) creation.expires = given.expires->from(context.clock.now());
+  if (given.expires) creation.expires = given.expires->from(context.engine.clock.now());
   const Branch made =
       versioning::create_branch(context.engine, repository_of(context, call), creation);
   // The only response that is not JSON: clients expect the bare commit id.
@@ -51,7 +51,7 @@ http::Response get_branch(const Context& context, Call& call) {
 http::Response set_branch_expiry(const Context& context, Call& call,
                                  std::optional<json::Deadline> given) {
   std::optional<Instant> expires;
-  if (given) expires = given->from(context.clock.now());
+  if (given) expires = given->from(context.engine.clock.now());
   return json_response(200, json::branch_body(versioning::set_branch_expiry(
                                 context.engine, repository_of(context, call), call.branch(),
                                 expires, call.flag("force"))));

@@ -288,7 +288,7 @@ JsonHandler expire_commit() { return json_handler<parse_expiry, expire_commit>; 
 http::Response add_hold(const Context& context, Call& call, HoldBody given) {
   versioning::HoldRequest request{
       .ref = given.ref, .path = given.path, .reason = given.reason, .actor = call.caller.user.name};
-  if (given.until) request.until = given.until->from(context.clock.now());
+  if (given.until) request.until = given.until->from(context.engine.clock.now());
   json::Writer out;
   write_hold(out, versioning::add_hold(context.engine, repository_of(context, call), request));
   return json_response(201, std::move(out).take());

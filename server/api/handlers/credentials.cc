@@ -26,9 +26,9 @@ http::Response list_user_credentials(const Context& context, Call& call) {
 
 http::Response create_credentials(const Context& context, Call& call) {
   return json_response(
-      201,
-      json::new_key_body(expect_found(
-          context.directory.credentials.create(call.path("userId"), context.clock.now()), "user")));
+      201, json::new_key_body(expect_found(context.directory.credentials.create(
+                                               call.path("userId"), context.engine.clock.now()),
+                                           "user")));
 }
 
 http::Response get_credentials(const Context& context, Call& call) {

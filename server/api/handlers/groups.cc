@@ -25,7 +25,8 @@ http::Response list_groups(const Context& context, Call& call) {
 }
 
 http::Response create_group(const Context& context, Call&, json::CreateGroup given) {
-  const auth::Group group{std::move(given.id), std::move(given.description), context.clock.now()};
+  const auth::Group group{std::move(given.id), std::move(given.description),
+                          context.engine.clock.now()};
   expect_done(context.directory.groups.create(group));
   return json_response(201, json::group_body(group));
 }

@@ -14,7 +14,7 @@ http::Response list_policies(const Context& context, Call& call) {
 }
 
 http::Response create_policy(const Context& context, Call&, auth::Policy policy) {
-  policy.created = context.clock.now();
+  policy.created = context.engine.clock.now();
   expect_done(context.directory.policies.create(policy));
   return json_response(201, json::policy_body(policy));
 }

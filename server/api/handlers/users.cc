@@ -25,7 +25,7 @@ http::Response list_users(const Context& context, Call& call) {
 
 http::Response create_user(const Context& context, Call&, json::CreateUser given) {
   if (given.invite) throw Error(ErrorCode::kUnimplemented, "Not Implemented");
-  const auth::User user{given.id, context.clock.now(), {}, {}};
+  const auth::User user{given.id, context.engine.clock.now(), {}, {}};
   expect_done(context.directory.users.create(user));
   return json_response(201, json::user_body(user));
 }

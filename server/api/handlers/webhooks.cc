@@ -6,6 +6,7 @@
 #include "core/base/encoding.h"
 #include "core/base/error.h"
 #include "core/base/str_cat.h"
+#include "core/base/uptime.h"
 #include "core/http/outbound.h"
 #include "core/http/webhook_headers.h"
 #include "server/api/handlers/handlers.h"
@@ -46,13 +47,14 @@ std::string ping_message(const Call& call, Instant now) {
 
 json::PingResult send_ping(const Context& context, const std::string& url,
                            const std::string& secret, const std::string& body) {
-  const Instant now = context.clock.now();
+  const std::chrono::milliseconds began = uptime();
   json::PingResult result{.id = str_cat("evt_ping_", to_hex(random_bytes(8)))};
   http::OutboundRequest request{
       .url = url, .body = body, .timeout = kPingTimeout, .answer_bytes_max = kPingAnswerBytesMax};
   request.headers.add("Content-Type", "application/json");
   http::add_standard_webhook_headers(
-      request.headers, {.id = result.id, .sent = now, .body = request.body}, webhook_key(secret));
+      request.headers, {.id = result.id, .sent = SystemClock().now(), .body = request.body},
+      webhook_key(secret));
   try {
     result.status = context.outbound.send(request).status;
     if (*result.status < 200 || *result.status > 299) {
@@ -62,7 +64,7 @@ json::PingResult send_ping(const Context& context, const std::string& url,
     if (error.code() != ErrorCode::kUnavailable) throw;
     result.error = error.message();
   }
-  result.took = context.clock.now() - now;
+  result.took = uptime() - began;
   return result;
 }
 
