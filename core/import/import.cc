@@ -1,5 +1,6 @@
 #include "core/import/import.h"
 
+#include <charconv>
 #include <chrono>
 
 #include "core/base/error.h"
@@ -36,6 +37,8 @@ constexpr int kAttemptsMax = 5;
 constexpr std::string_view kLastImportKey = ".lakefs.last.import.timestamp";
 // Suffix after the head's id in the result of an import that found no changes.
 constexpr std::string_view kUnchanged = " unchanged";
+// Precedes the number of removed objects, after the commit's id, unless it is 0.
+constexpr std::string_view kRemoved = " removed ";
 constexpr std::string_view kStrategyKey = ".lakefs.merge.strategy";
 
 /// Ends the run without an error: the job was cancelled or taken over, or the server stops.
@@ -149,6 +152,7 @@ class ImportRun {
           // job that runs again, over later commits.
           built.within = [this](db::Connection& connection, const Commit& made) {
             job_.result = std::string(view_of(made.id));
+            if (removed_ > 0) job_.result += str_cat(kRemoved, removed_);
             if (!engine_.jobs.finish(connection, job_, owner_, meta::JobState::kDone)) {
               throw Stopped{};
             }
@@ -192,13 +196,17 @@ class ImportRun {
   /// began.
   TreeRoot splice(BranchHold& hold, meta::NodeWriter& nodes, const TreeRoot& imported) {
     TreeRoot root = hold.lease().root;
+    removed_ = 0;
     if (root.empty()) return imported;
     if (request_.paths.empty()) return root;
     std::vector<tree::RangeDelete> ranges;
     for (const ImportPath& path : request_.paths) ranges.push_back(destination_range(path));
     ranges = joined(std::move(ranges));
     ImportedRanges edits(engine_.nodes, imported, [&hold] { hold.keep_alive(); });
-    return tree::edit_tree(engine_.nodes, nodes, {repository_.salt}, root, ranges, edits).root;
+    const tree::EditResult result =
+        tree::edit_tree(engine_.nodes, nodes, {repository_.salt}, root, ranges, edits);
+    removed_ = result.removed;
+    return result.root;
   }
 
   void tick(int64_t objects) {
@@ -221,6 +229,7 @@ class ImportRun {
   const std::stop_token stop_;
   const ImportRequest request_;
   const Repository repository_;
+  uint64_t removed_ = 0;
   std::chrono::steady_clock::time_point reported_ = std::chrono::steady_clock::now();
 };
 
@@ -301,19 +310,48 @@ std::string start_import(Engine& engine, const Repository& repository, const Bra
 
 ImportPreview preview_import(Engine& engine, const Repository& repository, const BranchName& branch,
                              const ImportRequest& request, size_t limit) {
-  check_import(engine, repository, branch, request);
+  const TreeRoot head = check_import(engine, repository, branch, request).root;
   ImportPreview preview;
+  std::vector<tree::RangeDelete> ranges;
+  for (const ImportPath& path : request.paths) ranges.push_back(destination_range(path));
+  const std::vector<tree::RangeDelete> replaced = joined(ranges);
+  for (const tree::RangeDelete& range : replaced) {
+    preview.at_destination += tree::count_range(engine.nodes, head, range.begin, range.end).entries;
+  }
+  bool compares = preview.at_destination > 0 && replaced.size() == ranges.size();
+  uint64_t listed = 0;
+  uint64_t found = 0;
+  uint64_t changed = 0;
+  tree::Cursor there(engine.nodes, head);
   for (const ImportPath& path : request.paths) {
-    // One more than is shown says whether there are more.
-    ImportSource source(engine, path, "", limit + 1 - preview.objects.size(), [] {});
+    ImportSource source(engine, path, "", UINT64_MAX, [] {});
     while (auto edit = source.next()) {
-      if (preview.objects.size() == limit) {
-        preview.has_more = true;
-        return preview;
+      compares = compares && ++listed <= kPreviewComparedMax;
+      if (compares) {
+        there.seek(edit->key);
+        if (there.valid() && there.key() == edit->key) {
+          ++found;
+          changed += same_content(there.entry(), *edit->entry) ? 0 : 1;
+        }
       }
-      preview.objects.push_back(
-          {std::move(edit->key), edit->entry->size_bytes, edit->entry->mtime});
+      preview.has_more = preview.objects.size() == limit;
+      if (!preview.has_more) {
+        preview.objects.push_back(
+            {std::move(edit->key), edit->entry->size_bytes, edit->entry->mtime});
+      } else if (!compares) {
+        break;
+      }
     }
+    if (preview.has_more && !compares) break;
+  }
+  if (compares) {
+    preview.added = listed - found;
+  } else if (preview.at_destination == 0 && !preview.has_more) {
+    preview.added = preview.objects.size();
+  }
+  if (compares || preview.at_destination == 0) {
+    preview.changed = changed;
+    preview.removed = preview.at_destination - found;
   }
   return preview;
 }
@@ -331,6 +369,11 @@ ImportStatus import_status(Engine& engine, const Repository& repository, const B
     if (result.ends_with(kUnchanged)) {
       status.changed = false;
       result.remove_suffix(kUnchanged.size());
+    }
+    if (const size_t at = result.rfind(kRemoved); at != std::string_view::npos) {
+      std::from_chars(result.data() + at + kRemoved.size(), result.data() + result.size(),
+                      status.removed);
+      result = result.substr(0, at);
     }
     status.commit = engine.commits.get(job.repository, commit_id_from_bytes(result));
   }

@@ -36,8 +36,9 @@ struct ImportStatus {
   bool changed = true;  ///< false: nothing to import, `commit` is the head that was compared
   Instant updated{};
   int64_t ingested_objects = 0;
-  std::optional<Commit> commit;
-  std::string error;  ///< "" = none; "Canceled" when cancelled
+  int64_t removed = 0;  ///< objects that were below the destinations and that no source has
+  std::optional<Commit> commit{};
+  std::string error{};  ///< "" = none; "Canceled" when cancelled
 };
 
 constexpr size_t kIdempotencyKeyBytesMax = 255;
@@ -48,12 +49,21 @@ struct ImportPreview {
     uint64_t size_bytes = 0;
     Instant modified{};
   };
-  std::vector<Object> objects;
+  std::vector<Object> objects{};
   bool has_more = false;
+  uint64_t at_destination = 0;  ///< objects of the branch's head that the import would replace
+  /// Of the sources' objects those that are new there and those that differ from what is there; of
+  /// the objects there those that the import would remove. Absent if more than kPreviewComparedMax
+  /// would be listed to count them, or if two destinations overlap.
+  std::optional<uint64_t> added{};
+  std::optional<uint64_t> changed{};
+  std::optional<uint64_t> removed{};
 };
-/// The first objects that an import would bring, at most `limit`, in the order of the sources.
-/// Changes nothing. Throws as start_import for the same request, and what listing the source
-/// throws.
+/// Objects of the sources that a preview compares with what is at the destination.
+constexpr uint64_t kPreviewComparedMax = 100'000;
+/// The first objects that an import would bring, at most `limit`, in the order of the sources, and
+/// what it would do to those that are there. Changes nothing. Throws as start_import for the same
+/// request, and what listing the source throws.
 ImportPreview preview_import(Engine& engine, const Repository& repository, const BranchName& branch,
                              const ImportRequest& request, size_t limit);
 

@@ -104,6 +104,44 @@ TEST_F(Import, ReplacesTheDestinationPrefixAndNothingElse) {
   EXPECT_EQ(engine.keys(repo, "main"), "raw/new rawer");
 }
 
+// The counts of a preview and of the import that follows.
+TEST_F(Import, SaysBeforeAndAfterHowMuchItRemoves) {
+  for (const char* key : {"raw/old1", "raw/old2", "raw/old3", "raw/same", "raw/sub/x", "rawer"}) {
+    engine.put(repo, "main", key, "x");
+  }
+  engine.commit(repo, "main");
+  source("set/same", "y");
+  source("set/new", "y");
+  source("one", "y");
+  const auto text = [](const std::optional<uint64_t>& count) {
+    return count ? std::to_string(*count) : "?";
+  };
+  const auto counts = [&](const ImportRequest& request, size_t limit = 1) {
+    const ImportPreview found = preview_import(*engine, repo, BranchName("main"), request, limit);
+    return "there " + std::to_string(found.at_destination) + " added " + text(found.added) +
+           " changed " + text(found.changed) + " removed " + text(found.removed);
+  };
+  ImportRequest replace = prefix("local:///lake/set/", "raw");
+  EXPECT_EQ(counts(replace), "there 5 added 1 changed 1 removed 4");
+  replace.paths.push_back({ImportPath::Kind::kObject, "local:///lake/one", "rawer"});
+  EXPECT_EQ(counts(replace), "there 6 added 1 changed 2 removed 4");
+  ImportRequest overlapping = replace;
+  overlapping.paths.push_back({ImportPath::Kind::kObject, "local:///lake/one", "raw/one"});
+  EXPECT_EQ(counts(overlapping), "there 6 added ? changed ? removed ?");
+  const ImportRequest fresh = prefix("local:///lake/set/", "fresh/");
+  EXPECT_EQ(counts(fresh), "there 0 added ? changed 0 removed 0") << "it does not list the source";
+  EXPECT_EQ(counts(fresh, 2), "there 0 added 2 changed 0 removed 0");
+
+  EXPECT_EQ(run(fresh).removed, 0);
+  EXPECT_EQ(run(replace).removed, 4);
+  EXPECT_EQ(engine.keys(repo, "main"), "fresh/new fresh/same raw/new raw/same rawer");
+  EXPECT_EQ(counts(replace), "there 3 added 0 changed 0 removed 0");
+  EXPECT_EQ(run(replace).removed, 0);
+  const ImportStatus all = run(prefix("local:///lake/one", ""));
+  EXPECT_EQ(all.removed, 5);
+  EXPECT_EQ(all.commit->message, "Import objects");
+}
+
 TEST_F(Import, SeveralPathsAndSingleObjectsMakeOneCommit) {
   source("a/1", "1");
   source("b/2", "2");

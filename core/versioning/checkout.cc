@@ -58,7 +58,7 @@ class CheckoutAttempt {
     meta::StagedBatch batch(engine_.pool, engine_.writer, repository_.id);
     compare(batch);
     release_source();
-    if (counts_.written + counts_.deleted == 0) return counts_;
+    if (request_.dry_run || counts_.written() + counts_.deleted == 0) return counts_;
     // Without this a checkout starves under steady writes.
     meta::StagedBatch::CatchUp catch_up;
     if (contended_ && keys_ <= kCheckoutKeysRememberedMax) {
@@ -124,13 +124,14 @@ class CheckoutAttempt {
     }
     if (count == &counts_.unchanged) return;
     check(key, theirs);
-    batch.add({key, std::move(theirs)});
+    if (!request_.dry_run) batch.add({key, std::move(theirs)});
   }
 
   /// The counter of a key that changes from `ours` to `theirs`; nullptr if both are absent.
   uint64_t* count_of(const std::optional<Entry>& theirs, const std::optional<Entry>& ours) {
     if (!theirs) return ours ? &counts_.deleted : nullptr;
-    return ours && same_content(*theirs, *ours) ? &counts_.unchanged : &counts_.written;
+    if (!ours) return &counts_.added;
+    return same_content(*theirs, *ours) ? &counts_.unchanged : &counts_.changed;
   }
 
   void check(const std::string& key, const std::optional<Entry>& theirs) const {
@@ -148,8 +149,8 @@ class CheckoutAttempt {
       uint64_t* const count = count_of(seen.theirs, row.entry);
       if (seen.count != nullptr) --*seen.count;
       if (count != nullptr) ++*count;
-      const bool staged = seen.count == &counts_.written || seen.count == &counts_.deleted;
-      const bool changes = count == &counts_.written || count == &counts_.deleted;
+      const bool staged = seen.count != nullptr && seen.count != &counts_.unchanged;
+      const bool changes = count != nullptr && count != &counts_.unchanged;
       if (changes) check(row.key, seen.theirs);
       if (changes || staged) out.push_back({row.key, seen.theirs});
     }

@@ -21,15 +21,18 @@ struct CheckoutRequest {
   /// Resolved as for readers: a branch means its current state, including staged changes.
   std::string ref;
   PathScope paths;
-  bool force = false;  ///< also in a read-only repository
+  bool force = false;    ///< also in a read-only repository
+  bool dry_run = false;  ///< counts what would change, and stages nothing
   /// Called for every key that changes; throws to refuse the checkout. May be empty.
   std::function<void(const Key&, bool deleted)> check{};
 };
 
 struct CheckoutCounts {
-  uint64_t written = 0;
+  uint64_t added = 0;
+  uint64_t changed = 0;
   uint64_t deleted = 0;
   uint64_t unchanged = 0;  ///< the same content was there already
+  uint64_t written() const { return added + changed; }
 };
 
 /// Stages that the branch equals the ref for the keys of `paths`, atomically; keys that only the

@@ -35,7 +35,7 @@ class Checkout : public testing::RepositoryTest {
   std::string checkout(const CheckoutRequest& request, const std::string& branch = "main") {
     try {
       const CheckoutCounts counts = checkout_paths(*engine, repo, BranchName(branch), request);
-      return str_cat(counts.written, " ", counts.deleted, " ", counts.unchanged);
+      return str_cat(counts.written(), " ", counts.deleted, " ", counts.unchanged);
     } catch (const Error& error) {
       return std::string(error.reason());
     }
@@ -60,6 +60,13 @@ TEST_F(Checkout, PathsMatchTheRefAndOthersStay) {
   const Entry theirs = get_object(*engine, repo, "dev", Key("models/a")).entry;
   const size_t stored = engine.store->list("", "", 1000).items.size();
 
+  CheckoutRequest dry = of("dev", {"models/**"});
+  dry.dry_run = true;
+  const CheckoutCounts counts = checkout_paths(*engine, repo, main, dry);
+  EXPECT_EQ(str_cat(counts.added, " ", counts.changed, " ", counts.deleted, " ", counts.unchanged),
+            "1 1 2 1");
+  EXPECT_EQ(engine.keys(repo, "main"), "code/x models/a models/b models/c models/e");
+  EXPECT_EQ(engine.read(repo, "main", "models/a"), "main:models/a");
   EXPECT_EQ(checkout(of("dev", {"models/**"})), "2 2 1");
   EXPECT_EQ(engine.keys(repo, "main"), "code/x models/a models/b models/d");
   EXPECT_EQ(engine.read(repo, "main", "code/x"), "main:code/x");
@@ -170,7 +177,7 @@ TEST_F(Checkout, IsNotStarvedByWritesToItsPaths) {
   }
   const CheckoutCounts counts = checkout_paths(*slow, repo, main, of("main@", {"a/*"}));
   EXPECT_EQ(faults.unreached(), size_t{kWrites - 3}) << "it went through at the third attempt";
-  EXPECT_EQ(str_cat(counts.written, " ", counts.deleted, " ", counts.unchanged), "2 1 2")
+  EXPECT_EQ(str_cat(counts.written(), " ", counts.deleted, " ", counts.unchanged), "2 1 2")
       << "changed, written; late; gone, same";
   EXPECT_EQ(engine.keys(repo, "main"), "a/changed a/gone a/same a/written b/1");
   for (const char* key : {"a/changed", "a/gone", "a/same", "a/written"}) {
@@ -289,11 +296,11 @@ TEST_F(Checkout, RandomStatesMatchAModel) {
     for (const auto& [key, text] : model[from]) {
       if (!scope.contains(key)) continue;
       const auto at = model[to].find(key);
-      ++(at != model[to].end() && at->second == text ? expected.unchanged : expected.written);
+      ++(at != model[to].end() && at->second == text ? expected.unchanged : expected.changed);
       after[key] = text;
     }
     EXPECT_EQ(checkout(of(from, globs), to),
-              str_cat(expected.written, " ", expected.deleted, " ", expected.unchanged));
+              str_cat(expected.written(), " ", expected.deleted, " ", expected.unchanged));
     model[to] = after;
     agree(to);
     if (below(4) == 0) {

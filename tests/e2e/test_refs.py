@@ -81,19 +81,23 @@ def test_paths_are_checked_out_of_any_ref(tarn, lake):
     main.object("models/b").delete()
     url = f"/repositories/{lake.id}/branches/main/checkout-path"
 
-    def checkout(ref, *paths):
-        answer = rest("POST", url, json={"ref": ref, "paths": list(paths)})
+    def checkout(ref, *paths, **options):
+        answer = rest("POST", url, json={"ref": ref, "paths": list(paths), **options})
         assert answer.status_code == 200, answer.text
         return answer.json()
 
-    assert checkout("dev", "models/**") == {"written": 3, "deleted": 0, "unchanged": 0}
+    counts = {"added": 2, "changed": 1, "written": 3, "deleted": 0, "unchanged": 0}
+    before = [(c.type, c.path) for c in main.uncommitted()]
+    assert checkout("dev", "models/**", dry_run=True) == counts
+    assert [(c.type, c.path) for c in main.uncommitted()] == before
+    assert checkout("dev", "models/**") == counts
     assert [(c.type, c.path) for c in main.uncommitted()] == [("changed", "models/a"), ("added", "models/c")]
     assert main.object("models/c").stat().physical_address == dev.object("models/c").stat().physical_address
     assert [text(main, p) for p in ("models/a", "code/x")] == ["dev", "1"]
     main.commit("models of dev")
-    assert checkout("v1", "*/[ac]") == {"written": 1, "deleted": 1, "unchanged": 0}
+    assert checkout("v1", "*/[ac]") == {"added": 0, "changed": 1, "written": 1, "deleted": 1, "unchanged": 0}
     assert [o.path for o in main.objects()] == ["code/x", "models/a", "models/b"]
-    assert checkout("main@", "**") == {"written": 2, "deleted": 0, "unchanged": 2}
+    assert checkout("main@", "**") == {"added": 1, "changed": 1, "written": 2, "deleted": 0, "unchanged": 2}
     assert list(main.uncommitted()) == []
     for body, field in (({"ref": "v1", "paths": []}, "paths"), ({"ref": "v1", "paths": ["[a"]}, "paths"),
                         ({"paths": ["a"]}, "ref")):

@@ -218,6 +218,7 @@ http::Response checkout_path(const Context& context, Call& call, json::CheckoutP
                                 {.ref = std::move(given.ref),
                                  .paths = std::move(given.paths),
                                  .force = given.force,
+                                 .dry_run = given.dry_run,
                                  .check = check})));
 }
 JsonHandler checkout_path() { return json_handler<json::parse_checkout_path, checkout_path>; }

@@ -49,7 +49,11 @@ std::string id_body(std::string_view id) {
 std::string import_preview_body(const versioning::ImportPreview& preview) {
   Writer out;
   out.begin_object();
+  if (preview.added) out.number("added", static_cast<int64_t>(*preview.added));
+  out.number("at_destination", static_cast<int64_t>(preview.at_destination));
+  if (preview.changed) out.number("changed", static_cast<int64_t>(*preview.changed));
   out.boolean("has_more", preview.has_more);
+  if (preview.removed) out.number("removed", static_cast<int64_t>(*preview.removed));
   out.key("results");
   out.begin_array();
   for (const auto& object : preview.objects) {
@@ -70,7 +74,10 @@ std::string import_status_body(const versioning::ImportStatus& status) {
   out.boolean("completed", status.completed);
   out.text("update_time", to_rfc3339(status.updated));
   out.number("ingested_objects", status.ingested_objects);
-  if (status.completed) out.boolean("changed", status.changed);
+  if (status.completed) {
+    out.boolean("changed", status.changed);
+    out.number("removed", status.removed);
+  }
   if (status.commit) {
     out.text("metarange_id", metarange_id(status.commit->root));
     out.key("commit");

@@ -29,6 +29,21 @@ TEST(ImportBodies, AreReadAndWrittenWhole) {
             R"({"completed":false,"update_time":"1970-01-01T00:00:00.000Z","ingested_objects":7,)"
             R"("error":{"message":"Canceled"}})"
             "\n");
+  EXPECT_EQ(
+      import_status_body({.id = "i", .completed = true, .updated = from_millis(0), .removed = 3}),
+      R"({"completed":true,"update_time":"1970-01-01T00:00:00.000Z","ingested_objects":0,)"
+      R"("changed":true,"removed":3})"
+      "\n");
+}
+
+TEST(Codecs, APreviewOfAnImportCountsWhatIsKnown) {
+  EXPECT_EQ(import_preview_body({.objects = {}, .has_more = true, .at_destination = 7}),
+            R"({"at_destination":7,"has_more":true,"results":[]})"
+            "\n");
+  EXPECT_EQ(
+      import_preview_body({.at_destination = 7, .added = 1, .changed = 2, .removed = 5}),
+      R"({"added":1,"at_destination":7,"changed":2,"has_more":false,"removed":5,"results":[]})"
+      "\n");
 }
 
 }  // namespace

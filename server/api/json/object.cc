@@ -143,15 +143,18 @@ std::string moved_body(uint64_t objects) {
 CheckoutPath parse_checkout_path(const Value& body) {
   return {.ref = body.at("ref").text(),
           .paths = parse_path_scope(body.at("paths")),
-          .force = body.flag("force")};
+          .force = body.flag("force"),
+          .dry_run = body.flag("dry_run")};
 }
 
 std::string checkout_body(const versioning::CheckoutCounts& counts) {
   Writer out;
   out.begin_object();
+  out.number("added", static_cast<int64_t>(counts.added));
+  out.number("changed", static_cast<int64_t>(counts.changed));
   out.number("deleted", static_cast<int64_t>(counts.deleted));
   out.number("unchanged", static_cast<int64_t>(counts.unchanged));
-  out.number("written", static_cast<int64_t>(counts.written));
+  out.number("written", static_cast<int64_t>(counts.written()));
   out.end_object();
   return std::move(out).take();
 }

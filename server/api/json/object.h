@@ -67,6 +67,7 @@ struct CheckoutPath {
   std::string ref;
   PathScope paths;
   bool force = false;
+  bool dry_run = false;
 };
 CheckoutPath parse_checkout_path(const Value& body);
 std::string checkout_body(const versioning::CheckoutCounts& counts);

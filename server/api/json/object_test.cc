@@ -104,6 +104,11 @@ TEST(Codecs, ACheckoutNamesARefAndPatterns) {
   EXPECT_EQ(given.ref, "v1~1");
   EXPECT_TRUE(given.paths.contains("a/x/y"));
   EXPECT_FALSE(given.force);
+  EXPECT_FALSE(given.dry_run);
+  EXPECT_TRUE(parsed(parse_checkout_path, R"({"ref":"a","paths":["a"],"dry_run":true})").dry_run);
+  EXPECT_EQ(checkout_body({.added = 1, .changed = 2, .deleted = 3, .unchanged = 4}),
+            R"({"added":1,"changed":2,"deleted":3,"unchanged":4,"written":3})"
+            "\n");
   for (const char* bad : {"{}", R"({"ref":"a"})", R"({"paths":["a"]})", R"({"ref":"a","paths":[]})",
                           R"({"ref":"a","paths":"a"})", R"({"ref":"a","paths":["[a"]})",
                           R"({"ref":"a","paths":[1]})", R"({"ref":"a","paths":["a"],"force":1})"}) {
