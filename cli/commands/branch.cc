@@ -177,12 +177,28 @@ struct Reset {
   }
 };
 
+/// Changes that a question counts: one page of them.
+constexpr std::string_view kCountedMax = "1000";
+
+/// "37 uncommitted changes of tarn://lake/main"; of paths that begin with the prefix.
+std::string uncommitted_changes(Session& session, const Uri& uri, const std::string& prefix = "") {
+  const Json page =
+      session.client.call({.path = branch_path(uri) + "/diff",
+                           .query = {{"amount", std::string(kCountedMax)}, {"prefix", prefix}}});
+  const size_t count = page.at("results").size();
+  const bool more = page.value("/pagination/has_more"_json_pointer, false);
+  return str_cat(count, more ? " or more" : "", " uncommitted change", count == 1 ? "" : "s",
+                 " of ", to_string(uri));
+}
+
 void move_away(Session& session, const Uri& uri, const Reset& options) {
   const Uri to = ref_uri(options.to, {uri.repository, ""});
   need_same_repository(uri, to);
-  session.confirm(
-      str_cat("Drop uncommitted changes of ", to_string(uri), " and move it to ", to.ref, "?"),
-      options.yes);
+  if (!options.yes) {
+    session.confirm(
+        str_cat("Drop ", uncommitted_changes(session, uri), " and move it to ", to.ref, "?"),
+        false);
+  }
   // Resolve the ref first: if that fails, the uncommitted changes must not be lost.
   const std::string commit = get_commit_id(session.client, uri.repository, to.ref);
   move_to(session.client, uri, commit);
@@ -199,7 +215,13 @@ void reset(Session& session, const Reset& options) {
   Json body{{"type", "reset"}};
   if (!options.object.empty()) body = {{"type", "object"}, {"path", options.object}};
   if (!options.prefix.empty()) body = {{"type", "common_prefix"}, {"path", options.prefix}};
-  session.confirm(str_cat("Drop uncommitted changes of ", to_string(uri), "?"), options.yes);
+  if (!options.yes) {
+    const std::string changes =
+        options.object.empty()
+            ? uncommitted_changes(session, uri, options.prefix)
+            : str_cat("the uncommitted change of ", options.object, " of ", to_string(uri));
+    session.confirm(str_cat("Drop ", changes, "?"), false);
+  }
   reset_uncommitted(session.client, uri, body);
   session.out.remark(str_cat("uncommitted changes of ", to_string(uri), " dropped"));
 }

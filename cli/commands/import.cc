@@ -9,6 +9,7 @@
 #include "cli/commands/commit_record.h"
 #include "cli/commands/fs_transfer.h"
 #include "cli/duration.h"
+#include "cli/json_text.h"
 #include "cli/progress.h"
 #include "cli/session.h"
 #include "cli/signals.h"
@@ -36,6 +37,7 @@ struct ImportOptions {
   bool if_changed = false;
   std::string key;
   bool yes = false;
+  bool dry_run = false;
   int64_t parallel = 8;
 
   void declare(Command& command) {
@@ -55,7 +57,10 @@ struct ImportOptions {
         .option("--idempotency-key", key,
                 "a retry with the same key waits for the first import and starts no second one")
         .option("--resume", resume, "wait for the import with this id instead of starting one")
-        .flag("-y,--yes", yes, "of a directory of this machine: upload it without confirmation")
+        .flag("-y,--yes", yes,
+              "do not ask for confirmation: before objects below the target are removed that the "
+              "source lacks, and before a directory of this machine is uploaded")
+        .flag("--dry-run", dry_run, "only count what would be added, changed and removed")
         .option("-p,--parallel", parallel,
                 "of a directory of this machine: number of parallel uploads (8)")
         .flag("--cancel-on-interrupt", cancel,
@@ -67,7 +72,7 @@ std::string import_path(const Uri& target) {
   return api_path({"repositories", target.repository, "branches", target.ref, "import"});
 }
 
-std::string start_import(Session& session, const Uri& target, const ImportOptions& options) {
+Json import_body(const Uri& target, const ImportOptions& options) {
   const Json source{{"type", options.single ? "object" : "common_prefix"},
                     {"path", options.source},
                     {"destination", target.path}};
@@ -75,6 +80,51 @@ std::string start_import(Session& session, const Uri& target, const ImportOption
       {"paths", Json::array({source})},
       {"commit", {{"message", options.message}, {"metadata", metadata_from(options.metadata)}}}};
   if (options.if_changed) body["if_changed"] = true;
+  return body;
+}
+
+Request preview_request(const Uri& target, const Json& body) {
+  Request request = post_request(import_path(target) + "/preview", body);
+  request.query.emplace_back("amount", "1");
+  return request;
+}
+
+/// A number that is absent when the server did not count it.
+std::string counted(const Json& preview, const char* name) {
+  return preview.contains(name) ? json_text(preview[name]) : "unknown";
+}
+
+void print_preview(Session& session, const Uri& target, const Json& body) {
+  const Json preview = session.client.call(preview_request(target, body));
+  session.out.object("ImportPreview", preview,
+                     {{"at destination", counted(preview, "at_destination")},
+                      {"added", counted(preview, "added")},
+                      {"changed", counted(preview, "changed")},
+                      {"removed", counted(preview, "removed")}});
+}
+
+/// Asks before objects are removed. Errors are those of the import, which follows.
+void confirm_removal(Session& session, const Uri& target, const Json& body,
+                     const ImportOptions& options) {
+  if (options.yes) return;
+  const Answer answer = session.client.ask(preview_request(target, body));
+  if (!answer.ok()) return;
+  const Json preview = json_of(answer);
+  const int64_t there = preview.value("at_destination", int64_t{0});
+  if (there == 0 || preview.value("removed", there) == 0) return;
+  session.confirm(
+      preview.contains("removed")
+          ? str_cat("This import removes ", json_text(preview["removed"]), " of the ", there,
+                    " objects at ", to_string(target), " and replaces ",
+                    counted(preview, "changed"), " of them. Go on?")
+          : str_cat("This import replaces the ", there, " objects at ", to_string(target),
+                    " and removes those that the source lacks. Go on?"),
+      false);
+}
+
+std::string start_import(Session& session, const Uri& target, const ImportOptions& options) {
+  const Json body = import_body(target, options);
+  confirm_removal(session, target, body, options);
   Request request = post_request(import_path(target), body);
   if (!options.key.empty()) request.headers.emplace_back("Idempotency-Key", options.key);
   const Json answer = session.client.call(request);
@@ -137,12 +187,13 @@ void print_status(Output& out, const std::string& id, Json status) {
   }
   const std::string commit = status.value("/commit/id"_json_pointer, "");
   const std::string objects = std::to_string(status.value("ingested_objects", int64_t{0}));
+  const std::string removed = std::to_string(status.value("removed", int64_t{0}));
   status["id"] = id;
   const bool changed = status.value("changed", true);
   status["changed"] = changed;
   if (!changed) out.remark("the branch has these objects already");
   out.object("Import", std::move(status),
-             {{"commit", commit}, {"objects", objects}, {"import", id}});
+             {{"commit", commit}, {"objects", objects}, {"removed", removed}, {"import", id}});
 }
 
 /// Whether the source is a path of this machine instead of an address of the server's.
@@ -191,6 +242,10 @@ ExitCode run_import(Session& session, const ImportOptions& options) {
   if (!options.timeout.empty()) parse_duration(options.timeout);
   if (!resumes && is_local_path(options.source)) return upload_instead(session, options);
   const Uri target = session.prefix(resumes ? options.source : options.target);
+  if (options.dry_run && !resumes) {
+    print_preview(session, target, import_body(target, options));
+    return ExitCode::kOk;
+  }
   const std::string id = resumes ? options.resume : start_import(session, target, options);
   if (options.no_wait) {
     session.out.object("Import", {{"id", id}, {"completed", false}}, {{"import", id}});

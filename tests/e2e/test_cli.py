@@ -321,6 +321,23 @@ def test_import(cli, repo, source):
     cli.run("import", status=2)
 
 
+def test_an_import_that_removes_objects_asks_first(cli, repo, source):
+    words = ["import", f"local://{source}/", f"tarn://{repo.id}/main/in/"]
+    for path in ["in/old1", "in/old2", "in/03"]:
+        repo.branch("main").object(path).upload(b"old")
+    repo.branch("main").commit("before")
+    shown = cli.json(*words, "--dry-run")
+    assert {name: shown[name] for name in ("at_destination", "added", "changed", "removed")} == {
+        "at_destination": 3, "added": 49, "changed": 1, "removed": 2}
+    head = repo.branch("main").head.id
+    refused = cli.run(*words, status=2)
+    assert "removes 2 of the 3 objects" in refused.talk and "--yes" in refused.talk
+    assert repo.branch("main").head.id == head
+    assert cli.json(*words, "--yes")["removed"] == 2
+    assert cli.json(*words)["removed"] == 0, "nothing to ask"
+    assert cli.json("import", "--object", f"local://{source}/03", f"tarn://{repo.id}/main/in/04")["removed"] == 0
+
+
 def test_an_import_repeats_safely(cli, repo, source):
     words = ["import", f"local://{source}/", f"tarn://{repo.id}/main/in/"]
     first = cli.json(*words, "--idempotency-key", "nightly-1")

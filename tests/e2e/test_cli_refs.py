@@ -34,7 +34,12 @@ def test_paths_are_checked_out_of_another_ref(cli, repo):
     repo.branch("main").object("models/a").upload(b"two")
     repo.branch("main").object("code/x").upload(b"two")
     repo.branch("main").object("models/c").upload(b"two")
-    done = cli.json("checkout-path", "v1", "models/*", "--branch", "main")
+    dry = cli.json("checkout-path", "v1", "models/*", "--branch", "main", "--dry-run")
+    assert (dry["added"], dry["changed"], dry["deleted"]) == (0, 1, 1)
+    refused = cli.run("checkout-path", "v1", "models/*", "--branch", "main", status=2)
+    assert "deletes 1 object of" in refused.talk and "--yes" in refused.talk
+    assert cli.run("fs", "cat", f"tarn://{repo.id}/main/models/a").out == b"two"
+    done = cli.json("checkout-path", "v1", "models/*", "--branch", "main", "--yes")
     assert {key: done[key] for key in ("kind", "written", "deleted", "unchanged")} == {
         "kind": "Checkout", "written": 1, "deleted": 1, "unchanged": 1}
     assert cli.run("fs", "cat", f"tarn://{repo.id}/main/models/a").out == b"one"
