@@ -124,6 +124,32 @@ def test_the_import_wizard_shows_what_will_come_and_what_came(window, rest, tarn
     expect(page.get_by_role("link", name="raw/")).to_be_visible()
 
 
+def test_an_import_that_removes_objects_asks_first(window, rest, tarn):
+    rest.repository("replaced")
+    for path in ("raw/a", "raw/b", "raw/c", "other"):
+        rest.upload("replaced", path, b"old")
+    rest.commit("replaced", "before")
+    source = tarn.import_root / "fewer"
+    source.mkdir()
+    for name in ("a", "new"):
+        (source / name).write_bytes(b"bytes of the source")
+    page = window.go("/?q=replaced")
+    page.get_by_role("button", name="Actions of replaced").click()
+    page.get_by_role("menuitem", name="Import data…").click()
+    dialog = page.get_by_role("dialog", name="Import into replaced at main")
+    dialog.get_by_label("Source", exact=True).fill(f"local://{source}/")
+    dialog.get_by_label("Destination prefix").fill("raw/")
+    page.keyboard.press("Enter")
+    expect(dialog.get_by_role("alert")).to_have_text("At the destination: 3 objects. 2 will be removed, 1 changed, and 1 added.")
+    window.review("import-removes")
+    expect(dialog.get_by_role("button", name="Import", exact=True)).to_be_disabled()
+    assert rest.paths("replaced", prefix="raw/") == ["raw/a", "raw/b", "raw/c"]
+    dialog.get_by_label("Remove 2 objects").click()
+    dialog.get_by_role("button", name="Import", exact=True).click()
+    expect(dialog).to_contain_text("2 objects of before removed")
+    assert rest.paths("replaced") == ["other", "raw/a", "raw/new"]
+
+
 def test_a_source_that_cannot_be_read_says_why(window, rest, tarn):
     rest.repository("unreadable")
     window.expect_problem("40")

@@ -37,6 +37,7 @@ export function ImportWizard({ repository, branch, destination = '', onClose }: 
   const [id, setId] = useState<string | null>(null);
   const [error, setError] = useState<Error | null>(null);
   const [running, setRunning] = useState(false);
+  const [agreed, setAgreed] = useState(false);
   const path = { repository, branch };
   const body: Schemas['ImportCreation'] = {
     paths: [{ type: settings.single ? 'object' : 'common_prefix', path: settings.source.trim(), destination: settings.destination }],
@@ -58,7 +59,10 @@ export function ImportWizard({ repository, branch, destination = '', onClose }: 
   };
   // The same key for the same request: a second press, or a lost answer, starts no second import.
   const key = useMemo(() => randomKey(), [preview]);
-  const look = () => attempt(async () => setPreview(await answer(api.POST('/repositories/{repository}/branches/{branch}/import/preview', { params: { path, query: { amount: previewed } }, body }))));
+  const look = () => attempt(async () => {
+    setAgreed(false);
+    setPreview(await answer(api.POST('/repositories/{repository}/branches/{branch}/import/preview', { params: { path, query: { amount: previewed } }, body })));
+  });
   const start = () => attempt(async () => setId((await answer(api.POST('/repositories/{repository}/branches/{branch}/import', { params: { path, header: { 'Idempotency-Key': key } }, body }))).id));
 
   return (
@@ -67,12 +71,13 @@ export function ImportWizard({ repository, branch, destination = '', onClose }: 
         {id !== null ? <Running repository={repository} branch={branch} id={id} onClose={onClose} /> : preview ? (
           <>
             <Preview preview={preview} />
+            {removes(preview) && <Checkbox checked={agreed} onChange={setAgreed}>{preview.removed === undefined ? 'Remove what the source lacks' : `Remove ${counted(preview.removed, 'object')}`}</Checkbox>}
             {error && <ErrorPanel error={error} />}
             <DialogActions>
-              <CopyAs snippets={[{ label: 'tarn', text: `tarn import ${settings.single ? '--object ' : ''}${shellWord(settings.source.trim())} ${shellWord(tarnUri(repository, branch, settings.destination))}` }]} />
+              <CopyAs snippets={[{ label: 'tarn', text: `tarn import ${settings.single ? '--object ' : ''}${removes(preview) ? '--yes ' : ''}${shellWord(settings.source.trim())} ${shellWord(tarnUri(repository, branch, settings.destination))}` }]} />
               <span className="grow" />
               <Button onPress={() => setPreview(null)}>Back</Button>
-              <Button kind="primary" onPress={() => void start()} refused={preview.results.length === 0 ? 'The source has no objects' : undefined}>Import</Button>
+              <Button kind="primary" onPress={() => void start()} refused={preview.results.length === 0 ? 'The source has no objects' : removes(preview) && !agreed ? 'Agree to what is removed first' : undefined}>Import</Button>
             </DialogActions>
           </>
         ) : (
@@ -121,6 +126,11 @@ const columns: Column<Previewed>[] = [
   { id: 'modified', header: 'Modified', width: '120px', wideOnly: true, cell: (row) => <Time at={row.mtime} /> },
 ];
 
+/** Whether objects that are at the destination would go, or may go. */
+function removes(preview: Schemas['ImportPreview']): boolean {
+  return (preview.removed ?? preview.at_destination) > 0;
+}
+
 function Preview({ preview }: { preview: Schemas['ImportPreview'] }) {
   const bytesShown = preview.results.reduce((sum, row) => sum + row.size_bytes, 0);
   return (
@@ -128,6 +138,13 @@ function Preview({ preview }: { preview: Schemas['ImportPreview'] }) {
       <p>
         {preview.has_more ? <>The first {count(preview.results.length)} objects of more</> : counted(preview.results.length, 'object')}, <Bytes of={bytesShown} />{preview.has_more ? ' so far' : ''}. Nothing has been imported yet.
       </p>
+      {preview.at_destination > 0 && (
+        <p role={removes(preview) ? 'alert' : undefined}>
+          At the destination: {counted(preview.at_destination, 'object')}. {preview.removed === undefined || preview.changed === undefined
+            ? 'Those that the source has too will be replaced, and all others removed.'
+            : `${count(preview.removed)} will be removed, ${count(preview.changed)} changed, and ${count(preview.added ?? 0)} added.`}
+        </p>
+      )}
       <div style={{ display: 'flex', maxHeight: 360 }}>
         <DataTable label="Objects that will be imported" fill columns={columns} count={preview.results.length} row={(index) => preview.results[index]} rowKey={(row) => row.path}
           empty={<EmptyState icon="search">The source has no objects. Check its name, and the final slash.</EmptyState>} />
@@ -171,7 +188,7 @@ function Running({ repository, branch, id, onClose }: { repository: string; bran
     return (
       <>
         <p role="status">
-          {now.changed === false ? 'The branch has these very objects already; nothing was committed.' : <>Imported {counted(now.ingested_objects ?? 0, 'object')} in commit <code>{now.commit?.id.slice(0, 12)}</code>.</>}
+          {now.changed === false ? 'The branch has these very objects already; nothing was committed.' : <>Imported {counted(now.ingested_objects ?? 0, 'object')} in commit <code>{now.commit?.id.slice(0, 12)}</code>{now.removed ? `; ${counted(now.removed, 'object')} of before removed` : ''}.</>}
         </p>
         <DialogActions>
           <Button onPress={onClose}>Close</Button>
