@@ -23,10 +23,13 @@ struct Connection {
     kLingering,  ///< answered and closed for sending; further input is dropped
   };
 
-  Connection(int fd, std::string peer_address) : socket(fd), peer(std::move(peer_address)) {}
+  Connection(int fd, std::string peer_address, size_t peer_network = 0)
+      : socket(fd), peer(std::move(peer_address)), network(peer_network) {}
 
   Socket socket;
   const std::string peer;
+  const size_t network;  ///< of the peer; see Accepted
+  bool answered = false;  ///< a request; until then the deadline is that of the first head
   Phase phase = Phase::kIdle;
   std::string held;
   std::unique_ptr<RequestHead> head;  ///< of a queued request; `held` follows it

@@ -1,5 +1,6 @@
 #include "core/http/parking_lot.h"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
@@ -72,12 +73,14 @@ bool ParkingLot::add(std::unique_ptr<Connection>& connection) {
     index = free_.back();
     free_.pop_back();
     if (index >= places_used_) places_used_ = index + 1;
+    ++held_[connection->network];
   }
   size_.fetch_add(1, std::memory_order_relaxed);
   Place& place = places_[index];
   MutexLock lock(place.mutex);
   connection->place = place_of(index, place.generation);
   place.deadline = connection->deadline.time_since_epoch().count();
+  place.network = connection->network;
   place.parked = true;
   place.connection = std::move(connection);
   arm(*place.connection, EPOLL_CTL_ADD);
@@ -101,6 +104,7 @@ void ParkingLot::park(Connection& connection) {
 
 void ParkingLot::close(Connection& connection) {
   const uint32_t index = index_of(connection.place);
+  const size_t network = connection.network;
   Place& place = places_[index];
   {
     MutexLock lock(place.mutex);
@@ -110,6 +114,7 @@ void ParkingLot::close(Connection& connection) {
   size_.fetch_sub(1, std::memory_order_relaxed);
   MutexLock lock(mutex_);
   free_.push_back(index);
+  if (const auto at = held_.find(network); --at->second == 0) held_.erase(at);
 }
 
 Connection* ParkingLot::claim(uint64_t at) {
@@ -179,6 +184,32 @@ std::vector<Connection*> ParkingLot::take_idle() {
     taken.push_back(place.connection.get());
   }
   return taken;
+}
+
+Connection* ParkingLot::take_idle_of_busiest() {
+  MutexLock lock(mutex_);
+  uint32_t most = 0;
+  for (const auto& [network, count] : held_) most = std::max(most, count);
+  Place* found = nullptr;
+  uint32_t generation = 0;
+  int64_t earliest = kNever;
+  for (uint32_t i = 0; i < places_used_; ++i) {
+    Place& place = places_[i];
+    if (place.deadline.load(std::memory_order_relaxed) >= earliest) continue;
+    const auto held = held_.find(place.network.load(std::memory_order_relaxed));
+    if (held == held_.end() || held->second != most) continue;
+    MutexLock place_lock(place.mutex);
+    if (!place.parked || place.connection->socket.has_input()) continue;
+    found = &place;
+    generation = place.generation;
+    earliest = place.deadline;
+  }
+  if (found == nullptr) return nullptr;
+  MutexLock place_lock(found->mutex);
+  if (!found->parked || found->generation != generation) return nullptr;
+  found->parked = false;
+  found->deadline = kNever;
+  return found->connection.get();
 }
 
 void ParkingLot::cut_all() {

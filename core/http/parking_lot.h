@@ -5,6 +5,7 @@
 #include <limits>
 #include <memory>
 #include <optional>
+#include <unordered_map>
 #include <vector>
 
 #include "core/base/mutex.h"
@@ -51,6 +52,9 @@ class ParkingLot {
   std::vector<Connection*> take_expired(SteadyTime now);
   /// Parked connections that wait for a request and have no input, claimed.
   std::vector<Connection*> take_idle();
+  /// The parked connection without input that would expire first, claimed, of the networks with the
+  /// most connections; nullptr if these have none.
+  Connection* take_idle_of_busiest();
   /// Cuts every connection, parked or claimed.
   void cut_all();
   size_t size() const { return size_.load(std::memory_order_relaxed); }
@@ -63,6 +67,7 @@ class ParkingLot {
     bool parked TARN_GUARDED_BY(mutex) = false;
     // Of a parked connection; the sweep examines it before it takes the lock.
     std::atomic<int64_t> deadline{std::numeric_limits<int64_t>::max()};
+    std::atomic<size_t> network{0};  // of the connection
   };
 
   Connection* claim(uint64_t place);
@@ -74,8 +79,9 @@ class ParkingLot {
   std::vector<Place> places_;
   std::atomic<size_t> size_{0};
   std::atomic<uint32_t> places_used_{0};  // no place at or above it was ever taken
-  Mutex mutex_;
+  Mutex mutex_;  // taken before that of a place
   std::vector<uint32_t> free_ TARN_GUARDED_BY(mutex_);
+  std::unordered_map<size_t, uint32_t> held_ TARN_GUARDED_BY(mutex_);  // connections by network
 };
 
 }  // namespace tarn::http

@@ -22,6 +22,8 @@ Probe::Probe() {
                                      "Requests answered 503 for want of a worker, by reason",
                                      {"reason", kReasons[i]});
   }
+  closed_for_room_ = &metrics::counter("tarn_http_closed_for_room_total",
+                                       "Idle connections closed to make room for new ones");
   queue_wait_ = &metrics::histogram("tarn_http_queue_wait_seconds",
                                     "Time that queued requests waited for a worker");
   connections_gauge_ = metrics::gauge("tarn_http_connections", "Open client connections",

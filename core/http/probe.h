@@ -25,6 +25,7 @@ class Probe {
     queue_wait_->observe(std::chrono::duration<double>(time).count());
   }
   void refused(Overload why) { refusals_[static_cast<size_t>(why)]->add(); }
+  void closed_for_room() { closed_for_room_->add(); }
   std::atomic<int64_t> connections{0};
   std::atomic<int64_t> running_requests{0};
   std::atomic<int64_t> queued_requests{0};
@@ -35,6 +36,7 @@ class Probe {
 
   std::array<metrics::Counter*, 6> answers_{};
   std::array<metrics::Counter*, 3> refusals_{};  // by Overload
+  metrics::Counter* closed_for_room_;
   metrics::Histogram* queue_wait_;
   std::shared_ptr<metrics::GaugeToken> connections_gauge_;
   std::shared_ptr<metrics::GaugeToken> running_gauge_;

@@ -212,6 +212,7 @@ std::string RequestLoop::share_of(const Request& request) const {
 RequestLoop::Next RequestLoop::answer(Connection& connection, RequestHead& head, bool& goes_on) {
   input_.consume(std::exchange(connection.scanner, {}).head_bytes());
   connection.phase = Connection::Phase::kIdle;
+  connection.answered = true;
   RequestBody body(head, connection.socket, input_, parser_, limits_);
   Request& request = head.request;
   request.body = body.handle();
@@ -285,11 +286,11 @@ RequestLoop::Next RequestLoop::wait_for_more(Connection& connection) {
   connection.held = input_.unused();
   if (connection.held.empty()) {
     connection.phase = Connection::Phase::kIdle;
-    connection.deadline = now + limits_.idle_timeout;
+    if (connection.answered) connection.deadline = now + limits_.idle_timeout;
   } else if (connection.phase != Connection::Phase::kHead) {
     connection.phase =
         Connection::Phase::kHead;  // later bytes of the head do not extend the deadline
-    connection.deadline = now + limits_.head_deadline;
+    if (connection.answered) connection.deadline = now + limits_.head_deadline;
   }
   return Next::kPark;
 }

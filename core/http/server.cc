@@ -92,6 +92,7 @@ class EpollServer final : public Server {
   bool wait_at_door();
   void accept_all();
   void admit(Accepted accepted);
+  bool make_room();
   void dispose(Connection& connection, RequestLoop::Next next);
   void close(Connection& connection);
   void end_expired(RequestLoop& loop);
@@ -254,6 +255,10 @@ void EpollServer::accept_all() {
   for (;;) {
     Accepted accepted = accept_from(listener_.fd);
     if (accepted.out_of_descriptors) {
+      // Once for each pause: the shortage may be of the whole machine.
+      if (make_room()) accepted = accept_from(listener_.fd);
+    }
+    if (accepted.out_of_descriptors) {
       log::warn("http_no_descriptors");
       accept_after_ = SteadyClock::now() + kDescriptorPause;
     }
@@ -263,11 +268,13 @@ void EpollServer::accept_all() {
 }
 
 void EpollServer::admit(Accepted accepted) {
-  auto connection = std::make_unique<Connection>(accepted.fd, std::move(accepted.peer));
-  connection->deadline = SteadyClock::now() + limits_.idle_timeout;
+  auto connection =
+      std::make_unique<Connection>(accepted.fd, std::move(accepted.peer), accepted.network);
+  // Of the first head, from the start of the connection.
+  connection->deadline = SteadyClock::now() + std::min(limits_.head_deadline, limits_.idle_timeout);
   Probe& probe = Probe::instance();
   probe.connections.fetch_add(1, std::memory_order_relaxed);
-  if (lot_.add(connection)) return;
+  if (lot_.add(connection) || (make_room() && lot_.add(connection))) return;
   probe.connections.fetch_sub(1, std::memory_order_relaxed);
   const std::string text = refusal_text(503, "too many connections", next_request_id());
   const std::array<std::string_view, 1> pieces{text};
@@ -276,6 +283,16 @@ void EpollServer::admit(Accepted accepted) {
   connection->socket.discard(
       limits_.head_bytes_max);  // unread bytes would turn the close into a reset
   probe.answered(503);
+}
+
+/// Closes the oldest idle connection of the network that holds the most, so that no network can
+/// keep the others out.
+bool EpollServer::make_room() {
+  Connection* idle = lot_.take_idle_of_busiest();
+  if (idle == nullptr) return false;
+  close(*idle);
+  Probe::instance().closed_for_room();
+  return true;
 }
 
 void EpollServer::end_expired(RequestLoop& loop) {

@@ -3,9 +3,13 @@
 #include <thread>
 #include <vector>
 
+#include <arpa/inet.h>
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <netinet/in.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include "core/base/error.h"
 #include "core/base/metrics.h"
@@ -256,25 +260,105 @@ TEST(Limits, CutReadersThatStall) {
 }
 
 TEST(Limits, AnswerBeyondTheConnectionsWith503) {
-  const auto server = serve(echo, {.workers = 2, .connections_max = 3});
-  std::vector<RawClient> clients;
+  Gate gate;
+  const auto server = serve(std::ref(gate), {.workers = 3, .connections_max = 3});
+  std::vector<RawClient> busy;
   for (int i = 0; i < 3; ++i) {
-    clients.emplace_back(server->port());
-    clients.back().send(head("GET /"));
-    EXPECT_EQ(clients.back().read_answer().value().status, 200);
+    busy.emplace_back(server->port());
+    busy.back().send(head("GET /wait"));
   }
+  EXPECT_EQ(gate.await_waiting(3), 3);
   RawClient refused(server->port());
   const auto answer = refused.read_answer();
   ASSERT_TRUE(answer);
   EXPECT_EQ(answer.value().status, 503);
   EXPECT_EQ(answer.value().headers.get("Connection"), "close");
-  clients.pop_back();
+  gate.open();
+  EXPECT_EQ(busy[0].read_answer().value().status, 200);
+  EXPECT_EQ(status_of(server->port(), head("GET /")), 200) << "takes the place of an idle one";
+}
+
+TEST(Limits, OneAddressCannotTakeAllConnections) {
+  constexpr int kHoarded = 8300;  // more than the default of connections_max
+  allow_descriptors(2 * kHoarded + 200);
+  const auto server = serve(echo);
+  RawClient early(server->port(), "127.0.0.2");
+  early.send(head("GET /"));
+  EXPECT_EQ(early.read_answer().value().status, 200);
+  std::vector<RawClient> idle;
+  for (int i = 0; i < kHoarded; ++i) idle.emplace_back(server->port());
+  for (int i = 0; i < 20; ++i) {
+    RawClient other(server->port(), "127.0.0.3");
+    other.send(head("GET /"));
+    const auto answer = other.read_answer();
+    ASSERT_TRUE(answer);
+    EXPECT_EQ(answer.value().status, 200);
+  }
+  early.send(head("GET /again"));
+  EXPECT_EQ(early.read_answer().value().body, "GET /again ") << "kept: its address holds one";
+  EXPECT_TRUE(idle[0].ends_within(seconds(5))) << "the oldest";
+  EXPECT_TRUE(idle.back().stays_silent(milliseconds(0)));
+}
+
+TEST(Limits, HalfHeadsMakeRoomToo) {
+  const auto server = serve(echo, {.workers = 2, .connections_max = 4});
+  std::vector<RawClient> slow;
+  for (int i = 0; i < 4; ++i) {
+    slow.emplace_back(server->port());
+    slow.back().send("GET / HT");
+  }
   int status = 0;
-  for (int i = 0; i < 100 && status != 200; ++i) {
-    status = status_of(server->port(), head("GET /"));
-    std::this_thread::sleep_for(milliseconds(5));
+  for (int i = 0; i < 500 && status != 200; ++i) {  // until the server has read the half heads
+    RawClient other(server->port(), "127.0.0.2");
+    other.send(head("GET /"));
+    const auto answer = other.read_answer();
+    if (answer) status = answer->status;
   }
   EXPECT_EQ(status, 200);
+}
+
+TEST(Limits, NoDescriptorLeftClosesAnIdleConnection) {
+  const auto server = serve(echo);
+  std::vector<RawClient> idle;
+  for (int i = 0; i < 3; ++i) {
+    idle.emplace_back(server->port());
+    idle.back().send(head("GET /"));
+    ASSERT_EQ(idle.back().read_answer().value().status, 200);
+  }
+  const int unconnected = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  rlimit before{};
+  getrlimit(RLIMIT_NOFILE, &before);
+  const rlimit low{.rlim_cur = 1024, .rlim_max = before.rlim_max};
+  setrlimit(RLIMIT_NOFILE, &low);
+  std::vector<int> fillers;
+  for (int fd = ::open("/dev/null", O_RDONLY); fd >= 0; fd = ::open("/dev/null", O_RDONLY)) {
+    fillers.push_back(fd);
+  }
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(server->port());
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  EXPECT_EQ(::connect(unconnected, reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
+  EXPECT_TRUE(idle[0].ends_within(seconds(5)));
+  for (const int fd : fillers) ::close(fd);
+  setrlimit(RLIMIT_NOFILE, &before);
+  ::close(unconnected);
+}
+
+TEST(Limits, TheFirstHeadHasItsDeadlineFromTheStart) {
+  const auto server = serve(echo, {.workers = 4, .head_deadline = milliseconds(300)});
+  const auto started = Clock::now();
+  RawClient kept(server->port());
+  kept.send(head("GET /"));
+  EXPECT_EQ(kept.read_answer().value().status, 200);
+  RawClient silent(server->port());
+  RawClient late(server->port());
+  EXPECT_TRUE(late.stays_silent(milliseconds(200)));
+  late.send("GET / HT");
+  EXPECT_TRUE(silent.ends_within(seconds(5)));
+  EXPECT_EQ(late.read_answer().value().status, 408);
+  EXPECT_LT(since(started), seconds(5));
+  EXPECT_TRUE(kept.stays_silent(milliseconds(100))) << "that is for idle_timeout";
 }
 
 TEST(Limits, QueueExcessRequestsAndRefuseTheRest) {

@@ -86,6 +86,18 @@ std::string text_of(const sockaddr_storage& address) {
   return text.data();
 }
 
+size_t network_of(const sockaddr_storage& address) {
+  std::string_view bytes(
+      reinterpret_cast<const char*>(&reinterpret_cast<const sockaddr_in&>(address).sin_addr),
+      sizeof(in_addr));
+  if (address.ss_family == AF_INET6) {
+    const in6_addr& six = reinterpret_cast<const sockaddr_in6&>(address).sin6_addr;
+    const std::string_view all(reinterpret_cast<const char*>(&six), sizeof six);
+    bytes = IN6_IS_ADDR_V4MAPPED(&six) ? all.substr(12) : all.substr(0, 8);
+  }
+  return std::hash<std::string_view>()(bytes);
+}
+
 using NameOf = int (*)(int, sockaddr*, socklen_t*);
 
 uint16_t port_of(int fd, NameOf name_of) {
@@ -249,12 +261,15 @@ Accepted accept_from(int listener) {
   if (fd < 0) {
     const bool exhausted =
         errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM;
-    return {.fd = -1, .peer = {}, .out_of_descriptors = exhausted};
+    return {.fd = -1, .peer = {}, .network = 0, .out_of_descriptors = exhausted};
   }
   const int on = 1;
   // Without it a small response waits 40 ms for the previous acknowledgement.
   ::setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-  return {.fd = fd, .peer = text_of(address), .out_of_descriptors = false};
+  return {.fd = fd,
+          .peer = text_of(address),
+          .network = network_of(address),
+          .out_of_descriptors = false};
 }
 
 }  // namespace tarn::http

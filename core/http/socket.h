@@ -104,6 +104,8 @@ SocketPorts ports_of(int fd);
 struct Accepted {
   int fd = -1;  ///< non-blocking; -1 if no connection waits
   std::string peer;
+  /// A hash of the peer's IPv4 address or /64 of IPv6, since one host has a whole /64.
+  size_t network = 0;
   bool out_of_descriptors = false;
 };
 Accepted accept_from(int listener);

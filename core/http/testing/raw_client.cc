@@ -21,10 +21,15 @@ constexpr std::chrono::seconds kPatience{5};
 
 }  // namespace
 
-int connect_to(uint16_t port) {
+int connect_to(uint16_t port, const char* source) {
   const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   sockaddr_in address{};
   address.sin_family = AF_INET;
+  ::inet_pton(AF_INET, source, &address.sin_addr);
+  if (::bind(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
+    ::close(fd);
+    throw Error(ErrorCode::kUnavailable, "connecting: no such source address");
+  }
   address.sin_port = htons(port);
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
   if (::connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
@@ -36,7 +41,7 @@ int connect_to(uint16_t port) {
   return fd;
 }
 
-RawClient::RawClient(uint16_t port) : fd_(connect_to(port)) {}
+RawClient::RawClient(uint16_t port, const char* source) : fd_(connect_to(port, source)) {}
 
 RawClient::~RawClient() {
   if (fd_ >= 0) ::close(fd_);

@@ -19,13 +19,13 @@ struct RawAnswer {
   std::string body;
 };
 
-/// A connected socket to 127.0.0.1. Throws unavailable.
-int connect_to(uint16_t port);
+/// A connected socket to 127.0.0.1, from a loopback address. Throws unavailable.
+int connect_to(uint16_t port, const char* source = "127.0.0.1");
 
 /// One connection to 127.0.0.1. Every wait ends after five seconds.
 class RawClient {
  public:
-  explicit RawClient(uint16_t port);
+  explicit RawClient(uint16_t port, const char* source = "127.0.0.1");
   ~RawClient();
   RawClient(RawClient&& other) noexcept;
   RawClient(const RawClient&) = delete;
