@@ -5,6 +5,7 @@
 #include "core/base/digest.h"
 #include "core/base/encoding.h"
 #include "core/base/fault.h"
+#include "core/base/memory_share.h"
 #include "core/base/str_cat.h"
 #include "core/base/text.h"
 #include "core/branch/hooks.h"
@@ -101,6 +102,7 @@ http::Response answer(const S3Context& context, http::Request& request,
                       request.method == "GET" || request.method == "HEAD");
   }
   const versioning::ActingUser user(call.caller.user.name, request.peer);
+  const MemoryScope memory(call.caller.user.name);
   http::Response response =
       std::visit([&](const auto& e) { return run_proven(call, e); }, endpoint);
   confirm_public(call, endpoint);

@@ -139,7 +139,7 @@ Page<UsageItem> usage_by_prefix(versioning::Engine& engine, const Repository& re
   std::string from = start_of(prefix, after);
   const auto snapshot = open(engine, repository, ref, from);
   Sizes sizes(*snapshot);
-  Page<UsageItem> page;
+  Page<UsageItem> page{.next_of = std::mem_fn(&UsageItem::path)};
   for (;;) {
     throw_if_cancelled();
     const auto key = sizes.next_key(from);
@@ -149,8 +149,7 @@ Page<UsageItem> usage_by_prefix(versioning::Engine& engine, const Repository& re
     from = std::move(segment.end);
     if (segment.item.logical.objects == 0) continue;
     if (page.items.size() == limit) {
-      page.has_more = true;
-      page.next = page.items.back().path;
+      page.end_here();
       break;
     }
     page.items.push_back(std::move(segment.item));
@@ -162,7 +161,10 @@ Page<UsageItem> usage_by_branch(versioning::Engine& engine, const Repository& re
                                 std::string_view after, uint32_t limit) {
   const Page<Branch> branches =
       versioning::list_branches(engine, repository, "", after, limit, /*show_hidden=*/true);
-  Page<UsageItem> page{.items = {}, .has_more = branches.has_more, .next = branches.next};
+  Page<UsageItem> page{.items = {},
+                       .has_more = branches.has_more,
+                       .next = branches.next,
+                       .next_of = std::mem_fn(&UsageItem::path)};
   for (const Branch& branch : branches.items) {
     try {
       const Amount amount = logical_size(engine, repository, branch.name.str(), "");

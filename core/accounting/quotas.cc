@@ -159,14 +159,15 @@ Page<QuotaUsage> list_quotas(versioning::Engine& engine, const Repository* repos
       throw_invalid(str_cat("listing quotas: \"", after, "\" is no number of a quota"));
     }
   }
-  Page<QuotaUsage> page;
+  Page<QuotaUsage> page{.next_of = [](const QuotaUsage& usage) {
+    return std::to_string(static_cast<int32_t>(usage.quota.id));
+  }};
   for (Quota& quota : engine.quotas.list(repository != nullptr ? repository->id : RepositoryId{},
                                          static_cast<QuotaId>(number), limit + 1)) {
     if (page.items.size() == limit) {
-      page.has_more = true;
+      page.end_here();
       break;
     }
-    page.next = std::to_string(static_cast<int32_t>(quota.id));
     page.items.push_back(usage_of(engine, std::move(quota)));
   }
   return page;

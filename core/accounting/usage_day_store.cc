@@ -1,5 +1,7 @@
 #include "core/accounting/usage_day_store.h"
 
+#include "core/model/listing.h"
+
 namespace tarn::accounting {
 namespace {
 
@@ -44,18 +46,15 @@ void UsageDayStore::record(const ClaimedDay& claim, const Amount& amount) {
 
 Page<UsageDay> UsageDayStore::list(RepositoryId repository, std::string_view before,
                                    uint32_t limit) {
-  const db::Rows rows = pool_.run(
-      kSelect, {static_cast<int32_t>(repository), before, static_cast<int64_t>(limit) + 1},
-      db::Pool::Retry::kRead);
-  Page<UsageDay> page;
-  page.has_more = rows.size() > limit;
-  for (size_t row = 0; row < rows.size() && row < limit; ++row) {
-    page.items.push_back({std::string(rows.text(row, 0)),
-                          {static_cast<uint64_t>(rows.integer(row, 1)),
-                           static_cast<uint64_t>(rows.integer(row, 2))}});
-  }
-  if (page.has_more) page.next = page.items.back().day;
-  return page;
+  const db::Rows rows =
+      pool_.run(kSelect, {static_cast<int32_t>(repository), before, row_limit(limit)},
+                db::Pool::Retry::kRead);
+  const auto day_from = [](const db::Rows& all, size_t row) {
+    return UsageDay{
+        std::string(all.text(row, 0)),
+        {static_cast<uint64_t>(all.integer(row, 1)), static_cast<uint64_t>(all.integer(row, 2))}};
+  };
+  return page_of<UsageDay>(rows, limit, day_from, &UsageDay::day);
 }
 
 }  // namespace tarn::accounting

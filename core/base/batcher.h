@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/base/error.h"
+#include "core/base/memory_share.h"
 #include "core/base/mutex.h"
 #include "core/base/wait_scope.h"
 
@@ -77,6 +78,7 @@ class Batcher {
     std::vector<Answer> answers;
     std::exception_ptr error;
     try {
+      const MemoryScope of_all;  // one caller must not fail for another's memory
       answers = run_(requests);
       TARN_CHECK(answers.size() == batch.size());
     } catch (...) {

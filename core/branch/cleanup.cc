@@ -141,8 +141,7 @@ Page<StaleBranch> list_stale_branches(Engine& engine, const Repository& reposito
   if (!stale_days && rules.rules.empty()) stale_days = kStaleDaysDefault;
   const uint32_t least = std::min(least_days(rules), stale_days.value_or(kCleanupDaysMax));
   meta::BranchCleanup rows(engine.pool);
-  Page<StaleBranch> page;
-  page.next = query.after;
+  Page<StaleBranch> page{.next = query.after, .next_of = std::mem_fn(&StaleBranch::name)};
   for (int read = 0; read < kReadsPerPageMax; ++read) {
     const std::vector<BranchActivity> some = rows.list(repository.id, query.prefix, page.next,
                                                        int64_t{least} * 86'400, kBranchesPerRead);

@@ -145,7 +145,7 @@ std::optional<BranchName> bucket_root(Engine& engine, const RepositoryName& name
 Page<Repository> list_repositories(Engine& engine, std::string_view prefix, std::string_view search,
                                    std::string_view after, uint32_t limit,
                                    const std::function<bool(const Repository&)>& visible) {
-  Page<Repository> out;
+  Page<Repository> out{.next_of = [](const Repository& one) { return one.name.str(); }};
   std::string from(after);
   for (bool more = true; more;) {
     Page<Repository> page = engine.repositories.list(prefix, search, from, limit);
@@ -154,8 +154,7 @@ Page<Repository> list_repositories(Engine& engine, std::string_view prefix, std:
     for (Repository& repository : page.items) {
       if (visible && !visible(repository)) continue;
       if (out.items.size() == limit) {
-        out.has_more = true;
-        out.next = out.items.back().name.str();
+        out.end_here();
         return out;
       }
       out.items.push_back(std::move(repository));
@@ -189,7 +188,9 @@ Page<meta::DeletedRepository> list_deleted_repositories(
       throw_invalid(str_cat("after: \"", after, "\" is no id of a deleted repository"));
     }
   }
-  Page<meta::DeletedRepository> page;
+  Page<meta::DeletedRepository> page{.next_of = [](const meta::DeletedRepository& one) {
+    return std::to_string(static_cast<int32_t>(one.repository.id));
+  }};
   for (;;) {
     const auto rows =
         engine.repositories.list_deleted(before, limit + 1, engine.clock.now(), grace);
@@ -197,8 +198,7 @@ Page<meta::DeletedRepository> list_deleted_repositories(
       before = static_cast<int32_t>(row.repository.id);
       if (visible && !visible(row.repository)) continue;
       if (page.items.size() == limit) {
-        page.has_more = true;
-        page.next = std::to_string(static_cast<int32_t>(page.items.back().repository.id));
+        page.end_here();
         return page;
       }
       page.items.push_back(row);

@@ -116,6 +116,7 @@ class Rows {
   bool empty() const { return size() == 0; }
   uint64_t affected() const;
 
+  size_t row_bytes(size_t row) const;  ///< of all values
   bool null(size_t row, int column) const;
   bool boolean(size_t row, int column) const;
   int64_t integer(size_t row, int column) const;  ///< int2, int4 or int8

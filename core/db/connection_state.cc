@@ -22,6 +22,9 @@ constexpr std::string_view kRepositoryGoneState = "TN404";
 /// Raised by require_kept_tree of the schema, in statements that need the data of a commit.
 constexpr std::string_view kExpiredState = "TN410";
 
+/// Raised by charge_metadata of the schema, in statements that exceed a quota.
+constexpr std::string_view kOverMetadataState = "TN508";
+
 std::string first_line(std::string_view text) {
   return std::string(text.substr(0, text.find('\n')));
 }
@@ -172,6 +175,9 @@ void Connection::State::fail(const PGresult* result, std::string_view doing, boo
   const std::string_view primary = field_of(result, PG_DIAG_MESSAGE_PRIMARY);
   if (sqlstate == kRepositoryGoneState) {
     throw Error(ErrorCode::kNotFound, reason::kRepositoryNotFound, std::string(primary));
+  }
+  if (sqlstate == kOverMetadataState) {
+    throw Error(ErrorCode::kResourceExhausted, reason::kQuotaExceeded, std::string(primary));
   }
   if (sqlstate == kExpiredState) {
     throw Error(ErrorCode::kGone, reason::kExpired, std::string(primary));

@@ -13,6 +13,7 @@
 
 #include <libpq-fe.h>
 
+#include "core/base/memory_share.h"
 #include "core/base/metrics.h"
 #include "core/db/connection.h"
 
@@ -25,6 +26,7 @@ using Result = std::unique_ptr<PGresult, ResultDeleter>;
 
 struct Rows::State {
   Result result;
+  MemoryHold memory{};  ///< of the result
 };
 
 /// A statement as one connection has prepared it. A query called with other parameter types is
@@ -92,7 +94,8 @@ struct Connection::State {
   void before(std::string_view statement);
   void after(std::string_view statement, bool lasting);
   static Rows rows_of(Result result) {
-    return Rows(std::make_shared<Rows::State>(Rows::State{std::move(result)}));
+    MemoryHold memory(PQresultMemorySize(result.get()));
+    return Rows(std::make_shared<Rows::State>(Rows::State{std::move(result), std::move(memory)}));
   }
 
   PGconn* conn = nullptr;

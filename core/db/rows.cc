@@ -69,6 +69,14 @@ uint64_t Rows::affected() const {
   return count.empty() ? 0 : std::stoull(count);
 }
 
+size_t Rows::row_bytes(size_t row) const {
+  size_t bytes = 0;
+  for (int column = 0; column < PQnfields(state_->result.get()); ++column) {
+    bytes += static_cast<size_t>(PQgetlength(state_->result.get(), static_cast<int>(row), column));
+  }
+  return bytes;
+}
+
 bool Rows::null(size_t row, int column) const {
   if (row >= size() || column < 0 || column >= PQnfields(state_->result.get())) {
     misuse(row, column, "not there");

@@ -139,13 +139,12 @@ Page<Expiry> list_expiries(Engine& engine, const Repository& repository, std::st
                   str_cat("listing expiries: \"", after, "\" is no number of an expiry"));
     }
   }
-  Page<Expiry> page;
+  Page<Expiry> page{.next_of = [](const Expiry& one) { return std::to_string(one.number); }};
   db::Pool::Lease lease = engine.pool.lease();
   page.items = meta::Roots(*lease).expiries(repository.id, before, limit + 1);
-  page.has_more = page.items.size() > limit;
-  if (page.has_more) {
+  if (page.items.size() > limit) {
     page.items.resize(limit);
-    page.next = std::to_string(page.items.back().number);
+    page.end_here();
   }
   return page;
 }

@@ -106,12 +106,11 @@ Hold add_hold(Engine& engine, const Repository& repository, const HoldRequest& r
 
 Page<Hold> list_holds(Engine& engine, const Repository& repository, std::string_view after,
                       uint32_t limit) {
-  Page<Hold> page;
+  Page<Hold> page{.next_of = std::mem_fn(&Hold::id)};
   page.items = meta::Holds(engine.pool).list(repository.id, after, limit + 1);
-  page.has_more = page.items.size() > limit;
-  if (page.has_more) {
+  if (page.items.size() > limit) {
     page.items.resize(limit);
-    page.next = page.items.back().id;
+    page.end_here();
   }
   return page;
 }

@@ -12,6 +12,8 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/memory_share.h"
+
 namespace tarn::http {
 
 /// Header fields in the order of arrival, values verbatim (trimmed of outer blanks only); names
@@ -112,6 +114,7 @@ struct Response {
   std::optional<uint64_t>
       content_length;  ///< of `source`; absent = chunked. For HEAD: the length to announce
   std::optional<FileSlice> file;
+  MemoryHold memory{};  ///< of `body`
 };
 
 /// Standard reason phrase, for example "Conflict"; clients show it.

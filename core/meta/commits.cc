@@ -10,6 +10,7 @@ namespace tarn::meta {
 namespace {
 
 constexpr size_t kCachedCommitsMax = 50'000;
+constexpr size_t kCachedCommitBytesMax = 64 * 1024 * 1024;
 // Walks request parent after parent, so one round trip fetches a line of first-parent ancestors.
 // The first line is short, since most requests are for a new head whose ancestors are cached.
 constexpr int32_t kLineFirst = 4;
@@ -19,22 +20,29 @@ constexpr int32_t kLineNext = 128;
   "c.commit_id, c.generation, c.parents, c.root_nid, c.root_hash, c.committer, c.message, " \
   "c.metadata, c.created_ms"
 
+// A line ends by bytes too: messages and metadata may take half a megabyte, also where they are
+// stored compressed, which those of 2,000 bytes may be.
+#define TARN_COMMIT_BYTES                                                           \
+  "octet_length(c.message) + CASE WHEN pg_column_size(c.metadata) < 2000 THEN 2000" \
+  " ELSE octet_length(array_to_string(c.metadata, '')) END"
+
 // OFFSET 0 makes each step a probe of the primary key: a plan of a nearly empty table would read
 // all commits of the repository for each ancestor, until the table is analyzed.
-constexpr db::Query kSelectAncestors{"commits_select_ancestors",
-                                     "WITH RECURSIVE line AS ("
-                                     "  SELECT " TARN_COMMIT_COLUMNS
-                                     ", 1 AS depth FROM commits c"
-                                     "    WHERE c.repo_id = $1 AND c.commit_id = $2"
-                                     "  UNION ALL"
-                                     "  SELECT " TARN_COMMIT_COLUMNS
-                                     ", line.depth + 1 FROM line CROSS JOIN LATERAL ("
-                                     "    SELECT " TARN_COMMIT_COLUMNS
-                                     "    FROM commits c"
-                                     "    WHERE c.repo_id = $1 AND c.commit_id = line.parents[1]"
-                                     "    OFFSET 0) c"
-                                     "  WHERE line.depth < $3) "
-                                     "SELECT " TARN_COMMIT_COLUMNS " FROM line c ORDER BY c.depth"};
+constexpr db::Query kSelectAncestors{
+    "commits_select_ancestors",
+    "WITH RECURSIVE line AS ("
+    "  SELECT " TARN_COMMIT_COLUMNS ", 1 AS depth, " TARN_COMMIT_BYTES
+    " AS bytes FROM commits c"
+    "    WHERE c.repo_id = $1 AND c.commit_id = $2"
+    "  UNION ALL"
+    "  SELECT " TARN_COMMIT_COLUMNS ", line.depth + 1, line.bytes + " TARN_COMMIT_BYTES
+    " FROM line CROSS JOIN LATERAL ("
+    "    SELECT " TARN_COMMIT_COLUMNS
+    "    FROM commits c"
+    "    WHERE c.repo_id = $1 AND c.commit_id = line.parents[1]"
+    "    OFFSET 0) c"
+    "  WHERE line.depth < $3 AND line.bytes < 1048576) "
+    "SELECT " TARN_COMMIT_COLUMNS " FROM line c ORDER BY c.depth"};
 
 constexpr db::Query kSelectAll{"commits_select_all", "SELECT " TARN_COMMIT_COLUMNS R"sql(
   FROM commits c WHERE c.repo_id = $1 AND c.commit_id = ANY ($2))sql"};
@@ -134,6 +142,7 @@ void Commits::forget_all() {
   MutexLock lock(mutex_);
   ++epoch_;
   cache_.clear();
+  cached_bytes_ = 0;
   line_ends_.clear();
   graphs_.clear();
 }
@@ -152,8 +161,13 @@ void Commits::remember(RepositoryId repository, const Commit& commit, uint64_t e
   MutexLock lock(mutex_);
   if (epoch != epoch_) return;
   // Commits are small and walks access them in runs: clearing a full cache is simpler than LRU.
-  if (cache_.size() >= kCachedCommitsMax) cache_.clear();
-  cache_.emplace(CacheKey{repository, commit.id}, commit);
+  if (cache_.size() >= kCachedCommitsMax || cached_bytes_ >= kCachedCommitBytesMax) {
+    cache_.clear();
+    cached_bytes_ = 0;
+  }
+  if (cache_.emplace(CacheKey{repository, commit.id}, commit).second) {
+    cached_bytes_ += bytes_of(commit);
+  }
 }
 
 std::optional<Commit> Commits::find(RepositoryId repository, const CommitId& id) {

@@ -72,6 +72,7 @@ class Commits {
   uint64_t epoch_ TARN_GUARDED_BY(mutex_) = 0;    ///< how often all was forgotten
   int64_t removals_ TARN_GUARDED_BY(mutex_) = 0;  ///< of garbage collection, when last read
   std::map<CacheKey, Commit> cache_ TARN_GUARDED_BY(mutex_);
+  size_t cached_bytes_ TARN_GUARDED_BY(mutex_) = 0;
   /// The commits at which walks that read the lines before will go on.
   std::set<CacheKey> line_ends_ TARN_GUARDED_BY(mutex_);
   std::map<RepositoryId, std::shared_ptr<CommitGraph>> graphs_ TARN_GUARDED_BY(mutex_);

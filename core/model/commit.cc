@@ -45,6 +45,15 @@ std::optional<CommitId> parse_commit_id(std::string_view text) {
   return commit_id_from_bytes(*from_hex(text));
 }
 
+size_t bytes_of(const Commit& commit) {
+  size_t bytes = sizeof commit + commit.committer.size() + commit.message.size() +
+                 commit.parents.size() * sizeof(CommitId);
+  for (const auto& [key, value] : commit.metadata) {
+    bytes += 2 * sizeof key + key.size() + value.size();
+  }
+  return bytes;
+}
+
 CommitId compute_commit_id(const Commit& commit) {
   std::string bytes;
   put_bytes(bytes, kCommitDomain);

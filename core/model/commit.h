@@ -57,6 +57,8 @@ struct Commit {
   Instant created{};
   int64_t generation = 1;  ///< 1 + the greatest generation of the parents
 };
+/// Memory that its texts take, for limits by bytes.
+size_t bytes_of(const Commit& commit);
 
 /// SHA-256 over "tarn commit 1", root hash, parents in order, committer, message, metadata by key
 /// bytes and time in ms, every field length-prefixed (docs/format/commit.md). Generation and nids

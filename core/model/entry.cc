@@ -184,6 +184,15 @@ void Entry::set_source_version(const SourceVersion& version) {
   set_extra(ExtraTag::kSourceVersion, std::move(bytes));
 }
 
+size_t bytes_of(const Entry& entry) {
+  size_t bytes = sizeof entry + entry.etag.size() + entry.content_type.size();
+  if (const auto* external = std::get_if<ExternalAddress>(&entry.address)) {
+    bytes += external->url.size();
+  }
+  for (const Extra& extra : entry.extras) bytes += sizeof extra + extra.value.size();
+  return bytes;
+}
+
 bool same_content(const Entry& a, const Entry& b) {
   if (a.size_bytes != b.size_bytes || a.etag != b.etag || a.content_type != b.content_type ||
       a.extras != b.extras) {

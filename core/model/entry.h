@@ -79,6 +79,10 @@ struct Entry {
   bool operator==(const Entry&) const = default;
 };
 
+/// Memory that its texts take, for limits by bytes.
+size_t bytes_of(const Entry& entry);
+inline size_t bytes_of(const std::optional<Entry>& entry) { return entry ? bytes_of(*entry) : 0; }
+
 constexpr size_t kEtagBytesMax = 255;
 
 /// Whether two entries are the same content to diff and merge: all but mtime and the address of own

@@ -25,6 +25,24 @@ TEST(Listing, ARowBeyondTheLimitSaysThatThereIsMore) {
   EXPECT_EQ(row_limit(2), 3);
 }
 
+/// Rows that know their bytes.
+struct Wide {
+  std::vector<std::string> all;
+  size_t size() const { return all.size(); }
+  size_t row_bytes(size_t row) const { return all[row].size(); }
+};
+
+TEST(Listing, APageEndsByBytesAfterAnItem) {
+  const std::string wide(kPageBytesMax / 2, 'x');
+  const Wide rows{{"a" + wide, "b" + wide, "c" + wide}};
+  const auto page = page_of<Item>(
+      rows, 10, [](const Wide& all, size_t row) { return Item{all.all[row].substr(0, 1)}; },
+      &Item::name);
+  EXPECT_EQ(page.items.size(), 2u);
+  EXPECT_TRUE(page.has_more);
+  EXPECT_EQ(page.next, "b");
+}
+
 TEST(Listing, TheLastPageMayBeFull) {
   for (const uint32_t limit : {2u, 3u}) {
     const Page<Item> last = page({"a", "b"}, limit);

@@ -51,11 +51,11 @@ std::string list_start(const ListOptions& options) {
 
 /// Items from the cursor on, grouped at the delimiter, up to the limit.
 Page<ListItem> fill_page(OverlayCursor& cursor, const ListOptions& options) {
-  Page<ListItem> page;
+  Page<ListItem> page{.next_of = std::mem_fn(&ListItem::path)};
+  size_t bytes = 0;
   while (cursor.valid() && cursor.key().starts_with(options.prefix)) {
-    if (page.items.size() == options.limit) {
-      page.has_more = true;
-      page.next = page.items.back().path;
+    if (page.items.size() == options.limit || bytes >= kPageBytesMax) {
+      page.end_here();
       return page;
     }
     const size_t fold = options.delimiter.empty()
@@ -63,6 +63,7 @@ Page<ListItem> fill_page(OverlayCursor& cursor, const ListOptions& options) {
                             : cursor.key().find(options.delimiter, options.prefix.size());
     if (fold == std::string::npos) {
       page.items.push_back({cursor.key(), cursor.take_entry()});
+      bytes += page.items.back().path.size() + bytes_of(*page.items.back().entry);
       cursor.next();
       continue;
     }

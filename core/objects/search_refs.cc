@@ -19,7 +19,7 @@ namespace tarn::versioning {
 namespace {
 
 /// The first matches in an order, of many that come in any order. Memory is bounded by `most`
-/// entries. `order` must outlive it. One thread at a time.
+/// entries and kPageBytesMax. `order` must outlive it. One thread at a time.
 class SearchSelection {
  public:
   /// Selects matches after `above`, up to and including `up_to`.
@@ -44,7 +44,12 @@ class SearchSelection {
   const std::optional<SortedPlace> above_;
   std::optional<SortedPlace> up_to_;
   std::map<SortedPlace, Entry, InSortOrder> kept_;
+  size_t bytes_ = 0;  // of kept_
 };
+
+size_t bytes_of(const Place& place, const Entry& entry) {
+  return place.repository.size() + place.ref.size() + place.path.size() + tarn::bytes_of(entry);
+}
 
 SearchSelection::SearchSelection(const search::SortOrder& order, uint32_t most,
                                  std::optional<SortedPlace> above, std::optional<SortedPlace> up_to)
@@ -59,13 +64,19 @@ void SearchSelection::offer(Place place, Entry entry) {
   SortedPlace at{order_.rank_of(search::Subject(place.path, entry)), std::move(place)};
   if (above_ && !before_(*above_, at)) return;
   if (up_to_ && before_(*up_to_, at)) return;
-  kept_.insert_or_assign(std::move(at), std::move(entry));
+  const auto [place_of_it, is_new] = kept_.try_emplace(std::move(at));
+  if (!is_new) bytes_ -= bytes_of(place_of_it->first.place, place_of_it->second);
+  place_of_it->second = std::move(entry);
+  bytes_ += bytes_of(place_of_it->first.place, place_of_it->second);
   if (kept_.size() > most_) keep(most_);
+  while (bytes_ > kPageBytesMax && kept_.size() > 1) keep(kept_.size() - 1);
 }
 
 void SearchSelection::keep(size_t count) {
   if (kept_.size() <= count) return;
-  kept_.erase(std::next(kept_.begin(), static_cast<std::ptrdiff_t>(count)), kept_.end());
+  const auto first = std::next(kept_.begin(), static_cast<std::ptrdiff_t>(count));
+  for (auto at = first; at != kept_.end(); ++at) bytes_ -= bytes_of(at->first.place, at->second);
+  kept_.erase(first, kept_.end());
   up_to_ = kept_.rbegin()->first;
 }
 
@@ -135,10 +146,12 @@ std::optional<SearchToken> scan_on(Engine& engine, const SearchScope& scope,
 
 Page<FoundAtPlace> in_order_of_places(Engine& engine, const SearchScope& scope,
                                       const RefsSearch& search, const SearchToken& from) {
-  Page<FoundAtPlace> out;
+  Page<FoundAtPlace> out{.ended_by_bytes = true};
+  size_t bytes = 0;
   const auto on = scan_on(engine, scope, search, from, [&](Place place, Entry entry) {
+    bytes += bytes_of(place, entry);
     out.items.push_back({std::move(place), std::move(entry)});
-    return out.items.size() < search.limit;
+    return out.items.size() < search.limit && bytes < kPageBytesMax;
   });
   out.has_more = on.has_value();
   if (on) out.next = on->encode();
@@ -195,7 +208,7 @@ Page<FoundAtPlace> sorted(Engine& engine, const SearchScope& scope, const RefsSe
     selection.offer(std::move(place), std::move(entry));
     return true;
   });
-  Page<FoundAtPlace> out;
+  Page<FoundAtPlace> out{.ended_by_bytes = true};
   if (on) {
     out.has_more = true;
     out.next = paused(selection, *std::move(on), from.above);

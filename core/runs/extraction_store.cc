@@ -287,14 +287,14 @@ Page<SeriesPoint> ExtractionStore::series(RepositoryId repository, const CommitI
                                   {repo, db::Bytes{file.bytes(0, 0)}, name, split,
                                    static_cast<int32_t>(first_piece), static_cast<int64_t>(pieces)},
                                   db::Pool::Retry::kRead);
-  Page<SeriesPoint> page;
+  Page<SeriesPoint> page{
+      .next_of = [](const SeriesPoint& point) { return std::to_string(point.index + 1); }};
   for (size_t row = 0; row < rows.size(); ++row) {
     size_t index = static_cast<size_t>(rows.integer(row, 0)) * kPointsPerPiece;
     for (const Point& point : decode_points(rows.bytes(row, 1))) {
       if (index >= start) {
         if (page.items.size() == limit) {
-          page.has_more = true;
-          page.next = std::to_string(index);
+          page.end_here();
           return page;
         }
         page.items.push_back({index, point});

@@ -328,7 +328,21 @@ Page<Run> RunStore::list(RepositoryId repository, const RunFilter& filter, const
                      db::Pool::Retry::kRead);
   };
   Page<Run> page = page_of<Run>(run(), limit, run_from, &Run::id);
-  add_details(repository, page.items, columns);
+  // A run may have thousands of values, so few are read before it is known how large they are.
+  constexpr size_t kFirstRuns = 16;
+  size_t bytes = 0;
+  for (size_t done = 0, next = kFirstRuns; done < page.items.size();) {
+    const size_t count = std::min(next, page.items.size() - done);
+    const std::span some(page.items.data() + done, count);
+    bytes += add_details(repository, some, columns);
+    done += count;
+    if (bytes >= kPageBytesMax && done < page.items.size()) {
+      page.items.resize(done);
+      page.end_here();
+    }
+    next = std::max<size_t>(
+        1, (kPageBytesMax - std::min(bytes, kPageBytesMax)) * done / std::max<size_t>(bytes, 1));
+  }
   return page;
 }
 
@@ -426,9 +440,10 @@ std::vector<std::string> RunStore::columns(RepositoryId repository, uint32_t run
   return out;
 }
 
-void RunStore::add_details(RepositoryId repository, std::vector<Run>& runs,
-                           const std::optional<RunColumns>& columns) {
-  if (runs.empty()) return;
+size_t RunStore::add_details(RepositoryId repository, std::span<Run> runs,
+                             const std::optional<RunColumns>& columns) {
+  if (runs.empty()) return 0;
+  size_t bytes = 0;
   std::map<std::string, Run*, std::less<>> by_id;
   std::vector<std::string> ids;
   for (Run& run : runs) {
@@ -439,6 +454,7 @@ void RunStore::add_details(RepositoryId repository, std::vector<Run>& runs,
   const db::Rows metrics =
       pool_.run(kSelectMetrics, {repo, ids, metrics_of(columns)}, db::Pool::Retry::kRead);
   for (size_t row = 0; row < metrics.size(); ++row) {
+    bytes += metrics.row_bytes(row);
     by_id.find(metrics.text(row, 0))
         ->second->metrics.push_back({std::string(metrics.text(row, 1)), metrics.real(row, 3),
                                      std::string(metrics.text(row, 2))});
@@ -446,9 +462,11 @@ void RunStore::add_details(RepositoryId repository, std::vector<Run>& runs,
   const db::Rows params =
       pool_.run(kSelectParams, {repo, ids, params_of(columns)}, db::Pool::Retry::kRead);
   for (size_t row = 0; row < params.size(); ++row) {
+    bytes += params.row_bytes(row);
     by_id.find(params.text(row, 0))
         ->second->params.emplace(params.text(row, 1), params.text(row, 2));
   }
+  return bytes;
 }
 
 }  // namespace tarn::meta

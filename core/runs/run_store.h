@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -77,8 +78,9 @@ class RunStore {
                                     uint32_t limit);
 
  private:
-  void add_details(RepositoryId repository, std::vector<Run>& runs,
-                   const std::optional<RunColumns>& columns);
+  /// Returns the bytes that it has read.
+  size_t add_details(RepositoryId repository, std::span<Run> runs,
+                     const std::optional<RunColumns>& columns);
 
   db::Pool& pool_;
 };

@@ -233,6 +233,7 @@ RunList list_runs(Engine& engine, const Repository& repository, const RunQuery& 
   if (!judges) read(unread_of(engine, repository.id, page.items, rules.hash));
   out.page.has_more = page.has_more;
   out.page.next = std::move(page.next);
+  out.page.next_of = [](const ListedRun& listed) { return listed.run.id; };
   out.page.items = runs.with_commits(repository.id, std::move(page.items), rules.hash,
                                      names_in(query), query.columns, kListedCommitMetricsMax);
   warn_of_cut(out, kListedCommitMetricsMax);

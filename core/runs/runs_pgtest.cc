@@ -1,4 +1,5 @@
 // Recording runs and asking for them, over a real database.
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <optional>
@@ -52,6 +53,11 @@ class Runs : public testing::RepositoryTest {
       query.after = list.page.next;
     }
   }
+  std::string record_large() {
+    RunRecording large = recording("large", 0.5);
+    for (int i = 0; i < 900; ++i) large.params["p" + std::to_string(i)] = std::string(900, 'v');
+    return record_run(*engine, repo, large).run.id;
+  }
   std::vector<std::string> where(const std::vector<std::string>& conditions) {
     RunQuery query;
     for (const std::string& text : conditions) query.where.push_back(parse_run_condition(text));
@@ -62,6 +68,19 @@ class Runs : public testing::RepositoryTest {
 using Ids = std::vector<std::string>;
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+TEST_F(Runs, APageOfRunsEndsByBytes) {
+  std::vector<std::string> made;
+  for (int i = 0; i < 20; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));  // ids differ in their time
+    made.push_back(record_large());
+  }
+  std::reverse(made.begin(), made.end());
+  const RunList first = list_runs(*engine, repo, {.experiment = "large", .limit = 1000});
+  EXPECT_TRUE(first.page.has_more);
+  EXPECT_LT(first.page.items.size(), made.size());
+  EXPECT_THAT(paged({.experiment = "large"}, 1000), ::testing::ElementsAreArray(made));
+}
 
 TEST_F(Runs, IgnoreStagedChanges) {
   engine.put(repo, "main", "a", "1");

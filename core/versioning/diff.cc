@@ -24,7 +24,8 @@ std::optional<std::string> fold_of(const std::string& key, const DiffOptions& op
 }
 
 Page<Change> collect(Changes& changes, const DiffOptions& options) {
-  Page<Change> page;
+  Page<Change> page{.next_of = [](const Change& change) { return change.key.str(); }};
+  size_t bytes = 0;
   std::string start =
       std::max(options.prefix, options.after.empty() ? std::string() : options.after + '\0');
   // A common prefix as `after` skips everything below it.
@@ -36,13 +37,13 @@ Page<Change> collect(Changes& changes, const DiffOptions& options) {
   changes.seek(start);
   while (auto change = changes.next()) {
     if (!change->key.str().starts_with(options.prefix)) break;
-    if (page.items.size() == options.limit) {
-      page.has_more = true;
-      page.next = page.items.back().key.str();
+    if (page.items.size() == options.limit || bytes >= kPageBytesMax) {
+      page.end_here();
       break;
     }
     const auto fold = fold_of(change->key.str(), options);
     if (!fold) {
+      bytes += change->key.str().size() + bytes_of(change->left) + bytes_of(change->right);
       page.items.push_back(*std::move(change));
       continue;
     }

@@ -118,7 +118,8 @@ Page<Commit> log_commits(Engine& engine, const Repository& repository, std::stri
   };
   meta::CommitGraphWalk walk(engine.commits.graph(repository.id), start.id,
                              {.first_parent = options.first_parent, .since = options.since});
-  Page<Commit> page;
+  Page<Commit> page{.next_of = [](const Commit& commit) { return to_text(commit.id); }};
+  size_t bytes = 0;
   while (const auto id = walk.next(is_of_interest)) {
     if (may_be_shown) {
       const bool is_near = std::exchange(passed, 0) <= kNearCommits;
@@ -126,13 +127,14 @@ Page<Commit> log_commits(Engine& engine, const Repository& repository, std::stri
       const Match found =
           match(engine, repository.id, commit, options, is_near, !page.items.empty());
       if (found == Match::kUnknown ||
-          (found == Match::kYes && page.items.size() == options.limit)) {
-        page.has_more = true;
-        page.next = to_text(page.items.back().id);
+          (found == Match::kYes &&
+           (page.items.size() == options.limit || bytes >= kPageBytesMax))) {
+        page.end_here();
         return page;
       }
       if (found == Match::kYes) {
         page.items.push_back(commit);
+        bytes += bytes_of(commit);
         if (options.stop_at_limit && page.items.size() == options.limit) return page;
       }
     }

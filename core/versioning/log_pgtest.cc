@@ -47,6 +47,35 @@ TEST_F(Verbs, TheLogIsNewestFirstAndFiltersByPath) {
   EXPECT_EQ(messages(paged), "2,1,");
 }
 
+TEST_F(Verbs, APageOfTheLogEndsByBytes) {
+  constexpr int kCommits = 40;
+  const std::string large(200 * 1024, 'm');
+  for (int i = 0; i < kCommits; ++i) {
+    engine.put(repo, "main", "k", std::to_string(i));
+    engine.commit(repo, "main", large + std::to_string(i));
+  }
+  testing::TestEngine restarted(shared_url(), engine.store);  // with nothing in memory
+  std::vector<std::string> seen;
+  int pages = 0;
+  LogOptions options{.limit = 1000};
+  for (bool more = true; more; ++pages) {
+    const auto page = log_commits(*restarted, repo, "main", options);
+    size_t bytes = 0;
+    for (const Commit& c : page.items) {
+      bytes += c.message.size();
+      seen.push_back(c.message.substr(std::min(large.size(), c.message.size())));
+    }
+    EXPECT_LT(bytes, kPageBytesMax + large.size() + 100);
+    more = page.has_more;
+    options.after = page.next;
+  }
+  EXPECT_EQ(pages, 2);
+  ASSERT_EQ(seen.size(), kCommits + 1u);
+  for (int i = 0; i < kCommits; ++i) {
+    EXPECT_EQ(seen[static_cast<size_t>(i)], std::to_string(kCommits - 1 - i));
+  }
+}
+
 TEST_F(Verbs, TheLogFiltersByWhatCommitsSay) {
   const auto commit = [&](const std::string& branch, const std::string& message,
                           const std::string& committer, Metadata metadata) {

@@ -270,14 +270,16 @@ Page<MergeConflict> list_conflicts(Engine& engine, const Repository& repository,
   const TreeRoot base = merge_base_to_read(engine, repository, source, head).root;
   ConflictSource conflicts(engine.nodes, base, source.root, head.root);
   conflicts.seek(std::max(options.prefix, options.after.empty() ? "" : options.after + '\0'));
-  Page<MergeConflict> page;
+  Page<MergeConflict> page{.next_of = [](const MergeConflict& one) { return one.key.str(); }};
+  size_t bytes = 0;
   while (auto conflict = conflicts.next()) {
     if (!conflict->key.str().starts_with(options.prefix)) break;
-    if (page.items.size() == options.limit) {
-      page.has_more = true;
-      page.next = page.items.back().key.str();
+    if (page.items.size() == options.limit || bytes >= kPageBytesMax) {
+      page.end_here();
       break;
     }
+    bytes += conflict->key.str().size() + bytes_of(conflict->base) + bytes_of(conflict->source) +
+             bytes_of(conflict->destination);
     page.items.push_back(*std::move(conflict));
   }
   return page;

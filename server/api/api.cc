@@ -12,6 +12,7 @@
 
 #include "core/auth/resource.h"
 #include "core/base/error.h"
+#include "core/base/memory_share.h"
 #include "core/base/reasons.h"
 #include "core/base/str_cat.h"
 #include "core/base/text.h"
@@ -193,6 +194,7 @@ http::Response Api::State::answer(http::Request& request, Router::Match match, s
     return run_or_defer(std::move(call), *wait);
   }
   const versioning::ActingUser user_of_hooks(call.caller.user.name, call.request.peer);
+  const MemoryScope memory(call.caller.user.name);
   http::Response response = route.handler(context, call);
   if (route.access.needs_account()) renew_session(request, response);
   return response;
@@ -246,6 +248,7 @@ http::Response Api::State::run_or_defer(Call call, std::chrono::seconds wait) {
        .run =
            [this, response, deferred, kept] {
              const versioning::ActingUser user(deferred->caller.user.name, kept->peer);
+             const MemoryScope memory(deferred->caller.user.name);
              *response = deferred->route.handler(context, *deferred);
            },
        .result = kept_answer},

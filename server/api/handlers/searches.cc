@@ -49,8 +49,10 @@ Page<versioning::ListItem> sorted(const Context& context, const Call& call, sear
   }
   auto found = versioning::search_refs(context.engine, scope,
                                        search_of(call, std::move(query), std::move(sort)));
-  Page<versioning::ListItem> out{
-      .items = {}, .has_more = found.has_more, .next = std::move(found.next)};
+  Page<versioning::ListItem> out{.items = {},
+                                 .has_more = found.has_more,
+                                 .next = std::move(found.next),
+                                 .ended_by_bytes = true};
   for (versioning::FoundAtPlace& one : found.items)
     out.items.push_back({std::move(one.place.path), std::move(one.entry)});
   return out;

@@ -64,18 +64,15 @@ std::string usage_body(const UsageAnswer& answer) {
   }
   if (answer.logical) write_amount(out, "logical", *answer.logical);
   if (answer.stored) write_stored(out, *answer.stored);
-  write_pagination(out, answer.items.has_more, answer.items.has_more ? answer.items.next : "",
-                   answer.items.items.size());
-  out.key("results");
-  out.begin_array();
-  for (const accounting::UsageItem& item : answer.items.items) {
-    out.begin_object();
-    out.text("path", item.path);
-    out.text("path_type", type_of(answer, item));
-    write_members(out, item.logical);
-    out.end_object();
-  }
-  out.end_array();
+  constexpr size_t kBytesPerItem = 160;
+  const auto write_item = [&](json::Writer& to, const accounting::UsageItem& item) {
+    to.begin_object();
+    to.text("path", item.path);
+    to.text("path_type", type_of(answer, item));
+    write_members(to, item.logical);
+    to.end_object();
+  };
+  json::write_page(out, answer.items, kBytesPerItem, write_item);
   out.end_object();
   return std::move(out).take();
 }

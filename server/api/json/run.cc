@@ -122,24 +122,18 @@ std::string run_columns_body(const std::vector<std::string>& columns) {
 }
 
 std::string run_list_body(const versioning::RunList& list) {
-  Writer out(list.page.items.size() * kBytesPerRun);
+  Writer out(0);
   out.begin_object();
-  write_pagination(out, list.page.has_more,
-                   list.page.has_more ? std::string_view(list.page.next) : "",
-                   list.page.items.size());
-  out.key("results");
-  out.begin_array();
-  for (const ListedRun& listed : list.page.items) {
-    out.begin_object();
-    write_run_members(out, listed.run);
-    out.key("commit_metrics");
-    out.begin_array();
-    for (const Metric& metric : listed.commit_metrics) write_metric(out, metric);
-    out.end_array();
-    out.text_map("commit_params", listed.commit_params);
-    out.end_object();
-  }
-  out.end_array();
+  write_page(out, list.page, kBytesPerRun, [](Writer& to, const ListedRun& listed) {
+    to.begin_object();
+    write_run_members(to, listed.run);
+    to.key("commit_metrics");
+    to.begin_array();
+    for (const Metric& metric : listed.commit_metrics) write_metric(to, metric);
+    to.end_array();
+    to.text_map("commit_params", listed.commit_params);
+    to.end_object();
+  });
   out.texts("warnings", list.warnings);
   out.end_object();
   return std::move(out).take();

@@ -41,6 +41,8 @@ class Writer {
   /// Writes the members of `pairs` as one object without a name.
   void text_map(const std::map<std::string, std::string>& pairs);
 
+  size_t bytes() const { return out_.size(); }
+  std::string_view text() const { return out_; }
   /// Returns the document, with a final newline; the writer must not be used afterwards.
   std::string take() &&;
 
