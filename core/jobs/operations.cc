@@ -41,6 +41,15 @@ constexpr db::Query kRenew{"operations_renew_lease", R"sql(
   RETURNING cancel_requested)sql"};
 
 constexpr db::Query kFinish{"operations_finish_row", R"sql(
+  WITH kept AS (
+    SELECT operation_id, row_number() OVER newest_first AS place,
+           sum(octet_length(body)) OVER newest_first + octet_length($4) AS bytes
+    FROM operations
+    WHERE owner_id = (SELECT owner_id FROM operations WHERE operation_id = $1) AND operation_id <> $1
+      AND (state <> 'running' OR lease_until < clock_timestamp())
+    WINDOW newest_first AS (ORDER BY operation_id DESC)),
+  dropped AS (
+    DELETE FROM operations WHERE operation_id IN (SELECT operation_id FROM kept WHERE place >= $6 OR bytes > $7))
   UPDATE operations SET state = $2, status = $3, body = $4, updated_ms = $5
   WHERE operation_id = $1 AND state = 'running')sql"};
 
@@ -102,7 +111,9 @@ bool Operations::renew(std::string_view id, std::chrono::milliseconds ttl) {
 void Operations::finish(std::string_view id, OperationState state, int status,
                         std::string_view body) {
   // Affects running operations only, and an ended one never runs again.
-  pool_.run(kFinish, {id, text_of(state), status, body, to_millis(clock_.now())},
+  pool_.run(kFinish,
+            {id, text_of(state), status, body, to_millis(clock_.now()), int64_t{kOperationsKeptMax},
+             static_cast<int64_t>(kOperationBytesKeptMax)},
             db::Pool::Retry::kRepeatable);
 }
 

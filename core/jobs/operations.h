@@ -14,6 +14,11 @@
 
 namespace tarn::meta {
 
+/// Operations of one user that are kept after their end; older ones are removed first.
+constexpr uint32_t kOperationsKeptMax = 1'000;
+/// Of the results that are kept of one user, all together; the newest is kept in any case.
+constexpr uint64_t kOperationBytesKeptMax = 16 * 1024 * 1024;
+
 /// Owners are users by their current names: operations of a deleted user have no owner. Safe from
 /// any thread.
 class Operations {
@@ -25,6 +30,7 @@ class Operations {
                     std::chrono::milliseconds ttl);
   /// Renews the lease; returns whether cancellation was requested.
   bool renew(std::string_view id, std::chrono::milliseconds ttl);
+  /// Removes the oldest ended operations of the owner beyond the limits above.
   void finish(std::string_view id, OperationState state, int status, std::string_view body);
   /// nullopt if the owner has no such operation.
   std::optional<Operation> find(std::string_view owner, std::string_view id);

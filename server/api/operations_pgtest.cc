@@ -131,6 +131,40 @@ TEST_F(ApiTest, OperationsAreNotThoseOfALaterUserOfTheSameName) {
   EXPECT_FALSE(rows.request_cancel("eve", id));
 }
 
+// A user who can only read fills the database with stored answers no more.
+TEST_F(ApiTest, TheKeptResultsOfAUserAreBoundedInBytesAndNumber) {
+  meta::Operations rows{engine.pool, engine.clock};
+  const auto end = [&](std::string_view owner, size_t bytes) {
+    const std::string id = rows.start("listObjects", "/x", owner, std::chrono::seconds{60});
+    rows.finish(id, OperationState::kDone, 200, std::string(bytes, 'x'));
+    return id;
+  };
+  service.directory.users.create({"ann", engine.clock.now(), {}, {}});
+  const std::string others = end("ann", 1000);
+  const std::string running = rows.start("commit", "/x", "admin", std::chrono::seconds{60});
+  std::string newest;
+  for (int i = 0; i < 40; ++i) newest = end("admin", 1 << 20);
+  size_t bytes = 0;
+  std::string after;
+  for (bool more = true; more;) {
+    const Page<Operation> page = rows.list("admin", after, 1000);
+    for (const Operation& one : page.items) bytes += one.body.size();
+    more = page.has_more;
+    after = page.next;
+  }
+  EXPECT_LE(bytes, meta::kOperationBytesKeptMax);
+  EXPECT_GE(bytes, meta::kOperationBytesKeptMax - (1 << 20));
+  EXPECT_TRUE(rows.find("admin", newest));
+  EXPECT_TRUE(rows.find("admin", running)) << "what runs is kept";
+  EXPECT_TRUE(rows.find("ann", others)) << "another's results";
+  newest = end("admin", meta::kOperationBytesKeptMax + 1);
+  EXPECT_TRUE(rows.find("admin", newest)) << "the newest in any case";
+  for (uint32_t i = 0; i < meta::kOperationsKeptMax + 10; ++i) end("admin", 1);
+  const Page<Operation> kept = rows.list("admin", "", 1000);
+  EXPECT_EQ(kept.items.size(), meta::kOperationsKeptMax);
+  EXPECT_TRUE(kept.has_more) << "the one that runs";
+}
+
 TEST_F(ApiTest, AnOperationWhoseServerDiedShowsAsLost) {
   meta::Operations rows{engine.pool, engine.clock};
   const std::string id = rows.start("commit", "/x", "admin", std::chrono::seconds{-1});
