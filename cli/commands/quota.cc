@@ -18,7 +18,7 @@ constexpr Unit kUnits[] = {{"", 1},
                            {"TiB", uint64_t{1} << 40},
                            {"PiB", uint64_t{1} << 50}};
 
-constexpr const char* kLimited[] = {"bytes", "objects", "branches", "uploads"};
+constexpr const char* kLimited[] = {"bytes", "objects", "branches", "uploads", "metadata_bytes"};
 
 /// The scope of a quota: whose objects, branches and uploads it counts.
 struct Scope {
@@ -55,7 +55,7 @@ struct Scope {
 };
 
 std::string amount(const char* limited, const Json& value) {
-  if (std::string_view(limited) == "bytes") return size_in_words(value.get<uint64_t>());
+  if (std::string_view(limited).ends_with("bytes")) return size_in_words(value.get<uint64_t>());
   return std::to_string(value.get<int64_t>());
 }
 
@@ -80,6 +80,7 @@ void show_one(Session& session, Json quota) {
       {"objects", usage_text(quota, "objects")},
       {"number of branches", usage_text(quota, "branches")},
       {"open uploads", usage_text(quota, "uploads")},
+      {"metadata", usage_text(quota, "metadata_bytes")},
       {"counted again", quota.value("recounted_at", "not yet")}};
   session.out.object("Quota", std::move(quota), lines);
 }
@@ -97,7 +98,9 @@ struct SetQuota : Scope {
         .option("--branches", hard[2], "number of branches")
         .option("--soft-branches", soft[2], "branches from which on there are warnings")
         .option("--uploads", hard[3], "number of open multipart uploads")
-        .option("--soft-uploads", soft[3], "open uploads from which on there are warnings");
+        .option("--soft-uploads", soft[3], "open uploads from which on there are warnings")
+        .option("--metadata-bytes", hard[4], "bytes of commits, runs, events and logs of hooks")
+        .option("--soft-metadata-bytes", soft[4], "metadata from which on webhooks are told");
   }
 };
 
@@ -135,13 +138,15 @@ struct ListQuotas {
 
 void list_quotas(Session& session, const ListQuotas& options) {
   const Scope scope{options.repository, options.everywhere, {}, {}};
-  print_list(session, {.path = scope.path(session)}, "QuotaList",
-             {"user", "branches", "bytes", "objects", "number of branches", "open uploads"},
-             [](const Json& quota) -> Cells {
-               return {quota.value("user", "*"),      quota.value("branches", "*"),
-                       usage_text(quota, "bytes"),    usage_text(quota, "objects"),
-                       usage_text(quota, "branches"), usage_text(quota, "uploads")};
-             });
+  print_list(
+      session, {.path = scope.path(session)}, "QuotaList",
+      {"user", "branches", "bytes", "objects", "number of branches", "open uploads", "metadata"},
+      [](const Json& quota) -> Cells {
+        return {quota.value("user", "*"),           quota.value("branches", "*"),
+                usage_text(quota, "bytes"),         usage_text(quota, "objects"),
+                usage_text(quota, "branches"),      usage_text(quota, "uploads"),
+                usage_text(quota, "metadata_bytes")};
+      });
 }
 
 void show_quota(Session& session, const Scope& options) {
@@ -179,9 +184,7 @@ void add_quota_commands(CommandTree& tree) {
   tree.add<ListQuotas>("quota list", "List quotas with their usage", list_quotas);
   tree.add<Scope>("quota show", "Show one quota", show_quota);
   tree.add<Scope>("quota remove", "Remove a quota", remove_quota);
-  tree.add<Scope>("quota recount",
-                  "Count again what is stored, which frees what was deleted; reads every entry",
-                  recount);
+  tree.add<Scope>("quota recount", "Count again what is stored; reads every entry", recount);
 }
 
 }  // namespace tarn::cli

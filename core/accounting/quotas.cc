@@ -26,7 +26,8 @@ struct NamedLimit {
 constexpr NamedLimit kLimits[] = {{"bytes", &QuotaLimits::bytes},
                                   {"objects", &QuotaLimits::objects},
                                   {"branches", &QuotaLimits::branches},
-                                  {"uploads", &QuotaLimits::uploads}};
+                                  {"uploads", &QuotaLimits::uploads},
+                                  {"metadata_bytes", &QuotaLimits::metadata}};
 
 bool is_set(const QuotaLimit& limit) { return limit.soft || limit.hard; }
 
@@ -45,6 +46,9 @@ void check(const QuotaScope& scope, const QuotaLimits& limits) {
     if (limit.soft && limit.hard && *limit.soft > *limit.hard) {
       throw_invalid(str_cat("quota: the soft limit of ", named.name, " is above the hard limit"));
     }
+  }
+  if (is_set(limits.metadata) && !scope.branches.empty()) {
+    throw_invalid("quota: metadata_bytes cannot be limited for branches; set a quota without them");
   }
   if (!any) throw_invalid("quota: needs at least one limit; to lift a quota, remove it");
 }
@@ -140,6 +144,7 @@ void recount(versioning::Engine& engine, const Quota& quota, const std::stop_tok
   } else {
     recount_objects(engine, quota, stop);
   }
+  engine.quotas.recount_metadata(quota.id);
   engine.quotas.refresh(std::chrono::milliseconds{0});
 }
 

@@ -7,11 +7,14 @@
 #include "core/accounting/quotas_fixture.h"
 #include "core/accounting/stored_usage.h"
 #include "core/base/str_cat.h"
+#include "core/branch/aliases.h"
 #include "core/branch/hooks.h"
 #include "core/branch/quota_warning.h"
+#include "core/branch/refs.h"
 #include "core/meta/quotas.h"
 #include "core/meta/repository_settings.h"
 #include "core/objects/multipart.h"
+#include "core/versioning/commit.h"
 #include "core/versioning/merge.h"
 #include "tests/support/repository_test.h"
 
@@ -91,6 +94,63 @@ TEST_F(Quotas, AnUploadOfUnknownLengthIsRefusedWhenItIsStaged) {
   EXPECT_EQ(engine.keys(repo, "main"), "");
   EXPECT_TRUE(versioning::list_parts(*engine, upload, 0, 10).items.empty());
   EXPECT_EQ(used(whole()), (Amount{0, 0}));
+}
+
+TEST_F(Quotas, MetadataOfCommitsRunsEventsAndHooksIsLimited) {
+  engine.pool.lease()->run(kAddWebhook, {static_cast<int32_t>(repo.id)});
+  const QuotaScope ann{.repository = repo.id, .user = "ann"};
+  const auto commit = [&](const std::string& user, size_t bytes) {
+    const ActingUser acting(user);
+    put("k", 1);
+    versioning::CommitRequest request;
+    request.committer = user;
+    request.message = std::string(bytes, 'm');
+    request.allow_empty = true;
+    return reason_of(
+        [&] { versioning::commit_branch(*engine, repo, BranchName("main"), request); });
+  };
+  const auto metadata = [&](const QuotaScope& scope) {
+    return (*engine).quotas.find(scope)->metadata;
+  };
+  set_quota(*engine, ann, {.metadata = {{}, 10'000}});
+  recount_quota(*engine, ann);
+  EXPECT_EQ(commit("ann", 9'000), "done");
+  EXPECT_GT(metadata(ann), 9'000u);
+  EXPECT_EQ(commit("ann", 9'000), "quota_exceeded");
+  EXPECT_LT(metadata(ann), 10'000u) << "what was refused does not count";
+  EXPECT_EQ(commit("bob", 9'000), "done");
+  const uint64_t counted = metadata(ann);
+  recount_quota(*engine, ann);
+  EXPECT_EQ(metadata(ann), counted) << "a recount finds the same";
+  set_quota(*engine, whole(), {.metadata = {{}, 0}});
+  recount_quota(*engine, whole());
+  EXPECT_GT(metadata(whole()), 18'000u) << "from before the quota too";
+  EXPECT_EQ(commit("bob", 1), "quota_exceeded");
+  EXPECT_EQ(reason_of([&] { engine.remove(repo, "main", "k"); }), "done");
+  EXPECT_EQ(reason_of([&] {
+              set_quota(*engine, {.repository = repo.id, .branches = "m*"}, {.metadata = {{}, 1}});
+            }),
+            "invalid_argument");
+}
+
+TEST_F(Quotas, MetadataOfOtherRowsIsLimited) {
+  set_quota(*engine, whole(), {.metadata = {{}, 1'000'000}});
+  recount_quota(*engine, whole());
+  const auto metadata = [&] { return (*engine).quotas.find(whole())->metadata; };
+  const uint64_t before = metadata();
+  versioning::create_tag(*engine, repo, TagName("v1"), "main", false);
+  const versioning::AliasRequest best{.name = AliasName("best"), .actor = "ann"};
+  versioning::set_alias(*engine, repo, best, "main");
+  EXPECT_GT(metadata(), before + 400);
+  const uint64_t counted = metadata();
+  recount_quota(*engine, whole());
+  EXPECT_EQ(metadata(), counted);
+  set_quota(*engine, whole(), {.metadata = {{}, 1}});
+  EXPECT_EQ(reason_of([&] { versioning::create_tag(*engine, repo, TagName("v2"), "main", false); }),
+            "quota_exceeded");
+  // Nothing is lost that way: alias changes and deletions go on.
+  versioning::remove_alias(*engine, repo, best);
+  versioning::delete_tag(*engine, repo, TagName("v1"), false);
 }
 
 TEST_F(Quotas, ConditionalWritesAndVersionsAreCountedToo) {

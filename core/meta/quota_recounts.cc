@@ -68,7 +68,20 @@ constexpr db::Query kCorrect{"quotas_correct_row", R"sql(
                     refused = refused AND $3 >= 0 AND $4 >= 0
   WHERE quota_id = $1 AND recounts = $2)sql"};
 
+// The sum and the counter are of one snapshot, so their difference holds whatever is added since.
+constexpr db::Query kRecountMetadata{"quotas_recount_metadata", R"sql(
+  WITH seen AS (
+    SELECT q.quota_id, count_metadata(q.repo_id, q.user_name) AS now, coalesce(m.bytes, 0) AS before
+    FROM quotas q LEFT JOIN quota_metadata m USING (quota_id)
+    WHERE q.quota_id = $1 AND (q.soft_metadata IS NOT NULL OR q.hard_metadata IS NOT NULL))
+  INSERT INTO quota_metadata AS m (quota_id, bytes) SELECT quota_id, now FROM seen
+  ON CONFLICT (quota_id) DO UPDATE SET bytes = m.bytes + excluded.bytes - (SELECT before FROM seen))sql"};
+
 }  // namespace
+
+void Quotas::recount_metadata(QuotaId id) {
+  pool_.run(kRecountMetadata, {static_cast<int32_t>(id)}, db::Pool::Retry::kWrite);
+}
 
 std::optional<Quota> Quotas::claim_due(std::chrono::seconds claim) {
   const db::Rows rows =

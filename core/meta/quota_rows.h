@@ -13,7 +13,8 @@ namespace tarn::meta {
 #define TARN_QUOTA_COLUMNS                                                                       \
   "q.quota_id, q.repo_id, q.user_name, q.branches, q.soft_bytes, q.hard_bytes, q.soft_objects, " \
   "q.hard_objects, q.soft_branches, q.hard_branches, q.soft_uploads, q.hard_uploads, q.bytes, "  \
-  "q.objects, q.counted_ms"
+  "q.objects, q.counted_ms, q.soft_metadata, q.hard_metadata, "                                  \
+  "(SELECT m.bytes FROM quota_metadata m WHERE m.quota_id = q.quota_id)"
 
 inline QuotaLimit limit_from(const db::Rows& rows, size_t row, int column) {
   QuotaLimit out;
@@ -35,6 +36,8 @@ inline Quota quota_from(const db::Rows& rows, size_t row) {
   out.bytes = static_cast<uint64_t>(rows.integer(row, 12));
   out.objects = static_cast<uint64_t>(rows.integer(row, 13));
   if (!rows.null(row, 14)) out.counted = from_millis(rows.integer(row, 14));
+  out.limits.metadata = limit_from(rows, row, 15);
+  if (!rows.null(row, 17)) out.metadata = static_cast<uint64_t>(rows.integer(row, 17));
   return out;
 }
 

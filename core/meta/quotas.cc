@@ -35,15 +35,18 @@ constexpr db::Query kSelectByScope{"quotas_select_by_scope", "SELECT " TARN_QUOT
 // next one emits an event again.
 constexpr db::Query kUpsert{"quotas_upsert_row", R"sql(
   INSERT INTO quotas AS q (repo_id, user_name, branches, soft_bytes, hard_bytes, soft_objects, hard_objects,
-                           soft_branches, hard_branches, soft_uploads, hard_uploads)
-  SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11
+                           soft_branches, hard_branches, soft_uploads, hard_uploads, soft_metadata, hard_metadata)
+  SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $13, $14
   WHERE $12 > (SELECT count(*) FROM quotas)
      OR EXISTS (SELECT 1 FROM quotas WHERE repo_id = $1 AND user_name = $2 AND branches = $3)
   ON CONFLICT (repo_id, user_name, branches) DO UPDATE SET
     soft_bytes = excluded.soft_bytes, hard_bytes = excluded.hard_bytes,
     soft_objects = excluded.soft_objects, hard_objects = excluded.hard_objects,
     soft_branches = excluded.soft_branches, hard_branches = excluded.hard_branches,
-    soft_uploads = excluded.soft_uploads, hard_uploads = excluded.hard_uploads, refused = false
+    soft_uploads = excluded.soft_uploads, hard_uploads = excluded.hard_uploads,
+    soft_metadata = excluded.soft_metadata, hard_metadata = excluded.hard_metadata, refused = false,
+    due_at = CASE WHEN excluded.soft_metadata IS NULL AND excluded.hard_metadata IS NULL THEN q.due_at
+                  ELSE clock_timestamp() END
   RETURNING )sql" TARN_QUOTA_COLUMNS};
 
 constexpr db::Query kDelete{"quotas_delete_row", R"sql(
@@ -189,7 +192,7 @@ void Quotas::refresh(std::chrono::milliseconds age) {
   for (size_t row = 0; row < rows.size(); ++row) {
     Held held{quota_from(rows, row), std::nullopt, {}};
     if (!held.quota.scope.branches.empty()) held.branches.emplace(held.quota.scope.branches);
-    if (!rows.null(row, 15)) held.repository_name = rows.text(row, 15);
+    if (!rows.null(row, 18)) held.repository_name = rows.text(row, 18);
     fresh->quotas.push_back(std::move(held));
   }
   MutexLock lock(mutex_);
@@ -378,7 +381,8 @@ std::optional<Quota> Quotas::set(const QuotaScope& scope, const QuotaLimits& lim
                 {static_cast<int32_t>(scope.repository), scope.user, scope.branches,
                  limits.bytes.soft, limits.bytes.hard, limits.objects.soft, limits.objects.hard,
                  limits.branches.soft, limits.branches.hard, limits.uploads.soft,
-                 limits.uploads.hard, static_cast<int64_t>(kQuotasMax)},
+                 limits.uploads.hard, static_cast<int64_t>(kQuotasMax), limits.metadata.soft,
+                 limits.metadata.hard},
                 db::Pool::Retry::kRepeatable);
   refresh(std::chrono::milliseconds{0});
   if (rows.empty()) return std::nullopt;

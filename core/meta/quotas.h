@@ -143,6 +143,8 @@ class Quotas {
   /// Returns false if one was.
   bool correct(QuotaId id, const Counted& seen, int64_t bytes, int64_t objects, Instant now,
                std::chrono::seconds next);
+  /// Counts the metadata of a quota that limits it again; what is added meanwhile is kept.
+  void recount_metadata(QuotaId id);
 
  private:
   struct Held {

@@ -43,6 +43,7 @@ struct QuotaLimits {
   QuotaLimit objects{};   ///< an object in parts counts as its parts
   QuotaLimit branches{};  ///< that exist
   QuotaLimit uploads{};   ///< multipart uploads that are open
+  QuotaLimit metadata{};  ///< bytes of commits, runs, events and logs of hooks in the database
   bool operator==(const QuotaLimits&) const = default;
 };
 
@@ -52,6 +53,7 @@ struct Quota {
   QuotaLimits limits{};
   uint64_t bytes = 0;
   uint64_t objects = 0;
+  uint64_t metadata = 0;
   std::optional<Instant> counted{};  ///< when the counters were last corrected; absent = never
 };
 

@@ -190,6 +190,9 @@ constexpr db::Query kSelectParams{"runs_select_params", R"sql(
   FROM unnest($2::text[]) AS u(id) JOIN params m ON m.repo_id = $1 AND m.origin = 0 AND m.source = u.id
     AND ($3::text[] IS NULL OR m.name = ANY ($3)))sql"};
 
+constexpr db::Query kCharge{"runs_charge_metadata",
+                            "SELECT charge_metadata($1, $2, run_metadata_bytes($1, $3), false)"};
+
 Run run_from(const db::Rows& rows, size_t row) {
   Run run;
   run.id = rows.text(row, 0);
@@ -279,6 +282,7 @@ RunStore::Creation RunStore::create(RepositoryId repository, const Run& run,
     }
     if (!run.metrics.empty()) insert_metrics(connection, repo, run);
     if (!run.params.empty()) insert_params(connection, repo, run);
+    connection.run(kCharge, {repo, run.owner, run.id});
     return {Outcome::kMade, run.id};
   });
 }

@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "core/base/error.h"
+#include "core/meta/quotas.h"
 #include "core/runs/extraction.h"
 #include "core/runs/runs.h"
 #include "tests/support/faulty_store.h"
@@ -80,6 +81,18 @@ TEST_F(Runs, APageOfRunsEndsByBytes) {
   EXPECT_TRUE(first.page.has_more);
   EXPECT_LT(first.page.items.size(), made.size());
   EXPECT_THAT(paged({.experiment = "large"}, 1000), ::testing::ElementsAreArray(made));
+}
+
+TEST_F(Runs, ARunCountsForTheQuotaOfMetadata) {
+  const QuotaScope ann{.repository = repo.id, .user = "ann"};
+  (*engine).quotas.set(ann, {.metadata = {{}, 1'000'000}});
+  record_large();
+  EXPECT_GT((*engine).quotas.find(ann)->metadata, 800'000u);
+  EXPECT_EQ(reason_of([&] { record_large(); }), "quota_exceeded");
+  EXPECT_EQ(ids({.experiment = "large"}).size(), 1u) << "nothing of it is left";
+  const uint64_t counted = (*engine).quotas.find(ann)->metadata;
+  (*engine).quotas.recount_metadata((*engine).quotas.find(ann)->id);
+  EXPECT_EQ((*engine).quotas.find(ann)->metadata, counted);
 }
 
 TEST_F(Runs, IgnoreStagedChanges) {

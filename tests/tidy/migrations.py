@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 FOLDER = Path(__file__).resolve().parents[2] / "migrations"
-DEFINED = re.compile(r"^(?:CREATE|(DROP)) (?:OR REPLACE )?(FUNCTION|TRIGGER) (\w+)", re.MULTILINE)
+DEFINED = re.compile(r"^(?:CREATE|(DROP)) (?:OR REPLACE )?(FUNCTION|(?:CONSTRAINT )?TRIGGER) (\w+)", re.MULTILINE)
 COMMENT = re.compile(r"--.*")
 
 
@@ -18,7 +18,7 @@ def main():
                 newest.pop(name, None)
                 continue
             newest[name] = file.name.split("__")[0]
-            if kind == "TRIGGER":
+            if kind.endswith("TRIGGER"):
                 triggers.add(name)
     rows = [line for line in (FOLDER / "README.md").read_text().splitlines() if line.startswith("| `")]
     broken = []

@@ -33,12 +33,16 @@ void write_quota(json::Writer& out, const accounting::QuotaUsage& usage) {
   write_limit(out, "objects", quota.limits.objects);
   write_limit(out, "branches", quota.limits.branches);
   write_limit(out, "uploads", quota.limits.uploads);
+  write_limit(out, "metadata_bytes", quota.limits.metadata);
   out.end_object();
   out.key("usage");
   out.begin_object();
   out.number("bytes", static_cast<int64_t>(quota.bytes));
   out.number("objects", static_cast<int64_t>(quota.objects));
   if (usage.branches) out.number("branches", static_cast<int64_t>(*usage.branches));
+  if (quota.limits.metadata != QuotaLimit{}) {
+    out.number("metadata_bytes", static_cast<int64_t>(quota.metadata));
+  }
   if (usage.uploads) out.number("uploads", static_cast<int64_t>(*usage.uploads));
   out.end_object();
   if (quota.counted) out.text("recounted_at", to_rfc3339(*quota.counted));
@@ -74,6 +78,7 @@ QuotaBody parse_quota(const json::Value& body) {
   out.limits.objects = parse_limit(limits, "objects");
   out.limits.branches = parse_limit(limits, "branches");
   out.limits.uploads = parse_limit(limits, "uploads");
+  out.limits.metadata = parse_limit(limits, "metadata_bytes");
   return out;
 }
 

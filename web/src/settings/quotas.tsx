@@ -18,10 +18,11 @@ const kinds = [
   { id: 'objects', label: 'Objects' },
   { id: 'branches', label: 'Branches' },
   { id: 'uploads', label: 'Open uploads' },
+  { id: 'metadata_bytes', label: 'Metadata' },
 ] as const;
 type Kind = (typeof kinds)[number]['id'];
 
-const shown = (kind: Kind, value: number) => (kind === 'bytes' ? bytes(value) : count(value));
+const shown = (kind: Kind, value: number) => (kind.endsWith('bytes') ? bytes(value) : count(value));
 const ofWhom = (quota: Quota) => [quota.user ? `user ${quota.user}` : '', quota.branches ? `branches ${quota.branches}` : ''].filter(Boolean).join(', ') || 'the repository';
 
 /** Limits of what is stored here, with their usage. */
@@ -89,7 +90,7 @@ function QuotaForm({ repository, quota, onClose }: { repository: string; quota: 
   const [user, setUser] = useState(quota?.user ?? '');
   const [branches, setBranches] = useState(quota?.branches ?? '');
   const [written, setWritten] = useState<Written>(() => Object.fromEntries(kinds.map(({ id }) => {
-    const text = (value: number | undefined) => (id === 'bytes' ? writeSize(value) : value === undefined ? '' : String(value));
+    const text = (value: number | undefined) => (id.endsWith('bytes') ? writeSize(value) : value === undefined ? '' : String(value));
     return [id, { soft: text(quota?.limits[id]?.soft), hard: text(quota?.limits[id]?.hard) }];
   })) as Written);
   const limits: Partial<Record<Kind, { soft?: number; hard?: number }>> = {};
@@ -97,7 +98,7 @@ function QuotaForm({ repository, quota, onClose }: { repository: string; quota: 
   for (const { id, label } of kinds) {
     const soft = parseSize(written[id].soft);
     const hard = parseSize(written[id].hard);
-    if (soft === null || hard === null) wrong ??= `${label}: a number${id === 'bytes' ? ', as 500 GB' : ''}`;
+    if (soft === null || hard === null) wrong ??= `${label}: a number${id.endsWith('bytes') ? ', as 500 GB' : ''}`;
     else if (soft !== undefined && hard !== undefined && soft > hard) wrong ??= `${label}: the soft limit is at most the hard one`;
     else if (soft !== undefined || hard !== undefined) limits[id] = { ...(soft === undefined ? {} : { soft }), ...(hard === undefined ? {} : { hard }) };
   }
@@ -119,7 +120,7 @@ function QuotaForm({ repository, quota, onClose }: { repository: string; quota: 
           <Fragment key={id}>
             <span>{label}</span>
             {(['soft', 'hard'] as const).map((side) => (
-              <TextField key={side} label={`${label}, ${side}`} hideLabel value={written[id][side]} placeholder={id === 'bytes' ? '500 GB' : ''} onChange={(text) => setWritten({ ...written, [id]: { ...written[id], [side]: text } })} />
+              <TextField key={side} label={`${label}, ${side}`} hideLabel value={written[id][side]} placeholder={id.endsWith('bytes') ? '500 GB' : ''} onChange={(text) => setWritten({ ...written, [id]: { ...written[id], [side]: text } })} />
             ))}
           </Fragment>
         ))}
