@@ -11,6 +11,7 @@
 #include "core/base/log.h"
 #include "core/base/reasons.h"
 #include "core/base/str_cat.h"
+#include "core/blob/stores.h"
 #include "core/meta/quotas.h"
 #include "core/meta/repositories.h"
 
@@ -18,6 +19,8 @@ namespace tarn::accounting {
 namespace {
 
 constexpr uint32_t kObjectsPerStatement = 2'000;
+/// Of one recount; each is a round trip to the store.
+constexpr uint32_t kStoreLooksMax = 1'000;
 
 struct NamedLimit {
   std::string_view name;
@@ -77,9 +80,12 @@ void recount_repository(versioning::Engine& engine, const Quota& quota) {
     stored = tally.own();
   });
   if (!seen) return;  // removed
-  engine.quotas.correct(quota.id, *seen, static_cast<int64_t>(stored.bytes) - seen->bytes,
-                        static_cast<int64_t>(stored.objects) - seen->objects, engine.clock.now(),
-                        kRecountInterval);
+  // Objects without a reference count until a collection has removed them.
+  const auto lacks = [](uint64_t is, int64_t counted) {
+    return std::max<int64_t>(static_cast<int64_t>(is) - counted, 0);
+  };
+  engine.quotas.correct(quota.id, *seen, lacks(stored.bytes, seen->bytes),
+                        lacks(stored.objects, seen->objects), engine.clock.now(), kRecountInterval);
 }
 
 std::set<BranchId> branches_in(db::Connection& snapshot, RepositoryId repository) {
@@ -90,21 +96,36 @@ std::set<BranchId> branches_in(db::Connection& snapshot, RepositoryId repository
   return out;
 }
 
-/// The quota's objects in the repository that nothing refers to any more. A quota of branches also
-/// ends with the branch.
+/// An object that nothing refers to counts until a collection has removed it, which drops it from
+/// quotas. This finds those of which the quota was not told.
+bool has_left_store(versioning::Engine& engine, const Repository& repository,
+                    const OwnAddress& address) {
+  const blob::Located at =
+      engine.stores.locate(str_cat(repository.storage_namespace, "/", relative_path(address)));
+  return !at.store->stat(at.key);
+}
+
+/// The quota's objects in the repository that do not count any more. Those of a quota of branches
+/// end with the branch, if others show them then.
 std::vector<OwnAddress> ended_objects(versioning::Engine& engine, const Quota& quota,
                                       const Repository& repository) {
   std::vector<OwnAddress> out;
   examine_stored(engine, repository, [&](db::Connection& snapshot, Tally& tally) {
     const std::set<BranchId> branches = branches_in(snapshot, repository.id);
     const bool of_branches = !quota.scope.branches.empty();
+    uint32_t looks = 0;
     OwnAddress after;
     for (;;) {
       const auto page =
           meta::Quotas::objects(snapshot, quota.id, repository.id, after, kObjectsPerStatement);
       for (const meta::QuotaObject& object : page) {
-        const bool ended = of_branches && !branches.contains(object.branch);
-        if (ended || !tally.contains(object.address)) out.push_back(object.address);
+        if (tally.contains(object.address)) {
+          const bool ended = of_branches && !branches.contains(object.branch);
+          if (ended) out.push_back(object.address);
+        } else if (looks < kStoreLooksMax && ++looks &&
+                   has_left_store(engine, repository, object.address)) {
+          out.push_back(object.address);
+        }
       }
       if (page.size() < kObjectsPerStatement) return;
       after = page.back().address;

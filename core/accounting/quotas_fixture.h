@@ -66,6 +66,12 @@ class Quotas : public ::testing::Test {
   versioning::UploadTarget target(const std::string& key, const std::string& branch = "main") {
     return versioning::check_upload(*engine, repo, BranchName(branch), Key(key), false, {});
   }
+  /// Removes the objects of so many bytes from the store, as a collection does.
+  void collect(uint64_t bytes) {
+    for (const blob::BlobStat& stat : engine.store->list("", "", 1000).items) {
+      if (stat.size_bytes == bytes) engine.store->remove(stat.key);
+    }
+  }
   int64_t events(std::string_view type) {
     static constexpr db::Query kCountEvents{"test_count_events",
                                             "SELECT count(*) FROM events WHERE type = $1"};

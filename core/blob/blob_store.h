@@ -104,7 +104,8 @@ class BlobStore {
                                                        ByteRange range, std::string_view if_etag);
   /// Objects whose key starts with `prefix` and is greater than `after`, at most `limit` (1..1000).
   virtual ListPage list(std::string_view prefix, std::string_view after, uint32_t limit) = 0;
-  /// Removing an absent key is no error. Only garbage collection calls this.
+  /// Removing an absent key is no error. Garbage collection calls this, and uploads of objects that
+  /// were refused.
   virtual void remove(std::string_view key) = 0;
   /// Removes up to kRemovedAtOnceMax objects, in as few requests as the store has for it. Returns
   /// those that the store refused to remove, which are there still; the rest is gone. Throws as

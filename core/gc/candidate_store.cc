@@ -39,10 +39,25 @@ constexpr db::Query kSelectDoomed{"candidates_select_doomed", R"sql(
   WHERE repo_id = $1 AND address > $2 AND doomed_in IS NOT NULL AND NOT removed AND octet_length(address) > 8
   ORDER BY address LIMIT $3)sql"};
 
+// Quotas count the bytes of an object until here, whatever refers to it: what is only deleted still
+// takes space.
 constexpr db::Query kSetRemoved{"candidates_set_removed", R"sql(
-  WITH number AS (UPDATE gc_control SET removals = removals + 1 RETURNING removals)
-  UPDATE gc_candidates SET removed = true, removed_in = number.removals FROM number
-  WHERE repo_id = $1 AND address = ANY ($2))sql"};
+  WITH number AS (UPDATE gc_control SET removals = removals + 1 RETURNING removals),
+  gone AS (
+    UPDATE gc_candidates SET removed = true, removed_in = number.removals FROM number
+    WHERE repo_id = $1 AND address = ANY ($2) AND NOT removed RETURNING address, size_bytes),
+  freed AS (
+    DELETE FROM quota_objects o USING quotas q, gone g
+    WHERE o.quota_id = q.quota_id AND q.repo_id IN (0, $1) AND o.repo_id = $1 AND o.address = g.address
+    RETURNING o.quota_id, o.size_bytes),
+  amounts AS (
+    SELECT quota_id, sum(size_bytes)::bigint AS bytes, count(*) AS objects FROM freed GROUP BY quota_id
+    UNION ALL
+    SELECT q.quota_id, g.bytes, g.objects FROM quotas q, (
+      SELECT sum(size_bytes)::bigint AS bytes, count(*) AS objects FROM gone) g
+    WHERE q.repo_id = $1 AND q.user_name = '' AND q.branches = '' AND g.objects > 0)
+  UPDATE quotas q SET bytes = greatest(0, q.bytes - a.bytes), objects = greatest(0, q.objects - a.objects), refused = false
+  FROM amounts a WHERE q.quota_id = a.quota_id)sql"};
 
 constexpr db::Query kSelectRemovals{"candidates_select_removals",
                                     "SELECT removals, removals_purged FROM gc_control"};

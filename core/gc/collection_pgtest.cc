@@ -5,10 +5,12 @@
 #include "core/base/encoding.h"
 #include "core/base/str_cat.h"
 #include "core/branch/branch_hold.h"
+#include "core/branch/hooks.h"
 #include "core/branch/repositories.h"
 #include "core/gc/collection.h"
 #include "core/gc/collection_fixture.h"
 #include "core/gc/holds.h"
+#include "core/meta/quotas.h"
 #include "core/meta/references.h"
 #include "core/meta/staged_batch.h"
 #include "core/meta/uploads.h"
@@ -44,6 +46,26 @@ TEST_F(Collection, RemovesWhatWasOverwrittenAndNothingElse) {
   EXPECT_EQ(engine.read(repo, "main", "b"), "kept");
   EXPECT_EQ(engine.read(repo, "main", "c"), "staged");
   EXPECT_EQ(collect(repo).counts.removed_objects, 0);
+}
+
+// Upload, delete and recount do not free what is stored; its removal does.
+TEST_F(Collection, QuotasCountAnObjectUntilItHasLeftTheStore) {
+  auto& quotas = (*engine).quotas;
+  const QuotaScope whole{.repository = repo.id};
+  const QuotaScope ann{.user = "ann"};
+  for (const QuotaScope& scope : {whole, ann}) quotas.set(scope, {.bytes = {{}, 1000}});
+  const ActingUser user("ann");
+  engine.put(repo, "main", "a", "first");
+  engine.put(repo, "main", "a", "second");
+  const auto used = [&](const QuotaScope& scope) { return quotas.find(scope)->bytes; };
+  EXPECT_EQ(collect(repo).counts.found_objects, 1);
+  EXPECT_EQ(used(whole), 11u);
+  EXPECT_EQ(used(ann), 11u);
+  EXPECT_EQ(collect(repo).counts.removed_bytes, 5);
+  EXPECT_EQ(used(whole), 6u);
+  EXPECT_EQ(used(ann), 6u);
+  collect(repo);
+  EXPECT_EQ(used(whole), 6u) << "once";
 }
 
 TEST_F(Collection, HistoryStaysReadable) {

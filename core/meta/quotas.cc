@@ -122,8 +122,9 @@ std::string how_to_free(const QuotaScope& scope, std::string_view repository,
   if (what == kBranches) return str_cat("delete branches that are not needed", raise);
   if (what == kUploads) return str_cat("complete or abort uploads", raise);
   return str_cat(
-      "delete objects, branches or uploads that are not needed, then run: tarn quota recount",
-      words, " (committed objects count until garbage collection removes them)", raise);
+      "delete objects, branches or uploads that are not needed (they count until garbage "
+      "collection has removed them)",
+      raise);
 }
 
 [[noreturn]] void throw_over_quota(const QuotaScope& scope, std::string_view repository,
@@ -244,9 +245,15 @@ Charge Quotas::charge(RepositoryId repository, std::string_view branch, std::str
 }
 
 void Quotas::check(RepositoryId repository, std::string_view branch, std::string_view user,
-                   uint64_t bytes) {
+                   uint64_t bytes, uint64_t own) {
+  const auto others = [&](QuotaId id) {
+    MutexLock lock(mutex_);
+    const auto at = on_the_way_.find(id);
+    return at == on_the_way_.end() ? 0 : at->second - own;
+  };
   const auto exceeded = [&](const Quota& quota) {
-    return !exceeded_by(quota.limits, quota.bytes, quota.objects, bytes).empty();
+    const uint64_t used = quota.bytes + others(quota.id);
+    return !exceeded_by(quota.limits, used, quota.objects, bytes).empty();
   };
   std::vector<Quota> quotas = matching(repository, branch, user);
   if (std::none_of(quotas.begin(), quotas.end(), exceeded)) return;
@@ -259,8 +266,36 @@ void Quotas::check(RepositoryId repository, std::string_view branch, std::string
   refresh(noted ? std::chrono::milliseconds{0} : kRefusalAgeMax);
   const auto held = copy();
   for (const Held& one : held->quotas) {
-    if (one.counts(repository, branch, user) && exceeded(one.quota)) refuse(one, repository, bytes);
+    if (!one.counts(repository, branch, user) || !exceeded(one.quota)) continue;
+    Held full = one;
+    full.quota.bytes += others(one.quota.id);
+    refuse(full, repository, bytes);
   }
+}
+
+Quotas::Transfer::Transfer(Quotas& quotas, RepositoryId repository, std::string_view branch,
+                           std::string_view user)
+    : quotas_(quotas),
+      repository_(repository),
+      branch_(branch),
+      user_(user),
+      ids_(quotas.charge(repository, branch, user, {}, 0).quotas) {}
+
+Quotas::Transfer::~Transfer() {
+  if (expected_ == 0) return;
+  MutexLock lock(quotas_.mutex_);
+  for (const QuotaId id : ids_) {
+    const auto at = quotas_.on_the_way_.find(id);
+    if ((at->second -= expected_) == 0) quotas_.on_the_way_.erase(at);
+  }
+}
+
+void Quotas::Transfer::expect(uint64_t bytes) {
+  if (ids_.empty() || bytes < kTransferBytesMin || bytes <= expected_) return;
+  quotas_.check(repository_, branch_, user_, bytes, expected_);
+  MutexLock lock(quotas_.mutex_);
+  for (const QuotaId id : ids_) quotas_.on_the_way_[id] += bytes - expected_;
+  expected_ = bytes;
 }
 
 void Quotas::note(const Charge& charge) {
@@ -376,14 +411,13 @@ std::optional<Quota> Quotas::find(const QuotaScope& scope) {
 }
 
 std::optional<Quota> Quotas::set(const QuotaScope& scope, const QuotaLimits& limits) {
-  const db::Rows rows =
-      pool_.run(kUpsert,
-                {static_cast<int32_t>(scope.repository), scope.user, scope.branches,
-                 limits.bytes.soft, limits.bytes.hard, limits.objects.soft, limits.objects.hard,
-                 limits.branches.soft, limits.branches.hard, limits.uploads.soft,
-                 limits.uploads.hard, static_cast<int64_t>(kQuotasMax), limits.metadata.soft,
-                 limits.metadata.hard},
-                db::Pool::Retry::kRepeatable);
+  const db::Rows rows = pool_.run(
+      kUpsert,
+      {static_cast<int32_t>(scope.repository), scope.user, scope.branches, limits.bytes.soft,
+       limits.bytes.hard, limits.objects.soft, limits.objects.hard, limits.branches.soft,
+       limits.branches.hard, limits.uploads.soft, limits.uploads.hard,
+       static_cast<int64_t>(kQuotasMax), limits.metadata.soft, limits.metadata.hard},
+      db::Pool::Retry::kRepeatable);
   refresh(std::chrono::milliseconds{0});
   if (rows.empty()) return std::nullopt;
   return quota_from(rows, 0);

@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -19,6 +20,9 @@ namespace tarn::meta {
 /// Maximum age of the copy in memory: a quota that another server set or removed holds here after
 /// this time. The counters and limits of quotas that are in it are compared in the database.
 constexpr std::chrono::milliseconds kQuotaAgeMax{2'000};
+
+/// Shorter transfers are only counted when they are stored.
+constexpr uint64_t kTransferBytesMin = 64 * 1024;
 
 /// SQLSTATE of charge_quotas: a hard limit would be exceeded.
 constexpr std::string_view kStateOverQuota = "TN507";
@@ -66,8 +70,29 @@ class Quotas {
                 const OwnAddress& address, uint64_t bytes);
   /// Throws over_quota if so many bytes more exceed a hard limit. A round trip only before it
   /// throws, and at most one a second.
+  /// Transfers count, except so many bytes of the caller's `own`.
   void check(RepositoryId repository, std::string_view branch, std::string_view user,
-             uint64_t bytes);
+             uint64_t bytes, uint64_t own = 0);
+  /// The bytes of an upload on its way, which count for its quotas on this server until they are
+  /// stored: uploads that run at once do not all get the same room. One thread.
+  class Transfer {
+   public:
+    Transfer(Quotas& quotas, RepositoryId repository, std::string_view branch,
+             std::string_view user);
+    ~Transfer();
+    Transfer(const Transfer&) = delete;
+    Transfer& operator=(const Transfer&) = delete;
+    /// Throws over_quota if so many bytes in all exceed a hard limit.
+    void expect(uint64_t bytes);
+
+   private:
+    Quotas& quotas_;
+    const RepositoryId repository_;
+    const std::string branch_;
+    const std::string user_;
+    const std::vector<QuotaId> ids_;
+    uint64_t expected_ = 0;
+  };
   /// Counts a charge in the copy; the transaction that stages has counted it in the database.
   void note(const Charge& charge);
   /// Throws over_quota for a charge that the database refused.
@@ -172,8 +197,9 @@ class Quotas {
   db::Pool& pool_;
   Mutex reading_;  ///< one reader at a time; taken before mutex_
   Mutex mutex_;
-  std::shared_ptr<const Copy> copy_ TARN_GUARDED_BY(mutex_);  // shared with those who read it
-  std::map<QuotaId, Added> added_ TARN_GUARDED_BY(mutex_);    ///< since the copy was read
+  std::shared_ptr<const Copy> copy_ TARN_GUARDED_BY(mutex_);        // shared with those who read it
+  std::map<QuotaId, Added> added_ TARN_GUARDED_BY(mutex_);          ///< since the copy was read
+  std::map<QuotaId, uint64_t> on_the_way_ TARN_GUARDED_BY(mutex_);  ///< bytes of transfers
 };
 
 }  // namespace tarn::meta

@@ -2,6 +2,7 @@
 
 #include "core/base/digest.h"
 #include "core/base/encoding.h"
+#include "core/base/str_cat.h"
 #include "core/base/wire.h"
 #include "core/meta/quotas.h"
 
@@ -19,7 +20,7 @@ constexpr db::Query kInsert{"uploads_insert_row", R"sql(
   INSERT INTO uploads (upload_id, kind, repo_id, branch_id, ref_name, key, entry, owner, checksum_algorithm,
                        checksum_type, created_ms, expires_at)
   SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, clock_timestamp() + $12 * interval '1 second'
-  WHERE $8 = '' OR $14 > (
+  WHERE $15 = '' OR $14 > (
     SELECT count(*) FROM (
       SELECT FROM uploads u JOIN branches b USING (branch_id)
       WHERE u.upload_id >= $13 AND u.upload_id < $13 || '~' AND u.owner = $8 AND u.expires_at > clock_timestamp()
@@ -68,7 +69,26 @@ constexpr db::Query kDeleteUnderSettings{"uploads_delete_under_settings", R"sql(
 
 // An address may have two rows: the one that handed it out, and the one of the store's own upload.
 constexpr db::Query kDeleteLinks{"uploads_delete_links", R"sql(
-  DELETE FROM uploads WHERE branch_id = $1 AND key = $2 AND kind = 'link' AND entry = $3)sql"};
+  DELETE FROM uploads WHERE branch_id = $1 AND key = $2 AND kind = 'link' AND entry = $3
+  RETURNING charged)sql"};
+
+#define TARN_IS_LINK                                                             \
+  "u.branch_id = b.branch_id AND b.repo_id = $1 AND b.name = $2 AND u.key = $3 " \
+  "AND u.kind = 'link' AND u.entry = $4 AND u.expires_at > clock_timestamp()"
+
+constexpr db::Query kIsHandedOut{
+    "uploads_is_handed_out",
+    "SELECT EXISTS (SELECT 1 FROM uploads u, branches b WHERE " TARN_IS_LINK ")"};
+
+constexpr db::Query kChargeLink{
+    "uploads_charge_link",
+    "WITH filled AS (UPDATE uploads u SET charged = true FROM branches b"
+    " WHERE " TARN_IS_LINK
+    " AND NOT u.charged RETURNING u.branch_id)"
+    " SELECT charge_quotas(0, branch_id, $5, $6, $7)"
+    " FROM (SELECT DISTINCT branch_id FROM filled) f"};
+
+constexpr db::Query kCharge{"uploads_charge_object", "SELECT charge_quotas(0, $1, $2, $3, $4)"};
 
 constexpr db::Query kSelectPage{"uploads_select_page", "SELECT " TARN_UPLOAD_COLUMNS R"sql(
   FROM uploads u JOIN branches b USING (branch_id),
@@ -131,10 +151,10 @@ std::string entry_of_link(const OwnAddress& address) {
 }  // namespace
 
 bool Uploads::insert(std::string_view kind, UploadRow& row, std::chrono::seconds lifetime,
-                     const std::function<void(db::Connection&)>& within) {
+                     const Limit& limit, const std::function<void(db::Connection&)>& within) {
   row.created = clock_.now();
-  row.id = new_upload_id(row.owner, row.created);
-  const std::string prefix = owner_prefix(row.owner);
+  row.id = new_upload_id(limit.holder, row.created);
+  const std::string prefix = owner_prefix(limit.holder);
   const std::initializer_list<db::Param> params = {row.id,
                                                    kind,
                                                    static_cast<int32_t>(row.repository),
@@ -148,7 +168,8 @@ bool Uploads::insert(std::string_view kind, UploadRow& row, std::chrono::seconds
                                                    to_millis(row.created),
                                                    static_cast<int64_t>(lifetime.count()),
                                                    prefix,
-                                                   static_cast<int64_t>(open_max_)};
+                                                   static_cast<int64_t>(limit.most),
+                                                   limit.holder};
   if (!within) return pool_.run(kInsert, params, db::Pool::Retry::kWrite).affected() == 1;
   return pool_.transaction([&](db::Connection& connection) {
     if (connection.run(kInsert, params).affected() == 0) return false;
@@ -159,7 +180,9 @@ bool Uploads::insert(std::string_view kind, UploadRow& row, std::chrono::seconds
 
 std::optional<UploadRow> Uploads::create_multipart(
     UploadRow row, const std::function<void(db::Connection&)>& within) {
-  if (!insert("multipart", row, multipart_lifetime_, within)) return std::nullopt;
+  if (!insert("multipart", row, multipart_lifetime_, {row.owner, open_max_}, within)) {
+    return std::nullopt;
+  }
   return row;
 }
 
@@ -268,20 +291,65 @@ bool Uploads::create_link(RepositoryId repository, const Branch& branch, const K
   row.key = key;
   row.entry = entry_of_link(address);
   row.owner = owner;
-  return insert("link", row, lifetime, within);
+  return insert("link", row, lifetime, {row.owner, open_max_}, within);
 }
 
-bool Uploads::take_links(db::Connection& connection, BranchId branch, const Key& key,
-                         const OwnAddress& address) {
-  return connection
-             .run(kDeleteLinks, {static_cast<int32_t>(branch), db::Bytes{key.str()},
-                                 db::Bytes{entry_of_link(address)}})
-             .affected() > 0;
+bool Uploads::hand_out(RepositoryId repository, const Branch& branch, const Key& key,
+                       const OwnAddress& address, std::string_view user,
+                       std::chrono::hours lifetime) {
+  UploadRow row;
+  row.repository = repository;
+  row.branch = branch.id;
+  row.branch_name = branch.name;
+  row.key = key;
+  row.entry = entry_of_link(address);
+  // Its ids do not count as those of the user's open uploads: user names have no line breaks.
+  return insert("link", row, lifetime, {str_cat("link\n", user), kHandedOutPerUserMax});
+}
+
+bool Uploads::is_handed_out(const Link& link) {
+  return pool_
+      .run(kIsHandedOut,
+           {static_cast<int32_t>(link.repository), link.branch.str(), db::Bytes{link.key.str()},
+            db::Bytes{entry_of_link(link.address)}},
+           db::Pool::Retry::kRead)
+      .boolean(0, 0);
+}
+
+void Uploads::charge_link(const Link& link, const Charge& charge) {
+  if (charge.empty()) return;
+  ChargeArrays charges;
+  charges.add(charge);
+  pool_.run(kChargeLink,
+            {static_cast<int32_t>(link.repository), link.branch.str(), db::Bytes{link.key.str()},
+             db::Bytes{entry_of_link(link.address)}, charges.quotas(), charges.addresses(),
+             charges.sizes()},
+            db::Pool::Retry::kWrite);
+}
+
+void Uploads::charge(db::Connection& connection, BranchId branch, const Charge& charge) {
+  if (charge.empty()) return;
+  ChargeArrays charges;
+  charges.add(charge);
+  connection.run(kCharge, {static_cast<int32_t>(branch), charges.quotas(), charges.addresses(),
+                           charges.sizes()});
+}
+
+std::optional<bool> Uploads::take_links(db::Connection& connection, BranchId branch, const Key& key,
+                                        const OwnAddress& address) {
+  const db::Rows rows = connection.run(
+      kDeleteLinks,
+      {static_cast<int32_t>(branch), db::Bytes{key.str()}, db::Bytes{entry_of_link(address)}});
+  if (rows.empty()) return std::nullopt;
+  bool charged = false;
+  for (size_t row = 0; row < rows.size(); ++row) charged = charged || rows.boolean(row, 0);
+  return charged;
 }
 
 bool Uploads::remove_links(BranchId branch, const Key& key, const OwnAddress& address) {
-  return pool_.transaction(
-      [&](db::Connection& connection) { return take_links(connection, branch, key, address); });
+  return pool_.transaction([&](db::Connection& connection) {
+    return take_links(connection, branch, key, address).has_value();
+  });
 }
 
 uint64_t Uploads::sweep() {

@@ -16,6 +16,8 @@
 
 namespace tarn::meta {
 
+/// Addresses that a user has been given and has neither linked nor let expire.
+constexpr uint32_t kHandedOutPerUserMax = 1'000;
 /// Uploads that one sweep removes: each may have 10,000 parts.
 constexpr uint32_t kSweptUploadsMax = 100;
 
@@ -83,10 +85,27 @@ class Uploads {
   bool create_link(RepositoryId repository, const Branch& branch, const Key& key,
                    const OwnAddress& address, std::string_view owner, std::chrono::hours lifetime,
                    const Within& within = {});
-  /// Removes the rows of an address that was handed out, in the caller's transaction. false if
-  /// there are none.
-  static bool take_links(db::Connection& connection, BranchId branch, const Key& key,
-                         const OwnAddress& address);
+  /// As create_link, without an owner: of an address that `user` fills and links. false: the user
+  /// has kHandedOutPerUserMax.
+  bool hand_out(RepositoryId repository, const Branch& branch, const Key& key,
+                const OwnAddress& address, std::string_view user, std::chrono::hours lifetime);
+  /// A handed-out address of a branch and key that has not expired.
+  struct Link {
+    RepositoryId repository{};
+    BranchName branch;
+    Key key;
+    OwnAddress address{};
+  };
+  bool is_handed_out(const Link& link);
+  /// Counts the bytes that have arrived at the address, once. Nothing happens if it was linked
+  /// meanwhile, which has counted them. Throws DbError kStateOverQuota.
+  void charge_link(const Link& link, const Charge& charge);
+  /// Removes the rows of an address that was handed out, in the caller's transaction; whether its
+  /// bytes were counted. nullopt if there are none.
+  static std::optional<bool> take_links(db::Connection& connection, BranchId branch, const Key& key,
+                                        const OwnAddress& address);
+  /// Counts an object in the caller's transaction. Throws DbError kStateOverQuota.
+  static void charge(db::Connection& connection, BranchId branch, const Charge& charge);
   /// As take_links, in a transaction of its own. Throws unavailable (reason "in_doubt"): the answer
   /// was lost.
   bool remove_links(BranchId branch, const Key& key, const OwnAddress& address);
@@ -95,8 +114,12 @@ class Uploads {
   uint64_t sweep();
 
  private:
+  struct Limit {
+    std::string holder;  ///< whose ids are counted; "" = no limit
+    uint32_t most = 0;
+  };
   bool insert(std::string_view kind, UploadRow& row, std::chrono::seconds lifetime,
-              const std::function<void(db::Connection&)>& within = {});
+              const Limit& limit, const std::function<void(db::Connection&)>& within = {});
 
   db::Pool& pool_;
   const Clock& clock_;

@@ -83,13 +83,20 @@ UploadedPart keep_part(Engine& engine, const MultipartUpload& upload, uint32_t n
     charge = engine.quotas.charge(upload.repository.id, upload.branch.str(), upload.owner,
                                   part.address, part.size_bytes);
   }
-  try {
-    if (!engine.uploads.put_part(upload.upload_id, number, part, engine.writer.id(), within,
-                                 charge))
-      throw_no_upload();
-  } catch (const db::DbError& error) {
-    if (error.sqlstate() != meta::kStateOverQuota) throw;
-    engine.quotas.refuse(upload.repository.id, charge);
+  const auto keep = [&] {
+    try {
+      if (!engine.uploads.put_part(upload.upload_id, number, part, engine.writer.id(), within,
+                                   charge))
+        throw_no_upload();
+    } catch (const db::DbError& error) {
+      if (error.sqlstate() != meta::kStateOverQuota) throw;
+      engine.quotas.refuse(upload.repository.id, charge);
+    }
+  };
+  if (fresh) {
+    refer_or_remove(engine, upload.repository, part.address, keep);
+  } else {
+    keep();
   }
   engine.quotas.note(charge);
   return part_from(number, part);
@@ -231,8 +238,8 @@ UploadedPart put_part(Engine& engine, const MultipartUpload& upload, uint32_t nu
   check_quota(engine, upload, size_hint.value_or(0));
   const meta::Writer::Operation operation(engine.writer);
   const WrittenObject written = write_object(
-      engine, upload.repository, [&body](std::span<char> out) { return body.read(out); },
-      size_hint);
+      engine, upload.repository, {upload.branch.str(), upload.owner},
+      [&body](std::span<char> out) { return body.read(out); }, size_hint);
   const UploadDigests digests = body.digests();
   meta::StoredPart part;
   part.size_bytes = written.size_bytes;
@@ -255,7 +262,7 @@ UploadedPart copy_part(Engine& engine, const MultipartUpload& upload, uint32_t n
   const auto reader = open_object(engine, source.repository, source.entry, range);
   PartDigests digests(upload.checksum_algorithm);
   part.address = write_object(
-                     engine, upload.repository,
+                     engine, upload.repository, {upload.branch.str(), upload.owner},
                      [&](std::span<char> out) {
                        const size_t got = reader->read(out);
                        digests.update(std::string_view(out.data(), got));

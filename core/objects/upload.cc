@@ -138,8 +138,8 @@ StagedEntry put_object(Engine& engine, const UploadTarget& target, UploadBody& b
                       size_hint.value_or(0));
   const meta::Writer::Operation operation(engine.writer);
   const WrittenObject written = write_object(
-      engine, target.repository, [&body](std::span<char> out) { return body.read(out); },
-      size_hint);
+      engine, target.repository, {target.branch.name.str(), ActingUser::name()},
+      [&body](std::span<char> out) { return body.read(out); }, size_hint);
   UploadDigests digests = body.digests();
   Entry entry = entry_with(attributes);
   entry.size_bytes = written.size_bytes;
@@ -147,9 +147,12 @@ StagedEntry put_object(Engine& engine, const UploadTarget& target, UploadBody& b
   entry.etag = std::move(digests.etag);
   entry.address = written.address;
   if (!digests.checksums.empty()) entry.set_checksums(digests.checksums);
-  const auto version =
-      stage_entry(engine, charged_target(engine, target, written.address, written.size_bytes),
-                  target.key, entry, condition);
+  std::optional<VersionId> version;
+  refer_or_remove(engine, target.repository, written.address, [&] {
+    version =
+        stage_entry(engine, charged_target(engine, target, written.address, written.size_bytes),
+                    target.key, entry, condition);
+  });
   return {std::move(entry), version};
 }
 
@@ -180,7 +183,14 @@ HandedOutAddress hand_out_address(Engine& engine, const RepositoryName& reposito
   const meta::Writer::Operation operation(engine.writer);
   HandedOutAddress out{
       engine.repositories.get(seen.repository), new_own_address(engine.writer.address_time()), {}};
-  engine.uploads.create_link(seen.repository, seen.branch, key, out.own, "", kHandedOutLifetime);
+  if (!engine.uploads.hand_out(seen.repository, seen.branch, key, out.own, user,
+                               kHandedOutLifetime)) {
+    throw Error(ErrorCode::kResourceExhausted, reason::kTooManyUploads,
+                str_cat("user \"", user, "\" was given ", meta::kHandedOutPerUserMax,
+                        " addresses that are not linked, which is the most: link them, or wait "
+                        "until they expire after ",
+                        kHandedOutLifetime.count(), " hours"));
+  }
   const std::string relative = relative_path(out.own);
   out.text = str_cat(out.repository.storage_namespace, "/", relative, ",",
                      link_token(engine, seen.repository, branch.str(), key.str(), relative, user));
@@ -194,18 +204,28 @@ StagedEntry stage_handed_out(Engine& engine, const UploadTarget& target, const O
   Entry entry = entry_of(engine, bytes, attributes);
   entry.address = address;
   if (sent) entry.set_source_version(*sent);
+  const Charge charge = charged_target(engine, target, address, bytes.size_bytes).charge;
+  bool charged = false;
   try {
-    const auto version = stage_entry_within(
-        engine, charged_target(engine, target, address, bytes.size_bytes), target.key, entry,
-        condition, [&](db::Connection& connection) {
-          if (meta::Uploads::take_links(connection, target.branch.id, target.key, address)) {
-            return;
-          }
-          throw Error(ErrorCode::kConflict, kLinkUsed,
-                      "link address was used already: ask for another one");
-        });
+    const auto version =
+        stage_entry_within(engine, stage_target(target), target.key, entry, condition,
+                           [&](db::Connection& connection) {
+                             const auto taken = meta::Uploads::take_links(
+                                 connection, target.branch.id, target.key, address);
+                             if (!taken) {
+                               throw Error(ErrorCode::kConflict, kLinkUsed,
+                                           "link address was used already: ask for another one");
+                             }
+                             charged = *taken;
+                             if (!charged)
+                               meta::Uploads::charge(connection, target.branch.id, charge);
+                           });
+    if (!charged) engine.quotas.note(charge);
     return {std::move(entry), version};
   } catch (const Error& error) {
+    if (error.reason() == reason::kQuotaExceeded) {
+      engine.quotas.refuse(target.repository.id, charge);
+    }
     // The condition may fail because this request, sent earlier, has already succeeded.
     if (error.reason() != kLinkUsed && error.code() != ErrorCode::kPreconditionFailed) throw;
     auto shown = shown_at(engine, target, address);
@@ -281,16 +301,36 @@ OwnAddress own_handed_out_address(Engine& engine, const UploadTarget& target,
   return *own;
 }
 
-UploadDigests fill_address(Engine& engine, const Repository& repository, const OwnAddress& address,
-                           UploadBody& body, std::optional<uint64_t> size_hint) {
-  // Linking the address counts the object; this only saves a transfer that could not be linked.
-  engine.quotas.check(repository.id, {}, ActingUser::name(), size_hint.value_or(0));
+UploadDigests fill_address(Engine& engine, const Repository& repository,
+                           const meta::Uploads::Link& link, UploadBody& body,
+                           std::optional<uint64_t> size_hint) {
+  const OwnAddress& address = link.address;
+  engine.quotas.check(repository.id, link.branch.str(), ActingUser::name(), size_hint.value_or(0));
   const meta::Writer::Operation operation(engine.writer);
+  // An address that is linked has its bytes: a repeated request finds them below.
+  const bool is_open = engine.uploads.is_handed_out(link);
+  if (!is_open && !md5_of_stored(engine, repository, address)) {
+    throw Error(ErrorCode::kInvalidArgument, reason::kLinkAddressExpired,
+                "storing the object: its address has expired; ask for a new one");
+  }
   const auto written = write_at(
-      engine, repository, address, [&body](std::span<char> out) { return body.read(out); },
-      size_hint);
+      engine, repository, address, {link.branch.str(), ActingUser::name()},
+      [&body](std::span<char> out) { return body.read(out); }, size_hint);
   UploadDigests digests = body.digests();
-  if (written) return digests;
+  if (written) {
+    const Charge charge = engine.quotas.charge(repository.id, link.branch.str(), ActingUser::name(),
+                                               address, *written);
+    refer_or_remove(engine, repository, address, [&] {
+      try {
+        engine.uploads.charge_link(link, charge);
+      } catch (const db::DbError& error) {
+        if (error.sqlstate() != meta::kStateOverQuota) throw;
+        engine.quotas.refuse(repository.id, charge);
+      }
+    });
+    engine.quotas.note(charge);
+    return digests;
+  }
   const auto stored = md5_of_stored(engine, repository, address);
   if (!stored) {
     throw Error(ErrorCode::kUnavailable, reason::kAddressBusy,

@@ -11,6 +11,7 @@
 
 #include "core/branch/condition.h"
 #include "core/branch/engine.h"
+#include "core/meta/uploads.h"
 #include "core/model/object_version.h"
 #include "core/model/repository.h"
 
@@ -53,8 +54,9 @@ UploadTarget check_upload(Engine& engine, const RepositoryName& repository,
 
 /// Streams the body to the store in bounded memory, makes it durable, then stages the entry.
 /// `size_hint` when the length is known: what exceeds a quota is refused before the first byte is
-/// read. A failure after the bytes landed leaves garbage for collection, never an entry without
-/// bytes. Throws as stage_entry.
+/// read, of unknown length when they pass it. A refusal removes the bytes; another failure after
+/// they landed leaves garbage for collection, never an entry without bytes. Throws as
+/// stage_entry.
 StagedEntry put_object(Engine& engine, const UploadTarget& target, UploadBody& body,
                        std::optional<uint64_t> size_hint, const ObjectAttributes& attributes,
                        const Condition& condition);
@@ -74,7 +76,7 @@ StagedEntry stage_address(Engine& engine, const UploadTarget& target, const std:
 
 constexpr std::chrono::hours kHandedOutLifetime{24};
 /// A fresh own address for clients that write to the store themselves; collection leaves it alone
-/// for kHandedOutLifetime.
+/// for kHandedOutLifetime. A user may have meta::kHandedOutPerUserMax (reason "too_many_uploads").
 struct HandedOutAddress {
   Repository repository;
   OwnAddress own;
@@ -112,10 +114,13 @@ StagedEntry link_address(Engine& engine, const UploadTarget& target, const std::
                          std::string_view user, const ForeignBytes& bytes,
                          const ObjectAttributes& attributes, const Condition& condition);
 
-/// Streams the body to an address that was handed out and makes it durable; nothing is staged.
-/// Sending the same bytes again succeeds. Throws already_exists (reason "address_taken": it holds
-/// other bytes), unavailable (reason "address_busy": another request is writing it now).
-UploadDigests fill_address(Engine& engine, const Repository& repository, const OwnAddress& address,
-                           UploadBody& body, std::optional<uint64_t> size_hint);
+/// Streams the body to an address that was handed out and makes it durable; nothing is staged, and
+/// quotas count the bytes. Sending the same bytes again succeeds. Throws resource_exhausted (a
+/// quota; then nothing is stored), invalid_argument (reason "link_address_expired"), already_exists
+/// (reason "address_taken": it holds other bytes), unavailable (reason "address_busy": another
+/// request is writing it now).
+UploadDigests fill_address(Engine& engine, const Repository& repository,
+                           const meta::Uploads::Link& link, UploadBody& body,
+                           std::optional<uint64_t> size_hint);
 
 }  // namespace tarn::versioning

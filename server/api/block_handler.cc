@@ -133,7 +133,9 @@ versioning::UploadDigests write(const Context& context, const BlockGrant& grant,
   // The name now belongs to another repository.
   if (!own)
     refuse_block(reason::kUrlInvalid, "presigned URL: its address is not of this repository");
-  return versioning::fill_address(context.engine, repository, *own, body, size);
+  return versioning::fill_address(
+      context.engine, repository,
+      {repository.id, parse_branch_name(grant.branch), parse_key(grant.path), *own}, body, size);
 }
 
 http::Response put(const Context& context, http::Request& request, const BlockGrant& grant,

@@ -41,7 +41,7 @@ def test_boto3_gets_quota_exceeded_and_goes_on_with_its_connection(tarn, limited
         error = refused.value.response
         assert error["ResponseMetadata"]["HTTPStatusCode"] == 403
         assert error["Error"]["Code"] == "QuotaExceeded"
-        for words in (f'repository "{limited.id}"', "900 of 1000 bytes", "tarn quota recount"):
+        for words in (f'repository "{limited.id}"', "900 of 1000 bytes", "garbage collection"):
             assert words in error["Error"]["Message"]
         one.put_object(Bucket=limited.id, Key="main/empty", Body=b"")
     one.put_object(Bucket=limited.id, Key="main/c", Body=b"x" * 100)
@@ -60,10 +60,12 @@ def test_the_command_says_which_quota_is_full_and_how_to_free_some(cli, limited,
                   ("-r", tmp_path / "many", f"tarn://{limited.id}/main/many/")):
         refused = cli.run("fs", "upload", *words, status=14)
         for said in (f'quota of repository "{limited.id}" is exceeded: 900 of 1000 bytes', "delete objects",
-                     f"tarn quota recount tarn://{limited.id} ", f"tarn quota set tarn://{limited.id}"):
+                     f"tarn quota set tarn://{limited.id}"):
             assert said in refused.talk, (words, refused.talk)
     cli.run("fs", "rm", f"tarn://{limited.id}/main/a")
     cli.run("quota", "recount", f"tarn://{limited.id}")
+    cli.run("fs", "upload", tmp_path / "a", f"tarn://{limited.id}/main/b", status=14)  # it is stored until it is collected
+    cli.run("quota", "set", f"tarn://{limited.id}", "--bytes", "2000")
     cli.run("fs", "upload", tmp_path / "a", f"tarn://{limited.id}/main/b")
 
 
@@ -147,9 +149,11 @@ def test_the_command_sets_lists_recounts_and_removes(cli, repo, rest):
     assert item["usage"]["branches"] == 1
     assert "600 B of 1.0 KiB (warning from 512 B)" in cli.run("quota", "show", lake).text
     refused = cli.run("fs", "upload", "-", f"{lake}/main/b", stdin=b"x" * 600, status=14)
-    assert "quota of repository" in refused.talk and "tarn quota recount" in refused.talk
+    assert "quota of repository" in refused.talk and "tarn quota set" in refused.talk
     main.object("a").delete()
-    assert cli.json("quota", "recount", lake)["usage"]["bytes"] == 0
+    assert cli.json("quota", "recount", lake)["usage"]["bytes"] == 600, "it is stored until it is collected"
+    cli.run("quota", "set", lake, "--bytes", "2KiB", "--metadata-bytes", "1MiB")
+    assert cli.json("quota", "recount", lake)["usage"]["metadata_bytes"] > 0
     cli.run("fs", "upload", "-", f"{lake}/main/b", stdin=b"x" * 600)
     cli.run("quota", "set", lake, "--user", "ann", "--on", "exp-*", "--objects", "5")
     assert len(cli.json("quota", "list", lake)["items"]) == 2
@@ -177,11 +181,14 @@ def test_a_quota_of_a_user_holds_in_all_repositories(cli, tarn, repo, rest):
     with pytest.raises(ClientError) as denied:
         theirs.delete_object(Bucket=repo.id, Key="main/a")
         theirs.put_object(Bucket=repo.id, Key="main/b", Body=b"x")
-    assert denied.value.response["Error"]["Code"] == "QuotaExceeded", "until a recount"
+    assert denied.value.response["Error"]["Code"] == "QuotaExceeded", "until it is collected"
     answer = requests.put(f"{tarn.url}/api/v1/quotas", json={"user": user, **limits(bytes=10**12)},
                           auth=(key["access_key_id"], key["secret_access_key"]), timeout=60)
     assert answer.status_code == 401, "nobody raises their own quota"
     cli.run("quota", "recount", "--all-repositories", "--user", user)
+    with pytest.raises(ClientError):
+        theirs.put_object(Bucket=repo.id, Key="main/b", Body=b"x")
+    cli.run("quota", "set", "--all-repositories", "--user", user, "--bytes", "101")
     theirs.put_object(Bucket=repo.id, Key="main/b", Body=b"x")
     cli.run("quota", "remove", "--all-repositories", "--user", user)
 

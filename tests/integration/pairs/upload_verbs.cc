@@ -122,7 +122,9 @@ void hand_out_link(Scenario& s, Role) {
   const auto handed =
       versioning::hand_out_address(*s.observer, s.repo, kWorkBranch, Key(kKey), kLinkUser);
   TextBody body(kLinkText);
-  versioning::fill_address(*s.observer, handed.repository, handed.own, body, std::nullopt);
+  versioning::fill_address(*s.observer, handed.repository,
+                           {handed.repository.id, kWorkBranch, Key(kKey), handed.own}, body,
+                           std::nullopt);
   s.link = handed.text;
   s.initial.links.insert(s.link);
 }
