@@ -7,7 +7,11 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = "docs/limits.md"
-ROW = re.compile(r"^\| [^|]+ \| ([^|]+) \| (.+) \|$", re.MULTILINE)
+ROW = re.compile(r"^\| [^|]+ \| ([^|]+) \| ([^|]+) \|$", re.MULTILINE)
+# The table of everything that is kept: tables, who pays, limit, test.
+KEPT_ROW = re.compile(r"^\| ([^|]+) \| ([^|]+) \| ([^|]+) \| ([^|]+) \|$", re.MULTILINE)
+TABLE = re.compile(r"^(CREATE|DROP) (?:UNLOGGED )?TABLE (?:IF (?:NOT )?EXISTS )?(\w+)", re.MULTILINE)
+TEST = re.compile(r"`(?:(\w+)\.)?(\w+)`")
 SOURCE = re.compile(r"`(k\w+)` of ([\w./]+)$")
 UNITS = {"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
 
@@ -29,8 +33,46 @@ def defined(name, text):
     return eval(expression, {"__builtins__": {}}) if re.fullmatch(r"[\d\s*+<()-]+", expression) else None
 
 
+def tables():
+    """The tables of the schema."""
+    out = set()
+    for file in sorted((ROOT / "migrations").glob("V*.sql")):
+        for verb, name in TABLE.findall(re.sub(r"--.*", "", file.read_text())):
+            (out.add if verb == "CREATE" else out.discard)(name)
+    return out
+
+
+def exists(suite, name, sources):
+    """Whether a test of that name is there: of GoogleTest with its suite, else of Python."""
+    return any((f", {name})" in text and f"({suite}," in text) if suite else f"def {name}(" in text for text in sources)
+
+
+def check_kept(page):
+    """The errors of the rows about everything that users can make the server keep."""
+    broken, named = [], []
+    sources = [file.read_text() for folder in ("core", "server", "s3gateway", "tests") for file in (ROOT / folder).rglob("*test*")
+               if file.suffix in (".cc", ".py")]
+    for resource, payer, limit, test in KEPT_ROW.findall(page):
+        if resource in ("what", "---"):
+            continue
+        named += re.findall(r"`(\w+)`", resource)
+        for suite, name in TEST.findall(test):
+            if not exists(suite, name, sources):
+                broken.append(f"{PAGE}: there is no test {suite}.{name}" if suite else f"{PAGE}: there is no test {name}")
+        if not TEST.search(test) and test != "-":
+            broken.append(f"{PAGE}: {test!r} names no test")
+    known = tables()
+    for name in sorted(known - set(named)):
+        broken.append(f"{PAGE}: says of no limit of table {name}, or that only the server writes to it")
+    for name in sorted(set(named) - known):
+        broken.append(f"{PAGE}: there is no table {name}")
+    for name in sorted({name for name in named if named.count(name) > 1}):
+        broken.append(f"{PAGE}: has two rows about table {name}")
+    return broken
+
+
 def main():
-    broken, seen = [], 0
+    broken, seen = check_kept((ROOT / PAGE).read_text()), 0
     for limit, source in ROW.findall((ROOT / PAGE).read_text()):
         if limit in ("limit", "---"):
             continue
