@@ -28,7 +28,7 @@ struct Connection {
 
   Socket socket;
   const std::string peer;
-  const size_t network;  ///< of the peer; see Accepted
+  const size_t network;   ///< of the peer; see Accepted
   bool answered = false;  ///< a request; until then the deadline is that of the first head
   Phase phase = Phase::kIdle;
   std::string held;

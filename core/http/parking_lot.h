@@ -79,7 +79,7 @@ class ParkingLot {
   std::vector<Place> places_;
   std::atomic<size_t> size_{0};
   std::atomic<uint32_t> places_used_{0};  // no place at or above it was ever taken
-  Mutex mutex_;  // taken before that of a place
+  Mutex mutex_;                           // taken before that of a place
   std::vector<uint32_t> free_ TARN_GUARDED_BY(mutex_);
   std::unordered_map<size_t, uint32_t> held_ TARN_GUARDED_BY(mutex_);  // connections by network
 };
