@@ -17,7 +17,7 @@ constexpr std::string_view kVersionQuery = "?versionId=";
 }
 
 std::string decode(std::string_view text) {
-  std::optional<std::string> out = percent_decode(text);
+  std::optional<std::string> out = form_decode(text);
   if (!out) refuse_source();
   check_key_bytes(*out);
   return std::move(*out);

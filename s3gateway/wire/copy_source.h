@@ -15,8 +15,9 @@ struct CopySourceHeader {
 };
 
 /// Parses "[/]bucket/key[?versionId=id]". The query is split off before the key is decoded, so an
-/// encoded "?versionId=" remains part of the key; a plus stays a plus. Throws InvalidArgument, or
-/// InvalidURI for bytes that no key may have.
+/// encoded "?versionId=" remains part of the key. A plus is a blank, as in S3: Go's url.QueryEscape
+/// writes blanks so, and a plus as "%2B". Throws InvalidArgument, or InvalidURI for bytes that no
+/// key may have.
 CopySourceHeader parse_copy_source(std::string_view header);
 
 }  // namespace tarn::s3
