@@ -44,9 +44,7 @@ Caller authenticate(const S3Context& context, http::Request& request,
   const sigv4::VerifyRules rules{context.options.allow_v2, {}, bucket_in_host};
   Caller caller{std::move(key.principal),
                 sigv4::verify(authorization, request, key.secret, rules, context.clock.now())};
-  if (caller.verified.proven()) {
-    context.authenticator.note_signature(authorization.access_key_id, request.peer);
-  }
+  context.authenticator.note_signature(authorization.access_key_id, request.peer);
   if (authorization.mechanism == sigv4::Mechanism::kV4Query ||
       authorization.mechanism == sigv4::Mechanism::kV2Query) {
     sigv4::hoist_query_headers(request);

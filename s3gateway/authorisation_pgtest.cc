@@ -1,6 +1,7 @@
 // Every operation of the dispatch table asked in every role, on two servers: allowed only where it
 // must be, and with no effect where it is refused. An operation without a row here fails.
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -10,6 +11,7 @@
 #include "core/base/digest.h"
 #include "core/base/encoding.h"
 #include "core/base/str_cat.h"
+#include "core/base/text.h"
 #include "core/objects/multipart.h"
 #include "core/sigv4/canonical.h"
 #include "core/sigv4/sign.h"
@@ -157,6 +159,84 @@ std::vector<Row> rows() {
   return out;
 }
 
+/// The body of a request that nobody may have read yet.
+class WatchedBody final : public http::BodySource {
+ public:
+  WatchedBody(std::string text, size_t& reads)
+      : body_(http::string_body(std::move(text))), reads_(reads) {}
+  size_t read(std::span<char> out) override {
+    ++reads_;
+    return body_->read(out);
+  }
+
+ private:
+  std::unique_ptr<http::BodySource> body_;
+  size_t& reads_;
+};
+
+/// The ways to sign a request's head, each with a way to announce its body.
+enum class Forgery {
+  kNoPayloadHash,
+  kPayloadHash,
+  kUnsigned,
+  kChunks,
+  kV4Query,
+  kV2Header,
+  kV2Query
+};
+constexpr Forgery kForgeries[] = {
+    Forgery::kNoPayloadHash, Forgery::kPayloadHash, Forgery::kUnsigned, Forgery::kChunks,
+    Forgery::kV4Query,       Forgery::kV2Header,    Forgery::kV2Query};
+
+/// Adds a well-formed signature of `key_id` that nobody made.
+void forge(http::Request& request, Forgery how, const std::string& key_id, Instant now) {
+  const std::string time = to_iso_basic(now);
+  const std::string scope = str_cat(time.substr(0, time.find('T')), "/us-east-1/s3/aws4_request");
+  const std::string zeros(64, '0');
+  const std::string v2 = to_base64(std::string(20, '0'));
+  const char mark = request.raw_query().empty() ? '?' : '&';
+  const auto signed_headers = [&request] {
+    std::set<std::string> names{"host"};
+    for (const auto& [name, value] : request.headers.all()) {
+      if (starts_with_ignoring_case(name, "x-amz-")) names.insert(lower(name));
+    }
+    return joined(names, ";");
+  };
+  switch (how) {
+    case Forgery::kPayloadHash:
+      request.headers.add("x-amz-content-sha256", zeros);
+      break;
+    case Forgery::kUnsigned:
+      request.headers.add("x-amz-content-sha256", "UNSIGNED-PAYLOAD");
+      break;
+    case Forgery::kChunks:
+      request.headers.add("x-amz-content-sha256", "STREAMING-AWS4-HMAC-SHA256-PAYLOAD");
+      request.headers.add("x-amz-decoded-content-length", "3");
+      break;
+    case Forgery::kNoPayloadHash:
+      break;
+    case Forgery::kV4Query:
+      request.target +=
+          str_cat(mark, "X-Amz-Algorithm=AWS4-HMAC-SHA256&X-Amz-Credential=",
+                  percent_encode(str_cat(key_id, '/', scope)), "&X-Amz-Date=", time,
+                  "&X-Amz-Expires=60&X-Amz-SignedHeaders=", percent_encode(signed_headers()),
+                  "&X-Amz-Signature=", zeros);
+      return;
+    case Forgery::kV2Header:
+      request.headers.add("Date", to_http_date(now));
+      request.headers.add("Authorization", str_cat("AWS ", key_id, ':', v2));
+      return;
+    case Forgery::kV2Query:
+      request.target += str_cat(mark, "AWSAccessKeyId=", key_id, "&Expires=", to_seconds(now) + 60,
+                                "&Signature=", percent_encode(v2));
+      return;
+  }
+  request.headers.add("x-amz-date", time);
+  request.headers.add("Authorization",
+                      str_cat("AWS4-HMAC-SHA256 Credential=", key_id, '/', scope,
+                              ", SignedHeaders=", signed_headers(), ", Signature=", zeros));
+}
+
 /// A server, which notices what another changes when a second has passed.
 struct Server {
   Server(const std::string& database, blob::MemoryStore* store, const testing::TestClock& clock)
@@ -204,7 +284,8 @@ class S3RoleMatrix : public ::testing::Test {
     clock.pass(std::chrono::seconds{1});
   }
 
-  http::Response send(const Row& row, Server& server, bool is_signed = true) {
+  /// Without a signature and without a body.
+  http::Request request_of(const Row& row) const {
     http::Request request;
     request.method = row.method;
     request.target = row.target;
@@ -215,6 +296,11 @@ class S3RoleMatrix : public ::testing::Test {
     request.peer = "127.0.0.1";
     request.headers = row.headers;
     request.headers.add("host", std::string(kHost));
+    return request;
+  }
+
+  http::Response send(const Row& row, Server& server, bool is_signed = true) {
+    http::Request request = request_of(row);
     std::string body = row.body;
     if (row.operation == "PostObject") {
       request.headers.add("content-type", "multipart/form-data; boundary=B");
@@ -315,6 +401,45 @@ TEST_F(S3RoleMatrix, ExactPermissionsSufficeUntilRevoked) {
     grant_and_wait({});
     expect_refused_everywhere(row, "revoked");
   }
+}
+
+/// With a body for every operation, also for those that take none.
+TEST_F(S3RoleMatrix, FalseSignatureIsToldNothingAndItsBodyIsNotRead) {
+  size_t asked = 0;
+  for (const Statements& granted : {Statements{}, Statements{testing::allowing_everything()}}) {
+    grant_and_wait(granted);
+    const std::string before = testing::table_digests(first.engine.pool);
+    const size_t objects = first.engine.store->list("", "", 1000).items.size();
+    for (const Row& row : rows()) {
+      for (const Forgery how : kForgeries) {
+        SCOPED_TRACE(str_cat(row.operation, ", forgery ", static_cast<int>(how)));
+        http::Request request = request_of(row);
+        forge(request, how, key.id, clock.now());
+        size_t reads = 0;
+        request.content_length = 3;
+        request.body = std::make_unique<WatchedBody>("new", reads);
+        const http::Response response = handle(first.context, request);
+        EXPECT_EQ(response.status / 100, 4) << response.status;
+        EXPECT_EQ(reads, 0u);
+        for (const char* told : {"ann", "fs:", "arn:"}) {
+          EXPECT_EQ(response.body.find(told), std::string::npos) << response.body;
+        }
+        ++asked;
+      }
+    }
+    // The fields of a form are its head.
+    http::Request post = request_of({"PostObject", "POST", "/data", {}});
+    post.headers.add("content-type", "multipart/form-data; boundary=B");
+    std::string body = form(/*is_signed=*/true);
+    body.replace(body.find("x-amz-signature") + 20, 64, 64, '0');
+    post.content_length = body.size();
+    post.body = http::string_body(std::move(body));
+    const http::Response response = handle(first.context, post);
+    EXPECT_NE(response.body.find("SignatureDoesNotMatch"), std::string::npos) << response.body;
+    EXPECT_EQ(testing::table_digests(first.engine.pool), before);
+    EXPECT_EQ(first.engine.store->list("", "", 1000).items.size(), objects);
+  }
+  EXPECT_GT(asked, 1000u);
 }
 
 TEST_F(S3RoleMatrix, DeletedKeyIsRefused) {

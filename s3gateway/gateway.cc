@@ -27,50 +27,16 @@
 namespace tarn::s3 {
 namespace {
 
-/// Limit for bodies that are read before the operation because the signature covers them: XML
-/// documents, never objects.
-constexpr size_t kReadAheadBytesMax = 4 * 1024 * 1024;
 constexpr size_t kHostIdBytes = 18;
 constexpr std::string_view kRestPath = "/api";
 constexpr std::string_view kMinioPath = "/minio/";
 constexpr std::string_view kUnparsed = "Unparsed";
-
-template <typename T>
-constexpr bool streams_body() {
-  if constexpr (requires { T::kStreamsBody; }) {
-    return T::kStreamsBody;
-  } else {
-    return false;
-  }
-}
 
 void check_expected_owner(const S3Context& context, const http::Request& request) {
   const std::string* owner = request.headers.find("x-amz-expected-bucket-owner");
   if (!owner || *owner == context.options.owner_id) return;
   throw Refusal(failure::kAccessDenied,
                 "Access Denied: the bucket has another owner than x-amz-expected-bucket-owner.");
-}
-
-/// Runs an operation. A signature that covers the body is verified only at the end of the body;
-/// until then no response may reveal stored state.
-template <typename T>
-http::Response run_proven(Call& call, const T& endpoint) {
-  if (call.verified.proven()) return run(call, endpoint);
-  if constexpr (streams_body<T>()) {
-    // The bytes go to the store as they arrive; the final read throws if the signature is wrong.
-    // Any other refusal is reported only after the whole body has been read.
-    try {
-      return run(call, endpoint);
-    } catch (const sigv4::Rejection&) {
-      throw;
-    } catch (const Error&) {
-      drain_payload(call);
-      throw;
-    }
-  } else {
-    call.read_ahead = read_document(call, kReadAheadBytesMax);
-    return run(call, endpoint);
-  }
 }
 
 std::string bucket_in_host(const S3Context& context, const http::Request& request) {
@@ -103,8 +69,7 @@ http::Response answer(const S3Context& context, http::Request& request,
   }
   const versioning::ActingUser user(call.caller.user.name, request.peer);
   const MemoryScope memory(call.caller.user.name);
-  http::Response response =
-      std::visit([&](const auto& e) { return run_proven(call, e); }, endpoint);
+  http::Response response = std::visit([&](const auto& e) { return run(call, e); }, endpoint);
   confirm_public(call, endpoint);
   return response;
 }

@@ -150,7 +150,6 @@ bool is_streaming(PayloadKind kind) {
   switch (kind) {
     case PayloadKind::kUnsigned:
     case PayloadKind::kSha256:
-    case PayloadKind::kBodyHash:
       return false;
     case PayloadKind::kStreamingUnsignedTrailer:
     case PayloadKind::kStreamingSigned:
@@ -253,8 +252,7 @@ class CheckedPayload final : public VerifiedPayload {
   enum class State { kReading, kEnded, kFailed };
 
   bool needs(ChecksumAlgorithm algorithm, const PayloadOptions& options) const {
-    const bool hash_is_claimed =
-        verified_.payload == PayloadKind::kSha256 || verified_.payload == PayloadKind::kBodyHash;
+    const bool hash_is_claimed = verified_.payload == PayloadKind::kSha256;
     return (algorithm == ChecksumAlgorithm::kSha256 && hash_is_claimed) ||
            (algorithm == ChecksumAlgorithm::kCrc64Nvme && options.crc64nvme) ||
            (claims_.checksum && claims_.checksum->algorithm == algorithm) ||
@@ -277,17 +275,10 @@ class CheckedPayload final : public VerifiedPayload {
     check_checksum();
   }
 
-  /// The first of all checks: until it succeeds, the client is not authenticated.
   void check_signed_hash() const {
+    if (verified_.payload != PayloadKind::kSha256) return;
     const std::string computed = to_hex(result_.sha256);
-    if (verified_.payload == PayloadKind::kBodyHash) {
-      if (!proves_request(verified_, computed)) {
-        throw Rejection(ErrorCode::kPermissionDenied, "SignatureDoesNotMatch",
-                        "checking the signature: it does not cover this body",
-                        {{"AWSAccessKeyId", verified_.access_key_id},
-                         {"SignatureProvided", verified_.deferred.signature}});
-      }
-    } else if (verified_.payload == PayloadKind::kSha256 && computed != verified_.payload_sha256) {
+    if (computed != verified_.payload_sha256) {
       throw Rejection(ErrorCode::kInvalidArgument, "XAmzContentSHA256Mismatch",
                       "checking the payload: the provided x-amz-content-sha256 header does not "
                       "match what was computed",

@@ -57,7 +57,7 @@ struct PayloadResult {
 /// throws, and Rejection:
 ///   BadDigest                  Content-MD5 or checksum differs
 ///   XAmzContentSHA256Mismatch  elements ClientComputedContentSHA256, S3ComputedContentSHA256
-///   SignatureDoesNotMatch      chunk, trailer or deferred signature wrong or missing
+///   SignatureDoesNotMatch      chunk or trailer signature wrong or missing
 ///   IncompleteBody             framing broken, cut off, or a length other than
 ///   x-amz-decoded-content-length InvalidChunkSizeError      chunks too small or too large
 ///   MalformedTrailerError      a trailer that was not announced, is no "name:value", or was

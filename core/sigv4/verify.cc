@@ -86,7 +86,14 @@ void read_payload_kind(const Authorization& authorization, const http::Request& 
   const std::string literal = payload_literal(authorization, request);
   if (literal.empty() && request.headers.find(kContentSha256) == nullptr) {
     if (authorization.mechanism != Mechanism::kV4Header) return;
-    out.payload = has_body(request) ? PayloadKind::kBodyHash : PayloadKind::kSha256;
+    // The signature would cover the hash of a body that has not been received, so nothing about
+    // the request could be proven before its end.
+    if (has_body(request)) {
+      throw Rejection(ErrorCode::kInvalidArgument, "InvalidRequest",
+                      "authenticating the request: Missing required header for this request: "
+                      "x-amz-content-sha256; send the hash of the body, or UNSIGNED-PAYLOAD");
+    }
+    out.payload = PayloadKind::kSha256;
     out.payload_sha256 = kEmptySha256;
     return;
   }
@@ -99,7 +106,7 @@ void read_payload_kind(const Authorization& authorization, const http::Request& 
   }
 }
 
-/// The last line of the canonical request; unused for kBodyHash.
+/// The last line of the canonical request.
 std::string payload_line(const Authorization& authorization, const http::Request& request,
                          const VerifiedRequest& verified) {
   const std::string literal = payload_literal(authorization, request);
@@ -287,17 +294,6 @@ void verify_v4(const Authorization& authorization, const http::Request& request,
   out.scope = scope.text();
   out.signing_key = signing_key(secret, scope.date, scope.region, scope.service);
   out.seed_signature = authorization.signature;
-  if (out.payload == PayloadKind::kBodyHash) {
-    out.deferred.signature = authorization.signature;
-    any_canonical_head(authorization, request, [&](std::string head) {
-      out.deferred.canonical_heads.push_back(std::move(head));
-      return false;
-    });
-    if (out.deferred.canonical_heads.empty()) {
-      refuse_signature(authorization, "a signed header was not received", "");
-    }
-    return;
-  }
   const std::string last_line = payload_line(authorization, request, out);
   std::string first_canonical, first_text;  // shown to the client
   const bool authentic = any_canonical_head(authorization, request, [&](std::string head) {
@@ -384,17 +380,6 @@ VerifiedRequest verify_form(const Authorization& authorization, std::string_view
   }
   if (!authentic) refuse_signature(authorization, std::string(policy), "");
   return out;
-}
-
-bool proves_request(const VerifiedRequest& verified, std::string_view body_sha256) {
-  for (const std::string& head : verified.deferred.canonical_heads) {
-    const std::string text =
-        string_to_sign(verified.timestamp, verified.scope, str_cat(head, body_sha256));
-    if (same_signature(signature_of(verified.signing_key, text), verified.deferred.signature)) {
-      return true;
-    }
-  }
-  return false;
 }
 
 void hoist_query_headers(http::Request& request) {

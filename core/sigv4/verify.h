@@ -13,21 +13,14 @@
 
 namespace tarn::sigv4 {
 
-/// The form of the body, which only x-amz-content-sha256 (or its absence) determines.
+/// The form of the body, which only x-amz-content-sha256 (or its absence) determines. Every form
+/// leaves the signature provable by the head alone.
 enum class PayloadKind {
-  kUnsigned,  ///< as it is
-  kSha256,    ///< its hash was signed
-  kBodyHash,  ///< V4 header without x-amz-content-sha256: the signature itself covers the hash
+  kUnsigned,                  ///< as it is
+  kSha256,                    ///< its hash was signed
   kStreamingUnsignedTrailer,  ///< aws-chunked, trailer
   kStreamingSigned,           ///< aws-chunked, every chunk signed
   kStreamingSignedTrailer,    ///< aws-chunked, every chunk and the trailer signed
-};
-
-/// A signature that can only be checked when the hash of the body is known: the canonical requests
-/// without their last line, any of which may have been signed.
-struct DeferredSignature {
-  std::vector<std::string> canonical_heads;
-  std::string signature;  ///< 64 hex digits
 };
 
 /// The default value is an unsigned request whose body is not decoded.
@@ -40,11 +33,6 @@ struct VerifiedRequest {
   std::string scope;           ///< V4: CredentialScope::text()
   std::string signing_key;     ///< V4: secret; for the chunk chain
   std::string seed_signature;  ///< V4: 64 hex digits
-  DeferredSignature deferred;  ///< when kBodyHash
-
-  /// False while the signature is still to be proven by reading the whole payload: tell the client
-  /// nothing about stored state and publish nothing until then.
-  bool proven() const { return payload != PayloadKind::kBodyHash; }
 };
 
 struct VerifyRules {
@@ -66,7 +54,8 @@ constexpr std::chrono::minutes kClockSkewMax{15};
 ///   AuthorizationQueryParametersError   a region other than the rules' (element Region)
 ///   InvalidArgument            an x-amz-content-sha256 that is none of the known values
 ///   InvalidRequest             V2 where it is off; a streaming payload without a V4 header
-///   signature NotImplemented             ECDSA payload literals
+///   signature; a body under a V4 header signature without x-amz-content-sha256
+///   NotImplemented             ECDSA payload literals
 VerifiedRequest verify(const Authorization& authorization, const http::Request& request,
                        std::string_view secret, const VerifyRules& rules, Instant now);
 
@@ -75,9 +64,6 @@ VerifiedRequest verify(const Authorization& authorization, const http::Request& 
 /// check.
 VerifiedRequest verify_form(const Authorization& authorization, std::string_view policy,
                             std::string_view secret, const VerifyRules& rules, Instant now);
-
-/// Whether a request with kBodyHash is authentic, given the hash of its body (64 hex digits).
-bool proves_request(const VerifiedRequest& verified, std::string_view body_sha256);
 
 /// Presigned URLs carry headers as query parameters (x-amz-meta-*, x-amz-tagging, x-amz-checksum-*;
 /// V2 also content-md5 and content-type). Adds those that are missing as headers, except the

@@ -10,8 +10,6 @@
 namespace tarn::s3 {
 namespace {
 
-constexpr size_t kDrainBytes = 64 * 1024;
-
 sigv4::PayloadOptions options_for(const http::Headers& headers,
                                   const std::vector<sigv4::ChecksumAlgorithm>& keep) {
   sigv4::PayloadOptions options = payload_options(headers);
@@ -48,19 +46,14 @@ Location locate(Call& call, std::string_view bucket, std::string_view key) {
 }
 
 PayloadBody::PayloadBody(Call& call, std::vector<sigv4::ChecksumAlgorithm> keep)
-    : call_(call), keep_(std::move(keep)) {
-  call.payload = sigv4::verified_payload(call.request, call.verified,
-                                         options_for(call.request.headers, keep_));
-}
+    : keep_(std::move(keep)),
+      payload_(sigv4::verified_payload(call.request, call.verified,
+                                       options_for(call.request.headers, keep_))) {}
 
-size_t PayloadBody::read(std::span<char> out) {
-  const size_t count = call_.payload->read(out);
-  if (count == 0) call_.payload_ended = true;
-  return count;
-}
+size_t PayloadBody::read(std::span<char> out) { return payload_->read(out); }
 
 versioning::UploadDigests PayloadBody::digests() {
-  const sigv4::PayloadResult& result = call_.payload->result();
+  const sigv4::PayloadResult& result = payload_->result();
   versioning::UploadDigests out{to_hex(result.md5), kept_checksums(result)};
   for (sigv4::ChecksumAlgorithm algorithm : keep_) {
     const std::string* digest = result.checksum(algorithm);
@@ -85,30 +78,16 @@ void check_upload_length(const Call& call, std::optional<uint64_t> length) {
   }
 }
 
-void drain_payload(Call& call) {
-  if (call.payload_ended) return;
-  if (!call.payload) call.payload = sigv4::verified_payload(call.request, call.verified, {});
-  std::string ignored(kDrainBytes, '\0');
-  while (call.payload->read(ignored) > 0) {
-  }
-  call.payload_ended = true;
-}
-
 std::string read_document(Call& call, size_t bytes_max) {
-  const auto too_large = [bytes_max] {
-    return Refusal(
-        failure::kEntityTooLarge,
-        str_cat("The document in the request's body is larger than ", bytes_max, " bytes."));
-  };
-  if (call.read_ahead) {
-    if (call.read_ahead->size() > bytes_max) throw too_large();
-    return std::move(*call.read_ahead);
-  }
   sigv4::PayloadOptions options;
   options.md5 = options.crc64nvme = false;
   call.request.body->end_by(std::chrono::steady_clock::now() + http::kDocumentTimeMax);
   const auto payload = sigv4::verified_payload(call.request, call.verified, options);
-  if (payload->length().value_or(0) > bytes_max) throw too_large();
+  if (payload->length().value_or(0) > bytes_max) {
+    throw Refusal(
+        failure::kEntityTooLarge,
+        str_cat("The document in the request's body is larger than ", bytes_max, " bytes."));
+  }
   return http::read_all(*payload, bytes_max);
 }
 

@@ -18,19 +18,13 @@ namespace tarn::s3 {
 
 struct PostForm;
 
-/// The context of an operation. The body is read once, either by read_document or by take_body.
+/// The context of an operation. The body is read once, by read_document or by a PayloadBody.
 struct Call {
   const S3Context& context;
   http::Request& request;
   auth::Principal caller;
   sigv4::VerifiedRequest verified;
   PostForm* form = nullptr;  ///< of PostObject; outlives the call
-  /// The body, if it was read before the operation to verify the signature.
-  std::optional<std::string> read_ahead = std::nullopt;
-  /// The body once an upload has started to read it; outlives the operation so that it can be read
-  /// to its end.
-  std::unique_ptr<sigv4::VerifiedPayload> payload = nullptr;
-  bool payload_ended = false;  ///< and with it everything about the request is proven
   /// Cache of resolved buckets, so that authorisation and execution see the same.
   std::map<std::string, std::optional<BucketName>, std::less<>> buckets{};
   /// Set if the request is permitted because this repository's bucket is public.
@@ -58,21 +52,17 @@ class PayloadBody final : public versioning::UploadBody {
   /// The checksum that the client sent, those in `keep`, or CRC64NVME.
   versioning::UploadDigests digests() override;
 
-  std::optional<uint64_t> length() const { return call_.payload->length(); }
+  std::optional<uint64_t> length() const { return payload_->length(); }
 
  private:
-  Call& call_;
   std::vector<sigv4::ChecksumAlgorithm> keep_;
+  std::unique_ptr<sigv4::VerifiedPayload> payload_;
 };
 
 /// Source: S3's limit for one PUT or part.
 constexpr uint64_t kSinglePutBytesMax = 5ULL * 1024 * 1024 * 1024;
 /// Throws MissingContentLength (neither a length nor HTTP chunks), EntityTooLarge.
 void check_upload_length(const Call& call, std::optional<uint64_t> length);
-
-/// Reads and discards the rest of the body, so that a signature that covers it is verified. Throws
-/// Rejection if it is wrong.
-void drain_payload(Call& call);
 
 /// A small document in the body, verified. Throws EntityTooLarge past `bytes_max`.
 std::string read_document(Call& call, size_t bytes_max);

@@ -200,7 +200,6 @@ struct GetObjectAttributes {
 struct PutObject {
   static constexpr std::string_view kName = "PutObject";
   static constexpr Action kAction = Action::kWriteObject;
-  static constexpr bool kStreamsBody = true;
   std::string bucket;
   std::string key;
 };
@@ -226,7 +225,6 @@ struct CreateMultipartUpload {
 struct UploadPart {
   static constexpr std::string_view kName = "UploadPart";
   static constexpr Action kAction = Action::kWriteObject;
-  static constexpr bool kStreamsBody = true;
   std::string bucket;
   std::string key;
   std::string upload_id;
@@ -309,7 +307,6 @@ struct Unsupported {
 struct PostObject {
   static constexpr std::string_view kName = "PostObject";
   static constexpr Action kAction = Action::kWriteObject;
-  static constexpr bool kStreamsBody = true;
   std::string bucket;
   std::string key;
 };
