@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "s3gateway/operations/access_control.h"
+#include "s3gateway/wire/endpoint.h"
 #include "s3gateway/wire/errors.h"
 
 namespace tarn::s3 {
@@ -40,8 +41,13 @@ Caller authenticate(const S3Context& context, http::Request& request,
   const sigv4::Authorization authorization = sigv4::parse_authorization(request);
   if (authorization.mechanism == sigv4::Mechanism::kNone) return anonymous(context);
   auth::AccessKey key = require_key(context, authorization);
-  // Any region is accepted: clients are often configured with one of their own.
-  const sigv4::VerifyRules rules{context.options.allow_v2, {}, bucket_in_host};
+  // Any region is accepted: clients are often configured with one of their own. Signers of version
+  // 2 leave out the parameters of listings, so only URLs, which others hold, must cover them.
+  const bool is_shared = authorization.mechanism == sigv4::Mechanism::kV2Query;
+  const sigv4::VerifyRules rules{context.options.allow_v2,
+                                 {},
+                                 bucket_in_host,
+                                 is_shared ? &is_read_from_query : &selects_operation};
   Caller caller{std::move(key.principal),
                 sigv4::verify(authorization, request, key.secret, rules, context.clock.now())};
   context.authenticator.note_signature(authorization.access_key_id, request.peer);

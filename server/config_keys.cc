@@ -44,7 +44,8 @@ constexpr ConfigKey kKeys[] = {
     {"s3.bucket_namespace", TARN_AT(s3_bucket_namespace),
      "Storage namespace below which each repository that CreateBucket makes gets one of its own."},
     {"s3.signature_v2", TARN_AT(s3_signature_v2),
-     "Whether signatures of version 2 are taken, which old clients make. They cover no body."},
+     "Whether signatures of version 2 are taken, which old clients make, and boto3 in signed URLs. "
+     "They cover no body."},
     {"s3.anonymous", TARN_AT(s3_anonymous),
      "User as whom unsigned requests to s3.hosts and s3.listen act; that user's policies decide. "
      "Empty: unsigned requests are refused."},

@@ -20,9 +20,9 @@ constexpr std::array<std::string_view, 29> kSubresources = {
     "object-lock", "partNumber",  "policy",       "replication", "requestPayment",   "restore",
     "select",      "select-type", "storageClass", "tagging",     "torrent",          "uploadId",
     "uploads",     "versionId",   "versioning",   "versions",    "website"};
-// Parameters added after version 2: some clients sign them, boto3 does not.
-constexpr std::array<std::string_view, 3> kLaterSubresources = {"encryption", "legal-hold",
-                                                                "retention"};
+
+/// Whether a parameter must be signed, by its decoded name; null for none.
+using MustSign = bool (*)(std::string_view);
 
 template <typename Names>
 bool contains(const Names& names, std::string_view name) {
@@ -36,23 +36,24 @@ enum class EmptyValue { kAsSent, kBare, kWithEquals };
 struct SubresourceForm {
   bool decode_values;
   EmptyValue empty;
-  bool later_names;
 };
 constexpr std::array kForms = [] {
-  std::array<SubresourceForm, 12> out{};
+  std::array<SubresourceForm, 6> out{};
   size_t at = 0;
   for (const EmptyValue empty : {EmptyValue::kAsSent, EmptyValue::kBare, EmptyValue::kWithEquals}) {
-    for (const bool later_names : {true, false}) {
-      for (const bool decode_values : {true, false})
-        out[at++] = {decode_values, empty, later_names};
-    }
+    for (const bool decode_values : {true, false}) out[at++] = {decode_values, empty};
   }
   return out;
 }();
 
-bool is_subresource(std::string_view name, const SubresourceForm& form) {
-  return contains(kSubresources, name) || name.starts_with("response-") ||
-         (form.later_names && contains(kLaterSubresources, name));
+bool is_subresource(std::string_view name) {
+  return contains(kSubresources, name) || name.starts_with("response-");
+}
+
+/// Whether a parameter is part of the resource. Readers decode its name first.
+bool is_signed(std::string_view raw_name, MustSign must_sign) {
+  const std::string name = decoded(raw_name);
+  return is_subresource(name) || (must_sign != nullptr && must_sign(name));
 }
 
 /// Header values by lower-case name, in the form of the text to sign.
@@ -89,14 +90,15 @@ std::string value_text(std::string_view with_equals, const SubresourceForm& form
   return form.decode_values ? decoded(with_equals) : std::string(with_equals);
 }
 
-std::string subresources_of(std::string_view raw_query, const SubresourceForm& form) {
+std::string subresources_of(std::string_view raw_query, const SubresourceForm& form,
+                            MustSign must_sign) {
   std::vector<std::pair<std::string, std::string>> chosen;  // name, text with its '='
   std::string_view rest = raw_query;
   while (!rest.empty()) {
     const std::string_view component = rest.substr(0, rest.find('&'));
     rest.remove_prefix(std::min(component.size() + 1, rest.size()));
     const std::string_view name = component.substr(0, component.find('='));
-    if (!is_subresource(name, form)) continue;
+    if (!is_signed(name, must_sign)) continue;
     chosen.emplace_back(name, str_cat(name, value_text(component.substr(name.size()), form)));
   }
   std::stable_sort(chosen.begin(), chosen.end(),
@@ -147,7 +149,7 @@ bool v2_signs_as_header(std::string_view name) {
 
 std::vector<std::string> v2_strings_to_sign(const Authorization& authorization,
                                             const http::Request& request,
-                                            std::string_view bucket_from_host) {
+                                            std::string_view bucket_from_host, MustSign must_sign) {
   const std::string bucket = bucket_from_host.empty() ? "" : str_cat('/', bucket_from_host);
   Fields fields = fields_of_headers(request.headers);
   // Always part of the text: a parameter that acts as a header must have been signed.
@@ -157,12 +159,21 @@ std::vector<std::string> v2_strings_to_sign(const Authorization& authorization,
   std::vector<std::string> out;
   for (const std::string& path : signed_paths(bucket, request.raw_path())) {
     for (const SubresourceForm& form : kForms) {
-      const std::string resource = str_cat(path, subresources_of(request.raw_query(), form));
+      const std::string resource =
+          str_cat(path, subresources_of(request.raw_query(), form, must_sign));
       std::string text = text_of(authorization, request, fields, resource);
       if (!contains(out, text)) out.push_back(std::move(text));
     }
   }
   return out;
+}
+
+std::string v2_later_parameters(std::string_view raw_query, MustSign must_sign) {
+  std::vector<std::string> out;
+  for (const auto& [name, value] : raw_query_pairs(raw_query)) {
+    if (is_signed(name, must_sign) && !is_subresource(name)) out.push_back(decoded(name));
+  }
+  return joined(out, ", ");
 }
 
 std::string v2_signature_of(std::string_view secret, std::string_view text) {

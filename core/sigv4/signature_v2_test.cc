@@ -1,4 +1,6 @@
 // Version 2 as a whole: what it covers, its clock, its switch.
+#include "core/sigv4/signature_v2.h"
+
 #include <gtest/gtest.h>
 
 #include "core/base/str_cat.h"
@@ -122,11 +124,49 @@ TEST(Verify, Version2TakesAnEmptySubresourceInBothForms) {
             "SignatureDoesNotMatch");
 }
 
-TEST(Verify, Version2KnowsNamesThatSomeClientsDoNotSign) {
-  EXPECT_EQ(signed_as("GET", "/lake/", "/lake?encryption"), "accepted");
-  EXPECT_EQ(signed_as("GET", "/lake/?encryption", "/lake?encryption"), "accepted");
-  EXPECT_EQ(signed_as("GET", "/lake/k?versionId=v", "/lake/k?legal-hold&versionId=v"), "accepted");
-  EXPECT_EQ(signed_as("GET", "/lake/k", "/lake/k?retention&versionId=v"), "SignatureDoesNotMatch");
+/// The text of the version 2 request is `resource`, by hand; sent is `target`.
+Rejection refused(const std::string& resource, const std::string& target,
+                  const VerifyRules& rules) {
+  http::Request request = make_request("GET", resource);
+  sign_v2(request);
+  request.target = target;
+  return refusal_of(request, kNow, rules);
+}
+
+TEST(Verify, Version2CoversWhatItsRulesName) {
+  const VerifyRules rules{
+      .must_sign = [](std::string_view name) { return name == "attributes" || name == "prefix"; }};
+  // Each pair acts as versionId, prefix or attributes once it is decoded.
+  for (const char* added :
+       {"%76ersionId=v", "versionI%64=v", "%76%65%72%73%69%6f%6e%49%64=v", "prefix=a", "pre%66ix=a",
+        "attributes", "attributes=", "%61ttributes"}) {
+    for (const char* own : {"", "versionId=w&"}) {
+      const Rejection rejection =
+          refused(str_cat("/lake/k?", own), str_cat("/lake/k?", own, added), rules);
+      EXPECT_EQ(rejection.reason(), "AccessDenied") << own << added;
+      EXPECT_EQ(rejection.code(), ErrorCode::kPermissionDenied);
+      EXPECT_NE(element(rejection, "ParametersNotSigned"), "(absent)") << own << added;
+    }
+  }
+  // Names that version 2 defines need no rule, also when they are encoded.
+  for (const char* added : {"%76ersionId=v", "%72esponse-content-type=a", "%61cl"}) {
+    EXPECT_EQ(refused("/lake/k", str_cat("/lake/k?", added), {}).reason(), "AccessDenied") << added;
+  }
+  // Others are ignored.
+  http::Request request = make_request("GET", "/lake/k?other=1&versionId=v");
+  sign_v2(request);
+  EXPECT_EQ(outcome_of([&] { authenticate(request, kNow, rules); }), "accepted");
+  EXPECT_EQ(refused("/lake/k", "/lake/k?versionId=v", rules).reason(), "SignatureDoesNotMatch");
+  // A signer may know a later name.
+  http::Request later = make_request("GET", "/lake/k");
+  later.headers.set("Date", to_http_date(kNow));
+  later.headers.set(
+      "Authorization",
+      str_cat("AWS ", testing::kKey.id, ':',
+              v2_signature_of(testing::kKey.secret, str_cat("GET\n\n\n", to_http_date(kNow),
+                                                            "\n/lake/k?attributes&versionId=v"))));
+  later.target = "/lake/k?versionId=v&attributes";
+  EXPECT_EQ(outcome_of([&] { authenticate(later, kNow, rules); }), "accepted");
 }
 
 /// Each parameter that acts as a header in the query of a presigned URL.

@@ -313,9 +313,17 @@ void verify_v4(const Authorization& authorization, const http::Request& request,
 
 void verify_v2(const Authorization& authorization, const http::Request& request,
                std::string_view secret, const VerifyRules& rules) {
-  const auto texts = v2_strings_to_sign(authorization, request, rules.bucket_from_host);
+  const auto texts =
+      v2_strings_to_sign(authorization, request, rules.bucket_from_host, rules.must_sign);
   for (const std::string& text : texts) {
     if (constant_time_equal(v2_signature_of(secret, text), authorization.signature)) return;
+  }
+  const std::string later = v2_later_parameters(request.raw_query(), rules.must_sign);
+  if (!later.empty()) {
+    deny(str_cat("checking the signature: signers of version 2 leave out some query parameters, "
+                 "here ",
+                 later, "; sign with version 4"),
+         {{"ParametersNotSigned", later}});
   }
   refuse_signature(authorization, texts[0], "");
 }

@@ -39,6 +39,9 @@ struct VerifyRules {
   bool allow_v2 = true;
   std::string_view region = {};            ///< empty = any
   std::string_view bucket_from_host = {};  ///< V2: the bucket when the Host names it
+  /// V2: whether the signature has to cover the query parameter of this decoded name, besides those
+  /// that version 2 defines.
+  bool (*must_sign)(std::string_view name) = nullptr;
 };
 
 /// Source: S3's documented limit.
@@ -50,7 +53,8 @@ constexpr std::chrono::minutes kClockSkewMax{15};
 ///   SignatureDoesNotMatch      elements AWSAccessKeyId, StringToSign, SignatureProvided,
 ///   CanonicalRequest (V4) RequestTimeTooSkewed       elements RequestTime, ServerTime,
 ///   MaxAllowedSkewMilliseconds AccessDenied               expired or not yet valid; host or
-///   x-amz-* not signed (element HeadersNotSigned) AuthorizationHeaderMalformed,
+///   x-amz-* not signed (element HeadersNotSigned); V2: a parameter that it defines no place for is
+///   not signed (element ParametersNotSigned) AuthorizationHeaderMalformed,
 ///   AuthorizationQueryParametersError   a region other than the rules' (element Region)
 ///   InvalidArgument            an x-amz-content-sha256 that is none of the known values
 ///   InvalidRequest             V2 where it is off; a streaming payload without a V4 header

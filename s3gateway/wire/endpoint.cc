@@ -14,17 +14,18 @@ namespace {
 
 enum class Level { kService, kBucket, kObject };
 
+struct Row;
+
 /// The parts of a request from which an operation is made.
 struct Parts {
   const http::Request& request;
   RequestAddress address;
   http::Query query;
-  std::string_view operation;
+  const Row* row;
 
-  std::optional<std::string> parameter(std::string_view name) const {
-    const std::string* value = query.find(name);
-    return value ? std::optional<std::string>(*value) : std::nullopt;
-  }
+  /// Absent too if the row does not list the parameter, so that is_read_from_query knows all that
+  /// are read.
+  std::optional<std::string> parameter(std::string_view name) const;
   std::string text(std::string_view name) const { return parameter(name).value_or(""); }
 };
 
@@ -38,6 +39,18 @@ struct Row {
   Make make;
   std::string_view parameters = "";  ///< query parameters of the operation, separated by spaces
 };
+
+/// Whether the operation of the row reads the parameter.
+bool takes(const Row& row, std::string_view name) {
+  if (name.empty() || name.find(' ') != std::string_view::npos) return false;
+  if (name == row.subresource) return true;
+  return row.parameters.find(str_cat(" ", name, " ")) != std::string_view::npos;
+}
+
+std::optional<std::string> Parts::parameter(std::string_view name) const {
+  const std::string* value = takes(*row, name) ? query.find(name) : nullptr;
+  return value ? std::optional<std::string>(*value) : std::nullopt;
+}
 
 struct Override {
   std::string_view parameter;
@@ -179,10 +192,12 @@ Endpoint list_buckets(Parts& in) {
 }
 
 Endpoint configuration(Parts& in) {
-  return GetBucketConfiguration{in.operation, std::move(in.address.bucket)};
+  return GetBucketConfiguration{in.row->operation, std::move(in.address.bucket)};
 }
 
-Endpoint unsupported(Parts& in) { return Unsupported{in.operation, std::string(in.operation)}; }
+Endpoint unsupported(Parts& in) {
+  return Unsupported{in.row->operation, std::string(in.row->operation)};
+}
 
 Endpoint preflight(Parts&) { return CorsPreflight{}; }
 
@@ -325,12 +340,6 @@ constexpr Row kRows[] = {
 
 constexpr std::string_view kUnknownSubresource = "UnknownSubresource";
 
-bool is_subresource(std::string_view name) {
-  return std::any_of(std::begin(kRows), std::end(kRows), [&](const Row& row) {
-    return !row.subresource.empty() && row.subresource == name;
-  });
-}
-
 /// Parameters that do not affect the operation: signatures, hoisted headers, and SDK identifiers.
 bool is_universal(std::string_view name) {
   constexpr std::string_view kAmzPrefix = "x-amz-";
@@ -342,18 +351,11 @@ bool is_universal(std::string_view name) {
          equal_ignoring_case(name, "content-type");
 }
 
-bool takes(const Row& row, std::string_view name) {
-  if (name.find(' ') != std::string_view::npos) return false;
-  const size_t at = row.parameters.find(name);
-  return at != std::string_view::npos && at > 0 && row.parameters[at - 1] == ' ' &&
-         row.parameters[at + name.size()] == ' ';
-}
-
 /// The sub-resource in a query, "" for none.
 std::string_view subresource_of(const http::Query& query) {
   std::string_view found;
   for (const auto& pair : query.all()) {
-    if (!is_subresource(pair.first) || pair.first == found) continue;
+    if (!selects_operation(pair.first) || pair.first == found) continue;
     if (!found.empty()) {
       throw Refusal(failure::kInvalidArgument,
                     str_cat("The query names two sub-resources, ", found, " and ", pair.first,
@@ -374,9 +376,7 @@ const Row* find_row(std::string_view method, Level level, std::string_view subre
 /// The first query parameter that does not belong to the operation; nullptr if there is none.
 const std::string* stray_name(const Row& row, const http::Query& query, bool reading) {
   for (const auto& [name, value] : query.all()) {
-    if (name == row.subresource || is_universal(name) || (!name.empty() && takes(row, name))) {
-      continue;
-    }
+    if (name == row.subresource || is_universal(name) || takes(row, name)) continue;
     // A parameter without value looks like a sub-resource; one with a value may be a cache breaker.
     if (reading && !value.empty()) continue;
     return &name;
@@ -397,7 +397,7 @@ http::Query parse_query(std::string_view raw) {
 
 Endpoint parse_endpoint(const http::Request& request, std::span<const std::string> hosts) {
   if (request.method == "OPTIONS") return CorsPreflight{};
-  Parts parts{request, parse_address(request, hosts), parse_query(request.raw_query()), {}};
+  Parts parts{request, parse_address(request, hosts), parse_query(request.raw_query()), nullptr};
   const Level level = level_of(parts.address);
   const std::string_view subresource = subresource_of(parts.query);
   const Row* row = find_row(request.method, level, subresource);
@@ -409,8 +409,19 @@ Endpoint parse_endpoint(const http::Request& request, std::span<const std::strin
     return Unsupported{kUnknownSubresource, str_cat(request.method, " with ?", *name)};
   }
   if (!row) return NoSuchMethod{};
-  parts.operation = row->operation;
+  parts.row = row;
   return row->make(parts);
+}
+
+bool selects_operation(std::string_view name) {
+  return std::any_of(std::begin(kRows), std::end(kRows), [&](const Row& row) {
+    return !row.subresource.empty() && row.subresource == name;
+  });
+}
+
+bool is_read_from_query(std::string_view name) {
+  return std::any_of(std::begin(kRows), std::end(kRows),
+                     [&](const Row& row) { return takes(row, name); });
 }
 
 std::optional<Action> action_of(const Endpoint& endpoint) {
@@ -464,7 +475,7 @@ std::vector<OperationRow> operation_table() {
                             : row.make == &configuration ? Support::kFixedAnswer
                                                          : Support::kServed;
     out.push_back({operation, row.method, kLevelNames[static_cast<size_t>(row.level)],
-                   row.subresource, support, condition});
+                   row.subresource, support, condition, row.parameters});
   };
   constexpr std::string_view kWithSource = "with x-amz-copy-source";
   for (const Row& row : kRows) {

@@ -339,6 +339,12 @@ using Endpoint = std::variant<
 /// InvalidArgument (two sub-resources at once, an undecodable query, an unknown list-type).
 Endpoint parse_endpoint(const http::Request& request, std::span<const std::string> hosts);
 
+/// Whether a query parameter, by its decoded name, selects an operation: a sub-resource.
+bool selects_operation(std::string_view name);
+/// Whether an operation reads it: selects_operation, or a parameter of a row of the dispatch table.
+/// No operation sees another one.
+bool is_read_from_query(std::string_view name);
+
 std::optional<Action> action_of(const Endpoint& endpoint);
 /// S3's name of the operation, from a closed set that is suitable for metrics.
 std::string_view name_of(const Endpoint& endpoint);
@@ -354,7 +360,8 @@ struct OperationRow {
   std::string_view level;        ///< "service", "bucket" or "object"
   std::string_view subresource;  ///< "" = none
   Support support;
-  std::string_view condition;  ///< the distinction from other operations of the row; "" = none
+  std::string_view condition;   ///< the distinction from other operations of the row; "" = none
+  std::string_view parameters;  ///< further query parameters, separated by blanks
 };
 /// All operations, in the order of the dispatch table.
 std::vector<OperationRow> operation_table();

@@ -181,6 +181,39 @@ def test_a_signed_url_does_what_was_signed_and_no_more(tarn, repo, name, signer)
     assert (stat["ContentType"], stat["Metadata"]) == ("text/csv", {"color": "red"})
 
 
+@pytest.mark.parametrize("signer", [default_client, version_4_client])
+def test_a_signed_url_cannot_be_extended_by_a_parameter_of_another_spelling(tarn, repo, signer):
+    s3, mine = signer(tarn), {"Bucket": repo, "Key": "main/shared.txt"}
+    s3.put_bucket_versioning(Bucket=repo, VersioningConfiguration={"Status": "Enabled"})
+    old = s3.put_object(**mine, Body=b"old")["VersionId"]
+    s3.put_object(**mine, Body=b"new")
+    tagging = "<Tagging><TagSet><Tag><Key>a</Key><Value>b</Value></Tag></TagSet></Tagging>"
+    links = {"GET": s3.generate_presigned_url("get_object", mine), "PUT": s3.generate_presigned_url("put_object", mine),
+             "POST": s3.generate_presigned_url("create_multipart_upload", mine),
+             "DELETE": s3.generate_presigned_url("delete_object", mine)}
+    for method, url in links.items():
+        for added in (f"%76ersionId={old}", f"versionI%64={old}", f"versionId={old}", "%72esponse-content-type=text/html",
+                      "%74agging", "tagging", "%75ploads", "%61ttributes", "attributes", "publicAccessBlock", "a%63l"):
+            answer = requests.request(method, f"{url}&{added}", data=tagging if method == "PUT" else None, timeout=60)
+            # Two sub-resources in one query are refused before anything is proven.
+            assert answer.status_code == 403 or (method, answer.status_code) == ("POST", 400), (method, added, answer.text)
+    assert requests.get(links["GET"], timeout=60).content == b"new"
+    assert s3.get_object_tagging(**mine)["TagSet"] == []
+    assert s3.get_object(**mine, VersionId=old)["Body"].read() == b"old"
+
+
+@pytest.mark.parametrize("region,version_2", [("us-east-1", True), ("eu-west-1", True), (None, True), ("eu-central-1", False),
+                                              ("tarn", False)])
+def test_boto3_signs_urls_with_version_2_in_the_regions_that_had_it(tarn, repo, region, version_2):
+    """Why `s3.signature_v2` is on: docs/security.md."""
+    s3 = boto3.client("s3", endpoint_url=tarn.url, region_name=region, aws_access_key_id=tarn.access_key,
+                      aws_secret_access_key=tarn.secret_key)
+    s3.put_object(Bucket=repo, Key="main/a", Body=b"bytes")
+    url = s3.generate_presigned_url("get_object", {"Bucket": repo, "Key": "main/a"})
+    assert ("AWSAccessKeyId=" in url, "X-Amz-Signature=" in url) == (version_2, not version_2)
+    assert requests.get(url, timeout=60).content == b"bytes"
+
+
 def test_temporary_credentials_are_refused(tarn, repo):
     answer = signed(tarn, "GET", f"/{repo}/main/a", {"x-amz-security-token": "token"})
     assert (answer.status, answer.code) == (400, "InvalidToken")
