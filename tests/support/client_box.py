@@ -15,6 +15,8 @@ from pathlib import Path
 import preloaded
 
 COMMAND_SECONDS = 120
+# Names that a decoding too many or too few mistakes for each other.
+LOOK_ALIKES = ["both x", "both+x", "both%20x", "both%2Bx"]
 
 program = functools.cache(preloaded.Program)
 
@@ -61,7 +63,7 @@ class Box:
         assert ended.returncode == 0, (words, ended.returncode, talk.decode(errors="replace")[-2000:])
         return ended.stdout
 
-    def rest(self, method, path, **query):
+    def rest(self, method, path, /, **query):
         """JSON of the repository over REST, for what S3 has no request for; `json`: the body."""
         body = query.pop("json", None)
         url = f"{self.url}/api/v1/repositories/{self.repo}{path}?{urllib.parse.urlencode(query)}"
@@ -70,6 +72,27 @@ class Box:
                                          headers={"Authorization": f"Basic {keys}", "Content-Type": "application/json"})
         with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(request, timeout=COMMAND_SECONDS) as answer:
             return json.load(answer)
+
+    def look_alikes(self, below):
+        """{name: ETag} of the objects below dev/BELOW."""
+        page = self.rest("GET", "/refs/dev/objects/ls", prefix=below)
+        return {entry["path"].removeprefix(below): entry["checksum"] for entry in page["results"]}
+
+    def tells_look_alikes_apart(self, copy, move, sync):
+        """`copy` and `move` take a key and a new one, `sync` two directories with a slash at the end; of objects in the store."""
+        for name in LOOK_ALIKES:
+            self.rest("POST", "/branches/dev/objects", path="alike/" + name, json="bytes of " + name)
+        made = self.look_alikes("alike/")
+        assert len(set(made.values())) == len(LOOK_ALIKES)
+        for name in made:
+            copy(f"dev/alike/{name}", f"dev/copied/{name}")
+        assert self.look_alikes("copied/") == made
+        for count, name in enumerate(made, 1):
+            move(f"dev/copied/{name}", f"dev/moved/{name}")
+            assert self.look_alikes("moved/") == dict(list(made.items())[:count])
+            assert self.look_alikes("copied/") == dict(list(made.items())[count:])
+        sync("dev/alike/", "dev/synced/")
+        assert self.look_alikes("synced/") == self.look_alikes("alike/") == made
 
     def tree(self, files):
         """A new directory in which each key of {key: path} is a file, for programs that copy directories."""

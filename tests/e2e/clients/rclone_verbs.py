@@ -94,3 +94,12 @@ def also_checks_and_syncs(box):
     rclone(box, "sync", tree, target)
     assert sorted(list_all(box, "dev/synced/")) == ["dev/synced/a.txt", "dev/synced/large.bin"]
     rclone(box, "check", "--download", tree, target)
+
+
+def also_tells_look_alikes_apart(box):
+    def run(verb, source, target):
+        rclone(box, verb, f"tarn:{box.repo}/{source}", f"tarn:{box.repo}/{target}")
+
+    box.tells_look_alikes_apart(
+        copy=lambda *keys: run("copyto", *keys), move=lambda *keys: run("moveto", *keys),
+        sync=lambda *places: run("sync", *places))

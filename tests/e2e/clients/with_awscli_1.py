@@ -88,3 +88,11 @@ def also_syncs_only_what_differs(box):
     assert aws(box, *words) == b""
     (tree / "a.txt").write_text("first, but longer")
     assert aws(box, *words).count(b"upload:") == 1
+
+
+def also_tells_look_alikes_apart(box):
+    def run(verb, source, target):
+        aws(box, "s3", verb, "--only-show-errors", f"s3://{box.repo}/{source}", f"s3://{box.repo}/{target}")
+
+    box.tells_look_alikes_apart(
+        copy=lambda *keys: run("cp", *keys), move=lambda *keys: run("mv", *keys), sync=lambda *places: run("sync", *places))

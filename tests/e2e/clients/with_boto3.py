@@ -84,3 +84,18 @@ def refused(box, key, path):
         assert error.response["Error"]["Code"] == "MethodNotAllowed"
         return str(error)
     return None
+
+
+def also_tells_look_alikes_apart(box):
+    def copy(source, target):
+        client(box).copy({"Bucket": box.repo, "Key": source}, box.repo, target)
+
+    def move(source, target):
+        client(box).copy_object(Bucket=box.repo, Key=target, CopySource={"Bucket": box.repo, "Key": source})
+        client(box).delete_object(Bucket=box.repo, Key=source)
+
+    def sync(source, target):
+        for key in list_all(box, source):
+            copy(key, target + key.removeprefix(source))
+
+    box.tells_look_alikes_apart(copy, move, sync)

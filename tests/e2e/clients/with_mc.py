@@ -80,3 +80,11 @@ def also_mirrors(box):
     (tree / "a.txt").unlink()
     mc(box, "mirror", "--quiet", "--remove", tree, f"tarn/{box.repo}/dev/mirrored")
     assert list_all(box, "dev/mirrored/") == ["dev/mirrored/below/b.txt"]
+
+
+def also_tells_look_alikes_apart(box):
+    def run(verb, source, target):
+        mc(box, verb, "--quiet", f"tarn/{box.repo}/{source}", f"tarn/{box.repo}/{target}")
+
+    box.tells_look_alikes_apart(
+        copy=lambda *keys: run("cp", *keys), move=lambda *keys: run("mv", *keys), sync=lambda *places: run("mirror", *places))

@@ -73,3 +73,11 @@ def also_copies_and_tells_about_an_object(box):
     s3cmd(box, "cp", f"s3://{box.repo}/main/small.txt", f"s3://{box.repo}/dev/copied.txt")
     said = s3cmd(box, "info", f"s3://{box.repo}/dev/copied.txt").decode()
     assert "File size: 100" in said and "FULL_CONTROL" in said, said
+
+
+def also_tells_look_alikes_apart(box):
+    def run(verb, source, target):
+        s3cmd(box, verb, f"s3://{box.repo}/{source}", f"s3://{box.repo}/{target}")
+
+    box.tells_look_alikes_apart(
+        copy=lambda *keys: run("cp", *keys), move=lambda *keys: run("mv", *keys), sync=lambda *places: run("sync", *places))

@@ -60,3 +60,12 @@ def refused(box, key, path):
     said = s5cmd(box, "cp", path, f"s3://{box.repo}/{key}", fails=True).decode()
     assert "MethodNotAllowed" in said, said
     return said
+
+
+def also_tells_look_alikes_apart(box):
+    def run(verb, source, target):
+        s5cmd(box, verb, f"s3://{box.repo}/{source}", f"s3://{box.repo}/{target}")
+
+    box.tells_look_alikes_apart(
+        copy=lambda *keys: run("cp", *keys), move=lambda *keys: run("mv", *keys),
+        sync=lambda source, target: run("sync", source + "*", target))
