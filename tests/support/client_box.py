@@ -74,9 +74,9 @@ class Box:
             return json.load(answer)
 
     def look_alikes(self, below):
-        """{name: ETag} of the objects below dev/BELOW."""
+        """{name: ETag} of the objects below dev/BELOW, without the marker of that directory."""
         page = self.rest("GET", "/refs/dev/objects/ls", prefix=below)
-        return {entry["path"].removeprefix(below): entry["checksum"] for entry in page["results"]}
+        return {entry["path"].removeprefix(below): entry["checksum"] for entry in page["results"] if entry["path"] != below}
 
     def tells_look_alikes_apart(self, copy, move, sync):
         """`copy` and `move` take a key and a new one, `sync` two directories with a slash at the end; of objects in the store."""

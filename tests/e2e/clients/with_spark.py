@@ -239,3 +239,23 @@ def also_leaves_metrics_of_an_older_job_that_do_not_count(box):
     [counted] = {metric["source"] for metric in second["metrics"]}
     [older] = {f"metrics/{name}" for name in parts} - {counted}
     assert second["warnings"] == [f"{older}: is left over from an older job: left out"]
+
+
+def also_tells_look_alikes_apart(box):
+    """Copies of Hadoop go through the client, renames are copies in the store."""
+    def copy(source, target):
+        system, path = hadoop(box, source)
+        context = started(box).sparkContext
+        assert context._jvm.org.apache.hadoop.fs.FileUtil.copy(
+            system, path, system, hadoop(box, target)[1], False, context._jsc.hadoopConfiguration())
+
+    def move(source, target):
+        system, path = hadoop(box, source)
+        system.mkdirs(hadoop(box, target)[1].getParent())
+        assert system.rename(path, hadoop(box, target)[1])
+
+    def sync(source, target):
+        for name in names(box, source):
+            copy(source + name, target + name)
+
+    box.tells_look_alikes_apart(copy, move, sync)
