@@ -221,7 +221,8 @@ TEST_F(BucketKindRaces, OnlyKeysOfTheNewKindChange) {
   EXPECT_EQ(keys(), "x");
   make();
   EXPECT_EQ(send("PUT", "/trunk/x?tagging", tagging("a", "b")), 200);
-  EXPECT_EQ(versioning::get_object(*engine, name, "trunk", Key("x")).entry.extras.size(), 0u);
+  EXPECT_EQ(versioning::get_object(*engine, name, "trunk", Key("x")).entry.object_tags(),
+            Metadata{});
   make();
   engine.put(name, "trunk", "trunk/x", "other bytes");
   const std::string source = "/" + name.str() + "/trunk/x";

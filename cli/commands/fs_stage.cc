@@ -52,8 +52,7 @@ void run_stage(Session& session, const StageOptions& options) {
 }  // namespace
 
 void add_fs_stage_command(CommandTree& tree) {
-  tree.add<StageOptions>("fs stage",
-                         "Stage an object whose bytes are in the store already; no bytes are read",
+  tree.add<StageOptions>("fs stage", "Stage an object whose bytes are in the store already",
                          run_stage);
 }
 

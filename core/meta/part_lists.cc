@@ -11,7 +11,8 @@ namespace tarn::meta {
 namespace {
 
 constexpr uint8_t kFormat = 1;
-constexpr uint8_t kFormatWithOwners = 2;  // as 1, plus each part's owner id, 0 = the list's own
+constexpr uint8_t kFormatWithOwners = 2;   // as 1, plus each part's owner id, 0 = the list's own
+constexpr uint8_t kFormatWithDigests = 3;  // as 2, plus each part's SHA-256
 constexpr size_t kMd5Bytes = 16;
 constexpr size_t kCachedListsMax = 256;  // at most 10,000 parts each
 
@@ -25,7 +26,11 @@ constexpr db::Query kSelect{"part_lists_select_body",
 std::string encode_parts(const PartList& parts) {
   const bool owned = std::any_of(parts.begin(), parts.end(),
                                  [](const StoredPart& part) { return part.owner.has_value(); });
-  std::string out(1, static_cast<char>(owned ? kFormatWithOwners : kFormat));
+  const bool digested = std::any_of(parts.begin(), parts.end(),
+                                    [](const StoredPart& part) { return !part.sha256.empty(); });
+  std::string out(1, static_cast<char>(digested ? kFormatWithDigests
+                                       : owned  ? kFormatWithOwners
+                                                : kFormat));
   put_varint(out, parts.size());
   for (const StoredPart& part : parts) {
     TARN_CHECK(part.md5.size() == kMd5Bytes);
@@ -37,7 +42,8 @@ std::string encode_parts(const PartList& parts) {
     holder.set_checksums(part.checksums);
     const std::string* sums = holder.extra(ExtraTag::kChecksums);
     put_bytes(out, sums ? std::string_view(*sums) : std::string_view());
-    if (owned) put_varint(out, part.owner ? static_cast<uint64_t>(*part.owner) : 0);
+    if (owned || digested) put_varint(out, part.owner ? static_cast<uint64_t>(*part.owner) : 0);
+    if (digested) put_bytes(out, part.sha256);
   }
   return out;
 }
@@ -45,7 +51,7 @@ std::string encode_parts(const PartList& parts) {
 PartList decode_parts(std::string_view bytes) {
   WireReader in(bytes, "part list");
   const uint8_t format = in.u8();
-  if (format != kFormat && format != kFormatWithOwners) in.fail("has an unknown format");
+  if (format < kFormat || format > kFormatWithDigests) in.fail("has an unknown format");
   PartList parts;
   const uint64_t count = in.varint();
   for (uint64_t i = 0; i < count; ++i) {
@@ -58,8 +64,9 @@ PartList decode_parts(std::string_view bytes) {
     Entry holder;
     holder.set_extra(ExtraTag::kChecksums, std::string(in.bytes()));
     part.checksums = holder.checksums();
-    const uint64_t owner = format == kFormatWithOwners ? in.varint() : 0;
+    const uint64_t owner = format >= kFormatWithOwners ? in.varint() : 0;
     if (owner != 0) part.owner = static_cast<RepositoryId>(owner);
+    if (format == kFormatWithDigests) part.sha256 = std::string(in.bytes());
     parts.push_back(std::move(part));
   }
   in.expect_end();

@@ -26,6 +26,8 @@ struct StoredPart {
   std::optional<RepositoryId> owner{};
   Instant modified{};
   std::vector<Checksum> checksums;
+  /// Raw, computed by a server; "" = unknown. Lists need none: their entries have the digest.
+  std::string sha256{};
 
   bool operator==(const StoredPart&) const = default;
 };

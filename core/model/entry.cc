@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <cstring>
 
+#include "core/base/digest.h"
 #include "core/base/encoding.h"
 #include "core/base/error.h"
+#include "core/base/str_cat.h"
 #include "core/base/text.h"
 #include "core/base/wire.h"
 
@@ -23,6 +25,10 @@ constexpr uint8_t kAddressOwn = 0;
 constexpr uint8_t kAddressPartList = 1;
 constexpr uint8_t kAddressForeign = 2;
 constexpr uint8_t kAddressExternal = 3;
+
+// Kinds of the content digest, the first byte of its value.
+constexpr char kDigestWhole = '\0';
+constexpr char kDigestOfParts = '\1';
 
 /// The part count of "md5hex-N" with N written canonically, or 0.
 uint32_t parts_of_etag(std::string_view etag) {
@@ -191,6 +197,27 @@ size_t bytes_of(const Entry& entry) {
   }
   for (const Extra& extra : entry.extras) bytes += sizeof extra + extra.value.size();
   return bytes;
+}
+
+std::string content_digest(std::string_view sha256) {
+  return sha256.empty() ? std::string() : str_cat(kDigestWhole, sha256);
+}
+
+std::string content_digest(std::span<const PartDigest> parts) {
+  if (parts.size() == 1) return content_digest(parts[0].sha256);
+  std::string all;
+  for (const PartDigest& part : parts) {
+    if (part.sha256.empty()) return {};
+    put_varint(all, part.size_bytes);
+    all.append(part.sha256);
+  }
+  return str_cat(kDigestOfParts, sha256(all));
+}
+
+std::string_view whole_sha256(const Entry& entry) {
+  const std::string* value = entry.extra(ExtraTag::kContentDigest);
+  if (value == nullptr || !value->starts_with(kDigestWhole)) return {};
+  return std::string_view(*value).substr(1);
 }
 
 bool same_content(const Entry& a, const Entry& b) {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -27,6 +28,7 @@ enum class ExtraTag : uint32_t {
   kChecksums = 8,       ///< see Checksum
   kObjectTags = 9,      ///< as user metadata
   kSourceVersion = 10,  ///< see SourceVersion
+  kContentDigest = 11,  ///< see content_digest
 };
 
 struct Extra {
@@ -84,6 +86,18 @@ size_t bytes_of(const Entry& entry);
 inline size_t bytes_of(const std::optional<Entry>& entry) { return entry ? bytes_of(*entry) : 0; }
 
 constexpr size_t kEtagBytesMax = 255;
+
+/// Values of kContentDigest, only of SHA-256 that a server computed from the bytes (never of one
+/// that a client or another store states): of the whole, or of size and SHA-256 of each part. Equal
+/// values mean equal bytes; different ones mean nothing. "" where a part has none.
+std::string content_digest(std::string_view sha256);
+struct PartDigest {
+  uint64_t size_bytes = 0;
+  std::string_view sha256;  ///< "" = unknown
+};
+std::string content_digest(std::span<const PartDigest> parts);
+/// The SHA-256 of the whole in a value of kContentDigest; "" if it is another.
+std::string_view whole_sha256(const Entry& entry);
 
 /// Whether two entries are the same content to diff and merge: all but mtime and the address of own
 /// bytes (own, part list, foreign). An external address counts: importing again from a moved bucket

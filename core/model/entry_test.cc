@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "core/base/digest.h"
 #include "core/base/encoding.h"
 #include "core/base/error.h"
 #include "core/base/wire.h"
@@ -168,6 +169,29 @@ TEST(Entry, MetadataChecksumsAndSourceVersionReadBack) {
   entry.set_user_metadata({});
   entry.set_checksums({});
   EXPECT_EQ(entry.extras.size(), 1u);
+}
+
+TEST(Entry, ContentDigestsOfWholesAndOfPartsDiffer) {
+  const std::string one(32, '\1');
+  const std::string two(32, '\2');
+  const std::vector<PartDigest> parts = {{5, one}, {6, two}};
+  const std::vector<PartDigest> unknown = {{5, one}, {6, ""}};
+  const std::vector<PartDigest> sizes = {{6, one}, {5, two}};
+  EXPECT_EQ(content_digest(parts).size(), 33u);
+  EXPECT_NE(content_digest(parts), content_digest(sizes));
+  EXPECT_EQ(content_digest(unknown), "") << "a part without a digest proves nothing";
+  EXPECT_EQ(content_digest(std::vector<PartDigest>{{5, one}}), content_digest(one));
+  EXPECT_EQ(content_digest(""), "");
+  // The bytes whose SHA-256 a digest of parts is, uploaded as an object, are another object.
+  const std::string as_bytes = std::string("\5", 1) + one + "\6" + two;
+  EXPECT_NE(content_digest(sha256(as_bytes)), content_digest(parts));
+
+  Entry entry;
+  EXPECT_EQ(whole_sha256(entry), "");
+  entry.set_extra(ExtraTag::kContentDigest, content_digest(one));
+  EXPECT_EQ(whole_sha256(entry), one);
+  entry.set_extra(ExtraTag::kContentDigest, content_digest(parts));
+  EXPECT_EQ(whole_sha256(entry), "");
 }
 
 TEST(Entry, SameContentIgnoresTimeAndAddressesOfOwnBytes) {

@@ -30,6 +30,7 @@ std::vector<std::pair<std::string, std::string>> recorded_digests(const Entry& e
   std::vector<std::pair<std::string, std::string>> out;
   const auto md5 = from_hex(entry.etag);
   if (md5 && md5->size() == kMd5Bytes) out.emplace_back(kMd5, *md5);
+  if (const auto sha256 = whole_sha256(entry); !sha256.empty()) out.emplace_back("sha256", sha256);
   for (const Checksum& checksum : entry.checksums()) {
     if (!checksum.composite) out.emplace_back(checksum.algorithm, checksum.digest);
   }

@@ -148,13 +148,21 @@ std::string joined_etag(std::string_view part_md5s) {
   return str_cat(to_hex(md5(part_md5s)), "-", part_md5s.size() / kMd5Bytes);
 }
 
+std::string joined_digest(const meta::PartList& parts) {
+  std::vector<PartDigest> digests;
+  digests.reserve(parts.size());
+  for (const meta::StoredPart& part : parts) digests.push_back({part.size_bytes, part.sha256});
+  return content_digest(digests);
+}
+
 /// A single part needs no list: its bytes are the object.
-Address join(Engine& engine, const Repository& repository, const meta::PartList& parts) {
+Address join(Engine& engine, const Repository& repository, meta::PartList parts) {
   if (parts.size() == 1) {
     const meta::StoredPart& part = parts[0];
     if (part.owner) return ForeignAddress{*part.owner, part.address};
     return part.address;
   }
+  for (meta::StoredPart& part : parts) part.sha256.clear();
   return PartListAddress{engine.part_lists.insert(repository.id, parts)};
 }
 
@@ -181,6 +189,7 @@ std::optional<meta::StoredPart> referenced_part(Engine& engine, const MultipartU
   if (!bytes) return {};
   part.size_bytes = range.length;
   part.md5 = *md5;
+  part.sha256 = whole_sha256(entry);
   part.address = bytes->own;
   part.owner = bytes->owner;
   return part;
@@ -237,7 +246,7 @@ UploadedPart put_part(Engine& engine, const MultipartUpload& upload, uint32_t nu
   check_part_number(number);
   check_quota(engine, upload, size_hint.value_or(0));
   const meta::Writer::Operation operation(engine.writer);
-  const WrittenObject written = write_object(
+  WrittenObject written = write_object(
       engine, upload.repository, {upload.branch.str(), upload.owner},
       [&body](std::span<char> out) { return body.read(out); }, size_hint);
   const UploadDigests digests = body.digests();
@@ -245,6 +254,7 @@ UploadedPart put_part(Engine& engine, const MultipartUpload& upload, uint32_t nu
   part.size_bytes = written.size_bytes;
   part.md5 = from_hex(digests.etag).value_or("");
   part.address = written.address;
+  part.sha256 = std::move(written.sha256);
   part.checksums = digests.checksums;
   return keep_part(engine, upload, number, std::move(part), /*fresh=*/true);
 }
@@ -261,15 +271,16 @@ UploadedPart copy_part(Engine& engine, const MultipartUpload& upload, uint32_t n
   part.size_bytes = range.length;
   const auto reader = open_object(engine, source.repository, source.entry, range);
   PartDigests digests(upload.checksum_algorithm);
-  part.address = write_object(
-                     engine, upload.repository, {upload.branch.str(), upload.owner},
-                     [&](std::span<char> out) {
-                       const size_t got = reader->read(out);
-                       digests.update(std::string_view(out.data(), got));
-                       return got;
-                     },
-                     range.length)
-                     .address;
+  WrittenObject written = write_object(
+      engine, upload.repository, {upload.branch.str(), upload.owner},
+      [&](std::span<char> out) {
+        const size_t got = reader->read(out);
+        digests.update(std::string_view(out.data(), got));
+        return got;
+      },
+      range.length);
+  part.address = written.address;
+  part.sha256 = std::move(written.sha256);
   part.md5 = digests.md5();
   part.checksums = {digests.checksum()};
   return keep_part(engine, upload, number, std::move(part), /*fresh=*/true);
@@ -314,6 +325,7 @@ Entry joined_entry(Engine& engine, const MultipartUpload& upload, const Completi
                          *completion.object_bytes));
   }
   entry.etag = joined_etag(md5s);
+  entry.set_extra(ExtraTag::kContentDigest, joined_digest(parts));
   entry.mtime = engine.clock.now();
   if (completion.checksums) {
     std::vector<UploadedPart> chosen;

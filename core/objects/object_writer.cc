@@ -1,8 +1,10 @@
 #include "core/objects/object_writer.h"
 
 #include <algorithm>
+#include <array>
 #include <memory>
 
+#include "core/base/digest.h"
 #include "core/base/error.h"
 #include "core/base/log.h"
 #include "core/base/reasons.h"
@@ -10,6 +12,7 @@
 #include "core/blob/stores.h"
 #include "core/meta/quotas.h"
 #include "core/meta/writer.h"
+#include "core/objects/side_digest.h"
 
 namespace tarn::versioning {
 namespace {
@@ -34,41 +37,72 @@ bool refused_for_good(const Error& error) {
   }
 }
 
+/// Fills `out` unless the end comes first.
+std::string_view fill(const std::function<size_t(std::span<char>)>& read, std::span<char> out) {
+  size_t filled = 0;
+  while (filled < out.size()) {
+    const size_t got = read(out.subspan(filled));
+    if (got == 0) break;
+    filled += got;
+  }
+  return {out.data(), filled};
+}
+
 }  // namespace
 
-std::optional<uint64_t> write_at(Engine& engine, const Repository& repository,
-                                 const OwnAddress& address, const Payer& payer,
-                                 const std::function<size_t(std::span<char>)>& read,
-                                 std::optional<uint64_t> size_hint) {
+PassedBytes pass_bytes(const std::function<size_t(std::span<char>)>& read,
+                       const std::function<void(std::string_view)>& write,
+                       std::optional<uint64_t> size_hint) {
+  const uint64_t size =
+      std::clamp(size_hint.value_or(kBufferBytesMax) + 1, kBufferBytesMin, kBufferBytesMax);
+  // Two buffers, because one is read into while the other is digested. Deliberately uninitialised:
+  // zeroing would touch every page once more.
+  std::array<std::unique_ptr<char[]>, 2> buffers;
+  SideDigest digest(DigestAlgorithm::kSha256);
+  PassedBytes out;
+  for (size_t turn = 0, got = size; got == size; turn ^= 1) {
+    if (!buffers[turn]) buffers[turn].reset(new char[size]);
+    const std::string_view piece = fill(read, {buffers[turn].get(), size});
+    got = piece.size();
+    digest.update(piece, /*last=*/got < size);
+    if (got > 0) write(piece);
+    out.size_bytes += got;
+  }
+  out.sha256 = digest.finish();
+  return out;
+}
+
+PassedBytes write_at(Engine& engine, const Repository& repository, const OwnAddress& address,
+                     const Payer& payer, const std::function<size_t(std::span<char>)>& read,
+                     std::optional<uint64_t> size_hint) {
   const blob::Located at =
       engine.stores.locate(str_cat(repository.storage_namespace, "/", relative_path(address)));
   meta::Quotas::Transfer transfer(engine.quotas, repository.id, payer.branch, payer.user);
   transfer.expect(size_hint.value_or(0));
   const auto writer = at.store->create(at.key, size_hint);
-  const uint64_t size =
-      std::clamp(size_hint.value_or(kBufferBytesMax) + 1, kBufferBytesMin, kBufferBytesMax);
-  // Deliberately uninitialised: zeroing would touch every page once more.
-  const std::unique_ptr<char[]> buffer(new char[size]);
-  uint64_t written = 0;
-  while (const size_t got = read(std::span<char>(buffer.get(), size))) {
-    written += got;
-    transfer.expect(written);
-    writer->write(std::string_view(buffer.get(), got));
-  }
-  if (!writer->finish()) return std::nullopt;
-  return written;
+  uint64_t expected = 0;
+  PassedBytes out = pass_bytes(
+      read,
+      [&](std::string_view piece) {
+        expected += piece.size();
+        transfer.expect(expected);
+        writer->write(piece);
+      },
+      size_hint);
+  out.taken = !writer->finish();
+  return out;
 }
 
 WrittenObject write_object(Engine& engine, const Repository& repository, const Payer& payer,
                            const std::function<size_t(std::span<char>)>& read,
                            std::optional<uint64_t> size_hint) {
   const OwnAddress address = new_own_address(engine.writer.address_time());
-  const auto written = write_at(engine, repository, address, payer, read, size_hint);
-  if (!written) {
+  PassedBytes written = write_at(engine, repository, address, payer, read, size_hint);
+  if (written.taken) {
     throw Error(ErrorCode::kUnavailable, reason::kAddressTaken,
                 "storing the object: its fresh address was taken, try again");
   }
-  return {address, *written};
+  return {std::move(written), address};
 }
 
 void refer_or_remove(Engine& engine, const Repository& repository, const OwnAddress& address,

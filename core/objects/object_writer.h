@@ -5,6 +5,7 @@
 #include <functional>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "core/branch/engine.h"
@@ -12,9 +13,15 @@
 
 namespace tarn::versioning {
 
-struct WrittenObject {
-  OwnAddress address;
+/// Computed from bytes while they passed.
+struct PassedBytes {
   uint64_t size_bytes = 0;
+  std::string sha256;  ///< raw
+  bool taken = false;  ///< of write_at: there was an object already, nothing was changed
+};
+
+struct WrittenObject : PassedBytes {
+  OwnAddress address;
 };
 
 /// The branch and the user whose quotas count the bytes of an upload.
@@ -23,12 +30,16 @@ struct Payer {
   std::string_view user;
 };
 
-/// As write_object, to this address of the repository. nullopt: there is an object already, nothing
-/// was changed. Needs no Operation: the address was handed out before, which protects it.
-std::optional<uint64_t> write_at(Engine& engine, const Repository& repository,
-                                 const OwnAddress& address, const Payer& payer,
-                                 const std::function<size_t(std::span<char>)>& read,
-                                 std::optional<uint64_t> size_hint);
+/// Hands everything of `read`, to its end (0), to `write` in bounded memory.
+PassedBytes pass_bytes(const std::function<size_t(std::span<char>)>& read,
+                       const std::function<void(std::string_view)>& write,
+                       std::optional<uint64_t> size_hint);
+
+/// As write_object, to this address of the repository. Needs no Operation: the address was handed
+/// out before, which protects it.
+PassedBytes write_at(Engine& engine, const Repository& repository, const OwnAddress& address,
+                     const Payer& payer, const std::function<size_t(std::span<char>)>& read,
+                     std::optional<uint64_t> size_hint);
 
 /// Reads `read` to its end (0) in bounded memory; the bytes are durable when it returns. What
 /// `read` throws abandons the object, as does a quota that they exceed on their way. Must run

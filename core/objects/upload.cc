@@ -20,7 +20,6 @@
 namespace tarn::versioning {
 namespace {
 
-constexpr size_t kCompareBufferBytes = 256 * 1024;
 constexpr std::string_view kLinkUsed = "link_address_used";
 
 StageTarget stage_target(const UploadTarget& target) {
@@ -55,26 +54,84 @@ std::string link_token(const Engine& engine, RepositoryId repository, std::strin
                           key.size(), " ", key, "\n", user.size(), " ", user, "\n", relative)));
 }
 
+bool is_md5(std::string_view text) {
+  const auto bytes = from_hex(text);
+  return bytes && bytes->size() == 16;
+}
+
+[[noreturn]] void throw_differs(std::string_view what, std::string_view said,
+                                std::string_view stored) {
+  throw Error(ErrorCode::kInvalidArgument, reason::kLinkAddressDiffers,
+              str_cat("link address: ", what, " is said to be ", said, ", and is ", stored));
+}
+
 [[noreturn]] void throw_link_invalid(std::string_view why) {
   throw Error(ErrorCode::kInvalidArgument, reason::kLinkAddressInvalid,
               str_cat("link address invalid: ", why));
 }
 
-/// MD5 hex of an object in the store; nullopt if it is missing or incomplete.
-std::optional<std::string> md5_of_stored(Engine& engine, const Repository& repository,
-                                         const OwnAddress& address) {
-  const blob::Located at =
-      engine.stores.locate(str_cat(repository.storage_namespace, "/", relative_path(address)));
-  const auto stat = at.store->stat(at.key);
-  const auto reader = stat ? at.store->open(at.key, {0, stat->size_bytes}) : nullptr;
-  if (!reader) return std::nullopt;
-  Digest digest(DigestAlgorithm::kMd5);
-  std::vector<char> buffer(kCompareBufferBytes);
-  while (const size_t got = reader->read(buffer)) {
-    digest.update(std::string_view(buffer.data(), got));
+/// An object at an own address, from the store: clients' claims about it are compared, not stored.
+class StoredObject {
+ public:
+  /// nullopt if the object is missing or incomplete.
+  static std::optional<StoredObject> find(Engine& engine, const Repository& repository,
+                                          const OwnAddress& address) {
+    blob::Located at =
+        engine.stores.locate(str_cat(repository.storage_namespace, "/", relative_path(address)));
+    auto stat = at.store->stat(at.key);
+    if (!stat) return std::nullopt;
+    return StoredObject(std::move(at), *std::move(stat));
   }
-  return to_hex(digest.finish());
-}
+  static StoredObject get(Engine& engine, const Repository& repository, const OwnAddress& address) {
+    auto found = find(engine, repository, address);
+    if (found) return *std::move(found);
+    throw Error(ErrorCode::kInvalidArgument, reason::kLinkAddressEmpty,
+                "link address: the store holds no object there; send its bytes first");
+  }
+
+  const blob::BlobStat& stat() const { return stat_; }
+  /// Whether clients may write to the store, which then computes etags.
+  bool is_direct() const { return at_.store->direct() != nullptr; }
+
+  /// The URL of a client's upload stays valid after the object is staged, so reads compare with
+  /// this version.
+  ForeignBytes as_the_store_says() const {
+    return {.size_bytes = stat_.size_bytes,
+            .etag = stat_.etag,
+            .sent = SourceVersion{stat_.etag, stat_.size_bytes, stat_.mtime_ns, stat_.version_id}};
+  }
+
+  /// Reads all bytes. `said`: kept if it is the etag of an upload in parts that has this one part.
+  ForeignBytes read(std::string_view said) const {
+    const auto reader =
+        at_.store->open(at_.key, {0, stat_.size_bytes}, is_direct() ? stat_.etag : "");
+    if (!reader) {
+      throw Error(ErrorCode::kUnavailable, reason::kAddressBusy,
+                  "reading the stored object: it was removed meanwhile, try again");
+    }
+    Digest digest(DigestAlgorithm::kMd5);
+    PassedBytes passed =
+        pass_bytes([&](std::span<char> out) { return reader->read(out); },
+                   [&](std::string_view piece) { digest.update(piece); }, stat_.size_bytes);
+    const std::string whole_md5 = digest.finish();
+    ForeignBytes out = as_the_store_says();
+    if (!is_direct()) out.sent.reset();
+    out.size_bytes = passed.size_bytes;
+    out.etag = to_hex(whole_md5);
+    if (const std::string of_part = str_cat(to_hex(md5(whole_md5)), "-1"); said == of_part) {
+      out.etag = of_part;
+    }
+    out.sha256 = std::move(passed.sha256);
+    return out;
+  }
+
+ private:
+  StoredObject(blob::Located at, blob::BlobStat stat)
+      : at_(std::move(at)), stat_(std::move(stat)) {}
+
+  blob::Located at_;
+  blob::BlobStat stat_;
+};
 
 Entry entry_of(Engine& engine, const ForeignBytes& bytes, const ObjectAttributes& attributes) {
   if (bytes.etag.size() > kEtagBytesMax)
@@ -83,6 +140,8 @@ Entry entry_of(Engine& engine, const ForeignBytes& bytes, const ObjectAttributes
   entry.size_bytes = bytes.size_bytes;
   entry.mtime = bytes.mtime.value_or(engine.clock.now());
   entry.etag = bytes.etag;
+  entry.set_extra(ExtraTag::kContentDigest, content_digest(bytes.sha256));
+  if (bytes.sent) entry.set_source_version(*bytes.sent);
   return entry;
 }
 
@@ -146,6 +205,7 @@ StagedEntry put_object(Engine& engine, const UploadTarget& target, UploadBody& b
   entry.mtime = engine.clock.now();
   entry.etag = std::move(digests.etag);
   entry.address = written.address;
+  entry.set_extra(ExtraTag::kContentDigest, content_digest(written.sha256));
   if (!digests.checksums.empty()) entry.set_checksums(digests.checksums);
   std::optional<VersionId> version;
   refer_or_remove(engine, target.repository, written.address, [&] {
@@ -161,17 +221,23 @@ StagedEntry stage_address(Engine& engine, const UploadTarget& target, const std:
                           std::optional<Instant> mtime, const ObjectAttributes& attributes,
                           const Condition& condition) {
   const meta::Writer::Operation operation(engine.writer);
-  Entry entry = entry_of(engine, {size_bytes, etag, mtime}, attributes);
+  ForeignBytes bytes{.size_bytes = size_bytes, .etag = etag, .mtime = mtime};
+  Address address = ExternalAddress{url};
   if (const auto relative = inside_namespace(target.repository, url)) {
     const auto own = parse_relative_path(*relative);
     if (!own)
       throw_invalid(
           str_cat("physical address \"", url, "\": is not an object address of this repository"));
-    entry.address = *own;
+    const auto stored = StoredObject::get(engine, target.repository, *own);
+    const bool of_the_store = stored.is_direct() && stored.stat().etag == etag;
+    bytes = of_the_store ? stored.as_the_store_says() : stored.read(etag);
+    bytes.mtime = mtime;
+    address = *own;
   } else {
     check_external(engine, url);
-    entry.address = ExternalAddress{url};
   }
+  Entry entry = entry_of(engine, bytes, attributes);
+  entry.address = std::move(address);
   const auto version = stage_entry(engine, stage_target(target), target.key, entry, condition);
   return {std::move(entry), version};
 }
@@ -199,11 +265,10 @@ HandedOutAddress hand_out_address(Engine& engine, const RepositoryName& reposito
 
 StagedEntry stage_handed_out(Engine& engine, const UploadTarget& target, const OwnAddress& address,
                              const ForeignBytes& bytes, const ObjectAttributes& attributes,
-                             const Condition& condition, const std::optional<SourceVersion>& sent) {
+                             const Condition& condition) {
   const meta::Writer::Operation operation(engine.writer);
   Entry entry = entry_of(engine, bytes, attributes);
   entry.address = address;
-  if (sent) entry.set_source_version(*sent);
   const Charge charge = charged_target(engine, target, address, bytes.size_bytes).charge;
   bool charged = false;
   try {
@@ -234,52 +299,20 @@ StagedEntry stage_handed_out(Engine& engine, const UploadTarget& target, const O
   }
 }
 
-namespace {
-
-bool is_md5(std::string_view text) {
-  const auto bytes = from_hex(text);
-  return bytes && bytes->size() == 16;
-}
-
-[[noreturn]] void throw_differs(std::string_view what, std::string_view said,
-                                std::string_view stored) {
-  throw Error(ErrorCode::kInvalidArgument, reason::kLinkAddressDiffers,
-              str_cat("link address: ", what, " is said to be ", said, ", and is ", stored));
-}
-
-/// The version of an object that a client has uploaded to the store; checks the attributes that the
-/// client gives. The upload URL stays valid after the object is linked, so reads compare with this
-/// version. nullopt if clients cannot write to this store directly.
-std::optional<SourceVersion> sent_version(Engine& engine, const Repository& repository,
-                                          const OwnAddress& address, const ForeignBytes& said) {
-  const blob::Located at =
-      engine.stores.locate(str_cat(repository.storage_namespace, "/", relative_path(address)));
-  const auto stat = at.store->stat(at.key);
-  if (!stat) {
-    throw Error(ErrorCode::kInvalidArgument, reason::kLinkAddressEmpty,
-                "link address: the store holds no object there; send its bytes first");
-  }
-  if (stat->size_bytes != said.size_bytes) {
-    throw_differs("its size", str_cat(said.size_bytes), str_cat(stat->size_bytes));
-  }
-  const bool direct = at.store->direct() != nullptr;
-  if (is_md5(said.etag)) {
-    const std::string stored =
-        direct ? stat->etag : md5_of_stored(engine, repository, address).value_or("");
-    if (is_md5(stored) && stored != said.etag) throw_differs("its checksum", said.etag, stored);
-  }
-  if (!direct) return std::nullopt;
-  return SourceVersion{stat->etag, stat->size_bytes, stat->mtime_ns, stat->version_id};
-}
-
-}  // namespace
-
 StagedEntry link_address(Engine& engine, const UploadTarget& target, const std::string& address,
-                         std::string_view user, const ForeignBytes& bytes,
+                         std::string_view user, const ForeignBytes& said,
                          const ObjectAttributes& attributes, const Condition& condition) {
   const OwnAddress own = own_handed_out_address(engine, target, address, user);
-  return stage_handed_out(engine, target, own, bytes, attributes, condition,
-                          sent_version(engine, target.repository, own, bytes));
+  const auto stored = StoredObject::get(engine, target.repository, own);
+  if (stored.stat().size_bytes != said.size_bytes) {
+    throw_differs("its size", str_cat(said.size_bytes), str_cat(stored.stat().size_bytes));
+  }
+  ForeignBytes bytes = stored.is_direct() ? stored.as_the_store_says() : stored.read(said.etag);
+  if (is_md5(said.etag) && is_md5(bytes.etag) && said.etag != bytes.etag) {
+    throw_differs("its checksum", said.etag, bytes.etag);
+  }
+  bytes.mtime = said.mtime;
+  return stage_handed_out(engine, target, own, bytes, attributes, condition);
 }
 
 OwnAddress own_handed_out_address(Engine& engine, const UploadTarget& target,
@@ -309,17 +342,17 @@ UploadDigests fill_address(Engine& engine, const Repository& repository,
   const meta::Writer::Operation operation(engine.writer);
   // An address that is linked has its bytes: a repeated request finds them below.
   const bool is_open = engine.uploads.is_handed_out(link);
-  if (!is_open && !md5_of_stored(engine, repository, address)) {
+  if (!is_open && !StoredObject::find(engine, repository, address)) {
     throw Error(ErrorCode::kInvalidArgument, reason::kLinkAddressExpired,
                 "storing the object: its address has expired; ask for a new one");
   }
-  const auto written = write_at(
+  const PassedBytes written = write_at(
       engine, repository, address, {link.branch.str(), ActingUser::name()},
       [&body](std::span<char> out) { return body.read(out); }, size_hint);
   UploadDigests digests = body.digests();
-  if (written) {
+  if (!written.taken) {
     const Charge charge = engine.quotas.charge(repository.id, link.branch.str(), ActingUser::name(),
-                                               address, *written);
+                                               address, written.size_bytes);
     refer_or_remove(engine, repository, address, [&] {
       try {
         engine.uploads.charge_link(link, charge);
@@ -331,12 +364,12 @@ UploadDigests fill_address(Engine& engine, const Repository& repository,
     engine.quotas.note(charge);
     return digests;
   }
-  const auto stored = md5_of_stored(engine, repository, address);
+  const auto stored = StoredObject::find(engine, repository, address);
   if (!stored) {
     throw Error(ErrorCode::kUnavailable, reason::kAddressBusy,
                 "storing the object: its address is being written by another request, try again");
   }
-  if (*stored != digests.etag) {
+  if (stored->read("").sha256 != written.sha256) {
     throw Error(ErrorCode::kAlreadyExists, reason::kAddressTaken,
                 "storing the object: its address holds other bytes already; ask for a new one");
   }

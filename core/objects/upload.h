@@ -65,10 +65,12 @@ StagedEntry put_object(Engine& engine, const UploadTarget& target, UploadBody& b
 /// may read its object; any other is its store's.
 bool in_own_namespace(const Repository& repository, std::string_view url);
 
-/// Stages an entry whose bytes are already somewhere. The bytes are not examined, and the caller
-/// has been asked for the right to read them. `url` inside the repository's own data folder becomes
-/// an own address; anything else external. Throws invalid_argument for an address of no known
-/// store, with '.' or '..' components, or inside another repository's namespace.
+/// Stages an entry whose bytes are already somewhere; the caller has been asked for the right to
+/// read them. `url` inside the repository's own data folder becomes an own address: size and etag
+/// are those of the bytes there, which are read unless the store itself states `etag`. Anything
+/// else is external and as the caller says. Throws invalid_argument for an address of no known
+/// store, with '.' or '..' components, or inside another repository's namespace, and for an own
+/// address without an object (reason "link_address_empty").
 StagedEntry stage_address(Engine& engine, const UploadTarget& target, const std::string& url,
                           uint64_t size_bytes, const std::string& etag,
                           std::optional<Instant> mtime, const ObjectAttributes& attributes,
@@ -91,27 +93,30 @@ HandedOutAddress hand_out_address(Engine& engine, const RepositoryName& reposito
 OwnAddress own_handed_out_address(Engine& engine, const UploadTarget& target,
                                   const std::string& address, std::string_view user);
 
-/// The description of bytes that a client has written itself.
+/// Bytes that this server has not written just now.
 struct ForeignBytes {
   uint64_t size_bytes = 0;
   std::string etag;
   std::optional<Instant> mtime{};  ///< absent = now
+  std::string sha256{};            ///< raw, if a server has computed it
+  /// The version that reads must find in the store, else they throw gone (reason
+  /// "source_changed"); absent = no client can write there any more.
+  std::optional<SourceVersion> sent{};
 };
 /// Stages the bytes at an address that was handed out for the target, and takes the address in the
 /// same transaction: it is staged once. Again, it succeeds with the object of the key while that
 /// has the address, even if the two requests differ otherwise; afterwards it throws conflict
 /// (reason "link_address_used"), as when the branch was deleted and created again. Throws as
-/// stage_entry_within. `sent`: the version that reads must find in the store, else they throw gone
-/// (reason "source_changed"); absent = no client can write there any more.
+/// stage_entry_within.
 StagedEntry stage_handed_out(Engine& engine, const UploadTarget& target, const OwnAddress& address,
                              const ForeignBytes& bytes, const ObjectAttributes& attributes,
-                             const Condition& condition,
-                             const std::optional<SourceVersion>& sent = std::nullopt);
-/// stage_handed_out for "<url>,<token>", of what is there now where clients write to the store
-/// themselves. Throws also what own_handed_out_address throws, and invalid_argument (reason
-/// "link_address_empty": such a store has nothing there).
+                             const Condition& condition);
+/// stage_handed_out for "<url>,<token>", of the object that is there now: its size and etag come
+/// from the store if clients write there themselves, else from its bytes. Throws also what
+/// own_handed_out_address throws, and invalid_argument (reasons "link_address_empty": nothing is
+/// there; "link_address_differs": size or MD5 is not what `said` says).
 StagedEntry link_address(Engine& engine, const UploadTarget& target, const std::string& address,
-                         std::string_view user, const ForeignBytes& bytes,
+                         std::string_view user, const ForeignBytes& said,
                          const ObjectAttributes& attributes, const Condition& condition);
 
 /// Streams the body to an address that was handed out and makes it durable; nothing is staged, and

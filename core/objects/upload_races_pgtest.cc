@@ -228,7 +228,8 @@ TEST_F(UploadRaces, MetadataAndOtherAttributesAreBothKept) {
   const Entry entry = get_object(*engine, repo, "main", Key("k")).entry;
   EXPECT_EQ(entry.content_type, "text/html");
   EXPECT_EQ(entry.user_metadata(), (Metadata{{"m", "1"}}));
-  EXPECT_EQ(entry.extras.back().value, "a=b");
+  ASSERT_NE(entry.extra(ExtraTag::kObjectTags), nullptr);
+  EXPECT_EQ(*entry.extra(ExtraTag::kObjectTags), "a=b");
 }
 
 TEST_F(UploadRaces, MetadataOfALaterWriteOfEqualBytesAreChanged) {

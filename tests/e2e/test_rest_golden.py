@@ -61,7 +61,8 @@ Requests that need more than lakeFS asks for.
 | stageObject, an address outside the repository's namespace | fs:WriteObject | also fs:ImportFromStorage on the address | the server's credentials reach more than a user may read |
 | stageObject, an address in the repository's namespace | fs:WriteObject | also fs:ReadObject on `repository/NAME/object/*`, denied nowhere in it | a listing shows addresses of objects that the user may not read |
 | linkPhysicalAddress | any address | one that getPhysicalAddress gave this user; 400 for others | as for stageObject |
-| linkPhysicalAddress | nothing need be there | 400 until the bytes were sent, and when they have another size or checksum than the request says | what is linked is what was sent; on an S3 store reads compare its ETag |
+| linkPhysicalAddress | nothing need be there | 400 until the bytes were sent, and when they have another size or MD5 than the request says; the checksum is of the bytes, or on an S3 store its ETag, also where the request has another | what is linked is what was sent; on an S3 store reads compare its ETag |
+| stageObject, an address in the repository's namespace | size and checksum of the request | those of the object there, which is read unless an S3 store states this ETag; 400 where nothing is | a claim would hide changed bytes from diffs, merges and gates |
 | getMetaRange, getRange, getMetadataObject | fs:ListObjects, fs:ReadRepository | also fs:ReadObject on `repository/NAME/object/*`, denied nowhere in it, and no denial of fs:ListObjects on a ref | the files name every path of a commit |
 | CreateCommitRecord | fs:CreateCommit | also fs:UpdateRepository | the record says who made a commit |
 | any that changes a file below `_lakefs_actions/` but a commit of what is staged, over S3 too | as for other files | also fs:WriteHooks on the repository | hooks act as the user who sets them off |
