@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/tree/cursor.h"
+#include "core/tree/entry_fields.h"
 
 namespace tarn::versioning {
 namespace {
@@ -12,7 +13,7 @@ namespace {
 std::optional<Change> change_of(std::string key, std::optional<Entry> left,
                                 std::optional<Entry> right) {
   if (!left && !right) return std::nullopt;
-  if (left && right && same_content(*left, *right)) return std::nullopt;
+  if (left && right && tree::same_content(*left, *right)) return std::nullopt;
   const ChangeType type = !left    ? ChangeType::kAdded
                           : !right ? ChangeType::kRemoved
                                    : ChangeType::kChanged;

@@ -15,6 +15,7 @@
 #include "core/meta/branches.h"
 #include "core/meta/node_store.h"
 #include "core/tree/cursor.h"
+#include "core/tree/entry_fields.h"
 
 namespace tarn::versioning {
 namespace {
@@ -102,7 +103,7 @@ void check_staged_hook_files(Engine& engine, const RepositoryName& repository,
     if (!ours && !theirs) break;
     const bool is_ours = ours && (!theirs || *ours <= *theirs);
     const bool is_theirs = theirs && (!ours || *theirs <= *ours);
-    const bool same = is_ours && is_theirs && same_content(shown.entry(), head.entry());
+    const bool same = is_ours && is_theirs && tree::same_content(shown.entry(), head.entry());
     if (!same && !concerned.add(is_ours ? *ours : *theirs)) break;
     if (is_ours) shown.next();
     if (is_theirs) head.next();

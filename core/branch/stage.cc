@@ -16,6 +16,7 @@
 #include "core/meta/repository_settings.h"
 #include "core/meta/writer.h"
 #include "core/tree/cursor.h"
+#include "core/tree/entry_fields.h"
 
 namespace tarn::versioning {
 namespace {
@@ -188,7 +189,7 @@ struct VersionsChanged {};
 }  // namespace
 
 bool shows(const std::optional<Entry>& visible, const meta::ObjectVersionRow& row) {
-  return visible && row.entry ? same_content(*visible, *row.entry) : !visible && !row.entry;
+  return visible && row.entry ? tree::same_content(*visible, *row.entry) : !visible && !row.entry;
 }
 
 StagedOver stage_over(Engine& engine, const meta::BranchLookup& seen, const Key& key,

@@ -7,6 +7,7 @@
 #include "core/meta/node_store.h"
 #include "core/meta/staging.h"
 #include "core/tree/cursor.h"
+#include "core/tree/entry_fields.h"
 
 namespace tarn::versioning {
 namespace {
@@ -55,7 +56,7 @@ bool has_effect(Engine& engine, const std::vector<int64_t>& tokens, bool has_ran
     cursor.seek(edit->key);
     const bool present = cursor.valid() && cursor.key() == edit->key;
     if (present != edit->entry.has_value()) return true;
-    if (present && !same_content(cursor.entry(), *edit->entry)) return true;
+    if (present && !tree::same_content(cursor.entry(), *edit->entry)) return true;
   }
   return false;
 }

@@ -220,17 +220,6 @@ std::string_view whole_sha256(const Entry& entry) {
   return std::string_view(*value).substr(1);
 }
 
-bool same_content(const Entry& a, const Entry& b) {
-  if (a.size_bytes != b.size_bytes || a.etag != b.etag || a.content_type != b.content_type ||
-      a.extras != b.extras) {
-    return false;
-  }
-  const auto* left = std::get_if<ExternalAddress>(&a.address);
-  const auto* right = std::get_if<ExternalAddress>(&b.address);
-  if ((left != nullptr) != (right != nullptr)) return false;
-  return left == nullptr || left->url == right->url;
-}
-
 void put_etag(std::string& out, std::string_view etag) {
   if (etag.size() == kMd5HexChars && is_lower_hex(etag)) {
     out.push_back(static_cast<char>(kEtagMd5));

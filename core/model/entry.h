@@ -99,11 +99,6 @@ std::string content_digest(std::span<const PartDigest> parts);
 /// The SHA-256 of the whole in a value of kContentDigest; "" if it is another.
 std::string_view whole_sha256(const Entry& entry);
 
-/// Whether two entries are the same content to diff and merge: all but mtime and the address of own
-/// bytes (own, part list, foreign). An external address counts: importing again from a moved bucket
-/// must take.
-bool same_content(const Entry& a, const Entry& b);
-
 /// The whole entry as bytes, for staging and upload rows. Throws invalid_argument when the etag is
 /// too long.
 std::string encode_entry(const Entry& entry);

@@ -194,33 +194,6 @@ TEST(Entry, ContentDigestsOfWholesAndOfPartsDiffer) {
   EXPECT_EQ(whole_sha256(entry), "");
 }
 
-TEST(Entry, SameContentIgnoresTimeAndAddressesOfOwnBytes) {
-  const Entry a = sample_entry();
-  Entry b = a;
-  b.mtime += std::chrono::hours{1};
-  b.address = PartListAddress{3};
-  EXPECT_TRUE(same_content(a, b));
-  b.address = ForeignAddress{static_cast<RepositoryId>(2), own()};
-  EXPECT_TRUE(same_content(a, b));
-  b.address = ExternalAddress{"s3://x/y"};
-  EXPECT_FALSE(same_content(a, b));
-  EXPECT_FALSE(same_content(b, a));
-  Entry c = b;
-  EXPECT_TRUE(same_content(b, c));
-  c.address = ExternalAddress{"s3://x/z"};
-  EXPECT_FALSE(same_content(b, c));
-}
-
-TEST(Entry, SameContentSeesEveryOtherField) {
-  Entry size = sample_entry(), etag = sample_entry(), type = sample_entry(), extra = sample_entry();
-  size.size_bytes = 301;
-  etag.etag = "other";
-  type.content_type = "text/html";
-  extra.set_extra(ExtraTag::kCacheControl, "no-store");
-  for (const Entry& other : {size, etag, type, extra})
-    EXPECT_FALSE(same_content(sample_entry(), other));
-}
-
 TEST(Entry, DamagedBytesAreDataLossNeverACrash) {
   const std::string good = encode_entry(sample_entry());
   for (size_t cut = 0; cut < good.size() - 6;

@@ -6,6 +6,7 @@
 #include "core/promotion/promotions_fixture.h"
 #include "core/runs/runs.h"
 #include "core/versioning/merge.h"
+#include "tests/support/one_md5.h"
 
 namespace tarn::versioning {
 namespace {
@@ -62,6 +63,25 @@ TEST_F(PromotionResult, OfAMergeHasTheModelThatWasMeasured) {
   engine.put(repo, "exp-config", "config/config.json", "{\"a\": 1}");
   commit("exp-config", "0.97");
   EXPECT_EQ(outcome(promote({"exp-config"})), "promoted");
+}
+
+TEST_F(PromotionResult, IsNoOtherModelWithTheSameMd5) {
+  engine.put(repo, "main", "artifacts/model.pkl", testing::kOneMd5);
+  engine.commit(repo, "main");
+  for (const std::string& policy : {kWithModel, std::string(kPolicy)}) {
+    const std::string name = policy == kWithModel ? "with" : "without";
+    apply_policy(policy);
+    engine.branch(repo, "exp-old-" + name, "main");
+    engine.put(repo, "exp-old-" + name, "artifacts/model.pkl", testing::kSameMd5);
+    engine.put(repo, "exp-old-" + name, "README.md", "read me, " + name);
+    commit("exp-old-" + name, "0.97");
+    // The model of the result would be that of the destination, not the one that was measured.
+    PromotionRequest request = request_of({"exp-old-" + name});
+    request.method = PromotionMethod::kReplacePaths;
+    request.paths = {"README.md"};
+    EXPECT_EQ(outcome(promote(request)), "failed not_what_was_measured") << name;
+    EXPECT_TRUE(engine.read(repo, "main", "artifacts/model.pkl") == testing::kOneMd5);
+  }
 }
 
 TEST_F(PromotionResult, HasNoAdditionalRequiredObject) {

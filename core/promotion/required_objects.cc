@@ -9,6 +9,7 @@
 #include "core/branch/changes.h"
 #include "core/meta/node_store.h"
 #include "core/tree/cursor.h"
+#include "core/tree/entry_fields.h"
 
 namespace tarn::versioning {
 namespace {
@@ -64,7 +65,7 @@ class RequiredObjects {
 };
 
 bool same_bytes(const std::optional<Entry>& one, const std::optional<Entry>& other) {
-  return one && other && one->size_bytes == other->size_bytes && one->etag == other->etag;
+  return one && other && tree::same_bytes(*one, *other);
 }
 
 bool is_required(const ObjectRules& rules, const std::string& path) {

@@ -24,8 +24,15 @@ struct EntryFields {
   std::string_view extras;  ///< varint tag, varint length, bytes; ascending by tag
 };
 
-/// As same_content of two Entry.
+/// Whether the objects of two entries surely have the same bytes: the rule of every comparison of
+/// contents (docs/format/entry.md, "Sameness"). No etag decides: clients and stores choose etags,
+/// and two files may have one MD5.
+bool same_bytes(const EntryFields& a, const EntryFields& b);
+/// Whether two entries are no difference to diff and merge: the same bytes, etag, content type and
+/// attributes. Time does not count.
 bool same_content(const EntryFields& a, const EntryFields& b);
+bool same_bytes(const Entry& a, const Entry& b);
+bool same_content(const Entry& a, const Entry& b);
 Entry to_entry(const EntryFields& fields);
 /// Bytes beyond the fixed record, which the chunker weighs.
 size_t extra_bytes(const EntryFields& fields);

@@ -159,12 +159,13 @@ EntryFields LeafNode::fields(uint32_t index) const {
 
 bool LeafNode::has_content_of(uint32_t index, const LeafNode& other, uint32_t at) const {
   if (sizes_.at(index) != other.sizes_.at(at) || etags_.at(index) != other.etags_.at(at) ||
-      extras_.at(index) != other.extras_.at(at) || content_type(index) != other.content_type(at)) {
+      content_type(index) != other.content_type(at)) {
     return false;
   }
-  const bool external = addresses_.at(index)[0] == kAddressExternal;
-  if (external != (other.addresses_.at(at)[0] == kAddressExternal)) return false;
-  return !external || same_content(fields(index), other.fields(at));
+  const std::string_view address = addresses_.at(index);
+  const bool nearly_all = address[0] != kAddressExternal && address == other.addresses_.at(at) &&
+                          extras_.at(index) == other.extras_.at(at);
+  return nearly_all || same_content(fields(index), other.fields(at));
 }
 
 ChildRef LeafNode::child(uint32_t) const {

@@ -12,6 +12,7 @@
 
 #include "core/tree/cursor.h"
 #include "core/tree/edit.h"
+#include "core/tree/entry_fields.h"
 #include "tests/support/memory_node_store.h"
 
 namespace tarn::tree {
@@ -21,7 +22,7 @@ using EditMap = std::map<std::string, std::optional<Entry>>;
 
 constexpr TreeFormat kTestFormat{0x0123456789abcdef};
 
-/// An entry whose content is `content` and whose record (time, own address) is `record`.
+/// An entry whose content is `content` and whose time is `record`.
 inline Entry an_entry(uint64_t content, uint64_t record = 0) {
   Entry entry;
   entry.size_bytes = content % 100000;
@@ -34,10 +35,19 @@ inline Entry an_entry(uint64_t content, uint64_t record = 0) {
   }
   OwnAddress address;
   for (size_t i = 0; i < 8; ++i) {
-    address.id[i] = static_cast<uint8_t>((content ^ (record << 40)) >> (8 * i));
+    address.id[i] = static_cast<uint8_t>(content >> (8 * i));
   }
   entry.address = address;
   entry.content_type = "binary/octet-stream";
+  return entry;
+}
+
+/// The same bytes as of every other with this `content`, at an address of its own.
+inline Entry a_digested_entry(uint64_t content, uint8_t address) {
+  Entry entry = an_entry(content, address);
+  entry.address = OwnAddress{{0xff, address}};
+  entry.set_extra(ExtraTag::kContentDigest,
+                  content_digest(std::string(32, static_cast<char>(content))));
   return entry;
 }
 

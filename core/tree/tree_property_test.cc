@@ -28,8 +28,9 @@ uint64_t scaled(uint64_t count) {
 /// One of a few entries, made once: few contents, so that sides often agree, and two records of
 /// each.
 const Entry& some_entry(std::mt19937_64& random) {
-  static const std::vector<Entry> kEntries = {an_entry(0, 0), an_entry(0, 1), an_entry(1, 0),
-                                              an_entry(1, 1), an_entry(2, 0), an_entry(2, 1)};
+  static const std::vector<Entry> kEntries = {
+      an_entry(0, 0), an_entry(0, 1), an_entry(1, 0),         an_entry(1, 1),
+      an_entry(2, 0), an_entry(2, 1), a_digested_entry(3, 0), a_digested_entry(3, 1)};
   return kEntries[random() % kEntries.size()];
 }
 

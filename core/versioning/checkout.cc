@@ -20,6 +20,7 @@
 #include "core/meta/node_store.h"
 #include "core/meta/staged_batch.h"
 #include "core/meta/writer.h"
+#include "core/tree/entry_fields.h"
 
 namespace tarn::versioning {
 namespace {
@@ -131,7 +132,7 @@ class CheckoutAttempt {
   uint64_t* count_of(const std::optional<Entry>& theirs, const std::optional<Entry>& ours) {
     if (!theirs) return ours ? &counts_.deleted : nullptr;
     if (!ours) return &counts_.added;
-    return same_content(*theirs, *ours) ? &counts_.unchanged : &counts_.changed;
+    return tree::same_content(*theirs, *ours) ? &counts_.unchanged : &counts_.changed;
   }
 
   void check(const std::string& key, const std::optional<Entry>& theirs) const {
