@@ -1,7 +1,6 @@
 #include "core/base/error.h"
 
-#include <cstdio>
-#include <cstdlib>
+#include <string>
 #include <utility>
 
 namespace tarn {
@@ -49,8 +48,8 @@ void throw_invalid(std::string message) {
 }
 
 void check_failed(const char* expression, const char* file, int line) {
-  std::fprintf(stderr, "check failed: %s at %s:%d\n", expression, file, line);
-  std::abort();
+  throw Error(ErrorCode::kInternal, std::string("check failed: ") + expression + " at " + file +
+                                        ":" + std::to_string(line));
 }
 
 }  // namespace tarn

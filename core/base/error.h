@@ -57,7 +57,7 @@ class Error : public std::exception {
 
 }  // namespace tarn
 
-/// A programmer's error: logs and aborts, in every build. Never reached by input.
+/// A programmer's error: throws internal, in every build, so only the request ends.
 #define TARN_CHECK(condition)                                               \
   do {                                                                      \
     if (!(condition)) ::tarn::check_failed(#condition, __FILE__, __LINE__); \

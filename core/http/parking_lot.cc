@@ -10,6 +10,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "core/base/abort.h"
 #include "core/base/error.h"
 #include "core/base/str_cat.h"
 
@@ -32,12 +33,12 @@ void watch_event(int epoll, int fd, uint64_t place) {
   epoll_event event{};
   event.events = EPOLLIN;
   event.data.u64 = place;
-  TARN_CHECK(::epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event) == 0);
+  require(::epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event));
 }
 
 void add_one(int event_fd) {
   const uint64_t one = 1;
-  TARN_CHECK(::write(event_fd, &one, sizeof one) == sizeof one);
+  TARN_CHECK_OR_ABORT(::write(event_fd, &one, sizeof one) == sizeof one);
 }
 
 uint32_t index_of(uint64_t place) { return static_cast<uint32_t>(place); }
@@ -77,21 +78,29 @@ bool ParkingLot::add(std::unique_ptr<Connection>& connection) {
   }
   size_.fetch_add(1, std::memory_order_relaxed);
   Place& place = places_[index];
-  MutexLock lock(place.mutex);
-  connection->place = place_of(index, place.generation);
-  place.deadline = connection->deadline.time_since_epoch().count();
-  place.network = connection->network;
-  place.parked = true;
-  place.connection = std::move(connection);
-  arm(*place.connection, EPOLL_CTL_ADD);
-  return true;
+  {
+    MutexLock lock(place.mutex);
+    connection->place = place_of(index, place.generation);
+    place.deadline = connection->deadline.time_since_epoch().count();
+    place.network = connection->network;
+    place.parked = true;
+    place.connection = std::move(connection);
+    if (arm(*place.connection, EPOLL_CTL_ADD)) return true;
+    place.parked = false;
+    place.deadline = kNever;
+    connection = std::move(place.connection);
+  }
+  size_.fetch_sub(1, std::memory_order_relaxed);
+  MutexLock lock(mutex_);
+  free_.push_back(index);
+  return false;
 }
 
-void ParkingLot::arm(Connection& connection, int operation) {
+bool ParkingLot::arm(Connection& connection, int operation) {
   epoll_event event{};
   event.events = EPOLLIN | EPOLLRDHUP | EPOLLONESHOT;
   event.data.u64 = connection.place;
-  TARN_CHECK(::epoll_ctl(epoll_, operation, connection.socket.fd(), &event) == 0);
+  return ::epoll_ctl(epoll_, operation, connection.socket.fd(), &event) == 0;
 }
 
 void ParkingLot::park(Connection& connection) {
@@ -99,7 +108,7 @@ void ParkingLot::park(Connection& connection) {
   MutexLock lock(place.mutex);  // held while arming, so that an event waits for this
   place.deadline = connection.deadline.time_since_epoch().count();
   place.parked = true;
-  arm(connection, EPOLL_CTL_MOD);
+  TARN_CHECK_OR_ABORT(arm(connection, EPOLL_CTL_MOD));
 }
 
 void ParkingLot::close(Connection& connection) {

@@ -26,7 +26,8 @@ class ParkingLot {
   explicit ParkingLot(uint32_t connections_max);
   ~ParkingLot();
 
-  /// False when the lot is full: the connection is then closed by the caller's destructor.
+  /// False when the lot is full, or the system watches no more descriptors: the connection is then
+  /// closed by the caller's destructor.
   /// Otherwise parked.
   bool add(std::unique_ptr<Connection>& connection);
   /// Gives the claimed connection back until its next bytes or its deadline.
@@ -71,7 +72,7 @@ class ParkingLot {
   };
 
   Connection* claim(uint64_t place);
-  void arm(Connection& connection, int operation);
+  bool arm(Connection& connection, int operation);
 
   const int epoll_;
   const int signals_;

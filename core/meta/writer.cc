@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "core/base/abort.h"
 #include "core/base/log.h"
 
 namespace tarn::meta {
@@ -204,7 +205,7 @@ Writer::Operation::Operation(Writer& writer) : writer_(writer), outer_(innermost
 }
 
 Writer::Operation::~Operation() {
-  TARN_CHECK(innermost == this);
+  TARN_CHECK_OR_ABORT(innermost == this);
   innermost = outer_;
   MutexLock lock(writer_.mutex_);
   --writer_.epochs_[epoch_ - writer_.first_epoch_].running;

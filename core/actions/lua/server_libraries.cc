@@ -3,7 +3,7 @@
 
 #include "core/actions/lua/libraries.h"
 #include "core/actions/lua/value.h"
-#include "core/base/error.h"
+#include "core/base/abort.h"
 #include "core/base/str_cat.h"
 
 namespace tarn::actions::lua {
@@ -164,7 +164,7 @@ Channel& channel_of(lua_State* state) {
   lua_getfield(state, LUA_REGISTRYINDEX, kChannelKey);
   auto* channel = static_cast<Channel*>(lua_touserdata(state, -1));
   lua_pop(state, 1);
-  TARN_CHECK(channel != nullptr);
+  TARN_CHECK_OR_ABORT(channel != nullptr);
   return *channel;
 }
 
