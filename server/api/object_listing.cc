@@ -22,25 +22,26 @@ json::ObjectView::UserMetadata shown_metadata(const Call& call) {
 }  // namespace
 
 ShownAddress shown_address(const Context& context, const Presigner* presigner,
-                           const Repository& repository, std::string_view path,
-                           const Entry& entry) {
+                           const Repository& repository, std::string_view ref,
+                           std::string_view path, const Entry& entry) {
   if (presigner == nullptr)
     return {versioning::physical_address(context.engine, repository, entry), std::nullopt};
-  return {presigner->read_url(repository, path, entry), presigner->expiry()};
+  return {presigner->read_url(repository, ref, path, entry), presigner->expiry()};
 }
 
 http::Response object_listing(const Context& context, const Call& call,
                               const std::optional<Presigner>& presigner,
                               const Page<versioning::ListItem>& page) {
   const Repository repository = repository_of(context, call);
+  const std::string& ref = call.path("ref");
   const auto metadata = shown_metadata(call);
   const auto write_item = [&](json::Writer& out, const versioning::ListItem& item) {
     if (!item.entry) return json::write_common_prefix(out, item.path);
-    const bool presigned = presigner && call.allows(auth::Action::kReadObject,
-                                                    auth::object_arn(repository.name.str(),
-                                                                     call.path("ref"), item.path));
+    const bool presigned =
+        presigner && call.allows(auth::Action::kReadObject,
+                                 auth::object_arn(repository.name.str(), ref, item.path));
     const ShownAddress address = shown_address(context, presigned ? &*presigner : nullptr,
-                                               repository, item.path, *item.entry);
+                                               repository, ref, item.path, *item.entry);
     json::write_object(out, {.path = item.path,
                              .entry = *item.entry,
                              .physical_address = address.text,
@@ -64,7 +65,7 @@ http::Response found_listing(const Context& context, const Call& call,
     const versioning::Place& place = item.place;
     const ShownAddress address =
         shown_address(context, presigner ? &*presigner : nullptr, repositories[place.repository],
-                      place.path, item.entry);
+                      place.ref, place.path, item.entry);
     json::write_object(out, {.path = place.path,
                              .entry = item.entry,
                              .physical_address = address.text,

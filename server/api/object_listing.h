@@ -19,7 +19,8 @@ struct ShownAddress {
 };
 /// `presigner`: nullptr = no URL was requested, or the caller may not read the object.
 ShownAddress shown_address(const Context& context, const Presigner* presigner,
-                           const Repository& repository, std::string_view path, const Entry& entry);
+                           const Repository& repository, std::string_view ref,
+                           std::string_view path, const Entry& entry);
 
 /// Lists objects of the repository and ref in the path.
 http::Response object_listing(const Context& context, const Call& call,

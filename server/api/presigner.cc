@@ -74,8 +74,8 @@ std::string Presigner::own_url(BlockGrant grant) const {
   return str_cat(base_url(context_, call_.request), block_target(context_.block_key, grant));
 }
 
-std::string Presigner::read_url(const Repository& repository, std::string_view path,
-                                const Entry& entry) const {
+std::string Presigner::read_url(const Repository& repository, std::string_view ref,
+                                std::string_view path, const Entry& entry) const {
   if (auto url = versioning::store_url_to_read(context_.engine, repository, entry, terms())) {
     return *std::move(url);
   }
@@ -83,7 +83,7 @@ std::string Presigner::read_url(const Repository& repository, std::string_view p
       {.kind = BlockGrant::Kind::kRead,
        .address = block_address(versioning::physical_address(context_.engine, repository, entry)),
        .repository = repository.name.str(),
-       .ref = call_.path("ref"),
+       .ref = std::string(ref),
        .path = std::string(path),
        .entry = encode_entry(readable_part(entry))});
 }

@@ -28,7 +28,7 @@ class Presigner {
   Instant expiry() const { return issued_ + kPresignLifetime; }
   blob::UrlTerms terms() const { return {issued_, kPresignLifetime}; }
 
-  std::string read_url(const Repository& repository, std::string_view path,
+  std::string read_url(const Repository& repository, std::string_view ref, std::string_view path,
                        const Entry& entry) const;
   std::string write_url(const versioning::HandedOutAddress& address) const;
   /// The URL of a part of an upload that this server keeps.

@@ -23,8 +23,8 @@ http::Response get_object(const Context& context, Call& call) {
     return empty_response(304);
   if (const auto presigner = Presigner::asked_for(context, call)) {
     http::Response response = empty_response(302);
-    response.headers.add(
-        "Location", presigner->read_url(found.repository, call.parameter("path"), found.entry));
+    response.headers.add("Location", presigner->read_url(found.repository, call.path("ref"),
+                                                         call.parameter("path"), found.entry));
     return response;
   }
   return object_answer(context.engine, call.request, found.repository, call.parameter("path"),
@@ -42,8 +42,9 @@ http::Response stat_object(const Context& context, Call& call) {
   const versioning::FoundObject found = find_object(context, call);
   const bool with_metadata = call.parameter("user_metadata").empty() || call.flag("user_metadata");
   using Shown = json::ObjectView::UserMetadata;
-  const ShownAddress address = shown_address(context, presigner ? &*presigner : nullptr,
-                                             found.repository, call.parameter("path"), found.entry);
+  const ShownAddress address =
+      shown_address(context, presigner ? &*presigner : nullptr, found.repository, call.path("ref"),
+                    call.parameter("path"), found.entry);
   return json_response(
       200, json::object_body({.path = call.parameter("path"),
                               .entry = found.entry,
