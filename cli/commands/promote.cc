@@ -1,5 +1,6 @@
 // tarn promote | promote run | show | ls | wait | evidence | rollback
 #include <charconv>
+#include <cmath>
 #include <cstdlib>
 #include <iostream>
 
@@ -82,7 +83,8 @@ Json one_off_metric(const std::string& word) {
       has_delta ? std::string_view(word).substr(delta + 1) : std::string_view("0");
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   const bool known = metric["goal"] == "max" || metric["goal"] == "min";
-  if (!known || error != std::errc() || end != text.data() + text.size()) {
+  if (!known || error != std::errc() || end != text.data() + text.size() ||
+      !std::isfinite(number)) {
     throw usage_error(str_cat("--metric ", word,
                               ": must be NAME:max or NAME:min, and may end in :NUMBER, how much "
                               "better the candidate must be"));

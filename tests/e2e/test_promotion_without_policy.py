@@ -60,6 +60,23 @@ def test_metrics_of_the_command_are_checked(cli, repo):
     assert "--metric NAME:max" in talk and "tarn policy apply" in talk
 
 
+@pytest.mark.parametrize("margin", ["nan", "inf", "-inf", "NaN", "infinity", "1e999", "null", "", "0.1x"])
+def test_a_margin_that_is_no_finite_number_is_refused(cli, repo, margin):
+    candidate(cli, repo, "exp-1", "0.8")
+    head = repo.branch("main").head.id
+    cli.run("promote", "exp-1", "--to", "main", "--metric", f"accuracy:max:{margin}", status=2)
+    assert repo.branch("main").head.id == head
+
+
+@pytest.mark.parametrize("margin", ["null", "NaN", "Infinity", "-Infinity", "1e999", '"0.1"', '"nan"'])
+def test_a_margin_that_is_no_json_number_is_refused(cli, rest, repo, margin):
+    candidate(cli, repo, "exp-1", "0.8")
+    body = f'{{"candidates":["exp-1"],"destination":"main","metrics":[{{"name":"accuracy","goal":"max","min_delta":{margin}}}]}}'
+    answer = rest("POST", f"/repositories/{repo.id}/promotions", data=body, headers={"Content-Type": "application/json"})
+    assert (answer.status_code, answer.json()["code"]) == (400, "invalid_argument")
+    assert rest("GET", f"/repositories/{repo.id}/promotions").json()["results"] == []
+
+
 # Security: each way around what protects a branch is refused, and the branch stays.
 def test_a_branch_with_a_policy_refuses_metrics(cli, repo, rest, tmp_path):
     candidate(cli, repo, "exp-1", "0.1")

@@ -41,7 +41,7 @@ std::string rules_body(const CleanupRules& rules) {
 }
 
 uint32_t days_of(const json::Value& rule, std::string_view name, uint32_t otherwise) {
-  const auto days = rule.find(name);
+  const auto days = rule.find_number(name);
   return days ? static_cast<uint32_t>(days->integer(0, kCleanupDaysMax)) : otherwise;
 }
 
@@ -57,7 +57,7 @@ CleanupRules parse_rules(const json::Value& body) {
     if (const auto losers = item.find("losers")) rule.losers = losers->boolean();
     out.rules.push_back(std::move(rule));
   }
-  if (const auto most = body.find("deletions_max")) {
+  if (const auto most = body.find_number("deletions_max")) {
     out.deletions_max = static_cast<uint32_t>(most->integer(1, kCleanupDeletionsMax));
   }
   return out;

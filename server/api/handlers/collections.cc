@@ -134,7 +134,7 @@ struct RunRequest {
 
 RunRequest parse_run_request(const json::Value& body) {
   RunRequest out;
-  if (const auto percent = body.find("yes_delete")) {
+  if (const auto percent = body.find_number("yes_delete")) {
     const int64_t given = percent->integer();
     if (given < 1 || given > 100) percent->fail("must be 1 to 100, a percentage");
     out.share_max = static_cast<uint32_t>(given);

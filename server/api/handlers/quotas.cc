@@ -64,8 +64,8 @@ QuotaLimit parse_limit(const json::Value& limits, std::string_view name) {
   QuotaLimit out;
   const auto limit = limits.find(name);
   if (!limit) return out;
-  if (const auto soft = limit->find("soft")) out.soft = soft->integer();
-  if (const auto hard = limit->find("hard")) out.hard = hard->integer();
+  if (const auto soft = limit->find_number("soft")) out.soft = soft->integer();
+  if (const auto hard = limit->find_number("hard")) out.hard = hard->integer();
   return out;
 }
 

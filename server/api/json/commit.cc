@@ -82,7 +82,7 @@ CreateCommit parse_create_commit(const Value& body) {
                    .parents = std::nullopt,
                    .allow_empty = body.flag("allow_empty"),
                    .force = body.flag("force")};
-  if (const std::optional<Value> date = body.find("date")) out.date = instant_of(*date);
+  if (const std::optional<Value> date = body.find_number("date")) out.date = instant_of(*date);
   if (const std::optional<Value> parents = body.find("parents")) out.parents = parents->texts();
   return out;
 }
@@ -100,7 +100,7 @@ CherryPick parse_cherry_pick(const Value& body) {
                  .parent_number = std::nullopt,
                  .overrides = overrides_of(body),
                  .force = body.flag("force")};
-  if (const std::optional<Value> number = body.find("parent_number")) {
+  if (const std::optional<Value> number = body.find_number("parent_number")) {
     out.parent_number = parent_number_of(*number);
   }
   return out;

@@ -134,7 +134,7 @@ versioning::CompareQuestion parse_compare(const Value& body) {
   }
   if (const auto objects = body.find("objects")) out.objects = objects->boolean();
   if (const auto after = body.find("after")) out.after = position_of(*after);
-  if (const auto amount = body.find("amount")) {
+  if (const auto amount = body.find_number("amount")) {
     out.limit = static_cast<uint32_t>(amount->integer(1, kPageItemsMax));
   }
   return out;

@@ -245,6 +245,14 @@ std::optional<Value> Value::find(std::string_view name) const {
   return Value(&*member, member_pointer(pointer_, name));
 }
 
+std::optional<Value> Value::find_number(std::string_view name) const {
+  const Node& node = node_of(node_);
+  if (!node.is_object()) fail("expected an object");
+  const auto member = node.find(std::string(name));
+  if (member == node.end()) return std::nullopt;
+  return Value(&*member, member_pointer(pointer_, name));
+}
+
 Value Value::at(std::string_view name) const {
   std::optional<Value> member = find(name);
   if (!member) fail_at(member_pointer(pointer_, name), "is missing");

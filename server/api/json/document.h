@@ -42,6 +42,9 @@ class Value {
   Value at(std::string_view name) const;
   /// nullopt if absent or null.
   std::optional<Value> find(std::string_view name) const;
+  /// A member that is a number: nullopt if absent. Its readers refuse null, which clients write for
+  /// NaN and infinity.
+  std::optional<Value> find_number(std::string_view name) const;
 
   // Optional members, with a default for absent ones.
   std::string text_or_empty(std::string_view name) const;

@@ -139,6 +139,17 @@ TEST(Value, RefusesNulInText) {
             "request body: /: a name holds a NUL character");
 }
 
+// Clients write null for NaN and infinity.
+TEST(Value, NullIsNoNumber) {
+  const Document document = Document::parse(R"({"number":null,"other":2})");
+  EXPECT_EQ(document.root().find_number("absent"), std::nullopt);
+  EXPECT_EQ(document.root().find_number("other")->integer(), 2);
+  EXPECT_EQ(
+      failure(R"({"number":null})", [](const Value& v) { v.find_number("number")->number(); }),
+      "request body: /number: expected a number");
+  EXPECT_EQ(failure(R"({"number":1e999})"), "request body: a number is out of range");
+}
+
 TEST(Value, TreatsNullAsAbsentAndIgnoresUnknownMembers) {
   const Document document = Document::parse(R"({"force":null,"text":null,"map":null,"other":[1]})");
   const Value root = document.root();

@@ -76,7 +76,8 @@ EvaluateGate parse_evaluate_gate(const Value& body) {
                    .champion = body.find_text("champion"),
                    .version = std::nullopt};
   if (out.candidates.empty()) candidates.fail("must name a candidate");
-  if (const auto version = body.find("version")) out.version = version->integer(1, INT64_MAX);
+  if (const auto version = body.find_number("version"))
+    out.version = version->integer(1, INT64_MAX);
   out.document = body.find_text("document");
   if (out.document && out.version)
     body.fail("expected at most one of \"document\" and \"version\"");

@@ -18,7 +18,7 @@ StagedBytes staged_bytes(const Value& body, std::string_view metadata_name) {
   StagedBytes out;
   out.checksum = bare_checksum(body.at("checksum"));
   out.size_bytes = static_cast<uint64_t>(body.at("size_bytes").integer(0, kObjectBytesMax));
-  if (const std::optional<Value> mtime = body.find("mtime")) out.mtime = instant_of(*mtime);
+  if (const std::optional<Value> mtime = body.find_number("mtime")) out.mtime = instant_of(*mtime);
   out.metadata = body.map_or_empty(metadata_name);
   out.content_type = content_type_of(body);
   out.force = body.flag("force");
@@ -179,7 +179,8 @@ StagedBytes parse_link_address(const Value& body) {
   out.physical_address = staging.at("physical_address").text();
   // Fields that clients send back from the response with the address: validated, not used.
   staging.find_text("presigned_url");
-  if (const std::optional<Value> expiry = staging.find("presigned_url_expiry")) expiry->integer();
+  if (const std::optional<Value> expiry = staging.find_number("presigned_url_expiry"))
+    expiry->integer();
   return out;
 }
 

@@ -51,7 +51,7 @@ std::vector<std::string> parse_resources(std::string_view text) {
 auth::Policy parse_policy(const Value& body) {
   auth::Policy out;
   out.name = body.at("id").text();
-  if (const std::optional<Value> date = body.find("creation_date")) date->integer();
+  if (const std::optional<Value> date = body.find_number("creation_date")) date->integer();
   for (const Value& statement : body.at("statement").items()) {
     out.statements.push_back(parse_statement(statement));
   }

@@ -76,7 +76,7 @@ OneOffMetric one_off_metric(const Value& given) {
   const auto parsed = parse_metric_goal(goal.text());
   if (!parsed) goal.fail("must be max or min");
   out.goal = *parsed;
-  if (const auto delta = given.find("min_delta")) out.min_delta = delta->number();
+  if (const auto delta = given.find_number("min_delta")) out.min_delta = delta->number();
   return out;
 }
 

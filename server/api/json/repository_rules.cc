@@ -39,7 +39,7 @@ BranchRule parse_rule(const Value& body) {
       .blocked_actions = parse_names(body, "blocked_actions", parse_branch_action),
       .merge_methods = parse_names(body, "merge_methods", parse_merge_method),
   };
-  if (const std::optional<Value> approvals = body.find("approvals")) {
+  if (const std::optional<Value> approvals = body.find_number("approvals")) {
     out.approvals = static_cast<uint32_t>(approvals->integer(0, kApprovalsMax));
   }
   return out;

@@ -15,7 +15,7 @@ const numberWords = /^(nan|[+-]?inf(inity)?)$/i;
 
 /** Why a value is no number; undefined if it is one. */
 export function metricProblem(pairs: readonly [string, string][]): string | undefined {
-  const wrong = pairs.find(([name, value]) => name === '' || value.trim() === '' || (Number.isNaN(Number(value)) && !numberWords.test(value.trim())));
+  const wrong = pairs.find(([name, value]) => name === '' || value.trim() === '' || (!Number.isFinite(Number(value)) && !numberWords.test(value.trim())));
   return wrong && (wrong[0] === '' ? 'Each value needs a name' : `${wrong[0]} needs a number`);
 }
 

@@ -14,7 +14,7 @@ import { EmptyState, ErrorPanel, Loaded, Skeleton } from '@/ui/states';
 import { Badge, Name, Time } from '@/ui/text';
 import { toast } from '@/ui/toast';
 import { diffLines } from './line_diff';
-import { fieldOf, isEditable, listOf, metricsOf, withField, withMetric, withoutMetric } from './policy_document';
+import { fieldOf, isEditable, isNumber, listOf, metricsOf, withField, withMetric, withoutMetric } from './policy_document';
 import { PromoteDialog } from './promote_dialog';
 import { aliasHistoryQuery, aliasesQuery, candidateWords, forgetPromotions, type GatePolicy, policyQuery, verdictsQuery, versionsQuery } from './promotion_queries';
 import { Outcome, RulesTable, verdictOutcome } from './rules_table';
@@ -280,12 +280,12 @@ function Form({ document, onChange }: { document: string; onChange: (document: s
 function NumberField({ label, value, onChange }: { label: string; value: string; onChange: (value: string) => void }) {
   const [typed, setTyped] = useState<string | null>(null);
   const shown = typed ?? value;
-  const wrong = shown.trim() !== '' && Number.isNaN(Number(shown));
+  const wrong = shown.trim() !== '' && !isNumber(shown);
   return (
     <span onBlur={() => { if (!wrong) setTyped(null); }}>
       <TextField hideLabel label={label} value={shown} mono error={wrong ? 'No number' : undefined} onChange={(next) => {
         setTyped(next);
-        if (next.trim() === '' || (!Number.isNaN(Number(next)) && !next.endsWith('.'))) onChange(next.trim());
+        if (next.trim() === '' || (isNumber(next) && !next.endsWith('.'))) onChange(next.trim());
       }} />
     </span>
   );

@@ -45,11 +45,16 @@ export function metricsOf(text: string): MetricForm[] {
   }));
 }
 
+/** A finite number: JSON would write null for infinity and NaN. */
+export function isNumber(text: string): boolean {
+  return text.trim() !== '' && Number.isFinite(Number(text));
+}
+
 /** As YAML would read it: numbers and booleans are no texts. */
 function scalar(value: string): string | number | boolean {
   const trimmed = value.trim();
   if (trimmed === 'true' || trimmed === 'false') return trimmed === 'true';
-  return trimmed !== '' && !Number.isNaN(Number(trimmed)) ? Number(trimmed) : trimmed;
+  return isNumber(trimmed) ? Number(trimmed) : trimmed;
 }
 
 /** The text with one member changed; "" and an empty list remove it, and maps that are then empty. */

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { evidenceOf, figuresOf } from './evidence';
 import { diffLines } from './line_diff';
-import { fieldOf, isEditable, listOf, metricsOf, withField, withMetric, withoutMetric } from './policy_document';
+import { fieldOf, isEditable, isNumber, listOf, metricsOf, withField, withMetric, withoutMetric } from './policy_document';
 import { candidateWords } from './promotion_queries';
 
 describe('figures of a rule', () => {
@@ -34,6 +34,11 @@ describe('the form of a policy', () => {
     expect(next).toContain('count: 2\n');
     expect(listOf(next, ['objects', 'required'])).toEqual(['a/**', 'b']);
     expect(next).toMatch(/required: \[ ?a\/\*\*, b ?\]/);
+  });
+  it('takes finite numbers only', () => {
+    expect(['0.5', ' -1 ', '1e3'].every(isNumber)).toBe(true);
+    expect(['', ' ', 'nan', 'NaN', 'Infinity', '-Infinity', '1e999', '1,5', 'x'].some(isNumber)).toBe(false);
+    expect(withField(text, ['approvals', 'count'], '1e999')).not.toContain('inf');
   });
   it('removes what is emptied, with maps that are then empty', () => {
     const next = withField(withField(text, ['approvals', 'count'], '2'), ['approvals', 'count'], '');

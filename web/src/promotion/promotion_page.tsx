@@ -13,6 +13,7 @@ import { shellWord } from '@/ui/snippets';
 import { Loaded } from '@/ui/states';
 import { Badge, Bytes, Name, Time } from '@/ui/text';
 import { type Evidence, evidenceOf, isOpen, stateKind, stateWords } from './evidence';
+import { isNumber } from './policy_document';
 import { forgetPromotions, type Promotion, promotionQuery } from './promotion_queries';
 import { titleOf } from './promotions_page';
 import { Outcome, RulesTable, verdictOutcome } from './rules_table';
@@ -219,7 +220,7 @@ function CheckDialog({ repository, promotion, check, commit, onClose }: { reposi
   const [status, setStatus] = useState<'success' | 'failure' | 'pending'>('success');
   const [metrics, setMetrics] = useState('');
   const pairs = metrics.split(/[\s,]+/).filter(Boolean).map((word) => word.split('='));
-  const wrong = pairs.find(([key, value]) => !key || value === undefined || value === '' || Number.isNaN(Number(value)));
+  const wrong = pairs.find(([key, value]) => !key || value === undefined || !isNumber(value));
   return (
     <FormDialog title="Report a check" isOpen onClose={onClose} action="Report" refused={!name ? 'Name the check' : wrong ? 'Metrics are name=number' : undefined} onSubmit={async () => {
       await answer(api.POST('/repositories/{repository}/promotions/{promotion}/checks/{check}', {
