@@ -15,11 +15,18 @@ void put_place(std::string& out, const Place& place) {
   put_bytes(out, place.path);
 }
 
+/// The names go into SQL, which takes neither NUL nor bytes that are not UTF-8.
+std::string read_text(WireReader& in) {
+  std::string out(in.bytes());
+  if (!is_utf8(out) || out.find('\0') != std::string::npos) in.fail("holds a name that is no text");
+  return out;
+}
+
 Place read_place(WireReader& in) {
   Place out;
-  out.repository = in.bytes();
-  out.ref = in.bytes();
-  out.path = in.bytes();
+  out.repository = read_text(in);
+  out.ref = read_text(in);
+  out.path = read_text(in);
   return out;
 }
 
