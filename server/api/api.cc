@@ -96,9 +96,11 @@ Error as_clients_read_it(const std::exception_ptr& thrown, const Route* route) {
 }
 
 /// Whether a request may continue in the background: an operation on a repository with a JSON
-/// answer and a body that was read completely. Answers about accounts are excluded because they may
-/// hold secrets, which must not be stored.
-bool may_be_deferred(const Route& route) {
+/// answer and a body that was read completely. Those about accounts, with the secret of a webhook
+/// or with presigned URLs are excluded: secrets must not be stored.
+bool may_be_deferred(const Route& route, const Call& call) {
+  constexpr std::array kWithSecrets = {"putWebhook"sv, "createPresignMultipartUpload"sv,
+                                       "linkPhysicalAddress"sv, "uploadPart"sv};
   constexpr std::array kLongReads = {"diffRefs"sv,      "diffBranch"sv,         "logCommits"sv,
                                      "listObjects"sv,   "findMergeBase"sv,      "verifyImport"sv,
                                      "summariseDiff"sv, "listMergeConflicts"sv, "getUsage"sv};
@@ -106,7 +108,10 @@ bool may_be_deferred(const Route& route) {
       route.input.body == Input::Body::kLongJson) {
     return false;
   }
-  if (route.method == Method::kHead) return false;
+  if (route.method == Method::kHead || call.flag("presign")) return false;
+  if (std::find(kWithSecrets.begin(), kWithSecrets.end(), route.operation) != kWithSecrets.end()) {
+    return false;
+  }
   return route.method != Method::kGet ||
          std::find(kLongReads.begin(), kLongReads.end(), route.operation) != kLongReads.end();
 }
@@ -190,7 +195,7 @@ http::Response Api::State::answer(http::Request& request, Router::Match match, s
       call.require_permission(required.action, resource);
   }
   if (is_forced(call, document)) require_force(context, call);
-  if (const auto wait = preferred_wait(request); wait && may_be_deferred(route)) {
+  if (const auto wait = preferred_wait(request); wait && may_be_deferred(route, call)) {
     return run_or_defer(std::move(call), *wait);
   }
   const versioning::ActingUser user_of_hooks(call.caller.user.name, call.request.peer);

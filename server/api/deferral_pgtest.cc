@@ -91,6 +91,48 @@ TEST_F(Deferral, IsOfOperationsOnRepositoriesThatMayTakeLong) {
   }
 }
 
+// Secrets of webhooks and presigned URLs are never stored. Verified by mutation: leaving out the
+// look at the operation, and at the parameter.
+TEST_F(Deferral, AnswersWithSecretsAreNeverStored) {
+  struct Case {
+    int status;
+    Sent sent;
+  };
+  const std::string upload = here + "/branches/main/staging/pmpu";
+  const Case cases[] = {
+      {201,
+       {.method = "PUT", .path = here + "/webhooks/w", .body = R"({"url":"http://10.1.2.3/"})"}},
+      {200,
+       {.method = "PUT", .path = here + "/webhooks/w", .body = R"({"url":"http://10.1.2.3/x"})"}},
+      {201, {.method = "POST", .path = upload + "?path=b&parts=1"}},
+      {400,
+       {.method = "PUT",
+        .path = upload + "/u/parts/1?path=b",
+        .body = R"({"physical_address":"local://x"})"}},
+      {200, {.path = here + "/refs/main/objects/ls?presign=true"}},
+  };
+  Context presigning = service.context;
+  presigning.installation.presign = true;
+  presigning.block_key = std::string(32, 'b');
+  Api with(presigning);
+  const std::string before = newest_operation();
+  for (const Case& c : cases) {
+    http::Request request;
+    request.method = c.sent.method;
+    request.target = "/api/v1" + c.sent.path;
+    request.headers.add("Authorization", basic(kKeyId, kSecret));
+    request.headers.add("Host", "tarn.test");
+    request.headers.add("Prefer", "wait=0");
+    if (!c.sent.body.empty()) request.headers.add("Content-Type", "application/json");
+    request.content_length = c.sent.body.size();
+    request.body = http::string_body(c.sent.body);
+    const http::Response response = with.handle(request);
+    EXPECT_NE(response.status, 202) << c.sent.path;
+    EXPECT_EQ(response.status, c.status) << c.sent.path << ' ' << response.body;
+  }
+  EXPECT_EQ(newest_operation(), before) << "nothing was kept";
+}
+
 // Verified by mutation: taking the state "lost" for one that is waited for.
 TEST_F(Deferral, NobodyWaitsForAnOperationWhoseServerDied) {
   const auto began = SteadyClock::now();
