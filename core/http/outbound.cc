@@ -10,6 +10,7 @@
 
 #include "core/base/cancellation.h"
 #include "core/base/error.h"
+#include "core/base/log.h"
 #include "core/base/reasons.h"
 #include "core/base/str_cat.h"
 #include "core/base/text.h"
@@ -88,10 +89,13 @@ TransferFence fence_for(const TargetRules& rules, const OutboundOptions& options
   fence.judge = [&rules, target](const sockaddr& to) {
     const auto address = IpAddress::of(to);
     if (address && rules.permits(target.host, target.port, *address)) return;
+    // Its address is for the log: users must not learn addresses of the server's network.
+    log::warn("http_target_refused",
+              {{"host", target.host}, {"address", address ? address->text() : "no IP"}});
     throw Error(ErrorCode::kInvalidArgument, reason::kTargetNotAllowed,
-                str_cat("host \"", target.host, "\" is at ", address ? address->text() : "no IP",
-                        ", which is not a public address; an administrator can permit it in "
-                        "hooks.allowed_targets"));
+                str_cat("host \"", target.host,
+                        "\" has no public address; an administrator can "
+                        "permit it in hooks.allowed_targets"));
   };
   return fence;
 }
