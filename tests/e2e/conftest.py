@@ -39,7 +39,7 @@ def pytest_addoption(parser):
 
 # By the time that they take. Long files begin first: one that begins last leaves the other processes idle.
 LONGEST_FILES = [f"test_{name}.py" for name in (
-    "matrix", "backup", "collection_kill", "bad_bodies", "the_bar", "promotion_wait", "collection_clock", "bad_input", "data_users",
+    "matrix", "backup", "collection_kill", "bad_bodies", "every_route", "the_bar", "promotion_wait", "collection_clock", "bad_input", "data_users",
     "collection_races", "promotion_kill", "what_was_judged", "who_measured", "garbage_collection", "in_doubt", "approvals", "checks",
     "promotion_recipes", "promotion_approvals", "collection_stores", "cli", "collection_full_disk", "nobody_stops_the_better_one",
     "store_cache", "requests_and_names", "clock_apart", "aliases", "python_package", "at_once", "s3_multipart_life", "cli_use",
