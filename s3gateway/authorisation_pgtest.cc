@@ -1,5 +1,6 @@
 // Every operation of the dispatch table asked in every role, on two servers: allowed only where it
 // must be, and with no effect where it is refused. An operation without a row here fails.
+#include <algorithm>
 #include <map>
 #include <set>
 #include <string>
@@ -12,6 +13,7 @@
 #include "core/base/encoding.h"
 #include "core/base/str_cat.h"
 #include "core/base/text.h"
+#include "core/branch/repositories.h"
 #include "core/objects/multipart.h"
 #include "core/sigv4/canonical.h"
 #include "core/sigv4/sign.h"
@@ -515,6 +517,160 @@ TEST_F(S3RoleMatrix, Version2RequestsCannotBeExtended) {
   }
   EXPECT_GT(accepted, 20u) << "the requests themselves are signed well";
   EXPECT_EQ(testing::table_digests(first.engine.pool), before);
+}
+
+/// Texts and what stands in their place in another request.
+using Names = std::vector<std::pair<std::string, std::string>>;
+
+std::string replaced(std::string text, const Names& names) {
+  for (const auto& [from, to] : names) {
+    size_t at = 0;
+    while ((at = text.find(from, at)) != std::string::npos) {
+      text.replace(at, from.size(), to);
+      at += to.size();
+    }
+  }
+  return text;
+}
+
+Row about(Row row, const Names& names) {
+  row.target = replaced(row.target, names);
+  row.body = replaced(row.body, names);
+  http::Headers headers;
+  for (const auto& [name, value] : row.headers.all()) headers.add(name, replaced(value, names));
+  row.headers = headers;
+  if (row.operation == "DeleteObjects") row.headers.set("Content-MD5", to_base64(md5(row.body)));
+  return row;
+}
+
+/// An answer to about(row, names), as if it were to the row.
+std::string shown(const http::Response& response, const Names& names) {
+  Names back;
+  for (const auto& [from, to] : names) {
+    const bool rooted = to.starts_with('/');  // messages name buckets and keys without it
+    back.emplace_back(to.substr(rooted ? 1 : 0), from.substr(rooted ? 1 : 0));
+  }
+  return str_cat(response.status, " ", replaced(response.body, back));
+}
+
+// The names differ from those of things that exist: a bucket of branches, one with a default
+// branch at its root, a ref and a key. Verified by mutation: asking for the bucket first in
+// DeleteObjects.
+TEST_F(S3RoleMatrix, WithoutPermissionMissingThingsAnswerAsOthersDo) {
+  struct Pair {
+    Names there;
+    Names missing;
+  };
+  versioning::create_repository(*first.engine, {.name = RepositoryName("roost"),
+                                                .storage_namespace = "local://roost",
+                                                .default_branch = BranchName("trunk"),
+                                                .bucket_kind = BucketKind::kRooted});
+  const Pair pairs[] = {
+      {{}, {{"/data", "/gone"}}},
+      {{}, {{"topic/", "tulip/"}}},
+      {{}, {{"dir/a", "dir/z"}}},
+      {{{"/data", "/roost"}}, {{"/data", "/ghost"}}},
+      {{{"/data/topic", "/data.topic"}}, {{"/data/topic", "/gone.topic"}}},
+  };
+  size_t compared = 0;
+  grant_and_wait({});
+  for (const Row& row : rows()) {
+    // A new repository's name is taken or not whatever the caller may do.
+    if (!needs_a_policy(row)) continue;
+    for (const auto& [there, missing] : pairs) {
+      const Row one = about(row, there);
+      const Row other = about(row, missing);
+      if (one.target == other.target && one.body == other.body) continue;
+      EXPECT_EQ(shown(send(one, first), there), shown(send(other, first), missing))
+          << one.target << " and " << other.target;
+      ++compared;
+    }
+  }
+  EXPECT_GT(compared, 120u);
+}
+
+TEST_F(S3RoleMatrix, WithoutPermissionOnItMissingSourceAnswersAsOthersDo) {
+  for (const Row& row : rows()) {
+    if (row.needs.size() < 2 || row.headers.find("x-amz-copy-source") == nullptr) continue;
+    grant_and_wait(testing::allowing({row.needs[0]}));
+    const http::Response there = send(row, first);
+    EXPECT_EQ(there.status, 403) << row.operation;
+    const Names others = {{"/other", "/ghost"}, {"/main", "/moon"}, {"/src", "/sea"}};
+    for (const auto& name : others) {
+      EXPECT_EQ(shown(there, {}), shown(send(about(row, {name}), first), {name}))
+          << row.operation << name.second;
+    }
+  }
+}
+
+/// Query parameters of all operations, each with values that are right somewhere and hostile ones.
+const std::vector<std::string>& parameters_of_all() {
+  static const std::vector<std::string> kAll = [] {
+    std::vector<std::string> out;
+    const std::string not_text = to_base64url(std::string("tarn1:\xff\0", 8));
+    for (const char* name :
+         {"prefix", "delimiter", "marker", "start-after", "key-marker", "upload-id-marker",
+          "version-id-marker", "versionId", "uploadId", "continuation-token"}) {
+      for (const char* value : {"", "topic/", "null", "%00", "%ff", "%25", "a%F0%9F"})
+        out.push_back(str_cat(name, "=", value));
+      out.push_back(str_cat(name, "=", not_text));
+    }
+    for (const char* name : {"max-keys", "max-uploads", "max-parts", "max-buckets",
+                             "part-number-marker", "partNumber", "list-type"}) {
+      for (const char* value :
+           {"", "0", "1", "2", "-1", "1e999", "nan", "null", "99999999999999999999"})
+        out.push_back(str_cat(name, "=", value));
+    }
+    for (const char* one :
+         {"encoding-type=url", "encoding-type=x", "fetch-owner=true", "bucket-region=us-east-1",
+          "response-content-type=a%0Ab", "response-expires=x", "response-cache-control=%ff",
+          "response-content-disposition=attachment", "response-content-language=x",
+          "response-content-encoding=x", "x-id=x", "session", "metadata"})
+      out.emplace_back(one);
+    return out;
+  }();
+  return kAll;
+}
+
+// Reads come first, so that their answers have at least one result.
+TEST_F(S3RoleMatrix, NoParameterAndNoTwoAreAFault) {
+  std::vector<Row> sorted = rows();
+  std::stable_partition(sorted.begin(), sorted.end(),
+                        [](const Row& row) { return row.method == "GET" || row.method == "HEAD"; });
+  grant_and_wait({testing::allowing_everything()});
+  constexpr size_t kPairStep = 13;
+  size_t asked = 0;
+  const auto ask = [&](Row row, const std::string& with) {
+    row.target += (row.target.find('?') == std::string::npos ? "?" : "&") + with;
+    const http::Response response = send(row, first);
+    ++asked;
+    EXPECT_TRUE(response.status < 500 || response.status == 501)
+        << row.method << ' ' << row.target << ": " << response.status << ' ' << response.body;
+  };
+  const std::vector<std::string>& all = parameters_of_all();
+  for (const Row& row : sorted) {
+    if (!needs_a_policy(row)) continue;  // not served
+    for (size_t i = 0; i < all.size(); ++i) {
+      ask(row, all[i]);
+      if (!row.operation.starts_with("List")) continue;  // only lists take more than one
+      for (size_t j = i % kPairStep; j < i; j += kPairStep) ask(row, str_cat(all[i], "&", all[j]));
+    }
+  }
+  EXPECT_GT(asked, 10'000u);
+}
+
+TEST_F(S3RoleMatrix, HostileContinuationTokensAreInvalid) {
+  grant_and_wait({testing::allowing_everything()});
+  const std::string not_text = to_base64url(std::string("tarn1:\xff\0", 8));
+  for (const char* target : {"/?x-id=a", "/data?list-type=2"}) {
+    for (const std::string& token : {std::string("a"), std::string("%00"), not_text}) {
+      const Row row{"", "GET", str_cat(target, "&continuation-token=", token), {}};
+      const http::Response response = send(row, first);
+      EXPECT_EQ(response.status, 400) << row.target;
+      EXPECT_NE(response.body.find("<Code>InvalidArgument</Code>"), std::string::npos)
+          << row.target << response.body;
+    }
+  }
 }
 
 TEST_F(S3RoleMatrix, DeletedKeyIsRefused) {

@@ -21,8 +21,9 @@ void check(Permissions::Decision decision, const Principal& caller, Action actio
 }  // namespace
 
 void require_permission(const Principal& caller, Action action, std::string_view resource,
-                        std::string_view client_address) {
-  check(caller.permissions->decide(action, resource, client_address), caller, action, resource);
+                        std::string_view client_address, std::string_view shown) {
+  check(caller.permissions->decide(action, resource, client_address), caller, action,
+        shown.empty() ? resource : shown);
 }
 
 void require_permission_on_all_objects(const Principal& caller, Action action,

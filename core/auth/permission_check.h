@@ -9,8 +9,9 @@ namespace tarn::auth {
 
 /// Throws permission_denied (reason "insufficient_permissions") unless a statement of the caller's
 /// policies allows `action` on `resource` (core/auth/resource.h) and no statement denies it.
+/// `shown`: the name of the resource in the error; "" = `resource`.
 void require_permission(const Principal& caller, Action action, std::string_view resource,
-                        std::string_view client_address);
+                        std::string_view client_address, std::string_view shown = {});
 
 /// As require_permission, on every object of the repository at every ref.
 void require_permission_on_all_objects(const Principal& caller, Action action,

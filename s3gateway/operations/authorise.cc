@@ -2,6 +2,7 @@
 
 #include "core/auth/permission_check.h"
 #include "core/auth/resource.h"
+#include "core/base/str_cat.h"
 #include "core/model/commit.h"
 #include "core/model/object_version.h"
 #include "s3gateway/operations/access_control.h"
@@ -32,6 +33,13 @@ std::string listed_resource(Call& call, std::string_view bucket, std::string_vie
   const Location at = location_of(call, bucket, prefix);
   return at.has_path ? auth::ref_arn(at.repository.str(), at.ref)
                      : auth::repository_arn(at.repository.str());
+}
+
+/// The resource as the request names it: its full name would tell a caller without permission
+/// whether the bucket exists with a branch at its root. "" = of no bucket.
+std::string as_requested(std::string_view bucket, std::string_view key) {
+  if (bucket.empty()) return "";
+  return key.empty() ? str_cat("bucket ", bucket) : str_cat("key ", key, " of bucket ", bucket);
 }
 
 /// Whether the request is anonymous. Preflights, which are never signed, do not count.
@@ -74,14 +82,14 @@ void authorise(Call& call, const Endpoint& endpoint) {
   }
   if (!action || std::holds_alternative<DeleteObjects>(endpoint)) return;
   auth::require_permission(call.caller, *action, resource_of(call, *action, endpoint),
-                           call.request.peer);
+                           call.request.peer, as_requested(bucket_of(endpoint), key_of(endpoint)));
 }
 
 void authorise_object(Call& call, auth::Action action, std::string_view bucket,
                       std::string_view key, const std::optional<std::string>& version_id) {
   auth::require_permission(call.caller, action,
                            object_resource(call, action, bucket, key, version_id),
-                           call.request.peer);
+                           call.request.peer, as_requested(bucket, key));
 }
 
 void authorise_versions(Call& call, const RepositoryName& repository) {

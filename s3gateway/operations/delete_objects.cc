@@ -1,5 +1,6 @@
 #include "s3gateway/xml/delete_objects.h"
 
+#include <algorithm>
 #include <map>
 
 #include "core/branch/hook_files.h"
@@ -30,6 +31,11 @@ class Deletion {
         outcomes_(request.objects.size()) {}
 
   xml::DeleteResult run() {
+    // A caller who may delete none of the keys must not learn whether the bucket exists.
+    if (std::any_of(request_.objects.begin(), request_.objects.end(),
+                    [this](const Object& object) { return may_delete(object); })) {
+      require_existing(call_.engine(), require_bucket(call_, bucket_));
+    }
     for (size_t i = 0; i < request_.objects.size(); ++i) {
       attempt({i}, [&] { sort_in(i); });
     }
@@ -57,6 +63,16 @@ class Deletion {
       verb();
     } catch (const Error& error) {
       for (size_t i : members) failures_[i] = answer_for(error);
+    }
+  }
+
+  bool may_delete(const Object& object) {
+    try {
+      authorise_object(call_, auth::Action::kDeleteObject, bucket_, object.key);
+      return true;
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::kPermissionDenied) throw;
+      return false;
     }
   }
 
@@ -138,7 +154,6 @@ http::Response run(Call& call, const DeleteObjects& endpoint) {
   require_digest(call.request.headers);
   const xml::DeleteRequest request =
       xml::parse_delete(read_document(call, xml::kDeleteDocumentBytesMax));
-  require_existing(call.engine(), require_bucket(call, endpoint.bucket));
   return xml_response(200, to_xml(Deletion(call, endpoint.bucket, request).run()));
 }
 

@@ -5,6 +5,7 @@
 #include "core/auth/resource.h"
 #include "core/branch/repositories.h"
 #include "s3gateway/operations/operations.h"
+#include "s3gateway/wire/address.h"
 #include "s3gateway/wire/errors.h"
 #include "s3gateway/wire/list_query.h"
 
@@ -19,6 +20,7 @@ constexpr uint64_t kBucketsMax = 10'000;
 http::Response run(Call& call, const ListBuckets& endpoint) {
   const uint64_t limit =
       check_number(endpoint.max_buckets, "max-buckets", 1, kBucketsMax, kBucketsMax);
+  check_key_bytes(endpoint.prefix);
   const S3Options& options = call.context.options;
   xml::ListAllMyBucketsResult result;
   result.region = options.region;

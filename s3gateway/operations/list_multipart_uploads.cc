@@ -107,6 +107,7 @@ http::Response run(Call& call, const ListMultipartUploads& endpoint) {
   result.key_marker = query.after;
   // Without a key marker the upload id marker is ignored.
   result.upload_id_marker = query.after.empty() ? "" : endpoint.upload_id_marker.value_or("");
+  check_key_bytes(result.upload_id_marker);
   result.url_encoding = query.url_encoding;
   result.max_uploads = query.limit;
   if (query.limit > 0) {

@@ -57,7 +57,8 @@ std::string encode_continuation(std::string_view last) {
 
 std::string decode_continuation(std::string_view token) {
   std::optional<std::string> bytes = from_base64url(token);
-  if (!bytes || !bytes->starts_with(kTokenVersion)) {
+  if (!bytes || !bytes->starts_with(kTokenVersion) || !is_utf8(*bytes) ||
+      bytes->find('\0') != std::string::npos) {
     throw Refusal(failure::kInvalidArgument, "The continuation token provided is incorrect.",
                   {{"ArgumentName", "continuation-token"}, {"ArgumentValue", std::string(token)}});
   }

@@ -57,6 +57,9 @@ TEST(ListQuery, RefusesForeignTokens) {
   for (std::string_view token : {"", "main/a", "dGFybg", "!!!", "dGFybjI6YQ"}) {
     EXPECT_THROW(decode_continuation(token), Refusal) << token;
   }
+  for (const std::string& last : {std::string("\xff"), std::string("a\0b", 3)}) {
+    EXPECT_THROW(decode_continuation(encode_continuation(last)), Refusal) << "no text";
+  }
 }
 
 }  // namespace
