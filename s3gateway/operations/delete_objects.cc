@@ -53,6 +53,16 @@ class Deletion {
     return result();
   }
 
+  /// X-Tarn-Error of the first key that failed; "" if none has one.
+  std::string_view reason() const {
+    for (const auto& failure : failures_) {
+      if (failure && failure->headers.find(kReasonHeader)) {
+        return failure->headers.get(kReasonHeader);
+      }
+    }
+    return {};
+  }
+
  private:
   using Members = std::vector<size_t>;
 
@@ -154,7 +164,12 @@ http::Response run(Call& call, const DeleteObjects& endpoint) {
   require_digest(call.request.headers);
   const xml::DeleteRequest request =
       xml::parse_delete(read_document(call, xml::kDeleteDocumentBytesMax));
-  return xml_response(200, to_xml(Deletion(call, endpoint.bucket, request).run()));
+  Deletion deletion(call, endpoint.bucket, request);
+  http::Response response = xml_response(200, to_xml(deletion.run()));
+  if (const std::string_view reason = deletion.reason(); !reason.empty()) {
+    response.headers.add(std::string(kReasonHeader), std::string(reason));
+  }
+  return response;
 }
 
 }  // namespace tarn::s3

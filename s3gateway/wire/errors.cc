@@ -211,13 +211,8 @@ ErrorAnswer answer_for_error(const Error& error) {
     answer.message = kDatabaseFullText;
   }
   if (answer.failure.status == kServiceUnavailable.status) answer.headers.add("Retry-After", "1");
-  if (error.code() == ErrorCode::kGone) {
-    // S3 does not use status 410. The header lets tools that know Tarn distinguish the causes
-    // without parsing XML.
-    const bool known =
-        error.reason() == reason::kSourceChanged || error.reason() == reason::kExpired;
-    answer.headers.add("X-Tarn-Error", std::string(known ? error.reason() : "gone"));
-  }
+  // S3's codes do not distinguish the causes, and answers to HEAD have no document.
+  answer.headers.add(std::string(kReasonHeader), std::string(error.reason()));
   return answer;
 }
 

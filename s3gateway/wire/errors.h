@@ -103,6 +103,9 @@ class Refusal final : public Error {
   http::Headers headers_;
 };
 
+/// Header with the reason of an Error that has no code of S3's own, as over REST.
+inline constexpr std::string_view kReasonHeader = "X-Tarn-Error";
+
 /// The response for an error.
 struct ErrorAnswer {
   Failure failure = failure::kInternalError;

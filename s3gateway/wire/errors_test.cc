@@ -142,10 +142,15 @@ TEST(Errors, SaysThatTheDatabaseIsFullAndNotItsFiles) {
   EXPECT_NE(message.find("the disk of the database is full"), std::string::npos) << message;
 }
 
-TEST(Errors, GoneBytesHaveAReasonHeader) {
-  EXPECT_EQ(answer_for(Error(ErrorCode::kGone, "source_changed", "x")).headers.get("x-tarn-error"),
-            "source_changed");
-  EXPECT_EQ(answer_for(Error(ErrorCode::kGone, "x")).headers.get("x-tarn-error"), "gone");
+TEST(Errors, EveryReasonHasAHeader) {
+  const auto header = [](const std::exception& error) {
+    return answer_for(error).headers.get("x-tarn-error");
+  };
+  EXPECT_EQ(header(Error(ErrorCode::kUnavailable, "in_doubt", "x")), "in_doubt");
+  EXPECT_EQ(header(Error(ErrorCode::kDataLoss, "object_corrupt", "x")), "object_corrupt");
+  EXPECT_EQ(header(Error(ErrorCode::kGone, "x")), "gone");
+  EXPECT_EQ(header(std::runtime_error("x")), "internal");
+  EXPECT_EQ(header(Refusal(failure::kNoSuchKey, "x")), "") << "the code of S3 is the reason";
 }
 
 TEST(Errors, SendsRetryAfter) {

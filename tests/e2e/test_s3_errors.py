@@ -85,7 +85,7 @@ def test_an_object_changed_at_its_source_is_gone(tarn, repo):
     assert (answer.status, answer.code, answer.headers["x-tarn-error"]) == (410, "SourceChanged", "source_changed")
     (source / "a").unlink()
     answer = signed(tarn, "GET", target)
-    assert (answer.status, answer.headers["x-tarn-error"]) == (410, "gone") and answer.code == "ObjectBytesMissing"
+    assert (answer.status, answer.headers["x-tarn-error"]) == (410, "bytes_missing") and answer.code == "ObjectBytesMissing"
 
 
 def test_a_bucket_may_stand_in_the_host(scratch_dir, initialised_data):
