@@ -11,6 +11,7 @@
 #include "core/blob/cached_store.h"
 #include "core/blob/local_store.h"
 #include "core/blob/s3_store.h"
+#include "core/blob/store_metrics.h"
 
 namespace tarn::server {
 namespace {
@@ -79,6 +80,7 @@ void add_s3_stores(blob::Stores& stores, const Config& config, http::Client& cli
 std::unique_ptr<blob::Stores> open_all(
     const Config& config, http::Client& client, const std::shared_ptr<blob::DiskCache>& cache,
     const std::function<void(blob::LocalStore&, const std::string& root)>& check) {
+  blob::corruptions();  // shown from the start
   auto stores = std::make_unique<blob::Stores>();
   if (has_local_root(config)) {
     const std::string root = config.local_root();

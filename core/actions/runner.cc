@@ -129,7 +129,7 @@ std::vector<Runner::Action> Runner::load(const Repository& repository, const Act
           at->second.second = destination;
         }
       } catch (const Error& error) {
-        if (error.code() == ErrorCode::kUnavailable) throw;
+        if (error.code() != ErrorCode::kInvalidArgument) throw;
         throw_invalid(str_cat("parsing file ", entry.path,
                               destination ? " of the destination: " : ": ", error.message()));
       }

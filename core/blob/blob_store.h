@@ -50,8 +50,8 @@ class BlobWriter {
 class BlobReader {
  public:
   virtual ~BlobReader() = default;
-  /// Reads at most out.size() bytes; 0 = the end of the range. Throws unavailable, or gone if bytes
-  /// are missing.
+  /// Reads at most out.size() bytes; 0 = the end of the range. Throws unavailable, data_loss if
+  /// bytes are missing (reason "object_corrupt"), or gone (reason "source_changed").
   virtual size_t read(std::span<char> out) = 0;
   /// As read, but moves at most `limit` bytes into `pipe`, which is empty, without copying them.
   /// nullopt: the next bytes have to be read.
@@ -89,7 +89,8 @@ class BlobStore {
   /// nullopt = no such object.
   virtual std::optional<BlobStat> stat(std::string_view key) = 0;
   /// nullptr = no such object. `if_etag`: if not empty and different from the object's etag, throws
-  /// gone with the reason "source_changed". A range past the end throws invalid_argument.
+  /// gone with the reason "source_changed". A range past the end throws data_loss, reason
+  /// "object_corrupt".
   virtual std::unique_ptr<BlobReader> open(std::string_view key, ByteRange range,
                                            std::string_view if_etag = {}) = 0;
   /// As open, for `size_bytes` bytes that are always the same: those of an object that never

@@ -6,6 +6,7 @@
 #include "core/base/encoding.h"
 #include "core/base/error.h"
 #include "core/base/metrics.h"
+#include "core/base/reasons.h"
 #include "core/base/str_cat.h"
 #include "core/blob/local_reader.h"
 
@@ -111,7 +112,7 @@ Descriptor CachedStore::fetch(std::string_view key, const std::string& name, uin
     return source ? cache_->add(name, *source, size_bytes) : Descriptor();
   } catch (const Error& error) {
     // The object is shorter than recorded, but the requested range may exist.
-    if (error.code() != ErrorCode::kInvalidArgument) throw;
+    if (error.reason() != reason::kObjectCorrupt) throw;
     return {};
   }
 }

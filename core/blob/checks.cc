@@ -36,13 +36,18 @@ void check_key(std::string_view key) {
 
 void check_range(std::string_view key, ByteRange range, uint64_t size_bytes) {
   if (range.offset <= size_bytes && range.length <= size_bytes - range.offset) return;
-  throw_invalid(str_cat("reading ", range.length, " bytes from ", range.offset, " of object ",
-                        shown(key), ": it has ", size_bytes, " bytes"));
+  throw_corrupt(
+      key, str_cat("it has ", size_bytes, " bytes, not ", range.length, " from ", range.offset));
 }
 
 void check_list_limit(uint32_t limit) {
   if (limit >= 1 && limit <= kListItemsMax) return;
   throw_invalid(str_cat("listing objects: limit ", limit, " is not between 1 and ", kListItemsMax));
+}
+
+void throw_corrupt(std::string_view key, std::string_view why) {
+  throw Error(ErrorCode::kDataLoss, reason::kObjectCorrupt,
+              str_cat("reading object ", shown(key), ": ", why));
 }
 
 void throw_source_changed(std::string_view key, std::string_view why) {

@@ -12,6 +12,7 @@
 #include "core/blob/checks.h"
 #include "core/blob/confined_open.h"
 #include "core/blob/local_file.h"
+#include "core/blob/store_metrics.h"
 
 namespace tarn::blob {
 
@@ -33,9 +34,9 @@ size_t LocalReader::read(std::span<char> out) {
   if (count < 0) throw_errno(str_cat("reading object ", shown(stat_.key)), errno);
   if (count == 0) {
     if (check_etag_) throw_source_changed(stat_.key, "the file was cut while it was read");
-    throw Error(ErrorCode::kGone,
-                str_cat("reading object ", shown(stat_.key), ": the file ends at byte ", offset,
-                        ", it had ", stat_.size_bytes));
+    corruptions().add();
+    throw_corrupt(stat_.key,
+                  str_cat("the file ends at byte ", offset, ", it had ", stat_.size_bytes));
   }
   read_bytes_ += static_cast<uint64_t>(count);
   return static_cast<size_t>(count);

@@ -13,6 +13,8 @@
 namespace tarn::blob {
 namespace {
 
+constexpr int kRangeBehindEnd = 416;
+
 /// Whether a Content-Range such as "bytes 0-9/100" is the wanted range.
 bool is_range(std::string_view content_range, ByteRange wanted) {
   return content_range.starts_with(
@@ -50,6 +52,7 @@ bool S3Reader::request(std::string_view if_etag) {
   const S3Answer& answer = opened.answer;
   if (answer.status == 404 && parse_failure(answer.body).code != "NoSuchBucket") return false;
   if (answer.status == 412) throw_source_changed(key_, "its etag differs");
+  if (answer.status == kRangeBehindEnd) throw_corrupt(key_, "it is shorter than was recorded");
   if (!answer.ok()) bucket_.throw_answer(request, answer);
   std::string etag = unquoted_etag(answer.headers.get("ETag"));
   // Some servers ignore If-Match.
@@ -68,8 +71,8 @@ void S3Reader::check_range_served(const S3Request& request, const S3Answer& answ
   if (answer.status == 200 && left_.offset == 0 && answer.headers.get("Content-Length") == length)
     return;
   if (answer.status == 206) {  // shorter than requested
-    throw_invalid(str_cat("reading object ", shown(key_), ": bytes ", left_.offset, " to ",
-                          left_.offset + left_.length, " are not all there: ", content_range));
+    throw_corrupt(key_, str_cat("bytes ", left_.offset, " to ", left_.offset + left_.length,
+                                " are not all there: ", content_range));
   }
   bucket_.throw_answer(request, answer);
 }

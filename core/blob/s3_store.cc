@@ -300,7 +300,7 @@ std::unique_ptr<BlobReader> S3Store::open(std::string_view key, ByteRange range,
     try {
       return S3Reader::open(bucket_, std::move(whole), range, if_etag);
     } catch (const Error& error) {
-      if (error.code() != ErrorCode::kInvalidArgument || if_etag.empty()) throw;
+      if (error.reason() != reason::kObjectCorrupt || if_etag.empty()) throw;
       // The range is past the end, either of the recorded object or of a changed one.
     }
   }

@@ -229,8 +229,9 @@ TEST_F(S3StoreTest, NoticesThatTheBucketWasRemovedAfterItWasSeen) {
 TEST_F(S3StoreTest, ChecksThatTheRangeIsWhatWasAskedFor) {
   const auto open = [&](ByteRange range) { store().open("k", range, ""); };
   client_.answer(206, "abc", headers_of({{"Content-Range", "bytes 0-2/3"}}));
-  EXPECT_EQ(thrown([&] { open({.offset = 0, .length = 4}); }).kind,
-            "invalid_argument/invalid_argument");
+  EXPECT_EQ(thrown([&] { open({.offset = 0, .length = 4}); }).kind, "data_loss/object_corrupt");
+  client_.answer(416, "<Error><Code>InvalidRange</Code></Error>");
+  EXPECT_EQ(thrown([&] { open({.offset = 8, .length = 4}); }).kind, "data_loss/object_corrupt");
   client_.answer(200, "abcdef", headers_of({{"Content-Length", "6"}}));
   EXPECT_EQ(thrown([&] { open({.offset = 1, .length = 2}); }).kind, "unavailable/unavailable");
   client_.answer(200, "abc", headers_of({{"Content-Length", "3"}}));

@@ -1,4 +1,4 @@
-// Latency metrics of stores.
+// Metrics of stores.
 #pragma once
 
 #include <chrono>
@@ -8,6 +8,13 @@
 #include "core/base/work_time.h"
 
 namespace tarn::blob {
+
+/// Reads that found other bytes than were stored, or none.
+inline metrics::Counter& corruptions() {
+  static metrics::Counter& counter = metrics::counter(
+      "tarn_object_corruption_total", "Reads that found other bytes than were stored, or none.");
+  return counter;
+}
 
 /// Times a scope into tarn_store_seconds{operation="local_open"} and the thread's work_time().
 /// `operation` names store kind and call.

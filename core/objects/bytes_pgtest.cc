@@ -1,8 +1,11 @@
 // Tests that the database is idle while object bytes move.
 #include <gtest/gtest.h>
 
+#include "core/base/metrics.h"
+#include "core/base/str_cat.h"
 #include "core/db/connection.h"
 #include "core/objects/multipart.h"
+#include "tests/support/blob_objects.h"
 #include "tests/support/engine_fixture.h"
 
 namespace tarn::versioning {
@@ -54,6 +57,53 @@ class MovingBytes : public ::testing::Test {
     return check_upload(*engine, repo, BranchName("main"), Key("a"), false, condition);
   }
 };
+
+// Verified by mutation: gone in place of data_loss for bytes of our own.
+TEST_F(MovingBytes, LostBytesOfServersAreDamageAndThoseOfASourceAreGone) {
+  const auto key_of = [&](const std::string& path) {
+    const FoundObject found = get_object(*engine, repo, "main", Key(path));
+    return physical_address(*engine, found.repository, found.entry)
+        .substr(std::string_view("local://").size());
+  };
+  const auto outcome = [&](const std::string& path, blob::ByteRange range) {
+    const FoundObject found = get_object(*engine, repo, "main", Key(path));
+    try {
+      open_object(*engine, found.repository, found.entry, range);
+    } catch (const Error& error) {
+      return str_cat(name_of(error.code()), "/", error.reason());
+    }
+    return std::string("read");
+  };
+  const auto counted = [] {
+    const std::string text = metrics::text();
+    constexpr std::string_view kName = "\ntarn_object_corruption_total ";
+    const size_t at = text.find(kName);
+    return at == std::string::npos ? 0.0 : std::stod(text.substr(at + kName.size()));
+  };
+  const double before = counted();
+  engine.put(repo, "main", "own", "bytes");
+  const testing::TestRepository other = engine.make_repository("pond");
+  engine.put(other, "main", "theirs", "bytes");
+  copy_object(*engine, {other, "main", Key("theirs")}, repo, BranchName("main"), Key("foreign"), {},
+              false);
+  const MultipartUpload upload = create_multipart(*engine, target(), {"tester", {}, "", ""});
+  testing::TextBody part("bytes");
+  const std::string etag = put_part(*engine, upload, 1, part, 5).etag;
+  Completion completion;
+  completion.parts = {{1, etag, {}}};
+  complete_multipart(*engine, upload, completion);
+  const std::vector<std::string> ours = {"own", "foreign", "a"};
+  for (const std::string& path : ours) {
+    const std::string key = key_of(path);
+    engine.store->remove(key);
+    EXPECT_EQ(outcome(path, {1, 2}), "data_loss/bytes_missing") << path;
+    ASSERT_TRUE(testing::put(*engine.store, key, "byt"));
+    EXPECT_EQ(outcome(path, {0, 5}), "data_loss/object_corrupt") << path;
+    EXPECT_EQ(outcome(path, {4, 1}), "data_loss/object_corrupt") << path;
+    EXPECT_EQ(outcome(path, {0, 3}), "read") << path;
+  }
+  EXPECT_EQ(counted() - before, 3.0 * static_cast<double>(ours.size()));
+}
 
 TEST_F(MovingBytes, WatcherDetectsATransactionAndALock) {
   EXPECT_EQ(watcher->run(kOpen).integer(0, 0), 0);

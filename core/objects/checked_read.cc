@@ -5,9 +5,9 @@
 
 #include "core/base/error.h"
 #include "core/base/log.h"
-#include "core/base/metrics.h"
 #include "core/base/reasons.h"
 #include "core/base/str_cat.h"
+#include "core/blob/store_metrics.h"
 #include "core/objects/content_check.h"
 #include "core/objects/objects.h"
 
@@ -21,14 +21,8 @@ struct ReadObject {
   uint64_t size_bytes = 0;
 };
 
-metrics::Counter& corruptions() {
-  static metrics::Counter& counter = metrics::counter(
-      "tarn_object_corruption_total", "Reads that found other bytes than were stored");
-  return counter;
-}
-
 [[noreturn]] void throw_corrupt(const ReadObject& object, const ContentCheck& check) {
-  corruptions().add();
+  blob::corruptions().add();
   log::error("object_corrupt", {{"repository", object.repository},
                                 {"path", object.path},
                                 {"address", object.address},
@@ -71,7 +65,6 @@ std::unique_ptr<blob::BlobReader> open_checked_object(Engine& engine, const Repo
                                                       ReadCheck check) {
   auto reader = open_object(engine, repository, entry, {0, entry.size_bytes});
   if (check == ReadCheck::kOff || entry.size_bytes == 0) return reader;
-  corruptions();  // shown as 0 from the first read on
   auto digest = ContentCheck::of(entry, DigestChoice::kFastest);
   if (!digest) return reader;
   std::string address = physical_address(engine, repository, entry);

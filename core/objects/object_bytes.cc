@@ -5,8 +5,10 @@
 #include <vector>
 
 #include "core/base/error.h"
+#include "core/base/log.h"
 #include "core/base/reasons.h"
 #include "core/base/str_cat.h"
+#include "core/blob/store_metrics.h"
 #include "core/blob/stores.h"
 #include "core/meta/part_lists.h"
 #include "core/meta/repositories.h"
@@ -16,8 +18,11 @@
 namespace tarn::versioning {
 namespace {
 
-[[noreturn]] void throw_bytes_missing() {
-  throw Error(ErrorCode::kGone, reason::kBytesMissing, "No data");
+/// An object that only servers write and remove lost its bytes.
+[[noreturn]] void throw_lost(std::string_view url, const Error& error) {
+  blob::corruptions().add();
+  log::error("object_corrupt", {{"address", url}, {"error", error.message()}});
+  throw error;
 }
 
 class EmptyReader final : public blob::BlobReader {
@@ -38,8 +43,14 @@ std::unique_ptr<blob::BlobReader> open_unchanging(Engine& engine, const std::str
                                                   uint64_t size_bytes, blob::ByteRange range,
                                                   std::string_view if_etag = {}) {
   const blob::Located at = engine.stores.locate(url);
-  auto reader = at.store->open_unchanging(at.key, size_bytes, range, if_etag);
-  if (!reader) throw_bytes_missing();
+  std::unique_ptr<blob::BlobReader> reader;
+  try {
+    reader = at.store->open_unchanging(at.key, size_bytes, range, if_etag);
+  } catch (const Error& error) {
+    if (error.reason() != reason::kObjectCorrupt) throw;
+    throw_lost(url, error);
+  }
+  if (!reader) throw_lost(url, Error(ErrorCode::kDataLoss, reason::kBytesMissing, "No data"));
   return reader;
 }
 
@@ -48,9 +59,15 @@ std::unique_ptr<blob::BlobReader> open_changing(Engine& engine, const std::strin
                                                 uint64_t size_bytes, blob::ByteRange range,
                                                 std::string_view if_etag) {
   const blob::Located at = engine.stores.locate(url);
-  auto reader = if_etag.empty() ? at.store->open(at.key, range)
-                                : at.store->open_revalidated(at.key, size_bytes, range, if_etag);
-  if (!reader) throw_bytes_missing();
+  std::unique_ptr<blob::BlobReader> reader;
+  try {
+    reader = if_etag.empty() ? at.store->open(at.key, range)
+                             : at.store->open_revalidated(at.key, size_bytes, range, if_etag);
+  } catch (const Error& error) {
+    if (error.reason() != reason::kObjectCorrupt) throw;
+    throw Error(ErrorCode::kGone, reason::kSourceChanged, error.message());
+  }
+  if (!reader) throw Error(ErrorCode::kGone, reason::kBytesMissing, "No data");
   return reader;
 }
 
@@ -106,7 +123,10 @@ class PartsReader final : public blob::BlobReader {
 
  private:
   void open_part() {
-    if (at_ >= parts_->size()) throw_bytes_missing();
+    if (at_ >= parts_->size()) {
+      throw Error(ErrorCode::kDataLoss, reason::kObjectCorrupt,
+                  "reading an object: its parts have fewer bytes than were recorded");
+    }
     const meta::StoredPart& part = (*parts_)[at_];
     const uint64_t length = std::min(part.size_bytes - skip_, left_);
     current_ = open_unchanging(engine_, part_url(engine_, repository_, part), part.size_bytes,

@@ -37,8 +37,10 @@ std::optional<FoundObject> find_object(Engine& engine, const RepositoryName& rep
 FoundObject get_object(Engine& engine, const RepositoryName& repository, std::string_view ref,
                        const Key& key);
 
-/// Opens the bytes. Throws gone ("No data", or reason "source_changed"), unavailable. `range` must
-/// be inside the object.
+/// Opens the bytes. `range` must be inside the object. Throws unavailable. Bytes that servers wrote
+/// and that are missing (reason "bytes_missing") or too few ("object_corrupt") are data_loss, which
+/// is logged and counted in tarn_object_corruption_total; those of a source are gone (reasons
+/// "bytes_missing", "source_changed").
 std::unique_ptr<blob::BlobReader> open_object(Engine& engine, const Repository& repository,
                                               const Entry& entry, blob::ByteRange range);
 

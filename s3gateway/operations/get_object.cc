@@ -3,6 +3,8 @@
 #include <chrono>
 #include <optional>
 
+#include "core/base/error.h"
+#include "core/base/reasons.h"
 #include "core/base/str_cat.h"
 #include "core/base/text.h"
 #include "core/branch/repositories.h"
@@ -165,7 +167,10 @@ void attach_bytes(Call& call, const versioning::FoundObject& found, const Select
     size_t filled = 0;
     while (filled < range.length) {
       const size_t count = reader->read(std::span(response.body).subspan(filled));
-      if (count == 0) throw Error(ErrorCode::kGone, "reading an object: its bytes end too early");
+      if (count == 0) {
+        throw Error(ErrorCode::kDataLoss, reason::kObjectCorrupt,
+                    "reading an object: its bytes end too early");
+      }
       filled += count;
     }
   } else if (const int fd = reader->duplicate_fd(); fd >= 0) {

@@ -77,6 +77,7 @@ class BlobStoreContract : public ::testing::TestWithParam<BlobStoreCase> {
 };
 
 constexpr const char* kInvalid = "invalid_argument/invalid_argument";
+constexpr const char* kCorrupt = "data_loss/object_corrupt";
 constexpr const char* kSourceChanged = "gone/source_changed";
 constexpr const char* kFaultInjected = "unavailable/unavailable";
 
@@ -160,7 +161,7 @@ TEST_P(BlobStoreContract, ReadsRangesAtAllEdges) {
       {size - 1, kHuge}, {kHuge, 1}, {kHuge, kHuge}};
   for (const auto& one : outside) {
     const blob::ByteRange range{.offset = one.first, .length = one.second};
-    EXPECT_EQ(thrown([&] { get_range(store(), "k", range); }), kInvalid)
+    EXPECT_EQ(thrown([&] { get_range(store(), "k", range); }), kCorrupt)
         << range.offset << "+" << range.length;
   }
 }
@@ -168,7 +169,7 @@ TEST_P(BlobStoreContract, ReadsRangesAtAllEdges) {
 TEST_P(BlobStoreContract, EmptyObjectHasOneEmptyRange) {
   ASSERT_TRUE(put(store(), "k", ""));
   EXPECT_EQ(get_range(store(), "k", {.offset = 0, .length = 0}), "");
-  EXPECT_EQ(thrown([&] { get_range(store(), "k", {.offset = 0, .length = 1}); }), kInvalid);
+  EXPECT_EQ(thrown([&] { get_range(store(), "k", {.offset = 0, .length = 1}); }), kCorrupt);
 }
 
 TEST_P(BlobStoreContract, ReadsInPiecesOfAnySize) {

@@ -92,9 +92,48 @@ def test_a_folder_that_was_moved_away_takes_no_more_writes(server):
     place.rename(place.with_name("aside"))
     assert [status for status, _, _ in puts(server, "lake", "new")] == [201, 200]
     assert [status for status, _ in gets(server, "lake", "new")] == [200, 200]
-    assert list(gets(server, "lake", "old")) == [(410, "bytes_missing"), (410, "ObjectBytesMissing")]
+    assert list(gets(server, "lake", "old")) == [(500, "bytes_missing"), (500, "InternalError")]
     shutil.copytree(place.with_name("aside"), place, dirs_exist_ok=True)
     assert [status for status, _ in gets(server, "lake", "old")] == [200, 200]
+
+
+def corruptions(server):
+    lines = requests.get(server.url + "/metrics", timeout=10).text.splitlines()
+    return sum(float(line.split()[1]) for line in lines if line.startswith("tarn_object_corruption_total"))
+
+
+@pytest.mark.parametrize("damage, reason", [(lambda file: os.truncate(file, 3), "object_corrupt"), (os.remove, "bytes_missing")])
+def test_lost_bytes_are_no_fault_of_the_client(server, damage, reason):
+    """Readers of stored bytes: GETs of whole objects and ranges, over both APIs, archives, copies of bytes and hooks."""
+    place = lake(server, "lake")
+    assert signed(server, "PUT", "/lake/main/_lakefs_actions/a.yaml", body=b"name: a\non: {}\n" * 2).status == 200
+    upload = signed(server, "POST", "/lake/main/joined?uploads").xml.findtext("UploadId")
+    for file in [path for path in (place / "data").rglob("*") if path.is_file()]:
+        file.chmod(0o600)
+        damage(file)
+    rest_object = "/repositories/lake/refs/main/objects"
+    readers = {
+        "rest": lambda: over_rest(server, "GET", f"{rest_object}?path=old"),
+        "rest range": lambda: requests.get(f"{server.url}/api/v1{rest_object}?path=old", headers={"Range": "bytes=1-5"},
+                                           auth=(server.access_key, server.secret_key), timeout=60),
+        "archive": lambda: over_rest(server, "GET", f"{rest_object}/archive"),
+        "commit with hooks": lambda: over_rest(server, "POST", "/repositories/lake/branches/main/commits", json={"message": "m"}),
+        "s3": lambda: signed(server, "GET", "/lake/main/old"),
+        "s3 range": lambda: signed(server, "GET", "/lake/main/old", {"Range": "bytes=1-5"}),
+        "s3 copy with a checksum": lambda: signed(server, "PUT", "/lake/main/copy", {
+            "x-amz-copy-source": "/lake/main/old", "x-amz-checksum-algorithm": "SHA256"}),
+        "s3 part of a copy": lambda: signed(server, "PUT", f"/lake/main/joined?partNumber=1&uploadId={upload}", {
+            "x-amz-copy-source": "/lake/main/old", "x-amz-copy-source-range": "bytes=1-5"}),
+    }
+    for name, read in readers.items():
+        before = corruptions(server)
+        answer = read()
+        status = answer.status if hasattr(answer, "status") else answer.status_code
+        assert (name, status, answer.headers.get("x-tarn-error")) == (name, 500, reason)
+        assert corruptions(server) > before, name
+    assert len(logged(server, " error object_corrupt ")) >= len(readers)
+    assert [status for status, _ in gets(server, "lake", "old")] == [500, 500]
+    assert [status for status, _, _ in puts(server, "lake", "old")] == [201, 200]
 
 
 def test_a_store_that_is_gone_is_no_missing_bucket(server):
