@@ -17,8 +17,9 @@ namespace tarn::server {
 namespace {
 
 blob::Stores::BucketFactory factory_of(const S3StoreConfig& store, http::Client& client,
-                                       std::shared_ptr<blob::DiskCache> cache) {
-  return [store, &client, cache](const std::string& bucket) -> std::unique_ptr<blob::BlobStore> {
+                                       std::shared_ptr<blob::DiskCache> cache, bool checks_reads) {
+  return [store, &client, cache,
+          checks_reads](const std::string& bucket) -> std::unique_ptr<blob::BlobStore> {
     auto opened = std::make_unique<blob::S3Store>(
         blob::S3Options{.endpoint = store.endpoint,
                         .presign_endpoint = store.presign_endpoint,
@@ -30,7 +31,7 @@ blob::Stores::BucketFactory factory_of(const S3StoreConfig& store, http::Client&
         client);
     if (!cache) return opened;
     return std::make_unique<blob::CachedStore>(std::move(opened), cache,
-                                               str_cat(store.endpoint, "\n", bucket));
+                                               str_cat(store.endpoint, "\n", bucket), checks_reads);
   };
 }
 
@@ -72,7 +73,8 @@ void check_belongs(blob::LocalStore& store, const std::string& root, meta::Setti
 void add_s3_stores(blob::Stores& stores, const Config& config, http::Client& client,
                    const std::shared_ptr<blob::DiskCache>& cache) {
   for (const S3StoreConfig& store : config.s3_stores()) {
-    stores.add_s3(store.buckets, factory_of(store, client, cache));
+    stores.add_s3(store.buckets,
+                  factory_of(store, client, cache, config.store_verify_reads == "all"));
   }
 }
 

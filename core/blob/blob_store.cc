@@ -18,14 +18,16 @@ void BlobStore::walk(std::string_view prefix, std::string_view after, const Visi
   }
 }
 
-std::unique_ptr<BlobReader> BlobStore::open_unchanging(std::string_view key, uint64_t,
-                                                       ByteRange range, std::string_view if_etag) {
-  return open(key, range, if_etag);
+std::unique_ptr<BlobReader> BlobStore::open_unchanging(std::string_view key,
+                                                       const RecordedBytes& bytes,
+                                                       ByteRange range) {
+  return open(key, range, bytes.etag);
 }
 
-std::unique_ptr<BlobReader> BlobStore::open_revalidated(std::string_view key, uint64_t,
-                                                        ByteRange range, std::string_view if_etag) {
-  return open(key, range, if_etag);
+std::unique_ptr<BlobReader> BlobStore::open_revalidated(std::string_view key,
+                                                        const RecordedBytes& bytes,
+                                                        ByteRange range) {
+  return open(key, range, bytes.etag);
 }
 
 std::vector<RemovalFailure> BlobStore::remove_all(std::span<const std::string> keys) {

@@ -35,6 +35,26 @@ struct ByteRange {
   uint64_t length = 0;
 };
 
+/// A running comparison of the bytes of a whole object with a digest. One thread at a time.
+class BytesCheck {
+ public:
+  virtual ~BytesCheck() = default;
+  virtual void update(std::string_view bytes) = 0;
+  /// Whether the bytes so far, all of the object, have the digest. Call once.
+  virtual bool matches() = 0;
+  /// "md5 <hex>", as recorded; and of the bytes, after matches().
+  virtual std::string expected() const = 0;
+  virtual std::string found() const = 0;
+};
+
+/// The bytes of an object as they were recorded.
+struct RecordedBytes {
+  uint64_t size_bytes = 0;
+  std::string_view etag = {};  ///< that the store must report; "" = none was recorded
+  /// Compares with the recorded digest; empty, or returns nullptr: none was recorded.
+  std::function<std::unique_ptr<BytesCheck>()> check = {};
+};
+
 /// Writes one object. Nothing is visible before finish(); the destructor abandons. One thread at a
 /// time.
 class BlobWriter {
@@ -93,16 +113,16 @@ class BlobStore {
   /// "object_corrupt".
   virtual std::unique_ptr<BlobReader> open(std::string_view key, ByteRange range,
                                            std::string_view if_etag = {}) = 0;
-  /// As open, for `size_bytes` bytes that are always the same: those of an object that never
-  /// changes under its key, or that it had while its etag was `if_etag`. The store may serve a copy
-  /// it has kept, even when the object is another by now. The base class opens.
-  virtual std::unique_ptr<BlobReader> open_unchanging(std::string_view key, uint64_t size_bytes,
-                                                      ByteRange range, std::string_view if_etag);
-  /// As open, of an object of `size_bytes` that others may replace at any time. The store may serve
-  /// a copy that it has kept, once it has asked whether the object's etag is still `if_etag`, which
-  /// is not empty. The base class opens.
-  virtual std::unique_ptr<BlobReader> open_revalidated(std::string_view key, uint64_t size_bytes,
-                                                       ByteRange range, std::string_view if_etag);
+  /// As open, for bytes that are always the same: those of an object that never changes under its
+  /// key, or that it had while its etag was `bytes.etag`. The store may serve a copy it has kept,
+  /// even when the object is another by now. The base class opens.
+  virtual std::unique_ptr<BlobReader> open_unchanging(std::string_view key,
+                                                      const RecordedBytes& bytes, ByteRange range);
+  /// As open, of an object that others may replace at any time. The store may serve a copy that it
+  /// has kept, once it has asked whether the object's etag is still `bytes.etag`, which is not
+  /// empty. The base class opens.
+  virtual std::unique_ptr<BlobReader> open_revalidated(std::string_view key,
+                                                       const RecordedBytes& bytes, ByteRange range);
   /// Objects whose key starts with `prefix` and is greater than `after`, at most `limit` (1..1000).
   virtual ListPage list(std::string_view prefix, std::string_view after, uint32_t limit) = 0;
   /// Removing an absent key is no error. Garbage collection calls this, and uploads of objects that

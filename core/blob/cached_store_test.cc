@@ -15,6 +15,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "core/base/digest.h"
+#include "core/base/encoding.h"
 #include "core/base/error.h"
 #include "tests/support/blob_objects.h"
 #include "tests/support/forwarding_store.h"
@@ -28,7 +30,33 @@ namespace fs = std::filesystem;
 
 constexpr uint64_t kTrailerBytes = 24;
 
-/// Counts what is opened, and may take its time or fail.
+/// Ways in which an answer may be wrong while it has the right length.
+enum class Harm { kNone, kFlips, kRepeats, kReorders };
+
+/// Reads all of another reader first, and then hands it out spoiled.
+class HarmedReader final : public blob::BlobReader {
+ public:
+  HarmedReader(blob::BlobReader& inner, Harm harm) {
+    char buffer[64];
+    while (const size_t got = inner.read(buffer)) bytes_.append(buffer, got);
+    const size_t half = bytes_.size() / 2;
+    if (harm == Harm::kFlips) bytes_[half] = static_cast<char>(bytes_[half] ^ 1);
+    if (harm == Harm::kRepeats)
+      bytes_ = bytes_.substr(0, half) + bytes_.substr(0, bytes_.size() - half);
+    if (harm == Harm::kReorders) bytes_ = bytes_.substr(half) + bytes_.substr(0, half);
+  }
+  size_t read(std::span<char> out) override {
+    const size_t got = bytes_.copy(out.data(), out.size(), at_);
+    at_ += got;
+    return got;
+  }
+
+ private:
+  std::string bytes_;
+  size_t at_ = 0;
+};
+
+/// Counts what is opened, and may take its time, fail or answer wrongly.
 class CountingStore final : public ForwardingStore {
  public:
   using ForwardingStore::ForwardingStore;
@@ -40,6 +68,9 @@ class CountingStore final : public ForwardingStore {
     if (fails) throw Error(ErrorCode::kUnavailable, "the store is away");
     auto reader = store_.open(key, range, if_etag);
     if (const auto call = std::exchange(opened, nullptr)) call();
+    if (reader && wrong_answers > 0 && wrong_answers-- > 0) {
+      return std::make_unique<HarmedReader>(*reader, harm);
+    }
     return reader;
   }
 
@@ -51,8 +82,23 @@ class CountingStore final : public ForwardingStore {
   std::atomic<int> opens = 0;
   std::atomic<int> stats = 0;
   std::atomic<bool> fails = false;
+  Harm harm = Harm::kNone;
+  int wrong_answers = 0;         ///< the next so many
   std::function<void()> opened;  ///< called once, before the bytes are read
   std::chrono::milliseconds delay{0};
+};
+
+class Md5Check final : public blob::BytesCheck {
+ public:
+  explicit Md5Check(std::string hex) : hex_(std::move(hex)) {}
+  void update(std::string_view bytes) override { digest_.update(bytes); }
+  bool matches() override { return to_hex(digest_.finish()) == hex_; }
+  std::string expected() const override { return hex_; }
+  std::string found() const override { return {}; }
+
+ private:
+  const std::string hex_;
+  Digest digest_{DigestAlgorithm::kMd5};
 };
 
 class CachedStoreTest : public ::testing::Test {
@@ -66,7 +112,8 @@ class CachedStoreTest : public ::testing::Test {
         .directory = place_, .bytes_max = bytes_max, .object_bytes_max = 1000});
     auto counting = std::make_unique<CountingStore>(memory_);
     counting_ = counting.get();
-    cached_ = std::make_unique<blob::CachedStore>(std::move(counting), cache_, "here\nlake");
+    cached_ =
+        std::make_unique<blob::CachedStore>(std::move(counting), cache_, "here\nlake", refuses_);
   }
 
   std::string put_new(const std::string& key, size_t size) {
@@ -74,9 +121,21 @@ class CachedStoreTest : public ::testing::Test {
     EXPECT_TRUE(put(memory_, key, bytes));
     return bytes;
   }
+  /// Compares with what the store holds now, as an entry records it.
+  blob::RecordedBytes recorded(std::string_view key, uint64_t size, std::string_view etag = {}) {
+    return {size, etag, [this, key] {
+              const auto stat = memory_.stat(key);
+              return std::make_unique<Md5Check>(stat ? stat->etag : "");
+            }};
+  }
   std::string read(std::string_view key, uint64_t size, blob::ByteRange range,
                    std::string_view if_etag = {}) {
-    const auto reader = cached_->open_unchanging(key, size, range, if_etag);
+    // Objects with an etag have no other digest.
+    const auto reader = cached_->open_unchanging(
+        key,
+        if_etag.empty() ? recorded(key, size)
+                        : blob::RecordedBytes{.size_bytes = size, .etag = if_etag, .check = {}},
+        range);
     if (!reader) return "(absent)";
     std::string out;
     char buffer[100];
@@ -87,7 +146,8 @@ class CachedStoreTest : public ::testing::Test {
   /// Of an object that others may replace.
   std::string read_replaceable(std::string_view key, blob::ByteRange range, uint64_t size,
                                std::string_view etag) {
-    const auto reader = cached_->open_revalidated(key, size, range, etag);
+    const auto reader =
+        cached_->open_revalidated(key, {.size_bytes = size, .etag = etag, .check = {}}, range);
     if (!reader) return "(absent)";
     std::string out(range.length, '\0');
     size_t at = 0;
@@ -114,6 +174,7 @@ class CachedStoreTest : public ::testing::Test {
   blob::MemoryStore memory_;
   std::shared_ptr<blob::DiskCache> cache_;
   CountingStore* counting_ = nullptr;
+  bool refuses_ = false;
   std::unique_ptr<blob::CachedStore> cached_;
 };
 
@@ -136,7 +197,7 @@ TEST_F(CachedStoreTest, RangesComeFromTheWholeObject) {
 TEST_F(CachedStoreTest, FileOfReaderHoldsTheRange) {
   const std::string bytes = put_new("a", 900);
   read("a", 900);
-  const auto reader = cached_->open_unchanging("a", 900, {300, 50}, "");
+  const auto reader = cached_->open_unchanging("a", recorded("a", 900), {300, 50});
   const blob::Descriptor file(reader->duplicate_fd());
   char got[50];
   ASSERT_EQ(::pread(file.get(), got, sizeof(got), static_cast<off_t>(reader->file_offset())), 50);
@@ -224,9 +285,12 @@ TEST_F(CachedStoreTest, KeysAreSeparatePerStore) {
   read("a", 10);
   blob::MemoryStore other;
   ASSERT_TRUE(put(other, "a", "elsewhere!"));
-  blob::CachedStore neighbour(std::make_unique<CountingStore>(other), cache_, "here\npond");
+  blob::CachedStore neighbour(std::make_unique<CountingStore>(other), cache_, "here\npond", false);
   char got[10];
-  ASSERT_EQ(neighbour.open_unchanging("a", 10, {0, 10}, "")->read(got), 10u);
+  const blob::RecordedBytes theirs{.size_bytes = 10, .etag = {}, .check = [&] {
+                                     return std::make_unique<Md5Check>(other.stat("a")->etag);
+                                   }};
+  ASSERT_EQ(neighbour.open_unchanging("a", theirs, {0, 10})->read(got), 10u);
   EXPECT_EQ(std::string_view(got, 10), "elsewhere!");
 }
 
@@ -247,6 +311,113 @@ TEST_F(CachedStoreTest, StoreFailureCachesNothing) {
   counting_->fails = false;
   EXPECT_EQ(read("a", 10), bytes);
   EXPECT_EQ(cache_->bytes(), 10 + kTrailerBytes);
+}
+
+// Verified by mutation: DiskCache::add that does not ask its check.
+TEST_F(CachedStoreTest, AWrongAnswerIsAskedForAgainAndNeverKept) {
+  int number = 0;
+  for (const Harm harm : {Harm::kFlips, Harm::kRepeats, Harm::kReorders}) {
+    for (const bool by_etag : {false, true}) {
+      for (const int answers : {1, 2, 3}) {
+        const std::string key = std::to_string(++number);
+        SCOPED_TRACE(key);
+        const std::string bytes = put_new(key, 500);
+        const std::string etag = by_etag ? memory_.stat(key)->etag : "";
+        counting_->harm = harm;
+        counting_->wrong_answers = answers;
+        const int before = opens();
+        const std::string first = read(key, 500, {0, 500}, etag);
+        EXPECT_EQ(first == bytes, answers < 3) << "the store has the last word";
+        EXPECT_EQ(opens() - before, answers == 1 ? 2 : 3);
+        restart();
+        EXPECT_EQ(read(key, 500, {0, 500}, etag), bytes);
+        EXPECT_EQ(read(key, 500, {100, 7}, etag), bytes.substr(100, 7));
+        EXPECT_EQ(opens(), answers == 1 ? 0 : 1) << "the right answer is kept";
+      }
+    }
+  }
+}
+
+TEST_F(CachedStoreTest, ARefusingStoreServesNoRangeOfWrongBytes) {
+  refuses_ = true;
+  restart();
+  const std::string bytes = put_new("a", 500);
+  counting_->harm = Harm::kFlips;
+  counting_->wrong_answers = 2;
+  try {
+    read("a", 500, {0, 10});
+    ADD_FAILURE() << "bytes of an object that is known to be wrong";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.reason(), "object_corrupt");
+  }
+  EXPECT_EQ(read("a", 500, {0, 10}), bytes.substr(0, 10));
+}
+
+TEST_F(CachedStoreTest, AnAnswerThatIsCutIsNotKept) {
+  const std::string bytes = put_new("a", 500);
+  memory_.remove("a");
+  ASSERT_TRUE(put(memory_, "a", bytes.substr(0, 300)));
+  EXPECT_THROW(read("a", 500), Error);
+  replace("a", bytes);
+  EXPECT_EQ(read("a", 500), bytes);
+  EXPECT_EQ(files().size(), 1U);
+}
+
+TEST_F(CachedStoreTest, WhatNothingCanBeComparedWithIsNotKept) {
+  const std::string bytes = put_new("a", 100);
+  for (int n = 1; n <= 2; ++n) {
+    const auto reader =
+        cached_->open_unchanging("a", {.size_bytes = 100, .etag = {}, .check = {}}, {0, 100});
+    char got[100];
+    EXPECT_EQ(reader->read(got), 100U);
+    EXPECT_EQ(opens(), n);
+  }
+  EXPECT_TRUE(files().empty());
+}
+
+TEST_F(CachedStoreTest, EtagsThatAreNoMd5sStopBeingCompared) {
+  put_new("a", 100);
+  const blob::RecordedBytes bytes{
+      .size_bytes = 100, .etag = {}, .check = [] { return std::unique_ptr<blob::BytesCheck>(); }};
+  EXPECT_TRUE(cached_->open_unchanging("a", bytes, {0, 100}));
+  EXPECT_TRUE(files().empty());
+  // Wrong answers look like the etags of a store that encrypts.
+  const std::string etag = memory_.stat("a")->etag;
+  counting_->harm = Harm::kFlips;
+  counting_->wrong_answers = 1000;
+  for (int n = 0; n < 8; ++n) read("a", 100, {0, 100}, etag);
+  const int before = opens();
+  read("a", 100, {0, 100}, etag);
+  EXPECT_EQ(opens(), before + 1) << "one request for each read";
+}
+
+TEST_F(CachedStoreTest, CopiesOfEarlierVersionsAreNotServed) {
+  const std::string bytes = put_new("a", 100);
+  read("a", 100);
+  ASSERT_EQ(files().size(), 1U);
+  std::fstream file(files().front(), std::ios::in | std::ios::out | std::ios::binary);
+  file.seekp(100 + 7);
+  file.put('1');
+  file.close();
+  restart();
+  EXPECT_EQ(read("a", 100), bytes);
+  EXPECT_EQ(opens(), 1);
+}
+
+// Such a copy cannot be made by a store any more: the digest of another entry stands for it.
+TEST_F(CachedStoreTest, ACheckOfCopiesRemovesThoseOfOtherBytes) {
+  const std::string bytes = put_new("a", 100);
+  EXPECT_TRUE(cached_->check_copy("a", recorded("a", 100))) << "there is none";
+  read("a", 100);
+  EXPECT_TRUE(cached_->check_copy("a", recorded("a", 100)));
+  EXPECT_EQ(files().size(), 1U);
+  replace("a", std::string(100, 'x'));
+  EXPECT_FALSE(cached_->check_copy("a", recorded("a", 100)));
+  EXPECT_TRUE(files().empty());
+  read("a", 100);
+  fs::resize_file(files().front(), 50);
+  EXPECT_FALSE(cached_->check_copy("a", recorded("a", 100)));
+  EXPECT_EQ(cache_->bytes(), 0U);
 }
 
 TEST_F(CachedStoreTest, EvictsTheLeastRecentlyReadFirst) {

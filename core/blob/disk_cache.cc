@@ -33,9 +33,10 @@ constexpr size_t kNameBytes = 64;
 constexpr size_t kBufferBytes = 256 * 1024;
 constexpr auto kWarnEvery = std::chrono::minutes{1};
 
-/// In native byte order: only the machine that wrote it reads it.
+/// In native byte order: only the machine that wrote it reads it. Files with the number 1 held what
+/// a store had answered, compared with nothing.
 struct Trailer {
-  std::array<char, 8> magic = {'t', 'a', 'r', 'n', 'o', 'b', 'j', '1'};
+  std::array<char, 8> magic = {'t', 'a', 'r', 'n', 'o', 'b', 'j', '2'};
   uint64_t size_bytes = 0;
   uint64_t crc = 0;
 };
@@ -215,7 +216,13 @@ Descriptor DiskCache::find(std::string_view name, uint64_t size_bytes) {
   return file;
 }
 
-Descriptor DiskCache::add(std::string_view name, BlobReader& source, uint64_t size_bytes) {
+bool DiskCache::contains(std::string_view name) const {
+  MutexLock lock(mutex_);
+  return by_name_.contains(std::string(name));
+}
+
+Descriptor DiskCache::add(std::string_view name, BlobReader& source, uint64_t size_bytes,
+                          BytesCheck& check, bool& differs) {
   const uint64_t file_bytes = size_bytes + sizeof(Trailer);
   {
     MutexLock lock(mutex_);
@@ -246,9 +253,12 @@ Descriptor DiskCache::add(std::string_view name, BlobReader& source, uint64_t si
     if (got == 0) return {};
     const std::string_view bytes(buffer.data(), got);
     crc.update(bytes);
+    check.update(bytes);
     if (!write_all(unfinished.get(), bytes)) return not_kept(errno);
     left -= got;
   }
+  differs = !check.matches();
+  if (differs) return {};
   Trailer trailer;
   trailer.size_bytes = size_bytes;
   trailer.crc = crc.value();

@@ -57,10 +57,13 @@ class DiskCache {
   /// The verified file with at least `size_bytes` object bytes, which start at 0; empty if it is
   /// not cached. Removes a damaged file. `name` is 64 hex digits.
   Descriptor find(std::string_view name, uint64_t size_bytes);
+  bool contains(std::string_view name) const;
   /// Stores the `size_bytes` bytes of `source` and returns their file. The caller must have the
-  /// name's turn. Empty if the directory cannot store them, which is logged at most once a minute,
-  /// or if the name was removed meanwhile. Throws what `source` throws.
-  Descriptor add(std::string_view name, BlobReader& source, uint64_t size_bytes);
+  /// name's turn. Empty if `check` found that they are others, if the directory cannot store them,
+  /// which is logged at most once a minute, or if the name was removed meanwhile; `differs` tells
+  /// the first. Throws what `source` throws.
+  Descriptor add(std::string_view name, BlobReader& source, uint64_t size_bytes, BytesCheck& check,
+                 bool& differs);
   /// Also what is being added under this name: it is not kept.
   void remove(std::string_view name);
   /// Removes every file, and what is being added.

@@ -40,7 +40,7 @@ void fetch_one(Engine& engine, const StoredBytes& bytes, Fetch& fetch) {
     fetch.left_out = true;
     return;
   }
-  switch (store->warm(at.key, bytes.size_bytes, bytes.etag)) {
+  switch (store->warm(at.key, bytes.recorded())) {
     case blob::CachedStore::Warmth::kPresent:
       return;
     case blob::CachedStore::Warmth::kCopied:

@@ -29,9 +29,10 @@ struct Warmed {
   uint64_t objects = 0;  ///< examined
   uint64_t copied = 0;
   uint64_t copied_bytes = 0;
-  uint64_t present = 0;   ///< were in the cache
-  uint64_t left_out = 0;  ///< larger than store.cache.object_bytes_max, or without an etag to check
-  uint64_t missing = 0;   ///< bytes are gone or were changed at their source
+  uint64_t present = 0;  ///< were in the cache
+  uint64_t left_out =
+      0;  ///< larger than store.cache.object_bytes_max, or without a digest to compare
+  uint64_t missing = 0;  ///< bytes are gone or were changed at their source
   bool has_more = false;
   std::string next;  ///< the last key examined
 };

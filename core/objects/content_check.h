@@ -9,6 +9,7 @@
 
 #include "core/base/crc.h"
 #include "core/base/digest.h"
+#include "core/blob/blob_store.h"
 #include "core/model/entry.h"
 
 namespace tarn::versioning {
@@ -18,19 +19,16 @@ enum class DigestChoice {
   kStrongest,  ///< the MD5 of the etag before a CRC
 };
 
-/// A running digest of a whole object. One thread at a time.
-class ContentCheck {
+class ContentCheck final : public blob::BytesCheck {
  public:
   /// nullopt: the entry records no digest of its bytes that a server computed, as after uploads in
   /// parts and for imported and linked objects, whose etags others gave.
   static std::optional<ContentCheck> of(const Entry& entry, DigestChoice choice);
 
-  void update(std::string_view bytes);
-  /// Whether the bytes so far, all of the object, have the recorded digest. Call once.
-  bool matches();
-  /// "md5 <hex>", as recorded; and of the bytes, after matches().
-  std::string expected() const;
-  std::string found() const;
+  void update(std::string_view bytes) override;
+  bool matches() override;
+  std::string expected() const override;
+  std::string found() const override;
 
  private:
   ContentCheck(std::string algorithm, std::string recorded);

@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/encoding.h"
 #include "core/base/error.h"
 #include "core/base/log.h"
 #include "core/base/reasons.h"
@@ -12,6 +13,7 @@
 #include "core/blob/stores.h"
 #include "core/meta/part_lists.h"
 #include "core/meta/repositories.h"
+#include "core/objects/content_check.h"
 #include "core/objects/objects.h"
 #include "core/objects/stored_bytes.h"
 
@@ -38,31 +40,35 @@ std::string part_url(Engine& engine, const Repository& repository, const meta::S
   return own_url(part.owner ? engine.repositories.get(*part.owner) : repository, part.address);
 }
 
+/// nullptr if the entry records no digest.
+std::unique_ptr<blob::BytesCheck> check_of(const Entry& entry) {
+  auto check = ContentCheck::of(entry, DigestChoice::kFastest);
+  return check ? std::make_unique<ContentCheck>(*std::move(check)) : nullptr;
+}
+
 /// Opens an own address that only servers write to, so its bytes never change.
-std::unique_ptr<blob::BlobReader> open_unchanging(Engine& engine, const std::string& url,
-                                                  uint64_t size_bytes, blob::ByteRange range,
-                                                  std::string_view if_etag = {}) {
-  const blob::Located at = engine.stores.locate(url);
+std::unique_ptr<blob::BlobReader> open_unchanging(Engine& engine, const StoredBytes& bytes,
+                                                  blob::ByteRange range) {
+  const blob::Located at = engine.stores.locate(bytes.url);
   std::unique_ptr<blob::BlobReader> reader;
   try {
-    reader = at.store->open_unchanging(at.key, size_bytes, range, if_etag);
+    reader = at.store->open_unchanging(at.key, bytes.recorded(), range);
   } catch (const Error& error) {
     if (error.reason() != reason::kObjectCorrupt) throw;
-    throw_lost(url, error);
+    throw_lost(bytes.url, error);
   }
-  if (!reader) throw_lost(url, Error(ErrorCode::kDataLoss, reason::kBytesMissing, "No data"));
+  if (!reader) throw_lost(bytes.url, Error(ErrorCode::kDataLoss, reason::kBytesMissing, "No data"));
   return reader;
 }
 
 /// Opens an address whose bytes others may change, whether or not an etag was recorded.
-std::unique_ptr<blob::BlobReader> open_changing(Engine& engine, const std::string& url,
-                                                uint64_t size_bytes, blob::ByteRange range,
-                                                std::string_view if_etag) {
-  const blob::Located at = engine.stores.locate(url);
+std::unique_ptr<blob::BlobReader> open_changing(Engine& engine, const StoredBytes& bytes,
+                                                blob::ByteRange range) {
+  const blob::Located at = engine.stores.locate(bytes.url);
   std::unique_ptr<blob::BlobReader> reader;
   try {
-    reader = if_etag.empty() ? at.store->open(at.key, range)
-                             : at.store->open_revalidated(at.key, size_bytes, range, if_etag);
+    reader = bytes.etag.empty() ? at.store->open(at.key, range)
+                                : at.store->open_revalidated(at.key, bytes.recorded(), range);
   } catch (const Error& error) {
     if (error.reason() != reason::kObjectCorrupt) throw;
     throw Error(ErrorCode::kGone, reason::kSourceChanged, error.message());
@@ -80,7 +86,19 @@ StoredBytes whole_bytes(Engine& engine, const Repository& repository, const Entr
   std::string etag;
   if (version) etag = version->etag.empty() ? entry.etag : version->etag;
   return {physical_address(engine, repository, entry), entry.size_bytes, std::move(etag),
-          std::holds_alternative<ExternalAddress>(entry.address)};
+          std::holds_alternative<ExternalAddress>(entry.address),
+          [&entry] { return check_of(entry); }};
+}
+
+StoredBytes part_bytes(Engine& engine, const Repository& repository,
+                       const std::shared_ptr<const meta::PartList>& parts, size_t number) {
+  const meta::StoredPart& part = (*parts)[number];
+  return {part_url(engine, repository, part), part.size_bytes, "", false, [parts, number] {
+            Entry entry;
+            entry.etag = to_hex((*parts)[number].md5);
+            entry.set_checksums((*parts)[number].checksums);
+            return check_of(entry);
+          }};
 }
 
 /// Reads parts in sequence, each opened when it is reached.
@@ -127,10 +145,9 @@ class PartsReader final : public blob::BlobReader {
       throw Error(ErrorCode::kDataLoss, reason::kObjectCorrupt,
                   "reading an object: its parts have fewer bytes than were recorded");
     }
-    const meta::StoredPart& part = (*parts_)[at_];
-    const uint64_t length = std::min(part.size_bytes - skip_, left_);
-    current_ = open_unchanging(engine_, part_url(engine_, repository_, part), part.size_bytes,
-                               {skip_, length});
+    const uint64_t length = std::min((*parts_)[at_].size_bytes - skip_, left_);
+    current_ =
+        open_unchanging(engine_, part_bytes(engine_, repository_, parts_, at_), {skip_, length});
   }
 
   Engine& engine_;
@@ -152,8 +169,8 @@ std::unique_ptr<blob::BlobReader> open_object(Engine& engine, const Repository& 
                                          range);
   }
   const StoredBytes whole = whole_bytes(engine, repository, entry);
-  return whole.may_change ? open_changing(engine, whole.url, whole.size_bytes, range, whole.etag)
-                          : open_unchanging(engine, whole.url, whole.size_bytes, range, whole.etag);
+  return whole.may_change ? open_changing(engine, whole, range)
+                          : open_unchanging(engine, whole, range);
 }
 
 std::vector<StoredBytes> stored_bytes(Engine& engine, const Repository& repository,
@@ -163,8 +180,8 @@ std::vector<StoredBytes> stored_bytes(Engine& engine, const Repository& reposito
   std::vector<StoredBytes> out;
   const auto parts = engine.part_lists.get(list->id);
   out.reserve(parts->size());
-  for (const meta::StoredPart& part : *parts) {
-    out.push_back({part_url(engine, repository, part), part.size_bytes, "", false});
+  for (size_t n = 0; n < parts->size(); ++n) {
+    out.push_back(part_bytes(engine, repository, parts, n));
   }
   return out;
 }

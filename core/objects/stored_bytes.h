@@ -2,9 +2,12 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
+#include "core/blob/blob_store.h"
 #include "core/branch/engine.h"
 #include "core/model/entry.h"
 #include "core/model/repository.h"
@@ -17,6 +20,10 @@ struct StoredBytes {
   uint64_t size_bytes = 0;
   std::string etag;         ///< that the store must report; "" = none was recorded
   bool may_change = false;  ///< others than servers write there
+  /// Compares with the digest that the entry records; must not outlive the entry.
+  std::function<std::unique_ptr<blob::BytesCheck>()> check;
+
+  blob::RecordedBytes recorded() const { return {size_bytes, etag, check}; }
 };
 
 /// Of an object with a part list one for each part, in order. Throws what the lookup of

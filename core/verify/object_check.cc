@@ -8,14 +8,18 @@
 #include "core/base/digest.h"
 #include "core/base/encoding.h"
 #include "core/base/error.h"
+#include "core/base/log.h"
 #include "core/base/parallel.h"
 #include "core/base/str_cat.h"
 #include "core/base/wire.h"
+#include "core/blob/cached_store.h"
+#include "core/blob/store_metrics.h"
 #include "core/blob/stores.h"
 #include "core/import/import_verify.h"
 #include "core/meta/part_lists.h"
 #include "core/objects/content_check.h"
 #include "core/objects/objects.h"
+#include "core/objects/stored_bytes.h"
 #include "core/tree/leaf_node.h"
 
 namespace tarn::versioning {
@@ -205,6 +209,7 @@ void ObjectCheck::ask_one(const Question& question) {
     const blob::Located at = engine_.stores.locate(url);
     const std::optional<blob::BlobStat> stat = at.store->stat(at.key);
     ++checked_;
+    if (options_.deep) check_copy(question, at);
     if (!stat) {
       report(is_external(entry) ? FindingKind::kSourceMissing : FindingKind::kObjectMissing,
              question, url, size_text(entry.size_bytes), "no object");
@@ -225,6 +230,19 @@ void ObjectCheck::ask_one(const Question& question) {
     if (is_unreachable(error)) throw;
     report(FindingKind::kObjectUnreadable, question, url, "an object that the server can read",
            error.message());
+  }
+}
+
+/// Removes a copy that this server keeps (store.cache) of other bytes; the next read asks the
+/// store.
+void ObjectCheck::check_copy(const Question& question, const blob::Located& at) {
+  auto* const cached = dynamic_cast<blob::CachedStore*>(at.store);
+  if (cached == nullptr) return;
+  for (const StoredBytes& bytes : stored_bytes(engine_, repository_, question.entry)) {
+    if (cached->check_copy(at.key, bytes.recorded())) continue;
+    blob::corruptions().add();
+    log::error("object_corrupt",
+               {{"path", question.path}, {"address", bytes.url}, {"copy", "removed"}});
   }
 }
 

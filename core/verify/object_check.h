@@ -21,6 +21,10 @@
 #include "core/verify/collected.h"
 #include "core/verify/verify_store.h"
 
+namespace tarn::blob {
+struct Located;
+}  // namespace tarn::blob
+
 namespace tarn::tree {
 class LeafNode;
 struct EntryFields;
@@ -108,6 +112,7 @@ class ObjectCheck {
   void check_list(const Question& question, int64_t id, const std::string* body);
   void ask(std::vector<Question>& questions);
   void ask_one(const Question& question);
+  void check_copy(const Question& question, const blob::Located& at);
   void compare(const Question& question, const std::string& url);
   void report(FindingKind kind, const Question& question, std::string address, std::string expected,
               std::string found);

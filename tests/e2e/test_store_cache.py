@@ -7,6 +7,7 @@ import lakefs
 import pytest
 import requests
 import servers
+import wrong_store
 from command import Cli
 
 SIZE = 300_000
@@ -31,6 +32,62 @@ def measured(server):
                if key.startswith("tarn_store_seconds_count") and 's3_get"' in key)
     return {"gets": gets, **{short: numbers[f"tarn_store_cache_{short}"]
                              for short in ("hits_total", "misses_total", "bytes")}}
+
+
+@pytest.fixture(params=["off", "all"])
+def deceived(request, scratch_dir, initialised_data, versitygw, name):
+    """A server with copies, the proxy that lies to it, and whether it compares what it reads."""
+    clients.boto3_client(versitygw).create_bucket(Bucket=name)
+    proxy = wrong_store.WrongStore(versitygw)
+    environment = {**servers.s3_store_of(proxy), "TARN_STORE_CACHE_DIRECTORY": scratch_dir / "copies",
+                   "TARN_STORE_VERIFY_READS": request.param}
+    server = servers.Tarnd(scratch_dir / "tarnd", environment=environment).copy_data_of(initialised_data).start()
+    yield server, proxy, request.param == "all"
+    server.stop()
+    proxy.stop()
+
+
+@pytest.mark.parametrize("harm", wrong_store.HARMS)
+def test_wrong_answers_of_a_store_do_not_last(deceived, versitygw, scratch_dir, name, harm):
+    server, proxy, checks = deceived
+    rest = clients.Rest(server)
+    repo = lakefs.repository(name, client=clients.lakefs_client(server)).create(storage_namespace=f"s3://{name}/space")
+    s3 = clients.boto3_client(server)
+    bodies = {f"k{n}": bytes((n + at) % 251 for at in range(20_000)) for n in range(6)}
+    for key, body in bodies.items():
+        s3.put_object(Bucket=name, Key=f"main/{key}", Body=body)
+    clients.boto3_client(versitygw).put_object(Bucket=name, Key="theirs/i", Body=bodies["k0"])
+    repo.branch("main").import_data("x").prefix(f"s3://{name}/theirs/", destination="in/").run()
+    bodies["in/i"] = bodies["k0"]
+    objects = f"/repositories/{name}/refs/main/objects"
+
+    def reads():
+        """(key, expected, got) of every complete answer to reads of all objects and of a range of each."""
+        for key, body in bodies.items():
+            for part in (slice(0, len(body)), slice(9_000, 12_000)):
+                headers = {} if part.start == 0 else {"Range": f"bytes={part.start}-{part.stop - 1}"}
+                try:
+                    answer = rest("GET", objects, params={"path": key}, headers=headers)
+                except requests.RequestException:
+                    continue
+                if answer.ok:
+                    yield key, body[part], answer.content
+                else:
+                    assert answer.status_code >= 500, answer.text
+
+    proxy.harm = harm
+    wrong = [key for key, expected, got in reads() if expected != got]
+    assert proxy.spoiled >= len(bodies)
+    if checks:  # imports have no recorded digest
+        assert set(wrong) <= {"in/i"}
+    proxy.harm = None
+    for _ in range(2):
+        assert [(key, got == expected) for key, expected, got in reads()] == [(key, True) for key in bodies for _ in range(2)]
+        server.stop()
+        server.start()
+    assert len(copies_below(scratch_dir / "copies")) == len(bodies)
+    before = measured(server)["gets"]
+    assert all(got == expected for _, expected, got in reads()) and measured(server)["gets"] == before
 
 
 def test_second_reads_ask_the_store_for_nothing(cached, scratch_dir, name):

@@ -78,7 +78,7 @@ http::Response get_metadata_object(const Context& context, Call& call) {
     return response;
   }
   const blob::ByteRange all{.offset = 0, .length = file.size_bytes};
-  auto reader = file.at.store->open_unchanging(file.at.key, file.size_bytes, all, "");
+  auto reader = file.at.store->open(file.at.key, all);
   if (!reader) {
     throw Error(ErrorCode::kUnavailable, reason::kBytesMissing, "reading metadata: it was removed");
   }
