@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "core/base/crc.h"
 #include "core/base/digest.h"
 #include "core/base/encoding.h"
 #include "core/base/error.h"
@@ -295,6 +296,22 @@ Address decode_address(std::string_view bytes) {
   }
 }
 
+namespace {
+
+constexpr uint32_t kRowChecksumTag = 127;
+/// Tags from here on are those that a flipped bit makes of kRowChecksumTag: none of them is a
+/// field's.
+constexpr uint32_t kReservedTagsFrom = 63;
+constexpr size_t kRowChecksumBytes = 6;  ///< with tag and length
+
+std::string row_checksum(std::string_view bytes) {
+  Crc crc(CrcKind::kCrc32c);
+  crc.update(bytes);
+  return crc.digest();
+}
+
+}  // namespace
+
 std::string encode_entry(const Entry& entry) {
   std::string out;
   put_varint(out, entry.size_bytes);
@@ -303,9 +320,13 @@ std::string encode_entry(const Entry& entry) {
   put_bytes(out, encode_address(entry.address));
   put_bytes(out, entry.content_type);
   for (const Extra& extra : entry.extras) {
+    if (extra.tag >= kReservedTagsFrom) break;  // a checksum that an older server carried along
     put_varint(out, extra.tag);
     put_bytes(out, extra.value);
   }
+  const std::string checksum = row_checksum(out);
+  put_varint(out, kRowChecksumTag);
+  put_bytes(out, checksum);
   return out;
 }
 
@@ -318,6 +339,13 @@ Entry decode_entry(std::string_view bytes) {
   entry.address = decode_address(in.bytes());
   entry.content_type = std::string(in.bytes());
   entry.extras = read_extras(in);
+  if (entry.extras.empty() || entry.extras.back().tag < kReservedTagsFrom) return entry;
+  if (entry.extras.back().tag != kRowChecksumTag ||
+      entry.extras.back().value !=
+          row_checksum(bytes.substr(0, bytes.size() - kRowChecksumBytes))) {
+    in.fail("differs from its checksum");
+  }
+  entry.extras.pop_back();
   return entry;
 }
 

@@ -54,7 +54,8 @@ TEST(Entry, HasItsBytes) {
             "005d41402abc4b2a76b9719d911017c592"  // etag: MD5
             "0e000102030405060708090a0b0c0d"      // address: 14 bytes, own
             "0a746578742f706c61696e"              // content type
-            "010401610131");                      // extra 1, 4 bytes: user metadata a=1
+            "010401610131"                        // extra 1, 4 bytes: user metadata a=1
+            "7f04e850d5ff");                      // extra 127: the CRC32C of the bytes before
   EXPECT_EQ(decode_entry(encode_entry(sample_entry())), sample_entry());
 }
 
@@ -146,7 +147,7 @@ TEST(Entry, ExtrasStaySortedAndUnique) {
 
 TEST(Entry, UnknownExtrasArePreserved) {
   Entry entry = sample_entry();
-  entry.extras.push_back({4'000'000'000u, std::string("\0later", 6)});
+  entry.extras.push_back({62, std::string("\0later", 6)});
   EXPECT_EQ(decode_entry(encode_entry(entry)), entry);
 }
 
@@ -194,12 +195,23 @@ TEST(Entry, ContentDigestsOfWholesAndOfPartsDiffer) {
   EXPECT_EQ(whole_sha256(entry), "");
 }
 
+TEST(Entry, EveryFlippedBitIsDataLoss) {
+  const std::string good = encode_entry(sample_entry());
+  for (size_t bit = 0; bit < 8 * good.size(); ++bit) {
+    std::string bytes = good;
+    bytes[bit / 8] = static_cast<char>(bytes[bit / 8] ^ (1 << bit % 8));
+    EXPECT_EQ(code_of_decoding(bytes), ErrorCode::kDataLoss) << bit;
+  }
+}
+
 TEST(Entry, DamagedBytesAreDataLossNeverACrash) {
   const std::string good = encode_entry(sample_entry());
-  for (size_t cut = 0; cut < good.size() - 6;
-       ++cut) {  // the extra at the end may be missing as a whole
+  for (size_t cut = 0; cut < good.size(); ++cut) {
+    // Rows of before the checksum have none, and the extra before it may be missing as well.
+    if (cut == good.size() - 6 || cut == good.size() - 12) continue;
     EXPECT_EQ(code_of_decoding(good.substr(0, cut)), ErrorCode::kDataLoss) << cut;
   }
+  EXPECT_EQ(decode_entry(good.substr(0, good.size() - 6)), sample_entry());
   std::string twice = good + good.substr(good.size() - 6);
   EXPECT_EQ(code_of_decoding(twice), ErrorCode::kDataLoss) << "a tag may occur once";
   std::mt19937 random(1);
