@@ -22,7 +22,9 @@ constexpr int kPublishAttemptsMax = 5;
 /// of a server with a wrong clock must not affect the dates of all later ones.
 constexpr std::chrono::seconds kFutureDateMax{5};
 
-Commit make_commit(Engine& engine, const Repository& repository, const BuiltCommit& built) {
+/// Throws data_loss if the branch showed another tree than its head.
+Commit make_commit(Engine& engine, const Repository& repository, const meta::BranchLease& lease,
+                   const BuiltCommit& built) {
   Commit commit;
   commit.parents = built.parents;
   commit.root = built.root;
@@ -33,6 +35,11 @@ Commit make_commit(Engine& engine, const Repository& repository, const BuiltComm
   commit.created = built.date.value_or(now);
   for (const CommitId& id : built.parents) {
     const Commit parent = engine.commits.get(repository.id, id);
+    if (id == lease.head && parent.root.hash != lease.root.hash) {
+      throw Error(ErrorCode::kDataLoss,
+                  "the branch shows another tree than its head: nothing was committed (tarn verify "
+                  "--repair sets it)");
+    }
     commit.generation = std::max(commit.generation, parent.generation + 1);
     if (!built.date && parent.created <= now + kFutureDateMax) {
       commit.created = std::max(commit.created, parent.created + std::chrono::milliseconds{1});
@@ -97,7 +104,7 @@ std::optional<Commit> build_and_publish(
     meta::Publication publication;
     publication.repository = repository.id;
     publication.branch = branch.id;
-    publication.commit = make_commit(engine, repository, *built);
+    publication.commit = make_commit(engine, repository, hold.lease(), *built);
     publication.drained = built->drained;
     publication.read = built->read;
     publication.user = ActingUser::name();

@@ -6,6 +6,7 @@
 #include "core/base/metrics.h"
 #include "core/base/reasons.h"
 #include "core/base/str_cat.h"
+#include "core/tree/node_encoder.h"
 
 namespace tarn::meta {
 namespace {
@@ -13,7 +14,8 @@ namespace {
 constexpr size_t kNodesPerQueryMax = 256;
 
 constexpr db::Query kSelectNodes{"nodes_select_bodies", R"sql(
-  SELECT nid, body FROM nodes WHERE nid = ANY ($1))sql"};
+  SELECT n.nid, n.body, n.hash, r.salt FROM nodes n LEFT JOIN repositories r USING (repo_id)
+  WHERE n.nid = ANY ($1))sql"};
 
 // Raises the error that says why.
 constexpr db::Query kRefuseExpired{"nodes_refuse_expired", "SELECT require_kept_tree($1)"};
@@ -95,7 +97,11 @@ std::vector<std::shared_ptr<const tree::Node>> NodeStore::load_with(const Fetch&
     const db::Rows rows =
         fetch(kSelectNodes, {std::span<const int64_t>(missing).subspan(first, count)});
     for (size_t row = 0; row < rows.size(); ++row) {
-      auto node = tree::Node::decode(rows.bytes(row, 1));
+      // Without its repository a node is on its way out, and the salt is gone.
+      auto node = rows.null(row, 3)
+                      ? tree::Node::decode(rows.bytes(row, 1))
+                      : tree::decode_checked({static_cast<uint64_t>(rows.integer(row, 3))},
+                                             rows.bytes(row, 1), rows.bytes(row, 2));
       if (keeps) remember(rows.integer(row, 0), node);
       found[rows.integer(row, 0)] = std::move(node);
     }

@@ -46,6 +46,22 @@ Hash128 hash_of_body(const TreeFormat& format, std::string_view body) {
   return hash_of(format, node);
 }
 
+std::shared_ptr<const Node> decode_checked(const TreeFormat& format, std::string_view body,
+                                           std::string_view hash) {
+  EncodedNode encoded;
+  encoded.bytes = unpack_body(body);
+  NodeReader in(encoded.bytes);
+  std::shared_ptr<const Node> node;
+  encoded.canonical_bytes = encoded.bytes.size();
+  if (read_node_header(in).level > 0) {
+    auto inner = std::make_shared<const InnerNode>(encoded.bytes);
+    encoded.canonical_bytes = inner->canonical_bytes();
+    node = std::move(inner);
+  }
+  if (view_of(hash_of(format, encoded)) != hash) NodeReader::fail("its content has another hash");
+  return node ? node : std::make_shared<const LeafNode>(std::move(encoded.bytes));
+}
+
 uint64_t Dictionary::index_of(std::string_view text) {
   // Newest first: most entries repeat the text of the previous one.
   for (size_t i = texts_.size(); i > 0; --i) {

@@ -3,6 +3,7 @@
 
 #include "core/base/digest.h"
 #include "core/base/encoding.h"
+#include "core/base/error.h"
 #include "core/base/str_cat.h"
 #include "core/branch/object_versions.h"
 #include "core/branch/refs.h"
@@ -49,6 +50,14 @@ class Verify : public ::testing::Test {
     return out;
   }
 
+  static ErrorCode code_of(const std::function<void()>& body) {
+    try {
+      body();
+    } catch (const Error& error) {
+      return error.code();
+    }
+    return ErrorCode::kInternal;
+  }
   void sql(const std::string& statements) { engine.pool.lease()->run_script(statements); }
 
   std::string body_of(Nid nid) {
@@ -201,6 +210,9 @@ TEST_F(Verify, AValidBodyOfAnotherContentHasAnotherHash) {
   sql(str_cat("UPDATE nodes SET body = '\\x", to_hex(tree::pack_body(encoding)),
               "' WHERE nid = ", nid));
   EXPECT_EQ(found(), str_cat("node_hash ", last_key_of(nid), " [main]"));
+  // A server that has not kept the node in memory does not serve it either.
+  TestEngine other{database.url(), engine.store};
+  EXPECT_EQ(code_of([&] { other.read(repo, "main", "a/1000"); }), ErrorCode::kDataLoss);
 }
 
 TEST_F(Verify, AMissingNodeIsReportedWithTheNewestRefThatShowsIt) {
@@ -353,6 +365,9 @@ TEST_F(Verify, ABranchThatShowsAnotherTreeThanItsHeadIsAFinding) {
   sql(str_cat("UPDATE branches SET root_nid = ", first.root.nid, ", root_hash = '\\x",
               to_hex(view_of(first.root.hash)), "'"));
   EXPECT_EQ(found(), "branch_root  [main]");
+  engine.put(repo, "main", "l", "3");
+  EXPECT_EQ(code_of([&] { engine.commit(repo, "main"); }), ErrorCode::kDataLoss)
+      << "a commit would keep the older tree for good";
 }
 
 TEST_F(Verify, UndecodableMetadataOfACommitIsAFinding) {
