@@ -1,5 +1,7 @@
 // Verbs that are overtaken between what they judged and what they change, on two servers.
+#include <functional>
 #include <future>
+#include <map>
 #include <thread>
 
 #include <gtest/gtest.h>
@@ -7,6 +9,7 @@
 #include "core/branch/branch_hold.h"
 #include "core/branch/settings.h"
 #include "core/meta/branches.h"
+#include "core/meta/commits.h"
 #include "core/meta/staging.h"
 #include "core/versioning/merge.h"
 #include "core/versioning/move.h"
@@ -304,6 +307,33 @@ TEST_F(PublicationRaces, ExpiredLeaseChangesNothing) {
       overtaken("branches_move_head", [&] { hard_reset_branch(*slow, repo, kDev, "main", false); }),
       "branch_locked");
   EXPECT_EQ(head(kDev), made);
+}
+
+// Statements of a change in doubt that still lie unread at a server that hangs would run when it
+// wakes, over what was written since the answer.
+TEST_F(PublicationRaces, AChangeInDoubtDoesNotHappenAfterItsAnswer) {
+  const Branch dev = get_branch(*engine, repo, kDev);
+  using Change = std::function<bool(meta::Branches&, const meta::BranchLease&)>;
+  const std::map<std::string, Change> changes = {
+      {"reset", [&](meta::Branches& at,
+                    const meta::BranchLease& lease) { return at.drop_staging(dev.id, lease); }},
+      {"reset of a prefix",
+       [&](meta::Branches& at, const meta::BranchLease& lease) {
+         return at.add_range(dev.id, lease, "b", "c", meta::Branches::RangeKind::kReset);
+       }},
+      {"hard reset", [&](meta::Branches& at, const meta::BranchLease& lease) {
+         return at.move_head(dev.id, lease, *(*engine).commits.find(repo.id, dev.head), {});
+       }}};
+  for (const auto& [name, change] : changes) {
+    SCOPED_TRACE(name);
+    const BranchHold hold(*slow, dev, /*rotate=*/false, nullptr);
+    faults.lose_answer("commit");
+    EXPECT_EQ(reason_of([&] { change((*slow).branches, hold.lease()); }), "in_doubt");
+    EXPECT_EQ(faults.unreached(), 0U);
+    engine.put(repo, "dev", "b", "acknowledged since");
+    EXPECT_FALSE(change((*engine).branches, hold.lease())) << "the late statement";
+    EXPECT_EQ(engine.read(repo, "dev", "b"), "acknowledged since");
+  }
 }
 
 // A change of the head waits for a conditional write that has read the root and not yet written its

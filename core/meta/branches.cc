@@ -284,13 +284,24 @@ bool Branches::set_expiry(BranchId branch, int64_t owner, std::optional<Instant>
 template <typename Change>
 bool Branches::change_held(BranchId branch, const BranchLease& lease, const Change& change) {
   return unless_gated([&] {
-    return pool_.transaction([&](db::Connection& connection) {
-      return connection
-                 .run(kBeginChange, {static_cast<int32_t>(lease.repository),
-                                     static_cast<int32_t>(branch), lease.settings_version})
-                 .boolean(0, 0) &&
-             change(connection);
-    });
+    try {
+      return pool_.transaction([&](db::Connection& connection) {
+        return connection
+                   .run(kBeginChange, {static_cast<int32_t>(lease.repository),
+                                       static_cast<int32_t>(branch), lease.settings_version})
+                   .boolean(0, 0) &&
+               change(connection);
+      });
+    } catch (const db::DbError& error) {
+      if (!error.in_doubt()) throw;
+      // Releasing the lease waits for a transaction that has changed the branch's row, and one
+      // that has not finds no lease: from then on the change has been made or never will be.
+      pool_.look_durably([&](db::Connection& connection) {
+        connection.run(kRelease, {static_cast<int32_t>(branch), lease.owner});
+        return true;
+      });
+      throw;
+    }
   });
 }
 
