@@ -8,6 +8,8 @@
 #include <functional>
 #include <utility>
 
+#include <unistd.h>
+
 #include "core/actions/runner.h"
 #include "core/actions/script_process.h"
 #include "core/auth/resource.h"
@@ -16,6 +18,7 @@
 #include "core/base/error.h"
 #include "core/base/log.h"
 #include "core/base/metrics.h"
+#include "core/base/reasons.h"
 #include "core/base/str_cat.h"
 #include "core/blob/stores.h"
 #include "core/branch/store_owner.h"
@@ -29,6 +32,7 @@
 #include "core/meta/settings.h"
 #include "core/meta/store_usage.h"
 #include "core/meta/timeline.h"
+#include "server/announcement.h"
 #include "server/assembly/assembly.h"
 #include "server/database.h"
 #include "server/master_key.h"
@@ -75,9 +79,14 @@ struct Backend::Parts {
       : data(config.data),
         database(open_database(config)),
         master_key(load_master_key(config)),
+        lineage({.accepts_loss = config.db_lost_writes == "accept",
+                 .server = str_cat(host_name(), ' ', ::getpid()),
+                 .forget_cached = [this] { forget_cached(); },
+                 .newest_start = database.newest.token}),
         pool(database.url,
              {.connections_max = config.db_connections,
-              .enter_timeline = [this](db::Connection& c) { enter_timeline(c); },
+              .witness = &lineage,
+              .first_host = database.newest.host,
               .end_read_leases = [this](const db::DbError& e) { meta::end_read_leases(pool, e); }}),
         settings(pool),
         installation_id(settings.set_once("installation_id", to_hex(random_bytes(kIdBytes)))),
@@ -115,10 +124,8 @@ struct Backend::Parts {
     };
   }
 
-  /// Checks for a failover: a standby that replicated asynchronously may lack commits that this
-  /// server has read.
-  void enter_timeline(db::Connection& connection) {
-    meta::enter_timeline(connection);
+  /// A database that was entered anew may lack commits that this server has read.
+  void forget_cached() {
     if (meta::Commits* const known = commits) known->forget_all();
   }
 
@@ -182,6 +189,7 @@ struct Backend::Parts {
   Database database;
   std::string master_key;
   std::atomic<meta::Commits*> commits = nullptr;  // of the assembly, while it exists
+  meta::Lineage lineage;
   db::Pool pool;
   meta::Settings settings;
   std::string installation_id;
@@ -255,11 +263,17 @@ Readiness Backend::readiness() {
   } catch (const Error& error) {
     log::warn("not_ready", {{"reason", error.reason()}, {"message", error.message()}});
     out.notes += str_cat("database: ", error.reason(), '\n');
+    if (error.reason() == reason::kDatabaseWentBack) out.notes += error.message() + '\n';
   }
   return out;
 }
 
 void Backend::measure_clock() { parts_->clock.measure(); }
+
+std::function<void()> Backend::database_mark() {
+  if (parts_->database.embedded) return {};
+  return [this] { parts_->lineage.mark(parts_->pool); };
+}
 
 void Backend::measure_queues() { parts_->queues.measure(); }
 

@@ -1,6 +1,7 @@
 // The services below the APIs: database, stores, engine and accounts.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -64,6 +65,8 @@ class Backend {
   Readiness readiness();
   /// Measures the database's clock again, which the server uses as its own.
   void measure_clock();
+  /// For Lineage::mark; empty where the database cannot fail over.
+  std::function<void()> database_mark();
   /// Counts the entries of the queues in the database, for /metrics.
   void measure_queues();
 

@@ -85,6 +85,8 @@ ParsedCommandLine parse_command_line(int argc, const char* const* argv) {
     app.add_flag_callback(
         flag, [&command, value] { command.mode = value; }, meaning);
   };
+  mode("--accept-loss", CommandLine::Mode::kAcceptLoss,
+       "have all servers use the database although it lacks acknowledged writes, and exit");
   mode("--check-config", CommandLine::Mode::kCheckConfig,
        "check the configuration, print it and exit");
   mode("--migrate-only", CommandLine::Mode::kMigrate,

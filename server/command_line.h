@@ -27,7 +27,8 @@ struct CommandLine {
     kPruneBackups,
     kListBackups,
     kReleaseBackup,
-    kAdopt
+    kAdopt,
+    kAcceptLoss
   };
   Mode mode = Mode::kServe;
   std::optional<std::string> listen;

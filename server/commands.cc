@@ -11,6 +11,7 @@
 #include "core/auth/setup.h"
 #include "core/db/pool.h"
 #include "core/http/client.h"
+#include "core/meta/timeline.h"
 #include "core/promotion/policy_keys.h"
 #include "server/backup.h"
 #include "server/database.h"
@@ -66,6 +67,19 @@ void make_new_admin_key(const Config& config) {
   show_admin_key(keep_admin_key(key, config.data));
 }
 
+/// Beside running servers, which go on then.
+void accept_loss(const Config& config) {
+  if (config.database.empty()) {
+    throw Error(ErrorCode::kPreconditionFailed,
+                "accepting lost writes: the embedded database has no standby, so it loses none");
+  }
+  const size_t host = meta::newest_host(config.database).host;
+  const auto connection = db::Connection::open(config.database, {.first_host = host});
+  const std::vector<std::string> lost = meta::accept_lost_writes(*connection);
+  for (const std::string& line : lost) std::cout << "Accepted: " << line << "\n";
+  if (lost.empty()) std::cout << "No server misses anything in this database.\n";
+}
+
 }  // namespace
 
 std::vector<std::string> unknown_variables(const Config& config) {
@@ -107,7 +121,8 @@ std::optional<int> run_printing_command(const CommandLine& command) {
 bool ends_at_once(CommandLine::Mode mode) {
   return mode == CommandLine::Mode::kBackup || mode == CommandLine::Mode::kRestore ||
          mode == CommandLine::Mode::kListBackups || mode == CommandLine::Mode::kPruneBackups ||
-         mode == CommandLine::Mode::kReleaseBackup || mode == CommandLine::Mode::kAdopt;
+         mode == CommandLine::Mode::kReleaseBackup || mode == CommandLine::Mode::kAdopt ||
+         mode == CommandLine::Mode::kAcceptLoss;
 }
 
 bool run_data_command(const Config& config, const CommandLine& command) {
@@ -136,6 +151,9 @@ bool run_data_command(const Config& config, const CommandLine& command) {
       return true;
     case CommandLine::Mode::kAdopt:
       adopt_stores(config, command.backup.id);
+      return true;
+    case CommandLine::Mode::kAcceptLoss:
+      accept_loss(config);
       return true;
     default:
       return false;

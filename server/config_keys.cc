@@ -100,6 +100,10 @@ constexpr ConfigKey kKeys[] = {
     {"http.drain_unread_bytes_max", TARN_AT(http.drain_unread_bytes_max),
      "Unread body that is skipped to keep a connection."},
     {"db.connections", TARN_AT(db_connections), "Connections to the database at most."},
+    {"db.lost_writes", TARN_AT(db_lost_writes),
+     "What a server does when the database lacks writes that it has acknowledged or read, as after "
+     "the promotion of an asynchronous standby. refuse: it answers 503 until that database is back "
+     "or an operator runs tarn admin accept-loss. accept: it logs what may be lost and goes on."},
     {"cache.node_bytes", TARN_AT(cache_node_bytes),
      "Memory for the manifest nodes of commits; a quarter is kept for inner nodes."},
     {"cache.read_leases", TARN_AT(cache_read_leases),

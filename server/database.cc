@@ -32,9 +32,11 @@ Database open_database(const Config& config) {
   Database out;
   if (config.database.empty()) out.embedded = db::EmbeddedPostgres::start(config.data);
   out.url = out.embedded ? out.embedded->url() : config.database;
-  db::wait_while_starting(out.url, db::kStartupWaitMax);
-  db::check_pooler(out.url);
-  db::migrate(*db::Connection::open(out.url), db::embedded_migrations());
+  out.newest = meta::newest_host(out.url);
+  if (out.newest.token.empty()) db::wait_while_starting(out.url, db::kStartupWaitMax);
+  const db::OpenOptions how{.first_host = out.newest.host};
+  db::check_pooler(out.url, how);
+  db::migrate(*db::Connection::open(out.url, how), db::embedded_migrations());
   return out;
 }
 

@@ -13,6 +13,7 @@
 #include "core/base/error.h"
 #include "core/base/log.h"
 #include "core/base/text.h"
+#include "core/meta/timeline.h"
 #include "core/meta/writer.h"
 #include "server/announcement.h"
 #include "server/backend.h"
@@ -122,10 +123,13 @@ void serve(Config config, const CommandLine& command, const ServiceManager& mana
                                              .seal_key = backend.webhook_key()},
                               .collection = collection_options(config),
                               .copies = backend.copies(),
-                              .measure_clock = [&backend] {
-                                backend.measure_clock();
-                                backend.measure_queues();
-                              }});
+                              .measure_clock =
+                                  [&backend] {
+                                    backend.measure_clock();
+                                    backend.measure_queues();
+                                  },
+                              .mark_database = backend.database_mark(),
+                              .mark_interval = meta::kMarkInterval});
 
   FrontEnds front_ends(config, backend, std::move(listeners), setup_token);
   log::info("serving", {{"url", front_ends.url()}, {"version", program_version()}});

@@ -1,5 +1,5 @@
-// tarn admin backup | restore | backups | prune-backups | release-backup | adopt: run tarnd, on the
-// machine of the server.
+// tarn admin backup | restore | backups | prune-backups | release-backup | adopt | accept-loss: run
+// tarnd, on the machine of the server.
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -119,6 +119,11 @@ struct Adopt {
   }
 };
 
+struct AcceptLoss {
+  Server server;
+  void declare(Command& command) { server.declare(command); }
+};
+
 /// The program beside this one, else that of the PATH.
 std::string tarnd_path() {
   std::error_code error;
@@ -179,6 +184,10 @@ void adopt(Session&, const Adopt& options) {
   become_tarnd(options.server, words);
 }
 
+void accept_loss(Session&, const AcceptLoss& options) {
+  become_tarnd(options.server, {"--accept-loss"});
+}
+
 void release(Session&, const Release& options) {
   become_tarnd(options.server, {"--release-backup", options.id});
 }
@@ -205,6 +214,9 @@ void add_admin_commands(CommandTree& tree) {
                   "Take the stores over from another database, of which this one is a copy, and "
                   "which then refuses to write",
                   adopt);
+  tree.add<AcceptLoss>("admin accept-loss",
+                       "Have all servers use a database that lacks acknowledged writes",
+                       accept_loss);
 }
 
 }  // namespace tarn::cli

@@ -196,6 +196,7 @@ constexpr std::string_view kWebhookNotFound = "webhook_not_found";
 
 // Database
 constexpr std::string_view kDatabaseFull = "database_full";
+constexpr std::string_view kDatabaseWentBack = "database_went_back";
 constexpr std::string_view kWriterLost = "writer_lost";
 
 }  // namespace tarn::reason

@@ -49,7 +49,10 @@ constexpr const char* kSessionSettings =
     " -c jit=off"
     " -c client_min_messages=warning";
 
-/// Maximum number of runs that are sent before their results are read.
+/// Not of a commit that does not wait for the disk: nobody is told of it.
+constexpr Query kPosition{"commit_position", R"sql(
+  SELECT CASE WHEN current_setting('synchronous_commit') <> 'off' THEN pg_current_xact_id_if_assigned() END,
+         pg_current_wal_insert_lsn())sql"};
 
 class Timer {
  public:
@@ -121,7 +124,7 @@ class Keywords {
       if (keyword == "options") {
         settings += str_cat(' ', o->val);
       } else if (lists_hosts(keyword)) {
-        add(o->keyword, rotated(o->val, options.first_host));
+        add(o->keyword, rotated(o->val, options));
       } else {
         add(o->keyword, o->val);
       }
@@ -178,12 +181,13 @@ class Keywords {
     }
     return "";
   }
-  std::string rotated(std::string_view list, size_t first) {
+  std::string rotated(std::string_view list, const OpenOptions& options) {
     std::vector<std::string> pieces = pieces_of(list);
     if (pieces.size() > 1) {
       hosts_ = pieces.size();
-      shift_ = first % hosts_;
+      shift_ = options.first_host % hosts_;
       std::rotate(pieces.begin(), pieces.begin() + static_cast<ptrdiff_t>(shift_), pieces.end());
+      if (options.only_first_host) pieces.resize(1);
     }
     return joined(pieces, ",");
   }
@@ -213,7 +217,9 @@ std::string one_line(std::string text) {
 }  // namespace
 
 Connection::Connection() : state_(std::make_unique<State>()) {}
-Connection::~Connection() = default;
+Connection::~Connection() {
+  if (state_->witness != nullptr) state_->witness->close(*this);
+}
 
 /// A pooler may have dropped our settings; writes are protected against lost updates only at read
 /// committed.
@@ -222,7 +228,9 @@ void Connection::State::check_session() {
       "SELECT current_setting('transaction_isolation'), "
       "(extract(epoch FROM current_setting('statement_timeout')::interval) * 1000)::bigint, "
       "pg_postmaster_start_time(), CASE WHEN pg_is_in_recovery() THEN '' ELSE "
-      "left(pg_walfile_name(pg_current_wal_insert_lsn()), 8) END",
+      "left(pg_walfile_name(pg_current_wal_insert_lsn()), 8) END, "
+      "CASE WHEN pg_is_in_recovery() THEN NULL ELSE pg_last_wal_replay_lsn() END, "
+      "pg_backend_pid()",
       "session_check", false);
   const std::string_view isolation = PQgetvalue(result.get(), 0, 0);
   if (isolation != "read committed") {
@@ -237,14 +245,19 @@ void Connection::State::check_session() {
                 "drops the settings of a connection, set them on the role");
   }
   usual_limit = timeout + kAnswerMargin;
-  server = PQgetvalue(result.get(), 0, 2);
   timeline = PQgetvalue(result.get(), 0, 3);
+  server =
+      str_cat(PQgetvalue(result.get(), 0, 2), ' ', timeline, ' ', PQgetvalue(result.get(), 0, 4));
+  pooled = PQgetvalue(result.get(), 0, 5) != std::to_string(PQbackendPID(conn));
 }
+
+size_t hosts_of(const std::string& url) { return Keywords(url, {}).hosts(); }
 
 std::unique_ptr<Connection> Connection::open(const std::string& url, const OpenOptions& options) {
   std::unique_ptr<Connection> connection(new Connection());
   State& state = *connection->state_;
   state.faults = options.faults;
+  state.witness = options.witness;
   if (options.answer_limit) state.answer_limit = *options.answer_limit;
   Keywords keywords(url, options);
   PGconn* const conn = state.conn = keywords.connect(options.connect_limit);
@@ -308,13 +321,25 @@ Rows Connection::run(const Query& query, std::initializer_list<Param> params) {
 }
 
 Rows Connection::run(const Query& query, std::span<const Param> params) {
+  return run_statement(query, params, /*tells=*/false);
+}
+
+Rows Connection::run_write(const Query& query, std::initializer_list<Param> params) {
+  return run_statement(query, {params.begin(), params.size()},
+                       state_->has_witness() && state_->autocommit());
+}
+
+Rows Connection::run_statement(const Query& query, std::span<const Param> params, bool tells) {
   State& s = *state_;
   s.require_usable(query.name);
   Statement& statement = s.statement_for(query, params);
+  Statement* const position =
+      tells && !query.has_position ? &s.statement_for(kPosition, {}) : nullptr;
   s.before(query.name);
   const Timer timer(*statement.seconds);
   Result result;
-  if (statement.ready && !s.pending_begin) {
+  Result position_result;
+  if (statement.ready && !s.pending_begin && position == nullptr) {
     s.bound.bind(params);
     const bool sent =
         PQsendQueryPrepared(s.conn, statement.name.c_str(), s.bound.count(), s.bound.values.data(),
@@ -323,10 +348,13 @@ Rows Connection::run(const Query& query, std::span<const Param> params) {
     if (!sent) s.fail(nullptr, query.name, s.autocommit());
     result = s.last_result();
   } else {
-    result = s.run_first(statement, params);
+    result = s.run_first(statement, params, position, &position_result);
   }
   if (!succeeded(result.get())) s.fail(result.get(), query.name, s.autocommit());
   s.after(query.name, s.autocommit());
+  if (tells) {
+    s.tell_witness(*this, position != nullptr ? position_result.get() : result.get(), query.name);
+  }
   return State::rows_of(std::move(result));
 }
 
@@ -355,14 +383,17 @@ void Connection::commit() {
   TARN_CHECK(s.in_transaction);
   if (!s.pending_begin) {
     s.before("commit");
-    const Result result = s.execute("COMMIT", "commit", !s.read_only);
+    const bool tells = s.has_witness() && !s.read_only;
+    const Result result = tells ? s.commit_with(s.statement_for(kPosition, {}))
+                                : s.execute("COMMIT", "commit", !s.read_only);
     // PostgreSQL answers COMMIT of a failed transaction with success although it rolled back.
-    if (std::string_view(PQcmdStatus(result.get())) != "COMMIT") {
+    if (!tells && std::string_view(PQcmdStatus(result.get())) != "COMMIT") {
       throw DbError(ErrorCode::kInternal, "25P02",
                     "running commit: a statement of the transaction had failed, all is undone",
                     false);
     }
     s.after("commit", !s.read_only);
+    if (tells) s.tell_witness(*this, result.get(), "commit");
   }
   s.pending_begin = nullptr;
   s.in_transaction = s.read_only = false;

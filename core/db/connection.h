@@ -16,6 +16,7 @@
 #include "core/base/error.h"
 #include "core/base/reasons.h"
 #include "core/db/faults.h"
+#include "core/db/witness.h"
 
 namespace tarn::db {
 
@@ -25,7 +26,12 @@ namespace tarn::db {
 struct Query {
   const char* name;
   const char* sql;
+  /// The last two columns are TARN_COMMIT_POSITION; other writes pay for a statement more.
+  bool has_position = false;
 };
+
+/// The columns of a CommitPosition; they must come after everything that the statement writes.
+#define TARN_COMMIT_POSITION "pg_current_xact_id_if_assigned(), pg_current_wal_insert_lsn()"
 
 /// The reason of errors after which the caller must check the state before it retries.
 constexpr std::string_view kInDoubt = reason::kInDoubt;
@@ -35,6 +41,9 @@ constexpr std::string_view kDatabaseFull = reason::kDatabaseFull;
 /// Its SQLSTATE.
 constexpr std::string_view kDiskFullState = "53100";
 
+/// SQLSTATE of ours: the database lacks commits that were acknowledged.
+constexpr std::string_view kStateWentBack = "TN046";
+
 /// Raised by the schema in statements that would change what a server may read from memory; those
 /// did nothing.
 constexpr std::string_view kStateReadLeased = "TN455";
@@ -42,13 +51,15 @@ constexpr std::string_view kStateReadLeased = "TN455";
 /// An error of PostgreSQL, with its SQLSTATE. Derives from Error: unavailable for connection loss,
 /// shutdown and resource limits (classes 08, 53, 57P), conflict for 40001 and 40P01 (retry the
 /// transaction), already_exists for 23505, else internal. `in_doubt()`: the statement may or may
-/// not have taken effect; the reason is then kInDoubt. That of a full disk is kDatabaseFull.
+/// not have taken effect; the reason is then kInDoubt. That of a full disk is kDatabaseFull, that
+/// of kStateWentBack kDatabaseWentBack.
 class DbError : public Error {
  public:
   DbError(ErrorCode code, std::string sqlstate, std::string message, bool in_doubt)
       : Error(code,
               in_doubt                     ? kInDoubt
               : sqlstate == kDiskFullState ? kDatabaseFull
+              : sqlstate == kStateWentBack ? reason::kDatabaseWentBack
                                            : name_of(code),
               std::move(message)),
         sqlstate_(std::move(sqlstate)),
@@ -119,7 +130,7 @@ class Rows {
   size_t row_bytes(size_t row) const;  ///< of all values
   bool null(size_t row, int column) const;
   bool boolean(size_t row, int column) const;
-  int64_t integer(size_t row, int column) const;  ///< int2, int4 or int8
+  int64_t integer(size_t row, int column) const;  ///< int2, int4, int8, pg_lsn or xid8
   double real(size_t row, int column) const;      ///< float8
   /// text, varchar, name; also the raw bytes of a bytea
   std::string_view text(size_t row, int column) const;
@@ -145,13 +156,18 @@ constexpr std::string_view kStateNoAnswer = "TN008";
 constexpr std::chrono::milliseconds kAnswerMargin{10'000};
 
 struct OpenOptions {
-  Faults* faults = nullptr;  ///< may be null; outlives the connection
-  size_t first_host = 0;     ///< which host of a URL with several is tried first
+  Faults* faults = nullptr;      ///< may be null; outlives the connection
+  Witness* witness = nullptr;    ///< of its commits; may be null
+  size_t first_host = 0;         ///< which host of a URL with several is tried first
+  bool only_first_host = false;  ///< and no other
   /// For all hosts together; then no answer (kStateNoAnswer). Absent = the URL's connect_timeout
   /// or 5 s, for each host.
   std::optional<std::chrono::milliseconds> connect_limit{};
   std::optional<std::chrono::milliseconds> answer_limit{};  ///< absent = as kAnswerMargin says
 };
+
+/// The number of hosts of a URL. Throws invalid_argument.
+size_t hosts_of(const std::string& url);
 
 /// One thread at a time but for interrupt() and waits_since(). A connection that broke stays
 /// broken: the pool replaces it. Every wait for the server ends: what is not answered in time is
@@ -165,7 +181,8 @@ class Connection {
   static std::unique_ptr<Connection> open(const std::string& url, const OpenOptions& options = {});
   ~Connection();
 
-  /// Which process answers: the start of the postmaster. A server that was restarted is another.
+  /// Which process answers: the start of the postmaster, and on a primary the timeline and the end
+  /// of the recovery that it began with. A server that was restarted or promoted is another.
   const std::string& server() const;
   /// The cluster's timeline, which every promotion of a standby ends; "" on a standby.
   const std::string& timeline() const;
@@ -187,14 +204,16 @@ class Connection {
   /// Prepares on first use, then runs in one round trip. Without begin() it is its own transaction.
   Rows run(const Query& query, std::initializer_list<Param> params = {});
   Rows run(const Query& query, std::span<const Param> params);
+  /// As run, for a statement that writes and is its own transaction: the witness is told.
+  Rows run_write(const Query& query, std::initializer_list<Param> params);
   /// SQL without parameters, possibly several statements (migrations only).
   void run_script(const std::string& sql);
 
   /// BEGIN travels with the first statement: no round trip of its own.
   void begin();
   void begin_snapshot();  ///< repeatable read, read only: every statement sees the same state
-  /// Throws DbError: with in_doubt() when the answer was lost; internal when a statement had failed
-  /// before.
+  /// Tells the witness. Throws DbError: with in_doubt() when the answer was lost; internal when a
+  /// statement had failed before.
   void commit();
   void rollback() noexcept;
 
@@ -218,6 +237,7 @@ class Connection {
 
  private:
   Connection();
+  Rows run_statement(const Query& query, std::span<const Param> params, bool tells);
   struct State;
   std::unique_ptr<State> state_;
 };

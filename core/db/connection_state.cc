@@ -13,6 +13,7 @@
 #include "core/base/log.h"
 #include "core/base/reasons.h"
 #include "core/base/str_cat.h"
+#include "core/db/types.h"
 
 namespace tarn::db {
 namespace {
@@ -56,6 +57,18 @@ ErrorCode code_of(std::string_view sqlstate, bool lost) {
   if (sqlstate == "40001" || sqlstate == "40P01") return ErrorCode::kConflict;
   if (sqlstate == "23505") return ErrorCode::kAlreadyExists;
   return ErrorCode::kInternal;
+}
+
+bool send_prepared(PGconn* conn, const Statement& statement, const BoundParams& bound) {
+  return (statement.ready ||
+          PQsendPrepare(conn, statement.name.c_str(), statement.sql,
+                        static_cast<int>(statement.types.size()), statement.types.data()) == 1) &&
+         PQsendQueryPrepared(conn, statement.name.c_str(), bound.count(), bound.values.data(),
+                             bound.lengths.data(), bound.formats.data(), 1) == 1;
+}
+
+bool send_plain(PGconn* conn, const char* sql) {
+  return PQsendQueryParams(conn, sql, 0, nullptr, nullptr, nullptr, nullptr, 1) == 1;
 }
 
 }  // namespace
@@ -233,19 +246,13 @@ Statement& Connection::State::statement_for(const Query& query, std::span<const 
   return known.back();
 }
 
-void Connection::State::send(const Statement& statement, std::span<const Param> params) {
+void Connection::State::send(const Statement& statement, std::span<const Param> params,
+                             const Statement* position) {
   bool sent = PQenterPipelineMode(conn) == 1;
-  if (pending_begin) {
-    sent = sent && PQsendQueryParams(conn, pending_begin, 0, nullptr, nullptr, nullptr, nullptr, 1);
-  }
-  if (!statement.ready) {
-    sent = sent && PQsendPrepare(conn, statement.name.c_str(), statement.sql,
-                                 static_cast<int>(statement.types.size()), statement.types.data());
-  }
+  if (pending_begin) sent = sent && send_plain(conn, pending_begin);
   bound.bind(params);
-  sent =
-      sent && PQsendQueryPrepared(conn, statement.name.c_str(), bound.count(), bound.values.data(),
-                                  bound.lengths.data(), bound.formats.data(), 1);
+  sent = sent && send_prepared(conn, statement, bound);
+  if (position != nullptr) sent = sent && send_prepared(conn, *position, BoundParams{});
   if (!sent) {  // without the sync the server commits nothing
     broken = true;
     fail(nullptr, statement.name, false);
@@ -257,31 +264,42 @@ void Connection::State::send(const Statement& statement, std::span<const Param> 
 }
 
 /// The result of one statement of the pipeline, and the null that follows it.
-Result Connection::State::next_answer(std::string_view doing) {
+Result Connection::State::next_answer(std::string_view doing, bool lasting) {
   Result result = next_result();
   if (!result || lost() || is_last_word(result.get())) {
     broken = true;
-    fail(result.get(), doing, autocommit());
+    fail(result.get(), doing, lasting);
   }
   while (next_result()) {
   }
   return result;
 }
 
-Result Connection::State::run_first(Statement& statement, std::span<const Param> params) {
-  send(statement, params);
-  const bool with_begin = pending_begin != nullptr;
-  const bool with_prepare = !statement.ready;
-  Result begun = with_begin ? next_answer("begin") : nullptr;
-  Result prepared = with_prepare ? next_answer(statement.name) : nullptr;
-  Result result = next_answer(statement.name);
+/// Reads up to the end of the pipeline. `result` becomes that of the end of its transaction where
+/// that failed.
+void Connection::State::end_pipeline(std::string_view doing, bool lasting, Result& result) {
   for (;;) {
     Result end = next_result();
     if (end && PQresultStatus(end.get()) == PGRES_PIPELINE_SYNC) break;
-    if (lost() || is_last_word(end.get())) fail(end.get(), statement.name, autocommit());
+    if (lost() || is_last_word(end.get())) fail(end.get(), doing, lasting);
     if (end && succeeded(result.get())) result = std::move(end);
   }
   if (PQexitPipelineMode(conn) != 1) broken = true;
+}
+
+Result Connection::State::run_first(Statement& statement, std::span<const Param> params,
+                                    Statement* position, Result* position_result) {
+  send(statement, params, position);
+  const bool with_begin = pending_begin != nullptr;
+  const bool with_prepare = !statement.ready;
+  const bool with_position = position != nullptr && !position->ready;
+  const bool lasting = autocommit();
+  Result begun = with_begin ? next_answer("begin", lasting) : nullptr;
+  Result prepared = with_prepare ? next_answer(statement.name, lasting) : nullptr;
+  Result result = next_answer(statement.name, lasting);
+  Result position_prepared = with_position ? next_answer(position->name, lasting) : nullptr;
+  if (position != nullptr) *position_result = next_answer(position->name, lasting);
+  end_pipeline(statement.name, lasting, result);
   if (with_begin) {
     if (!succeeded(begun.get())) fail(begun.get(), "begin", false);
     pending_begin = nullptr;
@@ -290,7 +308,52 @@ Result Connection::State::run_first(Statement& statement, std::span<const Param>
     if (!succeeded(prepared.get())) fail(prepared.get(), statement.name, false);
     statement.ready = true;
   }
+  if (with_position && succeeded(position_prepared.get())) position->ready = true;
+  if (position != nullptr && succeeded(result.get()) && !succeeded(position_result->get())) {
+    return std::move(*position_result);
+  }
   return result;
+}
+
+Result Connection::State::commit_with(Statement& position) {
+  require_usable("commit");
+  const bool with_prepare = !position.ready;
+  if (PQenterPipelineMode(conn) != 1 || !send_prepared(conn, position, BoundParams{}) ||
+      !send_plain(conn, "COMMIT")) {
+    broken = true;
+    fail(nullptr, "commit", false);
+  }
+  if (PQpipelineSync(conn) != 1 || !flush()) {
+    broken = true;
+    fail(nullptr, "commit", true);
+  }
+  Result prepared = with_prepare ? next_answer("commit", true) : nullptr;
+  Result asked = next_answer("commit", true);
+  Result committed = next_answer("commit", true);
+  end_pipeline("commit", true, committed);
+  if (prepared && succeeded(prepared.get())) position.ready = true;
+  // COMMIT was skipped if the transaction had failed before.
+  if (!succeeded(asked.get()) || std::string_view(PQcmdStatus(committed.get())) != "COMMIT") {
+    const bool failed = succeeded(asked.get()) && !succeeded(committed.get());
+    if (failed) fail(committed.get(), "commit", true);
+    throw DbError(ErrorCode::kInternal, "25P02",
+                  "running commit: a statement of the transaction had failed, all is undone",
+                  false);
+  }
+  return asked;
+}
+
+void Connection::State::tell_witness(const Connection& self, const PGresult* result,
+                                     std::string_view doing) {
+  const int columns = PQnfields(result);
+  if (PQntuples(result) != 1 || PQgetisnull(result, 0, columns - 2) == 1) return;  // wrote nothing
+  const auto value = [&](int column) {
+    return get_be<int64_t>({PQgetvalue(result, 0, column), sizeof(int64_t)});
+  };
+  if (witness->acknowledge(self, {value(columns - 2), value(columns - 1)})) return;
+  broken = true;
+  throw DbError(ErrorCode::kUnavailable, "08006",
+                str_cat("running ", doing, ": another server has taken over meanwhile"), true);
 }
 
 }  // namespace tarn::db

@@ -86,7 +86,15 @@ struct Connection::State {
   Statement& statement_for(const Query& query, std::span<const Param> params);
   /// One round trip: pending BEGIN, PREPARE if new, the run. Its result, or that of the end of its
   /// transaction where that failed. Throws when the connection broke or BEGIN or PREPARE failed.
-  Result run_first(Statement& statement, std::span<const Param> params);
+  /// `position`, if it is not null, is prepared and run after it, in the same transaction, and gets
+  /// its result.
+  Result run_first(Statement& statement, std::span<const Param> params,
+                   Statement* position = nullptr, Result* position_result = nullptr);
+  /// COMMIT, after the statement that asks for its position. The result of that.
+  Result commit_with(Statement& position);
+  bool has_witness() const { return witness != nullptr && !pooled; }
+  /// Tells the witness of a commit. `result`: one row with its position at the end.
+  void tell_witness(const Connection& self, const PGresult* result, std::string_view doing);
   bool autocommit() const { return !in_transaction; }
   /// The moments around a statement at which tests inject faults. Throws the DbError of a
   /// connection that broke at that moment. `after` also refuses the answer of a commit that did not
@@ -106,6 +114,8 @@ struct Connection::State {
   std::unordered_map<std::string_view, std::vector<Statement>> statements;
   BoundParams bound;
   Faults* faults = nullptr;
+  Witness* witness = nullptr;
+  bool pooled = false;  ///< a pooler leads to other servers without a word
   std::string server;
   std::string timeline;
   size_t host = 0;
@@ -118,8 +128,10 @@ struct Connection::State {
   std::atomic<std::chrono::steady_clock::rep> waits_since{0};  ///< 0: no answer is waited for
 
  private:
-  void send(const Statement& statement, std::span<const Param> params);
-  Result next_answer(std::string_view doing);
+  void send(const Statement& statement, std::span<const Param> params, const Statement* position);
+  void add_position(Statement& position);
+  void end_pipeline(std::string_view doing, bool lasting, Result& result);
+  Result next_answer(std::string_view doing, bool lasting);
 };
 
 }  // namespace tarn::db

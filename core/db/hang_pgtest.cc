@@ -29,6 +29,9 @@ constexpr milliseconds kLimit{300};
 constexpr Query kPid{"test_pid", "SELECT pg_backend_pid()"};
 constexpr Query kCountHanging{"test_count", "SELECT count(*) FROM hanging"};
 constexpr Query kInsert{"test_insert", "INSERT INTO hanging VALUES ($1)"};
+constexpr Query kInsertWithPosition{
+    "test_insert_with_position", "INSERT INTO hanging VALUES ($1) RETURNING " TARN_COMMIT_POSITION,
+    /*has_position=*/true};
 constexpr Query kSleep{"test_sleep", "SELECT pg_sleep($1)"};
 constexpr Query kPidOfProbe{"test_pid_of_probe", R"sql(
   SELECT pid FROM pg_stat_activity
@@ -276,15 +279,119 @@ TEST_F(HangTest, ASessionWithoutAStatementTimeoutIsRefused) {
 
 TEST_F(HangTest, AServerWithoutAPoolerPassesTheCheck) { check_pooler(url()); }
 
-TEST_F(HangTest, APoolEntersATimelineOnce) {
-  int entered = 0;
-  Pool pool(url(), {.enter_timeline = [&](Connection& connection) {
-              EXPECT_EQ(connection.timeline(), "00000001");
-              ++entered;
-            }});
+/// Refuses a server `refusals` times, and acknowledges commits while `acknowledges`.
+struct FakeWitness : Witness {
+  void enter(Connection& connection) override {
+    hosts.push_back(connection.host());
+    if (refusals == 0) return;
+    --refusals;
+    throw DbError(ErrorCode::kUnavailable, std::string(kStateWentBack), "lacks commits", false);
+  }
+  bool permits(Connection&) override { return permitted; }
+  bool acknowledge(const Connection&, const CommitPosition& commit) override {
+    commits.push_back(commit);
+    return acknowledges;
+  }
+  void close(const Connection&) noexcept override { ++closed; }
+
+  int refusals = 0;
+  bool permitted = true;
+  bool acknowledges = true;
+  std::vector<size_t> hosts;
+  std::vector<CommitPosition> commits;
+  int closed = 0;
+};
+
+std::string outcome_of(Pool& pool, const Query& query) {
+  try {
+    pool.run(query, {int64_t{1}}, Pool::Retry::kWrite);
+  } catch (const DbError& error) {
+    return str_cat(error.reason(), error.in_doubt() ? " in doubt" : "");
+  }
+  return "";
+}
+
+TEST_F(HangTest, AServerIsEnteredOnce) {
+  FakeWitness witness;
+  Pool pool(url(), {.witness = &witness});
   const Pool::Lease first = pool.lease();
   const Pool::Lease second = pool.lease();
-  EXPECT_EQ(entered, 1);
+  EXPECT_EQ(witness.hosts.size(), 1u);
+}
+
+TEST_F(HangTest, TheNextHostIsTriedWhenOneIsRefused) {
+  FakeWitness witness;
+  witness.refusals = 1;
+  // Two names of one server. The later keyword wins.
+  Pool pool(str_cat(url(), " host=", own("host"), ',', own("host"), "/."), {.witness = &witness});
+  EXPECT_EQ(pool.lease()->host(), 1u);
+  EXPECT_EQ(witness.hosts, (std::vector<size_t>{0, 1}));
+  EXPECT_FALSE(pool.went_back());
+}
+
+TEST_F(HangTest, APoolWithoutAnotherHostSaysThatTheDatabaseWentBack) {
+  FakeWitness witness;
+  witness.refusals = 1;
+  Pool pool(str_cat(url(), " host=", own("host"), ",/nonexistent"), {.witness = &witness});
+  EXPECT_EQ(outcome_of(pool, kInsert), "database_went_back");
+  EXPECT_EQ(outcome_of(pool, kInsert), "database_went_back");  // at once, for a while
+  EXPECT_EQ(witness.hosts.size(), 1u);
+  EXPECT_TRUE(pool.went_back());
+  pool.probe();  // the other host, in vain
+  std::this_thread::sleep_for(kRefusedPause);
+  EXPECT_EQ(pool.run(kCountHanging, {}, Pool::Retry::kRead).size(), 1u);
+  EXPECT_FALSE(pool.went_back());
+}
+
+TEST_F(HangTest, AProbeLeavesADatabaseThatIsNoLongerPermitted) {
+  FakeWitness witness;
+  Pool pool(url(), {.witness = &witness});
+  const int64_t pid = pool.run(kPid, {}, Pool::Retry::kRead).integer(0, 0);
+  pool.probe();
+  EXPECT_EQ(pool.run(kPid, {}, Pool::Retry::kRead).integer(0, 0), pid);
+  witness.permitted = false;
+  pool.probe();
+  witness.permitted = true;
+  EXPECT_NE(pool.run(kPid, {}, Pool::Retry::kRead).integer(0, 0), pid);
+  EXPECT_EQ(witness.hosts.size(), 2u);
+}
+
+TEST_F(HangTest, AWitnessIsToldOfEveryCommit) {
+  FakeWitness witness;
+  {
+    Pool pool(url(), {.witness = &witness});
+    pool.run(kCountHanging, {}, Pool::Retry::kRead);
+    pool.run(kCountHanging, {}, Pool::Retry::kWrite);
+    pool.transaction([](Connection& connection) { connection.run(kCountHanging); });
+    EXPECT_EQ(witness.commits.size(), 0u) << "of statements that wrote nothing";
+    pool.run(kInsert, {int64_t{1}}, Pool::Retry::kWrite);
+    pool.run(kInsert, {int64_t{1}}, Pool::Retry::kRepeatable);
+    pool.transaction([](Connection& connection) {
+      connection.run(kInsert, {int64_t{1}});
+      connection.run(kInsert, {int64_t{2}});
+    });
+    pool.run(kInsertWithPosition, {int64_t{1}}, Pool::Retry::kWrite);
+  }
+  ASSERT_EQ(witness.commits.size(), 4u);
+  for (size_t i = 1; i < witness.commits.size(); ++i) {
+    EXPECT_GT(witness.commits[i].transaction, witness.commits[i - 1].transaction);
+    EXPECT_GT(witness.commits[i].log, witness.commits[i - 1].log);
+  }
+  EXPECT_EQ(witness.closed, 1);
+}
+
+TEST_F(HangTest, ACommitThatTheWitnessDoesNotTakeIsInDoubt) {
+  FakeWitness witness;
+  witness.acknowledges = false;
+  Pool pool(url(), {.witness = &witness});
+  EXPECT_EQ(outcome_of(pool, kInsert), "in_doubt in doubt");
+  EXPECT_EQ(outcome_of(pool, kInsertWithPosition), "in_doubt in doubt");
+  try {
+    pool.transaction([](Connection& connection) { connection.run(kInsert, {int64_t{1}}); });
+    FAIL() << "acknowledged";
+  } catch (const DbError& error) {
+    EXPECT_TRUE(error.in_doubt());
+  }
 }
 
 }  // namespace

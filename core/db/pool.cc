@@ -4,6 +4,7 @@
 #include <atomic>
 #include <condition_variable>
 #include <memory>
+#include <set>
 #include <thread>
 #include <vector>
 
@@ -104,17 +105,14 @@ Pool::Lease Pool::lease_after_return() {
 std::unique_ptr<Connection> Pool::take_idle_or_reserve(MutexLock& lock,
                                                        Clock::time_point deadline) {
   for (;;) {
-    if (hangs_)
-      throw DbError(ErrorCode::kUnavailable, std::string(kStateNotReached), refusal_, false);
+    if (hangs_) refuse();
     if (!idle_.empty()) {
       std::unique_ptr<Connection> connection = std::move(idle_.back());  // the most recently used
       idle_.pop_back();
       return connection;
     }
     if (open_ < options_.connections_max) {
-      if (Clock::now() < refused_until_) {
-        throw DbError(ErrorCode::kUnavailable, std::string(kStateNotReached), refusal_, false);
-      }
+      if (Clock::now() < refused_until_) refuse();
       ++open_;
       return nullptr;
     }
@@ -131,21 +129,58 @@ std::unique_ptr<Connection> Pool::take_idle_or_reserve(MutexLock& lock,
   }
 }
 
+void Pool::refuse() {
+  throw DbError(ErrorCode::kUnavailable,
+                std::string(went_back_ ? kStateWentBack : kStateNotReached), refusal_, false);
+}
+
+bool Pool::is_left(const Connection& connection) const {
+  return connection.server() == left_server_ ||
+         (options_.witness != nullptr && connection.server() != entered_);
+}
+
 std::unique_ptr<Connection> Pool::open() {
-  OpenOptions how{.faults = options_.faults};
-  std::string timeline;
+  OpenOptions how{.faults = options_.faults, .witness = options_.witness};
   {
     MutexLock lock(mutex_);
     how.first_host = first_host_;
-    timeline = timeline_;
   }
-  auto connection = Connection::open(url_, how);
-  if (options_.enter_timeline && connection->timeline() != timeline) {
-    options_.enter_timeline(*connection);
+  std::set<size_t> refused;
+  std::optional<DbError> refusal;
+  for (;;) {
+    try {
+      auto connection = Connection::open(url_, how);
+      how.first_host = connection->host();
+      if (refused.contains(how.first_host)) throw *refusal;
+      enter(*connection);
+      went_back_ = false;
+      return connection;
+    } catch (const DbError& error) {
+      if (error.sqlstate() == kStateWentBack) refusal = error;
+      if (!refusal) throw;
+      // Says more than that the other hosts are away.
+      const bool tries_on = error.sqlstate() == kStateWentBack &&
+                            refused.insert(how.first_host).second &&
+                            refused.size() < hosts_of(url_);
+      if (!tries_on) throw *refusal;
+      ++how.first_host;
+    }
+  }
+}
+
+/// Has the server of a new connection looked at, if it is not the one that was entered last.
+void Pool::enter(Connection& connection) {
+  if (options_.witness == nullptr) return;
+  MutexLock entering(enter_mutex_);
+  {
     MutexLock lock(mutex_);
-    timeline_ = connection->timeline();
+    if (connection.server() == entered_) return;
   }
-  return connection;
+  options_.witness->enter(connection);
+  MutexLock lock(mutex_);
+  entered_ = connection.server();
+  first_host_ = connection.host();
+  drop_left();
 }
 
 std::unique_ptr<Connection> Pool::connect() {
@@ -155,7 +190,9 @@ std::unique_ptr<Connection> Pool::connect() {
     MutexLock lock(mutex_);
     --open_;
     refused_until_ = Clock::now() + kRefusedPause;
-    if (!hangs_) refusal_ = error.message();
+    const auto* const refused = dynamic_cast<const DbError*>(&error);
+    went_back_ = refused != nullptr && refused->sqlstate() == kStateWentBack;
+    if (!hangs_ || went_back_) refusal_ = error.message();
     returned_.notify_all();  // waiting callers fail now too
     throw;
   }
@@ -164,7 +201,7 @@ std::unique_ptr<Connection> Pool::connect() {
 /// From now on a probe may interrupt the connection.
 Pool::Lease Pool::leased(std::unique_ptr<Connection> connection) {
   MutexLock lock(mutex_);
-  if (connection->server() == left_server_) connection->interrupt();
+  if (is_left(*connection)) connection->interrupt();
   leased_.insert(connection.get());
   ++Usage::instance().leased;
   return Lease(*this, std::move(connection));
@@ -183,7 +220,7 @@ void Pool::give_back(std::unique_ptr<Connection> connection) noexcept {
     MutexLock lock(mutex_);
     leased_.erase(connection.get());
     --Usage::instance().leased;
-    if (!connection->broken() && connection->server() != left_server_) {
+    if (!connection->broken() && !is_left(*connection)) {
       idle_.push_back(std::move(connection));
       returned_.notify_one();
       return;
@@ -208,12 +245,18 @@ void Pool::probe() {
   if (probe_) {
     try {
       probe_->run(kProbe);
+      if (options_.witness != nullptr && !options_.witness->permits(*probe_)) {
+        MutexLock state(mutex_);
+        if (probe_->server() == entered_) entered_.clear();
+        drop_left();
+      }
     } catch (const DbError& error) {
       // Closed connections are noticed by every user; a missing response only here.
       if (error.sqlstate() == kStateNoAnswer) {
         {
           MutexLock state(mutex_);
           hangs_ = true;
+          went_back_ = false;
           refusal_ = error.message();
           ++first_host_;  // try the other hosts first
         }
@@ -225,7 +268,7 @@ void Pool::probe() {
   if (probe_ && !somebody_waits_long()) return;
   const std::string before = probe_ ? probe_->server() : "";
   open_probe();
-  if (!before.empty() && probe_->server() != before) {
+  if (!before.empty() && probe_ && probe_->server() != before) {
     leave_server(before, "a new connection to the database leads to another server");
   }
 }
@@ -250,9 +293,11 @@ void Pool::open_probe() {
   if (unreached_) log::info("database_reached");
   unreached_ = false;
   MutexLock lock(mutex_);
-  first_host_ = probe_->host();
+  // The other hosts are tried in turn while the one that answers is refused.
+  first_host_ = probe_->host() + (went_back_ ? 1 : 0);
   hangs_ = false;
   if (probe_->server() == left_server_) left_server_.clear();
+  if (went_back_) probe_.reset();
 }
 
 void Pool::leave_server(const std::string& server, std::string_view why) {
@@ -260,16 +305,19 @@ void Pool::leave_server(const std::string& server, std::string_view why) {
       "tarn_database_servers_left_total", "Times all connections to a database server were broken");
   left.add();
   log::error("database_server_left", {{"reason", why}});
-  std::vector<std::unique_ptr<Connection>> dropped;  // closed outside the lock
   MutexLock lock(mutex_);
   left_server_ = server;
+  drop_left();
+}
+
+void Pool::drop_left() {
   for (Connection* connection : leased_) {
-    if (connection->server() == server) connection->interrupt();
+    if (is_left(*connection)) connection->interrupt();
   }
   for (std::unique_ptr<Connection>& idle : idle_) {
-    if (idle->server() != server) continue;
+    if (!is_left(*idle)) continue;
     idle->interrupt();
-    dropped.push_back(std::move(idle));
+    idle.reset();
     --open_;
   }
   std::erase(idle_, nullptr);
@@ -295,7 +343,10 @@ auto Pool::retried(Retry retry, Body&& body) {
 Rows Pool::run(const Query& query, std::initializer_list<Param> params, Retry retry) {
   for (Attempts attempts;;) {
     try {
-      return retried(retry, [&](Connection& connection) { return connection.run(query, params); });
+      return retried(retry, [&](Connection& connection) {
+        return retry == Retry::kRead ? connection.run(query, params)
+                                     : connection.run_write(query, params);
+      });
     } catch (const DbError& error) {
       if (!end_read_leases(error, attempts)) throw;
     }

@@ -1,6 +1,7 @@
 // Exclusive leases of connections.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <functional>
@@ -28,9 +29,10 @@ struct PoolOptions {
   /// After this time the lease throws unavailable: the database is overloaded or gone.
   std::chrono::milliseconds lease_timeout{10'000};
   Faults* faults = nullptr;  ///< tests only; outlives the pool
-  /// Runs before the first connection to a new timeline of the cluster is leased: numbers that the
-  /// previous primary returned may be returned again. An exception ends the lease.
-  std::function<void(Connection&)> enter_timeline{};
+  /// Is asked before connections to a server that was not entered before are leased. One that it
+  /// refuses is closed, and the next host of the URL is tried.
+  Witness* witness = nullptr;
+  size_t first_host = 0;  ///< of the URL, to be tried first
   /// Ends the read leases that an error with kStateReadLeased names, before its statement or
   /// transaction is repeated. The calling thread holds no connection.
   std::function<void(const DbError&)> end_read_leases{};
@@ -81,6 +83,10 @@ class Pool {
   /// connection leads: those to another server (the primary before a failover, behind a balancer
   /// that keeps its sessions) are broken too. Takes kProbeLimit and the time to connect at most.
   void probe();
+
+  /// Whether the database lacks what was acknowledged, as far as is known: nothing is to be
+  /// answered from memory.
+  bool went_back() const { return went_back_; }
 
   /// One statement as its own transaction. Retried once on a fresh connection when the old one
   /// turned out broken before anything was sent, or when the statement only reads or may be
@@ -145,6 +151,10 @@ class Pool {
   bool somebody_waits_long();
   void open_probe() TARN_REQUIRES(probe_mutex_);
   void leave_server(const std::string& server, std::string_view why);
+  void enter(Connection& connection);
+  bool is_left(const Connection& connection) const TARN_REQUIRES(mutex_);
+  void drop_left() TARN_REQUIRES(mutex_);
+  [[noreturn]] void refuse() TARN_REQUIRES(mutex_);
   std::unique_ptr<Connection> take_idle_or_reserve(MutexLock& lock, Clock::time_point deadline)
       TARN_REQUIRES(mutex_);
   std::unique_ptr<Connection> connect();
@@ -153,17 +163,19 @@ class Pool {
 
   const std::string url_;
   const PoolOptions options_;
+  Mutex enter_mutex_;  ///< taken before mutex_
   Mutex mutex_;
   CondVar returned_;
   std::vector<std::unique_ptr<Connection>> idle_ TARN_GUARDED_BY(mutex_);
   uint32_t open_ TARN_GUARDED_BY(mutex_) = 0;  ///< leased, idle or being opened
   std::set<Connection*> leased_ TARN_GUARDED_BY(mutex_);
-  std::string timeline_ TARN_GUARDED_BY(mutex_);     ///< that was entered last
+  std::string entered_ TARN_GUARDED_BY(mutex_);      ///< the server; others' are dropped
   std::string left_server_ TARN_GUARDED_BY(mutex_);  ///< its connections are dropped
   bool hangs_ TARN_GUARDED_BY(mutex_) = false;       ///< nothing is leased
   size_t first_host_ TARN_GUARDED_BY(mutex_) = 0;
   Clock::time_point refused_until_ TARN_GUARDED_BY(mutex_){};
   std::string refusal_ TARN_GUARDED_BY(mutex_);
+  std::atomic<bool> went_back_ = false;
   Mutex probe_mutex_;  ///< taken before mutex_
   std::unique_ptr<Connection> probe_ TARN_GUARDED_BY(probe_mutex_);
   bool unreached_ TARN_GUARDED_BY(probe_mutex_) = false;  ///< the last attempt to connect failed

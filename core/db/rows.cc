@@ -101,7 +101,7 @@ bool Rows::boolean(size_t row, int column) const {
 
 int64_t Rows::integer(size_t row, int column) const {
   const std::string_view bytes = field(row, column);
-  expect_type(type(column), {kInt8, kInt4, kInt2}, row, column);
+  expect_type(type(column), {kInt8, kInt4, kInt2, kPgLsn, kXid8}, row, column);
   return integer_of(bytes);
 }
 

@@ -6,7 +6,6 @@
 
 #include "core/base/log.h"
 #include "core/base/str_cat.h"
-#include "core/db/connection.h"
 
 namespace tarn::db {
 namespace {
@@ -38,13 +37,13 @@ void wait_while_starting(const std::string& url, std::chrono::milliseconds wait_
   }
 }
 
-void check_pooler(const std::string& url) {
+void check_pooler(const std::string& url, const OpenOptions& how) {
   try {
-    const auto ours = Connection::open(url);
+    const auto ours = Connection::open(url, how);
     ours->run(kHeld);
     // A pooler in transaction mode assigns the free session to the next client, and another session
     // to this connection.
-    const auto other = Connection::open(url);
+    const auto other = Connection::open(url, how);
     other->begin();
     other->run(kHeld);
     ours->run(kHeld);

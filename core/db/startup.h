@@ -4,6 +4,8 @@
 #include <chrono>
 #include <string>
 
+#include "core/db/connection.h"
+
 namespace tarn::db {
 
 /// Longer than a crash recovery with the embedded cluster's settings takes.
@@ -17,6 +19,6 @@ void wait_while_starting(const std::string& url, std::chrono::milliseconds wait_
 /// Throws precondition_failed, saying what to set, when a pooler gives the statements of one
 /// connection to several sessions of the server and does not keep what was prepared. Throws
 /// unavailable.
-void check_pooler(const std::string& url);
+void check_pooler(const std::string& url, const OpenOptions& how = {});
 
 }  // namespace tarn::db

@@ -29,6 +29,8 @@ enum TypeOid : uint32_t {
   kTextArray = 1009,
   kVarcharArray = 1015,
   kInt8Array = 1016,
+  kPgLsn = 3220,
+  kXid8 = 5069,
 };
 
 /// Appends an integer, most significant byte first.

@@ -209,7 +209,7 @@ std::optional<BranchLookup> ReadLeases::lookup(const RepositoryName& repository,
 
 std::shared_ptr<const LeasedBranch> ReadLeases::find(const RepositoryName& repository,
                                                      const BranchName& branch) {
-  if (holder_ == 0) return nullptr;
+  if (holder_ == 0 || pool_.went_back()) return nullptr;
   MutexLock lock(mutex_);
   const auto at = places_.find(NameView{repository.str(), branch.str()});
   if (at == places_.end() || !at->second.view) return nullptr;

@@ -29,24 +29,29 @@ constexpr int64_t kStatusOverQuota = 4;  // as kStateOverQuota
 // Stages nothing (status 3: changed) under rules other than those that permitted it: a rule holds
 // for every statement that starts after it was set. `hold`: the rules must not change until the
 // transaction ends, for a write with several statements.
-constexpr db::Query kStage{"staging_insert_rows",
-                           "SELECT stage_entries_under($6, $7, $1, $2, $3, $4, $5)"};
+constexpr db::Query kStage{
+    "staging_insert_rows",
+    "SELECT stage_entries_under($6, $7, $1, $2, $3, $4, $5), " TARN_COMMIT_POSITION,
+    /*has_position=*/true};
 
 // As kStage, for rows with charges: the rows of quotas are locked until the end, after all others.
 constexpr db::Query kStageCharged{"staging_insert_charged", R"sql(
-  SELECT charge_quotas(stage_entries_under($6, $7, $1, $2, $3, $4, $5), $2, $8, $9, $10))sql"};
+  SELECT charge_quotas(stage_entries_under($6, $7, $1, $2, $3, $4, $5), $2, $8, $9, $10), )sql" TARN_COMMIT_POSITION,
+                                  /*has_position=*/true};
 
 constexpr db::Query kStageIf{"staging_insert_row_if", R"sql(
   SELECT CASE WHEN (
     SELECT CASE WHEN $11 THEN hold_repository(b.repo_id) ELSE r.settings_version END
     FROM branches b JOIN repositories r USING (repo_id) WHERE b.branch_id = $2) = $10
-  THEN stage_entry_if($1, $2, $3, $4, $5, $6, $7, $8, $9) ELSE 3 END)sql"};
+  THEN stage_entry_if($1, $2, $3, $4, $5, $6, $7, $8, $9) ELSE 3 END, )sql" TARN_COMMIT_POSITION,
+                             /*has_position=*/true};
 
 constexpr db::Query kStageIfCharged{"staging_insert_charged_if", R"sql(
   SELECT charge_quotas(CASE WHEN (
     SELECT CASE WHEN $11 THEN hold_repository(b.repo_id) ELSE r.settings_version END
     FROM branches b JOIN repositories r USING (repo_id) WHERE b.branch_id = $2) = $10
-  THEN stage_entry_if($1, $2, $3, $4, $5, $6, $7, $8, $9) ELSE 3 END, $2, $12, $13, $14))sql"};
+  THEN stage_entry_if($1, $2, $3, $4, $5, $6, $7, $8, $9) ELSE 3 END, $2, $12, $13, $14), )sql" TARN_COMMIT_POSITION,
+                                    /*has_position=*/true};
 
 // Whether a statement that staged these rows took effect: the bytes of an entry contain an address
 // or a time that belongs to the request. Deletions are all alike and prove nothing.

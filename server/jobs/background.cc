@@ -100,6 +100,12 @@ std::vector<std::unique_ptr<Worker>> start_background(versioning::Assembly& asse
     assembly.look_at_database();
     return false;
   });
+  if (options.mark_database) {
+    start("mark", options.mark_interval, [mark = options.mark_database](std::stop_token) {
+      mark();
+      return false;
+    });
+  }
   start("sweep", kSweepInterval, [&assembly](std::stop_token) { return assembly.sweep(); });
   start("expiry", kExpiryPoll, [&assembly](std::stop_token) {
     return versioning::delete_one_expired_branch(assembly.engine());

@@ -29,6 +29,8 @@ struct BackgroundOptions {
   versioning::CollectionOptions collection{};
   blob::DiskCache* copies = nullptr;      ///< of small objects; nullptr = none are kept
   std::function<void()> measure_clock{};  ///< called with every heartbeat
+  std::function<void()> mark_database{};  ///< called every `mark_interval`, if it is set
+  std::chrono::milliseconds mark_interval{};
 };
 
 /// Starts the loops: imports, verifications, garbage collection, sizes by day, quotas, the writer's

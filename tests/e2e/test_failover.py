@@ -227,10 +227,11 @@ def write_commits(server, name, count=3):
 
 
 def test_a_standby_that_lacked_the_last_writes(pair, start, session_scratch):
-    """They are lost. A server that has seen them works on, although others are given the same numbers again."""
+    """They are lost. A server that has seen them and accepts that works on, although others are given the same numbers again."""
     pair.first.ask("ALTER SYSTEM SET synchronous_standby_names = ''")
     pair.first.ask("SELECT pg_reload_conf()")
-    shared = {"TARN_STORE_LOCAL_ROOT": session_scratch / f"objects-{time.monotonic_ns()}", "TARN_AUTH_MASTER_KEY": "a5" * 32}
+    shared = {"TARN_STORE_LOCAL_ROOT": session_scratch / f"objects-{time.monotonic_ns()}", "TARN_AUTH_MASTER_KEY": "a5" * 32,
+              "TARN_DB_LOST_WRITES": "accept"}
     stays = start(pair.url(), **shared)
 
     def another():

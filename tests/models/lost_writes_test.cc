@@ -199,7 +199,7 @@ class Model {
         const Node& primary = n.nodes[1 - i];
         const Log& from = primary.log;
         Log& log = n.nodes[i].log;
-        // What others wrote before the token comes with it: see may_end.
+        // Records of others before the token come with it: see may_end.
         const bool before_token =
             log.length >= primary.began && !holds(log, kStart + primary.start);
         do {

@@ -2,6 +2,7 @@
 
 import http.server
 import os
+import shutil
 import signal
 import subprocess
 import threading
@@ -79,6 +80,10 @@ class Server:
         self.hang()
         self.signal_all(signal.SIGKILL)
         self.process.stop(signal.SIGKILL)
+
+    def copy_to(self, other):
+        """Its files as they are in a snapshot of the disk."""
+        subprocess.run(["cp", "-a", str(self.data), str(other)], check=True)
 
     def restart_immediately(self):
         self.process.stop(signal.SIGQUIT)
@@ -172,6 +177,49 @@ class Pair:
     def fail_over(self):
         self.second.promote()
         self.leader = self.second
+
+    def wait_for_standby(self):
+        self.leader.process.wait_until(lambda: self.leader.ask(
+            "SELECT replay_lsn >= pg_current_wal_lsn() FROM pg_stat_replication") == ["t"], "the standby")
+
+    def set_synchronous(self, names):
+        self.leader.ask(f"ALTER SYSTEM SET synchronous_standby_names = '{names}'")
+        self.leader.ask("SELECT pg_reload_conf()")
+
+    def other(self):
+        return self.second if self.leader is self.first else self.first
+
+    def take_over(self):
+        """The standby becomes the leader, as Patroni does it when it is not strict."""
+        standby = self.other()
+        standby.promote()
+        self.leader = standby
+
+    def rewind(self):
+        """The former primary, which is stopped, becomes the standby of the leader."""
+        standby = self.other()
+        source = f"host=127.0.0.1 port={self.leader.port} user=postgres dbname=tarn"
+        self.leader.ask("CHECKPOINT")  # pg_rewind compares the timelines of the control files
+        servers.run_as_postgres([BINARIES / "pg_rewind", "--no-sync", "-R", "-D", standby.data, "--source-server",
+                                 source])
+        self.follow(standby)
+
+    def copy_again(self):
+        """The former primary is replaced by a fresh standby."""
+        standby = self.other()
+        standby.kill()
+        shutil.rmtree(standby.data)
+        servers.run_as_postgres([BINARIES / "pg_basebackup", "-R", "-c", "fast", "--no-sync", "-h", "127.0.0.1", "-p",
+                                 self.leader.port, "-U", "postgres", "-D", standby.data])
+        self.follow(standby)
+
+    def follow(self, standby):
+        with open(standby.data / "postgresql.auto.conf", "a", encoding="utf-8") as settings:
+            settings.write(f"primary_conninfo = 'host=127.0.0.1 port={self.leader.port} user=postgres'\n")
+        standby.launch()
+        self.leader.process.wait_until(
+            lambda: self.leader.ask("SELECT count(*) FROM pg_stat_replication WHERE state = 'streaming'") == ["1"],
+            "the standby")
 
     def stop(self):
         if self.proxy:

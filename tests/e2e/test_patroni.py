@@ -1,0 +1,57 @@
+"""Failovers that Patroni makes: nothing acknowledged is lost or stale without a word, and nothing at all in strict mode."""
+
+import json
+import time
+
+import patroni_cluster
+import pytest
+from long_tests import LONG
+from test_lost_writes import Fleet, Load, get, is_refused, until, write_until_taken
+
+TOOL = patroni_cluster.missing_tool()
+pytestmark = [pytest.mark.skipif(not LONG, reason="takes minutes: ./dev test --long"),
+              pytest.mark.skipif(TOOL is not None, reason=f"{TOOL} is not installed (Debian: patroni, etcd-server)")]
+
+ROUNDS = 4
+
+
+@pytest.mark.parametrize("strict", [True, False], ids=["strict", "not_strict"])
+@pytest.mark.parametrize("fault", ["kill", "pause"])
+def test_failovers_by_patroni(session_scratch, strict, fault):
+    cluster = patroni_cluster.Cluster(session_scratch / f"patroni-{time.monotonic_ns()}", strict).start()
+    fleet = Fleet(session_scratch, cluster.url())
+    total = {"strict": strict, "fault": fault, "failovers": 0, "acknowledged": 0, "reads": 0, "said": 0, "lost": 0, "stale": 0}
+    try:
+        each = [fleet.start(), fleet.start()]
+        for round_ in range(ROUNDS):
+            load = Load(each, f"{round_}")
+            time.sleep(4)
+            old = cluster.leader()
+            (old.pause if fault == "pause" else old.kill)()
+            until(lambda old=old: cluster.leader() not in (None, old), "a new leader", 90)
+            time.sleep(5)
+            if fault == "pause":
+                old.go_on()
+            else:
+                old.start()
+            until(cluster.is_whole, "the old primary comes back", 120)
+            time.sleep(2)
+            said = any([is_refused(server) for server in each])
+            load.stop()
+            if said:
+                fleet.accept_loss()
+            for server in each:
+                write_until_taken(server, "again")
+            lost = [key for key in load.acknowledged if get(each[0], key).status_code != 200]
+            total["failovers"] += 1
+            total["acknowledged"] += len(load.acknowledged)
+            total["reads"] += load.reads
+            total["said"] += said
+            total["lost"] += len(lost)
+            total["stale"] += len(load.stale)
+            print(json.dumps(total))
+            assert said or not (lost or load.stale), (round_, lost[:3], load.stale[:3])
+            assert not (strict and (said or lost or load.stale)), (round_, lost[:3], load.stale[:3])
+    finally:
+        fleet.stop()
+        cluster.stop()
