@@ -362,6 +362,7 @@ void check_config(const Config& config) {
   one_of("log.requests", config.log_requests, {"all", "slow", "none"});
   one_of("auth.setup", config.auth_setup, {"start", "http"});
   one_of("db.lost_writes", config.db_lost_writes, {"refuse", "accept"});
+  one_of("store.promoted_standby", config.store_promoted_standby, {"refuse", "adopt"});
   one_of("auth.presign", config.auth_presign, {"on", "off"});
   one_of("store.verify_reads", config.store_verify_reads, {"off", "local", "all"});
   one_of("s3.create_bucket", config.s3_create_bucket, {"off", "repository", "rooted"});

@@ -64,6 +64,7 @@ struct Config {
   http::ServerLimits http;
   uint32_t db_connections = 16;
   std::string db_lost_writes = "refuse";
+  std::string store_promoted_standby = "refuse";
   uint64_t cache_node_bytes = uint64_t{256} << 20;
   bool cache_read_leases = true;
   uint32_t cache_read_lease_reads_min = meta::kLeasedReadsMin;

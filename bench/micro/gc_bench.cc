@@ -152,14 +152,13 @@ void measure_space(testing::TestEngine& engine, const std::string& url,
              number + static_cast<int64_t>(part), "old");
     }
   };
-  versioning::OwnIdentities identities;
   const auto collect = [&] {
     versioning::CollectionOptions options;
     options.interval = options.grace = options.unreachable_kept = std::chrono::seconds{0};
     options.share_max = 100;
     versioning::request_collection(*engine, repository, "bench", 0);
     engine.parts().heartbeat();
-    versioning::run_one_collection(*engine, options, identities, {});
+    versioning::run_one_collection(*engine, options, {});
   };
   report_space(url, "of main", 0);
   const double grown = seconds_of([&] { grow(10'000); });
@@ -289,7 +288,6 @@ int run_half(uint64_t count, Half::Kind kind) {
   versioning::set_collection_rules(*engine, repository,
                                    {.default_retention_days = 0, .retention_days = {}});
   change_half(engine, repository, count, 1, Half::Kind::kDeleted);
-  versioning::OwnIdentities identities;
   versioning::CollectionOptions options;
   options.interval = options.grace = options.unreachable_kept = std::chrono::seconds{0};
   options.share_max = 100;
@@ -299,7 +297,7 @@ int run_half(uint64_t count, Half::Kind kind) {
     const double taken = seconds_of([&] {
       versioning::request_collection(*engine, repository, "bench", 0);
       engine.parts().heartbeat();
-      versioning::run_one_collection(*engine, options, identities, {});
+      versioning::run_one_collection(*engine, options, {});
     });
     bytes = bytes_of_tables(database.url());
     show(what, taken, bytes, ratio(bytes));

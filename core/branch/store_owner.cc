@@ -105,6 +105,14 @@ void remove_old_records(const blob::Located& folder, uint64_t newest) {
   for (const std::string& key : old) folder.store->remove(key);
 }
 
+/// Whether two identities differ by the timeline alone, and `former` has the lower one. Timelines
+/// are eight hexadecimal digits.
+bool is_earlier_timeline(std::string_view former, std::string_view own) {
+  const size_t at = own.rfind('-');
+  return at != std::string_view::npos && former.size() == own.size() &&
+         former.substr(0, at) == own.substr(0, at) && former.substr(at) < own.substr(at);
+}
+
 /// The owner that the marker names, as a record before the first; nullopt: the namespace has no
 /// marker. Throws precondition_failed if the marker is another repository's.
 std::optional<OwnerRecord> marked_owner(blob::Stores& stores, const Repository& repository) {
@@ -146,14 +154,11 @@ void name_store_owner(blob::Stores& stores, const std::string& storage_namespace
   throw Error(ErrorCode::kUnavailable, "writing the owner of a store: others write it too");
 }
 
-StoreOwners::StoreOwners(db::Pool& pool, blob::Stores& stores,
-                         std::function<std::string()> identify)
-    : pool_(pool),
-      stores_(stores),
-      identify_(identify ? std::move(identify) : [this] { return database_identity(pool_); }) {}
+StoreOwners::StoreOwners(db::Pool& pool, blob::Stores& stores, StoreOwnerOptions options)
+    : pool_(pool), stores_(stores), options_(std::move(options)) {}
 
 std::string StoreOwners::identity() {
-  std::string own = identify_();
+  std::string own = options_.identify ? options_.identify() : database_identity(pool_);
   MutexLock lock(mutex_);
   if (std::find(identities_.begin(), identities_.end(), own) == identities_.end()) {
     identities_.push_back(own);
@@ -227,7 +232,10 @@ void StoreOwners::look(const Repository& repository, Record wanted, Known& known
     const OwnerRecord& newest = known.newest;
     const bool unnamed = newest.number == 0 && newest.identity.empty();
     if (went_back(own)) return refuse("to whose past this server's database has gone back");
-    if (!unnamed && newest.identity != own && !succeeds(own, newest.identity)) {
+    const bool failed_over =
+        succeeds(own, newest.identity) ||
+        (options_.adopts_failovers && is_earlier_timeline(newest.identity, own));
+    if (!unnamed && newest.identity != own && !failed_over) {
       return refuse("of which this may be a copy");
     }
     if (newest.identity == own && !newest.nonce.empty() && !has_claim(repository, newest.nonce)) {

@@ -65,11 +65,18 @@ struct RefusedStore {
   std::string why;
 };
 
+struct StoreOwnerOptions {
+  /// Also takes stores over from an earlier timeline of the same database that this process has not
+  /// seen: where the old primary is fenced after each failover.
+  bool adopts_failovers = false;
+  /// Returns the present identity of the database; tests replace it.
+  std::function<std::string()> identify{};
+};
+
 /// Owners of the stores as this process knows them. Safe from any thread.
 class StoreOwners {
  public:
-  /// `identify` returns the present identity of the database; tests replace it.
-  StoreOwners(db::Pool& pool, blob::Stores& stores, std::function<std::string()> identify = {});
+  StoreOwners(db::Pool& pool, blob::Stores& stores, StoreOwnerOptions options = {});
 
   /// The present identity of the database, which a new namespace is marked with.
   std::string identity();
@@ -119,7 +126,7 @@ class StoreOwners {
 
   db::Pool& pool_;
   blob::Stores& stores_;
-  const std::function<std::string()> identify_;
+  const StoreOwnerOptions options_;
   mutable Mutex mutex_;
   std::map<RepositoryId, Known> known_ TARN_GUARDED_BY(mutex_);
   /// Identities of the database in the order in which this process has seen them.

@@ -156,6 +156,22 @@ TEST_F(StoreOwner, AServerThatStartedAfterTheFailoverAsksForAnAdoption) {
   EXPECT_EQ(put_into(server, "a"), "done");
 }
 
+// As `store.promoted_standby: adopt` says. Identities end with the timeline.
+TEST_F(StoreOwner, WhereOldPrimariesAreFencedAFailoverIsAdopted) {
+  const std::string identity = database_identity(engine.pool);
+  const auto refusal_under = [&](const std::string& own) {
+    StoreOwners owners(engine.pool, engine.stores,
+                       {.adopts_failovers = true, .identify = [&] { return own; }});
+    return owners.refusal(repo).has_value();
+  };
+  const std::string promoted = identity.substr(0, identity.size() - 1) + "2";
+  EXPECT_FALSE(refusal_under(promoted));
+  EXPECT_EQ(store_owner(engine.stores, repo), promoted);
+  EXPECT_TRUE(refusal_under(identity)) << "never back";
+  EXPECT_TRUE(refusal_under("1" + identity.substr(1, identity.size() - 2) + "3"))
+      << "another cluster";
+}
+
 TEST_F(StoreOwner, ANamespaceOfOthersIsNotClaimed) {
   engine.store->remove("lake/_tarn/repository");
   const auto marker = engine.store->create("lake/_tarn/repository", 5);

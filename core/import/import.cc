@@ -23,6 +23,7 @@
 #include "core/meta/repositories.h"
 #include "core/meta/writer.h"
 #include "core/tree/cursor.h"
+#include "core/tree/entry_fields.h"
 
 namespace tarn::versioning {
 namespace {
@@ -331,7 +332,7 @@ ImportPreview preview_import(Engine& engine, const Repository& repository, const
         there.seek(edit->key);
         if (there.valid() && there.key() == edit->key) {
           ++found;
-          changed += same_content(there.entry(), *edit->entry) ? 0 : 1;
+          changed += tree::same_content(there.entry(), *edit->entry) ? 0 : 1;
         }
       }
       preview.has_more = preview.objects.size() == limit;

@@ -81,7 +81,8 @@ TEST_F(Claims, FilledAddressTakesNoOtherBytesWithOneMd5) {
   const auto address = hand_out_address(*engine, repo, BranchName("main"), Key("a"), "tester");
   const auto fill = [&](const std::string& bytes) {
     TextBody body(bytes);
-    fill_address(*engine, repo, address.own, body, bytes.size());
+    fill_address(*engine, repo, {repo.id, BranchName("main"), Key("a"), address.own}, body,
+                 bytes.size());
   };
   EXPECT_EQ(reason_of([&] { fill(kOneMd5); }), "done");
   EXPECT_EQ(reason_of([&] { fill(kOneMd5); }), "done");

@@ -77,7 +77,7 @@ TEST_F(ContentIdentity, EveryVerbTakesTheChange) {
        }},
       {"checkout", [&] {
          EXPECT_EQ(checkout_paths(*engine, repo, kMain, {.ref = "dev", .paths = PathScope({"**"})})
-                       .written,
+                       .written(),
                    2u);
          engine.commit(repo, "main");
        }}};

@@ -64,7 +64,7 @@ struct Assembly::Parts {
         lifecycle_scans(pool),
         sstables(pool),
         quotas(pool),
-        owners(pool, stores, std::move(options.identify)),
+        owners(pool, stores, std::move(options.owners)),
         engine{clock,
                pool,
                stores,

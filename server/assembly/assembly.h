@@ -3,11 +3,11 @@
 
 #include <chrono>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <string>
 
 #include "core/branch/engine.h"
+#include "core/branch/store_owner.h"
 #include "core/meta/branches.h"
 #include "core/meta/read_lease_options.h"
 
@@ -29,8 +29,7 @@ struct AssemblyOptions {
   /// How many branches of one repository one user may have made.
   uint32_t branches_per_user_max = meta::kBranchesPerUserMax;
   meta::ReadLeaseOptions read_leases{};
-  /// Of the database, for StoreOwners; tests replace it.
-  std::function<std::string()> identify{};
+  StoreOwnerOptions owners{};
 };
 
 /// Owns the SQL stores and registers this process as a writer; takes the row away when destroyed.

@@ -284,41 +284,41 @@ class Model {
       if (node.entered == 0 && node.log.length == kLogMax) continue;
       if (!permits(server, node)) continue;
       go("connection of server", i, [this, i, to](State& n) {
-        Server& server = n.servers[i];
-        Node& node = n.nodes[to];
-        if (node.entered == 0) {
-          const uint8_t inherited = rules_.inherited_is_exact ? node.began : node.log.length;
-          append(node.log, kStart + node.start, inherited);
-          node.entered = 1;
+        Server& mine = n.servers[i];
+        Node& used = n.nodes[to];
+        if (used.entered == 0) {
+          const uint8_t inherited = rules_.inherited_is_exact ? used.began : used.log.length;
+          append(used.log, kStart + used.start, inherited);
+          used.entered = 1;
         }
-        server.at = static_cast<uint8_t>(to);
-        server.start = node.start;
-        if (rules_.leaves_before_looking) forget_pending(server);
+        mine.at = static_cast<uint8_t>(to);
+        mine.start = used.start;
+        if (rules_.leaves_before_looking) forget_pending(mine);
       });
     }
     if (is_usable(s, server) && s.writes > 0 && server.pending == 0 &&
         s.nodes[server.at].log.length < kLogMax) {
       go("write by server", i, [i](State& n) {
         --n.writes;
-        Server& server = n.servers[i];
-        Log& log = n.nodes[server.at].log;
+        Server& mine = n.servers[i];
+        Log& log = n.nodes[mine.at].log;
         append(log, ++n.written);
-        server.pending = n.written;
-        server.pending_at = server.at;
-        server.pending_start = server.start;
-        server.pending_position = log.length;
+        mine.pending = n.written;
+        mine.pending_at = mine.at;
+        mine.pending_start = mine.start;
+        mine.pending_position = log.length;
       });
     }
     if (server.pending != 0) {
       go("acknowledgement by server", i, [this, i](State& n) {
-        Server& server = n.servers[i];
-        server.acknowledged |= static_cast<uint8_t>(1 << server.pending);
-        if (rules_.position_is_newest || server.seen_start != server.pending_start) {
-          server.seen_start = server.pending_start;
-          server.seen_position = server.pending_position;
-          server.seen_timeline = n.nodes[server.pending_at].log.timeline;
+        Server& mine = n.servers[i];
+        mine.acknowledged |= static_cast<uint8_t>(1 << mine.pending);
+        if (rules_.position_is_newest || mine.seen_start != mine.pending_start) {
+          mine.seen_start = mine.pending_start;
+          mine.seen_position = mine.pending_position;
+          mine.seen_timeline = n.nodes[mine.pending_at].log.timeline;
         }
-        forget_pending(server);
+        forget_pending(mine);
       });
     }
     if (s.restarts > 0) {

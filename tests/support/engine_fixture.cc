@@ -40,7 +40,7 @@ TestEngine::TestEngine(const std::string& database_url, blob::MemoryStore* share
           .node_cache_bytes = 64 << 20,
           .link_key = std::string(32, 'k'),
           .read_leases = {.are_taken = takes_read_leases, .reads_min = 20, .pause = {}},
-          .identify = std::move(identify)});
+          .owners = {.identify = std::move(identify)}});
 }
 
 TestRepository TestEngine::make_repository(const std::string& name) {
