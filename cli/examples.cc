@@ -131,6 +131,7 @@ constexpr std::pair<std::string_view, std::string_view> kExamples[] = {
     {"admin restore", "tarn admin restore /backups/tarn --data /var/lib/tarn2"},
     {"admin backups", "tarn admin backups --data /var/lib/tarn"},
     {"admin prune-backups", "tarn admin prune-backups /backups/tarn --keep 14 --dry-run"},
+    {"admin adopt", "tarn admin adopt --server-config /etc/tarn/tarn.yaml"},
     {"admin accept-loss", "tarn admin accept-loss --server-config /etc/tarn/tarn.yaml"},
     {"admin release-backup", "tarn admin release-backup 06h0ncadkse1ld20ir70"},
     {"fs ls", "tarn fs ls tarn://lake/main/images/"},

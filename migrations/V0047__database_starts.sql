@@ -58,6 +58,7 @@ BEGIN
   FOREACH v_sequence IN ARRAY ARRAY['node_nids', 'staging_tokens', 'writer_ids', 'event_numbers', 'lifecycle_versions',
                                     'read_lease_numbers',
                                     pg_get_serial_sequence('part_lists', 'part_list_id'),
+                                    pg_get_serial_sequence('store_claims', 'claim_id'),
                                     pg_get_serial_sequence('commit_expiries', 'expiry_id')]::regclass[] LOOP
     PERFORM setval(v_sequence, nextval(v_sequence) + p_times * 1000000000::bigint);
   END LOOP;

@@ -14,6 +14,7 @@
 #include "core/base/str_cat.h"
 #include "core/base/text.h"
 #include "core/branch/repositories.h"
+#include "core/branch/store_owner.h"
 #include "core/objects/multipart.h"
 #include "core/sigv4/canonical.h"
 #include "core/sigv4/sign.h"
@@ -286,6 +287,8 @@ class S3RoleMatrix : public ::testing::Test {
     const auto target =
         versioning::check_upload(*engine, data, BranchName("topic"), Key("dir/a"), false, {});
     upload = versioning::create_multipart(*engine, target, {"ann", {}, "", ""}).upload_id;
+    // Its first write to each asks the store for its owner and leaves a row.
+    for (const auto& repository : {other, data}) (*second.engine).owners.refusal(repository);
     directory.users.create({"ann", clock.now(), {}, {}});
     key = *directory.credentials.create("ann", clock.now());
     directory.policies.create({"tried", clock.now(), {testing::allowing_everything()}});

@@ -191,7 +191,8 @@ constexpr ConfigKey kKeys[] = {
      "byte."},
     {"store.promoted_standby", TARN_AT(store_promoted_standby),
      "What a server does with the store of a standby that was promoted before the server started. "
-     "refuse: nothing is written until tarn admin adopt, since the standby may be a copy. adopt: it "
+     "refuse: nothing is written until tarn admin adopt, since the standby may be a copy. adopt: "
+     "it "
      "takes the store over, which is right where each failover fences the old primary."},
     {"store.local.root", TARN_AT(store_local_root),
      "Directory below which namespaces local://NAME live. Servers that share a database share it "

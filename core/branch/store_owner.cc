@@ -169,6 +169,7 @@ std::string StoreOwners::identity() {
 void StoreOwners::note_created(const Repository& repository) {
   MutexLock lock(mutex_);
   known_[repository.id] = {.name = repository.name.str(),
+                           .own = identities_.empty() ? "" : identities_.back(),
                            .asked = SteadyClock::now(),
                            .answered = true,
                            .recorded = true};
@@ -207,7 +208,7 @@ std::optional<OwnerRecord> StoreOwners::take(const Repository& repository,
 /// Asks the store. `known` is what was known before, and is brought up to date.
 void StoreOwners::look(const Repository& repository, Record wanted, Known& known) {
   known.refusal.reset();
-  const std::string own = identity();
+  const std::string own = known.own = identity();
   const auto refuse = [&](std::string_view why) {
     known.refusal =
         str_cat("the objects in ", repository.storage_namespace, " belong to another database (",
@@ -284,13 +285,15 @@ std::optional<std::string> StoreOwners::ask(const Repository& repository, Record
   try {
     look(repository, wanted, known);
     known.answered = true;
-  } catch (const Error& error) {
+    known.failed = false;
+  } catch (const std::exception& error) {
     failure = std::current_exception();
     log::warn("store_owner_unknown",
-              {{"repository", repository.name.str()}, {"error", error.message()}});
+              {{"repository", repository.name.str()}, {"error", error.what()}});
   }
   MutexLock lock(mutex_);
   Known& entry = known_[repository.id];
+  entry.failed = failure != nullptr;
   if (!failure) {
     if (known.refusal && known.refusal != entry.refusal) {
       log::error("owned_by_another_database",
@@ -346,32 +349,42 @@ bool StoreOwners::watch(meta::Repositories& repositories, uint32_t limit) {
   {
     MutexLock lock(mutex_);
     if (watched_identity_ != own) {
+      for (auto& [id, known] : known_) {
+        if (known.own != own) known.asked = {};  // an answer under the former identity
+      }
       watched_identity_ = own;
       watched_until_.clear();
-      watched_all_ = false;
+      watched_all_ = watch_again_ = false;
     }
     if (watched_all_) return false;
     after = watched_until_;
   }
   const Page<Repository> page = repositories.list("", "", after, limit);
+  bool all_answered = true;
   for (const Repository& repository : page.items) {
-    if (!repository.read_only) {
-      MutexLock lock(mutex_);
-      const auto at = known_.find(repository.id);
-      // An answer under the former identity counts no more.
-      if (at != known_.end()) at->second.asked = {};
-    }
-    try {
-      if (!repository.read_only) refusal(repository);
-    } catch (const Error& error) {
-      log::debug("store_owner_not_watched", {{"error", error.message()}});
-    }
+    if (!repository.read_only && !is_answered(repository)) all_answered = false;
   }
   MutexLock lock(mutex_);
   if (watched_identity_ != own) return true;
-  if (!page.items.empty()) watched_until_ = page.items.back().name.str();
-  watched_all_ = !page.has_more;
-  return page.has_more;
+  watch_again_ = watch_again_ || !all_answered;
+  if (page.has_more) {
+    watched_until_ = page.items.back().name.str();
+    return true;
+  }
+  watched_until_.clear();
+  watched_all_ = !std::exchange(watch_again_, false);
+  return false;
+}
+
+/// Asks, and returns whether there was an answer.
+bool StoreOwners::is_answered(const Repository& repository) {
+  try {
+    refusal(repository);
+  } catch (const std::exception&) {
+    return false;  // ask() has logged it
+  }
+  MutexLock lock(mutex_);
+  return !known_[repository.id].failed;
 }
 
 std::vector<RefusedStore> StoreOwners::refused(size_t limit) const {

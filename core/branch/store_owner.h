@@ -99,6 +99,7 @@ class StoreOwners {
 
   /// Asks the stores of up to `limit` repositories that were not asked since the identity changed:
   /// after a failover the stores are taken over before an old primary can. true = more are left.
+  /// Those that did not answer are asked again by the next call.
   bool watch(meta::Repositories& repositories, uint32_t limit);
   /// Up to `limit` repositories whose last answer is a refusal.
   std::vector<RefusedStore> refused(size_t limit) const;
@@ -107,17 +108,20 @@ class StoreOwners {
   using SteadyClock = std::chrono::steady_clock;
   struct Known {
     std::string name;
+    std::string own{};  ///< the identity that asked
     OwnerRecord newest{};
     std::optional<std::string> refusal{};
     SteadyClock::time_point asked{};
     bool answered = false;
     bool recorded = false;  ///< this process has written a record or the marker
     bool being_asked = false;
+    bool failed = false;  ///< the last question was not answered
   };
   enum class Record : uint8_t { kOnce, kAlways };
 
   std::optional<std::string> ask(const Repository& repository, Record wanted);
   void look(const Repository& repository, Record wanted, Known& known);
+  bool is_answered(const Repository& repository);
   std::optional<OwnerRecord> take(const Repository& repository, const OwnerRecord& newest,
                                   const std::string& own);
   bool has_claim(const Repository& repository, const std::string& nonce);
@@ -134,6 +138,7 @@ class StoreOwners {
   std::string watched_identity_ TARN_GUARDED_BY(mutex_);
   std::string watched_until_ TARN_GUARDED_BY(mutex_);  ///< name of the last repository asked
   bool watched_all_ TARN_GUARDED_BY(mutex_) = false;
+  bool watch_again_ TARN_GUARDED_BY(mutex_) = false;  ///< a store did not answer
 };
 
 }  // namespace tarn::versioning

@@ -13,6 +13,7 @@
 #include "core/db/dump.h"
 #include "core/gc/collection_fixture.h"
 #include "core/meta/repositories.h"
+#include "tests/support/fault_points.h"
 
 namespace tarn::versioning {
 namespace {
@@ -146,6 +147,24 @@ TEST_F(StoreOwner, AProcessThatLivedThroughAFailoverGoesOnAndTheOldPrimaryDoesNo
   EXPECT_EQ(put_by_a_new_server("a"), kRefused) << "of the old primary";
   identity = database_identity(engine.pool);
   EXPECT_NE((*server).owners.refusal_to_collect(repo), std::nullopt) << "it never goes back";
+}
+
+// A database or store that fails right after a failover is asked again.
+TEST_F(StoreOwner, AFailoverIsFollowedOnceTheStoreAnswers) {
+  std::string identity = database_identity(engine.pool);
+  testing::FaultPoints faults;
+  testing::TestEngine server{database.url(), engine.store, &faults, false,
+                             [&] { return identity; }};
+  EXPECT_EQ((*server).owners.refusal(repo), std::nullopt);
+  identity += "-promoted";
+  faults.lose_connection("store_claims_insert_row");
+  faults.lose_connection("store_claims_insert_row");
+  (*server).owners.watch((*server).repositories, 1000);
+  EXPECT_EQ(faults.unreached(), 0u);
+  EXPECT_NE(store_owner(engine.stores, repo), identity);
+  (*server).owners.watch((*server).repositories, 1000);
+  (*server).owners.watch((*server).repositories, 1000);
+  EXPECT_EQ((*server).owners.refusal(repo), std::nullopt);
 }
 
 TEST_F(StoreOwner, AServerThatStartedAfterTheFailoverAsksForAnAdoption) {

@@ -437,8 +437,8 @@ TEST_F(Verify, ChangedBytesOfTheSameSizeAreNoticedByReadingThem) {
   shallow.objects.deep = false;
   EXPECT_EQ(found(shallow), "");
   const Finding finding = verify().findings.at(0);
-  EXPECT_EQ(finding.expected, "md5 " + to_hex(md5("1400")));
-  EXPECT_EQ(finding.found, "md5 " + to_hex(md5("1401")));
+  EXPECT_EQ(finding.expected, "sha256 " + to_hex(sha256("1400")));
+  EXPECT_EQ(finding.found, "sha256 " + to_hex(sha256("1401")));
 }
 
 TEST_F(Verify, ImportsAreComparedWithTheirSources) {

@@ -85,14 +85,14 @@ class Box:
         made = self.look_alikes("alike/")
         assert len(set(made.values())) == len(LOOK_ALIKES)
         for name in made:
-            copy(f"dev/alike/{name}", f"dev/copied/{name}")
-        assert self.look_alikes("copied/") == made
+            copy(f"dev/alike/{name}", f"dev/alike-copied/{name}")
+        assert self.look_alikes("alike-copied/") == made
         for count, name in enumerate(made, 1):
-            move(f"dev/copied/{name}", f"dev/moved/{name}")
-            assert self.look_alikes("moved/") == dict(list(made.items())[:count])
-            assert self.look_alikes("copied/") == dict(list(made.items())[count:])
-        sync("dev/alike/", "dev/synced/")
-        assert self.look_alikes("synced/") == self.look_alikes("alike/") == made
+            move(f"dev/alike-copied/{name}", f"dev/alike-moved/{name}")
+            assert self.look_alikes("alike-moved/") == dict(list(made.items())[:count])
+            assert self.look_alikes("alike-copied/") == dict(list(made.items())[count:])
+        sync("dev/alike/", "dev/alike-synced/")
+        assert self.look_alikes("alike-synced/") == self.look_alikes("alike/") == made
 
     def tree(self, files):
         """A new directory in which each key of {key: path} is a file, for programs that copy directories."""

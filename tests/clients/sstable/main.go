@@ -4,7 +4,6 @@ package main
 
 import (
 	"bufio"
-	"bytes"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
@@ -12,12 +11,10 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"sort"
 
 	"github.com/cockroachdb/pebble/sstable"
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
-	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/types/dynamicpb"
 )
 
@@ -40,46 +37,6 @@ func splitValue(value []byte) (identity, message []byte, err error) {
 	return parts[0], parts[1], nil
 }
 
-// identityOf is what lakeFS compares two versions of an object by.
-func identityOf(entry protoreflect.Message) []byte {
-	var out bytes.Buffer
-	number := func(n int64) {
-		out.Write([]byte{2, 8})
-		_ = binary.Write(&out, binary.BigEndian, n)
-	}
-	text := func(s string) {
-		out.WriteByte(1)
-		number(int64(len(s)))
-		out.WriteString(s)
-	}
-	field := func(name protoreflect.Name) protoreflect.Value {
-		return entry.Get(entry.Descriptor().Fields().ByName(name))
-	}
-	number(field("size").Int())
-	text(field("e_tag").String())
-	metadata := map[string]string{}
-	field("metadata").Map().Range(func(key protoreflect.MapKey, value protoreflect.Value) bool {
-		metadata[key.String()] = value.String()
-		return true
-	})
-	names := make([]string, 0, len(metadata))
-	for name := range metadata {
-		names = append(names, name)
-	}
-	sort.Strings(names)
-	out.WriteByte(4)
-	number(int64(len(names)))
-	for _, name := range names {
-		text(name)
-		text(metadata[name])
-	}
-	if contentType := field("content_type").String(); contentType != "" {
-		text(contentType)
-	}
-	sum := sha256.Sum256(out.Bytes())
-	return sum[:]
-}
-
 type row struct {
 	Key      []byte          `json:"key"` // base64
 	Identity string          `json:"identity"`
@@ -100,8 +57,9 @@ func decode(kind string, key, value []byte) (*row, error) {
 	}
 	shown := string(identity)
 	if kind == "ranges" {
-		if !bytes.Equal(identity, identityOf(message)) {
-			return nil, fmt.Errorf("identity %x, want %x", identity, identityOf(message))
+		// It covers a digest that the message does not have.
+		if len(identity) != sha256.Size {
+			return nil, fmt.Errorf("identity of %d bytes, want %d", len(identity), sha256.Size)
 		}
 		shown = hex.EncodeToString(identity)
 	}
