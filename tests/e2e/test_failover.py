@@ -231,7 +231,7 @@ def test_a_standby_that_lacked_the_last_writes(pair, start, session_scratch):
     pair.first.ask("ALTER SYSTEM SET synchronous_standby_names = ''")
     pair.first.ask("SELECT pg_reload_conf()")
     shared = {"TARN_STORE_LOCAL_ROOT": session_scratch / f"objects-{time.monotonic_ns()}", "TARN_AUTH_MASTER_KEY": "a5" * 32,
-              "TARN_DB_LOST_WRITES": "accept"}
+              "TARN_DB_LOST_WRITES": "accept", "TARN_STORE_PROMOTED_STANDBY": "adopt"}
     stays = start(pair.url(), **shared)
 
     def another():
