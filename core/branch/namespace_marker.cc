@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <vector>
 
 #include "core/base/digest.h"
 #include "core/base/encoding.h"
@@ -96,9 +97,13 @@ std::string nested_namespace(blob::Stores& stores, const Repository& repository)
     const std::string within = str_cat(url, "/", folder);
     if (has_marker(stores, within)) return within;
     const std::string prefix = str_cat(base, folder, "/");
-    const blob::ListPage page =
-        located(stores, repository).store->list(prefix, "", kNestedKeysLookedAt);
-    for (const blob::BlobStat& stat : page.items) {
+    std::vector<blob::BlobStat> items;
+    try {
+      items = located(stores, repository).store->list(prefix, "", kNestedKeysLookedAt).items;
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::kPermissionDenied) throw;  // then nothing is collected either
+    }
+    for (const blob::BlobStat& stat : items) {
       if (stat.key == own || !stat.key.ends_with(str_cat("/", kKey))) continue;
       const std::string_view key = stat.key;
       return str_cat(url, "/", key.substr(base.size(), key.size() - base.size() - kKey.size() - 1));

@@ -39,10 +39,14 @@ void take_namespace(Engine& engine, const Repository& repository) {
     if (!mark_namespace(engine.stores, repository, engine.owners.identity())) {
       throw_namespace_in_use(repository.storage_namespace);
     }
-    // Looked for behind the marker: of two that are made at once, one at least sees the other.
-    if (!nested_namespace(engine.stores, repository).empty()) {
+    try {
+      // Looked for behind the marker: of two that are made at once, one at least sees the other.
+      if (!nested_namespace(engine.stores, repository).empty()) {
+        throw_namespace_in_use(repository.storage_namespace);
+      }
+    } catch (const Error&) {
       unmark_namespace(engine.stores, repository);
-      throw_namespace_in_use(repository.storage_namespace);
+      throw;
     }
   } catch (const Error& error) {
     if (error.reason() == reason::kNamespaceInUse || error.code() == ErrorCode::kUnavailable) throw;

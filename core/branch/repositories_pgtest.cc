@@ -1,4 +1,8 @@
 // Repositories and the refs in them over a real database.
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
 #include <thread>
 
 #include <gtest/gtest.h>
@@ -7,6 +11,7 @@
 #include "core/branch/repositories.h"
 #include "core/versioning/verbs_fixture.h"
 #include "tests/support/fault_points.h"
+#include "tests/support/forwarding_store.h"
 
 namespace tarn::versioning {
 namespace {
@@ -119,6 +124,32 @@ TEST_F(Verbs, ANameThatIsTakenMeanwhileLeavesTheNamespaceFree) {
                               .storage_namespace = "local://" + name + "-free"};
   EXPECT_EQ(reason_of([&] { create_repository(*other, creation); }), "already_exists");
   creation.name = RepositoryName(fresh_name());
+  EXPECT_EQ(reason_of([&] { create_repository(*other, creation); }), "done");
+}
+
+/// A store that refuses to list, or fails to.
+class ListlessStore final : public testing::ForwardingStore {
+ public:
+  ListlessStore(blob::BlobStore& store, ErrorCode code) : ForwardingStore(store), code_(code) {}
+  blob::ListPage list(std::string_view, std::string_view, uint32_t) override {
+    throw Error(code_, "listing: not now");
+  }
+
+ private:
+  ErrorCode code_;
+};
+
+TEST_F(Verbs, AStoreThatMayNotBeListedTakesRepositoriesAndOneThatFailsKeepsNoMarker) {
+  TestEngine other(shared_url(), engine.store);
+  const std::string name = fresh_name();
+  const RepositoryCreation creation{.name = RepositoryName(name),
+                                    .storage_namespace = "local://" + name};
+  other.stores.set_local_root(
+      std::make_unique<ListlessStore>(*engine.store, ErrorCode::kUnavailable));
+  EXPECT_EQ(reason_of([&] { create_repository(*other, creation); }), "unavailable");
+  EXPECT_EQ(engine.store->stat(name + "/_tarn/repository"), std::nullopt);
+  other.stores.set_local_root(
+      std::make_unique<ListlessStore>(*engine.store, ErrorCode::kPermissionDenied));
   EXPECT_EQ(reason_of([&] { create_repository(*other, creation); }), "done");
 }
 
