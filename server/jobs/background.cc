@@ -127,10 +127,13 @@ std::vector<std::unique_ptr<Worker>> start_background(versioning::Assembly& asse
     copies->forget(assembly.engine());
     return false;
   });
-  start("store_owners", kOwnerPoll, [&assembly](std::stop_token) {
-    versioning::Engine& engine = assembly.engine();
-    return engine.owners.watch(engine.repositories, kOwnersPerLook);
-  });
+  // New servers wait for a server that lived through a failover: it tries soon after the database
+  // is back.
+  add({.name = "store_owners", .interval = kOwnerPoll, .failure_pause_max = kOwnerPoll},
+      [&assembly](std::stop_token) {
+        versioning::Engine& engine = assembly.engine();
+        return engine.owners.watch(engine.repositories, kOwnersPerLook);
+      });
   start("gc", kCollectionPoll, [&assembly, collection = options.collection](std::stop_token stop) {
     return versioning::run_one_collection(assembly.engine(), collection, stop);
   });
