@@ -557,8 +557,7 @@ std::string shown(const http::Response& response, const Names& names) {
 }
 
 // The names differ from those of things that exist: a bucket of branches, one with a default
-// branch at its root, a ref and a key. Verified by mutation: asking for the bucket first in
-// DeleteObjects.
+// branch at its root, a ref and a key.
 TEST_F(S3RoleMatrix, WithoutPermissionMissingThingsAnswerAsOthersDo) {
   struct Pair {
     Names there;

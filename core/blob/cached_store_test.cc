@@ -313,7 +313,6 @@ TEST_F(CachedStoreTest, StoreFailureCachesNothing) {
   EXPECT_EQ(cache_->bytes(), 10 + kTrailerBytes);
 }
 
-// Verified by mutation: DiskCache::add that does not ask its check.
 TEST_F(CachedStoreTest, AWrongAnswerIsAskedForAgainAndNeverKept) {
   int number = 0;
   for (const Harm harm : {Harm::kFlips, Harm::kRepeats, Harm::kReorders}) {

@@ -58,7 +58,6 @@ class MovingBytes : public ::testing::Test {
   }
 };
 
-// Verified by mutation: gone in place of data_loss for bytes of our own.
 TEST_F(MovingBytes, LostBytesOfServersAreDamageAndThoseOfASourceAreGone) {
   const auto key_of = [&](const std::string& path) {
     const FoundObject found = get_object(*engine, repo, "main", Key(path));

@@ -91,8 +91,7 @@ TEST_F(Deferral, IsOfOperationsOnRepositoriesThatMayTakeLong) {
   }
 }
 
-// Secrets of webhooks and presigned URLs are never stored. Verified by mutation: leaving out the
-// look at the operation, and at the parameter.
+// Secrets of webhooks and presigned URLs are never stored.
 TEST_F(Deferral, AnswersWithSecretsAreNeverStored) {
   struct Case {
     int status;
