@@ -3,7 +3,7 @@
 
 ALTER TABLE quotas ADD COLUMN soft_metadata bigint, ADD COLUMN hard_metadata bigint;
 
--- What the quotas with a limit of metadata have counted. A table of its own: its rows are locked last in a transaction, those of quotas
+-- Counts of the quotas that limit metadata. They have a table of their own, since its rows are locked last in a transaction, those of quotas
 -- before other locks. A row appears with the first recount, which every change of the limits makes due.
 CREATE TABLE quota_metadata (
   quota_id integer PRIMARY KEY REFERENCES quotas ON DELETE CASCADE,

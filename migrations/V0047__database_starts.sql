@@ -76,7 +76,7 @@ BEGIN
 END
 $$;
 
--- As in V0041.
+-- The function of V0041, which calls skip_numbers.
 CREATE OR REPLACE FUNCTION enter_timeline() RETURNS boolean LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
   INSERT INTO timelines (timeline) SELECT left(pg_walfile_name(pg_current_wal_insert_lsn()), 8) ON CONFLICT DO NOTHING;

@@ -287,7 +287,7 @@ class S3RoleMatrix : public ::testing::Test {
     const auto target =
         versioning::check_upload(*engine, data, BranchName("topic"), Key("dir/a"), false, {});
     upload = versioning::create_multipart(*engine, target, {"ann", {}, "", ""}).upload_id;
-    // Its first write to each asks the store for its owner and leaves a row.
+    // The first write of a server to a repository leaves a row about the owner of the store.
     for (const auto& repository : {other, data}) (*second.engine).owners.refusal(repository);
     directory.users.create({"ann", clock.now(), {}, {}});
     key = *directory.credentials.create("ann", clock.now());
@@ -443,7 +443,7 @@ TEST_F(S3RoleMatrix, ExactPermissionsSufficeUntilRevoked) {
   }
 }
 
-/// With a body for every operation, also for those that take none.
+/// Every operation gets a body, also those that take none.
 TEST_F(S3RoleMatrix, FalseSignatureIsToldNothingAndItsBodyIsNotRead) {
   size_t asked = 0;
   for (const Statements& granted : {Statements{}, Statements{testing::allowing_everything()}}) {

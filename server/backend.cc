@@ -125,7 +125,7 @@ struct Backend::Parts {
     };
   }
 
-  /// A database that was entered anew may lack commits that this server has read.
+  /// A database after a restart or failover may lack commits that this server has read.
   void forget_cached() {
     if (meta::Commits* const known = commits) known->forget_all();
   }

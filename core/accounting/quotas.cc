@@ -19,7 +19,7 @@ namespace tarn::accounting {
 namespace {
 
 constexpr uint32_t kObjectsPerStatement = 2'000;
-/// Of one recount; each is a round trip to the store.
+/// Maximum number of objects that one recount looks for in the store, a round trip each.
 constexpr uint32_t kStoreLooksMax = 1'000;
 
 struct NamedLimit {
@@ -97,7 +97,7 @@ std::set<BranchId> branches_in(db::Connection& snapshot, RepositoryId repository
 }
 
 /// An object that nothing refers to counts until a collection has removed it, which drops it from
-/// quotas. This finds those of which the quota was not told.
+/// quotas. This finds objects whose removal the quota has not counted.
 bool has_left_store(versioning::Engine& engine, const Repository& repository,
                     const OwnAddress& address) {
   const blob::Located at =

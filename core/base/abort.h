@@ -4,8 +4,8 @@
 #include <cstdio>
 #include <cstdlib>
 
-/// As TARN_CHECK, where nothing may be thrown and the process cannot go on: writes to standard
-/// error and aborts. tests/tidy/aborts.py lists each use with its reason.
+/// Aborts the process unless the condition holds, after a line on standard error: TARN_CHECK for
+/// places that may not throw. tests/tidy/aborts.py lists each use with its reason.
 #define TARN_CHECK_OR_ABORT(condition)                                                     \
   do {                                                                                     \
     if (!(condition)) {                                                                    \

@@ -8,7 +8,8 @@
 
 namespace tarn {
 
-/// Of one user on one server: results of the database and documents until they are sent.
+/// Maximum memory for the answers of one user on one server: results of the database, and documents
+/// until they are sent.
 constexpr size_t kAnswerBytesPerUserMax = 256 * 1024 * 1024;
 /// Smaller pieces are not counted; the number of requests that run at once bounds them.
 constexpr size_t kAnswerPieceBytesMin = 256 * 1024;
@@ -17,7 +18,7 @@ constexpr size_t kAnswerPieceBytesMin = 256 * 1024;
 class MemoryScope {
  public:
   explicit MemoryScope(std::string_view user);
-  /// Nobody's: they are not counted.
+  /// Counts nothing.
   MemoryScope();
   ~MemoryScope();
   MemoryScope(const MemoryScope&) = delete;

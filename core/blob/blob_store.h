@@ -113,14 +113,14 @@ class BlobStore {
   /// "object_corrupt".
   virtual std::unique_ptr<BlobReader> open(std::string_view key, ByteRange range,
                                            std::string_view if_etag = {}) = 0;
-  /// As open, for bytes that are always the same: those of an object that never changes under its
-  /// key, or that it had while its etag was `bytes.etag`. The store may serve a copy it has kept,
-  /// even when the object is another by now. The base class opens.
+  /// Opens bytes that are always the same: those of an object that never changes under its key, or
+  /// that it had while its etag was `bytes.etag`. The store may serve a copy it has kept, even when
+  /// the object is another by now. The base class calls open().
   virtual std::unique_ptr<BlobReader> open_unchanging(std::string_view key,
                                                       const RecordedBytes& bytes, ByteRange range);
-  /// As open, of an object that others may replace at any time. The store may serve a copy that it
-  /// has kept, once it has asked whether the object's etag is still `bytes.etag`, which is not
-  /// empty. The base class opens.
+  /// Opens an object that others may replace at any time. The store may serve a copy that it has
+  /// kept, once it has asked whether the object's etag is still `bytes.etag`, which is not empty.
+  /// The base class calls open().
   virtual std::unique_ptr<BlobReader> open_revalidated(std::string_view key,
                                                        const RecordedBytes& bytes, ByteRange range);
   /// Objects whose key starts with `prefix` and is greater than `after`, at most `limit` (1..1000).

@@ -89,7 +89,7 @@ class StoreOwners {
   std::optional<std::string> refusal(const Repository& repository);
   /// Throws permission_denied, reason "owned_by_another_database", for a refusal().
   void require(const Repository& repository);
-  /// As refusal(), but asks the store now and writes a record, so that copies notice.
+  /// Asks the store now and writes a record, so that copies notice; returns what refusal() does.
   std::optional<std::string> refusal_to_collect(const Repository& repository);
 
   /// Makes this database the owner. The former one refuses to write at most kOwnerTrusted later.
@@ -99,7 +99,7 @@ class StoreOwners {
 
   /// Asks the stores of up to `limit` repositories that were not asked since the identity changed:
   /// after a failover the stores are taken over before an old primary can. true = more are left.
-  /// Those that did not answer are asked again by the next call.
+  /// The next call asks the stores again that did not answer.
   bool watch(meta::Repositories& repositories, uint32_t limit);
   /// Up to `limit` repositories whose last answer is a refusal.
   std::vector<RefusedStore> refused(size_t limit) const;

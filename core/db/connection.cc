@@ -49,7 +49,8 @@ constexpr const char* kSessionSettings =
     " -c jit=off"
     " -c client_min_messages=warning";
 
-/// Not of a commit that does not wait for the disk: nobody is told of it.
+/// The position of the transaction, NULL if it does not wait for the disk: such a commit is not
+/// acknowledged to clients.
 constexpr Query kPosition{"commit_position", R"sql(
   SELECT CASE WHEN current_setting('synchronous_commit') <> 'off' THEN pg_current_xact_id_if_assigned() END,
          pg_current_wal_insert_lsn())sql"};

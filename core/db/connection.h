@@ -204,7 +204,8 @@ class Connection {
   /// Prepares on first use, then runs in one round trip. Without begin() it is its own transaction.
   Rows run(const Query& query, std::initializer_list<Param> params = {});
   Rows run(const Query& query, std::span<const Param> params);
-  /// As run, for a statement that writes and is its own transaction: the witness is told.
+  /// Runs a statement that writes and is its own transaction, and reports its commit to the
+  /// witness.
   Rows run_write(const Query& query, std::initializer_list<Param> params);
   /// SQL without parameters, possibly several statements (migrations only).
   void run_script(const std::string& sql);

@@ -24,7 +24,8 @@ class Witness {
   virtual void enter(Connection& connection) = 0;
   /// Whether the database that was entered may be used still. Throws DbError.
   virtual bool permits(Connection& connection) = 0;
-  /// A commit succeeded. false: its server was left meanwhile, and nobody must be told.
+  /// Notes a commit that succeeded. false: the pool has left its server meanwhile, so the commit
+  /// may not be acknowledged.
   virtual bool acknowledge(const Connection& connection, const CommitPosition& commit) = 0;
   virtual void close(const Connection& connection) noexcept = 0;
 };

@@ -263,7 +263,7 @@ TEST_F(Collection, NothingIsRemovedFromTheNamespaceOfAnotherInstallation) {
   const testing::TestRepository copy{create_repository(
       *elsewhere,
       {.name = RepositoryName("lake"), .storage_namespace = "local://copy", .bare = true})};
-  // As an earlier version permitted it, which created a bare repository anywhere.
+  // Earlier versions created a bare repository anywhere.
   elsewhere.pool.run({"test_move", "UPDATE repositories SET storage_namespace = 'local://lake'"},
                      {}, db::Pool::Retry::kWrite);
   TestEngine restarted{another.url(), engine.store};

@@ -107,8 +107,7 @@ TEST_F(StoreOwner, AfterAnAdoptionTheOriginalRefuses) {
   EXPECT_EQ(collect_copy().state, "refused");
 }
 
-// Of two databases with one identity only the nonces tell which was copied before the other went
-// on.
+// Two databases have one identity. The nonces show which was copied before the other went on.
 TEST_F(StoreOwner, ACopyOfTheFilesRefusesOnceTheOriginalHasGoneOn) {
   copy(identity_of_the_original());
   EXPECT_EQ(collect(repo).state, "done");
@@ -175,7 +174,7 @@ TEST_F(StoreOwner, AServerThatStartedAfterTheFailoverAsksForAnAdoption) {
   EXPECT_EQ(put_into(server, "a"), "done");
 }
 
-// As `store.promoted_standby: adopt` says. Identities end with the timeline.
+// The setting `store.promoted_standby: adopt`. Identities end with the timeline.
 TEST_F(StoreOwner, WhereOldPrimariesAreFencedAFailoverIsAdopted) {
   const std::string identity = database_identity(engine.pool);
   const auto refusal_under = [&](const std::string& own) {

@@ -89,7 +89,7 @@ TransferFence fence_for(const TargetRules& rules, const OutboundOptions& options
   fence.judge = [&rules, target](const sockaddr& to) {
     const auto address = IpAddress::of(to);
     if (address && rules.permits(target.host, target.port, *address)) return;
-    // Its address is for the log: users must not learn addresses of the server's network.
+    // Only the log names the address: users must not learn addresses of the server's network.
     log::warn("http_target_refused",
               {{"host", target.host}, {"address", address ? address->text() : "no IP"}});
     throw Error(ErrorCode::kInvalidArgument, reason::kTargetNotAllowed,

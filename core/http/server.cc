@@ -270,7 +270,7 @@ void EpollServer::accept_all() {
 void EpollServer::admit(Accepted accepted) {
   auto connection =
       std::make_unique<Connection>(accepted.fd, std::move(accepted.peer), accepted.network);
-  // Of the first head, from the start of the connection.
+  // The deadline of the first head counts from the start of the connection.
   connection->deadline = SteadyClock::now() + std::min(limits_.head_deadline, limits_.idle_timeout);
   Probe& probe = Probe::instance();
   probe.connections.fetch_add(1, std::memory_order_relaxed);

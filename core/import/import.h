@@ -52,8 +52,8 @@ struct ImportPreview {
   std::vector<Object> objects{};
   bool has_more = false;
   uint64_t at_destination = 0;  ///< objects of the branch's head that the import would replace
-  /// Of the sources' objects those that are new there and those that differ from what is there; of
-  /// the objects there those that the import would remove. Absent if more than kPreviewComparedMax
+  /// Number of source objects that are new at the destination, of those that differ from what is
+  /// there, and of objects that the import would remove. Absent if more than kPreviewComparedMax
   /// would be listed to count them, or if two destinations overlap.
   std::optional<uint64_t> added{};
   std::optional<uint64_t> changed{};

@@ -16,7 +16,7 @@ namespace tarn::meta {
 
 /// Operations of one user that are kept after their end; older ones are removed first.
 constexpr uint32_t kOperationsKeptMax = 1'000;
-/// Of the results that are kept of one user, all together; the newest is kept in any case.
+/// Maximum size of the kept results of one user together; the newest result is kept in any case.
 constexpr uint64_t kOperationBytesKeptMax = 16 * 1024 * 1024;
 
 /// Owners are users by their current names: operations of a deleted user have no owner. Safe from

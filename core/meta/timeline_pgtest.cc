@@ -43,7 +43,7 @@ class Timeline : public ::testing::Test {
     }
     return "";
   }
-  /// As if the server had been started again, with the log up to `position`.
+  /// Simulates a restart of the server with the log up to `position`.
   void restart_at(const std::string& position) {
     change(
         str_cat("UPDATE database_starts SET start = number::text; INSERT INTO database_starts "

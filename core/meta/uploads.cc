@@ -303,7 +303,7 @@ bool Uploads::hand_out(RepositoryId repository, const Branch& branch, const Key&
   row.branch_name = branch.name;
   row.key = key;
   row.entry = entry_of_link(address);
-  // Its ids do not count as those of the user's open uploads: user names have no line breaks.
+  // The ids do not count as open uploads of the user, since user names have no line breaks.
   return insert("link", row, lifetime, {str_cat("link\n", user), kHandedOutPerUserMax});
 }
 

@@ -85,7 +85,7 @@ class Uploads {
   bool create_link(RepositoryId repository, const Branch& branch, const Key& key,
                    const OwnAddress& address, std::string_view owner, std::chrono::hours lifetime,
                    const Within& within = {});
-  /// As create_link, without an owner: of an address that `user` fills and links. false: the user
+  /// Adds a link row without an owner for an address that `user` fills and links. false: the user
   /// has kHandedOutPerUserMax.
   bool hand_out(RepositoryId repository, const Branch& branch, const Key& key,
                 const OwnAddress& address, std::string_view user, std::chrono::hours lifetime);

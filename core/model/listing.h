@@ -12,9 +12,9 @@ namespace tarn {
 /// Reading one row more than a page holds shows whether there is another page.
 inline int64_t row_limit(uint32_t limit) { return static_cast<int64_t>(limit) + 1; }
 
-/// Of what row_limit(limit) rows gave, ended by kPageBytesMax too if the rows know their bytes;
-/// `limit` is at least 1. `from_row` makes an item of a row, `next_of` (a function or a member)
-/// what to continue after.
+/// Makes a page of the rows of row_limit(limit), ended by kPageBytesMax too if rows know their
+/// size; `limit` is at least 1. `from_row` makes an item of a row, `next_of` (a function or a
+/// member) what to continue after.
 template <typename Item, typename Rows, typename FromRow, typename NextOf>
 Page<Item> page_of(const Rows& rows, uint32_t limit, const FromRow& from_row,
                    const NextOf& next_of) {

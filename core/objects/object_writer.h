@@ -35,8 +35,8 @@ PassedBytes pass_bytes(const std::function<size_t(std::span<char>)>& read,
                        const std::function<void(std::string_view)>& write,
                        std::optional<uint64_t> size_hint);
 
-/// As write_object, to this address of the repository. Needs no Operation: the address was handed
-/// out before, which protects it.
+/// Writes an object like write_object, at the given address. Needs no Operation: the address was
+/// handed out before, which protects it.
 PassedBytes write_at(Engine& engine, const Repository& repository, const OwnAddress& address,
                      const Payer& payer, const std::function<size_t(std::span<char>)>& read,
                      std::optional<uint64_t> size_hint);

@@ -29,7 +29,7 @@ struct EncodedNode {
 Hash128 hash_of(const TreeFormat& format, const EncodedNode& node);
 /// The hash of a stored body, to compare it with its parent's reference. Throws data_loss.
 Hash128 hash_of_body(const TreeFormat& format, std::string_view body);
-/// As Node::decode; throws data_loss as well if the content has another hash than `hash`.
+/// Decodes a node like Node::decode, and throws data_loss if its content has another hash.
 std::shared_ptr<const Node> decode_checked(const TreeFormat& format, std::string_view body,
                                            std::string_view hash);
 

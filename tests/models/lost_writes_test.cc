@@ -113,8 +113,8 @@ bool is_prefix(const Log& log, const Log& of) {
          std::equal(log.record.begin(), log.record.begin() + log.length, of.record.begin());
 }
 
-/// Not modelled: others write during a start that no server of Tarn enters, before it ends. The
-/// position of the next start then hides what the first one lacked.
+/// The model leaves out that others write during a start that no server of Tarn enters, before it
+/// ends. The position of the next start then hides what the first one lacked.
 bool may_end(const Node& node) { return node.entered == 1 || node.log.length == node.began; }
 
 bool is_usable(const State& s, const Server& server) {

@@ -312,7 +312,7 @@ void Driver::heartbeat() {
 std::unique_ptr<Scenario> Driver::scenario(const Verb& a, const Verb* b) {
   heartbeat();
   auto out = std::make_unique<Scenario>(original_, fresh_name());
-  // As after their first writes, when they have asked the store for its owner.
+  // Both servers have asked the store for its owner, as they have after their first writes.
   const Repository repository = versioning::get_repository(*observer_, out->repo);
   for (testing::TestEngine* engine : {&one_, &two_}) (**engine).owners.note_created(repository);
   if (a.set_up) a.set_up(*out, Role::kA);
