@@ -148,6 +148,17 @@ std::string entry_of_link(const OwnAddress& address) {
   return encode_entry(entry);
 }
 
+UploadRow row_of_link(RepositoryId repository, const Branch& branch, const Key& key,
+                      const OwnAddress& address) {
+  UploadRow row;
+  row.repository = repository;
+  row.branch = branch.id;
+  row.branch_name = branch.name;
+  row.key = key;
+  row.entry = entry_of_link(address);
+  return row;
+}
+
 }  // namespace
 
 bool Uploads::insert(std::string_view kind, UploadRow& row, std::chrono::seconds lifetime,
@@ -284,12 +295,7 @@ std::vector<UploadRow> Uploads::list(RepositoryId repository, std::string_view p
 bool Uploads::create_link(RepositoryId repository, const Branch& branch, const Key& key,
                           const OwnAddress& address, std::string_view owner,
                           std::chrono::hours lifetime, const Within& within) {
-  UploadRow row;
-  row.repository = repository;
-  row.branch = branch.id;
-  row.branch_name = branch.name;
-  row.key = key;
-  row.entry = entry_of_link(address);
+  UploadRow row = row_of_link(repository, branch, key, address);
   row.owner = owner;
   return insert("link", row, lifetime, {row.owner, open_max_}, within);
 }
@@ -297,12 +303,7 @@ bool Uploads::create_link(RepositoryId repository, const Branch& branch, const K
 bool Uploads::hand_out(RepositoryId repository, const Branch& branch, const Key& key,
                        const OwnAddress& address, std::string_view user,
                        std::chrono::hours lifetime) {
-  UploadRow row;
-  row.repository = repository;
-  row.branch = branch.id;
-  row.branch_name = branch.name;
-  row.key = key;
-  row.entry = entry_of_link(address);
+  UploadRow row = row_of_link(repository, branch, key, address);
   // The ids do not count as open uploads of the user, since user names have no line breaks.
   return insert("link", row, lifetime, {str_cat("link\n", user), kHandedOutPerUserMax});
 }
