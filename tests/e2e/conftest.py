@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+import time
 import uuid
 from pathlib import Path
 
@@ -16,6 +17,7 @@ import command  # noqa: E402
 import lakefs  # noqa: E402
 import openapi  # noqa: E402
 from long_tests import LONG  # noqa: E402
+import primary_pair  # noqa: E402
 import python_gc  # noqa: E402
 import sdk as sdk_clients  # noqa: E402
 import servers  # noqa: E402
@@ -118,6 +120,19 @@ def pytest_sessionfinish():
 @pytest.fixture(scope="session")
 def session_scratch():
     yield from scratch("e2e")
+
+
+@pytest.fixture(scope="session")
+def made_pair(session_scratch):
+    return primary_pair.Pair(session_scratch / "made-pair").make()
+
+
+@pytest.fixture
+def pair(made_pair, session_scratch):
+    """A primary and its synchronous standby."""
+    pair = primary_pair.Pair(session_scratch / f"pair-{time.monotonic_ns()}").start(made_pair)
+    yield pair
+    pair.stop()
 
 
 @pytest.fixture(scope="session")

@@ -7,7 +7,6 @@ import threading
 import time
 from pathlib import Path
 
-import primary_pair
 import pytest
 import requests
 import servers
@@ -20,18 +19,6 @@ WRITERS = 24
 # After the new primary takes writes, an acknowledged write comes within this time.
 BACK_SECONDS = 3
 ROUNDS = 5 if LONG else 1
-
-
-@pytest.fixture(scope="module")
-def made_pair(session_scratch):
-    return primary_pair.Pair(session_scratch / "pair").make()
-
-
-@pytest.fixture
-def pair(made_pair, session_scratch):
-    pair = primary_pair.Pair(session_scratch / f"pair-{time.monotonic_ns()}").start(made_pair)
-    yield pair
-    pair.stop()
 
 
 @pytest.fixture

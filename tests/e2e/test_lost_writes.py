@@ -8,7 +8,6 @@ import subprocess
 import threading
 import time
 
-import primary_pair
 import pytest
 import requests
 import servers
@@ -18,18 +17,6 @@ from long_tests import LONG
 pytestmark = left_to_ci
 
 ROUNDS = 50 if LONG else 4
-
-
-@pytest.fixture(scope="module")
-def made_pair(session_scratch):
-    return primary_pair.Pair(session_scratch / "lost-pair").make()
-
-
-@pytest.fixture
-def pair(made_pair, session_scratch):
-    pair = primary_pair.Pair(session_scratch / f"lost-pair-{time.monotonic_ns()}").start(made_pair)
-    yield pair
-    pair.stop()
 
 
 class Fleet:
@@ -301,6 +288,26 @@ class Load:
             thread.join()
 
 
+def judge(load, fleet, total):
+    """Ends the load after a failover, adds it to `total`, and returns whether a loss was said and what was lost."""
+    said = any([is_refused(server) for server in load.each])
+    load.stop()
+    if said:
+        fleet.accept_loss()
+    for server in load.each:
+        write_until_taken(server, "again")
+    lost = [key for key in load.acknowledged if get(load.each[0], key).status_code != 200]
+    total["failovers"] += 1
+    total["acknowledged"] += len(load.acknowledged)
+    total["reads"] += load.reads
+    total["said"] += said
+    if not said:
+        total["lost"] += len(lost)
+        total["stale"] += len(load.stale)
+    assert said or not (lost or load.stale), f"without a word: {lost[:3]}, {load.stale[:3]}"
+    return said, lost
+
+
 def test_failovers_of_every_shape(pair, fleet):
     """Kills, pauses, old primaries that return alone, restarts, and standbys that lack the last writes."""
     each = [fleet.start(), fleet.start()]
@@ -332,22 +339,7 @@ def test_failovers_of_every_shape(pair, fleet):
             time.sleep(1)
             old.kill()
         time.sleep(0.5)
-        said = any([is_refused(server) for server in each])
-        load.stop()
-        if said:
-            assert shape == "lag", f"round {round_}: {shape} lost nothing"
-            fleet.accept_loss()
-        for server in each:
-            write_until_taken(server, "again")
-        lost = [key for key in load.acknowledged if get(each[0], key).status_code != 200]
-        total["failovers"] += 1
-        total["acknowledged"] += len(load.acknowledged)
-        total["reads"] += load.reads
-        total["said"] += said
-        if not said:
-            total["lost"] += len(lost)
-            total["stale"] += len(load.stale)
-        assert said or not lost, f"round {round_} {shape}: {lost[:3]} without a word"
-        assert said or not load.stale, f"round {round_} {shape}: {load.stale[:3]}"
+        said, _ = judge(load, fleet, total)
+        assert not said or shape == "lag", f"round {round_}: {shape} lost nothing"
         pair.copy_again()
     print(json.dumps(total))
