@@ -28,6 +28,7 @@
 #include "core/meta/database_clock.h"
 #include "core/meta/queue_depths.h"
 #include "core/meta/read_leases.h"
+#include "core/meta/repositories.h"
 #include "core/meta/servers.h"
 #include "core/meta/settings.h"
 #include "core/meta/store_usage.h"
@@ -256,11 +257,17 @@ Readiness Backend::readiness() {
                 {{"store", fault.store}, {"reason", fault.reason}, {"message", fault.message}});
       out.notes += str_cat("store ", fault.store, ": ", fault.reason, '\n');
     }
-    const auto refused = parts_->assembly.engine().owners.refused(kRefusedStoresShown);
-    for (const versioning::RefusedStore& store : refused) {
+    bool owns_stores = true;
+    for (const versioning::RefusedStore& store : engine().owners.refused(kRefusedStoresShown)) {
+      const auto repository = engine().repositories.find(RepositoryName(store.repository));
+      if (!repository || repository->id != store.id) {
+        engine().owners.forget(store.id);
+        continue;
+      }
+      owns_stores = false;
       out.notes += str_cat("store of ", store.repository, ": ", store.why, '\n');
     }
-    out.ready = faults.empty() && refused.empty();
+    out.ready = faults.empty() && owns_stores;
   } catch (const Error& error) {
     log::warn("not_ready", {{"reason", error.reason()}, {"message", error.message()}});
     out.notes += str_cat("database: ", error.reason(), '\n');

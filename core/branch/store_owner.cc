@@ -335,9 +335,7 @@ void StoreOwners::adopt(const Repository& repository) {
                                   {"namespace", repository.storage_namespace},
                                   {"former_owner", newest.identity},
                                   {"owner", own}});
-      MutexLock lock(mutex_);
-      known_.erase(repository.id);
-      return;
+      return forget(repository.id);
     }
   }
   throw Error(ErrorCode::kUnavailable, "writing the owner of a store: others write it too");
@@ -387,11 +385,16 @@ bool StoreOwners::is_answered(const Repository& repository) {
   return !known_[repository.id].failed;
 }
 
+void StoreOwners::forget(RepositoryId id) {
+  MutexLock lock(mutex_);
+  known_.erase(id);
+}
+
 std::vector<RefusedStore> StoreOwners::refused(size_t limit) const {
   std::vector<RefusedStore> out;
   MutexLock lock(mutex_);
   for (const auto& [id, known] : known_) {
-    if (known.refusal && out.size() < limit) out.push_back({known.name, *known.refusal});
+    if (known.refusal && out.size() < limit) out.push_back({id, known.name, *known.refusal});
   }
   return out;
 }

@@ -61,6 +61,7 @@ struct OwnerRecord {
 };
 
 struct RefusedStore {
+  RepositoryId id{};
   std::string repository;
   std::string why;
 };
@@ -103,6 +104,8 @@ class StoreOwners {
   bool watch(meta::Repositories& repositories, uint32_t limit);
   /// Up to `limit` repositories whose last answer is a refusal.
   std::vector<RefusedStore> refused(size_t limit) const;
+  /// Drops what is known of a repository that was deleted.
+  void forget(RepositoryId id);
 
  private:
   using SteadyClock = std::chrono::steady_clock;

@@ -7,7 +7,6 @@ import clients
 import pytest
 import servers
 from jumping_clock import JumpingClock
-from primary_pair import Pair
 
 HOUR = 3600
 WAIT_SECONDS = 60
@@ -146,21 +145,21 @@ def test_a_copy_from_before_the_first_collection_and_its_original_lose_nothing(d
 
 
 @pytest.mark.timeout(300)
-def test_a_standby_that_is_promoted_by_hand_writes_nothing(scratch_dir, started):
-    pair = Pair(scratch_dir / "pair").start(Pair(scratch_dir / "made").make())
-    try:
-        first, second = pair.first, pair.second
-        url = "postgresql://postgres@127.0.0.1:{}/tarn"
-        objects = scratch_dir / "objects"
-        original = started(tarnd_on(url.format(first.port), scratch_dir / "original", objects))
-        clients.Rest(original)("POST", "/repositories", json={"name": "lake", "storage_namespace": "local://lake"})
-        must_put(original, "a", "a")
-        first.ask("ALTER SYSTEM SET synchronous_standby_names = ''")
-        first.ask("SELECT pg_reload_conf()")
-        second.promote()
-        copy = started(tarnd_on(url.format(second.port), scratch_dir / "copy", objects))
-        assert put(copy, "b", "b").json()["code"] == REFUSED
-        must_put(original, "b", "b")
-        assert text_of(copy, "a") == "a"
-    finally:
-        pair.stop()
+def test_a_standby_that_is_promoted_by_hand_writes_nothing(pair, scratch_dir, started):
+    first, second = pair.first, pair.second
+    url = "postgresql://postgres@127.0.0.1:{}/tarn"
+    objects = scratch_dir / "objects"
+    original = started(tarnd_on(url.format(first.port), scratch_dir / "original", objects))
+    clients.Rest(original)("POST", "/repositories", json={"name": "lake", "storage_namespace": "local://lake"})
+    must_put(original, "a", "a")
+    first.ask("ALTER SYSTEM SET synchronous_standby_names = ''")
+    first.ask("SELECT pg_reload_conf()")
+    second.promote()
+    copy = started(tarnd_on(url.format(second.port), scratch_dir / "copy", objects))
+    assert put(copy, "b", "b").json()["code"] == REFUSED
+    must_put(original, "b", "b")
+    assert text_of(copy, "a") == "a"
+    assert ready(copy)[0] == 503
+    assert clients.Rest(copy)("DELETE", "/repositories/lake").status_code == 204
+    assert ready(copy)[0] == 200, "no repository of the copy has a store of the original"
+    assert text_of(original, "b") == "b"
