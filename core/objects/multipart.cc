@@ -248,8 +248,9 @@ UploadedPart put_part(Engine& engine, const MultipartUpload& upload, uint32_t nu
   const meta::Writer::Operation operation(engine.writer);
   WrittenObject written = write_object(
       engine, upload.repository, {upload.branch.str(), upload.owner},
-      [&body](std::span<char> out) { return body.read(out); }, size_hint);
-  const UploadDigests digests = body.digests();
+      [&body](std::span<char> out) { return body.read(out); }, size_hint, !body.computes_sha256());
+  UploadDigests digests = body.digests();
+  if (body.computes_sha256()) written.sha256 = std::move(digests.sha256);
   meta::StoredPart part;
   part.size_bytes = written.size_bytes;
   part.md5 = from_hex(digests.etag).value_or("");

@@ -52,29 +52,30 @@ std::string_view fill(const std::function<size_t(std::span<char>)>& read, std::s
 
 PassedBytes pass_bytes(const std::function<size_t(std::span<char>)>& read,
                        const std::function<void(std::string_view)>& write,
-                       std::optional<uint64_t> size_hint) {
+                       std::optional<uint64_t> size_hint, bool with_sha256) {
   const uint64_t size =
       std::clamp(size_hint.value_or(kBufferBytesMax) + 1, kBufferBytesMin, kBufferBytesMax);
   // Two buffers, because one is read into while the other is digested. Deliberately uninitialised:
   // zeroing would touch every page once more.
   std::array<std::unique_ptr<char[]>, 2> buffers;
-  SideDigest digest(DigestAlgorithm::kSha256);
+  std::optional<SideDigest> digest;
+  if (with_sha256) digest.emplace(DigestAlgorithm::kSha256);
   PassedBytes out;
   for (size_t turn = 0, got = size; got == size; turn ^= 1) {
     if (!buffers[turn]) buffers[turn].reset(new char[size]);
     const std::string_view piece = fill(read, {buffers[turn].get(), size});
     got = piece.size();
-    digest.update(piece, /*last=*/got < size);
+    if (digest) digest->update(piece, /*last=*/got < size);
     if (got > 0) write(piece);
     out.size_bytes += got;
   }
-  out.sha256 = digest.finish();
+  if (digest) out.sha256 = digest->finish();
   return out;
 }
 
 PassedBytes write_at(Engine& engine, const Repository& repository, const OwnAddress& address,
                      const Payer& payer, const std::function<size_t(std::span<char>)>& read,
-                     std::optional<uint64_t> size_hint) {
+                     std::optional<uint64_t> size_hint, bool with_sha256) {
   const blob::Located at =
       engine.stores.locate(str_cat(repository.storage_namespace, "/", relative_path(address)));
   meta::Quotas::Transfer transfer(engine.quotas, repository.id, payer.branch, payer.user);
@@ -88,16 +89,16 @@ PassedBytes write_at(Engine& engine, const Repository& repository, const OwnAddr
         transfer.expect(expected);
         writer->write(piece);
       },
-      size_hint);
+      size_hint, with_sha256);
   out.taken = !writer->finish();
   return out;
 }
 
 WrittenObject write_object(Engine& engine, const Repository& repository, const Payer& payer,
                            const std::function<size_t(std::span<char>)>& read,
-                           std::optional<uint64_t> size_hint) {
+                           std::optional<uint64_t> size_hint, bool with_sha256) {
   const OwnAddress address = new_own_address(engine.writer.address_time());
-  PassedBytes written = write_at(engine, repository, address, payer, read, size_hint);
+  PassedBytes written = write_at(engine, repository, address, payer, read, size_hint, with_sha256);
   if (written.taken) {
     throw Error(ErrorCode::kUnavailable, reason::kAddressTaken,
                 "storing the object: its fresh address was taken, try again");

@@ -16,7 +16,7 @@ namespace tarn::versioning {
 /// Computed from bytes while they passed.
 struct PassedBytes {
   uint64_t size_bytes = 0;
-  std::string sha256;  ///< raw
+  std::string sha256;  ///< raw; "" unless it was wanted
   bool taken = false;  ///< of write_at: there was an object already, nothing was changed
 };
 
@@ -33,20 +33,20 @@ struct Payer {
 /// Hands everything of `read`, to its end (0), to `write` in bounded memory.
 PassedBytes pass_bytes(const std::function<size_t(std::span<char>)>& read,
                        const std::function<void(std::string_view)>& write,
-                       std::optional<uint64_t> size_hint);
+                       std::optional<uint64_t> size_hint, bool with_sha256 = true);
 
 /// Writes an object like write_object, at the given address. Needs no Operation: the address was
 /// handed out before, which protects it.
 PassedBytes write_at(Engine& engine, const Repository& repository, const OwnAddress& address,
                      const Payer& payer, const std::function<size_t(std::span<char>)>& read,
-                     std::optional<uint64_t> size_hint);
+                     std::optional<uint64_t> size_hint, bool with_sha256 = true);
 
 /// Reads `read` to its end (0) in bounded memory; the bytes are durable when it returns. What
 /// `read` throws abandons the object, as does a quota that they exceed on their way. Must run
 /// inside a meta::Writer::Operation.
 WrittenObject write_object(Engine& engine, const Repository& repository, const Payer& payer,
                            const std::function<size_t(std::span<char>)>& read,
-                           std::optional<uint64_t> size_hint);
+                           std::optional<uint64_t> size_hint, bool with_sha256 = true);
 
 /// Runs `refer`, which makes something refer to the bytes that were written at the address. If that
 /// is refused for good, so that nothing refers to them, they are removed; otherwise an error leaves

@@ -51,6 +51,16 @@ TEST(PassBytes, HandsOnAndDigestsEveryByteOnce) {
   }
 }
 
+TEST(PassBytes, DigestsNothingThatIsDigestedElsewhere) {
+  Source source(3 * kBuffer);
+  std::string written;
+  const PassedBytes passed = pass_bytes([&](std::span<char> out) { return source(out); },
+                                        [&](std::string_view piece) { written += piece; },
+                                        std::nullopt, /*with_sha256=*/false);
+  EXPECT_EQ(passed.sha256, "");
+  EXPECT_TRUE(written == source.bytes());
+}
+
 TEST(PassBytes, EndsWithTheErrorOfEitherSide) {
   Source source(5 * kBuffer);
   int reads = 0;

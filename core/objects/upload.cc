@@ -196,10 +196,11 @@ StagedEntry put_object(Engine& engine, const UploadTarget& target, UploadBody& b
   engine.quotas.check(target.repository.id, target.branch.name.str(), ActingUser::name(),
                       size_hint.value_or(0));
   const meta::Writer::Operation operation(engine.writer);
-  const WrittenObject written = write_object(
+  WrittenObject written = write_object(
       engine, target.repository, {target.branch.name.str(), ActingUser::name()},
-      [&body](std::span<char> out) { return body.read(out); }, size_hint);
+      [&body](std::span<char> out) { return body.read(out); }, size_hint, !body.computes_sha256());
   UploadDigests digests = body.digests();
+  if (body.computes_sha256()) written.sha256 = std::move(digests.sha256);
   Entry entry = entry_with(attributes);
   entry.size_bytes = written.size_bytes;
   entry.mtime = engine.clock.now();

@@ -21,6 +21,7 @@ namespace tarn::versioning {
 struct UploadDigests {
   std::string etag;  ///< MD5 hex
   std::vector<Checksum> checksums;
+  std::string sha256{};  ///< raw; "" unless the body computes it
 };
 
 /// The bytes of an upload, read once. A read that finds them wrong throws, and nothing is staged.
@@ -29,6 +30,8 @@ class UploadBody {
   virtual ~UploadBody() = default;
   virtual size_t read(std::span<char> out) = 0;  ///< 0 = the end
   virtual UploadDigests digests() = 0;           ///< after the end
+  /// Whether digests() has the SHA-256, which is then not computed once more.
+  virtual bool computes_sha256() const { return false; }
 };
 
 struct ObjectAttributes {

@@ -188,6 +188,7 @@ class RunningChecksum {
       digest_->update(bytes);
     }
   }
+  ChecksumAlgorithm algorithm() const { return algorithm_; }
   PayloadChecksum finish() { return {algorithm_, crc_ ? crc_->digest() : digest_->finish()}; }
 
  private:
@@ -243,6 +244,11 @@ class CheckedPayload final : public VerifiedPayload {
   }
 
   std::optional<uint64_t> length() const override { return length_; }
+  bool computes_sha256() const override {
+    return std::any_of(running_.begin(), running_.end(), [](const RunningChecksum& sum) {
+      return sum.algorithm() == ChecksumAlgorithm::kSha256;
+    });
+  }
   const PayloadResult& result() const override {
     TARN_CHECK(state_ == State::kEnded);
     return result_;

@@ -67,6 +67,8 @@ class VerifiedPayload : public http::BodySource {
  public:
   /// Length of the object as announced; absent for a plain body in HTTP chunks.
   virtual std::optional<uint64_t> length() const = 0;
+  /// Whether the result will have the SHA-256.
+  virtual bool computes_sha256() const = 0;
   /// After read returned 0.
   virtual const PayloadResult& result() const = 0;
 };

@@ -55,6 +55,7 @@ std::string outcome(http::Request&& request) { return outcome(request); }
 PayloadResult result_of(http::Request request, const PayloadOptions& options = {}) {
   auto payload = verified_payload(request, {}, options);
   http::read_all(*payload, kBodyMax);
+  EXPECT_EQ(payload->computes_sha256(), !payload->result().sha256.empty());
   return payload->result();
 }
 
@@ -87,6 +88,7 @@ TEST(Payload, LongBodiesReadInOddPiecesHaveTheSameDigests) {
   for (size_t i = 0; i < body.size(); ++i) body[i] = static_cast<char>(i * 31 + i / 253);
   http::Request request = make_request("PUT", "/k", body);
   auto payload = verified_payload(request, {}, {.compute = {ChecksumAlgorithm::kSha256}});
+  EXPECT_TRUE(payload->computes_sha256());
   std::string buffer(4099, '\0'), all;
   while (const size_t count = payload->read(buffer)) all.append(buffer, 0, count);
   EXPECT_EQ(all, body);

@@ -61,6 +61,7 @@ versioning::UploadDigests PayloadBody::digests() {
       out.checksums.push_back({std::string(sigv4::name_of(algorithm)), false, *digest, 0});
     }
   }
+  out.sha256 = result.sha256;
   return out;
 }
 

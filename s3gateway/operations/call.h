@@ -49,6 +49,7 @@ class PayloadBody final : public versioning::UploadBody {
   explicit PayloadBody(Call& call, std::vector<sigv4::ChecksumAlgorithm> keep = {});
 
   size_t read(std::span<char> out) override;
+  bool computes_sha256() const override { return payload_->computes_sha256(); }
   /// The checksum that the client sent, those in `keep`, or CRC64NVME.
   versioning::UploadDigests digests() override;
 
