@@ -82,6 +82,8 @@ class BlobReader {
   /// positioned anywhere; the range starts at `file_offset()`. -1 when there is no file.
   virtual int duplicate_fd() const { return -1; }
   virtual uint64_t file_offset() const { return 0; }
+  /// Size of the whole object, as the store stated it when it was opened; nullopt: unknown.
+  virtual std::optional<uint64_t> object_bytes() const { return std::nullopt; }
 };
 
 /// An object that a store did not remove.

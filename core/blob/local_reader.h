@@ -18,6 +18,7 @@ class LocalReader final : public BlobReader {
   size_t read(std::span<char> out) override;
   int duplicate_fd() const override;
   uint64_t file_offset() const override { return range_.offset; }
+  std::optional<uint64_t> object_bytes() const override { return stat_.size_bytes; }
 
  private:
   void check_unchanged();

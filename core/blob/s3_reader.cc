@@ -21,6 +21,15 @@ bool is_range(std::string_view content_range, ByteRange wanted) {
       str_cat("bytes ", wanted.offset, '-', wanted.offset + wanted.length - 1, '/'));
 }
 
+/// The size after the slash of a Content-Range; nullopt for "*".
+std::optional<uint64_t> whole_size(std::string_view content_range) {
+  const std::string_view digits = content_range.substr(content_range.rfind('/') + 1);
+  uint64_t size = 0;
+  const auto parsed = std::from_chars(digits.data(), digits.data() + digits.size(), size);
+  if (digits.empty() || parsed.ec != std::errc()) return std::nullopt;
+  return size;
+}
+
 }  // namespace
 
 std::unique_ptr<S3Reader> S3Reader::open(S3Bucket& bucket, std::string key, ByteRange range,
@@ -58,6 +67,8 @@ bool S3Reader::request(std::string_view if_etag) {
   // Some servers ignore If-Match.
   if (!if_etag.empty() && etag != if_etag) throw_source_changed(key_, "its etag differs");
   check_range_served(request, answer);
+  object_bytes_ = answer.status == 206 ? whole_size(answer.headers.get("Content-Range"))
+                                       : std::optional(left_.length);
   if (from_the_start) digests_ = stored_digests(answer.headers);
   etag_ = std::move(etag);
   body_ = std::move(opened.body);

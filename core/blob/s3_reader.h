@@ -1,7 +1,9 @@
 // A reader of a range of one object of an S3-compatible store.
 #pragma once
 
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,6 +28,7 @@ class S3Reader final : public BlobReader {
   const std::vector<StoredDigest>& digests() const { return digests_; }
   size_t read(std::span<char> out) override;
   std::optional<size_t> splice(int pipe, size_t limit) override;
+  std::optional<uint64_t> object_bytes() const override { return object_bytes_; }
 
  private:
   S3Reader(S3Bucket& bucket, std::string key, ByteRange range, bool whole)
@@ -40,6 +43,7 @@ class S3Reader final : public BlobReader {
   const bool whole_;
   ByteRange left_;
   std::string etag_;
+  std::optional<uint64_t> object_bytes_;
   std::vector<StoredDigest> digests_;
   std::unique_ptr<http::BodySource> body_;
   uint32_t resumptions_ = 0;

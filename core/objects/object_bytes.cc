@@ -46,6 +46,13 @@ std::unique_ptr<blob::BytesCheck> check_of(const Entry& entry) {
   return check ? std::make_unique<ContentCheck>(*std::move(check)) : nullptr;
 }
 
+/// Whether the object has another size than the entry says: then what is read is not what was
+/// recorded, also where the range is there.
+bool differs_in_size(const blob::BlobReader& reader, const StoredBytes& bytes) {
+  const auto size = reader.object_bytes();
+  return size && *size != bytes.size_bytes;
+}
+
 /// Opens an own address that only servers write to, so its bytes never change.
 std::unique_ptr<blob::BlobReader> open_unchanging(Engine& engine, const StoredBytes& bytes,
                                                   blob::ByteRange range) {
@@ -58,6 +65,10 @@ std::unique_ptr<blob::BlobReader> open_unchanging(Engine& engine, const StoredBy
     throw_lost(bytes.url, error);
   }
   if (!reader) throw_lost(bytes.url, Error(ErrorCode::kDataLoss, reason::kBytesMissing, "No data"));
+  if (differs_in_size(*reader, bytes)) {
+    throw_lost(bytes.url, Error(ErrorCode::kDataLoss, reason::kObjectCorrupt,
+                                "reading an object: the store has more bytes than were recorded"));
+  }
   return reader;
 }
 

@@ -102,7 +102,13 @@ def corruptions(server):
     return sum(float(line.split()[1]) for line in lines if line.startswith("tarn_object_corruption_total"))
 
 
-@pytest.mark.parametrize("damage, reason", [(lambda file: os.truncate(file, 3), "object_corrupt"), (os.remove, "bytes_missing")])
+def append(file):
+    with file.open("ab") as stream:
+        stream.write(b"more")
+
+
+@pytest.mark.parametrize("damage, reason", [(lambda file: os.truncate(file, 3), "object_corrupt"), (append, "object_corrupt"),
+                                            (os.remove, "bytes_missing")], ids=["cut", "longer", "removed"])
 def test_lost_bytes_are_no_fault_of_the_client(server, damage, reason):
     """Readers of stored bytes: GETs of whole objects and ranges, over both APIs, archives, copies of bytes and hooks."""
     place = lake(server, "lake")
