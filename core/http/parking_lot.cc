@@ -90,10 +90,15 @@ bool ParkingLot::add(std::unique_ptr<Connection>& connection) {
     place.deadline = kNever;
     connection = std::move(place.connection);
   }
+  free_place(index, connection->network);
+  return false;
+}
+
+void ParkingLot::free_place(uint32_t index, size_t network) {
   size_.fetch_sub(1, std::memory_order_relaxed);
   MutexLock lock(mutex_);
   free_.push_back(index);
-  return false;
+  if (const auto at = held_.find(network); --at->second == 0) held_.erase(at);
 }
 
 bool ParkingLot::arm(Connection& connection, int operation) {
@@ -120,10 +125,7 @@ void ParkingLot::close(Connection& connection) {
     ++place.generation;
     place.connection.reset();
   }
-  size_.fetch_sub(1, std::memory_order_relaxed);
-  MutexLock lock(mutex_);
-  free_.push_back(index);
-  if (const auto at = held_.find(network); --at->second == 0) held_.erase(at);
+  free_place(index, network);
 }
 
 Connection* ParkingLot::claim(uint64_t at) {

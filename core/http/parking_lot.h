@@ -73,6 +73,7 @@ class ParkingLot {
 
   Connection* claim(uint64_t place);
   bool arm(Connection& connection, int operation);
+  void free_place(uint32_t index, size_t network);
 
   const int epoll_;
   const int signals_;

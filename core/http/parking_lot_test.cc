@@ -22,5 +22,21 @@ TEST(ParkingLot, ConnectionThatTheSystemDoesNotWatchIsGivenBack) {
   EXPECT_FALSE(lot.add(third));
 }
 
+// Otherwise a network that holds nothing would count as the busiest, and no room would be made.
+TEST(ParkingLot, ConnectionsThatAreGivenBackCountForNoNetwork) {
+  ParkingLot lot(2);
+  for (int i = 0; i < 3; ++i) {
+    auto unwatched = std::make_unique<Connection>(::open("/proc/self/status", O_RDONLY), "peer", 7);
+    EXPECT_FALSE(lot.add(unwatched));
+  }
+  int pair[2];
+  ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
+  const Socket other_end(pair[1]);
+  auto idle = std::make_unique<Connection>(pair[0], "other", 1);
+  const Connection* const parked = idle.get();
+  EXPECT_TRUE(lot.add(idle));
+  EXPECT_EQ(lot.take_idle_of_busiest(), parked);
+}
+
 }  // namespace
 }  // namespace tarn::http
