@@ -52,9 +52,12 @@ class EtagCheck final : public BytesCheck {
   Digest digest_{DigestAlgorithm::kMd5};
 };
 
-std::unique_ptr<BlobReader> reader_of(Descriptor file, std::string_view key, ByteRange range) {
+/// A reader of a copy, which has the bytes that were recorded and a trailer.
+std::unique_ptr<BlobReader> reader_of(Descriptor file, std::string_view key,
+                                      const RecordedBytes& bytes, ByteRange range) {
   BlobStat stat;
   stat.key = key;
+  stat.size_bytes = bytes.size_bytes;
   return std::make_unique<LocalReader>(std::move(file), std::move(stat), range, false);
 }
 
@@ -116,7 +119,7 @@ std::unique_ptr<BlobReader> CachedStore::open_kept(std::string_view key, const R
       if (!now || now->etag != bytes.etag) return store_->open(key, range, bytes.etag);
     }
     hits().add();
-    return reader_of(std::move(file), key, range);
+    return reader_of(std::move(file), key, bytes, range);
   };
   if (Descriptor file = cache_->find(name, end)) return read_copy(std::move(file));
   const DiskCache::Turn turn(*cache_, name);
@@ -124,7 +127,7 @@ std::unique_ptr<BlobReader> CachedStore::open_kept(std::string_view key, const R
     if (Descriptor file = cache_->find(name, end)) return read_copy(std::move(file));
     misses().add();
     if (Fetched fetched = fetch(key, name, bytes); fetched.file) {
-      return reader_of(std::move(fetched.file), key, range);
+      return reader_of(std::move(fetched.file), key, bytes, range);
     }
   } else {
     misses().add();
@@ -186,7 +189,7 @@ bool CachedStore::check_copy(std::string_view key, const RecordedBytes& bytes) {
   const auto check = cache_->contains(name) ? check_of(bytes) : nullptr;
   if (!check) return true;
   if (Descriptor file = cache_->find(name, bytes.size_bytes)) {
-    const auto reader = reader_of(std::move(file), key, {0, bytes.size_bytes});
+    const auto reader = reader_of(std::move(file), key, bytes, {0, bytes.size_bytes});
     std::vector<char> buffer(kCopyReadBytes);
     while (const size_t got = reader->read(buffer)) check->update({buffer.data(), got});
     if (check->matches()) return true;

@@ -194,6 +194,15 @@ TEST_F(CachedStoreTest, RangesComeFromTheWholeObject) {
   EXPECT_EQ(opens(), 1);
 }
 
+// The file of a copy has a trailer, which is none of the object's bytes.
+TEST_F(CachedStoreTest, CopyStatesTheSizeOfTheObject) {
+  put_new("a", 100);
+  for (int i = 0; i < 2; ++i) {
+    const auto reader = cached_->open_unchanging("a", recorded("a", 100), {20, 10});
+    EXPECT_EQ(reader->object_bytes(), std::optional<uint64_t>(100));
+  }
+}
+
 TEST_F(CachedStoreTest, FileOfReaderHoldsTheRange) {
   const std::string bytes = put_new("a", 900);
   read("a", 900);
