@@ -30,7 +30,7 @@ TEST(ParkingLot, ConnectionsThatAreGivenBackCountForNoNetwork) {
     EXPECT_FALSE(lot.add(unwatched));
   }
   int pair[2];
-  ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
+  ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, pair), 0);
   const Socket other_end(pair[1]);
   auto idle = std::make_unique<Connection>(pair[0], "other", 1);
   const Connection* const parked = idle.get();
