@@ -244,18 +244,22 @@ Charge Quotas::charge(RepositoryId repository, std::string_view branch, std::str
   return out;
 }
 
+/// With the bytes on their way, but for those of `own`.
+Quota Quotas::with_transfers(Quota quota, const Transfer* own) {
+  MutexLock lock(mutex_);
+  const auto at = on_the_way_.find(quota.id);
+  if (at == on_the_way_.end()) return quota;
+  quota.bytes += at->second - (own ? own->expected_of(quota.id) : 0);
+  return quota;
+}
+
 void Quotas::check(RepositoryId repository, std::string_view branch, std::string_view user,
-                   uint64_t bytes, uint64_t own) {
-  const auto others = [&](QuotaId id) {
-    MutexLock lock(mutex_);
-    const auto at = on_the_way_.find(id);
-    return at == on_the_way_.end() ? 0 : at->second - own;
+                   uint64_t bytes, const Transfer* own) {
+  const auto exceeded = [&](const Quota& known) {
+    const Quota quota = with_transfers(known, own);
+    return !exceeded_by(quota.limits, quota.bytes, quota.objects, bytes).empty();
   };
-  const auto exceeded = [&](const Quota& quota) {
-    const uint64_t used = quota.bytes + others(quota.id);
-    return !exceeded_by(quota.limits, used, quota.objects, bytes).empty();
-  };
-  std::vector<Quota> quotas = matching(repository, branch, user);
+  const std::vector<Quota> quotas = matching(repository, branch, user);
   if (std::none_of(quotas.begin(), quotas.end(), exceeded)) return;
   // The copy may be old, or count a charge twice that was noted while it was read.
   bool noted = false;
@@ -266,10 +270,13 @@ void Quotas::check(RepositoryId repository, std::string_view branch, std::string
   refresh(noted ? std::chrono::milliseconds{0} : kRefusalAgeMax);
   const auto held = copy();
   for (const Held& one : held->quotas) {
-    if (!one.counts(repository, branch, user) || !exceeded(one.quota)) continue;
+    if (!one.counts(repository, branch, user)) continue;
     Held full = one;
-    full.quota.bytes += others(one.quota.id);
-    refuse(full, repository, bytes);
+    full.quota = with_transfers(one.quota, own);  // once: transfers begin and end meanwhile
+    const Quota& quota = full.quota;
+    if (!exceeded_by(quota.limits, quota.bytes, quota.objects, bytes).empty()) {
+      refuse(full, repository, bytes);
+    }
   }
 }
 
@@ -290,9 +297,13 @@ Quotas::Transfer::~Transfer() {
   }
 }
 
+uint64_t Quotas::Transfer::expected_of(QuotaId id) const {
+  return std::find(ids_.begin(), ids_.end(), id) == ids_.end() ? 0 : expected_;
+}
+
 void Quotas::Transfer::expect(uint64_t bytes) {
   if (ids_.empty() || bytes < kTransferBytesMin || bytes <= expected_) return;
-  quotas_.check(repository_, branch_, user_, bytes, expected_);
+  quotas_.check(repository_, branch_, user_, bytes, this);
   MutexLock lock(quotas_.mutex_);
   for (const QuotaId id : ids_) quotas_.on_the_way_[id] += bytes - expected_;
   expected_ = bytes;

@@ -68,11 +68,11 @@ class Quotas {
   /// Of one object; empty when no quota counts it.
   Charge charge(RepositoryId repository, std::string_view branch, std::string_view user,
                 const OwnAddress& address, uint64_t bytes);
+  class Transfer;
   /// Throws over_quota if so many bytes more exceed a hard limit. A round trip only before it
-  /// throws, and at most one a second.
-  /// Transfers count, except so many bytes of the caller's `own`.
+  /// throws, and at most one a second. Transfers count, except the caller's `own`.
   void check(RepositoryId repository, std::string_view branch, std::string_view user,
-             uint64_t bytes, uint64_t own = 0);
+             uint64_t bytes, const Transfer* own = nullptr);
   /// The bytes of an upload on its way, which count for its quotas on this server until they are
   /// stored: uploads that run at once do not all get the same room. One thread.
   class Transfer {
@@ -84,6 +84,8 @@ class Quotas {
     Transfer& operator=(const Transfer&) = delete;
     /// Throws over_quota if so many bytes in all exceed a hard limit.
     void expect(uint64_t bytes);
+    /// Bytes that it adds to a quota.
+    uint64_t expected_of(QuotaId id) const;
 
    private:
     Quotas& quotas_;
@@ -172,6 +174,7 @@ class Quotas {
   void recount_metadata(QuotaId id);
 
  private:
+  Quota with_transfers(Quota quota, const Transfer* own);
   struct Held {
     Quota quota;
     std::optional<Glob> branches;
