@@ -348,7 +348,7 @@ Rows Pool::run(const Query& query, std::initializer_list<Param> params, Retry re
                                      : connection.run_write(query, params);
       });
     } catch (const DbError& error) {
-      if (!end_read_leases(error, attempts)) throw;
+      if (!wait_before_retry(error, attempts)) throw;
     }
   }
 }

@@ -88,8 +88,9 @@ class Pool {
   /// answered from memory.
   bool went_back() const { return went_back_; }
 
-  /// One statement as its own transaction. Retried once on a fresh connection when the old one
-  /// turned out broken before anything was sent, or when the statement only reads or may be
+  /// One statement as its own transaction. Repeated on conflict (40001, 40P01), since it did
+  /// nothing then, and after read leases were ended. Retried once on a fresh connection when the
+  /// old one turned out broken before anything was sent, or when the statement only reads or may be
   /// repeated.
   enum class Retry {
     kRead,

@@ -55,9 +55,12 @@ constexpr db::Query kSetRemoved{"candidates_set_removed", R"sql(
     UNION ALL
     SELECT q.quota_id, g.bytes, g.objects FROM quotas q, (
       SELECT sum(size_bytes)::bigint AS bytes, count(*) AS objects FROM gone) g
-    WHERE q.repo_id = $1 AND q.user_name = '' AND q.branches = '' AND g.objects > 0)
+    WHERE q.repo_id = $1 AND q.user_name = '' AND q.branches = '' AND g.objects > 0),
+  -- In the order in which charge_quotas locks.
+  locked AS MATERIALIZED (
+    SELECT quota_id FROM quotas WHERE quota_id IN (SELECT quota_id FROM amounts) ORDER BY quota_id FOR UPDATE)
   UPDATE quotas q SET bytes = greatest(0, q.bytes - a.bytes), objects = greatest(0, q.objects - a.objects), refused = false
-  FROM amounts a WHERE q.quota_id = a.quota_id)sql"};
+  FROM amounts a JOIN locked USING (quota_id) WHERE q.quota_id = a.quota_id)sql"};
 
 constexpr db::Query kSelectRemovals{"candidates_select_removals",
                                     "SELECT removals, removals_purged FROM gc_control"};
