@@ -189,7 +189,14 @@ std::vector<Staging::StageOutcome> Staging::run_stages(BranchId branch,
   std::vector<StageOutcome> out;
   out.reserve(requests.size());
   for (size_t i = 0; i < requests.size(); ++i) {
-    out.push_back(stage_batch(branch, requests.subspan(i, 1)));
+    try {
+      out.push_back(stage_batch(branch, requests.subspan(i, 1)));
+    } catch (const std::exception& error) {
+      if (i == 0) throw;
+      // All callers get it, also those whose change is staged: they must not undo anything.
+      throw Error(ErrorCode::kUnavailable, reason::kInDoubt,
+                  str_cat("staging changes near the limit of a quota: ", error.what()));
+    }
   }
   return out;
 }
