@@ -1,7 +1,12 @@
 // Quotas: what counts, what is refused, and that counters stay exact.
 #include <algorithm>
 #include <atomic>
+#include <chrono>
+#include <future>
+#include <mutex>
+#include <set>
 #include <thread>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -19,6 +24,7 @@
 #include "core/objects/multipart.h"
 #include "core/versioning/commit.h"
 #include "core/versioning/merge.h"
+#include "tests/support/fault_points.h"
 #include "tests/support/repository_test.h"
 
 namespace tarn::accounting {
@@ -158,6 +164,37 @@ TEST_F(Quotas, WhatIsRefusedWhenItIsStagedLeavesNoBytes) {
   EXPECT_EQ(engine.read(repo, "main", "a"), std::string(10, 'x'));
 }
 
+// Uploads begin and end between the decision and its message.
+TEST_F(Quotas, ARefusalSaysWhatWasDecided) {
+  limit_bytes(whole(), 1 << 20);
+  auto& quotas = (*engine).quotas;
+  std::atomic<bool> done = false;
+  std::thread other([&] {
+    while (!done) {
+      meta::Quotas::Transfer transfer(quotas, repo.id, "main", "bob");
+      reason_of([&] { transfer.expect(600 * 1024); });
+    }
+  });
+  for (int i = 0; i < 3000; ++i) {
+    const std::string reason = reason_of([&] { quotas.check(repo.id, "main", "ann", 500 * 1024); });
+    EXPECT_TRUE(reason == "done" || reason == "quota_exceeded") << reason;
+  }
+  done = true;
+  other.join();
+}
+
+TEST_F(Quotas, AQuotaThatIsSetDuringAnUploadCountsOnlyTheOthers) {
+  auto& quotas = (*engine).quotas;
+  limit_bytes({.repository = repo.id, .user = "ann"}, 10 << 20);
+  meta::Quotas::Transfer first(quotas, repo.id, "main", "ann");
+  first.expect(1 << 20);
+  limit_bytes(whole(), 3 << 20);
+  meta::Quotas::Transfer second(quotas, repo.id, "main", "bob");
+  second.expect(600 * 1024);
+  EXPECT_EQ(reason_of([&] { first.expect(2 << 20); }), "done");
+  EXPECT_EQ(reason_of([&] { first.expect(3 << 20); }), "quota_exceeded");
+}
+
 TEST_F(Quotas, UploadsThatRunAtOnceDoNotAllGetTheSameRoom) {
   constexpr uint64_t kHalf = 600 * 1024;
   limit_bytes(whole(), 1 << 20);
@@ -197,6 +234,70 @@ TEST_F(Quotas, HandedOutAddressesAreCountedWhenTheyAreFilled) {
   EXPECT_EQ(used(whole()), (Amount{1, 60})) << "not again when it is linked";
   EXPECT_EQ(fill(first, 60), "done") << "linked, with the same bytes";
   EXPECT_EQ(used(whole()), (Amount{1, 60}));
+}
+
+// Of a store that clients send to themselves no server has counted the bytes before.
+TEST_F(Quotas, AHandedOutAddressIsCountedWhenItIsStagedByItsURL) {
+  const ActingUser acting("ann");
+  const QuotaScope ann{.repository = repo.id, .user = "ann"};
+  limit_bytes(ann, 100);
+  const auto stage = [&](const std::string& address, size_t bytes) {
+    return reason_of([&] {
+      versioning::stage_address(*engine, target("a"), address.substr(0, address.find(',')), bytes,
+                                to_hex(md5(std::string(bytes, 'x'))), std::nullopt, {}, {});
+    });
+  };
+  const auto sent = [&](size_t bytes) {
+    const auto address =
+        versioning::hand_out_address(*engine, repo, BranchName("main"), Key("a"), "ann");
+    engine.send(address.text, std::string(bytes, 'x'));
+    return address.text;
+  };
+  const std::string first = sent(60);
+  EXPECT_EQ(stage(first, 60), "done");
+  EXPECT_EQ(used(ann), (Amount{1, 60}));
+  EXPECT_EQ(stage(first, 60), "done");
+  EXPECT_EQ(used(ann), (Amount{1, 60})) << "once";
+  EXPECT_EQ(stage(sent(41), 41), "quota_exceeded");
+  EXPECT_EQ(stage(sent(40), 40), "done");
+}
+
+// Two writes share a batch that does not fit, and the second of them fails: the first is staged.
+TEST(QuotaFaults, AWriteThatIsStagedKeepsItsBytesWhenAnotherOfItsBatchFails) {
+  testing::TestDatabase database;
+  testing::FaultPoints faults;
+  TestEngine engine{database.url(), nullptr, &faults};
+  const TestRepository repo = engine.make_repository("lake");
+  set_quota(*engine, {.repository = repo.id}, {.bytes = {std::nullopt, 100}});
+  recount_quota(*engine, {.repository = repo.id});
+  constexpr int kLeaders = 4;  // of batches of a branch at once
+  std::promise<void> both_wait;
+  const std::shared_future<void> go = both_wait.get_future().share();
+  for (int i = 0; i < kLeaders; ++i) {
+    faults.at_then_go_on({"staging_insert_charged"}, [go] { go.wait(); });
+  }
+  faults.at({"staging_insert_charged", false, 3},
+            []() -> db::Fault { throw Error(ErrorCode::kNotFound, "it was deleted"); });
+  std::vector<std::thread> threads;
+  std::mutex mutex;
+  std::multiset<std::string> reasons;
+  const auto put = [&](const std::string& key, size_t bytes) {
+    threads.emplace_back([&, key, bytes] {
+      const std::string reason =
+          reason_of([&] { engine.put(repo, "main", key, std::string(bytes, 'x')); });
+      const std::lock_guard lock(mutex);
+      if (bytes > 1) reasons.insert(reason);
+    });
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  };
+  for (int i = 0; i < kLeaders; ++i) put("leader" + std::to_string(i), 1);
+  put("a", 60);
+  put("b", 60);
+  both_wait.set_value();
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(faults.unreached(), 0u);
+  EXPECT_EQ(reasons, (std::multiset<std::string>{"in_doubt", "in_doubt"}));
+  EXPECT_EQ(engine.read(repo, "main", "a"), std::string(60, 'x'));
 }
 
 TEST_F(Quotas, TheAddressesThatAUserWasGivenAreBounded) {

@@ -88,6 +88,16 @@ constexpr db::Query kChargeLink{
     " SELECT charge_quotas(0, branch_id, $5, $6, $7)"
     " FROM (SELECT DISTINCT branch_id FROM filled) f"};
 
+constexpr db::Query kTakeBackLink{"uploads_take_back_link",
+                                  "DELETE FROM uploads u USING branches b WHERE " TARN_IS_LINK
+                                  " AND NOT u.charged"};
+
+constexpr db::Query kChargeHandedOut{"uploads_charge_handed_out", R"sql(
+  WITH filled AS (
+    UPDATE uploads SET charged = true WHERE repo_id = $1 AND kind = 'link' AND entry = $2 AND NOT charged
+    RETURNING branch_id)
+  SELECT charge_quotas(0, $3, $4, $5, $6) FROM (SELECT 1 FROM filled LIMIT 1) AS one)sql"};
+
 constexpr db::Query kCharge{"uploads_charge_object", "SELECT charge_quotas(0, $1, $2, $3, $4)"};
 
 constexpr db::Query kSelectPage{"uploads_select_page", "SELECT " TARN_UPLOAD_COLUMNS R"sql(
@@ -145,7 +155,7 @@ std::vector<NumberedPart> parts_from(const db::Rows& rows) {
 std::string entry_of_link(const OwnAddress& address) {
   Entry entry;
   entry.address = address;
-  return encode_entry(entry);
+  return encode_entry(entry, EntryChecksum::kNone);
 }
 
 UploadRow row_of_link(RepositoryId repository, const Branch& branch, const Key& key,
@@ -326,6 +336,27 @@ void Uploads::charge_link(const Link& link, const Charge& charge) {
              db::Bytes{entry_of_link(link.address)}, charges.quotas(), charges.addresses(),
              charges.sizes()},
             db::Pool::Retry::kWrite);
+}
+
+bool Uploads::take_back(const Link& link) {
+  return pool_
+             .run(kTakeBackLink,
+                  {static_cast<int32_t>(link.repository), link.branch.str(),
+                   db::Bytes{link.key.str()}, db::Bytes{entry_of_link(link.address)}},
+                  db::Pool::Retry::kWrite)
+             .affected() > 0;
+}
+
+bool Uploads::charge_handed_out(db::Connection& connection, RepositoryId repository,
+                                BranchId branch, const Charge& charge) {
+  ChargeArrays charges;
+  charges.add(charge);
+  return !connection
+              .run(kChargeHandedOut,
+                   {static_cast<int32_t>(repository), db::Bytes{entry_of_link(charge.address)},
+                    static_cast<int32_t>(branch), charges.quotas(), charges.addresses(),
+                    charges.sizes()})
+              .empty();
 }
 
 void Uploads::charge(db::Connection& connection, BranchId branch, const Charge& charge) {

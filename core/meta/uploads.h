@@ -100,6 +100,13 @@ class Uploads {
   /// Counts the bytes that have arrived at the address, once. Nothing happens if it was linked
   /// meanwhile, which has counted them. Throws DbError kStateOverQuota.
   void charge_link(const Link& link, const Charge& charge);
+  /// Removes the rows of an address whose bytes no quota counts. false: there is none, for it was
+  /// linked or counted meanwhile.
+  bool take_back(const Link& link);
+  /// Counts the object at an address that was handed out and not counted yet, in the caller's
+  /// transaction. false: there is no such address. Throws DbError kStateOverQuota.
+  static bool charge_handed_out(db::Connection& connection, RepositoryId repository,
+                                BranchId branch, const Charge& charge);
   /// Removes the rows of an address that was handed out, in the caller's transaction; whether its
   /// bytes were counted. nullopt if there are none.
   static std::optional<bool> take_links(db::Connection& connection, BranchId branch, const Key& key,

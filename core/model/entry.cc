@@ -312,7 +312,7 @@ std::string row_checksum(std::string_view bytes) {
 
 }  // namespace
 
-std::string encode_entry(const Entry& entry) {
+std::string encode_entry(const Entry& entry, EntryChecksum checksum) {
   std::string out;
   put_varint(out, entry.size_bytes);
   put_u64be(out, static_cast<uint64_t>(to_millis(entry.mtime)));
@@ -324,9 +324,10 @@ std::string encode_entry(const Entry& entry) {
     put_varint(out, extra.tag);
     put_bytes(out, extra.value);
   }
-  const std::string checksum = row_checksum(out);
+  if (checksum == EntryChecksum::kNone) return out;
+  const std::string digest = row_checksum(out);
   put_varint(out, kRowChecksumTag);
-  put_bytes(out, checksum);
+  put_bytes(out, digest);
   return out;
 }
 

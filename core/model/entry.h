@@ -101,7 +101,11 @@ std::string_view whole_sha256(const Entry& entry);
 
 /// The whole entry as bytes, for staging and upload rows. Throws invalid_argument when the etag is
 /// too long.
-std::string encode_entry(const Entry& entry);
+enum class EntryChecksum : uint8_t {
+  kAtTheEnd,
+  kNone,  ///< as earlier versions wrote entries; for rows that are found by their bytes
+};
+std::string encode_entry(const Entry& entry, EntryChecksum checksum = EntryChecksum::kAtTheEnd);
 /// Throws: data_loss.
 Entry decode_entry(std::string_view bytes);
 

@@ -224,6 +224,7 @@ StagedEntry stage_address(Engine& engine, const UploadTarget& target, const std:
   const meta::Writer::Operation operation(engine.writer);
   ForeignBytes bytes{.size_bytes = size_bytes, .etag = etag, .mtime = mtime};
   Address address = ExternalAddress{url};
+  Charge charge;
   if (const auto relative = inside_namespace(target.repository, url)) {
     const auto own = parse_relative_path(*relative);
     if (!own)
@@ -234,13 +235,30 @@ StagedEntry stage_address(Engine& engine, const UploadTarget& target, const std:
     bytes = of_the_store ? stored.as_the_store_says() : stored.read(etag);
     bytes.mtime = mtime;
     address = *own;
+    charge = charged_target(engine, target, *own, bytes.size_bytes).charge;
   } else {
     check_external(engine, url);
   }
   Entry entry = entry_of(engine, bytes, attributes);
   entry.address = std::move(address);
-  const auto version = stage_entry(engine, stage_target(target), target.key, entry, condition);
-  return {std::move(entry), version};
+  const StageTarget at = stage_target(target);
+  if (charge.empty()) {
+    const auto version = stage_entry(engine, at, target.key, entry, condition);
+    return {std::move(entry), version};
+  }
+  bool charged = false;
+  try {
+    const auto version = stage_entry_within(
+        engine, at, target.key, entry, condition, [&](db::Connection& connection) {
+          charged = meta::Uploads::charge_handed_out(connection, target.repository.id,
+                                                     target.branch.id, charge);
+        });
+    if (charged) engine.quotas.note(charge);
+    return {std::move(entry), version};
+  } catch (const Error& error) {
+    if (error.reason() != reason::kQuotaExceeded) throw;
+    engine.quotas.refuse(target.repository.id, charge);
+  }
 }
 
 HandedOutAddress hand_out_address(Engine& engine, const RepositoryName& repository,
@@ -359,7 +377,8 @@ UploadDigests fill_address(Engine& engine, const Repository& repository,
         engine.uploads.charge_link(link, charge);
       } catch (const db::DbError& error) {
         if (error.sqlstate() != meta::kStateOverQuota) throw;
-        engine.quotas.refuse(repository.id, charge);
+        // One that was linked since has been counted, and keeps its bytes.
+        if (engine.uploads.take_back(link)) engine.quotas.refuse(repository.id, charge);
       }
     });
     engine.quotas.note(charge);
