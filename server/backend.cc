@@ -107,7 +107,8 @@ struct Backend::Parts {
                   .read_leases = {.are_taken = config.cache_read_leases,
                                   .reads_min = config.cache_read_lease_reads_min,
                                   .pause = config.cache_read_lease_pause},
-                  .owners = {.adopts_failovers = config.store_promoted_standby == "adopt"}}),
+                  .owners = {.adopts_failovers = config.store_promoted_standby == "adopt",
+                             .losses = [this] { return lineage.losses(); }}}),
         hooks(assembly.engine(), outbound,
               {.script_program = actions::script_program(),
                .environment = environment,
@@ -260,12 +261,14 @@ Readiness Backend::readiness() {
     bool owns_stores = true;
     for (const versioning::RefusedStore& store : engine().owners.refused(kRefusedStoresShown)) {
       const auto repository = engine().repositories.find(RepositoryName(store.repository));
-      if (!repository || repository->id != store.id) {
+      if (!repository || repository->id != store.id || repository->read_only) {
         engine().owners.forget(store.id);
         continue;
       }
+      const auto why = engine().owners.refusal(*repository);  // it may be adopted by now
+      if (!why) continue;
       owns_stores = false;
-      out.notes += str_cat("store of ", store.repository, ": ", store.why, '\n');
+      out.notes += str_cat("store of ", store.repository, ": ", *why, '\n');
     }
     out.ready = faults.empty() && owns_stores;
   } catch (const Error& error) {

@@ -349,13 +349,33 @@ void adopt_stores(const Config& config, const std::string& repository) {
       throw Error(ErrorCode::kNotFound, str_cat("adopting ", repository, ": no such repository"));
     return adopt(*one);
   }
+  uint64_t failed = 0;
+  const auto try_to_adopt = [&](const Repository& one) {
+    if (one.read_only) return;
+    try {
+      adopt(one);
+    } catch (const Error& error) {
+      ++failed;
+      std::cerr << one.name.str() << "  not adopted: " << error.message() << "\n";
+    }
+  };
   for (std::string after;;) {
     const Page<Repository> page = repositories.list("", "", after, kRepositoriesPerPage);
-    for (const Repository& one : page.items) {
-      if (!one.read_only) adopt(one);
-    }
-    if (!page.has_more) return;
+    for (const Repository& one : page.items) try_to_adopt(one);
+    if (!page.has_more) break;
     after = page.items.back().name.str();
+  }
+  // Deleted ones may be restored, and their objects are to be collected.
+  for (int32_t before = INT32_MAX;;) {
+    const auto deleted =
+        repositories.list_deleted(before, kRepositoriesPerPage, Instant{}, std::chrono::hours(1));
+    for (const meta::DeletedRepository& one : deleted) try_to_adopt(one.repository);
+    if (deleted.size() < kRepositoriesPerPage) break;
+    before = static_cast<int32_t>(deleted.back().repository.id);
+  }
+  if (failed > 0) {
+    throw Error(ErrorCode::kUnavailable,
+                str_cat(failed, " stores were not adopted: run tarn admin adopt again"));
   }
 }
 

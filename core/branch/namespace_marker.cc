@@ -59,6 +59,27 @@ bool mark_namespace(blob::Stores& stores, const Repository& repository, std::str
   return writer->finish();
 }
 
+// A copy of the database may have another repository here, which the database does not know: it is
+// empty, or its objects and the records of its owner keep it.
+bool replace_abandoned_marker(blob::Stores& stores, const Repository& repository,
+                              std::string_view owner, Instant now) {
+  const std::optional<NamespaceMarker> marker = read_marker(stores, repository);
+  if (!marker || marker->owner != owner || owner.empty()) return false;
+  const blob::Located at = located(stores, repository);
+  const auto stat = at.store->stat(at.key);
+  const auto age = now.time_since_epoch() - std::chrono::nanoseconds(stat ? stat->mtime_ns : 0);
+  if (!stat || age < kMarkerAbandonedAfter) return false;
+  try {
+    const std::string base = at.key.substr(0, at.key.size() - kKey.size());
+    if (at.store->list(base, "", 2).items.size() != 1) return false;
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::kPermissionDenied) throw;
+    return false;
+  }
+  at.store->remove(at.key);
+  return mark_namespace(stores, repository, owner);
+}
+
 void unmark_namespace(blob::Stores& stores, const Repository& repository) {
   if (!owns_namespace(stores, repository)) return;
   const blob::Located at = located(stores, repository);

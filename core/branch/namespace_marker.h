@@ -3,6 +3,7 @@
 // the store can tell whose they are.
 #pragma once
 
+#include <chrono>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -25,6 +26,14 @@ std::string marker_digits(const Repository& repository);
 /// with the owner. false: the namespace has a marker, perhaps another repository's. Throws as
 /// stores do.
 bool mark_namespace(blob::Stores& stores, const Repository& repository, std::string_view owner);
+
+/// Takes the namespace over from a creation by the same database that left its marker and no
+/// repository. The caller holds the lock of namespaces and has seen that no repository of the
+/// database has this one. false: the marker may be somebody's, for it is younger than
+/// kMarkerAbandonedAfter, names another database, or something else is in the namespace.
+bool replace_abandoned_marker(blob::Stores& stores, const Repository& repository,
+                              std::string_view owner, Instant now);
+constexpr std::chrono::seconds kMarkerAbandonedAfter{60};
 
 /// Removes the marker of a repository that was not created after all, if it is this one's.
 void unmark_namespace(blob::Stores& stores, const Repository& repository);

@@ -144,6 +144,11 @@ TEST_F(RefusedWrites, ANewOwnerIsNoticedBeforeAnEffect) {
               put_object(e, target, body, 4, {"text/plain", {}, {}}, {});
             }),
             "owned_by_another_database");
+  Condition absent;
+  absent.if_absent = true;
+  testing::TextBody conditional("late");
+  EXPECT_EQ(reason_of([&] { put_object(e, target, conditional, 4, {}, absent); }),
+            "owned_by_another_database");
   EXPECT_EQ(other.keys(repo, "dev"), "a");
 }
 

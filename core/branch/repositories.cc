@@ -33,10 +33,21 @@ constexpr std::string_view kFirstMessage = "Repository created";
                    : ""));
 }
 
+/// Whether a creation that ended without a repository left the marker, which is replaced.
+bool take_abandoned_namespace(Engine& engine, const Repository& repository) {
+  return engine.pool.transaction([&](db::Connection& connection) {
+    return meta::Repositories::lock_free_namespace(connection,
+                                                   repository.storage_namespace + "/") &&
+           replace_abandoned_marker(engine.stores, repository, engine.owners.identity(),
+                                    engine.clock.now());
+  });
+}
+
 /// Throws if the store is not writable or the namespace is in use, also by another installation.
 void take_namespace(Engine& engine, const Repository& repository) {
   try {
-    if (!mark_namespace(engine.stores, repository, engine.owners.identity())) {
+    if (!mark_namespace(engine.stores, repository, engine.owners.identity()) &&
+        !take_abandoned_namespace(engine, repository)) {
       throw_namespace_in_use(repository.storage_namespace);
     }
     try {
@@ -127,7 +138,6 @@ Repository create_repository(Engine& engine, const RepositoryCreation& creation)
     if (marked && was_refused(error)) unmark_namespace(engine.stores, repository);
     throw;
   }
-  if (marked) engine.owners.note_created(repository);
   return repository;
 }
 

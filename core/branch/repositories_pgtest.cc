@@ -7,6 +7,7 @@
 
 #include <gtest/gtest.h>
 
+#include "core/branch/namespace_marker.h"
 #include "core/branch/refs.h"
 #include "core/branch/repositories.h"
 #include "core/versioning/verbs_fixture.h"
@@ -134,6 +135,9 @@ class ListlessStore final : public testing::ForwardingStore {
   blob::ListPage list(std::string_view, std::string_view, uint32_t) override {
     throw Error(code_, "listing: not now");
   }
+  void walk(std::string_view, std::string_view, const Visit&) override {
+    throw Error(code_, "listing: not now");
+  }
 
  private:
   ErrorCode code_;
@@ -151,6 +155,35 @@ TEST_F(Verbs, AStoreThatMayNotBeListedTakesRepositoriesAndOneThatFailsKeepsNoMar
   other.stores.set_local_root(
       std::make_unique<ListlessStore>(*engine.store, ErrorCode::kPermissionDenied));
   EXPECT_EQ(reason_of([&] { create_repository(*other, creation); }), "done");
+  EXPECT_EQ(reason_of([&] { other.put(RepositoryName(name), "main", "a", "a"); }), "done");
+  TestEngine later(shared_url(), engine.store);
+  later.stores.set_local_root(
+      std::make_unique<ListlessStore>(*engine.store, ErrorCode::kPermissionDenied));
+  EXPECT_EQ(reason_of([&] { later.put(RepositoryName(name), "main", "b", "b"); }), "done");
+}
+
+// The server died between its marker and the repository.
+TEST_F(Verbs, ANamespaceWithoutARepositoryCanBeTakenAgain) {
+  Repository gone;
+  gone.name = RepositoryName(fresh_name());
+  gone.storage_namespace = "local://" + gone.name.str();
+  const auto create = [&] {
+    return reason_of([&] {
+      create_repository(*engine, {.name = RepositoryName(fresh_name()),
+                                  .storage_namespace = gone.storage_namespace});
+    });
+  };
+  const std::string owner = (*engine).owners.identity();
+  ASSERT_TRUE(mark_namespace(engine.stores, gone, owner));
+  EXPECT_EQ(create(), "namespace_in_use") << "it may be created right now";
+  const Instant later = engine.clock.now() + 2 * kMarkerAbandonedAfter;
+  EXPECT_FALSE(replace_abandoned_marker(engine.stores, gone, "another-database", later));
+  const std::string object = gone.name.str() + "/data/a";
+  ASSERT_TRUE(engine.store->create(object, 0)->finish());
+  EXPECT_FALSE(replace_abandoned_marker(engine.stores, gone, owner, later)) << "it has objects";
+  engine.store->remove(object);
+  EXPECT_TRUE(replace_abandoned_marker(engine.stores, gone, owner, later));
+  EXPECT_TRUE(owns_namespace(engine.stores, gone));
 }
 
 // Databases that share a store know nothing of each other.

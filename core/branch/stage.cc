@@ -150,6 +150,7 @@ std::optional<VersionId> stage_under_condition(Engine& engine, const StageTarget
                                                const Key& key, const std::optional<Entry>& entry,
                                                const Condition& condition,
                                                const meta::Staging::Within& within) {
+  engine.owners.require(engine.repositories.get(target.repository_id));  // an upload takes time
   for (int round = 0; round < kStageRoundsMax; ++round) {
     const meta::BranchLookup seen = look_again(engine, target, key);
     if (!condition.none()) check_condition(condition, visible_entry(engine, seen, key));

@@ -30,11 +30,15 @@ constexpr db::Query kIdentity{"store_owner_select_identity", R"sql(
          || left(pg_walfile_name(pg_current_wal_insert_lsn()), 8)
   FROM pg_control_system() s, pg_database d WHERE d.datname = current_database())sql"};
 
+// One that is claimed again counts as the newest.
 constexpr db::Query kInsertClaim{"store_claims_insert_row", R"sql(
-  WITH old AS (
-    DELETE FROM store_claims WHERE repo_id = $1 AND claim_id <= (
-      SELECT claim_id FROM store_claims WHERE repo_id = $1 ORDER BY claim_id DESC OFFSET $3 LIMIT 1))
-  INSERT INTO store_claims (repo_id, nonce) VALUES ($1, $2))sql"};
+  WITH again AS (UPDATE store_claims SET claim_id = DEFAULT WHERE repo_id = $1 AND nonce = $2 RETURNING 1)
+  INSERT INTO store_claims (repo_id, nonce) SELECT $1, $2 WHERE NOT EXISTS (SELECT 1 FROM again))sql"};
+
+// Runs once the newest record is in the store: until then the one before it needs its claim.
+constexpr db::Query kDeleteOldClaims{"store_claims_delete_old", R"sql(
+  DELETE FROM store_claims WHERE repo_id = $1 AND claim_id <= (
+    SELECT claim_id FROM store_claims WHERE repo_id = $1 ORDER BY claim_id DESC OFFSET $2 LIMIT 1))sql"};
 
 constexpr db::Query kHasClaim{"store_claims_exists", R"sql(
   SELECT EXISTS (SELECT 1 FROM store_claims WHERE repo_id = $1 AND nonce = $2))sql"};
@@ -159,20 +163,14 @@ StoreOwners::StoreOwners(db::Pool& pool, blob::Stores& stores, StoreOwnerOptions
 
 std::string StoreOwners::identity() {
   std::string own = options_.identify ? options_.identify() : database_identity(pool_);
+  const uint64_t losses = options_.losses ? options_.losses() : 0;
   MutexLock lock(mutex_);
+  // Then the database is the present one again, whatever came after it.
+  if (std::exchange(losses_, losses) != losses) std::erase(identities_, own);
   if (std::find(identities_.begin(), identities_.end(), own) == identities_.end()) {
     identities_.push_back(own);
   }
   return own;
-}
-
-void StoreOwners::note_created(const Repository& repository) {
-  MutexLock lock(mutex_);
-  known_[repository.id] = {.name = repository.name.str(),
-                           .own = identities_.empty() ? "" : identities_.back(),
-                           .asked = SteadyClock::now(),
-                           .answered = true,
-                           .recorded = true};
 }
 
 /// Whether `own` is the newest identity of the database that this process has seen, and `former`
@@ -189,17 +187,22 @@ bool StoreOwners::went_back(const std::string& own) const {
 }
 
 /// Writes a record of this database behind `newest`; nullopt: others have written one meanwhile.
+/// `nonce`: of a former try whose record is not in the store, and then of this one; "" = none.
 std::optional<OwnerRecord> StoreOwners::take(const Repository& repository,
-                                             const OwnerRecord& newest, const std::string& own) {
+                                             const OwnerRecord& newest, const std::string& own,
+                                             std::string& nonce) {
   const blob::Located folder = folder_of(stores_, repository);
-  OwnerRecord record{
-      .number = newest.number, .identity = own, .nonce = to_hex(random_bytes(kNonceBytes))};
-  pool_.run(kInsertClaim,
-            {static_cast<int32_t>(repository.id), record.nonce, int64_t{kRecordsKept}},
-            db::Pool::Retry::kRepeatable);
+  const auto id = static_cast<int32_t>(repository.id);
+  if (nonce.empty()) nonce = to_hex(random_bytes(kNonceBytes));
+  OwnerRecord record{.number = newest.number, .identity = own, .nonce = nonce};
+  pool_.run(kInsertClaim, {id, nonce}, db::Pool::Retry::kRepeatable);
   for (uint64_t skipped = 0; skipped <= kSkippedMax; ++skipped) {
     ++record.number;
-    if (write_record(folder, record)) return record;
+    if (write_record(folder, record)) {
+      nonce.clear();
+      pool_.run(kDeleteOldClaims, {id, int64_t{kRecordsKept}}, db::Pool::Retry::kRepeatable);
+      return record;
+    }
     if (newest_record(folder, newest).number != newest.number) return std::nullopt;
   }
   throw Error(ErrorCode::kUnavailable, "writing the owner of a store: others write it too");
@@ -217,8 +220,14 @@ void StoreOwners::look(const Repository& repository, Record wanted, Known& known
                 repository.name.str());
   };
   for (uint64_t round = 0; round <= kSkippedMax; ++round) {
-    known.newest = newest_record(folder_of(stores_, repository), known.newest);
-    if (known.newest.number == 0 && known.newest.identity.empty()) {
+    bool may_list = true;
+    try {
+      known.newest = newest_record(folder_of(stores_, repository), known.newest);
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::kPermissionDenied) throw;
+      may_list = false;  // then nothing can be collected there, and the marker counts
+    }
+    if (known.newest.number == 0 || !known.answered || wanted == Record::kAlways) {
       std::optional<OwnerRecord> marked;
       try {
         marked = marked_owner(stores_, repository);
@@ -227,12 +236,16 @@ void StoreOwners::look(const Repository& repository, Record wanted, Known& known
         known.refusal = error.message();
         return;
       }
-      if (!marked) return;  // a bare repository without a namespace of its own
-      known.newest = *std::move(marked);
+      if (known.newest.number == 0) {
+        if (!marked) return;  // a bare repository without a namespace of its own
+        known.newest = *std::move(marked);
+      }
     }
     const OwnerRecord& newest = known.newest;
     const bool unnamed = newest.number == 0 && newest.identity.empty();
-    if (went_back(own)) return refuse("to whose past this server's database has gone back");
+    if (newest.identity != own && went_back(own)) {
+      return refuse("to whose past this server's database has gone back");
+    }
     const bool failed_over =
         succeeds(own, newest.identity) ||
         (options_.adopts_failovers && is_earlier_timeline(newest.identity, own));
@@ -243,8 +256,9 @@ void StoreOwners::look(const Repository& repository, Record wanted, Known& known
       return refuse("a copy of the same files");
     }
     if (newest.identity == own && known.recorded && wanted == Record::kOnce) return;
+    if (!may_list) return;
     try {
-      if (const auto taken = take(repository, newest, own)) {
+      if (const auto taken = take(repository, newest, own, known.nonce)) {
         known.newest = *taken;
         known.recorded = true;
         if (wanted == Record::kAlways) {
@@ -294,6 +308,7 @@ std::optional<std::string> StoreOwners::ask(const Repository& repository, Record
   MutexLock lock(mutex_);
   Known& entry = known_[repository.id];
   entry.failed = failure != nullptr;
+  entry.nonce = known.nonce;
   if (!failure) {
     if (known.refusal && known.refusal != entry.refusal) {
       log::error("owned_by_another_database",
@@ -325,12 +340,13 @@ void StoreOwners::require(const Repository& repository) {
 
 void StoreOwners::adopt(const Repository& repository) {
   const std::string own = identity();
+  std::string nonce;
   for (uint64_t round = 0; round <= kSkippedMax; ++round) {
     OwnerRecord newest = newest_record(folder_of(stores_, repository), {});
     if (!read_marker(stores_, repository) && newest.number == 0) return;
     const auto marked = marked_owner(stores_, repository);
     if (newest.number == 0 && marked) newest = *marked;
-    if (const auto taken = take(repository, newest, own)) {
+    if (const auto taken = take(repository, newest, own, nonce)) {
       log::warn("store_adopted", {{"repository", repository.name.str()},
                                   {"namespace", repository.storage_namespace},
                                   {"former_owner", newest.identity},

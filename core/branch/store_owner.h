@@ -70,6 +70,9 @@ struct StoreOwnerOptions {
   /// Also takes stores over from an earlier timeline of the same database that this process has not
   /// seen: where the old primary is fenced after each failover.
   bool adopts_failovers = false;
+  /// Number of losses of acknowledged writes that were accepted: after one the database may be on
+  /// an earlier timeline than this process has seen.
+  std::function<uint64_t()> losses{};
   /// Returns the present identity of the database; tests replace it.
   std::function<std::string()> identify{};
 };
@@ -81,8 +84,6 @@ class StoreOwners {
 
   /// The present identity of the database, which a new namespace is marked with.
   std::string identity();
-  /// Notes that this process has marked the namespace of a new repository.
-  void note_created(const Repository& repository);
 
   /// Why this database may not write to the store, with what to do; nullopt = it may. Asks the
   /// store when the last answer is older than kOwnerTrusted; while the store fails, the last answer
@@ -113,10 +114,11 @@ class StoreOwners {
     std::string name;
     std::string own{};  ///< the identity that asked
     OwnerRecord newest{};
+    std::string nonce{};  ///< claimed, and in no record yet: the store took none
     std::optional<std::string> refusal{};
     SteadyClock::time_point asked{};
     bool answered = false;
-    bool recorded = false;  ///< this process has written a record or the marker
+    bool recorded = false;  ///< this process has written a record
     bool being_asked = false;
     bool failed = false;  ///< the last question was not answered
   };
@@ -126,7 +128,7 @@ class StoreOwners {
   void look(const Repository& repository, Record wanted, Known& known);
   bool is_answered(const Repository& repository);
   std::optional<OwnerRecord> take(const Repository& repository, const OwnerRecord& newest,
-                                  const std::string& own);
+                                  const std::string& own, std::string& nonce);
   bool has_claim(const Repository& repository, const std::string& nonce);
   bool succeeds(const std::string& own, const std::string& former) const;
   bool went_back(const std::string& own) const;
@@ -138,6 +140,7 @@ class StoreOwners {
   std::map<RepositoryId, Known> known_ TARN_GUARDED_BY(mutex_);
   /// Identities of the database in the order in which this process has seen them.
   std::vector<std::string> identities_ TARN_GUARDED_BY(mutex_);
+  uint64_t losses_ TARN_GUARDED_BY(mutex_) = 0;  ///< accepted when the identity was asked last
   std::string watched_identity_ TARN_GUARDED_BY(mutex_);
   std::string watched_until_ TARN_GUARDED_BY(mutex_);  ///< name of the last repository asked
   bool watched_all_ TARN_GUARDED_BY(mutex_) = false;

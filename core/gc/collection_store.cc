@@ -20,7 +20,8 @@ constexpr db::Query kSelectDue{"collections_select_due", R"sql(
   SELECT r.repo_id FROM repositories r
   LEFT JOIN gc_repositories g ON g.repo_id = r.repo_id,
   LATERAL (SELECT extract(epoch FROM clock_timestamp()) AS s) AS now
-  WHERE ((g.requested_by IS NOT NULL AND coalesce(g.retry_at <= clock_timestamp(), true))
+  WHERE (r.deleted_ms IS NOT NULL OR NOT r.read_only OR g.requested_by IS NOT NULL)
+    AND ((g.requested_by IS NOT NULL AND coalesce(g.retry_at <= clock_timestamp(), true))
          OR ($1::bigint > 0 AND coalesce(extract(epoch FROM g.due_at), r.created_ms / 1000.0 + $1) <= now.s))
     AND (r.deleted_ms IS NULL
          OR (coalesce(r.purge_ms, r.deleted_ms + $2::bigint * 1000) / 1000.0 <= now.s

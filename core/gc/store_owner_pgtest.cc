@@ -14,11 +14,21 @@
 #include "core/gc/collection_fixture.h"
 #include "core/meta/repositories.h"
 #include "tests/support/fault_points.h"
+#include "tests/support/forwarding_store.h"
 
 namespace tarn::versioning {
 namespace {
 
 constexpr std::string_view kRefused = "owned_by_another_database";
+
+/// A store that takes no more objects.
+class FullStore final : public testing::ForwardingStore {
+ public:
+  using ForwardingStore::ForwardingStore;
+  std::unique_ptr<blob::BlobWriter> create(std::string_view, std::optional<uint64_t>) override {
+    throw Error(ErrorCode::kResourceExhausted, "no space left");
+  }
+};
 
 /// A copy of the database over the same store, as a restored backup is.
 class StoreOwner : public CollectionTest {
@@ -116,6 +126,18 @@ TEST_F(StoreOwner, ACopyOfTheFilesRefusesOnceTheOriginalHasGoneOn) {
   EXPECT_EQ(put_by_a_new_server("a"), "done");
 }
 
+// Also if no server of the original has asked anything between the creation and the copy.
+TEST_F(StoreOwner, ACopyOfTheFilesFromBeforeTheFirstWriteRefuses) {
+  const testing::TestRepository fresh = engine.make_repository("fresh");
+  const auto put_there = [&](testing::TestEngine& server) {
+    return testing::reason_of([&] { server.put(fresh, "main", "a", "a"); });
+  };
+  copy(identity_of_the_original());
+  EXPECT_EQ(put_there(engine), "done");
+  EXPECT_EQ(put_there(*copy_engine), kRefused);
+  EXPECT_EQ(put_there(engine), "done");
+}
+
 TEST_F(StoreOwner, ACopyOfTheFilesThatWritesFirstStopsTheOriginal) {
   copy(identity_of_the_original());
   EXPECT_EQ(put_into(*copy_engine, "a"), "done");
@@ -146,6 +168,41 @@ TEST_F(StoreOwner, AProcessThatLivedThroughAFailoverGoesOnAndTheOldPrimaryDoesNo
   EXPECT_EQ(put_by_a_new_server("a"), kRefused) << "of the old primary";
   identity = database_identity(engine.pool);
   EXPECT_NE((*server).owners.refusal_to_collect(repo), std::nullopt) << "it never goes back";
+}
+
+TEST_F(StoreOwner, AnAcceptedLossOfWritesOrAnAdoptionPermitsTheEarlierTimeline) {
+  const std::string first = database_identity(engine.pool), second = first + "-promoted";
+  std::string identity = first;
+  uint64_t losses = 0;
+  const auto identify = [&] { return identity; };
+  StoreOwners owners(engine.pool, engine.stores,
+                     {.losses = [&] { return losses; }, .identify = identify});
+  const auto refuses = [&] { return owners.refusal_to_collect(repo).has_value(); };
+  EXPECT_FALSE(refuses());
+  identity = second;
+  EXPECT_FALSE(refuses());
+  identity = first;
+  EXPECT_TRUE(refuses());
+  ++losses;
+  EXPECT_FALSE(refuses());
+  EXPECT_EQ(store_owner(engine.stores, repo), first);
+  identity = second;
+  EXPECT_TRUE(refuses()) << "which is an earlier one by now";
+  StoreOwners(engine.pool, engine.stores, {.identify = identify}).adopt(repo);
+  EXPECT_FALSE(refuses());
+}
+
+// Each try that fails would cost the claim of the newest record, and then the store.
+TEST_F(StoreOwner, AFullStoreIsNotLost) {
+  EXPECT_EQ((*engine).owners.refusal_to_collect(repo), std::nullopt);
+  testing::TestEngine server{database.url(), engine.store};
+  server.stores.set_local_root(std::make_unique<FullStore>(*engine.store));
+  const int64_t claims = count("SELECT count(*) FROM store_claims");
+  for (int i = 0; i < 105; ++i) {
+    ASSERT_EQ((*server).owners.refusal_to_collect(repo), std::nullopt) << i;
+  }
+  EXPECT_EQ(count("SELECT count(*) FROM store_claims"), claims + 1);
+  EXPECT_EQ(put_by_a_new_server("a"), "done");
 }
 
 // A database or store that fails right after a failover is asked again.
@@ -198,12 +255,11 @@ TEST_F(StoreOwner, ANamespaceOfOthersIsNotClaimed) {
   EXPECT_EQ(collect(repo).state, "refused");
   EXPECT_EQ(put_by_a_new_server("a"), kRefused);
   EXPECT_EQ(testing::reason_of([&] { (*engine).owners.adopt(repo); }), kRefused);
-  EXPECT_EQ(store_owner(engine.stores, repo), std::nullopt);
 }
 
 TEST_F(StoreOwner, AnEmptyRecordIsOfAnotherDatabase) {
   const std::string folder = "lake/_tarn/collector/";
-  ASSERT_TRUE(engine.store->create(folder + "00000001", 1)->finish());
+  ASSERT_TRUE(engine.store->create(folder + "00000009", 1)->finish());
   // An empty record is of no database: it is foreign, not absent.
   EXPECT_EQ(collect(repo).state, "refused");
   (*engine).owners.adopt(repo);
@@ -214,6 +270,20 @@ TEST_F(StoreOwner, AStoreThatFailsLaterDoesNotStopWhatWasPermitted) {
   EXPECT_EQ((*engine).owners.refusal(repo), std::nullopt);
   engine.store->remove("lake/_tarn/repository");
   EXPECT_EQ(put_into(engine, "a"), "done") << "the last answer is used";
+}
+
+// It stores nothing, has no marker, and may read the objects of another installation.
+TEST_F(StoreOwner, ReadOnlyRepositoriesAreCollectedOnRequestOnly) {
+  const Repository copy_of_others = create_repository(
+      *engine,
+      {.name = RepositoryName("others"), .storage_namespace = "local://others", .read_only = true});
+  options.interval = std::chrono::seconds{1};
+  std::this_thread::sleep_for(std::chrono::milliseconds(1100));
+  settle();
+  while (run_one_collection(*engine, options, {})) {
+  }
+  EXPECT_EQ(list_collections(*engine, repo, 1).size(), 1u);
+  EXPECT_EQ(list_collections(*engine, copy_of_others, 1).size(), 0u);
 }
 
 TEST_F(StoreOwner, OldRecordsGo) {

@@ -59,7 +59,7 @@ TEST_F(Import, TakesAPrefixByReference) {
   source("set/Images/a/1.png", "one");
   source("set/Images/b/2.png", "two!");
   source("set/Images_extra/3.png", "three");
-  const size_t objects = engine.store->list("", "", 1000).items.size();
+  const size_t objects = engine.store->list("lake/data/", "", 1000).items.size();
   const ImportStatus status = run(prefix("local:///lake/set/Images", "raw/"));
   EXPECT_EQ(status.error, "");
   ASSERT_TRUE(status.completed);
@@ -69,7 +69,8 @@ TEST_F(Import, TakesAPrefixByReference) {
             "raw/Images/a/1.png raw/Images/b/2.png raw/Images_extra/3.png");
   EXPECT_EQ(engine.read(repo, "main", "raw/Images/b/2.png"), "two!");
   EXPECT_EQ(status.commit->message, "Import objects");
-  EXPECT_EQ(engine.store->list("", "", 1000).items.size(), objects) << "an import writes no object";
+  EXPECT_EQ(engine.store->list("lake/data/", "", 1000).items.size(), objects)
+      << "an import writes no object";
 }
 
 TEST_F(Import, PreviewListsTheFirstObjectsAndChangesNothing) {

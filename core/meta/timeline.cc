@@ -234,6 +234,11 @@ void Lineage::refuse(db::Connection& connection, const Missing& missing) {
   throw_went_back(text);
 }
 
+uint64_t Lineage::losses() const {
+  MutexLock lock(mutex_);
+  return losses_;
+}
+
 void Lineage::accept(db::Connection& connection, const Missing& missing) {
   static metrics::Counter& lost =
       metrics::counter("tarn_lost_commits_total",

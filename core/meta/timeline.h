@@ -42,6 +42,8 @@ class Lineage : public db::Witness {
   /// last. Nothing that is cached under such a number is then found under another.
   void enter(db::Connection& connection) override;
   bool permits(db::Connection& connection) override;
+  /// Number of losses that were accepted.
+  uint64_t losses() const;
   bool acknowledge(const db::Connection& connection, const db::CommitPosition& commit) override;
   void close(const db::Connection& connection) noexcept override;
 
@@ -67,7 +69,7 @@ class Lineage : public db::Witness {
   const LineageOptions options_;
   const Instant began_;
   std::string report_;  ///< of what is missing; guarded by the one call of enter at a time
-  Mutex mutex_;
+  mutable Mutex mutex_;
   std::string server_ TARN_GUARDED_BY(mutex_);               ///< whose commits are acknowledged
   std::vector<std::string> starts_ TARN_GUARDED_BY(mutex_);  ///< tokens; the last is the present
   std::map<const db::Connection*, Seen> newest_ TARN_GUARDED_BY(mutex_);

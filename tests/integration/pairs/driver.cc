@@ -314,7 +314,7 @@ std::unique_ptr<Scenario> Driver::scenario(const Verb& a, const Verb* b) {
   auto out = std::make_unique<Scenario>(original_, fresh_name());
   // Both servers have asked the store for its owner, as they have after their first writes.
   const Repository repository = versioning::get_repository(*observer_, out->repo);
-  for (testing::TestEngine* engine : {&one_, &two_}) (**engine).owners.note_created(repository);
+  for (testing::TestEngine* engine : {&one_, &two_}) (**engine).owners.refusal(repository);
   if (a.set_up) a.set_up(*out, Role::kA);
   if (b != nullptr && b->set_up) b->set_up(*out, Role::kB);
   out->begin();
