@@ -135,7 +135,7 @@ constexpr db::Query kSelectSessions{"auth_select_sessions", R"sql(
 // earlier versions are invalid if they began at or before it.
 constexpr db::Query kEndSessions{"auth_end_sessions", R"sql(
   UPDATE users SET sessions_valid_from_ms = greatest($3 + 1, $2)
-  WHERE name = $1 AND sessions_valid_from_ms = $3)sql"};
+  WHERE name = $1 AND sessions_valid_from_ms <= $3)sql"};
 constexpr db::Query kSelectSetting{"auth_select_setting",
                                    "SELECT value FROM settings WHERE key = $1"};
 constexpr db::Query kInsertSetting{"auth_insert_setting", R"sql(

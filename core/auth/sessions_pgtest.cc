@@ -89,6 +89,22 @@ TEST_F(Sessions, EndWhenTheUserLogsOut) {
   EXPECT_TRUE(there.check_token(log_in(key)));
 }
 
+// A restored backup has the user as of before the login.
+TEST_F(Sessions, EndAlsoWhereTheDatabaseIsOlderThanTheLogin) {
+  const NewKey key = make_keyed_user("ann");
+  const std::string one = log_in(key);
+  here.end_sessions(one);
+  clock.pass(kSeenEverywhere);
+  const std::string two = log_in(key);
+  db::Connection::open(database.url())
+      ->run_script("UPDATE users SET sessions_valid_from_ms = 0 WHERE name = 'ann'");
+  clock.pass(kSeenEverywhere);
+  ASSERT_TRUE(there.check_token(two));
+  here.end_sessions(two);
+  clock.pass(kSeenEverywhere);
+  EXPECT_FALSE(there.check_token(two));
+}
+
 TEST_F(Sessions, ServerWithASlowClockStartsNewOnes) {
   const NewKey key = make_keyed_user("ann");
   clock.pass(seconds{5});
