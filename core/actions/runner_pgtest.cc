@@ -374,6 +374,25 @@ TEST_F(Hooks, RunByHandOnAnyRef) {
             "tag: is needed for pre-create-tag");
 }
 
+// A page of the listing ends by bytes, and another one follows.
+TEST_F(Hooks, RunByHandWithFilesOfMoreThanOnePage) {
+  const auto target = versioning::check_upload(*engine, repo, BranchName("main"),
+                                               Key("_lakefs_actions/a"), /*terms=*/false, {});
+  for (int i = 100; i < 240; ++i) {
+    versioning::UploadTarget to = target;
+    to.key = Key("_lakefs_actions/a" + std::to_string(i) + ".yaml");
+    const std::string text =
+        action("other" + std::to_string(i), "post-commit: ", webhook("two", "/two"));
+    testing::TextBody body(text);
+    versioning::put_object(*engine, to, body, text.size(),
+                           {"text/plain", {{"k", std::string(32'000, 'x')}}, {}}, {});
+  }
+  put_action("main", "z.yaml", action("last", "pre-commit: ", webhook("one", "/one")));
+  const auto plan =
+      versioning::plan_hooks(*engine, repo, {.ref = "main", .event = HookEvent::kPreCommit});
+  EXPECT_EQ(plan.size(), 1u);
+}
+
 TEST_F(Hooks, KeepABoundedOutput) {
   put_action(
       "main", "a.yaml",

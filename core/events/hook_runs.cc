@@ -20,20 +20,23 @@ meta::HookRunStore runs_of(Engine& engine) { return meta::HookRunStore(engine.po
 /// The action files that a reader of the ref sees, including staged ones of a branch.
 std::vector<ActionEntry> files_at(Engine& engine, const Repository& repository,
                                   const std::string& ref) {
-  const Page<ListItem> page = list_objects(engine, repository.name, ref,
-                                           {.prefix = std::string(kActionFilesPrefix),
-                                            .after = "",
-                                            .delimiter = "/",
-                                            .limit = kActionFilesMax + 1});
-  if (page.items.size() > kActionFilesMax) {
-    throw_invalid(
-        str_cat("reading ", kActionFilesPrefix, ": more than ", kActionFilesMax, " files"));
-  }
   std::vector<ActionEntry> out;
-  for (const ListItem& item : page.items) {
-    if (item.entry && item.path != kActionFilesPrefix) out.push_back({item.path, *item.entry});
+  for (std::string after;;) {
+    const Page<ListItem> page = list_objects(engine, repository.name, ref,
+                                             {.prefix = std::string(kActionFilesPrefix),
+                                              .after = after,
+                                              .delimiter = "/",
+                                              .limit = kActionFilesMax + 1});
+    for (const ListItem& item : page.items) {
+      if (item.entry && item.path != kActionFilesPrefix) out.push_back({item.path, *item.entry});
+    }
+    if (out.size() > kActionFilesMax) {
+      throw_invalid(
+          str_cat("reading ", kActionFilesPrefix, ": more than ", kActionFilesMax, " files"));
+    }
+    if (!page.has_more) return out;
+    after = page.next;
   }
-  return out;
 }
 
 struct Prepared {
