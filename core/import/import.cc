@@ -418,7 +418,9 @@ bool run_one_import(Engine& engine, std::stop_token stop, OwnerTurns& turns,
     } catch (const Error& error) {
       log::warn("import failed",
                 {{"job", job->id}, {"attempt", attempt}, {"error", error.message()}});
-      if (error.code() != ErrorCode::kUnavailable || attempt == kAttemptsMax) {
+      const bool passes = error.code() == ErrorCode::kUnavailable ||
+                          error.reason() == reason::kOwnedByAnotherDatabase;
+      if (!passes || attempt == kAttemptsMax) {
         job->error = str_cat("import error: ", error.message());
         engine.jobs.finish(*job, owner, meta::JobState::kFailed);
         return true;

@@ -98,6 +98,8 @@ class PromotionRun {
   /// True for errors that a retry cannot fix; all others are retried by the next holder of the
   /// lease.
   static bool is_final(const Error& error) {
+    // Another server has taken the store over, or this one does so in a moment.
+    if (error.reason() == reason::kOwnedByAnotherDatabase) return false;
     switch (error.code()) {
       case ErrorCode::kInvalidArgument:
       case ErrorCode::kNotFound:
