@@ -11,7 +11,7 @@ from branch_model import KeyState, Publication, State
 from history import Cell, Recorder
 from left_to_ci import left_to_ci
 from linearizability import Operation, linearizable, order_of, smallest_failing
-from test_histories import processes_that_know, verdict_of
+from histories import processes_that_know, verdict_of
 
 pytestmark = left_to_ci
 

@@ -27,7 +27,7 @@ class NameClient(ObjectClient):
         return answer
 
     def create_branch(self, names, name):
-        commit, expires = self.chance.choice(names.commits), self.chance.choice(EXPIRIES)
+        commit, expires = self.chance.choice(names.commits), self.chance.choice(names.expiries)
         document = {"name": name, "source": commit, **({"expires": expires} if expires else {})}
         self.did(names, name, f"create branch of {commit[:6]}, expires {expires},", lambda: self.wire().rest(
             "POST", f"/repositories/{names.repository}/branches", document=document), model.create_branch(commit),
@@ -91,6 +91,8 @@ class NameClient(ObjectClient):
 
 
 class Names:
+    expiries = EXPIRIES
+
     def __init__(self, recorder, repository):
         self.recorder, self.repository = recorder, repository
 

@@ -31,17 +31,19 @@ listen database
 class Server:
     """One of the two. Its postmaster is our child; the others are the children of that."""
 
-    def __init__(self, directory):
+    def __init__(self, directory, environment=None):
         self.directory = Path(directory)
         self.data = self.directory / "data"
+        self.environment = {**os.environ, **(environment or {})}
         self.port = servers.free_port()
         self.process = None
 
     def launch(self):
         command = servers.as_postgres([
             BINARIES / "postgres", "-D", self.data, "-p", self.port, "-k", self.directory, "-c",
-            "listen_addresses=127.0.0.1", "-c", "wal_keep_size=64MB", "-c", "max_connections=60"])
-        self.process = servers.Process(command, self.directory / "postgres.log", dict(os.environ))
+            "listen_addresses=127.0.0.1", "-c", "wal_keep_size=64MB", "-c", "max_connections=60",
+            "-c", "wal_sender_timeout=0", "-c", "wal_receiver_timeout=0"])  # clocks jump
+        self.process = servers.Process(command, self.directory / "postgres.log", self.environment)
         self.process.wait_until(self.answers, "PostgreSQL")
         return self
 
@@ -99,15 +101,15 @@ class Server:
 class Pair:
     """`first` begins as the primary. Every commit waits for `second`."""
 
-    def __init__(self, directory):
+    def __init__(self, directory, environment=None):
         self.directory = Path(directory)
         self.directory.mkdir(parents=True)
         self.directory.chmod(0o777)
         for name in ("first", "second"):
             (self.directory / name).mkdir()
             (self.directory / name).chmod(0o777)
-        self.first = Server(self.directory / "first")
-        self.second = Server(self.directory / "second")
+        self.first = Server(self.directory / "first", environment)
+        self.second = Server(self.directory / "second", environment)
         self.proxy = None
         self.leader = self.first
         self.checks = []
@@ -131,9 +133,12 @@ class Pair:
         self.second.launch()
         self.first.ask("ALTER SYSTEM SET synchronous_standby_names = '*'")
         self.first.ask("SELECT pg_reload_conf()")
-        self.first.process.wait_until(
-            lambda: self.first.ask("SELECT sync_state FROM pg_stat_replication") == ["sync"], "the standby")
+        self.wait_until_synchronous()
         return self
+
+    def wait_until_synchronous(self):
+        self.leader.process.wait_until(
+            lambda: self.leader.ask("SELECT sync_state FROM pg_stat_replication") == ["sync"], "the standby")
 
     def url(self):
         """Of both hosts."""

@@ -1,14 +1,19 @@
 """One client's connection to one server, for S3 and REST alike: signed, kept open, nothing ever repeated."""
 
 import base64
+import datetime
 import hashlib
 import http.client
 import json
+import re
 import socket
 import threading
 import urllib.parse
 
 import clients
+
+
+SKEWED = re.compile(rb"server's time is ([0-9T:.-]+Z):")
 
 
 class Unknown(Exception):
@@ -42,12 +47,19 @@ class Wire:
         pair = f"{server.access_key}:{server.secret_key}".encode()
         self.basic = "Basic " + base64.b64encode(pair).decode()
         self.connection = None
+        self.ahead = 0  # seconds of the server's clock
 
     def s3(self, method, target, body=b"", headers=None):
         """`target`: /BUCKET/KEY with the query, already encoded."""
         headers = {"Host": self.server.listen, **(headers or {})}
-        headers.update(self.signer.signature(method, target, headers, hashlib.sha256(body).hexdigest(), 0))
-        return self.send(method, target, body, headers)
+        headers.update(self.signer.signature(method, target, headers, hashlib.sha256(body).hexdigest(), self.ahead))
+        answer = self.send(method, target, body, headers)
+        skewed = SKEWED.search(answer.body) if answer.status == 403 else None
+        if skewed:  # as the AWS clients do, the next request is signed by the server's clock
+            theirs = datetime.datetime.fromisoformat(skewed[1].decode().replace("Z", "+00:00"))
+            self.ahead = (theirs - datetime.datetime.now(datetime.timezone.utc)).total_seconds()
+            raise NotSent("the clocks are apart")
+        return answer
 
     def rest(self, method, path, body=None, document=None):
         headers = {"Host": self.server.listen, "Authorization": self.basic}
