@@ -95,7 +95,7 @@ class Copy:
             self.bring(file)
 
     def finds(self, test):
-        """What the histories say against it, or None."""
+        """The contradiction that the histories show, or None."""
         try:
             done = subprocess.run([sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", test], cwd=self.root,
                                   env=self.environment, capture_output=True, text=True, timeout=TRY_SECONDS, check=False)

@@ -11,7 +11,7 @@ import time
 
 import primary_pair
 import servers
-from chaos import CLOCK_SHIFTS, Chaos
+from chaos import CLOCK_SHIFTS, SETTLE_SECONDS, Chaos
 from jumping_clock import JumpingClock
 from shifted_clock import ShiftedClock
 from wire import NotSent, Unknown, Wire
@@ -88,11 +88,13 @@ class Installations(Chaos):
         self.new_standby()
 
     def old_primary_returns(self):
-        """Alone, on its timeline, while the new one restarts."""
+        """Alone, on its timeline, while the new one restarts. Both servers have used the new one: one that has not cannot know
+        of it, which is why old primaries must be fenced."""
         old = self.pair.leader
         old.kill()
         self.pair.take_over()
-        time.sleep(self.chance.uniform(0.2, 1))
+        for server in self.servers:
+            self.wait_until_written(server)
         old.launch()
         old.ask("ALTER SYSTEM SET synchronous_standby_names = ''")
         old.ask("SELECT pg_reload_conf()")
@@ -100,6 +102,12 @@ class Installations(Chaos):
             self.pair.leader.restart_immediately()
             time.sleep(1)
         self.new_standby()
+
+    def wait_until_written(self, server):
+        deadline = time.monotonic() + SETTLE_SECONDS
+        while not self.try_rest("POST", "/repositories/versions/branches/main/objects?path=entered", server=server):
+            assert time.monotonic() < deadline, f"{server.url} takes no writes after a failover"
+            time.sleep(0.05)
 
     def new_standby(self):
         self.failovers += 1
