@@ -356,10 +356,10 @@ def accepts(address):
 
 
 def files_below(directory):
-    """{relative path: size} of the regular files; hidden bookkeeping of the servers (.sgwtmp, .tarn) left out."""
+    """{relative path: size} of the regular files; bookkeeping of the servers (.sgwtmp, .tarn, records of owners) left out."""
     found = {}
     for folder, folders, names in os.walk(directory):
-        folders[:] = [name for name in folders if not name.startswith(".")]
+        folders[:] = [name for name in folders if not name.startswith(".") and not folder.endswith("/_tarn")]
         for name in names:
             path = Path(folder) / name
             if not name.startswith("."):
