@@ -55,6 +55,7 @@ EMPTY = {
     "listMergeConflicts": "the branches do not conflict", "listServers": "a server alone keeps no list",
     "listExpiries": "nothing has expired", "getMetricSeries": "the run has no curve", "listMetricSeries": "as getMetricSeries",
     "listWebhookDeliveries": "its receiver is not there", "verifyImport": "an empty list is the good answer",
+    "listUsageHistory": "the job that adds a day looks once a minute",
 }
 PATIENCE_SECONDS = 60
 LAST = ("deleteCredentials", "deleteUser", "deleteGroup", "deletePolicy", "deleteBranch", "deleteTag", "deleteRepository")
