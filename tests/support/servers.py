@@ -359,7 +359,7 @@ def files_below(directory):
     """{relative path: size} of the regular files; bookkeeping of the servers (.sgwtmp, .tarn, records of owners) left out."""
     found = {}
     for folder, folders, names in os.walk(directory):
-        folders[:] = [name for name in folders if not name.startswith(".") and not folder.endswith("/_tarn")]
+        folders[:] = [name for name in folders if not name.startswith(".") and not f"{folder}/{name}".endswith("/_tarn/collector")]
         for name in names:
             path = Path(folder) / name
             if not name.startswith("."):
