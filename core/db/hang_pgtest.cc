@@ -287,6 +287,7 @@ struct FakeWitness : Witness {
     --refusals;
     throw DbError(ErrorCode::kUnavailable, std::string(kStateWentBack), "lacks commits", false);
   }
+  std::optional<size_t> newer_host(const Connection&) override { return newer; }
   bool permits(Connection&) override { return permitted; }
   bool acknowledge(const Connection&, const CommitPosition& commit) override {
     commits.push_back(commit);
@@ -294,6 +295,7 @@ struct FakeWitness : Witness {
   }
   void close(const Connection&) noexcept override { ++closed; }
 
+  std::optional<size_t> newer;
   int refusals = 0;
   bool permitted = true;
   bool acknowledges = true;
@@ -327,6 +329,22 @@ TEST_F(HangTest, TheNextHostIsTriedWhenOneIsRefused) {
   EXPECT_EQ(pool.lease()->host(), 1u);
   EXPECT_EQ(witness.hosts, (std::vector<size_t>{0, 1}));
   EXPECT_FALSE(pool.went_back());
+}
+
+TEST_F(HangTest, AHostOnALaterTimelineIsTriedFirst) {
+  FakeWitness witness;
+  witness.newer = 1;
+  const std::string two = str_cat(url(), " host=", own("host"), ',', own("host"), "/.");
+  Pool pool(two, {.witness = &witness});
+  EXPECT_EQ(pool.lease()->host(), 1u);
+  EXPECT_EQ(witness.hosts, (std::vector<size_t>{1}));
+
+  FakeWitness refuses;
+  refuses.newer = 1;
+  refuses.refusals = 1;
+  Pool other(two, {.witness = &refuses});
+  EXPECT_EQ(other.lease()->host(), 0u) << "which lacks nothing";
+  EXPECT_EQ(refuses.hosts, (std::vector<size_t>{1, 0}));
 }
 
 TEST_F(HangTest, APoolWithoutAnotherHostSaysThatTheDatabaseWentBack) {

@@ -147,12 +147,17 @@ std::unique_ptr<Connection> Pool::open() {
   }
   std::set<size_t> refused;
   std::optional<DbError> refusal;
+  bool is_led = false;  // by the witness to another host: once
   for (;;) {
     try {
       auto connection = Connection::open(url_, how);
       how.first_host = connection->host();
       if (refused.contains(how.first_host)) throw *refusal;
-      enter(*connection);
+      if (const auto host = enter(*connection, !is_led); host && !refused.contains(*host)) {
+        is_led = true;
+        how.first_host = *host;
+        continue;
+      }
       went_back_ = false;
       return connection;
     } catch (const DbError& error) {
@@ -169,18 +174,23 @@ std::unique_ptr<Connection> Pool::open() {
 }
 
 /// Has the server of a new connection looked at, if it is not the one that was entered last.
-void Pool::enter(Connection& connection) {
-  if (options_.witness == nullptr) return;
+/// Returns a host to try before it.
+std::optional<size_t> Pool::enter(Connection& connection, bool may_lead) {
+  if (options_.witness == nullptr) return std::nullopt;
   MutexLock entering(enter_mutex_);
   {
     MutexLock lock(mutex_);
-    if (connection.server() == entered_) return;
+    if (connection.server() == entered_) return std::nullopt;
+  }
+  if (may_lead) {
+    if (const auto host = options_.witness->newer_host(connection)) return host;
   }
   options_.witness->enter(connection);
   MutexLock lock(mutex_);
   entered_ = connection.server();
   first_host_ = connection.host();
   drop_left();
+  return std::nullopt;
 }
 
 std::unique_ptr<Connection> Pool::connect() {

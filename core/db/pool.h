@@ -152,7 +152,7 @@ class Pool {
   bool somebody_waits_long();
   void open_probe() TARN_REQUIRES(probe_mutex_);
   void leave_server(const std::string& server, std::string_view why);
-  void enter(Connection& connection);
+  std::optional<size_t> enter(Connection& connection, bool may_lead);
   bool is_left(const Connection& connection) const TARN_REQUIRES(mutex_);
   void drop_left() TARN_REQUIRES(mutex_);
   [[noreturn]] void refuse() TARN_REQUIRES(mutex_);

@@ -1,7 +1,9 @@
 // The observer of the commits that a pool's connections saw succeed.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <optional>
 
 namespace tarn::db {
 
@@ -22,6 +24,9 @@ class Witness {
   /// commits of that server are acknowledged. Throws DbError with kStateWentBack if its database
   /// lacks what was acknowledged.
   virtual void enter(Connection& connection) = 0;
+  /// Host of the URL to try before the one of the connection, which leads to a start that was not
+  /// entered: one on a later timeline.
+  virtual std::optional<size_t> newer_host(const Connection& connection) = 0;
   /// Whether the database that was entered may be used still. Throws DbError.
   virtual bool permits(Connection& connection) = 0;
   /// Notes a commit that succeeded. false: the pool has left its server meanwhile, so the commit

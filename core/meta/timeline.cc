@@ -1,6 +1,7 @@
 #include "core/meta/timeline.h"
 
 #include <algorithm>
+#include <set>
 #include <thread>
 #include <utility>
 
@@ -21,7 +22,7 @@ constexpr size_t kReportBytes = 12;
 /// The numbers that are left out when a loss is accepted: other than those of any timeline.
 constexpr int32_t kSkippedMin = 1'000;
 constexpr uint64_t kSkippedSpread = 1'000;
-/// For each host when a server starts.
+/// For each host that is asked which is the newest.
 constexpr std::chrono::milliseconds kHostLimit{2'000};
 constexpr std::string_view kStateNoTable = "42P01";
 
@@ -173,10 +174,23 @@ void Lineage::look(db::Connection& connection) {
   std::string token(connection.run(kEnterStart).text(0, 0));
   {
     MutexLock lock(mutex_);
+    timeline_ = connection.timeline();
     if (starts_.empty() || starts_.back() != token) starts_.push_back(std::move(token));
   }
   refused_ = false;
   options_.forget_cached();
+}
+
+std::optional<size_t> Lineage::newer_host(const db::Connection& connection) {
+  std::string before;
+  {
+    MutexLock lock(mutex_);
+    before = timeline_;
+  }
+  if (options_.url.empty() || before.empty() || connection.timeline() > before) return std::nullopt;
+  const NewestHost newest = newest_host(options_.url);
+  if (newest.timeline <= connection.timeline()) return std::nullopt;
+  return newest.host;
 }
 
 Lineage::Missing Lineage::missing_in(db::Connection& connection) {
@@ -268,7 +282,7 @@ NewestHost newest_host(const std::string& url) {
   if (hosts < 2) return {};
   NewestHost best;
   std::pair<std::string, int64_t> best_rank;
-  std::vector<std::string> tokens;
+  std::set<std::pair<std::string, std::string>> found;  // timelines and tokens
   for (size_t host = 0; host < hosts; ++host) {
     try {
       const auto connection = db::Connection::open(url, {.first_host = host,
@@ -278,20 +292,19 @@ NewestHost newest_host(const std::string& url) {
       const db::Rows rows = connection->run(kNewestStart);
       if (rows.empty()) continue;
       const std::pair<std::string, int64_t> rank{connection->timeline(), rows.integer(0, 0)};
-      tokens.emplace_back(rows.text(0, 1));
+      const std::string token(rows.text(0, 1));
+      found.emplace(rank.first, token);
       if (rank < best_rank) continue;
       best_rank = rank;
-      best = {.host = host, .token = tokens.back()};
+      best = {.host = host, .timeline = rank.first, .token = token};
     } catch (const db::DbError& error) {
       log::debug("host_not_asked", {{"host", host}, {"reason", error.message()}});
     }
   }
-  for (const std::string& token : tokens) {
-    if (token != best.token) {
-      log::error("two_primaries", {{"message",
-                                    "two databases of the URL accept writes: the one on the higher "
-                                    "timeline is used; stop the other"}});
-    }
+  if (found.size() > 1) {
+    log::error("two_primaries", {{"message",
+                                  "two databases of the URL accept writes: the one on the higher "
+                                  "timeline is used; stop the other"}});
   }
   return best;
 }

@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,7 @@ struct LineageOptions {
   std::string server;         ///< the name of this process in reports
   std::function<void()> forget_cached = [] {};
   std::string newest_start{};  ///< databases must have it: see newest_host
+  std::string url{};           ///< its hosts are asked for a later timeline
 };
 
 /// Compares each start of the database's server with what this process saw acknowledged, and
@@ -41,6 +43,10 @@ class Lineage : public db::Witness {
   /// is handed out twice by a standby that was promoted without what its primary had committed
   /// last. Nothing that is cached under such a number is then found under another.
   void enter(db::Connection& connection) override;
+  /// An old primary that returns looks as its restart does, as long as nothing was seen of its
+  /// successor: the other hosts are asked unless the timeline is later than before. Takes two
+  /// seconds for each host that does not answer.
+  std::optional<size_t> newer_host(const db::Connection& connection) override;
   bool permits(db::Connection& connection) override;
   /// Number of losses that were accepted.
   uint64_t losses() const;
@@ -71,6 +77,7 @@ class Lineage : public db::Witness {
   std::string report_;  ///< of what is missing; guarded by the one call of enter at a time
   mutable Mutex mutex_;
   std::string server_ TARN_GUARDED_BY(mutex_);               ///< whose commits are acknowledged
+  std::string timeline_ TARN_GUARDED_BY(mutex_);             ///< that was entered last
   std::vector<std::string> starts_ TARN_GUARDED_BY(mutex_);  ///< tokens; the last is the present
   std::map<const db::Connection*, Seen> newest_ TARN_GUARDED_BY(mutex_);
   std::vector<Seen> ended_ TARN_GUARDED_BY(mutex_);  ///< of closed connections, since the last mark
@@ -81,11 +88,11 @@ class Lineage : public db::Witness {
   std::shared_ptr<metrics::GaugeToken> gauge_;
 };
 
-/// The host of a URL with several that is to be used by a process that starts and has seen nothing:
-/// of those that accept writes the one on the highest timeline, and of these the one with the most
-/// starts.
+/// The host of a URL with several that is to be used: of those that accept writes the one on the
+/// highest timeline, and of these the one with the most starts.
 struct NewestHost {
   size_t host = 0;
+  std::string timeline{};
   std::string token{};  ///< of its newest start; "" = none, or no host was asked
 };
 NewestHost newest_host(const std::string& url);

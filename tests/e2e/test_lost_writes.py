@@ -1,6 +1,7 @@
 """A database that lacks what was acknowledged: no server uses it without a word, and none follows an old primary."""
 
 import json
+import os
 import random
 import shutil
 import signal
@@ -114,6 +115,25 @@ def test_an_old_primary_that_returns_while_the_new_one_restarts(pair, fleet, is_
     assert get(other, "after 2").status_code == 200
     assert events(other, "two_primaries")
     write_until_taken(other, "more")  # the first has taken the store over for the new primary, or does so soon
+
+
+def test_an_old_primary_that_returns_before_its_successor_was_seen(pair, fleet):
+    pair.set_synchronous("")
+    server = fleet.start()
+    write_until_taken(server, "before")
+    pair.wait_for_standby()
+    os.kill(server.process.pid, signal.SIGSTOP)
+    try:
+        pair.first.kill()
+        pair.fail_over()
+        pair.first.launch()
+    finally:
+        os.kill(server.process.pid, signal.SIGCONT)
+    write_until_taken(server, "after")
+    assert get(server, "before").status_code == 200
+    assert events(server, "two_primaries")
+    assert pair.second.ask("SELECT count(*) FROM database_starts") == ["2"]
+    assert pair.first.ask("SELECT count(*) FROM database_starts") == ["1"]
 
 
 def test_a_server_starts_beside_a_first_host_that_hangs(pair, fleet):
