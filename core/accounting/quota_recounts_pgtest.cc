@@ -51,6 +51,21 @@ TEST_F(Quotas, ARecountKeepsWhatIsWrittenMeanwhile) {
   EXPECT_EQ(used(whole()), stored_usage(*engine, repo, "", "").stored);
 }
 
+TEST_F(Quotas, RecountsFindWhatHasLeftTheStoreAmongManyUnreferencedObjects) {
+  const QuotaScope ann{.user = "ann"};
+  limit_bytes(ann, 1'000'000);
+  const ActingUser user("ann");
+  for (int i = 0; i < 1'200; ++i) {
+    put("same", i < 1'000 ? 1 : 2);  // each but the last is unreferenced from then on
+  }
+  put("same", 3);
+  collect(2);
+  for (int round = 0; round < 60 && used(ann).objects > 1'001; ++round) {
+    recount_quota(*engine, ann);
+  }
+  EXPECT_EQ(used(ann), (Amount{1'001, 1'003}));
+}
+
 TEST_F(Quotas, OfTwoRecountsAtOnceOneIsApplied) {
   limit_bytes(whole(), 1000);
   put("a", 60);

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <charconv>
+#include <iterator>
 #include <set>
 
 #include "core/accounting/stored_usage.h"
 #include "core/accounting/usage_store.h"
+#include "core/base/digest.h"
 #include "core/base/error.h"
 #include "core/base/glob.h"
 #include "core/base/log.h"
@@ -19,7 +21,8 @@ namespace tarn::accounting {
 namespace {
 
 constexpr uint32_t kObjectsPerStatement = 2'000;
-/// Maximum number of objects that one recount looks for in the store, a round trip each.
+/// Maximum number of objects that one recount looks for in the store, a round trip each. With more,
+/// each recount takes others.
 constexpr uint32_t kStoreLooksMax = 1'000;
 
 struct NamedLimit {
@@ -110,10 +113,11 @@ bool has_left_store(versioning::Engine& engine, const Repository& repository,
 std::vector<OwnAddress> ended_objects(versioning::Engine& engine, const Quota& quota,
                                       const Repository& repository) {
   std::vector<OwnAddress> out;
+  std::vector<OwnAddress> unreferenced;  // a sample
+  uint64_t unreferenced_count = 0;
   examine_stored(engine, repository, [&](db::Connection& snapshot, Tally& tally) {
     const std::set<BranchId> branches = branches_in(snapshot, repository.id);
     const bool of_branches = !quota.scope.branches.empty();
-    uint32_t looks = 0;
     OwnAddress after;
     for (;;) {
       const auto page =
@@ -122,15 +126,18 @@ std::vector<OwnAddress> ended_objects(versioning::Engine& engine, const Quota& q
         if (tally.contains(object.address)) {
           const bool ended = of_branches && !branches.contains(object.branch);
           if (ended) out.push_back(object.address);
-        } else if (looks < kStoreLooksMax && ++looks &&
-                   has_left_store(engine, repository, object.address)) {
-          out.push_back(object.address);
+        } else if (++unreferenced_count; unreferenced.size() < kStoreLooksMax) {
+          unreferenced.push_back(object.address);
+        } else if (const uint64_t at = random_u64() % unreferenced_count; at < kStoreLooksMax) {
+          unreferenced[at] = object.address;
         }
       }
       if (page.size() < kObjectsPerStatement) return;
       after = page.back().address;
     }
   });
+  std::copy_if(unreferenced.begin(), unreferenced.end(), std::back_inserter(out),
+               [&](const OwnAddress& at) { return has_left_store(engine, repository, at); });
   return out;
 }
 

@@ -68,8 +68,14 @@ class Quotas : public ::testing::Test {
   }
   /// Removes the objects of so many bytes from the store, as a collection does.
   void collect(uint64_t bytes) {
-    for (const blob::BlobStat& stat : engine.store->list("", "", 1000).items) {
-      if (stat.size_bytes == bytes) engine.store->remove(stat.key);
+    std::string after;
+    for (bool more = true; more;) {
+      const auto page = engine.store->list("", after, 1000);
+      for (const blob::BlobStat& stat : page.items) {
+        if (stat.size_bytes == bytes) engine.store->remove(stat.key);
+      }
+      more = page.has_more;
+      if (more) after = page.items.back().key;
     }
   }
   int64_t events(std::string_view type) {
