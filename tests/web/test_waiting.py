@@ -18,6 +18,7 @@ LISTING = re.compile(r"/api/v1/repositories\?")
 READY = re.compile(r"/_ready$")
 TAKES_LONG = "The server takes long to answer."
 LOST = "The server does not answer."
+LACKING = "it lacks writes that were acknowledged (up to 3 commits since 2026-11-29T01:00:00Z): accept the loss: tarn admin accept-loss"
 # As in web/src/api/client.ts and web/src/ui/states.tsx.
 READ_WAIT_MS = 60_000
 SLOW_MS = 10_000
@@ -121,10 +122,12 @@ def test_a_server_without_its_database_is_said_to_be_and_comes_back(timed, clock
     rest.repository("unready")
     timed.expect_problem("503")
     page = timed.page
-    for pattern in (LISTING, READY):
-        page.route(pattern, lambda route: route.fulfill(status=503, json={"message": "the database does not answer", "request_id": "REQ-503"}))
+    page.route(LISTING, lambda route: route.fulfill(status=503, json={"message": "the database does not answer", "request_id": "REQ-503"}))
+    page.route(READY, lambda route: route.fulfill(status=503, body=f"not ready\ndatabase: database_went_back\n{LACKING}\n"))
     page.goto("/")
-    expect(page.get_by_text("The server is not ready: its database or store does not answer.")).to_be_visible()
+    expect(page.get_by_text("The server is not ready.")).to_be_visible()
+    expect(page.get_by_text(f"database: database_went_back; {LACKING}")).to_be_visible()
+    timed.review("unready")
     clock.run_for(SLOW_MS)
     expect(page.get_by_role("main").get_by_role("alert")).to_contain_text("REQ-503")
     timed.axe()

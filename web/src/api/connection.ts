@@ -5,12 +5,16 @@ const longestWaitMs = 15_000;
 /** Longest wait for an answer of /_ready. */
 const probeMs = 5000;
 
+/** Longest part of the answer of /_ready that is shown. */
+const reasonCharsMax = 600;
+
 /** "unready": the server answers, without its database or store. */
 type State = 'up' | 'lost' | 'unready';
 
 /** Whether the server answers. After a lost request it asks /_ready until the server is back. */
 class Connection {
   private state: State = 'up';
+  private why = '';
   private asking = false;
   private waitMs = firstWaitMs;
   private timer: ReturnType<typeof setTimeout> | undefined;
@@ -24,11 +28,13 @@ class Connection {
   };
   readonly isUp = () => this.state === 'up';
   readonly now = () => this.state;
+  /** What an unready server says is missing. */
+  readonly reason = () => this.why;
 
   /** A request got no answer. */
   lost() {
     if (this.state !== 'up') return;
-    this.set('lost');
+    this.set('lost', '');
     this.waitMs = firstWaitMs;
     this.schedule();
   }
@@ -46,9 +52,10 @@ class Connection {
     void this.ask();
   }
 
-  private set(state: State) {
-    if (state === this.state) return;
+  private set(state: State, why: string) {
+    if (state === this.state && why === this.why) return;
     this.state = state;
+    this.why = why;
     for (const listener of this.listeners) listener();
   }
 
@@ -63,24 +70,30 @@ class Connection {
     if (document.hidden && this.state !== 'up') return this.schedule();
     this.asking = true;
     let answered: State = 'lost';
+    let why = '';
     const limit = new AbortController();
     const late = setTimeout(() => limit.abort(), probeMs);
     try {
       const response = await fetch('/_ready', { cache: 'no-store', signal: limit.signal });
       answered = response.ok ? 'up' : response.status === 503 ? 'unready' : 'lost';
+      if (answered === 'unready') why = (await response.text()).split('\n').slice(1).filter(Boolean).join('; ').slice(0, reasonCharsMax);
     } catch {
       // No answer, or none in time.
     }
     clearTimeout(late);
     this.asking = false;
     const was = this.state;
-    this.set(answered);
+    this.set(answered, why);
     if (answered !== 'up') this.schedule();
     else if (was !== 'up') this.onReturn();
   }
 }
 
 export const connection = new Connection();
+
+export function useUnreadyReason(): string {
+  return useSyncExternalStore(connection.subscribe, connection.reason);
+}
 
 export function useConnection(): State {
   return useSyncExternalStore(connection.subscribe, connection.now);

@@ -1,6 +1,6 @@
 import { Outlet } from '@tanstack/react-router';
 import { Suspense, lazy } from 'react';
-import { connection, useConnection } from '@/api/connection';
+import { connection, useConnection, useUnreadyReason } from '@/api/connection';
 import { useSessionEnded } from '@/api/session_end';
 import { Button } from '@/ui/button';
 import { Toasts } from '@/ui/toast';
@@ -22,11 +22,15 @@ export function Root() {
 
 function LostServer() {
   const state = useConnection();
+  const reason = useUnreadyReason();
   return (
     <div role="status">
       {state !== 'up' && (
         <div className={styles.lost}>
-          <span>{state === 'lost' ? 'The server does not answer.' : 'The server is not ready: its database or store does not answer.'} This page goes on when it is back.</span>
+          <span>
+            {state === 'lost' ? 'The server does not answer.' : 'The server is not ready.'} This page goes on when it is back.
+            {reason && <small className={styles.reason}>{reason}</small>}
+          </span>
           <Button onPress={() => connection.retry()}>Try now</Button>
         </div>
       )}
