@@ -4,7 +4,8 @@ usage: sum_results.py BUILD_DIR... < lines "failed PHASE" or "left PHASE": a pha
 
 In BUILD_DIR/results: ctest.junit tells how each program ended, PROGRAM.xml (GoogleTest) what its cases did, other
 *.junit files (pytest) speak for themselves. A program that failed without a failed case (it crashed, timed out or
-leaked) counts as one failure.
+leaked) counts as one failure. Below again/ is what was run once more, alone, because it had failed: what passed then is
+listed as flaky. PROGRAM.xml is of the last run, and first/PROGRAM.xml of the one before.
 """
 
 import sys
@@ -24,8 +25,12 @@ class Totals:
         self.passed = 0
         self.failures = []
         self.skips = []
+        self.flaky = []
 
-    def add(self, name, failed, skip_reason):
+    def add(self, name, failed, skip_reason, passed_again=False):
+        if failed and passed_again:
+            self.flaky.append(name)
+            failed, skip_reason = False, None
         if failed:
             self.failures.append(name)
         elif skip_reason is not None:
@@ -59,30 +64,43 @@ def skip_reason_of(case):
     return None
 
 
-def add_gtest(root, program, totals):
-    """Adds each case; returns whether one of them failed."""
-    failed_any = False
+def failed_cases(root):
+    """Names of the cases of pytest or GoogleTest that failed."""
+    return {full_name(case) for case in root.iter("testcase") if case.find("failure") is not None or case.find("error") is not None}
+
+
+def full_name(case):
+    return f"{case.get('classname')}.{case.get('name')}"
+
+
+def add_gtest(root, first, program, totals):
+    """Adds each case; returns whether one of them failed. `first`: names that failed in a run before."""
+    failed = failed_cases(root)
     for case in root.iter("testcase"):
-        failed = case.find("failure") is not None
-        failed_any = failed_any or failed
-        totals.add(f"{program} {case.get('classname')}.{case.get('name')}", failed, skip_reason_of(case))
-    return failed_any
+        name, reason = full_name(case), skip_reason_of(case)
+        totals.add(f"{program} {name}", name in failed | first, reason, name not in failed and reason is None)
+    return bool(failed)
 
 
 def add_ctest(results, totals):
     root = parse(results / "ctest.junit")
     if root is None:
         return
+    second = parse(results / "again/ctest.junit")
+    passed_again = set() if second is None else {
+        program.get("name") for program in second.iter("testcase") if program.get("status") == "run"}
     for program in root.iter("testcase"):
         name = program.get("name")
         # A program that was not built did not run, which is no skip.
         failed = program.get("status") in ("fail", "notrun")
-        cases = parse(results / f"{name}.xml")
+        again = name in passed_again
+        cases, before = parse(results / f"{name}.xml"), parse(results / f"first/{name}.xml")
+        first = failed_cases(before) if before is not None else set()
         if cases is None:
             if failed or name not in FIXTURES:
-                totals.add(name, failed, skip_reason_of(program))
-        elif not add_gtest(cases, name, totals) and failed:
-            totals.add(f"{name} (crashed, timed out or leaked)", True, None)
+                totals.add(name, failed, skip_reason_of(program), again)
+        elif not add_gtest(cases, first, name, totals) and failed and not (again and first):
+            totals.add(f"{name} (crashed, timed out or leaked)", True, None, again)
 
 
 def add_pytest(path, totals):
@@ -90,9 +108,13 @@ def add_pytest(path, totals):
     if root is None:
         totals.add(f"{path.name} (unreadable)", True, None)
         return
+    second = parse(path.parent / "again" / path.name)
+    passed_again = set() if second is None else {
+        full_name(case) for case in second.iter("testcase") if skip_reason_of(case) is None} - failed_cases(second)
+    failed = failed_cases(root)
     for case in root.iter("testcase"):
-        failed = case.find("failure") is not None or case.find("error") is not None
-        totals.add(f"{case.get('classname')}.{case.get('name')}", failed, skip_reason_of(case))
+        name = full_name(case)
+        totals.add(name, name in failed, skip_reason_of(case), name in passed_again)
 
 
 def skip_lines(skips):
@@ -118,6 +140,8 @@ def main():
             totals.add(f"phase: {phase}", outcome == "failed", LEFT if outcome == "left" else None)
     for line in skip_lines(totals.skips):
         print(line)
+    for name in totals.flaky:
+        print(f"flaky   {name}: failed, and passed when it ran once more, alone")
     for name in totals.failures:
         print(f"failed  {name}")
     print(f"{totals.passed} passed, {len(totals.failures)} failed, {len(totals.skips)} skipped")

@@ -18,7 +18,8 @@ class SumResults(unittest.TestCase):
     def total(self, files, phases=""):
         """Exit status, last line and all output for these result files."""
         with tempfile.TemporaryDirectory() as build:
-            (Path(build) / "results").mkdir()
+            for name in ("again", "first"):
+                (Path(build) / "results" / name).mkdir(parents=True)
             for name, text in files.items():
                 (Path(build) / "results" / name).write_text(text)
             done = subprocess.run([sys.executable, PROGRAM, build], input=phases, capture_output=True, text=True,
@@ -51,6 +52,30 @@ class SumResults(unittest.TestCase):
     def test_counts_pytest_and_unreadable_results(self):
         self.assertEqual(self.total({"e2e.junit": PYTEST})[:2], (1, "1 passed, 1 failed, 1 skipped"))
         self.assertEqual(self.total({"e2e.junit": "<cut"})[:2], (1, "0 passed, 1 failed, 0 skipped"))
+
+    def test_what_passes_when_it_runs_once_more_is_flaky(self):
+        failure = GTEST.format("completed", '<failure message="x"/>')
+        files = {"ctest.junit": CTEST.format("fail"), "first/a_unit_test.xml": failure}
+        good = {"again/ctest.junit": CTEST.format("run"), "a_unit_test.xml": GTEST.format("completed", "")}
+        status, last, text = self.total(files | good)
+        self.assertEqual((status, last), (0, "2 passed, 0 failed, 0 skipped"))
+        self.assertIn("flaky   a_unit_test S.Odd", text)
+        bad = {"again/ctest.junit": CTEST.format("fail"), "a_unit_test.xml": failure}
+        status, last, text = self.total(files | bad)
+        self.assertEqual((status, last), (1, "1 passed, 1 failed, 0 skipped"))
+        crashed_first = {"ctest.junit": CTEST.format("fail")}
+        self.assertEqual(self.total(crashed_first | good)[:2], (0, "3 passed, 0 failed, 0 skipped"))
+        crashes = files | good | {"again/ctest.junit": CTEST.format("fail")}
+        self.assertEqual(self.total(crashes)[0], 1)
+        self.assertEqual(self.total(crashed_first | {"again/ctest.junit": CTEST.format("fail")})[0], 1)
+
+    def test_pytest_is_flaky_only_if_it_passed(self):
+        again = '<testsuites><testsuite><testcase classname="t" name="broken">{}</testcase></testsuite></testsuites>'
+        status, last, text = self.total({"e2e.junit": PYTEST, "again/e2e.junit": again.format("")})
+        self.assertEqual((status, last), (0, "2 passed, 0 failed, 1 skipped"))
+        self.assertIn("flaky   t.broken", text)
+        for outcome in ('<failure message="x"/>', '<skipped message="x"/>'):
+            self.assertEqual(self.total({"e2e.junit": PYTEST, "again/e2e.junit": again.format(outcome)})[0], 1)
 
     def test_a_phase_that_could_not_run_fails_and_nothing_is_no_success(self):
         self.assertEqual(self.total({}, "failed build\n")[:2], (1, "0 passed, 1 failed, 0 skipped"))

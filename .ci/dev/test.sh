@@ -53,6 +53,10 @@ must() {
 # them waited more than 5 s for a connection to PostgreSQL.
 CTEST_PROCESSES=${TARN_CTEST_PROCESSES:-3}
 
+# Failures of a phase that may be bad luck are run once more, alone: into results/again, which the sum compares. More than
+# these are none.
+AGAIN_MAX=8
+
 # run_ctest DIR [ctest options]: never fails by itself; the sum reads the results.
 run_ctest() {
   local dir=$1
@@ -60,8 +64,20 @@ run_ctest() {
   rm -rf "$dir/results"
   mkdir -p "$dir/results"
   ctest --test-dir "$dir" "-j$CTEST_PROCESSES" --output-on-failure --no-tests=ignore \
-    --output-junit "$ROOT/$dir/results/ctest.junit" "$@" >&2 || true
+    --output-junit "$ROOT/$dir/results/ctest.junit" "$@" >&2 || run_ctest_again "$dir"
   [ -s "$dir/results/ctest.junit" ]
+}
+
+run_ctest_again() {
+  local dir=$1 program failed
+  mapfile -t failed < <(sed 's/^[0-9]*://' "$dir/Testing/Temporary/LastTestsFailed.log")
+  [ ${#failed[@]} -le "$AGAIN_MAX" ] || return 0
+  step "once more, alone: ${failed[*]}"
+  mkdir -p "$dir/results/again" "$dir/results/first"
+  for program in "${failed[@]}"; do
+    [ ! -f "$dir/results/$program.xml" ] || mv "$dir/results/$program.xml" "$dir/results/first"
+  done
+  ctest --test-dir "$dir" --rerun-failed --output-on-failure --output-junit "$ROOT/$dir/results/again/ctest.junit" >&2 || true
 }
 
 # Shells that the completion tests type into; a test whose shell is not there says so.
@@ -90,10 +106,15 @@ FAILOVER_E2E=tests/e2e/test_failover.py
 
 # run_e2e NAME PATH [pytest options]
 run_e2e() {
-  local status=0 options=(-q -ra --timeout 300 -n "$E2E_PROCESSES" "--junitxml=build/results/$1.junit" -p no:cacheprovider "${@:3}")
+  local status=0 cache=$ROOT/build/results/cache/$1 options=(-q -ra --timeout 300 -n "$E2E_PROCESSES" "${@:3}")
   [ -n "$FILTER" ] && options+=(-k "$FILTER")
   # Compiled once: each process of each run would compile all tests, for 35 s of processor time.
-  env -u PYTHONDONTWRITEBYTECODE "$PYTHON" -m pytest "${options[@]}" "$2" >&2 || status=$?
+  local pytest=(env -u PYTHONDONTWRITEBYTECODE "$PYTHON" -m pytest "${options[@]}" -o addopts= -o "cache_dir=$cache" "$2")
+  "${pytest[@]}" "--junitxml=build/results/$1.junit" >&2 || status=$?
+  if [ $status = 1 ] && [ "$(grep -c : "$cache/v/cache/lastfailed")" -le "$AGAIN_MAX" ]; then
+    step "once more, alone: what failed"
+    "${pytest[@]}" -n 0 --last-failed --last-failed-no-failures none "--junitxml=build/results/again/$1.junit" >&2 || true
+  fi
   # 1 = tests failed, which the results tell; 5 = the filter chose none.
   case $status in 0 | 1) ;; 5) [ -n "$FILTER" ] ;; *) return "$status" ;; esac
 }
