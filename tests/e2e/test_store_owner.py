@@ -144,6 +144,42 @@ def test_a_copy_from_before_the_first_collection_and_its_original_lose_nothing(d
     assert ready(copy)[0] == 200 and ready(original)[0] == 503
 
 
+def test_an_adoption_takes_what_it_can_and_is_noticed_at_once(database, scratch_dir, started):
+    objects = scratch_dir / "objects"
+    original = started(tarnd_on(database.url(), scratch_dir / "original", objects))
+    rest = clients.Rest(original)
+    for name in ("lake", "gone", "broken"):
+        assert rest("POST", "/repositories", json={"name": name, "storage_namespace": f"local://{name}"}).status_code == 201
+    must_put(original, "a", "a")
+    assert rest("DELETE", "/repositories/gone").status_code == 204
+    original.stop()
+    database.ask("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = 'tarn' AND pid <> pg_backend_pid()")
+    subprocess.run([servers.POSTGRES_PROGRAMS / "psql", "-X", "-q", "-d", database.url("postgres"), "-c",
+                    "CREATE DATABASE copy TEMPLATE tarn"], check=True)
+    in_the_way = objects / "broken/_tarn/collector"
+    in_the_way.write_text("a file")
+    copy = started(tarnd_on(database.url("copy"), scratch_dir / "copy", objects))
+    assert put(copy, "b", "b").json()["code"] == REFUSED
+    assert ready(copy)[0] == 503
+
+    adopt = [servers.program("tarn"), "admin", "adopt", "--data", str(copy.data_dir), "--database", database.url("copy")]
+    done = subprocess.run(adopt, env=copy.environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert done.stdout.split() == ["lake", "local://lake", "gone", "local://gone"]
+    assert "\nbroken  not adopted: " in done.stderr
+    deadline = time.monotonic() + WAIT_SECONDS
+    while "store of lake" in ready(copy)[1]:
+        assert time.monotonic() < deadline
+        time.sleep(0.2)
+    must_put(copy, "b", "b")
+    assert clients.Rest(copy)("POST", "/repositories/gone/undelete").status_code == 200
+    answer = clients.Rest(copy)("POST", "/repositories/gone/branches/main/objects?path=a", data="a")
+    assert answer.status_code == 201, answer.text
+
+    in_the_way.unlink()
+    assert subprocess.run(adopt, env=copy.environment, capture_output=True, check=False).returncode == 0
+
+
 @pytest.mark.timeout(300)
 def test_a_standby_that_is_promoted_by_hand_writes_nothing(pair, scratch_dir, started):
     first, second = pair.first, pair.second
