@@ -71,6 +71,7 @@ http::Response answer(const S3Context& context, http::Request& request,
   const MemoryScope memory(call.caller.user.name);
   http::Response response = std::visit([&](const auto& e) { return run(call, e); }, endpoint);
   confirm_public(call, endpoint);
+  response.hold_memory(request.method);
   return response;
 }
 

@@ -7,6 +7,8 @@
 #include "core/auth/directory.h"
 #include "core/base/digest.h"
 #include "core/base/encoding.h"
+#include "core/base/error.h"
+#include "core/base/memory_share.h"
 #include "core/base/str_cat.h"
 #include "s3gateway/gateway.h"
 #include "tests/support/repository_test.h"
@@ -368,6 +370,27 @@ TEST_F(S3Versions, ReadingNeedsASeparateRight) {
   EXPECT_EQ(remover->send("DELETE", path() + "?versionId=" + secret).status, 204);
   EXPECT_EQ(read("a", secret), "NoSuchVersion");
   EXPECT_EQ(here.send("GET", path()).body, "open");
+}
+
+TEST_F(S3Versions, DocumentsCountForTheMemoryOfTheirUser) {
+  const MemoryScope scope("admin");
+  std::string objects;
+  for (int i = 0; i < 500; ++i) {
+    const std::string key = std::to_string(i) + std::string(600, 'k');
+    put("x", key);
+    objects += str_cat("<Object><Key>main/", key, "</Key></Object>");
+  }
+  const auto others = [] { return MemoryHold(kAnswerBytesPerUserMax - kAnswerPieceBytesMin); };
+  {
+    const http::Response listed = here.send("GET", bucket() + "?list-type=2&prefix=main/");
+    EXPECT_GT(listed.body.size(), kAnswerPieceBytesMin);
+    EXPECT_THROW(others(), Error);
+  }
+  const MemoryHold held = others();
+  EXPECT_EQ(code(here.send("GET", bucket() + "?list-type=2&prefix=main/")), "ServiceUnavailable");
+  const http::Response removed = remove_many(objects);  // its answer is as long
+  EXPECT_EQ(removed.status, 200);
+  EXPECT_GT(removed.body.size(), kAnswerPieceBytesMin);
 }
 
 }  // namespace

@@ -52,17 +52,28 @@ MemoryScope::MemoryScope() : outer_(std::exchange(current, nullptr)) {}
 
 MemoryScope::~MemoryScope() { current = std::move(outer_); }
 
+/// Whether the user is within the limit.
+bool MemoryHold::count(size_t bytes) {
+  if (bytes < kAnswerPieceBytesMin || !current) return true;
+  used_ = current;
+  bytes_ = bytes;
+  return used_->fetch_add(bytes) + bytes <= kAnswerBytesPerUserMax;
+}
+
+MemoryHold MemoryHold::unlimited(size_t bytes) {
+  MemoryHold out;
+  out.count(bytes);
+  return out;
+}
+
 MemoryHold::MemoryHold(size_t bytes) {
-  if (bytes < kAnswerPieceBytesMin || !current) return;
-  if (current->fetch_add(bytes) + bytes > kAnswerBytesPerUserMax) {
-    current->fetch_sub(bytes);
+  if (!count(bytes)) {
+    used_->fetch_sub(bytes);
     throw Error(
         ErrorCode::kUnavailable, reason::kOverloaded,
         str_cat("the answers to the requests of this user take ", kAnswerBytesPerUserMax >> 20,
                 " MiB, which is the most: ask for fewer at once, or for smaller pages"));
   }
-  used_ = current;
-  bytes_ = bytes;
 }
 
 MemoryHold::~MemoryHold() {

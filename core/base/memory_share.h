@@ -35,11 +35,14 @@ class MemoryHold {
   /// Counts nothing outside a scope. Throws unavailable (reason "overloaded") beyond
   /// kAnswerBytesPerUserMax.
   explicit MemoryHold(size_t bytes);
+  /// Counts the piece in any case: the answer of a change that was made must not be refused.
+  static MemoryHold unlimited(size_t bytes);
   ~MemoryHold();
   MemoryHold(MemoryHold&& other) noexcept;
   MemoryHold& operator=(MemoryHold&& other) noexcept;
 
  private:
+  bool count(size_t bytes);
   std::shared_ptr<std::atomic<size_t>> used_;
   size_t bytes_ = 0;
 };

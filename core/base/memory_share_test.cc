@@ -34,6 +34,17 @@ TEST(MemoryShare, CountsThePiecesOfAllRequestsOfAUser) {
   EXPECT_EQ(refusal_of(kAnswerBytesPerUserMax), "");
 }
 
+TEST(MemoryShare, AnAnswerOfAChangeIsCountedAndNotRefused) {
+  const MemoryScope scope("ann");
+  {
+    const MemoryHold held(kAnswerBytesPerUserMax);
+    const MemoryHold of_change = MemoryHold::unlimited(kHalf);
+  }
+  const MemoryHold of_change = MemoryHold::unlimited(kHalf);
+  EXPECT_EQ(refusal_of(kHalf + 1), "overloaded");
+  EXPECT_EQ(refusal_of(kHalf), "");
+}
+
 TEST(MemoryShare, UsersDoNotShare) {
   const MemoryScope scope("ann");
   const MemoryHold held(kAnswerBytesPerUserMax);

@@ -96,6 +96,10 @@ constexpr std::pair<int, std::string_view> kPhrases[] = {
 
 }  // namespace
 
+void Response::hold_memory(std::string_view method) {
+  memory = method == "GET" ? MemoryHold(body.size()) : MemoryHold::unlimited(body.size());
+}
+
 void Headers::set(std::string_view name, std::string value) {
   remove(name);
   add(std::string(name), std::move(value));

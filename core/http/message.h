@@ -115,6 +115,10 @@ struct Response {
       content_length;  ///< of `source`; absent = chunked. For HEAD: the length to announce
   std::optional<FileSlice> file;
   MemoryHold memory{};  ///< of `body`
+
+  /// Counts `body` for the user of the thread. Throws unavailable for the answer of GET beyond the
+  /// user's share; others have had their effect and are only counted.
+  void hold_memory(std::string_view method);
 };
 
 /// Standard reason phrase, for example "Conflict"; clients show it.

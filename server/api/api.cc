@@ -201,6 +201,7 @@ http::Response Api::State::answer(http::Request& request, Router::Match match, s
   const versioning::ActingUser user_of_hooks(call.caller.user.name, call.request.peer);
   const MemoryScope memory(call.caller.user.name);
   http::Response response = route.handler(context, call);
+  response.hold_memory(request.method);
   if (route.access.needs_account()) renew_session(request, response);
   return response;
 }
@@ -255,6 +256,7 @@ http::Response Api::State::run_or_defer(Call call, std::chrono::seconds wait) {
              const versioning::ActingUser user(deferred->caller.user.name, kept->peer);
              const MemoryScope memory(deferred->caller.user.name);
              *response = deferred->route.handler(context, *deferred);
+             response->hold_memory(kept->method);
            },
        .result = kept_answer},
       wait);

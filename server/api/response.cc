@@ -8,7 +8,6 @@ http::Response json_response(int status, std::string body) {
   http::Response response;
   response.status = status;
   response.headers.add("Content-Type", "application/json");
-  response.memory = MemoryHold(body.size());
   response.body = std::move(body);
   return response;
 }
