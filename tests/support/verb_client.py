@@ -25,7 +25,7 @@ class VerbClient(ObjectClient):
         self.imports = imports
 
     def one(self, arena, merges):
-        verbs = [self.commit] * 5 + [self.revert] * 2 + [self.move] * 4 + [self.reset] + [self.bring] + [self.checkout] * 2
+        verbs = [self.commit] * 5 + [self.revert] * 2 + [self.move] * 4 + [self.reset] * 3 + [self.bring] + [self.checkout] * 2
         self.choose(verbs + [self.merge] * 4 + [self.pick] * 2 if merges else verbs)(arena)
 
     def verb(self, arena, kind, path, document, expected, **facts):
@@ -172,7 +172,7 @@ class VerbClient(ObjectClient):
 
     def reset(self, arena):
         kind, prefix = self.chance.choice(
-            (("reset", ""), ("common_prefix", "r/"), ("common_prefix", "s/"), ("object", "r/0")))
+            (("reset", ""), *[("common_prefix", "r/")] * 3, ("common_prefix", "s/"), ("object", "r/0")))
         document = {"type": kind, "path": prefix} if prefix else {"type": kind}
         touched = [(cell, [key for key, path in enumerate(cell.keys) if path.startswith(prefix)]) for cell in arena.cells]
 
