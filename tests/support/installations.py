@@ -129,11 +129,11 @@ class Installations(Chaos):
         for repository in self.repositories:
             base = f"/repositories/{repository}/gc/runs"
             before = self.newest_run(base)
-            begun = self.try_rest("POST", base, {"yes_delete": 100})
+            begun = before and self.try_rest("POST", base, {"yes_delete": 100})
             deadline = time.monotonic() + COLLECTION_SECONDS
             while begun and time.monotonic() < deadline:
                 newest = self.newest_run(base)
-                if newest and newest["run"] > (before or {"run": 0})["run"] and newest["state"] != "running":
+                if newest and newest["run"] > before["run"] and newest["state"] != "running":
                     self.collections += newest["state"] == "done"
                     done += [repository] * (newest["state"] == "done")
                     self.removed += newest["removed_objects"]
@@ -144,8 +144,9 @@ class Installations(Chaos):
         return done
 
     def newest_run(self, base):
+        """{"run": 0} before the first; None: no answer."""
         answer = self.try_rest("GET", f"{base}?amount=1")
-        return (answer.json()["results"] or [None])[0] if answer else None
+        return (answer.json()["results"] or [{"run": 0}])[0] if answer else None
 
     def try_rest(self, method, path, document=None, server=None):
         """The answer of a server that has one and succeeds, or None."""
