@@ -53,8 +53,8 @@ must() {
 # them waited more than 5 s for a connection to PostgreSQL.
 CTEST_PROCESSES=${TARN_CTEST_PROCESSES:-3}
 
-# Failures of a phase that may be bad luck are run once more, alone: into results/again, which the sum compares. More than
-# these are none.
+# Maximum number of failed tests or programs of a phase that are run once more, alone. Their results are in results/again, and
+# the sum compares them. More failures are not bad luck.
 AGAIN_MAX=8
 
 # run_ctest DIR [ctest options]: never fails by itself; the sum reads the results.

@@ -21,8 +21,8 @@ namespace tarn::accounting {
 namespace {
 
 constexpr uint32_t kObjectsPerStatement = 2'000;
-/// Maximum number of objects that one recount looks for in the store, a round trip each. With more,
-/// each recount takes others.
+/// Maximum number of objects that one recount looks for in the store, a round trip each. A recount
+/// of more looks for a random sample.
 constexpr uint32_t kStoreLooksMax = 1'000;
 
 struct NamedLimit {

@@ -18,7 +18,7 @@ from wire import NotSent, Unknown, Wire
 
 HOURS_25 = 25 * 3600
 COLLECTION_SECONDS = 30
-COLLECTIONS_MAX = 5  # until none is disturbed
+COLLECTIONS_MAX = 5  # tries, since failovers disturb collections
 COPY_AHEAD_SECONDS = 3 * HOURS_25  # so that its collections would find everything old enough
 OWNED = "owned_by_another_database"
 
@@ -119,7 +119,7 @@ class Installations(Chaos):
     # Collections
 
     def collect(self):
-        """One of each repository, 25 hours later."""
+        """Collects each repository, 25 hours later. Returns those whose collection was done."""
         later = self.shift[1] + HOURS_25
         self.shift = (self.shift[0], later)
         self.clock.jump_to(later)
@@ -165,13 +165,13 @@ class Installations(Chaos):
         """As of a snapshot of the disk: the same identity and timeline. It lacks what servers of the original claim later."""
         def fill(server):
             self.backup_to(server)
-            # Of two that are alike either may be the owner. The original has gone on once it has collected each.
-            alike = set(self.repositories)
+            # The store cannot tell the copy from the original until the original has collected the repository.
+            not_collected = set(self.repositories)
             for _ in range(COLLECTIONS_MAX):
-                alike -= set(self.collect())
-                if not alike:
+                not_collected -= set(self.collect())
+                if not not_collected:
                     return
-            self.recorder.problem(f"the original cannot collect {alike}")
+            self.recorder.problem(f"the original cannot collect {not_collected}")
         self.copy(fill)
 
     def copy_of_rows(self):
