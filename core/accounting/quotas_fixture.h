@@ -44,6 +44,15 @@ class Statements final : public db::Faults {
   std::string names_;
 };
 
+/// Bytes of the objects in the store of a test.
+inline uint64_t stored_bytes(testing::TestEngine& engine) {
+  uint64_t bytes = 0;
+  for (const blob::BlobStat& stat : engine.store->list("", "", 1000).items) {
+    if (stat.key.find("/data/") != std::string::npos) bytes += stat.size_bytes;
+  }
+  return bytes;
+}
+
 class Quotas : public ::testing::Test {
  protected:
   testing::TestDatabase database;
