@@ -75,6 +75,10 @@ ALLOWED = {
     "a revert takes tags back that a commit brought": [
         put(0, 1, OLD), op(2, 3, model.change(0, 2, 29)), *publication(4, 5, 0, "commit", (1, 11, 0)),
         *publication(6, 7, 1, "clean", (1, 11, 0), reverts=True), get(8, 9, OLD)],
+    "a revert brings tags back that were changed after the object was written": [
+        put(0, 1, OLD), op(2, 3, model.change(0, 2, 29)), *publication(4, 5, 0, "commit", (1, 11, 0)),
+        put(6, 7, NEW), *publication(8, 9, 1, "commit", (2, 12, 0)),
+        *publication(10, 11, 2, "clean", (1, 11, 0), {11: OLD}, reverts=True), get(12, 13, (1, 11, 29))],
     "a reset shows what was committed": [
         put(0, 1, OLD), *publication(2, 3, 0, "commit", OLD), put(4, 5, NEW), op(6, 7, model.reset(0)), get(8, 9, OLD)],
     "what is staged while a merge runs hides what it brings": [

@@ -164,7 +164,7 @@ class Publication:
 
     def __init__(self, number, kind, trees, written, reverts=False):
         self.number, self.kind = number, kind  # kind: commit, clean (needs nothing staged), dirty (any)
-        self.reverts = reverts  # then the tags may be others although the tree looks the same
+        self.reverts = reverts  # then the tags are those that an earlier tree had, which trees do not show
         self.trees = trees  # per key: (body, metadata, 0) or None
         self.written = written  # full values by metadata
 
@@ -196,7 +196,9 @@ class Publication:
     def committed(self, one, tree):
         if one.looked != NOTHING:
             return one.looked
-        if tree is None or equal(one.committed, tree):
-            return tree if tree is None or self.reverts else one.committed
+        if tree is None or self.reverts:
+            return tree
+        if equal(one.committed, tree):
+            return one.committed
         written = self.written.get(tree[1])
         return written if written is not None and equal(written, tree) else tree
