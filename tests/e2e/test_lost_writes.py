@@ -270,8 +270,8 @@ class Load:
         self.stale = []
         self.reads = 0
         self.stopping = threading.Event()
-        self.threads = [threading.Thread(target=self.write, args=(f"{name}/w{number}",)) for number in range(3)]
-        self.threads += [threading.Thread(target=self.count_up, args=(f"{name}/r{number}",)) for number in range(2)]
+        self.threads = [threading.Thread(target=self.write, args=(f"{name}/w{number}",), daemon=True) for number in range(3)]
+        self.threads += [threading.Thread(target=self.count_up, args=(f"{name}/r{number}",), daemon=True) for number in range(2)]
         for thread in self.threads:
             thread.start()
 

@@ -10,34 +10,41 @@ from test_lost_writes import Fleet, Load, judge, until
 
 TOOL = patroni_cluster.missing_tool()
 pytestmark = [pytest.mark.skipif(not LONG, reason="takes minutes: ./dev test --long"),
-              pytest.mark.skipif(TOOL is not None, reason=f"{TOOL} is not installed (Debian: patroni, etcd-server)")]
+              pytest.mark.skipif(TOOL is not None, reason=f"{TOOL} is not installed (Debian: patroni, etcd-server, haproxy)")]
 
 ROUNDS = 4
 
 
+def fail(node, fault):
+    {"kill": node.kill, "pause": node.pause, "partition": node.cut_off}[fault]()
+
+
+def mend(node, fault):
+    {"kill": node.start, "pause": node.go_on, "partition": node.connect_again}[fault]()
+
+
 @pytest.mark.parametrize("strict", [True, False], ids=["strict", "not_strict"])
-@pytest.mark.parametrize("fault", ["kill", "pause"])
-def test_failovers_by_patroni(session_scratch, strict, fault):
-    cluster = patroni_cluster.Cluster(session_scratch / f"patroni-{time.monotonic_ns()}", strict).start()
+@pytest.mark.parametrize("count", [2, 3])
+@pytest.mark.parametrize("fault", ["kill", "pause", "partition"])
+def test_failovers_by_patroni(session_scratch, strict, count, fault):
+    cluster = patroni_cluster.Cluster(session_scratch / f"patroni-{time.monotonic_ns()}", strict, count).start()
     fleet = Fleet(session_scratch, cluster.url())
-    total = {"strict": strict, "fault": fault, "failovers": 0, "acknowledged": 0, "reads": 0, "said": 0, "lost": 0, "stale": 0}
+    total = {"strict": strict, "nodes": count, "fault": fault,
+             "failovers": 0, "acknowledged": 0, "reads": 0, "said": 0, "lost": 0, "stale": 0}
     try:
         each = [fleet.start(), fleet.start()]
         for round_ in range(ROUNDS):
             load = Load(each, f"{round_}")
             time.sleep(4)
             old = cluster.leader()
-            (old.pause if fault == "pause" else old.kill)()
+            fail(old, fault)
             until(lambda old=old: cluster.leader() not in (None, old), "a new leader", 90)
             time.sleep(5)
-            if fault == "pause":
-                old.go_on()
-            else:
-                old.start()
+            mend(old, fault)
             until(cluster.is_whole, "the old primary comes back", 120)
             time.sleep(2)
             said, lost = judge(load, fleet, total)
-            print(json.dumps(total))
+            print(json.dumps(total), flush=True)
             assert not (strict and (said or lost or load.stale)), (round_, lost[:3], load.stale[:3])
     finally:
         fleet.stop()

@@ -1,4 +1,8 @@
-"""A cluster of PostgreSQL under Patroni with one etcd, of Debian's packages patroni and etcd-server."""
+"""A cluster of PostgreSQL under Patroni with one etcd, of Debian's packages patroni, etcd-server and haproxy.
+
+The network of a node is an HAProxy: its Patroni reaches etcd through it, and the other nodes reach its Patroni and PostgreSQL through
+it. The servers do not, so a node that is cut off can still be used by them.
+"""
 
 import os
 import shutil
@@ -11,8 +15,8 @@ import servers
 CONFIGURATION = """
 scope: tarn
 name: n{number}
-restapi: {{listen: 127.0.0.1:{rest}, connect_address: 127.0.0.1:{rest}}}
-etcd3: {{hosts: ['127.0.0.1:{etcd}']}}
+restapi: {{listen: 127.0.0.1:{rest}, connect_address: 127.0.0.1:{rest_of_others}}}
+etcd3: {{hosts: ['127.0.0.1:{etcd}'], use_proxies: true}}
 bootstrap:
   dcs:
     ttl: 20
@@ -26,7 +30,7 @@ bootstrap:
   pg_hba: ['host replication all 127.0.0.1/32 trust', 'host all all 127.0.0.1/32 trust', 'local all all trust']
 postgresql:
   listen: 127.0.0.1:{port}
-  connect_address: 127.0.0.1:{port}
+  connect_address: 127.0.0.1:{port_of_others}
   data_dir: {directory}/d{number}
   bin_dir: /usr/lib/postgresql/15/bin
   pgpass: {directory}/pgpass{number}
@@ -37,9 +41,27 @@ postgresql:
   parameters: {{unix_socket_directories: {directory}}}
 """
 
+NETWORK = """
+defaults
+  mode tcp
+  timeout connect 2s
+  timeout client 1h
+  timeout server 1h
+listen etcd
+  bind 127.0.0.1:{etcd}
+  server etcd 127.0.0.1:{real_etcd}
+listen rest
+  bind 127.0.0.1:{rest_of_others}
+  server patroni 127.0.0.1:{rest}
+listen postgres
+  bind 127.0.0.1:{port_of_others}
+  server postgres 127.0.0.1:{port}
+"""
+PATH = os.environ["PATH"] + ":/usr/sbin"
+
 
 def missing_tool():
-    return next((tool for tool in ("patroni", "etcd") if not shutil.which(tool)), None)
+    return next((tool for tool in ("patroni", "etcd", "haproxy") if not shutil.which(tool, path=PATH)), None)
 
 
 class Node:
@@ -50,9 +72,15 @@ class Node:
         self.port = servers.free_port()
         self.rest = servers.free_port()
         self.file = cluster.directory / f"p{number}.yml"
-        self.file.write_text(CONFIGURATION.format(
-            number=number, rest=self.rest, etcd=cluster.etcd_port, port=self.port, directory=cluster.directory,
-            strict=str(cluster.strict).lower()))
+        values = {"number": number, "rest": self.rest, "rest_of_others": servers.free_port(), "port": self.port,
+                  "port_of_others": servers.free_port(), "etcd": servers.free_port(), "real_etcd": cluster.etcd_port,
+                  "directory": cluster.directory, "strict": str(cluster.strict).lower()}
+        self.file.write_text(CONFIGURATION.format(**values))
+        network = cluster.directory / f"haproxy{number}.cfg"
+        network.write_text(NETWORK.format(**values))
+        self.network = servers.Process([shutil.which("haproxy", path=PATH), "-db", "-f", network],
+                                       cluster.directory / f"haproxy{number}.log", dict(os.environ))
+        self.is_cut_off = False
         self.patroni = None
 
     def start(self):
@@ -86,6 +114,15 @@ class Node:
         self.signal_all(signal.SIGKILL)
         self.patroni.stop(signal.SIGKILL)
 
+    def cut_off(self):
+        """Nothing is answered or closed any more, between the node and etcd and the other nodes."""
+        self.is_cut_off = True
+        os.kill(self.network.pid, signal.SIGSTOP)
+
+    def connect_again(self):
+        self.is_cut_off = False
+        os.kill(self.network.pid, signal.SIGCONT)
+
 
 class Cluster:
     def __init__(self, directory, strict, count=2):
@@ -110,7 +147,7 @@ class Cluster:
         return self
 
     def members(self):
-        for node in self.nodes:
+        for node in [node for node in self.nodes if not node.is_cut_off]:
             try:
                 found = requests.get(f"http://127.0.0.1:{node.rest}/cluster", timeout=2).json()["members"]
                 return {member["name"]: member for member in found}
@@ -125,7 +162,7 @@ class Cluster:
 
     def is_whole(self):
         roles = sorted(member["role"] for member in self.members().values())
-        return roles == ["leader"] + ["sync_standby"] * (len(self.nodes) - 1)
+        return roles == ["leader"] + ["replica"] * (len(self.nodes) - 2) + ["sync_standby"]
 
     def url(self):
         hosts = ",".join(f"127.0.0.1:{node.port}" for node in self.nodes)
@@ -136,5 +173,7 @@ class Cluster:
             if node.patroni is not None:
                 node.go_on()
                 node.kill()
+            node.connect_again()
+            node.network.stop()
         if self.etcd is not None:
             self.etcd.stop()
