@@ -297,6 +297,9 @@ TEST_F(Collection, OfADeletedRepositoryEverythingGoesButWhatOthersRead) {
   EXPECT_EQ(count(str_cat("SELECT count(*) FROM part_lists WHERE repo_id = ", int(repo.id))), 0);
   EXPECT_EQ(engine.read(reader, "main", "shared"), "shared");
   EXPECT_EQ(count("SELECT count(*) FROM gc_repositories WHERE emptied"), 0);
+  const std::string claims =
+      str_cat("SELECT count(*) FROM store_claims WHERE repo_id = ", static_cast<int>(repo.id));
+  EXPECT_GT(count(claims), 0);
   engine.remove(reader, "main", "shared");
   for (int i = 0; i < 4; ++i) {
     request_collection(*engine, repo, "tester", 0);
@@ -305,6 +308,7 @@ TEST_F(Collection, OfADeletedRepositoryEverythingGoesButWhatOthersRead) {
   }
   EXPECT_EQ(stored(repo), 0u);
   EXPECT_EQ(count("SELECT count(*) FROM gc_repositories WHERE emptied"), 1);
+  EXPECT_EQ(count(claims), 0);
 }
 
 TEST_F(Collection, ReadingsOfMetricFilesGoWhenNoCommitNamesThem) {

@@ -142,6 +142,7 @@ constexpr db::Query kTrimRuns{"collections_trim_runs", R"sql(
   DELETE FROM gc_runs WHERE repo_id = $1 AND run <= $2)sql"};
 
 constexpr db::Query kSetEmptied{"collections_set_emptied", R"sql(
+  WITH owned AS (DELETE FROM store_claims WHERE repo_id = $1)
   UPDATE gc_repositories SET emptied = true WHERE repo_id = $1)sql"};
 
 constexpr db::Query kRequest{"collections_request", R"sql(
