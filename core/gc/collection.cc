@@ -106,7 +106,7 @@ void carry_out(Engine& engine, meta::Collections& collections, const meta::Colle
   } catch (const Cancelled&) {
     state = "cancelled";
     error = "it was cancelled";
-  } catch (const Refused& refusal) {
+  } catch (const CollectionRefused& refusal) {
     state = "refused";
     error = refusal.message;
   } catch (const Error& failure) {

@@ -5,14 +5,14 @@
 
 namespace tarn::versioning {
 
-/// Its server stops; the next collection starts over.
+/// The server stops; the next collection starts over.
 struct Stopped {};
 
-/// A user has cancelled it.
+/// A user has cancelled the collection.
 struct Cancelled {};
 
-/// It may not remove the objects that it found.
-struct Refused {
+/// The collection may not remove the objects that it found.
+struct CollectionRefused {
   std::string message;
 };
 

@@ -55,7 +55,9 @@ CollectionSteps::CollectionSteps(Engine& engine, const meta::CollectionClaim& cl
 void CollectionSteps::run() {
   const LeasedProgress::Renewing renewing(progress_);
   progress_.begin_step("leftovers");
-  if (const auto why = engine_.owners.refusal_to_collect(repository_)) throw Refused{*why};
+  if (const auto why = engine_.owners.refusal_to_collect(repository_)) {
+    throw CollectionRefused{*why};
+  }
   while (const int64_t rows = candidates_.purge(claim_, kNodesPerStatement)) {
     purged_candidates_ += rows;
     progress_.progress();
@@ -114,7 +116,7 @@ int64_t CollectionSteps::stored_before() {
 
 /// A copy of this database may use the same store, or take it over while this runs.
 void CollectionSteps::check_owner() {
-  if (const auto why = engine_.owners.refusal(repository_)) throw Refused{*why};
+  if (const auto why = engine_.owners.refusal(repository_)) throw CollectionRefused{*why};
 }
 
 /// The roots are read when no transaction is left that began before the floors were read.
@@ -176,9 +178,10 @@ void CollectionSteps::check_share() const {
       counts_.due_objects * 100 <= counts_.stored_objects * share) {
     return;
   }
-  throw Refused{str_cat("it would remove ", counts_.due_objects, " of ", counts_.stored_objects,
-                        " objects, more than ", share,
-                        " percent; look at the plan, and permit more with --yes-delete PERCENT")};
+  throw CollectionRefused{
+      str_cat("it would remove ", counts_.due_objects, " of ", counts_.stored_objects,
+              " objects, more than ", share,
+              " percent; look at the plan, and permit more with --yes-delete PERCENT")};
 }
 
 void CollectionSteps::remove_derived_rows() {

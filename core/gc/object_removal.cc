@@ -25,10 +25,10 @@ constexpr size_t kRowsDoomedAtOnce = 5'000;
 
 void check_namespace(Engine& engine, const Repository& repository) {
   if (owns_namespace(engine.stores, repository)) return;
-  throw Refused{str_cat(repository.storage_namespace, "/_tarn/repository lacks the line ",
-                        marker_digits(repository),
-                        ": the objects there may be those of another installation; if none uses "
-                        "them, write that line below the repository's name")};
+  throw CollectionRefused{str_cat(
+      repository.storage_namespace, "/_tarn/repository lacks the line ", marker_digits(repository),
+      ": the objects there may be those of another installation; if none uses "
+      "them, write that line below the repository's name")};
 }
 
 void ObjectRemoval::doom_objects(const Marked& marked, const KnownCandidates& known) {
@@ -81,7 +81,7 @@ void ObjectRemoval::remove(std::span<const meta::Candidate> doomed) {
 
 void ObjectRemoval::remove_batch(std::span<const meta::Candidate> batch) {
   // Removing takes hours where there is much.
-  if (const auto why = engine_.owners.refusal(repository_)) throw Refused{*why};
+  if (const auto why = engine_.owners.refusal(repository_)) throw CollectionRefused{*why};
   std::vector<OwnAddress> addresses;
   for (const meta::Candidate& candidate : batch) {
     addresses.push_back(own_address(candidate.address));

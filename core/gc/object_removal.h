@@ -20,7 +20,7 @@
 namespace tarn::versioning {
 
 /// A repository of another installation may have its objects in the same namespace. Called before
-/// anything is removed. Throws Refused.
+/// anything is removed. Throws CollectionRefused.
 void check_namespace(Engine& engine, const Repository& repository);
 
 /// Of one collection, on its thread.

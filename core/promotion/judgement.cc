@@ -368,7 +368,7 @@ PromotionPreview judge_request(Engine& engine, const Repository& repository,
       return {std::move(judgement.evidence),
               destination_refusal(engine, repository, judgement.destination)};
     }
-    refused.insert_or_assign(winner.ref, Refused{commit, *refusal});
+    refused.insert_or_assign(winner.ref, RefusedCandidate{commit, *refusal});
   }
 }
 

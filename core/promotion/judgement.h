@@ -35,11 +35,11 @@ std::string wished_alias(Engine& engine, const Repository& repository,
 
 /// A refusal of one commit of a candidate, found at the merge or while waiting for its checks. It
 /// does not hold for other commits of the ref.
-struct Refused {
+struct RefusedCandidate {
   CommitId commit;
   GateRefusal refusal;
 };
-using RefusedCandidates = std::map<std::string, Refused>;
+using RefusedCandidates = std::map<std::string, RefusedCandidate>;
 
 struct Judgement {
   meta::GatePolicyVersion version;

@@ -223,7 +223,8 @@ class PromotionRun {
   bool refuse(const RankedCandidate& candidate, GateRefusal refusal) {
     const std::string& ref = candidate.candidate.ref;
     if (first_refused_.empty()) first_refused_ = ref;
-    refused_.insert_or_assign(ref, Refused{candidate.candidate.facts.commit, std::move(refusal)});
+    refused_.insert_or_assign(
+        ref, RefusedCandidate{candidate.candidate.facts.commit, std::move(refusal)});
     return kAgain;
   }
 
