@@ -41,7 +41,7 @@ def test_failovers_by_patroni(session_scratch, strict, count, fault):
             until(lambda old=old: cluster.leader() not in (None, old), "a new leader", 90)
             time.sleep(5)
             mend(old, fault)
-            until(cluster.is_whole, "the old primary comes back", 120)
+            cluster.wait_until_whole()
             time.sleep(2)
             said, lost = judge(load, fleet, total)
             print(json.dumps(total), flush=True)

@@ -164,6 +164,16 @@ class Cluster:
         roles = sorted(member["role"] for member in self.members().values())
         return roles == ["leader"] + ["replica"] * (len(self.nodes) - 2) + ["sync_standby"]
 
+    def wait_until_whole(self):
+        """Patroni 3.0 may keep an old revision of the key that names the standby, and then names none until it starts again."""
+        try:
+            self.nodes[0].patroni.wait_until(self.is_whole, "the cluster")
+        except RuntimeError:
+            for node in self.nodes:
+                node.patroni.stop(signal.SIGKILL)
+                node.start()
+            self.nodes[0].patroni.wait_until(self.is_whole, "the cluster, after a start of Patroni")
+
     def url(self):
         hosts = ",".join(f"127.0.0.1:{node.port}" for node in self.nodes)
         return f"postgresql://postgres:super@{hosts}/postgres"
