@@ -85,6 +85,8 @@ ALLOWED = {
         *publication(0, 9, 0, "clean", NEW), op(1, 8, model.create(0, OLD)), get(10, 11, OLD)],
     "a merge that was asked to bear uncommitted changes leaves them": [
         put(0, 1, OLD), *publication(2, 3, 0, "dirty", None), get(4, 5, OLD)],
+    "a merge brings what was deleted without effect, once a commit without changes has dropped that": [
+        put(0, 1, OLD), op(2, 3, model.put_back(0, None)), *publication(4, 5, 0, "dirty", (2, 12, 0)), get(6, 7, NEW)],
     "a merge brings the tags that were written with the object": [
         *publication(0, 1, 0, "clean", (2, 12, 0), {12: NEW}), get(2, 3, NEW)],
 }
@@ -130,6 +132,8 @@ REFUSED = {
     "a commit that keeps what was reset": [
         put(0, 1, OLD), op(2, 3, model.reset(0)), *publication(4, 5, 0, "commit", OLD)],
     "a merge into a branch with uncommitted changes": [put(0, 1, OLD), *publication(2, 3, 0, "clean", NEW)],
+    "a merge that takes the place of an uncommitted change": [
+        put(0, 1, OLD), *publication(2, 3, 0, "dirty", NEW), get(4, 5, NEW)],
     "a create over what a merge was seen to bring": [
         *publication(0, 9, 0, "clean", NEW), op(1, 8, model.create(0, OLD)), get(2, 3, NEW)],
     "publications out of order": [*publication(0, 1, 1, "clean", NEW), *publication(2, 3, 0, "clean", OLD)],

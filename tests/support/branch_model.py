@@ -189,7 +189,8 @@ class Publication:
         keys = []
         for one, tree in zip(state.keys, self.trees):
             committed = self.committed(one, tree)
-            stays = one.late or self.kind == "dirty"
+            # A merge does not change what is staged: then a commit without changes had dropped the row before.
+            stays = one.late or (self.kind == "dirty" and equal(one.committed, tree))
             keys.append(KeyState(committed, one.staged if stays else NOTHING))
         return [replace(state, keys=tuple(keys), published=state.published + 1)]
 
