@@ -32,8 +32,10 @@ constexpr db::Query kIdentity{"store_owner_select_identity", R"sql(
 
 // One that is claimed again counts as the newest.
 constexpr db::Query kInsertClaim{"store_claims_insert_row", R"sql(
-  WITH again AS (UPDATE store_claims SET claim_id = DEFAULT WHERE repo_id = $1 AND nonce = $2 RETURNING 1)
-  INSERT INTO store_claims (repo_id, nonce) SELECT $1, $2 WHERE NOT EXISTS (SELECT 1 FROM again))sql"};
+  WITH again AS (UPDATE store_claims SET claim_id = DEFAULT WHERE repo_id = $1 AND nonce = $2 RETURNING claim_id),
+       made AS (INSERT INTO store_claims (repo_id, nonce) SELECT $1, $2 WHERE NOT EXISTS (SELECT 1 FROM again)
+                RETURNING claim_id)
+  SELECT claim_id FROM again UNION ALL SELECT claim_id FROM made)sql"};
 
 // Runs once the newest record is in the store: until then the one before it needs its claim.
 constexpr db::Query kDeleteOldClaims{"store_claims_delete_old", R"sql(
@@ -41,7 +43,7 @@ constexpr db::Query kDeleteOldClaims{"store_claims_delete_old", R"sql(
     SELECT claim_id FROM store_claims WHERE repo_id = $1 ORDER BY claim_id DESC OFFSET $2 LIMIT 1))sql"};
 
 constexpr db::Query kHasClaim{"store_claims_exists", R"sql(
-  SELECT EXISTS (SELECT 1 FROM store_claims WHERE repo_id = $1 AND nonce = $2))sql"};
+  SELECT EXISTS (SELECT 1 FROM store_claims WHERE repo_id = $1 AND nonce = $2 AND claim_id >= $3))sql"};
 
 blob::Located folder_of(blob::Stores& stores, const std::string& storage_namespace) {
   blob::Located at = stores.locate(str_cat(storage_namespace, kOwnerFolder, "0"));
@@ -71,9 +73,15 @@ uint64_t number_of(std::string_view key, const blob::Located& folder) {
 }
 
 OwnerRecord parsed(uint64_t number, std::string_view text) {
-  const size_t blank = text.find(' ');
-  OwnerRecord out{.number = number, .identity = std::string(text.substr(0, blank)), .nonce = ""};
-  if (blank != std::string_view::npos) out.nonce = text.substr(blank + 1);
+  const auto next_word = [&text] {
+    const std::string_view word = text.substr(0, text.find(' '));
+    text.remove_prefix(std::min(text.size(), word.size() + 1));
+    return word;
+  };
+  OwnerRecord out{.number = number};
+  out.identity = next_word();
+  out.nonce = next_word();
+  std::from_chars(text.data(), text.data() + text.size(), out.claim);
   return out;
 }
 
@@ -92,8 +100,9 @@ OwnerRecord newest_record(const blob::Located& folder, const OwnerRecord& known)
 
 /// false: another server wrote a record first.
 bool write_record(const blob::Located& folder, const OwnerRecord& record) {
-  const std::string text =
-      record.nonce.empty() ? record.identity : str_cat(record.identity, " ", record.nonce);
+  const std::string text = record.nonce.empty()
+                               ? record.identity
+                               : str_cat(record.identity, " ", record.nonce, " ", record.claim);
   const auto writer = folder.store->create(folder.key + digits_of(record.number), text.size());
   writer->write(text);
   return writer->finish();
@@ -153,7 +162,9 @@ void name_store_owner(blob::Stores& stores, const std::string& storage_namespace
   for (uint64_t skipped = 0; skipped <= kSkippedMax; ++skipped) {
     const OwnerRecord newest = newest_record(folder, {});
     if (newest.number > 0 && newest.identity == identity && newest.nonce.empty()) return;
-    if (write_record(folder, {newest.number + 1 + skipped, identity, ""})) return;
+    if (write_record(folder, {.number = newest.number + 1 + skipped, .identity = identity})) {
+      return;
+    }
   }
   throw Error(ErrorCode::kUnavailable, "writing the owner of a store: others write it too");
 }
@@ -195,7 +206,7 @@ std::optional<OwnerRecord> StoreOwners::take(const Repository& repository,
   const auto id = static_cast<int32_t>(repository.id);
   if (nonce.empty()) nonce = to_hex(random_bytes(kNonceBytes));
   OwnerRecord record{.number = newest.number, .identity = own, .nonce = nonce};
-  pool_.run(kInsertClaim, {id, nonce}, db::Pool::Retry::kRepeatable);
+  record.claim = pool_.run(kInsertClaim, {id, nonce}, db::Pool::Retry::kRepeatable).integer(0, 0);
   for (uint64_t skipped = 0; skipped <= kSkippedMax; ++skipped) {
     ++record.number;
     if (write_record(folder, record)) {
@@ -252,7 +263,7 @@ void StoreOwners::look(const Repository& repository, Record wanted, Known& known
     if (!unnamed && newest.identity != own && !failed_over) {
       return refuse("of which this may be a copy");
     }
-    if (newest.identity == own && !newest.nonce.empty() && !has_claim(repository, newest.nonce)) {
+    if (newest.identity == own && !newest.nonce.empty() && !has_claim(repository, newest)) {
       return refuse("a copy of the same files");
     }
     if (newest.identity == own && known.recorded && wanted == Record::kOnce) return;
@@ -276,8 +287,10 @@ void StoreOwners::look(const Repository& repository, Record wanted, Known& known
   throw Error(ErrorCode::kUnavailable, "writing the owner of a store: others write it too");
 }
 
-bool StoreOwners::has_claim(const Repository& repository, const std::string& nonce) {
-  return pool_.run(kHasClaim, {static_cast<int32_t>(repository.id), nonce}, db::Pool::Retry::kRead)
+bool StoreOwners::has_claim(const Repository& repository, const OwnerRecord& record) {
+  return pool_
+      .run(kHasClaim, {static_cast<int32_t>(repository.id), record.nonce, record.claim},
+           db::Pool::Retry::kRead)
       .boolean(0, 0);
 }
 

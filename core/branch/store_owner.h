@@ -4,10 +4,12 @@
 // of its files) refers to the objects of the original, takes those that the original stores later
 // for garbage, and stores objects that are garbage to the original. So the store names its
 // database. The marker of the namespace does from its creation on; records below `_tarn/collector/`
-// are numbered, never changed, and the newest one counts. A record has two words: the identity of
-// the database and a nonce, which the table `store_claims` has before the record is written. A
-// database whose identity is another one, or that lacks the nonce, is not the owner: every verb
-// that writes and every collection refuses.
+// are numbered, never changed, and the newest one counts. A record has three words: the identity of
+// the database, a nonce, and the number of its row in the table `store_claims`, which is there
+// before the record is written. A database whose identity is another one, or that lacks the nonce
+// or has it with a lower number, is not the owner: every verb that writes and every collection
+// refuses. A nonce whose record could not be written is claimed again, with a greater number, so a
+// copy that was made in between is told apart.
 //
 // The identity changes with a failover. A process that has seen its database under the former
 // identity takes the store over, since it has lived through the failover; the identity never goes
@@ -56,8 +58,9 @@ void name_store_owner(blob::Stores& stores, const std::string& storage_namespace
 /// One record of a store. Number 0 is the marker of the namespace.
 struct OwnerRecord {
   uint64_t number = 0;
-  std::string identity;
-  std::string nonce;
+  std::string identity{};
+  std::string nonce{};
+  int64_t claim = 0;  ///< number of the claim of the nonce
 };
 
 struct RefusedStore {
@@ -129,7 +132,7 @@ class StoreOwners {
   bool is_answered(const Repository& repository);
   std::optional<OwnerRecord> take(const Repository& repository, const OwnerRecord& newest,
                                   const std::string& own, std::string& nonce);
-  bool has_claim(const Repository& repository, const std::string& nonce);
+  bool has_claim(const Repository& repository, const OwnerRecord& record);
   bool succeeds(const std::string& own, const std::string& former) const;
   bool went_back(const std::string& own) const;
 

@@ -126,6 +126,20 @@ TEST_F(StoreOwner, ACopyOfTheFilesRefusesOnceTheOriginalHasGoneOn) {
   EXPECT_EQ(put_by_a_new_server("a"), "done");
 }
 
+// A server claims a nonce, its record comes too late or is not taken by the store, and it tries
+// again after the copy was made.
+TEST_F(StoreOwner, ACopyOfTheFilesHasNoClaimThatWasMadeAgain) {
+  testing::TestEngine server{database.url(), engine.store};
+  server.stores.set_local_root(std::make_unique<FullStore>(*engine.store));
+  EXPECT_EQ((*server).owners.refusal_to_collect(repo), std::nullopt);
+  copy(identity_of_the_original());
+  server.stores.set_local_root(std::make_unique<testing::ForwardingStore>(*engine.store));
+  EXPECT_EQ((*server).owners.refusal_to_collect(repo), std::nullopt);
+  EXPECT_EQ(collect_copy().state, "refused");
+  EXPECT_EQ(put_into(*copy_engine, "a"), kRefused);
+  EXPECT_EQ(put_by_a_new_server("a"), "done");
+}
+
 // Also if no server of the original has asked anything between the creation and the copy.
 TEST_F(StoreOwner, ACopyOfTheFilesFromBeforeTheFirstWriteRefuses) {
   const testing::TestRepository fresh = engine.make_repository("fresh");
