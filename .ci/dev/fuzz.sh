@@ -24,7 +24,7 @@ ensure_fuzzer() {
 }
 
 build_fuzz() {
-  ensure_fuzzer && configure fuzz build-fuzz && build_targets build-fuzz "${@/#/fuzz_}"
+  ensure_fuzzer && configure fuzz build-fuzz && build_targets build-fuzz "$@"
 }
 
 # fuzz_one TARGET SECONDS
@@ -52,7 +52,7 @@ dev_fuzz() {
     [ -f "tests/fuzz/$target.cc" ] || die 2 "no fuzz target is called $target; there are: ${FUZZ_TARGETS[*]}"
   done
   ensure_packages
-  build_fuzz "${targets[@]}"
+  build_fuzz "${targets[@]/#/fuzz_}"
   for target in "${targets[@]}"; do
     step "fuzzing $target for $seconds s"
     fuzz_one "$target" "$seconds" || status=1

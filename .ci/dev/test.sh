@@ -17,7 +17,7 @@ usage: ./dev test [--ci] [--long] [--asan] [--clients] [--packages] [filter]
            show once more, with other faults, clients, stores or documents, what a test that always runs shows already;
            with a filter these run anyway
   --long   all that, and the long tests (sets TARN_TEST_LONG=1), those of one server again over two that take turns, and
-           each fuzz target for FUZZ_SECONDS (60)
+           each fuzz target and guided requests for FUZZ_SECONDS (60)
   --clients
            also the heavy S3 clients and the clients in other languages (Java, from Maven Central)
   --packages
@@ -191,9 +191,16 @@ ensure_package_tools() {
     "${NPM[@]}" install --loglevel error --no-audit --no-fund --prefix "$TARN_PACKAGE_CHECKS" >&2 && touch "$TARN_PACKAGE_CHECKS/.complete"
 }
 
+# Scripts run in the interpreter of the other build: a sanitizer needs more memory than they may have.
+guided_requests() {
+  mkdir -p build-fuzz/guided && cp build-fuzz/bin/tarnd build/bin/tarn-lua build-fuzz/guided &&
+    TARN_BIN=$ROOT/build-fuzz/guided run_e2e e2e-guided tests/e2e/test_random_requests.py -n 0
+}
+
 fuzz_phases() {
   local target
-  must "build the fuzz targets" build_fuzz "${FUZZ_TARGETS[@]}" || return 0
+  must "build the fuzz targets" build_fuzz tarnd "${FUZZ_TARGETS[@]/#/fuzz_}" || return 0
+  must "random requests, guided" guided_requests || true
   for target in "${FUZZ_TARGETS[@]}"; do
     must "fuzzing $target" fuzz_one "$target" "${FUZZ_SECONDS:-60}" || true
   done

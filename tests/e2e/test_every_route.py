@@ -6,10 +6,8 @@ parameter is covered once it stands there.
 """
 
 import base64
-import copy
 import itertools
 import json
-import os
 import random
 import re
 import time
@@ -404,90 +402,3 @@ def test_every_number_of_a_query_is_finite_or_refused(world):
                     wrong.append(f"{call.name} {name}={text[:20]}: {answer.status_code} {answer.text[:100]}")
     assert not wrong, "\n".join(wrong)
     assert tried > 500
-
-
-# Pieces of texts, of which each makes something of its own in some parser.
-PIECES = ["a", "main", "dev", "a/b", "..", "/", "//", "%", "%00", "\0", "\ud7ff", "\u202e", "~1", "^2", "@", "@{1}", "*", "**", "[", "]", "{", "}", "'",
-          '"', "\\", "\n", "\r\n", " ", "", "-1", "0", "1", "9" * 30, "1e999", "nan", "null", "true", "f" * 64, "f" * 8, "metrics.accuracy", ">",
-          "<=", "=", "desc", "size", "and", "or", "(", ")", "2020-01-01T00:00:00Z", "30s", "bytes=0-", "local://x", "s3://x/y", "x" * 3000]
-RANDOM_METHODS = ["GET", "PUT", "POST", "DELETE", "HEAD"]
-SUBRESOURCES = ["acl", "tagging", "versioning", "versions", "uploads", "uploadId=u", "uploadId=u&partNumber=1", "delete", "lifecycle", "policy", "attributes",
-                "list-type=2", "list-type=2&continuation-token=a", "versionId=null", "location", "publicAccessBlock", "ownershipControls", "torrent"]
-S3_HEADERS = ["x-amz-copy-source", "x-amz-acl", "x-amz-tagging", "x-amz-meta-a", "Range", "If-Match", "If-None-Match", "x-amz-checksum-crc32",
-              "x-amz-checksum-algorithm", "x-amz-storage-class", "x-amz-metadata-directive", "x-amz-object-attributes", "Content-MD5",
-              "x-amz-copy-source-range", "x-amz-if-match-size", "If-Modified-Since"]
-SECONDS = int(os.environ.get("FUZZ_SECONDS", "60")) if LONG else 8
-
-
-class Grammar:
-    """Random requests that are nearly right: of an operation of the description, or of S3."""
-
-    def __init__(self, world, seed):
-        self.world, self.chance = world, random.Random(seed)
-        self.calls = [call for call in calls() if call.name not in LAST]
-
-    def text(self):
-        return "".join(self.chance.choice(PIECES) for _ in range(self.chance.randrange(1, 4)))
-
-    def spoiled(self, value):
-        """The body with one random value changed or removed."""
-        way, at = [], value
-        while isinstance(at, (dict, list)) and at and (not way or self.chance.random() < 0.8):
-            step = self.chance.choice(list(at) if isinstance(at, dict) else range(len(at)))
-            way.append((at, step))
-            at = at[step]
-        if way:
-            holder, step = way[-1]
-            if self.chance.random() < 0.2:
-                del holder[step]
-            else:
-                holder[step] = self.chance.choice([self.text(), None, True, -1, 2**63, 1.5, [], {}, [self.text()], {self.text(): self.text()}])
-        return value
-
-    def rest(self):
-        call = copy.copy(self.chance.choice(self.calls))
-        if call.body is not None and self.chance.random() < 0.7:
-            call.body = self.spoiled(copy.deepcopy(call.body)) if isinstance(call.body, (dict, list)) else self.text().encode("utf-8", "replace")
-        flags = [(place, name, call.value(name) if self.chance.random() < 0.5 else self.text()) for place, name in call.schemas]
-        given = [flag for flag in flags if self.chance.random() < 0.5 and (flag[0] == "query" or flag[2].isascii() and flag[2].isprintable())]
-        if self.chance.random() < 0.2:
-            given.append(("header", "Prefer", self.chance.choice(["wait=0", "wait=1", "respond-async", "wait=" + "9" * 20])))
-        user = self.chance.choice(list(self.world.users))
-        values = dict(self.world.values)
-        if self.chance.random() < 0.3:
-            self.world.values = values | {self.chance.choice(list(values)): self.text()}
-        try:
-            answer = self.world.ask(user, call, [(p, n, v.strip()) if p == "header" else (p, n, v) for p, n, v in given])
-        finally:
-            self.world.values = values
-        return f"{call.name} {given} {str(call.body)[:200]}", not is_fault(call, answer), answer.status_code, answer.text
-
-    def s3(self, raw):
-        quoted = lambda text: urllib.parse.quote(text.encode("utf-8", "replace"), safe="/~")  # noqa: E731
-        parts = [self.world.name if self.chance.random() < 0.8 else self.text(), *([self.text()] if self.chance.random() < 0.3 else ["main", "a/b"])]
-        target = "/" + quoted("/".join(parts[:self.chance.randrange(len(parts) + 1)]))
-        words = [self.chance.choice(SUBRESOURCES)] if self.chance.random() < 0.7 else []
-        words += [f"{name}={urllib.parse.quote(self.text().encode('utf-8', 'replace'), safe='')}"
-                  for name in ("prefix", "delimiter", "marker", "max-keys", "start-after", "encoding-type") if self.chance.random() < 0.2]
-        target += "?" + "&".join(words) if words else ""
-        headers = {name: re.sub(r"[^ -~]", "", self.text()).strip() for name in S3_HEADERS if self.chance.random() < 0.15}
-        method = self.chance.choice(RANDOM_METHODS)
-        body = self.text().encode("utf-8", "replace") if method in ("PUT", "POST") else b""
-        status, _, text = raw(method, target, body, headers)
-        return f"S3 {method} {target} {headers}", status == 501, status, text
-
-
-def test_random_requests_that_are_nearly_right(server, world):
-    """FUZZ_SECONDS of them with --long. The seed is in the message of a failure."""
-    seed = int(os.environ.get("FUZZ_SEED", random.randrange(1 << 32) if LONG else 1))
-    grammar, raw = Grammar(world, seed), clients.RawS3(server)
-    ends, sent, wrong, pids = time.monotonic() + SECONDS, 0, [], server.pids()
-    while time.monotonic() < ends and len(wrong) < 20:
-        request, known, status, text = grammar.rest() if grammar.chance.random() < 0.6 else grammar.s3(raw)
-        sent += 1
-        if status >= 500 and not known:
-            wrong.append(f"{request}: {status} {text[:200]}")
-    assert not wrong, "\n".join([f"seed {seed}, after {sent}:", *wrong])
-    assert server.alive() and server.pids() == pids
-    assert sent > 20 * SECONDS
-    print(f"{sent} requests, seed {seed}")
