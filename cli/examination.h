@@ -28,7 +28,7 @@ struct Finding {
   std::string fixed{};  ///< what --fix did
 };
 
-/// Of a check that failed with this error.
+/// The finding of a check that failed with this error.
 Finding failed_check(const Error& error, std::string advice);
 
 struct ExaminationOptions {

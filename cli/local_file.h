@@ -22,7 +22,7 @@ class FileReader {
   FileReader(const FileReader&) = delete;
   FileReader& operator=(const FileReader&) = delete;
 
-  /// Its size; -1 for a pipe.
+  /// The size of the file; -1 for a pipe.
   int64_t size_bytes() const { return size_bytes_; }
   /// "" at the end. The piece is valid until the next call.
   std::string_view next();

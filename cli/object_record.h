@@ -9,7 +9,8 @@ namespace tarn::cli {
 
 /// GET of an object's bytes through the server.
 Request read_request(const Uri& uri);
-/// With `presign` the physical address is a URL that anyone can read for a limited time.
+/// Statistics of an object. With `presign` the physical address is a URL that anyone can read for a
+/// limited time.
 Json stat_object(Client& client, const Uri& uri, bool presign = false);
 void print_object(Output& out, const Uri& uri, const Json& stats);
 

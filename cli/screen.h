@@ -34,7 +34,7 @@ struct ScreenSize {
 /// for another word of --color.
 Screen choose_screen(const ScreenFlags& flags, const Environment& environment,
                      bool data_is_terminal, bool messages_are_terminal, ScreenSize size);
-/// As choose_screen, with the streams of this process.
+/// The same as choose_screen, with the streams of this process.
 Screen look_at_screen(const ScreenFlags& flags, const Environment& environment);
 
 }  // namespace tarn::cli

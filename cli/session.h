@@ -31,8 +31,8 @@ struct Session {
   Uri ref(std::string_view text) const { return ref_uri(text, defaults()); }
   Uri object(std::string_view text) const { return object_uri(text, defaults()); }
   Uri prefix(std::string_view text) const { return prefix_uri(text, defaults()); }
-  /// As ref and prefix; without a ref the repository's default branch, which a remark names. For
-  /// commands that change no branch.
+  /// The same as ref and prefix; without a ref the repository's default branch, which a remark
+  /// names. For commands that change no branch.
   Uri ref_or_default(std::string_view text) {
     return with_default_branch(optional_ref_uri(text, defaults()));
   }

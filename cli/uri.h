@@ -28,16 +28,16 @@ Uri repository_uri(std::string_view text,
                    const Defaults& defaults);  ///< URI or "repository"; "" = the default
 Uri ref_uri(std::string_view text,
             const Defaults& defaults);  ///< URI or "ref"; "" = the default branch
-/// As ref_uri, where the repository's default branch will do: the ref may be absent. A word names a
-/// repository if there is no default one. --branch counts in the default repository alone, or in
-/// any if there is none.
+/// The same as ref_uri, where the repository's default branch will do: the ref may be absent. A
+/// word names a repository if there is no default one. --branch counts in the default repository
+/// alone, or in any if there is none.
 Uri optional_ref_uri(std::string_view text, const Defaults& defaults);
 Uri object_uri(std::string_view text,
                const Defaults& defaults);  ///< URI or "path" in the default branch
 Uri prefix_uri(std::string_view text,
                const Defaults& defaults);  ///< as object_uri; the path may be empty
-/// As prefix_uri; without a path the ref may be absent, and a word names a repository, as for
-/// optional_ref_uri.
+/// The same as prefix_uri; without a path the ref may be absent, and a word names a repository, as
+/// for optional_ref_uri.
 Uri optional_prefix_uri(std::string_view text, const Defaults& defaults);
 /// A full URI with as many parts as it has, or "path" in the default branch, or a repository if
 /// there is no default one; "" = the defaults. The ref may be absent.

@@ -26,7 +26,7 @@ struct BackupCommand {
 /// bad options, and what core/backup throws.
 void run_backup(const Config& config, const BackupCommand& command);
 void run_restore(const Config& config, const BackupCommand& command);
-/// Those of this database; with a place, the complete ones that are there.
+/// Lists the backups of this database; with a place, the complete ones that are there.
 void list_backups(const Config& config, const BackupCommand& command);
 void prune_backups(const Config& config, const BackupCommand& command);
 void release_backup(const Config& config, const std::string& id);

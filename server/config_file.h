@@ -12,7 +12,7 @@ namespace tarn::server {
 /// value.
 void apply_config_text(Config& config, const std::string& text, const std::string& name);
 
-/// As above. Throws not_found if the file cannot be read.
+/// The same for a file. Throws not_found if the file cannot be read.
 void apply_config_file(Config& config, const std::string& path);
 
 }  // namespace tarn::server

@@ -34,8 +34,8 @@ std::unique_ptr<blob::Stores> open_stores(const Config& config, http::Client& cl
 /// The S3 stores alone.
 std::unique_ptr<blob::Stores> open_s3_stores(const Config& config, http::Client& client);
 
-/// As open_stores, for a database that does not exist yet: the local root must be empty or have
-/// `store_id`, which it is given ("" = there is no local root in the backup). Throws
+/// The same as open_stores, for a database that does not exist yet: the local root must be empty or
+/// have `store_id`, which it is given ("" = there is no local root in the backup). Throws
 /// precondition_failed.
 std::unique_ptr<blob::Stores> open_stores_to_restore(const Config& config, http::Client& client,
                                                      const std::string& store_id);

@@ -20,7 +20,7 @@ void print_no_changes(Output& out, std::string_view kind, std::string_view why);
 
 /// The commit of `ref` (a branch, a tag, an id, any expression).
 Json get_commit(Client& client, std::string_view repository, std::string_view ref);
-/// Its full id.
+/// The full id of the commit that a ref means.
 std::string get_commit_id(Client& client, std::string_view repository, std::string_view ref);
 
 /// Throws a usage error if the targets of a command are in different repositories.

@@ -9,7 +9,8 @@ namespace tarn::cli {
 
 /// "accuracy", or "accuracy@test" of a split.
 std::string metric_name(const nlohmann::json& metric);
-/// Its value as the server wrote it: NaN and the infinities, which JSON lacks, are strings.
+/// The value of a metric as the server wrote it: NaN and the infinities, which JSON lacks, are
+/// strings.
 std::string number_text(const nlohmann::json& value);
 
 }  // namespace tarn::cli

@@ -13,7 +13,7 @@ constexpr std::string_view kPromotionIdHelp = "tarn://repository/id, or an id in
 
 /// The API path of a promotion.
 std::string promotion_path(const Uri& uri);
-/// With a verb: ".../promotions/ID:approve".
+/// The path of a promotion, with a verb: ".../promotions/ID:approve".
 std::string promotion_path(const Uri& uri, std::string_view verb);
 
 bool promotion_has_ended(const Json& promotion);

@@ -33,8 +33,8 @@ struct QuotaUsage {
   std::optional<uint64_t> uploads{};
 };
 
-/// Of a repository, in the order in which they were set first; of null those that hold in all
-/// repositories. Throws invalid_argument (`after`).
+/// The quotas of a repository, in the order in which they were set first; of null those that hold
+/// in all repositories. Throws invalid_argument (`after`).
 Page<QuotaUsage> list_quotas(versioning::Engine& engine, const Repository* repository,
                              std::string_view after, uint32_t limit);
 /// Sets the limits of the scope; counters that exist are kept. Throws invalid_argument (the glob;

@@ -26,8 +26,8 @@ struct UsageItem {
   bool operator==(const UsageItem&) const = default;
 };
 
-/// Of distinct bytes, each counted once however many paths, commits and refs show them. Of several
-/// sizes that entries give to the same bytes the largest counts.
+/// Counts of distinct bytes, each counted once however many paths, commits and refs show them. Of
+/// several sizes that entries give to the same bytes the largest counts.
 struct StoredUsage {
   Amount stored;    ///< in the repository's namespace; an object in parts counts with its parts
   Amount shared;    ///< the part of `stored` that remains without this ref, in this repository

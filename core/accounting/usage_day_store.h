@@ -24,7 +24,7 @@ class UsageDayStore {
  public:
   explicit UsageDayStore(db::Pool& pool) : pool_(pool) {}
 
-  /// Of repositories without a row of today; no other call returns the same ones.
+  /// Claims repositories without a row of today; no other call returns the same ones.
   std::vector<ClaimedDay> claim(uint32_t limit);
   /// Nothing is stored if the repository was deleted.
   void record(const ClaimedDay& claim, const Amount& amount);

@@ -40,7 +40,7 @@ class HookOutput {
   void end();
   /// The output so far.
   std::string text() const;
-  /// Its bytes so far, with those that were left out.
+  /// The size of the output so far, with the bytes that were left out.
   size_t bytes() const;
 
  private:

@@ -27,7 +27,7 @@ class ParsedFiles {
   /// Removes other entries if there is no space for it; a file larger than the whole cache is not
   /// cached. A key always means the same file.
   void put(const std::string& key, std::shared_ptr<const ActionFile> file);
-  /// Of all that is remembered.
+  /// The size of all that is remembered.
   size_t bytes();
 
  private:

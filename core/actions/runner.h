@@ -31,7 +31,7 @@ constexpr int kRunAttemptsMax = 5;
 /// How long runs and the output of their hooks are kept.
 constexpr std::chrono::hours kRunsKept{24 * 90};
 constexpr uint32_t kSweptRunsMax = 1'000;
-/// Of the object that `script_path` names.
+/// Maximum size of the object that `script_path` names.
 constexpr uint64_t kScriptBytesMax = 1u << 20;
 
 struct RunnerOptions {

@@ -21,8 +21,8 @@ struct ScriptRequestLimits {
   size_t header_bytes_max = 64u << 10;  ///< of one request, names and values
 };
 
-/// Of one script; one thread. The script chooses method, URL, headers and body; where they go is
-/// for `outbound` to permit.
+/// The requests of one script; one thread. The script chooses method, URL, headers and body; where
+/// they go is for `outbound` to permit.
 class ScriptRequests {
  public:
   /// No request lasts past `deadline`.

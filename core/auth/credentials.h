@@ -10,7 +10,7 @@
 
 namespace tarn::auth {
 
-/// Of one user.
+/// Maximum number of keys of one user.
 constexpr int64_t kKeysPerUserMax = 100;
 
 struct KeyRow {

@@ -13,17 +13,17 @@ namespace tarn::auth {
 void require_permission(const Principal& caller, Action action, std::string_view resource,
                         std::string_view client_address, std::string_view shown = {});
 
-/// As require_permission, on every object of the repository at every ref.
+/// The same as require_permission, on every object of the repository at every ref.
 void require_permission_on_all_objects(const Principal& caller, Action action,
                                        std::string_view repository,
                                        std::string_view client_address);
 
-/// As require_permission, on everything whose name begins with `prefix`: one statement must allow
-/// it all.
+/// The same as require_permission, on everything whose name begins with `prefix`: one statement
+/// must allow it all.
 void require_permission_below(const Principal& caller, Action action, std::string_view prefix,
                               std::string_view client_address);
-/// As require_permission, on a directory and everything below it: allowed by its own name ("dir/")
-/// too, but nothing below it may be denied.
+/// The same as require_permission, on a directory and everything below it: allowed by its own name
+/// ("dir/") too, but nothing below it may be denied.
 void require_permission_on_directory(const Principal& caller, Action action,
                                      std::string_view directory, std::string_view client_address);
 

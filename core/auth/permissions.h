@@ -70,7 +70,7 @@ class Permissions {
     bool applies(Action action, std::string_view client_address) const;
     /// The suffixes of its resources that may match the text after `prefix`.
     Rests rests(std::string_view prefix) const;
-    /// Those that apply at a ref, or at all refs with a prefix.
+    /// The rests that apply at a ref, or at all refs with a prefix.
     Rests rests_at(std::string_view repository, const RefScope& scope) const;
 
     Statement::Effect effect;

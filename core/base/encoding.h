@@ -31,7 +31,7 @@ std::optional<std::string> from_base32hex(std::string_view text);
 std::string percent_encode(std::string_view bytes, bool keep_slash = false);
 /// Decodes %XX; '+' stays a plus. nullopt when a '%' is not followed by two hex digits.
 std::optional<std::string> percent_decode(std::string_view text);
-/// As percent_decode, with '+' meaning a space (query strings of form encoders).
+/// The same as percent_decode, with '+' meaning a space (query strings of form encoders).
 std::optional<std::string> form_decode(std::string_view text);
 
 /// Whether `bytes` is well-formed UTF-8 (no surrogates, no overlong forms).

@@ -29,7 +29,7 @@ class Histogram {
 
 /// The same name and label always give the same object. Names end in _total, _seconds or _bytes.
 Counter& counter(std::string_view name, std::string_view help, Label label = {"", ""});
-/// With two labels; every counter of one name has the same label names.
+/// A counter with two labels; every counter of one name has the same label names.
 Counter& counter(std::string_view name, std::string_view help, Label first, Label second);
 /// Buckets from 100 us to 100 s, in seconds.
 Histogram& histogram(std::string_view name, std::string_view help, Label label = {"", ""});

@@ -14,8 +14,7 @@ std::optional<double> parse_number(std::string_view text);
 
 /// The shortest text that reads as the same number: "0.83", "NaN", "Infinity", "-Infinity".
 std::string to_text(double value);
-/// As to_text, of a number that arithmetic made: with at most kDifferenceDigits, so that 0.81 -
-/// 0.83 is -0.02.
+/// Maximum number of digits of a number that arithmetic made: 0.81 - 0.83 is -0.02.
 constexpr int kDifferenceDigits = 6;
 std::string difference_to_text(double value);
 

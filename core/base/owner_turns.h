@@ -12,8 +12,8 @@
 
 namespace tarn {
 
-/// Of one process and one kind of work. An owner holds all workers but one at most, so that the
-/// work of another begins at once. Safe from any thread; outlives its turns.
+/// Turns of one process and one kind of work. An owner holds all workers but one at most, so that
+/// the work of another begins at once. Safe from any thread; outlives its turns.
 class OwnerTurns {
  public:
   explicit OwnerTurns(uint32_t workers) : of_one_max_(workers > 1 ? workers - 1 : 1) {}

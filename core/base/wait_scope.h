@@ -15,7 +15,7 @@ class WaitObserver {
   ~WaitObserver() = default;
 };
 
-/// Of the calling thread; nullptr unless a pool has set one.
+/// The observer of the calling thread; nullptr unless a pool has set one.
 inline WaitObserver*& wait_observer() {
   thread_local WaitObserver* of_thread = nullptr;
   return of_thread;

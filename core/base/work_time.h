@@ -14,7 +14,7 @@ struct WorkTime {
   std::chrono::nanoseconds store{0};
 };
 
-/// Of the calling thread.
+/// The work time of the calling thread.
 inline WorkTime& work_time() {
   thread_local WorkTime of_thread;
   return of_thread;

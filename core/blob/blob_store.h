@@ -73,8 +73,8 @@ class BlobReader {
   /// Reads at most out.size() bytes; 0 = the end of the range. Throws unavailable, data_loss if
   /// bytes are missing (reason "object_corrupt"), or gone (reason "source_changed").
   virtual size_t read(std::span<char> out) = 0;
-  /// As read, but moves at most `limit` bytes into `pipe`, which is empty, without copying them.
-  /// nullopt: the next bytes have to be read.
+  /// The same as read, but moves at most `limit` bytes into `pipe`, which is empty, without copying
+  /// them. nullopt: the next bytes have to be read.
   virtual std::optional<size_t> splice([[maybe_unused]] int pipe, [[maybe_unused]] size_t limit) {
     return std::nullopt;
   }

@@ -32,8 +32,8 @@ Descriptor open_by_components(int root_fd, const std::string& path, int flags, u
 /// "store_read_only", "store_out_of_descriptors" or "store_failed". `doing` reads "opening object
 /// \"a/b\"".
 [[noreturn]] void throw_errno(const std::string& doing, int error);
-/// As throw_errno, for a store of our own, where a path that cannot be gone is throw_damaged's and
-/// a missing permission is unavailable (reason "store_not_writable").
+/// The same as throw_errno, for a store of our own, where a path that cannot be gone is
+/// throw_damaged's and a missing permission is unavailable (reason "store_not_writable").
 [[noreturn]] void throw_write_errno(const std::string& doing, int error);
 /// The path of an object or a directory is something else. Logs it and throws invalid_argument with
 /// the reason "store_damaged", because no object with that key can be stored.

@@ -75,8 +75,8 @@ class DirectAccess {
   /// unreadable or has another etag.
   virtual std::vector<StoredDigest> digests(std::string_view key, std::string_view if_etag) = 0;
 
-  /// As BlobStore::open for all `size_bytes` (not 0) of `key` while its etag is `if_etag`; the
-  /// digests come with the same answer.
+  /// The same as BlobStore::open for all `size_bytes` (not 0) of `key` while its etag is `if_etag`;
+  /// the digests come with the same answer.
   virtual WholeRead open_whole(std::string_view key, uint64_t size_bytes,
                                std::string_view if_etag) = 0;
 

@@ -78,7 +78,7 @@ class LocalStore final : public BlobStore {
   void remove_if_empty(const std::string& path) const;
   void check_writable(std::string_view doing) const;
   void check_root_exists() const;
-  /// As throw_errno; a symbolic link in a store of our own is its damage.
+  /// The same as throw_errno; a symbolic link in a store of our own is its damage.
   [[noreturn]] void fail(const std::string& doing, int error) const;
   DirectoryCursor cursor_at(std::string_view prefix, std::string_view after);
   void keep_cursor(KeptCursor kept);

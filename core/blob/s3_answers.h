@@ -25,7 +25,7 @@ struct S3Failure {
 /// Never throws.
 S3Failure parse_failure(std::string_view xml);
 
-/// Of CreateMultipartUpload.
+/// The upload id in the answer to CreateMultipartUpload.
 std::string parse_upload_id(std::string_view xml);
 /// The etag, unquoted. Source: AWS S3 UploadPartCopy.
 std::string parse_copied_part(std::string_view xml);

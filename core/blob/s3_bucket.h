@@ -76,7 +76,7 @@ class S3Bucket {
   S3Bucket(S3Options options, http::Client& client);
 
   const S3Options& options() const { return options_; }
-  /// With the options' prefix. Throws invalid_argument for a key no bucket can hold.
+  /// The key with the options' prefix. Throws invalid_argument for a key no bucket can hold.
   std::string whole_key(std::string_view key) const;
   /// Whether the other's objects can be named to this one's server with this one's access key.
   bool same_server(const S3Bucket& other) const;
@@ -84,7 +84,8 @@ class S3Bucket {
   /// Retries transient failures (no connection, 5xx, throttling), then returns the server's answer.
   /// Throws unavailable when they last too long.
   S3Answer send(const S3Request& request);
-  /// As send, with the body still to come when the status is 2xx; else it is in `failure.body`.
+  /// The same as send, with the body still to come when the status is 2xx; else it is in
+  /// `failure.body`.
   struct Opened {
     S3Answer answer;
     std::unique_ptr<http::BodySource> body;

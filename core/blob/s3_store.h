@@ -70,7 +70,7 @@ class S3Store final : public BlobStore {
   DirectAccess* direct() override { return &direct_; }
 
  private:
-  /// Of one key, delete markers among them.
+  /// The versions of one key, delete markers among them.
   std::vector<S3Version> versions_of(const std::string& whole_key);
   /// nullopt: the server has no DeleteObjects.
   std::optional<std::vector<S3Undeleted>> delete_objects(std::span<const S3Version> versions);

@@ -43,8 +43,8 @@ class Stores {
   /// a namespace) and permission_denied (reason "forbidden_path": a local path outside every import
   /// root).
   Located locate(std::string_view url);
-  /// As locate, for the namespace of a repository: no absolute local paths. Returns the URL without
-  /// trailing slashes.
+  /// The same as locate, for the namespace of a repository: no absolute local paths. Returns the
+  /// URL without trailing slashes.
   std::string check_namespace(std::string_view url) const;
 
  private:

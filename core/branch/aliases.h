@@ -40,7 +40,7 @@ struct AliasOutcome {
 /// Makes or moves it. `to`: any ref expression that means a commit. Throws also not_found (`to`).
 AliasOutcome set_alias(Engine& engine, const Repository& repository, const AliasRequest& request,
                        std::string_view to);
-/// Its history stays.
+/// Removes an alias; its history stays.
 void remove_alias(Engine& engine, const Repository& repository, const AliasRequest& request);
 
 }  // namespace tarn::versioning

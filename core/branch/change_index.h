@@ -13,8 +13,8 @@
 
 namespace tarn::versioning {
 
-/// As core/tree/changed_paths.h stores them. `pending`: nodes of `after` that the database does not
-/// have yet.
+/// The changed paths as core/tree/changed_paths.h stores them. `pending`: nodes of `after` that the
+/// database does not have yet.
 std::string stored_changed_paths(Engine& engine, const TreeRoot& before, const TreeRoot& after,
                                  const meta::NodeWriter::Pending& pending = {});
 

@@ -33,8 +33,9 @@ std::vector<CommitId> commits_without(Engine& engine, RepositoryId repository, c
                                       const Commit& without);
 /// Whether `ancestor` is in the history of `of`, which counts itself.
 bool is_ancestor(Engine& engine, RepositoryId repository, const Commit& ancestor, const Commit& of);
-/// As merge_base_tree, for looking at. A virtual base's nodes belong to nothing, so the caller
-/// holds a Writer::Operation while it reads them. Throws invalid_argument (reason "no_merge_base").
+/// The same as merge_base_tree, for looking at. A virtual base's nodes belong to nothing, so the
+/// caller holds a Writer::Operation while it reads them. Throws invalid_argument (reason
+/// "no_merge_base").
 MergeBaseTree merge_base_to_read(Engine& engine, const Repository& repository, const Commit& a,
                                  const Commit& b);
 

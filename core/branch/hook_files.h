@@ -27,9 +27,9 @@ constexpr size_t kHookFilesShownMax = 3;
 /// Whether the user may change such files of the repository.
 bool may_change_hook_files(Engine& engine, const RepositoryName& repository);
 
-/// Of a write or deletion of one key.
+/// Checks a write or deletion of one key.
 void check_hook_file(Engine& engine, const RepositoryName& repository, std::string_view key);
-/// Of a change from one tree to another; reads no node without keys below the prefix.
+/// Checks a change from one tree to another; reads no node without keys below the prefix.
 void check_hook_files(Engine& engine, const RepositoryName& repository, const TreeRoot& before,
                       const TreeRoot& after);
 /// Whether two trees have the same such files.

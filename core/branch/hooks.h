@@ -68,7 +68,8 @@ struct ActionEntry {
 /// The files directly below kActionFilesPrefix.
 struct ActionFiles {
   std::vector<ActionEntry> files;
-  /// Of a merge: those of the destination's head. Of two with one action name, this one counts.
+  /// The files of the destination's head, for a merge. Of two with one action name, this one
+  /// counts.
   std::vector<ActionEntry> destination{};
   /// The ref of the files, at which files that they name are read. In stored runs it is a commit.
   std::string ref{};
@@ -76,7 +77,8 @@ struct ActionFiles {
   bool empty() const { return files.empty() && destination.empty(); }
 };
 
-/// Of a committed tree; from the node cache. Throws invalid_argument past kActionFilesMax.
+/// The action files of a committed tree; from the node cache. Throws invalid_argument past
+/// kActionFilesMax.
 std::vector<ActionEntry> action_files_of(Engine& engine, const TreeRoot& root);
 
 /// Passes edits on and keeps those of action files.

@@ -31,7 +31,7 @@ class StagedRows {
   void seek(std::string_view key);
   /// nullptr = no more.
   const meta::StagedRow* current();
-  /// Of the current row, which has one. It moves out.
+  /// The entry of the current row, which has one. It moves out.
   Entry take_entry() { return *std::move(page_.rows[at_].entry); }
   void next() { ++at_; }
   const std::vector<meta::StagedRange>& deletes() const { return page_.deletes; }
@@ -109,7 +109,7 @@ class RefSnapshot {
 
   const Repository& repository() const { return repository_; }
   const TreeRoot& root() const { return root_; }
-  /// Of the immutable ref; absent for a branch's staged view.
+  /// The commit of the immutable ref; absent for a branch's staged view.
   const std::optional<CommitId>& commit() const { return commit_; }
   /// The branch that is read; only for a branch's staged view.
   BranchId branch() const { return branch_; }
@@ -124,7 +124,7 @@ class RefSnapshot {
   RefSnapshot() = default;
   bool open_leased(Engine& engine, const RepositoryName& repository, const BranchName& branch,
                    std::string_view begin, ReadingPlan plan);
-  /// With a `name`, only if the repository has it.
+  /// Opens a branch; with a `name`, only if the repository has it.
   bool open_branch(Engine& engine, const BranchName& branch, std::string_view begin,
                    ReadingPlan plan, const std::optional<RepositoryName>& name = std::nullopt);
 

@@ -22,9 +22,9 @@ void check_branch_action(Engine& engine, RepositoryId repository, const Branch& 
                          BranchAction action);
 /// check_branch_action of the branch it is called with. The engine must outlive it.
 BranchPermit permit_of(Engine& engine, RepositoryId repository, BranchAction action);
-/// As check_branch_action with kReset, of the head.
+/// The same as check_branch_action with kReset, of the head.
 void check_hard_reset(Engine& engine, RepositoryId repository, const Branch& branch);
-/// As check_branch_action with kMerge, and by a method that the rules permit.
+/// The same as check_branch_action with kMerge, and by a method that the rules permit.
 void check_merge(Engine& engine, RepositoryId repository, const Branch& destination,
                  MergeMethod method);
 
@@ -34,7 +34,8 @@ uint32_t approvals_wanted(Engine& engine, RepositoryId repository, const Branch&
 /// open pull request from `source` into the branch has. A round trip when a rule wants any.
 void check_approvals(Engine& engine, RepositoryId repository, const Branch& destination,
                      const CommitId& source);
-/// As check_approvals, but inside a transaction, until whose end the approvals cannot be withdrawn.
+/// The same as check_approvals, but inside a transaction, until whose end the approvals cannot be
+/// withdrawn.
 void hold_approvals(db::Connection& connection, Engine& engine, RepositoryId repository,
                     const Branch& destination, const CommitId& source);
 
@@ -42,8 +43,8 @@ void hold_approvals(db::Connection& connection, Engine& engine, RepositoryId rep
 void check_tag_creation(Engine& engine, RepositoryId repository, const TagName& tag);
 void check_tag_deletion(Engine& engine, RepositoryId repository, const TagName& tag);
 
-/// As check_branch_action with kRestore of each branch, and check_tag_creation of each tag; two
-/// round trips in all. `settings_version`: of the repository.
+/// The same as check_branch_action with kRestore of each branch, and check_tag_creation of each
+/// tag; two round trips in all. `settings_version`: of the repository.
 void check_restore(Engine& engine, RepositoryId repository, int64_t settings_version,
                    const std::vector<BranchName>& branches, const std::vector<TagName>& tags);
 

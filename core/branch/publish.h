@@ -41,7 +41,8 @@ struct BuiltCommit {
   std::string message;
   Metadata metadata;
   std::optional<Instant> date;  ///< absent = now
-  /// As core/tree/changed_paths.h stores them; "" = the trees are compared to find out.
+  /// The changed paths as core/tree/changed_paths.h stores them; "" = the trees are compared to
+  /// find out.
   std::string changed_paths{};
   /// The tree is the head's with staged changes: the right to change hook files was checked when
   /// they were staged.

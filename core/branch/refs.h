@@ -28,7 +28,8 @@ struct ResolvedRef {
 /// not_found.
 ResolvedRef resolve(Engine& engine, const Repository& repository, std::string_view ref,
                     uint32_t prefix_digits_min = 1);
-/// As resolve, where a commit is needed: `branch$` throws invalid_argument ("... is not a commit").
+/// The same as resolve, where a commit is needed: `branch$` throws invalid_argument ("... is not a
+/// commit").
 Commit resolve_commit(Engine& engine, const Repository& repository, std::string_view ref);
 
 struct BranchCreation {
@@ -55,9 +56,10 @@ struct BranchExpectation {
   std::optional<CommitId> head{};
   bool unused = false;  ///< as list_stale_branches judges it: StaleBranch::kept_by is empty
 };
-/// Its staged changes go with it; its commits stay. Throws: permission_denied ("cannot delete
-/// repository default branch"; protected), not_found, precondition_failed (reasons "branch_moved"
-/// and "branch_in_use": it is not as expected, also if that changed during the deletion).
+/// Deletes a branch and its staged changes; its commits stay. Throws: permission_denied ("cannot
+/// delete repository default branch"; protected), not_found, precondition_failed (reasons
+/// "branch_moved" and "branch_in_use": it is not as expected, also if that changed during the
+/// deletion).
 void delete_branch(Engine& engine, const Repository& repository, const BranchName& name, bool force,
                    const BranchExpectation& expected = {});
 /// Sets when the branch expires; nullopt = never. Throws: not_found, permission_denied (read-only;

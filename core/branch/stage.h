@@ -29,8 +29,8 @@ struct StageTarget {
   const BranchName& branch;
   RepositoryId repository_id;
   BranchId id;
-  /// Of the rules that permitted the write (Branch::settings_version); others, 0 included, are
-  /// asked before anything is staged.
+  /// The version of the rules that permitted the write (Branch::settings_version); others, 0
+  /// included, are asked before anything is staged.
   int64_t settings_version = 0;
   Charge charge{};  ///< of the object that the write stores
 };
@@ -43,11 +43,11 @@ meta::BranchLookup lookup_branch(Engine& engine, const RepositoryName& repositor
 /// Throws unavailable (reason "bucket_changed"): the bucket's name no longer means the branch that
 /// was resolved. The next request resolves it again.
 void check_bucket(Engine& engine, const Repository& repository, const WriteTerms& terms);
-/// As check_bucket; throws also permission_denied (read-only).
+/// The same as check_bucket; throws also permission_denied (read-only).
 void check_terms(Engine& engine, const Repository& repository, const WriteTerms& terms);
 
-/// As lookup_branch, for a write of objects. Throws also as check_terms, and permission_denied:
-/// protected.
+/// The same as lookup_branch, for a write of objects. Throws also as check_terms, and
+/// permission_denied: protected.
 meta::BranchLookup lookup_for_write(Engine& engine, const RepositoryName& repository,
                                     const BranchName& branch, const Key& key,
                                     const WriteTerms& terms);
@@ -61,9 +61,10 @@ meta::BranchLookup lookup_for_write(Engine& engine, const RepositoryName& reposi
 /// "quota_exceeded"; only with a charge).
 std::optional<VersionId> stage_entry(Engine& engine, const StageTarget& target, const Key& key,
                                      const std::optional<Entry>& entry, const Condition& condition);
-/// As stage_entry, in one transaction with `within`, which runs when the row is in; what it throws
-/// undoes both. `entry` differs from all that others stage (it has a fresh address or time). Throws
-/// also unavailable (reason "in_doubt"): the answer was lost and the key does not show `entry`.
+/// The same as stage_entry, in one transaction with `within`, which runs when the row is in; what
+/// it throws undoes both. `entry` differs from all that others stage (it has a fresh address or
+/// time). Throws also unavailable (reason "in_doubt"): the answer was lost and the key does not
+/// show `entry`.
 std::optional<VersionId> stage_entry_within(Engine& engine, const StageTarget& target,
                                             const Key& key, const Entry& entry,
                                             const Condition& condition,

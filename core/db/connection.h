@@ -38,7 +38,7 @@ constexpr std::string_view kInDoubt = reason::kInDoubt;
 
 /// The reason of errors of a statement that found no room on the database's disk.
 constexpr std::string_view kDatabaseFull = reason::kDatabaseFull;
-/// Its SQLSTATE.
+/// The SQLSTATE of a full disk.
 constexpr std::string_view kDiskFullState = "53100";
 
 /// SQLSTATE of ours: the database lacks commits that were acknowledged.

@@ -30,7 +30,7 @@ class Cluster {
   /// EmbeddedPostgres::start.
   static Cluster open(const std::string& dir);
 
-  /// As EmbeddedPostgres::url_of_running.
+  /// The same as EmbeddedPostgres::url_of_running.
   static std::string url_of_running(const std::string& dir);
 
   const std::string& data() const { return data_; }

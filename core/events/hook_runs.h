@@ -28,7 +28,7 @@ Page<HookRun> list_hook_runs(Engine& engine, const Repository& repository,
 /// One that has ended; with `running` any.
 HookRun get_hook_run(Engine& engine, const Repository& repository, const std::string& id,
                      bool running = false);
-/// Of such a run. Steps that have not begun are not listed.
+/// The steps of such a run. Steps that have not begun are not listed.
 Page<HookStep> list_hook_steps(Engine& engine, const Repository& repository, const std::string& run,
                                std::string_view after, uint32_t limit, bool running = false);
 /// The output so far of a step that runs: at most kLiveOutputInterval older than the hook's, or

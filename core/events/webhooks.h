@@ -30,7 +30,7 @@ WebhookPut put_webhook(Engine& engine, const std::string& seal_key, const Reposi
 Webhook get_webhook(Engine& engine, const Repository& repository, std::string_view name);
 std::string get_webhook_secret(Engine& engine, const std::string& seal_key,
                                const Repository& repository, std::string_view name);
-/// Of a claimed delivery. Throws data_loss.
+/// The secret of a claimed delivery. Throws data_loss.
 std::string open_webhook_secret(const std::string& seal_key, RepositoryId repository,
                                 std::string_view name, std::string_view sealed);
 /// By name.

@@ -43,9 +43,10 @@ class Candidates {
  public:
   explicit Candidates(db::Pool& pool) : pool_(pool) {}
 
-  /// Those that are not doomed, in the order of addresses.
+  /// The candidates that are not doomed, in the order of addresses.
   std::vector<KnownCandidate> known(const CollectionClaim& claim, std::chrono::seconds grace);
-  /// As `known`, of a repository that this process does not collect: `due` by the grace alone.
+  /// The same as `known`, of a repository that this process does not collect: `due` by the grace
+  /// alone.
   std::vector<KnownCandidate> known(RepositoryId repository, std::chrono::seconds grace);
   /// Known ones stay as they are.
   void add(const CollectionClaim& claim, std::span<const Candidate> found);

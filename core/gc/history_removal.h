@@ -19,7 +19,7 @@ std::chrono::seconds unreachable_kept(const History& history, const CollectionOp
 
 std::vector<CommitId> ids_of(const std::vector<ExpiringCommit>& commits);
 
-/// Of one collection, on its thread.
+/// The removals of one collection, on its thread.
 class HistoryRemoval {
  public:
   HistoryRemoval(Engine& engine, const meta::CollectionClaim& claim,
@@ -34,7 +34,7 @@ class HistoryRemoval {
   /// Likewise the trees of commits whose retention is over; their rows stay.
   void expire_history();
 
-  /// Those of both.
+  /// The commits that were removed in either way.
   const std::vector<meta::RemovedCommit>& removed() const { return removed_commits_; }
 
  private:

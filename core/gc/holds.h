@@ -14,7 +14,7 @@
 namespace tarn::versioning {
 
 constexpr size_t kHoldReasonBytesMax = 4096;
-/// Of one repository.
+/// Maximum number of holds of one repository.
 constexpr uint32_t kHoldsMax = 10'000;
 
 struct Hold {

@@ -23,7 +23,7 @@ namespace tarn::versioning {
 /// anything is removed. Throws CollectionRefused.
 void check_namespace(Engine& engine, const Repository& repository);
 
-/// Of one collection, on its thread.
+/// The removals of one collection, on its thread.
 class ObjectRemoval {
  public:
   ObjectRemoval(Engine& engine, const Repository& repository, const meta::CollectionClaim& claim,
@@ -38,7 +38,7 @@ class ObjectRemoval {
         stop_(stop),
         candidates_(engine.pool) {}
 
-  /// Those that are due and that nothing refers to.
+  /// Dooms the candidates that are due and that nothing refers to.
   void doom_objects(const Marked& marked, const KnownCandidates& known);
   /// Objects that an earlier collection had doomed: it was interrupted, or the store had refused.
   void remove_doomed_objects();

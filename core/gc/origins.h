@@ -28,7 +28,7 @@ class Origins {
   Origins(Engine& engine, std::span<const meta::RemovedCommit> commits, const Marked& marked,
           const std::function<void()>& on_progress);
 
-  /// Of an object that nothing refers to.
+  /// The origin of an object that nothing refers to.
   GarbageOrigin of(const OwnAddress& address) const;
 
  private:

@@ -31,8 +31,8 @@ enum class RootKind {
 struct CommitRoot {
   std::string_view name;
   RootKind kind = RootKind::kNamed;
-  /// Of one repository ($1): the id of a commit, and a text that says what names it (kRetention:
-  /// the branch).
+  /// The roots of one repository ($1): the id of a commit, and a text that says what names it
+  /// (kRetention: the branch).
   db::Query select;
 };
 std::span<const CommitRoot> commit_roots();
@@ -54,14 +54,14 @@ class Roots {
   versioning::History history(RepositoryId repository, std::string_view ignored = {});
   /// The names of the roots that keep the data of a commit; its age does not count.
   std::vector<std::string> keepers(RepositoryId repository, const CommitId& commit);
-  /// Those numbered less than `before`, the greatest first.
+  /// The expiries numbered less than `before`, the greatest first.
   std::vector<versioning::Expiry> expiries(RepositoryId repository, int64_t before, uint32_t limit);
   /// Lets every server forget the commits that it has cached, soon after the transaction.
   void count_removal();
   /// Locks those of the commits that exist against new references.
   void lock_commits(RepositoryId repository, std::span<const CommitId> ids);
   std::vector<RemovedCommit> describe(RepositoryId repository, std::span<const CommitId> ids);
-  /// With what was measured of them.
+  /// Removes commits with what was measured of them.
   void remove_commits(RepositoryId repository, std::span<const CommitId> ids);
   /// Lets the trees of the commits go; the caller has locked them. Returns how many had one.
   /// `actor`
@@ -110,7 +110,7 @@ class NodeRemoval {
   std::vector<Nid> page(RepositoryId repository, Nid after, Nid end, uint32_t limit);
   /// The files of the nodes, below the repository's namespace.
   std::vector<std::string> files(RepositoryId repository, std::span<const Nid> nids);
-  /// With what was derived of them, but for the files.
+  /// Removes nodes with what was derived of them, but for the files.
   void remove(const CollectionClaim& claim, std::span<const Nid> nids);
 
  private:

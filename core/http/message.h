@@ -48,8 +48,8 @@ class BodySource {
   /// invalid_argument (broken framing; closed early: reason "body_incomplete"), unavailable (reason
   /// "body_too_slow"), with the framing limits of the server.
   virtual size_t read(std::span<char> out) = 0;
-  /// As read, but moves at most `limit` bytes into `pipe`, which is empty, without copying them.
-  /// nullopt: the next bytes have to be read.
+  /// The same as read, but moves at most `limit` bytes into `pipe`, which is empty, without copying
+  /// them. nullopt: the next bytes have to be read.
   virtual std::optional<size_t> splice([[maybe_unused]] int pipe, [[maybe_unused]] size_t limit) {
     return std::nullopt;
   }
@@ -69,7 +69,7 @@ std::unique_ptr<BodySource> empty_body();
 std::unique_ptr<BodySource> string_body(std::string bytes);
 /// Reads to the end; throws resource_exhausted (reason "body_too_large") past `limit_bytes`.
 std::string read_all(BodySource& body, size_t limit_bytes);
-/// As read_all, of a client: within kDocumentTimeMax.
+/// The same as read_all, of a client: within kDocumentTimeMax.
 std::string read_document(BodySource& body, size_t limit_bytes);
 
 struct Request {

@@ -66,7 +66,7 @@ class ParkingLot {
     std::unique_ptr<Connection> connection TARN_GUARDED_BY(mutex);
     uint32_t generation TARN_GUARDED_BY(mutex) = 0;
     bool parked TARN_GUARDED_BY(mutex) = false;
-    // Of a parked connection; the sweep examines it before it takes the lock.
+    // The deadline of a parked connection; the sweep examines it before it takes the lock.
     std::atomic<int64_t> deadline{std::numeric_limits<int64_t>::max()};
     std::atomic<size_t> network{0};  // of the connection
   };

@@ -69,8 +69,8 @@ class Transfer {
   /// After run_to_head: the next bytes of the body, 0 at its end. A failure is thrown after the
   /// bytes before it.
   size_t read(std::span<char> out);
-  /// As BodySource::splice. The first bytes taken so end the connection with this exchange, so only
-  /// long bodies are worth it.
+  /// The same as BodySource::splice. The first bytes taken so end the connection with this
+  /// exchange, so only long bodies are worth it.
   std::optional<size_t> splice(int pipe, size_t limit);
 
   int status() const;

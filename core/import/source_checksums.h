@@ -21,8 +21,8 @@ struct WholeObject {
   std::unique_ptr<blob::BlobReader> reader;
   std::vector<Checksum> checksums;
 };
-/// As open_object for the whole of it. The source of an imported object returns its digests with
-/// the bytes, without a further request.
+/// The same as open_object for the whole of it. The source of an imported object returns its
+/// digests with the bytes, without a further request.
 WholeObject open_whole_object(Engine& engine, const Repository& repository, const Entry& entry);
 
 }  // namespace tarn::versioning

@@ -30,7 +30,7 @@ namespace tarn::versioning {
 
 /// Operations of one process at once; more are refused until some have ended.
 constexpr size_t kOperationsRunningMax = 32;
-/// Of one user.
+/// Maximum number of operations of one user.
 constexpr size_t kOperationsPerOwnerMax = 8;
 /// Requests that may wait for operations at once; more are answered without waiting, since each
 /// holds a thread of the server.
@@ -70,7 +70,7 @@ class OperationRunner {
   std::optional<Operation> wait_for(std::string_view owner, std::string_view id,
                                     std::chrono::seconds wait);
 
-  /// Of this owner, newest first; `after`: an id, exclusive, "" = from the newest.
+  /// The operations of this owner, newest first; `after`: an id, exclusive, "" = from the newest.
   Page<Operation> list(std::string_view owner, std::string_view after, uint32_t limit);
   /// false if it has ended or does not exist.
   bool request_cancel(std::string_view owner, std::string_view id);

@@ -34,7 +34,7 @@ class Operations {
   void finish(std::string_view id, OperationState state, int status, std::string_view body);
   /// nullopt if the owner has no such operation.
   std::optional<Operation> find(std::string_view owner, std::string_view id);
-  /// Of this owner, newest first; `after`: an id, exclusive, "" = from the newest.
+  /// The operations of this owner, newest first; `after`: an id, exclusive, "" = from the newest.
   Page<Operation> list(std::string_view owner, std::string_view after, uint32_t limit);
   /// false if it has ended or does not exist.
   bool request_cancel(std::string_view owner, std::string_view id);

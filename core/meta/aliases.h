@@ -20,8 +20,8 @@ struct AliasMove {
   std::optional<CommitId> to{};  ///< nullopt removes it
   std::string actor;             ///< name of the user
   std::string reason{};
-  /// With an id the move is a promotion's or rollback's, the only ones that may move an alias that
-  /// a policy names.
+  /// The id of a promotion or rollback: then the move is a promotion's or rollback's, the only ones
+  /// that may move an alias that a policy names.
   std::optional<std::string> promotion{};
   std::optional<std::string> evidence{};  ///< SHA-256, 32 bytes
   Instant at{};
@@ -55,7 +55,7 @@ class Aliases {
   /// "protected_alias": a policy names it and this is no promotion).
   static MoveOutcome try_move(db::Connection& connection, RepositoryId repository,
                               const AliasMove& move);
-  /// As try_move; false: it is at another commit.
+  /// The same as try_move; false: it is at another commit.
   static bool move(db::Connection& connection, RepositoryId repository, const AliasMove& move) {
     return try_move(connection, repository, move) != MoveOutcome::kElsewhere;
   }
@@ -66,7 +66,7 @@ class Aliases {
   /// names it.
   static bool set_policy(db::Connection& connection, RepositoryId repository, const AliasName& name,
                          std::string_view policy);
-  /// Of every alias that the policy names.
+  /// Clears the policy of every alias that the policy names.
   static void clear_policy(db::Connection& connection, RepositoryId repository,
                            std::string_view policy);
 

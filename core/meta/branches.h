@@ -39,7 +39,7 @@ struct Publication {
   std::vector<int64_t> drained;  ///< sealed tokens that are in the commit's tree now
   std::vector<CommitId> read;    ///< commits whose trees it was made from; each must still exist
   NodeWriter::Pending nodes;
-  /// Of the commit, as core/tree/changed_paths.h stores them; "" = not known.
+  /// The changed paths of the commit, as core/tree/changed_paths.h stores them; "" = not known.
   std::string changed_paths{};
   std::string user{};      ///< the acting user, who may differ from the committer; "" = none
   bool promotion = false;  ///< the one way to move a branch that a policy protects, and to obey

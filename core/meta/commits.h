@@ -52,7 +52,8 @@ class Commits {
                    std::span<const CommitId> ids);
   /// For walks over long histories; shared by the requests of this process until it forgets.
   std::shared_ptr<CommitGraph> graph(RepositoryId repository);
-  /// As forget_all if garbage collection has removed commits since the last call. true: it has.
+  /// The same as forget_all if garbage collection has removed commits since the last call. true: it
+  /// has.
   bool forget_removed();
   /// Clears the cache: after a failover to a standby that lacked commits, they are gone.
   void forget_all();

@@ -61,7 +61,7 @@ class ObjectVersions {
   /// read them, are others by now.
   static bool remove(db::Connection& connection, BranchId branch, const Key& key, int64_t number,
                      const std::vector<ObjectVersionRow>& newest_two);
-  /// As above, in a transaction of its own and only under the settings that permitted it.
+  /// The same, in a transaction of its own and only under the settings that permitted it.
   bool remove(const BranchLookup& seen, const Key& key, int64_t number,
               const std::vector<ObjectVersionRow>& newest_two);
 

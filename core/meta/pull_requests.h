@@ -39,7 +39,7 @@ class PullRequests {
   /// those whose source's head is `commit`.
   uint32_t count_approvals(RepositoryId repository, const BranchName& destination,
                            const CommitId& commit);
-  /// As count_approvals, inside a transaction of the caller: until it ends none of them is
+  /// The same as count_approvals, inside a transaction of the caller: until it ends none of them is
   /// withdrawn and no such pull request is closed.
   static uint32_t hold_approvals(db::Connection& connection, RepositoryId repository,
                                  const BranchName& destination, const CommitId& commit);

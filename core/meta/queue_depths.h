@@ -11,7 +11,7 @@
 
 namespace tarn::meta {
 
-/// Of all servers on the database, as measured last. Safe from any thread.
+/// Depths of the queues of all servers on the database, as measured last. Safe from any thread.
 class QueueDepths {
  public:
   explicit QueueDepths(db::Pool& pool);

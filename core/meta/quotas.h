@@ -65,7 +65,7 @@ class Quotas {
   /// The quotas that count what the user does on the branch, by id.
   std::vector<Quota> matching(RepositoryId repository, std::string_view branch,
                               std::string_view user);
-  /// Of one object; empty when no quota counts it.
+  /// The charge of one object; empty when no quota counts it.
   Charge charge(RepositoryId repository, std::string_view branch, std::string_view user,
                 const OwnAddress& address, uint64_t bytes);
   class Transfer;
@@ -115,8 +115,8 @@ class Quotas {
 
   // Rows.
 
-  /// Of a repository, by id after `after`, at most `limit`; of the repository 0 those of all
-  /// repositories.
+  /// The quotas of a repository, by id after `after`, at most `limit`; of the repository 0 those of
+  /// all repositories.
   std::vector<Quota> list(RepositoryId repository, QuotaId after, uint32_t limit);
   std::optional<Quota> find(const QuotaScope& scope);
   /// Sets the limits; a quota that is new is counted at once in the background. nullopt: there are

@@ -16,7 +16,7 @@
 
 namespace tarn::meta {
 
-/// Of the summaries that wait to be stored, together.
+/// Maximum size of the summaries that wait to be stored, together.
 constexpr size_t kQueuedSummaryBytesMax = 16 * 1024 * 1024;
 
 /// Safe from any thread.

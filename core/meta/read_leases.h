@@ -31,7 +31,7 @@ constexpr std::chrono::milliseconds kReadLeaseMargin{100};
 constexpr std::chrono::milliseconds kReadLeaseRenewal{20};
 /// A branch is not leased again for longer than that, however often writes end its leases.
 constexpr std::chrono::milliseconds kReadLeasePauseMax{300'000};
-/// Of one server.
+/// Maximum number of read leases of one server.
 constexpr size_t kReadLeasesMax = 256;
 /// A branch with more staged rows is read from the database.
 constexpr uint32_t kLeasedRowsMax = 100'000;
@@ -52,7 +52,7 @@ struct LeasedBranch {
 
   /// `token`, `row_kind` and `row_bytes`, which writes need, are not filled.
   BranchLookup at(const Key& key) const;
-  /// As Staging::page, and complete within `limit` rows.
+  /// The same as Staging::page, and complete within `limit` rows.
   StagedPage page(std::string_view begin, uint32_t limit) const;
 };
 
@@ -75,7 +75,7 @@ class ReadLeases {
                                            const BranchName& branch);
   /// Counts a read for which the database was asked.
   void count(const RepositoryName& repository, const BranchName& branch);
-  /// As Staging::lookup, for reads alone: see LeasedBranch::at.
+  /// The same as Staging::lookup, for reads alone: see LeasedBranch::at.
   std::optional<BranchLookup> lookup(const RepositoryName& repository, const BranchName& branch,
                                      const Key& key);
 
@@ -97,7 +97,7 @@ class ReadLeases {
     Moment paused_from{};
     std::chrono::milliseconds pause{0};
     bool wanted = false;
-    // With one.
+    // The view of a branch that this server holds a lease on.
     std::shared_ptr<const LeasedBranch> view{};
     int64_t number = 0;
     Moment renewed{};  ///< noted before the request that renewed it

@@ -35,9 +35,9 @@ class Repositories {
   explicit Repositories(db::Pool& pool) : pool_(pool) {}
 
   std::optional<Repository> find(const RepositoryName& name);
-  /// As it was last found under this name, without asking the database; it may have been deleted
-  /// since, and another may have the name. Only for callers whose next statement proves that it
-  /// exists. At most kKnownNamesMax are kept.
+  /// The repository as it was last found under this name, without asking the database; it may have
+  /// been deleted since, and another may have the name. Only for callers whose next statement
+  /// proves that it exists. At most kKnownNamesMax are kept.
   std::optional<Repository> known(const RepositoryName& name);
   /// By id, deleted ones too; cached (these facts never change, except for the name of one that was
   /// restored, which is that of the last `find`).
@@ -63,8 +63,8 @@ class Repositories {
   /// Marks it deleted. It can be restored until `grace` is over (nullopt: the grace of servers);
   /// with a grace of 0 its rows go at once. false = no such name.
   bool remove(const RepositoryName& name, Instant now, std::optional<std::chrono::seconds> grace);
-  /// Those that can be restored, the newest first: ids less than `before`. `grace`: of those that
-  /// have none of their own.
+  /// The repositories that can be restored, the newest first: ids less than `before`. `grace`: of
+  /// those that have none of their own.
   std::vector<DeletedRepository> list_deleted(int32_t before, uint32_t limit, Instant now,
                                               std::chrono::seconds grace);
   enum class Restored { kDone, kNotFound, kNameTaken };
@@ -76,9 +76,10 @@ class Repositories {
   /// its staged rows are retired. In a transaction of garbage collection. `grace`: of those that
   /// have none of their own. false: it was restored, or its grace is not over.
   static bool purge(db::Connection& connection, RepositoryId id, std::chrono::seconds grace);
-  /// As remove, but only if the repository has one branch at its only commit, with an empty tree,
-  /// no staged object and no tag. Concurrent writes, commits, branches and tags either are noticed
-  /// here or find their branch or commit gone. Throws conflict, reason "repository_not_empty".
+  /// The same as remove, but only if the repository has one branch at its only commit, with an
+  /// empty tree, no staged object and no tag. Concurrent writes, commits, branches and tags either
+  /// are noticed here or find their branch or commit gone. Throws conflict, reason
+  /// "repository_not_empty".
   bool remove_empty(const Repository& repository, Instant now);
 
   /// The default branch that the bare name of a rooted bucket means; nullopt for other repositories

@@ -62,7 +62,7 @@ class RepositorySettings {
   /// The lifecycle rules as they were at most kLifecycleAgeMax ago; never null.
   std::shared_ptr<const LifecycleRules> lifecycle(RepositoryId repository);
 
-  /// As branch_rules: whether writes are kept as versions.
+  /// The same as branch_rules: whether writes are kept as versions.
   Versioning versioning(RepositoryId repository, int64_t version);
   Versioning versioning(RepositoryId repository);
   /// A change of the settings. false: the repository is gone.
@@ -78,7 +78,7 @@ class RepositorySettings {
     std::shared_ptr<const std::vector<BranchRule>> rules;  ///< shared with those who ask them
     Versioning versioning = Versioning::kOff;
   };
-  /// As of `version` or later; a round trip for a version not seen before.
+  /// The settings of `version` or later; a round trip for a version not seen before.
   Cached cached(RepositoryId repository, int64_t version);
 
   db::Pool& pool_;

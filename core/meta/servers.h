@@ -33,7 +33,7 @@ class Servers {
   void announce(const ServerProcess& server);
   /// Last seen first, at most kServersMax.
   std::vector<ServerProcess> list();
-  /// Of a process that ends.
+  /// Removes the row of a process that ends.
   void remove(std::string_view id);
 
  private:

@@ -33,8 +33,8 @@ class Sstables {
   /// Makes the nodes known, unless the repository is deleted by now. Those that are known keep
   /// their rows.
   void add(RepositoryId repository, SstableKind kind, std::span<const TreeRoot> nodes);
-  /// Of several who write a file the last one is found. A file of a node that was removed meanwhile
-  /// has no row: garbage collection removes it later.
+  /// Notes the file of a node: of several who write it the last one is found. A file of a node that
+  /// was removed meanwhile has no row: garbage collection removes it later.
   void set_file(RepositoryId repository, SstableKind kind, const TreeRoot& node,
                 std::string_view file);
 

@@ -113,8 +113,8 @@ class Staging {
 
   /// Runs in the transaction that stages, after the row was written; an exception undoes both.
   using Within = std::function<void(db::Connection&)>;
-  /// As stage and stage_if, in a transaction with `within`, and shared with no other call. An
-  /// outcome other than kDone has not run it.
+  /// The same as stage and stage_if, in a transaction with `within`, and shared with no other call.
+  /// An outcome other than kDone has not run it.
   StageOutcome stage_within(BranchId branch, const Key& key, const std::optional<Entry>& entry,
                             int64_t settings_version, const Within& within,
                             const Charge& charge = {});

@@ -68,8 +68,8 @@ class Uploads {
   std::vector<NumberedPart> parts(std::string_view upload_id, uint32_t after, uint32_t limit);
   /// false if the upload is gone. Throws unavailable (reason "in_doubt"): the response was lost.
   bool remove(std::string_view upload_id);
-  /// As remove, while the repository's settings are those of this version: of an abortion that they
-  /// ask for.
+  /// The same as remove, while the repository's settings are those of this version: of an abortion
+  /// that they ask for.
   bool remove_under_settings(std::string_view upload_id, RepositoryId repository,
                              int64_t settings_version);
   enum class Taken { kDone, kGone, kPartsChanged };
@@ -113,8 +113,8 @@ class Uploads {
                                         const OwnAddress& address);
   /// Counts an object in the caller's transaction. Throws DbError kStateOverQuota.
   static void charge(db::Connection& connection, BranchId branch, const Charge& charge);
-  /// As take_links, in a transaction of its own. Throws unavailable (reason "in_doubt"): the answer
-  /// was lost.
+  /// The same as take_links, in a transaction of its own. Throws unavailable (reason "in_doubt"):
+  /// the answer was lost.
   bool remove_links(BranchId branch, const Key& key, const OwnAddress& address);
   /// Removes expired uploads, at most kSweptUploadsMax; returns the number. Concurrent sweeps take
   /// different ones.

@@ -60,7 +60,7 @@ struct ListedRun {
   bool complete = true;  ///< false: the commit has more of either than the limit
 };
 
-/// As make_pull_request_id.
+/// The same as make_pull_request_id.
 std::string make_run_id(Instant now);
 /// Throws invalid_argument unless it is such an id.
 std::string parse_run_id(std::string_view text);

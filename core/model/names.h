@@ -27,8 +27,8 @@ constexpr size_t kKeyBytesMax = 1024;
 RepositoryName parse_repository_name(std::string_view text);  ///< [a-z0-9][a-z0-9-]{2,62}
 BranchName parse_branch_name(std::string_view text);  ///< [A-Za-z0-9_][A-Za-z0-9_-]*, at most 255
 TagName parse_tag_name(std::string_view text);        ///< git-like; no '/', no ref modifiers
-/// As parse_tag_name, without characters that make one tag look like another: those that are
-/// invisible or change the direction of writing. Older tags may have them.
+/// The same as parse_tag_name, without characters that make one tag look like another: those that
+/// are invisible or change the direction of writing. Older tags may have them.
 TagName parse_new_tag_name(std::string_view text);
 Key parse_key(std::string_view text);  ///< 1..1024 bytes, no NUL, UTF-8
 

@@ -12,7 +12,8 @@
 
 namespace tarn {
 
-/// Of one installation, all repositories together: every server holds them in memory.
+/// Maximum number of quotas of one installation, all repositories together: every server holds them
+/// in memory.
 constexpr uint32_t kQuotasMax = 10'000;
 
 enum class QuotaId : int32_t {};

@@ -43,8 +43,9 @@ struct Branch {
   std::string gate{};
   /// Name of the user who made it; "" = with its repository, by a restore, or before that was kept.
   std::string creator{};
-  /// Of its repository's settings when the row was read to be written to (meta::Branches::find,
-  /// meta::Staging::lookup): the rules it obeys. 0 elsewhere, which every write checks again.
+  /// The version of its repository's settings when the row was read to be written to
+  /// (meta::Branches::find, meta::Staging::lookup): the rules it obeys. 0 elsewhere, which every
+  /// write checks again.
   int64_t settings_version = 0;
 };
 

@@ -57,7 +57,7 @@ std::string parse_webhook_name(std::string_view text);
 
 /// "whsec_" and base64 of 24 to 64 bytes. Source: Standard Webhooks.
 std::string make_webhook_secret();
-/// Its bytes. Throws invalid_argument unless it is one.
+/// The bytes of a webhook's secret. Throws invalid_argument unless it is one.
 std::string webhook_key(std::string_view secret);
 
 }  // namespace tarn

@@ -14,12 +14,12 @@ namespace tarn::versioning {
 /// The stores whose objects are compared.
 enum class ReadCheck : uint8_t { kOff, kLocal, kAll };
 
-/// As open_object for the whole of it. If `check` includes its store and the entry records a digest
-/// (ContentCheck), the reader withholds the last bytes that it reads until all were compared. When
-/// they differ it logs an error with `path`, counts tarn_object_corruption_total, removes the
-/// copies that this server keeps, and throws data_loss (reason "object_corrupt"); when its first
-/// read asked for the whole object, it first reads again, once. Such a reader has no descriptor. It
-/// must not outlive `engine`.
+/// The same as open_object for the whole of it. If `check` includes its store and the entry records
+/// a digest (ContentCheck), the reader withholds the last bytes that it reads until all were
+/// compared. When they differ it logs an error with `path`, counts tarn_object_corruption_total,
+/// removes the copies that this server keeps, and throws data_loss (reason "object_corrupt"); when
+/// its first read asked for the whole object, it first reads again, once. Such a reader has no
+/// descriptor. It must not outlive `engine`.
 std::unique_ptr<blob::BlobReader> open_checked_object(Engine& engine, const Repository& repository,
                                                       std::string_view path, const Entry& entry,
                                                       ReadCheck check);

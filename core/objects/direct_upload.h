@@ -18,7 +18,8 @@ struct DirectObject {
   std::string key;
 };
 DirectObject direct_object(Engine& engine, const Repository& repository, const OwnAddress& address);
-/// Of an object to read; without access too when its bytes are not one object of a store.
+/// The access to an object to read; without access too when its bytes are not one object of a
+/// store.
 DirectObject direct_object(Engine& engine, const Repository& repository, const Entry& entry);
 /// The store's own URL to read an object; nullopt if it signs none.
 std::optional<std::string> store_url_to_read(Engine& engine, const Repository& repository,

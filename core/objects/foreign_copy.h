@@ -19,8 +19,8 @@ struct SharedBytes {
   OwnAddress own;
   std::optional<RepositoryId> owner;  ///< absent: the reader itself
 };
-/// As address_for_foreign_copy, for the whole of an object in one piece; nullopt for one in parts
-/// and for external bytes. `source` may be the reader.
+/// The same as address_for_foreign_copy, for the whole of an object in one piece; nullopt for one
+/// in parts and for external bytes. `source` may be the reader.
 std::optional<SharedBytes> share_bytes(Engine& engine, const Repository& source,
                                        const Repository& reader, const Entry& entry);
 

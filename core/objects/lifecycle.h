@@ -21,7 +21,7 @@ void set_lifecycle(Engine& engine, const Repository& repository, const Lifecycle
 /// The rules, at most kLifecycleAgeMax old, for response headers; may be empty.
 std::shared_ptr<const LifecycleRules> shown_lifecycle(Engine& engine, RepositoryId repository);
 
-/// Of one turn, after which others come first.
+/// Limits of one turn, after which others come first.
 struct LifecycleLimits {
   uint32_t objects_max = 10'000;   ///< examined
   uint32_t uploads_max = 100'000;  ///< examined; the rest waits for the next day

@@ -33,7 +33,7 @@ struct FoundObject {
 std::optional<FoundObject> find_object(Engine& engine, const RepositoryName& repository,
                                        std::string_view ref, const Key& key,
                                        uint32_t prefix_digits_min = 1);
-/// As find_object; throws not_found "not found" if it does not exist.
+/// The same as find_object; throws not_found "not found" if it does not exist.
 FoundObject get_object(Engine& engine, const RepositoryName& repository, std::string_view ref,
                        const Key& key);
 

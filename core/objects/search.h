@@ -19,7 +19,7 @@ struct SearchOptions {
   std::string after;     ///< exclusive; any bytes
   uint32_t limit = 100;  ///< 1..kPageItemsMax
   SearchLimits limits;
-  /// As ScanPlan has it.
+  /// The filter of paths, as ScanPlan has it.
   std::function<bool(std::string_view path)> shows{};
 };
 

@@ -66,7 +66,7 @@ struct ScanPlan {
   const search::Query& query;
   std::string after{};             ///< exclusive; any bytes
   uint32_t prefix_digits_min = 1;  ///< of a commit, where the ref is one
-  /// Of objects that match: false = the caller may not know of it. Absent = all are shown.
+  /// A filter of objects that match: false = the caller may not know of it. Absent = all are shown.
   std::function<bool(std::string_view path)> shows{};
 };
 

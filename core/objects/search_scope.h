@@ -14,7 +14,7 @@
 
 namespace tarn::versioning {
 
-/// Of repositories, and of refs.
+/// Maximum number of words for repositories, and for refs.
 constexpr size_t kSearchWordsMax = 16;
 
 /// Things that are named and things that globs find.
@@ -36,7 +36,7 @@ SearchNames searched_refs(std::span<const std::string> words);
 struct SearchScope {
   SearchNames repositories;
   SearchNames refs;  ///< globs are of branches, hidden ones only when they begin with a text
-  /// Of repositories that a glob found.
+  /// A filter of repositories that a glob found.
   std::function<bool(const RepositoryName&)> shows_repository;
   /// Whether a glob may list the branches of the repository.
   std::function<bool(const RepositoryName&)> shows_branches;

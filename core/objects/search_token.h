@@ -12,7 +12,8 @@
 
 namespace tarn::versioning {
 
-/// Of a token that carries candidates, before it is text: some 4 KiB of the request's target then.
+/// Maximum size of a token that carries candidates, before it is text: some 4 KiB of the request's
+/// target then.
 constexpr size_t kSearchTokenBytesMax = 3 * 1024;
 
 /// Most bytes of one candidate without its names.
@@ -23,7 +24,7 @@ struct SearchToken {
   uint64_t question = 0;  ///< which search it belongs to
   Place position{};       ///< everything up to here was examined
   bool ref_done = false;  ///< the position's whole ref, or without one its repository
-  // Of sorted searches.
+  // The place of sorted searches.
   std::optional<SortedPlace> above{};  ///< everything up to here was returned
   std::optional<SortedPlace> up_to{};  ///< matches after it are for later pages
   std::vector<SortedPlace> candidates{};

@@ -26,7 +26,7 @@ struct StoredBytes {
   blob::RecordedBytes recorded() const { return {size_bytes, etag, check}; }
 };
 
-/// Of an object with a part list one for each part, in order. Throws what the lookup of
+/// The bytes of an object: one for each part of its part list, in order. Throws what the lookup of
 /// repositories and part lists throws.
 std::vector<StoredBytes> stored_bytes(Engine& engine, const Repository& repository,
                                       const Entry& entry);

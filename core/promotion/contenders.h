@@ -18,10 +18,11 @@ struct Contenders {
   std::vector<LeftOut> left_out;  ///< by creator, the most first
 };
 
-/// Of more than `most` those branches of globs are left out that have no commit which `head` has
-/// not, then those that would lack a metric of the policy. When still too many are left, the
-/// creators of the branches take turns, each with the branch whose head was stored last, and the
-/// rest is left out and counted. Refs that were named one by one come first. Throws as facts_of.
+/// Chooses contenders. Of more than `most` those branches of globs are left out that have no commit
+/// which `head` has not, then those that would lack a metric of the policy. When still too many are
+/// left, the creators of the branches take turns, each with the branch whose head was stored last,
+/// and the rest is left out and counted. Refs that were named one by one come first. Throws as
+/// facts_of.
 Contenders choose_contenders(Engine& engine, const Repository& repository, const GatePolicy& policy,
                              std::vector<NamedCommit> found, const Commit& head, size_t most);
 

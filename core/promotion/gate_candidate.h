@@ -100,8 +100,8 @@ struct GateCandidate {
   std::string rejection{};
 };
 
-/// Its values including those of its required checks. Other checks do not count, because anybody
-/// may report them.
+/// The values of a candidate including those of its required checks. Other checks do not count,
+/// because anybody may report them.
 std::vector<Metric> metrics_of(const GatePolicy& policy, const GateCandidate& candidate);
 /// The report about the candidate's commit under this name that counts: a failure that its reporter
 /// has not superseded, else the latest; nullptr when there is no report.

@@ -40,8 +40,8 @@ GatePolicySet set_gate_policy(Engine& engine, const Repository& repository, std:
 meta::GatePolicyVersion draft_gate_policy(Engine& engine, const Repository& repository,
                                           std::string_view name, const GatePolicySetting& setting);
 
-/// Its versions stay. Throws: not_found (reason "policy_not_found"), precondition_failed (reason
-/// "policy_moved").
+/// Removes a policy; its versions stay. Throws: not_found (reason "policy_not_found"),
+/// precondition_failed (reason "policy_moved").
 void remove_gate_policy(Engine& engine, const Repository& repository, std::string_view name,
                         std::string_view author, std::optional<int64_t> expected = {});
 

@@ -90,7 +90,7 @@ std::string one_off_document(const PromotionRequest& request);
 void check_promotion_request(const PromotionRequest& request);
 /// One line of JSON; equal requests have equal text.
 std::string to_json(const PromotionRequest& request);
-/// Of text that to_json made. Throws data_loss.
+/// The request that to_json made text of. Throws data_loss.
 PromotionRequest promotion_request_from_json(std::string_view text);
 
 /// The resolved ref of a candidate.
@@ -101,7 +101,7 @@ struct PinnedCandidate {
   Instant since{};         ///< when the promotion first examined this commit
   bool operator==(const PinnedCandidate&) const = default;
 };
-/// As for requests.
+/// The text of candidates, as for requests.
 std::string to_json(const std::vector<PinnedCandidate>& candidates);
 std::vector<PinnedCandidate> pinned_candidates_from_json(std::string_view text);
 

@@ -88,15 +88,16 @@ class PromotionStore {
   /// "promotion_judged_anew") if one of `promotion.judged` has been removed or has expired. Returns
   /// the current number of reports (LeasedPromotion::said); nullopt if renew would return false.
   std::optional<int64_t> store(RepositoryId repository, const Promotion& promotion, int64_t owner);
-  /// As store, and releases the lease: it is due after `delay`, as soon as something is reported
-  /// that was unknown when it was taken, or kPromotionLookPause after a candidate moved.
+  /// The same as store, and releases the lease: it is due after `delay`, as soon as something is
+  /// reported that was unknown when it was taken, or kPromotionLookPause after a candidate moved.
   bool wait(const LeasedPromotion& leased, int64_t owner, std::chrono::milliseconds delay);
   enum class FinishOutcome {
     kDone,
     kTaken,     ///< it has ended or the lease was lost
     kSaidMore,  ///< a check or an approval came since `judged.said`: judge again
   };
-  /// As store, for one that has ended with the judgement's result, in the caller's transaction.
+  /// The same as store, for one that has ended with the judgement's result, in the caller's
+  /// transaction.
   static FinishOutcome finish_judged(db::Connection& connection, const LeasedPromotion& judged,
                                      int64_t owner, Instant now);
   FinishOutcome finish_judged(const LeasedPromotion& judged, int64_t owner);

@@ -49,7 +49,7 @@ Promotion wait_for_promotion(Engine& engine, const Repository& repository, std::
 Page<Promotion> list_promotions(Engine& engine, const Repository& repository,
                                 const PromotionFilter& filter, const PageStart& start);
 
-/// Its history, and the reports and approvals about it.
+/// A promotion with its history, and the reports and approvals about it.
 struct PromotionRecord {
   std::vector<PromotionStep> steps;
   std::vector<PromotionCheck> checks;
@@ -70,9 +70,9 @@ struct Approver {
   std::string user;       ///< name
   std::string address{};  ///< IP that the approval comes from; "" = unknown
 };
-/// Of the winner's ref, its commit and the values that the rules chose; with `expected` only if
-/// that is its commit. Throws: conflict (reason "promotion_ended", "winner_moved", or "no_winner":
-/// nothing was chosen yet).
+/// Approves the winner's ref, its commit and the values that the rules chose; with `expected` only
+/// if that is its commit. Throws: conflict (reason "promotion_ended", "winner_moved", or
+/// "no_winner": nothing was chosen yet).
 void approve_promotion(Engine& engine, const Repository& repository, std::string_view id,
                        const Approver& approver, std::string_view reason,
                        const std::optional<CommitId>& expected);

@@ -45,10 +45,10 @@ struct FactsWanted {
 std::vector<CommitFacts> commit_facts(Engine& engine, RepositoryId repository,
                                       std::span<const CommitId> commits,
                                       const FactsWanted& wanted = {});
-/// Of one commit.
+/// Reads the facts of one commit now.
 CommitFacts extract_now(Engine& engine, RepositoryId repository, const CommitId& commit,
                         const FactsWanted& wanted = {});
-/// Of what a ref means now. Throws as resolve_commit.
+/// The facts of what a ref means now. Throws as resolve_commit.
 CommitFacts ref_facts(Engine& engine, const Repository& repository, std::string_view ref,
                       const FactsWanted& wanted = {});
 

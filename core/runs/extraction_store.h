@@ -44,7 +44,7 @@ class ExtractionStore {
   /// Takes a queued commit off the queue, with why it could not be read as a warning.
   void fail(const QueuedExtraction& extraction, std::string_view why);
 
-  /// Those of the commits that were read under the rules with this hash.
+  /// The commits that were read under the rules with this hash.
   std::set<CommitId> done(RepositoryId repository, std::span<const CommitId> commits,
                           std::string_view rules_hash);
   /// Replaces what was read before, unless that was under the same rules: of several who read one

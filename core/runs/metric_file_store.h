@@ -17,7 +17,7 @@ class MetricFileStore {
  public:
   explicit MetricFileStore(db::Pool& pool) : pool_(pool) {}
 
-  /// Those of the files that are there, by id.
+  /// The readings of the files that are there, by id.
   std::map<std::string, FileReading> find(RepositoryId repository,
                                           std::span<const std::string> ids);
   /// Includes the curves. Of concurrent readers of one file one stores it; nothing is stored for a

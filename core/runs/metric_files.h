@@ -13,7 +13,7 @@ namespace tarn::versioning {
 
 /// Raised when readers change, so that commits and files are read again when they are requested.
 constexpr std::string_view kReadersVersion = "4";
-/// As kReadersVersion, of read_metadata alone: files are not read again for it.
+/// The same as kReadersVersion, of read_metadata alone: files are not read again for it.
 constexpr std::string_view kMetadataVersion = "m1";
 
 /// Keys for which is_measured is true. If none of them names a parameter, the other keys are

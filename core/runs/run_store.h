@@ -53,15 +53,15 @@ class RunStore {
   Page<Run> list(RepositoryId repository, const RunFilter& filter, const RunOrder& order,
                  const std::optional<RunColumns>& columns, std::string_view rules_hash,
                  std::string_view after, uint32_t limit);
-  /// Those of these runs that are there, in the order of the ids.
+  /// The runs of these ids that are there, in the order of the ids.
   std::vector<Run> find_all(RepositoryId repository, const std::vector<std::string>& ids,
                             const std::optional<RunColumns>& columns);
   /// Commits of such runs, `where` aside, that were not read under these rules: those of the newest
   /// runs first, at most `limit`.
   std::vector<CommitId> unread_commits(RepositoryId repository, const RunFilter& filter,
                                        std::string_view rules_hash, uint32_t limit);
-  /// With what their commits say besides, as far as that was read under these rules: at most
-  /// `commit_max` metrics and parameters of each, of more the named ones first.
+  /// The runs with what their commits say besides, as far as that was read under these rules: at
+  /// most `commit_max` metrics and parameters of each, of more the named ones first.
   std::vector<ListedRun> with_commits(RepositoryId repository, std::vector<Run> runs,
                                       std::string_view rules_hash,
                                       const std::vector<std::string>& names,

@@ -14,7 +14,7 @@
 
 namespace tarn::search {
 
-/// Of the text.
+/// Maximum length of an expression.
 constexpr size_t kExpressionBytesMax = 4096;
 /// Conditions, where each value of a list counts as one.
 constexpr size_t kExpressionTermsMax = 64;

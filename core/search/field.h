@@ -37,9 +37,9 @@ class Subject {
 
   std::string_view path() const { return path_; }
   const Entry& entry() const { return entry_; }
-  /// Of a field of kind kMetadata or kTag; nullptr = the object has no such key.
+  /// The value of a field of kind kMetadata or kTag; nullptr = the object has no such key.
   const std::string* value(const Field& field) const;
-  /// As value, as a number; nullopt if it is not a number, or "nan".
+  /// The same as value, as a number; nullopt if it is not a number, or "nan".
   std::optional<double> number(const Field& field) const;
 
  private:

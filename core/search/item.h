@@ -42,7 +42,7 @@ class ItemSet {
 };
 
 Item content_type_item(std::string_view type);
-/// Of "image" for all of image/*.
+/// The item of "image" for all of image/*.
 Item content_class_item(std::string_view name);
 Item metadata_key_item(std::string_view key);
 Item metadata_pair_item(std::string_view key, std::string_view value);

@@ -72,7 +72,7 @@ struct Requirement {
 
 /// Items of the literals that matching paths hold, but for the first `from` of them.
 void add_glob_items(const Glob& glob, size_t from, std::vector<Item>& out);
-/// Of a content type or "image/*".
+/// Adds the items of a content type or "image/*".
 void add_type_item(std::string_view type, std::vector<Item>& out);
 
 }  // namespace tarn::search

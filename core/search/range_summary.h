@@ -40,7 +40,7 @@ class RangeSummary {
   std::string filter_;  ///< 1..kFilterBytesMax bytes
 };
 
-/// Of the filter; reached by ranges of many random paths or metadata values.
+/// Maximum size of the filter; reached by ranges of many random paths or metadata values.
 constexpr size_t kFilterBytesMax = 2048;
 
 }  // namespace tarn::search

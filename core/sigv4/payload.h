@@ -18,7 +18,7 @@ enum class ChecksumAlgorithm { kCrc32, kCrc32c, kCrc64Nvme, kSha1, kSha256 };
 
 /// "crc32", "crc32c", "crc64nvme", "sha1", "sha256".
 std::string_view name_of(ChecksumAlgorithm algorithm);
-/// Of a name in either case ("CRC32", "crc32").
+/// The algorithm of a name in either case ("CRC32", "crc32").
 std::optional<ChecksumAlgorithm> parse_checksum_algorithm(std::string_view name);
 /// Length of the raw digest.
 size_t digest_bytes(ChecksumAlgorithm algorithm);

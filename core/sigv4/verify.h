@@ -63,9 +63,9 @@ constexpr std::chrono::minutes kClockSkewMax{15};
 VerifiedRequest verify(const Authorization& authorization, const http::Request& request,
                        std::string_view secret, const VerifyRules& rules, Instant now);
 
-/// As verify, of a form: `policy` is that field as sent, in base64, which is all that was signed.
-/// The form's body is unsigned. Until when and for which form the policy holds is for the caller to
-/// check.
+/// The same as verify, of a form: `policy` is that field as sent, in base64, which is all that was
+/// signed. The form's body is unsigned. Until when and for which form the policy holds is for the
+/// caller to check.
 VerifiedRequest verify_form(const Authorization& authorization, std::string_view policy,
                             std::string_view secret, const VerifyRules& rules, Instant now);
 

@@ -40,7 +40,7 @@ class ChangedPathsBuilder {
   bool too_many_ = false;
 };
 
-/// Of the keys whose content differs. nullopt: too many. Reads at most the leaves of
+/// The paths of the keys whose content differs. nullopt: too many. Reads at most the leaves of
 /// kChangedKeysMax + 1 differences.
 std::optional<ChangedPaths> changed_paths(NodeSource& nodes, const TreeRoot& before,
                                           const TreeRoot& after);

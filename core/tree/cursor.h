@@ -44,8 +44,8 @@ class LeafFilter {
 /// time.
 class Cursor {
  public:
-  /// With a filter the cursor skips leaves that the filter excludes. A leaf without a parent is
-  /// always read. The filter must outlive the cursor.
+  /// A cursor over a tree. With a filter it skips leaves that the filter excludes. A leaf without a
+  /// parent is always read. The filter must outlive the cursor.
   Cursor(NodeSource& source, const TreeRoot& root, LeafFilter* filter = nullptr);
   ~Cursor();
   Cursor(Cursor&&) noexcept;

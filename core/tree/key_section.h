@@ -67,7 +67,7 @@ class KeyScan {
   /// Leading bytes of the key that the one before is known to begin with as well.
   size_t shared() const { return shared_; }
   void next();
-  /// Of two scans on equal keys: advances both as long as the next keys are equal as well and
+  /// Advances two scans that are on equal keys, both as long as the next keys are equal as well and
   /// `same` is true for their indexes. Much cheaper than next() and a comparison of keys.
   template <typename Same>
   static void advance_while_equal(KeyScan& a, KeyScan& b, const Same& same);

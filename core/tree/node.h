@@ -29,7 +29,7 @@ class Node {
  public:
   /// `body` is the stored form (maybe compressed). Validates everything; throws data_loss.
   static std::shared_ptr<const Node> decode(std::string_view body);
-  /// As decode, of the uncompressed form.
+  /// The same as decode, of the uncompressed form.
   static std::shared_ptr<const Node> parse(std::string encoding);
   virtual ~Node() = default;
 

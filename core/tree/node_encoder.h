@@ -66,7 +66,7 @@ class LeafEncoder {
   BytesColumnWriter extras_;
 };
 
-/// As LeafEncoder, for the children of one inner node.
+/// The same as LeafEncoder, for the children of one inner node.
 class InnerEncoder {
  public:
   explicit InnerEncoder(uint8_t level) : level_(level) {}

@@ -52,18 +52,19 @@ class TreeWalk {
   /// Greatest key of the item (the key of an entry).
   std::string_view last_key() const;
   void skip();
-  /// Of two walks at equal items: goes on to the last of the equal items that follow in both nodes.
+  /// Advances two walks at equal items: goes on to the last of the equal items that follow in both
+  /// nodes.
   static void step_while_equal(TreeWalk& a, TreeWalk& b);
 
-  /// Of an entry.
+  /// The fields of an entry.
   EntryFields fields() const { return path_.back().leaf->fields(path_.back().index); }
 
-  /// Of a subtree.
+  /// The level of a subtree.
   uint8_t level() const;
   const Hash128& hash() const { return item_.hash; }
   const ChildRef& subtree() const { return item_; }
   void open();
-  /// As open(), for a caller that needs no key before `key`.
+  /// The same as open(), for a caller that needs no key before `key`.
   void open_at(std::string_view key);
 
   /// Smallest key of the item; reads down its left edge without opening it.

@@ -83,7 +83,7 @@ struct VerifyReport {
   uint64_t objects_compared = 0;  ///< the part whose bytes were compared with a digest
   std::array<uint64_t, kFindingKinds> totals{};
   std::vector<Finding> findings;  ///< at most kFindingsListedMax
-  /// With a repair: from `found` to `expected`, planned or made (core/verify/repair.h).
+  /// The repairs of a finding: from `found` to `expected`, planned or made (core/verify/repair.h).
   std::vector<Finding> repairs{};
 
   uint64_t errors() const;

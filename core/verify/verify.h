@@ -17,7 +17,8 @@ namespace tarn::versioning {
 struct RepositoryVerification {
   std::string ref{};  ///< only this branch, tag or commit; "" = all branches, tags and commits
   ObjectCheckOptions objects{};
-  /// Of the whole repository; kApply repairs first, so that the findings are what is left.
+  /// The repair of the whole repository; kApply repairs first, so that the findings are what is
+  /// left.
   RepairMode repair = RepairMode::kNone;
 };
 

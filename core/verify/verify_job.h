@@ -32,7 +32,7 @@ constexpr uint64_t kVerifyBytesPerSecondMin = uint64_t{1} << 20;
 
 /// The configuration of a server.
 struct VerifyLimits {
-  /// Of deep reads of one verification, at least kVerifyBytesPerSecondMin; 0 = no limit.
+  /// The rate of deep reads of one verification, at least kVerifyBytesPerSecondMin; 0 = no limit.
   uint64_t bytes_per_second = uint64_t{100} << 20;
 };
 

@@ -26,7 +26,8 @@ struct ConflictResolution {
   Glob glob;
   bool take_source = false;  ///< else the destination's entry stays
 };
-/// Of one merge; each is tried against every conflict until one matches.
+/// Maximum number of resolutions of one merge; each is tried against every conflict until one
+/// matches.
 constexpr size_t kResolutionsMax = 1000;
 
 struct MergeRequest {

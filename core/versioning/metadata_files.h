@@ -34,7 +34,7 @@ struct MetadataFile {
 MetadataFile metadata_file(Engine& engine, const Repository& repository, meta::SstableKind kind,
                            const Hash128& hash);
 
-/// As clients name a node: 64 hex digits, its hash twice.
+/// The id by which clients name a node: 64 hex digits, its hash twice.
 std::string metadata_id(const Hash128& hash);
 
 }  // namespace tarn::versioning

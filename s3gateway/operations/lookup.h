@@ -25,7 +25,7 @@ constexpr uint32_t kCommitDigitsMin = 8;
 /// The version id of an object that was written while versions were not kept.
 constexpr std::string_view kNullVersion = "null";
 
-/// As versioning::resolve; nullopt if the ref does not exist. Throws NoSuchBucket.
+/// The same as versioning::resolve; nullopt if the ref does not exist. Throws NoSuchBucket.
 std::optional<versioning::ResolvedRef> find_ref(versioning::Engine& engine,
                                                 const Repository& repository, std::string_view ref);
 
@@ -66,7 +66,7 @@ auto on_branch(versioning::Engine& engine, const Location& location, Verb verb);
 /// The terms of a write to a location.
 versioning::WriteTerms terms_of(const Location& location);
 
-/// As versioning::check_upload. Throws also InvalidArgument for a location without a path.
+/// The same as versioning::check_upload. Throws also InvalidArgument for a location without a path.
 versioning::UploadTarget check_upload(versioning::Engine& engine, const Location& location,
                                       const versioning::Condition& condition);
 

@@ -83,7 +83,7 @@ struct Call {
   /// Throws permission_denied unless allowed.
   void require_permission(auth::Action action, std::string_view resource) const;
   void require_permission_on_all_objects(auth::Action action, std::string_view repository) const;
-  /// As auth::require_permission_on_source, for refs of the repository in the path.
+  /// The same as auth::require_permission_on_source, for refs of the repository in the path.
   void require_permission_on_source(const auth::RefScope& source,
                                     std::string_view destination) const;
 

@@ -17,7 +17,7 @@ struct FailureStatus {
 /// The status of the error's reason if it has its own, else of its code.
 FailureStatus status_of(const Error& error);
 
-/// Of every sign-in that failed.
+/// The message of every sign-in that failed.
 constexpr std::string_view kUnauthenticatedText = "error authenticating request";
 
 /// The complete response; `request_id` goes into the body. The message of an expired token is its

@@ -50,13 +50,13 @@ void check_parameters(const Parameters& parameters, const http::Request& request
 
 /// "1", "t", "true" ... in the spellings of Go and Python; nullopt otherwise.
 std::optional<bool> parse_boolean(std::string_view text);
-/// As Kind::kAmount; nullopt if out of range or no number.
+/// The same as Kind::kAmount; nullopt if out of range or no number.
 std::optional<uint32_t> parse_amount(std::string_view text);
-/// As Kind::kPartCount; nullopt if out of range or no number.
+/// The same as Kind::kPartCount; nullopt if out of range or no number.
 std::optional<uint32_t> parse_part_count(std::string_view text);
-/// As Kind::kSize; nullopt if empty or no such number.
+/// The same as Kind::kSize; nullopt if empty or no such number.
 std::optional<uint64_t> parse_size(std::string_view text);
-/// As Kind::kWait; nullopt if empty or no such number.
+/// The same as Kind::kWait; nullopt if empty or no such number.
 std::optional<std::chrono::seconds> parse_wait(std::string_view text);
 
 }  // namespace tarn::api

@@ -22,7 +22,7 @@ struct IncomingObject {
 /// outlives the result. Throws invalid_argument: a form without such a part; resource_exhausted
 /// (reason "body_too_large"), here or while reading: more than `bytes_max`.
 IncomingObject open_upload(http::Request& request, uint64_t bytes_max);
-/// As open_upload, but always reads the raw body.
+/// The same as open_upload, but always reads the raw body.
 IncomingObject open_raw_upload(http::Request& request, uint64_t bytes_max);
 
 }  // namespace tarn::api

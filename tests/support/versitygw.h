@@ -24,7 +24,7 @@ class Versitygw {
 
   /// "http://127.0.0.1:PORT"
   std::string endpoint() const { return "http://127.0.0.1:" + std::to_string(port_); }
-  /// Its buckets are subdirectories.
+  /// The directory whose subdirectories are the buckets.
   const std::string& directory() const { return directory_.path(); }
 
  private:

@@ -17,7 +17,7 @@ namespace tarn::actions::lua {
 
 /// Attempts at a request that the service turns away for now (429, 503).
 constexpr int kAwsAttemptsMax = 3;
-/// Of a failure's text, bytes.
+/// Maximum length of a failure's text, bytes.
 constexpr size_t kAwsFailureBytesMax = 1'000;
 
 struct AwsClient {
@@ -35,7 +35,7 @@ struct AwsClient {
 void push_aws_client(lua_State* state, std::string_view service,
                      std::initializer_list<Named> functions);
 
-/// Of the running function's upvalues.
+/// The client among the upvalues of the running function.
 AwsClient client_of(lua_State* state, std::string_view service);
 
 struct AwsRequest {

@@ -42,10 +42,10 @@ void read_metric_file(MetricFileKind kind, ByteSource& bytes, FileFacts& facts);
 /// joined by dots; elements of arrays are points. Text that is a number is one; NaN and Infinity
 /// may stand bare.
 void read_json(ByteSource& bytes, FileFacts& facts);
-/// With a header. A column without a name is an index. Cells that are no numbers are ignored, with
-/// a warning where the column has numbers.
+/// Reads a table with a header. A column without a name is an index. Cells that are no numbers are
+/// ignored, with a warning where the column has numbers.
 void read_csv(ByteSource& bytes, char delimiter, FileFacts& facts);
-/// As one value of JSON.
+/// Reads YAML as one value of JSON.
 void read_yaml(ByteSource& bytes, FileFacts& facts);
 /// Lines "timestamp value step".
 void read_mlflow_metric(ByteSource& bytes, std::string_view name, FileFacts& facts);

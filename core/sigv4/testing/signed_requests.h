@@ -20,7 +20,7 @@ constexpr std::string_view kHost = "lake.test:8000";
 constexpr std::string_view kUnsignedTrailer = "STREAMING-UNSIGNED-PAYLOAD-TRAILER";
 constexpr Instant kNow = from_millis(1795162542000);  // 2026-11-20T08:15:42Z
 
-/// With host and content length; nothing signed.
+/// A request with host and content length; nothing signed.
 http::Request make_request(std::string method, std::string target, std::string body = {});
 /// Replaces the body and the announced length.
 void set_body(http::Request& request, std::string body);
@@ -31,7 +31,8 @@ void presign_v4(http::Request& request, std::chrono::seconds lifetime, Instant n
 void sign_v2(http::Request& request, Instant now = kNow);
 void presign_v2(http::Request& request, int64_t expires_at_s);
 
-/// With x-amz-date and an unsigned payload; a GET, or a PUT when there is a body. Not signed.
+/// A request with x-amz-date and an unsigned payload; a GET, or a PUT when there is a body. Not
+/// signed.
 http::Request dated(std::string target, std::string body = {});
 /// Signs with V4 exactly `names` (sorted), whatever else is sent, with these canonical parts.
 void sign_by_hand(http::Request& request, const std::vector<std::string>& names,

@@ -41,7 +41,7 @@ class Scenario {
   void begin() { initial = observe(); }
 
   ModelCommitPtr commit(const CommitId& id);
-  /// As the front end of an engine looks it up for each request.
+  /// The repository as the front end of an engine looks it up for each request.
   Repository repository(testing::TestEngine& engine) const {
     return versioning::get_repository(*engine, repo);
   }
