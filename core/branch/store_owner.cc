@@ -177,7 +177,12 @@ std::string StoreOwners::identity() {
   const uint64_t losses = options_.losses ? options_.losses() : 0;
   MutexLock lock(mutex_);
   // Then the database is the present one again, whatever came after it.
-  if (std::exchange(losses_, losses) != losses) std::erase(identities_, own);
+  if (std::exchange(losses_, losses) != losses) {
+    const auto at = std::find(identities_.begin(), identities_.end(), own);
+    lost_.insert(at, identities_.end());
+    lost_.insert(own);
+  }
+  if (lost_.erase(own) > 0) std::erase(identities_, own);
   if (std::find(identities_.begin(), identities_.end(), own) == identities_.end()) {
     identities_.push_back(own);
   }

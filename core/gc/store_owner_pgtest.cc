@@ -201,6 +201,9 @@ TEST_F(StoreOwner, AnAcceptedLossOfWritesOrAnAdoptionPermitsTheEarlierTimeline) 
   EXPECT_FALSE(refuses());
   EXPECT_EQ(store_owner(engine.stores, repo), first);
   identity = second;
+  EXPECT_FALSE(refuses()) << "the next promotion gives the number of the lost timeline again";
+  EXPECT_EQ(store_owner(engine.stores, repo), second);
+  identity = first;
   EXPECT_TRUE(refuses()) << "which is an earlier one by now";
   StoreOwners(engine.pool, engine.stores, {.identify = identify}).adopt(repo);
   EXPECT_FALSE(refuses());
