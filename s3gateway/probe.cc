@@ -28,6 +28,11 @@ Probe::Probe() {
   for (const OperationRow& row : operation_table()) operations_.try_emplace(row.operation, nullptr);
 }
 
+Probe::~Probe() {
+  for (const auto& [operation, slot] : operations_) delete slot.load();
+  delete other_.load();
+}
+
 /// Threads that make them at once get handles of the same series; the loser's are forgotten.
 const Probe::Meters& Probe::meters_of(Slot& slot, std::string_view operation) {
   if (const Meters* known = slot) return *known;

@@ -41,6 +41,7 @@ class Probe {
   using Slot = std::atomic<const Meters*>;
 
   Probe();
+  ~Probe();
   static const Meters& meters_of(Slot& slot, std::string_view operation);
 
   mutable std::map<std::string_view, Slot> operations_;  // keys are string literals
