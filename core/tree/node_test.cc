@@ -118,6 +118,33 @@ TEST(Node, EntriesOfTwoLeavesCompareAsFieldsDo) {
   }
 }
 
+TEST(Node, EachByteOfAnEntryCountsWhenLeavesAreCompared) {
+  Entry entry = every_kind()["own"];
+  const auto same = [](const Entry& a, const Entry& b) {
+    return leaf_of({{"key", a}}).has_content_of(0, leaf_of({{"key", b}}), 0);
+  };
+  for (size_t size = 0; size < 40; ++size) {
+    entry.content_type = std::string(size, 't');
+    EXPECT_TRUE(same(entry, entry)) << size;
+    for (size_t at = 0; at < size; ++at) {
+      Entry other = entry;
+      other.content_type[at] = 'u';
+      EXPECT_FALSE(same(entry, other)) << size << " " << at;
+    }
+  }
+  for (size_t at = 0; at < entry.etag.size(); ++at) {
+    Entry other = entry;
+    other.etag[at] = other.etag[at] == '0' ? '1' : '0';
+    EXPECT_FALSE(same(entry, other)) << at;
+  }
+  const auto& own = std::get<OwnAddress>(entry.address);
+  for (size_t at = 0; at < own.id.size(); ++at) {
+    Entry other = entry;
+    std::get<OwnAddress>(other.address).id[at] ^= 1;
+    EXPECT_FALSE(same(entry, other)) << at;
+  }
+}
+
 TEST(Node, ScansAdvanceTogetherOverEqualEntries) {
   std::mt19937_64 random(5);
   uint64_t advanced = 0;
