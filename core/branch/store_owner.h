@@ -144,8 +144,8 @@ class StoreOwners {
   std::map<RepositoryId, Known> known_ TARN_GUARDED_BY(mutex_);
   /// Identities of the database in the order in which this process has seen them.
   std::vector<std::string> identities_ TARN_GUARDED_BY(mutex_);
-  /// Those of identities_ whose writes were lost. PostgreSQL gives their timelines' numbers again,
-  /// and the pool connects to no database that lacks what was written after the loss.
+  /// Identities of which writes were lost. PostgreSQL gives their timelines' numbers again, and the
+  /// pool connects to no database that lacks what was written after the loss.
   std::set<std::string> lost_ TARN_GUARDED_BY(mutex_);
   uint64_t losses_ TARN_GUARDED_BY(mutex_) = 0;  ///< accepted when the identity was asked last
   std::string watched_identity_ TARN_GUARDED_BY(mutex_);
