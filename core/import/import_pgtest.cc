@@ -1,59 +1,21 @@
 // Imports over a real database, with a memory store as the source.
-#include <atomic>
 #include <stop_token>
 #include <thread>
 
-#include <gtest/gtest.h>
-
 #include "core/base/error.h"
 #include "core/branch/hooks.h"
-#include "core/import/import.h"
-#include "core/import/import_job.h"
+#include "core/import/import_fixture.h"
 #include "core/import/import_verify.h"
 #include "core/jobs/jobs.h"
 #include "core/versioning/diff.h"
 #include "core/versioning/move.h"
 #include "tests/support/fault_points.h"
-#include "tests/support/forwarding_store.h"
-#include "tests/support/repository_test.h"
 
 namespace tarn::versioning {
 namespace {
 
 using testing::TestDatabase;
 using testing::TestEngine;
-
-class Import : public ::testing::Test {
- protected:
-  /// An import of one object, to data/o0 of main.
-  std::string start_one() {
-    source("set/o0", "imported");
-    return start_import(*engine, repo, BranchName("main"), prefix("local:///lake/set/", "data/"));
-  }
-  TestDatabase database;
-  TestEngine engine{database.url()};
-  testing::TestRepository repo = engine.make_repository("lake");
-
-  void source(const std::string& key, const std::string& bytes) {
-    const auto writer = engine.store->create(key, bytes.size());
-    writer->write(bytes);
-    ASSERT_TRUE(writer->finish());
-  }
-
-  ImportStatus run(const ImportRequest& request) {
-    const std::string id = start_import(*engine, repo, BranchName("main"), request);
-    while (run_one_import(*engine, {})) {
-    }
-    return import_status(*engine, repo, BranchName("main"), id);
-  }
-
-  static ImportRequest prefix(const std::string& url, const std::string& destination) {
-    ImportRequest request;
-    request.paths = {{ImportPath::Kind::kPrefix, url, destination}};
-    request.commit.committer = "tester";
-    return request;
-  }
-};
 
 TEST_F(Import, TakesAPrefixByReference) {
   source("set/Images/a/1.png", "one");
@@ -341,83 +303,6 @@ TEST_F(Import, CancelledBeforeItsCommitIsNotPublished) {
   EXPECT_EQ(engine.keys(repo, "main"), "");
   EXPECT_EQ(testing::reason_of([&] { cancel_import(*engine, repo, BranchName("main"), id); }),
             "done");
-}
-
-/// Throws `error` for the first calls, then passes them on.
-class AwayStore final : public testing::ForwardingStore {
- public:
-  AwayStore(blob::BlobStore& store, int failures, Error error)
-      : ForwardingStore(store), failures_(failures), error_(std::move(error)) {}
-  blob::ListPage list(std::string_view prefix, std::string_view after, uint32_t limit) override {
-    if (++calls <= failures_) throw error_;
-    return store_.list(prefix, after, limit);
-  }
-
-  std::atomic<int> calls = 0;
-
- private:
-  const int failures_;
-  const Error error_;
-};
-
-class ImportFromAway : public Import {
- protected:
-  AwayStore& away(int failures, const Error& error) {
-    source("set/new", "y");
-    auto store = std::make_unique<AwayStore>(*engine.store, failures, error);
-    AwayStore& out = *store;
-    engine.stores.add_import_root("/away", std::move(store));
-    return out;
-  }
-  /// With pauses of 10, 20, 40 ... ms between its attempts.
-  ImportStatus run_away() {
-    const std::string id =
-        start_import(*engine, repo, BranchName("main"), prefix("local:///away/set/", "raw"));
-    while (run_one_import(*engine, {}, OwnerTurns::unlimited(), std::chrono::milliseconds{10})) {
-    }
-    return import_status(*engine, repo, BranchName("main"), id);
-  }
-  const Error unavailable{ErrorCode::kUnavailable, "the store is away"};
-};
-
-// Verified by mutation: failing at the first error: the import ended as failed.
-TEST_F(ImportFromAway, UnavailableStoreIsRetried) {
-  const AwayStore& store = away(1, unavailable);
-  const ImportStatus status = run_away();
-  EXPECT_TRUE(status.completed) << status.error;
-  EXPECT_EQ(store.calls, 2);
-  EXPECT_EQ(engine.keys(repo, "main"), "raw/new");
-}
-
-// Verified by mutation: without a bound: it would have gone on until the store came back.
-TEST_F(ImportFromAway, UnavailableStoreFailsTheImportAfterRetries) {
-  constexpr int kAttempts = 5;
-  const auto started = std::chrono::steady_clock::now();
-  const AwayStore& store = away(kAttempts + 1, unavailable);
-  EXPECT_EQ(run_away().error, "import error: the store is away");
-  EXPECT_EQ(store.calls, kAttempts);
-  EXPECT_GE(std::chrono::steady_clock::now() - started,
-            std::chrono::milliseconds{10 + 20 + 40 + 80});
-}
-
-// Verified by mutation: trying again whatever the error is.
-TEST_F(ImportFromAway, PermanentErrorsAreNotRetried) {
-  const AwayStore& store = away(100, Error(ErrorCode::kPermissionDenied, "not yours"));
-  EXPECT_EQ(run_away().error, "import error: not yours");
-  EXPECT_EQ(store.calls, 1);
-}
-
-// Verified by mutation: without looking at the stop: the attempts that were left followed without a
-// pause, and the import had failed.
-TEST_F(ImportFromAway, AnotherServerContinuesAfterAStop) {
-  const AwayStore& store = away(100, unavailable);
-  const std::string id =
-      start_import(*engine, repo, BranchName("main"), prefix("local:///away/set/", "raw"));
-  std::stop_source stop;
-  stop.request_stop();
-  EXPECT_TRUE(run_one_import(*engine, stop.get_token()));
-  EXPECT_EQ(store.calls, 1);
-  EXPECT_EQ((*engine).jobs.find(id)->state, meta::JobState::kRunning) << "its lease runs out";
 }
 
 TEST_F(Import, IfChangedWritesNothingForAnUnchangedSource) {
