@@ -95,8 +95,7 @@ std::string short_id(const Output& out, const std::string& id);
 /// The text with control characters escaped (\x1b), so that a key cannot control a terminal.
 std::string printable(std::string_view text);
 /// The same as printable, for text with several lines. A line that GitHub would interpret as a
-/// command
-/// ("::error::") gets a bar in front.
+/// command ("::error::") gets a bar in front.
 std::string printable_lines(std::string_view text);
 /// The same as printable, without characters that end a cell of a Markdown table or start a tag.
 std::string markdown_cell(std::string_view text);

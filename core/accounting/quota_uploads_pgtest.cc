@@ -188,7 +188,7 @@ TEST_F(Quotas, HandedOutAddressesAreCountedWhenTheyAreFilled) {
   EXPECT_EQ(used(whole()), (Amount{1, 60}));
 }
 
-// Of a store that clients send to themselves no server has counted the bytes before.
+// No server has counted the bytes before on a store that clients send to themselves.
 TEST_F(Quotas, AHandedOutAddressIsCountedWhenItIsStagedByItsURL) {
   const ActingUser acting("ann");
   const QuotaScope ann{.repository = repo.id, .user = "ann"};

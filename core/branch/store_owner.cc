@@ -176,13 +176,10 @@ std::string StoreOwners::identity() {
   std::string own = options_.identify ? options_.identify() : database_identity(pool_);
   const uint64_t losses = options_.losses ? options_.losses() : 0;
   MutexLock lock(mutex_);
-  // Then the database is the present one again, whatever came after it.
   if (std::exchange(losses_, losses) != losses) {
-    const auto at = std::find(identities_.begin(), identities_.end(), own);
-    lost_.insert(at, identities_.end());
-    lost_.insert(own);
+    lost_.insert(std::find(identities_.begin(), identities_.end(), own), identities_.end());
   }
-  if (lost_.erase(own) > 0) std::erase(identities_, own);
+  if (lost_.erase(own) > 0) std::erase(identities_, own);  // it is the newest from now on
   if (std::find(identities_.begin(), identities_.end(), own) == identities_.end()) {
     identities_.push_back(own);
   }

@@ -3,13 +3,13 @@
 // A copy of a database (a restored backup, a dump, a replica that was promoted on its own, a copy
 // of its files) refers to the objects of the original, takes those that the original stores later
 // for garbage, and stores objects that are garbage to the original. So the store names its
-// database. The marker of the namespace does from its creation on; records below `_tarn/collector/`
-// are numbered, never changed, and the newest one counts. A record has three words: the identity of
-// the database, a nonce, and the number of its row in the table `store_claims`, which is there
-// before the record is written. A database whose identity is another one, or that lacks the nonce
-// or has it with a lower number, is not the owner: every verb that writes and every collection
-// refuses. A nonce whose record could not be written is claimed again, with a greater number, so a
-// copy that was made in between is told apart.
+// database. The marker of the namespace does so from its creation on; records below
+// `_tarn/collector/` are numbered, never changed, and the newest one counts. A record has three
+// words: the identity of the database, a nonce, and the number of its row in the table
+// `store_claims`, which is there before the record is written. A database is not the owner if its
+// identity is another one, or if it lacks the nonce, or has it with a lower number: every verb that
+// writes and every collection refuses. A server claims a nonce again, with a greater number, if it
+// could not write the record. A copy that was made in between has the lower number.
 //
 // The identity changes with a failover. A process that has seen its database under the former
 // identity takes the store over, since it has lived through the failover; the identity never goes
@@ -144,8 +144,9 @@ class StoreOwners {
   std::map<RepositoryId, Known> known_ TARN_GUARDED_BY(mutex_);
   /// Identities of the database in the order in which this process has seen them.
   std::vector<std::string> identities_ TARN_GUARDED_BY(mutex_);
-  /// Identities of which writes were lost. PostgreSQL gives their timelines' numbers again, and the
-  /// pool connects to no database that lacks what was written after the loss.
+  /// Former identities whose writes an accepted loss gave up. The next promotion uses the number of
+  /// such a timeline again: the identity is a new one then. The database that was given up does not
+  /// come back, since the pool connects to none that lacks what was written after the loss.
   std::set<std::string> lost_ TARN_GUARDED_BY(mutex_);
   uint64_t losses_ TARN_GUARDED_BY(mutex_) = 0;  ///< accepted when the identity was asked last
   std::string watched_identity_ TARN_GUARDED_BY(mutex_);

@@ -19,8 +19,7 @@ class Holds {
   void insert(RepositoryId repository, const versioning::Hold& hold);
   /// The same as insert, and inserts `made`, the commit that is held, whose nodes are stored
   /// already. `source`: the commit that it was made of. `writer`: meta::Writer::id(). Throws
-  /// not_found
-  /// (`source` was removed), unavailable (the writer's registration was lost).
+  /// not_found (`source` was removed), unavailable (the writer's registration was lost).
   void insert(RepositoryId repository, const versioning::Hold& hold, const Commit& made,
               const CommitId& source, int64_t writer);
   int64_t count(RepositoryId repository);
