@@ -140,7 +140,7 @@ class CachedStoreTest : public ::testing::Test {
     return out;
   }
   std::string read(std::string_view key, uint64_t size) { return read(key, size, {0, size}); }
-  /// Of an object that others may replace.
+  /// Reads an object that others may replace.
   std::string read_replaceable(std::string_view key, blob::ByteRange range, uint64_t size,
                                std::string_view etag) {
     const auto reader =
