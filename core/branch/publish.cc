@@ -96,7 +96,7 @@ std::optional<Commit> build_and_publish(
     // Sealing separates the rows that were staged before from those that are staged while the verb
     // runs.
     BranchHold hold(engine, branch, rotate || attempt > 0, permit);
-    meta::NodeWriter nodes(engine.pool, engine.nodes, repository.id);
+    meta::NodeWriter nodes(engine.pool, engine.nodes, repository.id, hold.lease().nids);
     const std::optional<BuiltCommit> built = build(hold, nodes);
     if (!built) return std::nullopt;
     // This tree is published over that head, or none.

@@ -21,8 +21,9 @@ constexpr db::Query kPublish{"branches_publish_commit", R"sql(
     SELECT set_config('tarn.user', $23, true), set_config('tarn.changed_paths', $24, true)),
   kept AS MATERIALIZED (SELECT require_kept_sources($3, $7) AS sources)
   SELECT publish_commit($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19,
-                        $20, $21, $22)
-  FROM acting, kept)sql"};
+                        $20, $21, $22), )sql" TARN_COMMIT_POSITION R"sql(
+  FROM acting, kept)sql",
+                             /*has_position=*/true};
 
 // Valid until the transaction ends: see refuse_gated_change in the schema.
 constexpr db::Query kPermitPromotion{"branches_permit_promotion",

@@ -72,9 +72,14 @@ constexpr db::Query kClaimExpired{
   SELECT )sql" TARN_BRANCH_FIELDS ", b.expires_by IS NOT NULL" TARN_FROM_BRANCHES R"sql(
   JOIN claimed c ON c.branch_id = b.branch_id)sql"};
 
+// A verb that seals makes a tree as a rule: the numbers of its first nodes come without a round
+// trip.
 constexpr db::Query kAcquire{"branches_acquire_lease", R"sql(
-  SELECT status, head, root_nid, root_hash, token, sealed, has_ranges, repo_id, settings_version, gate
-  FROM acquire_branch($1, $2, $3, $4))sql"};
+  SELECT status, head, root_nid, root_hash, token, sealed, has_ranges, repo_id, settings_version, gate,
+    CASE WHEN status = 0 AND $4 THEN ARRAY(SELECT nextval('node_nids') FROM generate_series(1, 16)) ELSE '{}' END,
+    )sql" TARN_COMMIT_POSITION R"sql(
+  FROM acquire_branch($1, $2, $3, $4))sql",
+                             /*has_position=*/true};
 
 constexpr db::Query kRenew{"branches_renew_lease", R"sql(
   UPDATE branches SET lease_until = clock_timestamp() + $3 * interval '1 millisecond'
@@ -240,6 +245,7 @@ Branches::Acquired Branches::acquire(BranchId branch, int64_t owner, std::chrono
   out.lease.repository = static_cast<RepositoryId>(rows.integer(0, 7));
   out.lease.settings_version = rows.integer(0, 8);
   if (!rows.null(0, 9)) out.lease.gate = rows.text(0, 9);
+  out.lease.nids = rows.integers(0, 10);
   return out;
 }
 

@@ -29,6 +29,7 @@ struct BranchLease {
   RepositoryId repository{};
   int64_t settings_version = 0;  ///< of the repository, when the lease was taken
   std::string gate;              ///< the policy that protects the branch; "" = none
+  std::vector<int64_t> nids;     ///< for new nodes, ascending; none without `rotate`
 };
 
 /// Input of the publishing transaction besides the lease.

@@ -25,8 +25,9 @@ constexpr db::Query kTakeNids{"nodes_take_nids", R"sql(
 
 }  // namespace
 
-NodeWriter::NodeWriter(db::Pool& pool, NodeStore& store, RepositoryId repository)
-    : pool_(pool), store_(store), repository_(repository) {}
+NodeWriter::NodeWriter(db::Pool& pool, NodeStore& store, RepositoryId repository,
+                       std::span<const Nid> nids)
+    : pool_(pool), store_(store), repository_(repository), free_nids_(nids.rbegin(), nids.rend()) {}
 
 NodeWriter::~NodeWriter() {
   if (!packing_.joinable()) return;
@@ -41,7 +42,7 @@ NodeWriter::~NodeWriter() {
 void NodeWriter::take_nids() {
   // Numbers of a lost response are skipped.
   const db::Rows rows =
-      pool_.run(kTakeNids, {static_cast<int32_t>(block_)}, db::Pool::Retry::kRepeatable);
+      pool_.run(kTakeNids, {static_cast<int32_t>(block_)}, db::Pool::Retry::kRead);
   for (size_t row = rows.size(); row > 0; --row) free_nids_.push_back(rows.integer(row - 1, 0));
   block_ = std::min(block_ * 4, kNidBlockMax);
 }

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <deque>
 #include <exception>
+#include <span>
 #include <string>
 #include <thread>
 #include <vector>
@@ -22,7 +23,9 @@ namespace tarn::meta {
 /// that building the tree does not wait for it; its errors are thrown by the next call.
 class NodeWriter final : public tree::NodeSink {
  public:
-  NodeWriter(db::Pool& pool, NodeStore& store, RepositoryId repository);
+  /// `nids`: numbers that were taken for this operation; it takes more when it needs them.
+  NodeWriter(db::Pool& pool, NodeStore& store, RepositoryId repository,
+             std::span<const Nid> nids = {});
   /// Drops what was not stored.
   ~NodeWriter() override;
 

@@ -33,7 +33,8 @@ constexpr db::Query kTake{"extractions_take_next", R"sql(
       WHERE owners.owner <> ALL ($2))
     SELECT repo_id, commit_id FROM extractions e JOIN oldest USING (repo_id, commit_id)
     ORDER BY oldest.commits, e.queued_at LIMIT 1 FOR UPDATE OF e SKIP LOCKED)
-  RETURNING repo_id, commit_id, attempts, owner)sql"};
+  RETURNING repo_id, commit_id, attempts, owner, )sql" TARN_COMMIT_POSITION,
+                          /*has_position=*/true};
 
 constexpr db::Query kFail{"extractions_mark_failed", R"sql(
   UPDATE extractions SET state = 'failed', warnings = ARRAY[$3], lease_until = NULL
