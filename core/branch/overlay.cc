@@ -36,26 +36,37 @@ StagedRows frozen_rows(Engine& engine, const meta::BranchLease& lease) {
 
 }  // namespace
 
+StagedRows::StagedRows(std::shared_ptr<const meta::LeasedBranch> leased)
+    : leased_(std::move(leased)) {
+  page_.complete = true;
+}
+
+const std::vector<meta::StagedRow>& StagedRows::rows() const {
+  return leased_ ? leased_->rows : page_.rows;
+}
+
+const std::vector<meta::StagedRange>& StagedRows::deletes() const {
+  return leased_ ? leased_->deletes : page_.deletes;
+}
+
 void StagedRows::seek(std::string_view key) {
   const bool past_page = !page_.complete && key > page_.rows_end;
   if (past_page) {
     if (!fetch_) {
       ran_out_ = true;
-      at_ = page_.rows.size();
+      at_ = rows().size();
       return;
     }
     page_ = fetch_(key);
     at_ = 0;
     return;
   }
-  const auto at =
-      std::lower_bound(page_.rows.begin(), page_.rows.end(), key,
-                       [](const meta::StagedRow& row, std::string_view k) { return row.key < k; });
-  at_ = static_cast<size_t>(at - page_.rows.begin());
+  const auto at = std::ranges::lower_bound(rows(), key, {}, &meta::StagedRow::key);
+  at_ = static_cast<size_t>(at - rows().begin());
 }
 
 const meta::StagedRow* StagedRows::current() {
-  while (at_ == page_.rows.size()) {
+  while (at_ == rows().size()) {
     if (page_.complete) return nullptr;
     if (!fetch_) {
       ran_out_ = true;
@@ -64,11 +75,11 @@ const meta::StagedRow* StagedRows::current() {
     page_ = fetch_(just_after(page_.rows_end));
     at_ = 0;
   }
-  return &page_.rows[at_];
+  return &rows()[at_];
 }
 
 const meta::StagedRange* StagedRows::hiding(std::string_view key) const {
-  for (const meta::StagedRange& range : page_.deletes) {
+  for (const meta::StagedRange& range : deletes()) {
     if (range.begin <= key && (range.end.empty() || key < range.end)) return &range;
   }
   return nullptr;
@@ -147,7 +158,7 @@ std::unique_ptr<RefSnapshot> RefSnapshot::open(Engine& engine, const RepositoryN
   // A full commit id is also a legal branch name; the commit wins.
   const bool may_be_branch = is_branch_name(ref) && !parse_commit_id(ref);
   if (may_be_branch && plan.reading != StagedReading::kSnapshot &&
-      out->open_leased(engine, repository, BranchName(std::string(ref)), begin, plan)) {
+      out->open_leased(engine, repository, BranchName(std::string(ref)))) {
     return out;
   }
   // Branches go in the transaction that deletes their repository. One found under the cached id, in
@@ -173,16 +184,14 @@ std::unique_ptr<RefSnapshot> RefSnapshot::open(Engine& engine, const RepositoryN
 
 /// From memory, if this server may read the branch so now.
 bool RefSnapshot::open_leased(Engine& engine, const RepositoryName& repository,
-                              const BranchName& branch, std::string_view begin, ReadingPlan plan) {
-  const auto leased = engine.read_leases.find(repository, branch);
+                              const BranchName& branch) {
+  auto leased = engine.read_leases.find(repository, branch);
   if (!leased) return false;
   repository_ = engine.repositories.get(leased->repository);
   root_ = leased->branch.root;
   branch_ = leased->branch.id;
   nodes_ = &engine.nodes;
-  rows_ = StagedRows(leased->page(begin, plan.rows_hint), [leased](std::string_view from) {
-    return leased->page(from, kMoreRowsPerPage);
-  });
+  rows_ = StagedRows(std::move(leased));
   return true;
 }
 

@@ -16,6 +16,10 @@
 #include "core/meta/staging.h"
 #include "core/tree/cursor.h"
 
+namespace tarn::meta {
+struct LeasedBranch;
+}
+
 namespace tarn::versioning {
 
 /// Staged rows in key order, read a page at a time from one moment of the branch. Empty for an
@@ -27,14 +31,16 @@ class StagedRows {
   StagedRows() = default;
   StagedRows(meta::StagedPage first, Fetch fetch)
       : page_(std::move(first)), fetch_(std::move(fetch)) {}
+  /// All rows of a branch that is in memory; they are not copied.
+  explicit StagedRows(std::shared_ptr<const meta::LeasedBranch> leased);
 
   void seek(std::string_view key);
   /// nullptr = no more.
   const meta::StagedRow* current();
-  /// The entry of the current row, which has one. It moves out.
-  Entry take_entry() { return *std::move(page_.rows[at_].entry); }
+  /// The entry of the current row, which has one. It moves out unless the rows are shared.
+  Entry take_entry() { return leased_ ? *rows()[at_].entry : *std::move(page_.rows[at_].entry); }
   void next() { ++at_; }
-  const std::vector<meta::StagedRange>& deletes() const { return page_.deletes; }
+  const std::vector<meta::StagedRange>& deletes() const;
   /// More rows were needed than were read and there is nothing to fetch them with: start over with
   /// StagedReading::kAll.
   bool ran_out() const { return ran_out_; }
@@ -42,8 +48,11 @@ class StagedRows {
   const meta::StagedRange* hiding(std::string_view key) const;
 
  private:
+  const std::vector<meta::StagedRow>& rows() const;
+
   meta::StagedPage page_;
   Fetch fetch_;
+  std::shared_ptr<const meta::LeasedBranch> leased_;
   size_t at_ = 0;
   bool ran_out_ = false;
 };
@@ -122,8 +131,7 @@ class RefSnapshot {
 
  private:
   RefSnapshot() = default;
-  bool open_leased(Engine& engine, const RepositoryName& repository, const BranchName& branch,
-                   std::string_view begin, ReadingPlan plan);
+  bool open_leased(Engine& engine, const RepositoryName& repository, const BranchName& branch);
   /// Opens a branch; with a `name`, only if the repository has it.
   bool open_branch(Engine& engine, const BranchName& branch, std::string_view begin,
                    ReadingPlan plan, const std::optional<RepositoryName>& name = std::nullopt);

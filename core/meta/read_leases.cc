@@ -150,20 +150,6 @@ BranchLookup LeasedBranch::at(const Key& key) const {
   return out;
 }
 
-StagedPage LeasedBranch::page(std::string_view begin, uint32_t limit) const {
-  StagedPage out;
-  out.repository = repository;
-  out.branch = branch;
-  out.deletes = deletes;
-  const auto first = std::ranges::lower_bound(rows, begin, {}, &StagedRow::key);
-  const auto left = static_cast<size_t>(rows.end() - first);
-  const auto last = first + static_cast<std::ptrdiff_t>(std::min<size_t>(left, limit));
-  out.rows.assign(first, last);
-  out.complete = last == rows.end();
-  if (!out.rows.empty()) out.rows_end = out.rows.back().key;
-  return out;
-}
-
 ReadLeases::ReadLeases(db::Pool& pool, Staging& staging, const ReadLeaseOptions& options)
     : pool_(pool),
       staging_(staging),

@@ -52,8 +52,6 @@ struct LeasedBranch {
 
   /// `token`, `row_kind` and `row_bytes`, which writes need, are not filled.
   BranchLookup at(const Key& key) const;
-  /// The same as Staging::page, and complete within `limit` rows.
-  StagedPage page(std::string_view begin, uint32_t limit) const;
 };
 
 /// Reads of branches, from memory while this server holds a lease. Safe from any thread.
