@@ -10,8 +10,8 @@ usage: ./dev bench [filter]
   filter          a regular expression of tree benchmarks; then no load runs
   --compare REF   builds that commit in build/compare and measures it and this checkout in turn; prints the ratio of
                   each row, and exits with 1 if one is slower than the bound permits by more than the spread
-  --rounds N      in which each of the two is measured once (5, at least 3): some 40 seconds each
-  --seconds N     of each row in each round (2)
+  --rounds N      in which each of the two is measured once (11, at least 3): some 40 seconds each
+  --seconds N     of each row in each round (1)
   --bound P       percent of the speed that may be lost (5)
   --output FILE   also keep the rows there, as JSON: bench/results/ has such files
 TEXT

@@ -34,33 +34,42 @@ def requests_per_second(server, seconds):
     return {line["op"]: line["per_s"] for line in lines if "per_s" in line}
 
 
-def commits_per_second(server, seconds, number):
-    """Of one object each, in a repository with a thousand; the time of the commits alone."""
-    rest = clients.Rest(server)
-    name = f"commits-{number}"
+class Commits:
+    """Commits of one object each, in a repository with a thousand."""
 
-    def put(key):
-        answer = rest("POST", f"/repositories/{name}/branches/main/objects?path={key}",
-                      data=b"x", headers={"Content-Type": "application/octet-stream"})
+    def __init__(self, server, number):
+        self.rest = clients.Rest(server)
+        self.name = f"commits-{number}"
+        self.must("/repositories", json={"name": self.name, "storage_namespace": f"local://{self.name}"})
+        for key in range(1000):
+            self.put(f"folder/{key % 10}/{key}")
+        self.commit()
+
+    def must(self, path, **more):
+        answer = self.rest("POST", path, **more)
         assert answer.status_code == 201, answer.text
 
-    def commit():
-        answer = rest("POST", f"/repositories/{name}/branches/main/commits", json={"message": "one"})
-        assert answer.status_code == 201, answer.text
+    def put(self, key):
+        self.must(f"/repositories/{self.name}/branches/main/objects?path={key}", data=b"x",
+                  headers={"Content-Type": "application/octet-stream"})
 
-    made = rest("POST", "/repositories", json={"name": name, "storage_namespace": f"local://{name}"})
-    assert made.status_code == 201, made.text
-    for key in range(1000):
-        put(f"folder/{key % 10}/{key}")
-    commit()
-    times = []
-    end = time.monotonic() + 2 * seconds
+    def commit(self):
+        self.must(f"/repositories/{self.name}/branches/main/commits", json={"message": "one"})
+
+
+def commits_per_second(pair, seconds, number):
+    """(before, after), by the time of the commits alone; the servers take turns commit by commit."""
+    both = [Commits(server, number) for server in pair]
+    times = ([], [])
+    end = time.monotonic() + 4 * seconds
     while time.monotonic() < end:
-        put(f"folder/{len(times) % 10}/new-{len(times)}")
-        begun = time.perf_counter()
-        commit()
-        times.append(time.perf_counter() - begun)
-    return 1 / statistics.median(times)
+        done = len(times[0])
+        for turn in (0, 1) if done % 2 == 0 else (1, 0):
+            both[turn].put(f"folder/{done % 10}/new-{done}")
+            begun = time.perf_counter()
+            both[turn].commit()
+            times[turn].append(time.perf_counter() - begun)
+    return tuple(1 / statistics.median(each) for each in times)
 
 
 def nanoseconds(program):
@@ -79,9 +88,9 @@ def rounds(pair, trees, options):
         speeds, times = {}, {}
         for turn in turns:
             speeds[turn] = requests_per_second(pair[turn], options.seconds)
-            speeds[turn]["commit of one object"] = commits_per_second(pair[turn], options.seconds, number)
         for turn in turns if trees else ():
             times[turn] = nanoseconds(trees[turn])
+        found["commit of one object", False].append(commits_per_second(pair, options.seconds, number))
         for row in speeds[0]:
             found[row, False].append((speeds[0][row], speeds[1][row]))
         # A row that only one of the two has is no comparison.
@@ -105,8 +114,8 @@ def arguments():
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("before", type=Path)
     parser.add_argument("after", type=Path)
-    parser.add_argument("--rounds", type=int, default=5, help=f"at least {ratios.ROUNDS_MIN} (5)")
-    parser.add_argument("--seconds", type=int, default=2, help="of each row in each round (2)")
+    parser.add_argument("--rounds", type=int, default=11, help=f"at least {ratios.ROUNDS_MIN} (11)")
+    parser.add_argument("--seconds", type=int, default=1, help="of each row in each round (1)")
     parser.add_argument("--bound", type=float, default=5, help="percent of the speed that may be lost (5)")
     parser.add_argument("--label", default="", help="what was compared, for the results")
     parser.add_argument("--output", type=Path, help="also write the rows, as JSON, to this file")
