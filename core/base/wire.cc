@@ -16,7 +16,7 @@ uint64_t WireReader::u64be() {
   return value;
 }
 
-uint64_t WireReader::varint() {
+uint64_t WireReader::long_varint() {
   uint64_t value = 0;
   for (int shift = 0; shift < 64; shift += 7) {
     const uint8_t byte = u8();
@@ -25,13 +25,6 @@ uint64_t WireReader::varint() {
     if (byte < 0x80) return value;
   }
   fail("varint is too long");
-}
-
-std::string_view WireReader::take(uint64_t count) {
-  if (count > bytes_.size()) fail("ends early");
-  const std::string_view out = bytes_.substr(0, count);
-  bytes_.remove_prefix(count);
-  return out;
 }
 
 void WireReader::expect_end() const {

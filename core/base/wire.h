@@ -41,9 +41,20 @@ class WireReader {
 
   uint8_t u8();
   uint64_t u64be();
-  uint64_t varint();
+  uint64_t varint() {
+    // Most lengths and tags take one byte.
+    if (bytes_.empty() || static_cast<uint8_t>(bytes_.front()) >= 0x80) return long_varint();
+    const auto value = static_cast<uint8_t>(bytes_.front());
+    bytes_.remove_prefix(1);
+    return value;
+  }
   /// A view into the buffer.
-  std::string_view take(uint64_t count);
+  std::string_view take(uint64_t count) {
+    if (count > bytes_.size()) fail("ends early");
+    const std::string_view out = bytes_.substr(0, count);
+    bytes_.remove_prefix(count);
+    return out;
+  }
   /// varint length, then that many bytes.
   std::string_view bytes() { return take(varint()); }
   bool done() const { return bytes_.empty(); }
@@ -53,6 +64,8 @@ class WireReader {
   [[noreturn]] void fail(std::string_view why) const;
 
  private:
+  uint64_t long_varint();
+
   std::string_view bytes_;
   std::string_view what_;
 };

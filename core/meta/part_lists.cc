@@ -40,8 +40,7 @@ std::string encode_parts(const PartList& parts) {
     put_u64be(out, static_cast<uint64_t>(to_millis(part.modified)));
     Entry holder;  // checksums share the byte form of entries
     holder.set_checksums(part.checksums);
-    const std::string* sums = holder.extra(ExtraTag::kChecksums);
-    put_bytes(out, sums ? std::string_view(*sums) : std::string_view());
+    put_bytes(out, holder.extras.get(ExtraTag::kChecksums));
     if (owned || digested) put_varint(out, part.owner ? static_cast<uint64_t>(*part.owner) : 0);
     if (digested) put_bytes(out, part.sha256);
   }
@@ -62,7 +61,7 @@ PartList decode_parts(std::string_view bytes) {
     std::memcpy(part.address.id.data(), id.data(), id.size());
     part.modified = from_millis(static_cast<int64_t>(in.u64be()));
     Entry holder;
-    holder.set_extra(ExtraTag::kChecksums, std::string(in.bytes()));
+    holder.extras.set(ExtraTag::kChecksums, in.bytes());
     part.checksums = holder.checksums();
     const uint64_t owner = format >= kFormatWithOwners ? in.varint() : 0;
     if (owner != 0) part.owner = static_cast<RepositoryId>(owner);

@@ -59,17 +59,25 @@ std::string read_etag(WireReader& in) {
   }
 }
 
-std::vector<Extra> read_extras(WireReader& in) {
-  std::vector<Extra> out;
-  if (!in.done()) out.reserve(2);  // as many as most entries have
+constexpr std::string_view kExtras = "entry extras";
+
+/// The part of the bytes that an extra takes, or would take if `value` is "".
+struct ExtraPlace {
+  size_t begin = 0;
+  size_t end = 0;
+  std::string_view value{};
+};
+
+ExtraPlace place_of(std::string_view extras, uint64_t tag) {
+  WireReader in(extras, kExtras);
   while (!in.done()) {
-    const uint64_t tag = in.varint();
-    if (tag > UINT32_MAX || (!out.empty() && tag <= out.back().tag)) {
-      in.fail("has extras out of order");
-    }
-    out.push_back({static_cast<uint32_t>(tag), std::string(in.bytes())});
+    const size_t begin = extras.size() - in.left();
+    const uint64_t found = in.varint();
+    const std::string_view value = in.bytes();
+    if (found == tag) return {begin, extras.size() - in.left(), value};
+    if (found > tag) return {begin, begin};
   }
-  return out;
+  return {extras.size(), extras.size()};
 }
 
 std::string encode_pairs(const Metadata& pairs) {
@@ -104,50 +112,48 @@ OwnAddress read_own(WireReader& in) {
 
 }  // namespace
 
-const std::string* Entry::extra(ExtraTag tag) const {
-  for (const Extra& e : extras) {
-    if (e.tag == static_cast<uint32_t>(tag)) return &e.value;
+Extras Extras::parse(std::string_view bytes) {
+  uint64_t least = 0;
+  for (WireReader in(bytes, kExtras); !in.done();) {
+    const uint64_t tag = in.varint();
+    if (tag < least || tag > UINT32_MAX) in.fail("are out of order");
+    least = tag + 1;
+    in.bytes();
   }
-  return nullptr;
+  return Extras(bytes);
 }
 
-void Entry::set_extra(ExtraTag tag, std::string value) {
-  const uint32_t number = static_cast<uint32_t>(tag);
-  const auto at = std::lower_bound(extras.begin(), extras.end(), number,
-                                   [](const Extra& e, uint32_t n) { return e.tag < n; });
-  const bool present = at != extras.end() && at->tag == number;
-  if (value.empty()) {
-    if (present) extras.erase(at);
-  } else if (present) {
-    at->value = std::move(value);
-  } else {
-    extras.insert(at, Extra{number, std::move(value)});
-  }
+std::string_view Extras::get(ExtraTag tag) const {
+  return place_of(bytes_, static_cast<uint32_t>(tag)).value;
 }
 
-Metadata Entry::user_metadata() const {
-  const std::string* bytes = extra(ExtraTag::kUserMetadata);
-  return bytes ? decode_pairs(*bytes) : Metadata{};
+void Extras::set(ExtraTag tag, std::string_view value) {
+  const auto number = static_cast<uint32_t>(tag);
+  const ExtraPlace place = place_of(bytes_, number);
+  std::string extra;
+  if (!value.empty()) {
+    put_varint(extra, number);
+    put_bytes(extra, value);
+  }
+  bytes_.replace(place.begin, place.end - place.begin, extra);
 }
+
+Metadata Entry::user_metadata() const { return decode_pairs(extras.get(ExtraTag::kUserMetadata)); }
 
 void Entry::set_user_metadata(const Metadata& metadata) {
-  set_extra(ExtraTag::kUserMetadata, encode_pairs(metadata));
+  extras.set(ExtraTag::kUserMetadata, encode_pairs(metadata));
 }
 
-Metadata Entry::object_tags() const {
-  const std::string* bytes = extra(ExtraTag::kObjectTags);
-  return bytes ? decode_pairs(*bytes) : Metadata{};
-}
+Metadata Entry::object_tags() const { return decode_pairs(extras.get(ExtraTag::kObjectTags)); }
 
 void Entry::set_object_tags(const Metadata& tags) {
-  set_extra(ExtraTag::kObjectTags, encode_pairs(tags));
+  extras.set(ExtraTag::kObjectTags, encode_pairs(tags));
 }
 
 std::vector<Checksum> Entry::checksums() const {
   std::vector<Checksum> out;
-  const std::string* bytes = extra(ExtraTag::kChecksums);
-  if (!bytes) return out;
-  WireReader in(*bytes, "entry checksums");
+  WireReader in(extras.get(ExtraTag::kChecksums), "entry checksums");
+  if (in.done()) return out;
   out.reserve(1);  // most objects have one
   while (!in.done()) {
     Checksum& sum = out.emplace_back();
@@ -167,13 +173,13 @@ void Entry::set_checksums(const std::vector<Checksum>& checksums) {
     put_bytes(bytes, sum.digest);
     put_varint(bytes, sum.parts);
   }
-  set_extra(ExtraTag::kChecksums, std::move(bytes));
+  extras.set(ExtraTag::kChecksums, bytes);
 }
 
 std::optional<SourceVersion> Entry::source_version() const {
-  const std::string* bytes = extra(ExtraTag::kSourceVersion);
-  if (!bytes) return std::nullopt;
-  WireReader in(*bytes, "entry source version");
+  const std::string_view bytes = extras.get(ExtraTag::kSourceVersion);
+  if (bytes.empty()) return std::nullopt;
+  WireReader in(bytes, "entry source version");
   SourceVersion version;
   version.etag = std::string(in.bytes());
   version.size_bytes = in.varint();
@@ -188,15 +194,15 @@ void Entry::set_source_version(const SourceVersion& version) {
   put_varint(bytes, version.size_bytes);
   put_varint(bytes, zigzag(version.mtime_ns));
   put_bytes(bytes, version.version_id);
-  set_extra(ExtraTag::kSourceVersion, std::move(bytes));
+  extras.set(ExtraTag::kSourceVersion, bytes);
 }
 
 size_t bytes_of(const Entry& entry) {
-  size_t bytes = sizeof entry + entry.etag.size() + entry.content_type.size();
+  size_t bytes =
+      sizeof entry + entry.etag.size() + entry.content_type.size() + entry.extras.bytes().size();
   if (const auto* external = std::get_if<ExternalAddress>(&entry.address)) {
     bytes += external->url.size();
   }
-  for (const Extra& extra : entry.extras) bytes += sizeof extra + extra.value.size();
   return bytes;
 }
 
@@ -216,9 +222,8 @@ std::string content_digest(std::span<const PartDigest> parts) {
 }
 
 std::string_view whole_sha256(const Entry& entry) {
-  const std::string* value = entry.extra(ExtraTag::kContentDigest);
-  if (value == nullptr || !value->starts_with(kDigestWhole)) return {};
-  return std::string_view(*value).substr(1);
+  const std::string_view value = entry.extras.get(ExtraTag::kContentDigest);
+  return value.starts_with(kDigestWhole) ? value.substr(1) : std::string_view();
 }
 
 void put_etag(std::string& out, std::string_view etag) {
@@ -241,11 +246,6 @@ std::string decode_etag(std::string_view bytes) {
   std::string out = read_etag(in);
   in.expect_end();
   return out;
-}
-
-std::vector<Extra> decode_extras(std::string_view bytes) {
-  WireReader in(bytes, "entry extras");
-  return read_extras(in);
 }
 
 std::string encode_address(const Address& address) {
@@ -302,12 +302,15 @@ constexpr uint32_t kRowChecksumTag = 127;
 /// Tags from here on are those that a flipped bit makes of kRowChecksumTag: none of them is a
 /// field's.
 constexpr uint32_t kReservedTagsFrom = 63;
-constexpr size_t kRowChecksumBytes = 6;  ///< with tag and length
 
+/// The extra at the end of a row.
 std::string row_checksum(std::string_view bytes) {
   Crc crc(CrcKind::kCrc32c);
   crc.update(bytes);
-  return crc.digest();
+  std::string out;
+  put_varint(out, kRowChecksumTag);
+  put_bytes(out, crc.digest());
+  return out;
 }
 
 }  // namespace
@@ -319,15 +322,10 @@ std::string encode_entry(const Entry& entry, EntryChecksum checksum) {
   put_etag(out, entry.etag);
   put_bytes(out, encode_address(entry.address));
   put_bytes(out, entry.content_type);
-  for (const Extra& extra : entry.extras) {
-    if (extra.tag >= kReservedTagsFrom) break;  // a checksum that an older server carried along
-    put_varint(out, extra.tag);
-    put_bytes(out, extra.value);
-  }
-  if (checksum == EntryChecksum::kNone) return out;
-  const std::string digest = row_checksum(out);
-  put_varint(out, kRowChecksumTag);
-  put_bytes(out, digest);
+  // An older server may have carried a checksum along.
+  const std::string_view extras = entry.extras.bytes();
+  out.append(extras.substr(0, place_of(extras, kReservedTagsFrom).begin));
+  if (checksum == EntryChecksum::kAtTheEnd) out.append(row_checksum(out));
   return out;
 }
 
@@ -339,14 +337,12 @@ Entry decode_entry(std::string_view bytes) {
   entry.etag = read_etag(in);
   entry.address = decode_address(in.bytes());
   entry.content_type = std::string(in.bytes());
-  entry.extras = read_extras(in);
-  if (entry.extras.empty() || entry.extras.back().tag < kReservedTagsFrom) return entry;
-  if (entry.extras.back().tag != kRowChecksumTag ||
-      entry.extras.back().value !=
-          row_checksum(bytes.substr(0, bytes.size() - kRowChecksumBytes))) {
-    in.fail("differs from its checksum");
-  }
-  entry.extras.pop_back();
+  const std::string_view extras = in.take(in.left());
+  const size_t own = place_of(extras, kReservedTagsFrom).begin;
+  entry.extras = Extras::parse(extras.substr(0, own));
+  const std::string_view checksum = extras.substr(own);
+  bytes.remove_suffix(checksum.size());
+  if (!checksum.empty() && checksum != row_checksum(bytes)) in.fail("differs from its checksum");
   return entry;
 }
 

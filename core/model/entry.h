@@ -31,10 +31,25 @@ enum class ExtraTag : uint32_t {
   kContentDigest = 11,  ///< see content_digest
 };
 
-struct Extra {
-  uint32_t tag = 0;
-  std::string value;
-  auto operator<=>(const Extra&) const = default;
+/// Extras of an entry in their byte form, which copies and comparisons need not take apart: a
+/// varint tag and a length-prefixed value each, ascending by tag, each tag at most once.
+class Extras {
+ public:
+  Extras() = default;
+  /// Throws data_loss for bytes of another form.
+  static Extras parse(std::string_view bytes);
+  /// "" = absent. Valid until the next change.
+  std::string_view get(ExtraTag tag) const;
+  /// An empty value removes the tag.
+  void set(ExtraTag tag, std::string_view value);
+  bool empty() const { return bytes_.empty(); }
+  const std::string& bytes() const { return bytes_; }
+  bool operator==(const Extras&) const = default;
+
+ private:
+  explicit Extras(std::string_view bytes) : bytes_(bytes) {}
+
+  std::string bytes_;
 };
 
 /// A digest that a client asked to be kept with the object.
@@ -64,11 +79,8 @@ struct Entry {
   std::string etag;  ///< unquoted; MD5 hex, MD5-N, or any text up to kEtagBytesMax that REST linked
   Address address;
   std::string content_type;
-  std::vector<Extra> extras;  ///< ascending by tag, each tag at most once
+  Extras extras;
 
-  const std::string* extra(ExtraTag tag) const;
-  /// An empty value removes the tag.
-  void set_extra(ExtraTag tag, std::string value);
   Metadata user_metadata() const;
   void set_user_metadata(const Metadata& metadata);
   Metadata object_tags() const;
@@ -113,7 +125,6 @@ Entry decode_entry(std::string_view bytes);
 /// tree.
 void put_etag(std::string& out, std::string_view etag);
 std::string decode_etag(std::string_view bytes);
-std::vector<Extra> decode_extras(std::string_view bytes);
 std::string encode_address(const Address& address);
 Address decode_address(std::string_view bytes);
 

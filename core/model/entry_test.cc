@@ -128,26 +128,27 @@ TEST(Entry, HoldsObjectTags) {
   EXPECT_EQ(entry.object_tags(), tags);
   EXPECT_EQ(decode_entry(encode_entry(entry)).object_tags(), tags);
   entry.set_object_tags({});
-  EXPECT_EQ(entry.extras, std::vector<Extra>{});
+  EXPECT_EQ(entry.extras, Extras());
 }
 
 TEST(Entry, ExtrasStaySortedAndUnique) {
   Entry entry;
-  entry.set_extra(ExtraTag::kExpires, "e");
-  entry.set_extra(ExtraTag::kCacheControl, "c");
-  entry.set_extra(ExtraTag::kObjectTags, "o");
-  entry.set_extra(ExtraTag::kCacheControl, "c2");
-  EXPECT_EQ(entry.extras, (std::vector<Extra>{{2, "c2"}, {6, "e"}, {9, "o"}}));
-  EXPECT_EQ(*entry.extra(ExtraTag::kCacheControl), "c2");
-  EXPECT_EQ(entry.extra(ExtraTag::kStorageClass), nullptr);
-  entry.set_extra(ExtraTag::kExpires, "");
-  entry.set_extra(ExtraTag::kStorageClass, "");
-  EXPECT_EQ(entry.extras, (std::vector<Extra>{{2, "c2"}, {9, "o"}}));
+  entry.extras.set(ExtraTag::kExpires, "e");
+  entry.extras.set(ExtraTag::kCacheControl, "c");
+  entry.extras.set(ExtraTag::kObjectTags, "o");
+  entry.extras.set(ExtraTag::kCacheControl, "c2");
+  EXPECT_EQ(entry.extras.bytes(), "\2\2c2\6\1e\11\1o");
+  EXPECT_EQ(entry.extras.get(ExtraTag::kCacheControl), "c2");
+  EXPECT_EQ(entry.extras.get(ExtraTag::kStorageClass), "");
+  entry.extras.set(ExtraTag::kExpires, "");
+  entry.extras.set(ExtraTag::kStorageClass, "");
+  EXPECT_EQ(entry.extras.bytes(), "\2\2c2\11\1o");
+  EXPECT_EQ(Extras::parse(entry.extras.bytes()), entry.extras);
 }
 
 TEST(Entry, UnknownExtrasArePreserved) {
   Entry entry = sample_entry();
-  entry.extras.push_back({62, std::string("\0later", 6)});
+  entry.extras.set(static_cast<ExtraTag>(62), std::string("\0later", 6));
   EXPECT_EQ(decode_entry(encode_entry(entry)), entry);
 }
 
@@ -169,7 +170,9 @@ TEST(Entry, MetadataChecksumsAndSourceVersionReadBack) {
   EXPECT_EQ(decoded.source_version(), source);
   entry.set_user_metadata({});
   entry.set_checksums({});
-  EXPECT_EQ(entry.extras.size(), 1u);
+  Entry only_source;
+  only_source.set_source_version(source);
+  EXPECT_EQ(entry.extras, only_source.extras);
 }
 
 TEST(Entry, ContentDigestsOfWholesAndOfPartsDiffer) {
@@ -189,9 +192,9 @@ TEST(Entry, ContentDigestsOfWholesAndOfPartsDiffer) {
 
   Entry entry;
   EXPECT_EQ(whole_sha256(entry), "");
-  entry.set_extra(ExtraTag::kContentDigest, content_digest(one));
+  entry.extras.set(ExtraTag::kContentDigest, content_digest(one));
   EXPECT_EQ(whole_sha256(entry), one);
-  entry.set_extra(ExtraTag::kContentDigest, content_digest(parts));
+  entry.extras.set(ExtraTag::kContentDigest, content_digest(parts));
   EXPECT_EQ(whole_sha256(entry), "");
 }
 

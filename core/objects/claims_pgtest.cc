@@ -114,7 +114,7 @@ TEST_F(Claims, PartsMakeADigestOfTheWhole) {
 TEST_F(Claims, CopiesKeepTheDigestWithOtherAttributes) {
   const Entry source = engine.put(repo, "main", "source", "bytes");
   CopyChanges changes;
-  changes.extras = std::vector<Extra>{};
+  changes.extras = Extras();
   const Entry copy = copy_object(*engine, {repo, "main", Key("source")}, repo, BranchName("main"),
                                  Key("copy"), changes, false, {});
   EXPECT_EQ(whole_sha256(copy), sha256("bytes"));

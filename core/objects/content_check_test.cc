@@ -58,7 +58,7 @@ TEST(ContentCheck, TheChoiceDecidesAmongSeveral) {
   entry.set_checksums({{"crc32", false, "1234", 0}});
   EXPECT_EQ(ContentCheck::of(entry, DigestChoice::kFastest)->expected(), "crc32 31323334");
   EXPECT_EQ(ContentCheck::of(entry, DigestChoice::kStrongest)->expected(), "md5 " + entry.etag);
-  entry.set_extra(ExtraTag::kContentDigest, content_digest(sha256(kBytes)));
+  entry.extras.set(ExtraTag::kContentDigest, content_digest(sha256(kBytes)));
   EXPECT_EQ(ContentCheck::of(entry, DigestChoice::kFastest)->expected(), "crc32 31323334");
   EXPECT_TRUE(matches(entry, kBytes, DigestChoice::kStrongest)) << "by the SHA-256";
   EXPECT_EQ(ContentCheck::of(entry, DigestChoice::kStrongest)->expected(),

@@ -93,7 +93,7 @@ TEST_F(Copies, WithinARepositoryMoveNoBytes) {
   CopyChanges replaced;
   replaced.user_metadata = Metadata{{"k", "v"}};
   replaced.content_type = "text/html";
-  replaced.extras = std::vector<Extra>{};
+  replaced.extras = Extras();
   for (const char* key : {"a", "parts"}) {
     const std::string name(key);
     copy(repo, name, repo, name + "-copy");

@@ -326,7 +326,7 @@ Entry joined_entry(Engine& engine, const MultipartUpload& upload, const Completi
                          *completion.object_bytes));
   }
   entry.etag = joined_etag(md5s);
-  entry.set_extra(ExtraTag::kContentDigest, joined_digest(parts));
+  entry.extras.set(ExtraTag::kContentDigest, joined_digest(parts));
   entry.mtime = engine.clock.now();
   if (completion.checksums) {
     std::vector<UploadedPart> chosen;

@@ -158,10 +158,9 @@ void apply(const CopyChanges& changes, Entry& entry) {
     // The attributes of the bytes stay; the headers are all replaced.
     const auto checksums = entry.checksums();
     const auto version = entry.source_version();
-    const std::string* const digest = entry.extra(ExtraTag::kContentDigest);
-    std::string kept_digest = digest != nullptr ? *digest : std::string();
+    const std::string digest(entry.extras.get(ExtraTag::kContentDigest));
     entry.extras = *changes.extras;
-    entry.set_extra(ExtraTag::kContentDigest, std::move(kept_digest));
+    entry.extras.set(ExtraTag::kContentDigest, digest);
     entry.set_checksums(checksums);
     if (version) entry.set_source_version(*version);
   }

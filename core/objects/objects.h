@@ -86,7 +86,7 @@ struct CopyChanges {
   std::optional<std::string> content_type;
   std::optional<Metadata> user_metadata;
   /// Replaces the standard headers (cache-control ...) as well when set.
-  std::optional<std::vector<Extra>> extras;
+  std::optional<Extras> extras;
 };
 void apply(const CopyChanges& changes, Entry& entry);
 

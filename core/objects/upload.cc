@@ -140,7 +140,7 @@ Entry entry_of(Engine& engine, const ForeignBytes& bytes, const ObjectAttributes
   entry.size_bytes = bytes.size_bytes;
   entry.mtime = bytes.mtime.value_or(engine.clock.now());
   entry.etag = bytes.etag;
-  entry.set_extra(ExtraTag::kContentDigest, content_digest(bytes.sha256));
+  entry.extras.set(ExtraTag::kContentDigest, content_digest(bytes.sha256));
   if (bytes.sent) entry.set_source_version(*bytes.sent);
   return entry;
 }
@@ -206,7 +206,7 @@ StagedEntry put_object(Engine& engine, const UploadTarget& target, UploadBody& b
   entry.mtime = engine.clock.now();
   entry.etag = std::move(digests.etag);
   entry.address = written.address;
-  entry.set_extra(ExtraTag::kContentDigest, content_digest(written.sha256));
+  entry.extras.set(ExtraTag::kContentDigest, content_digest(written.sha256));
   if (!digests.checksums.empty()) entry.set_checksums(digests.checksums);
   std::optional<VersionId> version;
   refer_or_remove(engine, target.repository, written.address, [&] {

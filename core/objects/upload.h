@@ -37,7 +37,7 @@ class UploadBody {
 struct ObjectAttributes {
   std::string content_type;  ///< "" is kept as given: the front end sets its default
   Metadata user_metadata;
-  std::vector<Extra> extras;  ///< standard headers, tags, storage class; ascending by tag
+  Extras extras;  ///< standard headers, tags, storage class
 };
 
 /// An entry with these attributes and nothing else yet.

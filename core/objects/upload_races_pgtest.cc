@@ -218,8 +218,7 @@ TEST_F(UploadRaces, MetadataAndOtherAttributesAreBothKept) {
   faults.at_then_go_on({"staging_insert_row_if"}, [&] {
     CopyChanges changes;
     changes.content_type = "text/html";
-    changes.extras =
-        std::vector<Extra>{{.tag = static_cast<uint32_t>(ExtraTag::kObjectTags), .value = "a=b"}};
+    changes.extras.emplace().set(ExtraTag::kObjectTags, "a=b");
     copy_object(*engine, {repo, "main", Key("k")}, repo, BranchName("main"), Key("k"), changes,
                 false);
   });
@@ -228,8 +227,7 @@ TEST_F(UploadRaces, MetadataAndOtherAttributesAreBothKept) {
   const Entry entry = get_object(*engine, repo, "main", Key("k")).entry;
   EXPECT_EQ(entry.content_type, "text/html");
   EXPECT_EQ(entry.user_metadata(), (Metadata{{"m", "1"}}));
-  ASSERT_NE(entry.extra(ExtraTag::kObjectTags), nullptr);
-  EXPECT_EQ(*entry.extra(ExtraTag::kObjectTags), "a=b");
+  EXPECT_EQ(entry.extras.get(ExtraTag::kObjectTags), "a=b");
 }
 
 TEST_F(UploadRaces, MetadataOfALaterWriteOfEqualBytesAreChanged) {

@@ -156,8 +156,7 @@ std::string file_id(const std::string& path, const Entry& entry) {
   put_varint(text, entry.size_bytes);
   put_bytes(text, entry.etag);
   put_bytes(text, encode_address(entry.address));
-  const std::string* source = entry.extra(ExtraTag::kSourceVersion);
-  put_bytes(text, source != nullptr ? *source : std::string());
+  put_bytes(text, entry.extras.get(ExtraTag::kSourceVersion));
   return sha256(text);
 }
 

@@ -114,7 +114,8 @@ std::string entry_value(const Entry& entry, std::string_view address, bool relat
   identity.text(etag);
   identity.map(metadata);
   if (!content_type.empty()) identity.text(content_type);
-  if (const std::string* digest = entry.extra(ExtraTag::kContentDigest)) identity.text(*digest);
+  const std::string_view digest = entry.extras.get(ExtraTag::kContentDigest);
+  if (!digest.empty()) identity.text(digest);
 
   std::string message;
   put_text(message, kAddress, utf8(address));

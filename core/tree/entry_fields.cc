@@ -111,7 +111,7 @@ Entry to_entry(const EntryFields& fields) {
     entry.address = decode_address(fields.address_tail);
   }
   entry.content_type = std::string(fields.content_type);
-  entry.extras = decode_extras(fields.extras);
+  entry.extras = Extras::parse(fields.extras);
   return entry;
 }
 
@@ -122,17 +122,12 @@ size_t extra_bytes(const EntryFields& fields) {
 void EntryBytes::assign(const Entry& entry) {
   etag_.clear();
   put_etag(etag_, entry.etag);
-  extras_.clear();
-  for (const Extra& extra : entry.extras) {
-    put_varint(extras_, extra.tag);
-    put_bytes(extras_, extra.value);
-  }
   fields_ = EntryFields{};
   fields_.size_bytes = entry.size_bytes;
   fields_.mtime_ms = to_millis(entry.mtime);
   fields_.etag = etag_;
   fields_.content_type = entry.content_type;
-  fields_.extras = extras_;
+  fields_.extras = entry.extras.bytes();
   if (const auto* external = std::get_if<ExternalAddress>(&entry.address)) {
     const std::string_view url = external->url;
     const size_t cut = url.rfind('/') + 1;  // npos + 1 = 0: without a slash it is all tail

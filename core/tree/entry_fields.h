@@ -48,7 +48,6 @@ class EntryBytes {
  private:
   std::string etag_;
   std::string address_;
-  std::string extras_;
   EntryFields fields_;
 };
 

@@ -21,7 +21,7 @@ Entry sample_entry() {
 Entry with(Address address, const std::string& digest = "", const std::string& version = "") {
   Entry entry = sample_entry();
   entry.address = std::move(address);
-  entry.set_extra(ExtraTag::kContentDigest, digest);
+  entry.extras.set(ExtraTag::kContentDigest, digest);
   if (!version.empty()) entry.set_source_version({version, 300, 1, ""});
   return entry;
 }
@@ -83,8 +83,8 @@ TEST(Sameness, EtagAndAttributesAreContentButNoBytes) {
   Entry etag = with(kOwn, kDigest), type = etag, extra = etag, unknown = etag, later = etag;
   etag.etag = "5d41402abc4b2a76b9719d911017c592-1";
   type.content_type = "text/html";
-  extra.set_extra(ExtraTag::kCacheControl, "no-store");
-  unknown.extras.push_back({4000000000, "a tag of a later version"});
+  extra.extras.set(ExtraTag::kCacheControl, "no-store");
+  unknown.extras.set(static_cast<ExtraTag>(4000000000), "a tag of a later version");
   for (const Entry& other : {etag, type, extra, unknown}) {
     EXPECT_TRUE(same_bytes(with(kOwn, kDigest), other));
     EXPECT_FALSE(same_content(with(kOwn, kDigest), other));

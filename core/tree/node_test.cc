@@ -37,8 +37,8 @@ EntryMap every_kind() {
   entry.content_type = "";
   out["external/4"] = entry;
   entry.set_user_metadata({{"a", "1"}, {"b", std::string(300, 'v')}});
-  entry.set_extra(ExtraTag::kCacheControl, "no-cache");
-  entry.extras.push_back({4000000000, "a tag of a later version"});
+  entry.extras.set(ExtraTag::kCacheControl, "no-cache");
+  entry.extras.set(static_cast<ExtraTag>(4000000000), "a tag of a later version");
   out["extras"] = entry;
   for (uint8_t i = 0; i < 2; ++i) out[numbered(i, "digest/")] = a_digested_entry(1, i);
   for (uint64_t i = 0; i < 40; ++i) out[numbered(i, "more/")] = an_entry(i, i);
@@ -104,7 +104,7 @@ TEST(Node, EntriesOfTwoLeavesCompareAsFieldsDo) {
   changed.erase("extras");  // other dictionaries and indexes
   changed["external/2"].address = ExternalAddress{"s3://bucket/elsewhere/another file"};
   // Each differs in one field from the entry of its key.
-  changed["own"].set_extra(ExtraTag::kCacheControl, "no-cache");
+  changed["own"].extras.set(ExtraTag::kCacheControl, "no-cache");
   changed["parts"].content_type = "another/type";
   changed["foreign"].etag = "another etag";
   changed[numbered(1, "more/")].address = OwnAddress{{9}};
@@ -358,9 +358,9 @@ TEST(Node, TheHashCanBeCheckedAgainstAStoredBody) {
 TEST(Node, RefusesAnEntryTooLongForANode) {
   MemoryNodeStore store;
   Entry entry = an_entry(1);
-  entry.set_extra(ExtraTag::kUserMetadata, std::string(kEntryExtraBytesMax, 'x'));
+  entry.extras.set(ExtraTag::kUserMetadata, std::string(kEntryExtraBytesMax, 'x'));
   EXPECT_THROW(a_tree(store, {{"a", entry}}), Error);
-  entry.set_extra(ExtraTag::kUserMetadata, std::string(kEntryExtraBytesMax - 100, 'x'));
+  entry.extras.set(ExtraTag::kUserMetadata, std::string(kEntryExtraBytesMax - 100, 'x'));
   EXPECT_EQ(contents(store, a_tree(store, {{"a", entry}})), (EntryMap{{"a", entry}}));
 }
 
@@ -375,7 +375,7 @@ TEST(Node, BodiesOfEverySizeAroundPageLimitsReadBack) {
   MemoryNodeStore store;
   for (size_t size = 1800; size < 8400; size += size % 2000 < 1800 ? 37 : 1) {
     Entry entry = an_entry(1);
-    entry.set_extra(ExtraTag::kExpires, noise(random, size));
+    entry.extras.set(ExtraTag::kExpires, noise(random, size));
     const EntryMap entries{{"key", entry}};
     ASSERT_EQ(contents(store, a_tree(store, entries)), entries);
   }

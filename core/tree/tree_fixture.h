@@ -46,8 +46,8 @@ inline Entry an_entry(uint64_t content, uint64_t record = 0) {
 inline Entry a_digested_entry(uint64_t content, uint8_t address) {
   Entry entry = an_entry(content, address);
   entry.address = OwnAddress{{0xff, address}};
-  entry.set_extra(ExtraTag::kContentDigest,
-                  content_digest(std::string(32, static_cast<char>(content))));
+  entry.extras.set(ExtraTag::kContentDigest,
+                   content_digest(std::string(32, static_cast<char>(content))));
   return entry;
 }
 

@@ -43,28 +43,18 @@ Directives directives_of(const http::Headers& headers) {
           headers.find("x-amz-storage-class") != nullptr};
 }
 
-const std::string& value_of(const std::vector<Extra>& extras, ExtraTag tag) {
-  static const std::string kNone;
-  for (const Extra& extra : extras) {
-    if (extra.tag == static_cast<uint32_t>(tag)) return extra.value;
-  }
-  return kNone;
-}
-
 /// The attributes that the copy does not take from its source.
 versioning::CopyChanges changes_for(const Directives& directives, const http::Headers& headers,
                                     const Entry& source) {
   versioning::CopyChanges out;
   if (directives.none()) return out;
   versioning::ObjectAttributes given = parse_object_attributes(headers);
-  Entry entry;
-  entry.extras = directives.metadata ? given.extras : source.extras;
-  entry.set_extra(ExtraTag::kObjectTags,
-                  value_of(directives.tags ? given.extras : source.extras, ExtraTag::kObjectTags));
+  const Extras& tags = directives.tags ? given.extras : source.extras;
+  out.extras = directives.metadata ? given.extras : source.extras;
+  out.extras->set(ExtraTag::kObjectTags, tags.get(ExtraTag::kObjectTags));
   if (directives.storage_class) {
-    entry.set_extra(ExtraTag::kStorageClass, value_of(given.extras, ExtraTag::kStorageClass));
+    out.extras->set(ExtraTag::kStorageClass, given.extras.get(ExtraTag::kStorageClass));
   }
-  out.extras = std::move(entry.extras);
   out.user_metadata = directives.metadata ? given.user_metadata : source.user_metadata();
   if (directives.metadata) out.content_type = std::move(given.content_type);
   return out;

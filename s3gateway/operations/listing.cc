@@ -222,8 +222,7 @@ xml::ListedObject listed_object(std::string key, const Entry& entry) {
   out.etag = entry.etag;
   out.size_bytes = entry.size_bytes;
   out.storage_class = std::string(storage_class_of(entry));
-  if (entry.extra(ExtraTag::kChecksums)) {
-    const std::vector<Checksum> checksums = entry.checksums();
+  if (const std::vector<Checksum> checksums = entry.checksums(); !checksums.empty()) {
     out.checksum_algorithm = upper_name_of(checksums.front().algorithm);
     out.checksum_type = type_of(checksums.front());
   }

@@ -33,7 +33,7 @@ constexpr std::array<std::string_view, 13> kStorageClasses{
     "GLACIER",         "DEEP_ARCHIVE",       "OUTPOSTS",    "GLACIER_IR", "SNOW",
     "EXPRESS_ONEZONE", "FSX_OPENZFS",        "FSX_ONTAP"};
 
-void parse_storage_class(const http::Headers& headers, Entry& entry) {
+void parse_storage_class(const http::Headers& headers, Extras& extras) {
   const std::string* name = headers.find("x-amz-storage-class");
   if (!name || *name == kStandardStorageClass) return;
   if (std::find(kStorageClasses.begin(), kStorageClasses.end(), *name) == kStorageClasses.end()) {
@@ -42,7 +42,7 @@ void parse_storage_class(const http::Headers& headers, Entry& entry) {
                   "use one of S3's names, for example STANDARD.",
                   {{"StorageClassRequested", *name}});
   }
-  entry.set_extra(ExtraTag::kStorageClass, *name);
+  extras.set(ExtraTag::kStorageClass, *name);
 }
 
 /// The value with control characters replaced: REST clients may store any characters in an ETag or
@@ -64,23 +64,23 @@ const std::string* override_of(const HeaderOverrides& overrides, std::string_vie
 }  // namespace
 
 versioning::ObjectAttributes parse_object_attributes(const http::Headers& headers) {
-  Entry entry;  // keeps the extras in the order they need
+  versioning::ObjectAttributes out;
   for (const StoredHeader& stored : kStoredHeaders) {
     const std::string* value = headers.find(stored.name);
     if (!value) continue;
-    entry.set_extra(stored.tag, stored.tag == ExtraTag::kContentEncoding
-                                    ? sigv4::stored_content_encoding(*value)
-                                    : *value);
+    out.extras.set(stored.tag, stored.tag == ExtraTag::kContentEncoding
+                                   ? sigv4::stored_content_encoding(*value)
+                                   : *value);
   }
-  parse_storage_class(headers, entry);
+  parse_storage_class(headers, out.extras);
   if (const std::string* tagging = headers.find("x-amz-tagging")) {
+    Entry entry;
     entry.set_object_tags(parse_tagging_header(*tagging));
+    out.extras.set(ExtraTag::kObjectTags, entry.extras.get(ExtraTag::kObjectTags));
   }
-  versioning::ObjectAttributes out;
   const std::string_view type = headers.get("content-type");
   out.content_type = std::string(type.empty() ? kDefaultContentType : type);
   out.user_metadata = parse_user_metadata(headers);
-  out.extras = std::move(entry.extras);
   return out;
 }
 
@@ -91,9 +91,8 @@ void add_not_modified_headers(http::Headers& headers, const Entry& entry, Instan
   headers.add("Last-Modified", to_http_date(std::min(entry.mtime, now)));
   for (const StoredHeader& stored : kStoredHeaders) {
     if (stored.tag != ExtraTag::kCacheControl && stored.tag != ExtraTag::kExpires) continue;
-    if (const std::string* value = entry.extra(stored.tag)) {
-      headers.add(std::string(stored.name), *value);
-    }
+    const std::string_view value = entry.extras.get(stored.tag);
+    if (!value.empty()) headers.add(std::string(stored.name), std::string(value));
   }
 }
 
@@ -107,17 +106,18 @@ void add_object_headers(http::Headers& headers, const Entry& entry, Instant now,
   headers.add("Content-Type", shown(type ? *type : std::string(kDefaultContentType)));
   if (entry.extras.empty() && overrides.empty()) return;
   for (const StoredHeader& stored : kStoredHeaders) {
-    const std::string* value = override_of(overrides, stored.name);
-    if (!value) value = entry.extra(stored.tag);
-    if (value) headers.add(std::string(stored.name), shown(*value));
+    const std::string* wanted = override_of(overrides, stored.name);
+    const std::string_view kept = entry.extras.get(stored.tag);
+    if (wanted || !kept.empty()) {
+      headers.add(std::string(stored.name), shown(wanted ? *wanted : std::string(kept)));
+    }
   }
-  if (const std::string* name = entry.extra(ExtraTag::kStorageClass)) {
-    headers.add("x-amz-storage-class", *name);
+  const std::string_view storage_class = entry.extras.get(ExtraTag::kStorageClass);
+  if (!storage_class.empty()) headers.add("x-amz-storage-class", std::string(storage_class));
+  if (const Metadata tags = entry.object_tags(); !tags.empty()) {
+    headers.add("x-amz-tagging-count", std::to_string(tags.size()));
   }
-  if (entry.extra(ExtraTag::kObjectTags)) {
-    headers.add("x-amz-tagging-count", std::to_string(entry.object_tags().size()));
-  }
-  if (entry.extra(ExtraTag::kUserMetadata)) add_user_metadata(headers, entry.user_metadata());
+  add_user_metadata(headers, entry.user_metadata());
 }
 
 void add_expiration(const Call& call, const Location& location, RepositoryId repository,
@@ -140,8 +140,8 @@ void add_quota_warning(const Call& call, RepositoryId repository, std::string_vi
 }
 
 std::string_view storage_class_of(const Entry& entry) {
-  const std::string* name = entry.extra(ExtraTag::kStorageClass);
-  return name ? std::string_view(*name) : kStandardStorageClass;
+  const std::string_view name = entry.extras.get(ExtraTag::kStorageClass);
+  return name.empty() ? kStandardStorageClass : name;
 }
 
 }  // namespace tarn::s3

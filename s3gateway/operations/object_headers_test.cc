@@ -68,7 +68,7 @@ TEST(ObjectHeaders, StoredValuesCannotBreakHeaders) {
   Entry entry;
   entry.etag = "a\r\nSet-Cookie: x";
   entry.content_type = "text/plain\nX: y";
-  entry.set_extra(ExtraTag::kExpires, std::string("a\0b\x7f", 4));
+  entry.extras.set(ExtraTag::kExpires, std::string("a\0b\x7f", 4));
   http::Headers out;
   add_object_headers(out, entry, kNow, {});
   EXPECT_EQ(out.get("etag"), "\"a__Set-Cookie: x\"");
@@ -99,7 +99,7 @@ TEST(ObjectHeaders, NotModifiedHasOnlyCachingHeaders) {
 TEST(ObjectHeaders, HaveDefaults) {
   const versioning::ObjectAttributes attributes = parse_object_attributes({});
   EXPECT_EQ(attributes.content_type, "binary/octet-stream");
-  EXPECT_EQ(attributes.extras, std::vector<Extra>{});
+  EXPECT_EQ(attributes.extras, Extras());
   Entry empty;
   http::Headers out;
   add_object_headers(out, empty, kNow, {});
@@ -110,7 +110,7 @@ TEST(ObjectHeaders, HaveDefaults) {
 TEST(ObjectHeaders, StoreNoContentEncodingThatOnlyFramedTheUpload) {
   http::Headers headers;
   headers.add("Content-Encoding", "aws-chunked");
-  EXPECT_EQ(parse_object_attributes(headers).extras, std::vector<Extra>{});
+  EXPECT_EQ(parse_object_attributes(headers).extras, Extras());
 }
 
 TEST(ObjectHeaders, RefuseUnknownStorageClasses) {
@@ -118,7 +118,7 @@ TEST(ObjectHeaders, RefuseUnknownStorageClasses) {
   headers.add("x-amz-storage-class", "CHEAP");
   EXPECT_THROW(parse_object_attributes(headers), Refusal);
   headers.set("x-amz-storage-class", "STANDARD");
-  EXPECT_EQ(parse_object_attributes(headers).extras, std::vector<Extra>{});
+  EXPECT_EQ(parse_object_attributes(headers).extras, Extras());
 }
 
 }  // namespace

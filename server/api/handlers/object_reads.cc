@@ -65,9 +65,8 @@ http::Response list_objects(const Context& context, Call& call) {
 
 http::Response get_underlying_properties(const Context& context, Call& call) {
   const versioning::FoundObject found = find_object(context, call);
-  const std::string* storage_class = found.entry.extra(ExtraTag::kStorageClass);
-  return json_response(
-      200, json::underlying_properties_body(storage_class == nullptr ? "" : *storage_class));
+  const std::string storage_class(found.entry.extras.get(ExtraTag::kStorageClass));
+  return json_response(200, json::underlying_properties_body(storage_class));
 }
 
 http::Response create_symlinks(const Context& context, Call& call) {

@@ -38,8 +38,7 @@ void set_storage_class(versioning::ObjectAttributes& attributes, std::string_vie
       storage_class.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZ_") == std::string_view::npos;
   if (!word)
     throw_invalid("parameter \"storageClass\" in query has an error: must be an upper-case word");
-  attributes.extras.push_back(
-      {.tag = static_cast<uint32_t>(ExtraTag::kStorageClass), .value = std::string(storage_class)});
+  attributes.extras.set(ExtraTag::kStorageClass, storage_class);
 }
 
 /// Staging an address must not reveal bytes that the caller may not read. An own address may belong

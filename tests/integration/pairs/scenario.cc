@@ -166,7 +166,7 @@ ModelObject Scenario::object_of(const RepositoryName& repository, const Entry& e
   out.etag = entry.etag;
   out.content_type = entry.content_type;
   out.metadata = entry.user_metadata();
-  if (const std::string* tags = entry.extra(ExtraTag::kObjectTags)) out.tags = pairs_of(*tags);
+  out.tags = pairs_of(entry.extras.get(ExtraTag::kObjectTags));
   if (const auto* external = std::get_if<ExternalAddress>(&entry.address)) out.url = external->url;
   const std::string place = repository == repo ? "" : repository.str();
   const auto [at, fresh] = texts_.try_emplace(place + encode_address(entry.address));
