@@ -21,7 +21,7 @@ constexpr size_t kOwnBytes = 13;
 
 /// The same as ==, but without a call for 8 to 24 bytes, which nearly all etags, addresses and
 /// content types have.
-bool same_value(std::string_view a, std::string_view b) {
+[[gnu::always_inline]] inline bool same_value(std::string_view a, std::string_view b) {
   const size_t size = a.size();
   if (size != b.size()) return false;
   const auto same_at = [&](size_t at) {
