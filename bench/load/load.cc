@@ -135,7 +135,10 @@ class Load {
       for (int i = 0; i < kKeysPerWorker / 10; ++i) s3("PUT", object("g", w, i), "", bytes);
     }
     for (const char* state : {"staged", "committed"}) {
-      if (std::string(state) == "committed") commit("commit of the puts");
+      if (std::string(state) == "committed") {
+        commit("commit of the puts");
+        read_until_leased();
+      }
       const auto pick = [&](std::mt19937& random) {
         return object("g", static_cast<int>(random() % static_cast<unsigned>(options_.connections)),
                       static_cast<int>(random() % (kKeysPerWorker / 10)));
@@ -148,6 +151,12 @@ class Load {
         return s3("GET", "/" + repository_, "list-type=2&max-keys=1000&prefix=main%2F", "");
       });
     }
+  }
+
+  /// Servers read a branch from memory again a second after its commit, if it is read until then.
+  void read_until_leased() {
+    const auto end = SteadyClock::now() + std::chrono::seconds{2};
+    while (SteadyClock::now() < end) s3("GET", object("g", 0, 0), "", "");
   }
 
   void large_repository() {
