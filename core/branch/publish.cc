@@ -1,3 +1,19 @@
+// Publishing: how every verb that makes a commit moves a branch.
+//
+//   hold      The verb takes the write lease of the branch (BranchHold) and, if it takes in what is
+//             staged, seals the staging area: later writes go to a new token.
+//   build     `build` makes the tree over the head that the lease names. New nodes stay in memory,
+//             or are copied into the database where nothing refers to them yet.
+//   hooks     pre-commit or pre-merge hooks see the commit as it will be. They may take minutes;
+//             the lease is renewed meanwhile.
+//   publish   One statement (publish_commit of the schema) inserts nodes and commit, moves the head
+//             and drops the sealed tokens, if the head, the lease and the settings are still those
+//             that were read and all commits that were read still exist. Otherwise it does nothing.
+//
+// A server that dies in between leaves a lease that ends by itself, sealed tokens that readers and
+// the next verb see as before, and nodes that garbage collection removes. An answer that was lost
+// is found out in Branches::publish. If the branch changed meanwhile, all steps are repeated, five
+// times at most.
 #include "core/branch/publish.h"
 
 #include <algorithm>

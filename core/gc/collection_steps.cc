@@ -1,3 +1,21 @@
+// The steps of one collection, in an order in which a crash after any of them loses nothing.
+//
+//   leftovers     objects that an earlier collection had doomed and did not remove any more
+//   commits       commits that no root reaches; history that retention has expired
+//   transactions  floors are raised: the oldest node and object address that any server may still
+//                 publish. Then it waits until no older transaction runs
+//   mark          what the roots reach, read in one snapshot
+//   list          the store. An object below the floor that is not marked becomes a candidate, or
+//                 is due if an earlier collection, a grace before, found it too
+//   remove        due objects: first a row "doomed" for each, which every transaction that wants
+//                 the object again takes away or fails on, then the file
+//   nodes         part lists and nodes of trees that nothing refers to
+//   unfinished    files of uploads that never ended; rows and files that were derived
+//   space         space of the database
+//
+// The owner of the store is asked at the beginning and before each removal: a copy of the database
+// must remove nothing. A collection that would remove too large a share stops and says so. If
+// its server dies, the lease ends (LeasedProgress), and another server begins with the first step.
 #include "core/gc/collection_steps.h"
 
 #include <algorithm>

@@ -1,3 +1,23 @@
+// Read leases: a branch that is read often is answered from memory, and no write can pass unseen.
+//
+// A lease is a row of `read_leases` that this server (holder_) inserted. While it stands nothing
+// that reads of the branch return can change: functions and triggers of the schema raise TN455 in
+// every transaction that would, and the writer ends the leases first (end_read_leases).
+//
+//   holder                            writer, on any server
+//   count()  100 reads in a second
+//   fill()   insert row, read branch
+//   renew()  50 times a second:
+//            "which of my rows stand?"
+//   find()   answers from memory      statement fails with TN455
+//            ...                      revoke the rows, wait until they are gone
+//   renew()  sees "revoked": forget,  ... or 1 s has passed: a holder that was not heard of has
+//            delete the row           stopped answering by then
+//                                     repeat the statement
+//
+// A lease lasts kReadLease from the moment before the question that found its row. find() looks at
+// two clocks: the time since boot and the wall clock, which goes on while a virtual machine is
+// stopped; the one that went further counts. docs/design/042-read-leases.md has the failures.
 #include "core/meta/read_leases.h"
 
 #include <algorithm>

@@ -1,4 +1,20 @@
-// Writes of the staging area.
+// Writes of the staging area: rows (token, key) over the tree of the branch's head.
+//
+// A PUT is one statement. It checks in the database what was read before: the rules of the
+// repository (settings_version), the condition of the request, quotas; and it stages under the id
+// that this server has in `writers`. Concurrent writes of a branch share a statement (batcher_of):
+// while one runs, the next are collected, the last of each key counts, and all are acknowledged by
+// its commit. Near a quota a batch is refused as a whole, and its writes are tried one by one.
+//
+// An answer that is lost leaves a write in doubt: it may still be on its way. staged() never sends
+// it again, since that could undo a later write. stand() fences the id of this server, so that
+// nothing that was sent under it can take effect any more, and then looks for the rows. They prove
+// the effect, because an entry has an address or a time of its own. If the database does not
+// answer, the caller gets in_doubt, and the fence is raised before the next write to the branch
+// (Writer::raise_fences).
+//
+// An entry that refers to an older object (a copy, a link) is staged in a transaction that takes
+// the object's candidate row from garbage collection, or fails (References::rescue).
 #include "core/meta/staging.h"
 
 #include <algorithm>

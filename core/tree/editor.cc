@@ -1,3 +1,19 @@
+// Editing walks the old tree and the sorted changes side by side, and feeds one TreeWriter.
+//
+//   changes:            d1                 d7            range r..s
+//   old leaves:  [a b c] [d e f] [g h i j] [k l m] ... [p q r] [s t u]
+//   writer:      splice  entries  ...                    entries
+//
+// visit() looks at one child of an inner node. Without a change in it, the child is taken whole by
+// its reference (splice), unread, if the writer stands at a boundary of the child's level; a child
+// that a range deletion covers is dropped unread. Any other child is loaded and visited in turn.
+// visit_leaf() copies entries to the writer, applies the changes between them, and hands the leaf
+// over by reference if no change had an effect.
+//
+// Where nodes end depends on the keys and weights in them alone (chunker.h): after a change the
+// writer comes to a boundary that the old tree has too, within a node or two, and splices from
+// there on. The same entries make the same tree whatever edits led to it. Loads are planned ahead:
+// load() brings the next siblings that changes touch with one statement (plan_read).
 #include "core/tree/editor.h"
 
 #include <algorithm>

@@ -1,3 +1,20 @@
+// Encoding of nodes: columns, so that equal fields of neighbours compress and a reader finds entry
+// i without parsing those before it. docs/format/node.md has every width.
+//
+//   leaf   | header 28 | base mtime 8 | keys + restarts | content types | address heads |
+//          | sizes | mtimes - base | index of content type | etags | addresses | extras |
+//   inner  | header 28 | last keys of the children + restarts | hashes 16 each |
+//          | entries below | bytes below | base nid 8 | nids - base |
+//                                        ^ canonical_bytes end here
+//
+// Keys share prefixes with the key before them, except every sixteenth (the restarts), where a
+// binary search begins. A column of integers has one width, the least that holds its greatest
+// value; a column of byte strings has their ends in front, or one length for all.
+//
+// The hash covers the salt of the repository and the canonical bytes. Nids, the addresses of nodes
+// in the database, come after those: equal entries give equal hashes wherever nodes are stored,
+// and two trees skip equal children unread. The encoders write what they were given; they sort
+// and check nothing but lengths.
 #include "core/tree/node_encoder.h"
 
 #include <algorithm>
