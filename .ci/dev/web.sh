@@ -84,7 +84,7 @@ usage: ./dev web [--check | --screenshots]      serves web/ with hot reload at h
 Requests of the page go to a running tarnd, TARN_ENDPOINT (http://127.0.0.1:8000, as ./dev run serves).
 
   --check        types and unit tests of web/
-  --screenshots  takes docs/images/ again, from a server of its own
+  --screenshots  takes pictures of all pages: build/screenshots/, and those that docs/images/ has
 TEXT
 }
 

@@ -10,7 +10,8 @@ from playwright.sync_api import expect
 
 ROOT = Path(__file__).resolve().parents[2]
 AXE = ROOT / "web/node_modules/axe-core/axe.min.js"
-IMAGES = ROOT / "docs/images"
+IMAGES = ROOT / "docs/images"  # those that a document shows
+PICTURES = ROOT / "build/screenshots"  # all others
 # Chromium without the windows that nobody looks at: the same engine for two thirds of the processor time.
 CHROMIUM = "/usr/bin/chromium-headless-shell"
 # No test runs long enough for V8's optimizing compilers to earn what they take: a tenth of the processor time.
@@ -220,7 +221,7 @@ class Window:
         self.page.emulate_media(color_scheme=name)
 
     def review(self, name):
-        """axe-core in both themes, and no sideways scrolling in both widths; with --screenshots the pictures docs/images/NAME-1440-light.png and NAME-390-dark.png.
+        """axe-core in both themes, and no sideways scrolling in both widths; with --screenshots the pictures NAME-1440-light.png and NAME-390-dark.png of build/screenshots/, or of docs/images/ if it has them.
 
         What is shown at 390 pixels is what is shown at 1440, or less, so axe-core looks at it there in long runs and with --screenshots only.
         """
@@ -245,9 +246,10 @@ class Window:
         assert wide <= 0, f"{self.page.url} is {wide} pixels wider than the window"
 
     def shoot(self, name):
-        IMAGES.mkdir(parents=True, exist_ok=True)
+        PICTURES.mkdir(parents=True, exist_ok=True)
         picture = Image.open(io.BytesIO(self.page.screenshot(animations="disabled"))).convert("RGB").quantize(COLOURS, dither=Image.Dither.NONE)
-        path = IMAGES / f"{name}.png"
+        shown = IMAGES / f"{name}.png"
+        path = shown if shown.exists() else PICTURES / shown.name
         if not path.exists() or differs(Image.open(path), picture):
             picture.save(path, optimize=True)
         assert path.stat().st_size < PICTURE_BYTES_MAX, f"{path} has {path.stat().st_size} bytes"
