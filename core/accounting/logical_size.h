@@ -12,9 +12,6 @@
 
 namespace tarn::accounting {
 
-/// Entries of one page of a breakdown, at most.
-constexpr uint32_t kUsageItemsMax = 1000;
-
 /// Objects and bytes below `prefix` ("" = all) at the ref; of a branch with its staged changes, at
 /// one moment. The committed part comes from the counts in inner nodes and costs a few of them;
 /// each staged change below the prefix costs a look at the tree. Throws not_found (the ref),
@@ -23,8 +20,8 @@ Amount logical_size(versioning::Engine& engine, const Repository& repository, st
                     std::string_view prefix);
 
 /// The first-level prefixes below `prefix` and the objects directly in it, in byte order after the
-/// path `after`, each with its size; at most `limit` (1..kUsageItemsMax). One state per page. A
-/// prefix costs as much as logical_size, whatever is below it.
+/// path `after`, each with its size; at most `limit`, from 1 to kPageItemsMax. One state per page.
+/// A prefix costs as much as logical_size, whatever is below it.
 Page<UsageItem> usage_by_prefix(versioning::Engine& engine, const Repository& repository,
                                 std::string_view ref, std::string_view prefix,
                                 std::string_view after, uint32_t limit);

@@ -1,4 +1,5 @@
-// The engine: the context of every verb. Made once in server/main.cc; all members outlive it.
+// The engine: the context of every verb. server/assembly/assembly.cc makes it; all members outlive
+// it.
 #pragma once
 
 #include <memory>

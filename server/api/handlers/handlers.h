@@ -1,5 +1,5 @@
-// The handlers of all implemented operations, by resource. Each reads its parameters, calls one
-// verb of core/versioning and encodes the result; the table in routes.cc says which checks run
+// The handlers of all implemented operations, by resource. Each reads its parameters, calls a verb
+// of the core and encodes the result; the table in routes.cc says which checks run
 // before. A JsonHandler takes a JSON body.
 #pragma once
 
