@@ -155,7 +155,7 @@ std::string Answer::reason() const {
   const std::string word = header("X-Tarn-Error");
   if (!word.empty() || !is_xml(body)) return word;
   const std::string code = element_of(body, "Code");
-  // As core/blob reads it from stores.
+  // core/blob reads the same from stores.
   const bool full = code == "QuotaExceeded" || code == "XMinioStorageFull";
   return full ? std::string(reason::kQuotaExceeded) : "";
 }

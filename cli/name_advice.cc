@@ -66,7 +66,7 @@ std::string command_about_prefix(std::string_view command, const Uri& uri) {
   return str_cat("tarn fs ls '", to_string(uri), '\'');
 }
 
-/// Of a word that was taken for a ref of the repository.
+/// Advice about a word that was taken for a ref of the repository.
 std::string instead_of_ref(Session& session, std::string_view command,
                            const std::string& repository, const std::string& name) {
   const std::string branch = branch_of(session, repository);
@@ -91,7 +91,7 @@ std::string instead_of_ref(Session& session, std::string_view command,
   return "";
 }
 
-/// Of a path whose first part is a ref of the repository.
+/// Advice about a path whose first part is a ref of the repository.
 std::string instead_of_path(Session& session, const std::string& repository,
                             const std::string& path) {
   const size_t slash = std::min(path.find('/'), path.size());

@@ -67,7 +67,7 @@ void need_ref(const Uri& uri, std::string_view text) {
       "which branch, tag or commit? give tarn://repository/ref/..., --branch or TARN_BRANCH"));
 }
 
-/// Of a short path, which may have been meant as a ref.
+/// Refuses a short path, which may have been meant as a ref.
 void need_ref_of_path(const Uri& uri, std::string_view text) {
   if (!uri.ref.empty() || uri.path.empty()) return need_ref(uri, text);
   throw usage_error(str_cat(reading(text), "which branch, tag or commit? write tarn://",

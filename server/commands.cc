@@ -24,7 +24,7 @@
 namespace tarn::server {
 namespace {
 
-/// Of --probe.
+/// Longest time that --probe takes.
 constexpr std::chrono::seconds kProbeTime{10};
 constexpr size_t kProbeBytesMax = 64 * 1024;
 

@@ -196,7 +196,7 @@ void check_s3_store(std::string_view key, const S3StoreConfig& store) {
   }
 }
 
-/// With fewer, cached objects would evict each other while they are read.
+/// Cached objects would evict each other while they are read if the cache held fewer.
 constexpr uint64_t kCachedObjectsMin = 4;
 
 void check_import_root(const Config& config, const std::string& root) {

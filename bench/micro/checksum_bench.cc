@@ -18,7 +18,7 @@ constexpr size_t kBodyBytes = 64 * 1024 * 1024;
 constexpr size_t kPieceBytes = 256 * 1024;
 constexpr int kRounds = 15;
 
-/// Of this thread: what else the machine does is not counted.
+/// Processor time of this thread: what else the machine does is not counted.
 double cpu_seconds() {
   timespec now{};
   ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);

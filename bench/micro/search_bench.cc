@@ -79,7 +79,7 @@ double processor_ms() {
   return static_cast<double>(used.tv_sec) * 1e3 + static_cast<double>(used.tv_nsec) / 1e6;
 }
 
-/// Of the backends of this database that still run.
+/// Processor time of the backends of this database that still run.
 double database_ms(db::Connection& connection) {
   const db::Rows rows = connection.run({"bench_select_backends", R"sql(
     SELECT pid FROM pg_stat_activity WHERE datname = current_database())sql"});

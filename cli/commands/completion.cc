@@ -141,7 +141,7 @@ class Values {
       print_aliases(kind, path, lead, prefix, tail);
   }
 
-  /// With '@' as refs need it; commands about aliases use them without.
+  /// The names begin with '@' where refs are wanted; commands about aliases use them without.
   void print_aliases(Kind kind, const std::string& path, const std::string& lead,
                      const std::string& prefix, std::string_view tail) {
     const bool typed = prefix.starts_with('@');

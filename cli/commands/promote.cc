@@ -212,7 +212,7 @@ ExitCode promote(Session& session, const Promote& options) {
   const Github github(options.github);
   Json body = body_of(session, options, repository, candidates);
   const bool waits = options.wait && !options.dry_run;
-  // With a key the request can be repeated if the server dies before it answers.
+  // A request with a key can be repeated if the server dies before it answers.
   if (waits && options.key.empty()) body["idempotency_key"] = to_hex(random_bytes(kKeyBytes));
   const Request request = post_request(api_path({"repositories", repository, "promotions"}), body);
   if (options.dry_run) return judge(session, session.client.call(request), github);

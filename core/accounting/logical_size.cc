@@ -36,7 +36,7 @@ class Sizes {
         tree_(snapshot.nodes(), root_),
         rows_(snapshot.take_rows()) {}
 
-  /// Of the keys in [begin, end); end "" = no end.
+  /// Size of the keys in [begin, end); end "" = no end.
   Amount of(std::string_view begin, std::string_view end) {
     const tree::Totals totals = tree::count_range(nodes_, root_, begin, end);
     Amount amount{totals.entries, totals.bytes};

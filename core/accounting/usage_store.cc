@@ -16,7 +16,7 @@ namespace {
 constexpr int64_t kRowsPerPage = 5'000;
 constexpr int64_t kVersionNumberMin = INT64_MIN;
 
-// Of a deleted repository that can be restored, the rows are put away as JSON.
+// A deleted repository that can be restored has its rows put away as JSON.
 constexpr db::Query kSelectRefs{"accounting_select_refs", R"sql(
   SELECT 0, name, head, branch_id FROM branches WHERE repo_id = $1
   UNION ALL SELECT 1, name, commit_id, NULL FROM tags WHERE repo_id = $1

@@ -36,7 +36,7 @@ constexpr db::Query kEveryoneAdmin{"auth_everyone_admin", R"sql(
   SELECT g.group_id, u.user_id FROM groups g, users u WHERE g.name = $1 ON CONFLICT DO NOTHING)sql"};
 
 constexpr db::Query kSelectAnyUser{"auth_select_any_user", "SELECT 1 FROM users LIMIT 1"};
-// Of concurrent setups the first creates the administrator.
+// The first of concurrent setups creates the administrator.
 constexpr db::Query kInsertFirstUser{"auth_insert_first_user", R"sql(
   INSERT INTO users (name, created_ms) SELECT $1, $2 WHERE NOT EXISTS (SELECT 1 FROM users)
   ON CONFLICT DO NOTHING RETURNING user_id)sql"};

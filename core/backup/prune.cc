@@ -88,7 +88,7 @@ class Prune {
     if (options_.keep == 0) throw_invalid("pruning backups: the newest backup must be kept");
     const Instant now = SystemClock().now();
     hold_ = str_cat("prune-", to_iso_basic(now), "-", to_hex(random_bytes(kHoldRandomBytes)));
-    // As a backup does: one that runs may count on objects that it has found in the place.
+    // A backup does the same: one that runs may count on objects that it has found in the place.
     if (!options_.dry_run) {
       backups_.begin(
           {.id = hold_, .target = options_.target_name, .copies_objects = true, .lease = kLease});
@@ -207,7 +207,7 @@ class Prune {
       keys.clear();
       if (options_.on_progress) options_.on_progress("objects", out_.objects);
     };
-    // Of a dry run each object counts once, though several of the backups list it.
+    // Each object counts once in a dry run, though several of the backups list it.
     read_list(target_, manifest, [&](const ObjectLine& object) {
       if (needed_.contains(object)) return;
       const std::string key = target_.objects(installation_, object.repository) + object.path;

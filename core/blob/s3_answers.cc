@@ -38,7 +38,7 @@ Instant parse_time(std::string_view text) {
   return *time;
 }
 
-// With encoding-type=url a literal '+' arrives as %2B, however the server encodes a space.
+// A literal '+' arrives as %2B with encoding-type=url, however the server encodes a space.
 std::string decoded(const std::string& text, bool url_encoded) {
   if (!url_encoded) return text;
   auto plain = form_decode(text);

@@ -53,7 +53,7 @@ std::string stored_changed_paths(Engine& engine, const TreeRoot& before, const T
   try {
     return tree::encode_changed_paths(tree::changed_paths(nodes, before, after));
   } catch (const Error& error) {
-    // Of a tree that has expired or is damaged nothing is known. It must not keep anybody from
+    // Nothing is known of a tree that has expired or is damaged. It must not keep anybody from
     // deleting what is damaged.
     if (error.code() != ErrorCode::kGone && error.code() != ErrorCode::kDataLoss) throw;
     return tree::encode_changed_paths(std::nullopt);

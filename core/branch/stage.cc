@@ -34,7 +34,7 @@ constexpr int kStageRoundsMax = 100;
   throw Error(ErrorCode::kConflict, reason::kTooManyAttempts, "Too many attempts, try again later");
 }
 
-/// As Repositories::bucket_root; "" = none.
+/// The same as Repositories::bucket_root; "" = none.
 std::string root_of(const Repository& repository) {
   return repository.bucket_kind == BucketKind::kRooted ? repository.default_branch.str() : "";
 }

@@ -27,7 +27,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr size_t kPieceBytes = 256 * 1024;
-/// Of the messages of a program that failed.
+/// Longest text that is kept of the messages of a program that failed.
 constexpr size_t kMessageBytesMax = 2'000;
 constexpr const char* kProgramsDirectory = "/usr/lib/postgresql";
 

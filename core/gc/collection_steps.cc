@@ -52,7 +52,7 @@ constexpr uint32_t kRunsLookedAt = 10;
 constexpr std::string_view kObjectsFolder = "data";
 /// Space of fewer removed rows is left to autovacuum.
 constexpr int64_t kRowsWorthVacuum = 1'000;
-/// Of metric files that no commit names: commits to come may have them.
+/// How long metric files are kept that no commit names: commits to come may have them.
 constexpr std::chrono::seconds kReadingsKept = std::chrono::hours{24 * 7};
 
 }  // namespace

@@ -30,7 +30,7 @@ constexpr db::Query kSelectDue{"collections_select_due", R"sql(
       SELECT coalesce(min(nid_floor), 0) FROM writers WHERE expires_at > clock_timestamp())
   ORDER BY g.requested_by IS NULL, g.due_at NULLS FIRST LIMIT 1)sql"};
 
-// Its server died: the collection that it carried out may be due again by nothing else.
+// A server died: the collection that it carried out may be due again by nothing else.
 constexpr db::Query kSelectAbandoned{"collections_select_abandoned", R"sql(
   SELECT EXISTS (SELECT 1 FROM gc_control WHERE lease_owner IS NOT NULL AND lease_until < clock_timestamp()))sql"};
 
@@ -38,7 +38,7 @@ constexpr db::Query kTakeLease{"collections_take_lease", R"sql(
   UPDATE gc_control SET lease_owner = $1, lease_until = clock_timestamp() + $2 * interval '1 millisecond'
   WHERE lease_owner IS NULL OR lease_until < clock_timestamp())sql"};
 
-// As kSelectDue, but for the floors.
+// The same as kSelectDue, but for the floors.
 constexpr db::Query kSelectWaiting{"collections_select_waiting", R"sql(
   SELECT EXISTS (
     SELECT 1 FROM gc_repositories g JOIN repositories r USING (repo_id)

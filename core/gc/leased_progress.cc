@@ -11,7 +11,7 @@
 namespace tarn::versioning {
 namespace {
 
-/// Of the lease and of the progress that is shown.
+/// Time between renewals of the lease and of the progress that is shown.
 constexpr std::chrono::seconds kRenewInterval{2};
 /// Work before a pause that `busy_percent` asks for.
 constexpr std::chrono::milliseconds kBusyStretch{50};

@@ -18,7 +18,7 @@ constexpr int kRoundsMax = 3;
 /// Less space than this is not worth the work.
 constexpr int64_t kPagesWorthIt = 64;
 constexpr int64_t kIndexBytesWorthIt = 256 << 10;
-/// Of a table, more than its rows: those that other work removes, such as the sweep of staged rows.
+/// Dead rows of one table that are worth a vacuum, other work's too, such as the sweep of staging.
 constexpr int64_t kDeadRowsWorthIt = 1'000;
 /// Free space that may stay, as a share of what the rows need: the next rows need it soon.
 constexpr int64_t kSpareDivisor = 20;
@@ -46,7 +46,7 @@ struct Table {
     }                                                                                             \
   }
 
-/// Those whose rows go with history, besides nodes.
+/// Tables whose rows go with history, besides nodes.
 constexpr Table kTables[] = {TARN_SPACE_TABLE(gc_candidates),   TARN_SPACE_TABLE(commits),
                              TARN_SPACE_TABLE(commit_expiries), TARN_SPACE_TABLE(extractions),
                              TARN_SPACE_TABLE(metrics),         TARN_SPACE_TABLE(params),
@@ -91,7 +91,7 @@ constexpr db::Query kDropInvalid{"space_drop_invalid_index", R"sql(
   END
   $$)sql"};
 
-// Of a row besides its body: its header and its line pointer, and the other columns.
+// A row has besides its body: its header and its line pointer, and the other columns.
 constexpr db::Query kMeasureNodes{"space_measure_nodes", R"sql(
   SELECT pg_relation_size('nodes') / current_setting('block_size')::bigint, count(*),
          coalesce(sum(octet_length(body) + 76), 0)::bigint, current_setting('block_size')::bigint - 24

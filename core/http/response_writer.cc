@@ -287,7 +287,7 @@ bool ResponseWriter::send_stream(Socket& socket, BodySource& source, std::option
   }
 }
 
-/// As far as the source can; `left` is what remains to be read.
+/// Splices as far as the source can; `left` is what remains to be read.
 bool ResponseWriter::splice_stream(Socket& socket, BodySource& source, uint64_t& left,
                                    Patience& patience) {
   if (!pipe_) pipe_ = Pipe::open();

@@ -33,7 +33,7 @@ constexpr std::chrono::milliseconds kReportEvery{500};
 // After this many objects the tree is finished and recorded as a checkpoint, from which another
 // process can continue.
 constexpr uint64_t kObjectsPerCheckpoint = 200'000;
-// Of transient errors of database or store.
+// Attempts after transient errors of database or store.
 constexpr int kAttemptsMax = 5;
 constexpr std::string_view kLastImportKey = ".lakefs.last.import.timestamp";
 // Suffix after the head's id in the result of an import that found no changes.

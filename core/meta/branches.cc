@@ -88,7 +88,7 @@ constexpr db::Query kRenew{"branches_renew_lease", R"sql(
 constexpr db::Query kRelease{"branches_release_lease", R"sql(
   UPDATE branches SET lease_owner = NULL, lease_until = NULL WHERE branch_id = $1 AND lease_owner = $2)sql"};
 
-// With the tree of the commit's row, which the caller holds: one that was removed and made again
+// The tree is that of the commit's row, which the caller holds: one removed and made again
 // has another.
 constexpr db::Query kMoveHead{"branches_move_head", R"sql(
   UPDATE branches SET head = $4, root_nid = c.root_nid, root_hash = c.root_hash, version = version + 1,

@@ -244,7 +244,7 @@ Charge Quotas::charge(RepositoryId repository, std::string_view branch, std::str
   return out;
 }
 
-/// With the bytes on their way, but for those of `own`.
+/// Adds the bytes on their way, but for those of `own`.
 Quota Quotas::with_transfers(Quota quota, const Transfer* own) {
   MutexLock lock(mutex_);
   const auto at = on_the_way_.find(quota.id);

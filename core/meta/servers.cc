@@ -12,7 +12,7 @@ constexpr int64_t kDeletedAtOnce = 100;
 constexpr db::Query kLimitWait{"servers_limit_wait", R"sql(
   SELECT set_config('lock_timeout', $1, true))sql"};
 
-// Its own row may be that old too, after the process was suspended.
+// The server's own row may be that old too, after the process was suspended.
 constexpr db::Query kAnnounce{"servers_announce", R"sql(
   WITH forgotten AS (
     DELETE FROM servers WHERE server_id IN (

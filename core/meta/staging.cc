@@ -50,7 +50,7 @@ constexpr db::Query kStage{
     "SELECT stage_entries_under($6, $7, $1, $2, $3, $4, $5), " TARN_COMMIT_POSITION,
     /*has_position=*/true};
 
-// As kStage, for rows with charges: the rows of quotas are locked until the end, after all others.
+// kStage for rows with charges: the rows of quotas are locked until the end, after all others.
 constexpr db::Query kStageCharged{"staging_insert_charged", R"sql(
   SELECT charge_quotas(stage_entries_under($6, $7, $1, $2, $3, $4, $5), $2, $8, $9, $10), )sql" TARN_COMMIT_POSITION,
                                   /*has_position=*/true};

@@ -33,7 +33,7 @@ constexpr db::Query kLookup{"staging_lookup_key",
   JOIN branches b ON b.repo_id = r.repo_id AND b.name = $2 )sql" TARN_NEWEST_STAGED(
                                 "$3") "WHERE r.name = $1 AND r.deleted_ms IS NULL"};
 
-// As kLookup, for many keys: the executor starts once, which is most of what a lookup costs.
+// kLookup for many keys: the executor starts once, which is most of what a lookup costs.
 // OFFSET 0 keeps the planner from joining sets, so that each key has the probes of kLookup.
 constexpr db::Query kLookupMany{"staging_lookup_keys", "SELECT " TARN_LOOKUP_COLUMNS R"sql(, q.n
   FROM unnest($1::text[], $2::text[], $3::bytea[]) WITH ORDINALITY AS q(repository, branch, key, n)

@@ -38,7 +38,7 @@ constexpr db::Query kPutPart{"uploads_put_part", R"sql(
   WHERE u.upload_id = $1 AND writer_lives($4) FOR KEY SHARE OF u
   ON CONFLICT (upload_id, part_number) DO UPDATE SET entry = excluded.entry)sql"};
 
-// As kPutPart, in the form of a status: 1 = nothing was stored.
+// The same as kPutPart, in the form of a status: 1 = nothing was stored.
 constexpr db::Query kPutPartCharged{"uploads_put_part_charged", R"sql(
   WITH upload AS (
     SELECT u.upload_id, u.branch_id FROM uploads u JOIN branches b USING (branch_id)

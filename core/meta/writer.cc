@@ -197,7 +197,7 @@ Instant Writer::fresh_since() const {
 
 Writer::Operation::Operation(Writer& writer) : writer_(writer), outer_(innermost) {
   MutexLock lock(writer_.mutex_);
-  // Of the outermost one: an inner one may publish what that has made.
+  // The outermost one registers: an inner one may publish what that has made.
   registration_ = writer_.registration_of_thread();
   innermost = this;
   epoch_ = writer_.first_epoch_ + writer_.epochs_.size() - 1;

@@ -63,7 +63,7 @@ Fetch fetch_object(Engine& engine, const Repository& repository, const Entry& en
       if (bytes.size_bytes > 0) fetch_one(engine, bytes, fetch);
     }
   } catch (const Error& error) {
-    // Of this object alone; a store that cannot be reached ends the request.
+    // The failure is of this object alone; a store that cannot be reached ends the request.
     if (error.code() == ErrorCode::kUnavailable || error.code() == ErrorCode::kInternal) throw;
     fetch.missing = true;
   }

@@ -88,8 +88,8 @@ std::unique_ptr<blob::BlobReader> open_changing(Engine& engine, const StoredByte
   return reader;
 }
 
-/// Of an entry without a part list. An object that was imported, or linked after its client had
-/// uploaded it to the store, must be unchanged; "" in its source version means the entry's own
+/// Bytes of an entry without a part list. An object that was imported, or linked after its client
+/// had uploaded it to the store, must be unchanged; "" in its source version means the entry's own
 /// etag. A cached copy of a linked object stays valid: only its own client could have overwritten
 /// the bytes.
 StoredBytes whole_bytes(Engine& engine, const Repository& repository, const Entry& entry) {

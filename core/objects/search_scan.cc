@@ -30,7 +30,7 @@ constexpr size_t kRangesPerLoad = 32;
 // Threads that make summaries: while one waits for the database, the others decode what they read.
 constexpr size_t kSummaryThreads = 3;
 constexpr uint64_t kEntriesPerClockRead = 64;
-/// With conditions, whose patterns and values may be long.
+/// The same for searches with conditions, whose patterns and values may be long.
 constexpr uint64_t kConditionedEntriesPerClockRead = 8;
 
 /// Ignores the limits of ranges and summaries, which look_ahead() enforces.

@@ -27,7 +27,7 @@ StageTarget stage_target(const UploadTarget& target) {
           target.branch.settings_version};
 }
 
-/// With the charge of an object that was stored for it.
+/// A target with the charge of an object that was stored for it.
 StageTarget charged_target(Engine& engine, const UploadTarget& target, const OwnAddress& address,
                            uint64_t size_bytes) {
   StageTarget out = stage_target(target);

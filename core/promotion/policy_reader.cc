@@ -159,7 +159,7 @@ class PolicyReader {
     }
   }
 
-  /// As texts: promotions use the same patterns.
+  /// Keeps the patterns as texts: promotions use the same.
   void read_paths(const YamlNode& node) {
     std::vector<Glob> globs;
     in_.read_list(node, "paths", globs, [&](const YamlNode& item, const std::string& path) {

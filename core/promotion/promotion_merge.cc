@@ -94,7 +94,7 @@ void PromotionTerms::check_source(const meta::BranchLease& destination, const Co
 
 std::optional<MergeBaseTree> PromotionTerms::base(meta::NodeWriter& nodes, const Commit& winner,
                                                   const Commit& head) {
-  // With the destination's own state as base, every difference is a change of the source.
+  // Every difference is a change of the source if the destination's own state is the base.
   if (replace_paths_) return MergeBaseTree{head.root, {head.id}};
   return promotion_base_tree(publication_.engine, publication_.repository, nodes, winner,
                              publication_.judgement.destination.name, head);

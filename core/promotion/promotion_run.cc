@@ -360,8 +360,8 @@ class PromotionRun {
   bool failed_to_merge(const RankedCandidate& winner, const Error& error) {
     const PromotionRequest& asked = promotion_.request;
     if (error.reason() == reason::kPromotionTaken) return kLeave;
-    // With an expectation the next round says what moved; without, the candidates are compared with
-    // the new champion.
+    // The next round says what moved if there is an expectation; else the candidates are compared
+    // with the new champion.
     if (error.reason() == reason::kDestinationMoved ||
         error.reason() == reason::kPromotionJudgedAnew) {
       return judge_again("destination_moved", error.message());

@@ -44,7 +44,7 @@ class ExpressionWords {
 
   const Word& current() const { return current_; }
   void next();
-  /// As it was written, for messages.
+  /// The word as it was written, for messages.
   std::string_view written(const Word& word) const {
     return text_.substr(word.at, word.end - word.at);
   }

@@ -131,7 +131,7 @@ void check_skew(Instant time, Instant now) {
        {"MaxAllowedSkewMilliseconds", std::to_string(skew_ms)}});
 }
 
-/// Of a URL of version 2, whose expiry may be any number.
+/// End of a URL of version 2, whose expiry may be any number.
 Instant valid_until(const Authorization& authorization) {
   return Instant{std::chrono::seconds{std::max<int64_t>(authorization.expires_at_s, 0)}};
 }

@@ -39,7 +39,7 @@ uint64_t scattered(uint64_t value) {
   return value ^ (value >> 33);
 }
 
-/// Of the location of an object and of what is compared with it.
+/// Hash of the location of an object and of what is compared with it.
 uint64_t hash_of(uint64_t seed, const tree::EntryFields& fields) {
   const std::hash<std::string_view> hash;
   uint64_t sum = scattered(seed ^ hash(fields.address_tail));

@@ -239,7 +239,7 @@ class Run {
     return out;
   }
 
-  /// Of a missing commit: names only the refs that refer to it still.
+  /// Keeps only the refs that still refer to a missing commit.
   void drop_moved_refs(Finding& finding) const {
     std::erase_if(finding.refs, [&](const std::string& ref) {
       const auto head = heads_.find(ref);

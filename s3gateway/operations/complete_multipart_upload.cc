@@ -81,7 +81,7 @@ http::Response completed(const Call& call, const CompleteMultipartUpload& endpoi
   return response;
 }
 
-/// As versioning::completed_before, at a location.
+/// The same as versioning::completed_before, at a location.
 std::optional<StagedEntry> completed_before(Call& call, const Location& location,
                                             const versioning::Completion& completion) {
   if (!is_branch_name(location.ref) || location.path.empty()) return std::nullopt;

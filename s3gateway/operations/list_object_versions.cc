@@ -66,7 +66,7 @@ VersionPage list_branch(Engine& engine, const RepositoryName& repository,
 bool lists_versions(Engine& engine, const BucketName& bucket, const ListQuery& query) {
   const Repository repository = require_existing(engine, bucket);
   const auto branch = listed_branch(bucket, query.prefix);
-  // With delimiter "/" the listing consists of branch names, which have no versions.
+  // The listing with delimiter "/" consists of branch names, which have no versions.
   if (!branch && query.delimiter == "/") return false;
   if (branch) {
     if (!is_branch_name(branch->name)) return false;

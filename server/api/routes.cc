@@ -92,13 +92,13 @@ constexpr Input takes_json(Given... given) {
   return reads<Input::Body::kJson>(given...);
 }
 
-/// As takes_json; the body is optional.
+/// The same as takes_json; the body is optional.
 template <typename... Given>
 constexpr Input may_take_json(Given... given) {
   return reads<Input::Body::kOptionalJson>(given...);
 }
 
-/// As takes_json, for bodies that may be long.
+/// The same as takes_json, for bodies that may be long.
 template <typename... Given>
 constexpr Input takes_long_json(Given... given) {
   return reads<Input::Body::kLongJson>(given...);

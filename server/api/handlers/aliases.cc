@@ -15,7 +15,7 @@ constexpr size_t kBytesPerAliasChange = 400;
 
 AliasName alias_of(const Call& call) { return parse_alias_name(call.path("alias")); }
 
-/// Of the parameter `expect`, which may be empty: any position.
+/// Meaning of the parameter `expect`, which may be empty: any position.
 AliasExpectation expectation_of(const Call& call) {
   if (call.parameter("expect").empty()) return {};
   return {.any = false, .commit = expected_commit(call)};

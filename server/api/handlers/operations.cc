@@ -36,7 +36,7 @@ http::Response list_jobs(const Context& context, Call& call) {
       everyone ? std::nullopt : std::optional<std::string_view>(call.caller.user.name);
   const auto page = context.engine.jobs.list(owner, call.parameter("after"), call.amount());
   const auto write = [&](json::Writer& out, const meta::ListedJob& job) {
-    // Its name is that of today, which may have changed since its owner could read it.
+    // The repository's name is that of today, which may have changed since its owner could read it.
     const bool is_readable =
         job.repository.empty() ||
         call.allows(auth::Action::kReadRepository, auth::repository_arn(job.repository));

@@ -301,7 +301,7 @@ RepositoryName Driver::fresh_name() {
   return RepositoryName("pair" + std::to_string(1000 + count_++));
 }
 
-/// As a server does: a writer that is silent for too long is no longer registered.
+/// Servers do the same: a writer that is silent for too long is no longer registered.
 void Driver::heartbeat() {
   const auto now = std::chrono::steady_clock::now();
   if (now - heartbeat_ < versioning::kHeartbeatInterval) return;

@@ -126,7 +126,7 @@ Verb pull_merge_verb(std::string name, MergeKind kind) {
             World probe = w;
             if (probe.branch(kWork) != nullptr && !w.branch_rules &&
                 w.pulls.at(s.pull).status != "open") {
-              // Its approvals no longer count either.
+              // The approvals of the request no longer count either.
               return {{"pull_request_not_open", w}, {"approval_required", w}};
             }
             return or_unapproved(on_work(w,

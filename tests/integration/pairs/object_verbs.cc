@@ -150,7 +150,7 @@ Verb copy_verb(std::string name, std::string source_branch, std::string source,
           .stages = true};
 }
 
-/// As the S3 gateway copies with `x-amz-copy-source-if-match` and `x-amz-tagging-directive:
+/// The copy of the S3 gateway with `x-amz-copy-source-if-match` and `x-amz-tagging-directive:
 /// REPLACE`.
 Verb verb_copy_with_tags() {
   constexpr const char* kCopy = "data/copy";
@@ -186,7 +186,7 @@ Verb verb_copy_with_tags() {
           .stages = true};
 }
 
-/// As the S3 gateway's PutObjectTagging.
+/// PutObjectTagging of the S3 gateway.
 Verb verb_set_tags() {
   return {.name = "set tags",
           .set_up = {},

@@ -42,7 +42,7 @@ const ModelUpload* open_upload_of(const World& world, const Scenario& s) {
   return world.exists && found != world.uploads.end() ? &found->second : nullptr;
 }
 
-/// As the S3 gateway: completing again succeeds while the key shows the object.
+/// Completion by the S3 gateway: again it succeeds while the key shows the object.
 Verb verb_complete() {
   return {.name = "multipart complete",
           .set_up = open_upload,
@@ -129,7 +129,7 @@ void hand_out_link(Scenario& s, Role) {
   s.initial.links.insert(s.link);
 }
 
-/// As the REST API's linkPhysicalAddress.
+/// linkPhysicalAddress of the REST API.
 Verb verb_link() {
   return {.name = "link physical address",
           .set_up = hand_out_link,
