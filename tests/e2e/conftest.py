@@ -51,7 +51,7 @@ LONGEST_FILES = [f"test_{name}.py" for name in (
 
 
 def is_counted(item):
-    """Whether docs/client-coverage.md counts the calls of this test."""
+    """Whether client-coverage.md counts the calls of this test."""
     return item.path.name.startswith("test_sdk_")
 
 
@@ -73,7 +73,7 @@ def pytest_collection_modifyitems(config, items):
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config, log):
-    """With -n, a file's tests stay together; those that docs/client-coverage.md counts are one file here."""
+    """With -n, a file's tests stay together; those that client-coverage.md counts are one file here."""
     from xdist.scheduler import LoadFileScheduling
 
     class Files(LoadFileScheduling):

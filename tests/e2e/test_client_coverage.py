@@ -1,4 +1,4 @@
-"""docs/client-coverage.md tells the truth: what it says is called is called, and nothing is left out."""
+"""client-coverage.md tells the truth: what it says is called is called, and nothing is left out."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""Which methods of lakefs-sdk and lakefs the tests called, and how the calls ended: docs/client-coverage.md.
+"""Which methods of lakefs-sdk and lakefs the tests called, and how the calls ended: client-coverage.md.
 
 watch() wraps every public method. While `recording`, each call that a test itself made (not one that a client made
 inside another) adds its end to `sdk` {method: {HTTP status}} or `wrapper` {method: {"ok" or the exception's name}}.
@@ -19,7 +19,7 @@ import lakefs_sdk.rest
 import not_yet
 
 ROOT = Path(__file__).resolve().parents[2]
-TABLE = ROOT / "docs/client-coverage.md"
+TABLE = ROOT / "tests/e2e/client-coverage.md"
 
 FUNCTIONS = ("repository", "repositories", "from_aws_role", "from_web_identity")
 
