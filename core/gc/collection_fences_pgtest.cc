@@ -14,9 +14,11 @@
 #include "core/base/encoding.h"
 #include "core/base/str_cat.h"
 #include "core/branch/branch_hold.h"
+#include "core/branch/hooks.h"
 #include "core/branch/publish.h"
 #include "core/branch/settings.h"
 #include "core/gc/collection_fixture.h"
+#include "core/meta/quotas.h"
 #include "core/meta/references.h"
 #include "core/meta/staged_batch.h"
 #include "core/meta/uploads.h"
@@ -120,6 +122,49 @@ TEST_F(CollectionFences, NodesOfAPublicationUnderWayStay) {
   publish_many();
   EXPECT_EQ(faults.unreached(), 0u);
   EXPECT_EQ(shown(), kManyObjects);
+}
+
+// Uploads lock quotas by ascending id: a removal that locked others first would meet one halfway.
+TEST_F(CollectionFences, ARemovalLocksQuotasInTheOrderOfUploads) {
+  static constexpr db::Query kLockFirst{
+      "test_lock_first_quota", "SELECT 1 FROM quotas ORDER BY quota_id LIMIT 1 FOR UPDATE"};
+  static constexpr db::Query kLockLast{
+      "test_lock_last_quota",
+      "SELECT 1 FROM quotas ORDER BY quota_id DESC LIMIT 1 FOR UPDATE NOWAIT"};
+  auto& quotas = (*engine).quotas;
+  const QuotaScope whole{.repository = repo.id};
+  const QuotaScope ann{.user = "ann"};
+  for (const QuotaScope& scope : {whole, ann}) quotas.set(scope, {.bytes = {{}, 1000}});
+  const ActingUser user("ann");
+  engine.put(repo, "main", "a", "first");
+  engine.put(repo, "main", "a", "second");
+  settle();
+  (*slow).writer.heartbeat();
+  EXPECT_EQ(collect(repo).counts.found_objects, 1);
+
+  const auto upload = db::Connection::open(database.url());
+  faults.at_then_go_on({"candidates_set_removed"}, [&] {
+    upload->begin();
+    upload->run(kLockFirst);
+  });
+  request_collection(*engine, repo, "tester", 0);
+  settle();
+  (*slow).writer.heartbeat();
+  auto removal = std::async(std::launch::async,
+                            [this] { EXPECT_TRUE(run_one_collection(*slow, options, {})); });
+  const auto waits_for_a_lock = [this] {
+    return count(
+               "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() "
+               "AND wait_event_type = 'Lock'") > 0;
+  };
+  while (!waits_for_a_lock()) {
+    ASSERT_EQ(removal.wait_for(std::chrono::milliseconds(5)), std::future_status::timeout);
+  }
+  EXPECT_NO_THROW(upload->run(kLockLast));
+  upload->rollback();
+  removal.get();
+  EXPECT_EQ(quotas.find(whole)->bytes, 6u);
+  EXPECT_EQ(quotas.find(ann)->bytes, 6u);
 }
 
 // The publish check, of a server that has not noticed yet that its rows are gone.
