@@ -40,6 +40,7 @@ class Installations(Chaos):
         self.shift = (0, 0)  # seconds that the database is ahead: at least, at most
         self.recorder = None
         self.repositories = ()
+        self.waiting = {}  # repository: the bytes of an object that is staged there and never committed
         self.collections = self.removed = self.copies = self.refusals = self.failovers = 0
         kinds = [self.copy_of_files, self.fail_over, self.collect, self.old_primary_returns, self.copy_of_rows,
                  self.kill_server, self.promoted_copy, self.collect]
@@ -120,12 +121,43 @@ class Installations(Chaos):
 
     def collect(self):
         """Collects each repository, 25 hours later. Returns those whose collection was done."""
+        for repository in set(self.repositories) - set(self.waiting):
+            self.stage_waiting(repository)
         later = self.shift[1] + HOURS_25
         self.shift = (self.shift[0], later)
         self.clock.jump_to(later)
         time.sleep(0.1)
         self.shift = (later, later)
-        return [repository for repository in self.repositories if self.is_collected(repository)]
+        done = [repository for repository in self.repositories if self.is_collected(repository)]
+        for repository, body in self.waiting.items():
+            self.read_waiting(repository, body)
+        return done
+
+    def stage_waiting(self, repository):
+        """Stages an object on a branch that nobody commits: it must outlast every collection, however old it gets. What clients stage
+        is committed or replaced long before two collections have found it."""
+        body = f"waits in {repository}".encode()
+        self.try_rest("POST", f"/repositories/{repository}/branches", {"name": "waiting", "source": "main"})
+        if self.try_rest("POST", f"/repositories/{repository}/branches/waiting/objects?path=staged", body=body):
+            self.waiting[repository] = body
+
+    def read_waiting(self, repository, body):
+        deadline = time.monotonic() + SETTLE_SECONDS
+        while True:
+            wire = Wire(self.chance.choice(self.servers), timeout=10)
+            try:
+                answer = wire.rest("GET", f"/repositories/{repository}/refs/waiting/objects?path=staged")
+                if answer.status != 503:
+                    break
+                why = answer.body[:200]
+            except (Unknown, NotSent) as error:
+                why = error
+            finally:
+                wire.close()
+            assert time.monotonic() < deadline, f"the staged object of {repository} cannot be read: {why}"
+            time.sleep(0.1)
+        if (answer.status, answer.body) != (200, body):
+            self.recorder.problem(f"what is staged in {repository} and never committed: {answer.status} {answer.body[:100]}")
 
     def is_collected(self, repository):
         base = f"/repositories/{repository}/gc/runs"
@@ -151,11 +183,11 @@ class Installations(Chaos):
         answer = self.try_rest("GET", f"{base}?amount=1")
         return (answer.json()["results"] or [{"run": 0}])[0] if answer else None
 
-    def try_rest(self, method, path, document=None, server=None):
+    def try_rest(self, method, path, document=None, server=None, body=None):
         """The answer of a server that has one and succeeds, or None."""
         wire = Wire(server or self.chance.choice(self.servers), timeout=10)
         try:
-            answer = wire.rest(method, path, document=document)
+            answer = wire.rest(method, path, body=body, document=document)
             return answer if answer.status < 300 else None
         except (Unknown, NotSent):
             return None
