@@ -113,6 +113,7 @@ class GateClient(ObjectClient):
             candidate = self.candidate(gates, f"e-{number}", number, value)
             if candidate:
                 self.promote(gates, f"e-{number}", candidate)
+            self.wire().rest("DELETE", f"{gates.base}/branches/e-{number}")  # a user may have made 10,000 that exist
         except (Unknown, NotSent):
             time.sleep(0.1)
 
