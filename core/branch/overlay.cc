@@ -36,11 +36,6 @@ StagedRows frozen_rows(Engine& engine, const meta::BranchLease& lease) {
 
 }  // namespace
 
-StagedRows::StagedRows(std::shared_ptr<const meta::LeasedBranch> leased)
-    : leased_(std::move(leased)) {
-  page_.complete = true;
-}
-
 const std::vector<meta::StagedRow>& StagedRows::rows() const {
   return leased_ ? leased_->rows : page_.rows;
 }

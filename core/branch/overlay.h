@@ -32,7 +32,8 @@ class StagedRows {
   StagedRows(meta::StagedPage first, Fetch fetch)
       : page_(std::move(first)), fetch_(std::move(fetch)) {}
   /// All rows of a branch that is in memory; they are not copied.
-  explicit StagedRows(std::shared_ptr<const meta::LeasedBranch> leased);
+  explicit StagedRows(std::shared_ptr<const meta::LeasedBranch> leased)
+      : leased_(std::move(leased)) {}
 
   void seek(std::string_view key);
   /// nullptr = no more.
@@ -50,7 +51,7 @@ class StagedRows {
  private:
   const std::vector<meta::StagedRow>& rows() const;
 
-  meta::StagedPage page_;
+  meta::StagedPage page_;  ///< empty and complete if the rows are shared
   Fetch fetch_;
   std::shared_ptr<const meta::LeasedBranch> leased_;
   size_t at_ = 0;

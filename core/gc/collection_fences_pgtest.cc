@@ -14,11 +14,9 @@
 #include "core/base/encoding.h"
 #include "core/base/str_cat.h"
 #include "core/branch/branch_hold.h"
-#include "core/branch/hooks.h"
 #include "core/branch/publish.h"
 #include "core/branch/settings.h"
 #include "core/gc/collection_fixture.h"
-#include "core/meta/quotas.h"
 #include "core/meta/references.h"
 #include "core/meta/staged_batch.h"
 #include "core/meta/uploads.h"
@@ -56,7 +54,7 @@ class ManyEntries final : public tree::EditSource {
   int at_ = 0;
 };
 
-/// As an upload does before it stages the object.
+/// The part of an upload that comes before the object is staged.
 void store_object(TestEngine& server, const TestRepository& repo) {
   const OwnAddress address = new_own_address((*server).writer.address_time());
   const blob::Located at =
@@ -103,7 +101,7 @@ class CollectionFences : public CollectionTest {
     }
   }
 
-  /// As if the server with faults had been paused for longer than its rows live.
+  /// The server with faults seems to have been paused for longer than its rows live.
   void lose_registration() {
     run_sql(str_cat("DELETE FROM writers WHERE writer_id IN (", (*slow).writer.id(), ", ",
                     (*slow).writer.staging_id(), ")"));
@@ -131,13 +129,7 @@ TEST_F(CollectionFences, ARemovalLocksQuotasInTheOrderOfUploads) {
   static constexpr db::Query kLockLast{
       "test_lock_last_quota",
       "SELECT 1 FROM quotas ORDER BY quota_id DESC LIMIT 1 FOR UPDATE NOWAIT"};
-  auto& quotas = (*engine).quotas;
-  const QuotaScope whole{.repository = repo.id};
-  const QuotaScope ann{.user = "ann"};
-  for (const QuotaScope& scope : {whole, ann}) quotas.set(scope, {.bytes = {{}, 1000}});
-  const ActingUser user("ann");
-  engine.put(repo, "main", "a", "first");
-  engine.put(repo, "main", "a", "second");
+  const auto [whole, ann] = overwrite_under_quotas();
   settle();
   (*slow).writer.heartbeat();
   EXPECT_EQ(collect(repo).counts.found_objects, 1);
@@ -163,8 +155,8 @@ TEST_F(CollectionFences, ARemovalLocksQuotasInTheOrderOfUploads) {
   EXPECT_NO_THROW(upload->run(kLockLast));
   upload->rollback();
   removal.get();
-  EXPECT_EQ(quotas.find(whole)->bytes, 6u);
-  EXPECT_EQ(quotas.find(ann)->bytes, 6u);
+  EXPECT_EQ(used(whole), 6u);
+  EXPECT_EQ(used(ann), 6u);
 }
 
 // The publish check, of a server that has not noticed yet that its rows are gone.
@@ -330,7 +322,7 @@ TEST_F(OperationFences, ACopyRescuesACandidate) {
   const auto found = find_object(*engine, repo, "main", Key("a"));
   engine.remove(repo, "main", "a");
   ASSERT_EQ(collect(repo).counts.found_objects, 1);
-  // As a request that had read the source before.
+  // This request had read the source before.
   const auto copied = copy_object(*engine, *found, repo, BranchName("main"), Key("b"), {}, false);
   EXPECT_EQ(count("SELECT count(*) FROM gc_candidates"), 0);
   engine.branch(repo, "exp", "main");

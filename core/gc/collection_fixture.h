@@ -8,12 +8,14 @@
 #include <utility>
 #include <vector>
 
+#include "core/branch/hooks.h"
 #include "core/db/connection.h"
 #include "core/gc/collection.h"
 #include "core/gc/collection_plan.h"
 #include "core/gc/collection_requests.h"
 #include "core/gc/store_listing.h"
 #include "core/meta/commits.h"
+#include "core/meta/quotas.h"
 #include "core/objects/multipart.h"
 #include "tests/support/engine_fixture.h"
 #include "tests/support/long_tests.h"
@@ -80,6 +82,24 @@ class CollectionTest : public ::testing::Test {
     }
     return sum;
   }
+
+  /// Quotas of the repository and of the user ann, in the order of their ids.
+  struct Limited {
+    QuotaScope repository;
+    QuotaScope user;
+  };
+  /// Limits both to 1,000 bytes. Then ann replaces an object of five bytes by one of six.
+  Limited overwrite_under_quotas() {
+    Limited limited{.repository = {.repository = repo.id}, .user = {.user = "ann"}};
+    for (const QuotaScope& scope : {limited.repository, limited.user}) {
+      (*engine).quotas.set(scope, {.bytes = {{}, 1000}});
+    }
+    const ActingUser ann("ann");
+    engine.put(repo, "main", "a", "first");
+    engine.put(repo, "main", "a", "second");
+    return limited;
+  }
+  uint64_t used(const QuotaScope& scope) { return (*engine).quotas.find(scope)->bytes; }
 
   uint64_t stored(const Repository& repository) {
     uint64_t objects = 0;

@@ -50,14 +50,7 @@ TEST_F(Collection, RemovesWhatWasOverwrittenAndNothingElse) {
 
 // Upload, delete and recount do not free what is stored; its removal does.
 TEST_F(Collection, QuotasCountAnObjectUntilItHasLeftTheStore) {
-  auto& quotas = (*engine).quotas;
-  const QuotaScope whole{.repository = repo.id};
-  const QuotaScope ann{.user = "ann"};
-  for (const QuotaScope& scope : {whole, ann}) quotas.set(scope, {.bytes = {{}, 1000}});
-  const ActingUser user("ann");
-  engine.put(repo, "main", "a", "first");
-  engine.put(repo, "main", "a", "second");
-  const auto used = [&](const QuotaScope& scope) { return quotas.find(scope)->bytes; };
+  const auto [whole, ann] = overwrite_under_quotas();
   EXPECT_EQ(collect(repo).counts.found_objects, 1);
   EXPECT_EQ(used(whole), 11u);
   EXPECT_EQ(used(ann), 11u);

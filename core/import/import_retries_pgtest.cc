@@ -38,7 +38,7 @@ class ImportFromAway : public Import {
     engine.stores.add_import_root("/away", std::move(store));
     return out;
   }
-  /// With pauses of 10, 20, 40 ... ms between its attempts.
+  /// Imports with pauses of 10, 20, 40 ... ms between the attempts.
   ImportStatus run_away() {
     const std::string id =
         start_import(*engine, repo, BranchName("main"), prefix("local:///away/set/", "raw"));

@@ -40,7 +40,7 @@ NodeWriter::~NodeWriter() {
 }
 
 void NodeWriter::take_nids() {
-  // Numbers of a lost response are skipped.
+  // Run as a read, since it acknowledges nothing. Numbers of a lost response are skipped.
   const db::Rows rows =
       pool_.run(kTakeNids, {static_cast<int32_t>(block_)}, db::Pool::Retry::kRead);
   for (size_t row = rows.size(); row > 0; --row) free_nids_.push_back(rows.integer(row - 1, 0));

@@ -146,6 +146,13 @@ TEST(Entry, ExtrasStaySortedAndUnique) {
   EXPECT_EQ(Extras::parse(entry.extras.bytes()), entry.extras);
 }
 
+TEST(Entry, ExtrasOutOfOrderAreDataLoss) {
+  EXPECT_EQ(Extras::parse("\2\1a\6\1b").get(ExtraTag::kExpires), "b");
+  for (const char* bytes : {"\6\1b\2\1a", "\2\1a\2\1b", "\2\3ab"}) {
+    EXPECT_THROW(Extras::parse(bytes), Error) << to_hex(bytes);
+  }
+}
+
 TEST(Entry, UnknownExtrasArePreserved) {
   Entry entry = sample_entry();
   entry.extras.set(static_cast<ExtraTag>(62), std::string("\0later", 6));

@@ -38,7 +38,7 @@ def test_every_answer_is_explained_beside_copies_and_failovers(scratch_dir, made
         histories.names.expiries = (None,)
         for arena in histories.arenas:
             arena.addresses_expire = True
-        happens.recorder, happens.repositories = recorder, ("histories", "versions", "gated", "expiring")
+        happens.recorder, happens.must, happens.repositories = recorder, must, ("histories", "versions", "gated", "expiring")
         while True:
             histories.round(None)
             lasted = time.monotonic() - begun

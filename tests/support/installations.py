@@ -38,7 +38,7 @@ class Installations(Chaos):
         self.objects = directory / "objects"
         self.servers, self.proxies = [], []  # no proxies: connections break by what happens to the databases
         self.shift = (0, 0)  # seconds that the database is ahead: at least, at most
-        self.recorder = None
+        self.recorder = self.must = None  # those of the histories
         self.repositories = ()
         self.waiting = {}  # repository: the bytes of an object that is staged there and never committed
         self.collections = self.removed = self.copies = self.refusals = self.failovers = 0
@@ -142,22 +142,9 @@ class Installations(Chaos):
             self.waiting[repository] = body
 
     def read_waiting(self, repository, body):
-        deadline = time.monotonic() + SETTLE_SECONDS
-        while True:
-            wire = Wire(self.chance.choice(self.servers), timeout=10)
-            try:
-                answer = wire.rest("GET", f"/repositories/{repository}/refs/waiting/objects?path=staged")
-                if answer.status != 503:
-                    break
-                why = answer.body[:200]
-            except (Unknown, NotSent) as error:
-                why = error
-            finally:
-                wire.close()
-            assert time.monotonic() < deadline, f"the staged object of {repository} cannot be read: {why}"
-            time.sleep(0.1)
-        if (answer.status, answer.body) != (200, body):
-            self.recorder.problem(f"what is staged in {repository} and never committed: {answer.status} {answer.body[:100]}")
+        read = self.must("GET", f"/repositories/{repository}/refs/waiting/objects?path=staged", raw=True)
+        if read != body:
+            self.recorder.problem(f"what is staged in {repository} and never committed: {read[:100]}")
 
     def is_collected(self, repository):
         base = f"/repositories/{repository}/gc/runs"
