@@ -17,7 +17,7 @@
 #include "bench/micro/filled_branch.h"
 #include "core/base/error.h"
 #include "core/db/connection.h"
-#include "core/meta/range_summaries.h"
+#include "core/objects/range_summaries.h"
 #include "core/objects/search.h"
 #include "tests/support/engine_fixture.h"
 

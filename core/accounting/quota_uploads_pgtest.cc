@@ -14,8 +14,8 @@
 #include "core/base/digest.h"
 #include "core/base/encoding.h"
 #include "core/base/str_cat.h"
-#include "core/meta/quotas.h"
 #include "core/objects/multipart.h"
+#include "core/quotas/quotas.h"
 #include "tests/support/repository_test.h"
 
 namespace tarn::accounting {

@@ -14,8 +14,8 @@
 #include "core/base/reasons.h"
 #include "core/base/str_cat.h"
 #include "core/blob/stores.h"
-#include "core/meta/quotas.h"
 #include "core/meta/repositories.h"
+#include "core/quotas/quotas.h"
 
 namespace tarn::accounting {
 namespace {

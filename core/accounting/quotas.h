@@ -14,7 +14,7 @@
 
 namespace tarn::accounting {
 
-// Writes increase the counters of quotas (core/meta/quotas.h); only a recount decreases them, to
+// Writes increase the counters of quotas (core/quotas/quotas.h); only a recount decreases them, to
 // what the repository's commits, uncommitted changes, versions and open uploads refer to.
 
 /// How often a server calls refresh_quotas(), so that writes find the rows in memory.

@@ -11,7 +11,7 @@
 #include "core/accounting/quotas.h"
 #include "core/accounting/stored_usage.h"
 #include "core/base/str_cat.h"
-#include "core/meta/quotas.h"
+#include "core/quotas/quotas.h"
 #include "tests/support/repository_test.h"
 
 namespace tarn::accounting {

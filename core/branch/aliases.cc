@@ -8,9 +8,9 @@
 #include "core/base/error.h"
 #include "core/base/reasons.h"
 #include "core/base/str_cat.h"
+#include "core/branch/alias_store.h"
 #include "core/branch/refs.h"
 #include "core/branch/repositories.h"
-#include "core/meta/aliases.h"
 
 namespace tarn::versioning {
 namespace {

@@ -7,8 +7,8 @@
 #include <gtest/gtest.h>
 
 #include "core/base/error.h"
+#include "core/branch/alias_store.h"
 #include "core/branch/aliases.h"
-#include "core/meta/aliases.h"
 #include "core/versioning/diff.h"
 #include "core/versioning/log.h"
 #include "core/versioning/reset.h"

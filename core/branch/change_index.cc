@@ -6,7 +6,7 @@
 
 #include "core/base/error.h"
 #include "core/base/lease.h"
-#include "core/meta/change_index.h"
+#include "core/branch/change_index_store.h"
 #include "core/model/expiry.h"
 #include "core/tree/changed_paths.h"
 

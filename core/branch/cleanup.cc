@@ -5,9 +5,9 @@
 #include "core/base/error.h"
 #include "core/base/log.h"
 #include "core/base/str_cat.h"
+#include "core/branch/cleanup_store.h"
 #include "core/branch/repositories.h"
 #include "core/branch/settings.h"
-#include "core/meta/branch_cleanup.h"
 #include "core/meta/branches.h"
 #include "core/meta/repositories.h"
 

@@ -18,9 +18,9 @@
 #include "core/branch/repositories.h"
 #include "core/db/connection.h"
 #include "core/meta/branches.h"
-#include "core/meta/uploads.h"
 #include "core/meta/writer.h"
 #include "core/objects/objects.h"
+#include "core/objects/uploads.h"
 #include "tests/support/fault_points.h"
 #include "tests/support/repository_test.h"
 

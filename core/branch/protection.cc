@@ -5,7 +5,7 @@
 #include "core/base/error.h"
 #include "core/base/reasons.h"
 #include "core/base/str_cat.h"
-#include "core/meta/pull_requests.h"
+#include "core/branch/pull_request_store.h"
 #include "core/meta/repository_settings.h"
 #include "core/model/tag_rule.h"
 

@@ -4,7 +4,7 @@
 
 #include "core/base/str_cat.h"
 #include "core/branch/hooks.h"
-#include "core/meta/quotas.h"
+#include "core/quotas/quotas.h"
 
 namespace tarn::versioning {
 namespace {

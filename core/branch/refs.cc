@@ -5,18 +5,18 @@
 #include "core/base/reasons.h"
 #include "core/base/str_cat.h"
 #include "core/base/text.h"
+#include "core/branch/alias_store.h"
 #include "core/branch/branch_hold.h"
 #include "core/branch/cleanup.h"
+#include "core/branch/cleanup_store.h"
 #include "core/branch/hooks.h"
 #include "core/branch/protection.h"
 #include "core/branch/repositories.h"
-#include "core/meta/aliases.h"
-#include "core/meta/branch_cleanup.h"
 #include "core/meta/branches.h"
 #include "core/meta/commits.h"
-#include "core/meta/quotas.h"
 #include "core/meta/repositories.h"
 #include "core/meta/tags.h"
+#include "core/quotas/quotas.h"
 
 namespace tarn::versioning {
 namespace {

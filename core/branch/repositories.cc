@@ -12,8 +12,8 @@
 #include "core/db/pool.h"
 #include "core/meta/branches.h"
 #include "core/meta/commits.h"
-#include "core/meta/quotas.h"
 #include "core/meta/repositories.h"
+#include "core/quotas/quotas.h"
 
 namespace tarn::versioning {
 namespace {

@@ -11,10 +11,10 @@
 #include "core/branch/store_owner.h"
 #include "core/meta/node_store.h"
 #include "core/meta/object_versions.h"
-#include "core/meta/quotas.h"
 #include "core/meta/repositories.h"
 #include "core/meta/repository_settings.h"
 #include "core/meta/writer.h"
+#include "core/quotas/quotas.h"
 #include "core/tree/cursor.h"
 #include "core/tree/entry_fields.h"
 

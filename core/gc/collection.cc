@@ -18,9 +18,9 @@
 #include "core/gc/collection_steps.h"
 #include "core/gc/collection_store.h"
 #include "core/gc/leased_progress.h"
-#include "core/meta/quotas.h"
 #include "core/meta/repositories.h"
 #include "core/meta/writer.h"
+#include "core/quotas/quotas.h"
 
 namespace tarn::versioning {
 namespace {

@@ -39,8 +39,8 @@
 #include "core/meta/part_lists.h"
 #include "core/meta/references.h"
 #include "core/meta/repositories.h"
-#include "core/meta/sstables.h"
 #include "core/meta/writer.h"
+#include "core/versioning/sstables.h"
 
 namespace tarn::versioning {
 namespace {

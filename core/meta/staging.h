@@ -14,10 +14,10 @@
 #include "core/base/batcher.h"
 #include "core/base/mutex.h"
 #include "core/db/pool.h"
-#include "core/meta/quotas.h"
 #include "core/meta/references.h"
 #include "core/meta/writer.h"
 #include "core/model/repository.h"
+#include "core/quotas/quotas.h"
 
 namespace tarn::meta {
 

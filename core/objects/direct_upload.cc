@@ -4,8 +4,8 @@
 #include "core/base/reasons.h"
 #include "core/base/str_cat.h"
 #include "core/blob/stores.h"
-#include "core/meta/uploads.h"
 #include "core/objects/multipart.h"
+#include "core/objects/uploads.h"
 
 namespace tarn::versioning {
 namespace {

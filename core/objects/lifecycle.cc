@@ -9,13 +9,13 @@
 #include "core/branch/protection.h"
 #include "core/branch/repositories.h"
 #include "core/branch/stage.h"
-#include "core/meta/lifecycle_scans.h"
 #include "core/meta/repositories.h"
 #include "core/meta/repository_settings.h"
 #include "core/meta/staging.h"
-#include "core/meta/uploads.h"
 #include "core/model/hook_event.h"
+#include "core/objects/lifecycle_scans.h"
 #include "core/objects/objects.h"
+#include "core/objects/uploads.h"
 
 namespace tarn::versioning {
 namespace {

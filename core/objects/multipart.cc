@@ -11,16 +11,16 @@
 #include "core/branch/repositories.h"
 #include "core/branch/stage.h"
 #include "core/meta/part_lists.h"
-#include "core/meta/quotas.h"
 #include "core/meta/references.h"
 #include "core/meta/repositories.h"
 #include "core/meta/staging.h"
-#include "core/meta/uploads.h"
 #include "core/meta/writer.h"
 #include "core/model/listing.h"
 #include "core/objects/foreign_copy.h"
 #include "core/objects/object_writer.h"
 #include "core/objects/part_digests.h"
+#include "core/objects/uploads.h"
+#include "core/quotas/quotas.h"
 
 namespace tarn::versioning {
 namespace {

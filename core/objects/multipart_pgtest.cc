@@ -6,8 +6,8 @@
 #include "core/base/digest.h"
 #include "core/base/encoding.h"
 #include "core/base/error.h"
-#include "core/meta/uploads.h"
 #include "core/objects/multipart.h"
+#include "core/objects/uploads.h"
 #include "core/versioning/merge.h"
 #include "tests/support/repository_test.h"
 

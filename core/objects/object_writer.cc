@@ -10,9 +10,9 @@
 #include "core/base/reasons.h"
 #include "core/base/str_cat.h"
 #include "core/blob/stores.h"
-#include "core/meta/quotas.h"
 #include "core/meta/writer.h"
 #include "core/objects/side_digest.h"
+#include "core/quotas/quotas.h"
 
 namespace tarn::versioning {
 namespace {

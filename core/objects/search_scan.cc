@@ -12,7 +12,7 @@
 #include "core/base/parallel.h"
 #include "core/branch/overlay.h"
 #include "core/meta/node_store.h"
-#include "core/meta/range_summaries.h"
+#include "core/objects/range_summaries.h"
 #include "core/search/sieve.h"
 #include "core/tree/inner_node.h"
 #include "core/tree/leaf_node.h"

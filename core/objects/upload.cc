@@ -11,11 +11,11 @@
 #include "core/branch/refs.h"
 #include "core/branch/repositories.h"
 #include "core/branch/stage.h"
-#include "core/meta/quotas.h"
 #include "core/meta/repositories.h"
-#include "core/meta/uploads.h"
 #include "core/meta/writer.h"
 #include "core/objects/object_writer.h"
+#include "core/objects/uploads.h"
+#include "core/quotas/quotas.h"
 
 namespace tarn::versioning {
 namespace {

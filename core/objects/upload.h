@@ -11,9 +11,9 @@
 
 #include "core/branch/condition.h"
 #include "core/branch/engine.h"
-#include "core/meta/uploads.h"
 #include "core/model/object_version.h"
 #include "core/model/repository.h"
+#include "core/objects/uploads.h"
 
 namespace tarn::versioning {
 

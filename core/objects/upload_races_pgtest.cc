@@ -9,9 +9,9 @@
 #include "core/base/error.h"
 #include "core/blob/direct_access.h"
 #include "core/branch/settings.h"
-#include "core/meta/uploads.h"
 #include "core/objects/direct_upload.h"
 #include "core/objects/multipart.h"
+#include "core/objects/uploads.h"
 #include "tests/support/fault_points.h"
 #include "tests/support/repository_test.h"
 

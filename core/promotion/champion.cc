@@ -8,7 +8,7 @@
 
 #include "core/base/error.h"
 #include "core/base/str_cat.h"
-#include "core/meta/aliases.h"
+#include "core/branch/alias_store.h"
 #include "core/meta/commits.h"
 #include "core/promotion/evidence.h"
 #include "core/promotion/gate_facts.h"

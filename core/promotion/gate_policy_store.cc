@@ -3,7 +3,7 @@
 #include "core/base/error.h"
 #include "core/base/reasons.h"
 #include "core/base/str_cat.h"
-#include "core/meta/aliases.h"
+#include "core/branch/alias_store.h"
 #include "core/meta/commit_column.h"
 #include "core/model/listing.h"
 

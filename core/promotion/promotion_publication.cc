@@ -5,7 +5,7 @@
 #include "core/base/fault_point.h"
 #include "core/base/reasons.h"
 #include "core/base/str_cat.h"
-#include "core/meta/aliases.h"
+#include "core/branch/alias_store.h"
 #include "core/meta/branches.h"
 #include "core/meta/tags.h"
 #include "core/promotion/gate_policy_store.h"

@@ -3,9 +3,9 @@
 #include <functional>
 #include <thread>
 
+#include "core/branch/alias_store.h"
 #include "core/branch/aliases.h"
 #include "core/branch/hooks.h"
-#include "core/meta/aliases.h"
 #include "core/meta/commits.h"
 #include "core/promotion/promotions_fixture.h"
 

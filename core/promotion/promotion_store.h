@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "core/base/time.h"
+#include "core/branch/pull_request_store.h"
 #include "core/db/pool.h"
-#include "core/meta/pull_requests.h"
 #include "core/model/page.h"
 #include "core/promotion/promotion.h"
 

@@ -10,7 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "core/base/error.h"
-#include "core/meta/quotas.h"
+#include "core/quotas/quotas.h"
 #include "core/runs/extraction.h"
 #include "core/runs/runs.h"
 #include "tests/support/faulty_store.h"

@@ -7,10 +7,10 @@
 
 #include "core/blob/stores.h"
 #include "core/branch/engine.h"
-#include "core/meta/sstables.h"
 #include "core/model/commit.h"
 #include "core/model/names.h"
 #include "core/model/repository.h"
+#include "core/versioning/sstables.h"
 
 namespace tarn::versioning {
 

@@ -3,11 +3,11 @@
 #include "core/base/error.h"
 #include "core/base/reasons.h"
 #include "core/base/str_cat.h"
+#include "core/branch/pull_request_store.h"
 #include "core/branch/refs.h"
 #include "core/branch/repositories.h"
 #include "core/meta/branches.h"
 #include "core/meta/commits.h"
-#include "core/meta/pull_requests.h"
 #include "core/versioning/authors.h"
 
 namespace tarn::versioning {

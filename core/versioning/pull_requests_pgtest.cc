@@ -6,10 +6,10 @@
 #include <gtest/gtest.h>
 
 #include "core/base/error.h"
+#include "core/branch/pull_request_store.h"
 #include "core/branch/settings.h"
 #include "core/meta/branches.h"
 #include "core/meta/commits.h"
-#include "core/meta/pull_requests.h"
 #include "core/meta/writer.h"
 #include "core/versioning/pull_requests.h"
 #include "tests/support/repository_test.h"

@@ -1,4 +1,4 @@
-#include "core/meta/aliases.h"
+#include "core/branch/alias_store.h"
 
 #include "core/base/reasons.h"
 #include "core/base/str_cat.h"

@@ -1,4 +1,4 @@
-#include "core/meta/store_usage.h"
+#include "server/store_usage.h"
 
 namespace tarn::meta {
 namespace {

@@ -1,5 +1,5 @@
-#include "core/meta/quota_rows.h"
-#include "core/meta/quotas.h"
+#include "core/quotas/quota_rows.h"
+#include "core/quotas/quotas.h"
 
 namespace tarn::meta {
 namespace {

@@ -1,4 +1,4 @@
-#include "core/meta/sstables.h"
+#include "core/versioning/sstables.h"
 
 #include <algorithm>
 #include <vector>

@@ -1,4 +1,4 @@
-#include "core/meta/quotas.h"
+#include "core/quotas/quotas.h"
 
 #include <algorithm>
 
@@ -6,7 +6,7 @@
 #include "core/base/metrics.h"
 #include "core/base/reasons.h"
 #include "core/base/str_cat.h"
-#include "core/meta/quota_rows.h"
+#include "core/quotas/quota_rows.h"
 
 namespace tarn::meta {
 namespace {

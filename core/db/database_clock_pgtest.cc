@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "core/meta/database_clock.h"
+#include "core/db/database_clock.h"
 #include "tests/support/postgres_test.h"
 
 namespace tarn::meta {

@@ -1,4 +1,4 @@
-#include "core/meta/range_summaries.h"
+#include "core/objects/range_summaries.h"
 
 #include <algorithm>
 #include <chrono>

@@ -1,4 +1,4 @@
-#include "core/meta/pull_requests.h"
+#include "core/branch/pull_request_store.h"
 
 #include "core/meta/commit_column.h"
 #include "core/model/listing.h"

@@ -6,7 +6,7 @@
 
 #include "core/base/error.h"
 #include "core/db/pool.h"
-#include "core/meta/quotas.h"
+#include "core/quotas/quotas.h"
 
 namespace tarn::meta {
 

@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-#include "core/meta/range_summaries.h"
+#include "core/objects/range_summaries.h"
 #include "core/search/range_summary.h"
 #include "tests/support/engine_fixture.h"
 

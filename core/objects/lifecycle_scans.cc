@@ -1,4 +1,4 @@
-#include "core/meta/lifecycle_scans.h"
+#include "core/objects/lifecycle_scans.h"
 
 namespace tarn::meta {
 namespace {

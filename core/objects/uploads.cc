@@ -1,10 +1,10 @@
-#include "core/meta/uploads.h"
+#include "core/objects/uploads.h"
 
 #include "core/base/digest.h"
 #include "core/base/encoding.h"
 #include "core/base/str_cat.h"
 #include "core/base/wire.h"
-#include "core/meta/quotas.h"
+#include "core/quotas/quotas.h"
 
 namespace tarn::meta {
 namespace {

@@ -1,4 +1,4 @@
-#include "core/meta/change_index.h"
+#include "core/branch/change_index_store.h"
 
 namespace tarn::meta {
 namespace {

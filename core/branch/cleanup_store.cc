@@ -1,4 +1,4 @@
-#include "core/meta/branch_cleanup.h"
+#include "core/branch/cleanup_store.h"
 
 #include "core/model/listing.h"
 

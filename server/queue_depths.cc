@@ -1,4 +1,4 @@
-#include "core/meta/queue_depths.h"
+#include "server/queue_depths.h"
 
 namespace tarn::meta {
 namespace {

@@ -1,4 +1,4 @@
-#include "core/meta/database_clock.h"
+#include "core/db/database_clock.h"
 
 #include <algorithm>
 #include <cmath>
