@@ -89,10 +89,10 @@ TEST_F(S3RoleMatrix, WithoutPermissionMissingThingsAnswerAsOthersDo) {
     Names there;
     Names missing;
   };
-  versioning::create_repository(*first.engine, {.name = RepositoryName("roost"),
-                                                .storage_namespace = "local://roost",
-                                                .default_branch = BranchName("trunk"),
-                                                .bucket_kind = BucketKind::kRooted});
+  branch::create_repository(*first.engine, {.name = RepositoryName("roost"),
+                                            .storage_namespace = "local://roost",
+                                            .default_branch = BranchName("trunk"),
+                                            .bucket_kind = BucketKind::kRooted});
   const Pair pairs[] = {
       {{}, {{"/data", "/gone"}}},
       {{}, {{"topic/", "tulip/"}}},

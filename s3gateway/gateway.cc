@@ -67,7 +67,7 @@ http::Response answer(const S3Context& context, http::Request& request,
     check_amz_headers(request.headers, record.operation,
                       request.method == "GET" || request.method == "HEAD");
   }
-  const versioning::ActingUser user(call.caller.user.name, request.peer);
+  const branch::ActingUser user(call.caller.user.name, request.peer);
   const MemoryScope memory(call.caller.user.name);
   http::Response response = std::visit([&](const auto& e) { return run(call, e); }, endpoint);
   confirm_public(call, endpoint);

@@ -196,8 +196,8 @@ TEST_F(PublicBuckets, OtherRefsArePrivate) {
   here.engine.branch(repository, "secret", "main");
   here.engine.put(repository, "secret", "a", "hidden");
   const std::string commit = to_text(here.engine.commit(repository, "main").id);
-  versioning::create_tag(*here.engine, versioning::get_repository(*here.engine, repository),
-                         TagName("v1"), "main", false);
+  branch::create_tag(*here.engine, branch::get_repository(*here.engine, repository), TagName("v1"),
+                     "main", false);
   for (const std::string& ref : {std::string("main"), std::string("secret"), std::string("v1"),
                                  commit, std::string("main~1")}) {
     expect(here.send(nullptr, "GET", "/" + name + "." + ref + "/a"), 403, "AccessDenied");
@@ -354,10 +354,10 @@ TEST_F(PublicBuckets, BucketThatTakesTheNameDuringARequestIsHidden) {
   PublicServer slow(shared_url(), engine.store, clock, options(), &faults);
   EXPECT_EQ(read(slow).body, "bytes");
   const auto take = [&] {
-    versioning::delete_repository(*here.engine, RepositoryName(name), false);
-    versioning::create_repository(*here.engine, {.name = RepositoryName(name),
-                                                 .storage_namespace = "local://" + name,
-                                                 .bucket_kind = BucketKind::kRooted});
+    branch::delete_repository(*here.engine, RepositoryName(name), false);
+    branch::create_repository(*here.engine, {.name = RepositoryName(name),
+                                             .storage_namespace = "local://" + name,
+                                             .bucket_kind = BucketKind::kRooted});
     here.engine.put(RepositoryName(name), "main", "a", "hidden");
   };
   faults.at_then_go_on({"staging_lookup_key"}, take);

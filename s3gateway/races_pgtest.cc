@@ -68,7 +68,7 @@ class S3Races : public testing::RepositoryTest {
     return slow.send("PUT", path(to), "", headers);
   }
   Entry entry(const std::string& key) {
-    return versioning::get_object(*engine, repo, "main", Key(key)).entry;
+    return objects::get_object(*engine, repo, "main", Key(key)).entry;
   }
   std::string at(const std::string& key) { return engine.read(repo, "main", key); }
   static std::string etag(const std::string& bytes) { return "\"" + to_hex(md5(bytes)) + "\""; }
@@ -132,8 +132,7 @@ TEST_F(S3Races, CopyOntoItselfChecksItsConditionAgain) {
 TEST_F(S3Races, TagsAndUserMetadataAreBothKept) {
   put("k", "bytes");
   faults.at_then_go_on({"staging_insert_row_if"}, [&] {
-    versioning::update_user_metadata(*engine, repo, BranchName("main"), Key("k"), {{"m", "1"}},
-                                     false);
+    objects::update_user_metadata(*engine, repo, BranchName("main"), Key("k"), {{"m", "1"}}, false);
   });
   EXPECT_EQ(slow.send("PUT", path("k") + "?tagging", tagging("a", "b")).status, 200);
   EXPECT_EQ(faults.unreached(), 0u);
@@ -175,8 +174,8 @@ class BucketKindRaces : public S3Races {
  protected:
   /// The server of `slow` has taken the name for the other kind a moment ago.
   void make_anew(BucketKind kind) {
-    if (versions > 0) versioning::delete_repository(*engine, name, false);
-    versioning::create_repository(
+    if (versions > 0) branch::delete_repository(*engine, name, false);
+    branch::create_repository(
         *engine, {.name = name,
                   .storage_namespace = "local://" + name.str() + "/" + std::to_string(versions++),
                   .default_branch = BranchName("trunk"),
@@ -221,8 +220,7 @@ TEST_F(BucketKindRaces, OnlyKeysOfTheNewKindChange) {
   EXPECT_EQ(keys(), "x");
   make();
   EXPECT_EQ(send("PUT", "/trunk/x?tagging", tagging("a", "b")), 200);
-  EXPECT_EQ(versioning::get_object(*engine, name, "trunk", Key("x")).entry.object_tags(),
-            Metadata{});
+  EXPECT_EQ(objects::get_object(*engine, name, "trunk", Key("x")).entry.object_tags(), Metadata{});
   make();
   engine.put(name, "trunk", "trunk/x", "other bytes");
   const std::string source = "/" + name.str() + "/trunk/x";

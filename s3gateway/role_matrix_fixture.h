@@ -187,8 +187,8 @@ class S3RoleMatrix : public ::testing::Test {
     engine.branch(data, "topic", "main");
     engine.put(data, "topic", "dir/a", "bytes");
     const auto target =
-        versioning::check_upload(*engine, data, BranchName("topic"), Key("dir/a"), false, {});
-    upload = versioning::create_multipart(*engine, target, {"ann", {}, "", ""}).upload_id;
+        objects::check_upload(*engine, data, BranchName("topic"), Key("dir/a"), false, {});
+    upload = objects::create_multipart(*engine, target, {"ann", {}, "", ""}).upload_id;
     // The first write of a server to a repository leaves a row about the owner of the store.
     for (const auto& repository : {other, data}) (*second.engine).owners.refusal(repository);
     directory.users.create({"ann", clock.now(), {}, {}});

@@ -242,8 +242,7 @@ TEST_F(S3Versions, RemovingTheLatestShowsTheOneBefore) {
   const std::string one = put("1");
   const std::string two = put("2");
   engine.commit(repo, "main");
-  const std::string commit =
-      to_text(versioning::get_branch(*engine, repo, BranchName("main")).head);
+  const std::string commit = to_text(branch::get_branch(*engine, repo, BranchName("main")).head);
   const std::string gone = version_of(here.send("DELETE", path()));
   const http::Response back = remove(gone);
   EXPECT_EQ(back.status, 204);

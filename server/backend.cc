@@ -55,19 +55,19 @@ std::string derived_key(const std::string& master_key, std::string_view use) {
   return hmac_sha256(master_key, use);
 }
 
-auth::Action action_of(versioning::Right right) {
+auth::Action action_of(branch::Right right) {
   switch (right) {
-    case versioning::Right::kWriteHooks:
+    case branch::Right::kWriteHooks:
       return auth::Action::kWriteHooks;
-    case versioning::Right::kPromote:
+    case branch::Right::kPromote:
       return auth::Action::kPromote;
-    case versioning::Right::kApprovePromotion:
+    case branch::Right::kApprovePromotion:
       return auth::Action::kApprovePromotion;
-    case versioning::Right::kRollBack:
+    case branch::Right::kRollBack:
       return auth::Action::kRollBack;
-    case versioning::Right::kDeleteBranch:
+    case branch::Right::kDeleteBranch:
       return auth::Action::kDeleteBranch;
-    case versioning::Right::kCreateRun:
+    case branch::Right::kCreateRun:
       return auth::Action::kCreateRun;
   }
   check_failed("Right", __FILE__, __LINE__);
@@ -123,7 +123,7 @@ struct Backend::Parts {
     show_disks(config);
     commits = &assembly.engine().commits;
     assembly.engine().hooks = &hooks;
-    assembly.engine().rights = [this](const versioning::RightsQuestion& question) {
+    assembly.engine().rights = [this](const branch::RightsQuestion& question) {
       return has_right(question);
     };
   }
@@ -133,7 +133,7 @@ struct Backend::Parts {
     if (meta::Commits* const known = commits) known->forget_all();
   }
 
-  bool has_right(const versioning::RightsQuestion& question) {
+  bool has_right(const branch::RightsQuestion& question) {
     const auto found = authenticator.find_user(question.user);
     if (!found) return false;
     const std::string& repository = question.repository.str();
@@ -150,7 +150,7 @@ struct Backend::Parts {
 
   /// The stores that a request may need now: the configured root, and those of repositories.
   std::vector<std::string> checked_stores() {
-    std::vector<std::string> names = meta::stores_in_use(pool, kCheckedStoresMax);
+    std::vector<std::string> names = stores_in_use(pool, kCheckedStoresMax);
     const bool known = std::find(names.begin(), names.end(), "local") != names.end();
     if (!known && stores->has_type("local")) names.emplace(names.begin(), "local");
     return names;
@@ -201,14 +201,14 @@ struct Backend::Parts {
   http::Outbound outbound;
   std::shared_ptr<blob::DiskCache> copies;  ///< nullptr = none are kept
   std::unique_ptr<blob::Stores> stores;
-  meta::DatabaseClock clock;
+  db::DatabaseClock clock;
   auth::Authenticator authenticator;
   auth::Directory directory;
-  versioning::Assembly assembly;
+  Assembly assembly;
   actions::Runner hooks;
   StoreChecks store_checks;
   const std::function<std::string()> key_problem;
-  meta::QueueDepths queues;
+  QueueDepths queues;
   meta::Servers servers;
   const std::string server_id = to_hex(random_bytes(kIdBytes));
   std::vector<std::shared_ptr<metrics::GaugeToken>> gauges;
@@ -217,9 +217,9 @@ struct Backend::Parts {
 Backend::Backend(const Config& config) : parts_(std::make_unique<Parts>(config)) {}
 Backend::~Backend() = default;
 
-versioning::Engine& Backend::engine() { return parts_->assembly.engine(); }
+branch::Engine& Backend::engine() { return parts_->assembly.engine(); }
 blob::DiskCache* Backend::copies() { return parts_->copies.get(); }
-versioning::Assembly& Backend::assembly() { return parts_->assembly; }
+Assembly& Backend::assembly() { return parts_->assembly; }
 auth::Authenticator& Backend::authenticator() { return parts_->authenticator; }
 auth::Directory& Backend::directory() { return parts_->directory; }
 
@@ -243,7 +243,7 @@ const Clock& Backend::clock() const { return parts_->clock.measured(); }
 Readiness Backend::readiness() {
   Readiness out;
   const std::chrono::milliseconds offset = parts_->clock.offset();
-  if (std::chrono::abs(offset) > meta::kClockTolerance) {
+  if (std::chrono::abs(offset) > db::kClockTolerance) {
     out.notes += str_cat("clock: this server is ", offset.count(), " ms ahead of the database\n");
   }
   // It runs on with the key in memory; the next start would not.
@@ -260,7 +260,7 @@ Readiness Backend::readiness() {
       out.notes += str_cat("store ", fault.store, ": ", fault.reason, '\n');
     }
     bool owns_stores = true;
-    for (const versioning::RefusedStore& store : engine().owners.refused(kRefusedStoresShown)) {
+    for (const branch::RefusedStore& store : engine().owners.refused(kRefusedStoresShown)) {
       const auto repository = engine().repositories.find(RepositoryName(store.repository));
       if (!repository || repository->id != store.id || repository->read_only) {
         engine().owners.forget(store.id);
@@ -291,7 +291,7 @@ void Backend::measure_queues() { parts_->queues.measure(); }
 
 std::string Backend::installation_id() const { return parts_->installation_id; }
 
-versioning::CollectionOptions collection_options(const Config& config) {
+gc::CollectionOptions collection_options(const Config& config) {
   using std::chrono::hours;
   return {.interval = hours(config.gc_interval_hours),
           .grace = hours(config.gc_grace_hours),

@@ -15,7 +15,7 @@
 #include "server/config.h"
 #include "server/front.h"
 
-namespace tarn::versioning {
+namespace tarn::server {
 class Assembly;
 }
 
@@ -40,8 +40,8 @@ class Backend {
   /// Stops the embedded database.
   ~Backend();
 
-  versioning::Engine& engine();
-  versioning::Assembly& assembly();
+  branch::Engine& engine();
+  Assembly& assembly();
   /// The copies of small objects; nullptr = none are kept.
   blob::DiskCache* copies();
   auth::Authenticator& authenticator();
@@ -76,7 +76,7 @@ class Backend {
 };
 
 /// The settings gc.*.
-versioning::CollectionOptions collection_options(const Config& config);
+gc::CollectionOptions collection_options(const Config& config);
 
 /// Facts that clients may see.
 api::json::Installation installation_of(const Config& config, std::string id);

@@ -312,7 +312,7 @@ void list_backups(const Config& config, const BackupCommand& command) {
   const RunningDatabase database(config, Missing::kRefuse);
   require_schema(database.url());
   db::Pool pool(database.url(), {.connections_max = 1});
-  for (const meta::BackupRow& row : meta::Backups(pool).list()) {
+  for (const backup::BackupRow& row : backup::Backups(pool).list()) {
     std::cout << row.id << "  " << row.state << "  "
               << (row.copies_objects ? "with objects" : "listing") << "  "
               << (row.held_until ? "holds until " + to_rfc3339(*row.held_until) : "holds nothing")
@@ -324,7 +324,7 @@ void release_backup(const Config& config, const std::string& id) {
   const RunningDatabase database(config, Missing::kRefuse);
   require_schema(database.url());
   db::Pool pool(database.url(), {.connections_max = 1});
-  if (!meta::Backups(pool).release(id)) {
+  if (!backup::Backups(pool).release(id)) {
     throw Error(ErrorCode::kNotFound,
                 str_cat("releasing the backup ", id, ": there is none, or it holds nothing"));
   }
@@ -338,7 +338,7 @@ void adopt_stores(const Config& config, const std::string& repository) {
   meta::Settings settings(pool);
   const auto stores = open_stores(config, *client, settings, nullptr);
   meta::Repositories repositories(pool);
-  versioning::StoreOwners owners(pool, *stores);
+  branch::StoreOwners owners(pool, *stores);
   const auto adopt = [&](const Repository& one) {
     owners.adopt(one);
     std::cout << one.name.str() << "  " << one.storage_namespace << "\n";

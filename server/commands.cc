@@ -103,7 +103,7 @@ std::optional<int> run_printing_command(const CommandLine& command) {
       std::cout << configuration_page();
       return EXIT_SUCCESS;
     case CommandLine::Mode::kPolicyDocs:
-      std::cout << policy_reference_page();
+      std::cout << promotion::policy_reference_page();
       return EXIT_SUCCESS;
     case CommandLine::Mode::kSampleConfig:
       std::cout << sample_file();

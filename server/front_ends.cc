@@ -19,10 +19,10 @@ BucketKind created_bucket_of(const Config& config) {
   return config.s3_create_bucket == "rooted" ? BucketKind::kRooted : BucketKind::kRepository;
 }
 
-versioning::ReadCheck read_check_of(const Config& config) {
-  if (config.store_verify_reads == "off") return versioning::ReadCheck::kOff;
-  return config.store_verify_reads == "local" ? versioning::ReadCheck::kLocal
-                                              : versioning::ReadCheck::kAll;
+objects::ReadCheck read_check_of(const Config& config) {
+  if (config.store_verify_reads == "off") return objects::ReadCheck::kOff;
+  return config.store_verify_reads == "local" ? objects::ReadCheck::kLocal
+                                              : objects::ReadCheck::kAll;
 }
 
 s3::S3Options s3_options(const Config& config) {

@@ -50,7 +50,7 @@ class FrontEnds {
   const Config& config_;
   mutable Mutex proxies_mutex_;
   std::shared_ptr<const std::vector<std::string>> proxies_ TARN_GUARDED_BY(proxies_mutex_);
-  versioning::OperationRunner operations_;
+  jobs::OperationRunner operations_;
   const api::Context context_;
   api::Api rest_;
   const HookCalls calls_;

@@ -24,7 +24,7 @@ TEST(GeneratedDocs, AreWhatTheProgramPrints) {
   EXPECT_EQ(file("docs/rest-compatibility.md"), rest_table_page())
       << "run tarnd --print-rest-table";
   EXPECT_EQ(file("docs/configuration.md"), configuration_page()) << "run tarnd --print-config-docs";
-  EXPECT_EQ(file("docs/policy-reference.md"), policy_reference_page())
+  EXPECT_EQ(file("docs/policy-reference.md"), promotion::policy_reference_page())
       << "run tarnd --print-policy-docs";
   EXPECT_EQ(file("server/tarn.sample.yaml"), sample_file()) << "run tarnd --print-sample-config";
 }

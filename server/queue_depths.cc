@@ -1,6 +1,6 @@
 #include "server/queue_depths.h"
 
-namespace tarn::meta {
+namespace tarn::server {
 namespace {
 
 constexpr db::Query kCount{"queue_depths_count", R"sql(
@@ -34,4 +34,4 @@ void QueueDepths::measure() {
   pending_deliveries_ = rows.integer(0, 3);
 }
 
-}  // namespace tarn::meta
+}  // namespace tarn::server

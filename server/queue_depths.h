@@ -9,7 +9,7 @@
 #include "core/base/metrics.h"
 #include "core/db/pool.h"
 
-namespace tarn::meta {
+namespace tarn::server {
 
 /// Depths of the queues of all servers on the database, as measured last. Safe from any thread.
 class QueueDepths {
@@ -27,4 +27,4 @@ class QueueDepths {
   std::vector<std::shared_ptr<metrics::GaugeToken>> gauges_;
 };
 
-}  // namespace tarn::meta
+}  // namespace tarn::server

@@ -1,6 +1,6 @@
 #include "server/store_usage.h"
 
-namespace tarn::meta {
+namespace tarn::server {
 namespace {
 
 constexpr db::Query kSelectStores{"store_usage_select", R"sql(
@@ -18,4 +18,4 @@ std::vector<std::string> stores_in_use(db::Pool& pool, uint32_t limit) {
   return out;
 }
 
-}  // namespace tarn::meta
+}  // namespace tarn::server

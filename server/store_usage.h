@@ -7,10 +7,10 @@
 
 #include "core/db/pool.h"
 
-namespace tarn::meta {
+namespace tarn::server {
 
 /// "local", and "s3://BUCKET" for each bucket that holds the namespace of a repository; in byte
 /// order, at most `limit`. Deleted repositories do not count. Throws unavailable.
 std::vector<std::string> stores_in_use(db::Pool& pool, uint32_t limit);
 
-}  // namespace tarn::meta
+}  // namespace tarn::server

@@ -19,16 +19,16 @@ template <typename ObjectsOf>
 void fill_branch(testing::TestEngine& engine, const Repository& repository, const std::string& name,
                  const ObjectsOf& objects_of) {
   const BranchName branch(name);
-  versioning::build_and_publish(
-      *engine, repository, versioning::get_branch(*engine, repository, branch), /*rotate=*/true, {},
-      [&](versioning::BranchHold& hold, meta::NodeWriter& writer) {
+  branch::build_and_publish(
+      *engine, repository, branch::get_branch(*engine, repository, branch), /*rotate=*/true, {},
+      [&](branch::BranchHold& hold, meta::NodeWriter& writer) {
         auto objects = objects_of([&] {
           hold.keep_alive();
           engine.parts().heartbeat();
         });
         const auto edited = tree::edit_tree((*engine).nodes, writer, {repository.salt},
                                             hold.lease().root, {}, objects);
-        versioning::BuiltCommit built;
+        branch::BuiltCommit built;
         built.root = edited.root;
         built.parents = {hold.lease().head};
         built.drained = hold.lease().sealed;

@@ -67,14 +67,14 @@ class Objects final : public tree::EditSource {
 void change(testing::TestEngine& engine, const Repository& repository, uint64_t count,
             uint64_t first, uint64_t changed, int64_t number, const std::string& name = "main") {
   const BranchName branch(name);
-  versioning::build_and_publish(
-      *engine, repository, versioning::get_branch(*engine, repository, branch), /*rotate=*/true, {},
-      [&](versioning::BranchHold& hold, meta::NodeWriter& writer) {
+  branch::build_and_publish(
+      *engine, repository, branch::get_branch(*engine, repository, branch), /*rotate=*/true, {},
+      [&](branch::BranchHold& hold, meta::NodeWriter& writer) {
         Objects objects(count, first, changed, 1'700'000'000'000 + number * 1'000'000, [&] {
           hold.keep_alive();
           engine.parts().heartbeat();
         });
-        versioning::BuiltCommit built;
+        branch::BuiltCommit built;
         built.root = tree::edit_tree((*engine).nodes, writer, {repository.salt}, hold.lease().root,
                                      {}, objects)
                          .root;
@@ -101,8 +101,7 @@ void measure_mark(testing::TestEngine& engine, const Repository& repository, con
   reset_peak();
   const long before = memory_kib("VmRSS:");
   const auto start = std::chrono::steady_clock::now();
-  const auto marked =
-      versioning::mark(*engine, {.repository = repository.id, .on_progress = [] {}});
+  const auto marked = gc::mark(*engine, {.repository = repository.id, .on_progress = [] {}});
   const double seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   std::printf(
@@ -153,17 +152,17 @@ void measure_space(testing::TestEngine& engine, const std::string& url,
     }
   };
   const auto collect = [&] {
-    versioning::CollectionOptions options;
+    gc::CollectionOptions options;
     options.interval = options.grace = options.unreachable_kept = std::chrono::seconds{0};
     options.share_max = 100;
-    versioning::request_collection(*engine, repository, "bench", 0);
+    gc::request_collection(*engine, repository, "bench", 0);
     engine.parts().heartbeat();
-    versioning::run_one_collection(*engine, options, {});
+    gc::run_one_collection(*engine, options, {});
   };
   report_space(url, "of main", 0);
   const double grown = seconds_of([&] { grow(10'000); });
   report_space(url, "with the branch", grown);
-  versioning::delete_branch(*engine, repository, BranchName("old"), false);
+  branch::delete_branch(*engine, repository, BranchName("old"), false);
   report_space(url, "branch deleted and collected", seconds_of(collect));
   report_space(url, "vacuumed",
                seconds_of([&] { db::Connection::open(url)->run_script("VACUUM nodes"); }));
@@ -176,7 +175,7 @@ class Half final : public tree::EditSource {
  public:
   enum class Kind { kOwn, kImported, kDeleted };
   Half(testing::TestEngine& engine, const Repository& repository, uint64_t count, uint64_t first,
-       Kind kind, versioning::BranchHold& hold)
+       Kind kind, branch::BranchHold& hold)
       : engine_(engine),
         repository_(repository),
         count_(count),
@@ -225,17 +224,17 @@ class Half final : public tree::EditSource {
   const uint64_t count_;
   uint64_t at_;
   const Kind kind_;
-  versioning::BranchHold& hold_;
+  branch::BranchHold& hold_;
 };
 
 void change_half(testing::TestEngine& engine, const Repository& repository, uint64_t count,
                  uint64_t first, Half::Kind kind) {
   const BranchName branch("main");
-  versioning::build_and_publish(
-      *engine, repository, versioning::get_branch(*engine, repository, branch), /*rotate=*/true, {},
-      [&](versioning::BranchHold& hold, meta::NodeWriter& writer) {
+  branch::build_and_publish(
+      *engine, repository, branch::get_branch(*engine, repository, branch), /*rotate=*/true, {},
+      [&](branch::BranchHold& hold, meta::NodeWriter& writer) {
         Half half(engine, repository, count, first, kind, hold);
-        versioning::BuiltCommit built;
+        branch::BuiltCommit built;
         built.root =
             tree::edit_tree((*engine).nodes, writer, {repository.salt}, hold.lease().root, {}, half)
                 .root;
@@ -285,19 +284,19 @@ int run_half(uint64_t count, Half::Kind kind) {
   };
   int64_t bytes = bytes_of_tables(database.url());
   show("all objects", seconds, bytes, ratio(bytes));
-  versioning::set_collection_rules(*engine, repository,
-                                   {.default_retention_days = 0, .retention_days = {}});
+  branch::set_collection_rules(*engine, repository,
+                               {.default_retention_days = 0, .retention_days = {}});
   change_half(engine, repository, count, 1, Half::Kind::kDeleted);
-  versioning::CollectionOptions options;
+  gc::CollectionOptions options;
   options.interval = options.grace = options.unreachable_kept = std::chrono::seconds{0};
   options.share_max = 100;
   options.busy_percent = 100;
   for (const char* what :
        {"the other half deleted and collected", "collected again", "collected a third time"}) {
     const double taken = seconds_of([&] {
-      versioning::request_collection(*engine, repository, "bench", 0);
+      gc::request_collection(*engine, repository, "bench", 0);
       engine.parts().heartbeat();
-      versioning::run_one_collection(*engine, options, {});
+      gc::run_one_collection(*engine, options, {});
     });
     bytes = bytes_of_tables(database.url());
     show(what, taken, bytes, ratio(bytes));

@@ -96,7 +96,7 @@ double database_ms(db::Connection& connection) {
 /// All pages.
 void measure(db::Connection& connection, testing::TestEngine& engine, const Repository& repository,
              Measured& into) {
-  versioning::SearchOptions options;
+  objects::SearchOptions options;
   options.query.glob = Glob(into.pattern);
   options.limit = 1000;
   uint64_t found = 0;
@@ -105,7 +105,7 @@ void measure(db::Connection& connection, testing::TestEngine& engine, const Repo
   const double processor = processor_ms();
   const auto start = std::chrono::steady_clock::now();
   for (bool more = true; more;) {
-    const auto page = versioning::search_objects(*engine, repository.name, "main", options).page;
+    const auto page = objects::search_objects(*engine, repository.name, "main", options).page;
     found += page.items.size();
     options.after = page.next;
     more = page.has_more;

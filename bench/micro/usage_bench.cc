@@ -111,12 +111,12 @@ void measure(testing::TestEngine& engine, const Repository& repository, const st
 
 /// Hashes, counts and order of all nodes, and the ids of commits; no store is asked.
 void verify_structure(testing::TestEngine& engine, const Repository& repository) {
-  versioning::RepositoryVerification options;
-  options.objects.mode = versioning::ObjectMode::kNone;
-  versioning::VerifyReport found;
+  verify::RepositoryVerification options;
+  options.objects.mode = verify::ObjectMode::kNone;
+  verify::VerifyReport found;
   const double seconds = seconds_of([&] {
-    found = versioning::verify_repository(*engine, repository, options,
-                                          [](const versioning::VerifyReport&) {});
+    found =
+        verify::verify_repository(*engine, repository, options, [](const verify::VerifyReport&) {});
   });
   TARN_CHECK(found.findings.empty());
   report("verify structure of all branches", seconds, {found.entries, 0});

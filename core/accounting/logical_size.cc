@@ -14,11 +14,11 @@
 namespace tarn::accounting {
 namespace {
 
-using versioning::RefSnapshot;
-using versioning::StagedReading;
-using versioning::StagedRows;
+using branch::RefSnapshot;
+using branch::StagedReading;
+using branch::StagedRows;
 
-constexpr versioning::ReadingPlan kPlan{.reading = StagedReading::kAll, .rows_hint = 2'000};
+constexpr branch::ReadingPlan kPlan{.reading = StagedReading::kAll, .rows_hint = 2'000};
 constexpr uint32_t kCommitPrefixDigitsMin = 1;
 
 /// The earlier of two ends of ranges, of which "" is the latest.
@@ -120,20 +120,20 @@ std::string start_of(std::string_view prefix, std::string_view after) {
   return segment_of(prefix, std::string(after)).end;
 }
 
-std::unique_ptr<RefSnapshot> open(versioning::Engine& engine, const Repository& repository,
+std::unique_ptr<RefSnapshot> open(branch::Engine& engine, const Repository& repository,
                                   std::string_view ref, std::string_view begin) {
   return RefSnapshot::open(engine, repository.name, ref, begin, kPlan, kCommitPrefixDigitsMin);
 }
 
 }  // namespace
 
-Amount logical_size(versioning::Engine& engine, const Repository& repository, std::string_view ref,
+Amount logical_size(branch::Engine& engine, const Repository& repository, std::string_view ref,
                     std::string_view prefix) {
   const auto snapshot = open(engine, repository, ref, prefix);
   return Sizes(*snapshot).of(prefix, prefix_end(prefix));
 }
 
-Page<UsageItem> usage_by_prefix(versioning::Engine& engine, const Repository& repository,
+Page<UsageItem> usage_by_prefix(branch::Engine& engine, const Repository& repository,
                                 std::string_view ref, std::string_view prefix,
                                 std::string_view after, uint32_t limit) {
   std::string from = start_of(prefix, after);
@@ -157,10 +157,10 @@ Page<UsageItem> usage_by_prefix(versioning::Engine& engine, const Repository& re
   return page;
 }
 
-Page<UsageItem> usage_by_branch(versioning::Engine& engine, const Repository& repository,
+Page<UsageItem> usage_by_branch(branch::Engine& engine, const Repository& repository,
                                 std::string_view after, uint32_t limit) {
   const Page<Branch> branches =
-      versioning::list_branches(engine, repository, "", after, limit, /*show_hidden=*/true);
+      branch::list_branches(engine, repository, "", after, limit, /*show_hidden=*/true);
   Page<UsageItem> page{.items = {},
                        .has_more = branches.has_more,
                        .next = branches.next,

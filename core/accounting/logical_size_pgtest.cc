@@ -24,7 +24,7 @@ class LogicalSize : public testing::RepositoryTest {
       rows.push_back(
           {str_cat("d", i % 7, "/", 100'000 + i), present ? std::optional(entry) : std::nullopt});
     }
-    const BranchId id = versioning::get_branch(*engine, repo, BranchName(branch)).id;
+    const BranchId id = branch::get_branch(*engine, repo, BranchName(branch)).id;
     ASSERT_EQ((*engine).staging.stage_many(id, std::move(rows)),
               meta::Staging::StageOutcome::kDone);
   }

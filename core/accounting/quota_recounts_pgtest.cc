@@ -11,7 +11,7 @@
 namespace tarn::accounting {
 namespace {
 
-using versioning::ActingUser;
+using branch::ActingUser;
 
 constexpr db::Query kSetByHand{"test_set_quota", "UPDATE quotas SET bytes = $1, objects = $2"};
 
@@ -97,7 +97,7 @@ TEST_F(Quotas, ADeletedRepositoryComesBackWithItsQuotas) {
   limit_bytes(whole(), 100);
   const ActingUser user("ann");
   EXPECT_EQ(put("a", 60), "done");
-  versioning::delete_repository(*engine, repo, {.force = false, .grace = std::chrono::hours{1}});
+  branch::delete_repository(*engine, repo, {.force = false, .grace = std::chrono::hours{1}});
   const auto recount_all = [&] {
     engine.pool.lease()->run_script("UPDATE quotas SET due_at = clock_timestamp()");
     int counted = 0;
@@ -106,17 +106,17 @@ TEST_F(Quotas, ADeletedRepositoryComesBackWithItsQuotas) {
   };
   EXPECT_EQ(recount_all(), 1) << "of the user in all repositories";
   EXPECT_EQ(used(ann), (Amount{1, 60})) << "it is stored until the grace is over";
-  versioning::restore_repository(*engine, {.name = repo.name, .id = {}, .as = {}, .grace = {}});
+  branch::restore_repository(*engine, {.name = repo.name, .id = {}, .as = {}, .grace = {}});
   EXPECT_EQ(recount_all(), 3);
   for (const QuotaScope& scope : {ann, branches, whole()}) EXPECT_EQ(used(scope), (Amount{1, 60}));
   EXPECT_EQ(put("b", 60), "quota_exceeded");
   EXPECT_EQ(put("b", 40), "done");
-  versioning::delete_repository(*engine, repo, {.force = false, .grace = std::chrono::hours{1}});
-  versioning::restore_repository(*engine, {.name = repo.name, .id = {}, .as = {}, .grace = {}});
+  branch::delete_repository(*engine, repo, {.force = false, .grace = std::chrono::hours{1}});
+  branch::restore_repository(*engine, {.name = repo.name, .id = {}, .as = {}, .grace = {}});
   int counted = 0;
   while (recount_one_due(*engine, {})) ++counted;
   EXPECT_EQ(counted, 3) << "soon after it was restored";
-  versioning::delete_repository(*engine, repo, {.force = false, .grace = std::chrono::seconds{0}});
+  branch::delete_repository(*engine, repo, {.force = false, .grace = std::chrono::seconds{0}});
   EXPECT_EQ(recount_all(), 1);
   EXPECT_EQ(used(ann), (Amount{0, 0}));
 }

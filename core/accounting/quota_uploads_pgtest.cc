@@ -21,24 +21,24 @@
 namespace tarn::accounting {
 namespace {
 
+using branch::ActingUser;
 using testing::reason_of;
 using testing::TestEngine;
 using testing::TestRepository;
 using testing::TextBody;
-using versioning::ActingUser;
 
 /// A body that must not be read.
-class UnreadBody final : public versioning::UploadBody {
+class UnreadBody final : public objects::UploadBody {
  public:
   size_t read(std::span<char>) override {
     ADD_FAILURE() << "the body was read";
     return 0;
   }
-  versioning::UploadDigests digests() override { return {}; }
+  objects::UploadDigests digests() override { return {}; }
 };
 
 /// A body of endless bytes, that counts how many were read.
-class EndlessBody final : public versioning::UploadBody {
+class EndlessBody final : public objects::UploadBody {
  public:
   size_t read(std::span<char> out) override {
     std::fill(out.begin(), out.end(), 'x');
@@ -49,7 +49,7 @@ class EndlessBody final : public versioning::UploadBody {
     }
     return out.size();
   }
-  versioning::UploadDigests digests() override { return {std::string(32, '0'), {}}; }
+  objects::UploadDigests digests() override { return {std::string(32, '0'), {}}; }
   static constexpr uint64_t kGivenMax = 64 << 20;
   uint64_t given = 0;
 };
@@ -58,25 +58,24 @@ TEST_F(Quotas, AnUploadOfKnownLengthIsRefusedBeforeItsBodyIsRead) {
   limit_bytes(whole(), 100);
   const auto where = target("a");
   UnreadBody body;
-  EXPECT_EQ(reason_of([&] { versioning::put_object(*engine, where, body, 101, {}, {}); }),
+  EXPECT_EQ(reason_of([&] { objects::put_object(*engine, where, body, 101, {}, {}); }),
             "quota_exceeded");
-  const auto upload = versioning::create_multipart(*engine, where, {"tester", {}, "", ""});
-  EXPECT_EQ(reason_of([&] { versioning::put_part(*engine, upload, 1, body, 101); }),
-            "quota_exceeded");
+  const auto upload = objects::create_multipart(*engine, where, {"tester", {}, "", ""});
+  EXPECT_EQ(reason_of([&] { objects::put_part(*engine, upload, 1, body, 101); }), "quota_exceeded");
 }
 
 TEST_F(Quotas, AnUploadOfUnknownLengthIsRefusedWhenItIsStaged) {
   limit_bytes(whole(), 100);
   TextBody body(std::string(101, 'x'));
   EXPECT_EQ(
-      reason_of([&] { versioning::put_object(*engine, target("a"), body, std::nullopt, {}, {}); }),
+      reason_of([&] { objects::put_object(*engine, target("a"), body, std::nullopt, {}, {}); }),
       "quota_exceeded");
   TextBody part(std::string(101, 'x'));
-  const auto upload = versioning::create_multipart(*engine, target("a"), {"tester", {}, "", ""});
-  EXPECT_EQ(reason_of([&] { versioning::put_part(*engine, upload, 1, part, std::nullopt); }),
+  const auto upload = objects::create_multipart(*engine, target("a"), {"tester", {}, "", ""});
+  EXPECT_EQ(reason_of([&] { objects::put_part(*engine, upload, 1, part, std::nullopt); }),
             "quota_exceeded");
   EXPECT_EQ(engine.keys(repo, "main"), "");
-  EXPECT_TRUE(versioning::list_parts(*engine, upload, 0, 10).items.empty());
+  EXPECT_TRUE(objects::list_parts(*engine, upload, 0, 10).items.empty());
   EXPECT_EQ(used(whole()), (Amount{0, 0}));
 }
 
@@ -85,11 +84,11 @@ TEST_F(Quotas, AnUploadOfUnknownLengthEndsWhenItPassesTheLimit) {
   limit_bytes(whole(), kLimit);
   EndlessBody body, part;
   EXPECT_EQ(
-      reason_of([&] { versioning::put_object(*engine, target("a"), body, std::nullopt, {}, {}); }),
+      reason_of([&] { objects::put_object(*engine, target("a"), body, std::nullopt, {}, {}); }),
       "quota_exceeded");
   EXPECT_LT(body.given, uint64_t{kLimit} + (1 << 20));
-  const auto upload = versioning::create_multipart(*engine, target("a"), {"tester", {}, "", ""});
-  EXPECT_EQ(reason_of([&] { versioning::put_part(*engine, upload, 1, part, std::nullopt); }),
+  const auto upload = objects::create_multipart(*engine, target("a"), {"tester", {}, "", ""});
+  EXPECT_EQ(reason_of([&] { objects::put_part(*engine, upload, 1, part, std::nullopt); }),
             "quota_exceeded");
   EXPECT_LT(part.given, uint64_t{kLimit} + (1 << 20));
   EXPECT_EQ(stored_bytes(engine), 0u);
@@ -99,18 +98,18 @@ TEST_F(Quotas, WhatIsRefusedWhenItIsStagedLeavesNoBytes) {
   limit_bytes(whole(), 100);
   TextBody body(std::string(101, 'x')), part(std::string(101, 'x'));
   EXPECT_EQ(
-      reason_of([&] { versioning::put_object(*engine, target("a"), body, std::nullopt, {}, {}); }),
+      reason_of([&] { objects::put_object(*engine, target("a"), body, std::nullopt, {}, {}); }),
       "quota_exceeded");
-  const auto upload = versioning::create_multipart(*engine, target("a"), {"tester", {}, "", ""});
-  EXPECT_EQ(reason_of([&] { versioning::put_part(*engine, upload, 1, part, std::nullopt); }),
+  const auto upload = objects::create_multipart(*engine, target("a"), {"tester", {}, "", ""});
+  EXPECT_EQ(reason_of([&] { objects::put_part(*engine, upload, 1, part, std::nullopt); }),
             "quota_exceeded");
-  versioning::Condition absent;
+  branch::Condition absent;
   absent.if_absent = true;
   const auto where =
-      versioning::check_upload(*engine, repo, BranchName("main"), Key("a"), false, absent);
+      objects::check_upload(*engine, repo, BranchName("main"), Key("a"), false, absent);
   put("a", 10);
   TextBody late("late");
-  EXPECT_EQ(reason_of([&] { versioning::put_object(*engine, where, late, 4, {}, absent); }),
+  EXPECT_EQ(reason_of([&] { objects::put_object(*engine, where, late, 4, {}, absent); }),
             "precondition_failed");
   EXPECT_EQ(stored_bytes(engine), 10u);
   EXPECT_EQ(engine.read(repo, "main", "a"), std::string(10, 'x'));
@@ -123,7 +122,7 @@ TEST_F(Quotas, ARefusalSaysWhatWasDecided) {
   std::atomic<bool> done = false;
   std::thread other([&] {
     while (!done) {
-      meta::Quotas::Transfer transfer(quotas, repo.id, "main", "bob");
+      quotas::Quotas::Transfer transfer(quotas, repo.id, "main", "bob");
       reason_of([&] { transfer.expect(600 * 1024); });
     }
   });
@@ -138,10 +137,10 @@ TEST_F(Quotas, ARefusalSaysWhatWasDecided) {
 TEST_F(Quotas, AQuotaThatIsSetDuringAnUploadCountsOnlyTheOthers) {
   auto& quotas = (*engine).quotas;
   limit_bytes({.repository = repo.id, .user = "ann"}, 10 << 20);
-  meta::Quotas::Transfer first(quotas, repo.id, "main", "ann");
+  quotas::Quotas::Transfer first(quotas, repo.id, "main", "ann");
   first.expect(1 << 20);
   limit_bytes(whole(), 3 << 20);
-  meta::Quotas::Transfer second(quotas, repo.id, "main", "bob");
+  quotas::Quotas::Transfer second(quotas, repo.id, "main", "bob");
   second.expect(600 * 1024);
   EXPECT_EQ(reason_of([&] { first.expect(2 << 20); }), "done");
   EXPECT_EQ(reason_of([&] { first.expect(3 << 20); }), "quota_exceeded");
@@ -151,10 +150,10 @@ TEST_F(Quotas, UploadsThatRunAtOnceDoNotAllGetTheSameRoom) {
   constexpr uint64_t kHalf = 600 * 1024;
   limit_bytes(whole(), 1 << 20);
   auto& quotas = (*engine).quotas;
-  meta::Quotas::Transfer first(quotas, repo.id, "main", "ann");
+  quotas::Quotas::Transfer first(quotas, repo.id, "main", "ann");
   first.expect(kHalf);
   {
-    meta::Quotas::Transfer second(quotas, repo.id, "main", "ann");
+    quotas::Quotas::Transfer second(quotas, repo.id, "main", "ann");
     EXPECT_EQ(reason_of([&] { second.expect(kHalf); }), "quota_exceeded");
     second.expect(100 * 1024);
   }
@@ -166,13 +165,13 @@ TEST_F(Quotas, UploadsThatRunAtOnceDoNotAllGetTheSameRoom) {
 TEST_F(Quotas, HandedOutAddressesAreCountedWhenTheyAreFilled) {
   limit_bytes(whole(), 100);
   const auto hand_out = [&] {
-    return versioning::hand_out_address(*engine, repo, BranchName("main"), Key("a"), "ann");
+    return objects::hand_out_address(*engine, repo, BranchName("main"), Key("a"), "ann");
   };
-  const auto fill = [&](const versioning::HandedOutAddress& address, size_t bytes) {
+  const auto fill = [&](const objects::HandedOutAddress& address, size_t bytes) {
     return reason_of([&] {
       TextBody body(std::string(bytes, 'x'));
-      versioning::fill_address(*engine, repo, {repo.id, BranchName("main"), Key("a"), address.own},
-                               body, std::nullopt);
+      objects::fill_address(*engine, repo, {repo.id, BranchName("main"), Key("a"), address.own},
+                            body, std::nullopt);
     });
   };
   const auto first = hand_out();
@@ -181,8 +180,8 @@ TEST_F(Quotas, HandedOutAddressesAreCountedWhenTheyAreFilled) {
   EXPECT_EQ(fill(first, 60), "done") << "sent again";
   EXPECT_EQ(fill(hand_out(), 41), "quota_exceeded");
   EXPECT_EQ(stored_bytes(engine), 60u) << "what was refused is gone";
-  versioning::link_address(*engine, target("a"), first.text, "ann",
-                           {60, to_hex(md5(std::string(60, 'x')))}, {}, {});
+  objects::link_address(*engine, target("a"), first.text, "ann",
+                        {60, to_hex(md5(std::string(60, 'x')))}, {}, {});
   EXPECT_EQ(used(whole()), (Amount{1, 60})) << "not again when it is linked";
   EXPECT_EQ(fill(first, 60), "done") << "linked, with the same bytes";
   EXPECT_EQ(used(whole()), (Amount{1, 60}));
@@ -195,13 +194,13 @@ TEST_F(Quotas, AHandedOutAddressIsCountedWhenItIsStagedByItsURL) {
   limit_bytes(ann, 100);
   const auto stage = [&](const std::string& address, size_t bytes) {
     return reason_of([&] {
-      versioning::stage_address(*engine, target("a"), address.substr(0, address.find(',')), bytes,
-                                to_hex(md5(std::string(bytes, 'x'))), std::nullopt, {}, {});
+      objects::stage_address(*engine, target("a"), address.substr(0, address.find(',')), bytes,
+                             to_hex(md5(std::string(bytes, 'x'))), std::nullopt, {}, {});
     });
   };
   const auto sent = [&](size_t bytes) {
     const auto address =
-        versioning::hand_out_address(*engine, repo, BranchName("main"), Key("a"), "ann");
+        objects::hand_out_address(*engine, repo, BranchName("main"), Key("a"), "ann");
     engine.send(address.text, std::string(bytes, 'x'));
     return address.text;
   };
@@ -217,23 +216,23 @@ TEST_F(Quotas, AHandedOutAddressIsCountedWhenItIsStagedByItsURL) {
 TEST_F(Quotas, TheAddressesThatAUserWasGivenAreBounded) {
   const auto hand_out = [&](const std::string& user) {
     return reason_of(
-        [&] { versioning::hand_out_address(*engine, repo, BranchName("main"), Key("a"), user); });
+        [&] { objects::hand_out_address(*engine, repo, BranchName("main"), Key("a"), user); });
   };
-  for (uint32_t i = 0; i < meta::kHandedOutPerUserMax; ++i) ASSERT_EQ(hand_out("ann"), "done");
+  for (uint32_t i = 0; i < objects::kHandedOutPerUserMax; ++i) ASSERT_EQ(hand_out("ann"), "done");
   EXPECT_EQ(hand_out("ann"), "too_many_uploads");
   EXPECT_EQ(hand_out("bob"), "done");
 }
 
 TEST_F(Quotas, PartsCountWhenTheyAreStoredAndTheirCompletionAddsNothing) {
-  const uint64_t first = versioning::kPartBytesMin;
+  const uint64_t first = objects::kPartBytesMin;
   limit_bytes(whole(), static_cast<int64_t>(first) + 10);
-  const auto upload = versioning::create_multipart(*engine, target("big"), {"tester", {}, "", ""});
+  const auto upload = objects::create_multipart(*engine, target("big"), {"tester", {}, "", ""});
   TextBody one(std::string(first, 'a')), two("0123456789"), three("x");
-  const auto a = versioning::put_part(*engine, upload, 1, one, first);
-  const auto b = versioning::put_part(*engine, upload, 2, two, std::nullopt);
-  EXPECT_EQ(reason_of([&] { versioning::put_part(*engine, upload, 3, three, std::nullopt); }),
+  const auto a = objects::put_part(*engine, upload, 1, one, first);
+  const auto b = objects::put_part(*engine, upload, 2, two, std::nullopt);
+  EXPECT_EQ(reason_of([&] { objects::put_part(*engine, upload, 3, three, std::nullopt); }),
             "quota_exceeded");
-  versioning::complete_multipart(*engine, upload, {{{1, a.etag, {}}, {2, b.etag, {}}}, {}, {}, {}});
+  objects::complete_multipart(*engine, upload, {{{1, a.etag, {}}, {2, b.etag, {}}}, {}, {}, {}});
   EXPECT_EQ(used(whole()), (Amount{2, first + 10}));
   recount_quota(*engine, whole());
   EXPECT_EQ(used(whole()), (Amount{2, first + 10}));
@@ -242,13 +241,13 @@ TEST_F(Quotas, PartsCountWhenTheyAreStoredAndTheirCompletionAddsNothing) {
 TEST_F(Quotas, OpenUploadsAreLimited) {
   set_quota(*engine, whole(), {.uploads = {{}, 2}});
   const auto begin = [&] {
-    return versioning::create_multipart(*engine, target("big"), {"tester", {}, "", ""});
+    return objects::create_multipart(*engine, target("big"), {"tester", {}, "", ""});
   };
   const auto first = begin();
   begin();
   EXPECT_EQ(reason_of(begin), "quota_exceeded");
   EXPECT_EQ(list_quotas(*engine, &repo, "", 100).items.at(0).uploads, 2u);
-  versioning::abort_multipart(*engine, first);
+  objects::abort_multipart(*engine, first);
   EXPECT_EQ(reason_of(begin), "done");
 }
 }  // namespace

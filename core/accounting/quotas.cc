@@ -63,7 +63,7 @@ void check(const QuotaScope& scope, const QuotaLimits& limits) {
   throw Error(ErrorCode::kNotFound, reason::kQuotaNotFound, "quota: there is none of this scope");
 }
 
-QuotaUsage usage_of(versioning::Engine& engine, Quota quota) {
+QuotaUsage usage_of(branch::Engine& engine, Quota quota) {
   QuotaUsage out{std::move(quota)};
   if (is_set(out.quota.limits.branches)) {
     out.branches = engine.quotas.count_branches(out.quota.scope);
@@ -74,12 +74,12 @@ QuotaUsage usage_of(versioning::Engine& engine, Quota quota) {
   return out;
 }
 
-void recount_repository(versioning::Engine& engine, const Quota& quota) {
+void recount_repository(branch::Engine& engine, const Quota& quota) {
   const Repository repository = engine.repositories.get(quota.scope.repository);
-  std::optional<meta::Quotas::Counted> seen;
+  std::optional<quotas::Quotas::Counted> seen;
   Amount stored;
   examine_stored(engine, repository, [&](db::Connection& snapshot, Tally& tally) {
-    seen = meta::Quotas::counted(snapshot, quota.id);
+    seen = quotas::Quotas::counted(snapshot, quota.id);
     stored = tally.own();
   });
   if (!seen) return;  // removed
@@ -101,7 +101,7 @@ std::set<BranchId> branches_in(db::Connection& snapshot, RepositoryId repository
 
 /// An object that nothing refers to counts until a collection has removed it, which drops it from
 /// quotas. This finds objects whose removal the quota has not counted.
-bool has_left_store(versioning::Engine& engine, const Repository& repository,
+bool has_left_store(branch::Engine& engine, const Repository& repository,
                     const OwnAddress& address) {
   const blob::Located at =
       engine.stores.locate(str_cat(repository.storage_namespace, "/", relative_path(address)));
@@ -110,7 +110,7 @@ bool has_left_store(versioning::Engine& engine, const Repository& repository,
 
 /// The quota's objects in the repository that do not count any more. Those of a quota of branches
 /// end with the branch, if others show them then.
-std::vector<OwnAddress> ended_objects(versioning::Engine& engine, const Quota& quota,
+std::vector<OwnAddress> ended_objects(branch::Engine& engine, const Quota& quota,
                                       const Repository& repository) {
   std::vector<OwnAddress> out;
   std::vector<OwnAddress> unreferenced;  // a sample
@@ -121,8 +121,8 @@ std::vector<OwnAddress> ended_objects(versioning::Engine& engine, const Quota& q
     OwnAddress after;
     for (;;) {
       const auto page =
-          meta::Quotas::objects(snapshot, quota.id, repository.id, after, kObjectsPerStatement);
-      for (const meta::QuotaObject& object : page) {
+          quotas::Quotas::objects(snapshot, quota.id, repository.id, after, kObjectsPerStatement);
+      for (const quotas::QuotaObject& object : page) {
         if (tally.contains(object.address)) {
           const bool ended = of_branches && !branches.contains(object.branch);
           if (ended) out.push_back(object.address);
@@ -141,10 +141,10 @@ std::vector<OwnAddress> ended_objects(versioning::Engine& engine, const Quota& q
   return out;
 }
 
-void recount_objects(versioning::Engine& engine, const Quota& quota, const std::stop_token& stop) {
-  for (const meta::Quotas::Place& place : engine.quotas.places(quota.id)) {
-    if (place.state == meta::Quotas::PlaceState::kDeleted) continue;
-    if (place.state == meta::Quotas::PlaceState::kPurged) {
+void recount_objects(branch::Engine& engine, const Quota& quota, const std::stop_token& stop) {
+  for (const quotas::Quotas::Place& place : engine.quotas.places(quota.id)) {
+    if (place.state == quotas::Quotas::PlaceState::kDeleted) continue;
+    if (place.state == quotas::Quotas::PlaceState::kPurged) {
       while (!stop.stop_requested() &&
              engine.quotas.drop_some(quota.id, place.repository, kObjectsPerStatement) > 0) {
       }
@@ -166,7 +166,7 @@ void recount_objects(versioning::Engine& engine, const Quota& quota, const std::
                         kRecountInterval);
 }
 
-void recount(versioning::Engine& engine, const Quota& quota, const std::stop_token& stop) {
+void recount(branch::Engine& engine, const Quota& quota, const std::stop_token& stop) {
   if (quota.scope.whole_repository()) {
     recount_repository(engine, quota);
   } else {
@@ -178,12 +178,12 @@ void recount(versioning::Engine& engine, const Quota& quota, const std::stop_tok
 
 }  // namespace
 
-void refresh_quotas(versioning::Engine& engine) {
-  static_assert(kQuotaRefreshInterval < meta::kQuotaAgeMax);
+void refresh_quotas(branch::Engine& engine) {
+  static_assert(kQuotaRefreshInterval < quotas::kQuotaAgeMax);
   engine.quotas.refresh(kQuotaRefreshInterval / 2);
 }
 
-Page<QuotaUsage> list_quotas(versioning::Engine& engine, const Repository* repository,
+Page<QuotaUsage> list_quotas(branch::Engine& engine, const Repository* repository,
                              std::string_view after, uint32_t limit) {
   int32_t number = 0;
   if (!after.empty()) {
@@ -206,8 +206,7 @@ Page<QuotaUsage> list_quotas(versioning::Engine& engine, const Repository* repos
   return page;
 }
 
-QuotaUsage set_quota(versioning::Engine& engine, const QuotaScope& scope,
-                     const QuotaLimits& limits) {
+QuotaUsage set_quota(branch::Engine& engine, const QuotaScope& scope, const QuotaLimits& limits) {
   check(scope, limits);
   auto quota = engine.quotas.set(scope, limits);
   if (!quota) {
@@ -218,11 +217,11 @@ QuotaUsage set_quota(versioning::Engine& engine, const QuotaScope& scope,
   return usage_of(engine, *std::move(quota));
 }
 
-void remove_quota(versioning::Engine& engine, const QuotaScope& scope) {
+void remove_quota(branch::Engine& engine, const QuotaScope& scope) {
   if (!engine.quotas.remove(scope)) throw_no_quota();
 }
 
-QuotaUsage recount_quota(versioning::Engine& engine, const QuotaScope& scope) {
+QuotaUsage recount_quota(branch::Engine& engine, const QuotaScope& scope) {
   const auto before = engine.quotas.find(scope);
   if (!before) throw_no_quota();
   recount(engine, *before, {});
@@ -231,7 +230,7 @@ QuotaUsage recount_quota(versioning::Engine& engine, const QuotaScope& scope) {
   return usage_of(engine, *std::move(after));
 }
 
-bool recount_one_due(versioning::Engine& engine, std::stop_token stop) {
+bool recount_one_due(branch::Engine& engine, std::stop_token stop) {
   const auto quota = engine.quotas.claim_due(kRecountClaim);
   if (!quota) return false;
   try {

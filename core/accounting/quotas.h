@@ -19,7 +19,7 @@ namespace tarn::accounting {
 
 /// How often a server calls refresh_quotas(), so that writes find the rows in memory.
 constexpr std::chrono::milliseconds kQuotaRefreshInterval{1'000};
-void refresh_quotas(versioning::Engine& engine);
+void refresh_quotas(branch::Engine& engine);
 
 /// Longest time between two recounts of a quota.
 constexpr std::chrono::hours kRecountInterval{24};
@@ -35,20 +35,19 @@ struct QuotaUsage {
 
 /// The quotas of a repository, in the order in which they were set first; of null those that hold
 /// in all repositories. Throws invalid_argument (`after`).
-Page<QuotaUsage> list_quotas(versioning::Engine& engine, const Repository* repository,
+Page<QuotaUsage> list_quotas(branch::Engine& engine, const Repository* repository,
                              std::string_view after, uint32_t limit);
 /// Sets the limits of the scope; counters that exist are kept. Throws invalid_argument (the glob;
 /// no limit; a soft limit above the hard one; a scope of everything), resource_exhausted
 /// (kQuotasMax).
-QuotaUsage set_quota(versioning::Engine& engine, const QuotaScope& scope,
-                     const QuotaLimits& limits);
+QuotaUsage set_quota(branch::Engine& engine, const QuotaScope& scope, const QuotaLimits& limits);
 /// Throws not_found (reason "quota_not_found").
-void remove_quota(versioning::Engine& engine, const QuotaScope& scope);
+void remove_quota(branch::Engine& engine, const QuotaScope& scope);
 
 /// Counts again; writes go on, and what they add meanwhile is kept. Throws not_found, and as
 /// stored_usage(), since it reads all that a repository refers to.
-QuotaUsage recount_quota(versioning::Engine& engine, const QuotaScope& scope);
+QuotaUsage recount_quota(branch::Engine& engine, const QuotaScope& scope);
 /// Counts one quota again that is due; returns false if none is.
-bool recount_one_due(versioning::Engine& engine, std::stop_token stop);
+bool recount_one_due(branch::Engine& engine, std::stop_token stop);
 
 }  // namespace tarn::accounting

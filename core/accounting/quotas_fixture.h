@@ -72,8 +72,8 @@ class Quotas : public ::testing::Test {
   std::string put(const std::string& key, size_t bytes, const std::string& branch = "main") {
     return testing::reason_of([&] { engine.put(repo, branch, key, std::string(bytes, 'x')); });
   }
-  versioning::UploadTarget target(const std::string& key, const std::string& branch = "main") {
-    return versioning::check_upload(*engine, repo, BranchName(branch), Key(key), false, {});
+  objects::UploadTarget target(const std::string& key, const std::string& branch = "main") {
+    return objects::check_upload(*engine, repo, BranchName(branch), Key(key), false, {});
   }
   /// Removes the objects of so many bytes from the store, as a collection does.
   void collect(uint64_t bytes) {

@@ -30,11 +30,11 @@
 namespace tarn::accounting {
 namespace {
 
+using branch::ActingUser;
 using testing::reason_of;
 using testing::TestEngine;
 using testing::TestRepository;
 using testing::TextBody;
-using versioning::ActingUser;
 
 constexpr db::Query kAddWebhook{"test_add_webhook", R"sql(
   INSERT INTO webhooks (repo_id, name, url, events, format, active, secret, created_by, created_ms)
@@ -147,29 +147,29 @@ TEST_F(Quotas, MetadataOfOtherRowsIsLimited) {
   recount_quota(*engine, whole());
   const auto metadata = [&] { return (*engine).quotas.find(whole())->metadata; };
   const uint64_t before = metadata();
-  versioning::create_tag(*engine, repo, TagName("v1"), "main", false);
-  const versioning::AliasRequest best{.name = AliasName("best"), .actor = "ann"};
-  versioning::set_alias(*engine, repo, best, "main");
+  branch::create_tag(*engine, repo, TagName("v1"), "main", false);
+  const branch::AliasRequest best{.name = AliasName("best"), .actor = "ann"};
+  branch::set_alias(*engine, repo, best, "main");
   EXPECT_GT(metadata(), before + 400);
   const uint64_t counted = metadata();
   recount_quota(*engine, whole());
   EXPECT_EQ(metadata(), counted);
   set_quota(*engine, whole(), {.metadata = {{}, 1}});
-  EXPECT_EQ(reason_of([&] { versioning::create_tag(*engine, repo, TagName("v2"), "main", false); }),
+  EXPECT_EQ(reason_of([&] { branch::create_tag(*engine, repo, TagName("v2"), "main", false); }),
             "quota_exceeded");
   // Nothing is lost that way: alias changes and deletions go on.
-  versioning::remove_alias(*engine, repo, best);
-  versioning::delete_tag(*engine, repo, TagName("v1"), false);
+  branch::remove_alias(*engine, repo, best);
+  branch::delete_tag(*engine, repo, TagName("v1"), false);
 }
 
 TEST_F(Quotas, ConditionalWritesAndVersionsAreCountedToo) {
   limit_bytes(whole(), 100);
-  versioning::Condition absent;
+  branch::Condition absent;
   absent.if_absent = true;
   engine.put(repo, "main", "a", std::string(60, 'x'), absent);
   EXPECT_EQ(reason_of([&] {
               TextBody body(std::string(41, 'x'));
-              versioning::put_object(*engine, target("b"), body, std::nullopt, {}, absent);
+              objects::put_object(*engine, target("b"), body, std::nullopt, {}, absent);
             }),
             "quota_exceeded");
   (*engine).settings.set_versioning(repo.id, Versioning::kEnabled);
@@ -186,8 +186,8 @@ TEST_F(Quotas, AtAFullQuotaOneCanDeleteCommitCopyAndMerge) {
   EXPECT_EQ(put("a", 10, "dev"), "done");
   engine.commit(repo, "dev");
   engine.put(repo, "dev", "empty", "");
-  versioning::copy_object(*engine, {repo, "dev", Key("a")}, repo, BranchName("dev"), Key("b"), {},
-                          false);
+  objects::copy_object(*engine, {repo, "dev", Key("a")}, repo, BranchName("dev"), Key("b"), {},
+                       false);
   engine.remove(repo, "dev", "a");
   engine.commit(repo, "dev");
   versioning::merge_into(*engine, repo, "dev", BranchName("main"), {});
@@ -215,11 +215,10 @@ TEST_F(Quotas, CountersAreExactUnderSixtyFourWritersOnTwoServers) {
         const std::string reason = reason_of([&] {
           // Every other one is of unknown length, so that only the database refuses it.
           TextBody body(std::string(size, 'x'));
-          const auto where =
-              versioning::check_upload(*server, repo, BranchName(str_cat("b", w % 8)),
-                                       Key(str_cat("k", w, "-", i)), false, {});
-          versioning::put_object(*server, where, body,
-                                 i % 2 == 0 ? std::optional<uint64_t>(size) : std::nullopt, {}, {});
+          const auto where = objects::check_upload(*server, repo, BranchName(str_cat("b", w % 8)),
+                                                   Key(str_cat("k", w, "-", i)), false, {});
+          objects::put_object(*server, where, body,
+                              i % 2 == 0 ? std::optional<uint64_t>(size) : std::nullopt, {}, {});
         });
         if (reason == "done") {
           stored += size;
@@ -324,7 +323,7 @@ TEST_F(Quotas, AQuotaOfAUserCountsAllRepositories) {
   collect(60);
   recount_quota(*engine, ann);
   EXPECT_EQ(used(ann), (Amount{1, 30}));
-  versioning::delete_repository(*engine, second, false);
+  branch::delete_repository(*engine, second, false);
   recount_quota(*engine, ann);
   EXPECT_EQ(used(ann), (Amount{0, 0}));
 }
@@ -341,7 +340,7 @@ TEST_F(Quotas, AQuotaOfBranchesCountsUploadsToThemWhileTheyExist) {
   engine.commit(repo, "exp-1");
   engine.commit(repo, "main");
   versioning::merge_into(*engine, repo, "exp-1", BranchName("main"), {});
-  versioning::delete_branch(*engine, repo, BranchName("exp-1"), false);
+  branch::delete_branch(*engine, repo, BranchName("exp-1"), false);
   recount_quota(*engine, experiments);
   EXPECT_EQ(used(experiments), (Amount{1, 50})) << "the winner's bytes are main's now";
 }
@@ -373,10 +372,10 @@ TEST_F(Quotas, ASoftLimitIsToldOnceForEachCrossing) {
   limit_bytes(whole(), 1000, 50);
   put("a", 50);
   EXPECT_EQ(events("quota.warning"), 0);
-  EXPECT_EQ(versioning::quota_warning(*engine, repo.id, "main"), "");
+  EXPECT_EQ(branch::quota_warning(*engine, repo.id, "main"), "");
   for (int i = 0; i < 5; ++i) put(str_cat("k", i), 10);
   EXPECT_EQ(events("quota.warning"), 1);
-  EXPECT_EQ(versioning::quota_warning(*engine, repo.id, "main"),
+  EXPECT_EQ(branch::quota_warning(*engine, repo.id, "main"),
             "100 bytes used, the soft limit is 50, the hard limit 1000");
   const std::string body(engine.pool.lease()->run(kEventBody).text(0, 0));
   EXPECT_NE(body.find(R"("limited": "bytes")"), std::string::npos) << body;

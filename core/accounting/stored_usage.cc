@@ -20,7 +20,7 @@
 namespace tarn::accounting {
 namespace {
 
-using versioning::StagedRows;
+using branch::StagedRows;
 
 constexpr uint32_t kRowsPerPage = 2'000;
 
@@ -45,9 +45,9 @@ struct Named {
   std::string name{};
 };
 
-Named named(versioning::Engine& engine, const Repository& repository, std::string_view ref) {
+Named named(branch::Engine& engine, const Repository& repository, std::string_view ref) {
   if (ref.empty()) return {};
-  const versioning::ResolvedRef resolved = versioning::resolve(engine, repository, ref);
+  const branch::ResolvedRef resolved = branch::resolve(engine, repository, ref);
   if (resolved.staged) {
     return {.commit = {}, .kind = RefRow::Kind::kBranch, .name = resolved.branch->name.str()};
   }
@@ -62,7 +62,7 @@ Named named(versioning::Engine& engine, const Repository& repository, std::strin
 
 class Measurement {
  public:
-  Measurement(versioning::Engine& engine, db::Connection& connection, const Repository& repository,
+  Measurement(branch::Engine& engine, db::Connection& connection, const Repository& repository,
               const Named& named)
       : engine_(engine),
         connection_(connection),
@@ -238,7 +238,7 @@ class Measurement {
                         [&](std::string_view bytes) { references.add_parts(bytes, false); });
   }
 
-  versioning::Engine& engine_;
+  branch::Engine& engine_;
   db::Connection& connection_;
   const Repository& repository_;
   UsageStore store_;
@@ -279,7 +279,7 @@ void require_admission(const WaiterLimit::Waiter& run) {
 
 }  // namespace
 
-void examine_stored(versioning::Engine& engine, const Repository& repository,
+void examine_stored(branch::Engine& engine, const Repository& repository,
                     const std::function<void(db::Connection&, Tally&)>& examine) {
   const WaiterLimit::Waiter run(running());
   require_admission(run);
@@ -289,8 +289,8 @@ void examine_stored(versioning::Engine& engine, const Repository& repository,
   examine(snapshot.connection(), stored);
 }
 
-StoredUsage stored_usage(versioning::Engine& engine, const Repository& repository,
-                         std::string_view ref, std::string_view prefix) {
+StoredUsage stored_usage(branch::Engine& engine, const Repository& repository, std::string_view ref,
+                         std::string_view prefix) {
   const WaiterLimit::Waiter run(running());
   require_admission(run);
   const Named what = named(engine, repository, ref);

@@ -39,12 +39,12 @@ constexpr size_t kStoredUsagesMax = 2;
 ///
 /// Throws not_found (the ref), invalid_argument (its grammar), unavailable (reason
 /// "too_many_operations": kStoredUsagesMax run already), conflict (cancelled).
-StoredUsage stored_usage(versioning::Engine& engine, const Repository& repository,
-                         std::string_view ref, std::string_view prefix);
+StoredUsage stored_usage(branch::Engine& engine, const Repository& repository, std::string_view ref,
+                         std::string_view prefix);
 
 /// The distinct objects of a whole repository, as stored_usage() with the ref "" counts them.
 /// `examine` runs in the same snapshot; the tally is sealed. Throws as stored_usage.
-void examine_stored(versioning::Engine& engine, const Repository& repository,
+void examine_stored(branch::Engine& engine, const Repository& repository,
                     const std::function<void(db::Connection& snapshot, Tally& stored)>& examine);
 
 }  // namespace tarn::accounting

@@ -34,14 +34,13 @@ class StoredSizes : public testing::RepositoryTest {
   /// To dev: a first part of kPartBytesMin, and `last`.
   void upload_in_parts(const std::string& key, const std::string& last) {
     const auto target =
-        versioning::check_upload(*engine, repo, BranchName("dev"), Key(key), false, {});
-    const auto upload = versioning::create_multipart(*engine, target, {"tester", {}, "", ""});
-    TextBody first(std::string(versioning::kPartBytesMin, 'a')), second(last);
-    const auto one =
-        versioning::put_part(*engine, upload, 1, first, uint64_t{versioning::kPartBytesMin});
-    const auto two = versioning::put_part(*engine, upload, 2, second, last.size());
-    versioning::complete_multipart(*engine, upload,
-                                   {{{1, one.etag, {}}, {2, two.etag, {}}}, {}, {}, {}});
+        objects::check_upload(*engine, repo, BranchName("dev"), Key(key), false, {});
+    const auto upload = objects::create_multipart(*engine, target, {"tester", {}, "", ""});
+    TextBody first(std::string(objects::kPartBytesMin, 'a')), second(last);
+    const auto one = objects::put_part(*engine, upload, 1, first, uint64_t{objects::kPartBytesMin});
+    const auto two = objects::put_part(*engine, upload, 2, second, last.size());
+    objects::complete_multipart(*engine, upload,
+                                {{{1, one.etag, {}}, {2, two.etag, {}}}, {}, {}, {}});
   }
 };
 
@@ -67,13 +66,13 @@ TEST_F(StoredSizes, ATagAnAliasAndABranchKeepTheHistoryBelowThem) {
   const Commit first = engine.commit(repo, "dev");
   engine.put(repo, "dev", "own", "123");
   engine.commit(repo, "dev");
-  versioning::create_tag(*engine, repo, TagName("v1"), to_text(first.id), false);
+  branch::create_tag(*engine, repo, TagName("v1"), to_text(first.id), false);
   EXPECT_EQ(freed("dev"), (Amount{1, 3}));
   EXPECT_EQ(freed("v1"), (Amount{0, 0}));
-  versioning::delete_tag(*engine, repo, TagName("v1"), false);
-  versioning::set_alias(*engine, repo, {.name = AliasName("best"), .actor = "x"}, "dev");
+  branch::delete_tag(*engine, repo, TagName("v1"), false);
+  branch::set_alias(*engine, repo, {.name = AliasName("best"), .actor = "x"}, "dev");
   EXPECT_EQ(freed("dev"), (Amount{0, 0}));
-  versioning::remove_alias(*engine, repo, {.name = AliasName("best"), .actor = "x"});
+  branch::remove_alias(*engine, repo, {.name = AliasName("best"), .actor = "x"});
   EXPECT_EQ(freed("dev"), (Amount{2, 8}));
   engine.branch(repo, "dev2", "dev");
   EXPECT_EQ(freed("dev"), (Amount{0, 0}));
@@ -93,8 +92,8 @@ TEST_F(StoredSizes, TheHistoryOfAMergedBranchIsKeptByTheMerge) {
 
 TEST_F(StoredSizes, StagedEntriesOfAnotherBranchKeepBytes) {
   engine.put(repo, "dev", "own", "12345");
-  versioning::copy_object(*engine, {repo.name, "dev", Key("own")}, repo.name, BranchName("main"),
-                          Key("copy"), {}, false);
+  objects::copy_object(*engine, {repo.name, "dev", Key("own")}, repo.name, BranchName("main"),
+                       Key("copy"), {}, false);
   EXPECT_EQ(freed("dev"), (Amount{0, 0}));
   EXPECT_EQ(of("dev").shared, (Amount{2, 105}));
   engine.remove(repo, "main", "copy");
@@ -103,9 +102,9 @@ TEST_F(StoredSizes, StagedEntriesOfAnotherBranchKeepBytes) {
 
 TEST_F(StoredSizes, StagedEntriesThatNewerRowsHideCount) {
   engine.put(repo, "dev", "own", "12345");
-  versioning::copy_object(*engine, {repo.name, "dev", Key("own")}, repo.name, BranchName("main"),
-                          Key("copy"), {}, false);
-  const BranchId main = versioning::get_branch(*engine, repo, BranchName("main")).id;
+  objects::copy_object(*engine, {repo.name, "dev", Key("own")}, repo.name, BranchName("main"),
+                       Key("copy"), {}, false);
+  const BranchId main = branch::get_branch(*engine, repo, BranchName("main")).id;
   ASSERT_EQ((*engine).branches.acquire(main, 77, std::chrono::milliseconds(1), true).outcome,
             meta::Branches::Acquired::Outcome::kDone);
   engine.put(repo, "main", "copy", "another");
@@ -114,24 +113,24 @@ TEST_F(StoredSizes, StagedEntriesThatNewerRowsHideCount) {
 }
 
 TEST_F(StoredSizes, VersionsOfObjectsCountAndKeep) {
-  versioning::set_versioning(*engine, repo, Versioning::kEnabled);
+  branch::set_versioning(*engine, repo, Versioning::kEnabled);
   engine.put(repo, "dev", "own", "12345");
   engine.put(repo, "dev", "own", "1234567");
   EXPECT_EQ(of("dev").stored, (Amount{2, 107}));
   EXPECT_EQ(freed("dev"), (Amount{2, 12}));
   EXPECT_EQ(of("").stored, (Amount{3, 112}));
-  versioning::copy_object(*engine, {repo.name, "dev", Key("own")}, repo.name, BranchName("main"),
-                          Key("copy"), {}, false);
+  objects::copy_object(*engine, {repo.name, "dev", Key("own")}, repo.name, BranchName("main"),
+                       Key("copy"), {}, false);
   engine.remove(repo, "main", "copy");
   EXPECT_EQ(freed("dev"), (Amount{1, 5})) << "main has a version of the newer one";
 }
 
 TEST_F(StoredSizes, PartsOfOpenUploadsGoWithTheirBranch) {
   const auto target =
-      versioning::check_upload(*engine, repo, BranchName("dev"), Key("big"), false, {});
-  const auto upload = versioning::create_multipart(*engine, target, {"tester", {}, "", ""});
+      objects::check_upload(*engine, repo, BranchName("dev"), Key("big"), false, {});
+  const auto upload = objects::create_multipart(*engine, target, {"tester", {}, "", ""});
   TextBody body("123456789");
-  versioning::put_part(*engine, upload, 1, body, 9);
+  objects::put_part(*engine, upload, 1, body, 9);
   EXPECT_EQ(of("dev").stored, (Amount{1, 100}));
   EXPECT_EQ(freed("dev"), (Amount{1, 9}));
   EXPECT_EQ(of("").stored, (Amount{2, 109}));
@@ -139,18 +138,18 @@ TEST_F(StoredSizes, PartsOfOpenUploadsGoWithTheirBranch) {
 
 TEST_F(StoredSizes, PartsOfAnObjectCountOnce) {
   upload_in_parts("big", "12345");
-  versioning::copy_object(*engine, {repo.name, "dev", Key("big")}, repo.name, BranchName("dev"),
-                          Key("again"), {}, false);
+  objects::copy_object(*engine, {repo.name, "dev", Key("big")}, repo.name, BranchName("dev"),
+                       Key("again"), {}, false);
   const StoredUsage usage = of("dev");
-  EXPECT_EQ(usage.stored, (Amount{3, versioning::kPartBytesMin + 105}));
-  EXPECT_EQ(*usage.freed, (Amount{2, versioning::kPartBytesMin + 5}));
+  EXPECT_EQ(usage.stored, (Amount{3, objects::kPartBytesMin + 105}));
+  EXPECT_EQ(*usage.freed, (Amount{2, objects::kPartBytesMin + 5}));
 }
 
 TEST_F(StoredSizes, ACopyInAnotherRepositoryKeepsBytesThere) {
   const auto other = engine.make_repository(fresh_name());
   engine.put(repo, "dev", "own", "12345");
-  versioning::copy_object(*engine, {repo.name, "dev", Key("own")}, other.name, BranchName("main"),
-                          Key("copy"), {}, false);
+  objects::copy_object(*engine, {repo.name, "dev", Key("own")}, other.name, BranchName("main"),
+                       Key("copy"), {}, false);
   EXPECT_EQ(freed("dev"), (Amount{0, 0}));
   EXPECT_EQ(of("dev").shared, (Amount{1, 100})) << "sharing counts inside the repository";
   const StoredUsage copied = stored_usage(*engine, other, "main", "");
@@ -159,8 +158,8 @@ TEST_F(StoredSizes, ACopyInAnotherRepositoryKeepsBytesThere) {
   EXPECT_EQ(*copied.freed, (Amount{0, 0}));
   engine.commit(other, "main");
   EXPECT_EQ(freed("dev"), (Amount{0, 0}));
-  versioning::delete_repository(*engine, other.name,
-                                {.force = false, .grace = std::chrono::seconds{0}});
+  branch::delete_repository(*engine, other.name,
+                            {.force = false, .grace = std::chrono::seconds{0}});
   EXPECT_EQ(freed("dev"), (Amount{1, 5}));
 }
 
@@ -170,20 +169,19 @@ TEST_F(StoredSizes, ADeletedRepositoryThatCanBeRestoredKeepsWhatItCopied) {
   engine.put(repo, "dev", "own", "12345");
   engine.put(repo, "dev", "more", "1234567");
   const auto copy = [&](const char* key, const RepositoryName& to) {
-    versioning::copy_object(*engine, {repo.name, "dev", Key(key)}, to, BranchName("main"),
-                            Key("copy"), {}, false);
+    objects::copy_object(*engine, {repo.name, "dev", Key(key)}, to, BranchName("main"), Key("copy"),
+                         {}, false);
   };
   copy("own", committed.name);
   engine.commit(committed, "main");
   copy("more", staged.name);
   for (const RepositoryName& name : {committed.name, staged.name}) {
-    versioning::delete_repository(*engine, name, {.force = false, .grace = std::chrono::hours{1}});
+    branch::delete_repository(*engine, name, {.force = false, .grace = std::chrono::hours{1}});
   }
   EXPECT_EQ(freed("dev"), (Amount{0, 0}));
   for (const RepositoryName& name : {committed.name, staged.name}) {
-    versioning::restore_repository(*engine, {.name = name, .id = {}, .as = {}, .grace = {}});
-    versioning::delete_repository(*engine, name,
-                                  {.force = false, .grace = std::chrono::seconds{0}});
+    branch::restore_repository(*engine, {.name = name, .id = {}, .as = {}, .grace = {}});
+    branch::delete_repository(*engine, name, {.force = false, .grace = std::chrono::seconds{0}});
   }
   EXPECT_EQ(freed("dev"), (Amount{2, 12}));
 }
@@ -191,9 +189,9 @@ TEST_F(StoredSizes, ADeletedRepositoryThatCanBeRestoredKeepsWhatItCopied) {
 TEST_F(StoredSizes, PartsThatWereCopiedToAnotherRepositoryAreForeignThere) {
   const auto other = engine.make_repository(fresh_name());
   upload_in_parts("big", "12345");
-  versioning::copy_object(*engine, {repo.name, "dev", Key("big")}, other.name, BranchName("main"),
-                          Key("copy"), {}, false);
-  const uint64_t bytes = versioning::kPartBytesMin + 5;
+  objects::copy_object(*engine, {repo.name, "dev", Key("big")}, other.name, BranchName("main"),
+                       Key("copy"), {}, false);
+  const uint64_t bytes = objects::kPartBytesMin + 5;
   const StoredUsage copied = stored_usage(*engine, other, "main", "");
   EXPECT_EQ(copied.stored, (Amount{0, 0}));
   EXPECT_EQ(copied.foreign, (Amount{2, bytes}));
@@ -203,9 +201,8 @@ TEST_F(StoredSizes, PartsThatWereCopiedToAnotherRepositoryAreForeignThere) {
 }
 
 TEST_F(StoredSizes, ImportedBytesAreCountedApart) {
-  const auto target =
-      versioning::check_upload(*engine, repo, BranchName("dev"), Key("in"), false, {});
-  versioning::stage_address(*engine, target, "local:///lake/a/b", 70, "etag", {}, {}, {});
+  const auto target = objects::check_upload(*engine, repo, BranchName("dev"), Key("in"), false, {});
+  objects::stage_address(*engine, target, "local:///lake/a/b", 70, "etag", {}, {}, {});
   engine.commit(repo, "dev");
   const StoredUsage usage = of("dev");
   EXPECT_EQ(usage.stored, (Amount{1, 100}));
@@ -251,7 +248,7 @@ TEST_F(StoredSizes, PrefixesOfATreeWithManyLeavesAreReadWhole) {
     entry.address = new_own_address(engine.clock.now());
     rows.push_back({str_cat("d", i % 5, "/", 100'000 + i), entry});
   }
-  const BranchId dev = versioning::get_branch(*engine, repo, BranchName("dev")).id;
+  const BranchId dev = branch::get_branch(*engine, repo, BranchName("dev")).id;
   ASSERT_EQ((*engine).staging.stage_many(dev, std::move(rows)), meta::Staging::StageOutcome::kDone);
   engine.commit(repo, "dev");
   engine.branch(repo, "later", "dev");

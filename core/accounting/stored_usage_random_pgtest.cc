@@ -33,7 +33,7 @@ class Histories : public testing::RepositoryTest {
   std::string text() { return std::string(1 + below(2000), 'x'); }
   TestRepository& any_repository() { return below(4) == 0 ? other : repo; }
   std::string branch_of(const Repository& lake) {
-    const auto page = versioning::list_branches(*engine, lake, "", "", 100, true);
+    const auto page = branch::list_branches(*engine, lake, "", "", 100, true);
     return page.items[below(page.items.size())].name.str();
   }
   std::string key() { return std::string(kKeys[below(std::size(kKeys))]); }
@@ -41,20 +41,20 @@ class Histories : public testing::RepositoryTest {
     const auto refs = all_refs(*engine, lake);
     return refs[below(refs.size())];
   }
-  versioning::UploadTarget target(const Repository& lake) {
-    return versioning::check_upload(*engine, lake.name, BranchName(branch_of(lake)), Key(key()),
-                                    false, {});
+  objects::UploadTarget target(const Repository& lake) {
+    return objects::check_upload(*engine, lake.name, BranchName(branch_of(lake)), Key(key()), false,
+                                 {});
   }
 
-  void stage(const versioning::UploadTarget& to, const Entry& entry) {
-    versioning::stage_entry(*engine,
-                            {to.repository.name, to.branch.name, to.repository.id, to.branch.id,
-                             to.branch.settings_version},
-                            to.key, entry, {});
+  void stage(const objects::UploadTarget& to, const Entry& entry) {
+    branch::stage_entry(*engine,
+                        {to.repository.name, to.branch.name, to.repository.id, to.branch.id,
+                         to.branch.settings_version},
+                        to.key, entry, {});
   }
   void link_external(const Repository& lake) {
-    versioning::stage_address(*engine, target(lake), str_cat("local:///lake/", below(4)),
-                              below(900), "etag", {}, {}, {});
+    objects::stage_address(*engine, target(lake), str_cat("local:///lake/", below(4)), below(900),
+                           "etag", {}, {}, {});
   }
   /// The same own bytes again, with a size that a client made up, as older servers stored it.
   void link_own(const Repository& lake) {
@@ -92,11 +92,11 @@ class Histories : public testing::RepositoryTest {
     stage(target(lake), entry);
   }
   void upload_part(const Repository& lake) {
-    const auto upload = versioning::create_multipart(*engine, target(lake), {"tester", {}, "", ""});
+    const auto upload = objects::create_multipart(*engine, target(lake), {"tester", {}, "", ""});
     for (uint32_t number = 1; number < 1 + below(3) + 1; ++number) {
       const std::string bytes = text();
       TextBody body(bytes);
-      versioning::put_part(*engine, upload, number, body, bytes.size());
+      objects::put_part(*engine, upload, number, body, bytes.size());
     }
   }
   void copy(const Repository& from, const Repository& to) {
@@ -105,27 +105,26 @@ class Histories : public testing::RepositoryTest {
     if (objects.empty()) return;
     const auto at = std::next(objects.begin(), static_cast<ptrdiff_t>(below(objects.size())));
     const auto place = target(to);
-    versioning::copy_object(*engine, {from.name, ref, Key(at->first)}, place.repository.name,
-                            place.branch.name, place.key, {}, false);
+    objects::copy_object(*engine, {from.name, ref, Key(at->first)}, place.repository.name,
+                         place.branch.name, place.key, {}, false);
   }
   void name_commit(const Repository& lake) {
     const std::string ref = ref_of(lake).text;
     if (below(2) == 0) {
-      versioning::create_tag(*engine, lake, TagName(str_cat("t", below(4))), ref, false);
+      branch::create_tag(*engine, lake, TagName(str_cat("t", below(4))), ref, false);
     } else {
-      versioning::set_alias(*engine, lake,
-                            {.name = AliasName(str_cat("a", below(3))), .actor = "x"}, ref);
+      branch::set_alias(*engine, lake, {.name = AliasName(str_cat("a", below(3))), .actor = "x"},
+                        ref);
     }
   }
   void drop_name(const Repository& lake) {
     const AnyRef ref = ref_of(lake);
     if (ref.kind == AnyRef::Kind::kBranch && ref.text != "main") {
-      versioning::delete_branch(*engine, lake, BranchName(ref.text), false);
+      branch::delete_branch(*engine, lake, BranchName(ref.text), false);
     } else if (ref.kind == AnyRef::Kind::kTag) {
-      versioning::delete_tag(*engine, lake, TagName(ref.text), false);
+      branch::delete_tag(*engine, lake, TagName(ref.text), false);
     } else if (ref.kind == AnyRef::Kind::kAlias) {
-      versioning::remove_alias(*engine, lake,
-                               {.name = AliasName(ref.text.substr(1)), .actor = "x"});
+      branch::remove_alias(*engine, lake, {.name = AliasName(ref.text.substr(1)), .actor = "x"});
     }
   }
   void reset(const Repository& lake) {
@@ -240,7 +239,7 @@ TEST_F(Histories, EverySizeEqualsThatOfTheListings) {
     random.seed(static_cast<uint64_t>(history) + 1);
     repo = engine.make_repository(fresh_name());
     other = engine.make_repository(fresh_name());
-    if (history % 3 == 0) versioning::set_versioning(*engine, repo, Versioning::kEnabled);
+    if (history % 3 == 0) branch::set_versioning(*engine, repo, Versioning::kEnabled);
     for (int step = 0; step < 45; ++step) {
       try {
         do_something();

@@ -22,8 +22,8 @@ bool is_day(std::string_view text) {
 }
 
 /// The size of the default branch; a bare repository has none yet.
-Amount size_of_default_branch(versioning::Engine& engine, const RepositoryName& name) {
-  const Repository repository = versioning::get_repository(engine, name);
+Amount size_of_default_branch(branch::Engine& engine, const RepositoryName& name) {
+  const Repository repository = branch::get_repository(engine, name);
   try {
     return logical_size(engine, repository, repository.default_branch.str(), "");
   } catch (const Error& error) {
@@ -32,7 +32,7 @@ Amount size_of_default_branch(versioning::Engine& engine, const RepositoryName& 
   }
 }
 
-void measure(versioning::Engine& engine, UsageDayStore& store, const ClaimedDay& claim) {
+void measure(branch::Engine& engine, UsageDayStore& store, const ClaimedDay& claim) {
   try {
     store.record(claim, size_of_default_branch(engine, claim.name));
   } catch (const Error& error) {
@@ -42,7 +42,7 @@ void measure(versioning::Engine& engine, UsageDayStore& store, const ClaimedDay&
 
 }  // namespace
 
-bool measure_usage_of_today(versioning::Engine& engine, const std::stop_token& stop) {
+bool measure_usage_of_today(branch::Engine& engine, const std::stop_token& stop) {
   UsageDayStore store(engine.pool);
   const std::vector<ClaimedDay> claims = store.claim(kMeasuredPerTurn);
   for (const ClaimedDay& claim : claims) {
@@ -52,13 +52,13 @@ bool measure_usage_of_today(versioning::Engine& engine, const std::stop_token& s
   return !claims.empty();
 }
 
-Page<UsageDay> usage_history(versioning::Engine& engine, const Repository& repository,
+Page<UsageDay> usage_history(branch::Engine& engine, const Repository& repository,
                              std::string_view after, uint32_t limit) {
   if (!after.empty() && !is_day(after)) {
     throw_invalid(str_cat("history of sizes: \"", after, "\" is no day such as 2026-11-24"));
   }
-  return versioning::existing(engine, repository,
-                              UsageDayStore(engine.pool).list(repository.id, after, limit));
+  return branch::existing(engine, repository,
+                          UsageDayStore(engine.pool).list(repository.id, after, limit));
 }
 
 }  // namespace tarn::accounting

@@ -27,11 +27,11 @@ constexpr uint32_t kMeasuredPerTurn = 100;
 /// Measures repositories that were not measured today, at most kMeasuredPerTurn. Each is claimed by
 /// one server, once a day: a day on which measuring failed has no row. Returns whether there were
 /// any. Costs two statements and a few nodes for each.
-bool measure_usage_of_today(versioning::Engine& engine, const std::stop_token& stop);
+bool measure_usage_of_today(branch::Engine& engine, const std::stop_token& stop);
 
 /// The newest first; `after`: a day, exclusive, "" = from the newest. Throws not_found (the
 /// repository was deleted), invalid_argument (`after` is no day).
-Page<UsageDay> usage_history(versioning::Engine& engine, const Repository& repository,
+Page<UsageDay> usage_history(branch::Engine& engine, const Repository& repository,
                              std::string_view after, uint32_t limit);
 
 }  // namespace tarn::accounting

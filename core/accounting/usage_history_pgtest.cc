@@ -69,7 +69,7 @@ TEST_F(UsageHistory, GoesWithItsRepository) {
         .integer(0, 0);
   };
   EXPECT_EQ(count(), 1);
-  versioning::delete_repository(*engine, repo.name, false);
+  branch::delete_repository(*engine, repo.name, false);
   EXPECT_EQ(count(), 0);
   EXPECT_FALSE(measure_usage_of_today(*engine, {})) << "deleted repositories have no size";
   EXPECT_EQ(testing::reason_of([&] { days(); }), "repository_not_found");

@@ -13,7 +13,7 @@
 namespace tarn::accounting {
 namespace {
 
-using versioning::Engine;
+using branch::Engine;
 
 constexpr db::Query kCommits{"test_accounting_commits",
                              "SELECT commit_id FROM commits WHERE repo_id = $1"};
@@ -71,7 +71,7 @@ std::set<CommitId> history(Engine& engine, const Repository& repository,
 }
 
 CommitId commit_of(Engine& engine, const Repository& repository, const std::string& ref) {
-  return versioning::resolve_commit(engine, repository, ref).id;
+  return branch::resolve_commit(engine, repository, ref).id;
 }
 
 /// All that refs other than `except` reach, with the rows of branches.
@@ -165,10 +165,10 @@ void see(Engine& engine, RepositoryId reader, const Entry& entry, SeenBytes& see
 std::map<std::string, Entry> listing(Engine& engine, const Repository& repository,
                                      const std::string& ref, const std::string& prefix) {
   std::map<std::string, Entry> out;
-  versioning::ListOptions options{.prefix = prefix, .after = {}, .delimiter = {}, .limit = 1000};
+  objects::ListOptions options{.prefix = prefix, .after = {}, .delimiter = {}, .limit = 1000};
   for (;;) {
-    const auto page = versioning::list_objects(engine, repository.name, ref, options);
-    for (const versioning::ListItem& item : page.items) out.emplace(item.path, *item.entry);
+    const auto page = objects::list_objects(engine, repository.name, ref, options);
+    for (const objects::ListItem& item : page.items) out.emplace(item.path, *item.entry);
     if (!page.has_more) return out;
     options.after = page.next;
   }
@@ -230,13 +230,13 @@ std::vector<UsageItem> slow_usage_by_prefix(Engine& engine, const Repository& re
 
 std::vector<AnyRef> all_refs(Engine& engine, const Repository& repository) {
   std::vector<AnyRef> out;
-  for (const Branch& b : versioning::list_branches(engine, repository, "", "", 1000, true).items) {
+  for (const Branch& b : branch::list_branches(engine, repository, "", "", 1000, true).items) {
     out.push_back({AnyRef::Kind::kBranch, b.name.str()});
   }
-  for (const Tag& t : versioning::list_tags(engine, repository, "", "", 1000).items) {
+  for (const Tag& t : branch::list_tags(engine, repository, "", "", 1000).items) {
     out.push_back({AnyRef::Kind::kTag, t.name.str()});
   }
-  for (const Alias& a : versioning::list_aliases(engine, repository, "", "", 1000).items) {
+  for (const Alias& a : branch::list_aliases(engine, repository, "", "", 1000).items) {
     out.push_back({AnyRef::Kind::kAlias, "@" + a.name.str()});
   }
   const db::Rows rows =

@@ -26,10 +26,10 @@ struct SeenBytes {
 };
 
 /// Adds what the address means in repository `reader`.
-void see(versioning::Engine& engine, RepositoryId reader, const Entry& entry, SeenBytes& seen);
+void see(branch::Engine& engine, RepositoryId reader, const Entry& entry, SeenBytes& seen);
 
 /// Every object that the ref lists.
-std::map<std::string, Entry> listing(versioning::Engine& engine, const Repository& repository,
+std::map<std::string, Entry> listing(branch::Engine& engine, const Repository& repository,
                                      const std::string& ref, const std::string& prefix);
 
 /// A ref that exists, as refs name it.
@@ -40,15 +40,14 @@ struct AnyRef {
 };
 
 /// By the definitions of stored_usage.h. AnyRef absent (nullptr): the whole repository.
-StoredUsage slow_stored_usage(versioning::Engine& engine, const Repository& repository,
+StoredUsage slow_stored_usage(branch::Engine& engine, const Repository& repository,
                               const AnyRef* ref, const std::string& prefix);
-Amount slow_logical_size(versioning::Engine& engine, const Repository& repository,
+Amount slow_logical_size(branch::Engine& engine, const Repository& repository,
                          const std::string& ref, const std::string& prefix);
-std::vector<UsageItem> slow_usage_by_prefix(versioning::Engine& engine,
-                                            const Repository& repository, const std::string& ref,
-                                            const std::string& prefix);
+std::vector<UsageItem> slow_usage_by_prefix(branch::Engine& engine, const Repository& repository,
+                                            const std::string& ref, const std::string& prefix);
 
 /// Every branch, tag and alias of the repository, and every commit.
-std::vector<AnyRef> all_refs(versioning::Engine& engine, const Repository& repository);
+std::vector<AnyRef> all_refs(branch::Engine& engine, const Repository& repository);
 
 }  // namespace tarn::accounting

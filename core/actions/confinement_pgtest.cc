@@ -82,7 +82,7 @@ TEST_F(Confinement, VariablesAreGivenToFilesThatTheDefaultBranchHas) {
   engine.put(repo, "dev", "data", "1");
   engine.commit(repo, "dev");
   const auto tag = [&](const std::string& name, const std::string& ref) {
-    return message_of([&] { versioning::create_tag(*engine, repo, TagName(name), ref, false); });
+    return message_of([&] { branch::create_tag(*engine, repo, TagName(name), ref, false); });
   };
   EXPECT_EQ(tag("v1", "dev"), "done") << "its files are the same";
   put_action("main", "b.yaml", with_token("pre-create-tag", "tagged-elsewhere"));
@@ -98,7 +98,7 @@ TEST_F(Confinement, VariablesAreNotGivenToFilesOfAnotherRefThatIsRunByHand) {
   put_action("dev", "a.yaml", with_token("pre-commit", "dev"));
   put_action("main", "a.yaml", with_token("pre-commit", "main"));
   const auto run = [&](const std::string& ref) {
-    return versioning::run_hooks(*engine, repo, {.ref = ref, .event = HookEvent::kPreCommit}).state;
+    return events::run_hooks(*engine, repo, {.ref = ref, .event = HookEvent::kPreCommit}).state;
   };
   EXPECT_EQ(run("dev"), HookRunState::kFailed);
   EXPECT_EQ(run("main"), HookRunState::kCompleted);

@@ -76,7 +76,7 @@ void Execution::stop() {
 
 void Execution::run_jobs(std::stop_token stop, HookNesting nesting) {
   const CancellationScope cancellable(stop);
-  const versioning::ActingUser user(options_.context.user);
+  const branch::ActingUser user(options_.context.user);
   const NestedHooks inside(nesting);
   for (;;) {
     size_t index = 0;

@@ -36,7 +36,7 @@ class NestedHooks {
 struct ExecutionOptions {
   const Clock& clock;
   const Repository& repository;
-  const versioning::HookContext& context;
+  const branch::HookContext& context;
   std::string run;  ///< its id
   const http::Outbound& outbound;
   const Api& api;

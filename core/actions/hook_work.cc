@@ -6,8 +6,8 @@
 namespace tarn::actions {
 namespace {
 
-constexpr size_t kFirstBytesMax = meta::kHookOutputBytesMax / 2;
-constexpr size_t kLastBytesMax = meta::kHookOutputBytesMax / 2 - 100;  // room for the note
+constexpr size_t kFirstBytesMax = events::kHookOutputBytesMax / 2;
+constexpr size_t kLastBytesMax = events::kHookOutputBytesMax / 2 - 100;  // room for the note
 
 }  // namespace
 

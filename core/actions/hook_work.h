@@ -30,8 +30,9 @@ struct ApiCall {
 };
 using Api = std::function<ApiAnswer(const ApiCall&)>;
 
-/// The text that a hook leaves: the first and the last of it up to meta::kHookOutputBytesMax, with
-/// the values of variables taken out. The thread of the hook adds; any thread may read meanwhile.
+/// The text that a hook leaves: the first and the last of it up to events::kHookOutputBytesMax,
+/// with the values of variables taken out. The thread of the hook adds; any thread may read
+/// meanwhile.
 class HookOutput {
  public:
   explicit HookOutput(const Variables& variables) : masking_(variables) {}
@@ -56,7 +57,7 @@ class HookOutput {
 /// Everything a hook may use. Of one hook of one run.
 struct HookWork {
   const Repository& repository;
-  const versioning::HookContext& context;
+  const branch::HookContext& context;
   const HookIdentity& identity;
   std::chrono::milliseconds timeout{};
   Variables& variables;

@@ -148,14 +148,14 @@ class Hooks : public RepositoryTest {
   std::string statuses(const std::string& run) {
     std::string out;
     for (const HookStep& step :
-         versioning::list_hook_steps(*engine, repo, run, "", 100, /*running=*/true).items) {
+         events::list_hook_steps(*engine, repo, run, "", 100, /*running=*/true).items) {
       constexpr std::string_view kNames[] = {"completed", "failed", "skipped", "running"};
       out += (out.empty() ? "" : " ") + step.id + ":" + step.hook + ":" +
              std::string(kNames[static_cast<int>(step.status)]);
     }
     return out;
   }
-  HookRun newest() { return versioning::list_hook_runs(*engine, repo, {.limit = 1}).items.at(0); }
+  HookRun newest() { return events::list_hook_runs(*engine, repo, {.limit = 1}).items.at(0); }
 
   const actions::Environment environment =
       [](const std::string& name) -> std::optional<std::string> {

@@ -27,12 +27,12 @@ class LiveRuns : public testing::Hooks {
     return false;
   }
   std::vector<HookRun> all_runs() {
-    return versioning::list_hook_runs(*engine, repo, {.running = true}).items;
+    return events::list_hook_runs(*engine, repo, {.running = true}).items;
   }
   /// "" while there is none.
   std::string output_of(const std::string& run, const std::string& step) {
     try {
-      return versioning::get_hook_output(*engine, repo, run, step);
+      return events::get_hook_output(*engine, repo, run, step);
     } catch (const Error&) {
       return "";
     }
@@ -47,15 +47,15 @@ class LiveRuns : public testing::Hooks {
     store.begin(repository, run, owner, lease);
     return run;
   }
-  static meta::HookStepOutput step(const std::string& id, HookStatus status,
-                                   const std::string& output) {
-    meta::HookStepOutput out{{.id = id, .action = "a", .hook = "h", .status = status}, output};
+  static events::HookStepOutput step(const std::string& id, HookStatus status,
+                                     const std::string& output) {
+    events::HookStepOutput out{{.id = id, .action = "a", .hook = "h", .status = status}, output};
     if (status != HookStatus::kRunning) out.step.ended = from_millis(7);
     return out;
   }
 
-  meta::HookRunStore store{engine.pool};
-  const RepositoryId repository = versioning::get_repository(*engine, repo).id;
+  events::HookRunStore store{engine.pool};
+  const RepositoryId repository = branch::get_repository(*engine, repo).id;
 };
 
 TEST_F(LiveRuns, StepsAndOutputAreShownWhileTheyRun) {
@@ -79,8 +79,8 @@ TEST_F(LiveRuns, StepsAndOutputAreShownWhileTheyRun) {
       EXPECT_EQ(all_runs().at(0).state, HookRunState::kRunning);
       EXPECT_FALSE(all_runs().at(0).ended);
       // Clients that do not ask for running ones find none.
-      hidden = versioning::list_hook_runs(*engine, repo, {}).items.empty() &&
-               reason_of([&] { versioning::get_hook_run(*engine, repo, run); }) == "run_not_found";
+      hidden = events::list_hook_runs(*engine, repo, {}).items.empty() &&
+               reason_of([&] { events::get_hook_run(*engine, repo, run); }) == "run_not_found";
       // Nothing of the run is locked.
       constexpr db::Query kLock{"test_lock_run", R"sql(
         SELECT r.run_id FROM hook_runs r JOIN hook_steps s USING (repo_id, run_id) WHERE r.repo_id = $1
@@ -254,13 +254,13 @@ TEST_F(LiveRuns, StepsAreNotStoredBesideATakeover) {
 
 TEST_F(LiveRuns, StepsLongerThanOneStatementAreAllStored) {
   const HookRun run = begun(HookEvent::kPreMerge, 51, 1min);
-  std::vector<meta::HookStepOutput> steps;
+  std::vector<events::HookStepOutput> steps;
   for (int i = 0; i < 40; ++i) {
     steps.push_back(step("0000_00" + std::to_string(10 + i), HookStatus::kRunning,
-                         std::string(meta::kHookOutputBytesMax, 'x')));
+                         std::string(events::kHookOutputBytesMax, 'x')));
   }
   EXPECT_TRUE(store.store_steps(repository, run.id, 51, steps));
-  EXPECT_EQ(versioning::list_hook_steps(*engine, repo, run.id, "", 100, true).items.size(), 40u);
+  EXPECT_EQ(events::list_hook_steps(*engine, repo, run.id, "", 100, true).items.size(), 40u);
   HookRun ended = run;
   ended.state = HookRunState::kCompleted;
   ended.ended = (*engine).clock.now();

@@ -22,7 +22,7 @@ void LiveSteps::end(const std::string& id, HookStatus status, Instant ended) {
 }
 
 void LiveSteps::store(SteadyTime now, const Write& write) {
-  std::vector<meta::HookStepOutput> steps;
+  std::vector<events::HookStepOutput> steps;
   std::vector<size_t> bytes;
   {
     MutexLock lock(mutex_);
@@ -48,9 +48,9 @@ void LiveSteps::store(SteadyTime now, const Write& write) {
   }
 }
 
-std::vector<meta::HookStepOutput> LiveSteps::unstored() const {
+std::vector<events::HookStepOutput> LiveSteps::unstored() const {
   MutexLock lock(mutex_);
-  std::vector<meta::HookStepOutput> out;
+  std::vector<events::HookStepOutput> out;
   for (const auto& [id, entry] : entries_) {
     if (entry.running != nullptr || entry.changed_state()) out.push_back(entry.copy());
   }

@@ -23,7 +23,7 @@ class LiveSteps {
  public:
   using SteadyTime = std::chrono::steady_clock::time_point;
   /// Stores the steps, or throws.
-  using Write = std::function<void(const std::vector<meta::HookStepOutput>&)>;
+  using Write = std::function<void(const std::vector<events::HookStepOutput>&)>;
 
   /// The step runs. `output` is read until end() returns.
   void begin(HookStep step, const HookOutput& output);
@@ -34,7 +34,7 @@ class LiveSteps {
   /// to the next call again.
   void store(SteadyTime now, const Write& write);
   /// Steps of which the database does not have the newest state.
-  std::vector<meta::HookStepOutput> unstored() const;
+  std::vector<events::HookStepOutput> unstored() const;
 
  private:
   struct Entry {
@@ -48,7 +48,7 @@ class LiveSteps {
 
     size_t bytes() const { return running != nullptr ? running->bytes() : output.size(); }
     bool changed_state() const { return !stored || stored_status != step.status; }
-    meta::HookStepOutput copy() const {
+    events::HookStepOutput copy() const {
       return {step, running != nullptr ? running->text() : output};
     }
   };

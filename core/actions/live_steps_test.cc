@@ -17,8 +17,8 @@ class Live : public ::testing::Test {
   /// "0:running:text" of each step that is written `after` the start.
   std::string written(std::chrono::milliseconds after) {
     std::string out;
-    steps.store(start + after, [&](const std::vector<meta::HookStepOutput>& given) {
-      for (const meta::HookStepOutput& one : given) {
+    steps.store(start + after, [&](const std::vector<events::HookStepOutput>& given) {
+      for (const events::HookStepOutput& one : given) {
         constexpr std::string_view kNames[] = {"completed", "failed", "skipped", "running"};
         out += (out.empty() ? "" : " ") + one.step.id + ":" +
                std::string(kNames[static_cast<int>(one.step.status)]) + ":" + one.output;

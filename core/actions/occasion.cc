@@ -8,7 +8,7 @@ namespace tarn::actions {
 namespace {
 
 using Json = nlohmann::json;
-using versioning::HookContext;
+using branch::HookContext;
 
 std::string text_of(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);

@@ -13,7 +13,7 @@ constexpr int kHookDepthMax = 4;
 
 /// The event of a queued run. `depth`: nesting of the hooks that triggered it; 0 = none.
 struct QueuedRun {
-  versioning::HookContext context;
+  branch::HookContext context;
   std::string ref;              ///< where the action files are
   std::string destination_ref;  ///< of a merge
   int depth = 0;
@@ -31,9 +31,9 @@ struct HookIdentity {
 };
 
 /// The body of a webhook: a JSON object.
-std::string event_body(const versioning::HookContext& context, const HookIdentity& identity);
+std::string event_body(const branch::HookContext& context, const HookIdentity& identity);
 /// The same with the ids of the run, for scripts.
-std::string script_action(const versioning::HookContext& context, const HookIdentity& identity,
+std::string script_action(const branch::HookContext& context, const HookIdentity& identity,
                           std::string_view storage_namespace);
 
 }  // namespace tarn::actions

@@ -20,7 +20,7 @@ class PromotionHooks : public Hooks {
       "destination: main\nalias: champion\nmetrics:\n  - {name: accuracy, goal: max, min: ";
 
   void set_gate(const std::string& least) {
-    versioning::set_gate_policy(
+    promotion::set_gate_policy(
         *engine, repo, "gate",
         {.document = std::string(kGate) + least + ", primary: true}\n", .author = "owner"});
   }
@@ -38,20 +38,20 @@ class PromotionHooks : public Hooks {
     set_gate("0.6");
     before = head();
   }
-  Promotion promote() {
-    versioning::PromotionCreation creation;
+  promotion::Promotion promote() {
+    promotion::PromotionCreation creation;
     creation.request.candidates = {"exp"};
     creation.request.destination = BranchName("main");
     creation.actor = "ci";
-    const std::string id = versioning::create_promotion(*engine, repo, creation).promotion.id;
-    while (versioning::run_one_promotion(*engine, {})) {
+    const std::string id = promotion::create_promotion(*engine, repo, creation).promotion.id;
+    while (promotion::run_one_promotion(*engine, {})) {
     }
-    return versioning::get_promotion(*engine, repo, id);
+    return promotion::get_promotion(*engine, repo, id);
   }
-  CommitId head() { return versioning::get_branch(*engine, repo, BranchName("main")).head; }
+  CommitId head() { return branch::get_branch(*engine, repo, BranchName("main")).head; }
   void expect_nothing_moved() {
     EXPECT_EQ(head(), before);
-    EXPECT_EQ(reason_of([&] { versioning::get_alias(*engine, repo, AliasName("champion")); }),
+    EXPECT_EQ(reason_of([&] { branch::get_alias(*engine, repo, AliasName("champion")); }),
               "alias_not_found");
   }
 
@@ -61,13 +61,13 @@ class PromotionHooks : public Hooks {
 TEST_F(PromotionHooks, CanRefuseAPromotion) {
   begin_with(webhook("strict", "/strict"));
   receiver.answer("/strict", 403, 1);
-  const Promotion refused = promote();
-  EXPECT_EQ(refused.state, PromotionState::kFailed);
+  const promotion::Promotion refused = promote();
+  EXPECT_EQ(refused.state, promotion::PromotionState::kFailed);
   EXPECT_EQ(refused.code, "hook_failed");
   EXPECT_NE(refused.message.find(newest().id), std::string::npos) << refused.message;
   expect_nothing_moved();
-  const Promotion done = promote();
-  EXPECT_EQ(done.state, PromotionState::kPromoted) << done.message;
+  const promotion::Promotion done = promote();
+  EXPECT_EQ(done.state, promotion::PromotionState::kPromoted) << done.message;
   const auto event = receiver.taken().back().event();
   EXPECT_EQ(event["branch_id"], "main");
   EXPECT_EQ(event["commit_id"], to_text(head()));
@@ -85,10 +85,10 @@ TEST_F(PromotionHooks, ActAsThePromoter) {
     users.push_back(call.user);
     return ApiAnswer{.status = 200, .json = false, .body = "model"};
   });
-  const Promotion done = promote();
+  const promotion::Promotion done = promote();
   run_all();
   runner.serve_calls({});
-  EXPECT_EQ(done.state, PromotionState::kPromoted) << done.message;
+  EXPECT_EQ(done.state, promotion::PromotionState::kPromoted) << done.message;
   EXPECT_EQ(users, std::vector<std::string>({"ci", "ci"}));
 }
 
@@ -96,8 +96,8 @@ TEST_F(PromotionHooks, ActAsThePromoter) {
 TEST_F(PromotionHooks, PolicySetWhileTheyRunJudgesAgain) {
   begin_with(webhook("slow", "/slow"));
   receiver.on_request = [&](const std::string&) { set_gate("0.9"); };
-  const Promotion refused = promote();
-  EXPECT_EQ(refused.state, PromotionState::kRejected);
+  const promotion::Promotion refused = promote();
+  EXPECT_EQ(refused.state, promotion::PromotionState::kRejected);
   EXPECT_EQ(refused.code, "gate_failed");
   EXPECT_EQ(refused.policy_version, 2);
   expect_nothing_moved();
@@ -106,27 +106,28 @@ TEST_F(PromotionHooks, PolicySetWhileTheyRunJudgesAgain) {
 TEST_F(PromotionHooks, APolicyRemovedWhileTheyRunPromotesNothing) {
   begin_with(webhook("slow", "/slow"));
   receiver.on_request = [&](const std::string&) {
-    versioning::remove_gate_policy(*engine, repo, "gate", "owner", {});
+    promotion::remove_gate_policy(*engine, repo, "gate", "owner", {});
   };
-  const Promotion failed = promote();
-  EXPECT_EQ(failed.state, PromotionState::kFailed);
+  const promotion::Promotion failed = promote();
+  EXPECT_EQ(failed.state, promotion::PromotionState::kFailed);
   EXPECT_EQ(failed.code, "policy_not_found");
   expect_nothing_moved();
 }
 
 TEST_F(PromotionHooks, RevertHooksCanRefuseARollback) {
   begin_with(webhook("strict", "/strict"), "pre-revert: , post-revert: ");
-  const Promotion done = promote();
-  ASSERT_EQ(done.state, PromotionState::kPromoted) << done.message;
+  const promotion::Promotion done = promote();
+  ASSERT_EQ(done.state, promotion::PromotionState::kPromoted) << done.message;
   EXPECT_EQ(receiver.paths(), "");
   receiver.answer("/strict", 403, 1);
   const auto roll_back = [&] {
-    versioning::roll_back_promotion(*engine, repo, done.id, {"olga"}, "slow");
+    promotion::roll_back_promotion(*engine, repo, done.id, {"olga"}, "slow");
   };
   EXPECT_EQ(reason_of(roll_back), "hook_failed");
   EXPECT_EQ(head(), done.result);
-  EXPECT_EQ(versioning::get_alias(*engine, repo, AliasName("champion")).commit, done.result);
-  EXPECT_EQ(versioning::get_promotion(*engine, repo, done.id).state, PromotionState::kPromoted);
+  EXPECT_EQ(branch::get_alias(*engine, repo, AliasName("champion")).commit, done.result);
+  EXPECT_EQ(promotion::get_promotion(*engine, repo, done.id).state,
+            promotion::PromotionState::kPromoted);
   EXPECT_EQ(reason_of(roll_back), "done");
   run_all();
   const auto told = receiver.taken().back().event();

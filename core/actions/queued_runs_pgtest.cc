@@ -49,7 +49,7 @@ TEST_F(Hooks, OneUserDoesNotBlockHooksOfAnother) {
   run_all();
   receiver.forget();
   {
-    const versioning::ActingUser ann("ann");
+    const branch::ActingUser ann("ann");
     for (int i = 0; i < 6; ++i) {
       engine.put(repo, "main", "k", std::to_string(i));
       engine.commit(repo, "main");
@@ -60,7 +60,7 @@ TEST_F(Hooks, OneUserDoesNotBlockHooksOfAnother) {
     while (path == "/ann" && !release) std::this_thread::sleep_for(5ms);
   };
   std::vector<std::jthread> workers;
-  for (uint32_t i = 0; i < versioning::kHookWorkers; ++i) {
+  for (uint32_t i = 0; i < branch::kHookWorkers; ++i) {
     workers.emplace_back([&](std::stop_token stop) {
       while (!stop.stop_requested()) {
         if (!runner.run_queued({})) std::this_thread::sleep_for(5ms);
@@ -72,14 +72,14 @@ TEST_F(Hooks, OneUserDoesNotBlockHooksOfAnother) {
       std::this_thread::sleep_for(5ms);
     }
   };
-  await(versioning::kHookWorkers - 1);
+  await(branch::kHookWorkers - 1);
   std::this_thread::sleep_for(100ms);
   EXPECT_EQ(receiver.paths(), "/ann /ann /ann") << "a worker is left to others";
   {
-    const versioning::ActingUser bob("bob");
+    const branch::ActingUser bob("bob");
     engine.commit(repo, "bobs");
   }
-  await(versioning::kHookWorkers);
+  await(branch::kHookWorkers);
   EXPECT_EQ(receiver.paths(), "/ann /ann /ann /bob");
   release = true;
   await(7);
@@ -144,13 +144,13 @@ TEST_F(Hooks, TriggeredHooksHaveADepthLimit) {
   engine.commit(repo, "main");
   runner.serve_calls([&](const ApiCall& call) {
     const Json body = Json::parse(call.body);
-    versioning::create_tag(*engine, repo, TagName(body["id"].get<std::string>()), "main", false);
+    branch::create_tag(*engine, repo, TagName(body["id"].get<std::string>()), "main", false);
     return ApiAnswer{.status = 201, .json = false, .body = ""};
   });
-  versioning::create_tag(*engine, repo, TagName("t"), "main", false);
+  branch::create_tag(*engine, repo, TagName("t"), "main", false);
   run_all();
   runner.serve_calls({});
-  const auto tags = versioning::list_tags(*engine, repo, "", "", 100).items;
+  const auto tags = branch::list_tags(*engine, repo, "", "", 100).items;
   EXPECT_EQ(tags.size(), 1u + kHookDepthMax);
   EXPECT_NE(newest().error.find("deep"), std::string::npos);
 }
@@ -169,13 +169,13 @@ TEST_F(Hooks, TriggeredHooksTakeNoSlotFromTheirScript) {
   (*engine).hooks = &single;
   single.serve_calls([&](const ApiCall& call) {
     const Json body = Json::parse(call.body);
-    versioning::create_tag(*engine, repo, TagName(body["id"].get<std::string>()), "main", false);
+    branch::create_tag(*engine, repo, TagName(body["id"].get<std::string>()), "main", false);
     return ApiAnswer{.status = 201, .json = false, .body = ""};
   });
-  versioning::create_tag(*engine, repo, TagName("t"), "main", false);
+  branch::create_tag(*engine, repo, TagName("t"), "main", false);
   single.serve_calls({});
   (*engine).hooks = &runner;
-  EXPECT_EQ(versioning::list_tags(*engine, repo, "", "", 100).items.size(), 3u);
+  EXPECT_EQ(branch::list_tags(*engine, repo, "", "", 100).items.size(), 3u);
 }
 
 TEST_F(Hooks, DeleteOldRunsAndEndAbandonedOnes) {
@@ -188,10 +188,10 @@ TEST_F(Hooks, DeleteOldRunsAndEndAbandonedOnes) {
     INSERT INTO hook_runs (repo_id, run_id, event, branch, state, after, occasion, started_ms, lease_owner, lease_until)
     SELECT repo_id, '0', 'pre-commit', 'main', 'running', false, '', 1, 1, clock_timestamp() - interval '1 second'
     FROM hook_runs WHERE repo_id = $1 LIMIT 1)sql"};
-  const auto id = static_cast<int32_t>(versioning::get_repository(*engine, repo).id);
+  const auto id = static_cast<int32_t>(branch::get_repository(*engine, repo).id);
   engine.pool.run(kAbandon, {id}, db::Pool::Retry::kWrite);
   EXPECT_FALSE(runner.sweep());
-  const auto left = versioning::list_hook_runs(*engine, repo, {}).items;
+  const auto left = events::list_hook_runs(*engine, repo, {}).items;
   ASSERT_EQ(left.size(), 1u);
   EXPECT_EQ(left[0].state, HookRunState::kFailed);
   EXPECT_NE(left[0].error, "");

@@ -30,7 +30,7 @@ TEST_F(Hooks, SignRequestsAndHideSecrets) {
   EXPECT_EQ(taken.headers.get("X-Mine"), "token very-secret");
   EXPECT_TRUE(taken.headers.get("webhook-signature").starts_with("v1,"));
   EXPECT_NE(taken.headers.get("webhook-id"), "");
-  const std::string output = versioning::get_hook_output(*engine, repo, newest().id, "0000_0000");
+  const std::string output = events::get_hook_output(*engine, repo, newest().id, "0000_0000");
   EXPECT_NE(output.find("< 200"), std::string::npos);
   EXPECT_NE(output.find("noted"), std::string::npos);
   EXPECT_EQ(output.find("very-secret"), std::string::npos) << output;
@@ -46,7 +46,7 @@ TEST_F(Hooks, HideSecretsWhereAnAnswerIsCut) {
   receiver.answer_below("/one",
                         {std::string(4 * 1024 - 4, 'x') + "very-secret" + std::string(9'000, 'y')});
   engine.commit(repo, "main");
-  const std::string output = versioning::get_hook_output(*engine, repo, newest().id, "0000_0000");
+  const std::string output = events::get_hook_output(*engine, repo, newest().id, "0000_0000");
   EXPECT_NE(output.find("bytes left out"), std::string::npos) << output;
   EXPECT_EQ(output.find("very"), std::string::npos) << output;
 }
@@ -168,7 +168,7 @@ TEST_F(Dags, LongAnswersAreTruncatedAndThenRefused) {
   };
   receiver.answer_below(dag_runs + "/", {padded(200'000)});
   engine.commit(repo, "main");
-  const std::string output = versioning::get_hook_output(*engine, repo, newest().id, "0000_0000");
+  const std::string output = events::get_hook_output(*engine, repo, newest().id, "0000_0000");
   EXPECT_NE(output.find("bytes left out"), std::string::npos) << output;
   EXPECT_LT(output.size(), 20'000u);
   engine.put(repo, "main", "x", "1");
@@ -217,8 +217,7 @@ TEST_F(ScriptRequests, AreSentWhenEnabled) {
   EXPECT_EQ(taken[0].method, "PUT");
   EXPECT_EQ(taken[0].body, "given");
   EXPECT_EQ(taken[0].headers.get("X-Mine"), "yes");
-  EXPECT_EQ(versioning::get_hook_output(*engine, repo, newest().id, "0000_0000"),
-            "202\tnoted\t5\n");
+  EXPECT_EQ(events::get_hook_output(*engine, repo, newest().id, "0000_0000"), "202\tnoted\t5\n");
 }
 
 TEST_F(ScriptRequests, GoOnlyToAllowedTargets) {

@@ -20,9 +20,9 @@
 namespace tarn::actions {
 namespace {
 
-using versioning::ActionEntry;
-using versioning::ActionFiles;
-using versioning::HookContext;
+using branch::ActionEntry;
+using branch::ActionFiles;
+using branch::HookContext;
 
 constexpr std::string_view kAbandoned = "the server that ran it ended";
 
@@ -73,7 +73,7 @@ bool is_of_changed_branch(HookEvent event) {
 
 }  // namespace
 
-Runner::Runner(versioning::Engine& engine, const http::Outbound& outbound, RunnerOptions options)
+Runner::Runner(branch::Engine& engine, const http::Outbound& outbound, RunnerOptions options)
     : engine_(engine), outbound_(outbound), options_(std::move(options)), runs_(engine.pool) {}
 
 void Runner::serve_calls(Api api) {
@@ -86,7 +86,7 @@ std::string Runner::read(const Repository& repository, const Entry& entry, uint6
   if (entry.size_bytes > bytes_max) throw_invalid(str_cat("is longer than ", bytes_max, " bytes"));
   std::string bytes(entry.size_bytes, '\0');
   if (bytes.empty()) return bytes;
-  const auto reader = versioning::open_object(engine_, repository, entry, {0, entry.size_bytes});
+  const auto reader = objects::open_object(engine_, repository, entry, {0, entry.size_bytes});
   size_t at = 0;
   while (at < bytes.size()) {
     const size_t got = reader->read(std::span(bytes).subspan(at));
@@ -213,10 +213,10 @@ HookRun Runner::run_by_hand(const Repository& repository, const HookContext& con
   return run;
 }
 
-std::vector<versioning::PlannedHook> Runner::plan(const Repository& repository,
-                                                  const HookContext& context,
-                                                  const ActionFiles& files) {
-  std::vector<versioning::PlannedHook> out;
+std::vector<branch::PlannedHook> Runner::plan(const Repository& repository,
+                                              const HookContext& context,
+                                              const ActionFiles& files) {
+  std::vector<branch::PlannedHook> out;
   for (const Action& action : matching(repository, context, files)) {
     for (const Hook& hook : action.file->hooks) {
       out.push_back({.action = action.file->name,
@@ -235,7 +235,7 @@ bool Runner::of_default_branch(const Repository& repository, const std::string& 
   const auto id = parse_commit_id(ref);
   const auto commit = id ? engine_.commits.find(repository.id, *id) : std::nullopt;
   const auto branch = engine_.branches.find(repository.id, repository.default_branch);
-  return commit && branch && versioning::same_hook_files(engine_, commit->root, branch->root);
+  return commit && branch && branch::same_hook_files(engine_, commit->root, branch->root);
 }
 
 /// Stores live output. A database that is gone for a moment fails no hook: the end of the run
@@ -295,7 +295,7 @@ std::vector<std::string> Runner::execute(const Repository& repository, const Hoo
        .read_object =
            [&](const std::string& ref, const std::string& path) {
              const auto found =
-                 versioning::find_object(engine_, repository.name, ref, parse_key(path));
+                 objects::find_object(engine_, repository.name, ref, parse_key(path));
              if (!found) throw_invalid(str_cat("object \"", path, "\" at ", ref, ": not found"));
              return read(repository, found->entry, kScriptBytesMax);
            }});
@@ -320,7 +320,7 @@ std::vector<std::string> Runner::execute(const Repository& repository, const Hoo
     stopped = std::current_exception();
     execution.stop();
   }
-  const std::vector<meta::HookStepOutput> steps = execution.steps().unstored();
+  const std::vector<events::HookStepOutput> steps = execution.steps().unstored();
   std::vector<std::string> failures = execution.failures();
   run.state = failures.empty() && !stopped ? HookRunState::kCompleted : HookRunState::kFailed;
   run.ended = engine_.clock.now();
@@ -341,21 +341,21 @@ void Runner::queue(db::Connection& connection, const Repository& repository,
   run.commit = parse_commit_id(context.commit);
   run.started = engine_.clock.now();
   run.id = make_descending_id(run.started);
-  meta::HookRunStore::queue(connection, repository.id, run,
-                            to_json({.context = context,
-                                     .ref = files.ref,
-                                     .destination_ref = files.destination_ref,
-                                     .depth = hook_nesting().depth}));
+  events::HookRunStore::queue(connection, repository.id, run,
+                              to_json({.context = context,
+                                       .ref = files.ref,
+                                       .destination_ref = files.destination_ref,
+                                       .depth = hook_nesting().depth}));
 }
 
 void Runner::set_commit(db::Connection& connection, RepositoryId repository, const std::string& run,
                         const CommitId& commit) {
-  meta::HookRunStore::set_commit(connection, repository, run, commit);
+  events::HookRunStore::set_commit(connection, repository, run, commit);
 }
 
 bool Runner::run_queued(std::stop_token stop) {
   const int64_t owner = new_lease_owner();
-  std::optional<meta::HookRunStore::Taken> taken;
+  std::optional<events::HookRunStore::Taken> taken;
   const auto turn =
       turns_.begin([&](const std::vector<std::string>& full) -> std::optional<std::string> {
         taken = runs_.take(owner, kRunLease, full);
@@ -376,7 +376,7 @@ bool Runner::run_queued(std::stop_token stop) {
   return true;
 }
 
-void Runner::take_up(const meta::HookRunStore::Taken& taken, int64_t owner) {
+void Runner::take_up(const events::HookRunStore::Taken& taken, int64_t owner) {
   if (taken.attempts > kRunAttemptsMax) {
     throw Error(ErrorCode::kUnavailable,
                 str_cat("given up: ", kRunAttemptsMax, " servers ended while they ran it"));
@@ -388,7 +388,7 @@ void Runner::take_up(const meta::HookRunStore::Taken& taken, int64_t owner) {
     const auto id = parse_commit_id(ref);
     const auto commit = id ? engine_.commits.find(repository.id, *id) : std::nullopt;
     if (!commit) throw Error(ErrorCode::kNotFound, str_cat("commit ", ref, ": not found"));
-    return versioning::action_files_of(engine_, commit->root);
+    return branch::action_files_of(engine_, commit->root);
   };
   const ActionFiles files{.files = files_at(queued.ref),
                           .destination = files_at(queued.destination_ref),

@@ -46,25 +46,25 @@ struct RunnerOptions {
 };
 
 /// Safe from any thread.
-class Runner final : public versioning::Hooks {
+class Runner final : public branch::Hooks {
  public:
   /// `engine` and `outbound` outlive it.
-  Runner(versioning::Engine& engine, const http::Outbound& outbound, RunnerOptions options);
+  Runner(branch::Engine& engine, const http::Outbound& outbound, RunnerOptions options);
 
   /// Sets the receiver of scripts' calls (empty = none); waits for running calls.
   void serve_calls(Api api);
 
-  bool wanted(const Repository& repository, const versioning::HookContext& context,
-              const versioning::ActionFiles& files) override;
-  std::string run(const Repository& repository, const versioning::HookContext& context,
-                  const versioning::ActionFiles& files, const std::function<void()>& tick) override;
-  HookRun run_by_hand(const Repository& repository, const versioning::HookContext& context,
-                      const versioning::ActionFiles& files, const std::string& action) override;
-  std::vector<versioning::PlannedHook> plan(const Repository& repository,
-                                            const versioning::HookContext& context,
-                                            const versioning::ActionFiles& files) override;
+  bool wanted(const Repository& repository, const branch::HookContext& context,
+              const branch::ActionFiles& files) override;
+  std::string run(const Repository& repository, const branch::HookContext& context,
+                  const branch::ActionFiles& files, const std::function<void()>& tick) override;
+  HookRun run_by_hand(const Repository& repository, const branch::HookContext& context,
+                      const branch::ActionFiles& files, const std::string& action) override;
+  std::vector<branch::PlannedHook> plan(const Repository& repository,
+                                        const branch::HookContext& context,
+                                        const branch::ActionFiles& files) override;
   void queue(db::Connection& connection, const Repository& repository,
-             const versioning::HookContext& context, const versioning::ActionFiles& files) override;
+             const branch::HookContext& context, const branch::ActionFiles& files) override;
   void set_commit(db::Connection& connection, RepositoryId repository, const std::string& run,
                   const CommitId& commit) override;
   bool run_queued(std::stop_token stop) override;
@@ -77,31 +77,29 @@ class Runner final : public versioning::Hooks {
     std::string ref;           ///< the ref at which the file, and files that it names, are read
     bool destination = false;  ///< it belongs to the destination of a merge
   };
-  std::vector<Action> load(const Repository& repository, const versioning::ActionFiles& files);
-  std::vector<Action> matching(const Repository& repository, const versioning::HookContext& context,
-                               const versioning::ActionFiles& files);
+  std::vector<Action> load(const Repository& repository, const branch::ActionFiles& files);
+  std::vector<Action> matching(const Repository& repository, const branch::HookContext& context,
+                               const branch::ActionFiles& files);
   std::shared_ptr<const ActionFile> parse(const Repository& repository,
-                                          const versioning::ActionEntry& entry);
+                                          const branch::ActionEntry& entry);
   std::string read(const Repository& repository, const Entry& entry, uint64_t bytes_max);
   /// Runs the hooks and stores the run; the lease is `owner`'s. Returns the failures, one a hook,
   /// for the message. Exceptions of `tick` are thrown once the run is stored.
-  std::vector<std::string> execute(const Repository& repository,
-                                   const versioning::HookContext& context,
+  std::vector<std::string> execute(const Repository& repository, const branch::HookContext& context,
                                    const std::vector<Action>& actions, HookRun& run, int64_t owner,
                                    const std::function<void()>& tick, bool by_hand = false);
   bool of_default_branch(const Repository& repository, const std::string& ref);
-  HookRun begin(const Repository& repository, const versioning::HookContext& context,
-                int64_t owner);
+  HookRun begin(const Repository& repository, const branch::HookContext& context, int64_t owner);
   void store_live(RepositoryId repository, const std::string& run, int64_t owner, LiveSteps& steps);
   void finish_failed(RepositoryId repository, HookRun run, int64_t owner, std::string error);
-  void take_up(const meta::HookRunStore::Taken& taken, int64_t owner);
+  void take_up(const events::HookRunStore::Taken& taken, int64_t owner);
 
-  versioning::Engine& engine_;
+  branch::Engine& engine_;
   const http::Outbound& outbound_;
   const RunnerOptions options_;
-  OwnerTurns turns_{versioning::kHookWorkers};
+  OwnerTurns turns_{branch::kHookWorkers};
   ScriptSlots script_slots_{options_.script_processes};
-  meta::HookRunStore runs_;
+  events::HookRunStore runs_;
   ParsedFiles parsed_;
   Mutex api_mutex_;
   CondVar api_idle_;

@@ -25,7 +25,7 @@ using Json = nlohmann::json;
 TEST_F(Hooks, RefuseACommitAndNothingChanges) {
   put_action("main", "check.yaml", action("check", "pre-commit: ", webhook("one", "/one")));
   engine.put(repo, "main", "data", "x");
-  const CommitId before = versioning::get_branch(*engine, repo, BranchName("main")).head;
+  const CommitId before = branch::get_branch(*engine, repo, BranchName("main")).head;
   receiver.answer("/one", 422);
   const std::string message = message_of([&] { engine.commit(repo, "main"); });
   const HookRun run = newest();
@@ -33,7 +33,7 @@ TEST_F(Hooks, RefuseACommitAndNothingChanges) {
                          "': 1 error occurred:\n\t* hook run id '0000_0000' failed on action "
                          "'check' hook 'one': the webhook answered 422\n\n");
   EXPECT_EQ(reason_of([&] { engine.commit(repo, "main"); }), "hook_failed");
-  EXPECT_EQ(versioning::get_branch(*engine, repo, BranchName("main")).head, before);
+  EXPECT_EQ(branch::get_branch(*engine, repo, BranchName("main")).head, before);
   EXPECT_EQ(engine.read(repo, "main", "data"), "x");
   EXPECT_EQ(run.state, HookRunState::kFailed);
   EXPECT_FALSE(run.commit.has_value());
@@ -42,14 +42,13 @@ TEST_F(Hooks, RefuseACommitAndNothingChanges) {
   const Commit made = engine.commit(repo, "main");
   EXPECT_EQ(newest().state, HookRunState::kCompleted);
   EXPECT_EQ(newest().commit, made.id);
-  EXPECT_EQ(versioning::list_hook_runs(*engine, repo, {.commit = to_text(made.id)}).items.size(),
-            1u);
+  EXPECT_EQ(events::list_hook_runs(*engine, repo, {.commit = to_text(made.id)}).items.size(), 1u);
 }
 
 TEST_F(Hooks, EventsHaveTheDocumentedContent) {
   put_action("main", "a.yaml",
              action("told", "pre-commit: , post-commit: ", webhook("one", "/one")));
-  versioning::ActingUser user("ada");
+  branch::ActingUser user("ada");
   versioning::CommitRequest request;
   request.committer = "Ada";
   request.message = "why";
@@ -89,10 +88,10 @@ TEST_F(Hooks, RunInOrderAndSkipAfterAFailureUnlessTheyHandleFailures) {
   EXPECT_EQ(statuses(newest().id),
             "0000_0000:first:completed 0000_0001:bad:failed 0000_0002:never:skipped "
             "0000_0003:cleanup:completed 0000_0004:always:completed 0000_0005:odd:failed");
-  EXPECT_NE(versioning::get_hook_output(*engine, repo, newest().id, "0000_0005")
+  EXPECT_NE(events::get_hook_output(*engine, repo, newest().id, "0000_0005")
                 .find("neither true nor false"),
             std::string::npos);
-  EXPECT_EQ(versioning::get_hook_output(*engine, repo, newest().id, "0000_0002"), "");
+  EXPECT_EQ(events::get_hook_output(*engine, repo, newest().id, "0000_0002"), "");
 }
 
 TEST_F(Hooks, RunActionsConcurrentlyUpToALimit) {
@@ -166,24 +165,24 @@ TEST_F(Hooks, RefuseEveryVerb) {
   engine.branch(repo, "other", "dev");  // no action files there
   engine.put(repo, "other", "c", "3");
   engine.commit(repo, "other");
-  versioning::create_tag(*engine, repo, TagName("t"), "main", false);
+  branch::create_tag(*engine, repo, TagName("t"), "main", false);
   engine.branch(repo, "made", "main");
   receiver.answer("/no", 403);
 
   auto& e = *engine;
   const auto refused = [&](auto body) { return reason_of(body) == "hook_failed"; };
   EXPECT_TRUE(refused([&] { versioning::merge_into(e, repo, "main", BranchName("dev"), {}); }));
-  EXPECT_TRUE(refused([&] { versioning::create_tag(e, repo, TagName("t2"), "main", false); }));
-  EXPECT_TRUE(refused([&] { versioning::delete_tag(e, repo, TagName("t"), false); }));
+  EXPECT_TRUE(refused([&] { branch::create_tag(e, repo, TagName("t2"), "main", false); }));
+  EXPECT_TRUE(refused([&] { branch::delete_tag(e, repo, TagName("t"), false); }));
   EXPECT_TRUE(refused([&] { engine.branch(repo, "made2", "main"); }));
-  EXPECT_TRUE(refused([&] { versioning::delete_branch(e, repo, BranchName("made"), false); }));
+  EXPECT_TRUE(refused([&] { branch::delete_branch(e, repo, BranchName("made"), false); }));
   EXPECT_TRUE(refused([&] { revert("main", first.id); }));
   EXPECT_TRUE(refused([&] { pick("made", "other"); }));
-  EXPECT_EQ(versioning::get_branch(e, repo, BranchName("dev")).head, first.id);
-  EXPECT_EQ(versioning::get_tag(e, repo, TagName("t")).commit, with.id);
-  EXPECT_EQ(versioning::get_branch(e, repo, BranchName("made")).head, with.id);
-  EXPECT_EQ(reason_of([&] { versioning::get_tag(e, repo, TagName("t2")); }), "tag_not_found");
-  EXPECT_EQ(reason_of([&] { versioning::get_branch(e, repo, BranchName("made2")); }),
+  EXPECT_EQ(branch::get_branch(e, repo, BranchName("dev")).head, first.id);
+  EXPECT_EQ(branch::get_tag(e, repo, TagName("t")).commit, with.id);
+  EXPECT_EQ(branch::get_branch(e, repo, BranchName("made")).head, with.id);
+  EXPECT_EQ(reason_of([&] { branch::get_tag(e, repo, TagName("t2")); }), "tag_not_found");
+  EXPECT_EQ(reason_of([&] { branch::get_branch(e, repo, BranchName("made2")); }),
             "branch_not_found");
 }
 
@@ -204,15 +203,15 @@ TEST_F(Hooks, EveryEventRunsHooks) {
   run_all();
   versioning::merge_into(e, repo, "dev", BranchName("main"), {});
   run_all();
-  versioning::create_tag(e, repo, TagName("t"), "main", false);
+  branch::create_tag(e, repo, TagName("t"), "main", false);
   run_all();
-  versioning::delete_tag(e, repo, TagName("t"), false);
+  branch::delete_tag(e, repo, TagName("t"), false);
   run_all();
   revert("dev", on_dev.id);
   run_all();
   pick("dev", to_text(on_dev.id));
   run_all();
-  versioning::delete_branch(e, repo, BranchName("dev"), false);
+  branch::delete_branch(e, repo, BranchName("dev"), false);
   run_all();
   std::string heard;
   std::map<std::string, Json> last;
@@ -228,7 +227,7 @@ TEST_F(Hooks, EveryEventRunsHooks) {
             "pre-cherry-pick\npost-cherry-pick\npre-delete-branch\npost-delete-branch\n");
   EXPECT_EQ(last.size(), kHookEventCount);
   // The content of each event.
-  const std::string merged = to_text(versioning::get_branch(e, repo, BranchName("main")).head);
+  const std::string merged = to_text(branch::get_branch(e, repo, BranchName("main")).head);
   EXPECT_EQ(last["pre-merge"]["branch_id"], "main");
   EXPECT_EQ(last["pre-merge"]["source_ref"], to_text(on_dev.id));
   EXPECT_EQ(last["pre-merge"]["merge_source"], "dev");
@@ -313,11 +312,11 @@ TEST_F(Hooks, DoNotRunInAReadOnlyRepository) {
   receiver.answer("/no", 403);
   engine.pool.run({"test_freeze", "UPDATE repositories SET read_only = true WHERE name = $1"},
                   {repo.str()}, db::Pool::Retry::kWrite);
-  repo = {versioning::get_repository(*engine, repo)};
+  repo = {branch::get_repository(*engine, repo)};
   // Another server: this one remembers the repository as it was.
   testing::TestEngine other{shared_url(), engine.store};
   Runner others{*other, outbound, {.script_program = TARN_LUA_PROGRAM, .environment = environment}};
-  versioning::Engine& e = *other;
+  branch::Engine& e = *other;
   e.hooks = &others;
   const BranchName main("main");
 
@@ -335,12 +334,12 @@ TEST_F(Hooks, DoNotRunInAReadOnlyRepository) {
   pick.ref = to_text(first.id);
   pick.force = true;
   versioning::cherry_pick(e, repo, main, pick);
-  versioning::create_tag(e, repo, TagName("t"), "main", true);
-  versioning::delete_tag(e, repo, TagName("t"), true);
-  versioning::create_branch(e, repo, {.name = BranchName("new"), .source = "main", .force = true});
-  versioning::delete_branch(e, repo, BranchName("new"), true);
+  branch::create_tag(e, repo, TagName("t"), "main", true);
+  branch::delete_tag(e, repo, TagName("t"), true);
+  branch::create_branch(e, repo, {.name = BranchName("new"), .source = "main", .force = true});
+  branch::delete_branch(e, repo, BranchName("new"), true);
   EXPECT_EQ(reason_of([&] {
-              versioning::run_hooks(e, repo, {.ref = "main", .event = HookEvent::kPreCommit});
+              events::run_hooks(e, repo, {.ref = "main", .event = HookEvent::kPreCommit});
             }),
             "read_only_repository");
   EXPECT_FALSE(others.run_queued({}));
@@ -354,42 +353,41 @@ TEST_F(Hooks, RunByHandOnAnyRef) {
   engine.commit(repo, "main");
   engine.branch(repo, "dev", "main");
   put_action("dev", "b.yaml", action("staged", "pre-merge: ", webhook("two", "/two")));
-  const versioning::HandRun merge{.ref = "dev", .event = HookEvent::kPreMerge, .branch = "main"};
-  const auto plan = versioning::plan_hooks(*engine, repo, merge);
+  const events::HandRun merge{.ref = "dev", .event = HookEvent::kPreMerge, .branch = "main"};
+  const auto plan = events::plan_hooks(*engine, repo, merge);
   ASSERT_EQ(plan.size(), 2u);
   EXPECT_EQ(plan[0].action, "hand");
   EXPECT_NE(plan[0].ref, "dev");  // the destination's
   EXPECT_EQ(receiver.paths(), "");
   receiver.answer("/two", 400);
-  EXPECT_EQ(versioning::run_hooks(*engine, repo, merge).state, HookRunState::kFailed);
-  versioning::HandRun one = merge;
+  EXPECT_EQ(events::run_hooks(*engine, repo, merge).state, HookRunState::kFailed);
+  events::HandRun one = merge;
   one.action = "hand";
-  EXPECT_EQ(versioning::run_hooks(*engine, repo, one).state, HookRunState::kCompleted);
+  EXPECT_EQ(events::run_hooks(*engine, repo, one).state, HookRunState::kCompleted);
   one.action = "none";
-  EXPECT_EQ(reason_of([&] { versioning::run_hooks(*engine, repo, one); }), "action_not_found");
+  EXPECT_EQ(reason_of([&] { events::run_hooks(*engine, repo, one); }), "action_not_found");
   EXPECT_EQ(message_of([&] {
-              versioning::run_hooks(*engine, repo,
-                                    {.ref = "main", .event = HookEvent::kPreCreateTag});
+              events::run_hooks(*engine, repo, {.ref = "main", .event = HookEvent::kPreCreateTag});
             }),
             "tag: is needed for pre-create-tag");
 }
 
 // A page of the listing ends by bytes, and another one follows.
 TEST_F(Hooks, RunByHandWithFilesOfMoreThanOnePage) {
-  const auto target = versioning::check_upload(*engine, repo, BranchName("main"),
-                                               Key("_lakefs_actions/a"), /*terms=*/false, {});
+  const auto target = objects::check_upload(*engine, repo, BranchName("main"),
+                                            Key("_lakefs_actions/a"), /*terms=*/false, {});
   for (int i = 100; i < 240; ++i) {
-    versioning::UploadTarget to = target;
+    objects::UploadTarget to = target;
     to.key = Key("_lakefs_actions/a" + std::to_string(i) + ".yaml");
     const std::string text =
         action("other" + std::to_string(i), "post-commit: ", webhook("two", "/two"));
     testing::TextBody body(text);
-    versioning::put_object(*engine, to, body, text.size(),
-                           {"text/plain", {{"k", std::string(32'000, 'x')}}, {}}, {});
+    objects::put_object(*engine, to, body, text.size(),
+                        {"text/plain", {{"k", std::string(32'000, 'x')}}, {}}, {});
   }
   put_action("main", "z.yaml", action("last", "pre-commit: ", webhook("one", "/one")));
   const auto plan =
-      versioning::plan_hooks(*engine, repo, {.ref = "main", .event = HookEvent::kPreCommit});
+      events::plan_hooks(*engine, repo, {.ref = "main", .event = HookEvent::kPreCommit});
   EXPECT_EQ(plan.size(), 1u);
 }
 
@@ -399,8 +397,8 @@ TEST_F(Hooks, KeepABoundedOutput) {
       action("loud", "pre-commit: ",
              lua("one", "print('begin') for i = 1, 50000 do print('line') end print('the end')")));
   engine.commit(repo, "main");
-  const std::string output = versioning::get_hook_output(*engine, repo, newest().id, "0000_0000");
-  EXPECT_LE(output.size(), meta::kHookOutputBytesMax);
+  const std::string output = events::get_hook_output(*engine, repo, newest().id, "0000_0000");
+  EXPECT_LE(output.size(), events::kHookOutputBytesMax);
   EXPECT_TRUE(output.starts_with("begin\n"));
   EXPECT_TRUE(output.ends_with("the end\n"));
   EXPECT_NE(output.find("bytes left out"), std::string::npos);
@@ -413,16 +411,15 @@ TEST_F(Hooks, PageThroughRuns) {
     engine.commit(repo, "main");
     std::this_thread::sleep_for(2ms);
   }
-  const auto first = versioning::list_hook_runs(*engine, repo, {.limit = 2});
+  const auto first = events::list_hook_runs(*engine, repo, {.limit = 2});
   ASSERT_EQ(first.items.size(), 2u);
   EXPECT_TRUE(first.has_more);
   EXPECT_GT(first.items[0].started, first.items[1].started);
-  const auto second = versioning::list_hook_runs(*engine, repo, {.after = first.next, .limit = 2});
+  const auto second = events::list_hook_runs(*engine, repo, {.after = first.next, .limit = 2});
   EXPECT_EQ(second.items.size(), 1u);
-  EXPECT_EQ(versioning::list_hook_runs(*engine, repo, {.branch = "main"}).items.size(), 3u);
-  EXPECT_EQ(versioning::list_hook_runs(*engine, repo, {.branch = "dev"}).items.size(), 0u);
-  EXPECT_EQ(reason_of([&] { versioning::get_hook_run(*engine, repo, "nothing"); }),
-            "run_not_found");
+  EXPECT_EQ(events::list_hook_runs(*engine, repo, {.branch = "main"}).items.size(), 3u);
+  EXPECT_EQ(events::list_hook_runs(*engine, repo, {.branch = "dev"}).items.size(), 0u);
+  EXPECT_EQ(reason_of([&] { events::get_hook_run(*engine, repo, "nothing"); }), "run_not_found");
 }
 
 // Deleting a tag does: it is looked up, for the tree that it is about.
@@ -434,8 +431,8 @@ TEST_F(Hooks, RepositoryWithoutHooksRunsNoAdditionalStatement) {
     engine.put(repo, name, "k", name);
     engine.commit(repo, name);
     versioning::merge_into(*engine, repo, name, BranchName("main"), {});
-    versioning::create_tag(*engine, repo, TagName("t" + name), "main", false);
-    versioning::delete_branch(*engine, repo, BranchName(name), false);
+    branch::create_tag(*engine, repo, TagName("t" + name), "main", false);
+    branch::delete_branch(*engine, repo, BranchName(name), false);
   };
   engine.put(repo, "main", "_lakefs", "not below the folder");
   engine.put(repo, "main", "_lakefs_actions/deeper/a.yaml", "no action file");

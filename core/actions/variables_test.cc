@@ -80,7 +80,7 @@ TEST_F(Masked, OutputThatIsReadBeforeItsEndShowsNoPartOfAValue) {
 TEST_F(Masked, OutputIsBoundedAndItsEndShownWhileItGrows) {
   HookOutput output(variables);
   for (int i = 0; i < 30'000; ++i) output.add("line " + std::to_string(i) + "\n");
-  EXPECT_LE(output.text().size(), meta::kHookOutputBytesMax);
+  EXPECT_LE(output.text().size(), events::kHookOutputBytesMax);
   EXPECT_NE(output.text().find("bytes left out"), std::string::npos);
   EXPECT_TRUE(output.text().ends_with("line 29999\n"));
 }

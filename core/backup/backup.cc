@@ -47,7 +47,7 @@ constexpr db::Query kGoing{"backup_select_going", R"sql(
 /// Renews the hold until it ends; whether it was lost shows in `check`.
 class HoldKeeper {
  public:
-  HoldKeeper(meta::Backups& backups, std::string id, const BackupOptions& options)
+  HoldKeeper(Backups& backups, std::string id, const BackupOptions& options)
       : backups_(backups),
         id_(std::move(id)),
         options_(options),
@@ -76,7 +76,7 @@ class HoldKeeper {
     }
   }
 
-  meta::Backups& backups_;
+  Backups& backups_;
   const std::string id_;
   const BackupOptions& options_;
   std::atomic<bool> lost_{false};
@@ -98,7 +98,7 @@ class Backup {
     manifest_.id =
         str_cat(to_iso_basic(manifest_.started), "-", to_hex(random_bytes(kIdRandomBytes)));
     manifest_.tarn_version = options_.tarn_version;
-    manifest_.database = versioning::database_identity(pool_);
+    manifest_.database = branch::database_identity(pool_);
     meta::Settings settings(pool_);
     manifest_.installation_id = settings.find("installation_id").value_or("unnamed");
     manifest_.local_store_id = settings.find("local_store_id").value_or("");
@@ -205,7 +205,7 @@ class Backup {
     PartWriter out(target_, manifest_.id, "objects.txt");
     std::vector<ObjectLine> batch;
     for (const BackedUpRepository& repository : manifest_.repositories) {
-      const auto visit = [&](const versioning::ListedObject& object) {
+      const auto visit = [&](const gc::ListedObject& object) {
         const std::string address(reinterpret_cast<const char*>(object.address.id.data()),
                                   object.address.id.size());
         if (going_.count({repository.id, address}) > 0) return;
@@ -213,7 +213,7 @@ class Backup {
         if (batch.size() == kObjectsPerBatch) take(repository, batch, out);
       };
       const Repository named = repositories_.get(static_cast<RepositoryId>(repository.id));
-      versioning::list_stored_objects(stores_, named, visit);
+      gc::list_stored_objects(stores_, named, visit);
       take(repository, batch, out);
       list_records(repository, batch);
       take(repository, batch, out);
@@ -287,7 +287,7 @@ class Backup {
   blob::Stores& stores_;
   const Target& target_;
   const BackupOptions& options_;
-  meta::Backups backups_;
+  Backups backups_;
   meta::Repositories repositories_;
   const HoldKeeper* hold_ = nullptr;
   Manifest manifest_;

@@ -44,7 +44,7 @@ struct Copy {
   blob::Stores stores;
 };
 
-class BackupTest : public versioning::CollectionTest {
+class BackupTest : public gc::CollectionTest {
  protected:
   BackupOptions backup_options(bool objects) {
     BackupOptions out;

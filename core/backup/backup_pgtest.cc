@@ -23,8 +23,8 @@ TEST_F(BackupTest, WhatABackupListsStaysWhileItHolds) {
   engine.remove(repo, "main", "staged");
   engine.put(repo, "main", "key", "another");
   for (int i = 0; i < 3; ++i) EXPECT_EQ(collect_all(repo).removed_objects, 0);
-  ASSERT_TRUE(meta::Backups(engine.pool).release(taken.id));
-  EXPECT_FALSE(meta::Backups(engine.pool).release(taken.id));
+  ASSERT_TRUE(Backups(engine.pool).release(taken.id));
+  EXPECT_FALSE(Backups(engine.pool).release(taken.id));
   EXPECT_EQ(collect_all(repo).removed_objects, 1);  // the key is of a commit
 }
 
@@ -41,7 +41,7 @@ TEST_F(BackupTest, WhatWasGarbageBeforeABackupGoesWhileItHolds) {
 }
 
 TEST_F(BackupTest, RepositoriesThatAreCreatedBeforeTheSnapshotAreHeldToo) {
-  meta::Backups holds(engine.pool);
+  Backups holds(engine.pool);
   holds.begin({"b", "t", false, std::chrono::seconds{600}});
   const testing::TestRepository young = engine.make_repository("young");
   engine.put(young, "main", "key", "bytes");
@@ -73,15 +73,15 @@ TEST_F(BackupTest, ABackupThatBeginsAmidACollectionKeepsItsObjects) {
   testing::FaultPoints faults;
   faults.at_then_go_on({.statement = "candidates_select_known", .after = true}, [&] {
     run_sql("UPDATE gc_repositories SET fence_nid = 9223372036854775807");
-    meta::Backups(engine.pool).begin({"b", "t", false, std::chrono::seconds{60}});
+    Backups(engine.pool).begin({"b", "t", false, std::chrono::seconds{60}});
     run_sql("UPDATE gc_repositories SET fence_nid = 0");
   });
   testing::TestEngine server(database.url(), engine.store, &faults);
-  request_collection(*server, repo, "tester", 100);
+  gc::request_collection(*server, repo, "tester", 100);
   server.parts().heartbeat();
   EXPECT_TRUE(run_one_collection(*server, options, {}));
   EXPECT_EQ(faults.unreached(), 0U);
-  const meta::CollectionRun run = list_collections(*server, repo, 1).at(0);
+  const gc::CollectionRun run = gc::list_collections(*server, repo, 1).at(0);
   EXPECT_EQ(run.state, "done") << run.error;
   EXPECT_EQ(run.counts.due_objects, 1);
   EXPECT_EQ(run.counts.removed_objects, 0);
@@ -149,7 +149,7 @@ TEST_F(BackupTest, ABackupWaitsForTheTransactionsOfCollections) {
   collection->run(lock);
   std::atomic<bool> begun{false};
   std::jthread thread([&] {
-    meta::Backups(engine.pool).begin({"b", "t", false, std::chrono::seconds{60}});
+    Backups(engine.pool).begin({"b", "t", false, std::chrono::seconds{60}});
     begun = true;
   });
   std::this_thread::sleep_for(std::chrono::milliseconds(300));
@@ -190,12 +190,12 @@ TEST_F(BackupTest, RestoredIsWhatWasBackedUp) {
   // It goes on as an installation of its own.
   restored_engine.put(repo, "main", "new", "here");
   restored_engine.commit(repo, "main");
-  request_collection(*restored_engine, repo, "tester", 0);
+  gc::request_collection(*restored_engine, repo, "tester", 0);
   std::this_thread::sleep_for(std::chrono::milliseconds(3));
   restored_engine.parts().heartbeat();
   EXPECT_TRUE(run_one_collection(*restored_engine, options, {}));
-  EXPECT_EQ(list_collections(*restored_engine, repo, 1).at(0).state, "done");
-  EXPECT_EQ(meta::Backups(restored_engine.pool).list().at(0).held_until, std::nullopt);
+  EXPECT_EQ(gc::list_collections(*restored_engine, repo, 1).at(0).state, "done");
+  EXPECT_EQ(Backups(restored_engine.pool).list().at(0).held_until, std::nullopt);
 }
 
 TEST_F(BackupTest, ABackupIsResumedWithoutCopyingAgain) {
@@ -251,11 +251,11 @@ TEST_F(BackupTest, ARestoreRefusesToOverwrite) {
   EXPECT_EQ(shared.missing_objects, 0U);
   testing::TestEngine restored(copy.database.url(), engine.store);
   EXPECT_EQ(restored.read(repo, "main", "key"), "bytes");
-  request_collection(*restored, repo, "tester", 0);
+  gc::request_collection(*restored, repo, "tester", 0);
   std::this_thread::sleep_for(std::chrono::milliseconds(3));
   restored.parts().heartbeat();
   EXPECT_TRUE(run_one_collection(*restored, options, {}));
-  EXPECT_EQ(list_collections(*restored, repo, 1).at(0).state, "refused");
+  EXPECT_EQ(gc::list_collections(*restored, repo, 1).at(0).state, "refused");
 }
 
 TEST_F(BackupTest, NamespacesMove) {
@@ -308,7 +308,7 @@ TEST_F(BackupTest, AnObjectThatTheStoreLostEndsTheBackup) {
   engine.put(repo, "main", "key", "bytes");
   BackupOptions taken = backup_options(true);
   std::string lost;
-  versioning::list_stored_objects(engine.stores, repo, [&](const versioning::ListedObject& object) {
+  gc::list_stored_objects(engine.stores, repo, [&](const gc::ListedObject& object) {
     lost = "lake/" + relative_path(object.address);
   });
   class Losing final : public testing::ForwardingStore {
@@ -343,12 +343,13 @@ TEST_F(BackupTest, EverythingCanBeReadThatABackupOfABusyInstallationShows) {
   std::jthread collector([&] {
     testing::TestEngine server(database.url(), engine.store);
     while (!ends) {
-      request_collection(*server, repo, "tester", 100);
+      gc::request_collection(*server, repo, "tester", 100);
       server.parts().heartbeat();
       engine.parts().heartbeat();
       std::this_thread::sleep_for(kBusyPause);
       if (!run_one_collection(*server, options, {})) continue;
-      removed += static_cast<int>(list_collections(*server, repo, 1).at(0).counts.removed_objects);
+      removed +=
+          static_cast<int>(gc::list_collections(*server, repo, 1).at(0).counts.removed_objects);
     }
   });
   std::jthread writer([&] {
@@ -401,7 +402,7 @@ TEST_F(BackupTest, EverythingCanBeReadThatABackupOfABusyInstallationShows) {
       }
     }
     if (!with_objects) {
-      ASSERT_TRUE(meta::Backups(engine.pool).release(taken.id));
+      ASSERT_TRUE(Backups(engine.pool).release(taken.id));
     }
     while (removed == before) std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }

@@ -3,7 +3,7 @@
 #include "core/base/error.h"
 #include "core/base/str_cat.h"
 
-namespace tarn::meta {
+namespace tarn::backup {
 namespace {
 
 // Collections lock this row FOR SHARE in each of their transactions, before they look for holds.
@@ -112,4 +112,4 @@ std::vector<BackupRow> Backups::list() {
   return out;
 }
 
-}  // namespace tarn::meta
+}  // namespace tarn::backup

@@ -11,7 +11,7 @@
 #include "core/base/time.h"
 #include "core/db/pool.h"
 
-namespace tarn::meta {
+namespace tarn::backup {
 
 /// The most finished backups whose rows are kept.
 constexpr uint32_t kBackupRowsKept = 1'000;
@@ -58,4 +58,4 @@ class Backups {
   db::Pool& pool_;
 };
 
-}  // namespace tarn::meta
+}  // namespace tarn::backup

@@ -32,7 +32,7 @@ struct Manifest {
   std::string tarn_version;
   std::string postgres_version;
   int64_t schema_version = 0;
-  std::string database;         ///< versioning::database_identity
+  std::string database;         ///< branch::database_identity
   std::string installation_id;  ///< objects of all its backups are in one folder
   std::string local_store_id;   ///< "" = it has no local root
   std::string key_fingerprint;  ///< of the master key

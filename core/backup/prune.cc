@@ -223,7 +223,7 @@ class Prune {
 
   const Target& target_;
   const PruneOptions& options_;
-  meta::Backups backups_;
+  Backups backups_;
   std::string installation_;
   std::string hold_;
   std::chrono::steady_clock::time_point renewed_{std::chrono::steady_clock::now()};

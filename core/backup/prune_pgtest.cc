@@ -13,8 +13,8 @@
 namespace tarn::backup {
 namespace {
 
+using gc::CollectionTest;
 using ::testing::UnorderedElementsAre;
-using versioning::CollectionTest;
 
 /// A store that fails after a number of removals.
 class FailingRemovals final : public testing::ForwardingStore {
@@ -157,7 +157,7 @@ TEST_F(PruneTest, ABackupWhoseListIsDamagedStopsItBeforeAnythingGoes) {
   const std::vector<std::string> before = keys();
   EXPECT_NE(failure_of([&] { prune(1); }), "");
   EXPECT_EQ(keys(), before);
-  EXPECT_EQ(meta::Backups(engine.pool).list().size(), 2u) << "its own row is gone";
+  EXPECT_EQ(Backups(engine.pool).list().size(), 2u) << "its own row is gone";
 }
 
 /// Killed at every removal in turn: what is complete stays whole, and the next one goes on.
@@ -188,7 +188,7 @@ TEST_F(PruneTest, AnInterruptedOneIsContinued) {
 TEST_F(PruneTest, NeitherRunsBesideTheOther) {
   take("first");
   take("second");
-  meta::Backups rows(engine.pool);
+  Backups rows(engine.pool);
   rows.begin({.id = "running", .target = "memory", .copies_objects = true, .lease = kLease});
   EXPECT_NE(failure_of([&] { prune(1); }).find("is running"), std::string::npos);
   EXPECT_EQ(complete_backups(target).size(), 2u);

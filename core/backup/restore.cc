@@ -177,9 +177,9 @@ class Restore {
   /// The markers that were copied name the database of the backup.
   void name_owner() {
     db::Pool pool(options_.database_url, {.connections_max = 1});
-    const std::string identity = versioning::database_identity(pool);
+    const std::string identity = branch::database_identity(pool);
     for (const auto& [id, space] : namespaces_) {
-      versioning::name_store_owner(stores_, space, identity);
+      branch::name_store_owner(stores_, space, identity);
     }
   }
 

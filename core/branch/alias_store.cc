@@ -5,7 +5,7 @@
 #include "core/meta/commit_column.h"
 #include "core/model/listing.h"
 
-namespace tarn::meta {
+namespace tarn::branch {
 namespace {
 
 #define TARN_ALIAS_COLUMNS "name, commit_id, version, coalesce(policy, '') FROM aliases"
@@ -54,8 +54,8 @@ Alias alias_from(const db::Rows& rows, size_t row) {
 AliasChange change_from(const db::Rows& rows, size_t row) {
   AliasChange change;
   change.version = static_cast<uint64_t>(rows.integer(row, 0));
-  change.from = commit_or_none(rows, row, 1);
-  change.to = commit_or_none(rows, row, 2);
+  change.from = meta::commit_or_none(rows, row, 1);
+  change.to = meta::commit_or_none(rows, row, 2);
   change.actor = rows.text(row, 3);
   change.reason = rows.text(row, 4);
   if (!rows.null(row, 5)) change.promotion = std::string(rows.text(row, 5));
@@ -66,30 +66,30 @@ AliasChange change_from(const db::Rows& rows, size_t row) {
 
 }  // namespace
 
-std::optional<Alias> Aliases::find(RepositoryId repository, const AliasName& name) {
+std::optional<Alias> AliasStore::find(RepositoryId repository, const AliasName& name) {
   const db::Rows rows =
       pool_.run(kSelect, {static_cast<int32_t>(repository), name.str()}, db::Pool::Retry::kRead);
   if (rows.empty()) return std::nullopt;
   return alias_from(rows, 0);
 }
 
-std::optional<Alias> Aliases::find_locked(db::Connection& connection, RepositoryId repository,
-                                          const AliasName& name) {
+std::optional<Alias> AliasStore::find_locked(db::Connection& connection, RepositoryId repository,
+                                             const AliasName& name) {
   const db::Rows rows = connection.run(kLock, {static_cast<int32_t>(repository), name.str()});
   if (rows.empty()) return std::nullopt;
   return alias_from(rows, 0);
 }
 
-Page<Alias> Aliases::list(RepositoryId repository, std::string_view prefix, std::string_view after,
-                          uint32_t limit) {
+Page<Alias> AliasStore::list(RepositoryId repository, std::string_view prefix,
+                             std::string_view after, uint32_t limit) {
   const db::Rows rows =
       pool_.run(kSelectPage, {static_cast<int32_t>(repository), after, prefix, row_limit(limit)},
                 db::Pool::Retry::kRead);
   return page_of<Alias>(rows, limit, alias_from, [](const Alias& last) { return last.name.str(); });
 }
 
-std::optional<std::string> Aliases::evidence_of(RepositoryId repository, const AliasName& name,
-                                                std::string_view promotion) {
+std::optional<std::string> AliasStore::evidence_of(RepositoryId repository, const AliasName& name,
+                                                   std::string_view promotion) {
   const db::Rows rows =
       pool_.run(kSelectEvidence, {static_cast<int32_t>(repository), name.str(), promotion},
                 db::Pool::Retry::kRead);
@@ -97,8 +97,8 @@ std::optional<std::string> Aliases::evidence_of(RepositoryId repository, const A
   return std::string(rows.bytes(0, 0));
 }
 
-Page<AliasChange> Aliases::history(RepositoryId repository, const AliasName& name, uint64_t before,
-                                   uint32_t limit) {
+Page<AliasChange> AliasStore::history(RepositoryId repository, const AliasName& name,
+                                      uint64_t before, uint32_t limit) {
   const db::Rows rows = pool_.run(kSelectHistory,
                                   {static_cast<int32_t>(repository), name.str(),
                                    static_cast<int64_t>(before), row_limit(limit)},
@@ -107,14 +107,14 @@ Page<AliasChange> Aliases::history(RepositoryId repository, const AliasName& nam
                               [](const AliasChange& last) { return std::to_string(last.version); });
 }
 
-Aliases::MoveOutcome Aliases::try_move(db::Connection& connection, RepositoryId repository,
-                                       const AliasMove& move) {
+AliasStore::MoveOutcome AliasStore::try_move(db::Connection& connection, RepositoryId repository,
+                                             const AliasMove& move) {
   std::optional<db::Bytes> evidence;
   if (move.evidence) evidence = db::Bytes{*move.evidence};
   const db::Rows rows = connection.run(
       kMove, {static_cast<int32_t>(repository), move.name.str(), move.expected.any,
-              bytes_or_null(move.expected.commit), bytes_or_null(move.to), move.actor, move.reason,
-              move.promotion, evidence, to_millis(move.at)});
+              meta::bytes_or_null(move.expected.commit), meta::bytes_or_null(move.to), move.actor,
+              move.reason, move.promotion, evidence, to_millis(move.at)});
   switch (static_cast<MoveStatus>(rows.integer(0, 0))) {
     case MoveStatus::kDone:
       return MoveOutcome::kMoved;
@@ -136,15 +136,15 @@ Aliases::MoveOutcome Aliases::try_move(db::Connection& connection, RepositoryId 
   check_failed("MoveStatus", __FILE__, __LINE__);
 }
 
-bool Aliases::set_policy(db::Connection& connection, RepositoryId repository, const AliasName& name,
-                         std::string_view policy) {
+bool AliasStore::set_policy(db::Connection& connection, RepositoryId repository,
+                            const AliasName& name, std::string_view policy) {
   return connection.run(kSetPolicy, {static_cast<int32_t>(repository), name.str(), policy})
              .affected() == 1;
 }
 
-void Aliases::clear_policy(db::Connection& connection, RepositoryId repository,
-                           std::string_view policy) {
+void AliasStore::clear_policy(db::Connection& connection, RepositoryId repository,
+                              std::string_view policy) {
   connection.run(kClearPolicy, {static_cast<int32_t>(repository), policy});
 }
 
-}  // namespace tarn::meta
+}  // namespace tarn::branch

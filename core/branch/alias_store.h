@@ -11,7 +11,7 @@
 #include "core/model/names.h"
 #include "core/model/page.h"
 
-namespace tarn::meta {
+namespace tarn::branch {
 
 /// A change that is requested.
 struct AliasMove {
@@ -28,9 +28,9 @@ struct AliasMove {
 };
 
 /// Safe from any thread.
-class Aliases {
+class AliasStore {
  public:
-  explicit Aliases(db::Pool& pool) : pool_(pool) {}
+  explicit AliasStore(db::Pool& pool) : pool_(pool) {}
 
   std::optional<Alias> find(RepositoryId repository, const AliasName& name);
   /// By name.
@@ -74,4 +74,4 @@ class Aliases {
   db::Pool& pool_;
 };
 
-}  // namespace tarn::meta
+}  // namespace tarn::branch

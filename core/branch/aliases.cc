@@ -12,7 +12,7 @@
 #include "core/branch/refs.h"
 #include "core/branch/repositories.h"
 
-namespace tarn::versioning {
+namespace tarn::branch {
 namespace {
 
 [[noreturn]] void throw_no_alias(const AliasName& name) {
@@ -53,17 +53,17 @@ Changed change(Engine& engine, const Repository& repository, const AliasRequest&
     throw_invalid(str_cat("reason: is longer than ", kAliasReasonBytesMax, " bytes"));
   }
   check_writable(engine, repository, /*force=*/false);
-  const meta::AliasMove wanted{.name = request.name,
-                               .expected = request.expected,
-                               .to = to,
-                               .actor = request.actor,
-                               .reason = request.reason,
-                               .at = engine.clock.now()};
+  const AliasMove wanted{.name = request.name,
+                         .expected = request.expected,
+                         .to = to,
+                         .actor = request.actor,
+                         .reason = request.reason,
+                         .at = engine.clock.now()};
   return engine.pool.transaction([&](db::Connection& connection) {
-    const auto outcome = meta::Aliases::try_move(connection, repository.id, wanted);
-    auto now = meta::Aliases::find_locked(connection, repository.id, request.name);
-    if (outcome == meta::Aliases::MoveOutcome::kElsewhere) throw_moved(request, now);
-    return Changed{std::move(now), outcome == meta::Aliases::MoveOutcome::kMoved};
+    const auto outcome = AliasStore::try_move(connection, repository.id, wanted);
+    auto now = AliasStore::find_locked(connection, repository.id, request.name);
+    if (outcome == AliasStore::MoveOutcome::kElsewhere) throw_moved(request, now);
+    return Changed{std::move(now), outcome == AliasStore::MoveOutcome::kMoved};
   });
 }
 
@@ -101,4 +101,4 @@ void remove_alias(Engine& engine, const Repository& repository, const AliasReque
   if (!change(engine, repository, request, std::nullopt).changed) throw_no_alias(request.name);
 }
 
-}  // namespace tarn::versioning
+}  // namespace tarn::branch

@@ -10,7 +10,7 @@
 #include "core/model/page.h"
 #include "core/model/repository.h"
 
-namespace tarn::versioning {
+namespace tarn::branch {
 
 // All throw not_found ("repository not found"; reason "alias_not_found").
 
@@ -43,4 +43,4 @@ AliasOutcome set_alias(Engine& engine, const Repository& repository, const Alias
 /// Removes an alias; its history stays.
 void remove_alias(Engine& engine, const Repository& repository, const AliasRequest& request);
 
-}  // namespace tarn::versioning
+}  // namespace tarn::branch

@@ -14,7 +14,7 @@
 #include "core/versioning/reset.h"
 #include "tests/support/repository_test.h"
 
-namespace tarn::versioning {
+namespace tarn::branch {
 namespace {
 
 using testing::message_of;
@@ -94,15 +94,17 @@ TEST_F(Aliases, ResolveToTheirCommitWhereverARefIsAccepted) {
   EXPECT_EQ(engine.read(repo, "@champion", "model"), "2");
   EXPECT_EQ(engine.read(repo, "@champion~1", "model"), "1");
   EXPECT_EQ(engine.keys(repo, "@champion"), "model");
-  EXPECT_EQ(find_object(*engine, repo, "@champion", Key("model"))->commit, commits[1]);
+  EXPECT_EQ(objects::find_object(*engine, repo, "@champion", Key("model"))->commit, commits[1]);
   EXPECT_EQ(resolve_commit(*engine, repo, "@champion").id, commits[1]);
-  EXPECT_EQ(log_commits(*engine, repo, "@champion", {}).items.size(), 3u);
-  EXPECT_EQ(
-      diff_refs(*engine, repo, "@champion~1", "@champion", DiffKind::kTwoDot, {}).items.size(), 1u);
+  EXPECT_EQ(versioning::log_commits(*engine, repo, "@champion", {}).items.size(), 3u);
+  EXPECT_EQ(versioning::diff_refs(*engine, repo, "@champion~1", "@champion",
+                                  versioning::DiffKind::kTwoDot, {})
+                .items.size(),
+            1u);
   EXPECT_EQ(create_tag(*engine, repo, TagName("v1"), "@champion", false).commit, commits[1]);
   engine.branch(repo, "dev", "@champion");
   EXPECT_EQ(engine.read(repo, "dev", "model"), "2");
-  hard_reset_branch(*engine, repo, BranchName("dev"), "@champion~1", false);
+  versioning::hard_reset_branch(*engine, repo, BranchName("dev"), "@champion~1", false);
   EXPECT_EQ(engine.read(repo, "dev", "model"), "1");
   // Itself too: a step back.
   EXPECT_EQ(set("@champion^1").alias.commit, commits[0]);
@@ -201,43 +203,41 @@ TEST_F(Aliases, RefuseWhatIsNotAsExpectedAndChangeNothing) {
 TEST_F(Aliases, MoveWithinTheCallersTransaction) {
   set("main~2");
   const std::string evidence(32, '\x07');
-  const meta::AliasMove promotion{.name = kChampion,
-                                  .expected = at(commits[0]),
-                                  .to = commits[2],
-                                  .actor = "ann",
-                                  .reason = "better",
-                                  .promotion = "p1",
-                                  .evidence = evidence,
-                                  .at = engine.clock.now()};
+  const AliasMove promotion{.name = kChampion,
+                            .expected = at(commits[0]),
+                            .to = commits[2],
+                            .actor = "ann",
+                            .reason = "better",
+                            .promotion = "p1",
+                            .evidence = evidence,
+                            .at = engine.clock.now()};
   // The undone move leaves no trace.
   EXPECT_EQ(reason_of([&] {
               in_transaction([&](db::Connection& connection) {
-                EXPECT_TRUE(meta::Aliases::move(connection, id(), promotion));
-                EXPECT_EQ(meta::Aliases::find_locked(connection, id(), kChampion)->commit,
-                          commits[2]);
+                EXPECT_TRUE(AliasStore::move(connection, id(), promotion));
+                EXPECT_EQ(AliasStore::find_locked(connection, id(), kChampion)->commit, commits[2]);
                 throw Error(ErrorCode::kConflict, "undone", "undone");
                 return true;
               });
             }),
             "undone");
   EXPECT_EQ(history().size(), 1u);
-  EXPECT_TRUE(in_transaction([&](db::Connection& connection) {
-    return meta::Aliases::move(connection, id(), promotion);
-  }));
+  EXPECT_TRUE(in_transaction(
+      [&](db::Connection& connection) { return AliasStore::move(connection, id(), promotion); }));
   EXPECT_FALSE(in_transaction([&](db::Connection& connection) {
-    return meta::Aliases::move(connection, id(), promotion);
+    return AliasStore::move(connection, id(), promotion);
   })) << "it stands elsewhere now";
   const AliasChange change = history().front();
   EXPECT_EQ(change.promotion, "p1");
   EXPECT_EQ(change.evidence, evidence);
   EXPECT_EQ(change.reason, "better");
   CommitId absent{};
-  meta::AliasMove to_nothing = promotion;
+  AliasMove to_nothing = promotion;
   to_nothing.expected = {};
   to_nothing.to = absent;
   EXPECT_EQ(reason_of([&] {
               in_transaction([&](db::Connection& connection) {
-                return meta::Aliases::move(connection, id(), to_nothing);
+                return AliasStore::move(connection, id(), to_nothing);
               });
             }),
             "ref_not_found");
@@ -246,7 +246,7 @@ TEST_F(Aliases, MoveWithinTheCallersTransaction) {
 TEST_F(Aliases, AliasOfAPolicyMovesByPromotionOnly) {
   const auto name_by = [&](const AliasName& alias, std::string_view policy) {
     return in_transaction([&](db::Connection& connection) {
-      return meta::Aliases::set_policy(connection, id(), alias, policy);
+      return AliasStore::set_policy(connection, id(), alias, policy);
     });
   };
   // Before there is one, too.
@@ -272,20 +272,20 @@ TEST_F(Aliases, AliasOfAPolicyMovesByPromotionOnly) {
   const auto promote = [&](const std::string& promotion, const std::string& policy) {
     return in_transaction([&](db::Connection& connection) {
       connection.run(kPromotion, {static_cast<int32_t>(id()), promotion, policy});
-      return meta::Aliases::move(connection, id(),
-                                 {.name = kChampion,
-                                  .expected = at(commits[2]),
-                                  .to = commits[0],
-                                  .actor = "ann",
-                                  .promotion = promotion,
-                                  .at = engine.clock.now()});
+      return AliasStore::move(connection, id(),
+                              {.name = kChampion,
+                               .expected = at(commits[2]),
+                               .to = commits[0],
+                               .actor = "ann",
+                               .promotion = promotion,
+                               .at = engine.clock.now()});
     });
   };
   EXPECT_EQ(reason_of([&] { promote("p0", "cats"); }), "protected_alias") << "of another policy";
   EXPECT_TRUE(promote("p1", "dogs"));
   EXPECT_EQ(get_alias(*engine, repo, kChampion).policy, "dogs");
   in_transaction([&](db::Connection& connection) {
-    meta::Aliases::clear_policy(connection, id(), "dogs");
+    AliasStore::clear_policy(connection, id(), "dogs");
     return true;
   });
   EXPECT_EQ(set("main~1").alias.policy, "");
@@ -380,4 +380,4 @@ TEST_F(Aliases, ConcurrentMovesLeaveAHistoryWithoutGaps) {
 }
 
 }  // namespace
-}  // namespace tarn::versioning
+}  // namespace tarn::branch

@@ -9,7 +9,7 @@
 #include "core/base/reasons.h"
 #include "core/base/wait_scope.h"
 
-namespace tarn::versioning {
+namespace tarn::branch {
 namespace {
 
 using std::chrono::milliseconds;
@@ -157,4 +157,4 @@ void BranchHold::keep_alive() {
   renewed_ = SteadyClock::now();
 }
 
-}  // namespace tarn::versioning
+}  // namespace tarn::branch

@@ -13,7 +13,7 @@
 #include "core/branch/engine.h"
 #include "core/meta/branches.h"
 
-namespace tarn::versioning {
+namespace tarn::branch {
 
 /// A lease not renewed for this long may be taken over: the work is then lost, never data.
 inline std::chrono::milliseconds branch_lease() { return lease_time(); }
@@ -78,4 +78,4 @@ class BranchHold {
   bool ended_ = false;
 };
 
-}  // namespace tarn::versioning
+}  // namespace tarn::branch

@@ -7,7 +7,7 @@
 #include "core/branch/hooks.h"
 #include "tests/support/repository_test.h"
 
-namespace tarn::versioning {
+namespace tarn::branch {
 namespace {
 
 using testing::message_of;
@@ -23,9 +23,10 @@ class BranchLimit : public ::testing::Test {
   void SetUp() override { allow(3); }
   void allow(uint32_t branches) {
     engine.assembly.reset();
-    engine.assembly = std::make_unique<Assembly>(
+    engine.assembly = std::make_unique<server::Assembly>(
         engine.pool, engine.stores, engine.clock,
-        AssemblyOptions{.link_key = std::string(32, 'k'), .branches_per_user_max = branches});
+        server::AssemblyOptions{.link_key = std::string(32, 'k'),
+                                .branches_per_user_max = branches});
   }
   void make(const std::string& user, const Repository& repo, const std::string& name) {
     const ActingUser acting(user);
@@ -91,4 +92,4 @@ TEST_F(BranchLimit, IsCheckedWithoutCountingAllBranchesEachTime) {
 }
 
 }  // namespace
-}  // namespace tarn::versioning
+}  // namespace tarn::branch

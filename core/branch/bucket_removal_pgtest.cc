@@ -9,7 +9,7 @@
 #include "core/versioning/reset.h"
 #include "tests/support/repository_test.h"
 
-namespace tarn::versioning {
+namespace tarn::branch {
 namespace {
 
 using testing::reason_of;
@@ -76,7 +76,7 @@ TEST_F(BucketRemoval, IgnoresStagedObjectsThatWereDeleted) {
   engine.remove(bucket, "main", "a");
   EXPECT_EQ(remove_empty(bucket), kNotEmpty);
   // A range, and a token sealed by it.
-  reset_prefix(*engine, bucket, BranchName("main"), "b/", false);
+  versioning::reset_prefix(*engine, bucket, BranchName("main"), "b/", false);
   EXPECT_EQ(remove_empty(bucket), kDone);
 }
 
@@ -162,7 +162,8 @@ TEST_F(BucketRemoval, ListingsFollowANameToItsNextRepository) {
   engine.put(name, "main", "of-the-first", "1");
   const auto listed = [&](TestEngine& server) {
     std::vector<std::string> paths;
-    for (const ListItem& item : list_objects(*server, name, "main", ListOptions()).items) {
+    for (const objects::ListItem& item :
+         objects::list_objects(*server, name, "main", objects::ListOptions()).items) {
       paths.push_back(item.path);
     }
     return paths;
@@ -175,11 +176,12 @@ TEST_F(BucketRemoval, ListingsFollowANameToItsNextRepository) {
                     {.name = name, .storage_namespace = "local://" + name.str() + "-next"});
   engine.put(name, "main", "of-the-next", "2");
   EXPECT_EQ(listed(other), std::vector<std::string>{"of-the-next"});
-  EXPECT_EQ(reason_of([&] { list_objects(*other, name, "absent", ListOptions()); }),
-            "ref_not_found");
+  EXPECT_EQ(
+      reason_of([&] { objects::list_objects(*other, name, "absent", objects::ListOptions()); }),
+      "ref_not_found");
   delete_repository(*engine, name, false);
   EXPECT_EQ(reason_of([&] { listed(other); }), "repository_not_found");
 }
 
 }  // namespace
-}  // namespace tarn::versioning
+}  // namespace tarn::branch

@@ -6,7 +6,7 @@
 #include "core/meta/repositories.h"
 #include "core/meta/repository_settings.h"
 
-namespace tarn::versioning {
+namespace tarn::branch {
 namespace {
 
 using meta::SettingKind;
@@ -46,4 +46,4 @@ std::optional<RepositoryId> public_repository(Engine& engine, const RepositoryNa
   return found->id;
 }
 
-}  // namespace tarn::versioning
+}  // namespace tarn::branch

@@ -8,7 +8,7 @@
 #include "core/model/bucket_settings.h"
 #include "core/model/repository.h"
 
-namespace tarn::versioning {
+namespace tarn::branch {
 
 // All throw not_found "repository not found". A change holds for every request that begins after
 // it, on every server.
@@ -27,4 +27,4 @@ void change_bucket_settings(Engine& engine, const Repository& repository, bool f
 std::optional<RepositoryId> public_repository(Engine& engine, const RepositoryName& repository,
                                               const BranchName& branch);
 
-}  // namespace tarn::versioning
+}  // namespace tarn::branch

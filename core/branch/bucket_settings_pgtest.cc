@@ -4,7 +4,7 @@
 #include "core/branch/bucket_settings.h"
 #include "tests/support/repository_test.h"
 
-namespace tarn::versioning {
+namespace tarn::branch {
 namespace {
 
 using testing::TestEngine;
@@ -96,4 +96,4 @@ TEST_F(BucketSettingsTest, AChangeThatIsRefusedChangesNothing) {
 }
 
 }  // namespace
-}  // namespace tarn::versioning
+}  // namespace tarn::branch

@@ -10,7 +10,7 @@
 #include "core/model/expiry.h"
 #include "core/tree/changed_paths.h"
 
-namespace tarn::versioning {
+namespace tarn::branch {
 namespace {
 
 /// The nodes of the database and those that are about to be stored. One thread.
@@ -61,11 +61,11 @@ std::string stored_changed_paths(Engine& engine, const TreeRoot& before, const T
 }
 
 bool fill_change_index(Engine& engine, std::stop_token stop) {
-  meta::ChangeIndex index(engine.pool);
+  ChangeIndexStore index(engine.pool);
   const int64_t owner = new_lease_owner();
   if (!index.claim(owner, change_fill_lease())) return false;
   const auto enough = std::chrono::steady_clock::now() + change_fill_lease() / 2;
-  std::vector<meta::ChangeIndex::Filled> filled;
+  std::vector<ChangeIndexStore::Filled> filled;
   for (const auto& commit : index.unfilled(kChangeFillBatch)) {
     if (stop.stop_requested() || std::chrono::steady_clock::now() >= enough) break;
     const bool is_compared = commit.parents == 1 && commit.has_parent;
@@ -78,4 +78,4 @@ bool fill_change_index(Engine& engine, std::stop_token stop) {
   return held && !filled.empty();
 }
 
-}  // namespace tarn::versioning
+}  // namespace tarn::branch

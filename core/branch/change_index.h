@@ -11,7 +11,7 @@
 #include "core/branch/engine.h"
 #include "core/meta/node_writer.h"
 
-namespace tarn::versioning {
+namespace tarn::branch {
 
 /// The changed paths as core/tree/changed_paths.h stores them. `pending`: nodes of `after` that the
 /// database does not have yet.
@@ -29,4 +29,4 @@ inline std::chrono::milliseconds change_fill_lease() { return lease_time(); }
 /// restored dumps. Returns false if there were none, or another server does it.
 bool fill_change_index(Engine& engine, std::stop_token stop);
 
-}  // namespace tarn::versioning
+}  // namespace tarn::branch

@@ -1,6 +1,6 @@
 #include "core/branch/change_index_store.h"
 
-namespace tarn::meta {
+namespace tarn::branch {
 namespace {
 
 constexpr db::Query kClaim{"change_index_claim_lease", R"sql(
@@ -43,16 +43,16 @@ TreeRoot root_from(const db::Rows& rows, size_t row, int nid) {
 
 }  // namespace
 
-bool ChangeIndex::claim(int64_t owner, std::chrono::milliseconds ttl) {
+bool ChangeIndexStore::claim(int64_t owner, std::chrono::milliseconds ttl) {
   return pool_.run(kClaim, {owner, static_cast<int64_t>(ttl.count())}, db::Pool::Retry::kRepeatable)
              .affected() == 1;
 }
 
-void ChangeIndex::release(int64_t owner) {
+void ChangeIndexStore::release(int64_t owner) {
   pool_.run(kRelease, {owner}, db::Pool::Retry::kRepeatable);
 }
 
-std::vector<ChangeIndex::Unfilled> ChangeIndex::unfilled(uint32_t limit) {
+std::vector<ChangeIndexStore::Unfilled> ChangeIndexStore::unfilled(uint32_t limit) {
   const db::Rows rows =
       pool_.run(kSelectUnfilled, {static_cast<int64_t>(limit)}, db::Pool::Retry::kRead);
   std::vector<Unfilled> out(rows.size());
@@ -67,8 +67,8 @@ std::vector<ChangeIndex::Unfilled> ChangeIndex::unfilled(uint32_t limit) {
   return out;
 }
 
-bool ChangeIndex::fill(int64_t owner, std::chrono::milliseconds ttl,
-                       const std::vector<Filled>& commits) {
+bool ChangeIndexStore::fill(int64_t owner, std::chrono::milliseconds ttl,
+                            const std::vector<Filled>& commits) {
   std::vector<int32_t> repositories;
   std::vector<db::Bytes> ids, paths;
   for (const Filled& commit : commits) {
@@ -85,4 +85,4 @@ bool ChangeIndex::fill(int64_t owner, std::chrono::milliseconds ttl,
   });
 }
 
-}  // namespace tarn::meta
+}  // namespace tarn::branch

@@ -10,12 +10,12 @@
 #include "core/model/commit.h"
 #include "core/model/names.h"
 
-namespace tarn::meta {
+namespace tarn::branch {
 
 /// Safe from any thread.
-class ChangeIndex {
+class ChangeIndexStore {
  public:
-  explicit ChangeIndex(db::Pool& pool) : pool_(pool) {}
+  explicit ChangeIndexStore(db::Pool& pool) : pool_(pool) {}
 
   /// Takes or renews the lease. false: another server has it, or nothing is to be filled.
   bool claim(int64_t owner, std::chrono::milliseconds ttl);
@@ -45,4 +45,4 @@ class ChangeIndex {
   db::Pool& pool_;
 };
 
-}  // namespace tarn::meta
+}  // namespace tarn::branch

@@ -7,7 +7,7 @@
 #include "core/tree/cursor.h"
 #include "core/tree/entry_fields.h"
 
-namespace tarn::versioning {
+namespace tarn::branch {
 namespace {
 
 std::optional<Change> change_of(std::string key, std::optional<Entry> left,
@@ -231,4 +231,4 @@ std::optional<MergeConflict> ConflictSource::next() {
   return std::nullopt;
 }
 
-}  // namespace tarn::versioning
+}  // namespace tarn::branch

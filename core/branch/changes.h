@@ -11,7 +11,7 @@
 #include "core/tree/diff.h"
 #include "core/tree/node.h"
 
-namespace tarn::versioning {
+namespace tarn::branch {
 
 /// One thread.
 class Changes {
@@ -55,4 +55,4 @@ class ConflictSource {
   tree::Diff ours_;
 };
 
-}  // namespace tarn::versioning
+}  // namespace tarn::branch

@@ -11,10 +11,9 @@
 #include "core/meta/branches.h"
 #include "core/meta/repositories.h"
 
-namespace tarn::versioning {
+namespace tarn::branch {
 namespace {
 
-using meta::BranchActivity;
 using std::chrono::days;
 
 constexpr uint32_t kBranchesPerRead = 1'000;
@@ -85,7 +84,7 @@ std::string kept_by(const Terms& terms, const BranchActivity& branch) {
 /// Applies the rules to one branch. Returns whether it announced a deletion.
 bool apply_rule(Engine& engine, const Terms& terms, const BranchActivity& branch,
                 bool may_announce) {
-  meta::BranchCleanup rows(engine.pool);
+  CleanupStore rows(engine.pool);
   const Verdict verdict = judge(terms.rules, branch, std::nullopt);
   const std::string name = str_cat(terms.repository.name.str(), "/", branch.name.str());
   const std::string kept =
@@ -130,7 +129,7 @@ void set_cleanup_rules(Engine& engine, const Repository& repository, const Clean
         return encode_cleanup_rules(rules);
       });
   if (!done) check_exists(engine, repository);
-  if (rules.rules.empty()) meta::BranchCleanup(engine.pool).lift_all(repository.id);
+  if (rules.rules.empty()) CleanupStore(engine.pool).lift_all(repository.id);
 }
 
 Page<StaleBranch> list_stale_branches(Engine& engine, const Repository& repository,
@@ -140,7 +139,7 @@ Page<StaleBranch> list_stale_branches(Engine& engine, const Repository& reposito
   std::optional<uint32_t> stale_days = query.days;
   if (!stale_days && rules.rules.empty()) stale_days = kStaleDaysDefault;
   const uint32_t least = std::min(least_days(rules), stale_days.value_or(kCleanupDaysMax));
-  meta::BranchCleanup rows(engine.pool);
+  CleanupStore rows(engine.pool);
   Page<StaleBranch> page{.next = query.after, .next_of = std::mem_fn(&StaleBranch::name)};
   for (int read = 0; read < kReadsPerPageMax; ++read) {
     const std::vector<BranchActivity> some = rows.list(repository.id, query.prefix, page.next,
@@ -173,7 +172,7 @@ Page<StaleBranch> list_stale_branches(Engine& engine, const Repository& reposito
 }
 
 bool clean_up_one_repository(Engine& engine, std::stop_token stop) {
-  meta::BranchCleanup rows(engine.pool);
+  CleanupStore rows(engine.pool);
   const auto due = rows.claim_due(kCleanupInterval);
   if (!due) return false;
   const Repository repository = engine.repositories.get(*due);
@@ -195,12 +194,12 @@ bool clean_up_one_repository(Engine& engine, std::stop_token stop) {
 }
 
 std::string use_of_branch(Engine& engine, const Repository& repository, BranchId branch) {
-  const auto activity = meta::BranchCleanup(engine.pool).find(repository.id, branch);
+  const auto activity = CleanupStore(engine.pool).find(repository.id, branch);
   return activity ? kept_by(terms_of(engine, repository), *activity) : std::string();
 }
 
 std::string kept_from_cleanup(Engine& engine, const Repository& repository, BranchId branch) {
-  const auto activity = meta::BranchCleanup(engine.pool).find(repository.id, branch);
+  const auto activity = CleanupStore(engine.pool).find(repository.id, branch);
   if (!activity || activity->expires_by.empty()) return {};
   const Terms terms = terms_of(engine, repository);
   const std::string kept = kept_by(terms, *activity);
@@ -208,4 +207,4 @@ std::string kept_from_cleanup(Engine& engine, const Repository& repository, Bran
   return judge(terms.rules, *activity, std::nullopt).deletes ? "" : "no rule wants it any more";
 }
 
-}  // namespace tarn::versioning
+}  // namespace tarn::branch

@@ -12,7 +12,7 @@
 #include "core/model/page.h"
 #include "core/model/repository.h"
 
-namespace tarn::versioning {
+namespace tarn::branch {
 
 /// No rules are set: none.
 Tagged<CleanupRules> get_cleanup_rules(Engine& engine, const Repository& repository);
@@ -57,4 +57,4 @@ std::string use_of_branch(Engine& engine, const Repository& repository, BranchId
 /// is a user's.
 std::string kept_from_cleanup(Engine& engine, const Repository& repository, BranchId branch);
 
-}  // namespace tarn::versioning
+}  // namespace tarn::branch

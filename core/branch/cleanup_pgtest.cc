@@ -9,7 +9,7 @@
 #include "core/model/branch_cleanup.h"
 #include "tests/support/repository_test.h"
 
-namespace tarn::versioning {
+namespace tarn::branch {
 namespace {
 
 using testing::TestDatabase;
@@ -425,4 +425,4 @@ TEST_F(Cleanup, ProtectedAndDefaultBranchesAreSpared) {
 }
 
 }  // namespace
-}  // namespace tarn::versioning
+}  // namespace tarn::branch

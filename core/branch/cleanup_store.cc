@@ -2,7 +2,7 @@
 
 #include "core/model/listing.h"
 
-namespace tarn::meta {
+namespace tarn::branch {
 namespace {
 
 #define TARN_MS(moment) "(extract(epoch FROM " moment ") * 1000)::bigint"
@@ -83,9 +83,9 @@ BranchActivity activity_from(const db::Rows& rows, size_t row) {
 
 }  // namespace
 
-std::vector<BranchActivity> BranchCleanup::list(RepositoryId repository, std::string_view prefix,
-                                                std::string_view after, int64_t idle_s,
-                                                uint32_t limit) {
+std::vector<BranchActivity> CleanupStore::list(RepositoryId repository, std::string_view prefix,
+                                               std::string_view after, int64_t idle_s,
+                                               uint32_t limit) {
   const db::Rows rows = pool_.run(
       kSelectPage, {static_cast<int32_t>(repository), after, prefix, idle_s, int64_t{limit}},
       db::Pool::Retry::kRead);
@@ -94,7 +94,7 @@ std::vector<BranchActivity> BranchCleanup::list(RepositoryId repository, std::st
   return out;
 }
 
-std::optional<BranchActivity> BranchCleanup::find(RepositoryId repository, BranchId branch) {
+std::optional<BranchActivity> CleanupStore::find(RepositoryId repository, BranchId branch) {
   const db::Rows rows =
       pool_.run(kSelectOne, {static_cast<int32_t>(repository), static_cast<int32_t>(branch)},
                 db::Pool::Retry::kRead);
@@ -102,14 +102,14 @@ std::optional<BranchActivity> BranchCleanup::find(RepositoryId repository, Branc
   return activity_from(rows, 0);
 }
 
-std::optional<RepositoryId> BranchCleanup::claim_due(std::chrono::seconds next) {
+std::optional<RepositoryId> CleanupStore::claim_due(std::chrono::seconds next) {
   const db::Rows rows =
       pool_.run(kClaimDue, {static_cast<int64_t>(next.count())}, db::Pool::Retry::kWrite);
   if (rows.empty()) return std::nullopt;
   return static_cast<RepositoryId>(rows.integer(0, 0));
 }
 
-bool BranchCleanup::announce(const BranchActivity& branch, Instant expires, std::string_view rule) {
+bool CleanupStore::announce(const BranchActivity& branch, Instant expires, std::string_view rule) {
   return pool_
              .run(kAnnounce,
                   {static_cast<int32_t>(branch.id), db::Bytes{view_of(branch.head)},
@@ -118,8 +118,8 @@ bool BranchCleanup::announce(const BranchActivity& branch, Instant expires, std:
              .size() == 1;
 }
 
-bool BranchCleanup::tell_stale(const BranchActivity& branch,
-                               const std::vector<std::string>& reasons) {
+bool CleanupStore::tell_stale(const BranchActivity& branch,
+                              const std::vector<std::string>& reasons) {
   return pool_
              .run(kTellStale,
                   {static_cast<int32_t>(branch.id), db::Bytes{view_of(branch.head)}, reasons},
@@ -127,12 +127,12 @@ bool BranchCleanup::tell_stale(const BranchActivity& branch,
              .size() == 1;
 }
 
-bool BranchCleanup::lift(BranchId branch) {
+bool CleanupStore::lift(BranchId branch) {
   return pool_.run(kLift, {static_cast<int32_t>(branch)}, db::Pool::Retry::kWrite).affected() == 1;
 }
 
-void BranchCleanup::lift_all(RepositoryId repository) {
+void CleanupStore::lift_all(RepositoryId repository) {
   pool_.run(kLiftAll, {static_cast<int32_t>(repository)}, db::Pool::Retry::kWrite);
 }
 
-}  // namespace tarn::meta
+}  // namespace tarn::branch

@@ -12,7 +12,7 @@
 #include "core/model/commit.h"
 #include "core/model/names.h"
 
-namespace tarn::meta {
+namespace tarn::branch {
 
 /// A branch at one moment of the database.
 struct BranchActivity {
@@ -29,9 +29,9 @@ struct BranchActivity {
 };
 
 /// Safe from any thread.
-class BranchCleanup {
+class CleanupStore {
  public:
-  explicit BranchCleanup(db::Pool& pool) : pool_(pool) {}
+  explicit CleanupStore(db::Pool& pool) : pool_(pool) {}
 
   /// Branches that were not used for so long, have lost a promotion or have an expiry by rule; by
   /// name, after `after`.
@@ -58,4 +58,4 @@ class BranchCleanup {
   db::Pool& pool_;
 };
 
-}  // namespace tarn::meta
+}  // namespace tarn::branch

@@ -8,7 +8,7 @@
 
 #include "core/base/time.h"
 
-namespace tarn::versioning {
+namespace tarn::branch {
 
 /// All that are set must hold. A staged deletion counts as absent.
 struct Condition {
@@ -39,4 +39,4 @@ struct WriteTerms {
 // Errors: precondition_failed (412), message "path already exists" for if_absent; not_found (reason
 // "no_object_to_match") if needs_object() and the object is absent.
 
-}  // namespace tarn::versioning
+}  // namespace tarn::branch

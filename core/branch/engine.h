@@ -15,29 +15,39 @@ class Pool;
 namespace tarn::blob {
 class Stores;
 }
+namespace tarn::branch {
+class AliasStore;
+class PullRequestStore;
+}  // namespace tarn::branch
+namespace tarn::jobs {
+class Jobs;
+}  // namespace tarn::jobs
 namespace tarn::meta {
-class Aliases;
 class Branches;
 class Commits;
-class Jobs;
-class LifecycleScans;
 class NodeStore;
 class ObjectVersions;
 class PartLists;
-class PullRequests;
-class Quotas;
-class RangeSummaries;
 class ReadLeases;
 class Repositories;
 class RepositorySettings;
-class Sstables;
 class Staging;
 class Tags;
-class Uploads;
 class Writer;
 }  // namespace tarn::meta
-
+namespace tarn::objects {
+class LifecycleScans;
+class RangeSummaries;
+class Uploads;
+}  // namespace tarn::objects
+namespace tarn::quotas {
+class Quotas;
+}  // namespace tarn::quotas
 namespace tarn::versioning {
+class Sstables;
+}  // namespace tarn::versioning
+
+namespace tarn::branch {
 
 class BranchQueues;
 class Hooks;
@@ -54,20 +64,20 @@ struct Engine {
   meta::RepositorySettings& settings;
   meta::Branches& branches;
   meta::Tags& tags;
-  meta::Aliases& aliases;
+  AliasStore& aliases;
   meta::Commits& commits;
   meta::NodeStore& nodes;
-  meta::RangeSummaries& summaries;
+  objects::RangeSummaries& summaries;
   meta::Staging& staging;
   meta::ReadLeases& read_leases;  ///< reads of branches that may be answered from memory
-  meta::Uploads& uploads;
+  objects::Uploads& uploads;
   meta::PartLists& part_lists;
-  meta::Jobs& jobs;
-  meta::PullRequests& pull_requests;
+  jobs::Jobs& jobs;
+  PullRequestStore& pull_requests;
   meta::ObjectVersions& versions;
-  meta::LifecycleScans& lifecycle_scans;
-  meta::Sstables& sstables;
-  meta::Quotas& quotas;
+  objects::LifecycleScans& lifecycle_scans;
+  versioning::Sstables& sstables;
+  quotas::Quotas& quotas;
   meta::Writer& writer;
   StoreOwners& owners;   ///< which stores this database may write to
   BranchQueues& queues;  ///< first come, first served per branch inside this process
@@ -79,4 +89,4 @@ struct Engine {
   Rights rights{};         ///< empty = everybody has every right
 };
 
-}  // namespace tarn::versioning
+}  // namespace tarn::branch

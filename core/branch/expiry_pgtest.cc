@@ -7,7 +7,7 @@
 #include "core/meta/branches.h"
 #include "tests/support/repository_test.h"
 
-namespace tarn::versioning {
+namespace tarn::branch {
 namespace {
 
 using std::chrono::hours;
@@ -182,8 +182,8 @@ TEST_F(Expiry, IsDecidedByTheDatabasesClock) {
     Instant now() const override { return SystemClock().now() + std::chrono::minutes(5); }
   };
   const ClockAhead ahead;
-  Assembly server(engine.pool, engine.stores, ahead,
-                  AssemblyOptions{64 << 20, std::string(32, 'k')});
+  server::Assembly server(engine.pool, engine.stores, ahead,
+                          server::AssemblyOptions{64 << 20, std::string(32, 'k')});
   EXPECT_FALSE(delete_one_expired_branch(server.engine()));
   EXPECT_EQ(branches(), "dev main");
   // Claimed, then renewed before it is deleted: the deleting statement checks the expiry again.
@@ -217,4 +217,4 @@ TEST_F(Expiry, RecreatedBranchDoesNotInheritTheExpiry) {
 }
 
 }  // namespace
-}  // namespace tarn::versioning
+}  // namespace tarn::branch

@@ -12,7 +12,7 @@
 #include "core/meta/expiry.h"
 #include "core/tree/merge.h"
 
-namespace tarn::versioning {
+namespace tarn::branch {
 namespace {
 
 // Flags of commits during the walk.
@@ -160,4 +160,4 @@ bool is_ancestor(Engine& engine, RepositoryId repository, const Commit& ancestor
   return common.size() == 1 && common[0].id == ancestor.id;
 }
 
-}  // namespace tarn::versioning
+}  // namespace tarn::branch

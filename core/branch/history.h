@@ -9,7 +9,7 @@
 #include "core/model/commit.h"
 #include "core/model/repository.h"
 
-namespace tarn::versioning {
+namespace tarn::branch {
 
 /// The best common ancestors: no other common ancestor descends from them. Greatest generation
 /// first; empty when the histories share nothing. Cost follows the commits since the bases.
@@ -39,4 +39,4 @@ bool is_ancestor(Engine& engine, RepositoryId repository, const Commit& ancestor
 MergeBaseTree merge_base_to_read(Engine& engine, const Repository& repository, const Commit& a,
                                  const Commit& b);
 
-}  // namespace tarn::versioning
+}  // namespace tarn::branch

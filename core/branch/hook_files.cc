@@ -17,7 +17,7 @@
 #include "core/tree/cursor.h"
 #include "core/tree/entry_fields.h"
 
-namespace tarn::versioning {
+namespace tarn::branch {
 namespace {
 
 /// The paths that a change concerns, limited to the number that an error message shows.
@@ -111,4 +111,4 @@ void check_staged_hook_files(Engine& engine, const RepositoryName& repository,
   concerned.refuse_unless_allowed(engine, repository);
 }
 
-}  // namespace tarn::versioning
+}  // namespace tarn::branch

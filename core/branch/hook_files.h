@@ -14,7 +14,7 @@ namespace tarn::meta {
 struct BranchLease;
 }
 
-namespace tarn::versioning {
+namespace tarn::branch {
 
 /// Paths that a refusal names.
 constexpr size_t kHookFilesShownMax = 3;
@@ -40,4 +40,4 @@ void check_staged_hook_files(Engine& engine, const RepositoryName& repository,
                              const meta::BranchLease& lease, std::string_view begin,
                              std::string_view end);
 
-}  // namespace tarn::versioning
+}  // namespace tarn::branch

@@ -4,8 +4,8 @@
 #include "core/branch/branch_hold.h"
 #include "core/branch/hooks.h"
 #include "core/branch/refs.h"
-#include "core/import/import.h"
-#include "core/import/refs_dump.h"
+#include "core/imports/import.h"
+#include "core/imports/refs_dump.h"
 #include "core/objects/multipart.h"
 #include "core/objects/objects.h"
 #include "core/versioning/checkout.h"
@@ -16,7 +16,7 @@
 #include "tests/support/bare_repository.h"
 #include "tests/support/repository_test.h"
 
-namespace tarn::versioning {
+namespace tarn::branch {
 namespace {
 
 using testing::message_of;
@@ -77,8 +77,9 @@ class HookFiles : public testing::RepositoryTest {
     return to_text(get_branch(*engine, repo, BranchName(branch)).head) + " " +
            engine.keys(repo, branch) + " " + engine.read(repo, branch, kFile);
   }
-  auto merging(const std::string& source, MergeRequest request = {}) {
-    return [=, this] { merge_into(*engine, repo, source, BranchName("main"), request); };
+  auto merging(const std::string& source, versioning::MergeRequest request = {}) {
+    return
+        [=, this] { versioning::merge_into(*engine, repo, source, BranchName("main"), request); };
   }
 
   int asked = 0;
@@ -123,54 +124,58 @@ TEST_F(HookFiles, TheRepositoryIsThatOfTheFile) {
 }
 
 TEST_F(HookFiles, AreRefusedBeforeTheBytesCome) {
-  EXPECT_EQ(
-      reason_of([&] { check_upload(*engine, repo, BranchName("main"), Key(kFile), false, {}); }),
-      kForbidden);
-  EXPECT_EQ(
-      reason_of([&] { hand_out_address(*engine, repo, BranchName("main"), Key(kFile), "dev"); }),
-      kForbidden);
+  EXPECT_EQ(reason_of([&] {
+              objects::check_upload(*engine, repo, BranchName("main"), Key(kFile), false, {});
+            }),
+            kForbidden);
+  EXPECT_EQ(reason_of([&] {
+              objects::hand_out_address(*engine, repo, BranchName("main"), Key(kFile), "dev");
+            }),
+            kForbidden);
 }
 
 TEST_F(HookFiles, RevokedRightStopsTheRequest) {
-  std::optional<UploadTarget> target;
+  std::optional<objects::UploadTarget> target;
   {
     const ActingUser admin("admin");
-    target = check_upload(*engine, repo, BranchName("main"), Key(kFile), false, {});
+    target = objects::check_upload(*engine, repo, BranchName("main"), Key(kFile), false, {});
   }
   testing::TextBody body("name: late");
-  EXPECT_EQ(reason_of([&] { put_object(*engine, *target, body, std::nullopt, {}, {}); }),
+  EXPECT_EQ(reason_of([&] { objects::put_object(*engine, *target, body, std::nullopt, {}, {}); }),
             kForbidden);
 }
 
 TEST_F(HookFiles, AreCopiedByThoseWhoMay) {
   expect_only_for_admin([&] {
-    copy_object(*engine, CopySource{.repository = repo, .ref = "main", .key = Key("data/a")}, repo,
-                BranchName("main"), Key(kFile), {}, false);
+    objects::copy_object(
+        *engine, objects::CopySource{.repository = repo, .ref = "main", .key = Key("data/a")}, repo,
+        BranchName("main"), Key(kFile), {}, false);
   });
   expect_only_for_admin([&] {
     const std::vector<Key> keys = {Key("data/a"), Key(kFile)};
-    delete_objects(*engine, repo, BranchName("main"), keys, false);
+    objects::delete_objects(*engine, repo, BranchName("main"), keys, false);
   });
 }
 
 TEST_F(HookFiles, AreMovedByThoseWhoMay) {
   expect_only_for_admin([&] {
-    move_objects(*engine, repo, BranchName("main"),
-                 {.source = "data/a", .destination = "_lakefs_actions/b.yaml"});
+    versioning::move_objects(*engine, repo, BranchName("main"),
+                             {.source = "data/a", .destination = "_lakefs_actions/b.yaml"});
   });
   expect_only_for_admin([&] {
-    move_objects(*engine, repo, BranchName("main"),
-                 {.source = "_lakefs_", .destination = "moved", .prefixes = true});
+    versioning::move_objects(*engine, repo, BranchName("main"),
+                             {.source = "_lakefs_", .destination = "moved", .prefixes = true});
   });
   expect_for_all([&] {
-    move_objects(*engine, repo, BranchName("plain"), {.source = "data/a", .destination = "data/d"});
+    versioning::move_objects(*engine, repo, BranchName("plain"),
+                             {.source = "data/a", .destination = "data/d"});
   });
 }
 
 TEST_F(HookFiles, AreMergedByThoseWhoMay) {
   expect_for_all(merging("plain"));
   expect_for_all([&] {
-    MergeRequest some;
+    versioning::MergeRequest some;
     some.paths.emplace(std::vector<std::string>{"data/**"});
     merging("other", some)();
   });
@@ -183,30 +188,30 @@ TEST_F(HookFiles, IdenticalOnesOnTheDestinationAreNoChange) {
     engine.put(repo, "main", kFile, "name: changed");
     engine.commit(repo, "main");
   }
-  MergeRequest request;
-  request.strategy = MergeStrategy::kDestinationWins;
+  versioning::MergeRequest request;
+  request.strategy = versioning::MergeStrategy::kDestinationWins;
   expect_for_all(merging("other", request));
 }
 
 TEST_F(HookFiles, ArePickedAndRevertedByThoseWhoMay) {
   expect_only_for_admin([&] {
-    CherryPickRequest request;
+    versioning::CherryPickRequest request;
     request.ref = to_text(changed);
-    cherry_pick(*engine, repo, BranchName("main"), request);
+    versioning::cherry_pick(*engine, repo, BranchName("main"), request);
   });
   expect_only_for_admin([&] {
-    RevertRequest request;
+    versioning::RevertRequest request;
     request.ref = "main";
-    revert_branch(*engine, repo, BranchName("main"), request);
+    versioning::revert_branch(*engine, repo, BranchName("main"), request);
   });
 }
 
 TEST_F(HookFiles, AreBroughtByTheTreeOfACommitForThoseWhoMay) {
   expect_only_for_admin([&] {
-    CommitRequest request;
+    versioning::CommitRequest request;
     request.message = "another's tree";
     request.source_tree = resolve_commit(*engine, repo, to_text(changed)).root.hash;
-    commit_branch(*engine, repo, BranchName("main"), request);
+    versioning::commit_branch(*engine, repo, BranchName("main"), request);
   });
 }
 
@@ -219,15 +224,16 @@ TEST_F(HookFiles, StagedOnesAreCommittedByAnyone) {
 }
 
 TEST_F(HookFiles, AreResetByThoseWhoMay) {
-  expect_only_for_admin(
-      [&] { hard_reset_branch(*engine, repo, BranchName("main"), to_text(changed), false); });
+  expect_only_for_admin([&] {
+    versioning::hard_reset_branch(*engine, repo, BranchName("main"), to_text(changed), false);
+  });
   {
     const ActingUser developer("dev");
-    hard_reset_branch(*engine, repo, BranchName("plain"), to_text(base), false);
+    versioning::hard_reset_branch(*engine, repo, BranchName("plain"), to_text(base), false);
     engine.put(repo, "main", "data/z", "staged");
-    reset_prefix(*engine, repo, BranchName("main"), "data/", false);
+    versioning::reset_prefix(*engine, repo, BranchName("main"), "data/", false);
     engine.put(repo, "main", "data/z", "staged");
-    reset_branch(*engine, repo, BranchName("main"), false);
+    versioning::reset_branch(*engine, repo, BranchName("main"), false);
     EXPECT_EQ(engine.read(repo, "main", "data/z"), "<absent>");
   }
   const auto stage = [&] {
@@ -239,10 +245,12 @@ TEST_F(HookFiles, AreResetByThoseWhoMay) {
     stage();
     expect_only_for_admin(reset);
   };
-  expect([&] { reset_branch(*engine, repo, BranchName("main"), false); });
-  expect([&] { reset_prefix(*engine, repo, BranchName("main"), "", false); });
-  expect([&] { reset_prefix(*engine, repo, BranchName("main"), "_lakefs_actions/a", false); });
-  expect([&] { reset_object(*engine, repo, BranchName("main"), Key(kFile), false); });
+  expect([&] { versioning::reset_branch(*engine, repo, BranchName("main"), false); });
+  expect([&] { versioning::reset_prefix(*engine, repo, BranchName("main"), "", false); });
+  expect([&] {
+    versioning::reset_prefix(*engine, repo, BranchName("main"), "_lakefs_actions/a", false);
+  });
+  expect([&] { versioning::reset_object(*engine, repo, BranchName("main"), Key(kFile), false); });
 }
 
 TEST_F(HookFiles, StagedSinceTheBranchWasHeldStopAReset) {
@@ -266,8 +274,8 @@ TEST_F(HookFiles, StagedSinceTheBranchWasHeldStopAReset) {
 TEST_F(HookFiles, AreCheckedOutByThoseWhoMay) {
   const auto checkout = [&](const std::string& paths) {
     return [=, this] {
-      checkout_paths(*engine, repo, BranchName("main"),
-                     {.ref = "other", .paths = PathScope({paths})});
+      versioning::checkout_paths(*engine, repo, BranchName("main"),
+                                 {.ref = "other", .paths = PathScope({paths})});
     };
   };
   expect_for_all(checkout("data/**"));
@@ -279,13 +287,13 @@ TEST_F(HookFiles, AreImportedByThoseWhoMay) {
   writer->write("name: x");
   ASSERT_TRUE(writer->finish());
   const auto import = [&](const std::string& destination) {
-    ImportRequest request;
-    request.paths = {{ImportPath::Kind::kPrefix, "local:///lake/set/", destination}};
+    imports::ImportRequest request;
+    request.paths = {{imports::ImportPath::Kind::kPrefix, "local:///lake/set/", destination}};
     request.commit.committer = "tester";
-    const std::string id = start_import(*engine, repo, BranchName("main"), request);
-    while (run_one_import(*engine, {})) {
+    const std::string id = imports::start_import(*engine, repo, BranchName("main"), request);
+    while (imports::run_one_import(*engine, {})) {
     }
-    return import_status(*engine, repo, BranchName("main"), id).error;
+    return imports::import_status(*engine, repo, BranchName("main"), id).error;
   };
   const ActingUser developer("dev");
   EXPECT_EQ(reason_of([&] { import("_lakefs_actions/"); }), kForbidden);
@@ -306,17 +314,17 @@ TEST_F(HookFiles, AreRestoredByThoseWhoMay) {
     delete_branch(*engine, repo, BranchName("other"), false);
     delete_branch(*engine, repo, BranchName("plain"), false);
   }
-  const std::string dump = dump_refs(*engine, repo);
+  const std::string dump = imports::dump_refs(*engine, repo);
   const auto copy = testing::make_bare_repository(engine, fresh_name());
-  const auto restore = [&] { restore_refs(*engine, copy, dump, false, "x"); };
+  const auto restore = [&] { imports::restore_refs(*engine, copy, dump, false, "x"); };
   const ActingUser developer("dev");
   EXPECT_EQ(reason_of(restore), kForbidden);
-  start_restore(*engine, copy, dump, false, "dev");
-  while (run_one_refs_task(*engine, {})) {
+  imports::start_restore(*engine, copy, dump, false, "dev");
+  while (imports::run_one_refs_task(*engine, {})) {
   }
   EXPECT_EQ(reason_of([&] { engine.keys(copy, "main"); }), "ref_not_found");
-  start_restore(*engine, copy, dump, false, "admin");
-  while (run_one_refs_task(*engine, {})) {
+  imports::start_restore(*engine, copy, dump, false, "admin");
+  while (imports::run_one_refs_task(*engine, {})) {
   }
   EXPECT_EQ(engine.read(copy, "main~1", kFile), "name: a");
 }
@@ -324,17 +332,17 @@ TEST_F(HookFiles, AreRestoredByThoseWhoMay) {
 TEST_F(HookFiles, AnUploadInPartsIsCompletedByThoseWhoMay) {
   const auto begin = [&] {
     const ActingUser admin("admin");
-    return create_multipart(*engine,
-                            check_upload(*engine, repo, BranchName("main"), Key(kFile), false, {}),
-                            {"tester", {}, "", ""});
+    return objects::create_multipart(
+        *engine, objects::check_upload(*engine, repo, BranchName("main"), Key(kFile), false, {}),
+        {"tester", {}, "", ""});
   };
-  const MultipartUpload upload = begin();
+  const objects::MultipartUpload upload = begin();
   testing::TextBody body("name: parts");
-  const std::string etag = put_part(*engine, upload, 1, body, std::nullopt).etag;
+  const std::string etag = objects::put_part(*engine, upload, 1, body, std::nullopt).etag;
   expect_only_for_admin([&] {
-    complete_multipart(*engine, upload, {{{1, etag, {}}}, {}, {}, {}});
+    objects::complete_multipart(*engine, upload, {{{1, etag, {}}}, {}, {}, {}});
   });
 }
 
 }  // namespace
-}  // namespace tarn::versioning
+}  // namespace tarn::branch

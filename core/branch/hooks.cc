@@ -10,7 +10,7 @@
 #include "core/meta/node_store.h"
 #include "core/tree/cursor.h"
 
-namespace tarn::versioning {
+namespace tarn::branch {
 namespace {
 
 std::string& acting() {
@@ -154,4 +154,4 @@ std::function<void(db::Connection&)> HookedChange::step() const {
   return [this](db::Connection& connection) { within(connection); };
 }
 
-}  // namespace tarn::versioning
+}  // namespace tarn::branch

@@ -18,7 +18,7 @@ namespace tarn::db {
 class Connection;
 }
 
-namespace tarn::versioning {
+namespace tarn::branch {
 
 /// Runs of hooks after changes that one server runs at once.
 constexpr uint32_t kHookWorkers = 4;
@@ -172,4 +172,4 @@ class HookedChange {
 /// Whether changes of the repository are checked at all.
 bool has_hooks(const Engine& engine, const Repository& repository);
 
-}  // namespace tarn::versioning
+}  // namespace tarn::branch

@@ -24,7 +24,7 @@
 #include "tests/support/fault_points.h"
 #include "tests/support/repository_test.h"
 
-namespace tarn::versioning {
+namespace tarn::branch {
 namespace {
 
 using testing::message_of;
@@ -88,8 +88,9 @@ TEST_F(InDoubtTest, DeletionsOfManyKeysAreNotRepeated) {
   engine.put(repo, "main", "k", "v1");
   faults.lose_answer(kStage, [&] { engine.put(repo, "main", "k", "v2"); });
   const std::vector<Key> keys{Key("j"), Key("k")};
-  EXPECT_EQ(reason_of([&] { delete_objects(*broken, repo, BranchName("main"), keys, false); }),
-            db::kInDoubt);
+  EXPECT_EQ(
+      reason_of([&] { objects::delete_objects(*broken, repo, BranchName("main"), keys, false); }),
+      db::kInDoubt);
   EXPECT_EQ(engine.read(repo, "main", "k"), "v2");
 }
 
@@ -249,8 +250,8 @@ TEST_F(InDoubtTest, AWriteThatWasStagedIsFoundUnderAnotherToken) {
 }
 
 TEST_F(InDoubtTest, APartIsNotPutAgainOverALaterOne) {
-  meta::Uploads& uploads = (*broken).uploads;
-  meta::UploadRow row;
+  objects::Uploads& uploads = (*broken).uploads;
+  objects::UploadRow row;
   const Repository found = get_repository(*engine, repo);
   row.repository = found.id;
   row.branch = main_branch();
@@ -349,4 +350,4 @@ TEST_F(InDoubtTest, FailedReleaseIsRepeatedByTheNextCheck) {
 }
 
 }  // namespace
-}  // namespace tarn::versioning
+}  // namespace tarn::branch

@@ -9,7 +9,7 @@
 #include "core/base/error.h"
 #include "core/base/str_cat.h"
 
-namespace tarn::versioning {
+namespace tarn::branch {
 namespace {
 
 constexpr std::string_view kKey = "_tarn/repository";
@@ -133,4 +133,4 @@ std::string nested_namespace(blob::Stores& stores, const Repository& repository)
   return "";
 }
 
-}  // namespace tarn::versioning
+}  // namespace tarn::branch

@@ -11,7 +11,7 @@
 #include "core/blob/stores.h"
 #include "core/model/repository.h"
 
-namespace tarn::versioning {
+namespace tarn::branch {
 
 struct NamespaceMarker {
   bool ours = false;  ///< it has the digits of the repository
@@ -51,4 +51,4 @@ std::string nested_namespace(blob::Stores& stores, const Repository& repository)
 
 constexpr uint32_t kNestedKeysLookedAt = 1000;
 
-}  // namespace tarn::versioning
+}  // namespace tarn::branch

@@ -10,11 +10,12 @@
 #include "core/branch/object_versions.h"
 #include "core/branch/protection.h"
 #include "core/branch/settings.h"
+#include "core/objects/version_listing.h"
 #include "core/versioning/merge.h"
 #include "tests/support/fault_points.h"
 #include "tests/support/repository_test.h"
 
-namespace tarn::versioning {
+namespace tarn::branch {
 namespace {
 
 using testing::FaultPoints;
@@ -29,9 +30,10 @@ class ObjectVersionRaces : public testing::RepositoryTest {
 
   std::optional<VersionId> put(TestEngine& server, const std::string& key,
                                const std::string& text) {
-    const UploadTarget target = check_upload(*server, repo, kMain, Key(key), false, {});
+    const objects::UploadTarget target =
+        objects::check_upload(*server, repo, kMain, Key(key), false, {});
     TextBody body(text);
-    return put_object(*server, target, body, text.size(), {}, {}).version;
+    return objects::put_object(*server, target, body, text.size(), {}, {}).version;
   }
   std::optional<ObjectVersion> drop(TestEngine& server, const std::string& key,
                                     const std::optional<VersionId>& id) {
@@ -40,7 +42,7 @@ class ObjectVersionRaces : public testing::RepositoryTest {
   std::string text_of(const Entry& entry) {
     std::string out(entry.size_bytes, '\0');
     const auto reader =
-        open_object(*engine, get_repository(*engine, repo), entry, {0, entry.size_bytes});
+        objects::open_object(*engine, get_repository(*engine, repo), entry, {0, entry.size_bytes});
     EXPECT_EQ(reader->read(out), out.size());
     return out;
   }
@@ -51,7 +53,8 @@ class ObjectVersionRaces : public testing::RepositoryTest {
   }
   std::string listed() {
     std::string out;
-    for (const VersionItem& item : list_versions(*engine, repo, kMain, {}).items) {
+    for (const objects::VersionItem& item :
+         objects::list_versions(*engine, repo, kMain, {}).items) {
       out +=
           str_cat(out.empty() ? "" : " ", item.version->entry ? text_of(*item.version->entry) : "-",
                   item.version->id ? "" : "(null)", item.version->latest ? "!" : "");
@@ -175,9 +178,9 @@ TEST_F(ObjectVersionRaces, TheNewestVersionBelowAMergedObjectIsRemoved) {
   engine.branch(repo, "dev", "main");
   engine.put(repo, "dev", "a", "merged");
   engine.commit(repo, "dev");
-  MergeRequest request;
+  versioning::MergeRequest request;
   request.committer = "tester";
-  merge_into(*engine, repo, "dev", kMain, request);
+  versioning::merge_into(*engine, repo, "dev", kMain, request);
   ASSERT_EQ(listed(), "merged(null)! 1");
   ASSERT_TRUE(drop(engine, "a", first));
   EXPECT_EQ(listed(), "merged(null)!");
@@ -215,7 +218,7 @@ TEST_F(ObjectVersionRaces, ListingIsASnapshot) {
   put(engine, "a", "1");
   // Between what the branch shows and what was kept.
   faults.at_then_go_on({"object_versions_select_page"}, [&] { put(engine, "a", "2"); });
-  const auto page = list_versions(*slow, repo, kMain, {});
+  const auto page = objects::list_versions(*slow, repo, kMain, {});
   ASSERT_EQ(faults.unreached(), 0u);
   ASSERT_EQ(page.items.size(), 1u);
   EXPECT_TRUE(page.items[0].version->latest && page.items[0].version->id);
@@ -250,10 +253,10 @@ TEST_F(ObjectVersionRaces, WritersCommittersAndRemoversAgree) {
   committer.join();
   std::map<std::string, std::string> expected;
   for (const auto& of_one : acknowledged) expected.insert(of_one.begin(), of_one.end());
-  const auto items = list_versions(*engine, repo, kMain, {}).items;
+  const auto items = objects::list_versions(*engine, repo, kMain, {}).items;
   std::map<std::string, std::string> kept;
   std::string latest;
-  for (const VersionItem& item : items) {
+  for (const objects::VersionItem& item : items) {
     ASSERT_TRUE(item.version->id && item.version->entry);
     kept[to_text(*item.version->id)] = text_of(*item.version->entry);
     if (item.version->latest) latest += text_of(*item.version->entry);
@@ -267,9 +270,10 @@ TEST_F(ObjectVersionRaces, WriteWithoutVersioningRunsNoAdditionalStatement) {
   const auto plain = engine.make_repository(fresh_name());
   set_branch_rules(*engine, plain, {}, {});  // its settings have a version
   const auto write = [&] {
-    const UploadTarget target = check_upload(*slow, plain, kMain, Key("a"), false, {});
+    const objects::UploadTarget target =
+        objects::check_upload(*slow, plain, kMain, Key("a"), false, {});
     TextBody body("1");
-    put_object(*slow, target, body, 1, {}, {});
+    objects::put_object(*slow, target, body, 1, {}, {});
   };
   write();
   faults.record();
@@ -277,10 +281,10 @@ TEST_F(ObjectVersionRaces, WriteWithoutVersioningRunsNoAdditionalStatement) {
   EXPECT_EQ(faults.recorded(),
             (std::vector<std::string>{"staging_lookup_key", "staging_insert_rows"}));
   faults.record();
-  delete_object(*slow, plain, kMain, Key("a"), false);
+  objects::delete_object(*slow, plain, kMain, Key("a"), false);
   EXPECT_EQ(faults.recorded(), (std::vector<std::string>{"staging_lookup_key", "staging_lookup_key",
                                                          "staging_insert_rows"}));
 }
 
 }  // namespace
-}  // namespace tarn::versioning
+}  // namespace tarn::branch

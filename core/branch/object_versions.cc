@@ -9,7 +9,7 @@
 #include "core/meta/repository_settings.h"
 #include "core/meta/writer.h"
 
-namespace tarn::versioning {
+namespace tarn::branch {
 namespace {
 
 // Each round means that a concurrent write came in between.
@@ -195,4 +195,4 @@ std::optional<ObjectVersion> remove_version(Engine& engine, const RepositoryName
   throw Error(ErrorCode::kConflict, reason::kTooManyAttempts, "Too many attempts, try again later");
 }
 
-}  // namespace tarn::versioning
+}  // namespace tarn::branch

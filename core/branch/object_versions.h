@@ -11,7 +11,7 @@
 #include "core/model/object_version.h"
 #include "core/model/repository.h"
 
-namespace tarn::versioning {
+namespace tarn::branch {
 
 /// Throw not_found (the repository); the second also permission_denied (read-only).
 Versioning get_versioning(Engine& engine, const Repository& repository);
@@ -50,32 +50,4 @@ std::optional<ObjectVersion> remove_version(Engine& engine, const RepositoryName
                                             const WriteTerms& terms,
                                             const Condition& condition = {});
 
-/// A version, or a common prefix (no version).
-struct VersionItem {
-  std::string path;
-  std::optional<ObjectVersion> version;
-};
-/// The end of the previous page. `id` "" = after all versions of `path`, or of everything below the
-/// common prefix; otherwise "null" or the text of an id. If the version has been removed, its key
-/// is listed again.
-struct VersionMarker {
-  std::string path;
-  std::string id;
-};
-struct VersionListOptions {
-  std::string prefix{};
-  VersionMarker after{};
-  std::string delimiter{};  ///< "" = none
-  uint32_t limit = 1000;    ///< 1..1000
-};
-struct VersionPage {
-  std::vector<VersionItem> items;
-  bool has_more = false;
-  VersionMarker next;  ///< when has_more
-};
-/// By key in byte order, newest first; one consistent state of the branch per page. Throws
-/// not_found (repository, branch: reason "branch_not_found").
-VersionPage list_versions(Engine& engine, const RepositoryName& repository,
-                          const BranchName& branch, const VersionListOptions& options);
-
-}  // namespace tarn::versioning
+}  // namespace tarn::branch

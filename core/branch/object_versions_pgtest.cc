@@ -6,27 +6,29 @@
 #include "core/branch/stage.h"
 #include "core/meta/object_versions.h"
 #include "core/objects/multipart.h"
+#include "core/objects/version_listing.h"
 #include "core/versioning/reset.h"
 #include "core/versioning/verbs_fixture.h"
 
-namespace tarn::versioning {
+namespace tarn::branch {
 namespace {
 
 using testing::kMain;
 using testing::reason_of;
 using testing::TextBody;
 
-class ObjectVersions : public Verbs {
+class ObjectVersions : public versioning::Verbs {
  protected:
   void keep() { set_versioning(*engine, repo, Versioning::kEnabled); }
 
   std::optional<VersionId> put(const std::string& key, const std::string& text) {
-    const UploadTarget target = check_upload(*engine, repo, kMain, Key(key), false, {});
+    const objects::UploadTarget target =
+        objects::check_upload(*engine, repo, kMain, Key(key), false, {});
     TextBody body(text);
-    return put_object(*engine, target, body, text.size(), {}, {}).version;
+    return objects::put_object(*engine, target, body, text.size(), {}, {}).version;
   }
   std::optional<VersionId> erase(const std::string& key) {
-    return delete_object(*engine, repo, kMain, Key(key), false);
+    return objects::delete_object(*engine, repo, kMain, Key(key), false);
   }
   std::optional<ObjectVersion> drop(const std::string& key, const std::optional<VersionId>& id) {
     return remove_version(*engine, repo, kMain, Key(key), id, false);
@@ -34,7 +36,7 @@ class ObjectVersions : public Verbs {
   std::string text_of(const Entry& entry) {
     if (entry.size_bytes == 0) return "";
     const auto reader =
-        open_object(*engine, get_repository(*engine, repo), entry, {0, entry.size_bytes});
+        objects::open_object(*engine, get_repository(*engine, repo), entry, {0, entry.size_bytes});
     std::string out(entry.size_bytes, '\0');
     EXPECT_EQ(reader->read(out), out.size());
     return out;
@@ -45,7 +47,7 @@ class ObjectVersions : public Verbs {
     if (!found) return "<none>";
     return found->entry ? text_of(*found->entry) : "-";
   }
-  std::string shown(const VersionItem& item) {
+  std::string shown(const objects::VersionItem& item) {
     if (!item.version) return item.path;
     const ObjectVersion& version = *item.version;
     EXPECT_EQ(version.path, item.path);
@@ -53,19 +55,21 @@ class ObjectVersions : public Verbs {
                    version.id ? "" : "(null)", version.latest ? "!" : "");
   }
   /// "a=2! a=1 b=-!": newest first, a latest one marked.
-  std::string listed(VersionListOptions options = {}, const BranchName& branch = kMain) {
+  std::string listed(objects::VersionListOptions options = {}, const BranchName& branch = kMain) {
     std::string out;
-    for (const VersionItem& item : list_versions(*engine, repo, branch, options).items) {
+    for (const objects::VersionItem& item :
+         objects::list_versions(*engine, repo, branch, options).items) {
       out += (out.empty() ? "" : " ") + shown(item);
     }
     return out;
   }
-  std::string listed_in_pages(VersionListOptions options) {
+  std::string listed_in_pages(objects::VersionListOptions options) {
     std::string out;
     for (int pages = 0; pages < 100; ++pages) {
-      const VersionPage page = list_versions(*engine, repo, kMain, options);
+      const objects::VersionPage page = objects::list_versions(*engine, repo, kMain, options);
       EXPECT_LE(page.items.size(), options.limit);
-      for (const VersionItem& item : page.items) out += (out.empty() ? "" : " ") + shown(item);
+      for (const objects::VersionItem& item : page.items)
+        out += (out.empty() ? "" : " ") + shown(item);
       if (!page.has_more) return out;
       options.after = page.next;
     }
@@ -89,7 +93,7 @@ TEST_F(ObjectVersions, EveryWriteMakesAReadableVersion) {
   const auto equal = put("a", "2");  // nothing to commit: the tree keeps the entry of before
   EXPECT_EQ(reason_of([&] { engine.commit(repo, "main"); }), "no_changes");
   EXPECT_EQ(version_shown(*engine, get_branch(*engine, repo, kMain).id, Key("a"),
-                          get_object(*engine, repo, "main", Key("a")).entry),
+                          objects::get_object(*engine, repo, "main", Key("a")).entry),
             equal);
   const auto gone = erase("a");
   const auto absent = erase("a");
@@ -109,22 +113,25 @@ TEST_F(ObjectVersions, EveryWriteMakesAReadableVersion) {
 TEST_F(ObjectVersions, AreMadeByEveryVerbThatStages) {
   keep();
   put("a", "1");
-  const CopySource source{repo, "main", Key("a")};
-  EXPECT_TRUE(copy_object(*engine, source, repo, kMain, Key("b"), {}, false).version);
-  EXPECT_TRUE(update_user_metadata(*engine, repo, kMain, Key("b"), {{"k", "v"}}, false).version);
-  const UploadTarget target = check_upload(*engine, repo, kMain, Key("c"), false, {});
-  const MultipartUpload upload = create_multipart(*engine, target, {"tester", {}, "", ""});
+  const objects::CopySource source{repo, "main", Key("a")};
+  EXPECT_TRUE(objects::copy_object(*engine, source, repo, kMain, Key("b"), {}, false).version);
+  EXPECT_TRUE(
+      objects::update_user_metadata(*engine, repo, kMain, Key("b"), {{"k", "v"}}, false).version);
+  const objects::UploadTarget target =
+      objects::check_upload(*engine, repo, kMain, Key("c"), false, {});
+  const objects::MultipartUpload upload =
+      objects::create_multipart(*engine, target, {"tester", {}, "", ""});
   TextBody body("part");
-  const UploadedPart part = put_part(*engine, upload, 1, body, 4);
-  Completion completion;
+  const objects::UploadedPart part = objects::put_part(*engine, upload, 1, body, 4);
+  objects::Completion completion;
   completion.parts = {{1, part.etag, {}}};
-  const auto made = complete_multipart(*engine, upload, completion).version;
+  const auto made = objects::complete_multipart(*engine, upload, completion).version;
   ASSERT_TRUE(made);
   EXPECT_EQ(listed(), "a=1! b=1! b=1 c=part!");
   // Sent again, it is answered the same.
-  EXPECT_EQ(complete_multipart(*engine, upload, completion).version, made);
+  EXPECT_EQ(objects::complete_multipart(*engine, upload, completion).version, made);
   EXPECT_EQ(listed({.prefix = "c"}), "c=part!");
-  EXPECT_FALSE(delete_objects(*engine, repo, kMain, std::vector<Key>{Key("a")}, false));
+  EXPECT_FALSE(objects::delete_objects(*engine, repo, kMain, std::vector<Key>{Key("a")}, false));
   EXPECT_EQ(engine.read(repo, "main", "a"), "1");
 }
 
@@ -133,7 +140,7 @@ TEST_F(ObjectVersions, StayReadableAfterLaterChanges) {
   engine.commit(repo, "main");
   keep();
   const auto first = put("a", "1");
-  reset_branch(*engine, repo, kMain, false);
+  versioning::reset_branch(*engine, repo, kMain, false);
   EXPECT_EQ(engine.read(repo, "main", "a"), "0");
   EXPECT_EQ(at("a", first), "1");
   // The null version is shown; the earlier one has an id.
@@ -284,7 +291,7 @@ TEST_F(ObjectVersions, PageAfterARemovedVersionSkipsNothing) {
   put("a", "1");
   const auto second = put("a", "2");
   put("a", "3");
-  const VersionPage page = list_versions(*engine, repo, kMain, {.limit = 2});
+  const objects::VersionPage page = objects::list_versions(*engine, repo, kMain, {.limit = 2});
   ASSERT_TRUE(page.has_more && page.next.id == to_text(*second));
   drop("a", second);
   EXPECT_EQ(listed({.after = page.next}), "a=3! a=1");
@@ -294,13 +301,13 @@ TEST_F(ObjectVersions, MoreThanOneFetchAreListed) {
   keep();
   for (int i = 0; i < 1100; ++i) put("many", std::to_string(i));
   put("next", "1");
-  VersionListOptions options;
+  objects::VersionListOptions options;
   options.limit = 1000;
-  const VersionPage first = list_versions(*engine, repo, kMain, options);
+  const objects::VersionPage first = objects::list_versions(*engine, repo, kMain, options);
   ASSERT_EQ(first.items.size(), 1000u);
   ASSERT_TRUE(first.has_more);
   options.after = first.next;
-  const VersionPage second = list_versions(*engine, repo, kMain, options);
+  const objects::VersionPage second = objects::list_versions(*engine, repo, kMain, options);
   ASSERT_EQ(second.items.size(), 101u);
   EXPECT_EQ(shown(second.items[99]), "many=0");
   EXPECT_EQ(shown(second.items[100]), "next=1!");
@@ -314,7 +321,7 @@ TEST_F(ObjectVersions, PreventTheRemovalOfTheirBucket) {
   EXPECT_EQ(reason_of([&] { delete_empty_repository(*engine, get_repository(*engine, repo)); }),
             "repository_not_empty");
   EXPECT_EQ(at("a", id), "1");
-  for (const VersionItem& item : list_versions(*engine, repo, kMain, {}).items) {
+  for (const objects::VersionItem& item : objects::list_versions(*engine, repo, kMain, {}).items) {
     drop("a", item.version->id);
   }
   delete_empty_repository(*engine, get_repository(*engine, repo));
@@ -334,4 +341,4 @@ TEST_F(ObjectVersions, AreDeletedWithTheirBranch) {
 }
 
 }  // namespace
-}  // namespace tarn::versioning
+}  // namespace tarn::branch

@@ -7,7 +7,7 @@
 #include "core/meta/read_leases.h"
 #include "core/meta/repositories.h"
 
-namespace tarn::versioning {
+namespace tarn::branch {
 namespace {
 
 constexpr uint32_t kMoreRowsPerPage = 2'000;
@@ -232,4 +232,4 @@ RefSnapshot::~RefSnapshot() {
   if (in_transaction_ && lease_) (*lease_)->rollback();
 }
 
-}  // namespace tarn::versioning
+}  // namespace tarn::branch

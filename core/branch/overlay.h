@@ -20,7 +20,7 @@ namespace tarn::meta {
 struct LeasedBranch;
 }
 
-namespace tarn::versioning {
+namespace tarn::branch {
 
 /// Staged rows in key order, read a page at a time from one moment of the branch. Empty for an
 /// immutable ref.
@@ -148,4 +148,4 @@ class RefSnapshot {
   StagedRows rows_;
 };
 
-}  // namespace tarn::versioning
+}  // namespace tarn::branch

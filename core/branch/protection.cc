@@ -9,7 +9,7 @@
 #include "core/meta/repository_settings.h"
 #include "core/model/tag_rule.h"
 
-namespace tarn::versioning {
+namespace tarn::branch {
 namespace {
 
 [[noreturn]] void throw_protected(std::string message) {
@@ -153,7 +153,7 @@ void hold_approvals(db::Connection& connection, Engine& engine, RepositoryId rep
                     const Branch& destination, const CommitId& source) {
   require_approvals(
       approvals_wanted(engine, repository, destination),
-      meta::PullRequests::hold_approvals(connection, repository, destination.name, source),
+      PullRequestStore::hold_approvals(connection, repository, destination.name, source),
       destination, source);
 }
 
@@ -177,4 +177,4 @@ void check_restore(Engine& engine, RepositoryId repository, int64_t settings_ver
   for (const TagName& tag : tags) check_tag(rules, tag, "create", &TagRule::may_create);
 }
 
-}  // namespace tarn::versioning
+}  // namespace tarn::branch

@@ -9,7 +9,7 @@
 #include "core/model/branch_rule.h"
 #include "core/model/repository.h"
 
-namespace tarn::versioning {
+namespace tarn::branch {
 
 // Each throws permission_denied, reason "protected_branch" or "protected_tag", if a rule of the
 // repository forbids the action. They query the database only if the rules have changed since the
@@ -48,4 +48,4 @@ void check_tag_deletion(Engine& engine, RepositoryId repository, const TagName& 
 void check_restore(Engine& engine, RepositoryId repository, int64_t settings_version,
                    const std::vector<BranchName>& branches, const std::vector<TagName>& tags);
 
-}  // namespace tarn::versioning
+}  // namespace tarn::branch

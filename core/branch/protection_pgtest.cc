@@ -6,7 +6,7 @@
 
 #include "core/branch/protection.h"
 #include "core/branch/settings.h"
-#include "core/import/import.h"
+#include "core/imports/import.h"
 #include "core/objects/multipart.h"
 #include "core/versioning/checkout.h"
 #include "core/versioning/merge.h"
@@ -15,7 +15,7 @@
 #include "core/versioning/revert.h"
 #include "tests/support/repository_test.h"
 
-namespace tarn::versioning {
+namespace tarn::branch {
 namespace {
 
 using testing::kDev;
@@ -34,10 +34,10 @@ class Protection : public testing::RepositoryTest {
     return message_of([&] { engine.put(repo, branch, key, "x"); });
   }
   std::string merge(const std::string& source, const BranchName& destination, bool squash = false) {
-    MergeRequest request;
+    versioning::MergeRequest request;
     request.allow_empty = true;
     request.squash = squash;
-    return message_of([&] { merge_into(*engine, repo, source, destination, request); });
+    return message_of([&] { versioning::merge_into(*engine, repo, source, destination, request); });
   }
 
   /// Every verb that changes dev, each with its name in rules and what it says when blocked.
@@ -50,7 +50,8 @@ class Protection : public testing::RepositoryTest {
     using enum BranchAction;
     Engine& e = *engine;
     const std::string no_write = "cannot write to protected branch";
-    UploadTarget unchecked{get_repository(e, repo), get_branch(e, repo, kDev), Key("link")};
+    objects::UploadTarget unchecked{get_repository(e, repo), get_branch(e, repo, kDev),
+                                    Key("link")};
     unchecked.branch.settings_version = 0;
     return {
         {kStage, no_write, [this] { engine.put(repo, "dev", "k", "x"); }},
@@ -60,68 +61,72 @@ class Protection : public testing::RepositoryTest {
            absent.if_absent = true;
            engine.put(repo, "dev", "fresh" + std::to_string(++fresh_), "x", absent);
          }},
-        {kStage, no_write, [this, &e] { delete_object(e, repo, kDev, Key("a"), false); }},
+        {kStage, no_write, [this, &e] { objects::delete_object(e, repo, kDev, Key("a"), false); }},
         {kStage, no_write,
-         [this, &e] { delete_objects(e, repo, kDev, std::vector<Key>{Key("b")}, false); }},
+         [this, &e] { objects::delete_objects(e, repo, kDev, std::vector<Key>{Key("b")}, false); }},
         {kStage, no_write,
          [this, &e] {
-           copy_object(e, {repo, "main", Key("a")}, repo, kDev, Key("c"), {}, false);
+           objects::copy_object(e, {repo, "main", Key("a")}, repo, kDev, Key("c"), {}, false);
          }},
         {kStage, no_write,
          [this, &e] {
-           update_user_metadata(e, repo, kDev, Key("b2"), {{"k", "v"}}, false);
+           objects::update_user_metadata(e, repo, kDev, Key("b2"), {{"k", "v"}}, false);
          }},
         {kStage, no_write,
          [unchecked, &e] {
-           stage_address(e, unchecked, "local:///lake/a", 1, "etag", {}, {}, {});
+           objects::stage_address(e, unchecked, "local:///lake/a", 1, "etag", {}, {}, {});
          }},
         {kStage, no_write,
          [this, &e] {
-           MoveRequest request;
+           versioning::MoveRequest request;
            request.source = "a";
            request.destination = "moved";
-           move_objects(e, repo, kDev, request);
+           versioning::move_objects(e, repo, kDev, request);
          }},
         {kStage, no_write,
          [this, &e] {
-           checkout_paths(e, repo, kDev, {.ref = "main", .paths = PathScope({"**"})});
+           versioning::checkout_paths(e, repo, kDev, {.ref = "main", .paths = PathScope({"**"})});
          }},
-        {kReset, no_write, [this, &e] { reset_object(e, repo, kDev, Key("k"), false); }},
-        {kReset, no_write, [this, &e] { reset_prefix(e, repo, kDev, "k", false); }},
-        {kReset, no_write, [this, &e] { reset_branch(e, repo, kDev, false); }},
+        {kReset, no_write,
+         [this, &e] { versioning::reset_object(e, repo, kDev, Key("k"), false); }},
+        {kReset, no_write, [this, &e] { versioning::reset_prefix(e, repo, kDev, "k", false); }},
+        {kReset, no_write, [this, &e] { versioning::reset_branch(e, repo, kDev, false); }},
         {kReset, "protected branch",
-         [this, &e] { hard_reset_branch(e, repo, kDev, "main", false); }},
+         [this, &e] { versioning::hard_reset_branch(e, repo, kDev, "main", false); }},
         {kCommit, "cannot commit to protected branch",
          [this, &e] {
-           CommitRequest request;
+           versioning::CommitRequest request;
            request.allow_empty = true;
-           commit_branch(e, repo, kDev, request);
+           versioning::commit_branch(e, repo, kDev, request);
          }},
         {kMerge, "cannot merge into protected branch",
          [this, &e] {
-           MergeRequest request;
+           versioning::MergeRequest request;
            request.allow_empty = true;
-           merge_into(e, repo, "main", kDev, request);
+           versioning::merge_into(e, repo, "main", kDev, request);
          }},
         {kRevert, "cannot revert a commit of protected branch",
          [this, &e] {
-           RevertRequest request;
+           versioning::RevertRequest request;
            request.ref = "main";
            request.allow_empty = true;
-           revert_branch(e, repo, kDev, request);
+           versioning::revert_branch(e, repo, kDev, request);
          }},
         {kCherryPick, "cannot cherry-pick onto protected branch",
          [this, &e] {
            engine.branch(repo, "other" + std::to_string(++fresh_), "dev");
            const std::string other = "other" + std::to_string(fresh_);
-           CommitRequest request;
+           versioning::CommitRequest request;
            engine.put(repo, other, "picked" + std::to_string(fresh_), "x");
            engine.commit(repo, other);
-           cherry_pick(e, repo, kDev,
-                       {.committer = {}, .ref = other, .parent_number = {}, .overrides = {}});
+           versioning::cherry_pick(
+               e, repo, kDev,
+               {.committer = {}, .ref = other, .parent_number = {}, .overrides = {}});
          }},
         {kImport, "cannot import into protected branch",
-         [this, &e] { cancel_import(e, repo, kDev, start_import(e, repo, kDev, {})); }},
+         [this, &e] {
+           imports::cancel_import(e, repo, kDev, imports::start_import(e, repo, kDev, {}));
+         }},
         {kDelete, "cannot delete protected branch",
          [this, &e] { delete_branch(e, repo, kDev, false); }},
     };
@@ -145,7 +150,8 @@ TEST_F(Protection, EachActionBlocksItsVerbsAndNoOthers) {
         EXPECT_EQ(message_of(verb.run), "done") << name_of(action) << " " << verb.refusal;
       }
       protect({});
-      if (verb.action != BranchAction::kDelete) reset_branch(*engine, repo, kDev, false);
+      if (verb.action != BranchAction::kDelete)
+        versioning::reset_branch(*engine, repo, kDev, false);
     }
     if (action == BranchAction::kDelete) delete_branch(*engine, repo, kDev, false);
   }
@@ -188,30 +194,34 @@ TEST_F(Protection, HoldsAtOnceOnEveryServer) {
 // Bytes may take an hour; what decides is the moment when the entry would be staged. Verified by
 // mutation: staging whatever the settings are: the rule was passed in all four.
 TEST_F(Protection, ARuleSetWhileBytesMoveHoldsForThem) {
-  const UploadTarget target = check_upload(*engine, repo, kMain, Key("late"), false, {});
+  const objects::UploadTarget target =
+      objects::check_upload(*engine, repo, kMain, Key("late"), false, {});
   Condition absent;
   absent.if_absent = true;
-  const MultipartUpload upload = create_multipart(*engine, target, {"tester", {}, "", ""});
+  const objects::MultipartUpload upload =
+      objects::create_multipart(*engine, target, {"tester", {}, "", ""});
   TextBody part("part");
-  const UploadedPart sent = put_part(*engine, upload, 1, part, 4);
+  const objects::UploadedPart sent = objects::put_part(*engine, upload, 1, part, 4);
 
   protect({{.pattern = Glob("main")}});
   const std::string no_write = "cannot write to protected branch";
   TextBody first("late");
-  EXPECT_EQ(message_of([&] { put_object(*engine, target, first, 4, {}, {}); }), no_write);
+  EXPECT_EQ(message_of([&] { objects::put_object(*engine, target, first, 4, {}, {}); }), no_write);
   TextBody second("late");
-  EXPECT_EQ(message_of([&] { put_object(*engine, target, second, 4, {}, absent); }), no_write);
-  EXPECT_EQ(
-      message_of([&] { stage_address(*engine, target, "local:///lake/a", 1, "etag", {}, {}, {}); }),
-      no_write);
+  EXPECT_EQ(message_of([&] { objects::put_object(*engine, target, second, 4, {}, absent); }),
+            no_write);
   EXPECT_EQ(message_of([&] {
-              complete_multipart(*engine, upload, {{{1, sent.etag, {}}}, {}, {}, {}});
+              objects::stage_address(*engine, target, "local:///lake/a", 1, "etag", {}, {}, {});
+            }),
+            no_write);
+  EXPECT_EQ(message_of([&] {
+              objects::complete_multipart(*engine, upload, {{{1, sent.etag, {}}}, {}, {}, {}});
             }),
             no_write);
   EXPECT_EQ(engine.keys(repo, "main"), "");
 
   protect({});
-  complete_multipart(*engine, upload, {{{1, sent.etag, {}}}, {}, {}, {}});
+  objects::complete_multipart(*engine, upload, {{{1, sent.etag, {}}}, {}, {}, {}});
   EXPECT_EQ(engine.read(repo, "main", "late"), "part") << "nothing was lost by the refusal";
 }
 
@@ -247,11 +257,11 @@ TEST_F(Protection, WritesAfterTheRuleAreRefused) {
 
 TEST_F(Protection, AnImportThatWaitedObeysTheRuleSetMeanwhile) {
   engine.branch(repo, "dev", "main");
-  const std::string id = start_import(*engine, repo, kDev, {});
+  const std::string id = imports::start_import(*engine, repo, kDev, {});
   protect({blocking("dev", {BranchAction::kImport})});
-  while (run_one_import(*engine, {})) {
+  while (imports::run_one_import(*engine, {})) {
   }
-  EXPECT_EQ(import_status(*engine, repo, kDev, id).error,
+  EXPECT_EQ(imports::import_status(*engine, repo, kDev, id).error,
             "import error: cannot import into protected branch");
 }
 
@@ -427,4 +437,4 @@ TEST_F(Protection, AReadOnlyRepositoryKeepsItsSettingsUnlessForced) {
 }
 
 }  // namespace
-}  // namespace tarn::versioning
+}  // namespace tarn::branch

@@ -20,7 +20,7 @@
 #include "tests/support/fault_points.h"
 #include "tests/support/repository_test.h"
 
-namespace tarn::versioning {
+namespace tarn::branch {
 namespace {
 
 using testing::FaultPoints;
@@ -43,9 +43,9 @@ class PublicationRaces : public testing::RepositoryTest {
         *engine, repo,
         {{.pattern = Glob("main"), .blocked_actions = std::set<BranchAction>{}, .approvals = 1}},
         {});
-    const PullRequest pull = create_pull_request(
+    const PullRequest pull = versioning::create_pull_request(
         *engine, repo, {.title = "t", .author = "ann", .source = kDev, .destination = kMain});
-    approve_pull_request(*engine, repo, pull.id, "ben", {});
+    versioning::approve_pull_request(*engine, repo, pull.id, "ben", {});
     return pull;
   }
   FaultPoints faults;
@@ -59,16 +59,16 @@ class PublicationRaces : public testing::RepositoryTest {
   }
 
   void revert(const std::string& ref) {
-    RevertRequest request;
+    versioning::RevertRequest request;
     request.committer = "tester";
     request.ref = ref;
-    revert_branch(*slow, repo, kDev, request);
+    versioning::revert_branch(*slow, repo, kDev, request);
   }
   void pick(const std::string& ref) {
-    CherryPickRequest request;
+    versioning::CherryPickRequest request;
     request.committer = "tester";
     request.ref = ref;
-    cherry_pick(*slow, repo, kMain, request);
+    versioning::cherry_pick(*slow, repo, kMain, request);
   }
 
   void forbid(BranchAction action, const std::string& branch) {
@@ -120,7 +120,7 @@ TEST_F(PublicationRaces, ARuleSetBeforePublicationStopsEveryVerbThatPublishes) {
   engine.commit(repo, "dev");
   const CommitId made = head(kDev);
   EXPECT_EQ(forbidden_at(kPublishCommit, BranchAction::kMerge, "main",
-                         [&] { merge_into(*slow, repo, "dev", kMain, {}); }),
+                         [&] { versioning::merge_into(*slow, repo, "dev", kMain, {}); }),
             "protected_branch");
   EXPECT_EQ(forbidden_at(kPublishCommit, BranchAction::kRevert, "dev", [&] { revert("dev"); }),
             "protected_branch");
@@ -134,27 +134,27 @@ TEST_F(PublicationRaces, ARuleSetBeforeTheChangeStopsEveryVerbThatChangesABranch
   constexpr const char* kBegin = "branches_begin_change";
   engine.put(repo, "dev", "b", "2");
   EXPECT_EQ(forbidden_at(kBegin, BranchAction::kReset, "dev",
-                         [&] { reset_branch(*slow, repo, kDev, false); }),
+                         [&] { versioning::reset_branch(*slow, repo, kDev, false); }),
             "branch_locked");
   EXPECT_EQ(forbidden_at(kBegin, BranchAction::kReset, "dev",
-                         [&] { reset_prefix(*slow, repo, kDev, "b", false); }),
+                         [&] { versioning::reset_prefix(*slow, repo, kDev, "b", false); }),
             "branch_locked");
   EXPECT_EQ(engine.read(repo, "dev", "b"), "2");
   engine.commit(repo, "dev");
   const CommitId made = head(kDev);
   EXPECT_EQ(forbidden_at(kBegin, BranchAction::kReset, "dev",
-                         [&] { hard_reset_branch(*slow, repo, kDev, "main", false); }),
+                         [&] { versioning::hard_reset_branch(*slow, repo, kDev, "main", false); }),
             "branch_locked");
   EXPECT_EQ(head(kDev), made);
   EXPECT_EQ(forbidden_at(kBegin, BranchAction::kDelete, "dev",
                          [&] { delete_branch(*slow, repo, kDev, false); }),
             "branch_locked");
   EXPECT_EQ(head(kDev), made);
-  MoveRequest move;
+  versioning::MoveRequest move;
   move.source = "b";
   move.destination = "c";
   EXPECT_EQ(forbidden_at("staged_batch_begin_change", BranchAction::kStage, "dev",
-                         [&] { move_objects(*slow, repo, kDev, move); }),
+                         [&] { versioning::move_objects(*slow, repo, kDev, move); }),
             "protected_branch");
   EXPECT_EQ(engine.keys(repo, "dev"), "a b");
 }
@@ -163,7 +163,7 @@ TEST_F(PublicationRaces, ARuleSetBeforeTheChangeStopsEveryVerbThatChangesABranch
 TEST_F(PublicationRaces, RuleSetWhileAVerbWaitsIsCheckedUnderTheLease) {
   engine.put(repo, "dev", "b", "2");
   EXPECT_EQ(forbidden_at("branches_acquire_lease", BranchAction::kReset, "dev",
-                         [&] { reset_branch(*slow, repo, kDev, false); }),
+                         [&] { versioning::reset_branch(*slow, repo, kDev, false); }),
             "protected_branch");
   EXPECT_EQ(forbidden_at("branches_acquire_lease", BranchAction::kDelete, "dev",
                          [&] { delete_branch(*slow, repo, kDev, false); }),
@@ -177,12 +177,13 @@ TEST_F(PublicationRaces, ApprovalWithdrawnBeforePublicationDoesNotCount) {
   const PullRequest pull = approved_pull();
   const CommitId before = head(kMain);
   faults.at_then_go_on({"branches_publish_commit"},
-                       [&] { withdraw_approval(*engine, repo, pull.id, "ben"); });
-  EXPECT_EQ(reason_of([&] { merge_pull_request(*slow, repo, pull, {}); }), "approval_required");
+                       [&] { versioning::withdraw_approval(*engine, repo, pull.id, "ben"); });
+  EXPECT_EQ(reason_of([&] { versioning::merge_pull_request(*slow, repo, pull, {}); }),
+            "approval_required");
   EXPECT_EQ(faults.unreached(), 0u);
   EXPECT_EQ(head(kMain), before);
-  approve_pull_request(*engine, repo, pull.id, "ben", {});
-  EXPECT_EQ(reason_of([&] { merge_pull_request(*slow, repo, pull, {}); }), "done");
+  versioning::approve_pull_request(*engine, repo, pull.id, "ben", {});
+  EXPECT_EQ(reason_of([&] { versioning::merge_pull_request(*slow, repo, pull, {}); }), "done");
 }
 
 // An approval that the publishing transaction has counted is withdrawn afterwards.
@@ -190,14 +191,15 @@ TEST_F(PublicationRaces, AnApprovalIsHeldUntilPublished) {
   const PullRequest pull = approved_pull();
   std::future<void> withdrawal;
   faults.at_then_go_on({"pull_requests_hold_approvals", true}, [&] {
-    withdrawal =
-        std::async(std::launch::async, [&] { withdraw_approval(*engine, repo, pull.id, "ben"); });
+    withdrawal = std::async(std::launch::async,
+                            [&] { versioning::withdraw_approval(*engine, repo, pull.id, "ben"); });
     EXPECT_EQ(withdrawal.wait_for(std::chrono::milliseconds{300}), std::future_status::timeout);
   });
-  EXPECT_EQ(reason_of([&] { merge_pull_request(*slow, repo, pull, {}); }), "done");
+  EXPECT_EQ(reason_of([&] { versioning::merge_pull_request(*slow, repo, pull, {}); }), "done");
   EXPECT_EQ(faults.unreached(), 0u);
   withdrawal.get();
-  EXPECT_EQ(get_pull_request(*engine, repo, pull.id).status, PullRequestStatus::kMerged);
+  EXPECT_EQ(versioning::get_pull_request(*engine, repo, pull.id).status,
+            PullRequestStatus::kMerged);
 }
 
 // A merge refers to its source, which may have no branch by then: it cannot be removed or expire
@@ -209,7 +211,7 @@ TEST_F(PublicationRaces, AMergedCommitIsHeldUntilPublished) {
   const auto free = [&] { return testing::is_free(engine.pool, repo, source); };
   EXPECT_TRUE(free());
   faults.at_then_go_on({"pull_requests_hold_approvals", true}, [&] { EXPECT_FALSE(free()); });
-  EXPECT_EQ(reason_of([&] { merge_pull_request(*slow, repo, pull, {}); }), "done");
+  EXPECT_EQ(reason_of([&] { versioning::merge_pull_request(*slow, repo, pull, {}); }), "done");
   EXPECT_EQ(faults.unreached(), 0u);
   EXPECT_TRUE(free());
 }
@@ -250,7 +252,7 @@ TEST_F(PublicationRaces, DeletionOfAnUnusedBranchKeepsAnObjectStagedMeanwhile) {
     EXPECT_EQ(reason_of([&] { delete_branch(*slow, repo, kDev, false, seen); }), "branch_in_use");
     EXPECT_EQ(faults.unreached(), 0u) << statement;
     EXPECT_EQ(engine.read(repo, "dev", "b"), "2");
-    reset_branch(*engine, repo, kDev, false);
+    versioning::reset_branch(*engine, repo, kDev, false);
   }
   delete_branch(*slow, repo, kDev, false, seen);
   EXPECT_EQ(reason_of([&] { head(kDev); }), "branch_not_found");
@@ -290,11 +292,12 @@ TEST_F(PublicationRaces, ExpiredLeaseChangesNothing) {
     EXPECT_EQ(faults.unreached(), 0u);
     return reason;
   };
-  EXPECT_EQ(overtaken("branches_drop_staging", [&] { reset_branch(*slow, repo, kDev, false); }),
+  EXPECT_EQ(overtaken("branches_drop_staging",
+                      [&] { versioning::reset_branch(*slow, repo, kDev, false); }),
             "branch_locked");
-  EXPECT_EQ(
-      overtaken("branches_rotate_for_range", [&] { reset_prefix(*slow, repo, kDev, "b", false); }),
-      "branch_locked");
+  EXPECT_EQ(overtaken("branches_rotate_for_range",
+                      [&] { versioning::reset_prefix(*slow, repo, kDev, "b", false); }),
+            "branch_locked");
   EXPECT_EQ(overtaken("branches_delete_row", [&] { delete_branch(*slow, repo, kDev, false); }),
             "branch_locked");
   EXPECT_EQ(
@@ -303,9 +306,9 @@ TEST_F(PublicationRaces, ExpiredLeaseChangesNothing) {
   EXPECT_EQ(engine.read(repo, "dev", "b"), "2");
   engine.commit(repo, "dev");
   const CommitId made = head(kDev);
-  EXPECT_EQ(
-      overtaken("branches_move_head", [&] { hard_reset_branch(*slow, repo, kDev, "main", false); }),
-      "branch_locked");
+  EXPECT_EQ(overtaken("branches_move_head",
+                      [&] { versioning::hard_reset_branch(*slow, repo, kDev, "main", false); }),
+            "branch_locked");
   EXPECT_EQ(head(kDev), made);
 }
 
@@ -360,11 +363,13 @@ TEST_F(PublicationRaces, HeadDoesNotMoveDuringAConditionalWrite) {
   while (third.pool.run(waiting, {}, db::Pool::Retry::kRead).integer(0, 0) == 0) {
     std::this_thread::yield();
   }
-  MergeRequest request;
+  versioning::MergeRequest request;
   request.allow_dirty = true;
   std::string merged;
   const bool waited = waits_until(
-      [&] { merged = reason_of([&] { merge_into(*slow, repo, "dev", kMain, request); }); },
+      [&] {
+        merged = reason_of([&] { versioning::merge_into(*slow, repo, "dev", kMain, request); });
+      },
       [&] { blocker->rollback(); });
   EXPECT_TRUE(waited) << "the merge was published under a write that had compared the root";
   EXPECT_EQ(put.get(), "done");
@@ -384,18 +389,18 @@ TEST_F(PublicationRaces, ConditionalWriteMakesAVerbCheckAgainThatTheBranchIsClea
                          [&, branch] { engine.put(repo, branch, "log/2.json", "mine", absent); });
     const std::string reason = reason_of(verb);
     EXPECT_EQ(faults.unreached(), 0u);
-    reset_branch(*engine, repo, BranchName(branch), false);
+    versioning::reset_branch(*engine, repo, BranchName(branch), false);
     return reason;
   };
   const CommitId before = head(kMain);
   const CommitId made = head(kDev);
   EXPECT_EQ(overtaken("branches_publish_commit", "main",
-                      [&] { merge_into(*slow, repo, "dev", kMain, {}); }),
+                      [&] { versioning::merge_into(*slow, repo, "dev", kMain, {}); }),
             "dirty_branch");
   EXPECT_EQ(overtaken("branches_publish_commit", "main", [&] { pick("dev"); }), "dirty_branch");
   EXPECT_EQ(overtaken("branches_publish_commit", "dev", [&] { revert("dev"); }), "dirty_branch");
   EXPECT_EQ(overtaken("branches_begin_change", "dev",
-                      [&] { hard_reset_branch(*slow, repo, kDev, "main", false); }),
+                      [&] { versioning::hard_reset_branch(*slow, repo, kDev, "main", false); }),
             "branch_locked");
   EXPECT_EQ(head(kMain), before);
   EXPECT_EQ(head(kDev), made);
@@ -408,18 +413,19 @@ TEST_F(PublicationRaces, DirtyMergeChecksConcurrentConditionalWritesForOverlap) 
   engine.commit(repo, "dev");
   Condition absent;
   absent.if_absent = true;
-  MergeRequest request;
+  versioning::MergeRequest request;
   request.allow_dirty = true;
   faults.at_then_go_on({"branches_publish_commit"},
                        [&] { engine.put(repo, "main", "log/1.json", "mine", absent); });
-  EXPECT_EQ(reason_of([&] { merge_into(*slow, repo, "dev", kMain, request); }), "staged_overlap");
+  EXPECT_EQ(reason_of([&] { versioning::merge_into(*slow, repo, "dev", kMain, request); }),
+            "staged_overlap");
   EXPECT_EQ(faults.unreached(), 0u);
   EXPECT_EQ(engine.read(repo, "main", "log/1.json"), "mine");
-  reset_branch(*engine, repo, kMain, false);
+  versioning::reset_branch(*engine, repo, kMain, false);
   engine.put(repo, "main", "log/0.json", "before", absent);
   faults.at_then_go_on({"branches_publish_commit"},
                        [&] { engine.put(repo, "main", "log/2.json", "mine", absent); });
-  EXPECT_EQ(reason_of([&] { merge_into(*slow, repo, "dev", kMain, request); }), "done");
+  EXPECT_EQ(reason_of([&] { versioning::merge_into(*slow, repo, "dev", kMain, request); }), "done");
   EXPECT_EQ(engine.keys(repo, "main"), "a log/0.json log/1.json log/2.json");
   EXPECT_EQ(engine.keys(repo, "main@"), "a log/1.json");
 }
@@ -429,7 +435,7 @@ TEST_F(PublicationRaces, UnconditionalWriteDoesNotStopAMerge) {
   engine.put(repo, "dev", "b", "merged");
   engine.commit(repo, "dev");
   faults.at_then_go_on({"branches_publish_commit"}, [&] { engine.put(repo, "main", "b", "mine"); });
-  EXPECT_EQ(reason_of([&] { merge_into(*slow, repo, "dev", kMain, {}); }), "done");
+  EXPECT_EQ(reason_of([&] { versioning::merge_into(*slow, repo, "dev", kMain, {}); }), "done");
   EXPECT_EQ(faults.unreached(), 0u);
   EXPECT_EQ(engine.read(repo, "main", "b"), "mine");
   EXPECT_EQ(engine.read(repo, "main@", "b"), "merged");
@@ -438,10 +444,10 @@ TEST_F(PublicationRaces, UnconditionalWriteDoesNotStopAMerge) {
 TEST_F(PublicationRaces, FailedFoldDoesNotFailTheChange) {
   for (int i = 0; i < 20; ++i) {  // as many sealed tokens as make a verb fold
     engine.put(repo, "dev", "k" + std::to_string(i), "1");
-    reset_prefix(*engine, repo, kDev, "nothing/", false);
+    versioning::reset_prefix(*engine, repo, kDev, "nothing/", false);
   }
   engine.put(repo, "dev", "from/x", "1");
-  MoveRequest move;
+  versioning::MoveRequest move;
   move.source = "from/";
   move.destination = "to/";
   move.prefixes = true;
@@ -451,7 +457,7 @@ TEST_F(PublicationRaces, FailedFoldDoesNotFailTheChange) {
       failed = true;
       return db::Fault::kConnectionLost;
     });
-    EXPECT_EQ(reason_of([&] { move_objects(*slow, repo, kDev, move); }), "done");
+    EXPECT_EQ(reason_of([&] { versioning::move_objects(*slow, repo, kDev, move); }), "done");
     std::swap(move.source, move.destination);
   }
   EXPECT_TRUE(failed) << "nothing was folded";
@@ -474,4 +480,4 @@ TEST_F(PublicationRaces, RowsOfACrashedFoldAreDeleted) {
 }
 
 }  // namespace
-}  // namespace tarn::versioning
+}  // namespace tarn::branch

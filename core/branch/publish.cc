@@ -29,7 +29,7 @@
 #include "core/meta/writer.h"
 #include "core/tree/changed_paths.h"
 
-namespace tarn::versioning {
+namespace tarn::branch {
 namespace {
 
 constexpr int kPublishAttemptsMax = 5;
@@ -172,4 +172,4 @@ std::vector<int64_t> require_clean(Engine& engine, BranchHold& hold) {
   return lease.sealed;
 }
 
-}  // namespace tarn::versioning
+}  // namespace tarn::branch

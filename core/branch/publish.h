@@ -17,7 +17,7 @@ namespace tarn::db {
 class Connection;
 }
 
-namespace tarn::versioning {
+namespace tarn::branch {
 
 /// The events of a commit.
 struct CommitHooks {
@@ -69,4 +69,4 @@ std::optional<Commit> build_and_publish(
 /// Returns the sealed tokens, all of them without effect, which may be dropped.
 std::vector<int64_t> require_clean(Engine& engine, BranchHold& hold);
 
-}  // namespace tarn::versioning
+}  // namespace tarn::branch

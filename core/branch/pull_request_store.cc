@@ -3,7 +3,7 @@
 #include "core/meta/commit_column.h"
 #include "core/model/listing.h"
 
-namespace tarn::meta {
+namespace tarn::branch {
 namespace {
 
 #define TARN_PULL_COLUMNS                                                                     \
@@ -90,7 +90,7 @@ PullRequest pull_from(const db::Rows& rows, size_t row) {
   pull.destination = BranchName(std::string(rows.text(row, 6)));
   pull.created = from_millis(rows.integer(row, 7));
   if (!rows.null(row, 8)) pull.closed = from_millis(rows.integer(row, 8));
-  pull.merged_commit = commit_or_none(rows, row, 9);
+  pull.merged_commit = meta::commit_or_none(rows, row, 9);
   return pull;
 }
 
@@ -103,7 +103,7 @@ Approval approval_from(const db::Rows& rows, size_t row) {
 
 }  // namespace
 
-void PullRequests::create(RepositoryId repository, const PullRequest& pull) {
+void PullRequestStore::create(RepositoryId repository, const PullRequest& pull) {
   pool_.run(kInsert,
             {static_cast<int32_t>(repository), pull.id, pull.title, pull.description,
              name_of(pull.status), pull.author, pull.source.str(), pull.destination.str(),
@@ -111,15 +111,15 @@ void PullRequests::create(RepositoryId repository, const PullRequest& pull) {
             db::Pool::Retry::kWrite);
 }
 
-std::optional<PullRequest> PullRequests::find(RepositoryId repository, std::string_view id) {
+std::optional<PullRequest> PullRequestStore::find(RepositoryId repository, std::string_view id) {
   const db::Rows rows =
       pool_.run(kSelect, {static_cast<int32_t>(repository), id}, db::Pool::Retry::kRead);
   if (rows.empty()) return std::nullopt;
   return pull_from(rows, 0);
 }
 
-Page<PullRequest> PullRequests::list(RepositoryId repository, PullRequestFilter filter,
-                                     const PageStart& start) {
+Page<PullRequest> PullRequestStore::list(RepositoryId repository, PullRequestFilter filter,
+                                         const PageStart& start) {
   const int32_t repo = static_cast<int32_t>(repository);
   const int64_t rows_max = row_limit(start.limit);
   const db::Rows rows =
@@ -133,8 +133,8 @@ Page<PullRequest> PullRequests::list(RepositoryId repository, PullRequestFilter 
   return page_of<PullRequest>(rows, start.limit, pull_from, &PullRequest::id);
 }
 
-bool PullRequests::update(RepositoryId repository, std::string_view id,
-                          const PullRequestChange& change, Instant now) {
+bool PullRequestStore::update(RepositoryId repository, std::string_view id,
+                              const PullRequestChange& change, Instant now) {
   std::optional<std::string> status;
   if (change.status) status = name_of(*change.status);
   return pool_
@@ -145,16 +145,16 @@ bool PullRequests::update(RepositoryId repository, std::string_view id,
              .affected() == 1;
 }
 
-bool PullRequests::mark_merged(db::Connection& connection, RepositoryId repository,
-                               std::string_view id, const Commit& commit) {
+bool PullRequestStore::mark_merged(db::Connection& connection, RepositoryId repository,
+                                   std::string_view id, const Commit& commit) {
   return connection
              .run(kMarkMerged, {static_cast<int32_t>(repository), id, db::Bytes{view_of(commit.id)},
                                 to_millis(commit.created)})
              .affected() == 1;
 }
 
-std::optional<Approval> PullRequests::approve(RepositoryId repository, const PullRequest& pull,
-                                              const Approval& approval) {
+std::optional<Approval> PullRequestStore::approve(RepositoryId repository, const PullRequest& pull,
+                                                  const Approval& approval) {
   const db::Rows rows =
       pool_.run(kUpsertApproval,
                 {static_cast<int32_t>(repository), pull.id, approval.user,
@@ -166,8 +166,8 @@ std::optional<Approval> PullRequests::approve(RepositoryId repository, const Pul
   return made;
 }
 
-Page<Approval> PullRequests::approvals(RepositoryId repository, const PullRequest& pull,
-                                       const PageStart& start) {
+Page<Approval> PullRequestStore::approvals(RepositoryId repository, const PullRequest& pull,
+                                           const PageStart& start) {
   const db::Rows rows = pool_.run(kSelectApprovals,
                                   {static_cast<int32_t>(repository), pull.id, pull.source.str(),
                                    start.after, start.prefix, row_limit(start.limit)},
@@ -175,24 +175,24 @@ Page<Approval> PullRequests::approvals(RepositoryId repository, const PullReques
   return page_of<Approval>(rows, start.limit, approval_from, &Approval::user);
 }
 
-bool PullRequests::withdraw(RepositoryId repository, const PullRequest& pull,
-                            std::string_view user) {
+bool PullRequestStore::withdraw(RepositoryId repository, const PullRequest& pull,
+                                std::string_view user) {
   return pool_
              .run(kDeleteApproval, {static_cast<int32_t>(repository), pull.id, user},
                   db::Pool::Retry::kWrite)
              .affected() == 1;
 }
 
-uint32_t PullRequests::hold_approvals(db::Connection& connection, RepositoryId repository,
-                                      const BranchName& destination, const CommitId& commit) {
+uint32_t PullRequestStore::hold_approvals(db::Connection& connection, RepositoryId repository,
+                                          const BranchName& destination, const CommitId& commit) {
   const db::Rows rows = connection.run(
       kHoldApprovals,
       {static_cast<int32_t>(repository), destination.str(), db::Bytes{view_of(commit)}});
   return static_cast<uint32_t>(rows.integer(0, 0));
 }
 
-uint32_t PullRequests::count_approvals(RepositoryId repository, const BranchName& destination,
-                                       const CommitId& commit) {
+uint32_t PullRequestStore::count_approvals(RepositoryId repository, const BranchName& destination,
+                                           const CommitId& commit) {
   const db::Rows rows =
       pool_.run(kCountApprovals,
                 {static_cast<int32_t>(repository), destination.str(), db::Bytes{view_of(commit)}},
@@ -200,4 +200,4 @@ uint32_t PullRequests::count_approvals(RepositoryId repository, const BranchName
   return static_cast<uint32_t>(rows.integer(0, 0));
 }
 
-}  // namespace tarn::meta
+}  // namespace tarn::branch

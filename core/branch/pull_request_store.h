@@ -10,13 +10,13 @@
 #include "core/model/page.h"
 #include "core/model/pull_request.h"
 
-namespace tarn::meta {
+namespace tarn::branch {
 
 /// Merges record the completion of a pull request with their commit: see Branches::publish. Safe
 /// from any thread.
-class PullRequests {
+class PullRequestStore {
  public:
-  explicit PullRequests(db::Pool& pool) : pool_(pool) {}
+  explicit PullRequestStore(db::Pool& pool) : pool_(pool) {}
 
   void create(RepositoryId repository, const PullRequest& pull);
   std::optional<PullRequest> find(RepositoryId repository, std::string_view id);
@@ -52,4 +52,4 @@ class PullRequests {
   db::Pool& pool_;
 };
 
-}  // namespace tarn::meta
+}  // namespace tarn::branch

@@ -6,7 +6,7 @@
 #include "core/branch/hooks.h"
 #include "core/quotas/quotas.h"
 
-namespace tarn::versioning {
+namespace tarn::branch {
 namespace {
 
 constexpr size_t kWarningBytesMax = 500;
@@ -39,4 +39,4 @@ std::string quota_warning(Engine& engine, RepositoryId repository, std::string_v
   return out;
 }
 
-}  // namespace tarn::versioning
+}  // namespace tarn::branch

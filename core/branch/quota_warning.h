@@ -7,7 +7,7 @@
 #include "core/branch/engine.h"
 #include "core/model/names.h"
 
-namespace tarn::versioning {
+namespace tarn::branch {
 
 /// The header of responses that has it.
 constexpr std::string_view kQuotaWarningHeader = "X-Tarn-Quota-Warning";
@@ -19,4 +19,4 @@ bool has_quotas(Engine& engine);
 /// From memory: no round trip. One line of ASCII.
 std::string quota_warning(Engine& engine, RepositoryId repository, std::string_view branch);
 
-}  // namespace tarn::versioning
+}  // namespace tarn::branch

@@ -9,8 +9,8 @@
 
 #include "core/branch/aliases.h"
 #include "core/branch/store_owner.h"
-#include "core/import/import.h"
-#include "core/import/refs_dump.h"
+#include "core/imports/import.h"
+#include "core/imports/refs_dump.h"
 #include "core/versioning/checkout.h"
 #include "core/versioning/commit.h"
 #include "core/versioning/merge.h"
@@ -20,7 +20,7 @@
 #include "core/versioning/revert.h"
 #include "tests/support/repository_test.h"
 
-namespace tarn::versioning {
+namespace tarn::branch {
 namespace {
 
 using testing::reason_of;
@@ -33,9 +33,9 @@ class RefusedWrites : public testing::RepositoryTest {
     engine.commit(repo, "main");
     engine.branch(repo, "dev", "main");
     create_tag(*engine, repo, TagName("v1"), "main", false);
-    pull = create_pull_request(*engine, repo, creation());
+    pull = versioning::create_pull_request(*engine, repo, creation());
   }
-  PullRequestCreation creation() {
+  versioning::PullRequestCreation creation() {
     return {.title = "t",
             .description = "",
             .author = "ann",
@@ -63,55 +63,57 @@ class ReadOnly : public RefusedWrites {
 };
 
 void RefusedWrites::expect_refused(std::string_view reason) {
-  MoveRequest move;
+  versioning::MoveRequest move;
   move.source = "a";
   move.destination = "b";
-  CommitRequest commit;
+  versioning::CommitRequest commit;
   commit.allow_empty = true;
-  MergeRequest merge;
+  versioning::MergeRequest merge;
   merge.allow_empty = true;
-  RevertRequest revert;
+  versioning::RevertRequest revert;
   revert.ref = "main";
-  CherryPickRequest pick;
+  versioning::CherryPickRequest pick;
   pick.ref = "main";
   const Commit head = resolve_commit(e, repo, "main");
-  const std::string dump = dump_refs(e, repo);
+  const std::string dump = imports::dump_refs(e, repo);
   const Key key("a");
   const std::vector<std::function<void()>> verbs = {
       [&] { other.put(repo, "dev", "a", "2"); },
-      [&] { delete_object(e, repo, dev, key, false); },
-      [&] { delete_objects(e, repo, dev, std::vector<Key>{key}, false); },
+      [&] { objects::delete_object(e, repo, dev, key, false); },
+      [&] { objects::delete_objects(e, repo, dev, std::vector<Key>{key}, false); },
       [&] {
-        copy_object(e, {repo, "main", key}, repo, dev, Key("c"), {}, false);
+        objects::copy_object(e, {repo, "main", key}, repo, dev, Key("c"), {}, false);
       },
       [&] {
-        update_user_metadata(e, repo, dev, key, {{"k", "v"}}, false);
+        objects::update_user_metadata(e, repo, dev, key, {{"k", "v"}}, false);
       },
-      [&] { move_objects(e, repo, dev, move); },
-      [&] { checkout_paths(e, repo, dev, {.ref = "main", .paths = PathScope({"**"})}); },
-      [&] { reset_object(e, repo, dev, key, false); },
-      [&] { reset_prefix(e, repo, dev, "a", false); },
-      [&] { reset_branch(e, repo, dev, false); },
-      [&] { hard_reset_branch(e, repo, dev, "main", false); },
-      [&] { commit_branch(e, repo, dev, commit); },
-      [&] { record_commit(e, repo, head, false); },
-      [&] { merge_into(e, repo, "main", dev, merge); },
-      [&] { revert_branch(e, repo, dev, revert); },
-      [&] { cherry_pick(e, repo, dev, pick); },
-      [&] { start_import(e, repo, dev, {}); },
-      [&] { restore_refs(e, repo, dump, false, "ann"); },
-      [&] { start_restore(e, repo, dump, false, "ann"); },
+      [&] { versioning::move_objects(e, repo, dev, move); },
+      [&] {
+        versioning::checkout_paths(e, repo, dev, {.ref = "main", .paths = PathScope({"**"})});
+      },
+      [&] { versioning::reset_object(e, repo, dev, key, false); },
+      [&] { versioning::reset_prefix(e, repo, dev, "a", false); },
+      [&] { versioning::reset_branch(e, repo, dev, false); },
+      [&] { versioning::hard_reset_branch(e, repo, dev, "main", false); },
+      [&] { versioning::commit_branch(e, repo, dev, commit); },
+      [&] { versioning::record_commit(e, repo, head, false); },
+      [&] { versioning::merge_into(e, repo, "main", dev, merge); },
+      [&] { versioning::revert_branch(e, repo, dev, revert); },
+      [&] { versioning::cherry_pick(e, repo, dev, pick); },
+      [&] { imports::start_import(e, repo, dev, {}); },
+      [&] { imports::restore_refs(e, repo, dump, false, "ann"); },
+      [&] { imports::start_restore(e, repo, dump, false, "ann"); },
       [&] { other.branch(repo, "new", "main"); },
       [&] { delete_branch(e, repo, dev, false); },
       [&] { create_tag(e, repo, TagName("v2"), "main", false); },
       [&] { delete_tag(e, repo, TagName("v1"), false); },
       [&] { set_alias(e, repo, {.name = AliasName("a"), .actor = "ann"}, "main"); },
       [&] { remove_alias(e, repo, {.name = AliasName("a"), .actor = "ann"}); },
-      [&] { create_pull_request(e, repo, creation()); },
-      [&] { update_pull_request(e, repo, pull.id, {.title = "other"}); },
-      [&] { merge_pull_request(e, repo, pull, merge); },
-      [&] { approve_pull_request(e, repo, pull.id, "ben", std::nullopt); },
-      [&] { withdraw_approval(e, repo, pull.id, "ben"); },
+      [&] { versioning::create_pull_request(e, repo, creation()); },
+      [&] { versioning::update_pull_request(e, repo, pull.id, {.title = "other"}); },
+      [&] { versioning::merge_pull_request(e, repo, pull, merge); },
+      [&] { versioning::approve_pull_request(e, repo, pull.id, "ben", std::nullopt); },
+      [&] { versioning::withdraw_approval(e, repo, pull.id, "ben"); },
   };
   for (size_t i = 0; i < verbs.size(); ++i) {
     EXPECT_EQ(reason_of(verbs[i]), reason) << "verb " << i;
@@ -136,34 +138,35 @@ TEST_F(RefusedWrites, EveryVerbThatWritesIsRefusedInTheStoreOfAnotherDatabase) {
 
 // An upload, a merge with hooks: both end after the store was taken over.
 TEST_F(RefusedWrites, ANewOwnerIsNoticedBeforeAnEffect) {
-  const UploadTarget target = check_upload(e, repo, dev, Key("late"), false, {});
+  const objects::UploadTarget target = objects::check_upload(e, repo, dev, Key("late"), false, {});
   name_store_owner(engine.stores, repo.storage_namespace, "another-database");
   EXPECT_TRUE(e.owners.refusal_to_collect(repo).has_value());
   testing::TextBody body("late");
   EXPECT_EQ(reason_of([&] {
-              put_object(e, target, body, 4, {"text/plain", {}, {}}, {});
+              objects::put_object(e, target, body, 4, {"text/plain", {}, {}}, {});
             }),
             "owned_by_another_database");
   Condition absent;
   absent.if_absent = true;
   testing::TextBody conditional("late");
-  EXPECT_EQ(reason_of([&] { put_object(e, target, conditional, 4, {}, absent); }),
+  EXPECT_EQ(reason_of([&] { objects::put_object(e, target, conditional, 4, {}, absent); }),
             "owned_by_another_database");
   EXPECT_EQ(other.keys(repo, "dev"), "a");
 }
 
 TEST_F(ReadOnly, ForcedVerbsSucceed) {
-  CommitRequest commit;
+  versioning::CommitRequest commit;
   commit.allow_empty = true;
   commit.force = true;
-  MoveRequest move;
+  versioning::MoveRequest move;
   move.source = "a";
   move.destination = "b";
   move.force = true;
-  EXPECT_EQ(move_objects(e, repo, dev, move), 1u);
-  commit_branch(e, repo, dev, commit);
+  EXPECT_EQ(versioning::move_objects(e, repo, dev, move), 1u);
+  versioning::commit_branch(e, repo, dev, commit);
   EXPECT_EQ(other.keys(repo, "dev@"), "b");
-  checkout_paths(e, repo, dev, {.ref = "main", .paths = PathScope({"**"}), .force = true});
+  versioning::checkout_paths(e, repo, dev,
+                             {.ref = "main", .paths = PathScope({"**"}), .force = true});
   EXPECT_EQ(other.keys(repo, "dev"), "a");
   delete_tag(e, repo, TagName("v1"), true);
   delete_branch(e, repo, dev, true);
@@ -171,4 +174,4 @@ TEST_F(ReadOnly, ForcedVerbsSucceed) {
 }
 
 }  // namespace
-}  // namespace tarn::versioning
+}  // namespace tarn::branch

@@ -10,7 +10,7 @@
 #include "core/meta/branches.h"
 #include "core/meta/commits.h"
 
-namespace tarn::versioning {
+namespace tarn::branch {
 namespace {
 
 constexpr std::string_view kGlobCharacters = "*?[{";
@@ -116,4 +116,4 @@ NamedCommit find_candidate(Engine& engine, const Repository& repository, const s
   return {.ref = ref, .branch = head ? found.branch->name.str() : "", .commit = found.commit};
 }
 
-}  // namespace tarn::versioning
+}  // namespace tarn::branch

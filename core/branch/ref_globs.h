@@ -11,7 +11,7 @@
 #include "core/model/commit.h"
 #include "core/model/repository.h"
 
-namespace tarn::versioning {
+namespace tarn::branch {
 
 /// A ref, resolved at one moment.
 struct NamedCommit {
@@ -41,4 +41,4 @@ bool is_glob_of_branches(std::string_view word);
 /// Resolves one ref. Throws as resolve_commit.
 NamedCommit find_candidate(Engine& engine, const Repository& repository, const std::string& ref);
 
-}  // namespace tarn::versioning
+}  // namespace tarn::branch

@@ -8,7 +8,7 @@
 #include "tests/support/fault_points.h"
 #include "tests/support/repository_test.h"
 
-namespace tarn::versioning {
+namespace tarn::branch {
 namespace {
 
 using testing::FaultPoints;
@@ -77,11 +77,11 @@ TEST_F(RefRaces, NothingIsCreatedInARepositoryDuringItsDeletion) {
   EXPECT_EQ(overtaken("pull_requests_insert_row",
                       [&](const testing::TestRepository& r) {
                         engine.branch(r, "b", "main");
-                        create_pull_request(*slow, r,
-                                            {.title = "t",
-                                             .author = "ann",
-                                             .source = BranchName("b"),
-                                             .destination = BranchName("main")});
+                        versioning::create_pull_request(*slow, r,
+                                                        {.title = "t",
+                                                         .author = "ann",
+                                                         .source = BranchName("b"),
+                                                         .destination = BranchName("main")});
                       }),
             "repository_not_found");
   EXPECT_EQ(overtaken("repositories_hold_row",
@@ -90,7 +90,7 @@ TEST_F(RefRaces, NothingIsCreatedInARepositoryDuringItsDeletion) {
                         commit.message = "recorded";
                         commit.generation = 1;
                         commit.id = compute_commit_id(commit);
-                        record_commit(*slow, r, commit, false);
+                        versioning::record_commit(*slow, r, commit, false);
                       }),
             "repository_not_found");
   const db::Query orphans{"test_count_orphans", R"sql(
@@ -102,4 +102,4 @@ TEST_F(RefRaces, NothingIsCreatedInARepositoryDuringItsDeletion) {
 }
 
 }  // namespace
-}  // namespace tarn::versioning
+}  // namespace tarn::branch

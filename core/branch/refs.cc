@@ -18,7 +18,7 @@
 #include "core/meta/tags.h"
 #include "core/quotas/quotas.h"
 
-namespace tarn::versioning {
+namespace tarn::branch {
 namespace {
 
 /// Maximum number of attempts to delete a tag that is concurrently deleted and created.
@@ -345,7 +345,7 @@ bool delete_one_expired_branch(Engine& engine) {
   const std::string kept =
       expired->by_rule ? kept_from_cleanup(engine, repository, expired->branch.id) : "";
   if (!kept.empty()) {
-    meta::BranchCleanup(engine.pool).lift(expired->branch.id);
+    CleanupStore(engine.pool).lift(expired->branch.id);
     log::info("branch_expiry_lifted", {{"branch", name}, {"message", kept}});
     return true;
   }
@@ -422,4 +422,4 @@ void delete_tag(Engine& engine, const Repository& repository, const TagName& nam
                       "\": was deleted and created again and again meanwhile, try again later"));
 }
 
-}  // namespace tarn::versioning
+}  // namespace tarn::branch

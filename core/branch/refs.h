@@ -11,7 +11,7 @@
 #include "core/model/ref_expression.h"
 #include "core/model/repository.h"
 
-namespace tarn::versioning {
+namespace tarn::branch {
 
 /// The meaning of a ref expression now.
 struct ResolvedRef {
@@ -85,4 +85,4 @@ Page<Tag> list_tags(Engine& engine, const Repository& repository, std::string_vi
 /// (reason "too_many_attempts").
 void delete_tag(Engine& engine, const Repository& repository, const TagName& name, bool force);
 
-}  // namespace tarn::versioning
+}  // namespace tarn::branch

@@ -15,7 +15,7 @@
 #include "core/meta/repositories.h"
 #include "core/quotas/quotas.h"
 
-namespace tarn::versioning {
+namespace tarn::branch {
 namespace {
 
 constexpr std::string_view kFirstMessage = "Repository created";
@@ -265,4 +265,4 @@ void delete_repository_metadata(Engine& engine, const RepositoryName& name,
   engine.repositories.set_metadata(repository.id, {}, keys);
 }
 
-}  // namespace tarn::versioning
+}  // namespace tarn::branch

@@ -13,7 +13,7 @@
 #include "core/model/page.h"
 #include "core/model/repository.h"
 
-namespace tarn::versioning {
+namespace tarn::branch {
 
 struct RepositoryCreation {
   RepositoryName name;
@@ -101,4 +101,4 @@ void delete_repository_metadata(Engine& engine, const RepositoryName& name,
 /// repositories: only collections remove from the store.
 void check_writable(Engine& engine, const Repository& repository, bool force);
 
-}  // namespace tarn::versioning
+}  // namespace tarn::branch

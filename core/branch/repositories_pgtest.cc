@@ -14,11 +14,12 @@
 #include "tests/support/fault_points.h"
 #include "tests/support/forwarding_store.h"
 
-namespace tarn::versioning {
+namespace tarn::branch {
 namespace {
 
 using testing::reason_of;
 using testing::TestEngine;
+using versioning::Verbs;
 
 TEST_F(Verbs, ANewRepositoryHasOneEmptyCommit) {
   const Commit first = resolve_commit(*engine, repo, "main");
@@ -240,4 +241,4 @@ TEST_F(Verbs, RepositoryIsDeletedDuringABranchDeletion) {
 }
 
 }  // namespace
-}  // namespace tarn::versioning
+}  // namespace tarn::branch

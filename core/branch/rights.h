@@ -8,7 +8,7 @@
 
 #include "core/model/names.h"
 
-namespace tarn::versioning {
+namespace tarn::branch {
 
 enum class Right : uint8_t {
   kWriteHooks,  ///< on the repository: change files below kActionFilesPrefix
@@ -31,4 +31,4 @@ struct RightsQuestion {
 /// Whether the user has the right now. Safe from any thread; not inside a transaction.
 using Rights = std::function<bool(const RightsQuestion&)>;
 
-}  // namespace tarn::versioning
+}  // namespace tarn::branch

@@ -10,7 +10,7 @@
 #include "core/branch/repositories.h"
 #include "core/meta/repository_settings.h"
 
-namespace tarn::versioning {
+namespace tarn::branch {
 namespace {
 
 using meta::SettingKind;
@@ -146,4 +146,4 @@ void remove_collection_rules(Engine& engine, const Repository& repository) {
          [](const Body&) { return std::nullopt; });
 }
 
-}  // namespace tarn::versioning
+}  // namespace tarn::branch

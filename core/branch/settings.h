@@ -13,7 +13,7 @@
 #include "core/model/repository.h"
 #include "core/model/tag_rule.h"
 
-namespace tarn::versioning {
+namespace tarn::branch {
 
 // All throw not_found "repository not found"; all that change something also permission_denied in a
 // read-only repository. A change holds for every request that begins after it, on every server.
@@ -61,4 +61,4 @@ void set_collection_rules(Engine& engine, const Repository& repository,
 /// No rules is no error.
 void remove_collection_rules(Engine& engine, const Repository& repository);
 
-}  // namespace tarn::versioning
+}  // namespace tarn::branch

@@ -18,7 +18,7 @@
 #include "core/tree/cursor.h"
 #include "core/tree/entry_fields.h"
 
-namespace tarn::versioning {
+namespace tarn::branch {
 namespace {
 
 // Each round means that a concurrent write or a change of the rules came in between; a key with
@@ -282,4 +282,4 @@ bool stage_deletions(Engine& engine, const StageTarget& target, std::span<const 
   });
 }
 
-}  // namespace tarn::versioning
+}  // namespace tarn::branch

@@ -14,7 +14,7 @@
 #include "core/model/quota.h"
 #include "core/model/repository.h"
 
-namespace tarn::versioning {
+namespace tarn::branch {
 
 /// The entry that a reader of the branch sees at the key.
 std::optional<Entry> visible_entry(Engine& engine, const meta::BranchLookup& seen, const Key& key);
@@ -98,4 +98,4 @@ StagedOver stage_over(Engine& engine, const meta::BranchLookup& seen, const Key&
 [[nodiscard]] bool stage_deletions(Engine& engine, const StageTarget& target,
                                    std::span<const Key> keys);
 
-}  // namespace tarn::versioning
+}  // namespace tarn::branch

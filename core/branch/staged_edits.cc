@@ -9,7 +9,7 @@
 #include "core/tree/cursor.h"
 #include "core/tree/entry_fields.h"
 
-namespace tarn::versioning {
+namespace tarn::branch {
 namespace {
 
 constexpr uint32_t kRowsPerPage = 10'000;
@@ -72,4 +72,4 @@ void fold_if_long(Engine& engine, BranchId branch, BranchHold& hold) {
   }
 }
 
-}  // namespace tarn::versioning
+}  // namespace tarn::branch

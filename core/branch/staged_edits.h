@@ -11,7 +11,7 @@
 #include "core/meta/staging.h"
 #include "core/tree/edit.h"
 
-namespace tarn::versioning {
+namespace tarn::branch {
 
 /// Streams the effective rows of frozen tokens in key order, a page at a time, so memory stays
 /// bounded and no transaction is open while they are applied. One thread.
@@ -47,4 +47,4 @@ constexpr size_t kSealedTokensMax = 8;
 /// be held.
 void fold_if_long(Engine& engine, BranchId branch, BranchHold& hold);
 
-}  // namespace tarn::versioning
+}  // namespace tarn::branch

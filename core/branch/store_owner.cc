@@ -13,7 +13,7 @@
 #include "core/branch/namespace_marker.h"
 #include "core/meta/repositories.h"
 
-namespace tarn::versioning {
+namespace tarn::branch {
 namespace {
 
 constexpr std::string_view kOwnerFolder = "/_tarn/collector/";
@@ -430,4 +430,4 @@ std::vector<RefusedStore> StoreOwners::refused(size_t limit) const {
   return out;
 }
 
-}  // namespace tarn::versioning
+}  // namespace tarn::branch

@@ -36,7 +36,7 @@ namespace tarn::meta {
 class Repositories;
 }
 
-namespace tarn::versioning {
+namespace tarn::branch {
 
 /// Longest time that an answer of the store is used without asking again. A database that was
 /// replaced by an adoption refuses to write that much later at most.
@@ -155,4 +155,4 @@ class StoreOwners {
   bool watch_again_ TARN_GUARDED_BY(mutex_) = false;  ///< a store did not answer
 };
 
-}  // namespace tarn::versioning
+}  // namespace tarn::branch

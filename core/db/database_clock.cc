@@ -7,7 +7,7 @@
 #include "core/base/log.h"
 #include "core/base/uptime.h"
 
-namespace tarn::meta {
+namespace tarn::db {
 namespace {
 
 using std::chrono::milliseconds;
@@ -16,12 +16,12 @@ constexpr milliseconds kWarningInterval = std::chrono::minutes{10};
 /// The fastest of so many round trips is used.
 constexpr int kRoundTrips = 3;
 
-constexpr db::Query kNow{"database_clock_now", R"sql(
+constexpr Query kNow{"database_clock_now", R"sql(
   SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint)sql"};
 
 }  // namespace
 
-DatabaseClock::DatabaseClock(db::Pool& pool, const Clock& wall) : pool_(pool), wall_(wall) {
+DatabaseClock::DatabaseClock(Pool& pool, const Clock& wall) : pool_(pool), wall_(wall) {
   measure();
   gauge_ = metrics::gauge("tarn_clock_offset_seconds",
                           "How far this server's clock is ahead of the database's.",
@@ -46,7 +46,7 @@ void DatabaseClock::measure() {
   milliseconds offset{0};
   milliseconds shortest = milliseconds::max();
   {
-    const db::Pool::Lease lease = pool_.lease();
+    const Pool::Lease lease = pool_.lease();
     for (int i = 0; i < kRoundTrips; ++i) {
       const milliseconds begin = uptime();
       const Instant wall = wall_.now();
@@ -83,4 +83,4 @@ void DatabaseClock::measure() {
                               {"message", "this server's clock is not the database's"}});
 }
 
-}  // namespace tarn::meta
+}  // namespace tarn::db

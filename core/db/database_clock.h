@@ -11,7 +11,7 @@
 #include "core/base/time.h"
 #include "core/db/pool.h"
 
-namespace tarn::meta {
+namespace tarn::db {
 
 /// A greater difference between a server's clock and the database's is logged as a warning.
 constexpr std::chrono::seconds kClockTolerance{5};
@@ -21,7 +21,7 @@ constexpr std::chrono::seconds kClockTolerance{5};
 class DatabaseClock final : public Clock {
  public:
   /// Measures. Throws unavailable. `wall` (this server's clock, which is compared) outlives it.
-  DatabaseClock(db::Pool& pool, const Clock& wall);
+  DatabaseClock(Pool& pool, const Clock& wall);
 
   /// The moment for what is stored. It is never earlier than one that it gave before: it stands
   /// still when the database's clock was set back, until that has caught up.
@@ -43,7 +43,7 @@ class DatabaseClock final : public Clock {
     std::atomic<int64_t> ahead_of_uptime{0};  ///< milliseconds
   };
 
-  db::Pool& pool_;
+  Pool& pool_;
   const Clock& wall_;
   Measured measured_clock_;
   mutable std::atomic<int64_t> newest_{0};  ///< milliseconds; what now() gave last
@@ -54,4 +54,4 @@ class DatabaseClock final : public Clock {
   std::shared_ptr<metrics::GaugeToken> gauge_;
 };
 
-}  // namespace tarn::meta
+}  // namespace tarn::db

@@ -3,7 +3,7 @@
 #include "core/db/database_clock.h"
 #include "tests/support/postgres_test.h"
 
-namespace tarn::meta {
+namespace tarn::db {
 namespace {
 
 using std::chrono::milliseconds;
@@ -24,7 +24,7 @@ class DatabaseClockTest : public ::testing::Test {
   static milliseconds error_of(const Clock& clock) {
     return std::chrono::abs(clock.now() - SystemClock().now());
   }
-  db::Pool pool{url(), {}};
+  Pool pool{url(), {}};
   WrongClock wall;
 };
 
@@ -32,7 +32,7 @@ class DatabaseClockTest : public ::testing::Test {
 class SetClockTest : public ::testing::Test {
  protected:
   SetClockTest() {
-    db::Pool at_setup(database.url(), {});
+    Pool at_setup(database.url(), {});
     at_setup.lease()->run_script(R"sql(
       CREATE SCHEMA set_clock;
       CREATE TABLE set_clock.ahead AS SELECT interval '0' AS by;
@@ -42,7 +42,7 @@ class SetClockTest : public ::testing::Test {
         EXECUTE format('ALTER DATABASE %I SET search_path = set_clock, pg_catalog, public',
                        current_database());
       END $$;)sql");
-    pool.emplace(database.url(), db::PoolOptions{});
+    pool.emplace(database.url(), PoolOptions{});
   }
   void set_ahead(const std::string& by) {
     pool->lease()->run_script("UPDATE set_clock.ahead SET by = interval '" + by + "'");
@@ -50,7 +50,7 @@ class SetClockTest : public ::testing::Test {
   Instant real() const { return SystemClock().now(); }
 
   const testing::TestDatabase database{testing::TestDatabase::Schema::kEmpty};
-  std::optional<db::Pool> pool;
+  std::optional<Pool> pool;
   const SystemClock wall;
 };
 
@@ -100,4 +100,4 @@ TEST_F(DatabaseClockTest, DoesNotFollowAStepOfTheServersClock) {
 }
 
 }  // namespace
-}  // namespace tarn::meta
+}  // namespace tarn::db

@@ -6,7 +6,7 @@
 #include "core/meta/commit_column.h"
 #include "core/model/listing.h"
 
-namespace tarn::meta {
+namespace tarn::events {
 namespace {
 
 constexpr std::array<std::string_view, 4> kStates = {"queued", "running", "completed", "failed"};
@@ -121,7 +121,7 @@ HookRun run_from(const db::Rows& rows, size_t row) {
   if (!event) throw Error(ErrorCode::kDataLoss, "hook run row: has an unknown event");
   run.event = *event;
   run.branch = rows.text(row, 2);
-  run.commit = commit_or_none(rows, row, 3);
+  run.commit = meta::commit_or_none(rows, row, 3);
   run.state = value_of<HookRunState>(kStates, rows.text(row, 4));
   run.error = rows.text(row, 5);
   run.started = from_millis(rows.integer(row, 6));
@@ -178,7 +178,7 @@ void HookRunStore::begin(RepositoryId repository, const HookRun& run, int64_t ow
                          std::chrono::milliseconds lease) {
   pool_.run(kBegin,
             {static_cast<int32_t>(repository), run.id, name_of(run.event), run.branch,
-             bytes_or_null(run.commit), to_millis(run.started), owner,
+             meta::bytes_or_null(run.commit), to_millis(run.started), owner,
              static_cast<int64_t>(lease.count())},
             db::Pool::Retry::kWrite);
 }
@@ -186,7 +186,7 @@ void HookRunStore::begin(RepositoryId repository, const HookRun& run, int64_t ow
 void HookRunStore::queue(db::Connection& connection, RepositoryId repository, const HookRun& run,
                          std::string_view occasion) {
   connection.run(kQueue, {static_cast<int32_t>(repository), run.id, name_of(run.event), run.branch,
-                          bytes_or_null(run.commit), occasion, to_millis(run.started)});
+                          meta::bytes_or_null(run.commit), occasion, to_millis(run.started)});
 }
 
 void HookRunStore::set_commit(db::Connection& connection, RepositoryId repository,
@@ -296,4 +296,4 @@ std::optional<HookStepOutput> HookRunStore::step(RepositoryId repository, std::s
   return HookStepOutput{step_from(rows, 0), std::string(rows.bytes(0, 6))};
 }
 
-}  // namespace tarn::meta
+}  // namespace tarn::events

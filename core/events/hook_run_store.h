@@ -13,7 +13,7 @@
 #include "core/model/names.h"
 #include "core/model/page.h"
 
-namespace tarn::meta {
+namespace tarn::events {
 
 /// Bytes of one hook's output that are kept: its start and its end.
 constexpr size_t kHookOutputBytesMax = 64 * 1024;
@@ -84,4 +84,4 @@ class HookRunStore {
   db::Pool& pool_;
 };
 
-}  // namespace tarn::meta
+}  // namespace tarn::events

@@ -10,7 +10,7 @@
 #include "core/events/hook_run_store.h"
 #include "core/model/repository.h"
 
-namespace tarn::versioning {
+namespace tarn::events {
 
 // All throw not_found "repository not found" or, with a run, "not found".
 
@@ -23,18 +23,19 @@ struct RunListing {
   bool running = false;  ///< runs too that have not ended
 };
 /// The newest first.
-Page<HookRun> list_hook_runs(Engine& engine, const Repository& repository,
+Page<HookRun> list_hook_runs(branch::Engine& engine, const Repository& repository,
                              const RunListing& listing);
 /// One that has ended; with `running` any.
-HookRun get_hook_run(Engine& engine, const Repository& repository, const std::string& id,
+HookRun get_hook_run(branch::Engine& engine, const Repository& repository, const std::string& id,
                      bool running = false);
 /// The steps of such a run. Steps that have not begun are not listed.
-Page<HookStep> list_hook_steps(Engine& engine, const Repository& repository, const std::string& run,
-                               std::string_view after, uint32_t limit, bool running = false);
+Page<HookStep> list_hook_steps(branch::Engine& engine, const Repository& repository,
+                               const std::string& run, std::string_view after, uint32_t limit,
+                               bool running = false);
 /// The output so far of a step that runs: at most kLiveOutputInterval older than the hook's, or
 /// more if it is long.
-std::string get_hook_output(Engine& engine, const Repository& repository, const std::string& run,
-                            const std::string& step);
+std::string get_hook_output(branch::Engine& engine, const Repository& repository,
+                            const std::string& run, const std::string& step);
 
 /// An event that did not happen.
 struct HandRun {
@@ -48,9 +49,9 @@ struct HandRun {
 /// "hooks_off": hooks are disabled on this server), not_found (the ref, the branch, reason
 /// "action_not_found"), permission_denied (read-only repository). Failed hooks are a result, not an
 /// error.
-HookRun run_hooks(Engine& engine, const Repository& repository, const HandRun& given);
+HookRun run_hooks(branch::Engine& engine, const Repository& repository, const HandRun& given);
 /// A dry run: the hooks that would run. Throws as run_hooks.
-std::vector<PlannedHook> plan_hooks(Engine& engine, const Repository& repository,
-                                    const HandRun& given);
+std::vector<branch::PlannedHook> plan_hooks(branch::Engine& engine, const Repository& repository,
+                                            const HandRun& given);
 
-}  // namespace tarn::versioning
+}  // namespace tarn::events

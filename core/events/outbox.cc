@@ -4,7 +4,7 @@
 #include "core/model/event.h"
 #include "core/model/listing.h"
 
-namespace tarn::meta {
+namespace tarn::events {
 namespace {
 
 constexpr db::Query kEmit{"outbox_emit_event", "SELECT emit_event($1, $2, jsonb_object($3, $4))"};
@@ -208,4 +208,4 @@ uint64_t Outbox::sweep(std::chrono::milliseconds delivered_age, std::chrono::mil
              .affected();
 }
 
-}  // namespace tarn::meta
+}  // namespace tarn::events

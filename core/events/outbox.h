@@ -14,7 +14,7 @@
 #include "core/model/page.h"
 #include "core/model/webhook.h"
 
-namespace tarn::meta {
+namespace tarn::events {
 
 /// Members of an event's `data`; the repository's name is added. Texts, so numbers are written out.
 using EventData = std::vector<std::pair<std::string, std::string>>;
@@ -81,4 +81,4 @@ class Outbox {
   db::Pool& pool_;
 };
 
-}  // namespace tarn::meta
+}  // namespace tarn::events

@@ -5,7 +5,7 @@
 
 #include "core/branch/aliases.h"
 #include "core/events/webhooks.h"
-#include "core/import/refs_dump.h"
+#include "core/imports/refs_dump.h"
 #include "core/promotion/gate_policies.h"
 #include "core/promotion/promotion_run.h"
 #include "core/promotion/promotions.h"
@@ -14,7 +14,7 @@
 #include "tests/support/bare_repository.h"
 #include "tests/support/repository_test.h"
 
-namespace tarn::versioning {
+namespace tarn::events {
 namespace {
 
 /// A separate database, because the tests read all its events.
@@ -41,10 +41,11 @@ class WebhookEvents : public ::testing::Test {
     return out;
   }
   std::string head(const Repository& of, const std::string& branch) {
-    return to_text(get_branch(*engine, of, BranchName(branch)).head);
+    return to_text(branch::get_branch(*engine, of, BranchName(branch)).head);
   }
   std::string record(const std::string& ref, const std::string& experiment) {
-    return record_run(*engine, repo, {.experiment = experiment, .ref = ref, .owner = "ann"}).run.id;
+    return runs::record_run(*engine, repo, {.experiment = experiment, .ref = ref, .owner = "ann"})
+        .run.id;
   }
 
   testing::TestDatabase database;
@@ -59,7 +60,7 @@ TEST_F(WebhookEvents, OfMlflowNameTheRunOfTheVersion) {
   engine.commit(repo, "main");
   const std::string run = record("main", "digits");
   const auto tag = [&](const std::string& name, const std::string& ref) {
-    create_tag(*engine, repo, TagName(name), ref, /*force=*/false);
+    branch::create_tag(*engine, repo, TagName(name), ref, /*force=*/false);
   };
   tag("v1", "main");
   engine.put(repo, "main", "a", "2");
@@ -78,14 +79,14 @@ TEST_F(WebhookEvents, MergedPullRequestHasAnEvent) {
                             "INSERT INTO users (name, created_ms) VALUES ('ann', 0)"};
   engine.pool.run(kUser, {}, db::Pool::Retry::kWrite);
   const std::string before = head(repo, "main");
-  const PullRequest pull = create_pull_request(*engine, repo,
-                                               {.title = "t",
-                                                .description = "",
-                                                .author = "ann",
-                                                .source = BranchName("dev"),
-                                                .destination = BranchName("main")});
+  const PullRequest pull = versioning::create_pull_request(*engine, repo,
+                                                           {.title = "t",
+                                                            .description = "",
+                                                            .author = "ann",
+                                                            .source = BranchName("dev"),
+                                                            .destination = BranchName("main")});
   listen(repo, {"*"});
-  merge_pull_request(*engine, repo, pull, {});
+  versioning::merge_pull_request(*engine, repo, pull, {});
   EXPECT_EQ(told("name"), std::vector<std::string>{"branch.updated main"});
   EXPECT_EQ(told("old_commit"), std::vector<std::string>{"branch.updated " + before});
   EXPECT_EQ(told("new_commit"), std::vector<std::string>{"branch.updated " + head(repo, "main")});
@@ -93,12 +94,12 @@ TEST_F(WebhookEvents, MergedPullRequestHasAnEvent) {
 
 TEST_F(WebhookEvents, RestoreHasAnEventForEachRef) {
   engine.branch(repo, "dev", "main");
-  create_tag(*engine, repo, TagName("v1"), "main", /*force=*/false);
-  set_alias(*engine, repo, {.name = AliasName("champion"), .actor = "ann"}, "main");
-  const std::string dump = dump_refs(*engine, repo);
+  branch::create_tag(*engine, repo, TagName("v1"), "main", /*force=*/false);
+  branch::set_alias(*engine, repo, {.name = AliasName("champion"), .actor = "ann"}, "main");
+  const std::string dump = imports::dump_refs(*engine, repo);
   const auto copy = testing::make_bare_repository(engine, "copy");
   listen(copy, {"*"});
-  restore_refs(*engine, copy, dump, /*force=*/false, "ann");
+  imports::restore_refs(*engine, copy, dump, /*force=*/false, "ann");
   std::vector<std::string> names = told("name");
   std::sort(names.begin(), names.end());
   EXPECT_EQ(names, (std::vector<std::string>{"alias.set champion", "branch.created dev",
@@ -109,33 +110,35 @@ TEST_F(WebhookEvents, RestoreHasAnEventForEachRef) {
 }
 
 TEST_F(WebhookEvents, OfMlflowNameTheRunThatWonAPromotion) {
-  set_gate_policy(*engine, repo, "digits",
-                  {.document = "name: digits\ndestination: main\nalias: champion\nmetrics:\n"
-                               "  - {name: accuracy, goal: max, min: 0.6, primary: true}\n"
-                               "after: {tag: \"model-{short}\"}\n",
-                   .author = "owner"});
+  promotion::set_gate_policy(
+      *engine, repo, "digits",
+      {.document = "name: digits\ndestination: main\nalias: champion\nmetrics:\n"
+                   "  - {name: accuracy, goal: max, min: 0.6, primary: true}\n"
+                   "after: {tag: \"model-{short}\"}\n",
+       .author = "owner"});
   engine.branch(repo, "exp-1", "main");
   engine.put(repo, "exp-1", "model", "weights");
-  CommitRequest trained;
+  versioning::CommitRequest trained;
   trained.message = "Train";
   trained.metadata = {{"metric.accuracy", "0.9"}};
-  commit_branch(*engine, repo, BranchName("exp-1"), trained);
+  versioning::commit_branch(*engine, repo, BranchName("exp-1"), trained);
   const std::string run = record("exp-1", "digits");
   listen(repo, {"tag.created"}, WebhookFormat::kMlflow);
 
-  PromotionRequest request;
+  promotion::PromotionRequest request;
   request.candidates = {"exp-1"};
   request.destination = BranchName("main");
   const std::string id =
-      create_promotion(*engine, repo, {.request = request, .actor = "ci", .idempotency_key = ""})
+      promotion::create_promotion(*engine, repo,
+                                  {.request = request, .actor = "ci", .idempotency_key = ""})
           .promotion.id;
-  while (run_one_promotion(*engine, {})) {
+  while (promotion::run_one_promotion(*engine, {})) {
   }
-  const Promotion done = get_promotion(*engine, repo, id);
+  const promotion::Promotion done = promotion::get_promotion(*engine, repo, id);
   ASSERT_TRUE(done.result) << done.message;
   EXPECT_EQ(told("version"), std::vector<std::string>{"tag.created " + to_text(*done.result)});
   EXPECT_EQ(told("run_id"), std::vector<std::string>{"tag.created " + run});
 }
 
 }  // namespace
-}  // namespace tarn::versioning
+}  // namespace tarn::events

@@ -2,7 +2,7 @@
 
 #include "core/model/listing.h"
 
-namespace tarn::meta {
+namespace tarn::events {
 namespace {
 
 // Locks the repository's row, so that two concurrent requests cannot both create the last permitted
@@ -104,4 +104,4 @@ bool WebhookStore::remove(RepositoryId repository, std::string_view name) {
   });
 }
 
-}  // namespace tarn::meta
+}  // namespace tarn::events

@@ -11,7 +11,7 @@
 #include "core/model/page.h"
 #include "core/model/webhook.h"
 
-namespace tarn::meta {
+namespace tarn::events {
 
 /// Safe from any thread.
 class WebhookStore {
@@ -34,4 +34,4 @@ class WebhookStore {
   db::Pool& pool_;
 };
 
-}  // namespace tarn::meta
+}  // namespace tarn::events

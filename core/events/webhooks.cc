@@ -9,7 +9,7 @@
 #include "core/branch/repositories.h"
 #include "core/model/event.h"
 
-namespace tarn::versioning {
+namespace tarn::events {
 namespace {
 
 // How long ended deliveries are listed and can be repeated.
@@ -23,8 +23,8 @@ constexpr uint32_t kSweepRowsMax = 10'000;
   throw Error(ErrorCode::kNotFound, reason::kWebhookNotFound, "webhook not found");
 }
 
-Webhook find_webhook(Engine& engine, RepositoryId repository, std::string_view name) {
-  auto webhook = meta::WebhookStore(engine.pool).find(repository, name);
+Webhook find_webhook(branch::Engine& engine, RepositoryId repository, std::string_view name) {
+  auto webhook = WebhookStore(engine.pool).find(repository, name);
   if (!webhook) throw_webhook_not_found();
   return *std::move(webhook);
 }
@@ -50,21 +50,21 @@ void check_events(const std::vector<std::string>& events) {
 
 }  // namespace
 
-WebhookPut put_webhook(Engine& engine, const std::string& seal_key, const Repository& repository,
-                       Webhook webhook, const std::optional<std::string>& secret) {
+WebhookPut put_webhook(branch::Engine& engine, const std::string& seal_key,
+                       const Repository& repository, Webhook webhook,
+                       const std::optional<std::string>& secret) {
   check_events(webhook.events);
   if (secret) webhook_key(*secret);
   webhook.created = engine.clock.now();
   const std::string first_secret = secret.value_or(make_webhook_secret());
   const std::string sealed =
       seal(seal_key, seal_context(repository.id, webhook.name), first_secret);
-  switch (meta::WebhookStore(engine.pool)
-              .put(repository.id, webhook, sealed, /*keep_secret=*/!secret)) {
-    case meta::WebhookStore::PutOutcome::kMade:
+  switch (WebhookStore(engine.pool).put(repository.id, webhook, sealed, /*keep_secret=*/!secret)) {
+    case WebhookStore::PutOutcome::kMade:
       return {.webhook = webhook, .made = true, .secret = first_secret};
-    case meta::WebhookStore::PutOutcome::kChanged:
+    case WebhookStore::PutOutcome::kChanged:
       return {.webhook = get_webhook(engine, repository, webhook.name)};
-    case meta::WebhookStore::PutOutcome::kTooMany:
+    case WebhookStore::PutOutcome::kTooMany:
       break;
   }
   throw Error(ErrorCode::kInvalidArgument, reason::kTooManyWebhooks,
@@ -72,13 +72,13 @@ WebhookPut put_webhook(Engine& engine, const std::string& seal_key, const Reposi
                       " webhooks, which is the most: delete one that is not used any more"));
 }
 
-Webhook get_webhook(Engine& engine, const Repository& repository, std::string_view name) {
+Webhook get_webhook(branch::Engine& engine, const Repository& repository, std::string_view name) {
   return find_webhook(engine, repository.id, name);
 }
 
-std::string get_webhook_secret(Engine& engine, const std::string& seal_key,
+std::string get_webhook_secret(branch::Engine& engine, const std::string& seal_key,
                                const Repository& repository, std::string_view name) {
-  const auto sealed = meta::WebhookStore(engine.pool).sealed_secret(repository.id, name);
+  const auto sealed = WebhookStore(engine.pool).sealed_secret(repository.id, name);
   if (!sealed) throw_webhook_not_found();
   return open_webhook_secret(seal_key, repository.id, name, *sealed);
 }
@@ -90,37 +90,37 @@ std::string open_webhook_secret(const std::string& seal_key, RepositoryId reposi
   throw Error(ErrorCode::kDataLoss, str_cat("webhook ", name, ": its sealed secret does not open"));
 }
 
-Page<Webhook> list_webhooks(Engine& engine, const Repository& repository, std::string_view prefix,
-                            std::string_view after, uint32_t limit) {
-  return existing(engine, repository,
-                  meta::WebhookStore(engine.pool).list(repository.id, prefix, after, limit));
+Page<Webhook> list_webhooks(branch::Engine& engine, const Repository& repository,
+                            std::string_view prefix, std::string_view after, uint32_t limit) {
+  return branch::existing(engine, repository,
+                          WebhookStore(engine.pool).list(repository.id, prefix, after, limit));
 }
 
-void delete_webhook(Engine& engine, const Repository& repository, std::string_view name) {
-  if (!meta::WebhookStore(engine.pool).remove(repository.id, name)) throw_webhook_not_found();
+void delete_webhook(branch::Engine& engine, const Repository& repository, std::string_view name) {
+  if (!WebhookStore(engine.pool).remove(repository.id, name)) throw_webhook_not_found();
 }
 
-Page<Delivery> list_deliveries(Engine& engine, const Repository& repository,
+Page<Delivery> list_deliveries(branch::Engine& engine, const Repository& repository,
                                std::string_view webhook, std::optional<DeliveryState> state,
                                std::string_view after, uint32_t limit) {
   find_webhook(engine, repository.id, webhook);
-  return meta::Outbox(engine.pool).list(repository.id, webhook, state, after, limit);
+  return Outbox(engine.pool).list(repository.id, webhook, state, after, limit);
 }
 
-Delivery redeliver(Engine& engine, const Repository& repository, std::string_view webhook,
+Delivery redeliver(branch::Engine& engine, const Repository& repository, std::string_view webhook,
                    std::string_view delivery) {
   find_webhook(engine, repository.id, webhook);
-  const auto again = meta::Outbox(engine.pool).redeliver(repository.id, webhook, delivery);
+  const auto again = Outbox(engine.pool).redeliver(repository.id, webhook, delivery);
   if (!again) throw Error(ErrorCode::kNotFound, reason::kDeliveryNotFound, "delivery not found");
   return *again;
 }
 
-bool sweep_outbox(Engine& engine) {
-  meta::Outbox outbox(engine.pool);
+bool sweep_outbox(branch::Engine& engine) {
+  Outbox outbox(engine.pool);
   const Instant now = engine.clock.now();
   return outbox.give_up_crowded(kPendingMax, kSweepRowsMax, now) +
              outbox.sweep(kDeliveredKept, kDeadKept, kSweepRowsMax, now) >=
          kSweepRowsMax;
 }
 
-}  // namespace tarn::versioning
+}  // namespace tarn::events

@@ -14,7 +14,7 @@
 #include "core/versioning/reset.h"
 #include "tests/support/repository_test.h"
 
-namespace tarn::versioning {
+namespace tarn::events {
 namespace {
 
 using namespace std::chrono_literals;
@@ -64,7 +64,7 @@ class Webhooks : public ::testing::Test {
         .integer(0, 0);
   }
   std::string head(const std::string& branch) {
-    return to_text(get_branch(*engine, repo, BranchName(branch)).head);
+    return to_text(branch::get_branch(*engine, repo, BranchName(branch)).head);
   }
   std::vector<Delivery> deliveries(std::optional<DeliveryState> state = {}) {
     return list_deliveries(*engine, repo, "deploy", state, "", 100).items;
@@ -77,7 +77,7 @@ class Webhooks : public ::testing::Test {
   testing::TestDatabase database;
   testing::TestEngine engine{database.url()};
   testing::TestRepository repo = engine.make_repository("lake");
-  meta::Outbox outbox{engine.pool};
+  Outbox outbox{engine.pool};
   int branches = 0;
 };
 
@@ -153,9 +153,9 @@ TEST_F(Webhooks, ReceiveEachRefChangeAndNothingElse) {
   EXPECT_EQ(count("events"), 0) << "staging moves no ref";
   const Commit commit = engine.commit(repo, "main");
   engine.branch(repo, "dev", "main");
-  create_tag(*engine, repo, TagName("v1"), "main", /*force=*/false);
-  delete_tag(*engine, repo, TagName("v1"), /*force=*/false);
-  delete_branch(*engine, repo, BranchName("dev"), /*force=*/false);
+  branch::create_tag(*engine, repo, TagName("v1"), "main", /*force=*/false);
+  branch::delete_tag(*engine, repo, TagName("v1"), /*force=*/false);
+  branch::delete_branch(*engine, repo, BranchName("dev"), /*force=*/false);
   ASSERT_EQ(types(), (std::vector<std::string>{"branch.updated", "branch.created", "tag.created",
                                                "tag.deleted", "branch.deleted"}));
   const std::string body = told()[0].second;
@@ -174,12 +174,12 @@ TEST_F(Webhooks, ReceiveAliasEvents) {
   put(hook("deploy", {"alias.*"}));
   put(hook("registry", {"*"}, WebhookFormat::kMlflow));
   const AliasName champion("champion");
-  set_alias(*engine, repo, {.name = champion, .reason = "better", .actor = "ann"}, "main");
+  branch::set_alias(*engine, repo, {.name = champion, .reason = "better", .actor = "ann"}, "main");
   engine.put(repo, "main", "a", "1");
   engine.commit(repo, "main");
-  set_alias(*engine, repo, {.name = champion, .actor = "ann"}, "main");
-  set_alias(*engine, repo, {.name = champion, .actor = "ann"}, "main");
-  remove_alias(*engine, repo, {.name = champion, .actor = "ben"});
+  branch::set_alias(*engine, repo, {.name = champion, .actor = "ann"}, "main");
+  branch::set_alias(*engine, repo, {.name = champion, .actor = "ann"}, "main");
+  branch::remove_alias(*engine, repo, {.name = champion, .actor = "ben"});
   using Types = std::vector<std::string>;
   ASSERT_EQ(types(), (Types{"alias.set", "alias.set", "alias.removed"})) << "moves only";
   const std::string set = told()[0].second;
@@ -232,8 +232,8 @@ TEST_F(Webhooks, ChooseEventsByPattern) {
   quiet.active = false;
   put(quiet);
   engine.branch(repo, "dev", "main");
-  create_tag(*engine, repo, TagName("v1"), "main", /*force=*/false);
-  delete_branch(*engine, repo, BranchName("dev"), /*force=*/false);
+  branch::create_tag(*engine, repo, TagName("v1"), "main", /*force=*/false);
+  branch::delete_branch(*engine, repo, BranchName("dev"), /*force=*/false);
   using Types = std::vector<std::string>;
   EXPECT_EQ(types("branches"), (Types{"branch.created", "branch.deleted"}));
   EXPECT_EQ(types("ends"), (Types{"tag.created", "branch.deleted"}));
@@ -252,7 +252,7 @@ TEST_F(Webhooks, SendMlflowEvents) {
   put(hook("deploy", {"*"}, WebhookFormat::kMlflow));
   engine.branch(repo, "dev", "main");
   EXPECT_EQ(types(), std::vector<std::string>{}) << "a registry knows no branches";
-  create_tag(*engine, repo, TagName("v1"), "main", /*force=*/false);
+  branch::create_tag(*engine, repo, TagName("v1"), "main", /*force=*/false);
   ASSERT_EQ(types(), std::vector<std::string>{"tag.created"});
   const std::string body = told()[0].second;
   for (const std::string& part :
@@ -266,19 +266,19 @@ TEST_F(Webhooks, SendMlflowEvents) {
 
 TEST_F(Webhooks, ReceiveEndsOfImports) {
   put(hook("deploy", {"import.*"}));
-  const auto branch = get_branch(*engine, repo, BranchName("main"));
-  const RepositoryId id = get_repository(*engine, repo).id;
-  meta::Jobs& jobs = (*engine).jobs;
-  for (const meta::JobState state : {meta::JobState::kDone, meta::JobState::kFailed}) {
+  const auto branch = branch::get_branch(*engine, repo, BranchName("main"));
+  const RepositoryId id = branch::get_repository(*engine, repo).id;
+  jobs::Jobs& jobs = (*engine).jobs;
+  for (const jobs::JobState state : {jobs::JobState::kDone, jobs::JobState::kFailed}) {
     jobs.create("import", id, branch.id, "", "ann");
     auto job = *jobs.take("import", 1, 30s);
-    job.error = state == meta::JobState::kFailed ? "the source is gone" : "";
+    job.error = state == jobs::JobState::kFailed ? "the source is gone" : "";
     EXPECT_TRUE(jobs.finish(job, 1, state));
   }
   const std::string cancelled = jobs.create("import", id, branch.id, "", "ann");
   EXPECT_TRUE(jobs.cancel(cancelled));
   jobs.create("other", id, branch.id, "", "ann");
-  EXPECT_TRUE(jobs.finish(*jobs.take("other", 1, 30s), 1, meta::JobState::kDone));
+  EXPECT_TRUE(jobs.finish(*jobs.take("other", 1, 30s), 1, jobs::JobState::kDone));
   ASSERT_EQ(types(),
             (std::vector<std::string>{"import.completed", "import.failed", "import.cancelled"}));
   EXPECT_NE(told()[1].second.find(R"("error": "the source is gone")"), std::string::npos);
@@ -287,10 +287,9 @@ TEST_F(Webhooks, ReceiveEndsOfImports) {
 
 TEST_F(Webhooks, EventsOfARolledBackTransactionAreNotSent) {
   put(kDeploy);
-  const RepositoryId id = get_repository(*engine, repo).id;
+  const RepositoryId id = branch::get_repository(*engine, repo).id;
   const auto emit = [&](db::Connection& connection) {
-    meta::emit_event(connection, id, "promotion.promoted",
-                     {{"id", "p1"}, {"reason", "it's \"x\""}});
+    emit_event(connection, id, "promotion.promoted", {{"id", "p1"}, {"reason", "it's \"x\""}});
   };
   EXPECT_THROW(engine.pool.transaction([&](db::Connection& connection) {
     emit(connection);
@@ -328,7 +327,7 @@ TEST_F(Webhooks, ConcurrentClaimsStayWithinTheBound) {
   std::vector<std::thread> threads;
   for (int t = 0; t < 8; ++t) {
     threads.emplace_back([&, t] {
-      meta::Outbox box(t % 2 == 0 ? engine.pool : other.pool);
+      Outbox box(t % 2 == 0 ? engine.pool : other.pool);
       for (int i = 0; i < 5; ++i) claimed += box.claim(1, 2, 30s).size();
     });
   }
@@ -423,7 +422,7 @@ TEST_F(Webhooks, AreDeletedWithTheirDeliveries) {
   EXPECT_EQ(count("deliveries"), 0);
   put(kDeploy);
   make_events(2);
-  delete_repository(*engine, repo, /*force=*/true);
+  branch::delete_repository(*engine, repo, /*force=*/true);
   EXPECT_EQ(count("deliveries"), 0) << "nobody is told of a repository's end";
 }
 
@@ -463,4 +462,4 @@ TEST_F(Webhooks, OldDeliveriesAreSwept) {
 }
 
 }  // namespace
-}  // namespace tarn::versioning
+}  // namespace tarn::events

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-namespace tarn::versioning {
+namespace tarn::gc {
 
 constexpr size_t kRowsPerStatement = 1'000;
 
@@ -32,4 +32,4 @@ class Batches {
   std::vector<Item> items_;
 };
 
-}  // namespace tarn::versioning
+}  // namespace tarn::gc

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace tarn::meta {
+namespace tarn::gc {
 namespace {
 
 constexpr int64_t kCandidatesPerRead = 50'000;
@@ -238,4 +238,4 @@ bool Candidates::any(RepositoryId repository) {
   return pool_.run(kAny, {candidate_key(repository)}, db::Pool::Retry::kRead).boolean(0, 0);
 }
 
-}  // namespace tarn::meta
+}  // namespace tarn::gc

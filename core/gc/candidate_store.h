@@ -15,7 +15,7 @@
 #include "core/gc/garbage.h"
 #include "core/model/address.h"
 
-namespace tarn::meta {
+namespace tarn::gc {
 
 struct Candidate {
   std::string address;  ///< the form of candidate_address (core/meta/references.h)
@@ -74,4 +74,4 @@ class Candidates {
   db::Pool& pool_;
 };
 
-}  // namespace tarn::meta
+}  // namespace tarn::gc

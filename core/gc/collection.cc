@@ -22,11 +22,11 @@
 #include "core/meta/writer.h"
 #include "core/quotas/quotas.h"
 
-namespace tarn::versioning {
+namespace tarn::gc {
 namespace {
 
-void log_end(const meta::CollectionClaim& claim, const Repository& repository,
-             std::string_view state, const CollectionCounts& counts) {
+void log_end(const CollectionClaim& claim, const Repository& repository, std::string_view state,
+             const CollectionCounts& counts) {
   log::info("garbage_collection", {{"repository", repository.name.str()},
                                    {"run", claim.run},
                                    {"state", state},
@@ -77,7 +77,7 @@ class Running {
 constexpr std::chrono::seconds kAbandonPause{1};
 
 /// After an error: without this, every server would wait until the lease has expired.
-void abandon(meta::Collections& collections, int64_t owner, const std::stop_token& stop) {
+void abandon(Collections& collections, int64_t owner, const std::stop_token& stop) {
   const auto end = std::chrono::steady_clock::now() + kCollectionLease;
   while (!stop.stop_requested() && std::chrono::steady_clock::now() < end) {
     try {
@@ -90,8 +90,8 @@ void abandon(meta::Collections& collections, int64_t owner, const std::stop_toke
 }
 
 /// Carries the claimed collection out. Throws if its end could not be stored.
-void carry_out(Engine& engine, meta::Collections& collections, const meta::CollectionClaim& claim,
-               const CollectionOptions& options, const meta::CollectionSchedule& schedule,
+void carry_out(branch::Engine& engine, Collections& collections, const CollectionClaim& claim,
+               const CollectionOptions& options, const CollectionSchedule& schedule,
                const std::stop_token& stop) {
   const Running running;
   CollectionSteps collection(engine, claim, options, stop);
@@ -131,11 +131,11 @@ void carry_out(Engine& engine, meta::Collections& collections, const meta::Colle
 
 }  // namespace
 
-bool run_one_collection(Engine& engine, const CollectionOptions& options,
+bool run_one_collection(branch::Engine& engine, const CollectionOptions& options,
                         const std::stop_token& stop) {
-  meta::Collections collections(engine.pool);
-  const meta::CollectionSchedule schedule{options.interval, options.deleted_kept};
-  std::optional<meta::CollectionClaim> claim;
+  Collections collections(engine.pool);
+  const CollectionSchedule schedule{options.interval, options.deleted_kept};
+  std::optional<CollectionClaim> claim;
   if (collections.is_due(schedule)) {
     const auto owner = new_lease_owner();
     try {
@@ -154,4 +154,4 @@ bool run_one_collection(Engine& engine, const CollectionOptions& options,
   return true;
 }
 
-}  // namespace tarn::versioning
+}  // namespace tarn::gc

@@ -7,11 +7,11 @@
 #include "core/branch/engine.h"
 #include "core/gc/collection_options.h"
 
-namespace tarn::versioning {
+namespace tarn::gc {
 
 /// Carries out one collection if one is due; false: none is, or another server carries one out. The
 /// collection ends as refused if the store belongs to another database.
-bool run_one_collection(Engine& engine, const CollectionOptions& options,
+bool run_one_collection(branch::Engine& engine, const CollectionOptions& options,
                         const std::stop_token& stop);
 
-}  // namespace tarn::versioning
+}  // namespace tarn::gc

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-namespace tarn {
+namespace tarn::gc {
 
 /// Objects are files of the store below the repository's `data/`; bytes are theirs.
 struct CollectionCounts {
@@ -29,4 +29,4 @@ struct CollectionCounts {
   bool operator==(const CollectionCounts&) const = default;
 };
 
-}  // namespace tarn
+}  // namespace tarn::gc

@@ -3,7 +3,7 @@
 
 #include <string>
 
-namespace tarn::versioning {
+namespace tarn::gc {
 
 /// The server stops; the next collection starts over.
 struct Stopped {};
@@ -16,4 +16,4 @@ struct CollectionRefused {
   std::string message;
 };
 
-}  // namespace tarn::versioning
+}  // namespace tarn::gc

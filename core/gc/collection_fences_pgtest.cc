@@ -26,7 +26,7 @@
 #include "core/versioning/merge.h"
 #include "tests/support/fault_points.h"
 
-namespace tarn::versioning {
+namespace tarn::gc {
 namespace {
 
 using testing::FaultPoints;
@@ -71,22 +71,22 @@ class CollectionFences : public CollectionTest {
   /// Commits many entries to main, on the server with faults. `stored` is called once, when the
   /// nodes are stored.
   void publish_many(std::function<void()> stored = {}) {
-    const Branch branch = get_branch(*slow, repo, BranchName("main"));
-    build_and_publish(
-        *slow, repo, branch, /*rotate=*/true, {}, [&](BranchHold& hold, meta::NodeWriter& writer) {
-          ManyEntries entries;
-          BuiltCommit built;
-          built.root =
-              tree::edit_tree((*slow).nodes, writer, {repo.salt}, hold.lease().root, {}, entries)
-                  .root;
-          EXPECT_TRUE(writer.finish().nids.empty());
-          if (const auto call = std::exchange(stored, nullptr)) call();
-          built.parents = {hold.lease().head};
-          built.drained = hold.lease().sealed;
-          built.committer = "t";
-          built.message = "many";
-          return std::optional(std::move(built));
-        });
+    const Branch branch = branch::get_branch(*slow, repo, BranchName("main"));
+    branch::build_and_publish(*slow, repo, branch, /*rotate=*/true, {},
+                              [&](branch::BranchHold& hold, meta::NodeWriter& writer) {
+                                ManyEntries entries;
+                                branch::BuiltCommit built;
+                                built.root = tree::edit_tree((*slow).nodes, writer, {repo.salt},
+                                                             hold.lease().root, {}, entries)
+                                                 .root;
+                                EXPECT_TRUE(writer.finish().nids.empty());
+                                if (const auto call = std::exchange(stored, nullptr)) call();
+                                built.parents = {hold.lease().head};
+                                built.drained = hold.lease().sealed;
+                                built.committer = "t";
+                                built.message = "many";
+                                return std::optional(std::move(built));
+                              });
   }
 
   /// Objects that main shows to a server that made none of its nodes.
@@ -94,7 +94,7 @@ class CollectionFences : public CollectionTest {
     TestEngine reader(database.url(), engine.store);
     int objects = 0;
     for (std::string after;;) {
-      const auto page = list_objects(*reader, repo, "main", {"", after, "", 1000});
+      const auto page = objects::list_objects(*reader, repo, "main", {"", after, "", 1000});
       if (page.items.empty()) return objects;
       objects += static_cast<int>(page.items.size());
       after = page.items.back().path;
@@ -243,7 +243,7 @@ TEST_F(CollectionFences, AnUploadOfAServerThatRegistersMeanwhileIsNotFound) {
   stored.set_value();
   collecting.reset();
   EXPECT_EQ(registering.unreached() + faults.unreached(), 0u);
-  const meta::CollectionRun run = list_collections(*engine, repo, 1).at(0);
+  const CollectionRun run = list_collections(*engine, repo, 1).at(0);
   EXPECT_EQ(run.state, "done") << run.error;
   EXPECT_EQ(run.counts.stored_objects, 1);
   EXPECT_EQ(run.counts.found_objects, 0);
@@ -254,7 +254,7 @@ TEST_F(CollectionFences, AnUploadOfAServerThatRegistersMeanwhileIsNotFound) {
 // doomed by a later collection only, whose marks have the new reference.
 TEST_F(CollectionFences, ACollectionThatLostItsLeaseDoomsNothing) {
   engine.put(repo, "main", "a", "bytes");
-  const auto found = find_object(*engine, repo, "main", Key("a"));
+  const auto found = objects::find_object(*engine, repo, "main", Key("a"));
   engine.remove(repo, "main", "a");
   settle();
   slow.parts().heartbeat();
@@ -262,7 +262,7 @@ TEST_F(CollectionFences, ACollectionThatLostItsLeaseDoomsNothing) {
   FaultPoints moments;
   TestEngine next(database.url(), engine.store, &moments);
   const auto copy_to = [&](const char* key) {
-    copy_object(*engine, *found, repo, BranchName("main"), Key(key), {}, false);
+    objects::copy_object(*engine, *found, repo, BranchName("main"), Key(key), {}, false);
   };
   const auto lose_lease = [&] {
     run_sql("UPDATE gc_control SET lease_owner = NULL, lease_until = NULL");
@@ -298,7 +298,7 @@ TEST_F(CollectionFences, AMergeWhoseSourceExpiresIsRefused) {
   const Commit source = engine.commit(repo, "side");
   engine.put(repo, "side", "a", "later");
   engine.commit(repo, "side");
-  set_collection_rules(*engine, repo, {.default_retention_days = 0, .retention_days = {}});
+  branch::set_collection_rules(*engine, repo, {.default_retention_days = 0, .retention_days = {}});
   faults.at_then_go_on({"branches_publish_commit"}, [&] {
     request_collection(*engine, repo, "tester", 0);
     settle();
@@ -307,23 +307,25 @@ TEST_F(CollectionFences, AMergeWhoseSourceExpiresIsRefused) {
     EXPECT_EQ(counts.expired_commits, 1);
     EXPECT_EQ(counts.removed_nodes, 1);
   });
-  MergeRequest request;
+  versioning::MergeRequest request;
   request.committer = "t";
   slow.parts().heartbeat();
-  EXPECT_EQ(
-      reason_of([&] { merge_into(*slow, repo, to_text(source.id), BranchName("main"), request); }),
-      "expired");
+  EXPECT_EQ(reason_of([&] {
+              versioning::merge_into(*slow, repo, to_text(source.id), BranchName("main"), request);
+            }),
+            "expired");
   EXPECT_EQ(faults.unreached(), 0u);
   EXPECT_EQ(engine.keys(repo, "main"), "");
 }
 
 TEST_F(OperationFences, ACopyRescuesACandidate) {
   engine.put(repo, "main", "a", "bytes");
-  const auto found = find_object(*engine, repo, "main", Key("a"));
+  const auto found = objects::find_object(*engine, repo, "main", Key("a"));
   engine.remove(repo, "main", "a");
   ASSERT_EQ(collect(repo).counts.found_objects, 1);
   // This request had read the source before.
-  const auto copied = copy_object(*engine, *found, repo, BranchName("main"), Key("b"), {}, false);
+  const auto copied =
+      objects::copy_object(*engine, *found, repo, BranchName("main"), Key("b"), {}, false);
   EXPECT_EQ(count("SELECT count(*) FROM gc_candidates"), 0);
   engine.branch(repo, "exp", "main");
   EXPECT_EQ(collect(repo).counts.removed_objects, 0);
@@ -348,28 +350,29 @@ TEST_F(OperationFences, NothingRefersToADoomedObjectAgain) {
   engine.put(repo, "main", "a", "bytes");
   put_in_parts(repo, "parts");
   testing::TestRepository reader = engine.make_repository("reader");
-  const auto found = find_object(*engine, repo, "main", Key("a"));
-  const auto parts = find_object(*engine, repo, "main", Key("parts"));
+  const auto found = objects::find_object(*engine, repo, "main", Key("a"));
+  const auto parts = objects::find_object(*engine, repo, "main", Key("parts"));
   engine.remove(repo, "main", "a");
   engine.remove(repo, "main", "parts");
   collect(repo);
   run_sql("UPDATE gc_candidates SET doomed_in = 1");
-  const auto copied_to = [&](const RepositoryName& to, const FoundObject& source) {
-    return testing::reason_of(
-        [&] { copy_object(*engine, source, to, BranchName("main"), Key("b"), {}, false); });
+  const auto copied_to = [&](const RepositoryName& to, const objects::FoundObject& source) {
+    return testing::reason_of([&] {
+      objects::copy_object(*engine, source, to, BranchName("main"), Key("b"), {}, false);
+    });
   };
   EXPECT_EQ(copied_to(repo, *found), "being_collected");
   EXPECT_EQ(copied_to(repo, *parts), "being_collected");
   EXPECT_EQ(copied_to(reader, *found), "being_collected");
-  const MultipartUpload upload = begin(repo, "upload");
+  const objects::MultipartUpload upload = begin(repo, "upload");
   EXPECT_EQ(testing::reason_of([&] {
-              copy_part(*engine, upload, 1, *found, {0, found->entry.size_bytes});
+              objects::copy_part(*engine, upload, 1, *found, {0, found->entry.size_bytes});
             }),
             "being_collected");
   meta::StagedBatch batch(engine.pool, (*engine).writer, repo.id);
   batch.add({"b", found->entry});
-  const Branch branch = get_branch(*engine, repo, BranchName("main"));
-  BranchHold hold(*engine, branch, /*rotate=*/true, {});
+  const Branch branch = branch::get_branch(*engine, repo, BranchName("main"));
+  branch::BranchHold hold(*engine, branch, /*rotate=*/true, {});
   EXPECT_EQ(testing::reason_of([&] { batch.publish(branch.id, hold.lease(), {}); }),
             "being_collected");
   EXPECT_EQ(engine.keys(repo, "main"), "");
@@ -378,7 +381,7 @@ TEST_F(OperationFences, NothingRefersToADoomedObjectAgain) {
 TEST_F(OperationFences, StartsWhenEarlierOperationsHaveEnded) {
   engine.put(repo, "main", "a", "bytes");
   auto operation = std::make_unique<meta::Writer::Operation>((*engine).writer);
-  const auto found = find_object(*engine, repo, "main", Key("a"));
+  const auto found = objects::find_object(*engine, repo, "main", Key("a"));
   engine.remove(repo, "main", "a");
   settle();
   collect(repo);
@@ -411,11 +414,11 @@ TEST_F(OperationFences, AServerWithASlowClockMakesNoOlderAddresses) {
 
 TEST_F(OperationFences, AnOperationFromBeforeTheRegistrationWasLostStagesNothing) {
   const Entry entry = engine.put(repo, "main", "a", "bytes");
-  const BranchId branch = get_branch(*engine, repo, BranchName("main")).id;
+  const BranchId branch = branch::get_branch(*engine, repo, BranchName("main")).id;
   const auto stage = [&](const char* key) {
     return testing::reason_of([&] { (*engine).staging.stage(branch, Key(key), entry, 0); });
   };
-  const MultipartUpload upload = begin(repo, "parts");
+  const objects::MultipartUpload upload = begin(repo, "parts");
   {
     const meta::Writer::Operation operation((*engine).writer);
     run_sql("DELETE FROM writers");
@@ -448,4 +451,4 @@ TEST_F(OperationFences, WaitsForTransactionsThatHaveBegunToWrite) {
 }
 
 }  // namespace
-}  // namespace tarn::versioning
+}  // namespace tarn::gc

@@ -21,10 +21,10 @@
 #include "tests/support/long_tests.h"
 #include "tests/support/repository_test.h"
 
-namespace tarn::versioning {
+namespace tarn::gc {
 
-inline Completion completion_of(std::vector<CompletedPart> parts) {
-  Completion out;
+inline objects::Completion completion_of(std::vector<objects::CompletedPart> parts) {
+  objects::Completion out;
   out.parts = std::move(parts);
   return out;
 }
@@ -58,7 +58,7 @@ class CollectionTest : public ::testing::Test {
   }
 
   /// The report of one collection.
-  meta::CollectionRun collect(const Repository& repository, uint32_t share = 0) {
+  CollectionRun collect(const Repository& repository, uint32_t share = 0) {
     request_collection(*engine, repository, "tester", share);
     settle();
     if (!run_one_collection(*engine, options, {})) {
@@ -71,7 +71,7 @@ class CollectionTest : public ::testing::Test {
   CollectionCounts collect_all(const Repository& repository) {
     CollectionCounts sum;
     for (int i = 0; i < 4; ++i) {
-      const meta::CollectionRun run = collect(repository);
+      const CollectionRun run = collect(repository);
       EXPECT_EQ(run.state, "done") << run.error;
       sum.removed_objects += run.counts.removed_objects;
       sum.removed_bytes += run.counts.removed_bytes;
@@ -94,7 +94,7 @@ class CollectionTest : public ::testing::Test {
     for (const QuotaScope& scope : {limited.repository, limited.user}) {
       (*engine).quotas.set(scope, {.bytes = {{}, 1000}});
     }
-    const ActingUser ann("ann");
+    const branch::ActingUser ann("ann");
     engine.put(repo, "main", "a", "first");
     engine.put(repo, "main", "a", "second");
     return limited;
@@ -119,28 +119,30 @@ class CollectionTest : public ::testing::Test {
   }
   void run_sql(const std::string& sql) { db::Connection::open(database.url())->run_script(sql); }
 
-  MultipartUpload begin(const RepositoryName& repository, const std::string& key) {
-    const UploadTarget target =
-        check_upload(*engine, repository, BranchName("main"), Key(key), false, {});
-    return create_multipart(*engine, target, {"tester", {}, "", ""});
+  objects::MultipartUpload begin(const RepositoryName& repository, const std::string& key) {
+    const objects::UploadTarget target =
+        objects::check_upload(*engine, repository, BranchName("main"), Key(key), false, {});
+    return objects::create_multipart(*engine, target, {"tester", {}, "", ""});
   }
-  std::string part(const MultipartUpload& upload, uint32_t number, const std::string& bytes) {
+  std::string part(const objects::MultipartUpload& upload, uint32_t number,
+                   const std::string& bytes) {
     testing::TextBody body(bytes);
-    return put_part(*engine, upload, number, body, bytes.size()).etag;
+    return objects::put_part(*engine, upload, number, body, bytes.size()).etag;
   }
   Commit commit_one(const std::string& key) {
     engine.put(repo, "main", key, "bytes");
     return engine.commit(repo, "main");
   }
   void put_in_parts(const RepositoryName& repository, const std::string& key) {
-    const MultipartUpload upload = begin(repository, key);
+    const objects::MultipartUpload upload = begin(repository, key);
     const std::string one = part(upload, 1, std::string(5 << 20, 'a'));
     const std::string two = part(upload, 2, "tail");
-    complete_multipart(*engine, upload, completion_of({{1, one, {}}, {2, two, {}}}));
+    objects::complete_multipart(*engine, upload, completion_of({{1, one, {}}, {2, two, {}}}));
   }
   void copy(const RepositoryName& from, const std::string& ref, const std::string& key,
             const RepositoryName& to, const std::string& target) {
-    copy_object(*engine, {from, ref, Key(key)}, to, BranchName("main"), Key(target), {}, false);
+    objects::copy_object(*engine, {from, ref, Key(key)}, to, BranchName("main"), Key(target), {},
+                         false);
   }
 
   testing::TestDatabase database;
@@ -149,4 +151,4 @@ class CollectionTest : public ::testing::Test {
   CollectionOptions options;
 };
 
-}  // namespace tarn::versioning
+}  // namespace tarn::gc

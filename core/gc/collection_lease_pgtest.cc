@@ -10,7 +10,7 @@
 #include "core/gc/collection_fixture.h"
 #include "tests/support/fault_points.h"
 
-namespace tarn::versioning {
+namespace tarn::gc {
 namespace {
 
 using testing::TestEngine;
@@ -47,7 +47,7 @@ TEST_F(CollectionLease, IsCancelledWithinSecondsAndTheNextOneFinishes) {
   engine.store->on_remove([&, removals = 0](std::string_view) mutable {
     if (++removals == 5) cancel_collection(*engine, repo, "someone");
   });
-  const meta::CollectionRun run = collect(repo);
+  const CollectionRun run = collect(repo);
   EXPECT_EQ(run.state, "cancelled");
   EXPECT_EQ(run.cancelled_by, "someone");
   EXPECT_EQ(run.step, "remove");
@@ -190,4 +190,4 @@ TEST_F(CollectionLease, OnlyOneServerCollects) {
 }
 
 }  // namespace
-}  // namespace tarn::versioning
+}  // namespace tarn::gc

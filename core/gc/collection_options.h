@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string_view>
 
-namespace tarn::versioning {
+namespace tarn::gc {
 
 struct CollectionOptions {
   /// Between collections of a repository; 0 = on request only.
@@ -24,4 +24,4 @@ struct CollectionOptions {
       ignored_root{};  ///< of tests: the line of the table of roots that they take away
 };
 
-}  // namespace tarn::versioning
+}  // namespace tarn::gc

@@ -19,7 +19,7 @@
 #include "core/versioning/move.h"
 #include "core/versioning/reset.h"
 
-namespace tarn::versioning {
+namespace tarn::gc {
 namespace {
 
 using testing::TestEngine;
@@ -33,12 +33,12 @@ TEST_F(Collection, RemovesWhatWasOverwrittenAndNothingElse) {
   engine.commit(repo, "main");
   engine.put(repo, "main", "c", "staged");
   ASSERT_EQ(stored(repo), 4u);
-  const meta::CollectionRun first = collect(repo);
+  const CollectionRun first = collect(repo);
   EXPECT_EQ(first.counts.found_objects, 1);
   EXPECT_EQ(first.counts.live_objects, 3);
   EXPECT_EQ(first.counts.removed_objects, 0);
   EXPECT_EQ(stored(repo), 4u);
-  const meta::CollectionRun second = collect(repo);
+  const CollectionRun second = collect(repo);
   EXPECT_EQ(second.counts.removed_objects, 1);
   EXPECT_EQ(second.counts.removed_bytes, 5);
   EXPECT_EQ(stored(repo), 3u);
@@ -89,7 +89,7 @@ TEST_F(Collection, OfADeletedBranchCommitsNodesAndObjectsGo) {
   for (int i = 0; i < 300; ++i) engine.put(repo, "exp", str_cat("data/", i), "gone");
   const Commit commit = engine.commit(repo, "exp");
   const int64_t nodes = count("SELECT count(*) FROM nodes");
-  delete_branch(*engine, repo, BranchName("exp"), false);
+  branch::delete_branch(*engine, repo, BranchName("exp"), false);
   const CollectionCounts counts = collect_all(repo);
   EXPECT_EQ(counts.removed_commits, 1);
   EXPECT_EQ(counts.removed_objects, 300);
@@ -105,7 +105,7 @@ TEST_F(Collection, CommitsThatNothingLeadsToStayForATime) {
   engine.branch(repo, "exp", "main");
   engine.put(repo, "exp", "a", "bytes");
   const Commit commit = engine.commit(repo, "exp");
-  delete_branch(*engine, repo, BranchName("exp"), false);
+  branch::delete_branch(*engine, repo, BranchName("exp"), false);
   options.unreachable_kept = std::chrono::hours{24};
   EXPECT_EQ(collect_all(repo).removed_objects, 0);
   EXPECT_EQ(engine.read(repo, to_text(commit.id), "a"), "bytes");
@@ -127,23 +127,23 @@ TEST_F(Collection, PartsGoWithTheirListAndStayWithACopy) {
 }
 
 TEST_F(Collection, PartsOfOpenUploadsAndHandedOutAddressesStay) {
-  const MultipartUpload upload = begin(repo, "open");
+  const objects::MultipartUpload upload = begin(repo, "open");
   const std::string etag = part(upload, 1, "part");
-  const HandedOutAddress address =
-      hand_out_address(*engine, repo, BranchName("main"), Key("linked"), "tester");
+  const objects::HandedOutAddress address =
+      objects::hand_out_address(*engine, repo, BranchName("main"), Key("linked"), "tester");
   engine.send(address.text, "linked bytes");
   EXPECT_EQ(collect_all(repo).removed_objects, 0);
-  complete_multipart(*engine, upload, completion_of({{1, etag, {}}}));
-  const UploadTarget target =
-      check_upload(*engine, repo, BranchName("main"), Key("linked"), false, {});
-  link_address(*engine, target, address.text, "tester", {12, "", {}}, {}, {});
+  objects::complete_multipart(*engine, upload, completion_of({{1, etag, {}}}));
+  const objects::UploadTarget target =
+      objects::check_upload(*engine, repo, BranchName("main"), Key("linked"), false, {});
+  objects::link_address(*engine, target, address.text, "tester", {12, "", {}}, {}, {});
   EXPECT_EQ(collect_all(repo).removed_objects, 0);
   EXPECT_EQ(engine.read(repo, "main", "open"), "part");
   EXPECT_EQ(engine.read(repo, "main", "linked"), "linked bytes");
-  abort_multipart(*engine, begin(repo, "empty"));
-  const MultipartUpload given_up = begin(repo, "given_up");
+  objects::abort_multipart(*engine, begin(repo, "empty"));
+  const objects::MultipartUpload given_up = begin(repo, "given_up");
   part(given_up, 1, "lost");
-  abort_multipart(*engine, given_up);
+  objects::abort_multipart(*engine, given_up);
   EXPECT_EQ(collect_all(repo).removed_objects, 1);
 }
 
@@ -172,13 +172,13 @@ TEST_F(Collection, OtherRepositoriesKeepWhatTheyRead) {
 TEST_F(Collection, SealedTokensAndOpenBatchesAreRoots) {
   engine.put(repo, "main", "a", "sealed");
   {
-    const Branch branch = get_branch(*engine, repo, BranchName("main"));
-    BranchHold hold(*engine, branch, /*rotate=*/true, {});
+    const Branch branch = branch::get_branch(*engine, repo, BranchName("main"));
+    branch::BranchHold hold(*engine, branch, /*rotate=*/true, {});
     ASSERT_FALSE(hold.lease().sealed.empty());
     EXPECT_EQ(collect_all(repo).removed_objects, 0);
   }
   EXPECT_EQ(engine.read(repo, "main", "a"), "sealed");
-  const auto found = find_object(*engine, repo, "main", Key("a"));
+  const auto found = objects::find_object(*engine, repo, "main", Key("a"));
   engine.remove(repo, "main", "a");
   {
     // The rows of a batch that is being filled; its operation would keep collections from starting.
@@ -199,17 +199,18 @@ TEST_F(Collection, AServerThatHasARemovedCommitCachedMakesNothingOfIt) {
   const std::string id = to_text(engine.commit(repo, "exp").id);
   TestEngine other(database.url(), engine.store);
   EXPECT_EQ(other.read(repo, id, "a"), "bytes");
-  delete_branch(*engine, repo, BranchName("exp"), false);
+  branch::delete_branch(*engine, repo, BranchName("exp"), false);
   other.parts().heartbeat();
   EXPECT_EQ(collect(repo).counts.removed_commits, 1);
-  const Branch before = get_branch(*engine, repo, BranchName("main"));
+  const Branch before = branch::get_branch(*engine, repo, BranchName("main"));
   const auto reason = [&](auto&& verb) { return testing::reason_of(verb); };
-  EXPECT_EQ(reason([&] { hard_reset_branch(*other, repo, BranchName("main"), id, false); }),
-            "commit_not_found");
+  EXPECT_EQ(
+      reason([&] { versioning::hard_reset_branch(*other, repo, BranchName("main"), id, false); }),
+      "commit_not_found");
   EXPECT_NE(reason([&] { other.branch(repo, "again", id); }), "done");
   EXPECT_NE(reason([&] { add_hold(*other, repo, {.ref = id, .reason = "r", .actor = "t"}); }),
             "done");
-  EXPECT_EQ(get_branch(*engine, repo, BranchName("main")).head, before.head);
+  EXPECT_EQ(branch::get_branch(*engine, repo, BranchName("main")).head, before.head);
   other.parts().heartbeat();
   EXPECT_EQ(other.read(repo, id, "a"), "<absent>") << "a heartbeat later it is forgotten";
 }
@@ -219,7 +220,7 @@ TEST_F(Collection, RefusesToRemoveMoreThanItsShare) {
   for (int i = 0; i < 110; ++i) engine.remove(repo, "main", str_cat("k", i));
   options.share_max = 10;
   collect(repo);
-  const meta::CollectionRun refused = collect(repo);
+  const CollectionRun refused = collect(repo);
   EXPECT_EQ(refused.state, "refused");
   EXPECT_EQ(refused.counts.due_objects, 110);
   EXPECT_EQ(refused.counts.removed_objects, 0);
@@ -253,14 +254,14 @@ TEST_F(Collection, NothingIsRemovedFromTheNamespaceOfAnotherInstallation) {
   engine.commit(repo, "main");
   testing::TestDatabase another;
   TestEngine elsewhere{another.url(), engine.store};
-  const testing::TestRepository copy{create_repository(
+  const testing::TestRepository copy{branch::create_repository(
       *elsewhere,
       {.name = RepositoryName("lake"), .storage_namespace = "local://copy", .bare = true})};
   // Earlier versions created a bare repository anywhere.
   elsewhere.pool.run({"test_move", "UPDATE repositories SET storage_namespace = 'local://lake'"},
                      {}, db::Pool::Retry::kWrite);
   TestEngine restarted{another.url(), engine.store};
-  std::vector<meta::CollectionRun> runs;
+  std::vector<CollectionRun> runs;
   for (int i = 0; i < 3; ++i) {
     request_collection(*restarted, copy, "tester", 100);
     std::this_thread::sleep_for(std::chrono::milliseconds(3));
@@ -282,7 +283,7 @@ TEST_F(Collection, OfADeletedRepositoryEverythingGoesButWhatOthersRead) {
   put_in_parts(repo, "parts");
   engine.commit(repo, "main");
   copy(repo, "main", "shared", reader, "shared");
-  delete_repository(*engine, repo, false);
+  branch::delete_repository(*engine, repo, false);
   const CollectionCounts counts = collect_all(repo);
   EXPECT_EQ(counts.removed_objects, 3);
   EXPECT_EQ(count(str_cat("SELECT count(*) FROM nodes WHERE repo_id = ", int(repo.id))), 0);
@@ -323,7 +324,8 @@ TEST_F(Collection, ReadingsOfMetricFilesGoWhenNoCommitNamesThem) {
   collect(repo);
   EXPECT_EQ(left("metric_files"), 1 + 3) << "one is named, one may be soon";
   EXPECT_EQ(left("series"), 1 + 3);
-  hard_reset_branch(*engine, repo, BranchName("main"), to_text(commit.parents.at(0)), true);
+  versioning::hard_reset_branch(*engine, repo, BranchName("main"), to_text(commit.parents.at(0)),
+                                true);
   collect(repo);
   EXPECT_EQ(left("metric_files"), 3) << "its commit is gone";
   EXPECT_EQ(left("series"), 3);
@@ -347,7 +349,7 @@ TEST_F(Collection, AHoldOfAPathKeepsTheObjectsBelowItAlone) {
   };
   EXPECT_EQ(testing::reason_of([&] { hold("none/"); }), "object_not_found");
   const Hold held = hold("a/");
-  delete_branch(*engine, repo, BranchName("exp"), false);
+  branch::delete_branch(*engine, repo, BranchName("exp"), false);
   EXPECT_EQ(collect_all(repo).removed_objects, 2);
   EXPECT_EQ(engine.keys(repo, to_text(held.commit)), "a/1 a/2");
   EXPECT_EQ(engine.read(repo, to_text(held.commit), "a/2"), "a/2");
@@ -370,7 +372,7 @@ TEST_F(Collection, NamesWhatTheStoreRefusesAndTriesItAgain) {
   });
   collect(repo);
   for (int i = 0; i < 2; ++i) {
-    const meta::CollectionRun run = collect(repo);
+    const CollectionRun run = collect(repo);
     EXPECT_EQ(run.state, "done");
     EXPECT_EQ(run.counts.removed_objects, i == 0 ? 1 : 0);
     EXPECT_EQ(run.counts.failed_objects, 1);
@@ -391,7 +393,7 @@ TEST_F(Collection, FailsWhenTheStoreIsAwayAndTheNextOneGoesOn) {
     if (++removals == 7) throw Error(ErrorCode::kUnavailable, "the store is away");
   });
   collect(repo);
-  const meta::CollectionRun failed = collect(repo);
+  const CollectionRun failed = collect(repo);
   EXPECT_EQ(failed.state, "failed");
   EXPECT_EQ(failed.error, "the store is away");
   EXPECT_EQ(collect(repo).state, "done");
@@ -400,4 +402,4 @@ TEST_F(Collection, FailsWhenTheStoreIsAwayAndTheNextOneGoesOn) {
 }
 
 }  // namespace
-}  // namespace tarn::versioning
+}  // namespace tarn::gc

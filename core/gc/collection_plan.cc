@@ -15,14 +15,14 @@
 #include "core/gc/store_listing.h"
 #include "core/meta/writer.h"
 
-namespace tarn::versioning {
+namespace tarn::gc {
 namespace {
 
 constexpr int64_t kPlannedAges[] = {1, 7, 30, 90, 0};  ///< days; the last = older ones
 
 }  // namespace
 
-CollectionPlan plan_collection(Engine& engine, const Repository& repository,
+CollectionPlan plan_collection(branch::Engine& engine, const Repository& repository,
                                const CollectionOptions& options,
                                const std::function<void(const PlannedObject&)>& visit) {
   engine.writer.heartbeat();
@@ -31,11 +31,11 @@ CollectionPlan plan_collection(Engine& engine, const Repository& repository,
   CollectionCounts& counts = plan.counts;
   for (const int64_t days : kPlannedAges) plan.ages.push_back({days, {}});
   std::vector<CommitId> gone;
-  std::vector<meta::RemovedCommit> described;
+  std::vector<RemovedCommit> described;
   {
     db::Pool::Lease lease = engine.pool.lease();
     lease->begin_snapshot();
-    History history = meta::Roots(*lease).history(repository.id);
+    History history = Roots(*lease).history(repository.id);
     gone = unreachable_commits(history, unreachable_kept(history, options));
     counts.removed_commits = static_cast<int64_t>(gone.size());
     std::erase_if(history.commits, [&gone](const HistoryCommit& commit) {
@@ -43,10 +43,10 @@ CollectionPlan plan_collection(Engine& engine, const Repository& repository,
     });
     for (const CommitId& id : ids_of(expiring_commits(history))) gone.push_back(id);
     counts.expired_commits = static_cast<int64_t>(gone.size()) - counts.removed_commits;
-    described = meta::Roots(*lease).describe(repository.id, gone);
+    described = Roots(*lease).describe(repository.id, gone);
     lease->commit();
   }
-  const auto rows = meta::Candidates(engine.pool).known(repository.id, options.grace);
+  const auto rows = Candidates(engine.pool).known(repository.id, options.grace);
   const KnownCandidates known(rows);
   // Every list that nothing refers to dies in time.
   const Marked marked =
@@ -88,4 +88,4 @@ CollectionPlan plan_collection(Engine& engine, const Repository& repository,
   return plan;
 }
 
-}  // namespace tarn::versioning
+}  // namespace tarn::gc

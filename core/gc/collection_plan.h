@@ -12,7 +12,7 @@
 #include "core/model/address.h"
 #include "core/model/repository.h"
 
-namespace tarn::versioning {
+namespace tarn::gc {
 
 struct PlannedObject {
   OwnAddress address;
@@ -35,8 +35,8 @@ struct CollectionPlan {
 
 /// The figures of the collections to come if nothing changed. Changes nothing. `visit` (may be
 /// empty) is called for each object.
-CollectionPlan plan_collection(Engine& engine, const Repository& repository,
+CollectionPlan plan_collection(branch::Engine& engine, const Repository& repository,
                                const CollectionOptions& options,
                                const std::function<void(const PlannedObject&)>& visit);
 
-}  // namespace tarn::versioning
+}  // namespace tarn::gc

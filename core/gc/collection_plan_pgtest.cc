@@ -7,7 +7,7 @@
 #include "core/base/str_cat.h"
 #include "core/gc/collection_fixture.h"
 
-namespace tarn::versioning {
+namespace tarn::gc {
 namespace {
 
 class CollectionPlans : public CollectionTest {};
@@ -20,7 +20,7 @@ TEST_F(CollectionPlans, APlanNamesWhatCollectionsRemove) {
   engine.branch(repo, "exp", "main");
   engine.put(repo, "exp", "b", "of a branch");
   engine.commit(repo, "exp");
-  delete_branch(*engine, repo, BranchName("exp"), false);
+  branch::delete_branch(*engine, repo, BranchName("exp"), false);
   settle();
   std::set<OwnAddress> planned;
   const CollectionPlan plan = plan_collection(
@@ -41,7 +41,7 @@ TEST_F(CollectionPlans, APlanNamesWhatCollectionsRemove) {
                       [&](const auto& object) { before.insert(object.address); });
   collect_all(repo);
   std::string removed;
-  for (const meta::CollectionRun& run : list_collections(*engine, repo, 10)) {
+  for (const CollectionRun& run : list_collections(*engine, repo, 10)) {
     removed += groups(run.removed);
   }
   EXPECT_EQ(removed, "part/=2 uncommitted/=1 commit/exp=1 ");
@@ -53,4 +53,4 @@ TEST_F(CollectionPlans, APlanNamesWhatCollectionsRemove) {
 }
 
 }  // namespace
-}  // namespace tarn::versioning
+}  // namespace tarn::gc

@@ -17,7 +17,7 @@
 #include "core/versioning/move.h"
 #include "core/versioning/reset.h"
 
-namespace tarn::versioning {
+namespace tarn::gc {
 namespace {
 
 using testing::TestEngine;
@@ -32,20 +32,20 @@ class CollectionRaces : public CollectionTest {
   /// Every object that the ref shows has the bytes of its checksum. Concurrent changes are no
   /// error; missing bytes are.
   void check(TestEngine& at, const RepositoryName& repository, const std::string& ref) {
-    const auto page = list_objects(*at, repository, ref, {"", "", "", 1000});
+    const auto page = objects::list_objects(*at, repository, ref, {"", "", "", 1000});
     for (const auto& item : page.items) {
-      const auto found = find_object(*at, repository, ref, Key(item.path));
+      const auto found = objects::find_object(*at, repository, ref, Key(item.path));
       if (!found) continue;
       std::string bytes(found->entry.size_bytes, '\0');
       try {
-        const auto reader =
-            open_object(*at, found->repository, found->entry, {0, found->entry.size_bytes});
+        const auto reader = objects::open_object(*at, found->repository, found->entry,
+                                                 {0, found->entry.size_bytes});
         size_t filled = 0;
         while (const size_t got = reader->read(std::span<char>(bytes).subspan(filled)))
           filled += got;
       } catch (const Error& error) {
         // An object that was replaced since it was found may be gone.
-        const auto again = find_object(*at, repository, ref, Key(item.path));
+        const auto again = objects::find_object(*at, repository, ref, Key(item.path));
         if (again && again->entry.address == found->entry.address) {
           violation(str_cat(ref, "/", item.path, ": ", error.message()));
         }
@@ -96,11 +96,11 @@ class RacingWriter {
         at_.commit(repository_.name, branch);
         break;
       case 8:
-        move_objects(*at_, repository_, BranchName(branch),
-                     {.source = key(), .destination = key()});
+        versioning::move_objects(*at_, repository_, BranchName(branch),
+                                 {.source = key(), .destination = key()});
         break;
       case 9:
-        reset_branch(*at_, repository_, BranchName(branch), false);
+        versioning::reset_branch(*at_, repository_, BranchName(branch), false);
         break;
       case 10:
         put_in_parts(branch);
@@ -117,33 +117,36 @@ class RacingWriter {
 
   /// From any branch, also in several steps, as clients do that read, wait and then copy.
   void copy(const Repository& to, const std::string& branch) {
-    const auto held = hold_sources(*at_);
+    const auto held = objects::hold_sources(*at_);
     const auto found =
-        find_object(*at_, repository_.name, str_cat("w", pick(kWriters)), Key(key()));
+        objects::find_object(*at_, repository_.name, str_cat("w", pick(kWriters)), Key(key()));
     if (!found) return;
     if (pick(3) == 0) std::this_thread::sleep_for(std::chrono::milliseconds(pick(200)));
-    copy_object(*at_, *found, to.name, BranchName(branch), Key(key()), {}, false);
+    objects::copy_object(*at_, *found, to.name, BranchName(branch), Key(key()), {}, false);
   }
 
   void put_in_parts(const std::string& branch) {
-    const UploadTarget target =
-        check_upload(*at_, repository_.name, BranchName(branch), Key(key()), false, {});
-    const MultipartUpload upload = create_multipart(*at_, target, {"tester", {}, "", ""});
+    const objects::UploadTarget target =
+        objects::check_upload(*at_, repository_.name, BranchName(branch), Key(key()), false, {});
+    const objects::MultipartUpload upload =
+        objects::create_multipart(*at_, target, {"tester", {}, "", ""});
     const std::string bytes(5 << 20, static_cast<char>('a' + pick(26)));
     TextBody body(bytes);
-    const std::string one = put_part(*at_, upload, 1, body, bytes.size()).etag;
+    const std::string one = objects::put_part(*at_, upload, 1, body, bytes.size()).etag;
     const auto source =
-        find_object(*at_, repository_.name, str_cat("w", pick(kWriters)), Key(key()));
+        objects::find_object(*at_, repository_.name, str_cat("w", pick(kWriters)), Key(key()));
     if (!source || source->entry.size_bytes == 0) return;
-    const std::string two = copy_part(*at_, upload, 2, *source, {0, source->entry.size_bytes}).etag;
-    complete_multipart(*at_, upload, completion_of({{1, one, {}}, {2, two, {}}}));
+    const std::string two =
+        objects::copy_part(*at_, upload, 2, *source, {0, source->entry.size_bytes}).etag;
+    objects::complete_multipart(*at_, upload, completion_of({{1, one, {}}, {2, two, {}}}));
   }
 
   /// Deletes the branch and makes it again from another's commit.
   void renew_branch(const std::string& branch) {
     if (pick(4) != 0) return;
-    const Branch from = get_branch(*at_, repository_, BranchName(str_cat("w", pick(kWriters))));
-    delete_branch(*at_, repository_, BranchName(branch), false);
+    const Branch from =
+        branch::get_branch(*at_, repository_, BranchName(str_cat("w", pick(kWriters))));
+    branch::delete_branch(*at_, repository_, BranchName(branch), false);
     try {
       at_.branch(repository_.name, branch, to_text(from.head));
     } catch (const Error&) {  // its commit was removed
@@ -194,7 +197,7 @@ TEST_F(CollectionRaces, WhatRefsShowCanBeRead) {
   const auto count_objects = [&] {
     int64_t removed = 0, rescued = 0;
     for (const Repository& each : both) {
-      for (const meta::CollectionRun& run : list_collections(*engine, each, 1000)) {
+      for (const CollectionRun& run : list_collections(*engine, each, 1000)) {
         removed += run.counts.removed_objects;
         rescued += run.counts.rescued_objects;
       }
@@ -224,7 +227,7 @@ TEST_F(CollectionRaces, WhatRefsShowCanBeRead) {
   stop = true;
   for (std::thread& thread : threads) thread.join();
   for (const Repository& each : both) {
-    for (const meta::CollectionRun& run : list_collections(*engine, each, 1000)) {
+    for (const CollectionRun& run : list_collections(*engine, each, 1000)) {
       EXPECT_TRUE(run.state == "done") << run.state << ": " << run.error;
     }
   }
@@ -244,4 +247,4 @@ TEST_F(CollectionRaces, WhatRefsShowCanBeRead) {
 }
 
 }  // namespace
-}  // namespace tarn::versioning
+}  // namespace tarn::gc

@@ -9,7 +9,7 @@
 #include "core/gc/collection_counts.h"
 #include "core/gc/garbage.h"
 
-namespace tarn::versioning {
+namespace tarn::gc {
 
 struct CollectionReport {
   static constexpr size_t kFailuresNamedMax = 100;
@@ -23,4 +23,4 @@ struct CollectionReport {
   GarbageGroups removed;
 };
 
-}  // namespace tarn::versioning
+}  // namespace tarn::gc

@@ -10,7 +10,7 @@
 #include "core/gc/collection_fixture.h"
 #include "tests/support/fault_points.h"
 
-namespace tarn::versioning {
+namespace tarn::gc {
 namespace {
 
 using testing::FaultPoints;
@@ -23,7 +23,7 @@ class CollectionRetries : public CollectionTest {
     slow.parts().heartbeat();
     return run_one_collection(*slow, options, {});
   }
-  meta::CollectionRun newest() { return list_collections(*engine, repo, 1).at(0); }
+  CollectionRun newest() { return list_collections(*engine, repo, 1).at(0); }
   /// The next one fails.
   void run_failing() {
     faults.lose_connection("collections_raise_floor");
@@ -49,18 +49,18 @@ class CollectionRetries : public CollectionTest {
 
 TEST_F(CollectionRetries, FollowEachOtherWithGrowingPausesUpToALimit) {
   request_collection(*engine, repo, "somebody", 0);
-  for (int64_t retry = 0; retry < meta::kCollectionRetriesMax; ++retry) {
+  for (int64_t retry = 0; retry < kCollectionRetriesMax; ++retry) {
     run_failing();
     const auto request = requested_collection(*engine, repo);
     ASSERT_TRUE(request && request->retry) << retry;
-    EXPECT_EQ(request->retries_left, meta::kCollectionRetriesMax - 1 - retry);
+    EXPECT_EQ(request->retries_left, kCollectionRetriesMax - 1 - retry);
     EXPECT_EQ(seconds_left(), 60 << retry);
     let_the_pause_pass();
   }
   run_failing();
   EXPECT_FALSE(requested_collection(*engine, repo)) << "the last one has failed for good";
   EXPECT_FALSE(run_next());
-  EXPECT_EQ(newest().run, meta::kCollectionRetriesMax + 1);
+  EXPECT_EQ(newest().run, kCollectionRetriesMax + 1);
 }
 
 // With what the request permitted.
@@ -91,7 +91,7 @@ TEST_F(CollectionRetries, ANewRequestBeginsAtOnceAndACancelledOneNever) {
   request_collection(*engine, repo, "somebody", 0);
   EXPECT_FALSE(requested_collection(*engine, repo)->retry);
   run_failing();
-  EXPECT_EQ(requested_collection(*engine, repo)->retries_left, meta::kCollectionRetriesMax - 1);
+  EXPECT_EQ(requested_collection(*engine, repo)->retries_left, kCollectionRetriesMax - 1);
   cancel_collection(*engine, repo, "somebody");
   EXPECT_FALSE(requested_collection(*engine, repo));
   run_sql("UPDATE gc_repositories SET due_at = clock_timestamp()");
@@ -128,4 +128,4 @@ TEST_F(CollectionRetries, OfAScheduleFollowItsPauses) {
 }
 
 }  // namespace
-}  // namespace tarn::versioning
+}  // namespace tarn::gc

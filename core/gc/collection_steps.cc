@@ -42,7 +42,7 @@
 #include "core/meta/writer.h"
 #include "core/versioning/sstables.h"
 
-namespace tarn::versioning {
+namespace tarn::gc {
 namespace {
 
 constexpr std::chrono::seconds kTransactionsWait{60};
@@ -57,7 +57,7 @@ constexpr std::chrono::seconds kReadingsKept = std::chrono::hours{24 * 7};
 
 }  // namespace
 
-CollectionSteps::CollectionSteps(Engine& engine, const meta::CollectionClaim& claim,
+CollectionSteps::CollectionSteps(branch::Engine& engine, const CollectionClaim& claim,
                                  const CollectionOptions& options, const std::stop_token& stop)
     : engine_(engine),
       claim_(claim),
@@ -87,9 +87,9 @@ void CollectionSteps::run() {
   history_.expire_history();
   begin_step("transactions");
   engine_.writer.heartbeat();  // objects stored here lately are judged too
-  const meta::CollectionFloors floors = collections_.raise_floors(claim_);
+  const CollectionFloors floors = collections_.raise_floors(claim_);
   wait_for_transactions(floors);
-  const std::vector<meta::KnownCandidate> rows = candidates_.known(claim_, options_.grace);
+  const std::vector<KnownCandidate> rows = candidates_.known(claim_, options_.grace);
   const KnownCandidates known(rows);
   begin_step("mark");
   const Marked marked = mark(engine_, {.repository = claim_.repository,
@@ -112,7 +112,7 @@ void CollectionSteps::run() {
   remove_unfinished();
   remove_derived_rows();
   if (claim_.deleted && counts_.stored_objects == 0 && !candidates_.any(claim_.repository)) {
-    meta::DerivedRows(engine_.pool).remove_of_deleted(claim_);
+    DerivedRows(engine_.pool).remove_of_deleted(claim_);
     collections_.set_emptied(claim_);
   }
   begin_step("space");
@@ -126,7 +126,7 @@ void CollectionSteps::begin_step(std::string_view step, int64_t total) {
 
 /// Objects of the last collection that listed the store; 0 = there is none.
 int64_t CollectionSteps::stored_before() {
-  for (const meta::CollectionRun& run : collections_.runs(claim_.repository, kRunsLookedAt)) {
+  for (const CollectionRun& run : collections_.runs(claim_.repository, kRunsLookedAt)) {
     if (run.counts.stored_objects > 0) return run.counts.stored_objects;
   }
   return 0;
@@ -138,7 +138,7 @@ void CollectionSteps::check_owner() {
 }
 
 /// The roots are read when no transaction is left that began before the floors were read.
-void CollectionSteps::wait_for_transactions(const meta::CollectionFloors& floors) {
+void CollectionSteps::wait_for_transactions(const CollectionFloors& floors) {
   const auto end = std::chrono::steady_clock::now() + kTransactionsWait;
   while (!collections_.are_settled(floors)) {
     progress_.progress();
@@ -152,10 +152,10 @@ void CollectionSteps::wait_for_transactions(const meta::CollectionFloors& floors
   }
 }
 
-void CollectionSteps::find_candidates(const meta::CollectionFloors& floors, const Marked& marked,
+void CollectionSteps::find_candidates(const CollectionFloors& floors, const Marked& marked,
                                       const KnownCandidates& known) {
   const Origins origins(engine_, history_.removed(), marked, [this] { progress_.progress(); });
-  Batches<meta::Candidate> found([&](const auto& batch) { candidates_.add(claim_, batch); });
+  Batches<Candidate> found([&](const auto& batch) { candidates_.add(claim_, batch); });
   counts_.strangers =
       list_stored_objects(engine_.stores, repository_, [&](const ListedObject& object) {
         progress_.progress(1);
@@ -184,7 +184,7 @@ void CollectionSteps::find_candidates(const meta::CollectionFloors& floors, cons
   found.flush();
 }
 
-void CollectionSteps::count_known(const meta::KnownCandidate& candidate) {
+void CollectionSteps::count_known(const KnownCandidate& candidate) {
   (candidate.due ? counts_.due_objects : counts_.waiting_objects) += 1;
   (candidate.due ? counts_.due_bytes : counts_.waiting_bytes) += candidate.size_bytes;
 }
@@ -203,7 +203,7 @@ void CollectionSteps::check_share() const {
 }
 
 void CollectionSteps::remove_derived_rows() {
-  meta::DerivedRows rows(engine_.pool);
+  DerivedRows rows(engine_.pool);
   const uint32_t limit = kRowsPerStatement;
   while (rows.remove_readings(claim_, kReadingsKept, limit) == limit) progress_.progress();
   for (Nid after = 0; rows.remove_stray_summaries(claim_, after, kNodesPerStatement);) {
@@ -216,12 +216,12 @@ void CollectionSteps::remove_derived_rows() {
 
 /// The right to list unfinished uploads may be missing; all else is done by then.
 void CollectionSteps::remove_unfinished() {
-  if (!owns_namespace(engine_.stores, repository_)) return;
+  if (!branch::owns_namespace(engine_.stores, repository_)) return;
   // By both clocks, since the store dates its files by its own.
   const Instant before =
       std::min(engine_.clock.now(), SystemClock().now()) - options_.unfinished_kept;
   try {
-    for (const std::string_view folder : {kObjectsFolder, meta::kSstablesFolder}) {
+    for (const std::string_view folder : {kObjectsFolder, versioning::kSstablesFolder}) {
       counts_.removed_unfinished +=
           remove_unfinished_files(engine_.stores, repository_, folder, before);
     }
@@ -236,17 +236,16 @@ void CollectionSteps::remove_unfinished() {
 /// rows are read, since a file gets its row after it was written.
 void CollectionSteps::remove_stray_files(Instant written_before) {
   std::vector<std::string> files =
-      list_files(engine_.stores, repository_, meta::kSstablesFolder, written_before);
+      list_files(engine_.stores, repository_, versioning::kSstablesFolder, written_before);
   if (files.empty()) return;
-  const std::set<std::string> named =
-      meta::DerivedRows(engine_.pool).sstable_files(claim_.repository);
+  const std::set<std::string> named = DerivedRows(engine_.pool).sstable_files(claim_.repository);
   std::erase_if(files, [&named](const std::string& file) { return named.contains(file); });
   remove_derived_files(engine_.stores, repository_, files);
 }
 
 /// All else is done by then: what fails here is left to autovacuum and to the next collection.
 void CollectionSteps::release_space() {
-  meta::SpaceRelease space(
+  SpaceRelease space(
       engine_.pool, claim_, [this] { progress_.progress(1); }, stop_);
   try {
     if (removed_rows() < kRowsWorthVacuum && !space.is_wanted()) return;
@@ -288,8 +287,8 @@ void CollectionSteps::remove_part_lists(const Marked& marked, const KnownCandida
   if (counts_.removed_part_lists > 0) engine_.part_lists.forget_all();
 }
 
-void CollectionSteps::remove_nodes(const meta::CollectionFloors& floors, const Marked& marked) {
-  meta::NodeRemoval removal(engine_.pool);
+void CollectionSteps::remove_nodes(const CollectionFloors& floors, const Marked& marked) {
+  NodeRemoval removal(engine_.pool);
   for (Nid after = 0;;) {
     progress_.progress();
     const auto nids = removal.page(claim_.repository, after, floors.nid, kNodesPerStatement);
@@ -307,4 +306,4 @@ void CollectionSteps::remove_nodes(const meta::CollectionFloors& floors, const M
   }
 }
 
-}  // namespace tarn::versioning
+}  // namespace tarn::gc

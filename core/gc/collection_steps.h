@@ -17,7 +17,7 @@
 #include "core/gc/object_removal.h"
 #include "core/model/repository.h"
 
-namespace tarn::versioning {
+namespace tarn::gc {
 
 /// Objects that a collection may remove whatever their share of the repository is.
 constexpr int64_t kRemovedWithoutShare = 100;
@@ -25,7 +25,7 @@ constexpr int64_t kRemovedWithoutShare = 100;
 /// One collection, under a claim. One thread at a time.
 class CollectionSteps {
  public:
-  CollectionSteps(Engine& engine, const meta::CollectionClaim& claim,
+  CollectionSteps(branch::Engine& engine, const CollectionClaim& claim,
                   const CollectionOptions& options, const std::stop_token& stop);
   CollectionSteps(const CollectionSteps&) = delete;
 
@@ -33,9 +33,7 @@ class CollectionSteps {
   void run();
 
   const CollectionReport& report() const { return report_; }
-  meta::CollectionOutcome outcome() const {
-    return {report_.counts, report_.failures, report_.removed};
-  }
+  CollectionOutcome outcome() const { return {report_.counts, report_.failures, report_.removed}; }
   /// Whether it has removed many rows whose space it has not given back.
   bool owes_space() const;
 
@@ -44,10 +42,10 @@ class CollectionSteps {
   void begin_step(std::string_view step, int64_t total = 0);
   int64_t stored_before();
   void check_owner();
-  void wait_for_transactions(const meta::CollectionFloors& floors);
-  void find_candidates(const meta::CollectionFloors& floors, const Marked& marked,
+  void wait_for_transactions(const CollectionFloors& floors);
+  void find_candidates(const CollectionFloors& floors, const Marked& marked,
                        const KnownCandidates& known);
-  void count_known(const meta::KnownCandidate& candidate);
+  void count_known(const KnownCandidate& candidate);
   void check_share() const;
   void remove_derived_rows();
   void remove_stray_files(Instant written_before);
@@ -55,15 +53,15 @@ class CollectionSteps {
   void release_space();
   int64_t removed_rows() const;
   void remove_part_lists(const Marked& marked, const KnownCandidates& known);
-  void remove_nodes(const meta::CollectionFloors& floors, const Marked& marked);
+  void remove_nodes(const CollectionFloors& floors, const Marked& marked);
 
-  Engine& engine_;
-  const meta::CollectionClaim& claim_;
+  branch::Engine& engine_;
+  const CollectionClaim& claim_;
   const CollectionOptions& options_;
   const std::stop_token& stop_;
   const Repository repository_;
-  meta::Collections collections_;
-  meta::Candidates candidates_;
+  Collections collections_;
+  Candidates candidates_;
   CollectionReport report_;
   CollectionCounts& counts_ = report_.counts;
   int64_t purged_candidates_ = 0;
@@ -73,4 +71,4 @@ class CollectionSteps {
   ObjectRemoval objects_;
 };
 
-}  // namespace tarn::versioning
+}  // namespace tarn::gc

@@ -6,7 +6,7 @@
 #include "core/base/error.h"
 #include "core/base/reasons.h"
 
-namespace tarn::meta {
+namespace tarn::gc {
 namespace {
 
 /// After a run that was interrupted, and after the first that failed.
@@ -404,4 +404,4 @@ std::optional<CollectionRequest> Collections::requested(RepositoryId repository)
   return out;
 }
 
-}  // namespace tarn::meta
+}  // namespace tarn::gc

@@ -15,7 +15,7 @@
 #include "core/gc/garbage.h"
 #include "core/model/names.h"
 
-namespace tarn::meta {
+namespace tarn::gc {
 
 /// How often a collection is repeated that was asked for and failed. The pauses take half an hour
 /// together.
@@ -143,4 +143,4 @@ class Collections {
   db::Pool& pool_;
 };
 
-}  // namespace tarn::meta
+}  // namespace tarn::gc

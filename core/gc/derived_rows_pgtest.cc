@@ -15,13 +15,13 @@
 #include "core/versioning/metadata_files.h"
 #include "tests/support/fault_points.h"
 
-namespace tarn::versioning {
+namespace tarn::gc {
 namespace {
 
-using meta::SstableKind;
 using testing::FaultPoints;
 using testing::reason_of;
 using testing::TestEngine;
+using versioning::SstableKind;
 
 class DerivedRows : public CollectionTest {
  protected:
@@ -38,13 +38,14 @@ class DerivedRows : public CollectionTest {
       entry.address = ExternalAddress{str_cat("s3://lake/", i)};
       rows.push_back({str_cat("part-", 100'000 + i), entry});
     }
-    (*engine).staging.stage_many(get_branch(*engine, repo, BranchName(branch)).id, std::move(rows));
+    (*engine).staging.stage_many(branch::get_branch(*engine, repo, BranchName(branch)).id,
+                                 std::move(rows));
     engine.commit(repo, branch);
-    return resolve_commit(*engine, repo, branch).root;
+    return branch::resolve_commit(*engine, repo, branch).root;
   }
 
   /// A collection that waits for neither server.
-  meta::CollectionRun collect_now() {
+  CollectionRun collect_now() {
     settle();
     slow.parts().heartbeat();
     return collect(repo);
@@ -52,21 +53,22 @@ class DerivedRows : public CollectionTest {
 
   /// Deletes the branch, and the nodes that it alone has.
   void remove(const std::string& branch) {
-    delete_branch(*engine, repo, BranchName(branch), false);
+    branch::delete_branch(*engine, repo, BranchName(branch), false);
     EXPECT_GT(collect_now().counts.removed_nodes, 0);
   }
 
   static void search(TestEngine& server, const Repository& repository, const std::string& ref) {
-    SearchOptions options;
+    objects::SearchOptions options;
     options.query.glob = Glob("*-none");
-    search_objects(*server, repository.name, ref, options);
+    objects::search_objects(*server, repository.name, ref, options);
     (*server).summaries.flush();
   }
 
   /// As an old server or a restart forgets its caches: the nodes are read from the database.
   std::string metarange_read_anew(const TreeRoot& root) {
     TestEngine other(database.url(), engine.store);
-    return reason_of([&] { metadata_file(*other, repo, SstableKind::kMetarange, root.hash); });
+    return reason_of(
+        [&] { versioning::metadata_file(*other, repo, SstableKind::kMetarange, root.hash); });
   }
 
   int64_t stray_rows() {
@@ -112,7 +114,9 @@ TEST_F(DerivedRows, SummariesOfNodesThatStayStay) {
 TEST_F(DerivedRows, ARowThatWasStoredDuringARemovalHidesNoNodeOfTheSameHash) {
   const TreeRoot first = commit_objects("exp", 0, 100);
   faults.at_then_go_on({"sstables_insert_rows"}, [this] { remove("exp"); });
-  EXPECT_NE(reason_of([&] { metadata_file(*slow, repo, SstableKind::kMetarange, first.hash); }),
+  EXPECT_NE(reason_of([&] {
+              versioning::metadata_file(*slow, repo, SstableKind::kMetarange, first.hash);
+            }),
             "done");
   EXPECT_EQ(faults.unreached(), 0u);
   EXPECT_EQ(stray_rows(), 1);
@@ -131,7 +135,7 @@ TEST_F(DerivedRows, OfTwoNodesWithOneHashTheOneThatStaysIsFound) {
   const TreeRoot first = commit_objects("first", 0, 2'000);
   const TreeRoot second = commit_objects("second", 0, 2'001);
   for (const TreeRoot& root : {first, second}) {
-    metadata_file(*engine, repo, SstableKind::kMetarange, root.hash);
+    versioning::metadata_file(*engine, repo, SstableKind::kMetarange, root.hash);
   }
   // Ranges are the roots, of level 1: that is no range that both trees have.
   ASSERT_NE(first.hash, second.hash);
@@ -145,15 +149,18 @@ TEST_F(DerivedRows, OfTwoNodesWithOneHashTheOneThatStaysIsFound) {
   for (const TreeRoot& node : {a, b}) {
     (*engine).sstables.add(repo.id, SstableKind::kRange, {&node, 1});
   }
-  metadata_file(*engine, repo, SstableKind::kRange, a.hash);
+  versioning::metadata_file(*engine, repo, SstableKind::kRange, a.hash);
   for (const char* branch : {"first", "second"}) {
-    EXPECT_EQ(reason_of([&] { metadata_file(*engine, repo, SstableKind::kRange, b.hash); }), "done")
+    EXPECT_EQ(
+        reason_of([&] { versioning::metadata_file(*engine, repo, SstableKind::kRange, b.hash); }),
+        "done")
         << branch;
     if (std::string(branch) == "first") remove(branch);
   }
   remove("second");
-  EXPECT_EQ(reason_of([&] { metadata_file(*engine, repo, SstableKind::kRange, b.hash); }),
-            "range_not_found");
+  EXPECT_EQ(
+      reason_of([&] { versioning::metadata_file(*engine, repo, SstableKind::kRange, b.hash); }),
+      "range_not_found");
   EXPECT_EQ(stray_rows(), 0);
   EXPECT_EQ(files().size(), 0u);
 }
@@ -162,11 +169,12 @@ TEST_F(DerivedRows, OfTwoNodesWithOneHashTheOneThatStaysIsFound) {
 // that were removed meanwhile.
 TEST_F(DerivedRows, FilesThatNoRowNamesGoWhenTheyAreOld) {
   const TreeRoot root = commit_objects("exp", 0, 100);
-  const MetadataFile kept = metadata_file(*engine, repo, SstableKind::kMetarange, root.hash);
+  const versioning::MetadataFile kept =
+      versioning::metadata_file(*engine, repo, SstableKind::kMetarange, root.hash);
   faults.at_then_go_on({"sstables_set_file"}, [this, &root] {
-    metadata_file(*engine, repo, SstableKind::kRange, root.hash);
+    versioning::metadata_file(*engine, repo, SstableKind::kRange, root.hash);
   });
-  metadata_file(*slow, repo, SstableKind::kRange, root.hash);
+  versioning::metadata_file(*slow, repo, SstableKind::kRange, root.hash);
   EXPECT_EQ(faults.unreached(), 0u);
   ASSERT_EQ(files().size(), 3u);
   collect_now();
@@ -179,12 +187,12 @@ TEST_F(DerivedRows, FilesThatNoRowNamesGoWhenTheyAreOld) {
 
 TEST_F(DerivedRows, OfADeletedRepositoryTheFilesGo) {
   const TreeRoot root = commit_objects("exp", 0, 100);
-  metadata_file(*engine, repo, SstableKind::kMetarange, root.hash);
+  versioning::metadata_file(*engine, repo, SstableKind::kMetarange, root.hash);
   ASSERT_EQ(files().size(), 1u);
-  delete_repository(*engine, repo, true);
+  branch::delete_repository(*engine, repo, true);
   collect_now();
   EXPECT_EQ(files().size(), 0u);
 }
 
 }  // namespace
-}  // namespace tarn::versioning
+}  // namespace tarn::gc

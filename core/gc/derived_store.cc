@@ -1,6 +1,6 @@
 #include "core/gc/derived_store.h"
 
-namespace tarn::meta {
+namespace tarn::gc {
 namespace {
 
 // Locked before the statement that looks again whether metrics name them: writers of such
@@ -122,4 +122,4 @@ void DerivedRows::remove_of_deleted(const CollectionClaim& claim) {
   });
 }
 
-}  // namespace tarn::meta
+}  // namespace tarn::gc

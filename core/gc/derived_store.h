@@ -13,7 +13,7 @@
 #include "core/gc/collection_store.h"
 #include "core/model/commit.h"
 
-namespace tarn::meta {
+namespace tarn::gc {
 
 /// Safe from any thread. What writes needs the lease of the claim, and throws unavailable without.
 class DerivedRows {
@@ -41,4 +41,4 @@ class DerivedRows {
   db::Pool& pool_;
 };
 
-}  // namespace tarn::meta
+}  // namespace tarn::gc

@@ -18,7 +18,7 @@
 #include "core/tree/cursor.h"
 #include "core/tree/diff.h"
 
-namespace tarn::versioning {
+namespace tarn::gc {
 namespace {
 
 constexpr size_t kNamedRootsMax = 10;
@@ -36,7 +36,7 @@ void check_reason(std::string_view reason) {
 }
 
 void check_unused(db::Connection& connection, RepositoryId repository, const CommitId& commit) {
-  const std::vector<std::string> roots = meta::Roots(connection).keepers(repository, commit);
+  const std::vector<std::string> roots = Roots(connection).keepers(repository, commit);
   if (roots.empty()) return;
   std::string names;
   for (size_t i = 0; i < roots.size() && i < kNamedRootsMax; ++i) {
@@ -49,13 +49,13 @@ void check_unused(db::Connection& connection, RepositoryId repository, const Com
 }
 
 /// Counts the objects of the commit, and those to which nothing else refers.
-void measure(Engine& engine, const Repository& repository, const Commit& commit,
+void measure(branch::Engine& engine, const Repository& repository, const Commit& commit,
              EarlyExpiryOutcome& out) {
   const Marked marked = mark(engine, {.repository = repository.id,
                                       .without = std::span(&commit.id, 1),
                                       .all_lists_die = true,
                                       .on_progress = [] { throw_if_cancelled(); }});
-  meta::UncachedNodes nodes(engine.pool);
+  UncachedNodes nodes(engine.pool);
   tree::Cursor at(nodes, commit.root);
   for (at.seek(""); at.valid(); at.next()) {
     const Entry entry = at.entry();
@@ -72,7 +72,7 @@ void measure(Engine& engine, const Repository& repository, const Commit& commit,
 }
 
 /// Whether the two trees have an entry in common.
-bool share_entries(Engine& engine, const TreeRoot& a, const TreeRoot& b) {
+bool share_entries(branch::Engine& engine, const TreeRoot& a, const TreeRoot& b) {
   const uint64_t entries = tree::count_range(engine.nodes, a, "", "").entries;
   uint64_t differing = 0;
   tree::Diff diff(engine.nodes, a, b);
@@ -83,11 +83,11 @@ bool share_entries(Engine& engine, const TreeRoot& a, const TreeRoot& b) {
   return differing < entries;
 }
 
-std::vector<std::string> branches_showing(Engine& engine, const Repository& repository,
+std::vector<std::string> branches_showing(branch::Engine& engine, const Repository& repository,
                                           const Commit& commit) {
   std::vector<std::string> out;
   const auto branches =
-      list_branches(engine, repository, "", "", kExaminedBranchesMax, /*show_hidden=*/true);
+      branch::list_branches(engine, repository, "", "", kExaminedBranchesMax, /*show_hidden=*/true);
   for (const Branch& branch : branches.items) {
     if (out.size() == kShowingBranchesMax) break;
     const auto head = engine.commits.find(repository.id, branch.head);
@@ -98,11 +98,11 @@ std::vector<std::string> branches_showing(Engine& engine, const Repository& repo
 
 }  // namespace
 
-EarlyExpiryOutcome expire_commit(Engine& engine, const Repository& repository,
+EarlyExpiryOutcome expire_commit(branch::Engine& engine, const Repository& repository,
                                  const EarlyExpiryRequest& request) {
   check_reason(request.reason);
-  check_writable(engine, repository, /*force=*/false);
-  const Commit commit = resolve_commit(engine, repository, request.ref);
+  branch::check_writable(engine, repository, /*force=*/false);
+  const Commit commit = branch::resolve_commit(engine, repository, request.ref);
   meta::require_kept(engine.pool, commit.root);
   if (commit.root.empty()) {
     throw Error(ErrorCode::kInvalidArgument,
@@ -114,7 +114,7 @@ EarlyExpiryOutcome expire_commit(Engine& engine, const Repository& repository,
   out.shown_by = branches_showing(engine, repository, commit);
   const ExpiringCommit expiring{commit.id, str_cat("expired early by ", request.actor)};
   engine.pool.transaction([&](db::Connection& connection) {
-    meta::Roots roots(connection);
+    Roots roots(connection);
     const std::span<const CommitId> id(&commit.id, 1);
     roots.count_removal();  // locks the row of collections first, as they do
     meta::Repositories::hold(connection, repository.id);  // branches of deleted ones are put away
@@ -129,8 +129,8 @@ EarlyExpiryOutcome expire_commit(Engine& engine, const Repository& repository,
   return out;
 }
 
-Page<Expiry> list_expiries(Engine& engine, const Repository& repository, std::string_view after,
-                           uint32_t limit) {
+Page<Expiry> list_expiries(branch::Engine& engine, const Repository& repository,
+                           std::string_view after, uint32_t limit) {
   int64_t before = INT64_MAX;
   if (!after.empty()) {
     const auto [end, error] = std::from_chars(after.data(), after.data() + after.size(), before);
@@ -141,7 +141,7 @@ Page<Expiry> list_expiries(Engine& engine, const Repository& repository, std::st
   }
   Page<Expiry> page{.next_of = [](const Expiry& one) { return std::to_string(one.number); }};
   db::Pool::Lease lease = engine.pool.lease();
-  page.items = meta::Roots(*lease).expiries(repository.id, before, limit + 1);
+  page.items = Roots(*lease).expiries(repository.id, before, limit + 1);
   if (page.items.size() > limit) {
     page.items.resize(limit);
     page.end_here();
@@ -149,4 +149,4 @@ Page<Expiry> list_expiries(Engine& engine, const Repository& repository, std::st
   return page;
 }
 
-}  // namespace tarn::versioning
+}  // namespace tarn::gc

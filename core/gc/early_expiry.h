@@ -12,7 +12,7 @@
 #include "core/model/page.h"
 #include "core/model/repository.h"
 
-namespace tarn::versioning {
+namespace tarn::gc {
 
 constexpr size_t kExpiryReasonBytesMax = 4096;
 /// Names of branches in an answer, and branches that are examined for them.
@@ -38,7 +38,7 @@ struct EarlyExpiryOutcome {
 /// long one; the commit has no data), conflict (reason "commit_in_use": the message names the roots
 /// that keep it), gone (reason "expired": it has expired), permission_denied (read-only). The
 /// figures are of a moment before.
-EarlyExpiryOutcome expire_commit(Engine& engine, const Repository& repository,
+EarlyExpiryOutcome expire_commit(branch::Engine& engine, const Repository& repository,
                                  const EarlyExpiryRequest& request);
 
 struct Expiry {
@@ -53,7 +53,7 @@ struct Expiry {
 /// The newest first. `after`: the number of the last one of the page before. Throws
 /// invalid_argument
 /// (`after` is no number).
-Page<Expiry> list_expiries(Engine& engine, const Repository& repository, std::string_view after,
-                           uint32_t limit);
+Page<Expiry> list_expiries(branch::Engine& engine, const Repository& repository,
+                           std::string_view after, uint32_t limit);
 
-}  // namespace tarn::versioning
+}  // namespace tarn::gc

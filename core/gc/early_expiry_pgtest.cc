@@ -8,7 +8,7 @@
 #include "core/gc/holds.h"
 #include "core/versioning/merge.h"
 
-namespace tarn::versioning {
+namespace tarn::gc {
 namespace {
 
 using testing::message_of;
@@ -80,20 +80,20 @@ TEST_F(EarlyExpiry, IsRefusedByWhatKeepsTheCommit) {
   engine.branch(repo, "side", "main");
   write("side", "b", "side");
   write("main", "a", "next");
-  create_tag(*engine, repo, TagName("v1"), to_text(base.id), false);
+  branch::create_tag(*engine, repo, TagName("v1"), to_text(base.id), false);
   refused(base.id, "tag \"v1\"");
-  delete_tag(*engine, repo, TagName("v1"), false);
+  branch::delete_tag(*engine, repo, TagName("v1"), false);
   refused(base.id, "in use by a merge of branch \"main\" and branch \"side\"");
-  MergeRequest merge;
+  versioning::MergeRequest merge;
   merge.committer = "t";
-  merge.strategy = MergeStrategy::kSourceWins;
-  merge_into(*engine, repo, "main", BranchName("side"), merge);  // a newer base
+  merge.strategy = versioning::MergeStrategy::kSourceWins;
+  versioning::merge_into(*engine, repo, "main", BranchName("side"), merge);  // a newer base
   const Hold hold =
       add_hold(*engine, repo, {.ref = to_text(base.id), .reason = "audit", .actor = "t"});
   refused(base.id, str_cat("hold ", hold.id));
   refused(first.id, str_cat("hold ", hold.id));
   remove_hold(*engine, repo, hold.id, "t");
-  set_alias(*engine, repo, {.name = AliasName("prod"), .actor = "t"}, to_text(base.id));
+  branch::set_alias(*engine, repo, {.name = AliasName("prod"), .actor = "t"}, to_text(base.id));
   refused(base.id, "alias \"prod\"");
   EXPECT_EQ(engine.read(repo, to_text(base.id), "a"), "base");
   expire(first.id);
@@ -104,10 +104,10 @@ TEST_F(EarlyExpiry, NeedsAReasonAndData) {
   write("main", "a", "second");
   EXPECT_EQ(reason_of([&] { expire(first.id, ""); }), "invalid_argument");
   EXPECT_EQ(reason_of([&] { expire(first.id, std::string(5000, 'x')); }), "invalid_argument");
-  const Commit empty = resolve_commit(*engine, repo, "main~2");
+  const Commit empty = branch::resolve_commit(*engine, repo, "main~2");
   EXPECT_EQ(reason_of([&] { expire(empty.id); }), "invalid_argument");
   EXPECT_EQ(engine.read(repo, to_text(first.id), "a"), "first");
 }
 
 }  // namespace
-}  // namespace tarn::versioning
+}  // namespace tarn::gc

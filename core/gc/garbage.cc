@@ -1,6 +1,6 @@
 #include "core/gc/garbage.h"
 
-namespace tarn {
+namespace tarn::gc {
 
 std::string_view name_of(GarbageReason reason) {
   switch (reason) {
@@ -25,4 +25,4 @@ void GarbageGroups::add(const GarbageOrigin& origin, int64_t bytes) {
   size.bytes += bytes;
 }
 
-}  // namespace tarn
+}  // namespace tarn::gc

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <utility>
 
-namespace tarn {
+namespace tarn::gc {
 
 /// Stored in gc_candidates.
 enum class GarbageReason : int16_t {
@@ -46,4 +46,4 @@ class GarbageGroups {
   std::map<GarbageOrigin, GarbageSize> sizes_;
 };
 
-}  // namespace tarn
+}  // namespace tarn::gc

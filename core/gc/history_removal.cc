@@ -7,7 +7,7 @@
 #include "core/meta/commits.h"
 #include "core/meta/repositories.h"
 
-namespace tarn::versioning {
+namespace tarn::gc {
 
 std::chrono::seconds unreachable_kept(const History& history, const CollectionOptions& options) {
   if (!history.rules) return options.unreachable_kept;
@@ -22,7 +22,7 @@ std::vector<CommitId> ids_of(const std::vector<ExpiringCommit>& commits) {
 
 void HistoryRemoval::purge_repository() {
   const bool purged = engine_.pool.transaction([&](db::Connection& connection) {
-    meta::Collections::hold(connection, claim_);
+    Collections::hold(connection, claim_);
     return meta::Repositories::purge(connection, claim_.repository, options_.deleted_kept);
   });
   if (purged) return;
@@ -31,9 +31,9 @@ void HistoryRemoval::purge_repository() {
 
 void HistoryRemoval::remove_dead_commits() {
   counts_.removed_commits = engine_.pool.transaction([&](db::Connection& connection) {
-    meta::Collections::hold(connection, claim_);
+    Collections::hold(connection, claim_);
     hold_repository(connection);
-    meta::Roots roots(connection);
+    Roots roots(connection);
     const History history = roots.history(claim_.repository, options_.ignored_root);
     const auto dead = unreachable_commits(history, kept(history));
     removed_commits_.clear();
@@ -71,11 +71,11 @@ std::chrono::seconds HistoryRemoval::kept(const History& history) const {
 
 void HistoryRemoval::expire_history() {
   if (claim_.deleted) return;
-  std::vector<meta::RemovedCommit> described;
+  std::vector<RemovedCommit> described;
   counts_.expired_commits = engine_.pool.transaction([&](db::Connection& connection) {
-    meta::Collections::hold(connection, claim_);
+    Collections::hold(connection, claim_);
     hold_repository(connection);  // and its rules
-    meta::Roots roots(connection);
+    Roots roots(connection);
     const auto first = expiring_commits(roots.history(claim_.repository, options_.ignored_root));
     if (first.empty()) return int64_t{0};
     roots.lock_commits(claim_.repository, ids_of(first));
@@ -93,4 +93,4 @@ void HistoryRemoval::expire_history() {
   if (counts_.expired_commits > 0) engine_.commits.forget_all();
 }
 
-}  // namespace tarn::versioning
+}  // namespace tarn::gc

@@ -12,7 +12,7 @@
 #include "core/gc/retention.h"
 #include "core/gc/root_store.h"
 
-namespace tarn::versioning {
+namespace tarn::gc {
 
 /// How long a commit stays that no root leads to.
 std::chrono::seconds unreachable_kept(const History& history, const CollectionOptions& options);
@@ -22,7 +22,7 @@ std::vector<CommitId> ids_of(const std::vector<ExpiringCommit>& commits);
 /// The removals of one collection, on its thread.
 class HistoryRemoval {
  public:
-  HistoryRemoval(Engine& engine, const meta::CollectionClaim& claim,
+  HistoryRemoval(branch::Engine& engine, const CollectionClaim& claim,
                  const CollectionOptions& options, CollectionCounts& counts)
       : engine_(engine), claim_(claim), options_(options), counts_(counts) {}
 
@@ -35,7 +35,7 @@ class HistoryRemoval {
   void expire_history();
 
   /// The commits that were removed in either way.
-  const std::vector<meta::RemovedCommit>& removed() const { return removed_commits_; }
+  const std::vector<RemovedCommit>& removed() const { return removed_commits_; }
 
  private:
   /// Roots of a repository that was deleted meanwhile are put away; it may be restored. Throws
@@ -43,11 +43,11 @@ class HistoryRemoval {
   void hold_repository(db::Connection& connection) const;
   std::chrono::seconds kept(const History& history) const;
 
-  Engine& engine_;
-  const meta::CollectionClaim& claim_;
+  branch::Engine& engine_;
+  const CollectionClaim& claim_;
   const CollectionOptions& options_;
   CollectionCounts& counts_;
-  std::vector<meta::RemovedCommit> removed_commits_;
+  std::vector<RemovedCommit> removed_commits_;
 };
 
-}  // namespace tarn::versioning
+}  // namespace tarn::gc

@@ -6,7 +6,7 @@
 #include "core/base/reasons.h"
 #include "core/meta/commits.h"
 
-namespace tarn::meta {
+namespace tarn::gc {
 namespace {
 
 constexpr db::Query kInsertHold{"holds_insert_row", R"sql(
@@ -23,11 +23,11 @@ constexpr db::Query kDelete{"holds_delete_row",
 int32_t key_of(RepositoryId repository) { return static_cast<int32_t>(repository); }
 
 void lock_commit(db::Connection& connection, RepositoryId repository, const CommitId& id) {
-  if (Commits::hold(connection, repository, std::span(&id, 1))) return;
+  if (meta::Commits::hold(connection, repository, std::span(&id, 1))) return;
   throw Error(ErrorCode::kNotFound, reason::kCommitNotFound, "commit not found");
 }
 
-void insert_row(db::Connection& connection, RepositoryId repository, const versioning::Hold& hold) {
+void insert_row(db::Connection& connection, RepositoryId repository, const Hold& hold) {
   const db::Param until =
       hold.until ? db::Param(to_millis(*hold.until)) : db::Param(std::optional<int64_t>());
   connection.run(kInsertHold, {key_of(repository), hold.id, db::Bytes{view_of(hold.commit)}, until,
@@ -36,7 +36,7 @@ void insert_row(db::Connection& connection, RepositoryId repository, const versi
 
 }  // namespace
 
-void Holds::insert(RepositoryId repository, const versioning::Hold& hold) {
+void Holds::insert(RepositoryId repository, const Hold& hold) {
   pool_.transaction([&](db::Connection& connection) {
     lock_commit(connection, repository, hold.commit);
     insert_row(connection, repository, hold);
@@ -45,7 +45,7 @@ void Holds::insert(RepositoryId repository, const versioning::Hold& hold) {
 
 // While the source is there its objects and nodes are marked, and the writer's floor keeps the new
 // nodes: so all that the new commit has is there when its row is.
-void Holds::insert(RepositoryId repository, const versioning::Hold& hold, const Commit& made,
+void Holds::insert(RepositoryId repository, const Hold& hold, const Commit& made,
                    const CommitId& source, int64_t writer) {
   pool_.transaction([&](db::Connection& connection) {
     lock_commit(connection, repository, source);
@@ -53,7 +53,7 @@ void Holds::insert(RepositoryId repository, const versioning::Hold& hold, const 
       throw Error(ErrorCode::kUnavailable, reason::kWriterLost,
                   "holding a path: the server lost its registration in the database, try again");
     }
-    Commits::insert(connection, repository, made, hold.actor);
+    meta::Commits::insert(connection, repository, made, hold.actor);
     lock_commit(connection, repository, made.id);
     insert_row(connection, repository, hold);
   });
@@ -63,13 +63,12 @@ int64_t Holds::count(RepositoryId repository) {
   return pool_.run(kCount, {key_of(repository)}, db::Pool::Retry::kRead).integer(0, 0);
 }
 
-std::vector<versioning::Hold> Holds::list(RepositoryId repository, std::string_view after,
-                                          uint32_t limit) {
+std::vector<Hold> Holds::list(RepositoryId repository, std::string_view after, uint32_t limit) {
   const db::Rows rows =
       pool_.run(kSelectPage, {key_of(repository), after, int64_t{limit}}, db::Pool::Retry::kRead);
-  std::vector<versioning::Hold> out;
+  std::vector<Hold> out;
   for (size_t row = 0; row < rows.size(); ++row) {
-    versioning::Hold hold;
+    Hold hold;
     hold.id = rows.text(row, 0);
     hold.commit = commit_id_from_bytes(rows.bytes(row, 1));
     if (!rows.null(row, 2)) hold.until = from_millis(rows.integer(row, 2));
@@ -86,4 +85,4 @@ bool Holds::remove(RepositoryId repository, std::string_view id) {
   return pool_.run(kDelete, {key_of(repository), id}, db::Pool::Retry::kWrite).affected() == 1;
 }
 
-}  // namespace tarn::meta
+}  // namespace tarn::gc

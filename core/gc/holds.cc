@@ -15,7 +15,7 @@
 #include "core/meta/writer.h"
 #include "core/tree/edit.h"
 
-namespace tarn::versioning {
+namespace tarn::gc {
 namespace {
 
 [[noreturn]] void throw_invalid(std::string message) {
@@ -37,7 +37,7 @@ class NoEdits final : public tree::EditSource {
 };
 
 /// The objects of `source` below the path alone. Its nodes are in the database.
-Commit commit_of_path(Engine& engine, const Repository& repository, const Commit& source,
+Commit commit_of_path(branch::Engine& engine, const Repository& repository, const Commit& source,
                       const Hold& hold) {
   std::vector<tree::RangeDelete> others{{"", hold.path}};
   // No key follows a path of nothing but 0xff.
@@ -68,7 +68,7 @@ std::string new_hold_id(Instant now) {
 
 }  // namespace
 
-Hold add_hold(Engine& engine, const Repository& repository, const HoldRequest& request) {
+Hold add_hold(branch::Engine& engine, const Repository& repository, const HoldRequest& request) {
   if (request.reason.empty()) throw_invalid("holding a commit: a reason is needed");
   if (request.reason.size() > kHoldReasonBytesMax) {
     throw_invalid(
@@ -79,7 +79,7 @@ Hold add_hold(Engine& engine, const Repository& repository, const HoldRequest& r
   if (request.until && *request.until <= hold.created) {
     throw_invalid("holding a commit: the time until which to hold it has passed");
   }
-  meta::Holds holds(engine.pool);
+  Holds holds(engine.pool);
   if (holds.count(repository.id) >= static_cast<int64_t>(kHoldsMax)) {
     throw_invalid(str_cat("holding a commit: the repository has ", kHoldsMax,
                           " holds; remove some that are no longer needed"));
@@ -90,7 +90,7 @@ Hold add_hold(Engine& engine, const Repository& repository, const HoldRequest& r
   hold.reason = request.reason;
   hold.actor = request.actor;
   const meta::Writer::Operation operation(engine.writer);
-  const Commit source = resolve_commit(engine, repository, request.ref);
+  const Commit source = branch::resolve_commit(engine, repository, request.ref);
   if (hold.path.empty()) {
     hold.commit = source.id;
     holds.insert(repository.id, hold);
@@ -104,10 +104,10 @@ Hold add_hold(Engine& engine, const Repository& repository, const HoldRequest& r
   return hold;
 }
 
-Page<Hold> list_holds(Engine& engine, const Repository& repository, std::string_view after,
+Page<Hold> list_holds(branch::Engine& engine, const Repository& repository, std::string_view after,
                       uint32_t limit) {
   Page<Hold> page{.next_of = std::mem_fn(&Hold::id)};
-  page.items = meta::Holds(engine.pool).list(repository.id, after, limit + 1);
+  page.items = Holds(engine.pool).list(repository.id, after, limit + 1);
   if (page.items.size() > limit) {
     page.items.resize(limit);
     page.end_here();
@@ -115,9 +115,9 @@ Page<Hold> list_holds(Engine& engine, const Repository& repository, std::string_
   return page;
 }
 
-void remove_hold(Engine& engine, const Repository& repository, std::string_view id,
+void remove_hold(branch::Engine& engine, const Repository& repository, std::string_view id,
                  std::string_view user) {
-  if (meta::Holds(engine.pool).remove(repository.id, id)) {
+  if (Holds(engine.pool).remove(repository.id, id)) {
     log::info("hold_removed",
               {{"repository", repository.name.str()}, {"hold", id}, {"user", user}});
     return;
@@ -125,4 +125,4 @@ void remove_hold(Engine& engine, const Repository& repository, std::string_view 
   throw Error(ErrorCode::kNotFound, reason::kHoldNotFound, str_cat("hold '", id, "' not found"));
 }
 
-}  // namespace tarn::versioning
+}  // namespace tarn::gc

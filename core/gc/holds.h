@@ -11,7 +11,7 @@
 #include "core/model/page.h"
 #include "core/model/repository.h"
 
-namespace tarn::versioning {
+namespace tarn::gc {
 
 constexpr size_t kHoldReasonBytesMax = 4096;
 /// Maximum number of holds of one repository.
@@ -38,12 +38,12 @@ struct HoldRequest {
 /// Holds the commit that the ref shows now, with its ancestors; of a path only the objects below it
 /// as they are committed. Throws not_found (ref; nothing below the path), invalid_argument (no
 /// reason, or a long one; a time that has passed; more than kHoldsMax).
-Hold add_hold(Engine& engine, const Repository& repository, const HoldRequest& request);
+Hold add_hold(branch::Engine& engine, const Repository& repository, const HoldRequest& request);
 /// The oldest first; expired ones too, until they are removed.
-Page<Hold> list_holds(Engine& engine, const Repository& repository, std::string_view after,
+Page<Hold> list_holds(branch::Engine& engine, const Repository& repository, std::string_view after,
                       uint32_t limit);
 /// Throws not_found. Both changes are written to the log, with the user.
-void remove_hold(Engine& engine, const Repository& repository, std::string_view id,
+void remove_hold(branch::Engine& engine, const Repository& repository, std::string_view id,
                  std::string_view user);
 
-}  // namespace tarn::versioning
+}  // namespace tarn::gc

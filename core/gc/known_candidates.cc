@@ -7,7 +7,7 @@
 #include "core/base/wire.h"
 #include "core/meta/references.h"
 
-namespace tarn::versioning {
+namespace tarn::gc {
 namespace {
 
 constexpr size_t kOwnAddressBytes = 13;
@@ -28,8 +28,8 @@ OwnAddress own_address(std::string_view key) {
   return out;
 }
 
-KnownCandidates::KnownCandidates(const std::vector<meta::KnownCandidate>& rows) {
-  for (const meta::KnownCandidate& row : rows) {
+KnownCandidates::KnownCandidates(const std::vector<KnownCandidate>& rows) {
+  for (const KnownCandidate& row : rows) {
     if (row.address.size() == kOwnAddressBytes) {
       objects[row.address] = &row;
     } else if (row.due) {
@@ -41,4 +41,4 @@ KnownCandidates::KnownCandidates(const std::vector<meta::KnownCandidate>& rows) 
   std::sort(due_lists.begin(), due_lists.end());
 }
 
-}  // namespace tarn::versioning
+}  // namespace tarn::gc

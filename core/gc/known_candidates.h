@@ -10,7 +10,7 @@
 #include "core/gc/candidate_store.h"
 #include "core/model/address.h"
 
-namespace tarn::versioning {
+namespace tarn::gc {
 
 /// The form of the table gc_candidates, and back.
 std::string own_key(const OwnAddress& address);
@@ -18,11 +18,11 @@ OwnAddress own_address(std::string_view key);
 
 /// Candidates by address, apart from part lists. Refers to `rows`.
 struct KnownCandidates {
-  explicit KnownCandidates(const std::vector<meta::KnownCandidate>& rows);
+  explicit KnownCandidates(const std::vector<KnownCandidate>& rows);
 
-  std::map<std::string_view, const meta::KnownCandidate*> objects;
+  std::map<std::string_view, const KnownCandidate*> objects;
   std::vector<int64_t> lists;
   std::vector<int64_t> due_lists;
 };
 
-}  // namespace tarn::versioning
+}  // namespace tarn::gc

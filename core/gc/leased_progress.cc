@@ -8,7 +8,7 @@
 #include "core/base/reasons.h"
 #include "core/gc/collection_ends.h"
 
-namespace tarn::versioning {
+namespace tarn::gc {
 namespace {
 
 /// Time between renewals of the lease and of the progress that is shown.
@@ -18,7 +18,7 @@ constexpr std::chrono::milliseconds kBusyStretch{50};
 
 }  // namespace
 
-LeasedProgress::LeasedProgress(meta::Collections& collections, const meta::CollectionClaim& claim,
+LeasedProgress::LeasedProgress(Collections& collections, const CollectionClaim& claim,
                                const CollectionOptions& options, const std::stop_token& stop)
     : collections_(collections), claim_(claim), options_(options), stop_(stop) {}
 
@@ -55,7 +55,7 @@ void LeasedProgress::require_held() const {
 }
 
 LeasedProgress::Renewal LeasedProgress::renew() {
-  meta::CollectionProgress now;
+  CollectionProgress now;
   {
     MutexLock lock(mutex_);
     now = {step_, done_.load(std::memory_order_relaxed), total_};
@@ -88,4 +88,4 @@ void LeasedProgress::rest(Clock::duration worked) {
   rested_ = Clock::now();
 }
 
-}  // namespace tarn::versioning
+}  // namespace tarn::gc

@@ -12,7 +12,7 @@
 #include "core/gc/collection_options.h"
 #include "core/gc/collection_store.h"
 
-namespace tarn::versioning {
+namespace tarn::gc {
 
 /// How long other servers wait for a server that died while it collected. It is renewed every two
 /// seconds, however long a step takes.
@@ -25,7 +25,7 @@ constexpr std::chrono::minutes kStalledMax{5};
 /// unavailable (reason "collection_lost") when another server has taken the collection over.
 class LeasedProgress {
  public:
-  LeasedProgress(meta::Collections& collections, const meta::CollectionClaim& claim,
+  LeasedProgress(Collections& collections, const CollectionClaim& claim,
                  const CollectionOptions& options, const std::stop_token& stop);
 
   /// `total`: an estimate of what the step will have done; 0 = unknown.
@@ -43,15 +43,15 @@ class LeasedProgress {
 
  private:
   using Clock = std::chrono::steady_clock;
-  using Renewal = meta::Collections::Renewal;
+  using Renewal = Collections::Renewal;
 
   void renew_until(const std::stop_token& ended);
   Renewal renew();
   void require_held() const;
   void rest(Clock::duration worked);
 
-  meta::Collections& collections_;
-  const meta::CollectionClaim& claim_;
+  Collections& collections_;
+  const CollectionClaim& claim_;
   const CollectionOptions& options_;
   const std::stop_token& stop_;
   std::atomic<Renewal> renewal_ = Renewal::kHeld;  ///< the last one
@@ -63,4 +63,4 @@ class LeasedProgress {
   Clock::time_point rested_ = Clock::now();
 };
 
-}  // namespace tarn::versioning
+}  // namespace tarn::gc

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-namespace tarn::versioning {
+namespace tarn::gc {
 namespace {
 
 constexpr size_t kUnsortedMax = size_t{4} << 20;
@@ -56,4 +56,4 @@ bool LiveObjects::contains(const OwnAddress& address) const {
   return std::binary_search(prints_.begin(), prints_.end(), print_of(address));
 }
 
-}  // namespace tarn::versioning
+}  // namespace tarn::gc

@@ -10,7 +10,7 @@
 #include "core/model/entry.h"
 #include "core/tree/nid_set.h"
 
-namespace tarn::versioning {
+namespace tarn::gc {
 
 /// 16 bits of the time of the address, in milliseconds, and its 48 random bits.
 uint64_t print_of(const OwnAddress& address);
@@ -44,4 +44,4 @@ class LiveObjects {
   tree::NidSet part_lists_;
 };
 
-}  // namespace tarn::versioning
+}  // namespace tarn::gc

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace tarn::versioning {
+namespace tarn::gc {
 namespace {
 
 constexpr RepositoryId kRepository{7};
@@ -62,4 +62,4 @@ TEST(LiveObjects, PartsBelongToTheirOwnerOrToTheList) {
 }
 
 }  // namespace
-}  // namespace tarn::versioning
+}  // namespace tarn::gc

@@ -6,11 +6,11 @@
 
 #include "core/db/pool.h"
 #include "core/gc/root_store.h"
-#include "core/import/import_job.h"
+#include "core/imports/import_job.h"
 #include "core/tree/leaf_node.h"
 #include "core/tree/visit_nodes.h"
 
-namespace tarn::versioning {
+namespace tarn::gc {
 namespace {
 
 Address address_of(const tree::EntryFields& fields) {
@@ -27,7 +27,7 @@ class RootReader {
   std::vector<Nid> read_own() {
     std::vector<Nid> trees = roots_.trees(request_.repository, request_.without);
     roots_.import_checkpoints(request_.repository, [&](std::string_view bytes) {
-      const ImportCheckpoint checkpoint = decode_import_checkpoint(bytes);
+      const imports::ImportCheckpoint checkpoint = imports::decode_import_checkpoint(bytes);
       if (!checkpoint.root.empty()) trees.push_back(checkpoint.root.nid);
     });
     roots_.entries(request_.repository, [&](std::string_view bytes) {
@@ -66,7 +66,7 @@ class RootReader {
     });
   }
 
-  meta::Roots roots_;
+  Roots roots_;
   const MarkRequest& request_;
   Marked& marked_;
 };
@@ -93,7 +93,7 @@ void judge_lists(const MarkRequest& request, const ListedParts& lists, Marked& m
 
 }  // namespace
 
-Marked mark(Engine& engine, const MarkRequest& request) {
+Marked mark(branch::Engine& engine, const MarkRequest& request) {
   Marked marked(request.repository);
   std::vector<Nid> own_trees;
   std::vector<std::vector<Nid>> foreign_trees;
@@ -111,7 +111,7 @@ Marked mark(Engine& engine, const MarkRequest& request) {
     }
     lease->commit();
   }
-  meta::UncachedNodes nodes(engine.pool);
+  UncachedNodes nodes(engine.pool);
   tree::visit_nodes(nodes, own_trees, marked.nodes, [&](Nid, const tree::Node& node) {
     request.on_progress();
     const auto* leaf = dynamic_cast<const tree::LeafNode*>(&node);
@@ -134,4 +134,4 @@ Marked mark(Engine& engine, const MarkRequest& request) {
   return marked;
 }
 
-}  // namespace tarn::versioning
+}  // namespace tarn::gc

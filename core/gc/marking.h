@@ -10,7 +10,7 @@
 #include "core/model/commit.h"
 #include "core/tree/nid_set.h"
 
-namespace tarn::versioning {
+namespace tarn::gc {
 
 struct Marked {
   explicit Marked(RepositoryId repository) : objects(repository) {}
@@ -32,6 +32,6 @@ struct MarkRequest {
 
 /// Reads the roots in one snapshot of the database, then the trees: nodes never change, and only
 /// garbage collection removes them. Throws data_loss: a tree is incomplete; nothing may be removed.
-Marked mark(Engine& engine, const MarkRequest& request);
+Marked mark(branch::Engine& engine, const MarkRequest& request);
 
-}  // namespace tarn::versioning
+}  // namespace tarn::gc

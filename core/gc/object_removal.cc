@@ -14,7 +14,7 @@
 #include "core/gc/collection_ends.h"
 #include "core/gc/store_listing.h"
 
-namespace tarn::versioning {
+namespace tarn::gc {
 namespace {
 
 /// Rows whose objects are removed between two transactions: those of one are hardly more work than
@@ -23,12 +23,13 @@ constexpr size_t kRowsDoomedAtOnce = 5'000;
 
 }  // namespace
 
-void check_namespace(Engine& engine, const Repository& repository) {
-  if (owns_namespace(engine.stores, repository)) return;
-  throw CollectionRefused{str_cat(
-      repository.storage_namespace, "/_tarn/repository lacks the line ", marker_digits(repository),
-      ": the objects there may be those of another installation; if none uses "
-      "them, write that line below the repository's name")};
+void check_namespace(branch::Engine& engine, const Repository& repository) {
+  if (branch::owns_namespace(engine.stores, repository)) return;
+  throw CollectionRefused{
+      str_cat(repository.storage_namespace, "/_tarn/repository lacks the line ",
+              branch::marker_digits(repository),
+              ": the objects there may be those of another installation; if none uses "
+              "them, write that line below the repository's name")};
 }
 
 void ObjectRemoval::doom_objects(const Marked& marked, const KnownCandidates& known) {
@@ -61,7 +62,7 @@ void ObjectRemoval::remove_doomed_objects() {
   }
 }
 
-void ObjectRemoval::remove(std::span<const meta::Candidate> doomed) {
+void ObjectRemoval::remove(std::span<const Candidate> doomed) {
   // A tenth of a second's at a time, so that a pace of few is even.
   const size_t at_once =
       options_.deletes_per_second == 0
@@ -79,11 +80,11 @@ void ObjectRemoval::remove(std::span<const meta::Candidate> doomed) {
   note_removed();
 }
 
-void ObjectRemoval::remove_batch(std::span<const meta::Candidate> batch) {
+void ObjectRemoval::remove_batch(std::span<const Candidate> batch) {
   // Removing takes hours where there is much.
   if (const auto why = engine_.owners.refusal(repository_)) throw CollectionRefused{*why};
   std::vector<OwnAddress> addresses;
-  for (const meta::Candidate& candidate : batch) {
+  for (const Candidate& candidate : batch) {
     addresses.push_back(own_address(candidate.address));
   }
   std::set<std::string> kept;
@@ -94,7 +95,7 @@ void ObjectRemoval::remove_batch(std::span<const meta::Candidate> batch) {
     report_.note_failure(str_cat(relative_path(object.address), ": ", object.message));
   }
   fault_point("gc.batch_removed");
-  for (const meta::Candidate& candidate : batch) {
+  for (const Candidate& candidate : batch) {
     if (!kept.contains(candidate.address)) removed_.push_back(candidate);
   }
 }
@@ -104,9 +105,9 @@ void ObjectRemoval::remove_batch(std::span<const meta::Candidate> batch) {
 void ObjectRemoval::note_removed() {
   if (removed_.empty()) return;
   std::vector<std::string> addresses;
-  for (const meta::Candidate& candidate : removed_) addresses.push_back(candidate.address);
+  for (const Candidate& candidate : removed_) addresses.push_back(candidate.address);
   candidates_.set_removed(claim_, addresses);
-  for (const meta::Candidate& candidate : removed_) {
+  for (const Candidate& candidate : removed_) {
     ++report_.counts.removed_objects;
     report_.counts.removed_bytes += candidate.size_bytes;
     report_.removed.add(candidate.origin, candidate.size_bytes);
@@ -123,4 +124,4 @@ void ObjectRemoval::pace(size_t removed, std::chrono::steady_clock::time_point b
   if (taken < due) pause(stop_, due - taken);
 }
 
-}  // namespace tarn::versioning
+}  // namespace tarn::gc

@@ -17,16 +17,16 @@
 #include "core/gc/marking.h"
 #include "core/model/repository.h"
 
-namespace tarn::versioning {
+namespace tarn::gc {
 
 /// A repository of another installation may have its objects in the same namespace. Called before
 /// anything is removed. Throws CollectionRefused.
-void check_namespace(Engine& engine, const Repository& repository);
+void check_namespace(branch::Engine& engine, const Repository& repository);
 
 /// The removals of one collection, on its thread.
 class ObjectRemoval {
  public:
-  ObjectRemoval(Engine& engine, const Repository& repository, const meta::CollectionClaim& claim,
+  ObjectRemoval(branch::Engine& engine, const Repository& repository, const CollectionClaim& claim,
                 const CollectionOptions& options, LeasedProgress& progress,
                 CollectionReport& report, const std::stop_token& stop)
       : engine_(engine),
@@ -44,20 +44,20 @@ class ObjectRemoval {
   void remove_doomed_objects();
 
  private:
-  void remove(std::span<const meta::Candidate> doomed);
-  void remove_batch(std::span<const meta::Candidate> batch);
+  void remove(std::span<const Candidate> doomed);
+  void remove_batch(std::span<const Candidate> batch);
   void note_removed();
   void pace(size_t removed, std::chrono::steady_clock::time_point begun);
 
-  Engine& engine_;
+  branch::Engine& engine_;
   const Repository& repository_;
-  const meta::CollectionClaim& claim_;
+  const CollectionClaim& claim_;
   const CollectionOptions& options_;
   LeasedProgress& progress_;
   CollectionReport& report_;
   const std::stop_token& stop_;
-  meta::Candidates candidates_;
-  std::vector<meta::Candidate> removed_;  ///< from the store, and not noted yet
+  Candidates candidates_;
+  std::vector<Candidate> removed_;  ///< from the store, and not noted yet
 };
 
-}  // namespace tarn::versioning
+}  // namespace tarn::gc

@@ -5,18 +5,18 @@
 #include "core/tree/inner_node.h"
 #include "core/tree/leaf_node.h"
 
-namespace tarn::versioning {
+namespace tarn::gc {
 namespace {
 
 constexpr size_t kNodesPerLoad = 64;
 
 }  // namespace
 
-Origins::Origins(Engine& engine, std::span<const meta::RemovedCommit> commits, const Marked& marked,
-                 const std::function<void()>& on_progress)
+Origins::Origins(branch::Engine& engine, std::span<const RemovedCommit> commits,
+                 const Marked& marked, const std::function<void()>& on_progress)
     : commits_(commits.begin(), commits.end()), parts_(marked.dying_parts) {
   std::sort(parts_.begin(), parts_.end());
-  meta::UncachedNodes nodes(engine.pool);
+  UncachedNodes nodes(engine.pool);
   tree::NidSet visited;
   for (uint32_t number = 0; number < commits_.size(); ++number) {
     std::vector<Nid> waiting;
@@ -65,4 +65,4 @@ GarbageOrigin Origins::of(const OwnAddress& address) const {
   return {complete_ ? GarbageReason::kUncommitted : GarbageReason::kUnknown, ""};
 }
 
-}  // namespace tarn::versioning
+}  // namespace tarn::gc

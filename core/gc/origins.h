@@ -15,7 +15,7 @@
 #include "core/gc/marking.h"
 #include "core/gc/root_store.h"
 
-namespace tarn::versioning {
+namespace tarn::gc {
 
 /// Objects of removed commits that it remembers, 16 bytes each; of more it knows no reason.
 constexpr size_t kOriginsMax = size_t{4} << 20;
@@ -25,18 +25,18 @@ class Origins {
  public:
   /// Walks the trees of the commits, whose nodes must be there, but for what is `marked`.
   /// `on_progress` is called often, and may throw.
-  Origins(Engine& engine, std::span<const meta::RemovedCommit> commits, const Marked& marked,
+  Origins(branch::Engine& engine, std::span<const RemovedCommit> commits, const Marked& marked,
           const std::function<void()>& on_progress);
 
   /// The origin of an object that nothing refers to.
   GarbageOrigin of(const OwnAddress& address) const;
 
  private:
-  std::vector<meta::RemovedCommit> commits_;
+  std::vector<RemovedCommit> commits_;
   std::vector<std::pair<uint64_t, uint32_t>>
       objects_;                  ///< ascending prints, with the index of a commit
   std::vector<uint64_t> parts_;  ///< ascending
   bool complete_ = true;
 };
 
-}  // namespace tarn::versioning
+}  // namespace tarn::gc

@@ -11,7 +11,7 @@
 #include "core/gc/candidate_store.h"
 #include "core/meta/repositories.h"
 
-namespace tarn::versioning {
+namespace tarn::gc {
 namespace {
 
 /// Each removal is of 1,000 objects at most.
@@ -19,10 +19,10 @@ constexpr int64_t kRemovalsPerRead = 20;
 
 }  // namespace
 
-void RemovedCopies::forget(Engine& engine) {
+void RemovedCopies::forget(branch::Engine& engine) {
   if (copies_ == nullptr) return;
-  meta::Candidates candidates(engine.pool);
-  const meta::Removals now = candidates.removals();
+  Candidates candidates(engine.pool);
+  const Removals now = candidates.removals();
   if (!seen_) seen_ = copies_->mark().value_or(-1);
   if (*seen_ == now.last) return;
   // Greater: another database, or one that was restored.
@@ -37,10 +37,9 @@ void RemovedCopies::forget(Engine& engine) {
   copies_->set_mark(now.last);
 }
 
-void RemovedCopies::forget_between(Engine& engine, int64_t after, int64_t last) {
+void RemovedCopies::forget_between(branch::Engine& engine, int64_t after, int64_t last) {
   std::map<RepositoryId, std::optional<Repository>> known;
-  for (const meta::RemovedObject& object :
-       meta::Candidates(engine.pool).removed_between(after, last)) {
+  for (const RemovedObject& object : Candidates(engine.pool).removed_between(after, last)) {
     auto& repository = known[object.repository];
     if (!repository) repository = engine.repositories.get(object.repository);
     const blob::Located at = engine.stores.locate(
@@ -49,4 +48,4 @@ void RemovedCopies::forget_between(Engine& engine, int64_t after, int64_t last) 
   }
 }
 
-}  // namespace tarn::versioning
+}  // namespace tarn::gc

@@ -12,7 +12,7 @@ namespace tarn::blob {
 class DiskCache;
 }
 
-namespace tarn::versioning {
+namespace tarn::gc {
 
 /// One thread at a time.
 class RemovedCopies {
@@ -23,13 +23,13 @@ class RemovedCopies {
   /// Removes the copies of what was removed since the last call, also of an earlier process with
   /// the same directory; all copies, if the rows that name the objects are gone already. Called
   /// every second: asks the database for one row if nothing was removed.
-  void forget(Engine& engine);
+  void forget(branch::Engine& engine);
 
  private:
-  void forget_between(Engine& engine, int64_t after, int64_t last);
+  void forget_between(branch::Engine& engine, int64_t after, int64_t last);
 
   blob::DiskCache* const copies_;
   std::optional<int64_t> seen_{};  ///< of the removals that gc_control counts
 };
 
-}  // namespace tarn::versioning
+}  // namespace tarn::gc

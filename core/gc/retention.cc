@@ -8,7 +8,7 @@
 
 #include "core/base/str_cat.h"
 
-namespace tarn::versioning {
+namespace tarn::gc {
 namespace {
 
 constexpr size_t kNone = SIZE_MAX;
@@ -310,4 +310,4 @@ std::vector<ExpiringCommit> expiring_commits(const History& history) {
   return out;
 }
 
-}  // namespace tarn::versioning
+}  // namespace tarn::gc

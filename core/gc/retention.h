@@ -10,7 +10,7 @@
 #include "core/model/collection_rules.h"
 #include "core/model/commit.h"
 
-namespace tarn::versioning {
+namespace tarn::gc {
 
 struct HistoryCommit {
   CommitId id;
@@ -68,4 +68,4 @@ std::vector<CommitId> unreachable_commits(const History& history, std::chrono::s
 /// commits. Ascending.
 std::vector<ExpiringCommit> expiring_commits(const History& history);
 
-}  // namespace tarn::versioning
+}  // namespace tarn::gc

@@ -9,13 +9,13 @@
 #include "core/gc/collection_fixture.h"
 #include "core/model/expiry.h"
 
-namespace tarn::versioning {
+namespace tarn::gc {
 
 class Retention : public CollectionTest {
  protected:
   void set_rules(uint32_t days, std::map<std::string, uint32_t> branches = {}) {
-    set_collection_rules(*engine, repo,
-                         {.default_retention_days = days, .retention_days = std::move(branches)});
+    branch::set_collection_rules(
+        *engine, repo, {.default_retention_days = days, .retention_days = std::move(branches)});
   }
 
   /// A commit that writes `key` and was stored so many days ago.
@@ -39,8 +39,8 @@ class Retention : public CollectionTest {
 
   /// Collects while only a tag names the head of the branch, which then comes back.
   void collect_without_branch(const std::string& branch) {
-    create_tag(*engine, repo, TagName("saved"), branch, false);
-    delete_branch(*engine, repo, BranchName(branch), false);
+    branch::create_tag(*engine, repo, TagName("saved"), branch, false);
+    branch::delete_branch(*engine, repo, BranchName(branch), false);
     collect_all(repo);
     engine.branch(repo, branch, "saved");
   }
@@ -50,8 +50,8 @@ class Retention : public CollectionTest {
   }
 
   CommitId head(const std::string& branch) {
-    return get_branch(*engine, repo, BranchName(branch)).head;
+    return branch::get_branch(*engine, repo, BranchName(branch)).head;
   }
 };
 
-}  // namespace tarn::versioning
+}  // namespace tarn::gc

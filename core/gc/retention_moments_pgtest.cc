@@ -14,7 +14,7 @@
 #include "core/versioning/reset.h"
 #include "tests/support/fault_points.h"
 
-namespace tarn::versioning {
+namespace tarn::gc {
 namespace {
 
 using testing::FaultPoints;
@@ -34,7 +34,8 @@ class ExpiryMoments : public CollectionTest {
   }
 
   void set_rules() {
-    set_collection_rules(*engine, repo, {.default_retention_days = 0, .retention_days = {}});
+    branch::set_collection_rules(*engine, repo,
+                                 {.default_retention_days = 0, .retention_days = {}});
   }
 
   /// Collects on the server with faults.
@@ -73,7 +74,7 @@ class ExpiryMoments : public CollectionTest {
     faults.at_then_go_on({statement}, [this] { collect_everything(); });
     EXPECT_EQ(reason_of(verb), "expired") << statement;
     EXPECT_EQ(faults.unreached(), 0u) << statement;
-    for (const Branch& branch : list_branches(*engine, repo, "", "", 100, true).items) {
+    for (const Branch& branch : branch::list_branches(*engine, repo, "", "", 100, true).items) {
       engine.read(repo, branch.name.str(), "a");
     }
   }
@@ -88,11 +89,12 @@ TEST_F(ExpiryMoments, ABranchMadeBeforeTheLockIsSeen) {
   expect_seen("new", [this] { engine.branch(repo, "new", to_text(old.id)); });
 }
 TEST_F(ExpiryMoments, ATagMadeBeforeTheLockIsSeen) {
-  expect_seen("v1", [this] { create_tag(*engine, repo, TagName("v1"), to_text(old.id), false); });
+  expect_seen("v1",
+              [this] { branch::create_tag(*engine, repo, TagName("v1"), to_text(old.id), false); });
 }
 TEST_F(ExpiryMoments, AnAliasMadeBeforeTheLockIsSeen) {
   expect_seen("@prod", [this] {
-    set_alias(*engine, repo, {.name = AliasName("prod"), .actor = "t"}, to_text(old.id));
+    branch::set_alias(*engine, repo, {.name = AliasName("prod"), .actor = "t"}, to_text(old.id));
   });
 }
 TEST_F(ExpiryMoments, AHoldMadeBeforeTheLockIsSeen) {
@@ -105,12 +107,13 @@ TEST_F(ExpiryMoments, ABranchOfAnExpiredCommitIsRefused) {
   expect_refused("branches_create_row", [this] { slow.branch(repo, "new", to_text(old.id)); });
 }
 TEST_F(ExpiryMoments, ATagOfAnExpiredCommitIsRefused) {
-  expect_refused("tags_insert_row",
-                 [this] { create_tag(*slow, repo, TagName("v1"), to_text(old.id), false); });
+  expect_refused("tags_insert_row", [this] {
+    branch::create_tag(*slow, repo, TagName("v1"), to_text(old.id), false);
+  });
 }
 TEST_F(ExpiryMoments, AnAliasOfAnExpiredCommitIsRefused) {
   expect_refused("aliases_move_row", [this] {
-    set_alias(*slow, repo, {.name = AliasName("prod"), .actor = "t"}, to_text(old.id));
+    branch::set_alias(*slow, repo, {.name = AliasName("prod"), .actor = "t"}, to_text(old.id));
   });
 }
 TEST_F(ExpiryMoments, AHoldOfAnExpiredCommitIsRefused) {
@@ -120,18 +123,19 @@ TEST_F(ExpiryMoments, AHoldOfAnExpiredCommitIsRefused) {
 }
 TEST_F(ExpiryMoments, AResetToAnExpiredCommitIsRefused) {
   expect_refused("branches_begin_change", [this] {
-    hard_reset_branch(*slow, repo, BranchName("side"), to_text(old.id), false);
+    versioning::hard_reset_branch(*slow, repo, BranchName("side"), to_text(old.id), false);
   });
 }
 
 /// A merge has read the tree of its source, and shares its nodes, when it expires.
 TEST_F(ExpiryMoments, AMergeThatReadAnExpiredTreeIsRefused) {
   engine.branch(repo, "third", "side");
-  MergeRequest request;
+  versioning::MergeRequest request;
   request.committer = "t";
-  request.strategy = MergeStrategy::kSourceWins;
-  expect_refused("branches_publish_commit",
-                 [&] { merge_into(*slow, repo, to_text(old.id), BranchName("third"), request); });
+  request.strategy = versioning::MergeStrategy::kSourceWins;
+  expect_refused("branches_publish_commit", [&] {
+    versioning::merge_into(*slow, repo, to_text(old.id), BranchName("third"), request);
+  });
   EXPECT_EQ(engine.read(repo, "third", "a"), "other");
 }
 
@@ -156,23 +160,23 @@ TEST_F(ExpiryMoments, ParentsOfCommitsThatAreNotLockedStay) {
   engine.branch(repo, "lost", "main");
   engine.put(repo, "lost", "a", "parent");
   const Commit parent = engine.commit(repo, "lost");
-  delete_branch(*engine, repo, BranchName("lost"), false);
+  branch::delete_branch(*engine, repo, BranchName("lost"), false);
   std::optional<Commit> child;
   faults.at_then_go_on({"roots_lock_commits"}, [&] {
     engine.branch(repo, "again", to_text(parent.id));
     engine.put(repo, "again", "a", "child");
     child = engine.commit(repo, "again");
-    delete_branch(*engine, repo, BranchName("again"), false);
+    branch::delete_branch(*engine, repo, BranchName("again"), false);
   });
   collect_slowly();
   ASSERT_EQ(faults.unreached(), 0u);
-  create_tag(*engine, repo, TagName("v1"), to_text(child->id), false);
+  branch::create_tag(*engine, repo, TagName("v1"), to_text(child->id), false);
   EXPECT_EQ(torn_histories(), 0);
 }
 
 TEST_F(ExpiryMoments, AnEarlyExpirySeesATagMadeBeforeTheLock) {
   faults.at_then_go_on({"roots_lock_commits"}, [this] {
-    create_tag(*engine, repo, TagName("v1"), to_text(old.id), false);
+    branch::create_tag(*engine, repo, TagName("v1"), to_text(old.id), false);
   });
   EXPECT_EQ(reason_of([&] {
               expire_commit(*slow, repo, {.ref = to_text(old.id), .reason = "r", .actor = "t"});
@@ -186,16 +190,16 @@ TEST_F(ExpiryMoments, AnEarlyExpirySeesATagMadeBeforeTheLock) {
 TEST_F(ExpiryMoments, ADeletionBeforeTheRootsAreReadStopsTheCollection) {
   set_rules();
   faults.at_then_go_on({"collections_hold_lease", true, 2}, [this] {
-    delete_repository(*engine, repo, {.force = false, .grace = std::chrono::hours{1}});
+    branch::delete_repository(*engine, repo, {.force = false, .grace = std::chrono::hours{1}});
   });
   run_sql("UPDATE commits SET stored_at = stored_at - interval '100 days'");
   EXPECT_EQ(collect_slowly().removed_commits, 0);
   EXPECT_EQ(faults.unreached(), 0u);
   EXPECT_EQ(list_collections(*engine, repo, 1).at(0).state, "failed");
-  restore_repository(*engine, {.name = repo.name, .id = {}, .as = {}, .grace = {}});
+  branch::restore_repository(*engine, {.name = repo.name, .id = {}, .as = {}, .grace = {}});
   EXPECT_EQ(engine.read(repo, "main", "a"), "new");
   EXPECT_EQ(engine.read(repo, to_text(old.id), "a"), "old");
 }
 
 }  // namespace
-}  // namespace tarn::versioning
+}  // namespace tarn::gc

@@ -8,7 +8,7 @@
 
 #include "core/gc/retention.h"
 
-namespace tarn::versioning {
+namespace tarn::gc {
 
 class RetentionOracle {
  public:
@@ -120,4 +120,4 @@ class RetentionOracle {
   std::map<CommitId, const HistoryCommit*> commits_;
 };
 
-}  // namespace tarn::versioning
+}  // namespace tarn::gc

@@ -9,7 +9,7 @@
 #include "core/gc/holds.h"
 #include "core/gc/retention_fixture.h"
 #include "core/gc/root_store.h"
-#include "core/import/refs_dump.h"
+#include "core/imports/refs_dump.h"
 #include "core/versioning/checkout.h"
 #include "core/versioning/diff.h"
 #include "core/versioning/log.h"
@@ -18,29 +18,29 @@
 #include "core/versioning/reset.h"
 #include "core/versioning/revert.h"
 
-namespace tarn::versioning {
+namespace tarn::gc {
 namespace {
 
 using testing::message_of;
 using testing::reason_of;
 using testing::TestEngine;
 
-MergeRequest merge_request() {
-  MergeRequest out;
+versioning::MergeRequest merge_request() {
+  versioning::MergeRequest out;
   out.committer = "t";
   return out;
 }
 
-RevertRequest revert_of(const std::string& ref) {
-  RevertRequest out;
+versioning::RevertRequest revert_of(const std::string& ref) {
+  versioning::RevertRequest out;
   out.committer = "t";
   out.ref = ref;
   out.parent_number = 1;
   return out;
 }
 
-CherryPickRequest pick_of(const std::string& ref) {
-  CherryPickRequest out;
+versioning::CherryPickRequest pick_of(const std::string& ref) {
+  versioning::CherryPickRequest out;
   out.committer = "t";
   out.ref = ref;
   return out;
@@ -61,14 +61,14 @@ TEST_F(Retention, ExpiredCommitsStayInTheLogWithoutTheirData) {
   const CollectionCounts plan = plan_collection(*engine, repo, options, {}).counts;
   EXPECT_EQ(plan.expired_commits, 1);
   EXPECT_EQ(plan.waiting_objects, 1);
-  const meta::CollectionRun run = collect(repo);
+  const CollectionRun run = collect(repo);
   EXPECT_EQ(run.state, "done") << run.error;
   EXPECT_EQ(run.counts.expired_commits, 1);
   EXPECT_EQ(run.counts.found_objects, 1);
   EXPECT_EQ(collect_all(repo).removed_objects, 1);
   EXPECT_EQ(engine.read(repo, to_text(second.id), "a"), "second");
   EXPECT_EQ(engine.read(repo, "main", "a"), "third");
-  const auto log = log_commits(*engine, repo, "main", {});
+  const auto log = versioning::log_commits(*engine, repo, "main", {});
   ASSERT_EQ(log.items.size(), 4u);
   EXPECT_EQ(log.items[2].id, first.id);
   EXPECT_EQ(log.items[2].message, "first");
@@ -99,38 +99,45 @@ TEST_F(Retention, EveryVerbOnExpiredHistorySaysSo) {
     EXPECT_NE(message_of(body).find("expired"), std::string::npos) << verb;
   };
   const auto diff = [&](const std::string& left, const std::string& right) {
-    diff_refs(*engine, repo, left, right, DiffKind::kTwoDot, {});
+    versioning::diff_refs(*engine, repo, left, right, versioning::DiffKind::kTwoDot, {});
   };
   expect_expired("diff from", [&] { diff(old, "main"); });
   expect_expired("diff to", [&] { diff("main", old); });
-  expect_expired("three-dot diff",
-                 [&] { diff_refs(*engine, repo, "main", "side", DiffKind::kThreeDot, {}); });
+  expect_expired("three-dot diff", [&] {
+    versioning::diff_refs(*engine, repo, "main", "side", versioning::DiffKind::kThreeDot, {});
+  });
   expect_expired("list", [&] { engine.keys(repo, old); });
   expect_expired("branch", [&] { engine.branch(repo, "new", old); });
-  expect_expired("tag", [&] { create_tag(*engine, repo, TagName("v1"), old, false); });
+  expect_expired("tag", [&] { branch::create_tag(*engine, repo, TagName("v1"), old, false); });
   expect_expired("alias", [&] {
-    set_alias(*engine, repo, {.name = AliasName("prod"), .actor = "tester"}, old);
+    branch::set_alias(*engine, repo, {.name = AliasName("prod"), .actor = "tester"}, old);
   });
   expect_expired(
       "hold", [&] { add_hold(*engine, repo, {.ref = old, .reason = "audit", .actor = "tester"}); });
-  expect_expired("reset",
-                 [&] { hard_reset_branch(*engine, repo, BranchName("side"), old, false); });
-  expect_expired("checkout", [&] {
-    checkout_paths(*engine, repo, BranchName("main"), {.ref = old, .paths = PathScope({"**"})});
+  expect_expired("reset", [&] {
+    versioning::hard_reset_branch(*engine, repo, BranchName("side"), old, false);
   });
-  expect_expired("revert of it",
-                 [&] { revert_branch(*engine, repo, BranchName("main"), revert_of(old)); });
+  expect_expired("checkout", [&] {
+    versioning::checkout_paths(*engine, repo, BranchName("main"),
+                               {.ref = old, .paths = PathScope({"**"})});
+  });
+  expect_expired("revert of it", [&] {
+    versioning::revert_branch(*engine, repo, BranchName("main"), revert_of(old));
+  });
   expect_expired("revert to it", [&] {
-    revert_branch(*engine, repo, BranchName("main"), revert_of(to_text(next.id)));
+    versioning::revert_branch(*engine, repo, BranchName("main"), revert_of(to_text(next.id)));
   });
   expect_expired("cherry-pick", [&] {
-    cherry_pick(*engine, repo, BranchName("side"), pick_of(to_text(next.id)));
+    versioning::cherry_pick(*engine, repo, BranchName("side"), pick_of(to_text(next.id)));
   });
-  expect_expired("merge",
-                 [&] { merge_into(*engine, repo, "side", BranchName("main"), merge_request()); });
+  expect_expired("merge", [&] {
+    versioning::merge_into(*engine, repo, "side", BranchName("main"), merge_request());
+  });
   // Verbs that need only the rows of commits work.
-  EXPECT_EQ(find_merge_base(*engine, repo, "side", "main").base, base.id);
-  EXPECT_EQ(reason_of([&] { merge_into(*engine, repo, old, BranchName("main"), merge_request()); }),
+  EXPECT_EQ(versioning::find_merge_base(*engine, repo, "side", "main").base, base.id);
+  EXPECT_EQ(reason_of([&] {
+              versioning::merge_into(*engine, repo, old, BranchName("main"), merge_request());
+            }),
             "no_changes");
 }
 
@@ -139,15 +146,15 @@ TEST_F(Retention, AnExpiredMergeBaseWithTheContentOfOneSideServes) {
   engine.branch(repo, "side", to_text(base.id));
   old_commit("main", "a", "changed", 30);
   // Back to the content of the base.
-  checkout_paths(*engine, repo, BranchName("main"),
-                 {.ref = to_text(base.id), .paths = PathScope({"**"})});
+  versioning::checkout_paths(*engine, repo, BranchName("main"),
+                             {.ref = to_text(base.id), .paths = PathScope({"**"})});
   engine.commit(repo, "main", "back");
   old_commit("side", "b", "new", 1);
   set_rules(0);
   collect_without_branch("side");
   ASSERT_TRUE(is_expired_now(base.id));
   ASSERT_TRUE(std::holds_alternative<Commit>(
-      merge_into(*engine, repo, "side", BranchName("main"), merge_request())));
+      versioning::merge_into(*engine, repo, "side", BranchName("main"), merge_request())));
   EXPECT_EQ(engine.keys(repo, "main"), "a b");
   EXPECT_EQ(engine.read(repo, "main", "a"), "same");
 }
@@ -164,9 +171,9 @@ TEST_F(Retention, LivingBranchesCanBeMerged) {
   collect_all(repo);
   EXPECT_FALSE(is_expired_now(base.id));
   EXPECT_FALSE(is_expired_now(later.id));
-  merge_into(*engine, repo, "side", BranchName("dev"), merge_request());
+  versioning::merge_into(*engine, repo, "side", BranchName("dev"), merge_request());
   EXPECT_EQ(engine.keys(repo, "dev"), "a b c");
-  merge_into(*engine, repo, "dev", BranchName("main"), merge_request());
+  versioning::merge_into(*engine, repo, "dev", BranchName("main"), merge_request());
   EXPECT_EQ(engine.keys(repo, "main"), "a b c");
   EXPECT_EQ(engine.read(repo, "main", "a"), "next");
   EXPECT_EQ(engine.read(repo, "main", "b"), "dev 2");
@@ -185,9 +192,10 @@ TEST_F(Retention, WithoutItsLineMergeBasesExpire) {
   options.ignored_root = "merge bases";
   collect_all(repo);
   EXPECT_TRUE(is_expired_now(base.id));
-  EXPECT_EQ(
-      reason_of([&] { merge_into(*engine, repo, "side", BranchName("main"), merge_request()); }),
-      "expired");
+  EXPECT_EQ(reason_of([&] {
+              versioning::merge_into(*engine, repo, "side", BranchName("main"), merge_request());
+            }),
+            "expired");
 }
 
 TEST_F(Retention, OpenPullRequestsCanBeMerged) {
@@ -195,15 +203,15 @@ TEST_F(Retention, OpenPullRequestsCanBeMerged) {
   engine.branch(repo, "side", to_text(base.id));
   old_commit("main", "a", "next", 30);
   old_commit("side", "b", "new", 30);
-  const PullRequest pull = create_pull_request(*engine, repo,
-                                               {.title = "t",
-                                                .author = "tester",
-                                                .source = BranchName("side"),
-                                                .destination = BranchName("main")});
+  const PullRequest pull = versioning::create_pull_request(*engine, repo,
+                                                           {.title = "t",
+                                                            .author = "tester",
+                                                            .source = BranchName("side"),
+                                                            .destination = BranchName("main")});
   set_rules(0);
   collect_all(repo);
   EXPECT_FALSE(is_expired_now(base.id));
-  merge_pull_request(*engine, repo, pull, merge_request());
+  versioning::merge_pull_request(*engine, repo, pull, merge_request());
   EXPECT_EQ(engine.keys(repo, "main"), "a b");
   collect_all(repo);
   EXPECT_TRUE(is_expired_now(base.id));
@@ -237,7 +245,7 @@ TEST_F(Retention, AHundredThousandCommitsOfAThousandBranchesArePlannedInSeconds)
     options.ignored_root = ignored;
     const auto begin = std::chrono::steady_clock::now();
     const auto lease = engine.pool.lease();
-    const History history = meta::Roots(*lease).history(repo.id, options.ignored_root);
+    const History history = Roots(*lease).history(repo.id, options.ignored_root);
     const auto read = std::chrono::steady_clock::now();
     const size_t expired = expiring_commits(history).size();
     const auto end = std::chrono::steady_clock::now();
@@ -265,19 +273,19 @@ TEST_F(Retention, LogOfPathsEndsWhereHistoryHasExpired) {
   collect_all(repo);
   engine.put(repo, "main", "a", "fourth");
   const Commit fourth = engine.commit(repo, "main");
-  LogOptions of_path;
+  versioning::LogOptions of_path;
   of_path.objects = {"a"};
-  auto page = log_commits(*engine, repo, "main", of_path);
+  auto page = versioning::log_commits(*engine, repo, "main", of_path);
   ASSERT_EQ(page.items.size(), 1u);
   EXPECT_EQ(page.items[0].id, fourth.id);
   EXPECT_TRUE(page.has_more);
   of_path.after = page.next;
-  EXPECT_EQ(reason_of([&] { log_commits(*engine, repo, "main", of_path); }), "expired");
+  EXPECT_EQ(reason_of([&] { versioning::log_commits(*engine, repo, "main", of_path); }), "expired");
   // Nor does the change index answer what the trees cannot.
   of_path.objects = {"never"};
   of_path.after = "";
-  EXPECT_EQ(reason_of([&] { log_commits(*engine, repo, "main", of_path); }), "expired");
-  EXPECT_EQ(log_commits(*engine, repo, "main", {}).items.size(), 5u);
+  EXPECT_EQ(reason_of([&] { versioning::log_commits(*engine, repo, "main", of_path); }), "expired");
+  EXPECT_EQ(versioning::log_commits(*engine, repo, "main", {}).items.size(), 5u);
 }
 
 TEST_F(Retention, CachesOfOtherServersDoNotShowExpiredData) {
@@ -303,11 +311,12 @@ TEST_F(Retention, RestoredRefsKeepExpiredHistory) {
   old_commit("main", "c", "third", 2);
   set_rules(10);
   collect_all(repo);
-  RepositoryCreation creation{.name = RepositoryName("copy"), .storage_namespace = "local://copy"};
+  branch::RepositoryCreation creation{.name = RepositoryName("copy"),
+                                      .storage_namespace = "local://copy"};
   creation.default_branch = BranchName("main");
   creation.bare = true;
-  const Repository copy = create_repository(*engine, creation);
-  restore_refs(*engine, copy.name, dump_refs(*engine, repo), false, "tester");
+  const Repository copy = branch::create_repository(*engine, creation);
+  imports::restore_refs(*engine, copy.name, imports::dump_refs(*engine, repo), false, "tester");
   EXPECT_EQ(engine.keys(copy.name, "main"), "a b c");
   EXPECT_EQ(engine.read(copy.name, "main", "a"), "first");
   EXPECT_EQ(engine.keys(copy.name, "main~1"), "a b");
@@ -392,7 +401,7 @@ TEST_P(RootsOfRetention, KeepsDataUntilItsLineIsTakenAway) {
 
 std::vector<std::string> names_of_roots() {
   std::vector<std::string> out;
-  for (const meta::CommitRoot& root : meta::commit_roots()) out.emplace_back(root.name);
+  for (const CommitRoot& root : commit_roots()) out.emplace_back(root.name);
   return out;
 }
 
@@ -404,4 +413,4 @@ INSTANTIATE_TEST_SUITE_P(Each, RootsOfRetention, ::testing::ValuesIn(names_of_ro
                          });
 
 }  // namespace
-}  // namespace tarn::versioning
+}  // namespace tarn::gc

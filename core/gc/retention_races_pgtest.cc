@@ -19,7 +19,7 @@
 #include "core/versioning/reset.h"
 #include "core/versioning/revert.h"
 
-namespace tarn::versioning {
+namespace tarn::gc {
 namespace {
 
 using testing::TestEngine;
@@ -50,39 +50,39 @@ class HistoryWriter {
         at_.branch(repository_.name, ref, old_commit());
         break;
       case 4:
-        delete_branch(*at_, repository_, BranchName(ref), false);
+        branch::delete_branch(*at_, repository_, BranchName(ref), false);
         break;
       case 5:
-        create_tag(*at_, repository_, TagName(str_cat("t", ref)), old_commit(), false);
+        branch::create_tag(*at_, repository_, TagName(str_cat("t", ref)), old_commit(), false);
         break;
       case 6:
-        delete_tag(*at_, repository_, TagName(str_cat("t", ref)), false);
+        branch::delete_tag(*at_, repository_, TagName(str_cat("t", ref)), false);
         break;
       case 7:
-        set_alias(*at_, repository_, {.name = AliasName(str_cat("a", number_)), .actor = "t"},
-                  old_commit());
+        branch::set_alias(*at_, repository_,
+                          {.name = AliasName(str_cat("a", number_)), .actor = "t"}, old_commit());
         break;
       case 8:
-        hard_reset_branch(*at_, repository_, BranchName(ref), old_commit(), false);
+        versioning::hard_reset_branch(*at_, repository_, BranchName(ref), old_commit(), false);
         break;
       case 9: {
-        CherryPickRequest request;
+        versioning::CherryPickRequest request;
         request.committer = "t";
         request.ref = old_commit();
         request.parent_number = 1;
-        cherry_pick(*at_, repository_, BranchName(own), request);
+        versioning::cherry_pick(*at_, repository_, BranchName(own), request);
         break;
       }
       case 10: {
-        MergeRequest request;
+        versioning::MergeRequest request;
         request.committer = "t";
-        request.strategy = MergeStrategy::kSourceWins;
-        merge_into(*at_, repository_, old_commit(), BranchName(own), request);
+        request.strategy = versioning::MergeStrategy::kSourceWins;
+        versioning::merge_into(*at_, repository_, old_commit(), BranchName(own), request);
         break;
       }
       default:
-        checkout_paths(*at_, repository_, BranchName(own),
-                       {.ref = old_commit(), .paths = PathScope({"**"})});
+        versioning::checkout_paths(*at_, repository_, BranchName(own),
+                                   {.ref = old_commit(), .paths = PathScope({"**"})});
         at_.commit(repository_.name, own);
     }
   }
@@ -92,7 +92,7 @@ class HistoryWriter {
   /// By its id: as a client that has read it a moment ago.
   std::string old_commit() {
     const Commit commit =
-        resolve_commit(*at_, repository_, str_cat("w", pick(kWriters), "~", pick(2)));
+        branch::resolve_commit(*at_, repository_, str_cat("w", pick(kWriters), "~", pick(2)));
     if (pick(3) == 0) std::this_thread::sleep_for(std::chrono::milliseconds(pick(30)));
     return to_text(commit.id);
   }
@@ -110,11 +110,11 @@ class RetentionRaces : public CollectionTest {
   void check(const std::string& ref) {
     std::optional<CommitId> before;
     try {
-      before = resolve_commit(*engine, repo, ref).id;
+      before = branch::resolve_commit(*engine, repo, ref).id;
       // By the commit: what is staged on a branch changes between two looks.
       const std::string id = to_text(*before);
-      for (const auto& item : list_objects(*engine, repo, id, {"", "", "", 1000}).items) {
-        const auto found = find_object(*engine, repo, id, Key(item.path));
+      for (const auto& item : objects::list_objects(*engine, repo, id, {"", "", "", 1000}).items) {
+        const auto found = objects::find_object(*engine, repo, id, Key(item.path));
         if (!found) continue;
         const std::string bytes = engine.read(repo, id, item.path);
         if (to_hex(md5(bytes)) != found->entry.etag && is_still(ref, *before)) {
@@ -129,17 +129,18 @@ class RetentionRaces : public CollectionTest {
 
   bool is_still(const std::string& ref, const CommitId& commit) {
     try {
-      return resolve_commit(*engine, repo, ref).id == commit;
+      return branch::resolve_commit(*engine, repo, ref).id == commit;
     } catch (const Error&) {
       return false;
     }
   }
 
   void check_all() {
-    for (const Branch& branch : list_branches(*engine, repo, "", "", 1000, true).items) {
+    for (const Branch& branch : branch::list_branches(*engine, repo, "", "", 1000, true).items) {
       check(branch.name.str());
     }
-    for (const Tag& tag : list_tags(*engine, repo, "", "", 1000).items) check(tag.name.str());
+    for (const Tag& tag : branch::list_tags(*engine, repo, "", "", 1000).items)
+      check(tag.name.str());
     for (size_t i = 0; i < kWriters; ++i) check(str_cat("@a", i));
   }
 
@@ -157,7 +158,7 @@ class RetentionRaces : public CollectionTest {
 };
 
 TEST_F(RetentionRaces, WhatRefsShowCanBeRead) {
-  set_collection_rules(*engine, repo, {.default_retention_days = 0, .retention_days = {}});
+  branch::set_collection_rules(*engine, repo, {.default_retention_days = 0, .retention_days = {}});
   for (size_t i = 0; i < kWriters; ++i) engine.branch(repo, str_cat("w", i), "main");
   std::vector<std::unique_ptr<TestEngine>> servers;
   for (size_t i = 0; i < kWriters; ++i) {
@@ -196,7 +197,7 @@ TEST_F(RetentionRaces, WhatRefsShowCanBeRead) {
   const auto begin = std::chrono::steady_clock::now();
   const auto count_expiries = [&] {
     int64_t commits = 0;
-    for (const meta::CollectionRun& run : list_collections(*engine, repo, 1000)) {
+    for (const CollectionRun& run : list_collections(*engine, repo, 1000)) {
       commits += run.counts.expired_commits;
     }
     return commits;
@@ -215,7 +216,7 @@ TEST_F(RetentionRaces, WhatRefsShowCanBeRead) {
   stop = true;
   for (std::thread& thread : threads) thread.join();
   const int64_t expiries = count_expiries();
-  for (const meta::CollectionRun& run : list_collections(*engine, repo, 1000)) {
+  for (const CollectionRun& run : list_collections(*engine, repo, 1000)) {
     EXPECT_EQ(run.state, "done") << run.error;
   }
   servers.clear();
@@ -231,4 +232,4 @@ TEST_F(RetentionRaces, WhatRefsShowCanBeRead) {
 }
 
 }  // namespace
-}  // namespace tarn::versioning
+}  // namespace tarn::gc

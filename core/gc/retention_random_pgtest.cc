@@ -14,7 +14,7 @@
 #include "core/versioning/pull_requests.h"
 #include "tests/support/long_tests.h"
 
-namespace tarn::versioning {
+namespace tarn::gc {
 namespace {
 
 using testing::reason_of;
@@ -33,24 +33,24 @@ class RandomHistories : public Retention {
         engine.branch(repo, name, any_commit());
         return;
       case 1:
-        delete_branch(*engine, repo, BranchName(name), false);
+        branch::delete_branch(*engine, repo, BranchName(name), false);
         return;
       case 2:
         merge(branch(), name);
         return;
       case 3:
         if (pick(2) == 0) {
-          create_tag(*engine, repo, TagName(str_cat("t", pick(3))), any_commit(), false);
+          branch::create_tag(*engine, repo, TagName(str_cat("t", pick(3))), any_commit(), false);
         } else {
           add_hold(*engine, repo, {.ref = any_commit(), .reason = "r", .actor = "t"});
         }
         return;
       case 4:
-        create_pull_request(*engine, repo,
-                            {.title = "t",
-                             .author = "t",
-                             .source = BranchName(branch()),
-                             .destination = BranchName(name)});
+        versioning::create_pull_request(*engine, repo,
+                                        {.title = "t",
+                                         .author = "t",
+                                         .source = BranchName(branch()),
+                                         .destination = BranchName(name)});
         return;
       default:
         engine.put(repo, name, str_cat("k", pick(3)), str_cat("text ", step));
@@ -59,9 +59,9 @@ class RandomHistories : public Retention {
   }
 
   void merge(const std::string& from, const std::string& into) {
-    MergeRequest request;
+    versioning::MergeRequest request;
     request.committer = "t";
-    merge_into(*engine, repo, from, BranchName(into), request);
+    versioning::merge_into(*engine, repo, from, BranchName(into), request);
   }
 
   std::string any_commit() { return str_cat(branch(), "~", pick(2)); }
@@ -75,7 +75,7 @@ class RandomHistories : public Retention {
 
   History read_history() {
     const auto lease = engine.pool.lease();
-    return meta::Roots(*lease).history(repo.id);
+    return Roots(*lease).history(repo.id);
   }
 
   std::mt19937 random_;
@@ -130,4 +130,4 @@ TEST_F(RandomHistories, LetGoWhatTheOracleNames) {
 }
 
 }  // namespace
-}  // namespace tarn::versioning
+}  // namespace tarn::gc

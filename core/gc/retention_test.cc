@@ -10,7 +10,7 @@
 #include "core/gc/retention_oracle_fixture.h"
 #include "tests/support/long_tests.h"
 
-namespace tarn::versioning {
+namespace tarn::gc {
 namespace {
 
 constexpr int64_t kDay = 86'400;
@@ -203,4 +203,4 @@ TEST(Retention, AgreesWithBruteForce) {
 }
 
 }  // namespace
-}  // namespace tarn::versioning
+}  // namespace tarn::gc

@@ -8,7 +8,7 @@
 #include "core/base/error.h"
 #include "core/base/str_cat.h"
 
-namespace tarn::meta {
+namespace tarn::gc {
 namespace {
 
 constexpr int64_t kRootsPerRead = 10'000;
@@ -194,14 +194,13 @@ std::span<const CommitRoot> commit_roots() { return kCommitRoots; }
 
 namespace {
 
-std::vector<versioning::HistoryCommit> read_commits(db::Connection& connection,
-                                                    RepositoryId repository) {
-  std::vector<versioning::HistoryCommit> out;
+std::vector<HistoryCommit> read_commits(db::Connection& connection, RepositoryId repository) {
+  std::vector<HistoryCommit> out;
   for (std::string after;;) {
     const db::Rows rows =
         connection.run(kSelectCommits, {key_of(repository), db::Bytes{after}, kRootsPerRead});
     for (size_t row = 0; row < rows.size(); ++row) {
-      versioning::HistoryCommit commit{
+      HistoryCommit commit{
           commit_id_from_bytes(rows.bytes(row, 0)), {}, rows.integer(row, 2), rows.boolean(row, 3)};
       for (const std::string& parent : rows.strings(row, 1)) {
         commit.parents.push_back(commit_id_from_bytes(parent));
@@ -215,8 +214,8 @@ std::vector<versioning::HistoryCommit> read_commits(db::Connection& connection,
 
 }  // namespace
 
-versioning::History Roots::history(RepositoryId repository, std::string_view ignored) {
-  versioning::History out;
+History Roots::history(RepositoryId repository, std::string_view ignored) {
+  History out;
   // Roots first, since each statement has a snapshot of its own: a root that was read has its
   // commit among those that are read later. A commit that became a root in between looks
   // unreachable; the reading after the lock sees its root.
@@ -251,8 +250,8 @@ versioning::History Roots::history(RepositoryId repository, std::string_view ign
 
 std::vector<std::string> Roots::keepers(RepositoryId repository, const CommitId& commit) {
   std::vector<std::string> out;
-  std::optional<std::vector<versioning::HistoryCommit>> commits;
-  const auto history = [&]() -> const std::vector<versioning::HistoryCommit>& {
+  std::optional<std::vector<HistoryCommit>> commits;
+  const auto history = [&]() -> const std::vector<HistoryCommit>& {
     if (!commits) commits = read_commits(connection_, repository);
     return *commits;
   };
@@ -266,7 +265,7 @@ std::vector<std::string> Roots::keepers(RepositoryId repository, const CommitId&
         heads.push_back(commit_id_from_bytes(rows.bytes(row, 0)));
         names.emplace(heads.back(), rows.text(row, 1));
       }
-      for (const versioning::CommonBase& base : versioning::merge_bases(history(), heads)) {
+      for (const CommonBase& base : merge_bases(history(), heads)) {
         if (base.id != commit || base.a == commit) continue;  // "branches" names it
         out.push_back(str_cat("a merge of ", names.at(base.a), " and ", names.at(base.b)));
       }
@@ -274,19 +273,18 @@ std::vector<std::string> Roots::keepers(RepositoryId repository, const CommitId&
     }
     for (size_t row = 0; row < rows.size(); ++row) {
       const CommitId id = commit_id_from_bytes(rows.bytes(row, 0));
-      const bool keeps = id == commit || (root.kind == RootKind::kHeld &&
-                                          versioning::has_ancestor(history(), id, commit));
+      const bool keeps =
+          id == commit || (root.kind == RootKind::kHeld && has_ancestor(history(), id, commit));
       if (keeps) out.emplace_back(rows.text(row, 1));
     }
   }
   return out;
 }
 
-std::vector<versioning::Expiry> Roots::expiries(RepositoryId repository, int64_t before,
-                                                uint32_t limit) {
+std::vector<Expiry> Roots::expiries(RepositoryId repository, int64_t before, uint32_t limit) {
   const db::Rows rows =
       connection_.run(kSelectExpiries, {key_of(repository), before, int64_t{limit}});
-  std::vector<versioning::Expiry> out;
+  std::vector<Expiry> out;
   for (size_t row = 0; row < rows.size(); ++row) {
     out.push_back({.number = rows.integer(row, 0),
                    .commit = commit_id_from_bytes(rows.bytes(row, 1)),
@@ -344,13 +342,12 @@ void Roots::remove_commits(RepositoryId repository, std::span<const CommitId> id
   }
 }
 
-int64_t Roots::expire_commits(RepositoryId repository,
-                              std::span<const versioning::ExpiringCommit> commits,
+int64_t Roots::expire_commits(RepositoryId repository, std::span<const ExpiringCommit> commits,
                               std::string_view actor, std::string_view reason) {
   if (commits.empty()) return 0;
   std::vector<db::Bytes> ids;
   std::vector<std::string> rules;
-  for (const versioning::ExpiringCommit& commit : commits) {
+  for (const ExpiringCommit& commit : commits) {
     ids.push_back({view_of(commit.id)});
     rules.push_back(commit.rule);
   }
@@ -481,4 +478,4 @@ void NodeRemoval::remove(const CollectionClaim& claim, std::span<const Nid> nids
   });
 }
 
-}  // namespace tarn::meta
+}  // namespace tarn::gc

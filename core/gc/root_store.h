@@ -17,7 +17,7 @@
 #include "core/model/names.h"
 #include "core/tree/node.h"
 
-namespace tarn::meta {
+namespace tarn::gc {
 
 /// How the rows of a root keep commits.
 enum class RootKind {
@@ -51,11 +51,11 @@ class Roots {
 
   /// Every commit, what names it, and the rules. `ignored`: a line of the table that tests take
   /// away.
-  versioning::History history(RepositoryId repository, std::string_view ignored = {});
+  History history(RepositoryId repository, std::string_view ignored = {});
   /// The names of the roots that keep the data of a commit; its age does not count.
   std::vector<std::string> keepers(RepositoryId repository, const CommitId& commit);
   /// The expiries numbered less than `before`, the greatest first.
-  std::vector<versioning::Expiry> expiries(RepositoryId repository, int64_t before, uint32_t limit);
+  std::vector<Expiry> expiries(RepositoryId repository, int64_t before, uint32_t limit);
   /// Lets every server forget the commits that it has cached, soon after the transaction.
   void count_removal();
   /// Locks those of the commits that exist against new references.
@@ -66,8 +66,7 @@ class Roots {
   /// Lets the trees of the commits go; the caller has locked them. Returns how many had one.
   /// `actor`
   /// "" = by rule.
-  int64_t expire_commits(RepositoryId repository,
-                         std::span<const versioning::ExpiringCommit> commits,
+  int64_t expire_commits(RepositoryId repository, std::span<const ExpiringCommit> commits,
                          std::string_view actor, std::string_view reason);
   /// Branches that were deleted longer ago than `kept`: they led to nothing that is not reached.
   void forget_deleted_branches(RepositoryId repository, std::chrono::seconds kept);
@@ -117,4 +116,4 @@ class NodeRemoval {
   db::Pool& pool_;
 };
 
-}  // namespace tarn::meta
+}  // namespace tarn::gc

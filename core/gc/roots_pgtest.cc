@@ -6,7 +6,7 @@
 #include "core/gc/collection_fixture.h"
 #include "core/gc/root_store.h"
 
-namespace tarn::versioning {
+namespace tarn::gc {
 namespace {
 
 class Roots : public CollectionTest {
@@ -16,7 +16,7 @@ class Roots : public CollectionTest {
     engine.branch(repo, "loose", "main");
     engine.put(repo, "loose", "key", "bytes");
     const Commit commit = engine.commit(repo, "loose");
-    delete_branch(*engine, repo, BranchName("loose"), false);
+    branch::delete_branch(*engine, repo, BranchName("loose"), false);
     return commit;
   }
 
@@ -112,8 +112,8 @@ TEST_F(Roots, EveryKindHasATest) {
   // Those above; commit_roots() is the table of docs/garbage-collection.md. Of merge bases
   // and of retention, retention_pgtest.cc takes every line away.
   size_t named = 0;
-  for (const meta::CommitRoot& root : meta::commit_roots()) {
-    named += root.kind == meta::RootKind::kNamed || root.kind == meta::RootKind::kHeld ? 1 : 0;
+  for (const CommitRoot& root : commit_roots()) {
+    named += root.kind == RootKind::kNamed || root.kind == RootKind::kHeld ? 1 : 0;
   }
   EXPECT_EQ(named, 9u);
 }
@@ -126,7 +126,7 @@ TEST_F(Roots, AncestorsOfRoots) {
   const Commit second = engine.commit(repo, "loose");
   run_sql(str_cat("INSERT INTO tags (repo_id, name, commit_id) VALUES (", static_cast<int>(repo.id),
                   ", 't', decode('", to_text(second.id), "', 'hex'))"));
-  delete_branch(*engine, repo, BranchName("loose"), false);
+  branch::delete_branch(*engine, repo, BranchName("loose"), false);
   collect_all(repo);
   EXPECT_EQ(engine.read(repo, to_text(first.id), "key"), "first");
 }
@@ -135,7 +135,7 @@ TEST_F(Roots, KeptVersions) {
   run_sql(str_cat(
       "UPDATE repositories SET versioning = 'enabled', settings_version = 1 WHERE repo_id = ",
       static_cast<int>(repo.id)));
-  repo = {get_repository(*engine, repo)};
+  repo = {branch::get_repository(*engine, repo)};
   engine.put(repo, "main", "a", "first");
   engine.put(repo, "main", "a", "second");
   ASSERT_EQ(count("SELECT count(*) FROM object_versions"), 2);
@@ -145,4 +145,4 @@ TEST_F(Roots, KeptVersions) {
 }
 
 }  // namespace
-}  // namespace tarn::versioning
+}  // namespace tarn::gc

@@ -14,7 +14,7 @@
 #include "core/gc/space_release.h"
 #include "tests/support/fault_points.h"
 
-namespace tarn::versioning {
+namespace tarn::gc {
 namespace {
 
 using testing::FaultPoints;
@@ -44,7 +44,7 @@ class InterruptedSpace : public CollectionTest {
     settle();
     slow.parts().heartbeat();
   }
-  meta::CollectionRun collect_on_slow() {
+  CollectionRun collect_on_slow() {
     request_collection(*engine, repo, "tester", 0);
     settle_both();
     EXPECT_TRUE(run_one_collection(*slow, options, {}));
@@ -85,16 +85,16 @@ TEST_F(InterruptedSpace, IsReleasedByTheNextCollectionIfTheServerDied) {
   });
   EXPECT_THROW(collect_on_slow(), Died);
   EXPECT_GT(pages(), 500) << "what stays is at the end of the file";
-  const meta::CollectionRun died = list_collections(*engine, repo, 1).at(0);
+  const CollectionRun died = list_collections(*engine, repo, 1).at(0);
   EXPECT_EQ(died.state, "running");
   // Most tables have more rows than pages, so nothing but the end of that run tells.
   run_sql("UPDATE pg_class SET reltuples = 1000000 WHERE oid = 'nodes'::regclass");
   run_sql("UPDATE gc_control SET lease_until = clock_timestamp() - interval '1 s'");
-  const meta::CollectionRun next = collect(repo);
+  const CollectionRun next = collect(repo);
   EXPECT_EQ(next.state, "done") << next.error;
   EXPECT_EQ(next.counts.removed_nodes, 0);
   expect_released();
-  const meta::CollectionRun report = get_collection(*engine, repo, died.run);
+  const CollectionRun report = get_collection(*engine, repo, died.run);
   EXPECT_EQ(report.state, "interrupted");
   EXPECT_EQ(report.step, "space");
   EXPECT_TRUE(report.ended);
@@ -105,7 +105,7 @@ TEST_F(InterruptedSpace, IsReleasedByTheNextCollectionIfTheServerDied) {
 // It ends earlier than that, and has removed its rows.
 TEST_F(InterruptedSpace, IsReleasedByTheNextCollectionIfAnEarlierStepFailed) {
   faults.lose_connection("derived_delete_writers");
-  const meta::CollectionRun failed = collect_on_slow();
+  const CollectionRun failed = collect_on_slow();
   EXPECT_EQ(faults.unreached(), 0u);
   EXPECT_EQ(failed.state, "failed");
   EXPECT_EQ(failed.counts.removed_nodes, kNodes);
@@ -118,7 +118,7 @@ class Interruptions : public InterruptedSpace {
  protected:
   /// Collects; as soon as a statement like `statement` is in `phase` (a condition of
   /// pg_stat_activity), its backend is ended, also when it is repeated.
-  meta::CollectionRun collect_interrupted(const std::string& statement, const std::string& phase) {
+  CollectionRun collect_interrupted(const std::string& statement, const std::string& phase) {
     std::jthread ending([this, &statement, &phase](const std::stop_token& stop) {
       while (!stop.stop_requested()) {
         ended += count(str_cat(
@@ -152,7 +152,7 @@ class Interruptions : public InterruptedSpace {
     });
   }
   /// The next collection finishes the work.
-  void expect_next_releases(const meta::CollectionRun& run) {
+  void expect_next_releases(const CollectionRun& run) {
     EXPECT_EQ(run.state, "done") << "what fails here fails no collection: " << run.error;
     EXPECT_EQ(run.counts.removed_nodes, kNodes);
     EXPECT_GT(ended.load(), 0) << "nothing was interrupted";
@@ -174,7 +174,7 @@ TEST_F(Interruptions, OfAVacuum) {
       "current_database()); EXECUTE format('ALTER DATABASE %I SET vacuum_cost_limit = 1', "
       "current_database()); END $$");
   end_idle_backends();
-  const meta::CollectionRun run = collect_interrupted("VACUUM%nodes%", "true");
+  const CollectionRun run = collect_interrupted("VACUUM%nodes%", "true");
   run_sql("DO $$ BEGIN EXECUTE format('ALTER DATABASE %I RESET ALL', current_database()); END $$");
   end_idle_backends();
   expect_next_releases(run);
@@ -236,4 +236,4 @@ TEST_F(InterruptedSpace, InvalidIndexesAreDroppedWheneverOneIsThere) {
 }
 
 }  // namespace
-}  // namespace tarn::versioning
+}  // namespace tarn::gc

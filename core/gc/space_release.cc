@@ -9,7 +9,7 @@
 #include "core/base/pause.h"
 #include "core/base/reasons.h"
 
-namespace tarn::meta {
+namespace tarn::gc {
 namespace {
 
 /// More rounds than one, because a row that is moved may find no space before the end that was
@@ -248,4 +248,4 @@ void SpaceRelease::rebuild_indexes(const char* table, const db::Query& query) {
   if (!attempt(query)) drop_invalid_indexes();
 }
 
-}  // namespace tarn::meta
+}  // namespace tarn::gc

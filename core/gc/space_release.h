@@ -10,7 +10,7 @@
 #include "core/db/pool.h"
 #include "core/gc/collection_store.h"
 
-namespace tarn::meta {
+namespace tarn::gc {
 
 /// A collection leaves free space all over the files of the database, and VACUUM cuts off only what
 /// is free at the end of a table, and nothing of an index. Locks no table against reading or
@@ -47,4 +47,4 @@ class SpaceRelease {
   bool complete_ = true;
 };
 
-}  // namespace tarn::meta
+}  // namespace tarn::gc

@@ -12,7 +12,7 @@
 #include "core/gc/collection_fixture.h"
 #include "core/gc/space_release.h"
 
-namespace tarn::versioning {
+namespace tarn::gc {
 namespace {
 
 using testing::reason_of;
@@ -40,7 +40,7 @@ class ReleasedSpace : public CollectionTest {
   }
 
   void release(std::function<void()> progress = [] {}) {
-    meta::SpaceRelease(engine.pool, claim, std::move(progress), stop).run();
+    SpaceRelease(engine.pool, claim, std::move(progress), stop).run();
   }
   int64_t bytes() { return count("SELECT pg_total_relation_size('nodes')"); }
   int64_t rows() { return count("SELECT count(*) FROM nodes"); }
@@ -50,7 +50,7 @@ class ReleasedSpace : public CollectionTest {
               "encode(hash, 'hex'), 0)::numeric % 1000000007)::bigint FROM nodes"));
   }
 
-  meta::CollectionClaim claim;
+  CollectionClaim claim;
   const std::stop_token stop;
 };
 
@@ -122,7 +122,7 @@ TEST_F(ReleasedSpace, WhenATransactionEndsThatBeganBefore) {
   connection->begin();
   connection->run(db::Query{"test_isolation", "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ"});
   connection->run(db::Query{"test_all", "SELECT count(*) FROM nodes"});
-  meta::SpaceRelease space(
+  SpaceRelease space(
       engine.pool, claim, [] {}, stop);
   std::jthread ending([&] {
     std::this_thread::sleep_for(std::chrono::milliseconds{1500});
@@ -144,7 +144,7 @@ TEST_F(ReleasedSpace, OfAFewNodesAtTheEndOfTheFile) {
 TEST_F(ReleasedSpace, IsWantedUntilItWasReleased) {
   remove_most();
   run_sql("DELETE FROM nodes WHERE nid < 1019900; ANALYZE nodes");
-  meta::SpaceRelease space(
+  SpaceRelease space(
       engine.pool, claim, [] {}, stop);
   EXPECT_TRUE(space.is_wanted());
   release();
@@ -169,4 +169,4 @@ TEST_F(ReleasedSpace, OfIndexes) {
 }
 
 }  // namespace
-}  // namespace tarn::versioning
+}  // namespace tarn::gc

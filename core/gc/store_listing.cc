@@ -5,7 +5,7 @@
 #include "core/base/error.h"
 #include "core/base/str_cat.h"
 
-namespace tarn::versioning {
+namespace tarn::gc {
 namespace {
 
 constexpr std::string_view kDataFolder = "data/";
@@ -74,4 +74,4 @@ int64_t remove_unfinished_files(blob::Stores& stores, const Repository& reposito
   return static_cast<int64_t>(at.store->remove_unfinished(at.key + "/", begun_before));
 }
 
-}  // namespace tarn::versioning
+}  // namespace tarn::gc

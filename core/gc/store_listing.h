@@ -12,7 +12,7 @@
 #include "core/model/address.h"
 #include "core/model/repository.h"
 
-namespace tarn::versioning {
+namespace tarn::gc {
 
 struct ListedObject {
   OwnAddress address;
@@ -48,4 +48,4 @@ std::vector<std::string> list_files(blob::Stores& stores, const Repository& repo
 int64_t remove_unfinished_files(blob::Stores& stores, const Repository& repository,
                                 std::string_view folder, Instant begun_before);
 
-}  // namespace tarn::versioning
+}  // namespace tarn::gc

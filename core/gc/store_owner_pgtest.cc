@@ -16,7 +16,7 @@
 #include "tests/support/fault_points.h"
 #include "tests/support/forwarding_store.h"
 
-namespace tarn::versioning {
+namespace tarn::gc {
 namespace {
 
 constexpr std::string_view kRefused = "owned_by_another_database";
@@ -53,10 +53,10 @@ class StoreOwner : public CollectionTest {
     copy_engine.emplace(copied.url(), engine.store, nullptr, false, std::move(identify));
   }
   std::function<std::string()> identity_of_the_original() {
-    return [identity = database_identity(engine.pool)] { return identity; };
+    return [identity = branch::database_identity(engine.pool)] { return identity; };
   }
 
-  meta::CollectionRun collect_copy() {
+  CollectionRun collect_copy() {
     request_collection(**copy_engine, repo, "tester", 0);
     std::this_thread::sleep_for(std::chrono::milliseconds(3));
     copy_engine->parts().heartbeat();
@@ -81,7 +81,7 @@ TEST_F(StoreOwner, ACopyFromBeforeTheFirstCollectionRemovesNothing) {
   engine.put(repo, "main", "new", "stored after the copy was taken");
   engine.commit(repo, "main");
   for (int i = 0; i < 4; ++i) {
-    const meta::CollectionRun run = collect_copy();
+    const CollectionRun run = collect_copy();
     EXPECT_EQ(run.state, "refused");
     EXPECT_NE(run.error.find("tarn admin adopt"), std::string::npos) << run.error;
   }
@@ -171,26 +171,26 @@ TEST_F(StoreOwner, ServersOfOneDatabaseDoNotStopEachOther) {
 }
 
 TEST_F(StoreOwner, AProcessThatLivedThroughAFailoverGoesOnAndTheOldPrimaryDoesNot) {
-  std::string identity = database_identity(engine.pool);
+  std::string identity = branch::database_identity(engine.pool);
   testing::TestEngine server{database.url(), engine.store, nullptr, false,
                              [&] { return identity; }};
   EXPECT_EQ((*server).owners.refusal(repo), std::nullopt);
   identity += "-promoted";
   EXPECT_FALSE((*server).owners.watch((*server).repositories, 1000)) << "it asked all stores";
-  EXPECT_EQ(store_owner(engine.stores, repo), identity);
+  EXPECT_EQ(branch::store_owner(engine.stores, repo), identity);
   EXPECT_EQ((*server).owners.refusal(repo), std::nullopt);
   EXPECT_EQ(put_by_a_new_server("a"), kRefused) << "of the old primary";
-  identity = database_identity(engine.pool);
+  identity = branch::database_identity(engine.pool);
   EXPECT_NE((*server).owners.refusal_to_collect(repo), std::nullopt) << "it never goes back";
 }
 
 TEST_F(StoreOwner, AnAcceptedLossOfWritesOrAnAdoptionPermitsTheEarlierTimeline) {
-  const std::string first = database_identity(engine.pool), second = first + "-promoted";
+  const std::string first = branch::database_identity(engine.pool), second = first + "-promoted";
   std::string identity = first;
   uint64_t losses = 0;
   const auto identify = [&] { return identity; };
-  StoreOwners owners(engine.pool, engine.stores,
-                     {.losses = [&] { return losses; }, .identify = identify});
+  branch::StoreOwners owners(engine.pool, engine.stores,
+                             {.losses = [&] { return losses; }, .identify = identify});
   const auto refuses = [&] { return owners.refusal_to_collect(repo).has_value(); };
   EXPECT_FALSE(refuses());
   identity = second;
@@ -199,13 +199,13 @@ TEST_F(StoreOwner, AnAcceptedLossOfWritesOrAnAdoptionPermitsTheEarlierTimeline) 
   EXPECT_TRUE(refuses());
   ++losses;
   EXPECT_FALSE(refuses());
-  EXPECT_EQ(store_owner(engine.stores, repo), first);
+  EXPECT_EQ(branch::store_owner(engine.stores, repo), first);
   identity = second;
   EXPECT_FALSE(refuses()) << "the next promotion gives the number of the lost timeline again";
-  EXPECT_EQ(store_owner(engine.stores, repo), second);
+  EXPECT_EQ(branch::store_owner(engine.stores, repo), second);
   identity = first;
   EXPECT_TRUE(refuses()) << "which is an earlier one by now";
-  StoreOwners(engine.pool, engine.stores, {.identify = identify}).adopt(repo);
+  branch::StoreOwners(engine.pool, engine.stores, {.identify = identify}).adopt(repo);
   EXPECT_FALSE(refuses());
 }
 
@@ -224,7 +224,7 @@ TEST_F(StoreOwner, AFullStoreIsNotLost) {
 
 // A database or store that fails right after a failover is asked again.
 TEST_F(StoreOwner, AFailoverIsFollowedOnceTheStoreAnswers) {
-  std::string identity = database_identity(engine.pool);
+  std::string identity = branch::database_identity(engine.pool);
   testing::FaultPoints faults;
   testing::TestEngine server{database.url(), engine.store, &faults, false,
                              [&] { return identity; }};
@@ -234,7 +234,7 @@ TEST_F(StoreOwner, AFailoverIsFollowedOnceTheStoreAnswers) {
   faults.lose_connection("store_claims_insert_row");
   (*server).owners.watch((*server).repositories, 1000);
   EXPECT_EQ(faults.unreached(), 0u);
-  EXPECT_NE(store_owner(engine.stores, repo), identity);
+  EXPECT_NE(branch::store_owner(engine.stores, repo), identity);
   (*server).owners.watch((*server).repositories, 1000);
   (*server).owners.watch((*server).repositories, 1000);
   EXPECT_EQ((*server).owners.refusal(repo), std::nullopt);
@@ -250,15 +250,15 @@ TEST_F(StoreOwner, AServerThatStartedAfterTheFailoverAsksForAnAdoption) {
 
 // The setting `store.promoted_standby: adopt`. Identities end with the timeline.
 TEST_F(StoreOwner, WhereOldPrimariesAreFencedAFailoverIsAdopted) {
-  const std::string identity = database_identity(engine.pool);
+  const std::string identity = branch::database_identity(engine.pool);
   const auto refusal_under = [&](const std::string& own) {
-    StoreOwners owners(engine.pool, engine.stores,
-                       {.adopts_failovers = true, .identify = [&] { return own; }});
+    branch::StoreOwners owners(engine.pool, engine.stores,
+                               {.adopts_failovers = true, .identify = [&] { return own; }});
     return owners.refusal(repo).has_value();
   };
   const std::string promoted = identity.substr(0, identity.size() - 1) + "2";
   EXPECT_FALSE(refusal_under(promoted));
-  EXPECT_EQ(store_owner(engine.stores, repo), promoted);
+  EXPECT_EQ(branch::store_owner(engine.stores, repo), promoted);
   EXPECT_TRUE(refusal_under(identity)) << "never back";
   EXPECT_TRUE(refusal_under("1" + identity.substr(1, identity.size() - 2) + "3"))
       << "another cluster";
@@ -291,7 +291,7 @@ TEST_F(StoreOwner, AStoreThatFailsLaterDoesNotStopWhatWasPermitted) {
 
 // It stores nothing, has no marker, and may read the objects of another installation.
 TEST_F(StoreOwner, ReadOnlyRepositoriesAreCollectedOnRequestOnly) {
-  const Repository copy_of_others = create_repository(
+  const Repository copy_of_others = branch::create_repository(
       *engine,
       {.name = RepositoryName("others"), .storage_namespace = "local://others", .read_only = true});
   options.interval = std::chrono::seconds{1};
@@ -313,4 +313,4 @@ TEST_F(StoreOwner, OldRecordsGo) {
 }
 
 }  // namespace
-}  // namespace tarn::versioning
+}  // namespace tarn::gc

@@ -10,7 +10,7 @@
 #include "core/objects/objects.h"
 #include "core/versioning/pull_requests.h"
 
-namespace tarn::versioning {
+namespace tarn::gc {
 namespace {
 
 using testing::reason_of;
@@ -21,21 +21,22 @@ constexpr std::chrono::hours kGrace{1};
 class Undelete : public CollectionTest {
  protected:
   void remove(const RepositoryName& name, std::optional<std::chrono::seconds> grace = kGrace) {
-    delete_repository(*engine, name, RepositoryDeletion{.force = false, .grace = grace});
+    branch::delete_repository(*engine, name,
+                              branch::RepositoryDeletion{.force = false, .grace = grace});
   }
 
   Repository restore(const std::string& name, const std::string& as = "") {
-    RepositoryRestoration wanted;
+    branch::RepositoryRestoration wanted;
     wanted.name = RepositoryName(name);
     if (!as.empty()) wanted.as = RepositoryName(as);
-    return restore_repository(*engine, wanted);
+    return branch::restore_repository(*engine, wanted);
   }
 
   void end_grace() { run_sql("UPDATE repositories SET purge_ms = 1 WHERE deleted_ms IS NOT NULL"); }
 
   std::vector<std::string> deleted() {
     std::vector<std::string> out;
-    for (const auto& item : list_deleted_repositories(*engine, "", 10, kGrace, {}).items) {
+    for (const auto& item : branch::list_deleted_repositories(*engine, "", 10, kGrace, {}).items) {
       out.push_back(item.repository.name.str());
     }
     return out;
@@ -55,15 +56,15 @@ TEST_F(Undelete, BringsEverythingBack) {
   const Commit commit = engine.commit(repo, "main");
   engine.branch(repo, "side", "main");
   engine.put(repo, "side", "b", "staged");
-  create_tag(*engine, repo, TagName("v1"), "main", false);
-  set_alias(*engine, repo, {.name = AliasName("prod"), .actor = "t"}, "main");
+  branch::create_tag(*engine, repo, TagName("v1"), "main", false);
+  branch::set_alias(*engine, repo, {.name = AliasName("prod"), .actor = "t"}, "main");
   add_hold(*engine, repo, {.ref = "main", .reason = "audit", .actor = "t"});
-  set_collection_rules(*engine, repo, {.default_retention_days = 30, .retention_days = {}});
-  create_pull_request(*engine, repo,
-                      {.title = "t",
-                       .author = "t",
-                       .source = BranchName("side"),
-                       .destination = BranchName("main")});
+  branch::set_collection_rules(*engine, repo, {.default_retention_days = 30, .retention_days = {}});
+  versioning::create_pull_request(*engine, repo,
+                                  {.title = "t",
+                                   .author = "t",
+                                   .source = BranchName("side"),
+                                   .destination = BranchName("main")});
   run_sql(str_cat(
       "INSERT INTO webhooks (repo_id, name, url, events, format, active, secret, created_by, "
       "created_ms) VALUES (",
@@ -81,8 +82,9 @@ TEST_F(Undelete, BringsEverythingBack) {
   EXPECT_EQ(engine.read(repo, "v1", "a"), "committed");
   EXPECT_EQ(engine.read(repo, "@prod", "a"), "committed");
   EXPECT_EQ(list_holds(*engine, repo, "", 10).items.size(), 1u);
-  EXPECT_EQ(get_collection_rules(*engine, repo)->default_retention_days, 30u);
-  EXPECT_EQ(list_pull_requests(*engine, repo, PullRequestFilter::kOpen, {"", "", 10}).items.size(),
+  EXPECT_EQ(branch::get_collection_rules(*engine, repo)->default_retention_days, 30u);
+  EXPECT_EQ(versioning::list_pull_requests(*engine, repo, PullRequestFilter::kOpen, {"", "", 10})
+                .items.size(),
             1u);
   EXPECT_EQ(count("SELECT count(*) FROM webhooks WHERE secret = '\\x00ff' AND events = '{*}'"), 1);
   EXPECT_EQ(count("SELECT count(*) FROM events"), events) << "neither is an event of its refs";
@@ -96,10 +98,10 @@ TEST_F(Undelete, BringsEverythingBack) {
 TEST_F(Undelete, NeedsAnotherNameIfItIsTaken) {
   engine.put(repo, "main", "a", "old");
   remove(repo);
-  RepositoryCreation creation;
+  branch::RepositoryCreation creation;
   creation.name = repo.name;
   creation.storage_namespace = "local://second";
-  create_repository(*engine, creation);
+  branch::create_repository(*engine, creation);
   engine.put(repo, "main", "a", "new");
   EXPECT_EQ(reason_of([&] { restore("lake"); }), "already_exists");
   restore("lake", "old-lake");
@@ -111,10 +113,10 @@ TEST_F(Undelete, NeedsAnotherNameIfItIsTaken) {
 TEST_F(Undelete, TheOneDeletedLastComesBackFirst) {
   engine.put(repo, "main", "a", "first");
   remove(repo);
-  RepositoryCreation creation;
+  branch::RepositoryCreation creation;
   creation.name = repo.name;
   creation.storage_namespace = "local://second";
-  create_repository(*engine, creation);
+  branch::create_repository(*engine, creation);
   engine.put(repo, "main", "a", "second");
   std::this_thread::sleep_for(std::chrono::milliseconds(3));
   remove(repo);
@@ -131,10 +133,10 @@ TEST_F(Undelete, CachedNamesOfOtherServersDoNotShowIt) {
   ASSERT_EQ(other.read(repo, "main", "a"), "old");
   ASSERT_EQ(other.keys(repo, "main"), "a");
   remove(repo);
-  RepositoryCreation creation;
+  branch::RepositoryCreation creation;
   creation.name = repo.name;
   creation.storage_namespace = "local://second";
-  create_repository(*engine, creation);
+  branch::create_repository(*engine, creation);
   engine.put(repo, "main", "b", "new");
   restore("lake", "old-lake");
   EXPECT_EQ(other.keys(repo, "main"), "b");
@@ -147,8 +149,8 @@ TEST_F(Undelete, AfterTheGraceAllOfItGoes) {
   engine.put(repo, "main", "b", "staged");
   add_hold(*engine, repo, {.ref = "main", .reason = "audit", .actor = "t"});
   testing::TestRepository other = engine.make_repository("other");
-  copy_object(*engine, {repo, "main", Key("a")}, other, BranchName("main"), Key("copied"), {},
-              false);
+  objects::copy_object(*engine, {repo, "main", Key("a")}, other, BranchName("main"), Key("copied"),
+                       {}, false);
   remove(repo);
   end_grace();
   EXPECT_TRUE(deleted().empty());
@@ -180,8 +182,8 @@ TEST_F(Undelete, WithoutGraceItGoesAtOnce) {
 TEST_F(Undelete, TheServersGraceCountsWithoutOneOfItsOwn) {
   remove(repo, std::nullopt);
   EXPECT_EQ(deleted(), std::vector<std::string>{"lake"});
-  EXPECT_TRUE(
-      list_deleted_repositories(*engine, "", 10, std::chrono::seconds{0}, {}).items.empty());
+  EXPECT_TRUE(branch::list_deleted_repositories(*engine, "", 10, std::chrono::seconds{0}, {})
+                  .items.empty());
   options.deleted_kept = kGrace;
   EXPECT_EQ(collect_deleted(), "not due");
   options.deleted_kept = std::chrono::seconds{0};
@@ -194,9 +196,11 @@ TEST_F(Undelete, KeepsObjectsOfOtherRepositories) {
   testing::TestRepository reader = engine.make_repository("reader");
   engine.put(repo, "main", "a", "shared");
   engine.put(repo, "main", "b", "staged only");
-  copy_object(*engine, {repo, "main", Key("a")}, reader, BranchName("main"), Key("a"), {}, false);
+  objects::copy_object(*engine, {repo, "main", Key("a")}, reader, BranchName("main"), Key("a"), {},
+                       false);
   engine.commit(reader, "main");
-  copy_object(*engine, {repo, "main", Key("b")}, reader, BranchName("main"), Key("b"), {}, false);
+  objects::copy_object(*engine, {repo, "main", Key("b")}, reader, BranchName("main"), Key("b"), {},
+                       false);
   engine.remove(repo, "main", "a");
   engine.remove(repo, "main", "b");
   remove(reader);
@@ -210,7 +214,7 @@ TEST_F(Undelete, KeepsVersions) {
   run_sql(str_cat(
       "UPDATE repositories SET versioning = 'enabled', settings_version = 1 WHERE repo_id = ",
       static_cast<int>(repo.id)));
-  repo = {get_repository(*engine, repo)};
+  repo = {branch::get_repository(*engine, repo)};
   engine.put(repo, "main", "a", "first");
   engine.put(repo, "main", "a", "second");
   remove(repo);
@@ -237,4 +241,4 @@ TEST_F(Undelete, ACollectionThatComesTooLateRemovesNothing) {
 }
 
 }  // namespace
-}  // namespace tarn::versioning
+}  // namespace tarn::gc

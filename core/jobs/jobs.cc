@@ -6,7 +6,7 @@
 #include "core/meta/row_id.h"
 #include "core/model/listing.h"
 
-namespace tarn::meta {
+namespace tarn::jobs {
 namespace {
 
 constexpr std::array<std::string_view, 5> kStates = {"queued", "running", "done", "failed",
@@ -115,7 +115,7 @@ std::string Jobs::create(std::string_view kind, RepositoryId repository, BranchI
                          std::string_view spec, std::string_view owner,
                          std::string_view idempotency_key) {
   const Instant now = clock_.now();
-  const std::string id = new_row_id(now);
+  const std::string id = meta::new_row_id(now);
   const db::Rows rows =
       pool_.run(kInsert,
                 {id, kind, static_cast<int32_t>(repository), static_cast<int32_t>(branch),
@@ -189,4 +189,4 @@ uint64_t Jobs::sweep(std::chrono::milliseconds age) {
       .affected();
 }
 
-}  // namespace tarn::meta
+}  // namespace tarn::jobs

@@ -13,7 +13,7 @@
 #include "core/model/names.h"
 #include "core/model/page.h"
 
-namespace tarn::meta {
+namespace tarn::jobs {
 
 enum class JobState { kQueued, kRunning, kDone, kFailed, kCancelled };
 
@@ -87,4 +87,4 @@ class Jobs {
   const Clock& clock_;
 };
 
-}  // namespace tarn::meta
+}  // namespace tarn::jobs

@@ -4,7 +4,7 @@
 #include "core/jobs/jobs.h"
 #include "tests/support/postgres_test.h"
 
-namespace tarn::meta {
+namespace tarn::jobs {
 namespace {
 
 using std::chrono::seconds;
@@ -77,4 +77,4 @@ TEST_F(JobTurns, AreListedNewestFirstForTheirOwnerOrForAll) {
 }
 
 }  // namespace
-}  // namespace tarn::meta
+}  // namespace tarn::jobs

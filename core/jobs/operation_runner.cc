@@ -13,7 +13,7 @@
 #include "core/base/str_cat.h"
 #include "core/jobs/operations.h"
 
-namespace tarn::versioning {
+namespace tarn::jobs {
 namespace {
 
 using std::chrono::milliseconds;
@@ -42,8 +42,7 @@ struct OperationRunner::Running {
 };
 
 OperationRunner::OperationRunner(db::Pool& pool, const Clock& clock)
-    : rows_(std::make_unique<meta::Operations>(pool, clock)),
-      renewer_([this](std::stop_token stop) {
+    : rows_(std::make_unique<Operations>(pool, clock)), renewer_([this](std::stop_token stop) {
         while (!stop.stop_requested()) {
           pause(stop, kRenewEvery);
           renew_leases();
@@ -197,4 +196,4 @@ bool OperationRunner::request_cancel(std::string_view owner, std::string_view id
   return rows_->request_cancel(owner, id);
 }
 
-}  // namespace tarn::versioning
+}  // namespace tarn::jobs

@@ -22,11 +22,11 @@
 namespace tarn::db {
 class Pool;
 }
-namespace tarn::meta {
+namespace tarn::jobs {
 class Operations;
 }
 
-namespace tarn::versioning {
+namespace tarn::jobs {
 
 /// Operations of one process at once; more are refused until some have ended.
 constexpr size_t kOperationsRunningMax = 32;
@@ -86,11 +86,11 @@ class OperationRunner {
   void keep_result(Running& running);
   void renew_leases();
 
-  const std::unique_ptr<meta::Operations> rows_;
+  const std::unique_ptr<Operations> rows_;
   Mutex mutex_;
   std::list<Slot> slots_ TARN_GUARDED_BY(mutex_);
   WaiterLimit waiters_{kOperationWaitersMax};
   std::jthread renewer_;
 };
 
-}  // namespace tarn::versioning
+}  // namespace tarn::jobs

@@ -7,7 +7,7 @@
 #include "core/meta/row_id.h"
 #include "core/model/listing.h"
 
-namespace tarn::meta {
+namespace tarn::jobs {
 namespace {
 
 constexpr std::array<std::string_view, 5> kStates = {"running", "done", "failed", "cancelled",
@@ -95,7 +95,7 @@ bool is_text(std::string_view id) {  // as users send it
 std::string Operations::start(std::string_view name, std::string_view target,
                               std::string_view owner, std::chrono::milliseconds ttl) {
   const Instant now = clock_.now();
-  const std::string id = new_row_id(now);
+  const std::string id = meta::new_row_id(now);
   pool_.run(kInsert, {id, name, target, owner, static_cast<int64_t>(ttl.count()), to_millis(now)},
             db::Pool::Retry::kWrite);
   return id;
@@ -141,4 +141,4 @@ uint64_t Operations::sweep(std::chrono::milliseconds age) {
       .affected();
 }
 
-}  // namespace tarn::meta
+}  // namespace tarn::jobs

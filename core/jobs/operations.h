@@ -12,7 +12,7 @@
 #include "core/model/operation.h"
 #include "core/model/page.h"
 
-namespace tarn::meta {
+namespace tarn::jobs {
 
 /// Operations of one user that are kept after their end; older ones are removed first.
 constexpr uint32_t kOperationsKeptMax = 1'000;
@@ -46,4 +46,4 @@ class Operations {
   const Clock& clock_;
 };
 
-}  // namespace tarn::meta
+}  // namespace tarn::jobs

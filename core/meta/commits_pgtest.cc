@@ -60,7 +60,7 @@ TEST(CommitAncestors, AreFoundByProbesOfATableThatWasNotAnalyzed) {
   {
     TestEngine engine(database.url());
     const Repository repo = *(*engine).repositories.find(RepositoryName("lake"));
-    const CommitId head = versioning::get_branch(*engine, repo, BranchName("main")).head;
+    const CommitId head = branch::get_branch(*engine, repo, BranchName("main")).head;
     CommitGraphWalk walk((*engine).commits.graph(repo.id), head, {});
     int walked = 0;
     while (walk.next([](const GraphCommit&) { return true; })) ++walked;
@@ -83,7 +83,7 @@ TEST(CommitAncestors, OfAWalkAreReadInLongLinesAfterTheFirst) {
   testing::FaultPoints faults;
   db::Pool pool(database.url(), {.faults = &faults});
   Commits commits(pool);
-  CommitId at = versioning::get_branch(*writing, repo, BranchName("main")).head;
+  CommitId at = branch::get_branch(*writing, repo, BranchName("main")).head;
   faults.record();
   int walked = 0;
   for (bool more = true; more; ++walked) {
@@ -101,7 +101,7 @@ TEST(CommitHold, LastsUntilTheTransactionEnds) {
   TestDatabase database;
   TestEngine engine(database.url());
   const testing::TestRepository repo = engine.make_repository("lake");
-  const CommitId id = versioning::get_branch(*engine, repo, BranchName("main")).head;
+  const CommitId id = branch::get_branch(*engine, repo, BranchName("main")).head;
   const auto holding = db::Connection::open(database.url());
   const auto free = [&] { return testing::is_free(engine.pool, repo, id); };
   EXPECT_TRUE(free());

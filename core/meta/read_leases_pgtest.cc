@@ -140,7 +140,7 @@ TEST_P(ReadLeaseEndsBefore, TheChangeIsAcknowledged) {
     std::string out;
     for (const auto& [branch, key] : asked) {
       try {
-        const auto found = versioning::find_object(*server, repo.name, branch, Key(key), 6);
+        const auto found = objects::find_object(*server, repo.name, branch, Key(key), 6);
         out += str_cat(branch, "/", key, "=", found ? found->entry.etag : "absent", " ",
                        found ? static_cast<int>(found->versioning) : 0, "; ");
       } catch (const Error& error) {
@@ -162,7 +162,7 @@ INSTANTIATE_TEST_SUITE_P(
         Change{"Upload", [](TestEngine& e, const auto& repo) { e.put(repo, "main", "k", "new"); }},
         Change{"ConditionalUpload",
                [](TestEngine& e, const auto& repo) {
-                 versioning::Condition absent;
+                 branch::Condition absent;
                  absent.if_absent = true;
                  e.put(repo, "main", "n", "new", absent);
                }},
@@ -207,11 +207,11 @@ INSTANTIATE_TEST_SUITE_P(
                }},
         Change{"DeletedBranch",
                [](TestEngine& e, const auto& repo) {
-                 versioning::delete_branch(*e, repo, BranchName("dev"), false);
+                 branch::delete_branch(*e, repo, BranchName("dev"), false);
                }},
         Change{"DeletedRepository",
                [](TestEngine& e, const auto& repo) {
-                 versioning::delete_repository(*e, repo.name, true);
+                 branch::delete_repository(*e, repo.name, true);
                }},
         Change{"Versioning",
                [](TestEngine& e, const auto& repo) {
@@ -257,10 +257,10 @@ TEST_F(ReadLease, ListingsFromMemoryAreThoseOfTheDatabase) {
   for (int i = 0; i < 30; ++i) engine.put(repo, "main", str_cat("d", 100 + i), "y");
   const auto listed = [&](TestEngine& server, uint32_t limit) {
     std::string out;
-    versioning::ListOptions options;
+    objects::ListOptions options;
     options.limit = limit;
     for (;;) {
-      const auto page = versioning::list_objects(*server, repo.name, "main", options, 6);
+      const auto page = objects::list_objects(*server, repo.name, "main", options, 6);
       for (const auto& item : page.items) out += str_cat(item.path, " ");
       if (!page.has_more) return out;
       options.after = page.next;

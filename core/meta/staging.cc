@@ -100,7 +100,7 @@ Staging::StageOutcome outcome_of(int64_t status) {
 /// Returns the status of kStageIf, which `run` executes with the given parameters.
 template <typename Run>
 int64_t run_stage_if(int64_t writer, const BranchLookup& seen, const Key& key, int16_t kind,
-                     const std::string& bytes, bool hold, const ChargeArrays& charges,
+                     const std::string& bytes, bool hold, const quotas::ChargeArrays& charges,
                      const Run& run) {
   const std::optional<int64_t> root =
       seen.branch.root.empty() ? std::nullopt : std::optional<int64_t>(seen.branch.root.nid);
@@ -129,7 +129,7 @@ struct Staging::Arrays {
   std::vector<db::Bytes> keys;
   std::vector<int16_t> kinds;
   std::vector<db::Bytes> values;
-  ChargeArrays charges{};
+  quotas::ChargeArrays charges{};
 };
 
 struct Staging::OneRow {
@@ -317,7 +317,7 @@ int64_t Staging::staged(const Arrays& rows, bool proves, const Stage& stage) {
     } catch (const NotStaged& refused) {
       if (refused.status != kStatusWriterGone) return refused.status;
     } catch (const db::DbError& error) {
-      if (error.sqlstate() == kStateOverQuota) return kStatusOverQuota;
+      if (error.sqlstate() == quotas::kStateOverQuota) return kStatusOverQuota;
       // Do not stage again: that would undo concurrent writes. One statement stages all rows or
       // none.
       if (!error.in_doubt() || !stand(rows, *writer) || !proves) throw;

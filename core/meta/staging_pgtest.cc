@@ -25,7 +25,7 @@ class StagingSql : public ::testing::Test {
   TestDatabase database;
   TestEngine engine{database.url()};
   testing::TestRepository repo = engine.make_repository("lake");
-  BranchId branch = versioning::get_branch(*engine, repo, BranchName("main")).id;
+  BranchId branch = branch::get_branch(*engine, repo, BranchName("main")).id;
   Entry entry;
 };
 

@@ -8,7 +8,7 @@
 #include "tests/support/blob_objects.h"
 #include "tests/support/engine_fixture.h"
 
-namespace tarn::versioning {
+namespace tarn::objects {
 namespace {
 
 using testing::TestDatabase;
@@ -53,7 +53,7 @@ class MovingBytes : public ::testing::Test {
   testing::TestRepository repo = engine.make_repository("lake");
   std::unique_ptr<db::Connection> watcher = db::Connection::open(database.url());
 
-  UploadTarget target(const Condition& condition = {}) {
+  UploadTarget target(const branch::Condition& condition = {}) {
     return check_upload(*engine, repo, BranchName("main"), Key("a"), false, condition);
   }
 };
@@ -117,7 +117,7 @@ TEST_F(MovingBytes, WatcherDetectsATransactionAndALock) {
 // put_object and of put_part: every read saw it.
 TEST_F(MovingBytes, AnUploadHoldsNoTransactionAndNoLock) {
   for (const bool conditional : {false, true}) {
-    Condition condition;
+    branch::Condition condition;
     condition.if_absent = conditional;
     WatchingBody body(*watcher);
     if (conditional) engine.remove(repo, "main", "a");
@@ -136,4 +136,4 @@ TEST_F(MovingBytes, APartHoldsNoTransactionAndNoLock) {
 }
 
 }  // namespace
-}  // namespace tarn::versioning
+}  // namespace tarn::objects

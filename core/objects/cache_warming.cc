@@ -14,7 +14,7 @@
 #include "core/objects/objects.h"
 #include "core/objects/stored_bytes.h"
 
-namespace tarn::versioning {
+namespace tarn::objects {
 namespace {
 
 // A page is listed at once and fetched before the next.
@@ -28,7 +28,7 @@ struct Fetch {
   uint64_t bytes = 0;  // copied
 };
 
-void fetch_one(Engine& engine, const StoredBytes& bytes, Fetch& fetch) {
+void fetch_one(branch::Engine& engine, const StoredBytes& bytes, Fetch& fetch) {
   const blob::Located at = engine.stores.locate(bytes.url);
   auto* store = dynamic_cast<blob::CachedStore*>(at.store);
   if (store == nullptr) {
@@ -56,7 +56,7 @@ void fetch_one(Engine& engine, const StoredBytes& bytes, Fetch& fetch) {
   }
 }
 
-Fetch fetch_object(Engine& engine, const Repository& repository, const Entry& entry) {
+Fetch fetch_object(branch::Engine& engine, const Repository& repository, const Entry& entry) {
   Fetch fetch;
   try {
     for (const StoredBytes& bytes : stored_bytes(engine, repository, entry)) {
@@ -70,7 +70,7 @@ Fetch fetch_object(Engine& engine, const Repository& repository, const Entry& en
   return fetch;
 }
 
-std::vector<Fetch> fetch_all(Engine& engine, const Repository& repository,
+std::vector<Fetch> fetch_all(branch::Engine& engine, const Repository& repository,
                              const std::vector<ListItem>& items) {
   std::vector<Fetch> fetches(items.size());
   for_each_parallel(items.size(), kWarmThreads, [&](size_t i) {
@@ -95,10 +95,10 @@ void add(const Fetch& fetch, Warmed& out) {
 
 }  // namespace
 
-Warmed warm_cache(Engine& engine, const RepositoryName& repository, std::string_view ref,
+Warmed warm_cache(branch::Engine& engine, const RepositoryName& repository, std::string_view ref,
                   const WarmOptions& options) {
   const auto deadline = std::chrono::steady_clock::now() + kWarmTime;
-  const Repository found = get_repository(engine, repository);
+  const Repository found = branch::get_repository(engine, repository);
   Warmed out;
   out.next = options.after;
   bool has_cache = false;
@@ -126,4 +126,4 @@ Warmed warm_cache(Engine& engine, const RepositoryName& repository, std::string_
   return out;
 }
 
-}  // namespace tarn::versioning
+}  // namespace tarn::objects

@@ -10,7 +10,7 @@
 #include "core/branch/engine.h"
 #include "core/model/repository.h"
 
-namespace tarn::versioning {
+namespace tarn::objects {
 
 /// After so many bytes, or so long, a request ends with the objects that are done.
 constexpr uint64_t kWarmedBytesPerRequest = uint64_t{256} << 20;
@@ -40,7 +40,7 @@ struct Warmed {
 /// Copies the objects below the prefix into the cache of this process. An object with parts counts
 /// once, and is `copied` if a part was. Throws: not_found (the ref), precondition_failed (reason
 /// "no_store_cache") if the stores of all examined objects have no cache, unavailable.
-Warmed warm_cache(Engine& engine, const RepositoryName& repository, std::string_view ref,
+Warmed warm_cache(branch::Engine& engine, const RepositoryName& repository, std::string_view ref,
                   const WarmOptions& options);
 
-}  // namespace tarn::versioning
+}  // namespace tarn::objects

@@ -14,7 +14,7 @@
 #include "core/objects/objects.h"
 #include "core/objects/stored_bytes.h"
 
-namespace tarn::versioning {
+namespace tarn::objects {
 namespace {
 
 bool includes(ReadCheck check, std::string_view address) {
@@ -23,7 +23,7 @@ bool includes(ReadCheck check, std::string_view address) {
 }
 
 /// Removes the copies that this server keeps of an object.
-void forget_copies(Engine& engine, const Repository& repository, const Entry& entry) {
+void forget_copies(branch::Engine& engine, const Repository& repository, const Entry& entry) {
   for (const StoredBytes& bytes : stored_bytes(engine, repository, entry)) {
     const blob::Located at = engine.stores.locate(bytes.url);
     if (auto* store = dynamic_cast<blob::CachedStore*>(at.store)) store->forget(at.key, bytes.etag);
@@ -32,7 +32,7 @@ void forget_copies(Engine& engine, const Repository& repository, const Entry& en
 
 class CheckedReader final : public blob::BlobReader {
  public:
-  CheckedReader(Engine& engine, const Repository& repository, std::string_view path,
+  CheckedReader(branch::Engine& engine, const Repository& repository, std::string_view path,
                 const Entry& entry, ContentCheck check)
       : engine_(engine),
         repository_(repository),
@@ -87,7 +87,7 @@ class CheckedReader final : public blob::BlobReader {
                 str_cat("reading \"", path_, "\": its bytes are not those that were stored"));
   }
 
-  Engine& engine_;
+  branch::Engine& engine_;
   const Repository repository_;
   const std::string path_;
   const Entry entry_;
@@ -98,7 +98,8 @@ class CheckedReader final : public blob::BlobReader {
 
 }  // namespace
 
-std::unique_ptr<blob::BlobReader> open_checked_object(Engine& engine, const Repository& repository,
+std::unique_ptr<blob::BlobReader> open_checked_object(branch::Engine& engine,
+                                                      const Repository& repository,
                                                       std::string_view path, const Entry& entry,
                                                       ReadCheck check) {
   if (check != ReadCheck::kOff && entry.size_bytes > 0) {
@@ -110,4 +111,4 @@ std::unique_ptr<blob::BlobReader> open_checked_object(Engine& engine, const Repo
   return open_object(engine, repository, entry, {0, entry.size_bytes});
 }
 
-}  // namespace tarn::versioning
+}  // namespace tarn::objects

@@ -9,7 +9,7 @@
 #include "core/branch/engine.h"
 #include "core/model/repository.h"
 
-namespace tarn::versioning {
+namespace tarn::objects {
 
 /// The stores whose objects are compared.
 enum class ReadCheck : uint8_t { kOff, kLocal, kAll };
@@ -20,8 +20,9 @@ enum class ReadCheck : uint8_t { kOff, kLocal, kAll };
 /// removes the copies that this server keeps, and throws data_loss (reason "object_corrupt"); when
 /// its first read asked for the whole object, it first reads again, once. Such a reader has no
 /// descriptor. It must not outlive `engine`.
-std::unique_ptr<blob::BlobReader> open_checked_object(Engine& engine, const Repository& repository,
+std::unique_ptr<blob::BlobReader> open_checked_object(branch::Engine& engine,
+                                                      const Repository& repository,
                                                       std::string_view path, const Entry& entry,
                                                       ReadCheck check);
 
-}  // namespace tarn::versioning
+}  // namespace tarn::objects

@@ -8,7 +8,7 @@
 #include "tests/support/one_md5.h"
 #include "tests/support/repository_test.h"
 
-namespace tarn::versioning {
+namespace tarn::objects {
 namespace {
 
 using testing::kOneMd5;
@@ -123,4 +123,4 @@ TEST_F(Claims, CopiesKeepTheDigestWithOtherAttributes) {
 }
 
 }  // namespace
-}  // namespace tarn::versioning
+}  // namespace tarn::objects

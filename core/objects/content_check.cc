@@ -6,7 +6,7 @@
 #include "core/base/encoding.h"
 #include "core/base/str_cat.h"
 
-namespace tarn::versioning {
+namespace tarn::objects {
 namespace {
 
 constexpr size_t kMd5Bytes = 16;
@@ -69,4 +69,4 @@ bool ContentCheck::matches() {
 std::string ContentCheck::expected() const { return str_cat(algorithm_, " ", to_hex(recorded_)); }
 std::string ContentCheck::found() const { return str_cat(algorithm_, " ", to_hex(computed_)); }
 
-}  // namespace tarn::versioning
+}  // namespace tarn::objects

@@ -12,7 +12,7 @@
 #include "core/blob/blob_store.h"
 #include "core/model/entry.h"
 
-namespace tarn::versioning {
+namespace tarn::objects {
 
 enum class DigestChoice {
   kFastest,    ///< a CRC before a cryptographic digest
@@ -39,4 +39,4 @@ class ContentCheck final : public blob::BytesCheck {
   std::variant<Digest, Crc> state_;
 };
 
-}  // namespace tarn::versioning
+}  // namespace tarn::objects

@@ -4,7 +4,7 @@
 
 #include "core/base/encoding.h"
 
-namespace tarn::versioning {
+namespace tarn::objects {
 namespace {
 
 constexpr std::string_view kBytes = "the bytes of an object";
@@ -79,4 +79,4 @@ TEST(ContentCheck, DigestsThatNoServerComputedOfTheWholeAreNotCompared) {
 }
 
 }  // namespace
-}  // namespace tarn::versioning
+}  // namespace tarn::objects

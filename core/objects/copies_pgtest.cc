@@ -9,7 +9,7 @@
 #include "tests/support/engine_fixture.h"
 #include "tests/support/faulty_store.h"
 
-namespace tarn::versioning {
+namespace tarn::objects {
 namespace {
 
 using testing::TestDatabase;
@@ -208,4 +208,4 @@ TEST(PartLists, KeepOwnersAndTheFormOfThoseWithout) {
 }
 
 }  // namespace
-}  // namespace tarn::versioning
+}  // namespace tarn::objects

@@ -7,14 +7,14 @@
 #include "core/objects/multipart.h"
 #include "core/objects/uploads.h"
 
-namespace tarn::versioning {
+namespace tarn::objects {
 namespace {
 
 std::string url_of(const Repository& repository, const OwnAddress& address) {
   return str_cat(repository.storage_namespace, "/", relative_path(address));
 }
 
-DirectObject direct_object(Engine& engine, const std::string& url) {
+DirectObject direct_object(branch::Engine& engine, const std::string& url) {
   blob::Located at = engine.stores.locate(url);
   return {at.store->direct(), std::move(at.key)};
 }
@@ -26,7 +26,7 @@ std::string recorded_etag(const Entry& entry) {
   return version->etag.empty() ? entry.etag : version->etag;
 }
 
-std::string read_range(Engine& engine, const FoundObject& source, blob::ByteRange range) {
+std::string read_range(branch::Engine& engine, const FoundObject& source, blob::ByteRange range) {
   if (range.length > kCopiedPartBytesMax) {
     throw Error(
         ErrorCode::kInvalidArgument, reason::kPartTooLarge,
@@ -50,17 +50,18 @@ bool was_completed(const std::optional<blob::BlobStat>& stat,
 
 }  // namespace
 
-DirectObject direct_object(Engine& engine, const Repository& repository,
+DirectObject direct_object(branch::Engine& engine, const Repository& repository,
                            const OwnAddress& address) {
   return direct_object(engine, url_of(repository, address));
 }
 
-DirectObject direct_object(Engine& engine, const Repository& repository, const Entry& entry) {
+DirectObject direct_object(branch::Engine& engine, const Repository& repository,
+                           const Entry& entry) {
   if (std::holds_alternative<PartListAddress>(entry.address)) return {};
   return direct_object(engine, physical_address(engine, repository, entry));
 }
 
-std::optional<std::string> store_url_to_read(Engine& engine, const Repository& repository,
+std::optional<std::string> store_url_to_read(branch::Engine& engine, const Repository& repository,
                                              const Entry& entry, const blob::UrlTerms& terms) {
   const DirectObject object = direct_object(engine, repository, entry);
   if (object.access == nullptr) return std::nullopt;
@@ -70,7 +71,7 @@ std::optional<std::string> store_url_to_read(Engine& engine, const Repository& r
       {.key = object.key, .version_id = version_id, .content_type = entry.content_type}, terms);
 }
 
-std::string copy_direct_part(Engine& engine, blob::DirectAccess& access,
+std::string copy_direct_part(branch::Engine& engine, blob::DirectAccess& access,
                              const blob::DirectPart& part, const FoundObject& source,
                              blob::ByteRange range) {
   const DirectObject from = direct_object(engine, source.repository, source.entry);
@@ -83,7 +84,7 @@ std::string copy_direct_part(Engine& engine, blob::DirectAccess& access,
   return access.put_part(part, read_range(engine, source, range));
 }
 
-std::string begin_direct_upload(Engine& engine, const UploadTarget& target,
+std::string begin_direct_upload(branch::Engine& engine, const UploadTarget& target,
                                 const OwnAddress& address, const DirectObject& object,
                                 const std::string& owner) {
   std::string id = object.access->begin_upload(object.key);
@@ -101,8 +102,9 @@ std::string begin_direct_upload(Engine& engine, const UploadTarget& target,
   throw_too_many_uploads(engine, owner);
 }
 
-void abort_direct_upload(Engine& engine, const UploadTarget& target, const OwnAddress& address,
-                         const DirectObject& object, std::string_view upload_id) {
+void abort_direct_upload(branch::Engine& engine, const UploadTarget& target,
+                         const OwnAddress& address, const DirectObject& object,
+                         std::string_view upload_id) {
   object.access->abort_upload(object.key, std::string(upload_id));
   // The store has no information about an upload that has ended.
   if (!engine.uploads.remove_links(target.branch.id, target.key, address)) {
@@ -111,8 +113,9 @@ void abort_direct_upload(Engine& engine, const UploadTarget& target, const OwnAd
   }
 }
 
-Entry complete_direct_upload(Engine& engine, const UploadTarget& target, const OwnAddress& address,
-                             std::string_view upload_id, std::span<const blob::SentPart> parts,
+Entry complete_direct_upload(branch::Engine& engine, const UploadTarget& target,
+                             const OwnAddress& address, std::string_view upload_id,
+                             std::span<const blob::SentPart> parts,
                              const ObjectAttributes& attributes) {
   const std::string url = url_of(target.repository, address);
   const blob::Located at = engine.stores.locate(url);
@@ -132,4 +135,4 @@ Entry complete_direct_upload(Engine& engine, const UploadTarget& target, const O
   return stage_handed_out(engine, target, address, {stat->size_bytes, stat->etag}, attributes, {});
 }
 
-}  // namespace tarn::versioning
+}  // namespace tarn::objects

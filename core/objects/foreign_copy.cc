@@ -3,11 +3,12 @@
 #include "core/meta/part_lists.h"
 #include "core/meta/repositories.h"
 
-namespace tarn::versioning {
+namespace tarn::objects {
 namespace {
 
 /// The bytes of `owner`. Records that `reader` refers to them before any entry does.
-SharedBytes shared(Engine& engine, RepositoryId owner, RepositoryId reader, const OwnAddress& own) {
+SharedBytes shared(branch::Engine& engine, RepositoryId owner, RepositoryId reader,
+                   const OwnAddress& own) {
   if (owner == reader) return {own, std::nullopt};
   engine.repositories.record_reader(owner, reader);
   return {own, owner};
@@ -18,8 +19,8 @@ Address address_of(const SharedBytes& bytes) {
   return bytes.own;
 }
 
-PartListAddress shared_parts(Engine& engine, const Repository& source, const Repository& target,
-                             int64_t list) {
+PartListAddress shared_parts(branch::Engine& engine, const Repository& source,
+                             const Repository& target, int64_t list) {
   meta::PartList parts = *engine.part_lists.get(list);
   std::optional<RepositoryId> recorded;
   for (meta::StoredPart& part : parts) {
@@ -35,7 +36,7 @@ PartListAddress shared_parts(Engine& engine, const Repository& source, const Rep
 
 }  // namespace
 
-std::optional<SharedBytes> share_bytes(Engine& engine, const Repository& source,
+std::optional<SharedBytes> share_bytes(branch::Engine& engine, const Repository& source,
                                        const Repository& reader, const Entry& entry) {
   if (const auto* own = std::get_if<OwnAddress>(&entry.address)) {
     return shared(engine, source.id, reader.id, *own);
@@ -46,8 +47,8 @@ std::optional<SharedBytes> share_bytes(Engine& engine, const Repository& source,
   return std::nullopt;
 }
 
-Address address_for_foreign_copy(Engine& engine, const Repository& source, const Repository& target,
-                                 const Entry& entry) {
+Address address_for_foreign_copy(branch::Engine& engine, const Repository& source,
+                                 const Repository& target, const Entry& entry) {
   if (const auto bytes = share_bytes(engine, source, target, entry)) return address_of(*bytes);
   if (const auto* list = std::get_if<PartListAddress>(&entry.address)) {
     return shared_parts(engine, source, target, list->id);
@@ -55,4 +56,4 @@ Address address_for_foreign_copy(Engine& engine, const Repository& source, const
   return entry.address;
 }
 
-}  // namespace tarn::versioning
+}  // namespace tarn::objects

@@ -8,14 +8,14 @@
 #include "core/base/reasons.h"
 #include "core/base/str_cat.h"
 
-namespace tarn::versioning {
+namespace tarn::objects {
 namespace {
 
-constexpr ReadingPlan kPlan{.reading = StagedReading::kAll, .rows_hint = 2'000};
+constexpr branch::ReadingPlan kPlan{.reading = branch::StagedReading::kAll, .rows_hint = 2'000};
 constexpr uint32_t kCommitPrefixDigitsMin = 1;
 
 /// All rows below the prefix.
-StagedRows read_rows(StagedRows rows, std::string_view prefix) {
+branch::StagedRows read_rows(branch::StagedRows rows, std::string_view prefix) {
   meta::StagedPage all;
   rows.seek(prefix);
   for (; const meta::StagedRow* row = rows.current(); rows.next()) {
@@ -34,14 +34,15 @@ StagedRows read_rows(StagedRows rows, std::string_view prefix) {
 
 }  // namespace
 
-std::unique_ptr<FrozenListing> FrozenListing::open(Engine& engine, const RepositoryName& repository,
+std::unique_ptr<FrozenListing> FrozenListing::open(branch::Engine& engine,
+                                                   const RepositoryName& repository,
                                                    std::string_view ref, std::string_view prefix) {
   const auto snapshot =
-      RefSnapshot::open(engine, repository, ref, prefix, kPlan, kCommitPrefixDigitsMin);
-  StagedRows rows = read_rows(snapshot->take_rows(), prefix);
+      branch::RefSnapshot::open(engine, repository, ref, prefix, kPlan, kCommitPrefixDigitsMin);
+  branch::StagedRows rows = read_rows(snapshot->take_rows(), prefix);
   return std::unique_ptr<FrozenListing>(
       new FrozenListing(snapshot->repository(), std::string(prefix),
-                        OverlayCursor(engine.nodes, snapshot->root(), std::move(rows))));
+                        branch::OverlayCursor(engine.nodes, snapshot->root(), std::move(rows))));
 }
 
 std::optional<ListItem> FrozenListing::next() {
@@ -51,17 +52,17 @@ std::optional<ListItem> FrozenListing::next() {
   return item;
 }
 
-FoundObjects find_objects(Engine& engine, const RepositoryName& repository, std::string_view ref,
-                          std::span<const Key> keys) {
+FoundObjects find_objects(branch::Engine& engine, const RepositoryName& repository,
+                          std::string_view ref, std::span<const Key> keys) {
   std::vector<size_t> order(keys.size());
   std::iota(order.begin(), order.end(), size_t{0});
   std::sort(order.begin(), order.end(), [&](size_t a, size_t b) { return keys[a] < keys[b]; });
   const std::string first = keys.empty() ? std::string() : keys[order.front()].str();
   const auto snapshot =
-      RefSnapshot::open(engine, repository, ref, first, kPlan, kCommitPrefixDigitsMin);
+      branch::RefSnapshot::open(engine, repository, ref, first, kPlan, kCommitPrefixDigitsMin);
   FoundObjects out{snapshot->repository(), {}};
   out.entries.resize(keys.size());
-  OverlayCursor cursor(snapshot->nodes(), snapshot->root(), snapshot->take_rows());
+  branch::OverlayCursor cursor(snapshot->nodes(), snapshot->root(), snapshot->take_rows());
   for (const size_t i : order) {
     cursor.seek(keys[i].str());
     if (cursor.valid() && cursor.key() == keys[i].str()) out.entries[i] = cursor.entry();
@@ -69,4 +70,4 @@ FoundObjects find_objects(Engine& engine, const RepositoryName& repository, std:
   return out;
 }
 
-}  // namespace tarn::versioning
+}  // namespace tarn::objects

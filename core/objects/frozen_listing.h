@@ -13,7 +13,7 @@
 #include "core/model/repository.h"
 #include "core/objects/objects.h"
 
-namespace tarn::versioning {
+namespace tarn::objects {
 
 /// Staged changes of a branch that are held in memory: some 50 MB.
 constexpr size_t kFrozenRowsMax = 100'000;
@@ -24,8 +24,9 @@ class FrozenListing {
  public:
   /// Throws not_found (repository, ref), precondition_failed (reason "too_much_staged": more than
   /// kFrozenRowsMax changes below the prefix).
-  static std::unique_ptr<FrozenListing> open(Engine& engine, const RepositoryName& repository,
-                                             std::string_view ref, std::string_view prefix);
+  static std::unique_ptr<FrozenListing> open(branch::Engine& engine,
+                                             const RepositoryName& repository, std::string_view ref,
+                                             std::string_view prefix);
 
   const Repository& repository() const { return repository_; }
   /// nullopt = no more. Every item has an entry.
@@ -33,14 +34,14 @@ class FrozenListing {
   void rewind() { cursor_.seek(prefix_); }
 
  private:
-  FrozenListing(Repository repository, std::string prefix, OverlayCursor cursor)
+  FrozenListing(Repository repository, std::string prefix, branch::OverlayCursor cursor)
       : repository_(std::move(repository)), prefix_(std::move(prefix)), cursor_(std::move(cursor)) {
     rewind();
   }
 
   const Repository repository_;
   const std::string prefix_;
-  OverlayCursor cursor_;
+  branch::OverlayCursor cursor_;
 };
 
 /// Several keys at one moment of a ref; nullopt for those that are not there. Throws not_found
@@ -49,7 +50,7 @@ struct FoundObjects {
   Repository repository;
   std::vector<std::optional<Entry>> entries;  ///< in the order of the keys
 };
-FoundObjects find_objects(Engine& engine, const RepositoryName& repository, std::string_view ref,
-                          std::span<const Key> keys);
+FoundObjects find_objects(branch::Engine& engine, const RepositoryName& repository,
+                          std::string_view ref, std::span<const Key> keys);
 
-}  // namespace tarn::versioning
+}  // namespace tarn::objects

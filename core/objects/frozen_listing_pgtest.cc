@@ -6,7 +6,7 @@
 #include "core/versioning/move.h"
 #include "tests/support/engine_fixture.h"
 
-namespace tarn::versioning {
+namespace tarn::objects {
 namespace {
 
 using testing::TestDatabase;
@@ -49,11 +49,11 @@ TEST_F(Frozen, SeesMovesOfWholePrefixes) {
   for (const char* key : {"a/1", "a/2", "b/1"}) put(key);
   engine.commit(repo, "main");
   put("a/3");
-  MoveRequest move;
+  versioning::MoveRequest move;
   move.source = "a/";
   move.destination = "c/";
   move.prefixes = true;
-  move_objects(*engine, repo, BranchName{"main"}, move);
+  versioning::move_objects(*engine, repo, BranchName{"main"}, move);
   EXPECT_EQ(rest_of(*FrozenListing::open(*engine, repo, "main", "")), "b/1 c/1 c/2 c/3");
 }
 
@@ -62,7 +62,7 @@ TEST_F(Frozen, ReadsManyStagedChanges) {
   std::vector<meta::StagedRow> rows;
   const Entry entry = engine.put(repo, "main", "x", "x");
   for (int i = 0; i < 5'000; ++i) rows.push_back({"k" + std::to_string(10'000 + i), entry});
-  const Branch main = get_branch(*engine, repo, BranchName{"main"});
+  const Branch main = branch::get_branch(*engine, repo, BranchName{"main"});
   (*engine).staging.stage_many(main.id, rows);
   const auto listing = FrozenListing::open(*engine, repo, "main", "k");
   size_t count = 0;
@@ -74,7 +74,7 @@ TEST_F(Frozen, RefusesMoreStagedChangesThanFit) {
   std::vector<meta::StagedRow> rows;
   const Entry entry = engine.put(repo, "main", "x", "x");
   for (size_t i = 0; i <= kFrozenRowsMax; ++i) rows.push_back({"k" + std::to_string(i), entry});
-  const Branch main = get_branch(*engine, repo, BranchName{"main"});
+  const Branch main = branch::get_branch(*engine, repo, BranchName{"main"});
   (*engine).staging.stage_many(main.id, rows);
   EXPECT_NO_THROW(FrozenListing::open(*engine, repo, "main", "k1"));
   EXPECT_THROW(FrozenListing::open(*engine, repo, "main", "k"), Error);
@@ -102,4 +102,4 @@ TEST_F(Frozen, FindsKeysInTheOrderTheyWereAskedFor) {
 }
 
 }  // namespace
-}  // namespace tarn::versioning
+}  // namespace tarn::objects

@@ -17,7 +17,7 @@
 #include "core/objects/objects.h"
 #include "core/objects/uploads.h"
 
-namespace tarn::versioning {
+namespace tarn::objects {
 namespace {
 
 using meta::SettingKind;
@@ -34,7 +34,7 @@ struct RulesChanged {};
 
 /// The state of one turn.
 struct Turn {
-  Engine& engine;
+  branch::Engine& engine;
   const Repository& repository;
   const LifecycleRules& rules;
   int64_t settings_version;  ///< of the rules
@@ -82,9 +82,9 @@ void abort_uploads(Turn& turn, uint32_t uploads_max) {
   std::string after_key;
   std::string after_id;
   for (uint32_t seen = 0; seen < uploads_max && !turn.over(); seen += kPage) {
-    const std::vector<meta::UploadRow> page =
+    const std::vector<UploadRow> page =
         turn.engine.uploads.list(turn.repository.id, root, after_key, after_id, kPage);
-    for (const meta::UploadRow& upload : page) {
+    for (const UploadRow& upload : page) {
       after_key = str_cat(upload.branch_name.str(), '/', upload.key.str());
       after_id = upload.id;
       const auto at =
@@ -105,11 +105,11 @@ void delete_expired(Turn& turn, const Key& key, const Entry& listed) {
       seen->branch.settings_version != turn.settings_version) {
     throw RulesChanged{};
   }
-  check_branch_action(turn.engine, turn.repository.id, seen->branch, BranchAction::kStage);
-  if (visible_entry(turn.engine, *seen, key) != listed) return;
+  branch::check_branch_action(turn.engine, turn.repository.id, seen->branch, BranchAction::kStage);
+  if (branch::visible_entry(turn.engine, *seen, key) != listed) return;
   // Any other outcome means that it was written, or a setting changed, since the check. If versions
   // are kept, this makes a delete marker, and the object remains as a version.
-  if (stage_over(turn.engine, *seen, key, std::nullopt).outcome ==
+  if (branch::stage_over(turn.engine, *seen, key, std::nullopt).outcome ==
       meta::Staging::StageOutcome::kDone) {
     ++turn.deleted;
   }
@@ -153,20 +153,21 @@ std::optional<std::string> look(Turn& turn, const std::string& position,
       !any_enabled(turn.rules, [](const LifecycleRule& rule) { return rule.expires(); })) {
     return std::nullopt;
   }
-  check_writable(turn.engine, turn.repository, /*force=*/false);
+  branch::check_writable(turn.engine, turn.repository, /*force=*/false);
   return delete_objects_behind(turn, position, limits.objects_max);
 }
 
 }  // namespace
 
-std::optional<LifecycleRules> get_lifecycle(Engine& engine, const Repository& repository) {
+std::optional<LifecycleRules> get_lifecycle(branch::Engine& engine, const Repository& repository) {
   const auto body = engine.settings.find(repository.id, SettingKind::kLifecycle);
   if (!body) return std::nullopt;
   return decode_lifecycle(*body);
 }
 
-void set_lifecycle(Engine& engine, const Repository& repository, const LifecycleRules& rules) {
-  check_writable(engine, repository, /*force=*/false);
+void set_lifecycle(branch::Engine& engine, const Repository& repository,
+                   const LifecycleRules& rules) {
+  branch::check_writable(engine, repository, /*force=*/false);
   const bool done =
       engine.settings.update(repository.id, SettingKind::kLifecycle,
                              [&](const std::optional<std::string>&) -> std::optional<std::string> {
@@ -176,13 +177,14 @@ void set_lifecycle(Engine& engine, const Repository& repository, const Lifecycle
   if (!done) throw Error(ErrorCode::kNotFound, reason::kRepositoryNotFound, "repository not found");
 }
 
-std::shared_ptr<const LifecycleRules> shown_lifecycle(Engine& engine, RepositoryId repository) {
+std::shared_ptr<const LifecycleRules> shown_lifecycle(branch::Engine& engine,
+                                                      RepositoryId repository) {
   return engine.settings.lifecycle(repository);
 }
 
-bool run_one_lifecycle_scan(Engine& engine, const std::stop_token& stop,
+bool run_one_lifecycle_scan(branch::Engine& engine, const std::stop_token& stop,
                             const LifecycleLimits& limits) {
-  meta::LifecycleScans& scans = engine.lifecycle_scans;
+  LifecycleScans& scans = engine.lifecycle_scans;
   const auto claim = scans.claim(kClaim);
   if (!claim) return false;
   const auto settings = engine.settings.find_versioned(claim->repository, SettingKind::kLifecycle);
@@ -220,4 +222,4 @@ bool run_one_lifecycle_scan(Engine& engine, const std::stop_token& stop,
   return true;
 }
 
-}  // namespace tarn::versioning
+}  // namespace tarn::objects

@@ -11,15 +11,17 @@
 #include "core/model/lifecycle.h"
 #include "core/model/repository.h"
 
-namespace tarn::versioning {
+namespace tarn::objects {
 
 /// nullopt if none are set. Throws not_found "repository not found".
-std::optional<LifecycleRules> get_lifecycle(Engine& engine, const Repository& repository);
+std::optional<LifecycleRules> get_lifecycle(branch::Engine& engine, const Repository& repository);
 /// Replaces all rules; an empty list removes them. After the return, nothing is deleted by earlier
 /// rules. Throws as get_lifecycle, and permission_denied in a read-only repository.
-void set_lifecycle(Engine& engine, const Repository& repository, const LifecycleRules& rules);
+void set_lifecycle(branch::Engine& engine, const Repository& repository,
+                   const LifecycleRules& rules);
 /// The rules, at most kLifecycleAgeMax old, for response headers; may be empty.
-std::shared_ptr<const LifecycleRules> shown_lifecycle(Engine& engine, RepositoryId repository);
+std::shared_ptr<const LifecycleRules> shown_lifecycle(branch::Engine& engine,
+                                                      RepositoryId repository);
 
 /// Limits of one turn, after which others come first.
 struct LifecycleLimits {
@@ -33,7 +35,7 @@ struct LifecycleLimits {
 /// database's clock. Each is deleted only while it is the one that was examined and the rules are
 /// the same; commits keep theirs. Files of hooks stay. A branch that may not be written is looked
 /// at again after an hour. Returns whether there was one.
-bool run_one_lifecycle_scan(Engine& engine, const std::stop_token& stop,
+bool run_one_lifecycle_scan(branch::Engine& engine, const std::stop_token& stop,
                             const LifecycleLimits& limits = {});
 
-}  // namespace tarn::versioning
+}  // namespace tarn::objects

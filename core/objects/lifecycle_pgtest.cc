@@ -8,10 +8,11 @@
 #include "core/branch/stage.h"
 #include "core/objects/lifecycle.h"
 #include "core/objects/multipart.h"
+#include "core/objects/version_listing.h"
 #include "tests/support/fault_points.h"
 #include "tests/support/repository_test.h"
 
-namespace tarn::versioning {
+namespace tarn::objects {
 namespace {
 
 using testing::FaultPoints;
@@ -47,9 +48,9 @@ class Lifecycle : public ::testing::Test {
   }
 
   Repository make(const std::string& name, BucketKind kind) {
-    return create_repository(*engine, {.name = RepositoryName(name),
-                                       .storage_namespace = "local://" + name,
-                                       .bucket_kind = kind});
+    return branch::create_repository(*engine, {.name = RepositoryName(name),
+                                               .storage_namespace = "local://" + name,
+                                               .bucket_kind = kind});
   }
   void set(const LifecycleRules& rules) { set_lifecycle(*engine, repo, rules); }
   /// Scans until nothing is due; returns the number of turns.
@@ -63,8 +64,8 @@ class Lifecycle : public ::testing::Test {
   std::string keys() { return engine.keys(repo, "main"); }
   /// As if the object had been written so long ago.
   void age(const std::string& key, std::chrono::hours age) {
-    change_entry(*engine, repo, BranchName("main"), Key(key), false,
-                 [&](Entry& entry) { entry.mtime = engine.clock.now() - age; });
+    branch::change_entry(*engine, repo, BranchName("main"), Key(key), false,
+                         [&](Entry& entry) { entry.mtime = engine.clock.now() - age; });
   }
   std::string begin_upload(const RepositoryName& in, const std::string& branch,
                            const std::string& key) {
@@ -104,7 +105,7 @@ TEST_F(Lifecycle, ExpiredObjectsAreDeletedAndCommitsKeepThem) {
 }
 
 TEST_F(Lifecycle, WithVersioningADeletionMakesAMarker) {
-  set_versioning(*engine, repo, Versioning::kEnabled);
+  branch::set_versioning(*engine, repo, Versioning::kEnabled);
   engine.put(repo, "main", "logs/a", "1");
   set({dated("logs/", kPast)});
   scan();
@@ -164,9 +165,9 @@ TEST_F(Lifecycle, HookFilesAreKept) {
 
 TEST_F(Lifecycle, AProtectedBranchIsLeftAlone) {
   engine.put(repo, "main", "a", "1");
-  set_branch_rules(*engine, repo,
-                   {{.pattern = Glob("main"), .blocked_actions = std::set{BranchAction::kStage}}},
-                   {});
+  branch::set_branch_rules(
+      *engine, repo, {{.pattern = Glob("main"), .blocked_actions = std::set{BranchAction::kStage}}},
+      {});
   set({dated("", kPast)});
   EXPECT_EQ(scan(), 1);
   EXPECT_EQ(keys(), "a");
@@ -228,7 +229,7 @@ TEST_F(LifecycleRaces, RetaggedObjectIsEvaluatedAgain) {
   LifecycleRule rule = dated("", kPast);
   rule.tags = {{"expire", "yes"}};
   const auto tag = [&](const std::string& value) {
-    change_entry(*engine, repo, BranchName("main"), Key("a"), false, [&](Entry& entry) {
+    branch::change_entry(*engine, repo, BranchName("main"), Key("a"), false, [&](Entry& entry) {
       entry.set_object_tags({{"expire", value}});
     });
   };
@@ -261,8 +262,8 @@ TEST_F(LifecycleRaces, RepositoryThatTakesTheNameKeepsItsObjects) {
   engine.put(repo, "main", "a", "1");
   set({dated("", kPast)});
   faults.at_then_go_on({"staging_lookup_key"}, [&] {
-    delete_repository(*engine, repo, false);
-    create_repository(
+    branch::delete_repository(*engine, repo, false);
+    branch::create_repository(
         *engine,
         {.name = repo, .storage_namespace = "local://lake2", .bucket_kind = BucketKind::kRooted});
     engine.put(repo, "main", "a", "2");
@@ -317,10 +318,10 @@ TEST_F(Lifecycle, IncompleteUploadsAreAborted) {
 
 TEST_F(Lifecycle, IsDeletedWithItsRepository) {
   set({dated("", kPast)});
-  delete_repository(*engine, repo, false);
+  branch::delete_repository(*engine, repo, false);
   EXPECT_EQ(scan(), 0);
   EXPECT_EQ(get_lifecycle(*engine, make("again", BucketKind::kRooted)), std::nullopt);
 }
 
 }  // namespace
-}  // namespace tarn::versioning
+}  // namespace tarn::objects

@@ -1,10 +1,10 @@
 #include "core/objects/lifecycle_scans.h"
 
-namespace tarn::meta {
+namespace tarn::objects {
 namespace {
 
 // Index lifecycle_scans_by_due.
-constexpr db::Query kClaim{"lifecycle_scans_claim_due", R"sql(
+constexpr db::Query kClaimDue{"lifecycle_scans_claim_due", R"sql(
   UPDATE lifecycle_scans SET claimed_until = clock_timestamp() + $1 * interval '1 millisecond'
   WHERE repo_id = (
     SELECT repo_id FROM lifecycle_scans
@@ -31,7 +31,7 @@ constexpr db::Query kPutOff{"lifecycle_scans_put_off", R"sql(
 
 std::optional<LifecycleClaim> LifecycleScans::claim(std::chrono::milliseconds lease) {
   const db::Rows rows =
-      pool_.run(kClaim, {static_cast<int64_t>(lease.count())}, db::Pool::Retry::kWrite);
+      pool_.run(kClaimDue, {static_cast<int64_t>(lease.count())}, db::Pool::Retry::kWrite);
   if (rows.empty()) return std::nullopt;
   return LifecycleClaim{static_cast<RepositoryId>(rows.integer(0, 0)), rows.integer(0, 1),
                         std::string(rows.bytes(0, 2)), from_millis(rows.integer(0, 3))};
@@ -54,4 +54,4 @@ void LifecycleScans::put_off(const LifecycleClaim& claim, std::chrono::milliseco
       db::Pool::Retry::kRepeatable);
 }
 
-}  // namespace tarn::meta
+}  // namespace tarn::objects

@@ -12,7 +12,7 @@
 #include "core/db/pool.h"
 #include "core/model/repository.h"
 
-namespace tarn::meta {
+namespace tarn::objects {
 
 /// A repository that one server examines; others leave it alone until the claim ends.
 struct LifecycleClaim {
@@ -41,4 +41,4 @@ class LifecycleScans {
   db::Pool& pool_;
 };
 
-}  // namespace tarn::meta
+}  // namespace tarn::objects

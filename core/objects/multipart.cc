@@ -22,7 +22,7 @@
 #include "core/objects/uploads.h"
 #include "core/quotas/quotas.h"
 
-namespace tarn::versioning {
+namespace tarn::objects {
 namespace {
 
 constexpr size_t kMd5Bytes = 16;
@@ -37,7 +37,7 @@ constexpr std::string_view kNoSuchUpload = reason::kNoSuchUpload;
   throw Error(ErrorCode::kInvalidArgument, reason, std::move(message));
 }
 
-MultipartUpload upload_from(const meta::UploadRow& row, const Repository& repository) {
+MultipartUpload upload_from(const UploadRow& row, const Repository& repository) {
   MultipartUpload upload;
   upload.upload_id = row.id;
   upload.repository = repository;
@@ -61,18 +61,18 @@ void check_part_number(uint32_t number) {
   }
 }
 
-void check_quota(Engine& engine, const MultipartUpload& upload, uint64_t bytes) {
+void check_quota(branch::Engine& engine, const MultipartUpload& upload, uint64_t bytes) {
   engine.quotas.check(upload.repository.id, upload.branch.str(), upload.owner, bytes);
 }
 
 /// Stores the written bytes as a part of the upload. The quotas of its owner count bytes that were
 /// stored for it (`fresh`), now and not at the completion, which adds none.
-UploadedPart keep_part(Engine& engine, const MultipartUpload& upload, uint32_t number,
+UploadedPart keep_part(branch::Engine& engine, const MultipartUpload& upload, uint32_t number,
                        meta::StoredPart part, bool fresh) {
   part.modified = engine.clock.now();
   meta::References references(engine.writer.fresh_since());
   references.add(part);
-  meta::Uploads::Within within;
+  Uploads::Within within;
   if (!references.empty()) {
     within = [&](db::Connection& connection) {
       references.rescue(connection, upload.repository.id);
@@ -89,7 +89,7 @@ UploadedPart keep_part(Engine& engine, const MultipartUpload& upload, uint32_t n
                                    charge))
         throw_no_upload();
     } catch (const db::DbError& error) {
-      if (error.sqlstate() != meta::kStateOverQuota) throw;
+      if (error.sqlstate() != quotas::kStateOverQuota) throw;
       engine.quotas.refuse(upload.repository.id, charge);
     }
   };
@@ -104,8 +104,7 @@ UploadedPart keep_part(Engine& engine, const MultipartUpload& upload, uint32_t n
 
 /// The stored parts that the client lists, in its order, each checked against the client's
 /// attributes.
-meta::PartList chosen_parts(const std::vector<meta::NumberedPart>& stored,
-                            const Completion& completion) {
+meta::PartList chosen_parts(const std::vector<NumberedPart>& stored, const Completion& completion) {
   if (completion.parts.empty())
     refuse_parts(reason::kMalformedParts, "completing the upload: no parts were named");
   meta::PartList out;
@@ -118,7 +117,7 @@ meta::PartList chosen_parts(const std::vector<meta::NumberedPart>& stored,
     previous = wanted.number;
     const auto at = std::lower_bound(
         stored.begin(), stored.end(), wanted.number,
-        [](const meta::NumberedPart& part, uint32_t number) { return part.number < number; });
+        [](const NumberedPart& part, uint32_t number) { return part.number < number; });
     if (at == stored.end() || at->number != wanted.number || to_hex(at->part.md5) != wanted.etag) {
       refuse_parts(reason::kInvalidPart,
                    str_cat("part ", wanted.number, ": was not uploaded or its ETag differs"));
@@ -156,7 +155,7 @@ std::string joined_digest(const meta::PartList& parts) {
 }
 
 /// A single part needs no list: its bytes are the object.
-Address join(Engine& engine, const Repository& repository, meta::PartList parts) {
+Address join(branch::Engine& engine, const Repository& repository, meta::PartList parts) {
   if (parts.size() == 1) {
     const meta::StoredPart& part = parts[0];
     if (part.owner) return ForeignAddress{*part.owner, part.address};
@@ -168,7 +167,8 @@ Address join(Engine& engine, const Repository& repository, meta::PartList parts)
 
 /// A whole object as a part that refers to its bytes; nullopt if they must be read, because a
 /// part's etag is their MD5.
-std::optional<meta::StoredPart> referenced_part(Engine& engine, const MultipartUpload& upload,
+std::optional<meta::StoredPart> referenced_part(branch::Engine& engine,
+                                                const MultipartUpload& upload,
                                                 const FoundObject& source, blob::ByteRange range) {
   const Entry& entry = source.entry;
   if (entry.source_version()) return {};  // a part would not remember what its bytes must still be
@@ -197,14 +197,15 @@ std::optional<meta::StoredPart> referenced_part(Engine& engine, const MultipartU
 
 }  // namespace
 
-void throw_too_many_uploads(const Engine& engine, std::string_view user) {
+void throw_too_many_uploads(const branch::Engine& engine, std::string_view user) {
   throw Error(ErrorCode::kResourceExhausted, reason::kTooManyUploads,
               str_cat("user \"", user, "\" has ", engine.uploads.open_max(),
                       " multipart uploads open, the most that upload.multipart_open_max allows: "
                       "complete or abort some of them first"));
 }
 
-std::function<void(db::Connection&)> upload_admission(Engine& engine, RepositoryId repository,
+std::function<void(db::Connection&)> upload_admission(branch::Engine& engine,
+                                                      RepositoryId repository,
                                                       const BranchName& branch,
                                                       const std::string& user) {
   if (!engine.quotas.limits(repository, branch.str(), user, &QuotaLimits::uploads)) return {};
@@ -213,9 +214,9 @@ std::function<void(db::Connection&)> upload_admission(Engine& engine, Repository
   };
 }
 
-MultipartUpload create_multipart(Engine& engine, const UploadTarget& target,
+MultipartUpload create_multipart(branch::Engine& engine, const UploadTarget& target,
                                  const MultipartCreation& creation) {
-  meta::UploadRow row;
+  UploadRow row;
   row.repository = target.repository.id;
   row.branch = target.branch.id;
   row.branch_name = target.branch.name;
@@ -231,7 +232,7 @@ MultipartUpload create_multipart(Engine& engine, const UploadTarget& target,
   return upload_from(*made, target.repository);
 }
 
-MultipartUpload get_multipart(Engine& engine, const RepositoryName& repository,
+MultipartUpload get_multipart(branch::Engine& engine, const RepositoryName& repository,
                               const BranchName& branch, const Key& key,
                               std::string_view upload_id) {
   const auto row = engine.uploads.find_multipart(upload_id);
@@ -241,7 +242,7 @@ MultipartUpload get_multipart(Engine& engine, const RepositoryName& repository,
   return upload_from(*row, repo);
 }
 
-UploadedPart put_part(Engine& engine, const MultipartUpload& upload, uint32_t number,
+UploadedPart put_part(branch::Engine& engine, const MultipartUpload& upload, uint32_t number,
                       UploadBody& body, std::optional<uint64_t> size_hint) {
   check_part_number(number);
   check_quota(engine, upload, size_hint.value_or(0));
@@ -260,7 +261,7 @@ UploadedPart put_part(Engine& engine, const MultipartUpload& upload, uint32_t nu
   return keep_part(engine, upload, number, std::move(part), /*fresh=*/true);
 }
 
-UploadedPart copy_part(Engine& engine, const MultipartUpload& upload, uint32_t number,
+UploadedPart copy_part(branch::Engine& engine, const MultipartUpload& upload, uint32_t number,
                        const FoundObject& source, blob::ByteRange range) {
   check_part_number(number);
   const meta::Writer::Operation operation(engine.writer);
@@ -287,7 +288,8 @@ UploadedPart copy_part(Engine& engine, const MultipartUpload& upload, uint32_t n
   return keep_part(engine, upload, number, std::move(part), /*fresh=*/true);
 }
 
-std::optional<StagedEntry> completed_before(Engine& engine, const RepositoryName& repository,
+std::optional<StagedEntry> completed_before(branch::Engine& engine,
+                                            const RepositoryName& repository,
                                             const BranchName& branch, const Key& key,
                                             std::span<const CompletedPart> parts) {
   std::string md5s;
@@ -298,9 +300,9 @@ std::optional<StagedEntry> completed_before(Engine& engine, const RepositoryName
   }
   const auto seen = engine.staging.lookup(repository, branch, key);
   if (!seen) return std::nullopt;
-  std::optional<Entry> entry = visible_entry(engine, *seen, key);
+  std::optional<Entry> entry = branch::visible_entry(engine, *seen, key);
   if (!entry || entry->etag != joined_etag(md5s)) return std::nullopt;
-  const auto version = version_shown(engine, seen->repository, seen->branch, key, *entry);
+  const auto version = branch::version_shown(engine, seen->repository, seen->branch, key, *entry);
   return StagedEntry{*std::move(entry), version};
 }
 
@@ -310,8 +312,9 @@ constexpr std::string_view kPartsChanged = "parts_changed";
 /// Each round means that a part was uploaded during the completion.
 constexpr int kRoundsMax = 10;
 
-Entry joined_entry(Engine& engine, const MultipartUpload& upload, const Completion& completion,
-                   const meta::UploadRow& row, const meta::PartList& parts) {
+Entry joined_entry(branch::Engine& engine, const MultipartUpload& upload,
+                   const Completion& completion, const UploadRow& row,
+                   const meta::PartList& parts) {
   Entry entry =
       completion.attributes ? entry_with(*completion.attributes) : decode_entry(row.entry);
   entry.size_bytes = 0;
@@ -340,24 +343,24 @@ Entry joined_entry(Engine& engine, const MultipartUpload& upload, const Completi
   return entry;
 }
 
-StagedEntry complete_once(Engine& engine, const MultipartUpload& upload,
+StagedEntry complete_once(branch::Engine& engine, const MultipartUpload& upload,
                           const Completion& completion) {
   // In this order: if the upload still exists afterwards, all its parts were read.
-  const std::vector<meta::NumberedPart> stored =
+  const std::vector<NumberedPart> stored =
       engine.uploads.parts(upload.upload_id, 0, kPartNumberMax);
   const auto row = engine.uploads.find_multipart(upload.upload_id);
   if (!row) throw_no_upload();
   Entry entry = joined_entry(engine, upload, completion, *row, chosen_parts(stored, completion));
   // Rules are asked only when there are some.
-  const auto version = stage_entry_within(
+  const auto version = branch::stage_entry_within(
       engine, {upload.repository.name, upload.branch, upload.repository.id, row->branch},
       upload.key, entry, completion.condition, [&](db::Connection& connection) {
-        switch (meta::Uploads::take_multipart(connection, upload.upload_id, stored)) {
-          case meta::Uploads::Taken::kDone:
+        switch (Uploads::take_multipart(connection, upload.upload_id, stored)) {
+          case Uploads::Taken::kDone:
             return;
-          case meta::Uploads::Taken::kGone:
+          case Uploads::Taken::kGone:
             throw_no_upload();
-          case meta::Uploads::Taken::kPartsChanged:
+          case Uploads::Taken::kPartsChanged:
             throw Error(ErrorCode::kConflict, kPartsChanged,
                         "completing the upload: parts of it were sent at the same time");
         }
@@ -366,7 +369,7 @@ StagedEntry complete_once(Engine& engine, const MultipartUpload& upload,
 }
 
 /// Whether another completion, or an abort, of the same upload may have caused the error.
-bool may_have_ended(Engine& engine, const MultipartUpload& upload, const Error& error) {
+bool may_have_ended(branch::Engine& engine, const MultipartUpload& upload, const Error& error) {
   if (error.reason() == kNoSuchUpload) return true;
   const bool condition_failed =
       error.code() == ErrorCode::kPreconditionFailed || error.reason() == reason::kNoObjectToMatch;
@@ -375,7 +378,7 @@ bool may_have_ended(Engine& engine, const MultipartUpload& upload, const Error& 
 
 }  // namespace
 
-StagedEntry complete_multipart(Engine& engine, const MultipartUpload& upload,
+StagedEntry complete_multipart(branch::Engine& engine, const MultipartUpload& upload,
                                const Completion& completion) {
   const meta::Writer::Operation operation(engine.writer);
   for (int round = 1;; ++round) {
@@ -392,32 +395,31 @@ StagedEntry complete_multipart(Engine& engine, const MultipartUpload& upload,
   }
 }
 
-void abort_multipart(Engine& engine, const MultipartUpload& upload) {
+void abort_multipart(branch::Engine& engine, const MultipartUpload& upload) {
   if (!engine.uploads.remove(upload.upload_id)) throw_no_upload();
 }
 
-Page<UploadedPart> list_parts(Engine& engine, const MultipartUpload& upload, uint32_t after,
+Page<UploadedPart> list_parts(branch::Engine& engine, const MultipartUpload& upload, uint32_t after,
                               uint32_t limit) {
-  const std::vector<meta::NumberedPart> rows =
-      engine.uploads.parts(upload.upload_id, after, limit + 1);
+  const std::vector<NumberedPart> rows = engine.uploads.parts(upload.upload_id, after, limit + 1);
   return page_of<UploadedPart>(
       rows, limit,
       [](const auto& all, size_t row) { return part_from(all[row].number, all[row].part); },
       [](const UploadedPart& last) { return std::to_string(last.number); });
 }
 
-Page<MultipartUpload> list_multiparts(Engine& engine, const RepositoryName& repository,
+Page<MultipartUpload> list_multiparts(branch::Engine& engine, const RepositoryName& repository,
                                       std::string_view prefix, const UploadMarker& after,
                                       uint32_t limit) {
-  const Repository repo = get_repository(engine, repository);
-  const std::vector<meta::UploadRow> rows =
+  const Repository repo = branch::get_repository(engine, repository);
+  const std::vector<UploadRow> rows =
       engine.uploads.list(repo.id, prefix, after.key, after.upload_id, limit + 1);
   return page_of<MultipartUpload>(
       rows, limit, [&](const auto& all, size_t row) { return upload_from(all[row], repo); },
       &MultipartUpload::upload_id);
 }
 
-std::vector<UploadedPart> parts_of(Engine& engine, const Entry& entry) {
+std::vector<UploadedPart> parts_of(branch::Engine& engine, const Entry& entry) {
   const auto* list = std::get_if<PartListAddress>(&entry.address);
   if (!list) return {};
   std::vector<UploadedPart> out;
@@ -428,4 +430,4 @@ std::vector<UploadedPart> parts_of(Engine& engine, const Entry& entry) {
   return out;
 }
 
-}  // namespace tarn::versioning
+}  // namespace tarn::objects

@@ -11,7 +11,7 @@
 #include "core/versioning/merge.h"
 #include "tests/support/repository_test.h"
 
-namespace tarn::versioning {
+namespace tarn::objects {
 namespace {
 
 using testing::TestDatabase;
@@ -105,7 +105,7 @@ TEST_F(Multipart, AnUploadBelongsToItsKeyAndDiesWithItsBranch) {
   EXPECT_TRUE(found("dev", "k"));
   EXPECT_FALSE(found("dev", "other"));
   EXPECT_FALSE(found("main", "k"));
-  delete_branch(*engine, repo, BranchName("dev"), false);
+  branch::delete_branch(*engine, repo, BranchName("dev"), false);
   engine.branch(repo, "dev", "main");
   EXPECT_FALSE(found("dev", "k"));
   // A part that was on its way when the branch went.
@@ -113,14 +113,14 @@ TEST_F(Multipart, AnUploadBelongsToItsKeyAndDiesWithItsBranch) {
 }
 
 TEST_F(Multipart, AbandonedUploadsEndAndAreSweptByServersTogether) {
-  AssemblyOptions options{64 << 20, std::string(32, 'k'), std::chrono::seconds(0), 1000};
-  Assembly brief(engine.pool, engine.stores, engine.clock, options);
+  server::AssemblyOptions options{64 << 20, std::string(32, 'k'), std::chrono::seconds(0), 1000};
+  server::Assembly brief(engine.pool, engine.stores, engine.clock, options);
   const MultipartUpload kept = begin("kept");
   part(kept, 1, "x");
   const UploadTarget target =
       check_upload(brief.engine(), repo, BranchName("main"), Key("gone"), false, {});
   std::string last;
-  for (uint32_t i = 0; i < meta::kSweptUploadsMax + 1; ++i) {
+  for (uint32_t i = 0; i < kSweptUploadsMax + 1; ++i) {
     last = create_multipart(brief.engine(), target, {"tester", {}, "", ""}).upload_id;
   }
   // It has ended before anybody sweeps.
@@ -133,8 +133,8 @@ TEST_F(Multipart, AbandonedUploadsEndAndAreSweptByServersTogether) {
 }
 
 TEST_F(Multipart, OpenUploadsPerUserAreLimitedOverRestAndS3) {
-  AssemblyOptions options{64 << 20, std::string(32, 'k'), std::chrono::hours(1), 3};
-  Assembly few(engine.pool, engine.stores, engine.clock, options);
+  server::AssemblyOptions options{64 << 20, std::string(32, 'k'), std::chrono::hours(1), 3};
+  server::Assembly few(engine.pool, engine.stores, engine.clock, options);
   engine.branch(repo, "dev", "main");
   const auto other = engine.make_repository("other");
   const auto target = [&](const RepositoryName& in, const std::string& branch) {
@@ -167,7 +167,7 @@ TEST_F(Multipart, OpenUploadsPerUserAreLimitedOverRestAndS3) {
   few.engine().uploads.remove_links(direct.branch.id, Key("k"), address);
   open(target(repo, "main"), "ann");
   EXPECT_EQ(refused("ann"), "too_many_uploads");
-  delete_branch(few.engine(), repo, BranchName("dev"), false);
+  branch::delete_branch(few.engine(), repo, BranchName("dev"), false);
   open(target(repo, "main"), "ann");
   EXPECT_EQ(refused("ann"), "too_many_uploads");
 }
@@ -215,9 +215,9 @@ TEST_F(Multipart, ACompletedObjectSurvivesMergesAndItsBranch) {
   same_at("dev");
   engine.commit(repo, "dev");
   same_at("dev");
-  const auto merged = merge_into(*engine, repo, "dev", BranchName("main"), {});
+  const auto merged = versioning::merge_into(*engine, repo, "dev", BranchName("main"), {});
   ASSERT_TRUE(std::holds_alternative<Commit>(merged));
-  delete_branch(*engine, repo, BranchName("dev"), false);
+  branch::delete_branch(*engine, repo, BranchName("dev"), false);
   same_at("main");
   same_at("main@");
   EXPECT_EQ(engine.store->list("lake/data/", "", 1000).items.size(), objects);
@@ -243,4 +243,4 @@ TEST_F(Multipart, ListsAreOrderedAndPaged) {
 }
 
 }  // namespace
-}  // namespace tarn::versioning
+}  // namespace tarn::objects

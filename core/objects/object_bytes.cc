@@ -17,7 +17,7 @@
 #include "core/objects/objects.h"
 #include "core/objects/stored_bytes.h"
 
-namespace tarn::versioning {
+namespace tarn::objects {
 namespace {
 
 /// An object that only servers write and remove lost its bytes.
@@ -36,7 +36,8 @@ std::string own_url(const Repository& repository, const OwnAddress& address) {
   return str_cat(repository.storage_namespace, "/", relative_path(address));
 }
 
-std::string part_url(Engine& engine, const Repository& repository, const meta::StoredPart& part) {
+std::string part_url(branch::Engine& engine, const Repository& repository,
+                     const meta::StoredPart& part) {
   return own_url(part.owner ? engine.repositories.get(*part.owner) : repository, part.address);
 }
 
@@ -54,7 +55,7 @@ bool differs_in_size(const blob::BlobReader& reader, const StoredBytes& bytes) {
 }
 
 /// Opens an own address that only servers write to, so its bytes never change.
-std::unique_ptr<blob::BlobReader> open_unchanging(Engine& engine, const StoredBytes& bytes,
+std::unique_ptr<blob::BlobReader> open_unchanging(branch::Engine& engine, const StoredBytes& bytes,
                                                   blob::ByteRange range) {
   const blob::Located at = engine.stores.locate(bytes.url);
   std::unique_ptr<blob::BlobReader> reader;
@@ -73,7 +74,7 @@ std::unique_ptr<blob::BlobReader> open_unchanging(Engine& engine, const StoredBy
 }
 
 /// Opens an address whose bytes others may change, whether or not an etag was recorded.
-std::unique_ptr<blob::BlobReader> open_changing(Engine& engine, const StoredBytes& bytes,
+std::unique_ptr<blob::BlobReader> open_changing(branch::Engine& engine, const StoredBytes& bytes,
                                                 blob::ByteRange range) {
   const blob::Located at = engine.stores.locate(bytes.url);
   std::unique_ptr<blob::BlobReader> reader;
@@ -92,7 +93,7 @@ std::unique_ptr<blob::BlobReader> open_changing(Engine& engine, const StoredByte
 /// had uploaded it to the store, must be unchanged; "" in its source version means the entry's own
 /// etag. A cached copy of a linked object stays valid: only its own client could have overwritten
 /// the bytes.
-StoredBytes whole_bytes(Engine& engine, const Repository& repository, const Entry& entry) {
+StoredBytes whole_bytes(branch::Engine& engine, const Repository& repository, const Entry& entry) {
   const auto version = entry.source_version();
   std::string etag;
   if (version) etag = version->etag.empty() ? entry.etag : version->etag;
@@ -101,7 +102,7 @@ StoredBytes whole_bytes(Engine& engine, const Repository& repository, const Entr
           [&entry] { return check_of(entry); }};
 }
 
-StoredBytes part_bytes(Engine& engine, const Repository& repository,
+StoredBytes part_bytes(branch::Engine& engine, const Repository& repository,
                        const std::shared_ptr<const meta::PartList>& parts, size_t number) {
   const meta::StoredPart& part = (*parts)[number];
   return {part_url(engine, repository, part), part.size_bytes, "", false, [parts, number] {
@@ -115,8 +116,8 @@ StoredBytes part_bytes(Engine& engine, const Repository& repository,
 /// Reads parts in sequence, each opened when it is reached.
 class PartsReader final : public blob::BlobReader {
  public:
-  PartsReader(Engine& engine, Repository repository, std::shared_ptr<const meta::PartList> parts,
-              blob::ByteRange range)
+  PartsReader(branch::Engine& engine, Repository repository,
+              std::shared_ptr<const meta::PartList> parts, blob::ByteRange range)
       : engine_(engine),
         repository_(std::move(repository)),
         parts_(std::move(parts)),
@@ -161,7 +162,7 @@ class PartsReader final : public blob::BlobReader {
         open_unchanging(engine_, part_bytes(engine_, repository_, parts_, at_), {skip_, length});
   }
 
-  Engine& engine_;
+  branch::Engine& engine_;
   const Repository repository_;
   const std::shared_ptr<const meta::PartList> parts_;  // shared with the cache
   uint64_t left_;
@@ -172,7 +173,7 @@ class PartsReader final : public blob::BlobReader {
 
 }  // namespace
 
-std::unique_ptr<blob::BlobReader> open_object(Engine& engine, const Repository& repository,
+std::unique_ptr<blob::BlobReader> open_object(branch::Engine& engine, const Repository& repository,
                                               const Entry& entry, blob::ByteRange range) {
   if (range.length == 0) return std::make_unique<EmptyReader>();
   if (const auto* list = std::get_if<PartListAddress>(&entry.address)) {
@@ -184,7 +185,7 @@ std::unique_ptr<blob::BlobReader> open_object(Engine& engine, const Repository& 
                           : open_unchanging(engine, whole, range);
 }
 
-std::vector<StoredBytes> stored_bytes(Engine& engine, const Repository& repository,
+std::vector<StoredBytes> stored_bytes(branch::Engine& engine, const Repository& repository,
                                       const Entry& entry) {
   const auto* list = std::get_if<PartListAddress>(&entry.address);
   if (list == nullptr) return {whole_bytes(engine, repository, entry)};
@@ -197,7 +198,8 @@ std::vector<StoredBytes> stored_bytes(Engine& engine, const Repository& reposito
   return out;
 }
 
-std::string physical_address(Engine& engine, const Repository& repository, const Entry& entry) {
+std::string physical_address(branch::Engine& engine, const Repository& repository,
+                             const Entry& entry) {
   if (const auto* own = std::get_if<OwnAddress>(&entry.address)) return own_url(repository, *own);
   if (const auto* foreign = std::get_if<ForeignAddress>(&entry.address)) {
     return own_url(engine.repositories.get(foreign->repository), foreign->own);
@@ -209,4 +211,4 @@ std::string physical_address(Engine& engine, const Repository& repository, const
   return std::get<ExternalAddress>(entry.address).url;
 }
 
-}  // namespace tarn::versioning
+}  // namespace tarn::objects

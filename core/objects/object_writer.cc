@@ -14,7 +14,7 @@
 #include "core/objects/side_digest.h"
 #include "core/quotas/quotas.h"
 
-namespace tarn::versioning {
+namespace tarn::objects {
 namespace {
 
 constexpr uint64_t kBufferBytesMax = 256 * 1024;
@@ -73,12 +73,13 @@ PassedBytes pass_bytes(const std::function<size_t(std::span<char>)>& read,
   return out;
 }
 
-PassedBytes write_at(Engine& engine, const Repository& repository, const OwnAddress& address,
-                     const Payer& payer, const std::function<size_t(std::span<char>)>& read,
+PassedBytes write_at(branch::Engine& engine, const Repository& repository,
+                     const OwnAddress& address, const Payer& payer,
+                     const std::function<size_t(std::span<char>)>& read,
                      std::optional<uint64_t> size_hint, bool with_sha256) {
   const blob::Located at =
       engine.stores.locate(str_cat(repository.storage_namespace, "/", relative_path(address)));
-  meta::Quotas::Transfer transfer(engine.quotas, repository.id, payer.branch, payer.user);
+  quotas::Quotas::Transfer transfer(engine.quotas, repository.id, payer.branch, payer.user);
   transfer.expect(size_hint.value_or(0));
   const auto writer = at.store->create(at.key, size_hint);
   uint64_t expected = 0;
@@ -94,7 +95,7 @@ PassedBytes write_at(Engine& engine, const Repository& repository, const OwnAddr
   return out;
 }
 
-WrittenObject write_object(Engine& engine, const Repository& repository, const Payer& payer,
+WrittenObject write_object(branch::Engine& engine, const Repository& repository, const Payer& payer,
                            const std::function<size_t(std::span<char>)>& read,
                            std::optional<uint64_t> size_hint, bool with_sha256) {
   const OwnAddress address = new_own_address(engine.writer.address_time());
@@ -106,8 +107,8 @@ WrittenObject write_object(Engine& engine, const Repository& repository, const P
   return {std::move(written), address};
 }
 
-void refer_or_remove(Engine& engine, const Repository& repository, const OwnAddress& address,
-                     const std::function<void()>& refer) {
+void refer_or_remove(branch::Engine& engine, const Repository& repository,
+                     const OwnAddress& address, const std::function<void()>& refer) {
   try {
     refer();
   } catch (const Error& error) {
@@ -125,4 +126,4 @@ void refer_or_remove(Engine& engine, const Repository& repository, const OwnAddr
   }
 }
 
-}  // namespace tarn::versioning
+}  // namespace tarn::objects

@@ -8,7 +8,7 @@
 #include "core/base/digest.h"
 #include "core/base/error.h"
 
-namespace tarn::versioning {
+namespace tarn::objects {
 namespace {
 
 constexpr size_t kBuffer = 256 * 1024;
@@ -78,4 +78,4 @@ TEST(PassBytes, EndsWithTheErrorOfEitherSide) {
 }
 
 }  // namespace
-}  // namespace tarn::versioning
+}  // namespace tarn::objects

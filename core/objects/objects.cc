@@ -19,15 +19,15 @@
 #include "core/objects/foreign_copy.h"
 #include "core/tree/cursor.h"
 
-namespace tarn::versioning {
+namespace tarn::objects {
 namespace {
 
 constexpr uint32_t kStagedRowsHintMin = 256;
 
-std::optional<FoundObject> find_on_branch(Engine& engine, const meta::BranchLookup& seen,
+std::optional<FoundObject> find_on_branch(branch::Engine& engine, const meta::BranchLookup& seen,
                                           const Key& key) {
   FoundObject out;
-  std::optional<Entry> entry = visible_entry(engine, seen, key);
+  std::optional<Entry> entry = branch::visible_entry(engine, seen, key);
   if (!entry) return std::nullopt;
   out.repository = engine.repositories.get(seen.repository);
   out.entry = *std::move(entry);
@@ -50,7 +50,7 @@ std::string list_start(const ListOptions& options) {
 }
 
 /// Items from the cursor on, grouped at the delimiter, up to the limit.
-Page<ListItem> fill_page(OverlayCursor& cursor, const ListOptions& options) {
+Page<ListItem> fill_page(branch::OverlayCursor& cursor, const ListOptions& options) {
   Page<ListItem> page{.next_of = std::mem_fn(&ListItem::path)};
   size_t bytes = 0;
   while (cursor.valid() && cursor.key().starts_with(options.prefix)) {
@@ -81,7 +81,7 @@ Page<ListItem> fill_page(OverlayCursor& cursor, const ListOptions& options) {
 
 }  // namespace
 
-std::optional<FoundObject> find_object(Engine& engine, const RepositoryName& repository,
+std::optional<FoundObject> find_object(branch::Engine& engine, const RepositoryName& repository,
                                        std::string_view ref, const Key& key,
                                        uint32_t prefix_digits_min) {
   if (is_branch_name(ref) && !parse_commit_id(ref)) {
@@ -90,9 +90,10 @@ std::optional<FoundObject> find_object(Engine& engine, const RepositoryName& rep
       return find_on_branch(engine, *seen, key);
     }
   }
-  ResolvedRef resolved;
+  branch::ResolvedRef resolved;
   try {
-    resolved = resolve(engine, get_repository(engine, repository), ref, prefix_digits_min);
+    resolved =
+        branch::resolve(engine, branch::get_repository(engine, repository), ref, prefix_digits_min);
   } catch (const Error& error) {
     if (error.reason() == reason::kRefNotFound) return std::nullopt;
     throw;
@@ -106,25 +107,27 @@ std::optional<FoundObject> find_object(Engine& engine, const RepositoryName& rep
   return FoundObject{resolved.repository, *std::move(entry), resolved.commit.id, {}, {}};
 }
 
-FoundObject get_object(Engine& engine, const RepositoryName& repository, std::string_view ref,
-                       const Key& key) {
+FoundObject get_object(branch::Engine& engine, const RepositoryName& repository,
+                       std::string_view ref, const Key& key) {
   auto found = find_object(engine, repository, ref, key);
-  if (!found) throw_no_object();
+  if (!found) branch::throw_no_object();
   return *std::move(found);
 }
 
-Page<ListItem> list_objects(Engine& engine, const RepositoryName& repository, std::string_view ref,
-                            const ListOptions& options, uint32_t prefix_digits_min) {
+Page<ListItem> list_objects(branch::Engine& engine, const RepositoryName& repository,
+                            std::string_view ref, const ListOptions& options,
+                            uint32_t prefix_digits_min) {
   const std::string start = list_start(options);
   const uint32_t rows_hint = std::max(options.limit + 1, kStagedRowsHintMin);
   // Staged deletions and grouped keys may need more rows than one statement returns. Then the
   // listing is repeated in a snapshot.
-  for (const StagedReading reading : {StagedReading::kFirstRows, StagedReading::kAll}) {
-    const auto snapshot =
-        RefSnapshot::open(engine, repository, ref, start, {reading, rows_hint}, prefix_digits_min);
+  for (const branch::StagedReading reading :
+       {branch::StagedReading::kFirstRows, branch::StagedReading::kAll}) {
+    const auto snapshot = branch::RefSnapshot::open(engine, repository, ref, start,
+                                                    {reading, rows_hint}, prefix_digits_min);
     if (start.empty() && !options.after.empty())
       return {};  // nothing sorts after the common prefix
-    OverlayCursor cursor(snapshot->nodes(), snapshot->root(), snapshot->take_rows());
+    branch::OverlayCursor cursor(snapshot->nodes(), snapshot->root(), snapshot->take_rows());
     cursor.limit_deletions(options.deletions_max);
     cursor.seek(start);
     Page<ListItem> page = fill_page(cursor, options);
@@ -133,23 +136,25 @@ Page<ListItem> list_objects(Engine& engine, const RepositoryName& repository, st
   throw Error(ErrorCode::kInternal, "listing: the snapshot ran out of staged rows");
 }
 
-std::optional<VersionId> delete_object(Engine& engine, const RepositoryName& repository,
+std::optional<VersionId> delete_object(branch::Engine& engine, const RepositoryName& repository,
                                        const BranchName& branch, const Key& key,
-                                       const WriteTerms& terms, const Condition& condition) {
-  const meta::BranchLookup seen = lookup_for_write(engine, repository, branch, key, terms);
-  return stage_entry(
+                                       const branch::WriteTerms& terms,
+                                       const branch::Condition& condition) {
+  const meta::BranchLookup seen = branch::lookup_for_write(engine, repository, branch, key, terms);
+  return branch::stage_entry(
       engine, {repository, branch, seen.repository, seen.branch.id, seen.branch.settings_version},
       key, std::nullopt, condition);
 }
 
-bool delete_objects(Engine& engine, const RepositoryName& repository, const BranchName& branch,
-                    std::span<const Key> keys, const WriteTerms& terms) {
-  const Repository repo = get_repository(engine, repository);
-  check_terms(engine, repo, terms);
-  const Branch target = get_branch(engine, repo, branch);
-  check_branch_action(engine, repo.id, target, BranchAction::kStage);
-  return stage_deletions(engine, {repository, branch, repo.id, target.id, target.settings_version},
-                         keys);
+bool delete_objects(branch::Engine& engine, const RepositoryName& repository,
+                    const BranchName& branch, std::span<const Key> keys,
+                    const branch::WriteTerms& terms) {
+  const Repository repo = branch::get_repository(engine, repository);
+  branch::check_terms(engine, repo, terms);
+  const Branch target = branch::get_branch(engine, repo, branch);
+  branch::check_branch_action(engine, repo.id, target, BranchAction::kStage);
+  return branch::stage_deletions(
+      engine, {repository, branch, repo.id, target.id, target.settings_version}, keys);
 }
 
 void apply(const CopyChanges& changes, Entry& entry) {
@@ -167,15 +172,16 @@ void apply(const CopyChanges& changes, Entry& entry) {
   if (changes.user_metadata) entry.set_user_metadata(*changes.user_metadata);
 }
 
-std::shared_ptr<void> hold_sources(Engine& engine) {
+std::shared_ptr<void> hold_sources(branch::Engine& engine) {
   return std::make_shared<meta::Writer::Operation>(engine.writer);
 }
 
 namespace {
 
 /// Copies to a branch that has been looked up.
-StagedEntry stage_copy(Engine& engine, const FoundObject& source, const meta::BranchLookup& seen,
-                       const Key& key, const CopyChanges& changes, const Condition& condition) {
+StagedEntry stage_copy(branch::Engine& engine, const FoundObject& source,
+                       const meta::BranchLookup& seen, const Key& key, const CopyChanges& changes,
+                       const branch::Condition& condition) {
   const Repository target = engine.repositories.get(seen.repository);
   Entry entry = source.entry;
   entry.mtime = engine.clock.now();
@@ -183,7 +189,7 @@ StagedEntry stage_copy(Engine& engine, const FoundObject& source, const meta::Br
   if (source.repository.id != target.id) {
     entry.address = address_for_foreign_copy(engine, source.repository, target, entry);
   }
-  const auto version = stage_entry(
+  const auto version = branch::stage_entry(
       engine,
       {target.name, seen.branch.name, target.id, seen.branch.id, seen.branch.settings_version}, key,
       entry, condition);
@@ -192,34 +198,37 @@ StagedEntry stage_copy(Engine& engine, const FoundObject& source, const meta::Br
 
 }  // namespace
 
-StagedEntry copy_object(Engine& engine, const FoundObject& source, const RepositoryName& repository,
-                        const BranchName& branch, const Key& key, const CopyChanges& changes,
-                        const WriteTerms& terms, const Condition& condition) {
-  return stage_copy(engine, source, lookup_for_write(engine, repository, branch, key, terms), key,
-                    changes, condition);
+StagedEntry copy_object(branch::Engine& engine, const FoundObject& source,
+                        const RepositoryName& repository, const BranchName& branch, const Key& key,
+                        const CopyChanges& changes, const branch::WriteTerms& terms,
+                        const branch::Condition& condition) {
+  return stage_copy(engine, source,
+                    branch::lookup_for_write(engine, repository, branch, key, terms), key, changes,
+                    condition);
 }
 
-StagedEntry copy_object(Engine& engine, const CopySource& source, const RepositoryName& repository,
-                        const BranchName& branch, const Key& key, const CopyChanges& changes,
-                        const WriteTerms& terms, const Condition& condition) {
+StagedEntry copy_object(branch::Engine& engine, const CopySource& source,
+                        const RepositoryName& repository, const BranchName& branch, const Key& key,
+                        const CopyChanges& changes, const branch::WriteTerms& terms,
+                        const branch::Condition& condition) {
   if (source.repository == repository && source.ref == branch.str() && source.key == key) {
     const auto change = [&](Entry& entry) {
       entry.mtime = engine.clock.now();
       apply(changes, entry);
     };
-    return change_entry(engine, repository, branch, key, terms, change, condition);
+    return branch::change_entry(engine, repository, branch, key, terms, change, condition);
   }
   const auto held = hold_sources(engine);
-  const meta::BranchLookup seen = lookup_for_write(engine, repository, branch, key, terms);
+  const meta::BranchLookup seen = branch::lookup_for_write(engine, repository, branch, key, terms);
   return stage_copy(engine, get_object(engine, source.repository, source.ref, source.key), seen,
                     key, changes, condition);
 }
 
-StagedEntry update_user_metadata(Engine& engine, const RepositoryName& repository,
+StagedEntry update_user_metadata(branch::Engine& engine, const RepositoryName& repository,
                                  const BranchName& branch, const Key& key, const Metadata& metadata,
-                                 const WriteTerms& terms) {
-  return change_entry(engine, repository, branch, key, terms,
-                      [&](Entry& entry) { entry.set_user_metadata(metadata); });
+                                 const branch::WriteTerms& terms) {
+  return branch::change_entry(engine, repository, branch, key, terms,
+                              [&](Entry& entry) { entry.set_user_metadata(metadata); });
 }
 
-}  // namespace tarn::versioning
+}  // namespace tarn::objects

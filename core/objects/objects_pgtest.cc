@@ -12,10 +12,11 @@
 #include "core/objects/upload.h"
 #include "core/versioning/verbs_fixture.h"
 
-namespace tarn::versioning {
+namespace tarn::objects {
 namespace {
 
 using testing::reason_of;
+using versioning::Verbs;
 
 TEST_F(Verbs, StagedObjectsAreSeenOnTheBranchAndNotInItsHead) {
   engine.put(repo, "main", "a", "1");
@@ -130,7 +131,7 @@ TEST_F(Verbs, OneOfManyConcurrentCreationsSucceeds) {
   for (int i = 0; i < kRacers; ++i) {
     racers.emplace_back([&, i] {
       start.arrive_and_wait();
-      Condition absent;
+      branch::Condition absent;
       absent.if_absent = true;
       const std::string reason =
           reason_of([&] { engine.put(repo, "main", "one", "racer " + std::to_string(i), absent); });
@@ -145,14 +146,14 @@ TEST_F(Verbs, OneOfManyConcurrentCreationsSucceeds) {
 TEST_F(Verbs, IfMatchReplacesOnlyTheReadObject) {
   const Entry first = engine.put(repo, "main", "a", "1");
   engine.commit(repo, "main");
-  Condition match;
+  branch::Condition match;
   match.if_match = {first.etag};
   engine.put(repo, "main", "a", "2", match);
   EXPECT_EQ(reason_of([&] { engine.put(repo, "main", "a", "3", match); }), "precondition_failed");
   EXPECT_EQ(reason_of([&] { engine.put(repo, "main", "missing", "3", match); }),
             "no_object_to_match");
   engine.remove(repo, "main", "a");
-  Condition absent;
+  branch::Condition absent;
   absent.if_absent = true;
   engine.put(repo, "main", "a", "4", absent);  // a staged deletion counts as absent
   EXPECT_EQ(engine.read(repo, "main", "a"), "4");
@@ -161,7 +162,7 @@ TEST_F(Verbs, IfMatchReplacesOnlyTheReadObject) {
 TEST_F(Verbs, BranchRecreatedDuringAnUploadIsAnotherBranch) {
   engine.branch(repo, "dev", "main");
   const UploadTarget target = check_upload(*engine, repo, BranchName("dev"), Key("a"), false, {});
-  delete_branch(*engine, repo, BranchName("dev"), false);
+  branch::delete_branch(*engine, repo, BranchName("dev"), false);
   engine.branch(repo, "dev", "main");
   testing::TextBody body("late");
   EXPECT_EQ(reason_of([&] { put_object(*engine, target, body, 4, {}, {}); }), "branch_not_found");
@@ -169,4 +170,4 @@ TEST_F(Verbs, BranchRecreatedDuringAnUploadIsAnotherBranch) {
 }
 
 }  // namespace
-}  // namespace tarn::versioning
+}  // namespace tarn::objects

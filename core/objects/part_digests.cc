@@ -1,6 +1,6 @@
 #include "core/objects/part_digests.h"
 
-namespace tarn::versioning {
+namespace tarn::objects {
 
 PartDigests::PartDigests(std::string_view algorithm) : algorithm_(algorithm) {
   if (algorithm == "sha1") {
@@ -27,4 +27,4 @@ Checksum PartDigests::checksum() {
   return {algorithm_, false, hash_ ? hash_->finish() : crc_->digest(), 0};
 }
 
-}  // namespace tarn::versioning
+}  // namespace tarn::objects

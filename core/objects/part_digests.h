@@ -9,7 +9,7 @@
 #include "core/base/digest.h"
 #include "core/model/entry.h"
 
-namespace tarn::versioning {
+namespace tarn::objects {
 
 /// MD5 for the etag, and one checksum: that of the upload's algorithm, else CRC64NVME. One thread
 /// at a time.
@@ -30,4 +30,4 @@ class PartDigests {
   std::optional<Crc> crc_;
 };
 
-}  // namespace tarn::versioning
+}  // namespace tarn::objects

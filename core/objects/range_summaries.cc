@@ -9,7 +9,7 @@
 
 #include "core/base/log.h"
 
-namespace tarn::meta {
+namespace tarn::objects {
 namespace {
 
 constexpr size_t kSummariesPerInsertMax = 2048;
@@ -144,4 +144,4 @@ void RangeSummaries::insert(RepositoryId repository, std::span<const Made> made)
   pool_.run(kInsert, {static_cast<int32_t>(repository), nids, bodies}, db::Pool::Retry::kWrite);
 }
 
-}  // namespace tarn::meta
+}  // namespace tarn::objects

@@ -14,7 +14,7 @@
 #include "core/model/names.h"
 #include "core/search/range_summary.h"
 
-namespace tarn::meta {
+namespace tarn::objects {
 
 /// Maximum size of the summaries that wait to be stored, together.
 constexpr size_t kQueuedSummaryBytesMax = 16 * 1024 * 1024;
@@ -61,7 +61,7 @@ class RangeSummaries {
 
   db::Pool& pool_;
   const size_t queued_bytes_max_;
-  NidCache<search::RangeSummary> cache_;
+  meta::NidCache<search::RangeSummary> cache_;
 
   Mutex mutex_;
   CondVar changed_;
@@ -71,4 +71,4 @@ class RangeSummaries {
   std::jthread storing_;  ///< since something was queued; last member: it uses the others
 };
 
-}  // namespace tarn::meta
+}  // namespace tarn::objects

@@ -11,7 +11,7 @@
 #include "core/search/range_summary.h"
 #include "tests/support/engine_fixture.h"
 
-namespace tarn::meta {
+namespace tarn::objects {
 namespace {
 
 using Made = RangeSummaries::Made;
@@ -117,4 +117,4 @@ TEST_F(RangeSummariesTest, StoppingWaitsOnlyForTheStatementThatRuns) {
 }
 
 }  // namespace
-}  // namespace tarn::meta
+}  // namespace tarn::objects

@@ -4,10 +4,11 @@
 
 #include "core/base/error.h"
 
-namespace tarn::versioning {
+namespace tarn::objects {
 
-SearchPage search_objects(Engine& engine, const RepositoryName& repository, std::string_view ref,
-                          const SearchOptions& options, uint32_t prefix_digits_min) {
+SearchPage search_objects(branch::Engine& engine, const RepositoryName& repository,
+                          std::string_view ref, const SearchOptions& options,
+                          uint32_t prefix_digits_min) {
   check_asks_for_something(options.query);
   SearchBudget budget(options.limits);
   SearchPage out;
@@ -33,4 +34,4 @@ void check_asks_for_something(const search::Query& query) {
   if (query.empty()) throw_invalid("search: give at least one condition or a prefix");
 }
 
-}  // namespace tarn::versioning
+}  // namespace tarn::objects

@@ -12,7 +12,7 @@
 #include "core/objects/search_scan.h"
 #include "core/search/query.h"
 
-namespace tarn::versioning {
+namespace tarn::objects {
 
 struct SearchOptions {
   search::Query query;
@@ -31,10 +31,11 @@ struct SearchPage {
 /// Byte order; one consistent state of a branch per page, with what is staged. A page with has_more
 /// may be short and even empty: the search has examined everything up to `next`, which need not be
 /// a match. Throws not_found (repository, ref), invalid_argument (the query asks for nothing).
-SearchPage search_objects(Engine& engine, const RepositoryName& repository, std::string_view ref,
-                          const SearchOptions& options, uint32_t prefix_digits_min = 1);
+SearchPage search_objects(branch::Engine& engine, const RepositoryName& repository,
+                          std::string_view ref, const SearchOptions& options,
+                          uint32_t prefix_digits_min = 1);
 
 /// Throws invalid_argument where the query is empty.
 void check_asks_for_something(const search::Query& query);
 
-}  // namespace tarn::versioning
+}  // namespace tarn::objects

@@ -21,7 +21,7 @@
 #include "tests/support/engine_fixture.h"
 #include "tests/support/fault_points.h"
 
-namespace tarn::versioning {
+namespace tarn::objects {
 namespace {
 
 using testing::TestDatabase;
@@ -39,7 +39,7 @@ class Search : public ::testing::Test {
   void stage(const std::string& branch, const Changes& changes) {
     std::vector<meta::StagedRow> rows;
     for (const auto& [key, entry] : changes) rows.push_back({key, entry});
-    const BranchId id = get_branch(*engine, repo, BranchName(branch)).id;
+    const BranchId id = branch::get_branch(*engine, repo, BranchName(branch)).id;
     (*engine).staging.stage_many(id, std::move(rows));
   }
 
@@ -58,20 +58,20 @@ class Search : public ::testing::Test {
       Objects::const_iterator at_;
       const Objects::const_iterator end_;
     };
-    build_and_publish(*engine, repo, get_branch(*engine, repo, BranchName("main")), true, {},
-                      [&](BranchHold& hold, meta::NodeWriter& writer) {
-                        Edits edits(objects);
-                        BuiltCommit built;
-                        built.root = tree::edit_tree((*engine).nodes, writer, {repo.salt},
-                                                     hold.lease().root, {}, edits)
-                                         .root;
-                        built.parents = {hold.lease().head};
-                        built.drained = hold.lease().sealed;
-                        built.committer = "test";
-                        built.message = "import";
-                        return std::optional(std::move(built));
-                      });
-    return resolve_commit(*engine, repo, "main");
+    branch::build_and_publish(*engine, repo, branch::get_branch(*engine, repo, BranchName("main")),
+                              true, {}, [&](branch::BranchHold& hold, meta::NodeWriter& writer) {
+                                Edits edits(objects);
+                                branch::BuiltCommit built;
+                                built.root = tree::edit_tree((*engine).nodes, writer, {repo.salt},
+                                                             hold.lease().root, {}, edits)
+                                                 .root;
+                                built.parents = {hold.lease().head};
+                                built.drained = hold.lease().sealed;
+                                built.committer = "test";
+                                built.message = "import";
+                                return std::optional(std::move(built));
+                              });
+    return branch::resolve_commit(*engine, repo, "main");
   }
 
   static void apply(const Changes& changes, Objects& objects) {
@@ -291,7 +291,7 @@ TEST_F(Search, SeesRangesOfStagedDeletionsAndResets) {
   apply(first, objects);
   Changes second = some_objects(500);
   stage("main", second);
-  reset_prefix(*engine, repo, BranchName("main"), "data/birds/", false);
+  versioning::reset_prefix(*engine, repo, BranchName("main"), "data/birds/", false);
   std::erase_if(second, [](const auto& one) { return one.first.starts_with("data/birds/"); });
   apply(second, objects);
   const Changes third = some_objects(300);
@@ -423,13 +423,13 @@ TEST_F(Search, RefsOfTheSameRangesShareTheirSummaries) {
 TEST_F(Search, SummariesAreDeletedWithTheirRepository) {
   stage("main", some_objects(3000));
   const Commit commit = engine.commit(repo, "main");
-  const RepositoryId id = get_repository(*engine, repo).id;
+  const RepositoryId id = branch::get_repository(*engine, repo).id;
   found("main", by_glob("**/special.tar"));
   EXPECT_GT(stored_summaries(), 5);
   const auto range = (*engine).nodes.load(commit.root.nid)->child(0).nid;
   const auto kept = (*engine).summaries.load(nullptr, id, std::vector<Nid>{range});
   ASSERT_NE(kept[0], nullptr);
-  delete_repository(*engine, repo, false);
+  branch::delete_repository(*engine, repo, false);
   EXPECT_EQ(stored_summaries(), 0);
   (*engine).summaries.keep(id, {{range, kept[0]}});
   (*engine).summaries.flush();
@@ -485,4 +485,4 @@ TEST_F(Search, NeedsAConditionAndAScope) {
 }
 
 }  // namespace
-}  // namespace tarn::versioning
+}  // namespace tarn::objects

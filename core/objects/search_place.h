@@ -7,7 +7,7 @@
 #include "core/model/entry.h"
 #include "core/search/sort_order.h"
 
-namespace tarn::versioning {
+namespace tarn::objects {
 
 /// A path of a ref of a repository; with an empty path the ref, with an empty ref the repository.
 struct Place {
@@ -39,4 +39,4 @@ struct FoundAtPlace {
   Entry entry;
 };
 
-}  // namespace tarn::versioning
+}  // namespace tarn::objects

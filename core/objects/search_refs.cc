@@ -15,7 +15,7 @@
 #include "core/objects/search_token.h"
 #include "core/objects/search_walk.h"
 
-namespace tarn::versioning {
+namespace tarn::objects {
 namespace {
 
 /// The first matches in an order, of many that come in any order. Memory is bounded by `most`
@@ -111,7 +111,7 @@ bool may_be_absent(const Error& error, bool required) {
          (error.code() == ErrorCode::kNotFound || error.code() == ErrorCode::kInvalidArgument);
 }
 
-ScanEnd scan(Engine& engine, const SearchScope& scope, const RefsSearch& search,
+ScanEnd scan(branch::Engine& engine, const SearchScope& scope, const RefsSearch& search,
              const SearchWalk::Ref& at, SearchBudget& budget, const Take& take) {
   const ScanPlan plan{
       .query = search.query, .after = at.after, .shows = shown_at(scope, at.repository, at.ref)};
@@ -127,7 +127,7 @@ ScanEnd scan(Engine& engine, const SearchScope& scope, const RefsSearch& search,
 }
 
 /// Scans from the token on. Returns the token to continue from; nullopt at the end.
-std::optional<SearchToken> scan_on(Engine& engine, const SearchScope& scope,
+std::optional<SearchToken> scan_on(branch::Engine& engine, const SearchScope& scope,
                                    const RefsSearch& search, const SearchToken& from,
                                    const Take& take) {
   SearchBudget budget(search.limits);
@@ -144,7 +144,7 @@ std::optional<SearchToken> scan_on(Engine& engine, const SearchScope& scope,
   return SearchToken{.question = search.question, .position = walk.position(), .ref_done = true};
 }
 
-Page<FoundAtPlace> in_order_of_places(Engine& engine, const SearchScope& scope,
+Page<FoundAtPlace> in_order_of_places(branch::Engine& engine, const SearchScope& scope,
                                       const RefsSearch& search, const SearchToken& from) {
   Page<FoundAtPlace> out{.ended_by_bytes = true};
   size_t bytes = 0;
@@ -159,8 +159,8 @@ Page<FoundAtPlace> in_order_of_places(Engine& engine, const SearchScope& scope,
 }
 
 /// The current state of a candidate of an earlier request, if the caller may still see it.
-std::optional<Entry> candidate(Engine& engine, const SearchScope& scope, const search::Query& query,
-                               const Place& place) {
+std::optional<Entry> candidate(branch::Engine& engine, const SearchScope& scope,
+                               const search::Query& query, const Place& place) {
   if (!is_repository_name(place.repository)) return std::nullopt;
   const RepositoryName repository(place.repository);
   if (!scope.has_repository(repository) || !scope.has_ref(repository, place.ref) ||
@@ -197,8 +197,8 @@ std::string paused(SearchSelection& selection, SearchToken on, std::optional<Sor
   return on.encode();
 }
 
-Page<FoundAtPlace> sorted(Engine& engine, const SearchScope& scope, const RefsSearch& search,
-                          const SearchToken& from) {
+Page<FoundAtPlace> sorted(branch::Engine& engine, const SearchScope& scope,
+                          const RefsSearch& search, const SearchToken& from) {
   SearchSelection selection(*search.sort, search.limit, from.above, from.up_to);
   for (const SortedPlace& at : from.candidates) {
     auto entry = candidate(engine, scope, search.query, at.place);
@@ -224,7 +224,8 @@ Page<FoundAtPlace> sorted(Engine& engine, const SearchScope& scope, const RefsSe
 
 }  // namespace
 
-Page<FoundAtPlace> search_refs(Engine& engine, const SearchScope& scope, const RefsSearch& search) {
+Page<FoundAtPlace> search_refs(branch::Engine& engine, const SearchScope& scope,
+                               const RefsSearch& search) {
   check_asks_for_something(search.query);
   const SearchToken from =
       search.after.empty() ? SearchToken{} : SearchToken::decode(search.after, search.question);
@@ -232,4 +233,4 @@ Page<FoundAtPlace> search_refs(Engine& engine, const SearchScope& scope, const R
                      : in_order_of_places(engine, scope, search, from);
 }
 
-}  // namespace tarn::versioning
+}  // namespace tarn::objects

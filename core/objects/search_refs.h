@@ -13,7 +13,7 @@
 #include "core/search/query.h"
 #include "core/search/sort_order.h"
 
-namespace tarn::versioning {
+namespace tarn::objects {
 
 struct RefsSearch {
   search::Query query{};
@@ -29,6 +29,7 @@ struct RefsSearch {
 /// search examines everything before its first match, and again for each page. Throws not_found (a
 /// repository that is named; a ref that is, in such a repository), invalid_argument (the query asks
 /// for nothing; `after`).
-Page<FoundAtPlace> search_refs(Engine& engine, const SearchScope& scope, const RefsSearch& search);
+Page<FoundAtPlace> search_refs(branch::Engine& engine, const SearchScope& scope,
+                               const RefsSearch& search);
 
-}  // namespace tarn::versioning
+}  // namespace tarn::objects

@@ -13,7 +13,7 @@
 #include "core/objects/search_token.h"
 #include "tests/support/engine_fixture.h"
 
-namespace tarn::versioning {
+namespace tarn::objects {
 namespace {
 
 using testing::TestDatabase;
@@ -53,8 +53,9 @@ class SearchRefs : public ::testing::Test {
 
   void put(const Place& place, Entry entry) {
     const BranchId id =
-        get_branch(*engine, get_repository(*engine, RepositoryName(place.repository)),
-                   BranchName(place.ref))
+        branch::get_branch(*engine,
+                           branch::get_repository(*engine, RepositoryName(place.repository)),
+                           BranchName(place.ref))
             .id;
     (*engine).staging.stage_many(id, {{place.path, entry}});
     objects[place] = std::move(entry);
@@ -69,7 +70,8 @@ class SearchRefs : public ::testing::Test {
         rows.push_back({path, entry});
     }
     const BranchId id =
-        get_branch(*engine, get_repository(*engine, RepositoryName(repository)), BranchName(branch))
+        branch::get_branch(*engine, branch::get_repository(*engine, RepositoryName(repository)),
+                           BranchName(branch))
             .id;
     (*engine).staging.stage_many(id, std::move(rows));
   }
@@ -172,7 +174,7 @@ TEST_F(SearchRefs, TakesEveryKindOfRef) {
   const RepositoryName lake("lake");
   put({"lake", "main", "a"}, an_entry());
   engine.commit(lake, "main");
-  create_tag(*engine, get_repository(*engine, lake), TagName("v1"), "main", false);
+  branch::create_tag(*engine, branch::get_repository(*engine, lake), TagName("v1"), "main", false);
   put({"lake", "main", "b"}, an_entry());
   search::Query all;
   all.glob = Glob("**");
@@ -369,4 +371,4 @@ TEST_F(SearchRefs, InvalidNamesAndPatternsAreRefused) {
 }
 
 }  // namespace
-}  // namespace tarn::versioning
+}  // namespace tarn::objects

@@ -17,7 +17,7 @@
 #include "core/tree/inner_node.h"
 #include "core/tree/leaf_node.h"
 
-namespace tarn::versioning {
+namespace tarn::objects {
 namespace {
 
 constexpr uint32_t kStagedRowsHint = 1'000;
@@ -43,7 +43,7 @@ bool out_of_time(const SearchBudget& budget) {
 /// spent. One thread at a time.
 class SummaryFilter final : public tree::LeafFilter {
  public:
-  SummaryFilter(Engine& engine, RefSnapshot& snapshot, const search::Query& query,
+  SummaryFilter(branch::Engine& engine, branch::RefSnapshot& snapshot, const search::Query& query,
                 SearchBudget& budget)
       : engine_(engine),
         snapshot_(snapshot),
@@ -66,7 +66,7 @@ class SummaryFilter final : public tree::LeafFilter {
 
   /// Set if the search must end: nothing after this key was examined.
   const std::optional<std::string>& stopped_at() const { return stopped_at_; }
-  std::vector<meta::RangeSummaries::Made> take_made() { return std::move(made_); }
+  std::vector<RangeSummaries::Made> take_made() { return std::move(made_); }
 
  private:
   /// The answers of the summaries of one node's children, from `first` on.
@@ -135,7 +135,7 @@ class SummaryFilter final : public tree::LeafFilter {
   bool spent() const { return looked_ && budget_.spent(); }
 
   void make_missing(const std::vector<Nid>& ranges,
-                    std::vector<meta::RangeSummaries::Summary>& summaries) {
+                    std::vector<RangeSummaries::Summary>& summaries) {
     std::vector<size_t> missing;
     std::vector<Nid> nids;
     for (size_t i = 0; i < ranges.size(); ++i) {
@@ -160,14 +160,14 @@ class SummaryFilter final : public tree::LeafFilter {
     budget_.cost.summaries_made += missing.size();
   }
 
-  Engine& engine_;
-  RefSnapshot& snapshot_;
+  branch::Engine& engine_;
+  branch::RefSnapshot& snapshot_;
   meta::NodesThrough nodes_;
   const search::Sieve sieve_;
   const std::string end_;  ///< end of the requested keys, exclusive; "" = no end
   SearchBudget& budget_;
   bool looked_ = false;
-  std::vector<meta::RangeSummaries::Made> made_;
+  std::vector<RangeSummaries::Made> made_;
   size_t window_ = kWindowRangesMin;
   std::string seen_through_;  ///< the last key of the examined ranges
   std::optional<std::string> stopped_at_;
@@ -182,7 +182,7 @@ std::string first_key(const ScanPlan& plan) {
 }
 
 /// Cheap checks first: most objects do not match.
-std::optional<Entry> match_at(const OverlayCursor& cursor, const ScanPlan& plan) {
+std::optional<Entry> match_at(const branch::OverlayCursor& cursor, const ScanPlan& plan) {
   if (!plan.query.matches_path(cursor.key())) return std::nullopt;
   Entry entry = cursor.entry();
   if (!plan.query.matches_entry(entry) || !plan.query.matches_where(cursor.key(), entry) ||
@@ -193,7 +193,7 @@ std::optional<Entry> match_at(const OverlayCursor& cursor, const ScanPlan& plan)
 }
 
 /// Scans from the cursor on.
-ScanEnd walk(OverlayCursor& cursor, const SummaryFilter& filter, const ScanPlan& plan,
+ScanEnd walk(branch::OverlayCursor& cursor, const SummaryFilter& filter, const ScanPlan& plan,
              SearchBudget& budget,
              const std::function<bool(const std::string& path, Entry entry)>& take) {
   const std::string& prefix = plan.query.key_prefix();
@@ -225,17 +225,19 @@ void count(const SearchCost& before, const SearchCost& after) {
 
 }  // namespace
 
-ScanEnd scan_ref(Engine& engine, const RepositoryName& repository, std::string_view ref,
+ScanEnd scan_ref(branch::Engine& engine, const RepositoryName& repository, std::string_view ref,
                  const ScanPlan& plan, SearchBudget& budget,
                  const std::function<bool(const std::string& path, Entry entry)>& take) {
   const SearchCost before = budget.cost;
   const std::string start = first_key(plan);
-  auto snapshot = RefSnapshot::open(engine, repository, ref, start,
-                                    {StagedReading::kAll, kStagedRowsHint}, plan.prefix_digits_min);
+  auto snapshot = branch::RefSnapshot::open(engine, repository, ref, start,
+                                            {branch::StagedReading::kAll, kStagedRowsHint},
+                                            plan.prefix_digits_min);
   SummaryFilter filter(engine, *snapshot, plan.query, budget);
   ScanEnd end;
   {
-    OverlayCursor cursor(snapshot->nodes(), snapshot->root(), snapshot->take_rows(), &filter);
+    branch::OverlayCursor cursor(snapshot->nodes(), snapshot->root(), snapshot->take_rows(),
+                                 &filter);
     cursor.seek(start);
     end = walk(cursor, filter, plan, budget, take);
   }
@@ -246,4 +248,4 @@ ScanEnd scan_ref(Engine& engine, const RepositoryName& repository, std::string_v
   return end;
 }
 
-}  // namespace tarn::versioning
+}  // namespace tarn::objects

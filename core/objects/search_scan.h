@@ -11,7 +11,7 @@
 #include "core/model/repository.h"
 #include "core/search/query.h"
 
-namespace tarn::versioning {
+namespace tarn::objects {
 
 constexpr std::chrono::milliseconds kSearchTime{1'000};
 constexpr uint64_t kSearchRangesPerRequest = 65'536;
@@ -80,8 +80,8 @@ struct ScanEnd {
 /// the budget is spent. One consistent state of a branch, including staged changes. Every scan
 /// makes progress, however small the rest of the budget. Throws not_found (repository, ref) and the
 /// exceptions of `take`.
-ScanEnd scan_ref(Engine& engine, const RepositoryName& repository, std::string_view ref,
+ScanEnd scan_ref(branch::Engine& engine, const RepositoryName& repository, std::string_view ref,
                  const ScanPlan& plan, SearchBudget& budget,
                  const std::function<bool(const std::string& path, Entry entry)>& take);
 
-}  // namespace tarn::versioning
+}  // namespace tarn::objects

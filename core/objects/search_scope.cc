@@ -7,7 +7,7 @@
 #include "core/branch/ref_globs.h"
 #include "core/model/ref_expression.h"
 
-namespace tarn::versioning {
+namespace tarn::objects {
 namespace {
 
 /// `check` throws for an invalid name.
@@ -17,7 +17,7 @@ SearchNames split(std::span<const std::string> words, std::string_view what,
     throw_invalid(str_cat("search: give 1 to ", kSearchWordsMax, " ", what));
   SearchNames out;
   for (const std::string& word : words) {
-    if (is_glob_of_branches(word)) {
+    if (branch::is_glob_of_branches(word)) {
       out.globs.emplace_back(word);
     } else {
       check(word);
@@ -54,4 +54,4 @@ bool SearchScope::has_ref(const RepositoryName& repository, std::string_view ref
   return (named || found) && shows_ref(repository, ref);
 }
 
-}  // namespace tarn::versioning
+}  // namespace tarn::objects

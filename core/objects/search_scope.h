@@ -12,7 +12,7 @@
 #include "core/base/glob.h"
 #include "core/model/names.h"
 
-namespace tarn::versioning {
+namespace tarn::objects {
 
 /// Maximum number of words for repositories, and for refs.
 constexpr size_t kSearchWordsMax = 16;
@@ -49,4 +49,4 @@ struct SearchScope {
   bool has_ref(const RepositoryName& repository, std::string_view ref) const;
 };
 
-}  // namespace tarn::versioning
+}  // namespace tarn::objects

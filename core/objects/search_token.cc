@@ -4,7 +4,7 @@
 #include "core/base/error.h"
 #include "core/base/wire.h"
 
-namespace tarn::versioning {
+namespace tarn::objects {
 namespace {
 
 constexpr uint8_t kVersion = 1;
@@ -99,4 +99,4 @@ SearchToken SearchToken::decode(std::string_view text, uint64_t question) {
   }
 }
 
-}  // namespace tarn::versioning
+}  // namespace tarn::objects

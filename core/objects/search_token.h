@@ -10,7 +10,7 @@
 
 #include "core/objects/search_place.h"
 
-namespace tarn::versioning {
+namespace tarn::objects {
 
 /// Maximum size of a token that carries candidates, before it is text: some 4 KiB of the request's
 /// target then.
@@ -35,4 +35,4 @@ struct SearchToken {
   static SearchToken decode(std::string_view text, uint64_t question);
 };
 
-}  // namespace tarn::versioning
+}  // namespace tarn::objects

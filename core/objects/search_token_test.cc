@@ -5,7 +5,7 @@
 #include "core/base/encoding.h"
 #include "core/base/error.h"
 
-namespace tarn::versioning {
+namespace tarn::objects {
 namespace {
 
 constexpr uint64_t kQuestion = 7;
@@ -63,4 +63,4 @@ TEST(SearchToken, AnyChangeIsReadOrRefused) {
 }
 
 }  // namespace
-}  // namespace tarn::versioning
+}  // namespace tarn::objects

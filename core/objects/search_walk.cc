@@ -7,7 +7,7 @@
 #include "core/meta/branches.h"
 #include "core/meta/repositories.h"
 
-namespace tarn::versioning {
+namespace tarn::objects {
 namespace {
 
 /// The common prefix of all wanted names.
@@ -29,11 +29,11 @@ std::vector<std::string> names_after(const std::set<std::string>& names, const s
 
 }  // namespace
 
-SearchWalk::SearchWalk(Engine& engine, const SearchScope& scope, SearchBudget& budget,
+SearchWalk::SearchWalk(branch::Engine& engine, const SearchScope& scope, SearchBudget& budget,
                        Place position, bool ref_done)
     : engine_(engine), scope_(scope), budget_(budget), position_(std::move(position)) {
   for (const std::string& name : scope_.repositories.names)
-    get_repository(engine_, RepositoryName(name));
+    branch::get_repository(engine_, RepositoryName(name));
   repositories_after_ = position_.repository;
   if (!position_.ref.empty()) resume(ref_done);
 }
@@ -90,11 +90,11 @@ void SearchWalk::load_repositories() {
   const SearchNames& wanted = scope_.repositories;
   if (wanted.globs.empty()) {
     for (const std::string& name : names_after(wanted.names, repositories_after_))
-      repositories_.push_back(get_repository(engine_, RepositoryName(name)));
+      repositories_.push_back(branch::get_repository(engine_, RepositoryName(name)));
     more_repositories_ = false;
     return;
   }
-  auto page = list_repositories(
+  auto page = branch::list_repositories(
       engine_, prefix_of(wanted), "", repositories_after_, kPageItemsMax,
       [&](const Repository& repository) { return scope_.has_repository(repository.name); });
   repositories_ = {std::make_move_iterator(page.items.rbegin()),
@@ -156,4 +156,4 @@ void SearchWalk::load_branches() {
   if (!page.items.empty()) branches_after_ = page.items.back().name.str();
 }
 
-}  // namespace tarn::versioning
+}  // namespace tarn::objects

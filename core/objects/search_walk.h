@@ -11,7 +11,7 @@
 #include "core/objects/search_scan.h"
 #include "core/objects/search_scope.h"
 
-namespace tarn::versioning {
+namespace tarn::objects {
 
 /// In the order of repositories and, in each, of refs. `scope` and `budget` must outlive it. One
 /// thread at a time.
@@ -26,7 +26,7 @@ class SearchWalk {
 
   /// Starts at the position, or after its ref if that is done. Throws not_found for a named
   /// repository that does not exist.
-  SearchWalk(Engine& engine, const SearchScope& scope, SearchBudget& budget, Place position,
+  SearchWalk(branch::Engine& engine, const SearchScope& scope, SearchBudget& budget, Place position,
              bool ref_done);
 
   /// nullopt if none is left or the budget is spent. The first call always makes progress.
@@ -47,7 +47,7 @@ class SearchWalk {
   void load_branches();
   Ref ref_of(std::string ref, std::string after) const;
 
-  Engine& engine_;
+  branch::Engine& engine_;
   const SearchScope& scope_;
   SearchBudget& budget_;
   Place position_;
@@ -64,4 +64,4 @@ class SearchWalk {
   bool more_branches_ = false;
 };
 
-}  // namespace tarn::versioning
+}  // namespace tarn::objects

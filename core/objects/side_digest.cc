@@ -2,7 +2,7 @@
 
 #include <system_error>
 
-namespace tarn::versioning {
+namespace tarn::objects {
 
 SideDigest::~SideDigest() {
   if (!thread_.joinable()) return;
@@ -51,4 +51,4 @@ void SideDigest::work() {
   }
 }
 
-}  // namespace tarn::versioning
+}  // namespace tarn::objects

@@ -9,7 +9,7 @@
 
 #include "core/base/digest.h"
 
-namespace tarn::versioning {
+namespace tarn::objects {
 
 /// A running digest. The thread begins with the first piece that is not the last, so that small
 /// objects need none. One thread at a time.
@@ -35,4 +35,4 @@ class SideDigest {
   std::thread thread_;
 };
 
-}  // namespace tarn::versioning
+}  // namespace tarn::objects

@@ -12,7 +12,7 @@
 #include "core/model/entry.h"
 #include "core/model/repository.h"
 
-namespace tarn::versioning {
+namespace tarn::objects {
 
 /// An address whose bytes are the object, or one part of it.
 struct StoredBytes {
@@ -28,7 +28,7 @@ struct StoredBytes {
 
 /// The bytes of an object: one for each part of its part list, in order. Throws what the lookup of
 /// repositories and part lists throws.
-std::vector<StoredBytes> stored_bytes(Engine& engine, const Repository& repository,
+std::vector<StoredBytes> stored_bytes(branch::Engine& engine, const Repository& repository,
                                       const Entry& entry);
 
-}  // namespace tarn::versioning
+}  // namespace tarn::objects

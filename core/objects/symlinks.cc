@@ -11,14 +11,14 @@
 #include "core/branch/repositories.h"
 #include "core/objects/objects.h"
 
-namespace tarn::versioning {
+namespace tarn::objects {
 namespace {
 
 constexpr uint32_t kObjectsPerPage = 1000;
 constexpr size_t kFolderBytes = 8;
 
 /// The lines of the file of each directory.
-std::map<std::string, std::string> lines_of(Engine& engine, const Repository& repository,
+std::map<std::string, std::string> lines_of(branch::Engine& engine, const Repository& repository,
                                             std::string_view ref, std::string_view prefix) {
   std::map<std::string, std::string> lines;
   uint64_t objects = 0;
@@ -46,9 +46,9 @@ std::map<std::string, std::string> lines_of(Engine& engine, const Repository& re
 
 }  // namespace
 
-std::string create_symlinks(Engine& engine, const RepositoryName& repository, std::string_view ref,
-                            std::string_view prefix) {
-  const Repository repo = get_repository(engine, repository);
+std::string create_symlinks(branch::Engine& engine, const RepositoryName& repository,
+                            std::string_view ref, std::string_view prefix) {
+  const Repository repo = branch::get_repository(engine, repository);
   const std::string folder =
       str_cat(repo.storage_namespace, "/_tarn/symlinks/", to_hex(random_bytes(kFolderBytes)), "/");
   for (const auto& [directory, text] : lines_of(engine, repo, ref, prefix)) {
@@ -62,4 +62,4 @@ std::string create_symlinks(Engine& engine, const RepositoryName& repository, st
   return folder;
 }
 
-}  // namespace tarn::versioning
+}  // namespace tarn::objects

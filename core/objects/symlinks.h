@@ -9,7 +9,7 @@
 #include "core/branch/engine.h"
 #include "core/model/names.h"
 
-namespace tarn::versioning {
+namespace tarn::objects {
 
 /// Objects one call describes.
 constexpr uint64_t kSymlinkedObjectsMax = 1'000'000;
@@ -18,7 +18,7 @@ constexpr uint64_t kSymlinkedObjectsMax = 1'000'000;
 /// their physical addresses, a line each, in a fresh folder of the repository's namespace. Returns
 /// the folder's URL, ending with '/'. Throws: not_found, invalid_argument (more than
 /// kSymlinkedObjectsMax objects; one in parts, which has no single address).
-std::string create_symlinks(Engine& engine, const RepositoryName& repository, std::string_view ref,
-                            std::string_view prefix);
+std::string create_symlinks(branch::Engine& engine, const RepositoryName& repository,
+                            std::string_view ref, std::string_view prefix);
 
-}  // namespace tarn::versioning
+}  // namespace tarn::objects

@@ -17,22 +17,22 @@
 #include "core/objects/uploads.h"
 #include "core/quotas/quotas.h"
 
-namespace tarn::versioning {
+namespace tarn::objects {
 namespace {
 
 constexpr std::string_view kLinkUsed = "link_address_used";
 
-StageTarget stage_target(const UploadTarget& target) {
+branch::StageTarget stage_target(const UploadTarget& target) {
   return {target.repository.name, target.branch.name, target.repository.id, target.branch.id,
           target.branch.settings_version};
 }
 
 /// A target with the charge of an object that was stored for it.
-StageTarget charged_target(Engine& engine, const UploadTarget& target, const OwnAddress& address,
-                           uint64_t size_bytes) {
-  StageTarget out = stage_target(target);
+branch::StageTarget charged_target(branch::Engine& engine, const UploadTarget& target,
+                                   const OwnAddress& address, uint64_t size_bytes) {
+  branch::StageTarget out = stage_target(target);
   out.charge = engine.quotas.charge(target.repository.id, target.branch.name.str(),
-                                    ActingUser::name(), address, size_bytes);
+                                    branch::ActingUser::name(), address, size_bytes);
   return out;
 }
 
@@ -46,8 +46,9 @@ std::optional<std::string_view> inside_namespace(const Repository& repository,
 }
 
 /// The sizes make the input unambiguous, because the texts may contain line breaks.
-std::string link_token(const Engine& engine, RepositoryId repository, std::string_view branch,
-                       std::string_view key, std::string_view relative, std::string_view user) {
+std::string link_token(const branch::Engine& engine, RepositoryId repository,
+                       std::string_view branch, std::string_view key, std::string_view relative,
+                       std::string_view user) {
   return to_base64url(
       hmac_sha256(engine.link_key,
                   str_cat("link\n", static_cast<int32_t>(repository), "\n", branch, "\n",
@@ -74,7 +75,7 @@ bool is_md5(std::string_view text) {
 class StoredObject {
  public:
   /// nullopt if the object is missing or incomplete.
-  static std::optional<StoredObject> find(Engine& engine, const Repository& repository,
+  static std::optional<StoredObject> find(branch::Engine& engine, const Repository& repository,
                                           const OwnAddress& address) {
     blob::Located at =
         engine.stores.locate(str_cat(repository.storage_namespace, "/", relative_path(address)));
@@ -82,7 +83,8 @@ class StoredObject {
     if (!stat) return std::nullopt;
     return StoredObject(std::move(at), *std::move(stat));
   }
-  static StoredObject get(Engine& engine, const Repository& repository, const OwnAddress& address) {
+  static StoredObject get(branch::Engine& engine, const Repository& repository,
+                          const OwnAddress& address) {
     auto found = find(engine, repository, address);
     if (found) return *std::move(found);
     throw Error(ErrorCode::kInvalidArgument, reason::kLinkAddressEmpty,
@@ -133,7 +135,8 @@ class StoredObject {
   blob::BlobStat stat_;
 };
 
-Entry entry_of(Engine& engine, const ForeignBytes& bytes, const ObjectAttributes& attributes) {
+Entry entry_of(branch::Engine& engine, const ForeignBytes& bytes,
+               const ObjectAttributes& attributes) {
   if (bytes.etag.size() > kEtagBytesMax)
     throw_invalid("argument checksum: is longer than 255 bytes");
   Entry entry = entry_with(attributes);
@@ -146,15 +149,16 @@ Entry entry_of(Engine& engine, const ForeignBytes& bytes, const ObjectAttributes
 }
 
 /// The object at the target if its bytes are at the address.
-std::optional<Entry> shown_at(Engine& engine, const UploadTarget& target,
+std::optional<Entry> shown_at(branch::Engine& engine, const UploadTarget& target,
                               const OwnAddress& address) {
-  const auto seen = lookup_branch(engine, target.repository.name, target.branch.name, target.key);
-  std::optional<Entry> entry = visible_entry(engine, seen, target.key);
+  const auto seen =
+      branch::lookup_branch(engine, target.repository.name, target.branch.name, target.key);
+  std::optional<Entry> entry = branch::visible_entry(engine, seen, target.key);
   if (entry && entry->address != Address(address)) entry.reset();
   return entry;
 }
 
-void check_external(Engine& engine, const std::string& url) {
+void check_external(branch::Engine& engine, const std::string& url) {
   engine.stores.locate(url);  // a known scheme and a permitted location
   blob::check_no_dots(url);
   if (url.starts_with("local://") && !url.starts_with("local:///")) {
@@ -181,23 +185,24 @@ Entry entry_with(const ObjectAttributes& attributes) {
   return entry;
 }
 
-UploadTarget check_upload(Engine& engine, const RepositoryName& repository,
-                          const BranchName& branch, const Key& key, const WriteTerms& terms,
-                          const Condition& condition) {
-  const meta::BranchLookup seen = lookup_for_write(engine, repository, branch, key, terms);
+UploadTarget check_upload(branch::Engine& engine, const RepositoryName& repository,
+                          const BranchName& branch, const Key& key, const branch::WriteTerms& terms,
+                          const branch::Condition& condition) {
+  const meta::BranchLookup seen = branch::lookup_for_write(engine, repository, branch, key, terms);
   UploadTarget target{engine.repositories.get(seen.repository), seen.branch, key};
-  if (!condition.none()) check_condition(condition, visible_entry(engine, seen, key));
+  if (!condition.none())
+    branch::check_condition(condition, branch::visible_entry(engine, seen, key));
   return target;
 }
 
-StagedEntry put_object(Engine& engine, const UploadTarget& target, UploadBody& body,
+StagedEntry put_object(branch::Engine& engine, const UploadTarget& target, UploadBody& body,
                        std::optional<uint64_t> size_hint, const ObjectAttributes& attributes,
-                       const Condition& condition) {
-  engine.quotas.check(target.repository.id, target.branch.name.str(), ActingUser::name(),
+                       const branch::Condition& condition) {
+  engine.quotas.check(target.repository.id, target.branch.name.str(), branch::ActingUser::name(),
                       size_hint.value_or(0));
   const meta::Writer::Operation operation(engine.writer);
   WrittenObject written = write_object(
-      engine, target.repository, {target.branch.name.str(), ActingUser::name()},
+      engine, target.repository, {target.branch.name.str(), branch::ActingUser::name()},
       [&body](std::span<char> out) { return body.read(out); }, size_hint, !body.computes_sha256());
   UploadDigests digests = body.digests();
   if (body.computes_sha256()) written.sha256 = std::move(digests.sha256);
@@ -210,17 +215,17 @@ StagedEntry put_object(Engine& engine, const UploadTarget& target, UploadBody& b
   if (!digests.checksums.empty()) entry.set_checksums(digests.checksums);
   std::optional<VersionId> version;
   refer_or_remove(engine, target.repository, written.address, [&] {
-    version =
-        stage_entry(engine, charged_target(engine, target, written.address, written.size_bytes),
-                    target.key, entry, condition);
+    version = branch::stage_entry(
+        engine, charged_target(engine, target, written.address, written.size_bytes), target.key,
+        entry, condition);
   });
   return {std::move(entry), version};
 }
 
-StagedEntry stage_address(Engine& engine, const UploadTarget& target, const std::string& url,
-                          uint64_t size_bytes, const std::string& etag,
+StagedEntry stage_address(branch::Engine& engine, const UploadTarget& target,
+                          const std::string& url, uint64_t size_bytes, const std::string& etag,
                           std::optional<Instant> mtime, const ObjectAttributes& attributes,
-                          const Condition& condition) {
+                          const branch::Condition& condition) {
   const meta::Writer::Operation operation(engine.writer);
   ForeignBytes bytes{.size_bytes = size_bytes, .etag = etag, .mtime = mtime};
   Address address = ExternalAddress{url};
@@ -241,17 +246,17 @@ StagedEntry stage_address(Engine& engine, const UploadTarget& target, const std:
   }
   Entry entry = entry_of(engine, bytes, attributes);
   entry.address = std::move(address);
-  const StageTarget at = stage_target(target);
+  const branch::StageTarget at = stage_target(target);
   if (charge.empty()) {
-    const auto version = stage_entry(engine, at, target.key, entry, condition);
+    const auto version = branch::stage_entry(engine, at, target.key, entry, condition);
     return {std::move(entry), version};
   }
   bool charged = false;
   try {
-    const auto version = stage_entry_within(
+    const auto version = branch::stage_entry_within(
         engine, at, target.key, entry, condition, [&](db::Connection& connection) {
-          charged = meta::Uploads::charge_handed_out(connection, target.repository.id,
-                                                     target.branch.id, charge);
+          charged = Uploads::charge_handed_out(connection, target.repository.id, target.branch.id,
+                                               charge);
         });
     if (charged) engine.quotas.note(charge);
     return {std::move(entry), version};
@@ -261,17 +266,17 @@ StagedEntry stage_address(Engine& engine, const UploadTarget& target, const std:
   }
 }
 
-HandedOutAddress hand_out_address(Engine& engine, const RepositoryName& repository,
+HandedOutAddress hand_out_address(branch::Engine& engine, const RepositoryName& repository,
                                   const BranchName& branch, const Key& key, std::string_view user) {
-  check_hook_file(engine, repository, key.str());
-  const meta::BranchLookup seen = lookup_branch(engine, repository, branch, key);
+  branch::check_hook_file(engine, repository, key.str());
+  const meta::BranchLookup seen = branch::lookup_branch(engine, repository, branch, key);
   const meta::Writer::Operation operation(engine.writer);
   HandedOutAddress out{
       engine.repositories.get(seen.repository), new_own_address(engine.writer.address_time()), {}};
   if (!engine.uploads.hand_out(seen.repository, seen.branch, key, out.own, user,
                                kHandedOutLifetime)) {
     throw Error(ErrorCode::kResourceExhausted, reason::kTooManyUploads,
-                str_cat("user \"", user, "\" was given ", meta::kHandedOutPerUserMax,
+                str_cat("user \"", user, "\" was given ", kHandedOutPerUserMax,
                         " addresses that are not linked, which is the most: link them, or wait "
                         "until they expire after ",
                         kHandedOutLifetime.count(), " hours"));
@@ -282,28 +287,27 @@ HandedOutAddress hand_out_address(Engine& engine, const RepositoryName& reposito
   return out;
 }
 
-StagedEntry stage_handed_out(Engine& engine, const UploadTarget& target, const OwnAddress& address,
-                             const ForeignBytes& bytes, const ObjectAttributes& attributes,
-                             const Condition& condition) {
+StagedEntry stage_handed_out(branch::Engine& engine, const UploadTarget& target,
+                             const OwnAddress& address, const ForeignBytes& bytes,
+                             const ObjectAttributes& attributes,
+                             const branch::Condition& condition) {
   const meta::Writer::Operation operation(engine.writer);
   Entry entry = entry_of(engine, bytes, attributes);
   entry.address = address;
   const Charge charge = charged_target(engine, target, address, bytes.size_bytes).charge;
   bool charged = false;
   try {
-    const auto version =
-        stage_entry_within(engine, stage_target(target), target.key, entry, condition,
-                           [&](db::Connection& connection) {
-                             const auto taken = meta::Uploads::take_links(
-                                 connection, target.branch.id, target.key, address);
-                             if (!taken) {
-                               throw Error(ErrorCode::kConflict, kLinkUsed,
-                                           "link address was used already: ask for another one");
-                             }
-                             charged = *taken;
-                             if (!charged)
-                               meta::Uploads::charge(connection, target.branch.id, charge);
-                           });
+    const auto version = branch::stage_entry_within(
+        engine, stage_target(target), target.key, entry, condition,
+        [&](db::Connection& connection) {
+          const auto taken = Uploads::take_links(connection, target.branch.id, target.key, address);
+          if (!taken) {
+            throw Error(ErrorCode::kConflict, kLinkUsed,
+                        "link address was used already: ask for another one");
+          }
+          charged = *taken;
+          if (!charged) Uploads::charge(connection, target.branch.id, charge);
+        });
     if (!charged) engine.quotas.note(charge);
     return {std::move(entry), version};
   } catch (const Error& error) {
@@ -318,9 +322,10 @@ StagedEntry stage_handed_out(Engine& engine, const UploadTarget& target, const O
   }
 }
 
-StagedEntry link_address(Engine& engine, const UploadTarget& target, const std::string& address,
-                         std::string_view user, const ForeignBytes& said,
-                         const ObjectAttributes& attributes, const Condition& condition) {
+StagedEntry link_address(branch::Engine& engine, const UploadTarget& target,
+                         const std::string& address, std::string_view user,
+                         const ForeignBytes& said, const ObjectAttributes& attributes,
+                         const branch::Condition& condition) {
   const OwnAddress own = own_handed_out_address(engine, target, address, user);
   const auto stored = StoredObject::get(engine, target.repository, own);
   if (stored.stat().size_bytes != said.size_bytes) {
@@ -334,7 +339,7 @@ StagedEntry link_address(Engine& engine, const UploadTarget& target, const std::
   return stage_handed_out(engine, target, own, bytes, attributes, condition);
 }
 
-OwnAddress own_handed_out_address(Engine& engine, const UploadTarget& target,
+OwnAddress own_handed_out_address(branch::Engine& engine, const UploadTarget& target,
                                   const std::string& address, std::string_view user) {
   const size_t comma = address.rfind(',');
   const std::string url = address.substr(0, comma);
@@ -353,11 +358,12 @@ OwnAddress own_handed_out_address(Engine& engine, const UploadTarget& target,
   return *own;
 }
 
-UploadDigests fill_address(Engine& engine, const Repository& repository,
-                           const meta::Uploads::Link& link, UploadBody& body,
+UploadDigests fill_address(branch::Engine& engine, const Repository& repository,
+                           const Uploads::Link& link, UploadBody& body,
                            std::optional<uint64_t> size_hint) {
   const OwnAddress& address = link.address;
-  engine.quotas.check(repository.id, link.branch.str(), ActingUser::name(), size_hint.value_or(0));
+  engine.quotas.check(repository.id, link.branch.str(), branch::ActingUser::name(),
+                      size_hint.value_or(0));
   const meta::Writer::Operation operation(engine.writer);
   // An address that is linked has its bytes: a repeated request finds them below.
   const bool is_open = engine.uploads.is_handed_out(link);
@@ -366,17 +372,17 @@ UploadDigests fill_address(Engine& engine, const Repository& repository,
                 "storing the object: its address has expired; ask for a new one");
   }
   const PassedBytes written = write_at(
-      engine, repository, address, {link.branch.str(), ActingUser::name()},
+      engine, repository, address, {link.branch.str(), branch::ActingUser::name()},
       [&body](std::span<char> out) { return body.read(out); }, size_hint);
   UploadDigests digests = body.digests();
   if (!written.taken) {
-    const Charge charge = engine.quotas.charge(repository.id, link.branch.str(), ActingUser::name(),
-                                               address, written.size_bytes);
+    const Charge charge = engine.quotas.charge(
+        repository.id, link.branch.str(), branch::ActingUser::name(), address, written.size_bytes);
     refer_or_remove(engine, repository, address, [&] {
       try {
         engine.uploads.charge_link(link, charge);
       } catch (const db::DbError& error) {
-        if (error.sqlstate() != meta::kStateOverQuota) throw;
+        if (error.sqlstate() != quotas::kStateOverQuota) throw;
         // One that was linked since has been counted, and keeps its bytes.
         if (engine.uploads.take_back(link)) engine.quotas.refuse(repository.id, charge);
       }
@@ -396,4 +402,4 @@ UploadDigests fill_address(Engine& engine, const Repository& repository,
   return digests;
 }
 
-}  // namespace tarn::versioning
+}  // namespace tarn::objects

@@ -15,7 +15,7 @@
 #include "core/model/repository.h"
 #include "core/objects/uploads.h"
 
-namespace tarn::versioning {
+namespace tarn::objects {
 
 /// Digests and size of the bytes, computed while they passed.
 struct UploadDigests {
@@ -51,18 +51,18 @@ struct UploadTarget {
 };
 /// Throws: not_found (repository; branch: "branch '<name>' not found", reason "branch_not_found"),
 /// permission_denied (read-only, protected), precondition_failed (a condition that fails already).
-UploadTarget check_upload(Engine& engine, const RepositoryName& repository,
-                          const BranchName& branch, const Key& key, const WriteTerms& terms,
-                          const Condition& condition);
+UploadTarget check_upload(branch::Engine& engine, const RepositoryName& repository,
+                          const BranchName& branch, const Key& key, const branch::WriteTerms& terms,
+                          const branch::Condition& condition);
 
 /// Streams the body to the store in bounded memory, makes it durable, then stages the entry.
 /// `size_hint` when the length is known: what exceeds a quota is refused before the first byte is
 /// read, of unknown length when they pass it. A refusal removes the bytes; another failure after
 /// they landed leaves garbage for collection, never an entry without bytes. Throws as
 /// stage_entry.
-StagedEntry put_object(Engine& engine, const UploadTarget& target, UploadBody& body,
+StagedEntry put_object(branch::Engine& engine, const UploadTarget& target, UploadBody& body,
                        std::optional<uint64_t> size_hint, const ObjectAttributes& attributes,
-                       const Condition& condition);
+                       const branch::Condition& condition);
 
 /// Whether the URL lies in the repository's own namespace. Such an address is a secret of those who
 /// may read its object; any other is its store's.
@@ -74,14 +74,15 @@ bool in_own_namespace(const Repository& repository, std::string_view url);
 /// else is external and as the caller says. Throws invalid_argument for an address of no known
 /// store, with '.' or '..' components, or inside another repository's namespace, and for an own
 /// address without an object (reason "link_address_empty").
-StagedEntry stage_address(Engine& engine, const UploadTarget& target, const std::string& url,
-                          uint64_t size_bytes, const std::string& etag,
+StagedEntry stage_address(branch::Engine& engine, const UploadTarget& target,
+                          const std::string& url, uint64_t size_bytes, const std::string& etag,
                           std::optional<Instant> mtime, const ObjectAttributes& attributes,
-                          const Condition& condition);
+                          const branch::Condition& condition);
 
 constexpr std::chrono::hours kHandedOutLifetime{24};
 /// A fresh own address for clients that write to the store themselves; collection leaves it alone
-/// for kHandedOutLifetime. A user may have meta::kHandedOutPerUserMax (reason "too_many_uploads").
+/// for kHandedOutLifetime. A user may have objects::kHandedOutPerUserMax (reason
+/// "too_many_uploads").
 struct HandedOutAddress {
   Repository repository;
   OwnAddress own;
@@ -89,11 +90,11 @@ struct HandedOutAddress {
   std::string text;
 };
 /// `user`: the name of the one user who may link it.
-HandedOutAddress hand_out_address(Engine& engine, const RepositoryName& repository,
+HandedOutAddress hand_out_address(branch::Engine& engine, const RepositoryName& repository,
                                   const BranchName& branch, const Key& key, std::string_view user);
 /// The address in "<url>,<token>". Throws invalid_argument (reasons "link_address_invalid",
 /// "link_address_expired").
-OwnAddress own_handed_out_address(Engine& engine, const UploadTarget& target,
+OwnAddress own_handed_out_address(branch::Engine& engine, const UploadTarget& target,
                                   const std::string& address, std::string_view user);
 
 /// Bytes that this server has not written just now.
@@ -111,24 +112,26 @@ struct ForeignBytes {
 /// has the address, even if the two requests differ otherwise; afterwards it throws conflict
 /// (reason "link_address_used"), as when the branch was deleted and created again. Throws as
 /// stage_entry_within.
-StagedEntry stage_handed_out(Engine& engine, const UploadTarget& target, const OwnAddress& address,
-                             const ForeignBytes& bytes, const ObjectAttributes& attributes,
-                             const Condition& condition);
+StagedEntry stage_handed_out(branch::Engine& engine, const UploadTarget& target,
+                             const OwnAddress& address, const ForeignBytes& bytes,
+                             const ObjectAttributes& attributes,
+                             const branch::Condition& condition);
 /// stage_handed_out for "<url>,<token>", of the object that is there now: its size and etag come
 /// from the store if clients write there themselves, else from its bytes. Throws also what
 /// own_handed_out_address throws, and invalid_argument (reasons "link_address_empty": nothing is
 /// there; "link_address_differs": size or MD5 is not what `said` says).
-StagedEntry link_address(Engine& engine, const UploadTarget& target, const std::string& address,
-                         std::string_view user, const ForeignBytes& said,
-                         const ObjectAttributes& attributes, const Condition& condition);
+StagedEntry link_address(branch::Engine& engine, const UploadTarget& target,
+                         const std::string& address, std::string_view user,
+                         const ForeignBytes& said, const ObjectAttributes& attributes,
+                         const branch::Condition& condition);
 
 /// Streams the body to an address that was handed out and makes it durable; nothing is staged, and
 /// quotas count the bytes. Sending the same bytes again succeeds. Throws resource_exhausted (a
 /// quota; then nothing is stored), invalid_argument (reason "link_address_expired"), already_exists
 /// (reason "address_taken": it holds other bytes), unavailable (reason "address_busy": another
 /// request is writing it now).
-UploadDigests fill_address(Engine& engine, const Repository& repository,
-                           const meta::Uploads::Link& link, UploadBody& body,
+UploadDigests fill_address(branch::Engine& engine, const Repository& repository,
+                           const Uploads::Link& link, UploadBody& body,
                            std::optional<uint64_t> size_hint);
 
-}  // namespace tarn::versioning
+}  // namespace tarn::objects

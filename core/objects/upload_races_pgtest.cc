@@ -15,7 +15,7 @@
 #include "tests/support/fault_points.h"
 #include "tests/support/repository_test.h"
 
-namespace tarn::versioning {
+namespace tarn::objects {
 namespace {
 
 using testing::FaultPoints;
@@ -37,7 +37,8 @@ class UploadRaces : public testing::RepositoryTest {
   }
   /// The ETag of the answer, or the reason of the refusal.
   static std::string complete(TestEngine& server, const MultipartUpload& upload,
-                              const std::string& part_etag, const Condition& condition = {}) {
+                              const std::string& part_etag,
+                              const branch::Condition& condition = {}) {
     try {
       Completion completion;
       completion.parts = {{1, part_etag, {}}};
@@ -104,7 +105,7 @@ TEST_F(UploadRaces, IdenticalCompletionsGiveOneAnswer) {
 }
 
 TEST_F(UploadRaces, IdenticalConditionalCompletionsGiveOneAnswer) {
-  const Condition absent{.if_absent = true, .if_match = {}, .if_none_match = {}};
+  const branch::Condition absent{.if_absent = true, .if_match = {}, .if_none_match = {}};
   for (const std::string moment :
        {"uploads_select_parts", "staging_lookup_key", "staging_insert_row_if"}) {
     const std::string key = "condition-" + moment;
@@ -117,7 +118,7 @@ TEST_F(UploadRaces, IdenticalConditionalCompletionsGiveOneAnswer) {
 }
 
 TEST_F(UploadRaces, ACompletionWhoseConditionFailsLeavesTheUploadOpen) {
-  const Condition absent{.if_absent = true, .if_match = {}, .if_none_match = {}};
+  const branch::Condition absent{.if_absent = true, .if_match = {}, .if_none_match = {}};
   const MultipartUpload upload = begin("k");
   const std::string etag = part(upload, "parts");
   faults.at_then_go_on({"staging_insert_row_if"}, [&] { engine.put(repo, "main", "k", "other"); });
@@ -151,7 +152,7 @@ TEST_F(UploadRaces, NewRuleWaitsForARunningCompletion) {
   std::future<void> setting;
   faults.at_then_go_on({"uploads_lock_row"}, [&] {
     setting = std::async(std::launch::async, [&] {
-      set_branch_rules(
+      branch::set_branch_rules(
           *engine, repo,
           {{.pattern = Glob("main"), .blocked_actions = std::set{BranchAction::kStage}}}, {});
     });
@@ -432,4 +433,4 @@ TEST_F(DirectUploadRaces, ExactlyOneOfCompleteAndAbortSucceeds) {
 }
 
 }  // namespace
-}  // namespace tarn::versioning
+}  // namespace tarn::objects

@@ -6,7 +6,7 @@
 #include "core/base/wire.h"
 #include "core/quotas/quotas.h"
 
-namespace tarn::meta {
+namespace tarn::objects {
 namespace {
 
 #define TARN_UPLOAD_COLUMNS                                                    \
@@ -146,8 +146,8 @@ std::string new_upload_id(std::string_view owner, Instant now) {
 std::vector<NumberedPart> parts_from(const db::Rows& rows) {
   std::vector<NumberedPart> out;
   for (size_t row = 0; row < rows.size(); ++row) {
-    out.push_back(
-        {static_cast<uint32_t>(rows.integer(row, 0)), decode_parts(rows.bytes(row, 1)).at(0)});
+    out.push_back({static_cast<uint32_t>(rows.integer(row, 0)),
+                   meta::decode_parts(rows.bytes(row, 1)).at(0)});
   }
   return out;
 }
@@ -214,15 +214,15 @@ std::optional<UploadRow> Uploads::find_multipart(std::string_view id) {
   return upload_from(rows, 0);
 }
 
-bool Uploads::put_part(std::string_view upload_id, uint32_t number, const StoredPart& part,
+bool Uploads::put_part(std::string_view upload_id, uint32_t number, const meta::StoredPart& part,
                        int64_t writer, const Within& within, const Charge& charge) {
-  const std::string bytes = encode_parts({part});
+  const std::string bytes = meta::encode_parts({part});
   const auto number_column = static_cast<int32_t>(number);
   const std::initializer_list<db::Param> row = {upload_id, number_column, db::Bytes{bytes}};
   const std::initializer_list<db::Param> put = {upload_id, number_column, db::Bytes{bytes}, writer};
   const auto run = [&](auto& database, auto... retry) {
     if (charge.empty()) return database.run(kPutPart, put, retry...).affected() == 1;
-    ChargeArrays charges;
+    quotas::ChargeArrays charges;
     charges.add(charge);
     return !database
                 .run(kPutPartCharged,
@@ -329,7 +329,7 @@ bool Uploads::is_handed_out(const Link& link) {
 
 void Uploads::charge_link(const Link& link, const Charge& charge) {
   if (charge.empty()) return;
-  ChargeArrays charges;
+  quotas::ChargeArrays charges;
   charges.add(charge);
   pool_.run(kChargeLink,
             {static_cast<int32_t>(link.repository), link.branch.str(), db::Bytes{link.key.str()},
@@ -349,7 +349,7 @@ bool Uploads::take_back(const Link& link) {
 
 bool Uploads::charge_handed_out(db::Connection& connection, RepositoryId repository,
                                 BranchId branch, const Charge& charge) {
-  ChargeArrays charges;
+  quotas::ChargeArrays charges;
   charges.add(charge);
   return !connection
               .run(kChargeHandedOut,
@@ -361,7 +361,7 @@ bool Uploads::charge_handed_out(db::Connection& connection, RepositoryId reposit
 
 void Uploads::charge(db::Connection& connection, BranchId branch, const Charge& charge) {
   if (charge.empty()) return;
-  ChargeArrays charges;
+  quotas::ChargeArrays charges;
   charges.add(charge);
   connection.run(kCharge, {static_cast<int32_t>(branch), charges.quotas(), charges.addresses(),
                            charges.sizes()});
@@ -389,4 +389,4 @@ uint64_t Uploads::sweep() {
       .affected();
 }
 
-}  // namespace tarn::meta
+}  // namespace tarn::objects

@@ -14,7 +14,7 @@
 #include "core/model/quota.h"
 #include "core/model/repository.h"
 
-namespace tarn::meta {
+namespace tarn::objects {
 
 /// Addresses that a user has been given and has neither linked nor let expire.
 constexpr uint32_t kHandedOutPerUserMax = 1'000;
@@ -36,7 +36,7 @@ struct UploadRow {
 
 struct NumberedPart {
   uint32_t number = 0;
-  StoredPart part;
+  meta::StoredPart part;
 
   bool operator==(const NumberedPart&) const = default;
 };
@@ -63,8 +63,8 @@ class Uploads {
   /// one; and what `within` throws, which undoes the part.
   /// With a charge it is counted in the same transaction; DbError kStateOverQuota: a hard limit
   /// would be exceeded.
-  bool put_part(std::string_view upload_id, uint32_t number, const StoredPart& part, int64_t writer,
-                const Within& within = {}, const Charge& charge = {});
+  bool put_part(std::string_view upload_id, uint32_t number, const meta::StoredPart& part,
+                int64_t writer, const Within& within = {}, const Charge& charge = {});
   std::vector<NumberedPart> parts(std::string_view upload_id, uint32_t after, uint32_t limit);
   /// false if the upload is gone. Throws unavailable (reason "in_doubt"): the response was lost.
   bool remove(std::string_view upload_id);
@@ -134,4 +134,4 @@ class Uploads {
   const uint32_t open_max_;
 };
 
-}  // namespace tarn::meta
+}  // namespace tarn::objects

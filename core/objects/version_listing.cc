@@ -1,17 +1,18 @@
 // A listing of a branch's versions: two cursors in one snapshot, over the branch's state and over
 // the kept versions.
+#include "core/objects/version_listing.h"
+
 #include <algorithm>
 
 #include "core/base/error.h"
 #include "core/base/reasons.h"
 #include "core/base/str_cat.h"
-#include "core/branch/object_versions.h"
 #include "core/branch/overlay.h"
 #include "core/branch/stage.h"
 #include "core/meta/object_versions.h"
 #include "core/objects/objects.h"
 
-namespace tarn::versioning {
+namespace tarn::objects {
 namespace {
 
 constexpr uint32_t kRowsPerFetch = 1000;
@@ -62,7 +63,7 @@ class VersionRows {
 
 class Listing {
  public:
-  Listing(RefSnapshot& snapshot, const VersionListOptions& options)
+  Listing(branch::RefSnapshot& snapshot, const VersionListOptions& options)
       : options_(options),
         branch_(snapshot.branch()),
         connection_(*snapshot.connection()),
@@ -144,19 +145,19 @@ class Listing {
     if (shown_.valid() && shown_.key() == key) visible = shown_.entry();
     const meta::ObjectVersionRow* row = kept_.current();
     const bool has_rows = row != nullptr && row->key == key;
-    const bool null_shown = has_rows ? !shows(visible, *row) : visible.has_value();
+    const bool null_shown = has_rows ? !branch::shows(visible, *row) : visible.has_value();
     const int64_t newest = has_rows ? row->number : 0;
     bool goes_on = true;
     if (const auto skipped = resumed(key, null_shown)) {
       if (*skipped != 0) kept_.seek({key, *skipped});
     } else if (null_shown) {
       const Instant created = visible ? visible->mtime : row->created;
-      goes_on = add({key, ObjectVersion{key, std::nullopt, visible, true, created}});
+      goes_on = add({key, branch::ObjectVersion{key, std::nullopt, visible, true, created}});
     }
     for (row = kept_.current(); goes_on && row != nullptr && row->key == key;
          row = kept_.current()) {
-      ObjectVersion version{key, row->version, row->entry, !null_shown && row->number == newest,
-                            row->created};
+      branch::ObjectVersion version{key, row->version, row->entry,
+                                    !null_shown && row->number == newest, row->created};
       if (row->is_null && !null_shown) version.id.reset();
       goes_on = add({key, std::move(version)});
       if (goes_on) kept_.next();
@@ -192,7 +193,7 @@ class Listing {
   const VersionListOptions& options_;
   const BranchId branch_;
   db::Connection& connection_;
-  OverlayCursor shown_;
+  branch::OverlayCursor shown_;
   VersionRows kept_;
   VersionPage page_;
   bool resumes_ = false;
@@ -200,12 +201,12 @@ class Listing {
 
 }  // namespace
 
-VersionPage list_versions(Engine& engine, const RepositoryName& repository,
+VersionPage list_versions(branch::Engine& engine, const RepositoryName& repository,
                           const BranchName& branch, const VersionListOptions& options) {
   const std::string& after = options.after.path;
   const auto snapshot =
-      RefSnapshot::open(engine, repository, branch.str(), std::max(options.prefix, after),
-                        {StagedReading::kSnapshot, kStagedRowsHint}, 64);
+      branch::RefSnapshot::open(engine, repository, branch.str(), std::max(options.prefix, after),
+                                {branch::StagedReading::kSnapshot, kStagedRowsHint}, 64);
   if (snapshot->connection() == nullptr) {
     throw Error(ErrorCode::kNotFound, reason::kBranchNotFound,
                 str_cat("branch '", branch.str(), "' not found"));
@@ -213,4 +214,4 @@ VersionPage list_versions(Engine& engine, const RepositoryName& repository,
   return Listing(*snapshot, options).run();
 }
 
-}  // namespace tarn::versioning
+}  // namespace tarn::objects

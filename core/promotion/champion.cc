@@ -15,11 +15,11 @@
 #include "core/promotion/metric_choice.h"
 #include "core/promotion/promotion_store.h"
 
-namespace tarn::versioning {
+namespace tarn::promotion {
 namespace {
 
 /// The time when the alias moved to the commit; nullopt if it is not there.
-std::optional<Instant> stands_since(Engine& engine, const Repository& repository,
+std::optional<Instant> stands_since(branch::Engine& engine, const Repository& repository,
                                     const std::string& alias, const CommitId& commit) {
   if (alias.empty()) return std::nullopt;
   const auto changes = engine.aliases.history(repository.id, AliasName(alias), 0, 1);
@@ -45,7 +45,7 @@ void freeze(CommitFacts& facts, std::vector<Metric> judged) {
 
 /// The newest later run of each metric by a user whom the policy permits to measure a champion
 /// again.
-std::vector<Metric> remeasurements(Engine& engine, const Repository& repository,
+std::vector<Metric> remeasurements(branch::Engine& engine, const Repository& repository,
                                    const GatePolicy& policy, std::span<const CommitId> commits,
                                    Instant since) {
   std::vector<Metric> out;
@@ -99,8 +99,8 @@ void keep_best(const GatePolicy& policy, CommitFacts& best, const CommitFacts& o
 
 /// The facts about a promotion's winner at the time of the promotion, plus later measurements that
 /// the policy permits.
-CommitFacts facts_of_winner(Engine& engine, const Repository& repository, const GatePolicy& policy,
-                            const Promotion& promotion) {
+CommitFacts facts_of_winner(branch::Engine& engine, const Repository& repository,
+                            const GatePolicy& policy, const Promotion& promotion) {
   const CommitId winner = promotion.winner.value();
   const CommitId result = promotion.result.value();
   const Instant promoted = engine.commits.get(repository.id, result).created;
@@ -115,20 +115,22 @@ CommitFacts facts_of_winner(Engine& engine, const Repository& repository, const 
 
 }  // namespace
 
-std::optional<NamedCommit> find_champion(Engine& engine, const Repository& repository,
-                                         const GatePolicy& policy) {
+std::optional<branch::NamedCommit> find_champion(branch::Engine& engine,
+                                                 const Repository& repository,
+                                                 const GatePolicy& policy) {
   if (policy.alias.empty()) return std::nullopt;
   try {
-    return find_candidate(engine, repository, str_cat("@", policy.alias));
+    return branch::find_candidate(engine, repository, str_cat("@", policy.alias));
   } catch (const Error& error) {
     if (error.code() != ErrorCode::kNotFound) throw;
     return std::nullopt;  // nothing has been promoted yet
   }
 }
 
-CommitFacts champion_facts(Engine& engine, const Repository& repository, const GatePolicy& policy,
-                           const CommitId& champion, const std::string& alias) {
-  meta::PromotionStore promotions(engine.pool, engine.clock);
+CommitFacts champion_facts(branch::Engine& engine, const Repository& repository,
+                           const GatePolicy& policy, const CommitId& champion,
+                           const std::string& alias) {
+  PromotionStore promotions(engine.pool, engine.clock);
   CommitFacts facts;
   if (const auto promotion = promotions.find_by_result(repository.id, champion)) {
     facts = facts_of_winner(engine, repository, policy, *promotion);
@@ -144,7 +146,7 @@ CommitFacts champion_facts(Engine& engine, const Repository& repository, const G
   return facts;
 }
 
-std::optional<BaselineFacts> destination_facts(Engine& engine, const Repository& repository,
+std::optional<BaselineFacts> destination_facts(branch::Engine& engine, const Repository& repository,
                                                const GatePolicy& policy, const Commit& head) {
   const auto measured = [&](const CommitFacts& facts) {
     return std::any_of(policy.metrics.begin(), policy.metrics.end(), [&](const MetricRule& rule) {
@@ -165,7 +167,7 @@ std::optional<BaselineFacts> destination_facts(Engine& engine, const Repository&
   return std::nullopt;
 }
 
-std::optional<BaselineFacts> baseline_facts(Engine& engine, const Repository& repository,
+std::optional<BaselineFacts> baseline_facts(branch::Engine& engine, const Repository& repository,
                                             const GatePolicy& policy,
                                             const std::optional<CommitId>& champion,
                                             const std::string& alias) {
@@ -174,7 +176,7 @@ std::optional<BaselineFacts> baseline_facts(Engine& engine, const Repository& re
   if (alias.empty() || policy.baseline == Baseline::kNone) return out;
   const bool all = policy.baseline == Baseline::kBestEver;
   if (out && !all) return out;
-  meta::PromotionStore promotions(engine.pool, engine.clock);
+  PromotionStore promotions(engine.pool, engine.clock);
   for (const Promotion& earlier :
        promotions.promoted(repository.id, alias, all ? kBestEverPromotionsMax : 1)) {
     CommitFacts facts = facts_of_winner(engine, repository, policy, earlier);
@@ -188,4 +190,4 @@ std::optional<BaselineFacts> baseline_facts(Engine& engine, const Repository& re
   return out;
 }
 
-}  // namespace tarn::versioning
+}  // namespace tarn::promotion

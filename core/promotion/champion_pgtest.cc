@@ -6,7 +6,7 @@
 #include "core/promotion/promotions_fixture.h"
 #include "core/runs/runs.h"
 
-namespace tarn::versioning {
+namespace tarn::promotion {
 namespace {
 
 using Json = nlohmann::json;
@@ -15,13 +15,13 @@ constexpr std::string_view kRemeasure = "remeasure: [bench]\n";
 
 class Remeasuring : public Promotions {
  protected:
-  CommitId champion() { return get_alias(*engine, repo, AliasName("champion")).commit; }
+  CommitId champion() { return branch::get_alias(*engine, repo, AliasName("champion")).commit; }
   std::string log_run(const CommitId& commit, double accuracy, const std::string& owner) {
-    return record_run(*engine, repo,
-                      {.experiment = "e",
-                       .ref = to_text(commit),
-                       .metrics = {{.name = "accuracy", .value = accuracy}},
-                       .owner = owner})
+    return runs::record_run(*engine, repo,
+                            {.experiment = "e",
+                             .ref = to_text(commit),
+                             .metrics = {{.name = "accuracy", .value = accuracy}},
+                             .owner = owner})
         .run.id;
   }
   Json champion_of(const Promotion& promotion) {
@@ -103,7 +103,8 @@ metrics: [{name: accuracy, goal: max, vs_champion: {min_delta: 0}, trust: [commi
 
 TEST_F(Remeasuring, GivesAValueToAChampionThatHasNone) {
   const CommitId unmeasured = head("main");
-  set_alias(*engine, repo, {.name = AliasName("champion"), .actor = "ann"}, to_text(unmeasured));
+  branch::set_alias(*engine, repo, {.name = AliasName("champion"), .actor = "ann"},
+                    to_text(unmeasured));
   apply_policy(std::string(kPolicy) + std::string(kRemeasure));
   candidate("exp-next", "0.7");
   log_run(unmeasured, 0.6, "dev");
@@ -125,4 +126,4 @@ TEST_F(Remeasuring, EndsWithThePolicyThatNamesTheUser) {
 }
 
 }  // namespace
-}  // namespace tarn::versioning
+}  // namespace tarn::promotion

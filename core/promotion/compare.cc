@@ -12,15 +12,16 @@
 #include "core/promotion/promotion_store.h"
 #include "core/runs/extraction.h"
 
-namespace tarn::versioning {
+namespace tarn::promotion {
 namespace {
 
-std::vector<CommitFacts> facts_of(Engine& engine, RepositoryId repository,
-                                  std::span<const CommitId> commits, const FactsWanted& wanted) {
+std::vector<CommitFacts> facts_of(branch::Engine& engine, RepositoryId repository,
+                                  std::span<const CommitId> commits,
+                                  const runs::FactsWanted& wanted) {
   std::vector<CommitFacts> out;
   while (!commits.empty()) {
-    const size_t count = std::min(commits.size(), kFactsCommitsMax);
-    auto some = commit_facts(engine, repository, commits.first(count), wanted);
+    const size_t count = std::min(commits.size(), runs::kFactsCommitsMax);
+    auto some = runs::commit_facts(engine, repository, commits.first(count), wanted);
     std::move(some.begin(), some.end(), std::back_inserter(out));
     commits = commits.subspan(count);
   }
@@ -28,7 +29,7 @@ std::vector<CommitFacts> facts_of(Engine& engine, RepositoryId repository,
 }
 
 /// The columns, completed from the policy.
-std::vector<MetricRule> columns_of(Engine& engine, const Repository& repository,
+std::vector<MetricRule> columns_of(branch::Engine& engine, const Repository& repository,
                                    const CompareQuestion& question) {
   std::vector<MetricRule> columns = question.metrics;
   if (!question.policy) return columns;
@@ -46,8 +47,8 @@ std::vector<MetricRule> columns_of(Engine& engine, const Repository& repository,
   return columns;
 }
 
-FactsWanted wanted_for(const std::vector<MetricRule>& columns) {
-  FactsWanted wanted;
+runs::FactsWanted wanted_for(const std::vector<MetricRule>& columns) {
+  runs::FactsWanted wanted;
   for (const MetricRule& column : columns) {
     wanted.names.push_back(column.name);
     wanted.bare_names.push_back(column.name);
@@ -58,15 +59,15 @@ FactsWanted wanted_for(const std::vector<MetricRule>& columns) {
   return wanted;
 }
 
-void add(ObjectTotals& totals, uint64_t bytes) {
+void add(versioning::ObjectTotals& totals, uint64_t bytes) {
   ++totals.objects;
   totals.bytes += bytes;
 }
 
-ObjectChanges count_changes(Engine& engine, const TreeRoot& from, const TreeRoot& to,
+ObjectChanges count_changes(branch::Engine& engine, const TreeRoot& from, const TreeRoot& to,
                             uint64_t& budget) {
   ObjectChanges out;
-  const auto changes = tree_changes(engine.nodes, from, to);
+  const auto changes = branch::tree_changes(engine.nodes, from, to);
   changes->seek("");
   uint64_t seen = 0;
   while (const auto change = changes->next()) {
@@ -93,7 +94,7 @@ bool has_values(const ComparedRow& row) {
 }
 
 /// Warns about rows whose metrics belong to an older commit only.
-void warn_of_stale(Engine& engine, RepositoryId repository, const FactsWanted& wanted,
+void warn_of_stale(branch::Engine& engine, RepositoryId repository, const runs::FactsWanted& wanted,
                    std::vector<CompareRow>& rows) {
   struct Older {
     size_t row;
@@ -124,13 +125,13 @@ void warn_of_stale(Engine& engine, RepositoryId repository, const FactsWanted& w
 }
 
 /// Fills the columns besides metrics and parameters; `baseline` nullptr = there is none.
-void describe(Engine& engine, const Repository& repository, const Commit* baseline, bool objects,
-              std::vector<CompareRow>& rows) {
+void describe(branch::Engine& engine, const Repository& repository, const Commit* baseline,
+              bool objects, std::vector<CompareRow>& rows) {
   if (baseline == nullptr) return;
   uint64_t budget = kComparePageChangesMax;
   for (CompareRow& row : rows) {
     const std::vector<Commit> bases =
-        best_common_ancestors(engine, repository.id, row.candidate.commit, *baseline);
+        branch::best_common_ancestors(engine, repository.id, row.candidate.commit, *baseline);
     if (bases.empty()) {
       row.compared.warnings.push_back("shares no history with the baseline");
       continue;
@@ -155,25 +156,26 @@ void warn_of_ancestors(const std::vector<CompareRow>& rows, std::vector<std::str
 }
 
 /// The commit whose metrics count: for a promotion's commit, its winner.
-CommitId measured_commit(Engine& engine, RepositoryId repository, const CommitId& commit) {
+CommitId measured_commit(branch::Engine& engine, RepositoryId repository, const CommitId& commit) {
   const auto promotion =
-      meta::PromotionStore(engine.pool, engine.clock).find_by_result(repository, commit);
+      PromotionStore(engine.pool, engine.clock).find_by_result(repository, commit);
   return promotion ? promotion->winner.value() : commit;
 }
 
 }  // namespace
 
-CompareAnswer compare_candidates(Engine& engine, const Repository& repository,
+CompareAnswer compare_candidates(branch::Engine& engine, const Repository& repository,
                                  const CompareQuestion& question) {
   const std::vector<MetricRule> columns = columns_of(engine, repository, question);
-  const FactsWanted wanted = wanted_for(columns);
-  std::vector<NamedCommit> candidates =
-      find_candidates(engine, repository, question.candidates, kCompareCandidatesMax);
+  const runs::FactsWanted wanted = wanted_for(columns);
+  std::vector<branch::NamedCommit> candidates =
+      branch::find_candidates(engine, repository, question.candidates, kCompareCandidatesMax);
   CompareAnswer answer;
-  if (question.baseline) answer.baseline = find_candidate(engine, repository, *question.baseline);
+  if (question.baseline)
+    answer.baseline = branch::find_candidate(engine, repository, *question.baseline);
 
   std::vector<CommitId> commits;
-  for (const NamedCommit& candidate : candidates) commits.push_back(candidate.commit.id);
+  for (const branch::NamedCommit& candidate : candidates) commits.push_back(candidate.commit.id);
   if (answer.baseline)
     commits.push_back(measured_commit(engine, repository.id, answer.baseline->commit.id));
   std::vector<CommitFacts> facts = facts_of(engine, repository.id, commits, wanted);
@@ -194,7 +196,7 @@ CompareAnswer compare_candidates(Engine& engine, const Repository& repository,
   std::vector<ComparedRow> ranked = std::move(answer.comparison.rows);
   answer.comparison.rows.clear();
   for (size_t i = question.after; i < ranked.size() && answer.rows.size() < question.limit; ++i) {
-    NamedCommit& candidate = candidates[ranked[i].contestant];
+    branch::NamedCommit& candidate = candidates[ranked[i].contestant];
     answer.rows.push_back({std::move(candidate), std::move(ranked[i])});
   }
   answer.has_more = question.after + answer.rows.size() < ranked.size();
@@ -205,4 +207,4 @@ CompareAnswer compare_candidates(Engine& engine, const Repository& repository,
   return answer;
 }
 
-}  // namespace tarn::versioning
+}  // namespace tarn::promotion

@@ -12,7 +12,7 @@
 #include "core/promotion/comparison.h"
 #include "core/versioning/diff_summary.h"
 
-namespace tarn::versioning {
+namespace tarn::promotion {
 
 /// Candidates of one comparison: all are ranked, on any page.
 constexpr size_t kCompareCandidatesMax = 10'000;
@@ -38,12 +38,12 @@ struct CompareQuestion {
 };
 
 struct ObjectChanges {
-  ChangeTotals totals;
+  versioning::ChangeTotals totals;
   bool complete = true;  ///< false: more than the limits were not counted
 };
 
 struct CompareRow {
-  NamedCommit candidate;
+  branch::NamedCommit candidate;
   ComparedRow compared;
   std::optional<CommitId> ancestor{};  ///< the newest commit it shares with the baseline
   /// Since the ancestor; absent if not requested or if there is none.
@@ -51,7 +51,7 @@ struct CompareRow {
 };
 
 struct CompareAnswer {
-  std::optional<NamedCommit> baseline{};
+  std::optional<branch::NamedCommit> baseline{};
   Comparison comparison;  ///< its rows have moved to `rows`
   std::vector<CompareRow> rows;
   size_t candidates = 0;  ///< in all
@@ -60,7 +60,7 @@ struct CompareAnswer {
 
 /// Metrics are read first where the background has not yet. Throws: not_found (refs, policy),
 /// invalid_argument (reason "too_many_candidates"; globs, refs).
-CompareAnswer compare_candidates(Engine& engine, const Repository& repository,
+CompareAnswer compare_candidates(branch::Engine& engine, const Repository& repository,
                                  const CompareQuestion& question);
 
-}  // namespace tarn::versioning
+}  // namespace tarn::promotion

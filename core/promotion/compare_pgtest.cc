@@ -7,7 +7,7 @@
 #include "core/runs/runs.h"
 #include "tests/support/repository_test.h"
 
-namespace tarn::versioning {
+namespace tarn::promotion {
 namespace {
 
 using testing::reason_of;
@@ -29,12 +29,12 @@ class CompareTest : public testing::RepositoryTest {
   }
 
   void record(const std::string& ref, double accuracy, const std::string& lr) {
-    record_run(*engine, repo,
-               {.experiment = "x",
-                .ref = ref,
-                .params = {{"lr", lr}, {"seed", "7"}},
-                .metrics = {{"accuracy", accuracy}},
-                .owner = "ann"});
+    runs::record_run(*engine, repo,
+                     {.experiment = "x",
+                      .ref = ref,
+                      .params = {{"lr", lr}, {"seed", "7"}},
+                      .metrics = {{"accuracy", accuracy}},
+                      .owner = "ann"});
   }
   CompareAnswer ask(CompareQuestion question) {
     return compare_candidates(*engine, repo, question);
@@ -73,7 +73,7 @@ TEST_F(CompareTest, CountsChangedAndRemovedObjects) {
   engine.commit(repo, "exp-1");
   const CompareAnswer answer =
       ask({.candidates = {"exp-1"}, .baseline = "main", .metrics = {kAccuracy}});
-  const ChangeTotals& totals = answer.rows[0].objects->totals;
+  const versioning::ChangeTotals& totals = answer.rows[0].objects->totals;
   EXPECT_EQ(totals.changed.objects, 1u);
   EXPECT_EQ(totals.changed.bytes, 8u);
   EXPECT_EQ(totals.changed_bytes_before, 4u);
@@ -152,4 +152,4 @@ TEST_F(CompareTest, WithoutABaselineThereAreNoDistances) {
 }
 
 }  // namespace
-}  // namespace tarn::versioning
+}  // namespace tarn::promotion

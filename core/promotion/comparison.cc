@@ -11,7 +11,7 @@
 #include "core/promotion/metric_choice.h"
 #include "core/promotion/ranking.h"
 
-namespace tarn {
+namespace tarn::promotion {
 namespace {
 
 constexpr std::array<std::string_view, 3> kParamsShown = {"changed", "all", "none"};
@@ -174,4 +174,4 @@ Comparison compare(std::span<const Contestant> contestants, const CommitFacts* b
   return out;
 }
 
-}  // namespace tarn
+}  // namespace tarn::promotion

@@ -12,7 +12,7 @@
 #include "core/metrics/commit_facts.h"
 #include "core/promotion/policy.h"
 
-namespace tarn {
+namespace tarn::promotion {
 
 /// Columns of one comparison.
 constexpr size_t kComparedMetricsMax = 64;
@@ -57,4 +57,4 @@ struct Comparison {
 Comparison compare(std::span<const Contestant> contestants, const CommitFacts* baseline,
                    std::vector<MetricRule> metrics, ParamsShown params);
 
-}  // namespace tarn
+}  // namespace tarn::promotion

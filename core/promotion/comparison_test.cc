@@ -6,7 +6,7 @@
 
 #include "core/base/str_cat.h"
 
-namespace tarn {
+namespace tarn::promotion {
 namespace {
 
 Metric metric(std::string name, double value, MetricOrigin origin = MetricOrigin::kApi,
@@ -127,4 +127,4 @@ TEST(Compare, TiesGoToTheOlderCommitThenTheName) {
 }
 
 }  // namespace
-}  // namespace tarn
+}  // namespace tarn::promotion

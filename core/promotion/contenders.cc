@@ -9,16 +9,16 @@
 #include "core/promotion/metric_choice.h"
 #include "core/runs/extraction.h"
 
-namespace tarn::versioning {
+namespace tarn::promotion {
 namespace {
 
 /// Removes branches that match a glob but have no commit of their own; they are not candidates.
-void drop_idle(Engine& engine, const Repository& repository, const Commit& head,
-               std::vector<NamedCommit>& found) {
+void drop_idle(branch::Engine& engine, const Repository& repository, const Commit& head,
+               std::vector<branch::NamedCommit>& found) {
   std::map<CommitId, bool> idle;
-  std::erase_if(found, [&](const NamedCommit& candidate) {
+  std::erase_if(found, [&](const branch::NamedCommit& candidate) {
     const auto [at, is_new] = idle.try_emplace(candidate.commit.id);
-    if (is_new) at->second = is_ancestor(engine, repository.id, candidate.commit, head);
+    if (is_new) at->second = branch::is_ancestor(engine, repository.id, candidate.commit, head);
     return at->second && candidate.by_glob;
   });
 }
@@ -34,20 +34,20 @@ bool lacks_metric(const GatePolicy& policy, const CommitFacts& facts) {
 
 /// Removes candidates that the gate would reject for a missing metric. If all would be rejected,
 /// they stay, so that their verdicts name what is missing.
-void drop_unmeasured(Engine& engine, const Repository& repository, const GatePolicy& policy,
-                     std::vector<NamedCommit>& found) {
+void drop_unmeasured(branch::Engine& engine, const Repository& repository, const GatePolicy& policy,
+                     std::vector<branch::NamedCommit>& found) {
   if (policy.metrics.empty()) return;
   std::map<CommitId, bool> lacks;
-  for (const NamedCommit& candidate : found) lacks.emplace(candidate.commit.id, false);
+  for (const branch::NamedCommit& candidate : found) lacks.emplace(candidate.commit.id, false);
   std::vector<CommitId> commits;
   for (const auto& [commit, unknown] : lacks) commits.push_back(commit);
-  for (size_t at = 0; at < commits.size(); at += kFactsCommitsMax) {
+  for (size_t at = 0; at < commits.size(); at += runs::kFactsCommitsMax) {
     const std::span<const CommitId> some =
-        std::span(commits).subspan(at, std::min(kFactsCommitsMax, commits.size() - at));
+        std::span(commits).subspan(at, std::min(runs::kFactsCommitsMax, commits.size() - at));
     for (const CommitFacts& facts : facts_of(engine, repository.id, policy, some))
       lacks[facts.commit] = lacks_metric(policy, facts);
   }
-  const auto is_dropped = [&](const NamedCommit& candidate) {
+  const auto is_dropped = [&](const branch::NamedCommit& candidate) {
     return candidate.by_glob && lacks.at(candidate.commit.id);
   };
   if (!std::all_of(found.begin(), found.end(), is_dropped)) std::erase_if(found, is_dropped);
@@ -55,10 +55,10 @@ void drop_unmeasured(Engine& engine, const Repository& repository, const GatePol
 
 /// The order in which candidates take turns: refs that were named individually first, then the
 /// branches of each creator by the time when their heads were stored, which clients cannot choose.
-std::vector<size_t> places_by_turns(Engine& engine, const Repository& repository,
-                                    const std::vector<NamedCommit>& found) {
+std::vector<size_t> places_by_turns(branch::Engine& engine, const Repository& repository,
+                                    const std::vector<branch::NamedCommit>& found) {
   std::vector<CommitId> heads;
-  for (const NamedCommit& candidate : found) heads.push_back(candidate.commit.id);
+  for (const branch::NamedCommit& candidate : found) heads.push_back(candidate.commit.id);
   const std::map<CommitId, Instant> stored = engine.commits.stored(repository.id, heads);
   const auto stored_at = [&](size_t i) {
     const auto at = stored.find(found[i].commit.id);
@@ -83,8 +83,8 @@ std::vector<size_t> places_by_turns(Engine& engine, const Repository& repository
   return order;
 }
 
-Contenders share(Engine& engine, const Repository& repository, std::vector<NamedCommit> found,
-                 size_t most) {
+Contenders share(branch::Engine& engine, const Repository& repository,
+                 std::vector<branch::NamedCommit> found, size_t most) {
   std::vector<size_t> order = places_by_turns(engine, repository, found);
   std::map<std::string, size_t> left_out;
   for (size_t i = most; i < order.size(); ++i) ++left_out[found[order[i]].creator];
@@ -100,12 +100,13 @@ Contenders share(Engine& engine, const Repository& repository, std::vector<Named
 
 }  // namespace
 
-Contenders choose_contenders(Engine& engine, const Repository& repository, const GatePolicy& policy,
-                             std::vector<NamedCommit> found, const Commit& head, size_t most) {
+Contenders choose_contenders(branch::Engine& engine, const Repository& repository,
+                             const GatePolicy& policy, std::vector<branch::NamedCommit> found,
+                             const Commit& head, size_t most) {
   if (found.size() > most) drop_idle(engine, repository, head, found);
   if (found.size() > most) drop_unmeasured(engine, repository, policy, found);
   if (found.size() > most) return share(engine, repository, std::move(found), most);
   return {std::move(found), {}};
 }
 
-}  // namespace tarn::versioning
+}  // namespace tarn::promotion

@@ -11,10 +11,10 @@
 #include "core/promotion/evidence.h"
 #include "core/promotion/policy.h"
 
-namespace tarn::versioning {
+namespace tarn::promotion {
 
 struct Contenders {
-  std::vector<NamedCommit> judged;
+  std::vector<branch::NamedCommit> judged;
   std::vector<LeftOut> left_out;  ///< by creator, the most first
 };
 
@@ -23,7 +23,8 @@ struct Contenders {
 /// left, the creators of the branches take turns, each with the branch whose head was stored last,
 /// and the rest is left out and counted. Refs that were named one by one come first. Throws as
 /// facts_of.
-Contenders choose_contenders(Engine& engine, const Repository& repository, const GatePolicy& policy,
-                             std::vector<NamedCommit> found, const Commit& head, size_t most);
+Contenders choose_contenders(branch::Engine& engine, const Repository& repository,
+                             const GatePolicy& policy, std::vector<branch::NamedCommit> found,
+                             const Commit& head, size_t most);
 
-}  // namespace tarn::versioning
+}  // namespace tarn::promotion

@@ -8,7 +8,7 @@
 #include "core/promotion/gate_facts.h"
 #include "core/promotion/promotions_fixture.h"
 
-namespace tarn::versioning {
+namespace tarn::promotion {
 namespace {
 
 using Json = nlohmann::json;
@@ -18,12 +18,13 @@ class Contending : public Promotions {
   /// Branches of the user at one commit of their own, with a value that passes if `accuracy` is
   /// given.
   void make_junk(const std::string& user, int count, const std::string& accuracy) {
-    const ActingUser acting(user);
+    const branch::ActingUser acting(user);
     const std::string first = "exp-" + user + "-0";
     candidate(first, accuracy);
     for (int i = 1; i < count; ++i)
-      create_branch(*engine, repo,
-                    {.name = BranchName("exp-" + user + "-" + std::to_string(i)), .source = first});
+      branch::create_branch(
+          *engine, repo,
+          {.name = BranchName("exp-" + user + "-" + std::to_string(i)), .source = first});
   }
   static Json evidence_of(const Promotion& promotion) { return Json::parse(promotion.evidence); }
 };
@@ -32,11 +33,12 @@ TEST_F(Contending, BranchesWithoutTheMetricLeaveRoomForThoseThatHaveIt) {
   apply_policy();
   make_junk("mallory", 1000, "");
   {
-    const ActingUser eve("eve");
-    create_branch(*engine, repo, {.name = BranchName("exp-eve"), .source = "exp-mallory-0"});
+    const branch::ActingUser eve("eve");
+    branch::create_branch(*engine, repo,
+                          {.name = BranchName("exp-eve"), .source = "exp-mallory-0"});
   }
   {
-    const ActingUser dana("dana");
+    const branch::ActingUser dana("dana");
     candidate("exp-good", "0.9");
   }
   const Promotion promotion = promote({"exp-*"});
@@ -56,7 +58,7 @@ TEST_F(Contending, VerdictReportsThatAllLackTheMetric) {
 TEST_F(Contending, CreatorsTakeTurnsAndTheVerdictNamesIgnoredOnes) {
   apply_policy();
   {
-    const ActingUser dana("dana");
+    const branch::ActingUser dana("dana");
     candidate("exp-good", "0.9");
   }
   make_junk("mallory", 1000, "0.8");
@@ -74,7 +76,7 @@ TEST_F(Contending, CreatorsTakeTurnsAndTheVerdictNamesIgnoredOnes) {
 TEST_F(Contending, GateCheckSelectsTheSameCandidates) {
   apply_policy();
   {
-    const ActingUser dana("dana");
+    const branch::ActingUser dana("dana");
     candidate("exp-good", "0.9");
   }
   make_junk("mallory", 1000, "0.8");
@@ -92,16 +94,16 @@ TEST_F(Contending, NewestBranchesOfEachCreatorAreJudged) {
   make_junk("mallory", 3, "0.7");
   const CommitId late = train("exp-mallory-1", "0.8");
   {
-    const ActingUser eve("eve");
+    const branch::ActingUser eve("eve");
     candidate("exp-eve", "0.65");
   }
-  const Repository repository = get_repository(*engine, repo);
+  const Repository repository = branch::get_repository(*engine, repo);
   const GatePolicy policy = policy_of(get_gate_policy(*engine, repo, "digits"));
   const std::vector<std::string> words = {"exp-*"};
-  const Contenders chosen =
-      choose_contenders(*engine, repository, policy,
-                        find_candidates(*engine, repository, words, kPromotionBranchesSeenMax),
-                        resolve_commit(*engine, repo, "main"), 2);
+  const Contenders chosen = choose_contenders(
+      *engine, repository, policy,
+      branch::find_candidates(*engine, repository, words, kPromotionBranchesSeenMax),
+      branch::resolve_commit(*engine, repo, "main"), 2);
   ASSERT_EQ(chosen.judged.size(), 2u);
   EXPECT_EQ(chosen.judged[0].ref, "exp-eve");
   EXPECT_EQ(chosen.judged[1].commit.id, late);
@@ -112,19 +114,19 @@ TEST_F(Contending, ARefThatIsNamedStaysWhateverAGlobMatches) {
   apply_policy();
   make_junk("mallory", 3, "0.7");
   {
-    const ActingUser mallory("mallory");
+    const branch::ActingUser mallory("mallory");
     candidate("named", "0.8");
   }
-  const Repository repository = get_repository(*engine, repo);
+  const Repository repository = branch::get_repository(*engine, repo);
   const GatePolicy policy = policy_of(get_gate_policy(*engine, repo, "digits"));
   const std::vector<std::string> words = {"exp-*", "named"};
-  const Contenders chosen =
-      choose_contenders(*engine, repository, policy,
-                        find_candidates(*engine, repository, words, kPromotionBranchesSeenMax),
-                        resolve_commit(*engine, repo, "main"), 1);
+  const Contenders chosen = choose_contenders(
+      *engine, repository, policy,
+      branch::find_candidates(*engine, repository, words, kPromotionBranchesSeenMax),
+      branch::resolve_commit(*engine, repo, "main"), 1);
   ASSERT_EQ(chosen.judged.size(), 1u);
   EXPECT_EQ(chosen.judged[0].ref, "named");
 }
 
 }  // namespace
-}  // namespace tarn::versioning
+}  // namespace tarn::promotion

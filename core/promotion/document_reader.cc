@@ -7,7 +7,7 @@
 #include "core/base/quantity.h"
 #include "core/base/text.h"
 
-namespace tarn {
+namespace tarn::promotion {
 namespace {
 
 /// Maximum length of a quoted wrong value.
@@ -145,4 +145,4 @@ bool DocumentReader::flag_at(const YamlNode& node, const std::string& path) {
   return node.text == "true";
 }
 
-}  // namespace tarn
+}  // namespace tarn::promotion

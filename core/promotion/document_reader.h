@@ -13,7 +13,7 @@
 #include "core/base/str_cat.h"
 #include "core/metrics/files/yaml_node.h"
 
-namespace tarn {
+namespace tarn::promotion {
 
 /// Items of any one list of a document.
 constexpr size_t kDocumentListMax = 64;
@@ -70,4 +70,4 @@ class DocumentReader {
   std::vector<std::string> problems_;
 };
 
-}  // namespace tarn
+}  // namespace tarn::promotion

@@ -4,7 +4,7 @@
 
 #include "core/promotion/ranking.h"
 
-namespace tarn {
+namespace tarn::promotion {
 namespace {
 
 using Rows = std::vector<std::vector<double>>;
@@ -46,4 +46,4 @@ TEST(Dominance, AgreesWithComparingAllPairs) {
 }
 
 }  // namespace
-}  // namespace tarn
+}  // namespace tarn::promotion

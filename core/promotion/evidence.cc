@@ -10,7 +10,7 @@
 #include "core/base/str_cat.h"
 #include "core/base/time.h"
 
-namespace tarn {
+namespace tarn::promotion {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -296,4 +296,4 @@ std::vector<Metric> winner_metrics(const std::string& evidence) {
   return out;
 }
 
-}  // namespace tarn
+}  // namespace tarn::promotion

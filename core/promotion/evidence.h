@@ -9,7 +9,7 @@
 #include "core/promotion/promotion.h"
 #include "core/promotion/verdict.h"
 
-namespace tarn {
+namespace tarn::promotion {
 
 /// A candidate and how it was judged.
 struct RankedCandidate {
@@ -67,4 +67,4 @@ std::string winner_values(const std::string& evidence);
 /// there is no winner. Throws data_loss.
 std::vector<Metric> winner_metrics(const std::string& evidence);
 
-}  // namespace tarn
+}  // namespace tarn::promotion

@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-namespace tarn {
+namespace tarn::promotion {
 namespace {
 
 using Json = nlohmann::json;
@@ -196,4 +196,4 @@ TEST_F(EvidenceText, EncodesNonFiniteNumbersAndInvalidNames) {
 }
 
 }  // namespace
-}  // namespace tarn
+}  // namespace tarn::promotion

@@ -11,7 +11,7 @@
 #include "core/base/wire.h"
 #include "core/promotion/metric_choice.h"
 
-namespace tarn {
+namespace tarn::promotion {
 namespace {
 
 constexpr std::array<std::string_view, 3> kStatuses = {"pending", "success", "failure"};
@@ -77,4 +77,4 @@ std::string judged_values(const GatePolicy& policy, const GateCandidate& candida
   return to_hex(sha256(text));
 }
 
-}  // namespace tarn
+}  // namespace tarn::promotion

@@ -11,7 +11,7 @@
 #include "core/metrics/commit_facts.h"
 #include "core/promotion/policy.h"
 
-namespace tarn {
+namespace tarn::promotion {
 
 enum class CheckStatus : uint8_t { kPending, kSuccess, kFailure };
 std::string_view name_of(CheckStatus status);  ///< for example "success"
@@ -115,4 +115,4 @@ bool check_may_bring(const GatePolicy& policy, const GateCandidate& candidate,
 /// number.
 std::string judged_values(const GatePolicy& policy, const GateCandidate& candidate);
 
-}  // namespace tarn
+}  // namespace tarn::promotion

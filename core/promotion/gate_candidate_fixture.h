@@ -8,7 +8,7 @@
 
 #include "core/promotion/gate_candidate.h"
 
-namespace tarn {
+namespace tarn::promotion {
 
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
@@ -35,4 +35,4 @@ inline GateCandidate candidate_of(std::vector<Metric> metrics) {
       .author = "ann"};
 }
 
-}  // namespace tarn
+}  // namespace tarn::promotion

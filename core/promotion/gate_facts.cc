@@ -27,11 +27,11 @@
 #include "core/versioning/authors.h"
 #include "core/versioning/diff.h"
 
-namespace tarn::versioning {
+namespace tarn::promotion {
 namespace {
 
-FactsWanted facts_wanted(const GatePolicy& policy) {
-  FactsWanted wanted;
+runs::FactsWanted facts_wanted(const GatePolicy& policy) {
+  runs::FactsWanted wanted;
   for (const MetricRule& rule : policy.metrics) {
     wanted.names.push_back(rule.name);
     wanted.bare_names.push_back(rule.name);
@@ -102,7 +102,7 @@ bool brings(const Change& change) {
   return change.type != ChangeType::kRemoved && change.right.has_value();
 }
 
-void look_at_changes(const ObjectRules& rules, bool replaces, Changes& brought,
+void look_at_changes(const ObjectRules& rules, bool replaces, branch::Changes& brought,
                      ObjectFacts& facts) {
   uint64_t seen = 0;
   std::optional<Change> change;
@@ -132,19 +132,21 @@ void look_at_changes(const ObjectRules& rules, bool replaces, Changes& brought,
 
 /// The changes that merging the candidate would make in the destination; without a common ancestor
 /// all differences.
-std::unique_ptr<Changes> changes_of(Engine& engine, const std::optional<MergeBaseTree>& base,
-                                    const Commit& destination, const Commit& candidate) {
-  if (!base) return tree_changes(engine.nodes, destination.root, candidate.root);
-  return merge_changes(engine.nodes, base->root, destination.root, candidate.root);
+std::unique_ptr<branch::Changes> changes_of(branch::Engine& engine,
+                                            const std::optional<branch::MergeBaseTree>& base,
+                                            const Commit& destination, const Commit& candidate) {
+  if (!base) return branch::tree_changes(engine.nodes, destination.root, candidate.root);
+  return branch::merge_changes(engine.nodes, base->root, destination.root, candidate.root);
 }
 
 /// Notes the paths of `unchanged_since` that differ from its commit.
-void look_at_ancestor(Engine& engine, const GatePolicy& policy, const std::optional<Commit>& since,
-                      const Commit& candidate, ObjectFacts& facts) {
+void look_at_ancestor(branch::Engine& engine, const GatePolicy& policy,
+                      const std::optional<Commit>& since, const Commit& candidate,
+                      ObjectFacts& facts) {
   if (!since) return;
   uint64_t seen = 0;
   for (const Glob& pattern : policy.unchanged_since.paths) {
-    const auto changes = tree_changes(engine.nodes, since->root, candidate.root);
+    const auto changes = branch::tree_changes(engine.nodes, since->root, candidate.root);
     changes->seek(pattern.prefix());
     for (auto change = changes->next(); change && change->key.str().starts_with(pattern.prefix());
          change = changes->next()) {
@@ -160,14 +162,14 @@ void look_at_ancestor(Engine& engine, const GatePolicy& policy, const std::optio
 
 /// The commit of a ref in the policy: `pinned` if it was resolved when the policy was set, else the
 /// current one.
-std::optional<Commit> commit_of_policy(Engine& engine, const Repository& repository,
+std::optional<Commit> commit_of_policy(branch::Engine& engine, const Repository& repository,
                                        const GatePolicy& policy, std::string_view member,
                                        const std::string& ref,
                                        const std::optional<CommitId>& pinned) {
   if (ref.empty()) return std::nullopt;
   if (pinned) return engine.commits.get(repository.id, *pinned);
   try {
-    return resolve_commit(engine, repository, ref);
+    return branch::resolve_commit(engine, repository, ref);
   } catch (const Error& error) {
     if (error.code() != ErrorCode::kNotFound) throw;
     throw Error(error.code(), error.reason(),
@@ -177,11 +179,11 @@ std::optional<Commit> commit_of_policy(Engine& engine, const Repository& reposit
 }
 
 /// Missing webhooks are only warnings: they may be created after the policy.
-std::vector<std::string> webhooks_not_there(Engine& engine, RepositoryId repository,
+std::vector<std::string> webhooks_not_there(branch::Engine& engine, RepositoryId repository,
                                             const GatePolicy& policy) {
   std::vector<std::string> out;
   for (const std::string& name : policy.after.webhooks) {
-    const auto webhook = meta::WebhookStore(engine.pool).find(repository, name);
+    const auto webhook = events::WebhookStore(engine.pool).find(repository, name);
     if (webhook && webhook->active) continue;
     out.push_back(str_cat("after.webhook: ", webhook ? "webhook \"" : "there is no webhook \"",
                           name, webhook ? "\" is inactive" : "\"", ", it will not be told"));
@@ -191,23 +193,23 @@ std::vector<std::string> webhooks_not_there(Engine& engine, RepositoryId reposit
 
 }  // namespace
 
-std::vector<CommitFacts> facts_of(Engine& engine, RepositoryId repository, const GatePolicy& policy,
-                                  std::span<const CommitId> commits) {
+std::vector<CommitFacts> facts_of(branch::Engine& engine, RepositoryId repository,
+                                  const GatePolicy& policy, std::span<const CommitId> commits) {
   // Without metrics there is nothing to read, and no names would mean all of them.
   if (policy.metrics.empty()) {
     std::vector<CommitFacts> out;
     for (const CommitId& commit : commits) out.push_back({commit, {}, {}, {}});
     return out;
   }
-  return commit_facts(engine, repository, commits, facts_wanted(policy));
+  return runs::commit_facts(engine, repository, commits, facts_wanted(policy));
 }
 
-std::vector<GateCandidate> gate_candidates(Engine& engine, const Repository& repository,
+std::vector<GateCandidate> gate_candidates(branch::Engine& engine, const Repository& repository,
                                            const GatePolicy& policy, const Commit& destination,
-                                           std::span<const NamedCommit> candidates,
+                                           std::span<const branch::NamedCommit> candidates,
                                            const PathScope* replaced) {
   std::vector<CommitId> commits;
-  for (const NamedCommit& candidate : candidates) commits.push_back(candidate.commit.id);
+  for (const branch::NamedCommit& candidate : candidates) commits.push_back(candidate.commit.id);
   std::vector<CommitFacts> facts = facts_of(engine, repository.id, policy, commits);
   const std::optional<Commit> ancestor = commit_of_policy(
       engine, repository, policy, "require_ancestor", policy.require_ancestor, policy.ancestor);
@@ -216,7 +218,7 @@ std::vector<GateCandidate> gate_candidates(Engine& engine, const Repository& rep
                        policy.unchanged_since.ref, policy.unchanged_since.commit);
   const std::map<CommitId, Instant> stored = engine.commits.stored(repository.id, commits);
   const std::map<CommitId, std::string> rejections =
-      meta::PromotionStore(engine.pool, engine.clock).rejections(repository.id, commits);
+      PromotionStore(engine.pool, engine.clock).rejections(repository.id, commits);
   const std::vector<std::string> unheard = webhooks_not_there(engine, repository.id, policy);
   // A virtual merge base has no references and must not be collected in the meantime.
   const meta::Writer::Operation operation(engine.writer);
@@ -236,11 +238,11 @@ std::vector<GateCandidate> gate_candidates(Engine& engine, const Repository& rep
       made.rejection = at->second;
     made.author = commit.committer;
     if (policy.approvals.count > 0)
-      made.authors = authors_of(engine, repository.id, commit, destination);
+      made.authors = versioning::authors_of(engine, repository.id, commit, destination);
     if (const auto at = stored.find(commit.id); at != stored.end()) made.recorded = at->second;
-    made.has_ancestor = ancestor && is_ancestor(engine, repository.id, *ancestor, commit);
-    made.up_to_date =
-        !policy.require_up_to_date || is_ancestor(engine, repository.id, destination, commit);
+    made.has_ancestor = ancestor && branch::is_ancestor(engine, repository.id, *ancestor, commit);
+    made.up_to_date = !policy.require_up_to_date ||
+                      branch::is_ancestor(engine, repository.id, destination, commit);
     meta::NodeWriter nodes(engine.pool, engine.nodes, repository.id);
     const auto base =
         promotion_base_tree(engine, repository, nodes, commit, policy.destination, destination);
@@ -250,7 +252,8 @@ std::vector<GateCandidate> gate_candidates(Engine& engine, const Repository& rep
     const auto brought =
         replaced == nullptr
             ? changes_of(engine, base, destination, commit)
-            : scoped_changes(tree_changes(engine.nodes, destination.root, commit.root), *replaced);
+            : branch::scoped_changes(
+                  branch::tree_changes(engine.nodes, destination.root, commit.root), *replaced);
     find_required(engine.nodes, policy.objects, commit.root, made.objects);
     made.objects.total_bytes = tree::count_range(engine.nodes, commit.root, "", "").bytes;
     look_at_changes(policy.objects, replaced != nullptr, *brought, made.objects);
@@ -313,10 +316,12 @@ GateRefusal conflict_refusal(const GatePolicy& policy, std::string_view candidat
 namespace {
 
 /// The first paths that both sides have changed.
-std::optional<GateRefusal> find_conflicts(Engine& engine, const GatePolicy& policy,
-                                          const MergeBaseTree& base, const Commit& destination,
-                                          const NamedCommit& candidate) {
-  ConflictSource conflicts(engine.nodes, base.root, candidate.commit.root, destination.root);
+std::optional<GateRefusal> find_conflicts(branch::Engine& engine, const GatePolicy& policy,
+                                          const branch::MergeBaseTree& base,
+                                          const Commit& destination,
+                                          const branch::NamedCommit& candidate) {
+  branch::ConflictSource conflicts(engine.nodes, base.root, candidate.commit.root,
+                                   destination.root);
   conflicts.seek("");
   std::vector<std::string> paths;
   uint64_t count = 0;
@@ -330,9 +335,9 @@ std::optional<GateRefusal> find_conflicts(Engine& engine, const GatePolicy& poli
 
 }  // namespace
 
-std::optional<GateRefusal> merge_refusal(Engine& engine, const Repository& repository,
+std::optional<GateRefusal> merge_refusal(branch::Engine& engine, const Repository& repository,
                                          const GatePolicy& policy, const Commit& destination,
-                                         const NamedCommit& candidate) {
+                                         const branch::NamedCommit& candidate) {
   const meta::Writer::Operation operation(engine.writer);
   meta::NodeWriter nodes(engine.pool, engine.nodes, repository.id);
   const auto base = promotion_base_tree(engine, repository, nodes, candidate.commit,
@@ -366,16 +371,16 @@ GateRefusal dirty_refusal(const BranchName& destination) {
                             "remove the policy, then commit or reset them, then apply it again")};
 }
 
-std::optional<GateRefusal> destination_refusal(Engine& engine, const Repository& repository,
+std::optional<GateRefusal> destination_refusal(branch::Engine& engine, const Repository& repository,
                                                const Branch& destination) {
-  DiffOptions first;
+  versioning::DiffOptions first;
   first.limit = 1;
-  if (diff_branch(engine, repository.name, destination.name, first).items.empty())
+  if (versioning::diff_branch(engine, repository.name, destination.name, first).items.empty())
     return std::nullopt;
   return dirty_refusal(destination.name);
 }
 
-GateAnswer evaluate_gate(Engine& engine, const Repository& repository,
+GateAnswer evaluate_gate(branch::Engine& engine, const Repository& repository,
                          const GateQuestion& question) {
   GateAnswer answer;
   answer.version =
@@ -384,18 +389,19 @@ GateAnswer evaluate_gate(Engine& engine, const Repository& repository,
                               {.document = *question.document, .author = "", .expected = {}})
           : get_gate_policy(engine, repository, question.policy, question.version);
   const GatePolicy policy = policy_of(answer.version);
-  const Branch destination = get_branch(engine, repository, policy.destination);
+  const Branch destination = branch::get_branch(engine, repository, policy.destination);
   answer.destination = destination.head;
-  answer.champion = question.champion
-                        ? std::optional(find_candidate(engine, repository, *question.champion))
-                        : find_champion(engine, repository, policy);
+  answer.champion =
+      question.champion
+          ? std::optional(branch::find_candidate(engine, repository, *question.champion))
+          : find_champion(engine, repository, policy);
   const Commit head = engine.commits.get(repository.id, destination.head);
-  const Contenders contenders =
-      choose_contenders(engine, repository, policy,
-                        find_candidates(engine, repository, question.candidates,
-                                        kPromotionBranchesSeenMax, policy.destination.str()),
-                        head, kGateCandidatesMax);
-  const std::vector<NamedCommit>& candidates = contenders.judged;
+  const Contenders contenders = choose_contenders(
+      engine, repository, policy,
+      branch::find_candidates(engine, repository, question.candidates, kPromotionBranchesSeenMax,
+                              policy.destination.str()),
+      head, kGateCandidatesMax);
+  const std::vector<branch::NamedCommit>& candidates = contenders.judged;
   if (!contenders.left_out.empty()) answer.warnings.push_back(describe(contenders.left_out));
   std::optional<BaselineFacts> baseline;
   if (question.champion) {
@@ -423,4 +429,4 @@ GateAnswer evaluate_gate(Engine& engine, const Repository& repository,
   return answer;
 }
 
-}  // namespace tarn::versioning
+}  // namespace tarn::promotion

@@ -15,7 +15,7 @@
 #include "core/promotion/gate_policy_store.h"
 #include "core/promotion/verdict.h"
 
-namespace tarn::versioning {
+namespace tarn::promotion {
 
 /// Candidates of one question that are judged.
 constexpr size_t kGateCandidatesMax = 1000;
@@ -23,17 +23,17 @@ constexpr size_t kGateCandidatesMax = 1000;
 constexpr size_t kGatePathsShownMax = 10;
 
 /// The values of the policy's metrics, for each commit in that order.
-std::vector<CommitFacts> facts_of(Engine& engine, RepositoryId repository, const GatePolicy& policy,
-                                  std::span<const CommitId> commits);
+std::vector<CommitFacts> facts_of(branch::Engine& engine, RepositoryId repository,
+                                  const GatePolicy& policy, std::span<const CommitId> commits);
 
 /// All facts that the policy needs of the candidates, except checks and approvals; metrics are read
 /// first where the background has not done so. A candidate's changes are those of merging it into
 /// `destination`, or with `replaced`, of replacing these paths of the destination by the
 /// candidate's. Throws: not_found (a ref of a policy from before refs were pinned), unavailable
 /// (store).
-std::vector<GateCandidate> gate_candidates(Engine& engine, const Repository& repository,
+std::vector<GateCandidate> gate_candidates(branch::Engine& engine, const Repository& repository,
                                            const GatePolicy& policy, const Commit& destination,
-                                           std::span<const NamedCommit> candidates,
+                                           std::span<const branch::NamedCommit> candidates,
                                            const PathScope* replaced = nullptr);
 
 /// The refusal of a merge with `count` conflicts, of which `paths` are shown, with advice.
@@ -41,13 +41,13 @@ GateRefusal conflict_refusal(const GatePolicy& policy, std::string_view candidat
                              std::span<const std::string> paths, uint64_t count);
 /// The reason why merging the candidate into `destination` would not make a champion: conflicts, or
 /// a result that differs from what was judged. nullopt if it would make one. Publishes nothing.
-std::optional<GateRefusal> merge_refusal(Engine& engine, const Repository& repository,
+std::optional<GateRefusal> merge_refusal(branch::Engine& engine, const Repository& repository,
                                          const GatePolicy& policy, const Commit& destination,
-                                         const NamedCommit& candidate);
+                                         const branch::NamedCommit& candidate);
 
 /// Why a promotion into `destination` would fail with any candidate: uncommitted changes (code
 /// "destination_dirty"). nullopt: it would not.
-std::optional<GateRefusal> destination_refusal(Engine& engine, const Repository& repository,
+std::optional<GateRefusal> destination_refusal(branch::Engine& engine, const Repository& repository,
                                                const Branch& destination);
 /// The refusal because of uncommitted changes on the branch, with advice.
 GateRefusal dirty_refusal(const BranchName& destination);
@@ -60,15 +60,15 @@ struct GateQuestion {
   std::optional<std::string> champion{};  ///< a ref; absent = the policy's alias
 };
 struct JudgedCandidate {
-  NamedCommit candidate;
+  branch::NamedCommit candidate;
   Verdict verdict;
   std::optional<size_t> rank{};  ///< from 1, of those that did not fail
   bool dominated = false;        ///< by another that did not fail
 };
 struct GateAnswer {
-  meta::GatePolicyVersion version;
+  GatePolicyVersion version;
   CommitId destination;
-  std::optional<NamedCommit> champion{};
+  std::optional<branch::NamedCommit> champion{};
   std::vector<JudgedCandidate> candidates;  ///< those with a rank first, best first
   std::vector<std::string> warnings{};      ///< about all of them
   std::optional<GateRefusal> refusal{};     ///< of whichever wins; see destination_refusal
@@ -76,7 +76,7 @@ struct GateAnswer {
 /// A dry run: nothing is changed, no check or approval is known. Throws: not_found (policy,
 /// candidates, champion, destination), invalid_argument (`document`, as draft_gate_policy), as
 /// gate_candidates.
-GateAnswer evaluate_gate(Engine& engine, const Repository& repository,
+GateAnswer evaluate_gate(branch::Engine& engine, const Repository& repository,
                          const GateQuestion& question);
 
-}  // namespace tarn::versioning
+}  // namespace tarn::promotion

@@ -10,7 +10,7 @@
 #include "core/versioning/merge.h"
 #include "tests/support/repository_test.h"
 
-namespace tarn::versioning {
+namespace tarn::promotion {
 namespace {
 
 using testing::message_of;
@@ -22,7 +22,7 @@ class Gate : public testing::RepositoryTest {
     engine.put(repo, "main", "data/a", "1");
     engine.put(repo, "main", "_lakefs_actions/check.yaml", "name: check");
     engine.commit(repo, "main");
-    create_tag(*engine, repo, TagName("dataset-v1"), "main", false);
+    branch::create_tag(*engine, repo, TagName("dataset-v1"), "main", false);
     engine.branch(repo, "exp-1", "main");
     engine.branch(repo, "exp-2", "main");
   }
@@ -32,8 +32,9 @@ class Gate : public testing::RepositoryTest {
                     {.document = str_cat("destination: main\n", more), .author = "ann"});
   }
   void record(const std::string& ref, std::vector<RunMetric> metrics) {
-    record_run(*engine, repo,
-               {.experiment = "x", .ref = ref, .metrics = std::move(metrics), .owner = "ann"});
+    runs::record_run(
+        *engine, repo,
+        {.experiment = "x", .ref = ref, .metrics = std::move(metrics), .owner = "ann"});
   }
   GateAnswer judge(std::vector<std::string> candidates,
                    std::optional<std::string> champion = std::nullopt) {
@@ -110,7 +111,7 @@ TEST_F(Gate, ChampionIsTheCommitOfThePolicysAlias) {
   engine.commit(repo, "exp-1");
   record("exp-1", {{"accuracy", 0.7}});
   record("exp-2", {{"accuracy", 0.75}});
-  set_alias(*engine, repo, {.name = AliasName("champion"), .actor = "ann"}, "exp-1");
+  branch::set_alias(*engine, repo, {.name = AliasName("champion"), .actor = "ann"}, "exp-1");
   set("alias: champion\nmetrics: [{name: accuracy, goal: max, vs_champion: {min_delta: 0.1}}]");
   EXPECT_EQ(complaints("exp-2"), "metrics.accuracy.vs_champion.min_delta:worse_than_champion ");
   EXPECT_EQ(judge({"exp-2"}).champion->ref, "@champion");
@@ -126,10 +127,12 @@ TEST_F(Gate, JudgesObjectsAndChangesOfTheCandidate) {
   engine.put(repo, "exp-1", "config/a.json", "{}");
   engine.commit(repo, "exp-1");
   EXPECT_EQ(complaints("exp-1"), "");
-  const auto candidate = find_candidate(*engine, get_repository(*engine, repo), "exp-1");
-  const auto facts = gate_candidates(
-      *engine, get_repository(*engine, repo), policy_of(get_gate_policy(*engine, repo, "gate")),
-      resolve_commit(*engine, repo, "main"), std::span(&candidate, 1));
+  const auto candidate =
+      branch::find_candidate(*engine, branch::get_repository(*engine, repo), "exp-1");
+  const auto facts =
+      gate_candidates(*engine, branch::get_repository(*engine, repo),
+                      policy_of(get_gate_policy(*engine, repo, "gate")),
+                      branch::resolve_commit(*engine, repo, "main"), std::span(&candidate, 1));
   EXPECT_EQ(facts[0].objects.model_bytes, 7u);
   EXPECT_EQ(facts[0].objects.total_bytes, 19u);
 
@@ -178,10 +181,10 @@ TEST_F(Gate, TheAncestorMustBeInTheHistory) {
   remove_gate_policy(*engine, repo, "gate", "owner");
   engine.put(repo, "main", "data/b", "1");
   engine.commit(repo, "main");
-  create_tag(*engine, repo, TagName("dataset-v2"), "main", false);
+  branch::create_tag(*engine, repo, TagName("dataset-v2"), "main", false);
   set("require_ancestor: dataset-v2");
   EXPECT_EQ(complaints("exp-1"), "require_ancestor:ancestor_missing ");
-  merge_into(*engine, repo, "main", BranchName("exp-1"), {});
+  versioning::merge_into(*engine, repo, "main", BranchName("exp-1"), {});
   EXPECT_EQ(complaints("exp-1"), "");
   const auto absent = [&] { set("require_ancestor: dataset-v9"); };
   EXPECT_EQ(reason_of(absent), "ref_not_found");
@@ -195,8 +198,8 @@ TEST_F(Gate, WarnsOfMissingAndInactiveWebhooks) {
     webhook.name = name;
     webhook.url = "https://example.com";
     webhook.active = active;
-    meta::WebhookStore(engine.pool)
-        .put(get_repository(*engine, repo).id, webhook, "", /*keep_secret=*/false);
+    events::WebhookStore(engine.pool)
+        .put(branch::get_repository(*engine, repo).id, webhook, "", /*keep_secret=*/false);
   };
   add("deploy", true);
   add("asleep", false);
@@ -227,11 +230,11 @@ TEST_F(Gate, CandidatesAreGlobsAndRefs) {
   EXPECT_EQ(reason_of([&] { judge({"nothing-*"}); }), "candidate_not_found");
   EXPECT_EQ(reason_of([&] { judge({"nothing"}); }), "ref_not_found");
   EXPECT_EQ(reason_of([&] { judge({"exp-1$"}); }), "invalid_argument");
-  const Repository repository = get_repository(*engine, repo);
+  const Repository repository = branch::get_repository(*engine, repo);
   const std::vector<std::string> words = {"exp-*"};
-  EXPECT_EQ(reason_of([&] { find_candidates(*engine, repository, words, 1); }),
+  EXPECT_EQ(reason_of([&] { branch::find_candidates(*engine, repository, words, 1); }),
             "too_many_candidates");
 }
 
 }  // namespace
-}  // namespace tarn::versioning
+}  // namespace tarn::promotion

@@ -9,10 +9,9 @@
 #include "core/branch/refs.h"
 #include "core/branch/repositories.h"
 
-namespace tarn::versioning {
+namespace tarn::promotion {
 namespace {
 
-using meta::GatePolicyStore;
 using Outcome = GatePolicyStore::Outcome;
 
 [[noreturn]] void throw_absent(std::string_view name) {
@@ -61,12 +60,12 @@ void check_outcome(const GatePolicyStore::Result& result, std::string_view name,
 }
 
 /// The commit of a ref in the document; nullopt for "".
-std::optional<CommitId> pinned(Engine& engine, const Repository& repository,
+std::optional<CommitId> pinned(branch::Engine& engine, const Repository& repository,
                                std::string_view policy, std::string_view member,
                                const std::string& ref) {
   if (ref.empty()) return std::nullopt;
   try {
-    return resolve_commit(engine, repository, ref).id;
+    return branch::resolve_commit(engine, repository, ref).id;
   } catch (const Error& error) {
     if (error.code() != ErrorCode::kNotFound) throw;
     throw Error(error.code(), error.reason(),
@@ -77,8 +76,8 @@ std::optional<CommitId> pinned(Engine& engine, const Repository& repository,
 
 }  // namespace
 
-meta::GatePolicyVersion draft_gate_policy(Engine& engine, const Repository& repository,
-                                          std::string_view name, const GatePolicySetting& setting) {
+GatePolicyVersion draft_gate_policy(branch::Engine& engine, const Repository& repository,
+                                    std::string_view name, const GatePolicySetting& setting) {
   check_name(name);
   const GatePolicy policy = parse_gate_policy(setting.document);
   if (!policy.name.empty() && policy.name != name) {
@@ -94,7 +93,7 @@ meta::GatePolicyVersion draft_gate_policy(Engine& engine, const Repository& repo
   return {.name = std::string(name),
           .version = 0,
           .body =
-              meta::GatePolicyVersion::Body{
+              GatePolicyVersion::Body{
                   .destination = policy.destination,
                   .document = setting.document,
                   .digest = sha256(setting.document),
@@ -106,10 +105,10 @@ meta::GatePolicyVersion draft_gate_policy(Engine& engine, const Repository& repo
           .at = engine.clock.now()};
 }
 
-GatePolicySet set_gate_policy(Engine& engine, const Repository& repository, std::string_view name,
-                              const GatePolicySetting& setting) {
-  meta::GatePolicyVersion draft = draft_gate_policy(engine, repository, name, setting);
-  check_writable(engine, repository, /*force=*/false);
+GatePolicySet set_gate_policy(branch::Engine& engine, const Repository& repository,
+                              std::string_view name, const GatePolicySetting& setting) {
+  GatePolicyVersion draft = draft_gate_policy(engine, repository, name, setting);
+  branch::check_writable(engine, repository, /*force=*/false);
   const GatePolicy policy = policy_of(draft);
   const GatePolicyStore::Setting written{.name = draft.name,
                                          .destination = policy.destination,
@@ -121,8 +120,7 @@ GatePolicySet set_gate_policy(Engine& engine, const Repository& repository, std:
                                          .author = draft.author,
                                          .at = draft.at,
                                          .expected = setting.expected};
-  const GatePolicyStore::Result result =
-      meta::GatePolicyStore(engine.pool).set(repository.id, written);
+  const GatePolicyStore::Result result = GatePolicyStore(engine.pool).set(repository.id, written);
   check_outcome(result, name, policy);
   if (result.outcome == Outcome::kUnchanged) {
     return {get_gate_policy(engine, repository, name, result.version), false};
@@ -132,34 +130,33 @@ GatePolicySet set_gate_policy(Engine& engine, const Repository& repository, std:
   return {std::move(draft), true};
 }
 
-void remove_gate_policy(Engine& engine, const Repository& repository, std::string_view name,
+void remove_gate_policy(branch::Engine& engine, const Repository& repository, std::string_view name,
                         std::string_view author, std::optional<int64_t> expected) {
-  check_writable(engine, repository, /*force=*/false);
-  check_outcome(meta::GatePolicyStore(engine.pool)
+  branch::check_writable(engine, repository, /*force=*/false);
+  check_outcome(GatePolicyStore(engine.pool)
                     .remove(repository.id, name, author, engine.clock.now(), expected),
                 name, {});
 }
 
-meta::GatePolicyVersion get_gate_policy(Engine& engine, const Repository& repository,
-                                        std::string_view name, std::optional<int64_t> version) {
-  auto found = version
-                   ? meta::GatePolicyStore(engine.pool).find_version(repository.id, name, *version)
-                   : meta::GatePolicyStore(engine.pool).find(repository.id, name);
+GatePolicyVersion get_gate_policy(branch::Engine& engine, const Repository& repository,
+                                  std::string_view name, std::optional<int64_t> version) {
+  auto found = version ? GatePolicyStore(engine.pool).find_version(repository.id, name, *version)
+                       : GatePolicyStore(engine.pool).find(repository.id, name);
   if (!found) throw_absent(name);
   return *std::move(found);
 }
 
-Page<meta::GatePolicyVersion> list_gate_policies(Engine& engine, const Repository& repository,
-                                                 std::string_view prefix, std::string_view after,
-                                                 uint32_t limit) {
-  return existing(engine, repository,
-                  meta::GatePolicyStore(engine.pool).list(repository.id, prefix, after, limit));
+Page<GatePolicyVersion> list_gate_policies(branch::Engine& engine, const Repository& repository,
+                                           std::string_view prefix, std::string_view after,
+                                           uint32_t limit) {
+  return branch::existing(engine, repository,
+                          GatePolicyStore(engine.pool).list(repository.id, prefix, after, limit));
 }
 
-Page<meta::GatePolicyVersion> list_gate_policy_versions(Engine& engine,
-                                                        const Repository& repository,
-                                                        std::string_view name,
-                                                        std::string_view after, uint32_t limit) {
+Page<GatePolicyVersion> list_gate_policy_versions(branch::Engine& engine,
+                                                  const Repository& repository,
+                                                  std::string_view name, std::string_view after,
+                                                  uint32_t limit) {
   int64_t before = 0;
   if (!after.empty()) {
     const auto [end, error] = std::from_chars(after.data(), after.data() + after.size(), before);
@@ -167,12 +164,12 @@ Page<meta::GatePolicyVersion> list_gate_policy_versions(Engine& engine,
       throw_invalid(str_cat("after: \"", after, "\" is no version of a policy"));
     }
   }
-  auto page = meta::GatePolicyStore(engine.pool).versions(repository.id, name, before, limit);
+  auto page = GatePolicyStore(engine.pool).versions(repository.id, name, before, limit);
   if (page.items.empty() && before == 0) throw_absent(name);
   return page;
 }
 
-GatePolicy policy_of(const meta::GatePolicyVersion& version) {
+GatePolicy policy_of(const GatePolicyVersion& version) {
   if (!version.body) throw_absent(version.name);
   GatePolicy policy = parse_gate_policy(version.body->document);
   policy.name = version.name;
@@ -181,4 +178,4 @@ GatePolicy policy_of(const meta::GatePolicyVersion& version) {
   return policy;
 }
 
-}  // namespace tarn::versioning
+}  // namespace tarn::promotion

@@ -12,7 +12,7 @@
 #include "core/promotion/gate_policy_store.h"
 #include "core/promotion/policy.h"
 
-namespace tarn::versioning {
+namespace tarn::promotion {
 
 // All throw not_found (repository); those that change something permission_denied (read-only
 // repository). A change holds for every request that begins after it, on every server.
@@ -24,7 +24,7 @@ struct GatePolicySetting {
   std::optional<int64_t> expected{};
 };
 struct GatePolicySet {
-  meta::GatePolicyVersion version;
+  GatePolicyVersion version;
   bool changed = true;  ///< else the policy held with this document already
 };
 /// Creates the next version of the policy. Its refs are resolved now, once and for all. Throws:
@@ -32,37 +32,37 @@ struct GatePolicySet {
 /// name), not_found (reason "branch_not_found": the destination; a ref in the document), conflict
 /// (reasons "destination_has_policy", "alias_has_policy": another policy has it),
 /// precondition_failed (reason "policy_moved").
-GatePolicySet set_gate_policy(Engine& engine, const Repository& repository, std::string_view name,
-                              const GatePolicySetting& setting);
+GatePolicySet set_gate_policy(branch::Engine& engine, const Repository& repository,
+                              std::string_view name, const GatePolicySetting& setting);
 
 /// The document as the version that set_gate_policy() would create, numbered 0; nothing is stored.
 /// Throws invalid_argument and not_found as that does.
-meta::GatePolicyVersion draft_gate_policy(Engine& engine, const Repository& repository,
-                                          std::string_view name, const GatePolicySetting& setting);
+GatePolicyVersion draft_gate_policy(branch::Engine& engine, const Repository& repository,
+                                    std::string_view name, const GatePolicySetting& setting);
 
 /// Removes a policy; its versions stay. Throws: not_found (reason "policy_not_found"),
 /// precondition_failed (reason "policy_moved").
-void remove_gate_policy(Engine& engine, const Repository& repository, std::string_view name,
+void remove_gate_policy(branch::Engine& engine, const Repository& repository, std::string_view name,
                         std::string_view author, std::optional<int64_t> expected = {});
 
 /// Without `version` the one that holds. Throws not_found (reason "policy_not_found").
-meta::GatePolicyVersion get_gate_policy(Engine& engine, const Repository& repository,
-                                        std::string_view name, std::optional<int64_t> version = {});
+GatePolicyVersion get_gate_policy(branch::Engine& engine, const Repository& repository,
+                                  std::string_view name, std::optional<int64_t> version = {});
 
 /// The policies in force, by name.
-Page<meta::GatePolicyVersion> list_gate_policies(Engine& engine, const Repository& repository,
-                                                 std::string_view prefix, std::string_view after,
-                                                 uint32_t limit);
+Page<GatePolicyVersion> list_gate_policies(branch::Engine& engine, const Repository& repository,
+                                           std::string_view prefix, std::string_view after,
+                                           uint32_t limit);
 
 /// All versions, removals too, the newest first. `after` "" or a version. Throws not_found (reason
 /// "policy_not_found"), invalid_argument (`after`).
-Page<meta::GatePolicyVersion> list_gate_policy_versions(Engine& engine,
-                                                        const Repository& repository,
-                                                        std::string_view name,
-                                                        std::string_view after, uint32_t limit);
+Page<GatePolicyVersion> list_gate_policy_versions(branch::Engine& engine,
+                                                  const Repository& repository,
+                                                  std::string_view name, std::string_view after,
+                                                  uint32_t limit);
 
 /// The document of a version, read; a version that removed the policy throws not_found (reason
 /// "policy_not_found").
-GatePolicy policy_of(const meta::GatePolicyVersion& version);
+GatePolicy policy_of(const GatePolicyVersion& version);
 
-}  // namespace tarn::versioning
+}  // namespace tarn::promotion

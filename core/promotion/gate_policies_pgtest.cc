@@ -12,7 +12,7 @@
 #include "core/promotion/gate_policies.h"
 #include "tests/support/repository_test.h"
 
-namespace tarn::versioning {
+namespace tarn::promotion {
 namespace {
 
 using testing::message_of;
@@ -169,7 +169,7 @@ TEST_F(Policies, PolicyNeedsItsBranchAndPreventsItsDeletion) {
   EXPECT_EQ(gate("later"), "") << "the policy was refused";
   set("dogs", document("later"));
   const auto remove = [&] {
-    return reason_of([&] { delete_branch(*engine, repo, BranchName("later"), false); });
+    return reason_of([&] { branch::delete_branch(*engine, repo, BranchName("later"), false); });
   };
   EXPECT_EQ(remove(), "protected_branch");
   EXPECT_EQ(gate("later"), "dogs");
@@ -192,8 +192,8 @@ TEST_F(Policies, PolicyOfABranchDeletedMeanwhileIsNotSet) {
 }
 
 TEST_F(Policies, PolicySetMeanwhileStopsTheDeletion) {
-  Engine& parts = *engine;
-  const BranchId prod = get_branch(parts, repo, BranchName("prod")).id;
+  branch::Engine& parts = *engine;
+  const BranchId prod = branch::get_branch(parts, repo, BranchName("prod")).id;
   const meta::BranchLease lease =
       parts.branches.acquire(prod, 1, std::chrono::seconds(30), /*rotate=*/false).lease;
   std::string reason;
@@ -212,7 +212,8 @@ TEST_F(Policies, PolicySetMeanwhileStopsTheDeletion) {
 TEST_F(Policies, TheAliasOfAPolicyIsMovedByPromotionsOnly) {
   const auto move = [&](std::string_view alias) {
     return reason_of([&] {
-      set_alias(*engine, repo, {.name = AliasName(std::string(alias)), .actor = "ann"}, "main");
+      branch::set_alias(*engine, repo, {.name = AliasName(std::string(alias)), .actor = "ann"},
+                        "main");
     });
   };
   EXPECT_EQ(move("champion"), "done");
@@ -245,7 +246,7 @@ TEST_F(Policies, VersionsAreNeverChangedAndGoWithTheRepository) {
             std::string::npos);
   EXPECT_NE(execute("test_truncate_versions", "TRUNCATE gate_policy_versions").find("append-only"),
             std::string::npos);
-  delete_repository(*engine, repo, false);
+  branch::delete_repository(*engine, repo, false);
   EXPECT_EQ(execute("test_sweep_versions",
                     "DELETE FROM gate_policy_versions WHERE repo_id NOT IN "
                     "(SELECT repo_id FROM repositories WHERE deleted_ms IS NULL)"),
@@ -253,4 +254,4 @@ TEST_F(Policies, VersionsAreNeverChangedAndGoWithTheRepository) {
 }
 
 }  // namespace
-}  // namespace tarn::versioning
+}  // namespace tarn::promotion

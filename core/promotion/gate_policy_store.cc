@@ -7,7 +7,7 @@
 #include "core/meta/commit_column.h"
 #include "core/model/listing.h"
 
-namespace tarn::meta {
+namespace tarn::promotion {
 namespace {
 
 #define TARN_VERSION_COLUMNS                                                                \
@@ -87,8 +87,8 @@ GatePolicyVersion version_from(const db::Rows& rows, size_t row) {
     out.body = {.destination = BranchName(std::string(rows.text(row, 2))),
                 .document = std::string(rows.text(row, 3)),
                 .digest = std::string(rows.bytes(row, 4)),
-                .ancestor = commit_or_none(rows, row, 7),
-                .unchanged_since = commit_or_none(rows, row, 8)};
+                .ancestor = meta::commit_or_none(rows, row, 7),
+                .unchanged_since = meta::commit_or_none(rows, row, 8)};
   }
   out.author = rows.text(row, 5);
   out.at = from_millis(rows.integer(row, 6));
@@ -139,14 +139,15 @@ GatePolicyStore::Result GatePolicyStore::set(RepositoryId repository, const Sett
       return {Outcome::kUnchanged, last.version};
     }
     const int64_t version = last.version + 1;
-    connection.run(kInsertVersion,
-                   {repo, setting.name, version, setting.destination.str(), setting.document,
-                    db::Bytes{setting.digest}, setting.author, to_millis(setting.at),
-                    bytes_or_null(setting.ancestor), bytes_or_null(setting.unchanged_since)});
+    connection.run(kInsertVersion, {repo, setting.name, version, setting.destination.str(),
+                                    setting.document, db::Bytes{setting.digest}, setting.author,
+                                    to_millis(setting.at), meta::bytes_or_null(setting.ancestor),
+                                    meta::bytes_or_null(setting.unchanged_since)});
     connection.run(kUpsert, {repo, setting.name, version, setting.destination.str(), alias});
     connection.run(kUpdateGates, {repo, setting.name, setting.destination.str()});
-    Aliases::clear_policy(connection, repository, setting.name);
-    if (alias && !Aliases::set_policy(connection, repository, AliasName(*alias), setting.name)) {
+    branch::AliasStore::clear_policy(connection, repository, setting.name);
+    if (alias &&
+        !branch::AliasStore::set_policy(connection, repository, AliasName(*alias), setting.name)) {
       throw Error(ErrorCode::kConflict, reason::kAliasHasPolicy,
                   str_cat("alias \"", *alias, "\": belongs to another policy already"));
     }
@@ -171,7 +172,7 @@ GatePolicyStore::Result GatePolicyStore::remove(RepositoryId repository, std::st
                                     to_millis(at), no_bytes, no_bytes});
     connection.run(kUpsert, {repo, name, version, none, none});
     connection.run(kUpdateGates, {repo, name, none});
-    Aliases::clear_policy(connection, repository, name);
+    branch::AliasStore::clear_policy(connection, repository, name);
     connection.run(kBumpSettings, {repo});
     return {Outcome::kDone, version};
   });
@@ -220,4 +221,4 @@ Page<GatePolicyVersion> GatePolicyStore::versions(RepositoryId repository, std::
   });
 }
 
-}  // namespace tarn::meta
+}  // namespace tarn::promotion

@@ -12,7 +12,7 @@
 #include "core/model/names.h"
 #include "core/model/page.h"
 
-namespace tarn::meta {
+namespace tarn::promotion {
 
 struct GatePolicyVersion {
   std::string name;
@@ -92,4 +92,4 @@ class GatePolicyStore {
   db::Pool& pool_;
 };
 
-}  // namespace tarn::meta
+}  // namespace tarn::promotion

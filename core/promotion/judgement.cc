@@ -21,31 +21,31 @@
 #include "core/promotion/gate_policy_store.h"
 #include "core/promotion/ranking.h"
 
-namespace tarn::versioning {
+namespace tarn::promotion {
 namespace {
 
 /// A candidate of this round.
 struct Pinned {
-  NamedCommit named;
+  branch::NamedCommit named;
   Instant since{};
   bool gone = false;  ///< the branch that the promotion follows was deleted
 };
 
 /// Pins the candidates' commits for this round; `left_out`: creators whose branches did not fit.
-std::vector<Pinned> find_pinned(Engine& engine, const Repository& repository,
+std::vector<Pinned> find_pinned(branch::Engine& engine, const Repository& repository,
                                 const GatePolicy& policy, const Promotion& promotion,
                                 const Commit& head, std::vector<LeftOut>& left_out) {
   const Instant now = engine.clock.now();
   std::vector<Pinned> out;
   if (promotion.candidates.empty()) {
-    std::vector<NamedCommit> found = find_candidates(
+    std::vector<branch::NamedCommit> found = branch::find_candidates(
         engine, repository, promotion.request.candidates, kPromotionBranchesSeenMax);
-    std::erase_if(found, [&](const NamedCommit& candidate) {
+    std::erase_if(found, [&](const branch::NamedCommit& candidate) {
       return candidate.branch == promotion.request.destination.str();
     });
     Contenders contenders = choose_contenders(engine, repository, policy, std::move(found), head,
                                               kPromotionCandidatesMax);
-    for (NamedCommit& named : contenders.judged) {
+    for (branch::NamedCommit& named : contenders.judged) {
       meta::require_kept(engine.pool, named.commit.root);
       out.push_back({std::move(named), now});
     }
@@ -113,7 +113,7 @@ std::vector<CheckResult> results_of(const std::vector<PromotionCheck>& checks) {
   return out;
 }
 
-std::optional<CommitId> champion_of(Engine& engine, const Repository& repository,
+std::optional<CommitId> champion_of(branch::Engine& engine, const Repository& repository,
                                     const std::string& alias) {
   if (alias.empty()) return std::nullopt;
   const auto found = engine.aliases.find(repository.id, AliasName(alias));
@@ -145,38 +145,37 @@ std::optional<size_t> rank(const GatePolicy& policy, std::vector<RankedCandidate
 
 namespace {
 
-meta::GatePolicyVersion one_off_policy(Engine& engine, const Repository& repository,
-                                       const PromotionRequest& request) {
-  const Branch destination = get_branch(engine, repository, request.destination);
-  if (const auto gate = meta::GatePolicyStore(engine.pool)
-                            .find_by_destination(repository.id, request.destination)) {
+GatePolicyVersion one_off_policy(branch::Engine& engine, const Repository& repository,
+                                 const PromotionRequest& request) {
+  const Branch destination = branch::get_branch(engine, repository, request.destination);
+  if (const auto gate =
+          GatePolicyStore(engine.pool).find_by_destination(repository.id, request.destination)) {
     throw Error(ErrorCode::kConflict, reason::kDestinationHasPolicy,
                 str_cat("metrics: branch '", request.destination.str(), "' has the gate policy \"",
                         gate->name, "\", which decides; promote without metrics"));
   }
-  check_merge(
+  branch::check_merge(
       engine, repository.id, destination,
       request.method == PromotionMethod::kSquash ? MergeMethod::kSquash : MergeMethod::kMerge);
   std::string document = one_off_document(request);
   std::string digest = sha256(document);
   return {.name = std::string(kOneOffPolicy),
-          .body = meta::GatePolicyVersion::Body{.destination = request.destination,
-                                                .document = std::move(document),
-                                                .digest = std::move(digest)},
+          .body = GatePolicyVersion::Body{.destination = request.destination,
+                                          .document = std::move(document),
+                                          .digest = std::move(digest)},
           .author = {},
           .at = engine.clock.now()};
 }
 
 }  // namespace
 
-meta::GatePolicyVersion policy_of_promotion(Engine& engine, const Repository& repository,
-                                            const std::string& name,
-                                            const PromotionRequest& request) {
+GatePolicyVersion policy_of_promotion(branch::Engine& engine, const Repository& repository,
+                                      const std::string& name, const PromotionRequest& request) {
   if (!request.metrics.empty()) return one_off_policy(engine, repository, request);
   const BranchName& destination = request.destination;
-  get_branch(engine, repository, destination);
+  branch::get_branch(engine, repository, destination);
   if (name.empty()) {
-    auto found = meta::GatePolicyStore(engine.pool).find_by_destination(repository.id, destination);
+    auto found = GatePolicyStore(engine.pool).find_by_destination(repository.id, destination);
     if (found) return *std::move(found);
     throw Error(ErrorCode::kNotFound, reason::kPolicyNotFound,
                 str_cat("branch '", destination.str(),
@@ -200,14 +199,14 @@ std::string promoted_alias(const GatePolicy& policy, const PromotionRequest& req
   return parse_alias_name(request.alias).str();
 }
 
-std::string wished_alias(Engine& engine, const Repository& repository,
+std::string wished_alias(branch::Engine& engine, const Repository& repository,
                          const PromotionRequest& request) {
   if (request.alias.empty()) return "";
   const auto version = policy_of_promotion(engine, repository, request.policy, request);
   return policy_of(version).alias.empty() ? request.alias : "";
 }
 
-std::vector<GateApproval> votes_of(Engine& engine, const Repository& repository,
+std::vector<GateApproval> votes_of(branch::Engine& engine, const Repository& repository,
                                    const Promotion& promotion,
                                    const std::vector<PromotionApproval>& approvals) {
   std::vector<GateApproval> out;
@@ -219,7 +218,7 @@ std::vector<GateApproval> votes_of(Engine& engine, const Repository& repository,
     vote.values = approval.values;
     if (approval.user_gone) {
       vote.void_reason = str_cat("that of ", approval.user, " does not count: the user is gone");
-    } else if (engine.rights && !engine.rights({.right = Right::kApprovePromotion,
+    } else if (engine.rights && !engine.rights({.right = branch::Right::kApprovePromotion,
                                                 .user = approval.user,
                                                 .address = approval.address,
                                                 .repository = repository.name,
@@ -234,8 +233,8 @@ std::vector<GateApproval> votes_of(Engine& engine, const Repository& repository,
 namespace {
 
 /// The champion may move while the rest is read.
-Judgement judge_once(Engine& engine, const Repository& repository, const Promotion& promotion,
-                     const std::vector<PromotionCheck>& checks,
+Judgement judge_once(branch::Engine& engine, const Repository& repository,
+                     const Promotion& promotion, const std::vector<PromotionCheck>& checks,
                      const std::vector<PromotionApproval>& approvals,
                      const RefusedCandidates& refused) {
   const PromotionRequest& request = promotion.request;
@@ -243,7 +242,7 @@ Judgement judge_once(Engine& engine, const Repository& repository, const Promoti
   out.version = policy_of_promotion(engine, repository, promotion.policy, request);
   out.policy = policy_of(out.version);
   check_method(out.policy, request);
-  out.destination = get_branch(engine, repository, request.destination);
+  out.destination = branch::get_branch(engine, repository, request.destination);
   out.head = engine.commits.get(repository.id, out.destination.head);
   const std::string alias = promoted_alias(out.policy, request);
   out.champion = champion_of(engine, repository, alias);
@@ -254,7 +253,7 @@ Judgement judge_once(Engine& engine, const Repository& repository, const Promoti
   const std::vector<Pinned> pinned =
       find_pinned(engine, repository, out.policy, promotion, out.head, out.left_out);
   check_count(request, pinned);
-  std::vector<NamedCommit> named;
+  std::vector<branch::NamedCommit> named;
   for (const Pinned& one : pinned) named.push_back(one.named);
   std::optional<PathScope> replaced;
   if (request.method == PromotionMethod::kReplacePaths) replaced.emplace(request.paths);
@@ -317,7 +316,7 @@ Judgement judge_once(Engine& engine, const Repository& repository, const Promoti
 
 }  // namespace
 
-Judgement judge(Engine& engine, const Repository& repository, const Promotion& promotion,
+Judgement judge(branch::Engine& engine, const Repository& repository, const Promotion& promotion,
                 const std::vector<PromotionCheck>& checks,
                 const std::vector<PromotionApproval>& approvals, const RefusedCandidates& refused) {
   for (int attempt = 0; attempt < kJudgeAttemptsMax; ++attempt) {
@@ -330,8 +329,9 @@ Judgement judge(Engine& engine, const Repository& repository, const Promotion& p
                       " times while the candidates were judged; try again"));
 }
 
-std::string lost_right(Engine& engine, const Repository& repository, const Promotion& promotion,
-                       Right right, std::string_view permission) {
+std::string lost_right(branch::Engine& engine, const Repository& repository,
+                       const Promotion& promotion, branch::Right right,
+                       std::string_view permission) {
   const std::string& branch = promotion.request.destination.str();
   if (!engine.rights || engine.rights({.right = right,
                                        .user = promotion.actor,
@@ -345,14 +345,14 @@ std::string lost_right(Engine& engine, const Repository& repository, const Promo
                  " on '", branch, "'");
 }
 
-PromotionPreview judge_request(Engine& engine, const Repository& repository,
+PromotionPreview judge_request(branch::Engine& engine, const Repository& repository,
                                const PromotionRequest& request, std::string_view user) {
   check_promotion_request(request);
   Promotion promotion;
   promotion.request = request;
   promotion.policy = request.policy;
   promotion.actor = user;
-  check_writable(engine, repository, /*force=*/false);
+  branch::check_writable(engine, repository, /*force=*/false);
   RefusedCandidates refused;
   for (;;) {
     Judgement judgement = judge(engine, repository, promotion, {}, {}, refused);
@@ -372,4 +372,4 @@ PromotionPreview judge_request(Engine& engine, const Repository& repository,
   }
 }
 
-}  // namespace tarn::versioning
+}  // namespace tarn::promotion

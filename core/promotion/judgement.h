@@ -14,23 +14,22 @@
 #include "core/promotion/gate_facts.h"
 #include "core/promotion/promotion.h"
 
-namespace tarn::versioning {
+namespace tarn::promotion {
 
 /// The policy of this name, or the one that guards the request's destination when it is "". Of a
 /// request with metrics: the policy that these make, which is not stored; the destination may have
 /// none, and its protection rules must permit the merge. Throws not_found (reason
 /// "policy_not_found"); invalid_argument (reason "policy_of_another_branch"); conflict (reason
 /// "destination_has_policy"); permission_denied (as check_merge).
-meta::GatePolicyVersion policy_of_promotion(Engine& engine, const Repository& repository,
-                                            const std::string& name,
-                                            const PromotionRequest& request);
+GatePolicyVersion policy_of_promotion(branch::Engine& engine, const Repository& repository,
+                                      const std::string& name, const PromotionRequest& request);
 
 /// Whose commit a promotion with this policy replaces: the policy's alias, or the one that the
 /// request names. Throws invalid_argument: the policy has another; it is no alias name.
 std::string promoted_alias(const GatePolicy& policy, const PromotionRequest& request);
 /// The alias that the request moves and its policy does not name; "" = none. Moving it needs the
 /// permission to set it. Throws as policy_of_promotion and policy_of.
-std::string wished_alias(Engine& engine, const Repository& repository,
+std::string wished_alias(branch::Engine& engine, const Repository& repository,
                          const PromotionRequest& request);
 
 /// A refusal of one commit of a candidate, found at the merge or while waiting for its checks. It
@@ -42,7 +41,7 @@ struct RefusedCandidate {
 using RefusedCandidates = std::map<std::string, RefusedCandidate>;
 
 struct Judgement {
-  meta::GatePolicyVersion version;
+  GatePolicyVersion version;
   GatePolicy policy;
   Branch destination;  ///< its state when the candidates were compared
   std::optional<CommitId> champion;
@@ -64,19 +63,20 @@ constexpr int kJudgeAttemptsMax = 100;
 /// destination, a ref); invalid_argument (reason "no_candidates"; "several_candidates" where only
 /// one is allowed; "method_refused"); resource_exhausted (kPromotionCandidatesMax);
 /// unavailable (kJudgeAttemptsMax).
-Judgement judge(Engine& engine, const Repository& repository, const Promotion& promotion,
+Judgement judge(branch::Engine& engine, const Repository& repository, const Promotion& promotion,
                 const std::vector<PromotionCheck>& checks,
                 const std::vector<PromotionApproval>& approvals, const RefusedCandidates& refused);
 
 /// The approvals, each with the reason why it is void if its user is gone or has lost the
 /// permission.
-std::vector<GateApproval> votes_of(Engine& engine, const Repository& repository,
+std::vector<GateApproval> votes_of(branch::Engine& engine, const Repository& repository,
                                    const Promotion& promotion,
                                    const std::vector<PromotionApproval>& approvals);
 
 /// Why the promotion may not move its destination, as far as its actor's rights go; "" = it may.
-std::string lost_right(Engine& engine, const Repository& repository, const Promotion& promotion,
-                       Right right, std::string_view permission);
+std::string lost_right(branch::Engine& engine, const Repository& repository,
+                       const Promotion& promotion, branch::Right right,
+                       std::string_view permission);
 
 /// A dry run of a promotion.
 struct PromotionPreview {
@@ -85,7 +85,7 @@ struct PromotionPreview {
 };
 /// The evidence that the request would have now, with the refusal that would end it; the merge is
 /// tried too. Nothing is stored, nothing moves. Throws as create_promotion.
-PromotionPreview judge_request(Engine& engine, const Repository& repository,
+PromotionPreview judge_request(branch::Engine& engine, const Repository& repository,
                                const PromotionRequest& request, std::string_view user);
 
-}  // namespace tarn::versioning
+}  // namespace tarn::promotion

@@ -9,13 +9,13 @@
 #include "core/promotion/required_objects.h"
 #include "core/tree/cursor.h"
 
-namespace tarn::versioning {
+namespace tarn::promotion {
 namespace {
 
 /// Finds the reason why the values of a metric file do not count.
 class FileAges {
  public:
-  FileAges(Engine& engine, const Repository& repository, const GatePolicy& policy,
+  FileAges(branch::Engine& engine, const Repository& repository, const GatePolicy& policy,
            const Commit& candidate, const TreeRoot* base)
       : engine_(engine),
         repository_(repository),
@@ -87,7 +87,7 @@ class FileAges {
 
   static constexpr size_t kCommitDigitsShown = 12;
 
-  Engine& engine_;
+  branch::Engine& engine_;
   const Repository& repository_;
   const GatePolicy& policy_;
   const Commit& candidate_;
@@ -97,7 +97,7 @@ class FileAges {
 
 }  // namespace
 
-std::vector<UnmeasuredValue> take_unmeasured(Engine& engine, const Repository& repository,
+std::vector<UnmeasuredValue> take_unmeasured(branch::Engine& engine, const Repository& repository,
                                              const GatePolicy& policy, const Commit& candidate,
                                              const TreeRoot* base, CommitFacts& facts) {
   FileAges ages(engine, repository, policy, candidate, base);
@@ -117,4 +117,4 @@ std::vector<UnmeasuredValue> take_unmeasured(Engine& engine, const Repository& r
   return out;
 }
 
-}  // namespace tarn::versioning
+}  // namespace tarn::promotion

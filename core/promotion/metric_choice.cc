@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-namespace tarn {
+namespace tarn::promotion {
 namespace {
 
 bool is_from(const Metric& metric, const MetricSource& source) {
@@ -69,4 +69,4 @@ double score_of(const MetricRule& rule, std::span<const Metric> metrics) {
   return rule.goal == MetricGoal::kMin ? -metric->value : metric->value;
 }
 
-}  // namespace tarn
+}  // namespace tarn::promotion

@@ -9,7 +9,7 @@
 #include "core/metrics/metric.h"
 #include "core/promotion/policy.h"
 
-namespace tarn {
+namespace tarn::promotion {
 
 /// The default order of origins: api, commit metadata, files.
 std::span<const MetricSource> usual_sources();
@@ -31,4 +31,4 @@ const Metric* find_contradiction(std::span<const Metric> metrics, const MetricRu
 /// missing or not finite.
 double score_of(const MetricRule& rule, std::span<const Metric> metrics);
 
-}  // namespace tarn
+}  // namespace tarn::promotion

@@ -6,7 +6,7 @@
 #include "core/base/str_cat.h"
 #include "core/base/text.h"
 
-namespace tarn {
+namespace tarn::promotion {
 namespace {
 
 constexpr std::array<std::string_view, 2> kGoals = {"max", "min"};
@@ -80,4 +80,4 @@ std::string tag_from(std::string_view tag_template, const TagFacts& facts) {
   return out;
 }
 
-}  // namespace tarn
+}  // namespace tarn::promotion

@@ -15,7 +15,7 @@
 #include "core/model/commit.h"
 #include "core/model/names.h"
 
-namespace tarn {
+namespace tarn::promotion {
 
 constexpr size_t kPolicyBytesMax = 64 * 1024;
 constexpr size_t kPolicyMetricsMax = 64;
@@ -180,4 +180,4 @@ struct TagFacts {
 /// = the candidate, `{policy}`. The result may be an invalid tag name if the candidate's is.
 std::string tag_from(std::string_view tag_template, const TagFacts& facts);
 
-}  // namespace tarn
+}  // namespace tarn::promotion

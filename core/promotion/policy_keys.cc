@@ -4,7 +4,7 @@
 
 #include "core/base/str_cat.h"
 
-namespace tarn {
+namespace tarn::promotion {
 namespace {
 
 constexpr std::array<PolicyKey, 53> kKeys{{
@@ -156,4 +156,4 @@ std::string policy_reference_page() {
   return page;
 }
 
-}  // namespace tarn
+}  // namespace tarn::promotion

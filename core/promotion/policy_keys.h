@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-namespace tarn {
+namespace tarn::promotion {
 
 struct PolicyKey {
   std::string_view path;  ///< "metrics[].name": a member of each item of the list "metrics"
@@ -24,4 +24,4 @@ std::vector<std::string_view> policy_keys_below(std::string_view map);
 /// docs/policy-reference.md.
 std::string policy_reference_page();
 
-}  // namespace tarn
+}  // namespace tarn::promotion

@@ -7,7 +7,7 @@
 #include "core/base/text.h"
 #include "core/promotion/policy.h"
 
-namespace tarn {
+namespace tarn::promotion {
 namespace {
 
 std::string problem_of(const std::string& document) {
@@ -87,4 +87,4 @@ TEST(PolicyKeys, EachIsRead) {
 }
 
 }  // namespace
-}  // namespace tarn
+}  // namespace tarn::promotion

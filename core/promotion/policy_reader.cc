@@ -13,7 +13,7 @@
 #include "core/promotion/policy.h"
 #include "core/promotion/policy_keys.h"
 
-namespace tarn {
+namespace tarn::promotion {
 namespace {
 
 constexpr std::string_view kReason = reason::kPolicyInvalid;
@@ -455,4 +455,4 @@ YamlNode tree_of(const std::string& text) {
 
 GatePolicy parse_gate_policy(const std::string& text) { return PolicyReader().read(tree_of(text)); }
 
-}  // namespace tarn
+}  // namespace tarn::promotion

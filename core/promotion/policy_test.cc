@@ -5,7 +5,7 @@
 #include "core/base/error.h"
 #include "core/promotion/document_reader.h"
 
-namespace tarn {
+namespace tarn::promotion {
 namespace {
 
 constexpr const char* kWhole = R"(name: dogs-champion
@@ -271,4 +271,4 @@ TEST(GatePolicy, ATagIsMadeFromItsTemplate) {
 }
 
 }  // namespace
-}  // namespace tarn
+}  // namespace tarn::promotion

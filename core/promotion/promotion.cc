@@ -11,7 +11,7 @@
 #include "core/model/descending_id.h"
 #include "core/model/path_scope.h"
 
-namespace tarn {
+namespace tarn::promotion {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -235,4 +235,4 @@ std::string parse_promotion_id(std::string_view text) {
   return std::string(text);
 }
 
-}  // namespace tarn
+}  // namespace tarn::promotion

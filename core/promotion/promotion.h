@@ -14,7 +14,7 @@
 #include "core/promotion/policy.h"
 #include "core/promotion/verdict.h"
 
-namespace tarn {
+namespace tarn::promotion {
 
 enum class PromotionState : uint8_t {
   kDraft,             ///< no server has started it yet
@@ -180,4 +180,4 @@ std::string make_promotion_id(Instant now);
 /// Throws invalid_argument.
 std::string parse_promotion_id(std::string_view text);
 
-}  // namespace tarn
+}  // namespace tarn::promotion

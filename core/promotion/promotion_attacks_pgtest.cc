@@ -9,7 +9,7 @@
 #include "core/runs/runs.h"
 #include "core/versioning/revert.h"
 
-namespace tarn::versioning {
+namespace tarn::promotion {
 namespace {
 
 using testing::reason_of;
@@ -21,14 +21,14 @@ destination: staging
 
 class PromotionAttacks : public Promotions {
  protected:
-  CommitId champion() { return get_alias(*engine, repo, AliasName("champion")).commit; }
+  CommitId champion() { return branch::get_alias(*engine, repo, AliasName("champion")).commit; }
   void log_run(const CommitId& commit, double accuracy) {
-    RunRecording run;
+    runs::RunRecording run;
     run.experiment = "e";
     run.ref = to_text(commit);
     run.owner = "dev";
     run.metrics = {{.name = "accuracy", .value = accuracy}};
-    record_run(*engine, repo, run);
+    runs::record_run(*engine, repo, run);
   }
   void set_weak_policy() {
     engine.branch(repo, "staging", "main");
@@ -88,7 +88,8 @@ TEST_F(PromotionAttacks, LaterRunOfTheChampionDoesNotLowerTheBar) {
 
 TEST_F(PromotionAttacks, ChampionWithoutTheMetricFailsTheRule) {
   const CommitId unmeasured = head("main");
-  set_alias(*engine, repo, {.name = AliasName("champion"), .actor = "ann"}, to_text(unmeasured));
+  branch::set_alias(*engine, repo, {.name = AliasName("champion"), .actor = "ann"},
+                    to_text(unmeasured));
   apply_policy();
   candidate("exp-bad", "0.65");
   const Promotion refused = promote({"exp-bad"});
@@ -122,16 +123,17 @@ TEST_F(PromotionAttacks, ACherryPickDoesNotCarryMetricsToAnotherTree) {
   apply_policy();
   engine.branch(repo, "exp-lucky", "main");
   engine.put(repo, "exp-lucky", "notes.txt", "notes");
-  CommitRequest measured;
+  versioning::CommitRequest measured;
   measured.committer = "dana";
   measured.message = "Notes";
   measured.metadata = {{"metric.accuracy", "0.97"}, {"param.seed", "1"}, {"note", "kept"}};
-  const CommitId source = commit_branch(*engine, repo, BranchName("exp-lucky"), measured).id;
+  const CommitId source =
+      versioning::commit_branch(*engine, repo, BranchName("exp-lucky"), measured).id;
   candidate("exp-unmeasured", "");
-  CherryPickRequest pick;
+  versioning::CherryPickRequest pick;
   pick.committer = "dev";
   pick.ref = to_text(source);
-  const Commit picked = cherry_pick(*engine, repo, BranchName("exp-unmeasured"), pick);
+  const Commit picked = versioning::cherry_pick(*engine, repo, BranchName("exp-unmeasured"), pick);
   EXPECT_FALSE(picked.metadata.contains("metric.accuracy"));
   EXPECT_FALSE(picked.metadata.contains("param.seed"));
   EXPECT_EQ(picked.metadata.at("note"), "kept");
@@ -166,22 +168,22 @@ TEST_F(PromotionAttacks, BaselineBestEverIncludesRolledBackWinners) {
 }
 
 TEST_F(PromotionAttacks, RecreatedTagIsNotTheAncestor) {
-  create_tag(*engine, repo, TagName("dataset-v3"), "main", false);
+  branch::create_tag(*engine, repo, TagName("dataset-v3"), "main", false);
   engine.branch(repo, "exp-old", "main");
   engine.put(repo, "main", "data/b", "2");
   engine.commit(repo, "main");
-  delete_tag(*engine, repo, TagName("dataset-v3"), false);
-  create_tag(*engine, repo, TagName("dataset-v3"), "main", false);
+  branch::delete_tag(*engine, repo, TagName("dataset-v3"), false);
+  branch::create_tag(*engine, repo, TagName("dataset-v3"), "main", false);
   apply_policy(std::string(kPolicy) + "require_ancestor: dataset-v3\n");
   train("exp-old", "0.9");
   EXPECT_EQ(outcome(promote({"exp-old"})), "rejected gate_failed");
-  delete_tag(*engine, repo, TagName("dataset-v3"), false);
-  create_tag(*engine, repo, TagName("dataset-v3"), "exp-old~1", false);
+  branch::delete_tag(*engine, repo, TagName("dataset-v3"), false);
+  branch::create_tag(*engine, repo, TagName("dataset-v3"), "exp-old~1", false);
   EXPECT_EQ(outcome(promote({"exp-old"})), "rejected gate_failed");
 }
 
 TEST_F(PromotionAttacks, AncestorInTheHistoryDoesNotExcuseChangedData) {
-  create_tag(*engine, repo, TagName("dataset-v3"), "main", false);
+  branch::create_tag(*engine, repo, TagName("dataset-v3"), "main", false);
   apply_policy(std::string(kPolicy) +
                "require_ancestor: dataset-v3\n"
                "unchanged_since: {ref: dataset-v3, paths: [\"data/**\"]}\n");
@@ -203,10 +205,10 @@ TEST_F(PromotionAttacks, ACandidateThatConflictsDoesNotStopTheNext) {
   train("exp-block", "1.0");
   engine.branch(repo, "exp-good", "main");
   engine.put(repo, "exp-good", "model", "good");
-  CommitRequest good;
+  versioning::CommitRequest good;
   good.committer = "dana";
   good.metadata["metric.accuracy"] = "0.9";
-  commit_branch(*engine, repo, BranchName("exp-good"), good);
+  versioning::commit_branch(*engine, repo, BranchName("exp-good"), good);
   remove_gate_policy(*engine, repo, "digits", "owner", std::nullopt);
   engine.put(repo, "main", "data/a", "ours");
   engine.commit(repo, "main");
@@ -249,7 +251,7 @@ TEST_F(PromotionAttacks, ABranchThatIsDeletedMeanwhileIsNoCandidate) {
   candidate("exp-good", "0.9");
   const std::string id = create(request_of({"exp-good"}));
   work();
-  delete_branch(*engine, repo, BranchName("exp-good"), false);
+  branch::delete_branch(*engine, repo, BranchName("exp-good"), false);
   engine.pool.run({"test_due", "UPDATE promotions SET due_at = clock_timestamp()"}, {},
                   db::Pool::Retry::kWrite);
   work();
@@ -258,15 +260,15 @@ TEST_F(PromotionAttacks, ABranchThatIsDeletedMeanwhileIsNoCandidate) {
 
 TEST_F(PromotionAttacks, LosersThatThePromoterMayNotDeleteStay) {
   apply_policy(std::string(kPolicy) + "candidates: \"exp-*\"\nafter: {losers: {expire: 1h}}\n");
-  (*engine).rights = [](const RightsQuestion& question) {
-    return question.right != Right::kDeleteBranch || question.branch == "exp-mine-too";
+  (*engine).rights = [](const branch::RightsQuestion& question) {
+    return question.right != branch::Right::kDeleteBranch || question.branch == "exp-mine-too";
   };
   candidate("exp-mine", "0.9");
   candidate("exp-mine-too", "0.8");
   candidate("exp-other", "0.8");
   ASSERT_EQ(outcome(promote({"exp-*"})), "promoted");
-  EXPECT_TRUE(get_branch(*engine, repo, BranchName("exp-mine-too")).expires.has_value());
-  EXPECT_FALSE(get_branch(*engine, repo, BranchName("exp-other")).expires.has_value());
+  EXPECT_TRUE(branch::get_branch(*engine, repo, BranchName("exp-mine-too")).expires.has_value());
+  EXPECT_FALSE(branch::get_branch(*engine, repo, BranchName("exp-other")).expires.has_value());
   (*engine).rights = nullptr;
 }
 
@@ -284,10 +286,10 @@ TEST_F(PromotionAttacks, ADryRunTriesTheMerge) {
   apply_policy(std::string(kPolicy) + "objects: {required: [artifacts/*]}\n");
   engine.branch(repo, "exp-more", to_text(head("exp-old")) + "~1");
   engine.put(repo, "exp-more", "artifacts/more.pkl", "more");
-  CommitRequest request;
+  versioning::CommitRequest request;
   request.committer = "dana";
   request.metadata["metric.accuracy"] = "0.99";
-  commit_branch(*engine, repo, BranchName("exp-more"), request);
+  versioning::commit_branch(*engine, repo, BranchName("exp-more"), request);
   const std::string evidence = judge_request(*engine, repo, request_of({"exp-*"}), "ci").evidence;
   EXPECT_NE(evidence.find("\"merge_conflict\""), std::string::npos) << evidence;
   EXPECT_NE(evidence.find("\"not_what_was_measured\""), std::string::npos) << evidence;
@@ -303,8 +305,9 @@ TEST_F(PromotionAttacks, BranchAndTagCannotHaveTheNameOfTheAlias) {
   candidate("exp-good", "0.9");
   ASSERT_EQ(outcome(promote({"exp-good"})), "promoted");
   EXPECT_EQ(reason_of([&] { engine.branch(repo, "champion", "exp-good"); }), "alias_has_name");
-  EXPECT_EQ(reason_of([&] { create_tag(*engine, repo, TagName("champion"), "exp-good", false); }),
-            "alias_has_name");
+  EXPECT_EQ(
+      reason_of([&] { branch::create_tag(*engine, repo, TagName("champion"), "exp-good", false); }),
+      "alias_has_name");
 }
 
 TEST_F(PromotionAttacks, BranchesOfOthersDoNotExpireAsLosers) {
@@ -316,7 +319,7 @@ TEST_F(PromotionAttacks, BranchesOfOthersDoNotExpireAsLosers) {
   ASSERT_EQ(outcome(promote({"exp-mine", "exp-lower", "exp-unmeasured", "release-2026"})),
             "promoted");
   const auto expires = [&](const std::string& branch) {
-    return get_branch(*engine, repo, BranchName(branch)).expires.has_value();
+    return branch::get_branch(*engine, repo, BranchName(branch)).expires.has_value();
   };
   EXPECT_TRUE(expires("exp-lower"));
   EXPECT_FALSE(expires("exp-mine"));
@@ -325,4 +328,4 @@ TEST_F(PromotionAttacks, BranchesOfOthersDoNotExpireAsLosers) {
 }
 
 }  // namespace
-}  // namespace tarn::versioning
+}  // namespace tarn::promotion

@@ -11,7 +11,7 @@
 #include "core/promotion/required_objects.h"
 #include "core/tree/merge.h"
 
-namespace tarn::versioning {
+namespace tarn::promotion {
 namespace {
 
 bool has_parent(const Commit& commit, const CommitId& parent) {
@@ -20,22 +20,21 @@ bool has_parent(const Commit& commit, const CommitId& parent) {
 
 }  // namespace
 
-std::optional<MergeBaseTree> promotion_base_tree(Engine& engine, const Repository& repository,
-                                                 meta::NodeWriter& nodes, const Commit& candidate,
-                                                 const BranchName& destination,
-                                                 const Commit& head) {
-  auto base = merge_base_tree(engine, repository, nodes, candidate, head);
+std::optional<branch::MergeBaseTree> promotion_base_tree(
+    branch::Engine& engine, const Repository& repository, meta::NodeWriter& nodes,
+    const Commit& candidate, const BranchName& destination, const Commit& head) {
+  auto base = branch::merge_base_tree(engine, repository, nodes, candidate, head);
   if (!base) return base;
-  meta::PromotionStore promotions(engine.pool, engine.clock);
-  for (const meta::PromotionStore::Undone& undone : promotions.undone(repository.id, destination)) {
+  PromotionStore promotions(engine.pool, engine.clock);
+  for (const PromotionStore::Undone& undone : promotions.undone(repository.id, destination)) {
     const Commit result = engine.commits.get(repository.id, undone.result);
     // Only a merge makes the winner a part of the destination's history, and hence of the base.
     if (!has_parent(result, undone.winner)) continue;
     const Commit winner = engine.commits.get(repository.id, undone.winner);
     const Commit undo = engine.commits.get(repository.id, undone.undo);
-    if (!is_ancestor(engine, repository.id, winner, candidate)) continue;
+    if (!branch::is_ancestor(engine, repository.id, winner, candidate)) continue;
     // A branch that was created after the rollback includes the rollback.
-    if (is_ancestor(engine, repository.id, undo, candidate)) continue;
+    if (branch::is_ancestor(engine, repository.id, undo, candidate)) continue;
     tree::MergeInput input;
     input.base = engine.commits.get(repository.id, undo.parents.at(0)).root;
     input.source = undo.root;
@@ -51,23 +50,23 @@ std::optional<MergeBaseTree> promotion_base_tree(Engine& engine, const Repositor
 namespace {
 
 /// Whether the alias is already at the head and that includes the winner.
-bool is_champion(Engine& engine, meta::PromotionStore& rows, const Repository& repository,
+bool is_champion(branch::Engine& engine, PromotionStore& rows, const Repository& repository,
                  const Judgement& judgement, const CommitId& winner) {
   const CommitId& head = judgement.destination.head;
   if (judgement.champion != head) return false;
   const auto made = rows.find_by_result(repository.id, head);
   if (made && made->winner == winner) return true;
-  return is_ancestor(engine, repository.id, engine.commits.get(repository.id, winner),
-                     engine.commits.get(repository.id, head));
+  return branch::is_ancestor(engine, repository.id, engine.commits.get(repository.id, winner),
+                             engine.commits.get(repository.id, head));
 }
 
 }  // namespace
 
-MergeRequest merge_request_of(Engine& engine, meta::PromotionStore& rows,
-                              const Repository& repository, const Promotion& promotion,
-                              const Judgement& judgement, const CommitId& winner) {
+versioning::MergeRequest merge_request_of(branch::Engine& engine, PromotionStore& rows,
+                                          const Repository& repository, const Promotion& promotion,
+                                          const Judgement& judgement, const CommitId& winner) {
   const PromotionRequest& asked = promotion.request;
-  MergeRequest request;
+  versioning::MergeRequest request;
   request.committer = promotion.actor;
   request.message =
       str_cat("Promote '", promotion.winner_ref, "' to '", asked.destination.str(), "'");
@@ -92,16 +91,17 @@ void PromotionTerms::check_source(const meta::BranchLease& destination, const Co
                       to_text(destination.head), " by now, not ", to_text(judged)));
 }
 
-std::optional<MergeBaseTree> PromotionTerms::base(meta::NodeWriter& nodes, const Commit& winner,
-                                                  const Commit& head) {
+std::optional<branch::MergeBaseTree> PromotionTerms::base(meta::NodeWriter& nodes,
+                                                          const Commit& winner,
+                                                          const Commit& head) {
   // Every difference is a change of the source if the destination's own state is the base.
-  if (replace_paths_) return MergeBaseTree{head.root, {head.id}};
+  if (replace_paths_) return branch::MergeBaseTree{head.root, {head.id}};
   return promotion_base_tree(publication_.engine, publication_.repository, nodes, winner,
                              publication_.judgement.destination.name, head);
 }
 
 void PromotionTerms::check_result(const TreeRoot& result) {
-  Engine& engine = publication_.engine;
+  branch::Engine& engine = publication_.engine;
   const Judgement& judgement = publication_.judgement;
   meta::NodeWriter nodes(engine.pool, engine.nodes, publication_.repository.id);
   const auto base = promotion_base_tree(engine, publication_.repository, nodes, winner_,
@@ -120,11 +120,11 @@ std::function<void(db::Connection&, const Commit&)> PromotionTerms::publishing()
 }
 
 std::function<void(db::Connection&, const Commit&)> OneOffTerms::publishing() {
-  return [rules = MergeRules::publishing(), promotion = promotion_.publishing()](
+  return [rules = versioning::MergeRules::publishing(), promotion = promotion_.publishing()](
              db::Connection& connection, const Commit& made) {
     if (rules) rules(connection, made);
     promotion(connection, made);
   };
 }
 
-}  // namespace tarn::versioning
+}  // namespace tarn::promotion

@@ -4,7 +4,7 @@
 
 #include "core/promotion/promotions_fixture.h"
 
-namespace tarn::versioning {
+namespace tarn::promotion {
 namespace {
 
 using testing::message_of;
@@ -51,9 +51,9 @@ TEST_F(PromotionMoves, MoveOfTheWinnerMakesThePromotionDue) {
   EXPECT_TRUE(work_until(id, [&](const Promotion& p) { return p.winner == newer; }));
   train("exp-b", "0.99");
   EXPECT_TRUE(work_until(id, [&](const Promotion& p) { return p.winner_ref == "exp-b"; }));
-  delete_branch(*engine, repo, BranchName("exp-b"), false);
+  branch::delete_branch(*engine, repo, BranchName("exp-b"), false);
   EXPECT_TRUE(work_until(id, [&](const Promotion& p) { return p.winner_ref == "exp-a"; }));
-  delete_branch(*engine, repo, BranchName("exp-a"), false);
+  branch::delete_branch(*engine, repo, BranchName("exp-a"), false);
   EXPECT_TRUE(
       work_until(id, [&](const Promotion& p) { return p.state == PromotionState::kRejected; }));
 }
@@ -63,7 +63,7 @@ TEST_F(PromotionMoves, MoveDuringARoundMakesThePromotionDueAgain) {
   candidate("exp-a", "0.9");
   const std::string id = create(request_of({"exp-a"}));
   work();
-  meta::PromotionStore rows((*engine).pool, (*engine).clock);
+  PromotionStore rows((*engine).pool, (*engine).clock);
   engine.pool.run({"test_due", "UPDATE promotions SET due_at = clock_timestamp()"}, {},
                   db::Pool::Retry::kWrite);
   const auto leased = rows.take(1, promotion_lease());
@@ -137,4 +137,4 @@ TEST_F(PromotionMoves, ApprovalWithoutStaleOnNewCommitStays) {
 }
 
 }  // namespace
-}  // namespace tarn::versioning
+}  // namespace tarn::promotion

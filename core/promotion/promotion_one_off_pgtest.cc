@@ -10,7 +10,7 @@
 #include "core/versioning/merge.h"
 #include "tests/support/fault_points.h"
 
-namespace tarn::versioning {
+namespace tarn::promotion {
 namespace {
 
 using Json = nlohmann::json;
@@ -34,7 +34,7 @@ TEST_F(OneOff, TheFirstMeasuredCandidateIsPromoted) {
   EXPECT_EQ(head("main"), done.result);
   EXPECT_EQ(done.policy, kOneOffPolicy);
   EXPECT_EQ(done.policy_version, 0);
-  const Commit made = (*engine).commits.get(get_repository(*engine, repo).id, *done.result);
+  const Commit made = (*engine).commits.get(branch::get_repository(*engine, repo).id, *done.result);
   EXPECT_EQ(made.metadata.at(".tarn.policy"), "(one-off)");
   EXPECT_EQ(made.metadata.at(".tarn.promotion"), done.id);
 }
@@ -98,7 +98,7 @@ TEST_F(OneOff, LaterCommitsOfTheDestinationDoNotLowerTheBar) {
 TEST_F(OneOff, AMergeThatTookItsSourceAsItWasHasItsValues) {
   candidate("exp-1", "0.8");
   candidate("exp-2", "0.7");
-  merge_into(*engine, repo, "exp-1", BranchName("main"), {});
+  versioning::merge_into(*engine, repo, "exp-1", BranchName("main"), {});
   EXPECT_EQ(promoted(by_accuracy({"exp-2"})), "rejected gate_failed");
 }
 
@@ -148,16 +148,17 @@ TEST_F(OneOff, APolicyThatIsSetDuringTheMergeRefuses) {
 TEST_F(OneOff, ProtectionRulesApplyAsToAnyMerge) {
   candidate("exp-1", "0.8");
   const CommitId before = head("main");
-  set_branch_rules(
+  branch::set_branch_rules(
       *engine, repo,
       {{.pattern = Glob("main"), .blocked_actions = std::set<BranchAction>{BranchAction::kMerge}}},
       {});
   EXPECT_EQ(reason_of([&] { create(by_accuracy({"exp-1"})); }), "protected_branch");
-  set_branch_rules(*engine, repo, {}, {});  // a rule of the same pattern would keep its actions
-  set_branch_rules(*engine, repo, {{.pattern = Glob("main"), .approvals = 1}}, {});
+  branch::set_branch_rules(*engine, repo, {},
+                           {});  // a rule of the same pattern would keep its actions
+  branch::set_branch_rules(*engine, repo, {{.pattern = Glob("main"), .approvals = 1}}, {});
   EXPECT_EQ(promoted(by_accuracy({"exp-1"})), "failed approval_required");
   EXPECT_EQ(head("main"), before);
-  set_branch_rules(*engine, repo, {}, {});
+  branch::set_branch_rules(*engine, repo, {}, {});
   EXPECT_EQ(promoted(by_accuracy({"exp-1"})), "promoted");
 }
 
@@ -181,4 +182,4 @@ TEST_F(OneOff, NoStoredPolicyHasItsBaseline) {
 }
 
 }  // namespace
-}  // namespace tarn::versioning
+}  // namespace tarn::promotion

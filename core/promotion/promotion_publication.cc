@@ -10,17 +10,16 @@
 #include "core/meta/tags.h"
 #include "core/promotion/gate_policy_store.h"
 
-namespace tarn::versioning {
+namespace tarn::promotion {
 namespace {
 
 /// Must run first in the transaction, before the alias: setting a policy locks them in the same
 /// order.
 void require_policy(db::Connection& connection, const PromotionPublication& publication) {
-  const meta::GatePolicyVersion& policy = publication.judgement.version;
+  const GatePolicyVersion& policy = publication.judgement.version;
   // Nothing is stored of it, and a gate that was set meanwhile refuses the change of the branch.
   if (!publication.leased.promotion.request.metrics.empty()) return;
-  if (meta::GatePolicyStore::hold(connection, publication.repository.id, policy.name,
-                                  policy.version))
+  if (GatePolicyStore::hold(connection, publication.repository.id, policy.name, policy.version))
     return;
   throw Error(ErrorCode::kConflict, reason::kDestinationMoved,
               str_cat("policy \"", policy.name, "\" is no longer version ", policy.version,
@@ -41,7 +40,7 @@ std::string tag_name(const PromotionPublication& publication, const Commit& made
 
 void move_alias(db::Connection& connection, const PromotionPublication& publication,
                 const Promotion& done, Instant now) {
-  meta::AliasMove move;
+  branch::AliasMove move;
   move.name = AliasName(done.alias);
   move.expected = {.any = false, .commit = done.champion};
   move.to = done.result;
@@ -50,7 +49,7 @@ void move_alias(db::Connection& connection, const PromotionPublication& publicat
   move.promotion = done.id;
   move.evidence = sha256(done.evidence);
   move.at = now;
-  if (meta::Aliases::move(connection, publication.repository.id, move)) return;
+  if (branch::AliasStore::move(connection, publication.repository.id, move)) return;
   throw Error(ErrorCode::kConflict, reason::kDestinationMoved,
               str_cat("@", done.alias, " was moved meanwhile"));
 }
@@ -68,7 +67,7 @@ void make_tag(db::Connection& connection, const PromotionPublication& publicatio
 
 }  // namespace
 
-std::vector<PinnedCandidate> expiring_losers(Engine& engine, const Repository& repository,
+std::vector<PinnedCandidate> expiring_losers(branch::Engine& engine, const Repository& repository,
                                              const Judgement& judgement,
                                              const Promotion& promotion) {
   std::vector<PinnedCandidate> out;
@@ -80,7 +79,7 @@ std::vector<PinnedCandidate> expiring_losers(Engine& engine, const Repository& r
         candidate.ref == repository.default_branch.str() ||
         judgement.candidates[i].verdict.outcome == GateOutcome::kFailed)
       continue;
-    if (engine.rights && !engine.rights({.right = Right::kDeleteBranch,
+    if (engine.rights && !engine.rights({.right = branch::Right::kDeleteBranch,
                                          .user = promotion.actor,
                                          .address = promotion.address,
                                          .repository = repository.name,
@@ -96,7 +95,7 @@ void publish_promotion(db::Connection& connection, const PromotionPublication& p
   require_policy(connection, publication);
   const RepositoryId repository = publication.repository.id;
   const AfterPromotion& after = publication.judgement.policy.after;
-  meta::LeasedPromotion judged = publication.leased;
+  LeasedPromotion judged = publication.leased;
   Promotion& done = judged.promotion;
   done.state = PromotionState::kPromoted;
   done.result = made.id;
@@ -111,11 +110,11 @@ void publish_promotion(db::Connection& connection, const PromotionPublication& p
                            now + *after.losers_expire);
   }
   if (!after.webhooks.empty()) {
-    meta::PromotionStore::tell(connection, repository, done.id, after.webhooks);
+    PromotionStore::tell(connection, repository, done.id, after.webhooks);
   }
   fault_point("promotion.before_record");
-  using FinishOutcome = meta::PromotionStore::FinishOutcome;
-  switch (meta::PromotionStore::finish_judged(connection, judged, publication.owner, now)) {
+  using FinishOutcome = PromotionStore::FinishOutcome;
+  switch (PromotionStore::finish_judged(connection, judged, publication.owner, now)) {
     case FinishOutcome::kDone:
       break;
     case FinishOutcome::kTaken:
@@ -130,4 +129,4 @@ void publish_promotion(db::Connection& connection, const PromotionPublication& p
   fault_point("promotion.before_commit");
 }
 
-}  // namespace tarn::versioning
+}  // namespace tarn::promotion

@@ -9,14 +9,14 @@
 #include "core/promotion/judgement.h"
 #include "core/promotion/promotion_store.h"
 
-namespace tarn::versioning {
+namespace tarn::promotion {
 
 /// One attempt to publish a judged promotion.
 struct PromotionPublication {
-  Engine& engine;
+  branch::Engine& engine;
   const Repository& repository;
   const Judgement& judgement;
-  const meta::LeasedPromotion& leased;    ///< with its winner
+  const LeasedPromotion& leased;          ///< with its winner
   int64_t owner = 0;                      ///< of the lease
   std::vector<PinnedCandidate> losers{};  ///< branches that expire
   int32_t tag_number = 1;                 ///< the tag's name has it as a suffix from 2 on
@@ -24,7 +24,7 @@ struct PromotionPublication {
 
 /// Losers that may expire: branches that match the policy's candidates, passed, and that the
 /// promoter may delete. Empty when the policy lets no loser expire. Not inside a transaction.
-std::vector<PinnedCandidate> expiring_losers(Engine& engine, const Repository& repository,
+std::vector<PinnedCandidate> expiring_losers(branch::Engine& engine, const Repository& repository,
                                              const Judgement& judgement,
                                              const Promotion& promotion);
 
@@ -35,4 +35,4 @@ std::vector<PinnedCandidate> expiring_losers(Engine& engine, const Repository& r
 void publish_promotion(db::Connection& connection, const PromotionPublication& publication,
                        const Commit& made);
 
-}  // namespace tarn::versioning
+}  // namespace tarn::promotion

@@ -10,7 +10,7 @@
 #include "core/promotion/promotions_fixture.h"
 #include "tests/support/fault_points.h"
 
-namespace tarn::versioning {
+namespace tarn::promotion {
 namespace {
 
 using ::testing::ElementsAre;
@@ -48,7 +48,8 @@ TEST_F(Promotions, OneOfManyConcurrentPromotionsWithAnExpectationWins) {
   for (const std::string& id : ids) ++ended[outcome(get_promotion(*engine, repo, id))];
   EXPECT_THAT(ended,
               ElementsAre(Pair("failed destination_moved", kRacers - 1), Pair("promoted", 1)));
-  EXPECT_EQ(list_alias_changes(*engine, repo, AliasName("champion"), "", 100).items.size(), 1u);
+  EXPECT_EQ(branch::list_alias_changes(*engine, repo, AliasName("champion"), "", 100).items.size(),
+            1u);
 }
 
 // Without an expectation losers are compared with the new champion: they win if they beat it.
@@ -59,16 +60,17 @@ TEST_F(Promotions, RacersWithoutExpectationFormAChain) {
     const std::string name = "exp-" + std::to_string(i);
     engine.branch(repo, name, "main");
     engine.put(repo, name, "models/" + name, name);
-    CommitRequest request;
+    versioning::CommitRequest request;
     request.committer = "dana";
     request.message = "Train";
     request.metadata["metric.accuracy"] = "0." + std::to_string(700 + i * 10);
-    commit_branch(*engine, repo, BranchName(name), request);
+    versioning::commit_branch(*engine, repo, BranchName(name), request);
     create(request_of({name}));
   }
   TestEngine other(database.url(), engine.store);
   run_on_two_servers(engine, other);
-  const auto history = list_alias_changes(*engine, repo, AliasName("champion"), "", 100).items;
+  const auto history =
+      branch::list_alias_changes(*engine, repo, AliasName("champion"), "", 100).items;
   ASSERT_FALSE(history.empty());
   for (size_t i = 0; i + 1 < history.size(); ++i) {
     EXPECT_EQ(history[i].from, history[i + 1].to);
@@ -158,7 +160,7 @@ TEST_F(Promotions, OneActorDoesNotTakeEveryWorker) {
   candidate("exp-4", "0.8");
   create_promotion(*engine, repo,
                    {.request = request_of({"exp-4"}), .actor = "bob", .idempotency_key = ""});
-  meta::PromotionStore rows(engine.pool, engine.clock);
+  PromotionStore rows(engine.pool, engine.clock);
   const auto actor_of_next = [&](const std::vector<std::string>& actors_not = {}) {
     static int64_t owner = 0;
     const auto leased = rows.take(++owner, promotion_lease(), actors_not);
@@ -241,8 +243,8 @@ TEST_F(Promotions, AChampionThatMovesAtEveryLookEndsTheJudgement) {
   // Twice in each judgement: after the first look at the champion, and after the second.
   for (int i = 0; i < 2 * kJudgeAttemptsMax; ++i) {
     faults.at_then_go_on({"aliases_select_by_name", true}, [&, i] {
-      set_alias(*engine, repo, {.name = AliasName("champion"), .actor = "owner"},
-                i % 2 == 0 ? "exp-1" : "main");
+      branch::set_alias(*engine, repo, {.name = AliasName("champion"), .actor = "owner"},
+                        i % 2 == 0 ? "exp-1" : "main");
     });
   }
   EXPECT_EQ(message_of([&] { judge_request(*server, repo, request, "ci"); }),
@@ -273,4 +275,4 @@ tie_break: [created_at]
 }
 
 }  // namespace
-}  // namespace tarn::versioning
+}  // namespace tarn::promotion

@@ -7,7 +7,7 @@
 #include "core/meta/commit_column.h"
 #include "core/promotion/promotion_store.h"
 
-namespace tarn::meta {
+namespace tarn::promotion {
 namespace {
 
 constexpr db::Query kNote{"promotions_note_said", R"sql(
@@ -189,4 +189,4 @@ std::vector<PromotionApproval> PromotionStore::approvals(RepositoryId repository
   return out;
 }
 
-}  // namespace tarn::meta
+}  // namespace tarn::promotion

@@ -8,7 +8,7 @@
 #include "core/versioning/merge.h"
 #include "tests/support/one_md5.h"
 
-namespace tarn::versioning {
+namespace tarn::promotion {
 namespace {
 
 const std::string kWithModel =
@@ -18,18 +18,18 @@ class PromotionResult : public Promotions {
  protected:
   /// Commits what was put, with an accuracy unless that is "".
   CommitId commit(const std::string& branch, const std::string& accuracy = "") {
-    CommitRequest request;
+    versioning::CommitRequest request;
     request.committer = "dana";
     request.message = "Work";
     if (!accuracy.empty()) request.metadata["metric.accuracy"] = accuracy;
-    return commit_branch(*engine, repo, BranchName(branch), request).id;
+    return versioning::commit_branch(*engine, repo, BranchName(branch), request).id;
   }
   void log_run(const CommitId& commit, double accuracy) {
-    record_run(*engine, repo,
-               {.experiment = "e",
-                .ref = to_text(commit),
-                .metrics = {{.name = "accuracy", .value = accuracy}},
-                .owner = "dana"});
+    runs::record_run(*engine, repo,
+                     {.experiment = "e",
+                      .ref = to_text(commit),
+                      .metrics = {{.name = "accuracy", .value = accuracy}},
+                      .owner = "dana"});
   }
   std::string champions_model() { return engine.read(repo, "@champion", "artifacts/model.pkl"); }
   Promotion replace(const std::string& candidate, std::vector<std::string> paths) {
@@ -59,7 +59,7 @@ TEST_F(PromotionResult, OfAMergeHasTheModelThatWasMeasured) {
   }
   EXPECT_EQ(head("main"), before);
   // Merged and measured again it is what it says.
-  merge_into(*engine, repo, "main", BranchName("exp-config"), {});
+  versioning::merge_into(*engine, repo, "main", BranchName("exp-config"), {});
   engine.put(repo, "exp-config", "config/config.json", "{\"a\": 1}");
   commit("exp-config", "0.97");
   EXPECT_EQ(outcome(promote({"exp-config"})), "promoted");
@@ -128,7 +128,7 @@ TEST_F(PromotionResult, OfACandidateWithoutOwnCommitsIsWhatItMeasured) {
     log_run(old, 0.999);
     EXPECT_EQ(outcome(promote({"exp-nothing"})), "failed not_what_was_measured");
     EXPECT_EQ(outcome(promote({to_text(old)})), "failed not_what_was_measured");
-    delete_branch(*engine, repo, BranchName("exp-nothing"), false);
+    branch::delete_branch(*engine, repo, BranchName("exp-nothing"), false);
   }
   const CommitId present = head("main");
   log_run(present, 0.7);
@@ -183,7 +183,7 @@ TEST_F(MetricFiles, OfAMergeThatBroughtAnotherModelDoNotCount) {
   put_metrics("exp-1", 0.9);
   engine.commit(repo, "exp-1");
   candidate("other", "");
-  merge_into(*engine, repo, "other", BranchName("exp-1"), {});
+  versioning::merge_into(*engine, repo, "other", BranchName("exp-1"), {});
   EXPECT_EQ(outcome(promote({"exp-1"})), "rejected metric_missing");
 }
 
@@ -199,13 +199,13 @@ TEST_F(MetricFiles, ThatAMergeBroughtCountForTheTreeThatTheyMeasured) {
     put_metrics("numbers-" + n, 0.98);
     engine.commit(repo, "numbers-" + n);
     candidate("exp-" + n, "");
-    merge_into(*engine, repo, "numbers-" + n, BranchName("exp-" + n), {});
+    versioning::merge_into(*engine, repo, "numbers-" + n, BranchName("exp-" + n), {});
     const Promotion refused = promote({"exp-" + n});
     EXPECT_EQ(outcome(refused), "rejected metric_missing");
     EXPECT_NE(refused.message.find("measured another tree"), std::string::npos) << refused.message;
     // Merged together with its model a file says what it said.
     engine.branch(repo, "team-" + n, "main");
-    merge_into(*engine, repo, "lucky-" + n, BranchName("team-" + n), {});
+    versioning::merge_into(*engine, repo, "lucky-" + n, BranchName("team-" + n), {});
     EXPECT_EQ(outcome(promote({"team-" + n})), n == "1" ? "promoted" : "rejected gate_failed")
         << "the second is no better than the champion";
   }
@@ -215,10 +215,10 @@ TEST_F(PromotionResult, IsNotMeasuredByTheMetadataOfAMerge) {
   apply_policy();
   candidate("other", "0.5");
   engine.branch(repo, "exp-1", "main");
-  MergeRequest request;
+  versioning::MergeRequest request;
   request.committer = "dana";
   request.metadata = {{"metric.accuracy", "0.99"}};
-  merge_into(*engine, repo, "other", BranchName("exp-1"), request);
+  versioning::merge_into(*engine, repo, "other", BranchName("exp-1"), request);
   EXPECT_EQ(outcome(promote({"exp-1"})), "rejected metric_missing");
 }
 
@@ -237,7 +237,7 @@ TEST_F(PromotionResult, MeetsTheLimitsOfThePolicy) {
   apply_policy(std::string(kPolicy) + "objects: {keep: [\"data/**\"]}\n");
   engine.branch(repo, "exp-keep", "main");
   engine.put(repo, "exp-keep", "notes", "notes");
-  delete_object(*engine, repo, BranchName("exp-keep"), Key("data/a"), false);
+  objects::delete_object(*engine, repo, BranchName("exp-keep"), Key("data/a"), false);
   commit("exp-keep", "0.95");
   EXPECT_EQ(outcome(replace("exp-keep", {"**"})), "rejected gate_failed");
   EXPECT_EQ(outcome(promote({"exp-keep"})), "rejected gate_failed");
@@ -256,7 +256,7 @@ TEST_F(PromotionResult, ForbiddenPathsAreNormalized) {
     engine.put(repo, "exp-1", path, "x");
     commit("exp-1", "0.8");
     EXPECT_EQ(outcome(promote({"exp-1"})), "rejected gate_failed") << path;
-    delete_branch(*engine, repo, BranchName("exp-1"), false);
+    branch::delete_branch(*engine, repo, BranchName("exp-1"), false);
   }
 }
 
@@ -276,4 +276,4 @@ TEST_F(PromotionResult, IsInTheEvidenceThatTheAliasLogKnows) {
 }
 
 }  // namespace
-}  // namespace tarn::versioning
+}  // namespace tarn::promotion

@@ -28,7 +28,7 @@
 #include "core/promotion/verdict_text.h"
 #include "core/versioning/merge.h"
 
-namespace tarn::versioning {
+namespace tarn::promotion {
 namespace {
 
 using std::chrono::milliseconds;
@@ -47,7 +47,7 @@ struct Ended {
 /// Renews the lease while another thread works.
 class LeaseKeeper {
  public:
-  LeaseKeeper(meta::PromotionStore& rows, const meta::LeasedPromotion& leased, int64_t owner)
+  LeaseKeeper(PromotionStore& rows, const LeasedPromotion& leased, int64_t owner)
       : thread_([&rows, repository = leased.repository, id = leased.promotion.id,
                  owner](std::stop_token stop) {
           while (!stop.stop_requested()) {
@@ -68,8 +68,7 @@ class LeaseKeeper {
 /// One promotion, held by this thread.
 class PromotionRun {
  public:
-  PromotionRun(Engine& engine, meta::PromotionStore& rows, meta::LeasedPromotion leased,
-               int64_t owner)
+  PromotionRun(branch::Engine& engine, PromotionStore& rows, LeasedPromotion leased, int64_t owner)
       : engine_(engine),
         rows_(rows),
         owner_(owner),
@@ -91,7 +90,7 @@ class PromotionRun {
   }
 
  private:
-  using FinishOutcome = meta::PromotionStore::FinishOutcome;
+  using FinishOutcome = PromotionStore::FinishOutcome;
   static constexpr bool kAgain = true;
   static constexpr bool kLeave = false;
 
@@ -151,7 +150,7 @@ class PromotionRun {
       return wait_for_ranking(judgement, unranked);
     const RankedCandidate& winner = judgement.candidates[*judgement.winner];
     if (const std::string problem =
-            lost_right(engine_, repository_, promotion_, Right::kPromote, "fs:Promote");
+            lost_right(engine_, repository_, promotion_, branch::Right::kPromote, "fs:Promote");
         !problem.empty()) {
       return end({PromotionState::kFailed, "promoter_lost_right", problem});
     }
@@ -310,8 +309,8 @@ class PromotionRun {
     promotion_.message.clear();
     if (!store()) return kLeave;
     fault_point("promotion.merging");
-    const MergeRequest request = merge_request_of(engine_, rows_, repository_, promotion_,
-                                                  judgement, winner.candidate.facts.commit);
+    const versioning::MergeRequest request = merge_request_of(
+        engine_, rows_, repository_, promotion_, judgement, winner.candidate.facts.commit);
     const PromotionPublication publication{
         .engine = engine_,
         .repository = repository_,
@@ -322,16 +321,17 @@ class PromotionRun {
         .tag_number = tag_number_};
     PromotionTerms gated(publication, promotion_.request.method == PromotionMethod::kReplacePaths);
     OneOffTerms one_off(publication);
-    MergeTerms& terms =
-        promotion_.request.metrics.empty() ? static_cast<MergeTerms&>(gated) : one_off;
-    std::variant<Commit, MergeConflicts> outcome;
+    versioning::MergeTerms& terms =
+        promotion_.request.metrics.empty() ? static_cast<versioning::MergeTerms&>(gated) : one_off;
+    std::variant<Commit, versioning::MergeConflicts> outcome;
     try {
-      outcome = merge_on_terms(engine_, repository_, to_text(winner.candidate.facts.commit),
-                               judgement.destination, request, terms);
+      outcome =
+          versioning::merge_on_terms(engine_, repository_, to_text(winner.candidate.facts.commit),
+                                     judgement.destination, request, terms);
     } catch (const Error& error) {
       return failed_to_merge(winner, error);
     }
-    if (const auto* conflicts = std::get_if<MergeConflicts>(&outcome)) {
+    if (const auto* conflicts = std::get_if<versioning::MergeConflicts>(&outcome)) {
       std::vector<std::string> paths;
       for (const MergeConflict& conflict : conflicts->first) {
         if (paths.size() < kConflictsShownMax) paths.push_back(conflict.key.str());
@@ -445,10 +445,10 @@ class PromotionRun {
     return judge_again("check_pending", "a check or an approval came while it was judged");
   }
 
-  Engine& engine_;
-  meta::PromotionStore& rows_;
+  branch::Engine& engine_;
+  PromotionStore& rows_;
   const int64_t owner_;
-  meta::LeasedPromotion leased_;
+  LeasedPromotion leased_;
   Promotion& promotion_;
   Promotion stored_;  ///< as its row is
   const Repository repository_;
@@ -459,15 +459,15 @@ class PromotionRun {
 
 }  // namespace
 
-void note_branch_moves(Engine& engine) {
-  meta::PromotionStore(engine.pool, engine.clock).note_moves();
+void note_branch_moves(branch::Engine& engine) {
+  PromotionStore(engine.pool, engine.clock).note_moves();
 }
 
-bool run_one_promotion(Engine& engine, std::stop_token stop, OwnerTurns& turns) {
-  meta::PromotionStore rows(engine.pool, engine.clock);
+bool run_one_promotion(branch::Engine& engine, std::stop_token stop, OwnerTurns& turns) {
+  PromotionStore rows(engine.pool, engine.clock);
   // Unique for this run: two workers of one process must not share an expired lease.
   const int64_t owner = new_lease_owner();
-  std::optional<meta::LeasedPromotion> leased;
+  std::optional<LeasedPromotion> leased;
   const auto turn =
       turns.begin([&](const std::vector<std::string>& full) -> std::optional<std::string> {
         leased = rows.take(owner, promotion_lease(), full);
@@ -476,10 +476,10 @@ bool run_one_promotion(Engine& engine, std::stop_token stop, OwnerTurns& turns) 
       });
   if (!turn) return false;
   const CancellationScope scope(stop);
-  const ActingUser user(leased->promotion.actor);
+  const branch::ActingUser user(leased->promotion.actor);
   const LeaseKeeper keeper(rows, *leased, owner);
   PromotionRun(engine, rows, *std::move(leased), owner).run();
   return true;
 }
 
-}  // namespace tarn::versioning
+}  // namespace tarn::promotion

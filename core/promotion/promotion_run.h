@@ -8,7 +8,7 @@
 #include "core/base/owner_turns.h"
 #include "core/branch/engine.h"
 
-namespace tarn::versioning {
+namespace tarn::promotion {
 
 /// How long a promotion may wait for a server to notice it.
 constexpr std::chrono::milliseconds kPromotionPoll{100};
@@ -23,11 +23,11 @@ constexpr int32_t kPromotionRoundsMax = 1000;
 /// Takes one promotion that is due and advances it until it has ended or waits. Safe on any number
 /// of servers: each step compares and sets the row, and the last one is a transaction that commits
 /// once. The workers of a process share `turns`. false: none is due.
-bool run_one_promotion(Engine& engine, std::stop_token stop,
+bool run_one_promotion(branch::Engine& engine, std::stop_token stop,
                        OwnerTurns& turns = OwnerTurns::unlimited());
 
 /// Makes promotions due whose candidates' branches moved or were deleted since the last call; every
 /// kPromotionPoll. Safe on any number of servers.
-void note_branch_moves(Engine& engine);
+void note_branch_moves(branch::Engine& engine);
 
-}  // namespace tarn::versioning
+}  // namespace tarn::promotion

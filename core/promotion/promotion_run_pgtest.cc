@@ -9,7 +9,7 @@
 #include "core/meta/commits.h"
 #include "core/promotion/promotions_fixture.h"
 
-namespace tarn::versioning {
+namespace tarn::promotion {
 namespace {
 
 using testing::reason_of;
@@ -19,22 +19,22 @@ TEST_F(Promotions, IdenticalResultStillBecomesTheChampion) {
   candidate("exp-1", "0.7");
   ASSERT_EQ(outcome(promote({"exp-1"})), "promoted");
   const auto tree = [&](const CommitId& id) {
-    return (*engine).commits.get(get_repository(*engine, repo).id, id).root.hash;
+    return (*engine).commits.get(branch::get_repository(*engine, repo).id, id).root.hash;
   };
   double accuracy = 0.7;
   for (const PromotionMethod method :
        {PromotionMethod::kMerge, PromotionMethod::kSquash, PromotionMethod::kReplacePaths}) {
     const CommitId before = head("main");
-    ASSERT_EQ(get_alias(*engine, repo, AliasName("champion")).commit, before);
+    ASSERT_EQ(branch::get_alias(*engine, repo, AliasName("champion")).commit, before);
     accuracy += 0.05;
     const std::string name = "again-" + std::string(name_of(method));
     engine.branch(repo, name, "main");
-    CommitRequest trained;
+    versioning::CommitRequest trained;
     trained.committer = "dana";
     trained.message = "Train again, the same bytes";
     trained.metadata["metric.accuracy"] = std::to_string(accuracy);
     trained.allow_empty = true;
-    const CommitId best = commit_branch(*engine, repo, BranchName(name), trained).id;
+    const CommitId best = versioning::commit_branch(*engine, repo, BranchName(name), trained).id;
     PromotionRequest request = request_of({name});
     request.method = method;
     if (method == PromotionMethod::kReplacePaths) request.paths = {"artifacts/**"};
@@ -44,7 +44,7 @@ TEST_F(Promotions, IdenticalResultStillBecomesTheChampion) {
     EXPECT_EQ(head("main"), done.result);
     EXPECT_NE(done.result, before);
     EXPECT_EQ(tree(*done.result), tree(before));
-    EXPECT_EQ(get_alias(*engine, repo, AliasName("champion")).commit, done.result);
+    EXPECT_EQ(branch::get_alias(*engine, repo, AliasName("champion")).commit, done.result);
   }
 }
 
@@ -60,8 +60,8 @@ metrics: [{name: accuracy, goal: max, min: 0.6, primary: true}]
   const Promotion done = promote({to_text(latest)});
   ASSERT_EQ(outcome(done), "promoted") << done.message;
   EXPECT_EQ(done.winner, latest);
-  EXPECT_EQ(get_alias(*engine, repo, AliasName("champion")).commit, head("main"));
-  EXPECT_EQ(resolve_commit(*engine, repo, "main").parents, std::vector<CommitId>{latest});
+  EXPECT_EQ(branch::get_alias(*engine, repo, AliasName("champion")).commit, head("main"));
+  EXPECT_EQ(branch::resolve_commit(*engine, repo, "main").parents, std::vector<CommitId>{latest});
 
   const CommitId champion = head("main");
   for (const CommitId& old : {latest, earlier}) {
@@ -74,7 +74,7 @@ metrics: [{name: accuracy, goal: max, min: 0.6, primary: true}]
     }
   }
   EXPECT_EQ(head("main"), champion);
-  EXPECT_EQ(get_alias(*engine, repo, AliasName("champion")).commit, champion);
+  EXPECT_EQ(branch::get_alias(*engine, repo, AliasName("champion")).commit, champion);
 }
 
 TEST_F(Promotions, ATagWhoseNameIsTakenGetsASuffix) {
@@ -84,11 +84,11 @@ TEST_F(Promotions, ATagWhoseNameIsTakenGetsASuffix) {
   const Promotion first = promote({"exp-1"});
   EXPECT_EQ(outcome(first), "promoted") << first.message;
   EXPECT_EQ(first.tag, "best-2") << "a branch is called best";
-  EXPECT_EQ(get_tag(*engine, repo, TagName("best-2")).commit, head("main"));
+  EXPECT_EQ(branch::get_tag(*engine, repo, TagName("best-2")).commit, head("main"));
   candidate("exp-2", "0.9", "exp-1");
   EXPECT_EQ(promote({"exp-2"}).tag, "best-3");
-  EXPECT_EQ(get_tag(*engine, repo, TagName("best-3")).commit, head("main"));
-  EXPECT_EQ(get_tag(*engine, repo, TagName("best-2")).commit, *first.result);
+  EXPECT_EQ(branch::get_tag(*engine, repo, TagName("best-3")).commit, head("main"));
+  EXPECT_EQ(branch::get_tag(*engine, repo, TagName("best-2")).commit, *first.result);
 }
 
 TEST_F(Promotions, KeyFindsThePromotionAfterItsRefsMoved) {
@@ -164,26 +164,28 @@ checks: {required: [bench], timeout: 2h}
 }
 
 /// Does something when the tree is built, before anything is published.
-class Meanwhile final : public Hooks {
+class Meanwhile final : public branch::Hooks {
  public:
-  bool wanted(const Repository&, const HookContext& context, const ActionFiles&) override {
+  bool wanted(const Repository&, const branch::HookContext& context,
+              const branch::ActionFiles&) override {
     return context.event == HookEvent::kPreMerge;
   }
-  std::string run(const Repository&, const HookContext&, const ActionFiles&,
+  std::string run(const Repository&, const branch::HookContext&, const branch::ActionFiles&,
                   const std::function<void()>&) override {
     ++runs;
     if (auto body = std::exchange(once, nullptr)) body();
     return "run";
   }
-  HookRun run_by_hand(const Repository&, const HookContext&, const ActionFiles&,
+  HookRun run_by_hand(const Repository&, const branch::HookContext&, const branch::ActionFiles&,
                       const std::string&) override {
     return {};
   }
-  std::vector<PlannedHook> plan(const Repository&, const HookContext&,
-                                const ActionFiles&) override {
+  std::vector<branch::PlannedHook> plan(const Repository&, const branch::HookContext&,
+                                        const branch::ActionFiles&) override {
     return {};
   }
-  void queue(db::Connection&, const Repository&, const HookContext&, const ActionFiles&) override {}
+  void queue(db::Connection&, const Repository&, const branch::HookContext&,
+             const branch::ActionFiles&) override {}
   void set_commit(db::Connection&, RepositoryId, const std::string&, const CommitId&) override {}
   bool run_queued(std::stop_token) override { return false; }
   bool sweep() override { return false; }
@@ -214,7 +216,7 @@ class HeldPromotions : public Promotions {
   }
   void expect_nothing_moved(const CommitId& before) {
     EXPECT_EQ(head("main"), before);
-    EXPECT_EQ(reason_of([&] { get_alias(*engine, repo, AliasName("champion")); }),
+    EXPECT_EQ(reason_of([&] { branch::get_alias(*engine, repo, AliasName("champion")); }),
               "alias_not_found");
   }
 
@@ -227,15 +229,15 @@ TEST_F(HeldPromotions, ChangingHookFilesNeedsThePromotersRight) {
   engine.put(repo, "exp-1", "_lakefs_actions/b.yaml", "brought along");
   train("exp-1", "0.8");
   const CommitId before = head("main");
-  (*engine).rights = [](const RightsQuestion& question) {
-    return question.right != Right::kWriteHooks || question.user == "admin";
+  (*engine).rights = [](const branch::RightsQuestion& question) {
+    return question.right != branch::Right::kWriteHooks || question.user == "admin";
   };
   const Promotion refused = promote({"exp-1"});
   EXPECT_EQ(outcome(refused), "failed hooks_forbidden");
   EXPECT_NE(refused.message.find("_lakefs_actions/b.yaml"), std::string::npos) << refused.message;
   expect_nothing_moved(before);
-  (*engine).rights = [](const RightsQuestion& question) {
-    return question.right != Right::kWriteHooks || question.user == "ci";
+  (*engine).rights = [](const branch::RightsQuestion& question) {
+    return question.right != branch::Right::kWriteHooks || question.user == "ci";
   };
   EXPECT_EQ(outcome(promote({"exp-1"})), "promoted");
 }
@@ -247,7 +249,7 @@ TEST_F(HeldPromotions, AreComparedAgainWhenTheAliasMovesMeanwhile) {
   const CommitId first = candidate("exp-1", "0.8");
   const CommitId second = candidate("exp-2", "0.9");
   const auto move = [&](const std::string& to) {
-    set_alias(*engine, repo, {.name = AliasName("champion"), .actor = "ann"}, to);
+    branch::set_alias(*engine, repo, {.name = AliasName("champion"), .actor = "ann"}, to);
   };
   move("exp-1");
   meanwhile.once = [&] { move("exp-2"); };
@@ -258,7 +260,8 @@ TEST_F(HeldPromotions, AreComparedAgainWhenTheAliasMovesMeanwhile) {
   EXPECT_EQ(done.champion, second) << "it was judged against the one that it replaced";
   EXPECT_EQ(done.rounds, 1);
   EXPECT_EQ(meanwhile.runs, 2);
-  const auto history = list_alias_changes(*engine, repo, AliasName("champion"), "", 10).items;
+  const auto history =
+      branch::list_alias_changes(*engine, repo, AliasName("champion"), "", 10).items;
   ASSERT_EQ(history.size(), 3u);
   EXPECT_EQ(history[0].from, second);
   EXPECT_EQ(history[1].from, first);
@@ -292,7 +295,8 @@ TEST_F(HeldPromotions, TakenOverPromotionMovesNothing) {
   set("test_end_lease", "UPDATE promotions SET lease_until = clock_timestamp()");
   work();
   EXPECT_EQ(outcome(get_promotion(*engine, repo, id)), "promoted");
-  EXPECT_EQ(list_alias_changes(*engine, repo, AliasName("champion"), "", 10).items.size(), 1u);
+  EXPECT_EQ(branch::list_alias_changes(*engine, repo, AliasName("champion"), "", 10).items.size(),
+            1u);
 }
 
 TEST_F(HeldPromotions, CancelledPromotionMovesNothing) {
@@ -331,7 +335,7 @@ TEST_F(Promotions, OnlyTheLeaseHolderAdvancesThem) {
   apply_policy();
   candidate("exp-1", "0.8");
   const std::string id = create(request_of({"exp-1"}));
-  meta::PromotionStore rows((*engine).pool, (*engine).clock);
+  PromotionStore rows((*engine).pool, (*engine).clock);
   auto late = rows.take(1, std::chrono::milliseconds(1));
   ASSERT_TRUE(late);
   std::this_thread::sleep_for(std::chrono::milliseconds(20));
@@ -348,4 +352,4 @@ TEST_F(Promotions, OnlyTheLeaseHolderAdvancesThem) {
 }
 
 }  // namespace
-}  // namespace tarn::versioning
+}  // namespace tarn::promotion

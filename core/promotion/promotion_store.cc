@@ -6,7 +6,7 @@
 #include "core/meta/commit_column.h"
 #include "core/model/listing.h"
 
-namespace tarn::meta {
+namespace tarn::promotion {
 namespace {
 
 #define TARN_PROMOTION_COLUMNS(evidence)                                                     \
@@ -172,9 +172,9 @@ Promotion promotion_from(const db::Rows& rows, size_t row) {
   out.alias = rows.text(row, 5);
   out.actor = rows.text(row, 6);
   out.winner_ref = rows.text(row, 7);
-  out.winner = commit_or_none(rows, row, 8);
-  out.champion = commit_or_none(rows, row, 9);
-  out.result = commit_or_none(rows, row, 10);
+  out.winner = meta::commit_or_none(rows, row, 8);
+  out.champion = meta::commit_or_none(rows, row, 9);
+  out.result = meta::commit_or_none(rows, row, 10);
   out.tag = rows.text(row, 11);
   out.evidence = rows.text(row, 12);
   out.code = rows.text(row, 13);
@@ -217,9 +217,9 @@ Stored store_row(Runner&& run, RepositoryId repository, const Promotion& p, int6
                           p.policy_version,
                           p.alias,
                           p.winner_ref,
-                          bytes_or_null(p.winner),
-                          bytes_or_null(p.champion),
-                          bytes_or_null(p.result),
+                          meta::bytes_or_null(p.winner),
+                          meta::bytes_or_null(p.champion),
+                          meta::bytes_or_null(p.result),
                           p.tag,
                           p.evidence,
                           p.code,
@@ -276,9 +276,9 @@ bool insert_row(Runner&& run, RepositoryId repository, const Promotion& p, std::
                        p.actor,
                        key,
                        p.winner_ref,
-                       bytes_or_null(p.winner),
-                       bytes_or_null(p.champion),
-                       bytes_or_null(p.result),
+                       meta::bytes_or_null(p.winner),
+                       meta::bytes_or_null(p.champion),
+                       meta::bytes_or_null(p.result),
                        p.tag,
                        p.code,
                        p.message,
@@ -454,4 +454,4 @@ bool PromotionStore::mark_rolled_back(db::Connection& connection, RepositoryId r
              .affected() == 1;
 }
 
-}  // namespace tarn::meta
+}  // namespace tarn::promotion

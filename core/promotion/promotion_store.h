@@ -16,7 +16,7 @@
 #include "core/model/page.h"
 #include "core/promotion/promotion.h"
 
-namespace tarn::meta {
+namespace tarn::promotion {
 
 /// The least time between two rounds of a promotion because branches moved: who moves one all the
 /// time keeps no worker busy.
@@ -139,4 +139,4 @@ class PromotionStore {
   const Clock& clock_;
 };
 
-}  // namespace tarn::meta
+}  // namespace tarn::promotion

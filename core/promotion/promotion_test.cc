@@ -6,7 +6,7 @@
 
 #include "core/base/error.h"
 
-namespace tarn {
+namespace tarn::promotion {
 namespace {
 
 PromotionRequest request_of(std::vector<std::string> candidates) {
@@ -99,4 +99,4 @@ TEST(PromotionId, IsOfItsForm) {
 }
 
 }  // namespace
-}  // namespace tarn
+}  // namespace tarn::promotion

@@ -10,7 +10,7 @@
 #include "core/promotion/promotions_fixture.h"
 #include "core/runs/runs.h"
 
-namespace tarn::versioning {
+namespace tarn::promotion {
 namespace {
 
 using testing::reason_of;
@@ -26,11 +26,11 @@ class PromotionVotes : public Promotions {
     engine.pool.run({name, statement}, {value}, db::Pool::Retry::kWrite);
   }
   void log_run(const CommitId& commit, double accuracy, const std::string& owner = "dana") {
-    record_run(*engine, repo,
-               {.experiment = "e",
-                .ref = to_text(commit),
-                .metrics = {{.name = "accuracy", .value = accuracy}},
-                .owner = owner});
+    runs::record_run(*engine, repo,
+                     {.experiment = "e",
+                      .ref = to_text(commit),
+                      .metrics = {{.name = "accuracy", .value = accuracy}},
+                      .owner = owner});
   }
   std::string how(const std::string& id) { return outcome(get_promotion(*engine, repo, id)); }
   std::string approve(const std::string& id, const std::string& user) {
@@ -104,9 +104,9 @@ TEST_F(PromotionVotes, PromoterCannotApprove) {
 TEST_F(PromotionVotes, RightsAreCheckedAgain) {
   std::string without;  // the right to approve
   std::string powerless;
-  (*engine).rights = [&](const RightsQuestion& question) {
-    if (question.right == Right::kApprovePromotion) return question.user != without;
-    return question.right != Right::kPromote || question.user != powerless;
+  (*engine).rights = [&](const branch::RightsQuestion& question) {
+    if (question.right == branch::Right::kApprovePromotion) return question.user != without;
+    return question.right != branch::Right::kPromote || question.user != powerless;
   };
   apply_policy(std::string(kPolicy) + "approvals: {count: 2}\n");
   candidate("exp-a", "0.9");
@@ -129,7 +129,8 @@ TEST_F(PromotionVotes, RightsAreCheckedAgain) {
   EXPECT_EQ(approve(id, "dana"), kWaiting) << "an author";
   powerless = "ci";
   EXPECT_EQ(approve(id, "ann"), "failed promoter_lost_right");
-  EXPECT_EQ(reason_of([&] { get_alias(*engine, repo, AliasName("champion")); }), "alias_not_found");
+  EXPECT_EQ(reason_of([&] { branch::get_alias(*engine, repo, AliasName("champion")); }),
+            "alias_not_found");
   (*engine).rights = nullptr;
 }
 
@@ -199,7 +200,9 @@ TEST_F(PromotionVotes, RollbackNeedsAsManyApprovalsAsAPromotion) {
   const Promotion done = promote({"exp-a"});
   ASSERT_EQ(outcome(done), "promoted");
   apply_policy(std::string(kPolicy) + "approvals: {count: 1}\n");
-  const auto champion = [&] { return get_alias(*engine, repo, AliasName("champion")).commit; };
+  const auto champion = [&] {
+    return branch::get_alias(*engine, repo, AliasName("champion")).commit;
+  };
   const auto begin = [&] { return roll_back_promotion(*engine, repo, done.id, {"ci"}, "slow"); };
   const Promotion refused = begin();
   work();
@@ -212,7 +215,7 @@ TEST_F(PromotionVotes, RollbackNeedsAsManyApprovalsAsAPromotion) {
   EXPECT_EQ(how(done.id), "rolled_back rolled_back");
   EXPECT_EQ(reason_of(champion), "alias_not_found");
   EXPECT_EQ(engine.keys(repo, "main"), "data/a");
-  EXPECT_EQ(resolve_commit(*engine, repo, "main").message,
+  EXPECT_EQ(branch::resolve_commit(*engine, repo, "main").message,
             "Roll back promotion " + done.id + ": slow");
   EXPECT_EQ(reason_of([&] { begin(); }), "not_promoted");
 }
@@ -223,11 +226,11 @@ TEST_F(PromotionVotes, RollbackChecksItsRightAgain) {
   const Promotion done = promote({"exp-a"});
   apply_policy(std::string(kPolicy) + "approvals: {count: 1}\n");
   const Promotion wanted = roll_back_promotion(*engine, repo, done.id, {"ci"}, "");
-  (*engine).rights = [](const RightsQuestion& question) {
-    return question.right != Right::kRollBack;
+  (*engine).rights = [](const branch::RightsQuestion& question) {
+    return question.right != branch::Right::kRollBack;
   };
   EXPECT_EQ(approve(wanted.id, "ann"), "failed promoter_lost_right");
-  EXPECT_EQ(get_alias(*engine, repo, AliasName("champion")).commit, *done.result);
+  EXPECT_EQ(branch::get_alias(*engine, repo, AliasName("champion")).commit, *done.result);
   (*engine).rights = nullptr;
 }
 
@@ -274,12 +277,12 @@ TEST_F(PromotionVotes, CommitDateDoesNotAffectTheCheckTimeout) {
   apply_policy(std::string(kPolicy) + "checks: {required: [bench], timeout: 1s}\n");
   engine.branch(repo, "exp-a", "main");
   engine.put(repo, "exp-a", "model", "bytes");
-  CommitRequest request;
+  versioning::CommitRequest request;
   request.committer = "dana";
   request.message = "Train";
   request.metadata["metric.accuracy"] = "0.9";
   request.date = from_millis(4102444800000);
-  commit_branch(*engine, repo, BranchName("exp-a"), request);
+  versioning::commit_branch(*engine, repo, BranchName("exp-a"), request);
   const std::string id = create(request_of({"exp-a"}));
   work();
   EXPECT_EQ(how(id), "gates_running check_pending");
@@ -293,23 +296,24 @@ TEST_F(PromotionVotes, CommitDateDoesNotDecideATie) {
   candidate("exp-z-first", "0.9");
   engine.branch(repo, "exp-early", "main");
   engine.put(repo, "exp-early", "model", "bytes");
-  CommitRequest request;
+  versioning::CommitRequest request;
   request.committer = "dana";
   request.message = "Train";
   request.metadata["metric.accuracy"] = "0.9";
   request.date = from_millis(1);
-  commit_branch(*engine, repo, BranchName("exp-early"), request);
+  versioning::commit_branch(*engine, repo, BranchName("exp-early"), request);
   EXPECT_EQ(promote({"exp-*"}).winner_ref, "exp-z-first");
 }
 
 TEST_F(PromotionVotes, RunsNeedAnAuthorOrTheRightOnAllBranches) {
-  (*engine).rights = [](const RightsQuestion& question) {
-    return question.right == Right::kCreateRun && question.all_branches && question.user == "ci";
+  (*engine).rights = [](const branch::RightsQuestion& question) {
+    return question.right == branch::Right::kCreateRun && question.all_branches &&
+           question.user == "ci";
   };
   engine.branch(repo, "exp-a", "main");
   CommitId commit;
   {
-    const ActingUser acting("dana");
+    const branch::ActingUser acting("dana");
     commit = train("exp-a", "");
   }
   log_run(commit, 0.9, "dana");
@@ -331,4 +335,4 @@ TEST_F(PromotionVotes, DifferentValuesAreAmbiguous) {
 }
 
 }  // namespace
-}  // namespace tarn::versioning
+}  // namespace tarn::promotion

@@ -19,16 +19,14 @@
 #include "core/promotion/promotion_store.h"
 #include "core/promotion/rollback.h"
 
-namespace tarn::versioning {
+namespace tarn::promotion {
 namespace {
 
 constexpr std::chrono::milliseconds kWaitPoll{100};
 
-meta::PromotionStore rows(Engine& engine) {
-  return meta::PromotionStore(engine.pool, engine.clock);
-}
+PromotionStore rows(branch::Engine& engine) { return PromotionStore(engine.pool, engine.clock); }
 
-Promotion find_promotion(Engine& engine, RepositoryId repository, std::string_view id) {
+Promotion find_promotion(branch::Engine& engine, RepositoryId repository, std::string_view id) {
   auto found = rows(engine).find(repository, id);
   if (!found) {
     throw Error(ErrorCode::kNotFound, reason::kPromotionNotFound,
@@ -49,8 +47,8 @@ void check_reason(std::string_view reason) {
 }
 
 /// The promotion of an earlier request with this key.
-CreatedPromotion existing_promotion(Engine& engine, RepositoryId repository, std::string_view id,
-                                    const PromotionCreation& creation) {
+CreatedPromotion existing_promotion(branch::Engine& engine, RepositoryId repository,
+                                    std::string_view id, const PromotionCreation& creation) {
   CreatedPromotion out{find_promotion(engine, repository, id), true};
   if (asks_the_same(out.promotion.request, creation.request)) return out;
   throw Error(ErrorCode::kConflict, reason::kIdempotencyKeyReused,
@@ -59,39 +57,40 @@ CreatedPromotion existing_promotion(Engine& engine, RepositoryId repository, std
 }
 
 /// The request with its expected refs resolved.
-PromotionRequest resolved(Engine& engine, const Repository& repository, PromotionRequest request) {
+PromotionRequest resolved(branch::Engine& engine, const Repository& repository,
+                          PromotionRequest request) {
   if (!request.expect_destination_ref.empty()) {
     request.expect_destination =
-        resolve_commit(engine, repository, request.expect_destination_ref).id;
+        branch::resolve_commit(engine, repository, request.expect_destination_ref).id;
   }
   if (!request.expect_alias_ref.empty()) {
-    request.expect_alias = resolve_commit(engine, repository, request.expect_alias_ref).id;
+    request.expect_alias = branch::resolve_commit(engine, repository, request.expect_alias_ref).id;
   }
   return request;
 }
 
 }  // namespace
 
-CreatedPromotion create_promotion(Engine& engine, const Repository& repository,
+CreatedPromotion create_promotion(branch::Engine& engine, const Repository& repository,
                                   const PromotionCreation& creation) {
   check_promotion_request(creation.request);
   if (creation.idempotency_key.size() > kPromotionKeyBytesMax) {
     throw_invalid(str_cat("idempotency_key: is longer than ", kPromotionKeyBytesMax, " bytes"));
   }
-  check_writable(engine, repository, /*force=*/false);
+  branch::check_writable(engine, repository, /*force=*/false);
   // First, because the refs and the policy may be gone since the earlier request.
   if (!creation.idempotency_key.empty()) {
     const auto id =
         rows(engine).find_by_key(repository.id, creation.actor, creation.idempotency_key);
     if (id) return existing_promotion(engine, repository.id, *id, creation);
   }
-  const meta::GatePolicyVersion version =
+  const GatePolicyVersion version =
       policy_of_promotion(engine, repository, creation.request.policy, creation.request);
   Promotion promotion;
   promotion.request = resolved(engine, repository, creation.request);
   promotion.alias = promoted_alias(policy_of(version), creation.request);
   for (const std::string& word : creation.request.candidates) {
-    if (!is_glob_of_branches(word)) find_candidate(engine, repository, word);
+    if (!branch::is_glob_of_branches(word)) branch::find_candidate(engine, repository, word);
   }
   promotion.policy = version.name;
   promotion.policy_version = version.version;
@@ -99,18 +98,19 @@ CreatedPromotion create_promotion(Engine& engine, const Repository& repository,
   promotion.address = creation.address;
   promotion.created = engine.clock.now();
   promotion.id = make_promotion_id(promotion.created);
-  const meta::PromotionStore::Created made =
+  const PromotionStore::Created made =
       rows(engine).create(repository.id, promotion, creation.idempotency_key);
   if (made.existed) return existing_promotion(engine, repository.id, made.id, creation);
   return {find_promotion(engine, repository.id, made.id), false};
 }
 
-Promotion get_promotion(Engine& engine, const Repository& repository, std::string_view id) {
+Promotion get_promotion(branch::Engine& engine, const Repository& repository, std::string_view id) {
   return find_promotion(engine, repository.id, id);
 }
 
-Promotion wait_for_promotion(Engine& engine, const Repository& repository, std::string_view id,
-                             std::optional<Instant> seen, std::chrono::milliseconds wait) {
+Promotion wait_for_promotion(branch::Engine& engine, const Repository& repository,
+                             std::string_view id, std::optional<Instant> seen,
+                             std::chrono::milliseconds wait) {
   Promotion out = find_promotion(engine, repository.id, id);
   const Instant known = seen.value_or(out.updated);
   const WaiterLimit::Waiter waiter(engine.waiters);
@@ -126,14 +126,14 @@ Promotion wait_for_promotion(Engine& engine, const Repository& repository, std::
   return out;
 }
 
-Page<Promotion> list_promotions(Engine& engine, const Repository& repository,
+Page<Promotion> list_promotions(branch::Engine& engine, const Repository& repository,
                                 const PromotionFilter& filter, const PageStart& start) {
-  return existing(engine, repository, rows(engine).list(repository.id, filter, start));
+  return branch::existing(engine, repository, rows(engine).list(repository.id, filter, start));
 }
 
-PromotionRecord get_promotion_record(Engine& engine, const Repository& repository,
+PromotionRecord get_promotion_record(branch::Engine& engine, const Repository& repository,
                                      const Promotion& promotion) {
-  meta::PromotionStore promotions = rows(engine);
+  PromotionStore promotions = rows(engine);
   const std::string& id = promotion.id;
   PromotionRecord out{promotions.steps(repository.id, id), promotions.checks(repository.id, id),
                       promotions.approvals(repository.id, id), std::nullopt};
@@ -142,14 +142,14 @@ PromotionRecord get_promotion_record(Engine& engine, const Repository& repositor
   return out;
 }
 
-void report_check(Engine& engine, const Repository& repository, std::string_view id,
+void report_check(branch::Engine& engine, const Repository& repository, std::string_view id,
                   const PromotionCheck& check) {
   check_promotion_check(check);
-  check_writable(engine, repository, /*force=*/false);
+  branch::check_writable(engine, repository, /*force=*/false);
   const Promotion promotion = find_promotion(engine, repository.id, id);
   PromotionCheck stamped = check;
   stamped.at = engine.clock.now();
-  using Outcome = meta::PromotionStore::ReportOutcome;
+  using Outcome = PromotionStore::ReportOutcome;
   switch (rows(engine).report_check(repository.id, id, stamped)) {
     case Outcome::kDone:
       return;
@@ -172,12 +172,13 @@ namespace {
 
 /// Makes the worker check again: it may not have noticed that the winner's branch has moved or is
 /// gone.
-void require_unmoved(Engine& engine, const Repository& repository, const Promotion& promotion) {
+void require_unmoved(branch::Engine& engine, const Repository& repository,
+                     const Promotion& promotion) {
   const auto pinned =
       std::find_if(promotion.candidates.begin(), promotion.candidates.end(),
                    [&](const PinnedCandidate& one) { return one.ref == promotion.winner_ref; });
   if (pinned == promotion.candidates.end() || !pinned->is_branch) return;
-  const auto version = meta::GatePolicyStore(engine.pool).find(repository.id, promotion.policy);
+  const auto version = GatePolicyStore(engine.pool).find(repository.id, promotion.policy);
   if (!version || !policy_of(*version).approvals.stale_on_new_commit) return;
   const auto branch = engine.branches.find(repository.id, BranchName(pinned->ref));
   if (branch && branch->head == *promotion.winner) return;
@@ -190,11 +191,11 @@ void require_unmoved(Engine& engine, const Repository& repository, const Promoti
 
 }  // namespace
 
-void approve_promotion(Engine& engine, const Repository& repository, std::string_view id,
+void approve_promotion(branch::Engine& engine, const Repository& repository, std::string_view id,
                        const Approver& approver, std::string_view reason,
                        const std::optional<CommitId>& expected) {
   check_reason(reason);
-  check_writable(engine, repository, /*force=*/false);
+  branch::check_writable(engine, repository, /*force=*/false);
   const Promotion promotion = find_promotion(engine, repository.id, id);
   if (has_ended(promotion.state)) throw_ended(promotion);
   if (!promotion.winner) {
@@ -219,10 +220,10 @@ void approve_promotion(Engine& engine, const Repository& repository, std::string
     throw_ended(find_promotion(engine, repository.id, id));
 }
 
-void end_promotion(Engine& engine, const Repository& repository, std::string_view id,
+void end_promotion(branch::Engine& engine, const Repository& repository, std::string_view id,
                    PromotionState end, std::string_view user, std::string_view reason) {
   check_reason(reason);
-  check_writable(engine, repository, /*force=*/false);
+  branch::check_writable(engine, repository, /*force=*/false);
   find_promotion(engine, repository.id, id);
   const PromotionStep step{.state = end,
                            .actor = std::string(user),
@@ -233,4 +234,4 @@ void end_promotion(Engine& engine, const Repository& repository, std::string_vie
   throw_ended(find_promotion(engine, repository.id, id));
 }
 
-}  // namespace tarn::versioning
+}  // namespace tarn::promotion

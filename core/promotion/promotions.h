@@ -12,7 +12,7 @@
 #include "core/promotion/promotion.h"
 #include "core/promotion/promotion_store.h"
 
-namespace tarn::versioning {
+namespace tarn::promotion {
 
 // Ids are as parse_promotion_id makes them. All throw not_found ("repository not found"; reason
 // "promotion_not_found"); those that change something permission_denied (read-only repository).
@@ -31,10 +31,10 @@ struct CreatedPromotion {
 /// request with the same key finds the same promotion, even if those refs have moved. Throws:
 /// invalid_argument (the request); not_found (destination, policy, an expected ref); conflict
 /// (reason "idempotency_key_reused": another request had the key).
-CreatedPromotion create_promotion(Engine& engine, const Repository& repository,
+CreatedPromotion create_promotion(branch::Engine& engine, const Repository& repository,
                                   const PromotionCreation& creation);
 
-Promotion get_promotion(Engine& engine, const Repository& repository, std::string_view id);
+Promotion get_promotion(branch::Engine& engine, const Repository& repository, std::string_view id);
 
 /// Requests that may wait at once; more are answered without waiting, since each holds a thread of
 /// the server.
@@ -42,11 +42,12 @@ constexpr size_t kPromotionWaitersMax = 16;
 constexpr std::chrono::seconds kPromotionWaitMax{60};
 /// The promotion once it has ended, or has changed since `seen` (its `updated`; nullopt = as it is
 /// now), or after `wait`.
-Promotion wait_for_promotion(Engine& engine, const Repository& repository, std::string_view id,
-                             std::optional<Instant> seen, std::chrono::milliseconds wait);
+Promotion wait_for_promotion(branch::Engine& engine, const Repository& repository,
+                             std::string_view id, std::optional<Instant> seen,
+                             std::chrono::milliseconds wait);
 
 /// The newest first, without evidence.
-Page<Promotion> list_promotions(Engine& engine, const Repository& repository,
+Page<Promotion> list_promotions(branch::Engine& engine, const Repository& repository,
                                 const PromotionFilter& filter, const PageStart& start);
 
 /// A promotion with its history, and the reports and approvals about it.
@@ -57,13 +58,13 @@ struct PromotionRecord {
   /// SHA-256 of the evidence, from the history of the alias; nullopt: no alias was moved.
   std::optional<std::string> logged_digest;
 };
-PromotionRecord get_promotion_record(Engine& engine, const Repository& repository,
+PromotionRecord get_promotion_record(branch::Engine& engine, const Repository& repository,
                                      const Promotion& promotion);
 
 /// The last report of a name and commit counts; all stay in the record. Throws: invalid_argument;
 /// conflict (reason "promotion_ended"; "check_failed_already": a failure is superseded by its
 /// reporter, who says why); resource_exhausted (kPromotionChecksMax reports).
-void report_check(Engine& engine, const Repository& repository, std::string_view id,
+void report_check(branch::Engine& engine, const Repository& repository, std::string_view id,
                   const PromotionCheck& check);
 
 struct Approver {
@@ -73,13 +74,13 @@ struct Approver {
 /// Approves the winner's ref, its commit and the values that the rules chose; with `expected` only
 /// if that is its commit. Throws: conflict (reason "promotion_ended", "winner_moved", or
 /// "no_winner": nothing was chosen yet).
-void approve_promotion(Engine& engine, const Repository& repository, std::string_view id,
+void approve_promotion(branch::Engine& engine, const Repository& repository, std::string_view id,
                        const Approver& approver, std::string_view reason,
                        const std::optional<CommitId>& expected);
 
 /// Ends one that is still open as rejected or cancelled. Throws conflict (reason
 /// "promotion_ended").
-void end_promotion(Engine& engine, const Repository& repository, std::string_view id,
+void end_promotion(branch::Engine& engine, const Repository& repository, std::string_view id,
                    PromotionState end, std::string_view user, std::string_view reason);
 
-}  // namespace tarn::versioning
+}  // namespace tarn::promotion

@@ -13,7 +13,7 @@
 #include "core/promotion/rollback.h"
 #include "tests/support/repository_test.h"
 
-namespace tarn::versioning {
+namespace tarn::promotion {
 
 inline constexpr std::string_view kPolicy = R"(
 name: digits
@@ -48,11 +48,11 @@ class Promotions : public ::testing::Test {
   }
   CommitId train(const std::string& name, const std::string& accuracy) {
     engine.put(repo, name, "artifacts/model.pkl", "model of " + name + accuracy);
-    CommitRequest request;
+    versioning::CommitRequest request;
     request.committer = "dana";
     request.message = "Train";
     if (!accuracy.empty()) request.metadata["metric.accuracy"] = accuracy;
-    return commit_branch(*engine, repo, BranchName(name), request).id;
+    return versioning::commit_branch(*engine, repo, BranchName(name), request).id;
   }
 
   PromotionRequest request_of(std::vector<std::string> candidates) {
@@ -80,11 +80,11 @@ class Promotions : public ::testing::Test {
   }
 
   CommitId head(const std::string& branch) {
-    return get_branch(*engine, repo, BranchName(branch)).head;
+    return branch::get_branch(*engine, repo, BranchName(branch)).head;
   }
   std::string outcome(const Promotion& p) {
     return std::string(name_of(p.state)) + (p.code.empty() ? "" : " " + p.code);
   }
 };
 
-}  // namespace tarn::versioning
+}  // namespace tarn::promotion

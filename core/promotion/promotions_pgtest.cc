@@ -7,7 +7,7 @@
 #include "core/promotion/judgement.h"
 #include "core/promotion/promotions_fixture.h"
 
-namespace tarn::versioning {
+namespace tarn::promotion {
 namespace {
 
 using testing::message_of;
@@ -23,12 +23,13 @@ TEST_F(Promotions, TheBestCandidateReachesTheDestinationWithAliasTagAndRecord) {
   EXPECT_EQ(done.winner_ref, "exp-2");
   EXPECT_EQ(done.winner, best);
   EXPECT_EQ(head("main"), done.result);
-  EXPECT_EQ(get_alias(*engine, repo, AliasName("champion")).commit, done.result);
-  EXPECT_EQ(get_tag(*engine, repo, TagName("model-" + to_text(*done.result).substr(0, 12))).commit,
+  EXPECT_EQ(branch::get_alias(*engine, repo, AliasName("champion")).commit, done.result);
+  EXPECT_EQ(branch::get_tag(*engine, repo, TagName("model-" + to_text(*done.result).substr(0, 12)))
+                .commit,
             done.result);
   EXPECT_EQ(done.tag, "model-" + to_text(*done.result).substr(0, 12));
   EXPECT_EQ(engine.read(repo, "@champion", "artifacts/model.pkl"), "model of exp-20.93");
-  const auto history = list_alias_changes(*engine, repo, AliasName("champion"), "", 10);
+  const auto history = branch::list_alias_changes(*engine, repo, AliasName("champion"), "", 10);
   ASSERT_EQ(history.items.size(), 1u);
   EXPECT_EQ(history.items[0].promotion, done.id);
   EXPECT_NE(done.evidence.find("\"rank\":1"), std::string::npos);
@@ -45,7 +46,7 @@ TEST_F(Promotions, TheNextMustBeatTheChampion) {
   EXPECT_EQ(outcome(refused), "rejected gate_failed");
   EXPECT_NE(refused.message.find("accuracy"), std::string::npos) << refused.message;
   EXPECT_EQ(head("main"), before);
-  EXPECT_EQ(get_alias(*engine, repo, AliasName("champion")).commit, before);
+  EXPECT_EQ(branch::get_alias(*engine, repo, AliasName("champion")).commit, before);
   candidate("exp-3", "0.81");
   PromotionRequest request = request_of({"exp-3"});
   request.method = PromotionMethod::kReplacePaths;
@@ -113,7 +114,7 @@ TEST_F(Promotions, RollbackRestoresBranchAndAlias) {
   EXPECT_EQ(outcome(undone), "promoted");
   EXPECT_EQ(get_promotion(*engine, repo, second.id).state, PromotionState::kRolledBack);
   EXPECT_EQ(get_promotion(*engine, repo, second.id).undone_by, undone.id);
-  EXPECT_EQ(get_alias(*engine, repo, AliasName("champion")).commit, first.result);
+  EXPECT_EQ(branch::get_alias(*engine, repo, AliasName("champion")).commit, first.result);
   EXPECT_EQ(engine.read(repo, "main", "artifacts/model.pkl"), "model of exp-10.8");
   EXPECT_EQ(reason_of([&] { roll_back_promotion(*engine, repo, second.id, {"o"}, ""); }),
             "not_promoted");
@@ -121,7 +122,8 @@ TEST_F(Promotions, RollbackRestoresBranchAndAlias) {
             "not_promoted");
   // The first one too: the alias is gone then, as it was before.
   roll_back_promotion(*engine, repo, first.id, {"olga"}, "");
-  EXPECT_EQ(reason_of([&] { get_alias(*engine, repo, AliasName("champion")); }), "alias_not_found");
+  EXPECT_EQ(reason_of([&] { branch::get_alias(*engine, repo, AliasName("champion")); }),
+            "alias_not_found");
   EXPECT_EQ(engine.keys(repo, "main"), "data/a");
 }
 
@@ -133,11 +135,11 @@ TEST_F(Promotions, RolledBackChangeIsPromotedWholeAgain) {
   roll_back_promotion(*engine, repo, first.id, {"olga"}, "");
   ASSERT_EQ(engine.keys(repo, "main"), "data/a");
   engine.put(repo, "exp-1", "notes.txt", "more");
-  CommitRequest request;
+  versioning::CommitRequest request;
   request.committer = "dana";
   request.message = "More";
   request.metadata["metric.accuracy"] = "0.82";
-  commit_branch(*engine, repo, BranchName("exp-1"), request);
+  versioning::commit_branch(*engine, repo, BranchName("exp-1"), request);
   const Promotion second = promote({"exp-1"});
   ASSERT_EQ(outcome(second), "promoted") << second.message;
   EXPECT_EQ(engine.keys(repo, "main"), "artifacts/model.pkl data/a notes.txt");
@@ -174,7 +176,7 @@ TEST_F(Promotions, EarlierOneCannotBeRolledBackBeforeALaterOne) {
             }).find("artifacts/model.pkl") != std::string::npos,
             true);
   EXPECT_EQ(head("main"), before);
-  EXPECT_EQ(get_alias(*engine, repo, AliasName("champion")).commit, second.result);
+  EXPECT_EQ(branch::get_alias(*engine, repo, AliasName("champion")).commit, second.result);
 }
 
 TEST_F(Promotions, ChecksCountForTheirCommitOnly) {
@@ -291,9 +293,9 @@ TEST_F(Promotions, LosersExpireButNotThoseThatMovedOn) {
   candidate("exp-1", "0.7");
   candidate("exp-2", "0.9");
   ASSERT_EQ(outcome(promote({"exp-*"})), "promoted");
-  EXPECT_TRUE(get_branch(*engine, repo, BranchName("exp-1")).expires.has_value());
-  EXPECT_FALSE(get_branch(*engine, repo, BranchName("exp-2")).expires.has_value());
-  EXPECT_FALSE(get_branch(*engine, repo, BranchName("main")).expires.has_value());
+  EXPECT_TRUE(branch::get_branch(*engine, repo, BranchName("exp-1")).expires.has_value());
+  EXPECT_FALSE(branch::get_branch(*engine, repo, BranchName("exp-2")).expires.has_value());
+  EXPECT_FALSE(branch::get_branch(*engine, repo, BranchName("main")).expires.has_value());
 }
 
 TEST_F(Promotions, ADirtyDestinationIsNamed) {
@@ -345,7 +347,7 @@ TEST_F(Promotions, RulesOfTheRepositoryDoNotHoldForPromotionsNorForDryRuns) {
                   .blocked_actions = std::set<BranchAction>{
                       BranchAction::kStage, BranchAction::kCommit, BranchAction::kMerge}};
   rule.approvals = 1;
-  set_branch_rules(*engine, repo, {rule}, {});
+  branch::set_branch_rules(*engine, repo, {rule}, {});
   EXPECT_FALSE(judge_request(*engine, repo, request_of({"exp-1"}), "ci").refusal);
   EXPECT_EQ(outcome(promote({"exp-1"})), "promoted");
 }
@@ -355,7 +357,7 @@ TEST_F(Promotions, ADryRunIsRefusedWhereNothingMayBePromoted) {
   apply_policy();
   engine.pool.run({"test_read_only", "UPDATE repositories SET read_only = true"}, {},
                   db::Pool::Retry::kWrite);
-  repo = {get_repository(*engine, repo)};
+  repo = {branch::get_repository(*engine, repo)};
   EXPECT_EQ(reason_of([&] { create(request_of({"exp-1"})); }), "read_only_repository");
   EXPECT_EQ(reason_of([&] { judge_request(*engine, repo, request_of({"exp-1"}), "ci"); }),
             "read_only_repository");
@@ -401,4 +403,4 @@ TEST_F(Promotions, EndEventsGoToSubscribersAndToThePolicysWebhooks) {
 }
 
 }  // namespace
-}  // namespace tarn::versioning
+}  // namespace tarn::promotion

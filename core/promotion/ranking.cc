@@ -7,7 +7,7 @@
 
 #include "core/promotion/metric_choice.h"
 
-namespace tarn {
+namespace tarn::promotion {
 namespace {
 
 /// `a` and `b` point to arrays of the same number of scores.
@@ -113,4 +113,4 @@ bool ranking_waits(const GatePolicy& policy, const GateCandidate& candidate) {
   });
 }
 
-}  // namespace tarn
+}  // namespace tarn::promotion

@@ -7,7 +7,7 @@
 
 #include "core/promotion/gate_candidate.h"
 
-namespace tarn {
+namespace tarn::promotion {
 
 /// Rows of scores, all of one length; greater is better, minus infinity = missing, never NaN. A row
 /// is dominated when another is as good in every score and better in one. Time: rows squared times
@@ -30,4 +30,4 @@ std::vector<Standing> rank_candidates(const GatePolicy& policy,
 /// reported yet.
 bool ranking_waits(const GatePolicy& policy, const GateCandidate& candidate);
 
-}  // namespace tarn
+}  // namespace tarn::promotion

@@ -5,7 +5,7 @@
 #include "core/base/str_cat.h"
 #include "core/promotion/gate_candidate_fixture.h"
 
-namespace tarn {
+namespace tarn::promotion {
 namespace {
 
 std::string order_of(const GatePolicy& policy, const std::vector<GateCandidate>& candidates) {
@@ -70,4 +70,4 @@ TEST(Ranking, WaitsForChecksThatMeasureItsMetrics) {
 }
 
 }  // namespace
-}  // namespace tarn
+}  // namespace tarn::promotion

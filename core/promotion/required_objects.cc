@@ -11,7 +11,7 @@
 #include "core/tree/cursor.h"
 #include "core/tree/entry_fields.h"
 
-namespace tarn::versioning {
+namespace tarn::promotion {
 namespace {
 
 /// Finds the objects that `required` names.
@@ -84,7 +84,8 @@ bool is_required(const ObjectRules& rules, const std::string& path) {
 }
 
 /// Without required objects: checks all changes of the winner itself.
-void check_own_changes(Engine& engine, const GatePolicy& policy, const PromotionResult& result) {
+void check_own_changes(branch::Engine& engine, const GatePolicy& policy,
+                       const PromotionResult& result) {
   const bool brings_nothing = result.base && *result.base == result.winner;
   if (brings_nothing) {
     if (!(result.winner == result.tree)) throw_not_measured(policy, "every object");
@@ -92,7 +93,7 @@ void check_own_changes(Engine& engine, const GatePolicy& policy, const Promotion
   }
   // A merge keeps changes of one side, so only replaced paths can lose them.
   if (!result.replaced_paths) return;
-  const auto changes = tree_changes(engine.nodes, result.winner, result.tree);
+  const auto changes = branch::tree_changes(engine.nodes, result.winner, result.tree);
   changes->seek("");
   uint64_t seen = 0;
   while (const auto change = changes->next()) {
@@ -121,7 +122,7 @@ RequiredDifference find_required_difference(tree::NodeSource& nodes, const Objec
   if (one == other) return {};
   uint64_t seen = 0;
   for (const Glob& pattern : rules.required) {
-    const auto changes = tree_changes(nodes, one, other);
+    const auto changes = branch::tree_changes(nodes, one, other);
     changes->seek(pattern.prefix());
     for (auto change = changes->next(); change && change->key.str().starts_with(pattern.prefix());
          change = changes->next()) {
@@ -134,7 +135,7 @@ RequiredDifference find_required_difference(tree::NodeSource& nodes, const Objec
   return {};
 }
 
-void check_promotion_result(Engine& engine, const GatePolicy& policy,
+void check_promotion_result(branch::Engine& engine, const GatePolicy& policy,
                             const PromotionResult& result) {
   ObjectFacts facts;
   find_required(engine.nodes, policy.objects, result.tree, facts);
@@ -160,4 +161,4 @@ void check_promotion_result(Engine& engine, const GatePolicy& policy,
     check_own_changes(engine, policy, result);
 }
 
-}  // namespace tarn::versioning
+}  // namespace tarn::promotion

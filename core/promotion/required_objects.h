@@ -11,7 +11,7 @@
 #include "core/promotion/gate_candidate.h"
 #include "core/tree/node.h"
 
-namespace tarn::versioning {
+namespace tarn::promotion {
 
 /// Number of objects and changes that are read for one candidate; rules that need more fail.
 constexpr uint64_t kGatePathsSeenMax = 1'000'000;
@@ -39,7 +39,7 @@ struct PromotionResult {
 /// The winner was judged, the result becomes the champion: what the policy requires must be the
 /// same in both. A policy that measures and requires no objects needs all that the winner changed.
 /// Throws precondition_failed (reason "object_missing", "not_what_was_measured", "too_large").
-void check_promotion_result(Engine& engine, const GatePolicy& policy,
+void check_promotion_result(branch::Engine& engine, const GatePolicy& policy,
                             const PromotionResult& result);
 
-}  // namespace tarn::versioning
+}  // namespace tarn::promotion

@@ -15,11 +15,11 @@
 #include "core/promotion/verdict.h"
 #include "core/versioning/revert.h"
 
-namespace tarn::versioning {
+namespace tarn::promotion {
 namespace {
 
 /// The promotion record of a rollback of `promotion`.
-Promotion rollback_of(Engine& engine, const Promotion& promotion, const Approver& user,
+Promotion rollback_of(branch::Engine& engine, const Promotion& promotion, const Approver& user,
                       std::string_view reason) {
   const Instant now = engine.clock.now();
   Promotion out;
@@ -42,8 +42,9 @@ Promotion rollback_of(Engine& engine, const Promotion& promotion, const Approver
 }
 
 /// The promotion to roll back. Throws not_found; conflict (reason "not_promoted").
-Promotion promotion_to_undo(Engine& engine, const Repository& repository, std::string_view id) {
-  auto found = meta::PromotionStore(engine.pool, engine.clock).find(repository.id, id);
+Promotion promotion_to_undo(branch::Engine& engine, const Repository& repository,
+                            std::string_view id) {
+  auto found = PromotionStore(engine.pool, engine.clock).find(repository.id, id);
   if (!found) {
     throw Error(ErrorCode::kNotFound, reason::kPromotionNotFound,
                 str_cat("promotion ", id, ": not found"));
@@ -56,12 +57,12 @@ Promotion promotion_to_undo(Engine& engine, const Repository& repository, std::s
 }
 
 /// Publishes the rollback. `record` stores it in the same transaction, after its result is set.
-void take_back(Engine& engine, const Repository& repository, const Promotion& promotion,
+void take_back(branch::Engine& engine, const Repository& repository, const Promotion& promotion,
                Promotion& rollback, const std::function<void(db::Connection&)>& record) {
-  const Branch destination = get_branch(engine, repository, promotion.request.destination);
+  const Branch destination = branch::get_branch(engine, repository, promotion.request.destination);
   const Commit promoted = engine.commits.get(repository.id, promotion.result.value());
   const Instant now = engine.clock.now();
-  RollbackTerms terms;
+  versioning::RollbackTerms terms;
   terms.committer = rollback.actor;
   terms.message = str_cat("Roll back promotion ", promotion.id,
                           rollback.request.reason.empty() ? "" : ": ", rollback.request.reason);
@@ -72,15 +73,15 @@ void take_back(Engine& engine, const Repository& repository, const Promotion& pr
                              .code = "rolled_back",
                              .message = rollback.request.reason,
                              .at = now};
-    if (!meta::PromotionStore::mark_rolled_back(connection, repository.id, promotion.id,
-                                                rollback.id, step)) {
+    if (!PromotionStore::mark_rolled_back(connection, repository.id, promotion.id, rollback.id,
+                                          step)) {
       throw Error(ErrorCode::kConflict, reason::kNotPromoted,
                   str_cat("promotion ", promotion.id, ": was taken back meanwhile"));
     }
     record(connection);
     fault_point("rollback.before_alias");
     if (promotion.alias.empty()) return;
-    meta::AliasMove move;
+    branch::AliasMove move;
     move.name = AliasName(promotion.alias);
     move.expected = {.any = false, .commit = promotion.result};
     move.to = promotion.champion;
@@ -88,14 +89,14 @@ void take_back(Engine& engine, const Repository& repository, const Promotion& pr
     move.reason = rollback.request.reason;
     move.promotion = rollback.id;
     move.at = now;
-    if (!meta::Aliases::move(connection, repository.id, move)) {
+    if (!branch::AliasStore::move(connection, repository.id, move)) {
       throw Error(ErrorCode::kConflict, reason::kDestinationMoved,
                   str_cat("alias @", promotion.alias, ": was moved since promotion ", promotion.id,
                           ", take back the later promotion first"));
     }
   };
   try {
-    revert_promotion(engine, repository, destination, promoted, terms);
+    versioning::revert_promotion(engine, repository, destination, promoted, terms);
   } catch (const Error& error) {
     if (error.reason() != reason::kDirtyBranch) throw;
     throw Error(ErrorCode::kConflict, reason::kDestinationDirty,
@@ -105,21 +106,21 @@ void take_back(Engine& engine, const Repository& repository, const Promotion& pr
 }
 
 /// The approvals that the destination's policy requires now; a count of 0 without a policy.
-ApprovalRules wanted_approvals(Engine& engine, const Repository& repository,
+ApprovalRules wanted_approvals(branch::Engine& engine, const Repository& repository,
                                const Promotion& promotion) {
-  const auto version = meta::GatePolicyStore(engine.pool)
+  const auto version = GatePolicyStore(engine.pool)
                            .find_by_destination(repository.id, promotion.request.destination);
   return version ? policy_of(*version).approvals : ApprovalRules{};
 }
 
 }  // namespace
 
-Promotion roll_back_promotion(Engine& engine, const Repository& repository, std::string_view id,
-                              const Approver& user, std::string_view reason) {
+Promotion roll_back_promotion(branch::Engine& engine, const Repository& repository,
+                              std::string_view id, const Approver& user, std::string_view reason) {
   if (reason.size() > kPromotionReasonBytesMax) {
     throw_invalid(str_cat("reason: is longer than ", kPromotionReasonBytesMax, " bytes"));
   }
-  check_writable(engine, repository, /*force=*/false);
+  branch::check_writable(engine, repository, /*force=*/false);
   const Promotion promotion = promotion_to_undo(engine, repository, id);
   Promotion rollback = rollback_of(engine, promotion, user, reason);
   const uint32_t approvals = wanted_approvals(engine, repository, promotion).count;
@@ -129,21 +130,21 @@ Promotion roll_back_promotion(Engine& engine, const Repository& repository, std:
     rollback.message = str_cat("undoing promotion ", promotion.id, " needs ", approvals,
                                approvals == 1 ? " approval" : " approvals",
                                ": tarn promote approve ", rollback.id);
-    meta::PromotionStore rows(engine.pool, engine.clock);
+    PromotionStore rows(engine.pool, engine.clock);
     rows.create(repository.id, rollback, "");
     return rows.find(repository.id, rollback.id).value_or(rollback);
   }
   take_back(engine, repository, promotion, rollback, [&](db::Connection& connection) {
     // Inside the transaction: afterwards the repository may be gone although the rollback has
     // happened.
-    rollback = meta::PromotionStore::insert_ended(connection, repository.id, rollback);
+    rollback = PromotionStore::insert_ended(connection, repository.id, rollback);
   });
   return rollback;
 }
 
 std::string rollback_values() { return judged_values({}, {}); }
 
-bool advance_rollback(Engine& engine, const Repository& repository, meta::LeasedPromotion& leased,
+bool advance_rollback(branch::Engine& engine, const Repository& repository, LeasedPromotion& leased,
                       const std::vector<PromotionApproval>& approvals, int64_t owner) {
   Promotion& rollback = leased.promotion;
   const Promotion promotion = promotion_to_undo(engine, repository, rollback.undoes.value());
@@ -160,18 +161,18 @@ bool advance_rollback(Engine& engine, const Repository& repository, meta::Leased
     return false;
   }
   if (const std::string problem =
-          lost_right(engine, repository, rollback, Right::kRollBack, "fs:RollBack");
+          lost_right(engine, repository, rollback, branch::Right::kRollBack, "fs:RollBack");
       !problem.empty()) {
     throw Error(ErrorCode::kPermissionDenied, reason::kPromoterLostRight, problem);
   }
   // A copy, because the caller's still waits until this is published.
-  meta::LeasedPromotion done = leased;
+  LeasedPromotion done = leased;
   done.promotion.state = PromotionState::kPromoted;
   done.promotion.code.clear();
   done.promotion.message = str_cat("takes back promotion ", promotion.id);
   take_back(engine, repository, promotion, done.promotion, [&](db::Connection& connection) {
-    if (meta::PromotionStore::finish_judged(connection, done, owner, engine.clock.now()) !=
-        meta::PromotionStore::FinishOutcome::kDone) {
+    if (PromotionStore::finish_judged(connection, done, owner, engine.clock.now()) !=
+        PromotionStore::FinishOutcome::kDone) {
       throw Error(ErrorCode::kConflict, reason::kPromotionTaken,
                   str_cat("promotion ", rollback.id, ": was ended, or more was said of it"));
     }
@@ -179,4 +180,4 @@ bool advance_rollback(Engine& engine, const Repository& repository, meta::Leased
   return true;
 }
 
-}  // namespace tarn::versioning
+}  // namespace tarn::promotion

@@ -9,7 +9,7 @@
 #include "core/promotion/promotion_store.h"
 #include "core/promotion/promotions.h"
 
-namespace tarn::versioning {
+namespace tarn::promotion {
 
 /// Takes a promotion back, in one transaction: a commit that undoes it, the alias where it was, and
 /// the record, which is returned. Where the policy of the destination wants approvals, the record
@@ -17,8 +17,8 @@ namespace tarn::versioning {
 /// to approve, reject and cancel like others. Throws: not_found; conflict (reason "not_promoted";
 /// "destination_moved": the alias is elsewhere by now; "merge_conflict": paths of it were changed
 /// since, named; "destination_dirty"); permission_denied (read-only repository).
-Promotion roll_back_promotion(Engine& engine, const Repository& repository, std::string_view id,
-                              const Approver& user, std::string_view reason);
+Promotion roll_back_promotion(branch::Engine& engine, const Repository& repository,
+                              std::string_view id, const Approver& user, std::string_view reason);
 
 /// The digest in an approval of a rollback, which has no values: judged_values() of no rules.
 std::string rollback_values();
@@ -26,7 +26,7 @@ std::string rollback_values();
 /// One look at a rollback that waits: publishes it when it has its approvals. `leased` is what the
 /// caller holds and stores. false: it still waits, and its message says for what. Throws as
 /// roll_back_promotion.
-bool advance_rollback(Engine& engine, const Repository& repository, meta::LeasedPromotion& leased,
+bool advance_rollback(branch::Engine& engine, const Repository& repository, LeasedPromotion& leased,
                       const std::vector<PromotionApproval>& approvals, int64_t owner);
 
-}  // namespace tarn::versioning
+}  // namespace tarn::promotion

@@ -13,7 +13,7 @@
 #include "core/base/text.h"
 #include "core/promotion/metric_choice.h"
 
-namespace tarn {
+namespace tarn::promotion {
 namespace {
 
 constexpr std::array<std::string_view, 4> kRuleOutcomes = {"pass", "fail", "skipped", "pending"};
@@ -394,4 +394,4 @@ Verdict evaluate(const GatePolicy& policy, const GateCandidate& candidate,
   return Judge(policy, candidate, champion).run();
 }
 
-}  // namespace tarn
+}  // namespace tarn::promotion

@@ -7,7 +7,7 @@
 
 #include "core/promotion/gate_candidate.h"
 
-namespace tarn {
+namespace tarn::promotion {
 
 enum class RuleOutcome : uint8_t { kPass, kFail, kSkipped, kPending };
 std::string_view name_of(RuleOutcome outcome);  ///< "pass", "fail", "skipped", "pending"
@@ -33,4 +33,4 @@ struct Verdict {
 Verdict evaluate(const GatePolicy& policy, const GateCandidate& candidate,
                  const CommitFacts* champion);
 
-}  // namespace tarn
+}  // namespace tarn::promotion

@@ -9,7 +9,7 @@
 #include "core/base/str_cat.h"
 #include "core/promotion/gate_candidate_fixture.h"
 
-namespace tarn {
+namespace tarn::promotion {
 namespace {
 
 CommitFacts champion_of(std::vector<Metric> metrics) {
@@ -446,4 +446,4 @@ TEST(Evaluate, FailureOutranksPending) {
 }
 
 }  // namespace
-}  // namespace tarn
+}  // namespace tarn::promotion

@@ -4,7 +4,7 @@
 
 #include "core/base/str_cat.h"
 
-namespace tarn {
+namespace tarn::promotion {
 
 std::string refusals_of(const Verdict& verdict) {
   std::string out;
@@ -41,4 +41,4 @@ std::string wants_of(const Verdict& verdict) {
   return out;
 }
 
-}  // namespace tarn
+}  // namespace tarn::promotion

@@ -6,7 +6,7 @@
 
 #include "core/promotion/verdict.h"
 
-namespace tarn {
+namespace tarn::promotion {
 
 /// Reasons that one message has.
 constexpr size_t kVerdictReasonsShownMax = 20;
@@ -20,4 +20,4 @@ std::string code_of(const Verdict& verdict);
 /// Whether a rule waits for approvals, or for anything else.
 bool waits_for(const Verdict& verdict, bool approvals);
 
-}  // namespace tarn
+}  // namespace tarn::promotion

@@ -1,7 +1,7 @@
 #include "core/quotas/quota_rows.h"
 #include "core/quotas/quotas.h"
 
-namespace tarn::meta {
+namespace tarn::quotas {
 namespace {
 
 // The rows of a deleted repository are put away: it is not counted until it is restored.
@@ -162,4 +162,4 @@ bool Quotas::correct(QuotaId id, const Counted& seen, int64_t bytes, int64_t obj
              .affected() == 1;
 }
 
-}  // namespace tarn::meta
+}  // namespace tarn::quotas

@@ -1,4 +1,4 @@
-// Rows of quotas as values, for the files of meta::Quotas.
+// Rows of quotas as values, for the files of quotas::Quotas.
 #pragma once
 
 #include <cstring>
@@ -8,7 +8,7 @@
 #include "core/db/pool.h"
 #include "core/quotas/quotas.h"
 
-namespace tarn::meta {
+namespace tarn::quotas {
 
 #define TARN_QUOTA_COLUMNS                                                                       \
   "q.quota_id, q.repo_id, q.user_name, q.branches, q.soft_bytes, q.hard_bytes, q.soft_objects, " \
@@ -52,4 +52,4 @@ inline OwnAddress address_from(std::string_view bytes) {
   return out;
 }
 
-}  // namespace tarn::meta
+}  // namespace tarn::quotas

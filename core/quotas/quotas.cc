@@ -8,7 +8,7 @@
 #include "core/base/str_cat.h"
 #include "core/quotas/quota_rows.h"
 
-namespace tarn::meta {
+namespace tarn::quotas {
 namespace {
 
 /// Refusals read the rows again if the copy is older.
@@ -463,4 +463,4 @@ uint64_t Quotas::count_uploads(const QuotaScope& scope) {
       scope, kCountUploads, kSelectUploadBranches);
 }
 
-}  // namespace tarn::meta
+}  // namespace tarn::quotas

@@ -15,7 +15,7 @@
 #include "core/db/pool.h"
 #include "core/model/quota.h"
 
-namespace tarn::meta {
+namespace tarn::quotas {
 
 /// Maximum age of the copy in memory: a quota that another server set or removed holds here after
 /// this time. The counters and limits of quotas that are in it are compared in the database.
@@ -205,4 +205,4 @@ class Quotas {
   std::map<QuotaId, uint64_t> on_the_way_ TARN_GUARDED_BY(mutex_);  ///< bytes of transfers
 };
 
-}  // namespace tarn::meta
+}  // namespace tarn::quotas

@@ -18,7 +18,7 @@
 #include "core/model/expiry.h"
 #include "core/runs/metric_files.h"
 
-namespace tarn::versioning {
+namespace tarn::runs {
 namespace {
 
 /// A commit is released this long after the process that reads it has died.
@@ -37,17 +37,17 @@ void leave_out_metrics(Measurements& read) {
   });
 }
 
-void read_and_store(Engine& engine, const Repository& repository, const CommitId& id,
+void read_and_store(branch::Engine& engine, const Repository& repository, const CommitId& id,
                     const ExtractionRules& rules) {
   const Commit commit = engine.commits.get(repository.id, id);
   Measurements read;
   read_metadata(commit, read);
   read_metric_files(engine, repository, commit, rules.globs, {}, read);
   leave_out_metrics(read);
-  meta::ExtractionStore(engine.pool).store(repository.id, id, rules.hash, read);
+  ExtractionStore(engine.pool).store(repository.id, id, rules.hash, read);
 }
 
-void add_extras(Engine& engine, const Repository& repository, const FactsWanted& wanted,
+void add_extras(branch::Engine& engine, const Repository& repository, const FactsWanted& wanted,
                 const ExtractionRules& rules, CommitFacts& facts) {
   const Commit commit = engine.commits.get(repository.id, facts.commit);
   Measurements extra;
@@ -66,8 +66,8 @@ void add_extras(Engine& engine, const Repository& repository, const FactsWanted&
 }
 
 /// A key without prefix that is the name of a metric, or was asked for as one, is no parameter.
-void leave_out_metrics(Engine& engine, const Repository& repository, const FactsWanted& wanted,
-                       CommitFacts& facts) {
+void leave_out_metrics(branch::Engine& engine, const Repository& repository,
+                       const FactsWanted& wanted, CommitFacts& facts) {
   std::set<std::string> names(wanted.bare_names.begin(), wanted.bare_names.end());
   for (const Metric& metric : facts.metrics) names.insert(metric.name);
   std::erase_if(names, [&](const std::string& name) { return !facts.params.contains(name); });
@@ -102,15 +102,16 @@ void warn_of_differences(CommitFacts& facts) {
 
 }  // namespace
 
-ExtractionRules extraction_rules(Engine& engine, RepositoryId repository) {
+ExtractionRules extraction_rules(branch::Engine& engine, RepositoryId repository) {
   ExtractionRules rules;
   rules.globs = globs_of(engine.settings.find(repository, meta::SettingKind::kMetricFiles));
   rules.hash = sha256(str_cat(kReadersVersion, kMetadataVersion, encode_metric_globs(rules.globs)));
   return rules;
 }
 
-UnreadCommits read_ahead(Engine& engine, RepositoryId repository, const ExtractionRules& rules,
-                         std::span<const CommitId> commits, std::chrono::seconds time_max) {
+UnreadCommits read_ahead(branch::Engine& engine, RepositoryId repository,
+                         const ExtractionRules& rules, std::span<const CommitId> commits,
+                         std::chrono::seconds time_max) {
   UnreadCommits left{.count = commits.size()};
   if (commits.empty()) return left;
   const Repository repo = engine.repositories.get(repository);
@@ -129,7 +130,7 @@ UnreadCommits read_ahead(Engine& engine, RepositoryId repository, const Extracti
   return left;
 }
 
-std::vector<CommitFacts> commit_facts(Engine& engine, RepositoryId repository,
+std::vector<CommitFacts> commit_facts(branch::Engine& engine, RepositoryId repository,
                                       std::span<const CommitId> commits,
                                       const FactsWanted& wanted) {
   if (commits.size() > kFactsCommitsMax) {
@@ -138,7 +139,7 @@ std::vector<CommitFacts> commit_facts(Engine& engine, RepositoryId repository,
   check_metric_globs(wanted.extra_globs);
   const Repository repo = engine.repositories.get(repository);
   const ExtractionRules rules = extraction_rules(engine, repository);
-  meta::ExtractionStore extractions(engine.pool);
+  ExtractionStore extractions(engine.pool);
   const std::set<CommitId> done = extractions.done(repository, commits, rules.hash);
   for (const CommitId& commit : std::set<CommitId>(commits.begin(), commits.end())) {
     if (!done.contains(commit)) read_and_store(engine, repo, commit, rules);
@@ -154,25 +155,24 @@ std::vector<CommitFacts> commit_facts(Engine& engine, RepositoryId repository,
   return out;
 }
 
-CommitFacts extract_now(Engine& engine, RepositoryId repository, const CommitId& commit,
+CommitFacts extract_now(branch::Engine& engine, RepositoryId repository, const CommitId& commit,
                         const FactsWanted& wanted) {
   return std::move(commit_facts(engine, repository, {&commit, 1}, wanted).front());
 }
 
-CommitFacts ref_facts(Engine& engine, const Repository& repository, std::string_view ref,
+CommitFacts ref_facts(branch::Engine& engine, const Repository& repository, std::string_view ref,
                       const FactsWanted& wanted) {
-  const ResolvedRef resolved = resolve(engine, repository, ref);
+  const branch::ResolvedRef resolved = branch::resolve(engine, repository, ref);
   return extract_now(engine, resolved.repository.id, resolved.commit.id, wanted);
 }
 
-Page<meta::SeriesPoint> metric_series(Engine& engine, const Repository& repository,
-                                      std::string_view ref, std::string_view name,
-                                      std::string_view split, std::string_view source, size_t start,
-                                      uint32_t limit) {
-  const ResolvedRef resolved = resolve(engine, repository, ref);
+Page<SeriesPoint> metric_series(branch::Engine& engine, const Repository& repository,
+                                std::string_view ref, std::string_view name, std::string_view split,
+                                std::string_view source, size_t start, uint32_t limit) {
+  const branch::ResolvedRef resolved = branch::resolve(engine, repository, ref);
   const CommitId& commit = resolved.commit.id;
   extract_now(engine, resolved.repository.id, commit, {.names = {std::string(name)}});
-  auto page = meta::ExtractionStore(engine.pool)
+  auto page = ExtractionStore(engine.pool)
                   .series(resolved.repository.id, commit, name, split, source, start, limit);
   if (page.items.empty() && start == 0) {
     throw Error(ErrorCode::kNotFound, reason::kSeriesNotFound,
@@ -182,21 +182,22 @@ Page<meta::SeriesPoint> metric_series(Engine& engine, const Repository& reposito
   return page;
 }
 
-Tagged<std::vector<std::string>> get_metric_globs(Engine& engine, const Repository& repository) {
+branch::Tagged<std::vector<std::string>> get_metric_globs(branch::Engine& engine,
+                                                          const Repository& repository) {
   const auto body = engine.settings.find(repository.id, meta::SettingKind::kMetricFiles);
-  return {globs_of(body), setting_etag(body)};
+  return {globs_of(body), branch::setting_etag(body)};
 }
 
-void set_metric_globs(Engine& engine, const Repository& repository,
-                      const std::vector<std::string>& globs, const SettingWrite& write) {
+void set_metric_globs(branch::Engine& engine, const Repository& repository,
+                      const std::vector<std::string>& globs, const branch::SettingWrite& write) {
   check_metric_globs(globs);
-  update_setting(engine, repository, meta::SettingKind::kMetricFiles, write,
-                 encode_metric_globs(globs));
+  branch::update_setting(engine, repository, meta::SettingKind::kMetricFiles, write,
+                         encode_metric_globs(globs));
 }
 
-bool run_one_extraction(Engine& engine, std::stop_token, OwnerTurns& turns) {
-  meta::ExtractionStore extractions(engine.pool);
-  std::optional<meta::QueuedExtraction> next;
+bool run_one_extraction(branch::Engine& engine, std::stop_token, OwnerTurns& turns) {
+  ExtractionStore extractions(engine.pool);
+  std::optional<QueuedExtraction> next;
   const auto turn =
       turns.begin([&](const std::vector<std::string>& full) -> std::optional<std::string> {
         next = extractions.take(kLease, full);
@@ -223,4 +224,4 @@ bool run_one_extraction(Engine& engine, std::stop_token, OwnerTurns& turns) {
   return true;
 }
 
-}  // namespace tarn::versioning
+}  // namespace tarn::runs

@@ -15,7 +15,7 @@
 #include "tests/support/faulty_store.h"
 #include "tests/support/repository_test.h"
 
-namespace tarn::versioning {
+namespace tarn::runs {
 namespace {
 
 using ::testing::ElementsAre;
@@ -39,12 +39,12 @@ Texts texts_of(const CommitFacts& facts) {
 class Extraction : public ::testing::Test {
  protected:
   Commit commit(const Metadata& metadata = {}) {
-    return commit_branch(*engine, repo, BranchName("main"),
-                         {.committer = "ann",
-                          .message = "m",
-                          .metadata = metadata,
-                          .date = {},
-                          .allow_empty = true});
+    return versioning::commit_branch(*engine, repo, BranchName("main"),
+                                     {.committer = "ann",
+                                      .message = "m",
+                                      .metadata = metadata,
+                                      .date = {},
+                                      .allow_empty = true});
   }
   void put(const std::string& key, const std::string& text) { engine.put(repo, "main", key, text); }
   Texts metrics(const FactsWanted& wanted = {}) { return texts_of(facts(wanted)); }
@@ -76,10 +76,10 @@ TEST_F(Extraction, IsQueuedForTheCommitsUser) {
   while (run_one_extraction(*engine, {})) {
   }
   {
-    const ActingUser ann("ann");
+    const branch::ActingUser ann("ann");
     commit();
   }
-  meta::ExtractionStore queue(engine.pool);
+  ExtractionStore queue(engine.pool);
   EXPECT_FALSE(queue.take(std::chrono::seconds{60}, {"ann"}));
   const auto next = queue.take(std::chrono::seconds{60});
   ASSERT_TRUE(next);
@@ -169,7 +169,7 @@ TEST_F(Extraction, EveryCommitIsReadOnceInTheBackground) {
   EXPECT_EQ(count("queued"), 0);
   const int64_t once = rows();
   EXPECT_EQ(once, 1 + 1 + 2 + 3) << "with a row for each file";
-  extract_now(*engine, get_repository(*engine, repo).id, first.id);
+  extract_now(*engine, branch::get_repository(*engine, repo).id, first.id);
   run_all();
   EXPECT_EQ(rows(), once);
 }
@@ -181,7 +181,7 @@ TEST_F(Extraction, AnAnswerDoesNotWaitForTheBackground) {
 }
 
 TEST_F(Extraction, ReadingAheadIsBounded) {
-  const RepositoryId id = get_repository(*engine, repo).id;
+  const RepositoryId id = branch::get_repository(*engine, repo).id;
   const std::vector<CommitId> commits(kReadAheadCommitsMax + 7, commit().id);
   const ExtractionRules rules = extraction_rules(*engine, id);
   // A busy machine may take longer than kReadAheadTimeMax.
@@ -264,7 +264,7 @@ TEST_F(Extraction, CurvesArePaged) {
   size_t seen = 0;
   for (;;) {
     const auto page = metric_series(*engine, repo, "main", "loss", "", "", start, 999);
-    for (const meta::SeriesPoint& point : page.items) {
+    for (const SeriesPoint& point : page.items) {
       ASSERT_EQ(point.index, seen);
       ASSERT_EQ(point.point.step, static_cast<int64_t>(seen) * 3);
       ASSERT_EQ(point.point.value, static_cast<double>(seen) * 2);
@@ -301,7 +301,7 @@ class UnchangedFiles : public ::testing::Test {
   uint64_t calls_for(const std::vector<CommitId>& commits, TestEngine& by) {
     const uint64_t before = reads->calls();
     for (const CommitFacts& facts :
-         commit_facts(*by, get_repository(*by, repo).id, commits, {.names = {"loss"}})) {
+         commit_facts(*by, branch::get_repository(*by, repo).id, commits, {.names = {"loss"}})) {
       EXPECT_THAT(texts_of(facts), ElementsAre("loss=999 file:metrics/curve.csv"));
     }
     return reads->calls() - before;
@@ -357,9 +357,9 @@ TEST_F(UnchangedFiles, AreReadAgainAtAnotherPath) {
   engine.commit(repo, "main");
   ref_facts(*engine, repo, "main");
   const BranchName main("main");
-  copy_object(*engine, {repo, "main", Key("metrics/a.jsonl")}, repo, main, Key("metrics/b.jsonl"),
-              {},
-              /*force=*/false);
+  objects::copy_object(*engine, {repo, "main", Key("metrics/a.jsonl")}, repo, main,
+                       Key("metrics/b.jsonl"), {},
+                       /*force=*/false);
   engine.commit(repo, "main");
   const CommitFacts facts = ref_facts(*engine, repo, "main");
   EXPECT_THAT(texts_of(facts),
@@ -377,7 +377,7 @@ TEST_F(UnchangedFiles, AreStoredOnceByServersThatReadAtOnce) {
   std::vector<std::thread> threads;
   for (TestEngine* one : {&engine, &other, &engine, &other}) {
     threads.emplace_back([&, one] {
-      const auto facts = commit_facts(**one, get_repository(**one, repo).id, commits);
+      const auto facts = commit_facts(**one, branch::get_repository(**one, repo).id, commits);
       EXPECT_EQ(facts.size(), commits.size());
     });
   }
@@ -418,10 +418,10 @@ TEST_F(Extraction, IsDeletedWithItsRepository) {
   commit({{"param.p", "1"}});
   run_all();
   EXPECT_GT(rows(), 0);
-  delete_repository(*engine, repo, /*force=*/false);
+  branch::delete_repository(*engine, repo, /*force=*/false);
   EXPECT_EQ(rows(), 0);
   EXPECT_EQ(count("done") + count("queued"), 0);
 }
 
 }  // namespace
-}  // namespace tarn::versioning
+}  // namespace tarn::runs

@@ -8,7 +8,7 @@
 #include "core/base/number.h"
 #include "core/base/reasons.h"
 
-namespace tarn::meta {
+namespace tarn::runs {
 namespace {
 
 // Checks only the oldest of each owner, however many each has queued.
@@ -326,4 +326,4 @@ std::map<CommitId, Page<SeriesPoint>> ExtractionStore::first_points(
   return out;
 }
 
-}  // namespace tarn::meta
+}  // namespace tarn::runs

@@ -18,7 +18,7 @@
 #include "core/model/names.h"
 #include "core/model/page.h"
 
-namespace tarn::meta {
+namespace tarn::runs {
 
 /// A commit that waits to be read.
 struct QueuedExtraction {
@@ -71,4 +71,4 @@ class ExtractionStore {
   db::Pool& pool_;
 };
 
-}  // namespace tarn::meta
+}  // namespace tarn::runs

@@ -4,7 +4,7 @@
 #include "core/runs/extraction_store.h"
 #include "tests/support/postgres_test.h"
 
-namespace tarn::meta {
+namespace tarn::runs {
 namespace {
 
 using std::chrono::seconds;
@@ -60,4 +60,4 @@ TEST_F(ExtractionTurns, SkipExcludedOwners) {
 }
 
 }  // namespace
-}  // namespace tarn::meta
+}  // namespace tarn::runs

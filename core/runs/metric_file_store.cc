@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace tarn::meta {
+namespace tarn::runs {
 namespace {
 
 /// Number of files per statement: each may have megabytes of parameters.
@@ -74,4 +74,4 @@ void MetricFileStore::store(RepositoryId repository, std::string_view id, const 
   });
 }
 
-}  // namespace tarn::meta
+}  // namespace tarn::runs

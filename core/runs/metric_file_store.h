@@ -10,7 +10,7 @@
 #include "core/metrics/files/file_reading.h"
 #include "core/model/names.h"
 
-namespace tarn::meta {
+namespace tarn::runs {
 
 /// Never changed; goes with the repository. Safe from any thread.
 class MetricFileStore {
@@ -28,4 +28,4 @@ class MetricFileStore {
   db::Pool& pool_;
 };
 
-}  // namespace tarn::meta
+}  // namespace tarn::runs

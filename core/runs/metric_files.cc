@@ -24,7 +24,7 @@
 #include "core/runs/metric_file_store.h"
 #include "core/tree/cursor.h"
 
-namespace tarn::versioning {
+namespace tarn::runs {
 namespace {
 
 constexpr size_t kValueShownMax = 60;
@@ -76,8 +76,9 @@ void read_plain_params(const Commit& commit, Measurements& into) {
 
 /// The matching files, by path. Every pattern starts with literal text, and only files below that
 /// are examined.
-Files find_files(Engine& engine, const Commit& commit, const std::vector<std::string>& globs,
-                 const std::vector<std::string>& known, Measurements& into) {
+Files find_files(branch::Engine& engine, const Commit& commit,
+                 const std::vector<std::string>& globs, const std::vector<std::string>& known,
+                 Measurements& into) {
   Files files;
   uint64_t seen = 0;
   const std::vector<Glob> excluded(known.begin(), known.end());
@@ -116,8 +117,8 @@ void leave_out_older_parts(Files& files, Measurements& into) {
 }
 
 /// Skips runs that MLflow has deleted: it keeps their files, but does not show them.
-void leave_out_deleted_runs(Engine& engine, const Repository& repository, const Commit& commit,
-                            Files& files, Measurements& into) {
+void leave_out_deleted_runs(branch::Engine& engine, const Repository& repository,
+                            const Commit& commit, Files& files, Measurements& into) {
   std::map<std::string, bool> deleted;  // by the path of meta.yaml
   const auto is_deleted = [&](const std::string& meta) {
     const auto [at, is_new] = deleted.try_emplace(meta);
@@ -125,7 +126,7 @@ void leave_out_deleted_runs(Engine& engine, const Repository& repository, const 
     const auto entry = tree::find_entry(engine.nodes, commit.root, meta);
     if (!entry) return false;
     std::string text(std::min<uint64_t>(entry->size_bytes, kMlflowMetaBytesMax), '\0');
-    const auto reader = open_object(engine, repository, *entry, {0, text.size()});
+    const auto reader = objects::open_object(engine, repository, *entry, {0, text.size()});
     size_t had = 0;
     while (const size_t count = reader->read(std::span(text).subspan(had))) had += count;
     text.resize(had);
@@ -140,11 +141,11 @@ void leave_out_deleted_runs(Engine& engine, const Repository& repository, const 
   });
 }
 
-void read_file(Engine& engine, const Repository& repository, const Entry& entry, uint64_t bytes_max,
-               FileFacts& facts) {
+void read_file(branch::Engine& engine, const Repository& repository, const Entry& entry,
+               uint64_t bytes_max, FileFacts& facts) {
   // Reads one byte more than the limit, to notice a larger file.
   const uint64_t range_bytes = std::min(entry.size_bytes, bytes_max + 1);
-  const auto reader = open_object(engine, repository, entry, {0, range_bytes});
+  const auto reader = objects::open_object(engine, repository, entry, {0, range_bytes});
   ByteSource bytes([&](std::span<char> out) { return reader->read(out); }, bytes_max);
   read_metric_file(metric_file_kind(facts.path()), bytes, facts);
 }
@@ -205,7 +206,8 @@ class Collector {
 /// Reads the files of one commit, or reuses the stored results of identical files.
 class FileReader {
  public:
-  FileReader(Engine& engine, const Repository& repository, const Files& files, Measurements& into)
+  FileReader(branch::Engine& engine, const Repository& repository, const Files& files,
+             Measurements& into)
       : engine_(engine),
         repository_(repository),
         known_files_(engine.pool),
@@ -248,9 +250,9 @@ class FileReader {
     }
   }
 
-  Engine& engine_;
+  branch::Engine& engine_;
   const Repository& repository_;
-  meta::MetricFileStore known_files_;
+  MetricFileStore known_files_;
   Measurements& into_;
   Collector collector_;
   std::map<std::string, FileReading> known_;
@@ -288,7 +290,7 @@ void read_bare_metadata(const Commit& commit, const std::vector<std::string>& na
   }
 }
 
-void read_metric_files(Engine& engine, const Repository& repository, const Commit& commit,
+void read_metric_files(branch::Engine& engine, const Repository& repository, const Commit& commit,
                        const std::vector<std::string>& globs, const std::vector<std::string>& known,
                        Measurements& into) {
   Files files = find_files(engine, commit, globs, known, into);
@@ -309,4 +311,4 @@ void read_metric_files(Engine& engine, const Repository& repository, const Commi
   }
 }
 
-}  // namespace tarn::versioning
+}  // namespace tarn::runs

@@ -9,7 +9,7 @@
 #include "core/metrics/measurements.h"
 #include "core/model/repository.h"
 
-namespace tarn::versioning {
+namespace tarn::runs {
 
 /// Raised when readers change, so that commits and files are read again when they are requested.
 constexpr std::string_view kReadersVersion = "4";
@@ -28,8 +28,8 @@ void read_bare_metadata(const Commit& commit, const std::vector<std::string>& na
 /// Files that match one of `globs` and none of `known`, of the commit's tree. What each says is
 /// kept in the database, so that a file that many commits hold is read once. What cannot be read is
 /// a warning; throws only unavailable.
-void read_metric_files(Engine& engine, const Repository& repository, const Commit& commit,
+void read_metric_files(branch::Engine& engine, const Repository& repository, const Commit& commit,
                        const std::vector<std::string>& globs, const std::vector<std::string>& known,
                        Measurements& into);
 
-}  // namespace tarn::versioning
+}  // namespace tarn::runs

@@ -10,7 +10,7 @@
 #include "core/metrics/metric.h"
 #include "core/model/listing.h"
 
-namespace tarn::meta {
+namespace tarn::runs {
 namespace {
 
 constexpr int16_t kApiOrigin = static_cast<int16_t>(MetricOrigin::kApi);
@@ -264,7 +264,7 @@ RunStore::Creation RunStore::create(RepositoryId repository, const Run& run,
                                     const RunRequestKey& request) {
   const int32_t repo = static_cast<int32_t>(repository);
   return pool_.transaction([&](db::Connection& connection) -> Creation {
-    if (!Commits::hold(connection, repository, std::span(&run.commit, 1))) {
+    if (!meta::Commits::hold(connection, repository, std::span(&run.commit, 1))) {
       throw Error(ErrorCode::kNotFound, reason::kCommitNotFound, "commit not found");
     }
     const bool made =
@@ -473,4 +473,4 @@ size_t RunStore::add_details(RepositoryId repository, std::span<Run> runs,
   return bytes;
 }
 
-}  // namespace tarn::meta
+}  // namespace tarn::runs

@@ -14,7 +14,7 @@
 #include "core/model/names.h"
 #include "core/model/page.h"
 
-namespace tarn::meta {
+namespace tarn::runs {
 
 /// Which runs; empty members ask for nothing.
 struct RunFilter {
@@ -85,4 +85,4 @@ class RunStore {
   db::Pool& pool_;
 };
 
-}  // namespace tarn::meta
+}  // namespace tarn::runs

@@ -20,7 +20,7 @@
 #include "core/runs/extraction_store.h"
 #include "core/runs/run_store.h"
 
-namespace tarn::versioning {
+namespace tarn::runs {
 namespace {
 
 /// A hash of everything the client sent, with the ref as text: the request is the same after the
@@ -57,17 +57,17 @@ void check_key(const std::optional<std::string>& key) {
   }
 }
 
-Run find_run(Engine& engine, RepositoryId repository, std::string_view id) {
-  auto run = meta::RunStore(engine.pool).find(repository, id);
+Run find_run(branch::Engine& engine, RepositoryId repository, std::string_view id) {
+  auto run = RunStore(engine.pool).find(repository, id);
   if (!run)
     throw Error(ErrorCode::kNotFound, reason::kRunNotFound, str_cat("run ", id, ": not found"));
   return *std::move(run);
 }
 
-std::vector<std::string> matching_branches(Engine& engine, RepositoryId repository,
+std::vector<std::string> matching_branches(branch::Engine& engine, RepositoryId repository,
                                            std::string_view pattern) {
   const Glob glob(pattern);
-  auto names = meta::RunStore(engine.pool).branches(repository, glob.prefix(), kRunBranchesMax + 1);
+  auto names = RunStore(engine.pool).branches(repository, glob.prefix(), kRunBranchesMax + 1);
   if (names.size() > kRunBranchesMax) {
     throw_invalid(str_cat("branch \"", pattern, "\": begins like more than ", kRunBranchesMax,
                           " branches, name more of it"));
@@ -76,7 +76,7 @@ std::vector<std::string> matching_branches(Engine& engine, RepositoryId reposito
   return names;
 }
 
-std::string branch_of(Engine& engine, meta::RunStore& runs, const ResolvedRef& resolved,
+std::string branch_of(branch::Engine& engine, RunStore& runs, const branch::ResolvedRef& resolved,
                       const std::string& given) {
   if (resolved.branch) {
     const std::string& name = resolved.branch->name.str();
@@ -90,8 +90,8 @@ std::string branch_of(Engine& engine, meta::RunStore& runs, const ResolvedRef& r
     const BranchName name = parse_branch_name(given);
     const RepositoryId repository = resolved.repository.id;
     const auto branch = engine.branches.find(repository, name);
-    if (branch && !is_ancestor(engine, repository, resolved.commit,
-                               engine.commits.get(repository, branch->head))) {
+    if (branch && !branch::is_ancestor(engine, repository, resolved.commit,
+                                       engine.commits.get(repository, branch->head))) {
       throw_invalid(str_cat("branch \"", given, "\": commit ", to_text(resolved.commit.id),
                             " is not in its history"));
     }
@@ -102,12 +102,12 @@ std::string branch_of(Engine& engine, meta::RunStore& runs, const ResolvedRef& r
 
 /// Measuring another user's commit decides whether it wins, so it needs permission. Permission on
 /// one branch is not enough: anybody can create a branch at another user's commit.
-void check_reporter(Engine& engine, const Repository& repository, const CommitId& commit,
+void check_reporter(branch::Engine& engine, const Repository& repository, const CommitId& commit,
                     const RunRecording& recording) {
   const auto makers = engine.commits.makers(repository.id, {&commit, 1});
   const auto maker = makers.find(commit);
   if (!engine.rights || (maker != makers.end() && maker->second == recording.owner)) return;
-  if (engine.rights({.right = Right::kCreateRun,
+  if (engine.rights({.right = branch::Right::kCreateRun,
                      .user = recording.owner,
                      .address = recording.address,
                      .repository = repository.name,
@@ -132,13 +132,12 @@ void warn_of_unread(const UnreadCommits& left, bool all, std::vector<std::string
 }
 
 /// Commits of the runs that were not read under these rules.
-std::vector<CommitId> unread_of(Engine& engine, RepositoryId repository,
+std::vector<CommitId> unread_of(branch::Engine& engine, RepositoryId repository,
                                 const std::vector<Run>& runs, const std::string& rules_hash) {
   std::set<CommitId> commits;
   for (const Run& run : runs) commits.insert(run.commit);
   const std::vector<CommitId> all(commits.begin(), commits.end());
-  for (const CommitId& done :
-       meta::ExtractionStore(engine.pool).done(repository, all, rules_hash)) {
+  for (const CommitId& done : ExtractionStore(engine.pool).done(repository, all, rules_hash)) {
     commits.erase(done);
   }
   return {commits.begin(), commits.end()};
@@ -161,7 +160,7 @@ std::vector<std::string> names_in(const RunQuery& query) {
 
 }  // namespace
 
-RecordedRun record_run(Engine& engine, const Repository& repository,
+RecordedRun record_run(branch::Engine& engine, const Repository& repository,
                        const RunRecording& recording) {
   check_key(recording.idempotency_key);
   const Instant now = engine.clock.now();
@@ -179,20 +178,20 @@ RecordedRun record_run(Engine& engine, const Repository& repository,
     return std::tie(a.name, a.split) < std::tie(b.name, b.split);
   });
   check_run(run);
-  check_writable(engine, repository, /*force=*/false);
-  meta::RunStore runs(engine.pool);
-  const ResolvedRef resolved = resolve(engine, repository, recording.ref);
+  branch::check_writable(engine, repository, /*force=*/false);
+  RunStore runs(engine.pool);
+  const branch::ResolvedRef resolved = branch::resolve(engine, repository, recording.ref);
   run.commit = resolved.commit.id;
   check_reporter(engine, repository, run.commit, recording);
   run.branch = branch_of(engine, runs, resolved, recording.branch);
   const auto made =
       runs.create(repository.id, run, {recording.idempotency_key, hash_of(recording, run)});
   switch (made.outcome) {
-    case meta::RunStore::Outcome::kMade:
+    case RunStore::Outcome::kMade:
       return {std::move(run), true};
-    case meta::RunStore::Outcome::kKnown:
+    case RunStore::Outcome::kKnown:
       return {find_run(engine, repository.id, made.id), false};
-    case meta::RunStore::Outcome::kOther:
+    case RunStore::Outcome::kOther:
       break;
   }
   throw Error(ErrorCode::kConflict, reason::kIdempotencyKeyReused,
@@ -200,19 +199,19 @@ RecordedRun record_run(Engine& engine, const Repository& repository,
                       " of another request has it, take another key"));
 }
 
-Run get_run(Engine& engine, const Repository& repository, std::string_view id) {
+Run get_run(branch::Engine& engine, const Repository& repository, std::string_view id) {
   return find_run(engine, repository.id, id);
 }
 
-RunList list_runs(Engine& engine, const Repository& repository, const RunQuery& query) {
+RunList list_runs(branch::Engine& engine, const Repository& repository, const RunQuery& query) {
   if (query.where.size() > kRunConditionsMax) {
     throw_invalid(str_cat("where: may be given at most ", kRunConditionsMax, " times"));
   }
-  meta::RunStore runs(engine.pool);
-  meta::RunFilter filter{.experiment = query.experiment,
-                         .branches = std::nullopt,
-                         .git_sha = query.git_sha,
-                         .where = query.where};
+  RunStore runs(engine.pool);
+  RunFilter filter{.experiment = query.experiment,
+                   .branches = std::nullopt,
+                   .git_sha = query.git_sha,
+                   .where = query.where};
   if (!query.branch.empty())
     filter.branches = matching_branches(engine, repository.id, query.branch);
   if (!query.after.empty() && !runs.find(repository.id, parse_run_id(query.after))) {
@@ -227,9 +226,9 @@ RunList list_runs(Engine& engine, const Repository& repository, const RunQuery& 
   };
   if (judges)
     read(runs.unread_commits(repository.id, filter, rules.hash, kReadAheadCommitsMax + 1));
-  Page<Run> page = existing(engine, repository,
-                            runs.list(repository.id, filter, query.order, query.columns, rules.hash,
-                                      query.after, query.limit));
+  Page<Run> page = branch::existing(engine, repository,
+                                    runs.list(repository.id, filter, query.order, query.columns,
+                                              rules.hash, query.after, query.limit));
   if (!judges) read(unread_of(engine, repository.id, page.items, rules.hash));
   out.page.has_more = page.has_more;
   out.page.next = std::move(page.next);
@@ -240,7 +239,7 @@ RunList list_runs(Engine& engine, const Repository& repository, const RunQuery& 
   return out;
 }
 
-RunList named_runs(Engine& engine, const Repository& repository,
+RunList named_runs(branch::Engine& engine, const Repository& repository,
                    const std::vector<std::string>& ids, const std::optional<RunColumns>& columns) {
   if (ids.size() > kNamedRunsMax) {
     throw_invalid(str_cat("id: may be given at most ", kNamedRunsMax, " times"));
@@ -250,9 +249,9 @@ RunList named_runs(Engine& engine, const Repository& repository,
   for (const std::string& id : ids) {
     if (missing.insert(parse_run_id(id)).second) wanted.push_back(id);
   }
-  meta::RunStore runs(engine.pool);
+  RunStore runs(engine.pool);
   std::vector<Run> found = runs.find_all(repository.id, wanted, columns);
-  if (found.empty()) check_exists(engine, repository);
+  if (found.empty()) branch::check_exists(engine, repository);
   for (const Run& run : found) missing.erase(run.id);
   RunList out;
   for (const std::string& id : missing) out.warnings.push_back(str_cat("run ", id, ": not found"));
@@ -265,29 +264,28 @@ RunList named_runs(Engine& engine, const Repository& repository,
   return out;
 }
 
-std::vector<std::string> run_columns(Engine& engine, const Repository& repository) {
+std::vector<std::string> run_columns(branch::Engine& engine, const Repository& repository) {
   auto columns =
-      meta::RunStore(engine.pool)
+      RunStore(engine.pool)
           .columns(repository.id, kColumnRunsMax, kColumnCommitsMax, kRunColumnsListedMax);
-  if (columns.empty()) check_exists(engine, repository);
+  if (columns.empty()) branch::check_exists(engine, repository);
   return columns;
 }
 
-std::vector<RunCurve> run_curves(Engine& engine, const Repository& repository,
+std::vector<RunCurve> run_curves(branch::Engine& engine, const Repository& repository,
                                  const std::vector<std::string>& ids, std::string_view name,
                                  std::string_view split, uint32_t limit) {
   if (ids.size() > kNamedCurvesMax) {
     throw_invalid(str_cat("run: may be given at most ", kNamedCurvesMax, " times"));
   }
   for (const std::string& id : ids) parse_run_id(id);
-  const std::vector<Run> runs =
-      meta::RunStore(engine.pool).find_all(repository.id, ids, RunColumns{});
-  if (runs.empty()) check_exists(engine, repository);
+  const std::vector<Run> runs = RunStore(engine.pool).find_all(repository.id, ids, RunColumns{});
+  if (runs.empty()) branch::check_exists(engine, repository);
   std::vector<CommitId> commits;
   for (const Run& run : runs) commits.push_back(run.commit);
   commit_facts(engine, repository.id, commits, {.names = {std::string(name)}});
   const auto curves =
-      meta::ExtractionStore(engine.pool).first_points(repository.id, commits, name, split, limit);
+      ExtractionStore(engine.pool).first_points(repository.id, commits, name, split, limit);
   std::vector<RunCurve> out;
   for (const Run& run : runs) {
     if (const auto found = curves.find(run.commit); found != curves.end()) {
@@ -297,4 +295,4 @@ std::vector<RunCurve> run_curves(Engine& engine, const Repository& repository,
   return out;
 }
 
-}  // namespace tarn::versioning
+}  // namespace tarn::runs

@@ -13,7 +13,7 @@
 #include "core/model/repository.h"
 #include "core/runs/extraction_store.h"
 
-namespace tarn::versioning {
+namespace tarn::runs {
 
 /// Branches that one glob may match.
 constexpr uint32_t kRunBranchesMax = 10'000;
@@ -46,10 +46,11 @@ struct RecordedRun {
 /// not_found (repository, ref), permission_denied (read-only repository; reason "not_author": who
 /// has not made the commit needs fs:CreateRun on every branch), conflict (reason
 /// "idempotency_key_reused": the key has a run of another request).
-RecordedRun record_run(Engine& engine, const Repository& repository, const RunRecording& recording);
+RecordedRun record_run(branch::Engine& engine, const Repository& repository,
+                       const RunRecording& recording);
 
 /// Throws: not_found (repository; reason "run_not_found").
-Run get_run(Engine& engine, const Repository& repository, std::string_view id);
+Run get_run(branch::Engine& engine, const Repository& repository, std::string_view id);
 
 struct RunQuery {
   std::string experiment{};  ///< "" = any
@@ -70,31 +71,31 @@ struct RunList {
 /// kReadAheadTimeMax; a warning names the rest. Throws: invalid_argument (more than
 /// kRunConditionsMax conditions, a bad glob or one that matches more than kRunBranchesMax branches,
 /// an `after` that is no run), not_found (repository).
-RunList list_runs(Engine& engine, const Repository& repository, const RunQuery& query);
+RunList list_runs(branch::Engine& engine, const Repository& repository, const RunQuery& query);
 
 /// The runs with these ids, each once, in that order, with up to kNamedCommitMetricsMax metrics and
 /// parameters of their commits, as ref_facts has them; a warning names those that are not there.
 /// Commits that the background has not read are read here, as in list_runs. Throws:
 /// invalid_argument (more than kNamedRunsMax, a bad id), not_found (repository).
-RunList named_runs(Engine& engine, const Repository& repository,
+RunList named_runs(branch::Engine& engine, const Repository& repository,
                    const std::vector<std::string>& ids, const std::optional<RunColumns>& columns);
 
 /// "metrics.NAME", "metrics.NAME@SPLIT" and "params.NAME" in byte order, kRunColumnsListedMax at
 /// most: the names that list_runs may be asked for. Throws: not_found (repository).
-std::vector<std::string> run_columns(Engine& engine, const Repository& repository);
+std::vector<std::string> run_columns(branch::Engine& engine, const Repository& repository);
 
 /// The beginning of a curve of a run's commit.
 struct RunCurve {
   std::string run;
   CommitId commit;
-  Page<meta::SeriesPoint> points;
+  Page<SeriesPoint> points;
 };
 /// The first `limit` points of the metric of each of these runs, of the newest file that has a
 /// curve of it; metric_series has the others. Runs that are not there and those without a curve are
 /// absent. Throws: invalid_argument (more than kNamedCurvesMax, a bad id), not_found (repository),
 /// unavailable (store).
-std::vector<RunCurve> run_curves(Engine& engine, const Repository& repository,
+std::vector<RunCurve> run_curves(branch::Engine& engine, const Repository& repository,
                                  const std::vector<std::string>& ids, std::string_view name,
                                  std::string_view split, uint32_t limit);
 
-}  // namespace tarn::versioning
+}  // namespace tarn::runs

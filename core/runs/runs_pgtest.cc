@@ -16,7 +16,7 @@
 #include "tests/support/faulty_store.h"
 #include "tests/support/repository_test.h"
 
-namespace tarn::versioning {
+namespace tarn::runs {
 namespace {
 
 using testing::reason_of;
@@ -247,8 +247,9 @@ class MeasuredRuns : public Runs {
                           const Metadata& metadata = {}) {
     engine.put(repo, "main", "data", std::to_string(++number_));
     for (const auto& [path, text] : files) engine.put(repo, "main", path, text);
-    commit_branch(*engine, repo, BranchName("main"),
-                  {.committer = "ann", .message = "m", .metadata = metadata, .date = {}});
+    versioning::commit_branch(
+        *engine, repo, BranchName("main"),
+        {.committer = "ann", .message = "m", .metadata = metadata, .date = {}});
     RunRecording run{.experiment = "e", .ref = "main", .owner = "ann"};
     if (own) run.metrics = {{"accuracy", *own}};
     std::this_thread::sleep_for(std::chrono::milliseconds(2));  // ids differ in their time
@@ -445,4 +446,4 @@ TEST_F(Runs, RunOfACommitHasTheBranchWhoseHeadItIs) {
 }
 
 }  // namespace
-}  // namespace tarn::versioning
+}  // namespace tarn::runs

@@ -10,7 +10,7 @@
 #include "core/model/commit.h"
 #include "core/verify/finding.h"
 
-namespace tarn::versioning {
+namespace tarn::verify {
 
 /// The tree in which an examined thing was met: an index into the roots of the verification, or a
 /// branch whose staged row refers to it.
@@ -52,4 +52,4 @@ class Collected {
   std::vector<CollectedFinding> kept_ TARN_GUARDED_BY(mutex_);
 };
 
-}  // namespace tarn::versioning
+}  // namespace tarn::verify

@@ -7,7 +7,7 @@
 #include "core/base/str_cat.h"
 #include "core/model/expiry.h"
 
-namespace tarn::versioning {
+namespace tarn::verify {
 namespace {
 
 std::string shown(std::string_view commit) { return str_cat("commit ", to_hex(commit)); }
@@ -29,20 +29,20 @@ void CommitCheck::check_one(std::string_view id, const std::string& ref) {
   if (const Known* facts = find(commit->id)) add_root({facts->tree, commit->id, facts->created});
 }
 
-void CommitCheck::check_all(const std::vector<meta::BranchToVerify>& branches,
-                            const std::vector<meta::TagToVerify>& tags,
+void CommitCheck::check_all(const std::vector<BranchToVerify>& branches,
+                            const std::vector<TagToVerify>& tags,
                             const std::function<void()>& alive) {
   std::string after;
   for (;;) {
-    const std::vector<meta::CommitToVerify> page = store_.commits(repository_, after);
-    for (const meta::CommitToVerify& commit : page) check_commit(commit);
+    const std::vector<CommitToVerify> page = store_.commits(repository_, after);
+    for (const CommitToVerify& commit : page) check_commit(commit);
     alive();
-    if (page.size() < static_cast<size_t>(meta::VerifyStore::kCommitsPerPage)) break;
+    if (page.size() < static_cast<size_t>(VerifyStore::kCommitsPerPage)) break;
     after = page.back().id;
   }
   check_parents();
-  for (const meta::BranchToVerify& branch : branches) check_branch(branch);
-  for (const meta::TagToVerify& tag : tags) check_tag(tag);
+  for (const BranchToVerify& branch : branches) check_branch(branch);
+  for (const TagToVerify& tag : tags) check_tag(tag);
   std::vector<RootToVerify> others;
   for (const auto& [id, facts] : known_) others.push_back({facts.tree, id, facts.created});
   std::sort(others.begin(), others.end(), [](const RootToVerify& a, const RootToVerify& b) {
@@ -51,7 +51,7 @@ void CommitCheck::check_all(const std::vector<meta::BranchToVerify>& branches,
   for (RootToVerify& root : others) add_root(std::move(root));
 }
 
-void CommitCheck::check_commit(const meta::CommitToVerify& commit) {
+void CommitCheck::check_commit(const CommitToVerify& commit) {
   ++commits_;
   if (!commit.value) {
     report(FindingKind::kCommitUnreadable, commit.id, "a commit", commit.problem);
@@ -104,7 +104,7 @@ void CommitCheck::check_parents() {
   }
 }
 
-void CommitCheck::check_branch(const meta::BranchToVerify& branch) {
+void CommitCheck::check_branch(const BranchToVerify& branch) {
   const Known* head = find(branch.head);
   if (head == nullptr) {
     report(FindingKind::kRefCommit, branch.head, shown(branch.head), "no row", branch.name);
@@ -121,7 +121,7 @@ void CommitCheck::name_roots(const std::string& name) {
   for (const RootToVerify& root : roots_) named_.push_back({name, root.tree});
 }
 
-void CommitCheck::check_tag(const meta::TagToVerify& tag) {
+void CommitCheck::check_tag(const TagToVerify& tag) {
   const Known* commit = find(tag.commit);
   if (commit == nullptr) {
     report(FindingKind::kRefCommit, tag.commit, shown(tag.commit), "no row", tag.name);
@@ -154,4 +154,4 @@ void CommitCheck::report(FindingKind kind, std::string_view commit, std::string 
   findings_.add(std::move(out));
 }
 
-}  // namespace tarn::versioning
+}  // namespace tarn::verify

@@ -12,7 +12,7 @@
 #include "core/verify/collected.h"
 #include "core/verify/verify_store.h"
 
-namespace tarn::versioning {
+namespace tarn::verify {
 
 /// A tree to verify: of a commit, or of the row of a branch.
 struct RootToVerify {
@@ -30,17 +30,17 @@ struct NamedTree {
 /// One thread at a time. Memory: about 150 bytes for each commit.
 class CommitCheck {
  public:
-  CommitCheck(meta::VerifyStore& store, RepositoryId repository, Collected& findings)
+  CommitCheck(VerifyStore& store, RepositoryId repository, Collected& findings)
       : store_(store), repository_(repository), findings_(findings) {}
 
   /// Checks the commit that `ref` shows, and makes its tree a root.
   void check_one(std::string_view id, const std::string& ref);
   /// Checks all commits of the repository, then `branches` and `tags`. `alive` is called after each
   /// page.
-  void check_all(const std::vector<meta::BranchToVerify>& branches,
-                 const std::vector<meta::TagToVerify>& tags, const std::function<void()>& alive);
+  void check_all(const std::vector<BranchToVerify>& branches, const std::vector<TagToVerify>& tags,
+                 const std::function<void()>& alive);
 
-  void check_branch(const meta::BranchToVerify& branch);
+  void check_branch(const BranchToVerify& branch);
   /// Gives the trees so far this name.
   void name_roots(const std::string& name);
 
@@ -57,9 +57,9 @@ class CommitCheck {
     Instant created{};
     bool readable = true;  ///< else nothing but its existence is known
   };
-  void check_commit(const meta::CommitToVerify& commit);
+  void check_commit(const CommitToVerify& commit);
   void check_parents();
-  void check_tag(const meta::TagToVerify& tag);
+  void check_tag(const TagToVerify& tag);
   void add_root(RootToVerify root);
   /// A commit that was made after its page was read.
   const Known* find(const std::string& id);
@@ -72,7 +72,7 @@ class CommitCheck {
     std::vector<std::string> parents;
   };
 
-  meta::VerifyStore& store_;
+  VerifyStore& store_;
   const RepositoryId repository_;
   Collected& findings_;
   uint64_t commits_ = 0;
@@ -83,4 +83,4 @@ class CommitCheck {
   std::unordered_map<Nid, Hash128> added_;  ///< trees in roots_
 };
 
-}  // namespace tarn::versioning
+}  // namespace tarn::verify

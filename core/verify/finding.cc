@@ -2,7 +2,7 @@
 
 #include "core/base/wire.h"
 
-namespace tarn::versioning {
+namespace tarn::verify {
 namespace {
 
 // In the order of the enumeration.
@@ -127,4 +127,4 @@ VerifyReport decode_report(std::string_view bytes) {
   return report;
 }
 
-}  // namespace tarn::versioning
+}  // namespace tarn::verify

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-namespace tarn::versioning {
+namespace tarn::verify {
 
 /// The number of findings that a report lists; the counts by kind have no limit.
 constexpr size_t kFindingsListedMax = 1000;
@@ -95,4 +95,4 @@ std::string encode_report(const VerifyReport& report);
 /// "" is an empty report. Reports of older servers are read. Throws: data_loss.
 VerifyReport decode_report(std::string_view bytes);
 
-}  // namespace tarn::versioning
+}  // namespace tarn::verify

@@ -6,7 +6,7 @@
 
 #include "core/base/error.h"
 
-namespace tarn::versioning {
+namespace tarn::verify {
 namespace {
 
 VerifyReport sample() {
@@ -75,4 +75,4 @@ TEST(FindingKind, EveryKindHasANameOfItsOwn) {
 }
 
 }  // namespace
-}  // namespace tarn::versioning
+}  // namespace tarn::verify

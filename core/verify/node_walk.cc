@@ -15,7 +15,7 @@
 #include "core/tree/leaf_node.h"
 #include "core/tree/node_layout.h"
 
-namespace tarn::versioning {
+namespace tarn::verify {
 namespace {
 
 constexpr size_t kNodesPerBatch = 128;
@@ -76,7 +76,7 @@ std::string shape_text(int level, uint64_t entries, uint64_t bytes, std::string_
 
 }  // namespace
 
-NodeWalk::NodeWalk(meta::VerifyStore& store, RepositoryId repository, tree::TreeFormat format,
+NodeWalk::NodeWalk(VerifyStore& store, RepositoryId repository, tree::TreeFormat format,
                    Collected& findings, VisitRange visit, AfterBatch after_batch)
     : store_(store),
       repository_(repository),
@@ -273,4 +273,4 @@ void NodeWalk::report(FindingKind kind, const Reference& reference, std::string 
                  .address = {}});
 }
 
-}  // namespace tarn::versioning
+}  // namespace tarn::verify

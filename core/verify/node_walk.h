@@ -20,7 +20,7 @@ class InnerNode;
 class LeafNode;
 }  // namespace tarn::tree
 
-namespace tarn::versioning {
+namespace tarn::verify {
 
 /// Visits every distinct node once, those of earlier roots first, and checks every reference to it.
 /// Memory: about 60 bytes for each distinct node. One thread at a time.
@@ -31,7 +31,7 @@ class NodeWalk {
   /// Called after each batch of nodes; may throw to stop the walk.
   using AfterBatch = std::function<void(const NodeWalk&)>;
 
-  NodeWalk(meta::VerifyStore& store, RepositoryId repository, tree::TreeFormat format,
+  NodeWalk(VerifyStore& store, RepositoryId repository, tree::TreeFormat format,
            Collected& findings, VisitRange visit, AfterBatch after_batch);
 
   /// Empty roots are allowed. Throws unavailable, and what the callbacks throw.
@@ -72,7 +72,7 @@ class NodeWalk {
   void report(FindingKind kind, const Reference& reference, std::string expected, std::string found,
               std::optional<Nid> shown = {});
 
-  meta::VerifyStore& store_;
+  VerifyStore& store_;
   const RepositoryId repository_;
   const tree::TreeFormat format_;
   Collected& findings_;
@@ -85,4 +85,4 @@ class NodeWalk {
   uint64_t entries_ = 0;
 };
 
-}  // namespace tarn::versioning
+}  // namespace tarn::verify

@@ -15,14 +15,14 @@
 #include "core/blob/cached_store.h"
 #include "core/blob/store_metrics.h"
 #include "core/blob/stores.h"
-#include "core/import/import_verify.h"
+#include "core/imports/import_verify.h"
 #include "core/meta/part_lists.h"
 #include "core/objects/content_check.h"
 #include "core/objects/objects.h"
 #include "core/objects/stored_bytes.h"
 #include "core/tree/leaf_node.h"
 
-namespace tarn::versioning {
+namespace tarn::verify {
 namespace {
 
 constexpr size_t kQuestionsPerBatch = 1024;
@@ -65,7 +65,7 @@ std::string stat_text(const blob::BlobStat& stat) {
 
 }  // namespace
 
-ObjectCheck::ObjectCheck(Engine& engine, const Repository& repository, meta::VerifyStore& store,
+ObjectCheck::ObjectCheck(branch::Engine& engine, const Repository& repository, VerifyStore& store,
                          const ObjectCheckOptions& options, Collected& findings,
                          std::function<void()> alive)
     : engine_(engine),
@@ -205,7 +205,7 @@ void ObjectCheck::ask_one(const Question& question) {
   const Entry& entry = question.entry;
   std::string url;
   try {
-    url = physical_address(engine_, repository_, entry);
+    url = objects::physical_address(engine_, repository_, entry);
     const blob::Located at = engine_.stores.locate(url);
     const std::optional<blob::BlobStat> stat = at.store->stat(at.key);
     ++checked_;
@@ -214,7 +214,7 @@ void ObjectCheck::ask_one(const Question& question) {
       report(is_external(entry) ? FindingKind::kSourceMissing : FindingKind::kObjectMissing,
              question, url, size_text(entry.size_bytes), "no object");
     } else if (is_external(entry) || entry.source_version()) {
-      if (is_as_recorded(entry, *stat)) return;
+      if (imports::is_as_recorded(entry, *stat)) return;
       const auto version = entry.source_version();
       report(FindingKind::kSourceChanged, question, url,
              str_cat(entry.size_bytes, " bytes, etag ",
@@ -238,7 +238,8 @@ void ObjectCheck::ask_one(const Question& question) {
 void ObjectCheck::check_copy(const Question& question, const blob::Located& at) {
   auto* const cached = dynamic_cast<blob::CachedStore*>(at.store);
   if (cached == nullptr) return;
-  for (const StoredBytes& bytes : stored_bytes(engine_, repository_, question.entry)) {
+  for (const objects::StoredBytes& bytes :
+       objects::stored_bytes(engine_, repository_, question.entry)) {
     if (cached->check_copy(at.key, bytes.recorded())) continue;
     blob::corruptions().add();
     log::error("object_corrupt",
@@ -248,7 +249,7 @@ void ObjectCheck::check_copy(const Question& question, const blob::Located& at) 
 
 /// Reads from the store itself, not from copies of its bytes.
 void ObjectCheck::compare(const Question& question, const std::string& url) {
-  auto check = ContentCheck::of(question.entry, DigestChoice::kStrongest);
+  auto check = objects::ContentCheck::of(question.entry, objects::DigestChoice::kStrongest);
   if (!check) return;
   const blob::Located at = engine_.stores.locate(url);
   const auto reader = at.store->open(at.key, {0, question.entry.size_bytes});
@@ -291,4 +292,4 @@ void ObjectCheck::report(FindingKind kind, const Question& question, std::string
        .address = question.part.empty() ? encode_address(question.entry.address) : question.part});
 }
 
-}  // namespace tarn::versioning
+}  // namespace tarn::verify

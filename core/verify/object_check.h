@@ -30,7 +30,7 @@ class LeafNode;
 struct EntryFields;
 }  // namespace tarn::tree
 
-namespace tarn::versioning {
+namespace tarn::verify {
 
 /// A limit of the bytes that a verification reads in a second. Safe from any thread: all share it.
 class Pace {
@@ -80,7 +80,7 @@ struct ObjectCheckOptions {
 class ObjectCheck {
  public:
   /// `alive` is called often, from several threads; it may throw to stop the work.
-  ObjectCheck(Engine& engine, const Repository& repository, meta::VerifyStore& store,
+  ObjectCheck(branch::Engine& engine, const Repository& repository, VerifyStore& store,
               const ObjectCheckOptions& options, Collected& findings, std::function<void()> alive);
 
   /// Entries of a range that `origin` shows. Throws unavailable.
@@ -117,9 +117,9 @@ class ObjectCheck {
   void report(FindingKind kind, const Question& question, std::string address, std::string expected,
               std::string found);
 
-  Engine& engine_;
+  branch::Engine& engine_;
   const Repository& repository_;
-  meta::VerifyStore& store_;
+  VerifyStore& store_;
   const ObjectCheckOptions options_;
   Collected& findings_;
   const std::function<void()> alive_;
@@ -137,4 +137,4 @@ class ObjectCheck {
   std::atomic<uint64_t> bytes_read_ = 0;
 };
 
-}  // namespace tarn::versioning
+}  // namespace tarn::verify

@@ -19,7 +19,7 @@
 #include "core/tree/node_encoder.h"
 #include "core/verify/repair_store.h"
 
-namespace tarn::versioning {
+namespace tarn::verify {
 namespace {
 
 std::string generation_text(int64_t generation) { return str_cat("generation ", generation); }
@@ -30,7 +30,7 @@ std::string text_of_tree(const TreeRoot& tree) {
 
 class Repairs {
  public:
-  Repairs(Engine& engine, const Repository& repository, RepairMode mode,
+  Repairs(branch::Engine& engine, const Repository& repository, RepairMode mode,
           const std::function<void()>& alive)
       : engine_(engine),
         repository_(repository),
@@ -83,7 +83,7 @@ class Repairs {
   void read_commits() {
     for (std::string after;;) {
       const auto page = read_.commits(repository_.id, after);
-      for (const meta::CommitToVerify& commit : page) {
+      for (const CommitToVerify& commit : page) {
         Known& known = commits_[commit.id];
         if (!commit.value) continue;
         known.generation = commit.value->generation;
@@ -94,7 +94,7 @@ class Repairs {
         known.is_intact = compute_commit_id(*commit.value) == commit.value->id;
       }
       alive_();
-      if (page.size() < static_cast<size_t>(meta::VerifyStore::kCommitsPerPage)) return;
+      if (page.size() < static_cast<size_t>(VerifyStore::kCommitsPerPage)) return;
       after = page.back().id;
     }
   }
@@ -165,7 +165,7 @@ class Repairs {
   }
 
   void repair_branches() {
-    for (const meta::BranchToVerify& branch : read_.branches(repository_.id)) {
+    for (const BranchToVerify& branch : read_.branches(repository_.id)) {
       alive_();
       const auto head = commits_.find(branch.head);
       if (head == commits_.end() || !head->second.is_intact) continue;
@@ -181,7 +181,7 @@ class Repairs {
   }
 
   /// "" if the summary is that of its range.
-  std::string problem_of(const meta::StoredSummary& summary, const db::Rows& nodes,
+  std::string problem_of(const StoredSummary& summary, const db::Rows& nodes,
                          const std::map<Nid, size_t>& row_of) {
     const auto row = row_of.find(summary.nid);
     if (row == row_of.end()) return "there is no such range";
@@ -208,11 +208,11 @@ class Repairs {
       if (page.empty()) return;
       after = page.back().nid;
       std::vector<Nid> nids;
-      for (const meta::StoredSummary& summary : page) nids.push_back(summary.nid);
+      for (const StoredSummary& summary : page) nids.push_back(summary.nid);
       const db::Rows nodes = read_.nodes(nids);
       std::map<Nid, size_t> row_of;
       for (size_t row = 0; row < nodes.size(); ++row) row_of[nodes.integer(row, 0)] = row;
-      for (const meta::StoredSummary& summary : page) {
+      for (const StoredSummary& summary : page) {
         const std::string problem = problem_of(summary, nodes, row_of);
         if (problem.empty()) continue;
         Finding found = finding(FindingKind::kRangeSummary, "no row; it is made again", problem);
@@ -223,7 +223,7 @@ class Repairs {
     }
   }
 
-  std::string problem_of(const meta::StoredSstable& sstable) {
+  std::string problem_of(const StoredSstable& sstable) {
     const std::vector<Nid> nids = {sstable.nid};
     const db::Rows rows = read_.nodes(nids);
     if (rows.empty()) return "there is no such node";
@@ -235,13 +235,13 @@ class Repairs {
   }
 
   void repair_sstables() {
-    meta::StoredSstable after;
+    StoredSstable after;
     after.kind = -1;  // before all
     for (;;) {
       const auto page = store_.sstables(repository_.id, after);
       if (page.empty()) return;
       after = page.back();
-      for (const meta::StoredSstable& sstable : page) {
+      for (const StoredSstable& sstable : page) {
         alive_();
         const std::string problem = problem_of(sstable);
         if (problem.empty()) continue;
@@ -252,12 +252,12 @@ class Repairs {
     }
   }
 
-  Engine& engine_;
+  branch::Engine& engine_;
   const Repository& repository_;
   const RepairMode mode_;
   const std::function<void()>& alive_;
-  meta::VerifyStore read_;
-  meta::RepairStore store_;
+  VerifyStore read_;
+  RepairStore store_;
   std::unordered_map<std::string, Known> commits_;
   std::unordered_map<std::string, int64_t> right_;  ///< generations; 0 = cannot be known
   std::vector<Finding> out_;
@@ -265,10 +265,10 @@ class Repairs {
 
 }  // namespace
 
-std::vector<Finding> repair_repository(Engine& engine, const Repository& repository,
+std::vector<Finding> repair_repository(branch::Engine& engine, const Repository& repository,
                                        RepairMode mode, const std::function<void()>& alive) {
   if (mode == RepairMode::kNone) return {};
   return Repairs(engine, repository, mode, alive).run();
 }
 
-}  // namespace tarn::versioning
+}  // namespace tarn::verify

@@ -9,7 +9,7 @@
 #include "core/model/repository.h"
 #include "core/verify/finding.h"
 
-namespace tarn::versioning {
+namespace tarn::verify {
 
 enum class RepairMode : uint8_t {
   kNone,
@@ -28,7 +28,7 @@ constexpr size_t kRepairsListedMax = 1000;
 /// - summaries of ranges and rows of SSTables, which are made again when they are needed.
 ///
 /// Each row is changed only if it still is as it was read. `alive` is called often and may throw.
-std::vector<Finding> repair_repository(Engine& engine, const Repository& repository,
+std::vector<Finding> repair_repository(branch::Engine& engine, const Repository& repository,
                                        RepairMode mode, const std::function<void()>& alive);
 
-}  // namespace tarn::versioning
+}  // namespace tarn::verify

@@ -13,7 +13,7 @@
 #include "tests/support/repository_test.h"
 #include "tests/support/table_digests.h"
 
-namespace tarn::versioning {
+namespace tarn::verify {
 namespace {
 
 using testing::TestDatabase;
@@ -35,7 +35,7 @@ class Repair : public ::testing::Test {
     middle = engine.commit(repo, "main", "middle");
     engine.put(repo, "exp", "c", "1");
     side = engine.commit(repo, "exp", "side");
-    merge_into(
+    versioning::merge_into(
         *engine, repo, "exp", BranchName("main"),
         {.committer = "tester", .message = "", .metadata = {}, .resolutions = {}, .paths = {}});
     engine.put(repo, "main", "d", "1");
@@ -127,32 +127,32 @@ TEST_F(Repair, GenerationsBehindALostCommitAreLeft) {
 
 TEST_F(Repair, TheTreeOfABranch) {
   const std::string before = rows("{gc_control,branches}");
-  const Branch was = get_branch(*engine, repo, BranchName("main"));
-  const Branch exp = get_branch(*engine, repo, BranchName("exp"));
+  const Branch was = branch::get_branch(*engine, repo, BranchName("main"));
+  const Branch exp = branch::get_branch(*engine, repo, BranchName("exp"));
   sql(str_cat(
       "UPDATE branches b SET root_nid = e.root_nid, root_hash = e.root_hash FROM branches e "
       "WHERE b.name = 'main' AND e.name = 'exp' AND b.repo_id = e.repo_id"));
   const std::string made = repaired();
   EXPECT_NE(made.find("branch_root"), std::string::npos) << made;
   EXPECT_EQ(made.find(';'), std::string::npos) << made;
-  const Branch is = get_branch(*engine, repo, BranchName("main"));
+  const Branch is = branch::get_branch(*engine, repo, BranchName("main"));
   EXPECT_EQ(is.root.nid, was.root.nid);
   EXPECT_EQ(is.root.hash, was.root.hash);
   EXPECT_EQ(is.head, was.head);
-  EXPECT_EQ(get_branch(*engine, repo, BranchName("exp")).root.nid, exp.root.nid);
+  EXPECT_EQ(branch::get_branch(*engine, repo, BranchName("exp")).root.nid, exp.root.nid);
   EXPECT_EQ(rows("{gc_control,branches}"), before);
   EXPECT_EQ(engine.read(repo, "main", "d"), "1");
 }
 
 TEST_F(Repair, ANumberOfANodeAloneIsSetToo) {
-  const Branch was = get_branch(*engine, repo, BranchName("main"));
+  const Branch was = branch::get_branch(*engine, repo, BranchName("main"));
   sql("UPDATE branches SET root_nid = root_nid + 1000000 WHERE name = 'main'");
   EXPECT_NE(repaired().find("branch_root"), std::string::npos);
-  EXPECT_EQ(get_branch(*engine, repo, BranchName("main")).root.nid, was.root.nid);
+  EXPECT_EQ(branch::get_branch(*engine, repo, BranchName("main")).root.nid, was.root.nid);
 }
 
 TEST_F(Repair, ABranchIsLeftIfItsHeadOrThatTreeIsNotIntact) {
-  const Nid root = get_branch(*engine, repo, BranchName("main")).root.nid;
+  const Nid root = branch::get_branch(*engine, repo, BranchName("main")).root.nid;
   sql("UPDATE branches SET root_nid = root_nid + 1000000 WHERE name = 'main'");
   sql(str_cat("UPDATE nodes SET body = '\\xff' WHERE nid = ", root));
   std::string before = rows("{}");
@@ -165,7 +165,7 @@ TEST_F(Repair, ABranchIsLeftIfItsHeadOrThatTreeIsNotIntact) {
 }
 
 TEST_F(Repair, SummariesOfRanges) {
-  const Nid root = get_branch(*engine, repo, BranchName("main")).root.nid;
+  const Nid root = branch::get_branch(*engine, repo, BranchName("main")).root.nid;
   const auto node = (*engine).nodes.load(root);
   for (uint32_t i = 0; i < 2; ++i) {
     const auto range = (*engine).nodes.load(node->child(i).nid);
@@ -191,7 +191,7 @@ TEST_F(Repair, SummariesOfRanges) {
 }
 
 TEST_F(Repair, RowsOfSstables) {
-  const Nid root = get_branch(*engine, repo, BranchName("main")).root.nid;
+  const Nid root = branch::get_branch(*engine, repo, BranchName("main")).root.nid;
   const std::string columns = "INSERT INTO sstables (repo_id, kind, hash, nid, file) ";
   sql(str_cat(columns, "SELECT repo_id, 1, hash, nid, NULL FROM nodes WHERE nid = ", root));
   const auto file = engine.store->create("lake/_tarn/sstables/1/ab.sst", 1);
@@ -235,4 +235,4 @@ TEST_F(Repair, AVerificationRepairsFirstAndReportsWhatIsLeft) {
 }
 
 }  // namespace
-}  // namespace tarn::versioning
+}  // namespace tarn::verify

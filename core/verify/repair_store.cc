@@ -1,6 +1,6 @@
 #include "core/verify/repair_store.h"
 
-namespace tarn::meta {
+namespace tarn::verify {
 namespace {
 
 using Retry = db::Pool::Retry;
@@ -93,4 +93,4 @@ bool RepairStore::delete_sstable(RepositoryId repository, const StoredSstable& s
 
 void RepairStore::forget_commits() { pool_.run(kForgetCommits, {}, Retry::kWrite); }
 
-}  // namespace tarn::meta
+}  // namespace tarn::verify

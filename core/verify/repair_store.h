@@ -13,7 +13,7 @@
 #include "core/model/names.h"
 #include "core/verify/verify_store.h"
 
-namespace tarn::meta {
+namespace tarn::verify {
 
 struct StoredSummary {
   Nid nid = 0;
@@ -50,4 +50,4 @@ class RepairStore {
   db::Pool& pool_;
 };
 
-}  // namespace tarn::meta
+}  // namespace tarn::verify

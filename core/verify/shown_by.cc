@@ -2,7 +2,7 @@
 
 #include "core/base/error.h"
 
-namespace tarn::versioning {
+namespace tarn::verify {
 namespace {
 
 constexpr size_t kNodesKeptMax = 4096;
@@ -43,4 +43,4 @@ bool ShownBy::shows(const TreeRoot& root, const CollectedFinding& found) {
   return false;
 }
 
-}  // namespace tarn::versioning
+}  // namespace tarn::verify

@@ -11,7 +11,7 @@
 #include "core/verify/collected.h"
 #include "core/verify/verify_store.h"
 
-namespace tarn::versioning {
+namespace tarn::verify {
 
 /// Refs that are searched for a finding, and findings whose refs are searched.
 constexpr size_t kRefsSearchedMax = 1000;
@@ -20,7 +20,7 @@ constexpr size_t kFindingsSearchedMax = 100;
 /// Reads nodes from the table, and keeps some. One thread at a time.
 class ShownBy {
  public:
-  explicit ShownBy(meta::VerifyStore& store) : store_(store) {}
+  explicit ShownBy(VerifyStore& store) : store_(store) {}
 
   /// Whether the path of the finding leads through its node, or to an entry with its address.
   bool shows(const TreeRoot& root, const CollectedFinding& found);
@@ -29,8 +29,8 @@ class ShownBy {
   /// nullptr: missing or unreadable.
   std::shared_ptr<const tree::Node> load(Nid nid);
 
-  meta::VerifyStore& store_;
+  VerifyStore& store_;
   std::map<Nid, std::shared_ptr<const tree::Node>> nodes_;
 };
 
-}  // namespace tarn::versioning
+}  // namespace tarn::verify

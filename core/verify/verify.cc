@@ -17,14 +17,14 @@
 #include "core/verify/node_walk.h"
 #include "core/verify/shown_by.h"
 
-namespace tarn::versioning {
+namespace tarn::verify {
 namespace {
 
 constexpr size_t kTokensPerQuery = 500;
 
 class Run {
  public:
-  Run(Engine& engine, const Repository& repository, const RepositoryVerification& options,
+  Run(branch::Engine& engine, const Repository& repository, const RepositoryVerification& options,
       const VerifyProgress& progress)
       : engine_(engine),
         repository_(repository),
@@ -40,7 +40,7 @@ class Run {
     read_refs();
     check_nodes();
     check_staged();
-    for (const meta::BranchToVerify& branch : branches_) check_versions(branch);
+    for (const BranchToVerify& branch : branches_) check_versions(branch);
     objects_.finish();
     VerifyReport report = so_far();
     report.findings = listed(report);
@@ -70,7 +70,7 @@ class Run {
     tags_ = store_.tags(repository_.id);
     if (options_.ref.empty()) {
       std::stable_partition(branches_.begin(), branches_.end(),
-                            [this](const meta::BranchToVerify& branch) {
+                            [this](const BranchToVerify& branch) {
                               return branch.name == repository_.default_branch.str();
                             });
       refs_ = branches_.size() + tags_.size();
@@ -78,15 +78,14 @@ class Run {
       return;
     }
     refs_ = 1;
-    std::erase_if(branches_, [this](const meta::BranchToVerify& branch) {
-      return branch.name != options_.ref;
-    });
+    std::erase_if(branches_,
+                  [this](const BranchToVerify& branch) { return branch.name != options_.ref; });
     if (!branches_.empty()) {
       commits_.check_one(branches_.front().head, options_.ref);
       commits_.check_branch(branches_.front());
       return;
     }
-    const Commit commit = resolve_commit(engine_, repository_, options_.ref);
+    const Commit commit = branch::resolve_commit(engine_, repository_, options_.ref);
     meta::require_kept(engine_.pool, commit.root);
     commits_.check_one(view_of(commit.id), options_.ref);
     commits_.name_roots(options_.ref);
@@ -108,7 +107,7 @@ class Run {
 
   void check_staged() {
     std::map<int64_t, std::string> branch_of;
-    for (const meta::BranchToVerify& branch : branches_) {
+    for (const BranchToVerify& branch : branches_) {
       for (const int64_t token : branch.tokens) branch_of.emplace(token, branch.name);
     }
     std::vector<int64_t> tokens;
@@ -125,32 +124,32 @@ class Run {
     std::string key;
     for (;;) {
       const auto page = store_.staged(tokens, token, key);
-      for (const meta::StagedToVerify& row : page) check_row(row, branch_of.at(row.token));
+      for (const StagedToVerify& row : page) check_row(row, branch_of.at(row.token));
       alive();
-      if (page.size() < static_cast<size_t>(meta::VerifyStore::kStagedPerPage)) return;
+      if (page.size() < static_cast<size_t>(VerifyStore::kStagedPerPage)) return;
       token = page.back().token;
       key = page.back().key;
     }
   }
 
-  void check_row(const meta::StagedToVerify& row, const std::string& branch) {
+  void check_row(const StagedToVerify& row, const std::string& branch) {
     ++staged_;
     if (!row.deletes) check_entry(row.key, row.value, FindingKind::kStagedUnreadable, branch);
   }
 
-  void check_versions(const meta::BranchToVerify& branch) {
+  void check_versions(const BranchToVerify& branch) {
     std::string key;
     int64_t number = INT64_MIN;
     for (;;) {
       const auto page = store_.versions(branch.id, key, number);
-      for (const meta::VersionToVerify& row : page) {
+      for (const VersionToVerify& row : page) {
         ++versions_;
         if (row.deletes) continue;
         check_entry(row.key, row.value, FindingKind::kVersionUnreadable, branch.name);
       }
       if (page.empty()) return;
       alive();
-      if (page.size() < static_cast<size_t>(meta::VerifyStore::kStagedPerPage)) return;
+      if (page.size() < static_cast<size_t>(VerifyStore::kStagedPerPage)) return;
       key = page.back().key;
       number = page.back().number;
     }
@@ -220,14 +219,14 @@ class Run {
 
   /// The verified refs as they are now: they may have moved or be deleted since.
   std::vector<NamedTree> current_refs() {
-    for (const meta::BranchToVerify& branch : branches_) heads_[branch.name] = std::nullopt;
-    for (const meta::TagToVerify& tag : tags_) heads_[tag.name] = std::nullopt;
+    for (const BranchToVerify& branch : branches_) heads_[branch.name] = std::nullopt;
+    for (const TagToVerify& tag : tags_) heads_[tag.name] = std::nullopt;
     std::map<std::string, TreeRoot> trees;
-    for (const meta::BranchToVerify& branch : store_.branches(repository_.id)) {
+    for (const BranchToVerify& branch : store_.branches(repository_.id)) {
       trees[branch.name] = branch.root;
       heads_[branch.name] = to_hex(branch.head);
     }
-    for (const meta::TagToVerify& tag : store_.tags(repository_.id))
+    for (const TagToVerify& tag : store_.tags(repository_.id))
       heads_[tag.name] = to_hex(tag.commit);
     std::vector<NamedTree> out;
     for (const NamedTree& named : commits_.named()) {
@@ -277,16 +276,16 @@ class Run {
     return out;
   }
 
-  Engine& engine_;
+  branch::Engine& engine_;
   const Repository& repository_;
   const RepositoryVerification& options_;
   const VerifyProgress& progress_;
-  meta::VerifyStore store_;
+  VerifyStore store_;
   Collected findings_;
   CommitCheck commits_;
   ObjectCheck objects_;
-  std::vector<meta::BranchToVerify> branches_;
-  std::vector<meta::TagToVerify> tags_;
+  std::vector<BranchToVerify> branches_;
+  std::vector<TagToVerify> tags_;
   /// By ref the commit that it refers to at the end, in hex; nullopt: it was deleted meanwhile.
   std::map<std::string, std::optional<std::string>> heads_;
   std::atomic<uint64_t> refs_ = 0;
@@ -298,10 +297,10 @@ class Run {
 
 }  // namespace
 
-VerifyReport verify_repository(Engine& engine, const Repository& repository,
+VerifyReport verify_repository(branch::Engine& engine, const Repository& repository,
                                const RepositoryVerification& options,
                                const VerifyProgress& progress) {
   return Run(engine, repository, options, progress).result();
 }
 
-}  // namespace tarn::versioning
+}  // namespace tarn::verify

@@ -12,7 +12,7 @@
 #include "core/verify/object_check.h"
 #include "core/verify/repair.h"
 
-namespace tarn::versioning {
+namespace tarn::verify {
 
 struct RepositoryVerification {
   std::string ref{};  ///< only this branch, tag or commit; "" = all branches, tags and commits
@@ -29,8 +29,8 @@ using VerifyProgress = std::function<void(const VerifyReport& so_far)>;
 /// that were removed meanwhile are dropped. Reads past the caches of the server and fills none.
 /// Throws not_found (the ref), unavailable (database or store: nothing is known then), conflict
 /// (reason "operation_cancelled").
-VerifyReport verify_repository(Engine& engine, const Repository& repository,
+VerifyReport verify_repository(branch::Engine& engine, const Repository& repository,
                                const RepositoryVerification& options,
                                const VerifyProgress& progress);
 
-}  // namespace tarn::versioning
+}  // namespace tarn::verify

@@ -17,7 +17,7 @@
 #include "core/jobs/jobs.h"
 #include "core/meta/repositories.h"
 
-namespace tarn::versioning {
+namespace tarn::verify {
 namespace {
 
 constexpr std::string_view kKind = "verify";
@@ -59,7 +59,7 @@ struct Stopped {};
 /// Stores the counts of a running job, which renews its lease. Safe from any thread.
 class Reporter {
  public:
-  Reporter(Engine& engine, meta::Job& job, int64_t owner)
+  Reporter(branch::Engine& engine, jobs::Job& job, int64_t owner)
       : engine_(engine), job_(job), owner_(owner) {}
 
   void operator()(const VerifyReport& so_far) {
@@ -73,16 +73,16 @@ class Reporter {
   }
 
  private:
-  Engine& engine_;
-  meta::Job& job_;
+  branch::Engine& engine_;
+  jobs::Job& job_;
   const int64_t owner_;
   Mutex mutex_;
   std::chrono::steady_clock::time_point reported_ TARN_GUARDED_BY(mutex_){};
 };
 
-void run_job(Engine& engine, const VerifyLimits& limits, meta::Job& job, int64_t owner) {
+void run_job(branch::Engine& engine, const VerifyLimits& limits, jobs::Job& job, int64_t owner) {
   const Repository repository =
-      get_repository(engine, engine.repositories.get(job.repository).name);
+      branch::get_repository(engine, engine.repositories.get(job.repository).name);
   if (repository.id != job.repository) {
     throw Error(ErrorCode::kNotFound, reason::kRepositoryNotFound, "repository not found");
   }
@@ -93,14 +93,14 @@ void run_job(Engine& engine, const VerifyLimits& limits, meta::Job& job, int64_t
   const VerifyReport report = verify_repository(engine, repository, options,
                                                 [&](const VerifyReport& now) { reporter(now); });
   job.result = encode_report(report);
-  engine.jobs.finish(job, owner, meta::JobState::kDone);
+  engine.jobs.finish(job, owner, jobs::JobState::kDone);
   log::info("verified", {{"repository", repository.name.str()},
                          {"errors", report.errors()},
                          {"warnings", report.warnings()}});
 }
 
-meta::Job find_job(Engine& engine, const RepositoryName& repository, std::string_view id) {
-  const Repository found = get_repository(engine, repository);
+jobs::Job find_job(branch::Engine& engine, const RepositoryName& repository, std::string_view id) {
+  const Repository found = branch::get_repository(engine, repository);
   auto job = engine.jobs.find(id);
   if (!job || job->repository != found.id || job->kind != kKind) {
     throw Error(ErrorCode::kNotFound, reason::kTaskNotFound, "verification not found");
@@ -112,31 +112,32 @@ meta::Job find_job(Engine& engine, const RepositoryName& repository, std::string
 
 std::string_view name_of(VerifyState state) { return kStates[static_cast<size_t>(state)]; }
 
-std::string start_verify(Engine& engine, const RepositoryName& repository,
+std::string start_verify(branch::Engine& engine, const RepositoryName& repository,
                          const RepositoryVerification& options, std::string_view user) {
-  const Repository found = get_repository(engine, repository);
-  if (!options.ref.empty()) resolve_commit(engine, found, options.ref);
+  const Repository found = branch::get_repository(engine, repository);
+  if (!options.ref.empty()) branch::resolve_commit(engine, found, options.ref);
   return engine.jobs.create(kKind, found.id, BranchId{}, encode_options(options), user);
 }
 
-VerifyStatus verify_status(Engine& engine, const RepositoryName& repository, std::string_view id) {
-  const meta::Job job = find_job(engine, repository, id);
+VerifyStatus verify_status(branch::Engine& engine, const RepositoryName& repository,
+                           std::string_view id) {
+  const jobs::Job job = find_job(engine, repository, id);
   VerifyStatus status;
   status.id = job.id;
   status.state = static_cast<VerifyState>(job.state);
   status.updated = job.updated;
   status.options = decode_options(job.spec);
   status.error = job.error;
-  status.report = decode_report(job.state == meta::JobState::kDone ? job.result : job.checkpoint);
+  status.report = decode_report(job.state == jobs::JobState::kDone ? job.result : job.checkpoint);
   return status;
 }
 
-void cancel_verify(Engine& engine, const RepositoryName& repository, std::string_view id) {
+void cancel_verify(branch::Engine& engine, const RepositoryName& repository, std::string_view id) {
   if (engine.jobs.cancel(find_job(engine, repository, id).id)) return;
   throw Error(ErrorCode::kConflict, reason::kOperationEnded, "the verification has ended");
 }
 
-bool run_one_verify(Engine& engine, const VerifyLimits& limits, std::stop_token stop) {
+bool run_one_verify(branch::Engine& engine, const VerifyLimits& limits, std::stop_token stop) {
   const int64_t owner = new_lease_owner();
   auto job = engine.jobs.take(kKind, owner, lease_time());
   if (!job) return false;
@@ -149,9 +150,9 @@ bool run_one_verify(Engine& engine, const VerifyLimits& limits, std::stop_token 
     if (error.reason() == reason::kOperationCancelled) return true;
     job->error = error.message();
     log::warn("verification_failed", {{"job", job->id}, {"message", error.message()}});
-    engine.jobs.finish(*job, owner, meta::JobState::kFailed);
+    engine.jobs.finish(*job, owner, jobs::JobState::kFailed);
   }
   return true;
 }
 
-}  // namespace tarn::versioning
+}  // namespace tarn::verify

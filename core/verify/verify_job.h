@@ -12,7 +12,7 @@
 #include "core/model/names.h"
 #include "core/verify/verify.h"
 
-namespace tarn::versioning {
+namespace tarn::verify {
 
 enum class VerifyState { kQueued, kRunning, kDone, kFailed, kCancelled };
 /// "queued".
@@ -37,15 +37,16 @@ struct VerifyLimits {
 };
 
 /// Stores the job and returns its id. Throws not_found (the repository, the ref).
-std::string start_verify(Engine& engine, const RepositoryName& repository,
+std::string start_verify(branch::Engine& engine, const RepositoryName& repository,
                          const RepositoryVerification& options, std::string_view user);
 /// Throws not_found (reason "task_not_found").
-VerifyStatus verify_status(Engine& engine, const RepositoryName& repository, std::string_view id);
+VerifyStatus verify_status(branch::Engine& engine, const RepositoryName& repository,
+                           std::string_view id);
 /// Throws as verify_status, and conflict (reason "operation_ended").
-void cancel_verify(Engine& engine, const RepositoryName& repository, std::string_view id);
+void cancel_verify(branch::Engine& engine, const RepositoryName& repository, std::string_view id);
 
 /// Runs one such job, if any; called by server/jobs. Returns whether it did any work. If its
 /// process dies, another one starts the job again after the lease has expired.
-bool run_one_verify(Engine& engine, const VerifyLimits& limits, std::stop_token stop);
+bool run_one_verify(branch::Engine& engine, const VerifyLimits& limits, std::stop_token stop);
 
-}  // namespace tarn::versioning
+}  // namespace tarn::verify

@@ -7,7 +7,7 @@
 #include "core/verify/verify_job.h"
 #include "tests/support/repository_test.h"
 
-namespace tarn::versioning {
+namespace tarn::verify {
 namespace {
 
 const RepositoryVerification kAllObjects{
@@ -18,8 +18,9 @@ class VerifyJob : public testing::RepositoryTest {};
 TEST_F(VerifyJob, AJobKeepsItsReportAndCanBeCancelled) {
   engine.put(repo, "main", "k", "v");
   engine.commit(repo, "main");
-  const FoundObject object = get_object(*engine, repo, "main", Key("k"));
-  engine.store->remove(physical_address(*engine, object.repository, object.entry).substr(8));
+  const objects::FoundObject object = objects::get_object(*engine, repo, "main", Key("k"));
+  engine.store->remove(
+      objects::physical_address(*engine, object.repository, object.entry).substr(8));
   const std::string id = start_verify(*engine, repo, kAllObjects, "tester");
   EXPECT_EQ(verify_status(*engine, repo, id).state, VerifyState::kQueued);
   EXPECT_TRUE(run_one_verify(*engine, {}, {}));
@@ -56,4 +57,4 @@ TEST_F(VerifyJob, ARunningJobStopsWhenItIsCancelled) {
 }
 
 }  // namespace
-}  // namespace tarn::versioning
+}  // namespace tarn::verify

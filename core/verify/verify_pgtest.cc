@@ -7,7 +7,7 @@
 #include "core/base/str_cat.h"
 #include "core/branch/object_versions.h"
 #include "core/branch/refs.h"
-#include "core/import/import.h"
+#include "core/imports/import.h"
 #include "core/meta/node_store.h"
 #include "core/objects/multipart.h"
 #include "core/tree/body.h"
@@ -17,7 +17,7 @@
 #include "tests/support/repository_test.h"
 #include "tests/support/table_digests.h"
 
-namespace tarn::versioning {
+namespace tarn::verify {
 namespace {
 
 using testing::TestDatabase;
@@ -77,8 +77,8 @@ class Verify : public ::testing::Test {
   }
 
   std::string key_of(const std::string& ref, const std::string& path) {
-    const FoundObject object = get_object(*engine, repo, ref, Key(path));
-    return physical_address(*engine, object.repository, object.entry).substr(8);
+    const objects::FoundObject object = objects::get_object(*engine, repo, ref, Key(path));
+    return objects::physical_address(*engine, object.repository, object.entry).substr(8);
   }
 
   void replace(const std::string& key, const std::string& bytes) {
@@ -90,7 +90,7 @@ class Verify : public ::testing::Test {
 
   /// A range of main's tree: by number from the left.
   Nid range_of_main(uint32_t index) {
-    const Nid root = get_branch(*engine, repo, BranchName("main")).root.nid;
+    const Nid root = branch::get_branch(*engine, repo, BranchName("main")).root.nid;
     return engine.parts().engine().nodes.load(root)->child(index).nid;
   }
   std::string last_key_of(Nid nid) {
@@ -114,30 +114,31 @@ class Verify : public ::testing::Test {
   }
 
   std::string finish_parts(const std::string& key, const std::vector<std::string>& parts) {
-    const UploadTarget target =
-        check_upload(*engine, repo, BranchName("main"), Key(key), false, {});
-    const MultipartUpload upload =
-        create_multipart(*engine, target, {"tester", {"text/plain", {}, {}}, "", ""});
-    Completion completion;
+    const objects::UploadTarget target =
+        objects::check_upload(*engine, repo, BranchName("main"), Key(key), false, {});
+    const objects::MultipartUpload upload =
+        objects::create_multipart(*engine, target, {"tester", {"text/plain", {}, {}}, "", ""});
+    objects::Completion completion;
     for (const std::string& bytes : parts) {
       TextBody body(bytes);
       const uint32_t number = static_cast<uint32_t>(completion.parts.size() + 1);
       completion.parts.push_back(
-          {number, put_part(*engine, upload, number, body, bytes.size()).etag, {}});
+          {number, objects::put_part(*engine, upload, number, body, bytes.size()).etag, {}});
     }
-    complete_multipart(*engine, upload, completion);
-    return std::string(kPartBytesMin, 'p');
+    objects::complete_multipart(*engine, upload, completion);
+    return std::string(objects::kPartBytesMin, 'p');
   }
 
   void import_one(const std::string& name) {
     const auto writer = engine.store->create("set/" + name, 5);
     writer->write("bytes");
     ASSERT_TRUE(writer->finish());
-    ImportRequest request;
-    request.paths = {{ImportPath::Kind::kObject, "local:///lake/set/" + name, "in/" + name}};
+    imports::ImportRequest request;
+    request.paths = {
+        {imports::ImportPath::Kind::kObject, "local:///lake/set/" + name, "in/" + name}};
     request.commit.committer = "tester";
-    start_import(*engine, repo, BranchName("main"), request);
-    while (run_one_import(*engine, {})) {
+    imports::start_import(*engine, repo, BranchName("main"), request);
+    while (imports::run_one_import(*engine, {})) {
     }
   }
 };
@@ -151,20 +152,20 @@ TEST_F(Verify, AnIntactRepositoryHasNoFindingAndNothingIsChanged) {
   engine.commit(repo, "exp");
   engine.put(repo, "main", "c", "on main");
   engine.commit(repo, "main");
-  merge_into(
+  versioning::merge_into(
       *engine, repo, "exp", BranchName("main"),
       {.committer = "tester", .message = "", .metadata = {}, .resolutions = {}, .paths = {}});
-  create_tag(*engine, repo, TagName("v1"), "main", {});
-  finish_parts("big", {std::string(kPartBytesMin, 'p'), "tail"});
-  copy_object(*engine, {repo.name, "main", Key("a/1001")}, repo, BranchName("main"), Key("copy"),
-              {}, false);
+  branch::create_tag(*engine, repo, TagName("v1"), "main", {});
+  finish_parts("big", {std::string(objects::kPartBytesMin, 'p'), "tail"});
+  objects::copy_object(*engine, {repo.name, "main", Key("a/1001")}, repo, BranchName("main"),
+                       Key("copy"), {}, false);
   engine.commit(repo, "main");
   import_one("one");
   engine.put(repo, "main", "staged", "not committed");
   engine.remove(repo, "main", "a/1002");
   const testing::TestRepository other = engine.make_repository("other");
-  copy_object(*engine, {repo.name, "main", Key("big")}, other, BranchName("main"), Key("taken"), {},
-              false);
+  objects::copy_object(*engine, {repo.name, "main", Key("big")}, other, BranchName("main"),
+                       Key("taken"), {}, false);
   const std::string before = testing::table_digests(engine.pool);
   const VerifyReport report = verify();
   EXPECT_EQ(found(), "");
@@ -197,7 +198,7 @@ TEST_F(Verify, AFlippedByteOfANodeIsUnreadable) {
   EXPECT_EQ(finding.path, last_key_of(nid));
   EXPECT_EQ(finding.after, last_key_of(range_of_main(0)));
   EXPECT_EQ(finding.refs, (std::vector<std::string>{"main", "same"}));
-  EXPECT_EQ(finding.commit, to_text(get_branch(*engine, repo, BranchName("main")).head));
+  EXPECT_EQ(finding.commit, to_text(branch::get_branch(*engine, repo, BranchName("main")).head));
   EXPECT_EQ(finding.address, str_cat("node ", nid));
 }
 
@@ -218,10 +219,10 @@ TEST_F(Verify, AValidBodyOfAnotherContentHasAnotherHash) {
 TEST_F(Verify, AMissingNodeIsReportedWithTheNewestRefThatShowsIt) {
   fill();
   engine.commit(repo, "main");
-  create_tag(*engine, repo, TagName("old"), "main", {});
+  branch::create_tag(*engine, repo, TagName("old"), "main", {});
   const Nid nid = range_of_main(0);
   const std::string path = last_key_of(nid);
-  const std::string old = to_text(get_branch(*engine, repo, BranchName("main")).head);
+  const std::string old = to_text(branch::get_branch(*engine, repo, BranchName("main")).head);
   engine.put(repo, "main", "a/1000", "the range is another now");
   engine.commit(repo, "main");
   sql(str_cat("DELETE FROM nodes WHERE nid = ", nid));
@@ -352,7 +353,7 @@ TEST_F(Verify, AMissingParentAndAWrongGenerationAreFindingsOfTheChild) {
 TEST_F(Verify, RefsOfMissingCommitsAreFindings) {
   engine.put(repo, "main", "k", "1");
   engine.commit(repo, "main", "first");
-  create_tag(*engine, repo, TagName("v1"), "main", {});
+  branch::create_tag(*engine, repo, TagName("v1"), "main", {});
   sql("DELETE FROM commits WHERE message = 'first'");
   EXPECT_EQ(found(), "ref_commit  [main]; ref_commit  [v1]");
 }
@@ -388,7 +389,7 @@ TEST_F(Verify, AStagedRowThatDoesNotDecodeIsAFindingOfItsBranch) {
 }
 
 TEST_F(Verify, DamageOfPartListsIsNoticed) {
-  finish_parts("big", {std::string(kPartBytesMin, 'p'), "tail"});
+  finish_parts("big", {std::string(objects::kPartBytesMin, 'p'), "tail"});
   engine.commit(repo, "main");
   ASSERT_EQ(found(), "");
   const std::string body = to_hex(body_of_list());
@@ -425,12 +426,12 @@ TEST_F(Verify, LostObjectsAreNoticed) {
 
 TEST_F(Verify, ChangedBytesOfTheSameSizeAreNoticedByReadingThem) {
   fill();
-  finish_parts("big", {std::string(kPartBytesMin, 'p'), "tail"});
+  finish_parts("big", {std::string(objects::kPartBytesMin, 'p'), "tail"});
   engine.commit(repo, "main");
   replace(key_of("main", "b/1400"), "1401");
   const std::string list = key_of("main", "big");  // its first part
-  std::string bytes(kPartBytesMin, 'p');
-  bytes[kPartBytesMin / 2] = 'q';
+  std::string bytes(objects::kPartBytesMin, 'p');
+  bytes[objects::kPartBytesMin / 2] = 'q';
   replace(list, bytes);
   EXPECT_EQ(found(), "object_content b/1400 [main]; object_content big [main]");
   RepositoryVerification shallow = kEverything;
@@ -462,7 +463,7 @@ TEST_F(Verify, DeepReadsKeepTheirPace) {
 }
 
 TEST_F(Verify, KeptVersionsAreExamined) {
-  set_versioning(*engine, repo, Versioning::kEnabled);
+  branch::set_versioning(*engine, repo, Versioning::kEnabled);
   engine.put(repo, "main", "key", "first");
   const std::string first = key_of("main", "key");
   engine.put(repo, "main", "key", "second");
@@ -481,7 +482,7 @@ TEST_F(Verify, KeptVersionsAreExamined) {
 }
 
 TEST_F(Verify, MoreVersionsThanAPageAreAllExamined) {
-  set_versioning(*engine, repo, Versioning::kEnabled);
+  branch::set_versioning(*engine, repo, Versioning::kEnabled);
   engine.put(repo, "main", "key", "first");
   sql("INSERT INTO object_versions (branch_id, key, number, version, is_null, kind, val, "
       "created_ms) "
@@ -492,4 +493,4 @@ TEST_F(Verify, MoreVersionsThanAPageAreAllExamined) {
 }
 
 }  // namespace
-}  // namespace tarn::versioning
+}  // namespace tarn::verify

@@ -17,7 +17,7 @@
 #include "core/verify/verify.h"
 #include "tests/support/repository_test.h"
 
-namespace tarn::versioning {
+namespace tarn::verify {
 namespace {
 
 /// Objects data/00000000, data/00000001 ..., whose bytes no store has.
@@ -66,7 +66,7 @@ class VerifyScale : public ::testing::Test {
   /// Makes a commit of the tree the head of main.
   void publish(const TreeRoot& root) {
     Commit commit;
-    const Branch main = get_branch(*engine, repo, BranchName("main"));
+    const Branch main = branch::get_branch(*engine, repo, BranchName("main"));
     commit.parents = {main.head};
     commit.root = root;
     commit.message = "many";
@@ -125,4 +125,4 @@ TEST_F(VerifyScale, ASampleIsBoundedAndEstimatesTheRest) {
 }
 
 }  // namespace
-}  // namespace tarn::versioning
+}  // namespace tarn::verify

@@ -2,7 +2,7 @@
 
 #include "core/meta/commits.h"
 
-namespace tarn::meta {
+namespace tarn::verify {
 namespace {
 
 using Retry = db::Pool::Retry;
@@ -61,7 +61,7 @@ Commit commit_from(const db::Rows& rows, size_t row) {
   commit.root = root_from(rows, row, 3, 4);
   commit.committer = rows.text(row, 5);
   commit.message = rows.text(row, 6);
-  commit.metadata = metadata_from_array(rows.strings(row, 7));
+  commit.metadata = meta::metadata_from_array(rows.strings(row, 7));
   commit.created = from_millis(rows.integer(row, 8));
   return commit;
 }
@@ -177,4 +177,4 @@ std::map<int64_t, std::string> VerifyStore::part_lists(std::span<const int64_t> 
   return out;
 }
 
-}  // namespace tarn::meta
+}  // namespace tarn::verify

@@ -14,7 +14,7 @@
 #include "core/model/commit.h"
 #include "core/model/names.h"
 
-namespace tarn::meta {
+namespace tarn::verify {
 
 struct BranchToVerify {
   BranchId id{};
@@ -85,4 +85,4 @@ class VerifyStore {
   db::Pool& pool_;
 };
 
-}  // namespace tarn::meta
+}  // namespace tarn::verify

@@ -14,9 +14,10 @@ constexpr size_t kCommitsPerQuery = 1000;
 
 }  // namespace
 
-std::set<std::string> authors_of(Engine& engine, RepositoryId repository, const Commit& brought,
-                                 const Commit& destination) {
-  const std::vector<CommitId> commits = commits_without(engine, repository, brought, destination);
+std::set<std::string> authors_of(branch::Engine& engine, RepositoryId repository,
+                                 const Commit& brought, const Commit& destination) {
+  const std::vector<CommitId> commits =
+      branch::commits_without(engine, repository, brought, destination);
   std::set<std::string> out;
   for (size_t from = 0; from < commits.size(); from += kCommitsPerQuery) {
     const auto part =

@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "core/branch/hooks.h"
-#include "core/import/import.h"
-#include "core/import/refs_dump.h"
+#include "core/imports/import.h"
+#include "core/imports/refs_dump.h"
 #include "core/meta/commits.h"
 #include "core/promotion/promotions_fixture.h"
 #include "core/versioning/pull_requests.h"
@@ -18,11 +18,11 @@ using testing::reason_of;
 
 constexpr std::string_view kWaiting = "awaiting_approval approval_required";
 
-class Authors : public Promotions {
+class Authors : public promotion::Promotions {
  protected:
   void SetUp() override {
-    Promotions::SetUp();
-    apply_policy(std::string(kPolicy) + "approvals: {count: 1, not_author: true}\n");
+    promotion::Promotions::SetUp();
+    apply_policy(std::string(promotion::kPolicy) + "approvals: {count: 1, not_author: true}\n");
     for (const char* user : {"mallory", "bob", "olga", "ci"}) {
       engine.pool.run({"test_user", "INSERT INTO users (name, created_ms) VALUES ($1, 0)"}, {user},
                       db::Pool::Retry::kWrite);
@@ -31,14 +31,14 @@ class Authors : public Promotions {
 
   CommitId commit_as(const std::string& user, const std::string& branch,
                      const std::string& accuracy = "0.8") {
-    const ActingUser acting(user);
+    const branch::ActingUser acting(user);
     return train(branch, accuracy);
   }
   /// A commit on top of main that shows `committer`, with the tree and the metrics of the branch's
   /// head, but without the branch in its history.
   CommitId record_as(const std::string& user, const std::string& branch, std::string committer) {
-    const ActingUser acting(user);
-    const RepositoryId id = get_repository(*engine, repo).id;
+    const branch::ActingUser acting(user);
+    const RepositoryId id = branch::get_repository(*engine, repo).id;
     const Commit work = (*engine).commits.get(id, head(branch));
     const Commit parent = (*engine).commits.get(id, head("main"));
     Commit forged;
@@ -55,17 +55,18 @@ class Authors : public Promotions {
   }
   /// The state of a promotion of the branch after the user has approved it.
   std::string promoted_with(const std::string& user, const std::string& branch) {
-    const Promotion waiting = promote({branch});
+    const promotion::Promotion waiting = promote({branch});
     EXPECT_EQ(outcome(waiting), kWaiting);
-    approve_promotion(*engine, repo, waiting.id, {user}, "", {});
+    promotion::approve_promotion(*engine, repo, waiting.id, {user}, "", {});
     work();
-    const Promotion after = get_promotion(*engine, repo, waiting.id);
+    const promotion::Promotion after = promotion::get_promotion(*engine, repo, waiting.id);
     end_promotion_if_open(after);
     return outcome(after);
   }
-  void end_promotion_if_open(const Promotion& promotion) {
+  void end_promotion_if_open(const promotion::Promotion& promotion) {
     if (outcome(promotion) == "promoted") return;
-    end_promotion(*engine, repo, promotion.id, PromotionState::kCancelled, "ci", "");
+    promotion::end_promotion(*engine, repo, promotion.id, promotion::PromotionState::kCancelled,
+                             "ci", "");
   }
   /// "" = not known.
   std::string maker(const Repository& repository, const CommitId& commit) {
@@ -119,12 +120,12 @@ TEST_F(Authors, MergeHasTheAuthorsOfBothSides) {
   engine.branch(repo, "side", "main");
   engine.put(repo, "side", "side", "1");
   {
-    const ActingUser acting("mallory");
+    const branch::ActingUser acting("mallory");
     engine.commit(repo, "side");
   }
   commit_as("bob", "exp-1");
   {
-    const ActingUser acting("bob");
+    const branch::ActingUser acting("bob");
     merge_into(*engine, repo, "side", BranchName("exp-1"), {});
   }
   // A merge has no metrics.
@@ -144,7 +145,7 @@ TEST_F(Authors, CherryPickHasItsPickerAsAuthor) {
   engine.branch(repo, "exp-2", "main");
   commit_as("mallory", "exp-1");
   {
-    const ActingUser acting("bob");
+    const branch::ActingUser acting("bob");
     cherry_pick(*engine, repo, BranchName("exp-2"), {"bob", "exp-1", {}, {}, false});
   }
   commit_as("bob", "exp-2", "0.85");
@@ -156,13 +157,13 @@ TEST_F(Authors, ImportHasItsStarterAsAuthor) {
   engine.branch(repo, "exp-1", "main");
   ASSERT_TRUE(engine.store->create("in/a", 0)->finish());
   {
-    const ActingUser acting("mallory");
-    ImportRequest request;
-    request.paths = {{ImportPath::Kind::kPrefix, "local:///lake/in/", "in/"}};
+    const branch::ActingUser acting("mallory");
+    imports::ImportRequest request;
+    request.paths = {{imports::ImportPath::Kind::kPrefix, "local:///lake/in/", "in/"}};
     request.commit.committer = "bob";
-    start_import(*engine, repo, BranchName("exp-1"), request);
+    imports::start_import(*engine, repo, BranchName("exp-1"), request);
   }
-  while (run_one_import(*engine, {})) {
+  while (imports::run_one_import(*engine, {})) {
   }
   EXPECT_EQ(maker(repo, head("exp-1")), "mallory");
   EXPECT_EQ(maker(repo, commit_as("bob", "exp-1")), "bob");
@@ -175,15 +176,15 @@ TEST_F(Authors, AreRestoredWithTheirCommits) {
   commit_as("mallory", "exp-1");
   const CommitId forged = record_as("mallory", "exp-1", "bob");
   engine.branch(repo, "exp-2", to_text(forged));
-  const std::string dump = dump_refs(*engine, repo);
+  const std::string dump = imports::dump_refs(*engine, repo);
   const auto copy = testing::make_bare_repository(engine, "copy");
-  const ActingUser acting("olga");
-  restore_refs(*engine, copy, dump, false, "olga");
-  EXPECT_EQ(maker(copy, get_branch(*engine, copy, BranchName("exp-2")).head), "mallory");
+  const branch::ActingUser acting("olga");
+  imports::restore_refs(*engine, copy, dump, false, "olga");
+  EXPECT_EQ(maker(copy, branch::get_branch(*engine, copy, BranchName("exp-2")).head), "mallory");
 }
 
 TEST_F(Authors, CannotApproveTheirPullRequest) {
-  remove_gate_policy(*engine, repo, "digits", "owner", {});
+  promotion::remove_gate_policy(*engine, repo, "digits", "owner", {});
   engine.branch(repo, "dev", "main");
   commit_as("bob", "dev");
   const std::string pull = open_pull("bob");
@@ -197,7 +198,7 @@ TEST_F(Authors, CannotApproveTheirPullRequest) {
 }
 
 TEST_F(Authors, RecorderIsAnAuthorOfAPullRequest) {
-  remove_gate_policy(*engine, repo, "digits", "owner", {});
+  promotion::remove_gate_policy(*engine, repo, "digits", "owner", {});
   engine.branch(repo, "exp-1", "main");
   commit_as("mallory", "exp-1");
   engine.branch(repo, "dev", to_text(record_as("mallory", "exp-1", "bob")));

@@ -84,8 +84,8 @@ TEST_F(ChangeIndexTest, EveryVerbStoresWhatItChanged) {
   engine.put(repo, "main", "gone/a", "x");
   engine.commit(repo, "main");
   {
-    const Branch main = get_branch(*engine, repo, BranchName("main"));
-    BranchHold hold(*engine, main, false, {});
+    const Branch main = branch::get_branch(*engine, repo, BranchName("main"));
+    branch::BranchHold hold(*engine, main, false, {});
     ASSERT_TRUE((*engine).branches.add_range(main.id, hold.lease(), "gone/", "gone0",
                                              meta::Branches::RangeKind::kDelete));
   }
@@ -104,12 +104,12 @@ TEST_F(ChangeIndexTest, EveryVerbStoresWhatItChanged) {
   squash.squash = true;
   change("dev", "c", "3");
   merge_into(*engine, repo, "dev", BranchName("main"), squash);
-  const Commit squashed = resolve_commit(*engine, repo, "main");
+  const Commit squashed = branch::resolve_commit(*engine, repo, "main");
   ASSERT_EQ(squashed.parents.size(), 1u);
   EXPECT_EQ(stored(squashed.id), compared(squashed));
   change("dev", "d", "4");
   merge_into(*engine, repo, "dev", BranchName("main"), {});
-  EXPECT_EQ(stored(resolve_commit(*engine, repo, "main").id), std::string(1, '\0'));
+  EXPECT_EQ(stored(branch::resolve_commit(*engine, repo, "main").id), std::string(1, '\0'));
 
   for (size_t i = 0; i <= tree::kChangedKeysMax; ++i) {
     engine.put(repo, "dev", str_cat("many/", i), "x");
@@ -176,9 +176,9 @@ TEST_F(ChangeIndexTest, JobFillsOldHistory) {
   of_path.objects = {"k/3"};
   const auto before = log_commits(*engine, repo, "main", of_path).items.size();
   EXPECT_EQ(before, 4u);
-  EXPECT_TRUE(fill_change_index(*engine, {}));
+  EXPECT_TRUE(branch::fill_change_index(*engine, {}));
   EXPECT_EQ(unfilled(), 0);
-  EXPECT_FALSE(fill_change_index(*engine, {}));
+  EXPECT_FALSE(branch::fill_change_index(*engine, {}));
   for (const Commit& commit : commits) EXPECT_EQ(stored(commit.id), compared(commit));
   (*engine).commits.forget_all();
   EXPECT_EQ(log_commits(*engine, repo, "main", of_path).items.size(), before);
@@ -192,23 +192,23 @@ TEST_F(ChangeIndexTest, JobOfADeadServerIsTakenOver) {
   testing::FaultPoints faults;
   const auto dies = another(&faults);
   faults.lose_connection("change_index_fill_rows");
-  EXPECT_NE(testing::message_of([&] { fill_change_index(**dies, {}); }), "done");
+  EXPECT_NE(testing::message_of([&] { branch::fill_change_index(**dies, {}); }), "done");
   EXPECT_EQ(faults.unreached(), 0u);
   EXPECT_EQ(unfilled(), all);
-  EXPECT_FALSE(fill_change_index(*engine, {}));  // the lease of the dead one
+  EXPECT_FALSE(branch::fill_change_index(*engine, {}));  // the lease of the dead one
   EXPECT_EQ(unfilled(), all);
 
   // One that has only stopped for a while: it stores nothing any more.
   engine.pool.run(kExpireLease, {}, db::Pool::Retry::kWrite);
   faults.at_then_go_on({"change_index_select_unfilled", true}, [&] {
     engine.pool.run(kExpireLease, {}, db::Pool::Retry::kWrite);
-    meta::ChangeIndex index(engine.pool);
-    EXPECT_TRUE(index.claim(77, change_fill_lease()));
+    branch::ChangeIndexStore index(engine.pool);
+    EXPECT_TRUE(index.claim(77, branch::change_fill_lease()));
   });
-  EXPECT_FALSE(fill_change_index(**dies, {}));
+  EXPECT_FALSE(branch::fill_change_index(**dies, {}));
   EXPECT_EQ(unfilled(), all);
-  meta::ChangeIndex(engine.pool).release(77);
-  EXPECT_TRUE(fill_change_index(*engine, {}));
+  branch::ChangeIndexStore(engine.pool).release(77);
+  EXPECT_TRUE(branch::fill_change_index(*engine, {}));
   EXPECT_EQ(unfilled(), 0);
 }
 
@@ -218,9 +218,9 @@ TEST_F(ChangeIndexTest, JobStopsBetweenCommits) {
   std::stop_source stop;
   stop.request_stop();
   const int64_t all = unfilled();
-  EXPECT_FALSE(fill_change_index(*engine, stop.get_token()));
+  EXPECT_FALSE(branch::fill_change_index(*engine, stop.get_token()));
   EXPECT_EQ(unfilled(), all);
-  EXPECT_TRUE(fill_change_index(*engine, {}));  // the lease was given back
+  EXPECT_TRUE(branch::fill_change_index(*engine, {}));  // the lease was given back
 }
 
 }  // namespace

@@ -34,8 +34,8 @@ constexpr int kCheckoutAttemptsUncontended = 2;
 /// too: both states are then frozen and can be read without a transaction.
 class CheckoutAttempt {
  public:
-  CheckoutAttempt(Engine& engine, const Repository& repository, const Branch& branch,
-                  const BranchPermit& permit, const ResolvedRef& source,
+  CheckoutAttempt(branch::Engine& engine, const Repository& repository, const Branch& branch,
+                  const branch::BranchPermit& permit, const branch::ResolvedRef& source,
                   const CheckoutRequest& request, bool contended)
       : engine_(engine),
         repository_(repository),
@@ -67,7 +67,7 @@ class CheckoutAttempt {
     }
     switch (batch.publish(branch_.id, hold_->lease(), concerned_ranges(), catch_up)) {
       case meta::StagedBatch::Outcome::kDone:
-        fold_if_long(engine_, branch_.id, *hold_);
+        branch::fold_if_long(engine_, branch_.id, *hold_);
         return counts_;
       case meta::StagedBatch::Outcome::kOvertaken:
       case meta::StagedBatch::Outcome::kLeaseLost:
@@ -77,15 +77,15 @@ class CheckoutAttempt {
   }
 
  private:
-  OverlayCursor source_cursor() {
-    if (source_hold_) return frozen_view(engine_, source_hold_->lease());
-    if (source_.staged) return frozen_view(engine_, hold_->lease());
+  branch::OverlayCursor source_cursor() {
+    if (source_hold_) return branch::frozen_view(engine_, source_hold_->lease());
+    if (source_.staged) return branch::frozen_view(engine_, hold_->lease());
     return {engine_.nodes, source_.commit.root, {}};
   }
 
   void compare(meta::StagedBatch& batch) {
-    OverlayCursor theirs = source_cursor();
-    OverlayCursor ours = frozen_view(engine_, hold_->lease());
+    branch::OverlayCursor theirs = source_cursor();
+    branch::OverlayCursor ours = branch::frozen_view(engine_, hold_->lease());
     auto at = request_.paths.skip_to("");
     theirs.seek(*at);
     ours.seek(*at);
@@ -136,7 +136,7 @@ class CheckoutAttempt {
   }
 
   void check(const std::string& key, const std::optional<Entry>& theirs) const {
-    check_hook_file(engine_, repository_.name, key);
+    branch::check_hook_file(engine_, repository_.name, key);
     if (request_.check) request_.check(Key(key), !theirs);
   }
 
@@ -167,7 +167,7 @@ class CheckoutAttempt {
   void release_source() {
     if (!source_hold_) return;
     source_hold_->keep_alive();  // otherwise the rows that were read may be folded
-    fold_if_long(engine_, source_.branch->id, *source_hold_);
+    branch::fold_if_long(engine_, source_.branch->id, *source_hold_);
     source_hold_.reset();
   }
 
@@ -179,14 +179,14 @@ class CheckoutAttempt {
     return out;
   }
 
-  Engine& engine_;
+  branch::Engine& engine_;
   const Repository& repository_;
   const Branch& branch_;
-  const ResolvedRef& source_;
+  const branch::ResolvedRef& source_;
   const CheckoutRequest& request_;
   const bool contended_;
-  std::optional<BranchHold> source_hold_;
-  std::optional<BranchHold> hold_;
+  std::optional<branch::BranchHold> source_hold_;
+  std::optional<branch::BranchHold> hold_;
   /// The ref's entry at a key, and the counter of the key.
   struct Remembered {
     std::optional<Entry> theirs;
@@ -200,15 +200,16 @@ class CheckoutAttempt {
 
 }  // namespace
 
-CheckoutCounts checkout_paths(Engine& engine, const Repository& repository,
+CheckoutCounts checkout_paths(branch::Engine& engine, const Repository& repository,
                               const BranchName& branch, const CheckoutRequest& request) {
-  check_writable(engine, repository, request.force);
+  branch::check_writable(engine, repository, request.force);
   const meta::Writer::Operation operation(engine.writer);
-  const BranchPermit permit = permit_of(engine, repository.id, BranchAction::kStage);
+  const branch::BranchPermit permit =
+      branch::permit_of(engine, repository.id, BranchAction::kStage);
   for (int attempt = 0; attempt < kCheckoutAttemptsMax; ++attempt) {
-    const Branch target = get_branch(engine, repository, branch);
+    const Branch target = branch::get_branch(engine, repository, branch);
     permit(target);
-    const ResolvedRef source = resolve(engine, repository, request.ref);
+    const branch::ResolvedRef source = branch::resolve(engine, repository, request.ref);
     const bool contended = attempt >= kCheckoutAttemptsUncontended;
     CheckoutAttempt trying(engine, repository, target, permit, source, request, contended);
     if (const auto counts = trying.run()) return *counts;

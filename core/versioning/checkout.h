@@ -40,7 +40,7 @@ struct CheckoutCounts {
 /// Throws: not_found (repository, branch, ref), invalid_argument (more than kCheckoutKeysMax),
 /// permission_denied (read-only, protected), conflict (reason "too_many_attempts": others kept
 /// writing there; "branch_locked").
-CheckoutCounts checkout_paths(Engine& engine, const Repository& repository,
+CheckoutCounts checkout_paths(branch::Engine& engine, const Repository& repository,
                               const BranchName& branch, const CheckoutRequest& request);
 
 }  // namespace tarn::versioning

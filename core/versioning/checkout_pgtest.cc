@@ -44,8 +44,8 @@ class Checkout : public testing::RepositoryTest {
     for (const char* key : keys) engine.put(repo, branch, key, str_cat(branch, ":", key));
   }
   size_t sealed_tokens(const std::string& branch) {
-    const Branch held = get_branch(*engine, repo, BranchName(branch));
-    return BranchHold(*engine, held, false, nullptr).lease().sealed.size();
+    const Branch held = branch::get_branch(*engine, repo, BranchName(branch));
+    return branch::BranchHold(*engine, held, false, nullptr).lease().sealed.size();
   }
 };
 
@@ -57,7 +57,7 @@ TEST_F(Checkout, PathsMatchTheRefAndOthersStay) {
   engine.remove(repo, "dev", "models/c");
   engine.commit(repo, "dev");
   put_all("main", {"models/e"});
-  const Entry theirs = get_object(*engine, repo, "dev", Key("models/a")).entry;
+  const Entry theirs = objects::get_object(*engine, repo, "dev", Key("models/a")).entry;
   const size_t stored = engine.store->list("", "", 1000).items.size();
 
   CheckoutRequest dry = of("dev", {"models/**"});
@@ -72,7 +72,7 @@ TEST_F(Checkout, PathsMatchTheRefAndOthersStay) {
   EXPECT_EQ(engine.read(repo, "main", "code/x"), "main:code/x");
   EXPECT_EQ(engine.read(repo, "main", "models/a"), "dev:models/a");
   EXPECT_EQ(engine.keys(repo, "main@"), "code/x models/a models/b models/c") << "only staged";
-  EXPECT_EQ(encode_entry(get_object(*engine, repo, "main", Key("models/a")).entry),
+  EXPECT_EQ(encode_entry(objects::get_object(*engine, repo, "main", Key("models/a")).entry),
             encode_entry(theirs))
       << "the same bytes, attributes and time";
   EXPECT_EQ(engine.store->list("", "", 1000).items.size(), stored);
@@ -126,7 +126,7 @@ TEST_F(Checkout, IsRefusedBeforeAnythingChanges) {
   EXPECT_EQ(checkout(forbidden), "permission_denied");
   EXPECT_EQ(engine.keys(repo, "main"), "a/1 a/2");
   EXPECT_EQ(engine.read(repo, "main", "a/1"), "main:a/1");
-  set_branch_rules(*engine, repo, {{.pattern = Glob("main")}}, {});
+  branch::set_branch_rules(*engine, repo, {{.pattern = Glob("main")}}, {});
   EXPECT_EQ(checkout(of("dev", {"**"})), "protected_branch");
   EXPECT_EQ(checkout(of("main", {"**"}), "dev"), "2 0 0") << "from a protected one";
 }
@@ -213,7 +213,9 @@ TEST_F(Checkout, FailsUnderConstantWritesBeyondItsLimit) {
     many.emplace_back(str_cat("a/many/", i));
   }
   CheckoutRequest request = of("main@", {"a/**"});
-  request.check = [&](const Key&, bool) { delete_objects(*engine, repo, main, many, false); };
+  request.check = [&](const Key&, bool) {
+    objects::delete_objects(*engine, repo, main, many, false);
+  };
   EXPECT_EQ(checkout(request), "too_many_attempts");
 }
 
@@ -229,14 +231,14 @@ TEST_F(Checkout, TheOtherBranchIsReadInOneSnapshot) {
   EXPECT_EQ(checkout(request), "2 0 0");
   EXPECT_EQ(engine.keys(repo, "main"), "a/1 a/2");
   EXPECT_EQ(engine.keys(repo, "dev"), "a/1 a/2 a/3 late");
-  for (int i = 0; i < 3 * static_cast<int>(kSealedTokensMax); ++i) {
+  for (int i = 0; i < 3 * static_cast<int>(branch::kSealedTokensMax); ++i) {
     put_all("dev", {"a/1"});
     EXPECT_NE(checkout(of("dev", {"a/*"})), "");
   }
   EXPECT_EQ(engine.keys(repo, "dev"), "a/1 a/2 a/3 late");
   EXPECT_EQ(engine.keys(repo, "main"), "a/1 a/2 a/3");
-  EXPECT_LE(sealed_tokens("dev"), kSealedTokensMax + 1);
-  EXPECT_LE(sealed_tokens("main"), kSealedTokensMax + 1);
+  EXPECT_LE(sealed_tokens("dev"), branch::kSealedTokensMax + 1);
+  EXPECT_LE(sealed_tokens("main"), branch::kSealedTokensMax + 1);
 }
 
 TEST_F(Checkout, RandomStatesMatchAModel) {
@@ -275,9 +277,9 @@ TEST_F(Checkout, RandomStatesMatchAModel) {
         reset_prefix(*engine, repo, BranchName(branch), "a/", false);
         const std::string head = branch + "@";
         std::erase_if(model[branch], [](const auto& item) { return item.first[0] == 'a'; });
-        for (const ListItem& item :
-             list_objects(*engine, repo, head,
-                          {.prefix = "a/", .after = "", .delimiter = "", .limit = 1000})
+        for (const objects::ListItem& item :
+             objects::list_objects(*engine, repo, head,
+                                   {.prefix = "a/", .after = "", .delimiter = "", .limit = 1000})
                  .items) {
           model[branch][item.path] = engine.read(repo, head, item.path);
         }

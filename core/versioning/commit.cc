@@ -27,14 +27,14 @@ namespace {
               str_cat(field, ": no commit of the repository has it: not found"));
 }
 
-std::vector<CommitId> parents_of(Engine& engine, const Repository& repository,
+std::vector<CommitId> parents_of(branch::Engine& engine, const Repository& repository,
                                  const std::vector<std::string>& refs) {
   if (refs.size() > kParentsMax) {
     throw_invalid(str_cat("parents: a commit has at most ", kParentsMax));
   }
   std::vector<CommitId> out;
   for (const std::string& ref : refs) {
-    const CommitId id = resolve_commit(engine, repository, ref).id;
+    const CommitId id = branch::resolve_commit(engine, repository, ref).id;
     if (std::find(out.begin(), out.end(), id) != out.end()) {
       throw_invalid(str_cat("parents: \"", ref, "\" names a commit that is given already"));
     }
@@ -63,7 +63,7 @@ class NotedEdits final : public tree::EditSource {
 /// One attempt with the branch held.
 class CommitAttempt {
  public:
-  CommitAttempt(Engine& engine, const Repository& repository, const Branch& branch,
+  CommitAttempt(branch::Engine& engine, const Repository& repository, const Branch& branch,
                 const CommitRequest& request, std::optional<std::vector<CommitId>> parents)
       : engine_(engine),
         repository_(repository),
@@ -71,26 +71,27 @@ class CommitAttempt {
         request_(request),
         parents_(std::move(parents)) {}
 
-  std::optional<BuiltCommit> build(BranchHold& hold, meta::NodeWriter& nodes) {
+  std::optional<branch::BuiltCommit> build(branch::BranchHold& hold, meta::NodeWriter& nodes) {
     const meta::BranchLease& lease = hold.lease();
-    BuiltCommit built;
+    branch::BuiltCommit built;
     built.drained = lease.sealed;
     built.parents = parents_.value_or(std::vector<CommitId>{lease.head});
     built.read = built.parents;
     bool changed = built.parents != std::vector<CommitId>{lease.head};
-    std::vector<ActionEntry> files;
+    std::vector<branch::ActionEntry> files;
     if (request_.source_tree) {
-      built.drained = require_clean(engine_, hold);
+      built.drained = branch::require_clean(engine_, hold);
       built.clean = true;
       const Commit source = source_of(*request_.source_tree);
       built.root = source.root;
       built.read.push_back(source.id);
       changed |= !(built.root == lease.root);
-      if (hooked_) files = action_files_of(engine_, source.root);
+      if (hooked_) files = branch::action_files_of(engine_, source.root);
     } else {
-      StagedEdits edits(engine_, lease.sealed, lease.has_ranges, [&hold] { hold.keep_alive(); });
+      branch::StagedEdits edits(engine_, lease.sealed, lease.has_ranges,
+                                [&hold] { hold.keep_alive(); });
       NotedEdits noted(edits);
-      WatchedEdits watched(noted);
+      branch::WatchedEdits watched(noted);
       const std::vector<tree::RangeDelete> deletes = edits.range_deletes();
       const tree::EditResult result =
           tree::edit_tree(engine_.nodes, nodes, {repository_.salt}, lease.root, deletes, watched);
@@ -111,10 +112,11 @@ class CommitAttempt {
     built.message = request_.message;
     built.metadata = request_.metadata;
     built.date = request_.date;
-    built.hooks = CommitHooks{.before = HookEvent::kPreCommit,
-                              .after = HookEvent::kPostCommit,
-                              .branch = branch_.name.str(),
-                              .files = {.files = std::move(files), .ref = branch_.name.str()}};
+    built.hooks =
+        branch::CommitHooks{.before = HookEvent::kPreCommit,
+                            .after = HookEvent::kPostCommit,
+                            .branch = branch_.name.str(),
+                            .files = {.files = std::move(files), .ref = branch_.name.str()}};
     return built;
   }
 
@@ -130,15 +132,15 @@ class CommitAttempt {
   bool prepared = false;
 
  private:
-  bool prepare_wanted(const std::vector<ActionEntry>& files) {
+  bool prepare_wanted(const std::vector<branch::ActionEntry>& files) {
     if (files.empty()) return false;
-    ActionFiles found{.files = files, .ref = branch_.name.str()};
+    branch::ActionFiles found{.files = files, .ref = branch_.name.str()};
     if (!engine_.hooks->wanted(repository_, context(), found)) return false;
     to_prepare_ = std::move(found);
     return true;
   }
 
-  HookContext context() const {
+  branch::HookContext context() const {
     return {.event = HookEvent::kPrepareCommit,
             .repository = repository_.name,
             .branch = branch_.name.str(),
@@ -147,7 +149,7 @@ class CommitAttempt {
             .committer = request_.committer,
             .metadata = request_.metadata,
             .time = engine_.clock.now(),
-            .user = ActingUser::name()};
+            .user = branch::ActingUser::name()};
   }
 
   Commit source_of(const Hash128& hash) const {
@@ -156,30 +158,32 @@ class CommitAttempt {
     return *std::move(found);
   }
 
-  Engine& engine_;
+  branch::Engine& engine_;
   const Repository& repository_;
   const Branch& branch_;
   const CommitRequest& request_;
   const std::optional<std::vector<CommitId>> parents_;
-  const bool hooked_ = has_hooks(engine_, repository_);
-  std::optional<ActionFiles> to_prepare_;
+  const bool hooked_ = branch::has_hooks(engine_, repository_);
+  std::optional<branch::ActionFiles> to_prepare_;
 };
 
 }  // namespace
 
-Commit commit_branch(Engine& engine, const Repository& repository, const BranchName& branch,
+Commit commit_branch(branch::Engine& engine, const Repository& repository, const BranchName& branch,
                      const CommitRequest& request) {
-  check_writable(engine, repository, request.force);
-  const Branch target = get_branch(engine, repository, branch);
-  const BranchPermit permit = permit_of(engine, repository.id, BranchAction::kCommit);
+  branch::check_writable(engine, repository, request.force);
+  const Branch target = branch::get_branch(engine, repository, branch);
+  const branch::BranchPermit permit =
+      branch::permit_of(engine, repository.id, BranchAction::kCommit);
   permit(target);
   std::optional<std::vector<CommitId>> parents;
   if (request.parents) parents = parents_of(engine, repository, *request.parents);
   CommitAttempt attempt(engine, repository, target, request, std::move(parents));
   const auto build_once = [&] {
-    return build_and_publish(
-        engine, repository, target, /*rotate=*/true, permit,
-        [&](BranchHold& hold, meta::NodeWriter& nodes) { return attempt.build(hold, nodes); });
+    return branch::build_and_publish(engine, repository, target, /*rotate=*/true, permit,
+                                     [&](branch::BranchHold& hold, meta::NodeWriter& nodes) {
+                                       return attempt.build(hold, nodes);
+                                     });
   };
   auto commit = build_once();
   if (!commit && attempt.run_prepare()) commit = build_once();
@@ -187,8 +191,8 @@ Commit commit_branch(Engine& engine, const Repository& repository, const BranchN
   return *commit;
 }
 
-void record_commit(Engine& engine, const Repository& repository, Commit given, bool force) {
-  check_writable(engine, repository, force);
+void record_commit(branch::Engine& engine, const Repository& repository, Commit given, bool force) {
+  branch::check_writable(engine, repository, force);
   if (given.parents.size() > kParentsMax) {
     throw_invalid(str_cat("parents: a commit has at most ", kParentsMax));
   }
@@ -224,7 +228,7 @@ void record_commit(Engine& engine, const Repository& repository, Commit given, b
     if (!meta::Commits::hold(connection, repository.id, held)) {
       throw Error(ErrorCode::kNotFound, reason::kCommitNotFound, "commit not found");
     }
-    meta::Commits::insert(connection, repository.id, given, ActingUser::name());
+    meta::Commits::insert(connection, repository.id, given, branch::ActingUser::name());
   });
 }
 

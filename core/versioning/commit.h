@@ -33,13 +33,13 @@ struct CommitRequest {
 /// (reason "dirty_branch"), parents that are too many or given twice; not_found (also a parent or
 /// the source tree: reason "metarange_not_found"), permission_denied, conflict (reason
 /// "branch_locked": another verb held the branch too long).
-Commit commit_branch(Engine& engine, const Repository& repository, const BranchName& branch,
+Commit commit_branch(branch::Engine& engine, const Repository& repository, const BranchName& branch,
                      const CommitRequest& request);
 
 /// Stores a commit that no ref reaches yet: of a tree (`given.root.hash`) and parents that the
 /// repository has. The id must be the one of these contents. Its committer is what `given` says,
 /// and the acting user is stored with it. Throws: invalid_argument (id, generation), not_found
 /// (tree or a parent), already_exists, permission_denied.
-void record_commit(Engine& engine, const Repository& repository, Commit given, bool force);
+void record_commit(branch::Engine& engine, const Repository& repository, Commit given, bool force);
 
 }  // namespace tarn::versioning

@@ -106,15 +106,15 @@ TEST_F(Verbs, SameContentHasTheSameRootForAnyHistory) {
   // Built the other way round, by reference, so that addresses and times are the same.
   for (int i = 299; i >= 0; --i) {
     const Key key("k" + std::to_string(i));
-    const Entry entry = get_object(*engine, repo, "one", key).entry;
-    const Branch two = get_branch(*engine, repo, BranchName("two"));
+    const Entry entry = objects::get_object(*engine, repo, "one", key).entry;
+    const Branch two = branch::get_branch(*engine, repo, BranchName("two"));
     (*engine).staging.stage(two.id, key, entry);
     if (i % 100 == 0) engine.commit(repo, "two");
   }
-  EXPECT_EQ(resolve_commit(*engine, repo, "one").root.hash,
-            resolve_commit(*engine, repo, "two").root.hash);
-  EXPECT_NE(resolve_commit(*engine, repo, "one").root.nid,
-            resolve_commit(*engine, repo, "two").root.nid);
+  EXPECT_EQ(branch::resolve_commit(*engine, repo, "one").root.hash,
+            branch::resolve_commit(*engine, repo, "two").root.hash);
+  EXPECT_NE(branch::resolve_commit(*engine, repo, "one").root.nid,
+            branch::resolve_commit(*engine, repo, "two").root.nid);
 }
 
 }  // namespace

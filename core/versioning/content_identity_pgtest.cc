@@ -37,7 +37,9 @@ class ContentIdentity : public testing::RepositoryTest {
     engine.put(repo, branch, "a", text);
     engine.put(repo, branch, kHookFile, text);
   }
-  Entry find(const std::string& ref) { return get_object(*engine, repo, ref, Key("a")).entry; }
+  Entry find(const std::string& ref) {
+    return objects::get_object(*engine, repo, ref, Key("a")).entry;
+  }
   std::string differing(const std::string& left, const std::string& right, DiffKind kind) {
     std::string out;
     for (const Change& change : diff_refs(*engine, repo, left, right, kind, {}).items) {
@@ -45,7 +47,7 @@ class ContentIdentity : public testing::RepositoryTest {
     }
     return out;
   }
-  TreeRoot root(const std::string& ref) { return resolve_commit(*engine, repo, ref).root; }
+  TreeRoot root(const std::string& ref) { return branch::resolve_commit(*engine, repo, ref).root; }
 
   const std::string kHookFile = std::string(kActionFilesPrefix) + "a.yaml";
   const std::string kBoth = kHookFile + " a ";
@@ -107,11 +109,11 @@ TEST_F(ContentIdentity, OtherBytesOnBothSidesConflict) {
 }
 
 TEST_F(ContentIdentity, HookFilesAreComparedByTheirBytes) {
-  EXPECT_FALSE(same_hook_files(*engine, root("main"), root("dev")));
+  EXPECT_FALSE(branch::same_hook_files(*engine, root("main"), root("dev")));
   engine.branch(repo, "fourth", "main");
   put("fourth", kSameMd5);
   engine.commit(repo, "fourth");
-  EXPECT_TRUE(same_hook_files(*engine, root("fourth"), root("dev")));
+  EXPECT_TRUE(branch::same_hook_files(*engine, root("fourth"), root("dev")));
 }
 
 }  // namespace

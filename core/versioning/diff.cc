@@ -23,7 +23,7 @@ std::optional<std::string> fold_of(const std::string& key, const DiffOptions& op
   return key.substr(0, at + options.delimiter.size());
 }
 
-Page<Change> collect(Changes& changes, const DiffOptions& options) {
+Page<Change> collect(branch::Changes& changes, const DiffOptions& options) {
   Page<Change> page{.next_of = [](const Change& change) { return change.key.str(); }};
   size_t bytes = 0;
   std::string start =
@@ -57,39 +57,40 @@ Page<Change> collect(Changes& changes, const DiffOptions& options) {
 
 /// Compares with the current state of the branch `right`; `left` is a tree, or absent for that
 /// branch's head.
-Page<Change> diff_to_staged(Engine& engine, const RepositoryName& repository,
+Page<Change> diff_to_staged(branch::Engine& engine, const RepositoryName& repository,
                             const std::optional<TreeRoot>& left, std::string_view right,
                             const DiffOptions& options) {
-  const auto snapshot = RefSnapshot::open(
+  const auto snapshot = branch::RefSnapshot::open(
       engine, repository, right, options.prefix,
-      {StagedReading::kAll, std::max(options.limit + 1, kStagedRowsHintMin)}, kNoCommitPrefix);
+      {branch::StagedReading::kAll, std::max(options.limit + 1, kStagedRowsHintMin)},
+      kNoCommitPrefix);
   if (snapshot->commit())
     throw Error(ErrorCode::kNotFound, reason::kBranchNotFound, "branch not found");
-  const auto changes = staged_changes(snapshot->nodes(), left.value_or(snapshot->root()),
-                                      snapshot->root(), snapshot->take_rows());
+  const auto changes = branch::staged_changes(snapshot->nodes(), left.value_or(snapshot->root()),
+                                              snapshot->root(), snapshot->take_rows());
   return collect(*changes, options);
 }
 
 }  // namespace
 
-Page<Change> diff_refs(Engine& engine, const Repository& repository, std::string_view left,
+Page<Change> diff_refs(branch::Engine& engine, const Repository& repository, std::string_view left,
                        std::string_view right, DiffKind kind, const DiffOptions& options) {
-  const Commit from = resolve_commit(engine, repository, left);
+  const Commit from = branch::resolve_commit(engine, repository, left);
   const bool staged = parse_ref(right).view == RefExpression::View::kStaged;
   if (staged && kind == DiffKind::kTwoDot) {
     return diff_to_staged(engine, repository.name, from.root, right, options);
   }
-  const Commit to = resolve_commit(engine, repository, right);
+  const Commit to = branch::resolve_commit(engine, repository, right);
   if (kind == DiffKind::kTwoDot) {
-    return collect(*tree_changes(engine.nodes, from.root, to.root), options);
+    return collect(*branch::tree_changes(engine.nodes, from.root, to.root), options);
   }
   const meta::Writer::Operation operation(engine.writer);
-  const TreeRoot base = merge_base_to_read(engine, repository, to, from).root;
-  return collect(*merge_changes(engine.nodes, base, from.root, to.root), options);
+  const TreeRoot base = branch::merge_base_to_read(engine, repository, to, from).root;
+  return collect(*branch::merge_changes(engine.nodes, base, from.root, to.root), options);
 }
 
-Page<Change> diff_branch(Engine& engine, const RepositoryName& repository, const BranchName& branch,
-                         const DiffOptions& options) {
+Page<Change> diff_branch(branch::Engine& engine, const RepositoryName& repository,
+                         const BranchName& branch, const DiffOptions& options) {
   return diff_to_staged(engine, repository, std::nullopt, branch.str(), options);
 }
 

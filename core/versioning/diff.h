@@ -26,11 +26,11 @@ enum class DiffKind { kTwoDot, kThreeDot };
 /// two dot: from left to right. three dot: the changes of merging right into left, with kConflict
 /// where both sides changed a key differently. `left` and a three-dot `right` must resolve to
 /// commits; a two-dot right may be `branch$`.
-Page<Change> diff_refs(Engine& engine, const Repository& repository, std::string_view left,
+Page<Change> diff_refs(branch::Engine& engine, const Repository& repository, std::string_view left,
                        std::string_view right, DiffKind kind, const DiffOptions& options);
 
 /// Staged changes against the head; ineffective ones do not show.
-Page<Change> diff_branch(Engine& engine, const RepositoryName& repository, const BranchName& branch,
-                         const DiffOptions& options);
+Page<Change> diff_branch(branch::Engine& engine, const RepositoryName& repository,
+                         const BranchName& branch, const DiffOptions& options);
 
 }  // namespace tarn::versioning

@@ -61,7 +61,7 @@ struct Sides {
 
 class Summary {
  public:
-  Summary(tree::NodeSource& nodes, const Sides& sides, std::unique_ptr<Changes> changes,
+  Summary(tree::NodeSource& nodes, const Sides& sides, std::unique_ptr<branch::Changes> changes,
           const std::string& prefix, const std::string& delimiter)
       : nodes_(nodes),
         sides_(sides),
@@ -126,44 +126,47 @@ class Summary {
   const Sides& sides_;
   const std::string& prefix_;
   const std::string& delimiter_;
-  const std::unique_ptr<Changes> changes_;
+  const std::unique_ptr<branch::Changes> changes_;
   DiffSummary out_;
 };
 
-DiffSummary summarise_staged(Engine& engine, const RepositoryName& repository, const TreeRoot& left,
-                             std::string_view right, const std::string& prefix,
-                             const std::string& delimiter) {
-  const auto snapshot = RefSnapshot::open(engine, repository, right, prefix,
-                                          {StagedReading::kAll, kStagedRowsHint}, kNoCommitPrefix);
+DiffSummary summarise_staged(branch::Engine& engine, const RepositoryName& repository,
+                             const TreeRoot& left, std::string_view right,
+                             const std::string& prefix, const std::string& delimiter) {
+  const auto snapshot =
+      branch::RefSnapshot::open(engine, repository, right, prefix,
+                                {branch::StagedReading::kAll, kStagedRowsHint}, kNoCommitPrefix);
   if (snapshot->commit())
     throw Error(ErrorCode::kNotFound, reason::kBranchNotFound, "branch not found");
   const Sides sides{std::nullopt, left, snapshot->root(), false};
-  return Summary(snapshot->nodes(), sides,
-                 staged_changes(snapshot->nodes(), left, sides.right, snapshot->take_rows()),
-                 prefix, delimiter)
+  return Summary(
+             snapshot->nodes(), sides,
+             branch::staged_changes(snapshot->nodes(), left, sides.right, snapshot->take_rows()),
+             prefix, delimiter)
       .run();
 }
 
 }  // namespace
 
-DiffSummary summarise_diff(Engine& engine, const Repository& repository, std::string_view left,
-                           std::string_view right, DiffKind kind, const std::string& prefix,
-                           const std::string& delimiter) {
-  const Commit from = resolve_commit(engine, repository, left);
+DiffSummary summarise_diff(branch::Engine& engine, const Repository& repository,
+                           std::string_view left, std::string_view right, DiffKind kind,
+                           const std::string& prefix, const std::string& delimiter) {
+  const Commit from = branch::resolve_commit(engine, repository, left);
   if (kind == DiffKind::kTwoDot && parse_ref(right).view == RefExpression::View::kStaged) {
     return summarise_staged(engine, repository.name, from.root, right, prefix, delimiter);
   }
-  const Commit to = resolve_commit(engine, repository, right);
+  const Commit to = branch::resolve_commit(engine, repository, right);
   if (kind == DiffKind::kTwoDot) {
     const Sides sides{std::nullopt, from.root, to.root};
-    return Summary(engine.nodes, sides, tree_changes(engine.nodes, sides.left, sides.right), prefix,
-                   delimiter)
+    return Summary(engine.nodes, sides, branch::tree_changes(engine.nodes, sides.left, sides.right),
+                   prefix, delimiter)
         .run();
   }
   const meta::Writer::Operation operation(engine.writer);
-  const Sides sides{merge_base_to_read(engine, repository, to, from).root, from.root, to.root};
+  const Sides sides{branch::merge_base_to_read(engine, repository, to, from).root, from.root,
+                    to.root};
   return Summary(engine.nodes, sides,
-                 merge_changes(engine.nodes, *sides.base, sides.left, sides.right), prefix,
+                 branch::merge_changes(engine.nodes, *sides.base, sides.left, sides.right), prefix,
                  delimiter)
       .run();
 }

@@ -41,8 +41,8 @@ struct DiffSummary {
 /// changes. A prefix that only one of two commits has is counted from the tree's inner nodes,
 /// whatever its size; otherwise the cost follows the changes. Throws: not_found, invalid_argument
 /// (more than kSummaryPrefixesMax prefixes).
-DiffSummary summarise_diff(Engine& engine, const Repository& repository, std::string_view left,
-                           std::string_view right, DiffKind kind, const std::string& prefix,
-                           const std::string& delimiter);
+DiffSummary summarise_diff(branch::Engine& engine, const Repository& repository,
+                           std::string_view left, std::string_view right, DiffKind kind,
+                           const std::string& prefix, const std::string& delimiter);
 
 }  // namespace tarn::versioning

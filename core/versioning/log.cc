@@ -18,7 +18,7 @@
 namespace tarn::versioning {
 namespace {
 
-bool changed_object(Engine& engine, const TreeRoot& before, const TreeRoot& after,
+bool changed_object(branch::Engine& engine, const TreeRoot& before, const TreeRoot& after,
                     const std::string& key) {
   tree::Diff diff(engine.nodes, before, after);
   diff.seek(key);
@@ -26,7 +26,7 @@ bool changed_object(Engine& engine, const TreeRoot& before, const TreeRoot& afte
   return first && first->key == key;
 }
 
-bool changed_prefix(Engine& engine, const TreeRoot& before, const TreeRoot& after,
+bool changed_prefix(branch::Engine& engine, const TreeRoot& before, const TreeRoot& after,
                     const std::string& prefix) {
   tree::Diff diff(engine.nodes, before, after);
   diff.seek(prefix);
@@ -48,7 +48,8 @@ bool says(const Commit& commit, const LogOptions& options) {
 constexpr size_t kNearCommits = 16;
 
 /// Throws data_loss when the commit is missing.
-Commit get_commit(Engine& engine, RepositoryId repository, const CommitId& id, bool is_near) {
+Commit get_commit(branch::Engine& engine, RepositoryId repository, const CommitId& id,
+                  bool is_near) {
   if (!is_near) {
     const auto found = engine.commits.find_all(repository, std::span(&id, 1));
     if (!found.empty()) return found.begin()->second;
@@ -60,7 +61,7 @@ bool names_paths(const LogOptions& options) {
   return !options.objects.empty() || !options.prefixes.empty();
 }
 
-bool changed_any(Engine& engine, const TreeRoot& before, const TreeRoot& after,
+bool changed_any(branch::Engine& engine, const TreeRoot& before, const TreeRoot& after,
                  const LogOptions& options) {
   return std::any_of(
              options.objects.begin(), options.objects.end(),
@@ -74,7 +75,7 @@ enum class Match { kNo, kYes, kUnknown };
 
 /// By the trees of the commit and its parent. `may_be_unknown`: kUnknown if the data of one has
 /// expired; otherwise that throws gone.
-Match match(Engine& engine, RepositoryId repository, const Commit& commit,
+Match match(branch::Engine& engine, RepositoryId repository, const Commit& commit,
             const LogOptions& options, bool is_near, bool may_be_unknown) {
   if (!says(commit, options)) return Match::kNo;
   if (!names_paths(options)) return Match::kYes;
@@ -87,17 +88,18 @@ Match match(Engine& engine, RepositoryId repository, const Commit& commit,
 
 }  // namespace
 
-Page<Commit> log_commits(Engine& engine, const Repository& repository, std::string_view ref,
+Page<Commit> log_commits(branch::Engine& engine, const Repository& repository, std::string_view ref,
                          const LogOptions& options) {
-  const Commit start = resolve_commit(engine, repository, ref);
+  const Commit start = branch::resolve_commit(engine, repository, ref);
   std::optional<CommitId> after, stop_at;
-  if (!options.after.empty()) after = resolve_commit(engine, repository, options.after).id;
-  if (!options.stop_at.empty()) stop_at = resolve_commit(engine, repository, options.stop_at).id;
+  if (!options.after.empty()) after = branch::resolve_commit(engine, repository, options.after).id;
+  if (!options.stop_at.empty())
+    stop_at = branch::resolve_commit(engine, repository, options.stop_at).id;
 
   std::optional<std::set<CommitId>> wanted;
   if (!options.without.empty()) {
-    const Commit without = resolve_commit(engine, repository, options.without);
-    const auto ids = commits_without(engine, repository.id, start, without);
+    const Commit without = branch::resolve_commit(engine, repository, options.without);
+    const auto ids = branch::commits_without(engine, repository.id, start, without);
     if (ids.empty()) return {};
     wanted.emplace(ids.begin(), ids.end());
   }

@@ -34,7 +34,7 @@ struct LogOptions {
 /// with exactly one parent match. Throws gone (reason "expired") if the next commit to examine or
 /// its parent has expired, so that it is unknown whether it matches: the pages before it are
 /// complete.
-Page<Commit> log_commits(Engine& engine, const Repository& repository, std::string_view ref,
+Page<Commit> log_commits(branch::Engine& engine, const Repository& repository, std::string_view ref,
                          const LogOptions& options);
 
 }  // namespace tarn::versioning

@@ -188,10 +188,10 @@ class Log : public testing::RepositoryTest {
       request.date = from_millis(1'700'000'000'000 + static_cast<int64_t>(below(20)) * 1000);
       commit_branch(*engine, repo, BranchName(branch), request);
     }
-    const RepositoryId id = get_repository(*engine, repo).id;
+    const RepositoryId id = branch::get_repository(*engine, repo).id;
     std::vector<CommitId> open;
     for (const std::string& branch : branches) {
-      open.push_back(resolve_commit(*engine, repo, branch).id);
+      open.push_back(branch::resolve_commit(*engine, repo, branch).id);
     }
     while (!open.empty()) {
       const CommitId next = open.back();
@@ -200,9 +200,9 @@ class Log : public testing::RepositoryTest {
       const Commit commit = (*engine).commits.get(id, next);
       open.insert(open.end(), commit.parents.begin(), commit.parents.end());
       commits.emplace(next, commit);
-      for (const ListItem& item :
-           list_objects(*engine, repo, to_text(next),
-                        {.prefix = "", .after = "", .delimiter = "", .limit = 1000})
+      for (const objects::ListItem& item :
+           objects::list_objects(*engine, repo, to_text(next),
+                                 {.prefix = "", .after = "", .delimiter = "", .limit = 1000})
                .items) {
         contents[next][item.path] = item.entry->etag;
       }
@@ -235,7 +235,7 @@ class Log : public testing::RepositoryTest {
     const auto reach = [&](const CommitId& id) {
       if (!options.since || commits.at(id).created >= *options.since) reached.insert(id);
     };
-    reach(resolve_commit(*engine, repo, ref).id);
+    reach(branch::resolve_commit(*engine, repo, ref).id);
     bool shown = options.after.empty();
     while (reached.size() > done.size()) {
       const Commit* newest = nullptr;
@@ -282,7 +282,7 @@ TEST_F(Log, CombinedFiltersAgreeWithAPlainWalk) {
       engine.pool.run(kForgetSome, {static_cast<int32_t>(repo.id)}, db::Pool::Retry::kWrite);
       (*engine).commits.forget_all();
     } else if (query == kQueries * 2 / 3) {
-      while (fill_change_index(*engine, {})) {
+      while (branch::fill_change_index(*engine, {})) {
       }
       (*engine).commits.forget_all();
     }

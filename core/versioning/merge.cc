@@ -65,7 +65,7 @@ std::vector<int64_t> all_tokens(const meta::BranchLease& lease) {
 /// Iterates over staged keys and the keys that a merge changes, both in order.
 class StagedOverlap {
  public:
-  StagedOverlap(Engine& engine, BranchHold& hold)
+  StagedOverlap(branch::Engine& engine, branch::BranchHold& hold)
       : edits_(engine, all_tokens(hold.lease()), hold.lease().has_ranges,
                [&hold] { hold.keep_alive(); }),
         ranges_(edits_.range_deletes()),
@@ -90,7 +90,7 @@ class StagedOverlap {
   }
 
  private:
-  StagedEdits edits_;
+  branch::StagedEdits edits_;
   const std::vector<tree::RangeDelete> ranges_;
   std::optional<tree::Edit> staged_;
   std::vector<std::string> overlaps_;
@@ -100,7 +100,7 @@ class StagedOverlap {
 /// One attempt with the destination held.
 class MergeAttempt {
  public:
-  MergeAttempt(Engine& engine, const Repository& repository, std::string_view source_ref,
+  MergeAttempt(branch::Engine& engine, const Repository& repository, std::string_view source_ref,
                const Branch& destination, const MergeRequest& request, MergeTerms& terms)
       : engine_(engine),
         repository_(repository),
@@ -109,12 +109,12 @@ class MergeAttempt {
         request_(request),
         terms_(terms) {}
 
-  std::optional<BuiltCommit> build(BranchHold& hold, meta::NodeWriter& nodes) {
+  std::optional<branch::BuiltCommit> build(branch::BranchHold& hold, meta::NodeWriter& nodes) {
     terms_.check_start();
-    BuiltCommit built;
+    branch::BuiltCommit built;
     // Checks the destination's state before the source's existence, as clients expect.
-    if (!request_.allow_dirty) built.drained = require_clean(engine_, hold);
-    source_ = resolve_commit(engine_, repository_, source_ref_);
+    if (!request_.allow_dirty) built.drained = branch::require_clean(engine_, hold);
+    source_ = branch::resolve_commit(engine_, repository_, source_ref_);
     terms_.check_source(hold.lease(), source_);
     const Commit head = engine_.commits.get(repository_.id, hold.lease().head);
     const auto base = terms_.base(nodes, source_, head);
@@ -161,14 +161,14 @@ class MergeAttempt {
  private:
   /// A tree that was filled and emptied again differs from that of a new repository's commit, for
   /// which no tree was ever made. Clients rely on being able to merge it.
-  bool is_emptied_since_first(const MergeBaseTree& base) const {
+  bool is_emptied_since_first(const branch::MergeBaseTree& base) const {
     return !terms_.is_promotion() && base.root.empty() && base.read.size() == 1 &&
            source_.id != base.read[0] &&
            engine_.commits.get(repository_.id, base.read[0]).parents.empty();
   }
 
-  BuiltCommit describe(BuiltCommit built, const tree::MergeResult& merged,
-                       const MergeBaseTree& base, const Commit& head) const {
+  branch::BuiltCommit describe(branch::BuiltCommit built, const tree::MergeResult& merged,
+                               const branch::MergeBaseTree& base, const Commit& head) const {
     built.root = merged.result.root;
     built.clean = true;
     built.parents = {head.id};
@@ -196,22 +196,22 @@ class MergeAttempt {
     return built;
   }
 
-  CommitHooks hooks_of(const Commit& head) const {
-    CommitHooks hooks{.before = HookEvent::kPreMerge,
-                      .after = HookEvent::kPostMerge,
-                      .branch = destination_.name.str(),
-                      .source_ref = to_text(source_.id),
-                      .merge_source = std::string(source_ref_)};
-    if (has_hooks(engine_, repository_)) {
-      hooks.files = {.files = action_files_of(engine_, source_.root),
-                     .destination = action_files_of(engine_, head.root),
+  branch::CommitHooks hooks_of(const Commit& head) const {
+    branch::CommitHooks hooks{.before = HookEvent::kPreMerge,
+                              .after = HookEvent::kPostMerge,
+                              .branch = destination_.name.str(),
+                              .source_ref = to_text(source_.id),
+                              .merge_source = std::string(source_ref_)};
+    if (branch::has_hooks(engine_, repository_)) {
+      hooks.files = {.files = branch::action_files_of(engine_, source_.root),
+                     .destination = branch::action_files_of(engine_, head.root),
                      .ref = to_text(source_.id),
                      .destination_ref = to_text(head.id)};
     }
     return hooks;
   }
 
-  Engine& engine_;
+  branch::Engine& engine_;
   const Repository& repository_;
   Commit source_;
   const std::string_view source_ref_;
@@ -229,46 +229,47 @@ MergeStrategy parse_merge_strategy(std::string_view text) {
   throw_invalid("argument strategy: must be source-wins or dest-wins");
 }
 
-std::variant<Commit, MergeConflicts> merge_into(Engine& engine, const Repository& repository,
+std::variant<Commit, MergeConflicts> merge_into(branch::Engine& engine,
+                                                const Repository& repository,
                                                 std::string_view source_ref,
                                                 const BranchName& destination,
                                                 const MergeRequest& request) {
-  check_writable(engine, repository, request.force);
-  const Branch target = get_branch(engine, repository, destination);
+  branch::check_writable(engine, repository, request.force);
+  const Branch target = branch::get_branch(engine, repository, destination);
   MergeRules rules(engine, repository, target);
   return merge_on_terms(engine, repository, source_ref, target, request, rules);
 }
 
-std::variant<Commit, MergeConflicts> merge_on_terms(Engine& engine, const Repository& repository,
-                                                    std::string_view source_ref,
-                                                    const Branch& destination,
-                                                    const MergeRequest& request,
-                                                    MergeTerms& terms) {
-  BranchPermit permit;
+std::variant<Commit, MergeConflicts> merge_on_terms(
+    branch::Engine& engine, const Repository& repository, std::string_view source_ref,
+    const Branch& destination, const MergeRequest& request, MergeTerms& terms) {
+  branch::BranchPermit permit;
   if (!terms.is_promotion()) {
     permit = [&](const Branch& now) {
-      check_merge(engine, repository.id, now,
-                  request.squash ? MergeMethod::kSquash : MergeMethod::kMerge);
+      branch::check_merge(engine, repository.id, now,
+                          request.squash ? MergeMethod::kSquash : MergeMethod::kMerge);
     };
     permit(destination);
   }
   MergeAttempt attempt(engine, repository, source_ref, destination, request, terms);
-  const auto commit = build_and_publish(
-      engine, repository, destination, /*rotate=*/!request.allow_dirty, permit,
-      [&](BranchHold& hold, meta::NodeWriter& nodes) { return attempt.build(hold, nodes); });
+  const auto commit =
+      branch::build_and_publish(engine, repository, destination, /*rotate=*/!request.allow_dirty,
+                                permit, [&](branch::BranchHold& hold, meta::NodeWriter& nodes) {
+                                  return attempt.build(hold, nodes);
+                                });
   if (!commit) return std::move(attempt.conflicts);
   return *commit;
 }
 
-Page<MergeConflict> list_conflicts(Engine& engine, const Repository& repository,
+Page<MergeConflict> list_conflicts(branch::Engine& engine, const Repository& repository,
                                    std::string_view source_ref, const BranchName& destination,
                                    const ConflictOptions& options) {
-  const Branch target = get_branch(engine, repository, destination);
-  const Commit source = resolve_commit(engine, repository, source_ref);
+  const Branch target = branch::get_branch(engine, repository, destination);
+  const Commit source = branch::resolve_commit(engine, repository, source_ref);
   const Commit head = engine.commits.get(repository.id, target.head);
   const meta::Writer::Operation operation(engine.writer);
-  const TreeRoot base = merge_base_to_read(engine, repository, source, head).root;
-  ConflictSource conflicts(engine.nodes, base, source.root, head.root);
+  const TreeRoot base = branch::merge_base_to_read(engine, repository, source, head).root;
+  branch::ConflictSource conflicts(engine.nodes, base, source.root, head.root);
   conflicts.seek(std::max(options.prefix, options.after.empty() ? "" : options.after + '\0'));
   Page<MergeConflict> page{.next_of = [](const MergeConflict& one) { return one.key.str(); }};
   size_t bytes = 0;
@@ -285,12 +286,12 @@ Page<MergeConflict> list_conflicts(Engine& engine, const Repository& repository,
   return page;
 }
 
-MergeBase find_merge_base(Engine& engine, const Repository& repository, std::string_view source_ref,
-                          std::string_view destination_ref) {
-  const Commit source = resolve_commit(engine, repository, source_ref);
-  const Commit destination = resolve_commit(engine, repository, destination_ref);
+MergeBase find_merge_base(branch::Engine& engine, const Repository& repository,
+                          std::string_view source_ref, std::string_view destination_ref) {
+  const Commit source = branch::resolve_commit(engine, repository, source_ref);
+  const Commit destination = branch::resolve_commit(engine, repository, destination_ref);
   const std::vector<Commit> bases =
-      best_common_ancestors(engine, repository.id, source, destination);
+      branch::best_common_ancestors(engine, repository.id, source, destination);
   if (bases.empty()) {
     throw Error(ErrorCode::kInvalidArgument, reason::kNoMergeBase,
                 "finding the merge base: no common ancestor");

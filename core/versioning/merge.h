@@ -57,14 +57,16 @@ constexpr size_t kConflictsKeptMax = 100;
 /// changes" (reason "no_changes"); conflict (reason "staged_overlap", with allow_dirty: staged
 /// paths that the merge changes); not_found; permission_denied (rules, read-only repository, reason
 /// "approval_required").
-std::variant<Commit, MergeConflicts> merge_into(Engine& engine, const Repository& repository,
+std::variant<Commit, MergeConflicts> merge_into(branch::Engine& engine,
+                                                const Repository& repository,
                                                 std::string_view source_ref,
                                                 const BranchName& destination,
                                                 const MergeRequest& request);
 
 /// A merge on the caller's terms. Checks the destination's protection rules unless the terms are a
 /// promotion's. Throws as merge_into, and the exceptions of the terms.
-std::variant<Commit, MergeConflicts> merge_on_terms(Engine& engine, const Repository& repository,
+std::variant<Commit, MergeConflicts> merge_on_terms(branch::Engine& engine,
+                                                    const Repository& repository,
                                                     std::string_view source_ref,
                                                     const Branch& destination,
                                                     const MergeRequest& request, MergeTerms& terms);
@@ -76,7 +78,7 @@ struct ConflictOptions {
 };
 /// The conflicts that merging the source into the destination's head would meet without any
 /// strategy; `next` is the last key. Throws: not_found; invalid_argument (reason "no_merge_base").
-Page<MergeConflict> list_conflicts(Engine& engine, const Repository& repository,
+Page<MergeConflict> list_conflicts(branch::Engine& engine, const Repository& repository,
                                    std::string_view source_ref, const BranchName& destination,
                                    const ConflictOptions& options);
 
@@ -87,7 +89,7 @@ struct MergeBase {
 };
 /// Throws: not_found (refs; reason "no_merge_base" when the histories share nothing, as
 /// invalid_argument).
-MergeBase find_merge_base(Engine& engine, const Repository& repository, std::string_view source_ref,
-                          std::string_view destination_ref);
+MergeBase find_merge_base(branch::Engine& engine, const Repository& repository,
+                          std::string_view source_ref, std::string_view destination_ref);
 
 }  // namespace tarn::versioning

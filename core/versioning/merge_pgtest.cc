@@ -21,7 +21,7 @@ TEST_F(Verbs, MergingJoinsBothSides) {
   EXPECT_EQ(diff("main", "dev", DiffKind::kTwoDot), "+new -other");
   EXPECT_EQ(merge("dev", "main"), "merged");
   EXPECT_EQ(engine.keys(repo, "main"), "base new other");
-  const Commit head = resolve_commit(*engine, repo, "main");
+  const Commit head = branch::resolve_commit(*engine, repo, "main");
   EXPECT_EQ(head.message, "Merge 'dev' into 'main'");
   EXPECT_EQ(head.parents.size(), 2u);
   EXPECT_EQ(head.metadata.at(".lakefs.merge.strategy"), "default");
@@ -151,7 +151,7 @@ TEST_F(Verbs, MergeOfPathsChangesOnlyThosePaths) {
   EXPECT_EQ(merge("dev", "main", request), "merged");
   EXPECT_EQ(engine.keys(repo, "main"), "a/1 b c models/m new");
   EXPECT_EQ(engine.read(repo, "main", "b"), "main") << "a conflict outside is none";
-  const Commit head = resolve_commit(*engine, repo, "main");
+  const Commit head = branch::resolve_commit(*engine, repo, "main");
   EXPECT_EQ(head.parents.size(), 1u) << "the rest of the source is still to be merged";
   EXPECT_EQ(head.metadata.at(".tarn.merge.source"), to_text(source.id));
   EXPECT_EQ(head.metadata.at(".tarn.merge.paths"), "models/**\nn*");

@@ -28,8 +28,8 @@ class MergeTerms {
   virtual void check_source(const meta::BranchLease& destination, const Commit& source) = 0;
   /// The tree that both sides are compared with; the nodes belong to `nodes`. nullopt: the
   /// histories share nothing.
-  virtual std::optional<MergeBaseTree> base(meta::NodeWriter& nodes, const Commit& source,
-                                            const Commit& head) = 0;
+  virtual std::optional<branch::MergeBaseTree> base(meta::NodeWriter& nodes, const Commit& source,
+                                                    const Commit& head) = 0;
   virtual void check_result(const TreeRoot&) {}
   /// Work in the transaction that makes the merge the head; an empty function is no work.
   virtual std::function<void(db::Connection&, const Commit&)> publishing() { return {}; }
@@ -42,16 +42,16 @@ class MergeTerms {
 /// for minutes in between.
 class MergeRules : public MergeTerms {
  public:
-  MergeRules(Engine& engine, const Repository& repository, const Branch& destination)
+  MergeRules(branch::Engine& engine, const Repository& repository, const Branch& destination)
       : engine_(engine), repository_(repository), destination_(destination) {}
 
   void check_source(const meta::BranchLease& destination, const Commit& source) override;
-  std::optional<MergeBaseTree> base(meta::NodeWriter& nodes, const Commit& source,
-                                    const Commit& head) override;
+  std::optional<branch::MergeBaseTree> base(meta::NodeWriter& nodes, const Commit& source,
+                                            const Commit& head) override;
   std::function<void(db::Connection&, const Commit&)> publishing() override;
 
  protected:
-  Engine& engine_;
+  branch::Engine& engine_;
   const Repository& repository_;
 
  private:

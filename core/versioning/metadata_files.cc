@@ -25,10 +25,8 @@
 namespace tarn::versioning {
 namespace {
 
-using meta::SstableKind;
-
 // The number is increased when earlier files must no longer be served.
-constexpr std::string_view kFolder = "_tarn/sstables/1/";  // below meta::kSstablesFolder
+constexpr std::string_view kFolder = "_tarn/sstables/1/";  // below versioning::kSstablesFolder
 constexpr size_t kNameBytes = 16;
 /// Nodes of one level in memory at once.
 constexpr size_t kNodesAtOnce = 64;
@@ -40,7 +38,7 @@ struct ShownAddress {
   bool relative = false;
 };
 
-ShownAddress address_of(Engine& engine, const Repository& repository, const Entry& entry) {
+ShownAddress address_of(branch::Engine& engine, const Repository& repository, const Entry& entry) {
   if (const auto* own = std::get_if<OwnAddress>(&entry.address)) {
     return {.text = relative_path(*own), .relative = true};
   }
@@ -49,15 +47,15 @@ ShownAddress address_of(Engine& engine, const Repository& repository, const Entr
   if (const auto* parts = std::get_if<PartListAddress>(&entry.address)) {
     return {.text = str_cat("tarn-parts://", repository.name.str(), "/", parts->id)};
   }
-  return {.text = physical_address(engine, repository, entry)};
+  return {.text = objects::physical_address(engine, repository, entry)};
 }
 
-std::string value_of(Engine& engine, const Repository& repository, const Entry& entry) {
+std::string value_of(branch::Engine& engine, const Repository& repository, const Entry& entry) {
   const ShownAddress address = address_of(engine, repository, entry);
   return sstable::entry_value(entry, address.text, address.relative);
 }
 
-void write_range(Engine& engine, const Repository& repository, const TreeRoot& node,
+void write_range(branch::Engine& engine, const Repository& repository, const TreeRoot& node,
                  sstable::TableWriter& table) {
   tree::Cursor at(engine.nodes, node);
   for (at.seek(""); at.valid(); at.next()) {
@@ -69,7 +67,7 @@ void write_range(Engine& engine, const Repository& repository, const TreeRoot& n
 /// not exist.
 class MetarangeWriter {
  public:
-  MetarangeWriter(Engine& engine, const Repository& repository, sstable::TableWriter& table)
+  MetarangeWriter(branch::Engine& engine, const Repository& repository, sstable::TableWriter& table)
       : engine_(engine), repository_(repository), rows_(engine.pool), table_(table) {}
 
   void write(const TreeRoot& root) {
@@ -159,15 +157,15 @@ class MetarangeWriter {
     return out;
   }
 
-  Engine& engine_;
+  branch::Engine& engine_;
   const Repository& repository_;
-  meta::Sstables rows_;
+  Sstables rows_;
   sstable::TableWriter& table_;
   std::vector<TreeRoot> listed_;  // and not yet registered
   uint64_t count_ = 0;
 };
 
-std::string write_file(Engine& engine, const Repository& repository, SstableKind kind,
+std::string write_file(branch::Engine& engine, const Repository& repository, SstableKind kind,
                        const TreeRoot& node) {
   std::string file = str_cat(kFolder, to_hex(random_bytes(kNameBytes)), ".sst");
   const blob::Located at = engine.stores.locate(str_cat(repository.storage_namespace, "/", file));
@@ -188,7 +186,7 @@ std::string write_file(Engine& engine, const Repository& repository, SstableKind
 }
 
 /// nullopt if the file does not exist.
-std::optional<MetadataFile> find_file(Engine& engine, const Repository& repository,
+std::optional<MetadataFile> find_file(branch::Engine& engine, const Repository& repository,
                                       std::string_view file) {
   if (!file.starts_with(kFolder)) return std::nullopt;
   blob::Located at = engine.stores.locate(str_cat(repository.storage_namespace, "/", file));
@@ -198,20 +196,20 @@ std::optional<MetadataFile> find_file(Engine& engine, const Repository& reposito
       .location = std::string(file), .at = std::move(at), .size_bytes = stat->size_bytes};
 }
 
-std::optional<meta::Sstables::Found> find_node(Engine& engine, const Repository& repository,
-                                               SstableKind kind, const Hash128& hash) {
-  meta::Sstables& rows = engine.sstables;
+std::optional<Sstables::Found> find_node(branch::Engine& engine, const Repository& repository,
+                                         SstableKind kind, const Hash128& hash) {
+  Sstables& rows = engine.sstables;
   auto found = rows.find(repository.id, kind, hash);
   if (found || kind == SstableKind::kRange) return found;
   const auto commit = engine.commits.find_by_root(repository.id, hash);
   if (!commit || commit->root.empty()) return std::nullopt;
   rows.add(repository.id, kind, std::span(&commit->root, 1));
-  return meta::Sstables::Found{.nid = commit->root.nid, .file = ""};
+  return Sstables::Found{.nid = commit->root.nid, .file = ""};
 }
 
 }  // namespace
 
-MetadataFile metadata_file(Engine& engine, const Repository& repository, SstableKind kind,
+MetadataFile metadata_file(branch::Engine& engine, const Repository& repository, SstableKind kind,
                            const Hash128& hash) {
   const auto found = find_node(engine, repository, kind, hash);
   if (!found) {

@@ -31,7 +31,7 @@ struct MetadataFile {
 /// missing, in bounded memory, and kept. A range is known once a metarange that lists it was
 /// requested. Throws: not_found (the repository; reasons "metarange_not_found", "range_not_found"),
 /// invalid_argument (more than kListedRangesMax ranges), unavailable (the store fails).
-MetadataFile metadata_file(Engine& engine, const Repository& repository, meta::SstableKind kind,
+MetadataFile metadata_file(branch::Engine& engine, const Repository& repository, SstableKind kind,
                            const Hash128& hash);
 
 /// The id by which clients name a node: 64 hex digits, its hash twice.

@@ -25,7 +25,6 @@
 namespace tarn::versioning {
 namespace {
 
-using meta::SstableKind;
 using testing::TestDatabase;
 using testing::TestEngine;
 
@@ -65,7 +64,7 @@ class MetadataFiles : public ::testing::Test {
   }
 
   MetadataFile metarange_of(TestEngine& server, const std::string& ref) {
-    const TreeRoot root = resolve_commit(*server, repo, ref).root;
+    const TreeRoot root = branch::resolve_commit(*server, repo, ref).root;
     return metadata_file(*server, repo, SstableKind::kMetarange, root.hash);
   }
 
@@ -106,7 +105,8 @@ class MetadataFiles : public ::testing::Test {
   void stage(int first, int last, const std::string& metadata = "") {
     std::vector<meta::StagedRow> rows;
     for (int i = first; i < last; ++i) rows.push_back({key_of(i), an_entry(i, metadata)});
-    (*engine).staging.stage_many(get_branch(*engine, repo, BranchName("main")).id, std::move(rows));
+    (*engine).staging.stage_many(branch::get_branch(*engine, repo, BranchName("main")).id,
+                                 std::move(rows));
   }
 
   std::vector<std::string> files() {
@@ -203,11 +203,11 @@ TEST_F(MetadataFiles, NameAddressesAsLakeFSDoes) {
   const auto other = engine.make_repository("other");
   const Entry foreign = engine.put(other, "main", "a", "bytes");
   Entry copy = foreign;
-  const Repository owner = get_repository(*engine, other);
+  const Repository owner = branch::get_repository(*engine, other);
   copy.address = ForeignAddress{owner.id, std::get<OwnAddress>(foreign.address)};
   Entry parts = own;
   parts.address = PartListAddress{7};
-  (*engine).staging.stage_many(get_branch(*engine, repo, BranchName("main")).id,
+  (*engine).staging.stage_many(branch::get_branch(*engine, repo, BranchName("main")).id,
                                {{"external", an_entry(1)}, {"foreign", copy}, {"parts", parts}});
   engine.commit(repo, "main");
   const Rows rows = entries_of(engine, "main");
@@ -232,13 +232,13 @@ TEST_F(MetadataFiles, AreFoundInTheirRepositoryOnly) {
   const auto asked = [this](const Repository& of, SstableKind kind, const Hash128& hash) {
     return testing::reason_of([&] { metadata_file(*engine, of, kind, hash); });
   };
-  const Hash128 root = resolve_commit(*engine, repo, "main").root.hash;
+  const Hash128 root = branch::resolve_commit(*engine, repo, "main").root.hash;
   EXPECT_EQ(asked(other, SstableKind::kMetarange, root), "metarange_not_found");
   EXPECT_EQ(asked(other, SstableKind::kRange, range), "range_not_found");
   EXPECT_EQ(asked(repo, SstableKind::kRange, Hash128{}), "range_not_found");
   EXPECT_EQ(asked(repo, SstableKind::kMetarange, Hash128{}), "metarange_not_found")
       << "of the first commit, which has no tree";
-  delete_repository(*engine, repo, true);
+  branch::delete_repository(*engine, repo, true);
   EXPECT_EQ(
       engine.pool.lease()->run({"count_sstables", "SELECT count(*) FROM sstables"}).integer(0, 0),
       0);
@@ -248,7 +248,7 @@ TEST_F(MetadataFiles, AreFoundInTheirRepositoryOnly) {
 TEST_F(MetadataFiles, AreCompleteForConcurrentReaders) {
   stage(0, 5'000);
   engine.commit(repo, "main");
-  const Hash128 root = resolve_commit(*engine, repo, "main").root.hash;
+  const Hash128 root = branch::resolve_commit(*engine, repo, "main").root.hash;
   const Rows rows = rows_of(metarange_of(engine, "main"));
   for (const std::string& key : files()) engine.store->remove(key);
   TestEngine second(database.url(), engine.store);
@@ -270,7 +270,7 @@ TEST_F(MetadataFiles, AreCompleteForConcurrentReaders) {
 TEST_F(MetadataFiles, AreCompleteAfterAStoreFailure) {
   stage(0, 1'000);
   engine.commit(repo, "main");
-  const Hash128 root = resolve_commit(*engine, repo, "main").root.hash;
+  const Hash128 root = branch::resolve_commit(*engine, repo, "main").root.hash;
   const Rows rows = entries_of(engine, "main");
   const Hash128 range = hash_of(ranges_of(metarange_of(engine, "main")).front().id);
   TestEngine second(database.url(), engine.store);

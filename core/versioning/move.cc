@@ -28,8 +28,8 @@ constexpr int kMoveAttemptsUncontended = 2;
 /// staged since.
 class MoveAttempt {
  public:
-  MoveAttempt(Engine& engine, const Repository& repository, const Branch& branch,
-              const BranchPermit& permit, const MoveRequest& request, bool contended)
+  MoveAttempt(branch::Engine& engine, const Repository& repository, const Branch& branch,
+              const branch::BranchPermit& permit, const MoveRequest& request, bool contended)
       : engine_(engine),
         repository_(repository),
         branch_(branch),
@@ -41,7 +41,7 @@ class MoveAttempt {
 
   /// The number of moved objects; nullopt = interrupted by a concurrent write.
   std::optional<uint64_t> run() {
-    OverlayCursor cursor = frozen_view(engine_, hold_.lease());
+    branch::OverlayCursor cursor = branch::frozen_view(engine_, hold_.lease());
     for (cursor.seek(source_.begin); cursor.valid() && in_source(cursor.key()); cursor.next()) {
       move(cursor.key(), cursor.entry());
     }
@@ -59,7 +59,7 @@ class MoveAttempt {
     switch (batch_.publish(branch_.id, hold_.lease(), {source_, range_of(request_.destination)},
                            catch_up)) {
       case meta::StagedBatch::Outcome::kDone:
-        fold_if_long(engine_, branch_.id, hold_);
+        branch::fold_if_long(engine_, branch_.id, hold_);
         return moved_;
       case meta::StagedBatch::Outcome::kOvertaken:
       case meta::StagedBatch::Outcome::kLeaseLost:
@@ -94,8 +94,8 @@ class MoveAttempt {
   }
 
   void check(const Key& from, const Key& to) const {
-    check_hook_file(engine_, repository_.name, from.str());
-    check_hook_file(engine_, repository_.name, to.str());
+    branch::check_hook_file(engine_, repository_.name, from.str());
+    branch::check_hook_file(engine_, repository_.name, to.str());
     if (request_.check) request_.check(from, to);
   }
 
@@ -119,30 +119,30 @@ class MoveAttempt {
   /// the keys.
   void check_absent(const std::string& key) {
     if (in_source(key)) return;
-    if (!destination_) destination_.emplace(frozen_view(engine_, hold_.lease())).seek(key);
+    if (!destination_) destination_.emplace(branch::frozen_view(engine_, hold_.lease())).seek(key);
     if (destination_->valid() && destination_->key() < key) destination_->seek(key);
     if (!destination_->valid() || destination_->key() != key) return;
     throw Error(ErrorCode::kPreconditionFailed,
                 str_cat("moving to \"", key, "\": path already exists"));
   }
 
-  Engine& engine_;
+  branch::Engine& engine_;
   const Repository& repository_;
   const Branch& branch_;
   const MoveRequest& request_;
   const bool contended_;
   const meta::KeyRange source_;
-  BranchHold hold_;
+  branch::BranchHold hold_;
   meta::StagedBatch batch_;
-  std::optional<OverlayCursor> destination_;
+  std::optional<branch::OverlayCursor> destination_;
   uint64_t moved_ = 0;
 };
 
 }  // namespace
 
-uint64_t move_objects(Engine& engine, const Repository& repository, const BranchName& branch,
-                      const MoveRequest& request) {
-  check_writable(engine, repository, request.force);
+uint64_t move_objects(branch::Engine& engine, const Repository& repository,
+                      const BranchName& branch, const MoveRequest& request) {
+  branch::check_writable(engine, repository, request.force);
   if (!request.prefixes) {
     parse_key(request.source);
     parse_key(request.destination);
@@ -151,9 +151,10 @@ uint64_t move_objects(Engine& engine, const Repository& repository, const Branch
     throw_invalid(str_cat("moving \"", request.source, "\": the destination is the source"));
   }
   const meta::Writer::Operation operation(engine.writer);
-  const BranchPermit permit = permit_of(engine, repository.id, BranchAction::kStage);
+  const branch::BranchPermit permit =
+      branch::permit_of(engine, repository.id, BranchAction::kStage);
   for (int attempt = 0; attempt < kMoveAttemptsMax; ++attempt) {
-    const Branch target = get_branch(engine, repository, branch);
+    const Branch target = branch::get_branch(engine, repository, branch);
     permit(target);
     const bool contended = attempt >= kMoveAttemptsUncontended;
     if (const auto moved =

@@ -34,7 +34,7 @@ struct MoveRequest {
 /// precondition_failed "path already exists" (without `overwrite`), invalid_argument (onto itself,
 /// an invalid key, more than kMoveObjectsMax), permission_denied (read-only), conflict (reason
 /// "too_many_attempts": others kept writing there).
-uint64_t move_objects(Engine& engine, const Repository& repository, const BranchName& branch,
-                      const MoveRequest& request);
+uint64_t move_objects(branch::Engine& engine, const Repository& repository,
+                      const BranchName& branch, const MoveRequest& request);
 
 }  // namespace tarn::versioning

@@ -53,7 +53,7 @@ TEST_F(Move, PrefixMovesEverythingVisibleBelowIt) {
   engine.put(repo, "main", "a/2", "staged");
   engine.put(repo, "main", "a/4", "new");
   engine.remove(repo, "main", "a/3");
-  const Entry before = get_object(*engine, repo, "main", Key("a/1")).entry;
+  const Entry before = objects::get_object(*engine, repo, "main", Key("a/1")).entry;
   const size_t stored = stored_objects();
 
   EXPECT_EQ(move(of_prefix("a/", "b/")), "3");
@@ -61,7 +61,7 @@ TEST_F(Move, PrefixMovesEverythingVisibleBelowIt) {
   EXPECT_EQ(engine.keys(repo, "main@"), "a/1 a/2 a/3 b/2 c") << "nothing is committed";
   EXPECT_EQ(engine.read(repo, "main", "b/2"), "staged");
   EXPECT_EQ(engine.read(repo, "main", "a/1"), "<absent>");
-  const Entry after = get_object(*engine, repo, "main", Key("b/1")).entry;
+  const Entry after = objects::get_object(*engine, repo, "main", Key("b/1")).entry;
   EXPECT_EQ(encode_entry(after), encode_entry(before)) << "the same bytes, attributes and time";
   EXPECT_EQ(stored_objects(), stored);
 
@@ -184,7 +184,7 @@ TEST_F(Move, ConcurrentDeletionDeletesOnlyItsObject) {
   for (const char* key : {"a/1", "a/2", "b/9"}) engine.put(repo, "main", key, key);
   faults.at_then_go_on({"staged_batch_begin_change"}, [this] {
     const std::vector<Key> gone = {Key("a/2"), Key("a/9")};
-    delete_objects(*engine, repo, main, gone, false);
+    objects::delete_objects(*engine, repo, main, gone, false);
   });
   EXPECT_EQ(move_objects(*slow, repo, main, of_prefix("a/", "b/")), 1u);
   EXPECT_EQ(faults.unreached(), 0u);
@@ -200,7 +200,7 @@ TEST_F(Move, ConditionalWriteThatReadBeforeTheMoveChecksAgain) {
   };
   EXPECT_EQ(move(request), "1");
   EXPECT_EQ(seen->state.kind, meta::StagedState::Kind::kNone);
-  const Entry entry = get_object(*engine, repo, "main", Key("b")).entry;
+  const Entry entry = objects::get_object(*engine, repo, "main", Key("b")).entry;
   EXPECT_EQ((*engine).staging.stage_if(*seen, Key("b"), entry),
             meta::Staging::StageOutcome::kChanged);
 }
@@ -209,7 +209,7 @@ TEST_F(Move, RuleSetDuringTheMoveApplies) {
   engine.put(repo, "main", "a", "1");
   MoveRequest request = of_key("a", "b");
   request.check = [&](const Key&, const Key&) {
-    set_branch_rules(*engine, repo, {{.pattern = Glob("main")}}, {});
+    branch::set_branch_rules(*engine, repo, {{.pattern = Glob("main")}}, {});
   };
   EXPECT_EQ(move(request), "protected_branch");
   EXPECT_EQ(engine.keys(repo, "main"), "a");
@@ -236,14 +236,15 @@ TEST_F(Move, CancelledMoveIsNotPublished) {
 TEST_F(Move, ManyMovesAreFoldedAndLoseNothing) {
   engine.put(repo, "main", "x0/a", "1");
   engine.put(repo, "main", "kept", "1");
-  const int rounds = 3 * static_cast<int>(kSealedTokensMax);
+  const int rounds = 3 * static_cast<int>(branch::kSealedTokensMax);
   for (int i = 0; i < rounds; ++i) {
     EXPECT_EQ(move(of_prefix(str_cat("x", i, "/"), str_cat("x", i + 1, "/"))), "1");
   }
   EXPECT_EQ(engine.keys(repo, "main"), str_cat("kept x", rounds, "/a"));
-  EXPECT_LE(
-      BranchHold(*engine, get_branch(*engine, repo, main), false, nullptr).lease().sealed.size(),
-      kSealedTokensMax + 1);
+  EXPECT_LE(branch::BranchHold(*engine, branch::get_branch(*engine, repo, main), false, nullptr)
+                .lease()
+                .sealed.size(),
+            branch::kSealedTokensMax + 1);
 }
 
 TEST_F(Move, MoreThanAPageMovesInOrder) {
@@ -263,10 +264,10 @@ TEST_F(Move, MoreThanAPageMovesInOrder) {
   EXPECT_EQ(move(of_prefix("in/", "out/")), std::to_string(kObjects));
   engine.commit(repo, "main");
   int seen = 0;
-  ListOptions options{.prefix = "", .after = "", .delimiter = "", .limit = 1000};
+  objects::ListOptions options{.prefix = "", .after = "", .delimiter = "", .limit = 1000};
   for (;;) {
-    const Page<ListItem> page = list_objects(*engine, repo, "main@", options);
-    for (const ListItem& item : page.items) {
+    const Page<objects::ListItem> page = objects::list_objects(*engine, repo, "main@", options);
+    for (const objects::ListItem& item : page.items) {
       ASSERT_EQ(item.path, str_cat("out/", 100'000 + seen));
       ASSERT_EQ(item.entry->size_bytes, static_cast<uint64_t>(seen));
       ++seen;

@@ -29,7 +29,7 @@ void check_description(std::string_view description) {
   }
 }
 
-PullRequest find_pull(Engine& engine, RepositoryId repository, std::string_view id) {
+PullRequest find_pull(branch::Engine& engine, RepositoryId repository, std::string_view id) {
   auto pull = engine.pull_requests.find(repository, id);
   if (!pull) {
     throw Error(ErrorCode::kNotFound, reason::kPullRequestNotFound, "pull request not found");
@@ -39,9 +39,9 @@ PullRequest find_pull(Engine& engine, RepositoryId repository, std::string_view 
 
 /// Authors of commits must not approve them. A user who pushes after approving needs no check: an
 /// approval counts for one head only.
-void check_no_author(Engine& engine, const Repository& repository, const PullRequest& pull,
+void check_no_author(branch::Engine& engine, const Repository& repository, const PullRequest& pull,
                      const CommitId& head, std::string_view user) {
-  const CommitId destination = get_branch(engine, repository, pull.destination).head;
+  const CommitId destination = branch::get_branch(engine, repository, pull.destination).head;
   const auto authors = authors_of(engine, repository.id, engine.commits.get(repository.id, head),
                                   engine.commits.get(repository.id, destination));
   if (!authors.contains(std::string(user))) return;
@@ -76,7 +76,7 @@ void check_open(const PullRequest& pull) {
 /// in the publishing transaction: it may be merged or closed while the destination is waited for.
 class PullRequestTerms final : public MergeRules {
  public:
-  PullRequestTerms(Engine& engine, const Repository& repository, const Branch& destination,
+  PullRequestTerms(branch::Engine& engine, const Repository& repository, const Branch& destination,
                    const std::string& id)
       : MergeRules(engine, repository, destination), id_(id) {}
 
@@ -96,16 +96,16 @@ class PullRequestTerms final : public MergeRules {
 
 }  // namespace
 
-PullRequest create_pull_request(Engine& engine, const Repository& repository,
+PullRequest create_pull_request(branch::Engine& engine, const Repository& repository,
                                 const PullRequestCreation& creation) {
   check_title(creation.title);
   check_description(creation.description);
-  check_writable(engine, repository, /*force=*/false);
+  branch::check_writable(engine, repository, /*force=*/false);
   if (creation.source == creation.destination) {
     throw_invalid("source and destination branches are the same");
   }
-  get_branch(engine, repository, creation.source);
-  get_branch(engine, repository, creation.destination);
+  branch::get_branch(engine, repository, creation.source);
+  branch::get_branch(engine, repository, creation.destination);
   const Instant now = engine.clock.now();
   const PullRequest pull{.id = make_pull_request_id(now),
                          .title = creation.title,
@@ -118,32 +118,34 @@ PullRequest create_pull_request(Engine& engine, const Repository& repository,
   return pull;
 }
 
-PullRequest get_pull_request(Engine& engine, const Repository& repository, std::string_view id) {
+PullRequest get_pull_request(branch::Engine& engine, const Repository& repository,
+                             std::string_view id) {
   return find_pull(engine, repository.id, id);
 }
 
-Page<PullRequest> list_pull_requests(Engine& engine, const Repository& repository,
+Page<PullRequest> list_pull_requests(branch::Engine& engine, const Repository& repository,
                                      PullRequestFilter filter, const PageStart& start) {
-  return existing(engine, repository, engine.pull_requests.list(repository.id, filter, start));
+  return branch::existing(engine, repository,
+                          engine.pull_requests.list(repository.id, filter, start));
 }
 
-void update_pull_request(Engine& engine, const Repository& repository, std::string_view id,
+void update_pull_request(branch::Engine& engine, const Repository& repository, std::string_view id,
                          const PullRequestChange& change) {
   if (change.title) check_title(*change.title);
   if (change.description) check_description(*change.description);
-  check_writable(engine, repository, /*force=*/false);
+  branch::check_writable(engine, repository, /*force=*/false);
   if (engine.pull_requests.update(repository.id, id, change, engine.clock.now())) return;
   find_pull(engine, repository.id, id);
   throw Error(ErrorCode::kInvalidArgument, reason::kPullRequestMerged,
               "status: the pull request is merged and can neither be closed nor opened");
 }
 
-Commit merge_pull_request(Engine& engine, const Repository& repository, const PullRequest& pull,
-                          MergeRequest request) {
+Commit merge_pull_request(branch::Engine& engine, const Repository& repository,
+                          const PullRequest& pull, MergeRequest request) {
   if (request.message.empty()) request.message = merge_message(pull);
   request.metadata[std::string(kPullRequestKey)] = pull.id;
-  check_writable(engine, repository, request.force);
-  const Branch destination = get_branch(engine, repository, pull.destination);
+  branch::check_writable(engine, repository, request.force);
+  const Branch destination = branch::get_branch(engine, repository, pull.destination);
   PullRequestTerms terms(engine, repository, destination, pull.id);
   const auto outcome =
       merge_on_terms(engine, repository, pull.source.str(), destination, request, terms);
@@ -153,9 +155,10 @@ Commit merge_pull_request(Engine& engine, const Repository& repository, const Pu
   return std::get<Commit>(outcome);
 }
 
-Approval approve_pull_request(Engine& engine, const Repository& repository, std::string_view id,
-                              std::string_view user, const std::optional<CommitId>& expected) {
-  check_writable(engine, repository, /*force=*/false);
+Approval approve_pull_request(branch::Engine& engine, const Repository& repository,
+                              std::string_view id, std::string_view user,
+                              const std::optional<CommitId>& expected) {
+  branch::check_writable(engine, repository, /*force=*/false);
   const PullRequest pull = find_pull(engine, repository.id, id);
   check_open(pull);
   if (pull.author == user) {
@@ -163,7 +166,7 @@ Approval approve_pull_request(Engine& engine, const Repository& repository, std:
                 str_cat("approving pull request ", pull.id,
                         ": its author may not approve it, somebody else must"));
   }
-  const CommitId head = get_branch(engine, repository, pull.source).head;
+  const CommitId head = branch::get_branch(engine, repository, pull.source).head;
   if (expected && *expected != head) {
     throw Error(ErrorCode::kConflict, reason::kSourceMoved,
                 str_cat("approving pull request ", pull.id, ": the head of '", pull.source.str(),
@@ -177,14 +180,14 @@ Approval approve_pull_request(Engine& engine, const Repository& repository, std:
   return *made;
 }
 
-Page<Approval> list_approvals(Engine& engine, const Repository& repository, std::string_view id,
-                              const PageStart& start) {
+Page<Approval> list_approvals(branch::Engine& engine, const Repository& repository,
+                              std::string_view id, const PageStart& start) {
   return engine.pull_requests.approvals(repository.id, find_pull(engine, repository.id, id), start);
 }
 
-void withdraw_approval(Engine& engine, const Repository& repository, std::string_view id,
+void withdraw_approval(branch::Engine& engine, const Repository& repository, std::string_view id,
                        std::string_view user) {
-  check_writable(engine, repository, /*force=*/false);
+  branch::check_writable(engine, repository, /*force=*/false);
   if (!engine.pull_requests.withdraw(repository.id, find_pull(engine, repository.id, id), user)) {
     throw Error(ErrorCode::kNotFound, reason::kApprovalNotFound, "approval not found");
   }
@@ -192,7 +195,7 @@ void withdraw_approval(Engine& engine, const Repository& repository, std::string
 
 void mark_merged(db::Connection& connection, RepositoryId repository, std::string_view id,
                  const Commit& commit) {
-  if (meta::PullRequests::mark_merged(connection, repository, id, commit)) return;
+  if (branch::PullRequestStore::mark_merged(connection, repository, id, commit)) return;
   throw Error(ErrorCode::kInvalidArgument, reason::kPullRequestNotOpen,
               str_cat("pull request ", id, ": is not open"));
 }

@@ -25,41 +25,43 @@ struct PullRequestCreation {
 };
 /// Throws: invalid_argument (one branch twice; title or description too long, no title), not_found
 /// "branch not found".
-PullRequest create_pull_request(Engine& engine, const Repository& repository,
+PullRequest create_pull_request(branch::Engine& engine, const Repository& repository,
                                 const PullRequestCreation& creation);
 
-PullRequest get_pull_request(Engine& engine, const Repository& repository, std::string_view id);
+PullRequest get_pull_request(branch::Engine& engine, const Repository& repository,
+                             std::string_view id);
 
 /// The newest first.
-Page<PullRequest> list_pull_requests(Engine& engine, const Repository& repository,
+Page<PullRequest> list_pull_requests(branch::Engine& engine, const Repository& repository,
                                      PullRequestFilter filter, const PageStart& start);
 
 /// Throws: invalid_argument (as creating; reason "pull_request_merged": neither closed nor opened
 /// any more).
-void update_pull_request(Engine& engine, const Repository& repository, std::string_view id,
+void update_pull_request(branch::Engine& engine, const Repository& repository, std::string_view id,
                          const PullRequestChange& change);
 
 /// merge_into from the source to the destination, with a message and metadata that name the pull
 /// request unless `request` sets them. The pull request becomes merged in the commit's transaction,
 /// so of concurrent merges one succeeds. Throws: as merge_into; invalid_argument (reason
 /// "pull_request_not_open"); conflict (reason "merge_conflict"; it stays open).
-Commit merge_pull_request(Engine& engine, const Repository& repository, const PullRequest& pull,
-                          MergeRequest request);
+Commit merge_pull_request(branch::Engine& engine, const Repository& repository,
+                          const PullRequest& pull, MergeRequest request);
 
 /// The user approves the source's head; with `expected` only if that is the head. Once per user:
 /// a later one replaces the earlier. Throws: permission_denied (reasons "own_pull_request",
 /// "own_commits": the user made one that the destination has not),
 /// invalid_argument (reason "pull_request_not_open"), conflict (reason "source_moved"), not_found
 /// "branch not found".
-Approval approve_pull_request(Engine& engine, const Repository& repository, std::string_view id,
-                              std::string_view user, const std::optional<CommitId>& expected);
+Approval approve_pull_request(branch::Engine& engine, const Repository& repository,
+                              std::string_view id, std::string_view user,
+                              const std::optional<CommitId>& expected);
 
 /// By user name, those that hold no more too.
-Page<Approval> list_approvals(Engine& engine, const Repository& repository, std::string_view id,
-                              const PageStart& start);
+Page<Approval> list_approvals(branch::Engine& engine, const Repository& repository,
+                              std::string_view id, const PageStart& start);
 
 /// Throws: not_found "approval not found".
-void withdraw_approval(Engine& engine, const Repository& repository, std::string_view id,
+void withdraw_approval(branch::Engine& engine, const Repository& repository, std::string_view id,
                        std::string_view user);
 
 /// In the transaction that publishes the merge. Throws invalid_argument, reason

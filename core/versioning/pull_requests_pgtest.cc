@@ -67,9 +67,9 @@ class Pulls : public testing::RepositoryTest {
   std::string set_status(const std::string& id, PullRequestStatus status) {
     return reason_of([&] { update_pull_request(*engine, repo, id, {.status = status}); });
   }
-  CommitId head(const BranchName& branch) { return get_branch(*engine, repo, branch).head; }
+  CommitId head(const BranchName& branch) { return branch::get_branch(*engine, repo, branch).head; }
   void want_approvals(uint32_t count) {
-    set_branch_rules(*engine, repo, {{.pattern = Glob("ma*"), .approvals = count}}, {});
+    branch::set_branch_rules(*engine, repo, {{.pattern = Glob("ma*"), .approvals = count}}, {});
   }
   /// The ids of a listing, and whether more follow.
   std::vector<std::string> ids(PullRequestFilter filter, const PageStart& start = {}) {
@@ -186,7 +186,7 @@ TEST_F(Pulls, StayOpenWhenTheyCannotBeMerged) {
   engine.branch(repo, "same", "main");
   EXPECT_EQ(merge(open(BranchName("same"), kMain)), "no_changes");
   const std::string orphan = open(BranchName("same"), kMain);
-  delete_branch(*engine, repo, BranchName("same"), false);
+  branch::delete_branch(*engine, repo, BranchName("same"), false);
   EXPECT_EQ(merge(orphan), "ref_not_found");
   EXPECT_EQ(get(orphan).status, PullRequestStatus::kOpen);
 }
@@ -196,19 +196,19 @@ TEST_F(Pulls, StayOpenWhenTheyCannotBeMerged) {
 TEST_F(Pulls, NothingIsPublishedForOneThatIsClosedMeanwhile) {
   const std::string id = open();
   const CommitId before = head(kMain);
-  const Branch branch = get_branch(*engine, repo, kMain);
+  const Branch branch = branch::get_branch(*engine, repo, kMain);
   meta::Publication publication;
-  publication.repository = get_repository(*engine, repo).id;
+  publication.repository = branch::get_repository(*engine, repo).id;
   publication.branch = branch.id;
   publication.within = [&](db::Connection& connection) {
     mark_merged(connection, publication.repository, id, publication.commit);
   };
-  const Commit source = resolve_commit(*engine, repo, "dev");
+  const Commit source = branch::resolve_commit(*engine, repo, "dev");
   publication.commit = source;
   publication.commit.parents = {before};
   publication.commit.message = "never";
   publication.commit.id = compute_commit_id(publication.commit);
-  Engine& parts = *engine;
+  branch::Engine& parts = *engine;
   const auto acquired = parts.branches.acquire(branch.id, 1, std::chrono::seconds(30), false);
   set_status(id, PullRequestStatus::kClosed);
   const auto publish = [&] {
@@ -352,12 +352,12 @@ TEST_F(Pulls, ApprovalsAreListedInPages) {
 }
 
 TEST_F(Pulls, HighestApprovalCountOfMatchingRulesApplies) {
-  set_branch_rules(*engine, repo,
-                   {{.pattern = Glob("*"), .approvals = 1},
-                    {.pattern = Glob("main"), .approvals = 2},
-                    {.pattern = Glob("dev"), .approvals = 3},
-                    {.pattern = Glob("m*")}},
-                   {});
+  branch::set_branch_rules(*engine, repo,
+                           {{.pattern = Glob("*"), .approvals = 1},
+                            {.pattern = Glob("main"), .approvals = 2},
+                            {.pattern = Glob("dev"), .approvals = 3},
+                            {.pattern = Glob("m*")}},
+                           {});
   const std::string id = open();
   try {
     merge_pull_request(*engine, repo, get(id), {});
@@ -376,7 +376,7 @@ TEST_F(Pulls, HighestApprovalCountOfMatchingRulesApplies) {
 TEST_F(Pulls, GoWithTheirRepository) {
   const std::string id = open();
   EXPECT_EQ(approve(id, "ben"), "done");
-  delete_repository(*engine, repo, false);
+  branch::delete_repository(*engine, repo, false);
   EXPECT_EQ(reason_of([&] { get(id); }), "pull_request_not_found");
   constexpr db::Query kCount{"test_count_pulls",
                              "SELECT count(*) FROM pull_requests WHERE pull_id = $1"};

@@ -31,11 +31,11 @@ struct Resettable {
   Branch branch;
 };
 
-Resettable resettable_branch(Engine& engine, const Repository& repository, const BranchName& branch,
-                             bool force) {
-  check_writable(engine, repository, force);
-  Branch target = get_branch(engine, repository, branch);
-  check_branch_action(engine, repository.id, target, BranchAction::kReset);
+Resettable resettable_branch(branch::Engine& engine, const Repository& repository,
+                             const BranchName& branch, bool force) {
+  branch::check_writable(engine, repository, force);
+  Branch target = branch::get_branch(engine, repository, branch);
+  branch::check_branch_action(engine, repository.id, target, BranchAction::kReset);
   return {repository, std::move(target)};
 }
 
@@ -43,16 +43,16 @@ Resettable resettable_branch(Engine& engine, const Repository& repository, const
 /// these.
 class ResetHold {
  public:
-  ResetHold(Engine& engine, const Resettable& target, const std::string& begin,
+  ResetHold(branch::Engine& engine, const Resettable& target, const std::string& begin,
             const std::string& end)
       : guarded_(reaches_hook_files(begin, end) &&
-                 !may_change_hook_files(engine, target.repository.name)),
+                 !branch::may_change_hook_files(engine, target.repository.name)),
         hold_(engine, target.branch, /*rotate=*/guarded_,
-              permit_of(engine, target.repository.id, BranchAction::kReset)) {
+              branch::permit_of(engine, target.repository.id, BranchAction::kReset)) {
     if (guarded_)
-      check_staged_hook_files(engine, target.repository.name, hold_.lease(), begin, end);
+      branch::check_staged_hook_files(engine, target.repository.name, hold_.lease(), begin, end);
   }
-  BranchHold& hold() { return hold_; }
+  branch::BranchHold& hold() { return hold_; }
   const meta::BranchLease& lease() const { return hold_.lease(); }
   /// Below this prefix nothing may have been staged since the branch was held; "" = all may be
   /// dropped.
@@ -66,23 +66,23 @@ class ResetHold {
   }
 
   const bool guarded_;
-  BranchHold hold_;
+  branch::BranchHold hold_;
 };
 
 /// Hides the staged changes of [begin, end) with one row, however many there are.
-void reset_range(Engine& engine, const Resettable& target, const std::string& begin,
+void reset_range(branch::Engine& engine, const Resettable& target, const std::string& begin,
                  const std::string& end) {
   ResetHold held(engine, target, begin, end);
   if (!engine.branches.add_range(target.branch.id, held.lease(), begin, end,
                                  meta::Branches::RangeKind::kReset, held.unless_prefix())) {
     throw_taken_over();
   }
-  fold_if_long(engine, target.branch.id, held.hold());
+  branch::fold_if_long(engine, target.branch.id, held.hold());
 }
 
 }  // namespace
 
-void reset_branch(Engine& engine, const Repository& repository, const BranchName& branch,
+void reset_branch(branch::Engine& engine, const Repository& repository, const BranchName& branch,
                   bool force) {
   const Resettable target = resettable_branch(engine, repository, branch, force);
   ResetHold held(engine, target, "", "");
@@ -91,13 +91,13 @@ void reset_branch(Engine& engine, const Repository& repository, const BranchName
   }
 }
 
-void reset_prefix(Engine& engine, const Repository& repository, const BranchName& branch,
+void reset_prefix(branch::Engine& engine, const Repository& repository, const BranchName& branch,
                   std::string_view prefix, bool force) {
   const Resettable target = resettable_branch(engine, repository, branch, force);
   reset_range(engine, target, std::string(prefix), prefix_end(prefix));
 }
 
-void reset_object(Engine& engine, const Repository& repository, const BranchName& branch,
+void reset_object(branch::Engine& engine, const Repository& repository, const BranchName& branch,
                   const Key& key, bool force) {
   const Resettable target = resettable_branch(engine, repository, branch, force);
   const auto seen = engine.staging.lookup(repository.name, branch, key);
@@ -106,18 +106,18 @@ void reset_object(Engine& engine, const Repository& repository, const BranchName
   reset_range(engine, target, key.str(), key.str() + '\0');
 }
 
-void hard_reset_branch(Engine& engine, const Repository& repository, const BranchName& branch,
-                       std::string_view ref, bool force) {
-  check_writable(engine, repository, force);
-  const Branch target = get_branch(engine, repository, branch);
-  const BranchPermit permit = [&](const Branch& now) {
-    check_hard_reset(engine, repository.id, now);
+void hard_reset_branch(branch::Engine& engine, const Repository& repository,
+                       const BranchName& branch, std::string_view ref, bool force) {
+  branch::check_writable(engine, repository, force);
+  const Branch target = branch::get_branch(engine, repository, branch);
+  const branch::BranchPermit permit = [&](const Branch& now) {
+    branch::check_hard_reset(engine, repository.id, now);
   };
   permit(target);
-  const Commit commit = resolve_commit(engine, repository, ref);
-  BranchHold hold(engine, target, /*rotate=*/true, permit);
-  const std::vector<int64_t> without_effect = require_clean(engine, hold);
-  check_hook_files(engine, repository.name, hold.lease().root, commit.root);
+  const Commit commit = branch::resolve_commit(engine, repository, ref);
+  branch::BranchHold hold(engine, target, /*rotate=*/true, permit);
+  const std::vector<int64_t> without_effect = branch::require_clean(engine, hold);
+  branch::check_hook_files(engine, repository.name, hold.lease().root, commit.root);
   if (!engine.branches.move_head(target.id, hold.lease(), commit, without_effect)) {
     throw_taken_over();
   }

@@ -66,7 +66,8 @@ TEST_F(Verbs, ManyResetsAreFoldedAndLoseNothing) {
     expected += (i ? " " : "") + key;
   }
   EXPECT_EQ(engine.keys(repo, "main"), expected);
-  BranchHold hold(*engine, get_branch(*engine, repo, BranchName("main")), false, nullptr);
+  branch::BranchHold hold(*engine, branch::get_branch(*engine, repo, BranchName("main")), false,
+                          nullptr);
   EXPECT_LE(hold.lease().sealed.size(), 10u)
       << "sealed tokens must be folded, every read asks each";
 }

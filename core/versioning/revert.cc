@@ -27,7 +27,7 @@ struct Transplant {
   Metadata metadata;
   bool allow_empty = false;
   const RollbackTerms* terms = nullptr;  ///< nullptr = under the rules of the branch
-  BranchPermit permit{};
+  branch::BranchPermit permit{};
   HookEvent before = HookEvent::kPreRevert;
   HookEvent after = HookEvent::kPostRevert;
 };
@@ -45,13 +45,13 @@ struct Transplant {
 }
 
 /// Merges base..source into the branch as a commit with one parent.
-Commit transplant(Engine& engine, const Repository& repository, const Branch& branch,
+Commit transplant(branch::Engine& engine, const Repository& repository, const Branch& branch,
                   const Transplant& change) {
-  const auto commit = build_and_publish(
+  const auto commit = branch::build_and_publish(
       engine, repository, branch, /*rotate=*/true, change.permit,
-      [&](BranchHold& hold, meta::NodeWriter& nodes) -> std::optional<BuiltCommit> {
-        BuiltCommit built;
-        built.drained = require_clean(engine, hold);
+      [&](branch::BranchHold& hold, meta::NodeWriter& nodes) -> std::optional<branch::BuiltCommit> {
+        branch::BuiltCommit built;
+        built.drained = branch::require_clean(engine, hold);
         tree::MergeInput input;
         input.base = change.base;
         input.source = change.source;
@@ -73,10 +73,10 @@ Commit transplant(Engine& engine, const Repository& repository, const Branch& br
           built.promotion = true;
           built.within = change.terms->within;
         }
-        built.hooks = CommitHooks{
+        built.hooks = branch::CommitHooks{
             .before = change.before, .after = change.after, .branch = branch.name.str()};
-        if (has_hooks(engine, repository)) {
-          built.hooks->files = {.files = action_files_of(engine, hold.lease().root),
+        if (branch::has_hooks(engine, repository)) {
+          built.hooks->files = {.files = branch::action_files_of(engine, hold.lease().root),
                                 .ref = to_text(hold.lease().head)};
         }
         return built;
@@ -87,7 +87,7 @@ Commit transplant(Engine& engine, const Repository& repository, const Branch& br
 }
 
 /// The tree of a commit's parent; the empty tree for the first commit.
-TreeRoot parent_root(Engine& engine, const Repository& repository, const Commit& commit,
+TreeRoot parent_root(branch::Engine& engine, const Repository& repository, const Commit& commit,
                      int32_t number, std::vector<CommitId>& read) {
   if (commit.parents.empty()) return {};
   const CommitId& id = commit.parents[static_cast<size_t>(number - 1)];
@@ -97,14 +97,14 @@ TreeRoot parent_root(Engine& engine, const Repository& repository, const Commit&
 
 }  // namespace
 
-Commit revert_branch(Engine& engine, const Repository& repository, const BranchName& branch,
+Commit revert_branch(branch::Engine& engine, const Repository& repository, const BranchName& branch,
                      const RevertRequest& request) {
-  check_writable(engine, repository, request.force);
-  const Branch target = get_branch(engine, repository, branch);
+  branch::check_writable(engine, repository, request.force);
+  const Branch target = branch::get_branch(engine, repository, branch);
   Transplant change;
-  change.permit = permit_of(engine, repository.id, BranchAction::kRevert);
+  change.permit = branch::permit_of(engine, repository.id, BranchAction::kRevert);
   change.permit(target);
-  const Commit undone = resolve_commit(engine, repository, request.ref);
+  const Commit undone = branch::resolve_commit(engine, repository, request.ref);
   if (request.parent_number < 0) {
     throw_invalid("argument parentNumber: must not be negative");
   }
@@ -127,8 +127,9 @@ Commit revert_branch(Engine& engine, const Repository& repository, const BranchN
   return transplant(engine, repository, target, change);
 }
 
-Commit revert_promotion(Engine& engine, const Repository& repository, const Branch& destination,
-                        const Commit& promoted, const RollbackTerms& terms) {
+Commit revert_promotion(branch::Engine& engine, const Repository& repository,
+                        const Branch& destination, const Commit& promoted,
+                        const RollbackTerms& terms) {
   Transplant change;
   change.base = promoted.root;
   change.read = {promoted.id};
@@ -140,14 +141,14 @@ Commit revert_promotion(Engine& engine, const Repository& repository, const Bran
   return transplant(engine, repository, destination, change);
 }
 
-Commit cherry_pick(Engine& engine, const Repository& repository, const BranchName& branch,
+Commit cherry_pick(branch::Engine& engine, const Repository& repository, const BranchName& branch,
                    const CherryPickRequest& request) {
-  check_writable(engine, repository, request.force);
-  const Branch target = get_branch(engine, repository, branch);
+  branch::check_writable(engine, repository, request.force);
+  const Branch target = branch::get_branch(engine, repository, branch);
   Transplant change;
-  change.permit = permit_of(engine, repository.id, BranchAction::kCherryPick);
+  change.permit = branch::permit_of(engine, repository.id, BranchAction::kCherryPick);
   change.permit(target);
-  const Commit picked = resolve_commit(engine, repository, request.ref);
+  const Commit picked = branch::resolve_commit(engine, repository, request.ref);
   if (picked.parents.size() > 1 && !request.parent_number) {
     throw_invalid("must specify 1-based parent number for cherry-picking merge commit");
   }

@@ -32,7 +32,7 @@ struct RevertRequest {
 /// Throws: conflict "update branch: conflict found" (later commits touched the same keys); conflict
 /// (reason "parent_number_required") for a merge commit without a parent number; invalid_argument
 /// (number out of range, dirty branch, no changes); not_found.
-Commit revert_branch(Engine& engine, const Repository& repository, const BranchName& branch,
+Commit revert_branch(branch::Engine& engine, const Repository& repository, const BranchName& branch,
                      const RevertRequest& request);
 
 struct RollbackTerms {
@@ -44,8 +44,9 @@ struct RollbackTerms {
 /// Undoes the changes of `promoted` against its first parent, without checking the destination's
 /// protection rules. Throws: conflict (reason "merge_conflict": paths that changed since, with
 /// their names); invalid_argument (reason "dirty_branch").
-Commit revert_promotion(Engine& engine, const Repository& repository, const Branch& destination,
-                        const Commit& promoted, const RollbackTerms& terms);
+Commit revert_promotion(branch::Engine& engine, const Repository& repository,
+                        const Branch& destination, const Commit& promoted,
+                        const RollbackTerms& terms);
 
 struct CherryPickRequest {
   std::string committer;
@@ -56,7 +57,7 @@ struct CherryPickRequest {
 };
 /// The new commit's metadata gains kCherryPickOrigin and "cherry-pick-committer", and loses the
 /// measurements of the picked commit's tree, unless metadata is given. Throws as revert_branch.
-Commit cherry_pick(Engine& engine, const Repository& repository, const BranchName& branch,
+Commit cherry_pick(branch::Engine& engine, const Repository& repository, const BranchName& branch,
                    const CherryPickRequest& request);
 
 }  // namespace tarn::versioning

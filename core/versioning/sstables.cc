@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <vector>
 
-namespace tarn::meta {
+namespace tarn::versioning {
 namespace {
 
 constexpr size_t kRowsPerInsertMax = 512;
@@ -56,4 +56,4 @@ void Sstables::set_file(RepositoryId repository, SstableKind kind, const TreeRoo
             db::Pool::Retry::kWrite);
 }
 
-}  // namespace tarn::meta
+}  // namespace tarn::versioning

@@ -10,7 +10,7 @@
 #include "core/model/commit.h"
 #include "core/model/names.h"
 
-namespace tarn::meta {
+namespace tarn::versioning {
 
 enum class SstableKind : int16_t { kRange = 0, kMetarange = 1 };
 
@@ -42,4 +42,4 @@ class Sstables {
   db::Pool& pool_;
 };
 
-}  // namespace tarn::meta
+}  // namespace tarn::versioning

@@ -62,7 +62,7 @@ std::optional<RepositoryId> find_public(Call& call, const Endpoint& endpoint) {
   if (!bucket) return std::nullopt;
   const std::optional<BucketName> name = find_bucket(call, *bucket);
   if (!name || !name->bare || !name->rooted()) return std::nullopt;
-  return versioning::public_repository(call.engine(), name->repository, BranchName(name->ref));
+  return branch::public_repository(call.engine(), name->repository, BranchName(name->ref));
 }
 
 }  // namespace
@@ -108,9 +108,9 @@ void check_object_acl(Call& call, std::string_view bucket) {
   const std::string_view canned = call.request.headers.get(kAclHeader);
   if (canned.empty()) return;
   const AclGrants grants = canned_acl(canned);
-  const BucketSettings settings = versioning::get_bucket_settings(
+  const BucketSettings settings = branch::get_bucket_settings(
       call.engine(),
-      versioning::get_repository(call.engine(), require_bucket(call, bucket).repository));
+      branch::get_repository(call.engine(), require_bucket(call, bucket).repository));
   check_acl_permitted(settings, grants);
   if (grants != AclGrants::kOwner) {
     throw Refusal(failure::kNotImplemented,

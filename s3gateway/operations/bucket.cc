@@ -86,13 +86,13 @@ bool may_read(const Call& call, const RepositoryName& name) {
 
 bool exists(Call& call, const RepositoryName& name) {
   // Lists instead of looking up, because a missing repository is no error here.
-  const auto page = versioning::list_repositories(call.engine(), name.str(), "", "", 1, {});
+  const auto page = branch::list_repositories(call.engine(), name.str(), "", "", 1, {});
   return !page.items.empty() && page.items[0].name == name;
 }
 
 void create(Call& call, const RepositoryName& name, const Access& access) {
   const S3Options& options = call.context.options;
-  versioning::RepositoryCreation creation;
+  branch::RepositoryCreation creation;
   creation.name = name;
   creation.storage_namespace = str_cat(options.bucket_namespace, '/', name.str(), '-',
                                        to_hex(random_bytes(kNamespaceBytes)));
@@ -105,18 +105,18 @@ void create(Call& call, const RepositoryName& name, const Access& access) {
   }
   std::optional<Repository> made;
   try {
-    made = versioning::create_repository(call.engine(), creation);
+    made = branch::create_repository(call.engine(), creation);
   } catch (const Error& error) {
     if (error.code() == ErrorCode::kAlreadyExists) refuse_existing(call, name, name.str());
     throw;
   }
   if (!access.public_read && !access.ownership) return;
   // If the server dies before this, the bucket stays private, and the client got no success.
-  versioning::change_bucket_settings(call.engine(), *made, /*force=*/false,
-                                     [&](BucketSettings& settings) {
-                                       settings.public_read = access.public_read;
-                                       settings.ownership = access.ownership;
-                                     });
+  branch::change_bucket_settings(call.engine(), *made, /*force=*/false,
+                                 [&](BucketSettings& settings) {
+                                   settings.public_read = access.public_read;
+                                   settings.ownership = access.ownership;
+                                 });
 }
 
 }  // namespace
@@ -170,7 +170,7 @@ http::Response run(Call& call, const DeleteBucket& endpoint) {
         "A bucket is a repository and its history is not deleted over S3. Delete the repository "
         "with the REST API, the command line or the web page.");
   }
-  versioning::delete_empty_repository(call.engine(), repository);
+  branch::delete_empty_repository(call.engine(), repository);
   return no_content();
 }
 

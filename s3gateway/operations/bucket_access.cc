@@ -33,7 +33,7 @@ bool has_list(const BucketName& name) { return name.bare && name.rooted(); }
 
 http::Response change(Call& call, const Repository& repository, bool force, int status,
                       const std::function<void(BucketSettings&)>& with) {
-  versioning::change_bucket_settings(call.engine(), repository, force, with);
+  branch::change_bucket_settings(call.engine(), repository, force, with);
   http::Response response;
   response.status = status;
   return response;
@@ -41,7 +41,7 @@ http::Response change(Call& call, const Repository& repository, bool force, int 
 
 bool shows_everybody(Call& call, const std::string& bucket, const Repository& repository) {
   return has_list(require_bucket(call, bucket)) &&
-         versioning::get_bucket_settings(call.engine(), repository).public_read;
+         branch::get_bucket_settings(call.engine(), repository).public_read;
 }
 
 [[noreturn]] void refuse_list() {
@@ -69,7 +69,7 @@ http::Response run(Call& call, const PutBucketAcl& endpoint) {
     return change(call, repository, /*force=*/true, 200,
                   [](BucketSettings& settings) { settings.public_read = false; });
   }
-  check_acl_permitted(versioning::get_bucket_settings(call.engine(), repository), grants);
+  check_acl_permitted(branch::get_bucket_settings(call.engine(), repository), grants);
   if (grants != AclGrants::kPublicRead) refuse_list();
   require_publication(call, repository.name, require_publishable(call, endpoint.bucket));
   return change(call, repository, /*force=*/false, 200, [](BucketSettings& settings) {
@@ -91,7 +91,7 @@ http::Response run(Call& call, const PutObjectAcl& endpoint) {
   const AclGrants grants = requested_acl(call);
   check_object_acl(call, endpoint.bucket);
   const Repository& repository = found.repository;
-  check_acl_permitted(versioning::get_bucket_settings(call.engine(), repository), grants);
+  check_acl_permitted(branch::get_bucket_settings(call.engine(), repository), grants);
   // Only the current ACL is accepted, because it cannot be changed.
   const bool shown =
       grants == (shows_everybody(call, endpoint.bucket, repository) ? AclGrants::kPublicRead
@@ -102,7 +102,7 @@ http::Response run(Call& call, const PutObjectAcl& endpoint) {
 
 http::Response run(Call& call, const GetBucketOwnershipControls& endpoint) {
   const Repository repository = require_repository(call, endpoint.bucket);
-  const auto ownership = versioning::get_bucket_settings(call.engine(), repository).ownership;
+  const auto ownership = branch::get_bucket_settings(call.engine(), repository).ownership;
   if (!ownership) {
     throw Refusal(kNoOwnershipControls, "The bucket ownership controls were not found",
                   {{"BucketName", endpoint.bucket}});
@@ -132,7 +132,7 @@ http::Response run(Call& call, const DeleteBucketOwnershipControls& endpoint) {
 
 http::Response run(Call& call, const GetPublicAccessBlock& endpoint) {
   const Repository repository = require_repository(call, endpoint.bucket);
-  const auto block = versioning::get_bucket_settings(call.engine(), repository).public_access_block;
+  const auto block = branch::get_bucket_settings(call.engine(), repository).public_access_block;
   if (!block) {
     throw Refusal(kNoPublicAccessBlock, "The public access block configuration was not found",
                   {{"BucketName", endpoint.bucket}});

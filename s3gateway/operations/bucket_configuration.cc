@@ -71,8 +71,8 @@ http::Response run(Call& call, const GetBucketConfiguration& endpoint) {
 http::Response run(Call& call, const GetBucketVersioning& endpoint) {
   const Repository repository =
       require_existing(call.engine(), require_bucket(call, endpoint.bucket));
-  return xml_response(
-      200, xml::versioning_to_xml(versioning::get_versioning(call.engine(), repository)));
+  return xml_response(200,
+                      xml::versioning_to_xml(branch::get_versioning(call.engine(), repository)));
 }
 
 http::Response run(Call& call, const PutBucketVersioning& endpoint) {
@@ -83,8 +83,8 @@ http::Response run(Call& call, const PutBucketVersioning& endpoint) {
   if (status != "Enabled" && status != "Suspended") {
     throw Refusal(failure::kMalformedXml, "Status must be Enabled or Suspended.");
   }
-  versioning::set_versioning(call.engine(), repository,
-                             status == "Enabled" ? Versioning::kEnabled : Versioning::kSuspended);
+  branch::set_versioning(call.engine(), repository,
+                         status == "Enabled" ? Versioning::kEnabled : Versioning::kSuspended);
   return http::Response{};
 }
 

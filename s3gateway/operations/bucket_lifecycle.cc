@@ -46,7 +46,7 @@ http::Response run(Call& call, const GetBucketLifecycleConfiguration& endpoint) 
   const BucketName name = require_bucket(call, endpoint.bucket);
   const Repository repository = require_existing(call.engine(), name);
   std::optional<LifecycleRules> rules;
-  if (name.bare) rules = versioning::get_lifecycle(call.engine(), repository);
+  if (name.bare) rules = objects::get_lifecycle(call.engine(), repository);
   if (!rules) {
     throw Refusal(kNoSuchLifecycle, "The lifecycle configuration does not exist.",
                   {{"BucketName", endpoint.bucket}});
@@ -67,13 +67,13 @@ http::Response run(Call& call, const PutBucketLifecycleConfiguration& endpoint) 
     }
     require_actions(call, bucket, rule);
   }
-  versioning::set_lifecycle(call.engine(), repository, rules);
+  objects::set_lifecycle(call.engine(), repository, rules);
   return http::Response{};
 }
 
 http::Response run(Call& call, const DeleteBucketLifecycle& endpoint) {
-  versioning::set_lifecycle(call.engine(),
-                            require_whole(call, require_bucket(call, endpoint.bucket)), {});
+  objects::set_lifecycle(call.engine(), require_whole(call, require_bucket(call, endpoint.bucket)),
+                         {});
   return no_content();
 }
 

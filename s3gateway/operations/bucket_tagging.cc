@@ -13,8 +13,8 @@ constexpr Failure kNoSuchTagSet{"NoSuchTagSet", 404};
 
 void replace_bucket_tags(Call& call, std::string_view bucket, const Metadata& tags) {
   const Repository repository = require_existing(call.engine(), require_bucket(call, bucket));
-  versioning::change_bucket_settings(call.engine(), repository, /*force=*/false,
-                                     [&](BucketSettings& settings) { settings.tags = tags; });
+  branch::change_bucket_settings(call.engine(), repository, /*force=*/false,
+                                 [&](BucketSettings& settings) { settings.tags = tags; });
 }
 
 }  // namespace
@@ -22,7 +22,7 @@ void replace_bucket_tags(Call& call, std::string_view bucket, const Metadata& ta
 http::Response run(Call& call, const GetBucketTagging& endpoint) {
   const Repository repository =
       require_existing(call.engine(), require_bucket(call, endpoint.bucket));
-  const Metadata tags = versioning::get_bucket_settings(call.engine(), repository).tags;
+  const Metadata tags = branch::get_bucket_settings(call.engine(), repository).tags;
   if (tags.empty()) {
     throw Refusal(kNoSuchTagSet, "The TagSet does not exist.", {{"BucketName", endpoint.bucket}});
   }

@@ -24,7 +24,7 @@ std::optional<BucketName> find_bucket(Call& call, std::string_view bucket) {
   if (const auto at = call.buckets.find(bucket); at != call.buckets.end()) return at->second;
   std::optional<BucketName> name = parse_bucket(bucket);
   if (name && !name->rooted()) {
-    if (const auto branch = versioning::bucket_root(call.engine(), name->repository)) {
+    if (const auto branch = branch::bucket_root(call.engine(), name->repository)) {
       name->ref = branch->str();
     }
   }
@@ -52,9 +52,9 @@ PayloadBody::PayloadBody(Call& call, std::vector<sigv4::ChecksumAlgorithm> keep)
 
 size_t PayloadBody::read(std::span<char> out) { return payload_->read(out); }
 
-versioning::UploadDigests PayloadBody::digests() {
+objects::UploadDigests PayloadBody::digests() {
   const sigv4::PayloadResult& result = payload_->result();
-  versioning::UploadDigests out{to_hex(result.md5), kept_checksums(result)};
+  objects::UploadDigests out{to_hex(result.md5), kept_checksums(result)};
   for (sigv4::ChecksumAlgorithm algorithm : keep_) {
     const std::string* digest = result.checksum(algorithm);
     if (digest && algorithm != result.declared) {

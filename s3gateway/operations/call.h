@@ -30,7 +30,7 @@ struct Call {
   /// Set if the request is permitted because this repository's bucket is public.
   std::optional<RepositoryId> public_repository{};
 
-  versioning::Engine& engine() const { return context.engine; }
+  branch::Engine& engine() const { return context.engine; }
   Instant now() const { return context.clock.now(); }
 };
 
@@ -42,7 +42,7 @@ BucketName require_bucket(Call& call, std::string_view bucket);
 Location locate(Call& call, std::string_view bucket, std::string_view key);
 
 /// The bytes of an upload, verified while they are read.
-class PayloadBody final : public versioning::UploadBody {
+class PayloadBody final : public objects::UploadBody {
  public:
   /// `keep` adds algorithms to those of payload_options. Throws Rejection for contradictory
   /// headers.
@@ -51,7 +51,7 @@ class PayloadBody final : public versioning::UploadBody {
   size_t read(std::span<char> out) override;
   bool computes_sha256() const override { return payload_->computes_sha256(); }
   /// The checksum that the client sent, those in `keep`, or CRC64NVME.
-  versioning::UploadDigests digests() override;
+  objects::UploadDigests digests() override;
 
   std::optional<uint64_t> length() const { return payload_->length(); }
 

@@ -29,7 +29,7 @@ std::optional<uint64_t> announced_bytes(const http::Headers& headers) {
 }
 
 /// x-amz-checksum-type must equal the upload's type, or FULL_OBJECT if that has none.
-void check_type(const versioning::MultipartUpload& upload, const std::string& type) {
+void check_type(const objects::MultipartUpload& upload, const std::string& type) {
   if (type.empty()) return;
   const std::string_view agreed =
       upload.checksum_type.empty() ? kFullObject : std::string_view(upload.checksum_type);
@@ -40,9 +40,9 @@ void check_type(const versioning::MultipartUpload& upload, const std::string& ty
 }
 
 /// The object's checksum, joined from those of its parts and compared with the client's.
-std::vector<Checksum> settled_checksums(const versioning::MultipartUpload& upload,
+std::vector<Checksum> settled_checksums(const objects::MultipartUpload& upload,
                                         const std::vector<Checksum>& given,
-                                        std::span<const versioning::UploadedPart> parts) {
+                                        std::span<const objects::UploadedPart> parts) {
   if (given.empty() && upload.checksum_algorithm.empty()) {
     auto joined = join_any_crc(parts);
     return joined ? std::vector<Checksum>{*std::move(joined)} : std::vector<Checksum>{};
@@ -81,16 +81,16 @@ http::Response completed(const Call& call, const CompleteMultipartUpload& endpoi
   return response;
 }
 
-/// The same as versioning::completed_before, at a location.
+/// The same as objects::completed_before, at a location.
 std::optional<StagedEntry> completed_before(Call& call, const Location& location,
-                                            const versioning::Completion& completion) {
+                                            const objects::Completion& completion) {
   if (!is_branch_name(location.ref) || location.path.empty()) return std::nullopt;
-  return versioning::completed_before(call.engine(), location.repository, BranchName(location.ref),
-                                      parse_key(location.path), completion.parts);
+  return objects::completed_before(call.engine(), location.repository, BranchName(location.ref),
+                                   parse_key(location.path), completion.parts);
 }
 
 struct CompletionRequest {
-  versioning::Completion completion;
+  objects::Completion completion;
   std::vector<Checksum> checksums;  ///< of the whole object, as the client gives them
 };
 
@@ -116,7 +116,7 @@ http::Response run(Call& call, const CompleteMultipartUpload& endpoint) {
   const Location location = locate(call, endpoint.bucket, endpoint.key);
   const std::string type(call.request.headers.get("x-amz-checksum-type"));
   auto [completion, checksums] = read_completion(call);
-  std::optional<versioning::MultipartUpload> upload;
+  std::optional<objects::MultipartUpload> upload;
   try {
     upload = open_upload(call, location, endpoint.upload_id);
   } catch (const Error& error) {
@@ -130,7 +130,7 @@ http::Response run(Call& call, const CompleteMultipartUpload& endpoint) {
     return settled_checksums(*upload, given, parts);
   };
   http::Response response =
-      completed(call, endpoint, versioning::complete_multipart(call.engine(), *upload, completion));
+      completed(call, endpoint, objects::complete_multipart(call.engine(), *upload, completion));
   add_quota_warning(call, upload->repository.id, upload->branch.str(), response.headers);
   return response;
 }

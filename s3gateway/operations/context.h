@@ -18,8 +18,8 @@ struct S3Options {
       "us-east-1";  ///< what buckets are said to be in; any is accepted in signatures
   std::vector<std::string> hosts;  ///< lower case, without port: bucket names may stand before them
   bool allow_v2 = true;            ///< signatures of version 2 (HMAC-SHA1, no payload integrity)
-  versioning::ReadCheck read_check{};  ///< of whole objects
-  bool redirect = true;  ///< redirects clients that support it to the store's own URLs
+  objects::ReadCheck read_check{};  ///< of whole objects
+  bool redirect = true;             ///< redirects clients that support it to the store's own URLs
   BucketKind create_bucket = BucketKind::kNone;  ///< what CreateBucket makes; kNone: it is refused
   std::string bucket_namespace;  ///< storage namespaces of such repositories lie below it
   std::string anonymous_user{};  ///< whom unsigned requests act as; "" = they are refused
@@ -31,7 +31,7 @@ struct S3Options {
 
 /// Created once; all members outlive it. Safe from any thread.
 struct S3Context {
-  versioning::Engine& engine;
+  branch::Engine& engine;
   auth::Authenticator& authenticator;
   const Clock& clock;  ///< requests are judged by it; the engine's dates what is stored
   S3Options options;

@@ -44,11 +44,11 @@ Directives directives_of(const http::Headers& headers) {
 }
 
 /// The attributes that the copy does not take from its source.
-versioning::CopyChanges changes_for(const Directives& directives, const http::Headers& headers,
-                                    const Entry& source) {
-  versioning::CopyChanges out;
+objects::CopyChanges changes_for(const Directives& directives, const http::Headers& headers,
+                                 const Entry& source) {
+  objects::CopyChanges out;
   if (directives.none()) return out;
-  versioning::ObjectAttributes given = parse_object_attributes(headers);
+  objects::ObjectAttributes given = parse_object_attributes(headers);
   const Extras& tags = directives.tags ? given.extras : source.extras;
   out.extras = directives.metadata ? given.extras : source.extras;
   out.extras->set(ExtraTag::kObjectTags, tags.get(ExtraTag::kObjectTags));
@@ -62,16 +62,16 @@ versioning::CopyChanges changes_for(const Directives& directives, const http::He
 
 /// The checksum that x-amz-checksum-algorithm requests: the source's own, else computed from its
 /// bytes. nullopt if none is requested.
-std::optional<Checksum> asked_checksum(Call& call, const versioning::FoundObject& source) {
+std::optional<Checksum> asked_checksum(Call& call, const objects::FoundObject& source) {
   const std::string_view name = call.request.headers.get("x-amz-checksum-algorithm");
   if (name.empty()) return std::nullopt;
   const std::string algorithm = require_algorithm(name);
   for (const Checksum& kept : source.entry.checksums()) {
     if (kept.algorithm == algorithm && !kept.composite) return kept;
   }
-  versioning::PartDigests digests(algorithm);
-  const auto reader = versioning::open_object(call.engine(), source.repository, source.entry,
-                                              {0, source.entry.size_bytes});
+  objects::PartDigests digests(algorithm);
+  const auto reader = objects::open_object(call.engine(), source.repository, source.entry,
+                                           {0, source.entry.size_bytes});
   std::string piece(kReadBytes, '\0');
   while (const size_t count = reader->read(piece)) {
     digests.update(std::string_view(piece).substr(0, count));
@@ -81,7 +81,7 @@ std::optional<Checksum> asked_checksum(Call& call, const versioning::FoundObject
 
 /// Reports a target that rejects writes before a missing source.
 SourceObject require_source(Call& call, const Location& target,
-                            const versioning::Condition& condition) {
+                            const branch::Condition& condition) {
   try {
     return require_copy_source(call);
   } catch (const Error&) {
@@ -108,7 +108,7 @@ void refuse_idle_copy(const Directives& directives) {
 /// Changes the attributes of the current object; never undoes a concurrent write.
 StagedEntry copy_onto_itself(Call& call, const SourceObject& source, const Location& at,
                              const Key& key, const Directives& directives,
-                             const versioning::Condition& condition) {
+                             const branch::Condition& condition) {
   const std::optional<Checksum> checksum = asked_checksum(call, source.found);
   const auto change = [&](Entry& entry) {
     check_source_conditions(call, entry);
@@ -117,25 +117,25 @@ StagedEntry copy_onto_itself(Call& call, const SourceObject& source, const Locat
                     "The object was written while its checksum was computed. Copy it again.");
     }
     if (checksum) entry.set_checksums({*checksum});
-    versioning::apply(changes_for(directives, call.request.headers, entry), entry);
+    objects::apply(changes_for(directives, call.request.headers, entry), entry);
     entry.mtime = call.engine().clock.now();
   };
   return on_branch(call.engine(), at, [&](const BranchName& branch) {
-    return versioning::change_entry(call.engine(), at.repository, branch, key, terms_of(at), change,
-                                    condition);
+    return branch::change_entry(call.engine(), at.repository, branch, key, terms_of(at), change,
+                                condition);
   });
 }
 
 StagedEntry copy_elsewhere(Call& call, SourceObject& source, const Location& target, const Key& key,
-                           const Directives& directives, const versioning::Condition& condition) {
+                           const Directives& directives, const branch::Condition& condition) {
   if (const auto checksum = asked_checksum(call, source.found)) {
     source.found.entry.set_checksums({*checksum});
   }
-  const versioning::CopyChanges changes =
+  const objects::CopyChanges changes =
       changes_for(directives, call.request.headers, source.found.entry);
   return on_branch(call.engine(), target, [&](const BranchName& branch) {
-    return versioning::copy_object(call.engine(), source.found, target.repository, branch, key,
-                                   changes, terms_of(target), condition);
+    return objects::copy_object(call.engine(), source.found, target.repository, branch, key,
+                                changes, terms_of(target), condition);
   });
 }
 
@@ -146,8 +146,8 @@ http::Response run(Call& call, const CopyObject& endpoint) {
   const Location target = locate(call, endpoint.bucket, endpoint.key);
   check_object_acl(call, endpoint.bucket);
   const Directives directives = directives_of(headers);
-  const versioning::Condition condition = write_condition(headers);
-  const auto held = versioning::hold_sources(call.engine());
+  const branch::Condition condition = write_condition(headers);
+  const auto held = objects::hold_sources(call.engine());
   SourceObject source = require_source(call, target, condition);
   if (target.is_marker() && source.found.entry.size_bytes == 0) {
     return xml_response(200,
@@ -165,9 +165,9 @@ http::Response run(Call& call, const CopyObject& endpoint) {
   if (!source.found.version_id.empty()) {
     response.headers.add("x-amz-copy-source-version-id", source.found.version_id);
   }
-  if (versioning::has_quotas(call.engine())) {  // the look-up costs a round trip
-    add_quota_warning(call, versioning::get_repository(call.engine(), target.repository).id,
-                      target.ref, response.headers);
+  if (branch::has_quotas(call.engine())) {  // the look-up costs a round trip
+    add_quota_warning(call, branch::get_repository(call.engine(), target.repository).id, target.ref,
+                      response.headers);
   }
   return response;
 }

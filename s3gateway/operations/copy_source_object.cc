@@ -29,7 +29,7 @@ SourceObject require_copy_source(Call& call) {
   out.found = require_object(call.engine(), out.location, out.version_id);
   const bool is_state = out.found.versioning == Versioning::kOff && !out.found.commit;
   if (out.version_id == "null" && is_state) out.version_id.reset();
-  versioning::check_bucket(call.engine(), out.found.repository, terms_of(out.location));
+  branch::check_bucket(call.engine(), out.found.repository, terms_of(out.location));
   check_source_conditions(call, out.found.entry);
   return out;
 }

@@ -20,29 +20,28 @@ void check_deletable_version(const std::optional<std::string>& version_id) {
                 {{"ArgumentName", "versionId"}, {"ArgumentValue", *version_id}});
 }
 
-DeletionOutcome delete_at(versioning::Engine& engine, const Location& location,
+DeletionOutcome delete_at(branch::Engine& engine, const Location& location,
                           const std::optional<std::string>& version_id,
-                          const versioning::Condition& condition) {
+                          const branch::Condition& condition) {
   // The key names only a ref, which is not an object.
   if (!location.has_path) {
-    versioning::get_repository(engine, location.repository);
+    branch::get_repository(engine, location.repository);
     return {};
   }
   return on_branch(engine, location, [&](const BranchName& branch) -> DeletionOutcome {
     if (location.path.empty()) {
-      versioning::get_branch(engine, versioning::get_repository(engine, location.repository),
-                             branch);
+      branch::get_branch(engine, branch::get_repository(engine, location.repository), branch);
       return {};
     }
     const Key key = require_key(engine, location);
     if (!version_id || version_id->empty()) {
-      const auto made = versioning::delete_object(engine, location.repository, branch, key,
-                                                  terms_of(location), condition);
+      const auto made = objects::delete_object(engine, location.repository, branch, key,
+                                               terms_of(location), condition);
       return made ? DeletionOutcome{true, to_text(*made)} : DeletionOutcome{};
     }
     const auto removed =
-        versioning::remove_version(engine, location.repository, branch, key,
-                                   parse_version_id(*version_id), terms_of(location), condition);
+        branch::remove_version(engine, location.repository, branch, key,
+                               parse_version_id(*version_id), terms_of(location), condition);
     return {removed && !removed->entry, *version_id};
   });
 }

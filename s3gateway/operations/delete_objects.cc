@@ -92,7 +92,7 @@ class Deletion {
     authorise_object(call_, auth::Action::kDeleteObject, bucket_, object.key);
     check_deletable_version(object.version_id);
     const Location location = locate(call_, bucket_, object.key);
-    versioning::check_hook_file(call_.engine(), location.repository, location.path);
+    branch::check_hook_file(call_.engine(), location.repository, location.path);
     http::Headers condition;
     if (object.etag) condition.add("if-match", *object.etag);
     if (object.size) condition.add(std::string(kIfMatchSize), *object.size);
@@ -120,8 +120,8 @@ class Deletion {
       keys.emplace_back(location.path);
     }
     return on_branch(call_.engine(), location, [&](const BranchName& branch) {
-      return versioning::delete_objects(call_.engine(), location.repository, branch, keys,
-                                        terms_of(location));
+      return objects::delete_objects(call_.engine(), location.repository, branch, keys,
+                                     terms_of(location));
     });
   }
 

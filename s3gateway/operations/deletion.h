@@ -21,10 +21,10 @@ struct DeletionOutcome {
 
 /// Deletes one key, or its version `version_id` ("null": the null version, or the branch's current
 /// state if versions were never kept). Succeeds without change for a ref without path, for the
-/// marker "branch/" and for a missing version. Throws as versioning::delete_object,
+/// marker "branch/" and for a missing version. Throws as objects::delete_object,
 /// MethodNotAllowed for a read-only ref.
-DeletionOutcome delete_at(versioning::Engine& engine, const Location& location,
+DeletionOutcome delete_at(branch::Engine& engine, const Location& location,
                           const std::optional<std::string>& version_id,
-                          const versioning::Condition& condition);
+                          const branch::Condition& condition);
 
 }  // namespace tarn::s3

@@ -8,7 +8,7 @@
 #include "core/base/str_cat.h"
 #include "core/base/text.h"
 #include "core/branch/repositories.h"
-#include "core/import/source_checksums.h"
+#include "core/imports/source_checksums.h"
 #include "core/objects/checked_read.h"
 #include "core/objects/direct_upload.h"
 #include "core/objects/multipart.h"
@@ -93,12 +93,12 @@ Selection select_bytes(const http::Headers& headers, const Entry& entry) {
 }
 
 Selection select_part(Call& call, const Entry& entry, const std::string& text) {
-  const uint64_t number = check_number(text, "partNumber", 1, versioning::kPartNumberMax, 1);
+  const uint64_t number = check_number(text, "partNumber", 1, objects::kPartNumberMax, 1);
   if (call.request.headers.find("range")) {
     throw Refusal(failure::kInvalidRequest,
                   "Cannot specify both Range header and partNumber query parameter.");
   }
-  const std::vector<versioning::UploadedPart> parts = object_parts(call.engine(), entry);
+  const std::vector<objects::UploadedPart> parts = object_parts(call.engine(), entry);
   if (number > std::max<size_t>(parts.size(), 1)) {
     throw Refusal(failure::kInvalidPart,
                   str_cat("The object has ", std::max<size_t>(parts.size(), 1), " parts."),
@@ -142,22 +142,22 @@ bool shows_checksums(const Call& call) {
 }
 
 /// Opens the selected bytes. Adds checksums that only the object's source knows to `headers`.
-std::unique_ptr<blob::BlobReader> open_selected(Call& call, const versioning::FoundObject& found,
+std::unique_ptr<blob::BlobReader> open_selected(Call& call, const objects::FoundObject& found,
                                                 const Selection& selection, std::string_view path,
                                                 http::Headers& headers) {
   if (selection.whole && !std::holds_alternative<ExternalAddress>(found.entry.address)) {
-    return versioning::open_checked_object(call.engine(), found.repository, path, found.entry,
-                                           call.context.options.read_check);
+    return objects::open_checked_object(call.engine(), found.repository, path, found.entry,
+                                        call.context.options.read_check);
   }
   if (!selection.whole || !selection.checksums.empty() || !shows_checksums(call))
-    return versioning::open_object(call.engine(), found.repository, found.entry, selection.range);
-  versioning::WholeObject whole =
-      versioning::open_whole_object(call.engine(), found.repository, found.entry);
+    return objects::open_object(call.engine(), found.repository, found.entry, selection.range);
+  imports::WholeObject whole =
+      imports::open_whole_object(call.engine(), found.repository, found.entry);
   add_checksum_headers(headers, whole.checksums);
   return std::move(whole.reader);
 }
 
-void attach_bytes(Call& call, const versioning::FoundObject& found, const Selection& selection,
+void attach_bytes(Call& call, const objects::FoundObject& found, const Selection& selection,
                   std::string_view path, http::Response& response) {
   const blob::ByteRange range = selection.range;
   if (range.length == 0) return;
@@ -202,7 +202,7 @@ http::Response object_response(Call& call, const ObjectRead& read, const Version
     const bool asks_source = call.request.method == "HEAD" && selection.whole;
     const std::vector<Checksum> own = entry.checksums();
     if (asks_source) {
-      add_checksum_headers(headers, versioning::checksums_of(call.engine(), entry));
+      add_checksum_headers(headers, imports::checksums_of(call.engine(), entry));
     } else if (!own.empty()) {
       add_checksum_headers(headers, selection.checksums, type_of(own.front()));
     } else {
@@ -216,7 +216,7 @@ http::Response object_response(Call& call, const ObjectRead& read, const Version
 /// commit.
 http::Response directory_marker(Call& call, const Location& location, bool head) {
   const auto ref = find_ref(
-      call.engine(), versioning::get_repository(call.engine(), location.repository), location.ref);
+      call.engine(), branch::get_repository(call.engine(), location.repository), location.ref);
   if (!ref) {
     throw Refusal(failure::kNoSuchKey, "The specified key does not exist.",
                   {{"Key", str_cat(location.ref, '/')}});
@@ -236,7 +236,7 @@ http::Response directory_marker(Call& call, const Location& location, bool head)
 /// without a version are never redirected, because only this server notices when their source
 /// changes.
 std::optional<http::Response> redirect(const Call& call, const ObjectRead& read,
-                                       const versioning::FoundObject& found) {
+                                       const objects::FoundObject& found) {
   // The store's URL would remain valid after the bucket stops being public.
   if (!call.context.options.redirect || call.public_repository || read.part_number ||
       !read.overrides.empty() ||
@@ -245,8 +245,8 @@ std::optional<http::Response> redirect(const Call& call, const ObjectRead& read,
   }
   const auto version = found.entry.source_version();
   if (version && version->version_id.empty()) return std::nullopt;
-  const auto url = versioning::store_url_to_read(call.engine(), found.repository, found.entry,
-                                                 {call.now(), kRedirectLifetime});
+  const auto url = objects::store_url_to_read(call.engine(), found.repository, found.entry,
+                                              {call.now(), kRedirectLifetime});
   if (!url) return std::nullopt;
   http::Response response;
   response.status = 307;

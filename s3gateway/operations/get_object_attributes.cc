@@ -19,7 +19,7 @@ std::optional<std::string> header(const Call& call, std::string_view name) {
 }
 
 std::optional<xml::ObjectAttributesResult::Parts> parts_page(Call& call, const Entry& entry) {
-  const std::vector<versioning::UploadedPart> parts = object_parts(call.engine(), entry);
+  const std::vector<objects::UploadedPart> parts = object_parts(call.engine(), entry);
   if (parts.empty()) return std::nullopt;
   xml::ObjectAttributesResult::Parts out;
   out.total = parts.size();
@@ -28,7 +28,7 @@ std::optional<xml::ObjectAttributesResult::Parts> parts_page(Call& call, const E
                            kPartsPerPageMax);
   out.marker = check_number(header(call, "x-amz-part-number-marker"), "x-amz-part-number-marker", 0,
                             INT32_MAX, 0);
-  for (const versioning::UploadedPart& part : parts) {
+  for (const objects::UploadedPart& part : parts) {
     if (part.number <= out.marker) continue;
     if (out.parts.size() == out.max_parts) {
       out.truncated = true;

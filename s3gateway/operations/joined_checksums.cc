@@ -23,7 +23,7 @@ std::string digest_of(std::string_view algorithm, std::string_view digests) {
   return algorithm == "sha1" ? sha1(digests) : sha256(digests);
 }
 
-const std::string* digest_in(const versioning::UploadedPart& part, std::string_view algorithm) {
+const std::string* digest_in(const objects::UploadedPart& part, std::string_view algorithm) {
   const auto at =
       std::find_if(part.checksums.begin(), part.checksums.end(),
                    [&](const Checksum& c) { return c.algorithm == algorithm && !c.composite; });
@@ -33,13 +33,13 @@ const std::string* digest_in(const versioning::UploadedPart& part, std::string_v
 }  // namespace
 
 std::optional<Checksum> join_checksums(std::string_view algorithm, JoinedKind kind,
-                                       std::span<const versioning::UploadedPart> parts) {
+                                       std::span<const objects::UploadedPart> parts) {
   const std::optional<CrcKind> crc = crc_kind(algorithm);
   const bool full = kind == JoinedKind::kFullObject;
   if (parts.empty() || (full && !crc)) return std::nullopt;
   std::string digests;
   uint64_t merged = crc ? crc_of(*crc, "") : 0;
-  for (const versioning::UploadedPart& part : parts) {
+  for (const objects::UploadedPart& part : parts) {
     const std::string* digest = digest_in(part, algorithm);
     if (!digest) return std::nullopt;
     digests += *digest;
@@ -50,7 +50,7 @@ std::optional<Checksum> join_checksums(std::string_view algorithm, JoinedKind ki
                   static_cast<uint32_t>(parts.size())};
 }
 
-std::optional<Checksum> join_any_crc(std::span<const versioning::UploadedPart> parts) {
+std::optional<Checksum> join_any_crc(std::span<const objects::UploadedPart> parts) {
   for (const std::string_view algorithm : {"crc64nvme", "crc32c", "crc32"}) {
     if (auto joined = join_checksums(algorithm, JoinedKind::kFullObject, parts)) return joined;
   }

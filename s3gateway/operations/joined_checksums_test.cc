@@ -9,7 +9,7 @@
 namespace tarn::s3 {
 namespace {
 
-using versioning::UploadedPart;
+using objects::UploadedPart;
 
 UploadedPart part(uint32_t number, std::string_view text) {
   UploadedPart out;

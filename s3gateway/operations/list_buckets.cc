@@ -32,7 +32,7 @@ http::Response run(Call& call, const ListBuckets& endpoint) {
   bool more = !endpoint.bucket_region || *endpoint.bucket_region == options.region;
   while (more && result.buckets.size() < limit) {
     const uint64_t wanted = std::min<uint64_t>(limit - result.buckets.size(), kPageItemsMax);
-    Page<Repository> page = versioning::list_repositories(
+    Page<Repository> page = branch::list_repositories(
         call.engine(), endpoint.prefix, "", after, static_cast<uint32_t>(wanted),
         [&](const Repository& repository) {
           return call.caller.permissions->allows(auth::Action::kReadRepository,

@@ -27,7 +27,7 @@ class UploadPages {
         query_(query) {}
 
   void collect(std::string upload_id_marker, xml::ListMultipartUploadsResult& out) {
-    versioning::UploadMarker after;
+    objects::UploadMarker after;
     if (!query_.after.empty()) {
       const bool alone = upload_id_marker.empty();
       after = {root_ + query_.after,
@@ -35,10 +35,10 @@ class UploadPages {
     }
     bool more = true;
     while (more && !out.truncated) {
-      auto page = versioning::list_multiparts(call_.engine(), repository_, root_ + query_.prefix,
-                                              after, kPageItemsMax);
+      auto page = objects::list_multiparts(call_.engine(), repository_, root_ + query_.prefix,
+                                           after, kPageItemsMax);
       more = page.has_more;
-      for (const versioning::MultipartUpload& upload : page.items) {
+      for (const objects::MultipartUpload& upload : page.items) {
         const std::string key = key_of(upload);
         after = {root_ + key, upload.upload_id};
         if (!add(upload, key, out)) break;
@@ -49,7 +49,7 @@ class UploadPages {
   }
 
  private:
-  std::string key_of(const versioning::MultipartUpload& upload) const {
+  std::string key_of(const objects::MultipartUpload& upload) const {
     return str_cat(upload.branch.str(), '/', upload.key.str()).substr(root_.size());
   }
 
@@ -61,7 +61,7 @@ class UploadPages {
   }
 
   /// False if the page is full; marks it as truncated.
-  bool add(const versioning::MultipartUpload& upload, const std::string& key,
+  bool add(const objects::MultipartUpload& upload, const std::string& key,
            xml::ListMultipartUploadsResult& out) {
     const auto group = group_of(key);
     if (group && *group == query_.after) return true;  // shown as the last of the previous page

@@ -6,6 +6,7 @@
 #include "core/branch/object_versions.h"
 #include "core/branch/refs.h"
 #include "core/branch/repositories.h"
+#include "core/objects/version_listing.h"
 #include "s3gateway/operations/authorise.h"
 #include "s3gateway/operations/listing.h"
 #include "s3gateway/operations/lookup.h"
@@ -18,8 +19,8 @@
 namespace tarn::s3 {
 namespace {
 
-using versioning::Engine;
-using versioning::VersionPage;
+using branch::Engine;
+using objects::VersionPage;
 
 /// The branch that the prefix extends into, with "branch/" as the root of its keys; nullopt for a
 /// listing over several branches.
@@ -42,21 +43,21 @@ VersionPage list_branch(Engine& engine, const RepositoryName& repository,
   if (!after) return {};
   // The marker belongs to a key of the branch where the last page ended.
   const bool marked = query.after.starts_with(branch.root) && !parse_commit_id(version_marker);
-  versioning::VersionListOptions options{.prefix = query.prefix.size() > branch.root.size()
-                                                       ? query.prefix.substr(branch.root.size())
-                                                       : "",
-                                         .after = {*after, marked ? version_marker : ""},
-                                         .delimiter = query.delimiter,
-                                         .limit = query.limit};
+  objects::VersionListOptions options{.prefix = query.prefix.size() > branch.root.size()
+                                                    ? query.prefix.substr(branch.root.size())
+                                                    : "",
+                                      .after = {*after, marked ? version_marker : ""},
+                                      .delimiter = query.delimiter,
+                                      .limit = query.limit};
   VersionPage page;
   try {
-    page = versioning::list_versions(engine, repository, BranchName(branch.name), options);
+    page = objects::list_versions(engine, repository, BranchName(branch.name), options);
   } catch (const Error& error) {
     // Empty, as a plain listing below a ref that does not exist.
     if (error.reason() != reason::kRefNotFound && error.reason() != reason::kBranchNotFound) throw;
     return {};
   }
-  for (versioning::VersionItem& item : page.items) item.path = branch.root + item.path;
+  for (objects::VersionItem& item : page.items) item.path = branch.root + item.path;
   if (page.has_more) page.next.path = branch.root + page.next.path;
   return page;
 }
@@ -73,7 +74,7 @@ bool lists_versions(Engine& engine, const BucketName& bucket, const ListQuery& q
     const auto ref = find_ref(engine, repository, branch->name);
     if (!ref || !ref->staged) return false;
   }
-  return versioning::get_versioning(engine, repository) != Versioning::kOff;
+  return branch::get_versioning(engine, repository) != Versioning::kOff;
 }
 
 /// Paths in the page are keys of the bucket. `version_marker` comes from the last page, "" = none.
@@ -143,8 +144,8 @@ void check_markers(const ListObjectVersions& endpoint) {
 std::string version_shown(Call& call, const BucketName& bucket, const std::string& prefix) {
   const Location listed = locate(bucket, prefix);
   if (!listed.has_path) return std::string(kNullVersion);
-  const auto ref = find_ref(
-      call.engine(), versioning::get_repository(call.engine(), listed.repository), listed.ref);
+  const auto ref =
+      find_ref(call.engine(), branch::get_repository(call.engine(), listed.repository), listed.ref);
   return ref && !ref->staged ? to_text(ref->commit.id) : std::string(kNullVersion);
 }
 
@@ -185,15 +186,14 @@ xml::ListVersionsResult list_states(Call& call, const BucketName& bucket, const 
 xml::ListVersionsResult list_kept(Call& call, const BucketName& bucket, const ListQuery& query,
                                   xml::ListVersionsResult result) {
   authorise_versions(call, bucket.repository);
-  versioning::VersionPage page =
-      list_versions(call.engine(), bucket, query, result.version_id_marker);
+  objects::VersionPage page = list_versions(call.engine(), bucket, query, result.version_id_marker);
   result.listing.truncated = page.has_more;
-  for (versioning::VersionItem& item : page.items) {
+  for (objects::VersionItem& item : page.items) {
     if (!item.version) {
       result.listing.common_prefixes.push_back(std::move(item.path));
       continue;
     }
-    const versioning::ObjectVersion& version = *item.version;
+    const branch::ObjectVersion& version = *item.version;
     xml::ListedVersion listed;
     if (version.entry) {
       listed.object = listed_object(std::move(item.path), *version.entry);

@@ -17,7 +17,7 @@ http::Response run(Call& call, const ListParts& endpoint) {
                kPartsPerPageMax);
   const uint64_t after =
       check_number(endpoint.part_number_marker, "part-number-marker", 0, INT32_MAX, 0);
-  const versioning::MultipartUpload upload =
+  const objects::MultipartUpload upload =
       open_upload(call, locate(call, endpoint.bucket, endpoint.key), endpoint.upload_id);
   xml::ListPartsResult result;
   result.bucket = endpoint.bucket;
@@ -30,9 +30,9 @@ http::Response run(Call& call, const ListParts& endpoint) {
   result.checksum_algorithm = upper_name_of(upload.checksum_algorithm);
   result.checksum_type = upload.checksum_type;
   if (limit > 0) {
-    auto page = versioning::list_parts(call.engine(), upload, static_cast<uint32_t>(after),
-                                       static_cast<uint32_t>(limit));
-    for (versioning::UploadedPart& part : page.items) {
+    auto page = objects::list_parts(call.engine(), upload, static_cast<uint32_t>(after),
+                                    static_cast<uint32_t>(limit));
+    for (objects::UploadedPart& part : page.items) {
       result.parts.push_back({part.number, part.modified, std::move(part.etag), part.size_bytes,
                               std::move(part.checksums)});
       result.next_part_number_marker = part.number;

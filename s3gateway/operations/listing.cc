@@ -18,8 +18,8 @@ namespace {
 /// Greater than every byte of UTF-8: a prefix followed by it is greater than every key below it.
 constexpr char kPastEveryKey = '\xff';
 
-using versioning::Engine;
-using versioning::ListItem;
+using branch::Engine;
+using objects::ListItem;
 
 }  // namespace
 
@@ -29,10 +29,10 @@ std::optional<std::string> after_below(const std::string& root, const std::strin
 }
 
 BranchOrder branches_of(Engine& engine, const RepositoryName& name, const ListQuery& query) {
-  BranchPages pages = [&engine, repository = versioning::get_repository(engine, name)](
+  BranchPages pages = [&engine, repository = branch::get_repository(engine, name)](
                           std::string_view prefix, std::string_view after, uint32_t limit) {
-    Page<Branch> page = versioning::list_branches(engine, repository, prefix, after, limit,
-                                                  /*show_hidden=*/false);
+    Page<Branch> page = branch::list_branches(engine, repository, prefix, after, limit,
+                                              /*show_hidden=*/false);
     Page<std::string> names;
     for (Branch& branch : page.items) names.items.push_back(branch.name.str());
     names.has_more = page.has_more;
@@ -46,16 +46,15 @@ namespace {
 
 /// nullopt if the ref does not exist.
 std::optional<Page<ListItem>> list_ref(Engine& engine, const RepositoryName& repository,
-                                       std::string_view ref,
-                                       const versioning::ListOptions& options) {
+                                       std::string_view ref, const objects::ListOptions& options) {
   try {
-    return versioning::list_objects(engine, repository, ref, options, kCommitDigitsMin);
+    return objects::list_objects(engine, repository, ref, options, kCommitDigitsMin);
   } catch (const Error& error) {
     if (error.reason() != reason::kRefNotFound && error.reason() != reason::kBranchNotFound &&
         error.reason() != "invalid_argument") {
       throw;
     }
-    versioning::get_repository(engine, repository);  // throws when that is what is missing
+    branch::get_repository(engine, repository);  // throws when that is what is missing
     return std::nullopt;
   }
 }
@@ -66,7 +65,7 @@ KeyPage list_inside(Engine& engine, const RepositoryName& repository, const std:
   KeyPage out;
   const std::optional<std::string> after = after_below(root, query.after);
   if (!after) {
-    versioning::get_repository(engine, repository);
+    branch::get_repository(engine, repository);
     return out;
   }
   auto page = list_ref(engine, repository, ref,

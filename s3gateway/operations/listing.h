@@ -29,7 +29,7 @@ struct KeyPage {
 /// lists the branches: with delimiter "/" their names as common prefixes, else all their keys. A
 /// ref that does not exist has no keys. Throws NoSuchBucket if the repository, or the ref of a
 /// rooted bucket, does not exist.
-KeyPage list_keys(versioning::Engine& engine, const BucketName& bucket, const ListQuery& query);
+KeyPage list_keys(branch::Engine& engine, const BucketName& bucket, const ListQuery& query);
 
 /// An object in the form of the three listings.
 xml::ListedObject listed_object(std::string key, const Entry& entry);
@@ -38,7 +38,7 @@ xml::ListedObject listed_object(std::string key, const Entry& entry);
 /// nothing.
 constexpr uint32_t kBranchesPerPage = 1000;
 /// The branches to query in a listing over several.
-BranchOrder branches_of(versioning::Engine& engine, const RepositoryName& repository,
+BranchOrder branches_of(branch::Engine& engine, const RepositoryName& repository,
                         const ListQuery& query);
 /// The position of `after` below `root` ("main/"); nullopt if `after` is greater than every key
 /// below it.

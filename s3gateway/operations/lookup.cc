@@ -21,14 +21,14 @@ bool means_absent(const Error& error) {
   return error.reason() == reason::kRefNotFound || error.reason() == "invalid_argument";
 }
 
-std::optional<versioning::FoundObject> find_at(versioning::Engine& engine,
-                                               const RepositoryName& repository,
-                                               std::string_view ref, const Key& key) {
+std::optional<objects::FoundObject> find_at(branch::Engine& engine,
+                                            const RepositoryName& repository, std::string_view ref,
+                                            const Key& key) {
   try {
-    return versioning::find_object(engine, repository, ref, key, kCommitDigitsMin);
+    return objects::find_object(engine, repository, ref, key, kCommitDigitsMin);
   } catch (const Error& error) {
     if (!means_absent(error)) throw;
-    versioning::get_repository(engine, repository);  // throws when that is what is missing
+    branch::get_repository(engine, repository);  // throws when that is what is missing
     return std::nullopt;
   }
 }
@@ -40,7 +40,7 @@ std::optional<versioning::FoundObject> find_at(versioning::Engine& engine,
       {{"Key", location.path}, {"VersionId", std::string(version_id)}});
 }
 
-VersionedObject require_at_commit(versioning::Engine& engine, const Location& location,
+VersionedObject require_at_commit(branch::Engine& engine, const Location& location,
                                   const CommitId& commit) {
   const std::string text = to_text(commit);
   auto found = find_at(engine, location.repository, text, require_key(engine, location));
@@ -50,14 +50,13 @@ VersionedObject require_at_commit(versioning::Engine& engine, const Location& lo
 }
 
 /// `id` absent: the null version.
-VersionedObject require_version(versioning::Engine& engine, const Location& location,
+VersionedObject require_version(branch::Engine& engine, const Location& location,
                                 const std::optional<VersionId>& id) {
   const Key key = require_key(engine, location);
   const std::string text = id ? to_text(*id) : std::string(kNullVersion);
-  const Repository repository = versioning::get_repository(engine, location.repository);
+  const Repository repository = branch::get_repository(engine, location.repository);
   if (!is_branch_name(location.ref)) refuse_no_version(location, text);
-  auto found =
-      versioning::find_version(engine, location.repository, BranchName(location.ref), key, id);
+  auto found = branch::find_version(engine, location.repository, BranchName(location.ref), key, id);
   if (!found) refuse_no_version(location, text);
   if (!found->entry) {
     http::Headers headers;
@@ -85,10 +84,9 @@ VersionedObject require_version(versioning::Engine& engine, const Location& loca
 }
 
 /// Whether the location's ref keeps versions, for objects that were not found.
-Versioning versioning_at(versioning::Engine& engine, const Location& location) {
+Versioning versioning_at(branch::Engine& engine, const Location& location) {
   if (!is_branch_name(location.ref)) return Versioning::kOff;
-  return versioning::get_versioning(engine,
-                                    versioning::get_repository(engine, location.repository));
+  return branch::get_versioning(engine, branch::get_repository(engine, location.repository));
 }
 
 /// Maximum number of attempts to read an object together with its version, which concurrent writes
@@ -97,19 +95,18 @@ constexpr int kLooksMax = 10;
 
 }  // namespace
 
-std::optional<versioning::ResolvedRef> find_ref(versioning::Engine& engine,
-                                                const Repository& repository,
-                                                std::string_view ref) {
+std::optional<branch::ResolvedRef> find_ref(branch::Engine& engine, const Repository& repository,
+                                            std::string_view ref) {
   try {
-    return versioning::resolve(engine, repository, ref, kCommitDigitsMin);
+    return branch::resolve(engine, repository, ref, kCommitDigitsMin);
   } catch (const Error& error) {
     if (!means_absent(error)) throw;
     return std::nullopt;
   }
 }
 
-Repository require_existing(versioning::Engine& engine, const BucketName& bucket) {
-  Repository repository = versioning::get_repository(engine, bucket.repository);
+Repository require_existing(branch::Engine& engine, const BucketName& bucket) {
+  Repository repository = branch::get_repository(engine, bucket.repository);
   if (bucket.rooted() && !find_ref(engine, repository, bucket.ref)) {
     throw Refusal(failure::kNoSuchBucket, str_cat("Repository \"", bucket.repository.str(),
                                                   "\" has no ref \"", bucket.ref, "\"."));
@@ -117,10 +114,10 @@ Repository require_existing(versioning::Engine& engine, const BucketName& bucket
   return repository;
 }
 
-VersionedObject require_object(versioning::Engine& engine, const Location& location,
+VersionedObject require_object(branch::Engine& engine, const Location& location,
                                const std::optional<std::string>& version_id) {
   if (location.path.empty()) {
-    versioning::get_repository(engine, location.repository);
+    branch::get_repository(engine, location.repository);
     refuse_no_key(location);
   }
   const bool null_asked = version_id == kNullVersion;
@@ -143,7 +140,7 @@ VersionedObject require_object(versioning::Engine& engine, const Location& locat
   if (found->commit) return {*found, to_text(*found->commit)};
   if (found->versioning == Versioning::kOff) return {*std::move(found), ""};
   for (int look = 0; look < kLooksMax; ++look) {
-    const auto version = versioning::version_shown(engine, found->branch, key, found->entry);
+    const auto version = branch::version_shown(engine, found->branch, key, found->entry);
     if (version) return {*std::move(found), to_text(*version)};
     // Either the null version, or one that was written in the meantime.
     auto again = find_at(engine, location.repository, location.ref, key);
@@ -154,10 +151,10 @@ VersionedObject require_object(versioning::Engine& engine, const Location& locat
   return {*std::move(found), ""};  // rather none than a wrong one
 }
 
-std::vector<versioning::UploadedPart> object_parts(versioning::Engine& engine, const Entry& entry) {
-  std::vector<versioning::UploadedPart> out = versioning::parts_of(engine, entry);
+std::vector<objects::UploadedPart> object_parts(branch::Engine& engine, const Entry& entry) {
+  std::vector<objects::UploadedPart> out = objects::parts_of(engine, entry);
   if (!out.empty() || !entry.etag.ends_with("-1")) return out;
-  versioning::UploadedPart only{1, entry.size_bytes, entry.etag, entry.mtime, {}};
+  objects::UploadedPart only{1, entry.size_bytes, entry.etag, entry.mtime, {}};
   for (const Checksum& checksum : entry.checksums()) {
     // A composite checksum is a digest of the part's digest, which is not stored.
     if (!checksum.composite) only.checksums.push_back(checksum);
@@ -174,8 +171,8 @@ void add_version_header(http::Headers& headers, const std::optional<VersionId>& 
   if (version) add_version_header(headers, to_text(*version));
 }
 
-void refuse_no_branch(versioning::Engine& engine, const Location& location) {
-  if (find_ref(engine, versioning::get_repository(engine, location.repository), location.ref)) {
+void refuse_no_branch(branch::Engine& engine, const Location& location) {
+  if (find_ref(engine, branch::get_repository(engine, location.repository), location.ref)) {
     throw Refusal(
         failure::kMethodNotAllowed,
         str_cat(
@@ -188,34 +185,34 @@ void refuse_no_branch(versioning::Engine& engine, const Location& location) {
                 {{"BucketName", location.repository.str()}});
 }
 
-BranchName require_branch_name(versioning::Engine& engine, const Location& location) {
+BranchName require_branch_name(branch::Engine& engine, const Location& location) {
   if (!is_branch_name(location.ref)) refuse_no_branch(engine, location);
   return BranchName(location.ref);
 }
 
-Key require_key(versioning::Engine& engine, const Location& location) {
+Key require_key(branch::Engine& engine, const Location& location) {
   try {
     if (!location.path.empty()) return parse_key(location.path);
   } catch (const Error&) {
-    versioning::get_repository(engine, location.repository);
+    branch::get_repository(engine, location.repository);
     throw;
   }
-  versioning::get_repository(engine, location.repository);
+  branch::get_repository(engine, location.repository);
   throw Refusal(failure::kInvalidArgument, "The key must be <branch>/<path>.",
                 {{"ArgumentName", "Key"}, {"ArgumentValue", location.ref}});
 }
 
-versioning::WriteTerms terms_of(const Location& location) {
+branch::WriteTerms terms_of(const Location& location) {
   if (!location.bare) return false;
-  return versioning::WriteTerms(location.rooted ? location.ref : std::string());
+  return branch::WriteTerms(location.rooted ? location.ref : std::string());
 }
 
-versioning::UploadTarget check_upload(versioning::Engine& engine, const Location& location,
-                                      const versioning::Condition& condition) {
+objects::UploadTarget check_upload(branch::Engine& engine, const Location& location,
+                                   const branch::Condition& condition) {
   const Key key = require_key(engine, location);
   return on_branch(engine, location, [&](const BranchName& branch) {
-    return versioning::check_upload(engine, location.repository, branch, key, terms_of(location),
-                                    condition);
+    return objects::check_upload(engine, location.repository, branch, key, terms_of(location),
+                                 condition);
   });
 }
 

@@ -25,14 +25,14 @@ constexpr uint32_t kCommitDigitsMin = 8;
 /// The version id of an object that was written while versions were not kept.
 constexpr std::string_view kNullVersion = "null";
 
-/// The same as versioning::resolve; nullopt if the ref does not exist. Throws NoSuchBucket.
-std::optional<versioning::ResolvedRef> find_ref(versioning::Engine& engine,
-                                                const Repository& repository, std::string_view ref);
+/// The same as branch::resolve; nullopt if the ref does not exist. Throws NoSuchBucket.
+std::optional<branch::ResolvedRef> find_ref(branch::Engine& engine, const Repository& repository,
+                                            std::string_view ref);
 
 /// Throws NoSuchBucket unless the repository, and the ref of a rooted bucket, exist.
-Repository require_existing(versioning::Engine& engine, const BucketName& bucket);
+Repository require_existing(branch::Engine& engine, const BucketName& bucket);
 
-struct VersionedObject : versioning::FoundObject {
+struct VersionedObject : objects::FoundObject {
   /// The version id that clients see: of a commit, of a version, or "null"; "" = versions were
   /// never kept.
   std::string version_id;
@@ -42,13 +42,13 @@ struct VersionedObject : versioning::FoundObject {
 /// a full commit id the path at that commit, another id that version. "null" is the branch's state
 /// if versions were never kept, else the null version. Throws NoSuchKey, NoSuchVersion,
 /// MethodNotAllowed (a delete marker), InvalidArgument (an invalid version id), NoSuchBucket.
-VersionedObject require_object(versioning::Engine& engine, const Location& location,
+VersionedObject require_object(branch::Engine& engine, const Location& location,
                                const std::optional<std::string>& version_id);
 
-/// The parts that an object was uploaded in: as versioning::parts_of, plus the single part of a
+/// The parts that an object was uploaded in: as objects::parts_of, plus the single part of a
 /// one-part multipart upload, which is recognised by its ETag because it has no list. Empty for an
 /// object of a single PUT.
-std::vector<versioning::UploadedPart> object_parts(versioning::Engine& engine, const Entry& entry);
+std::vector<objects::UploadedPart> object_parts(branch::Engine& engine, const Entry& entry);
 
 /// x-amz-version-id; "" = none.
 void add_version_header(http::Headers& headers, std::string_view version_id);
@@ -56,29 +56,29 @@ void add_version_header(http::Headers& headers, const std::optional<VersionId>& 
 
 /// The branch in a location. Throws MethodNotAllowed for a tag or commit, NoSuchBucket naming the
 /// branch otherwise.
-BranchName require_branch_name(versioning::Engine& engine, const Location& location);
+BranchName require_branch_name(branch::Engine& engine, const Location& location);
 
 /// Runs a verb that writes to a location. If it finds no such branch, the error says whether the
 /// ref is read-only (405) or absent (404).
 template <typename Verb>
-auto on_branch(versioning::Engine& engine, const Location& location, Verb verb);
+auto on_branch(branch::Engine& engine, const Location& location, Verb verb);
 
 /// The terms of a write to a location.
-versioning::WriteTerms terms_of(const Location& location);
+branch::WriteTerms terms_of(const Location& location);
 
-/// The same as versioning::check_upload. Throws also InvalidArgument for a location without a path.
-versioning::UploadTarget check_upload(versioning::Engine& engine, const Location& location,
-                                      const versioning::Condition& condition);
+/// The same as objects::check_upload. Throws also InvalidArgument for a location without a path.
+objects::UploadTarget check_upload(branch::Engine& engine, const Location& location,
+                                   const branch::Condition& condition);
 
 /// Rejects a write to a ref that is not a branch.
-[[noreturn]] void refuse_no_branch(versioning::Engine& engine, const Location& location);
+[[noreturn]] void refuse_no_branch(branch::Engine& engine, const Location& location);
 
 /// The key in a location. Throws NoSuchBucket first, then InvalidArgument for a ref without a path,
 /// KeyTooLong, InvalidURI.
-Key require_key(versioning::Engine& engine, const Location& location);
+Key require_key(branch::Engine& engine, const Location& location);
 
 template <typename Verb>
-auto on_branch(versioning::Engine& engine, const Location& location, Verb verb) {
+auto on_branch(branch::Engine& engine, const Location& location, Verb verb) {
   const BranchName branch = require_branch_name(engine, location);
   try {
     return verb(branch);

@@ -19,7 +19,7 @@ constexpr std::string_view kIfInitiatedTime = "x-amz-if-match-initiated-time";
 
 /// Chooses algorithm and type of the object's checksum. SHA digests cannot be merged, CRC64NVME
 /// always is.
-void choose_checksum(const http::Headers& headers, versioning::MultipartCreation& creation) {
+void choose_checksum(const http::Headers& headers, objects::MultipartCreation& creation) {
   const std::string_view name = headers.get("x-amz-checksum-algorithm");
   const std::string_view type = headers.get("x-amz-checksum-type");
   if (name.empty()) {
@@ -48,13 +48,13 @@ http::Response run(Call& call, const CreateMultipartUpload& endpoint) {
   const http::Headers& headers = call.request.headers;
   const Location location = locate(call, endpoint.bucket, endpoint.key);
   check_object_acl(call, endpoint.bucket);
-  versioning::MultipartCreation creation;
+  objects::MultipartCreation creation;
   creation.owner = call.caller.user.name;
   creation.attributes = parse_object_attributes(headers);
   choose_checksum(headers, creation);
-  const versioning::UploadTarget target = check_upload(call.engine(), location, {});
-  const versioning::MultipartUpload upload =
-      versioning::create_multipart(call.engine(), target, creation);
+  const objects::UploadTarget target = check_upload(call.engine(), location, {});
+  const objects::MultipartUpload upload =
+      objects::create_multipart(call.engine(), target, creation);
   http::Response response = xml_response(
       200,
       to_xml(xml::InitiateMultipartUploadResult{endpoint.bucket, endpoint.key, upload.upload_id}));
@@ -67,14 +67,14 @@ http::Response run(Call& call, const CreateMultipartUpload& endpoint) {
 }
 
 http::Response run(Call& call, const AbortMultipartUpload& endpoint) {
-  const versioning::MultipartUpload upload =
+  const objects::MultipartUpload upload =
       open_upload(call, locate(call, endpoint.bucket, endpoint.key), endpoint.upload_id);
   const auto created = time_condition(call.request.headers, kIfInitiatedTime);
   if (created && to_seconds(*created) != to_seconds(upload.created)) {
     throw Refusal(failure::kPreconditionFailed,
                   "At least one of the pre-conditions you specified did not hold");
   }
-  versioning::abort_multipart(call.engine(), upload);
+  objects::abort_multipart(call.engine(), upload);
   return no_content();
 }
 

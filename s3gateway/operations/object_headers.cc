@@ -63,8 +63,8 @@ const std::string* override_of(const HeaderOverrides& overrides, std::string_vie
 
 }  // namespace
 
-versioning::ObjectAttributes parse_object_attributes(const http::Headers& headers) {
-  versioning::ObjectAttributes out;
+objects::ObjectAttributes parse_object_attributes(const http::Headers& headers) {
+  objects::ObjectAttributes out;
   for (const StoredHeader& stored : kStoredHeaders) {
     const std::string* value = headers.find(stored.name);
     if (!value) continue;
@@ -123,7 +123,7 @@ void add_object_headers(http::Headers& headers, const Entry& entry, Instant now,
 void add_expiration(const Call& call, const Location& location, RepositoryId repository,
                     const Entry& entry, http::Headers& headers) {
   if (!location.bare || !location.rooted) return;
-  const auto rules = versioning::shown_lifecycle(call.engine(), repository);
+  const auto rules = objects::shown_lifecycle(call.engine(), repository);
   const auto expiry = expiry_of(*rules, location.path, entry);
   if (!expiry) return;
   headers.add("x-amz-expiration",
@@ -133,9 +133,9 @@ void add_expiration(const Call& call, const Location& location, RepositoryId rep
 
 void add_quota_warning(const Call& call, RepositoryId repository, std::string_view branch,
                        http::Headers& headers) {
-  std::string warning = versioning::quota_warning(call.engine(), repository, branch);
+  std::string warning = branch::quota_warning(call.engine(), repository, branch);
   if (!warning.empty()) {
-    headers.add(std::string(versioning::kQuotaWarningHeader), std::move(warning));
+    headers.add(std::string(branch::kQuotaWarningHeader), std::move(warning));
   }
 }
 

@@ -22,7 +22,7 @@ constexpr std::string_view kStandardStorageClass = "STANDARD";
 /// Content type, standard headers, user metadata, storage class and tags of a PUT, a copy with
 /// REPLACE or the creation of a multipart upload. Throws InvalidStorageClass, InvalidTag,
 /// MetadataTooLarge, InvalidArgument.
-versioning::ObjectAttributes parse_object_attributes(const http::Headers& headers);
+objects::ObjectAttributes parse_object_attributes(const http::Headers& headers);
 
 /// "abc" in quotes; control characters, which headers cannot contain, become "_".
 std::string quoted(std::string_view etag);
@@ -40,7 +40,7 @@ void add_not_modified_headers(http::Headers& headers, const Entry& entry, Instan
 void add_expiration(const Call& call, const Location& location, RepositoryId repository,
                     const Entry& entry, http::Headers& headers);
 
-/// Adds versioning::kQuotaWarningHeader if a quota of the branch is past its soft limit.
+/// Adds branch::kQuotaWarningHeader if a quota of the branch is past its soft limit.
 void add_quota_warning(const Call& call, RepositoryId repository, std::string_view branch,
                        http::Headers& headers);
 

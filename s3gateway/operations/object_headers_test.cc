@@ -24,7 +24,7 @@ Entry full_entry() {
   headers.add("x-amz-storage-class", "GLACIER");
   headers.add("x-amz-tagging", "a=1&b=2");
   headers.add("x-amz-meta-Color", "red");
-  const versioning::ObjectAttributes attributes = parse_object_attributes(headers);
+  const objects::ObjectAttributes attributes = parse_object_attributes(headers);
   Entry entry;
   entry.etag = "abc";
   entry.mtime = kWritten;
@@ -97,7 +97,7 @@ TEST(ObjectHeaders, NotModifiedHasOnlyCachingHeaders) {
 }
 
 TEST(ObjectHeaders, HaveDefaults) {
-  const versioning::ObjectAttributes attributes = parse_object_attributes({});
+  const objects::ObjectAttributes attributes = parse_object_attributes({});
   EXPECT_EQ(attributes.content_type, "binary/octet-stream");
   EXPECT_EQ(attributes.extras, Extras());
   Entry empty;

@@ -37,8 +37,8 @@ std::optional<VersionId> replace_tags(Call& call, const Location& location,
     entry.mtime = call.engine().clock.now();
   };
   return on_branch(call.engine(), location, [&](const BranchName&) {
-    return versioning::change_entry(call.engine(), location.repository, branch, key,
-                                    terms_of(location), change)
+    return branch::change_entry(call.engine(), location.repository, branch, key, terms_of(location),
+                                change)
         .version;
   });
 }

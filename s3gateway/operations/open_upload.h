@@ -16,8 +16,8 @@ constexpr std::string_view kNoSuchUploadReason = reason::kNoSuchUpload;
 
 /// Throws NoSuchUpload for an id that is unknown, completed, aborted, or of another bucket, branch
 /// or key.
-versioning::MultipartUpload open_upload(Call& call, const Location& location,
-                                        std::string_view upload_id);
+objects::MultipartUpload open_upload(Call& call, const Location& location,
+                                     std::string_view upload_id);
 
 /// Throws InvalidArgument unless it is a number from 1 to 10000.
 uint32_t check_part_number(const std::string& text);

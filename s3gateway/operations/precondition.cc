@@ -113,8 +113,8 @@ ReadVerdict evaluate(const ReadConditions& conditions, std::string_view etag, In
   return ReadVerdict::kProceed;
 }
 
-versioning::Condition write_condition(const http::Headers& headers) {
-  versioning::Condition out;
+branch::Condition write_condition(const http::Headers& headers) {
+  branch::Condition out;
   const auto given = [&headers](std::string_view name) {
     const std::string* list = headers.find(name);
     return list && !trimmed(*list).empty() ? list : nullptr;
@@ -137,8 +137,8 @@ versioning::Condition write_condition(const http::Headers& headers) {
   return out;
 }
 
-versioning::Condition deletion_condition(const http::Headers& headers) {
-  versioning::Condition out = write_condition(headers);
+branch::Condition deletion_condition(const http::Headers& headers) {
+  branch::Condition out = write_condition(headers);
   if (const std::string* size = headers.find(kIfMatchSize)) {
     out.if_size_bytes = parse_decimal(trimmed(*size));
     if (!out.if_size_bytes) refuse_argument(kIfMatchSize, *size, "a number of bytes");

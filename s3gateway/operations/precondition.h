@@ -40,10 +40,10 @@ bool etag_listed(std::string_view list, std::string_view etag);
 
 /// If-Match and If-None-Match of a write; empty values are ignored. Throws InvalidArgument for a
 /// list without ETags, NotImplemented for an If-None-Match with anything but ETags.
-versioning::Condition write_condition(const http::Headers& headers);
+branch::Condition write_condition(const http::Headers& headers);
 /// The conditions of a deletion, which also include the object's size and time: x-amz-if-match-size
 /// and x-amz-if-match-last-modified-time. Throws InvalidArgument for an invalid number or time.
-versioning::Condition deletion_condition(const http::Headers& headers);
+branch::Condition deletion_condition(const http::Headers& headers);
 /// The time in a condition, an HTTP date or ISO 8601; nullopt if absent. Throws InvalidArgument for
 /// other text.
 std::optional<Instant> time_condition(const http::Headers& headers, std::string_view name);

@@ -15,8 +15,8 @@ namespace {
 /// is done.
 http::Response put_marker(Call& call, const Location& location) {
   on_branch(call.engine(), location, [&](const BranchName& branch) {
-    return versioning::get_branch(
-        call.engine(), versioning::get_repository(call.engine(), location.repository), branch);
+    return branch::get_branch(call.engine(),
+                              branch::get_repository(call.engine(), location.repository), branch);
   });
   PayloadBody body(call);
   std::string first(1, '\0');
@@ -38,15 +38,15 @@ http::Response run(Call& call, const PutObject& endpoint) {
   const Location location = locate(call, endpoint.bucket, endpoint.key);
   check_object_acl(call, endpoint.bucket);
   if (location.is_marker()) return put_marker(call, location);
-  const versioning::Condition condition = write_condition(headers);
-  const versioning::ObjectAttributes attributes = parse_object_attributes(headers);
+  const branch::Condition condition = write_condition(headers);
+  const objects::ObjectAttributes attributes = parse_object_attributes(headers);
   PayloadBody body(call);
   check_upload_length(call, body.length());
   // All checks come before the first byte of the body is read, so that a client that waits for 100
   // Continue sends none.
-  const versioning::UploadTarget target = check_upload(call.engine(), location, condition);
+  const objects::UploadTarget target = check_upload(call.engine(), location, condition);
   const StagedEntry entry =
-      versioning::put_object(call.engine(), target, body, body.length(), attributes, condition);
+      objects::put_object(call.engine(), target, body, body.length(), attributes, condition);
   http::Response response;
   response.headers.add("ETag", quoted(entry.etag));
   add_version_header(response.headers, entry.version);

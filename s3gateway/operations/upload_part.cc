@@ -14,14 +14,14 @@ namespace tarn::s3 {
 namespace {
 
 /// Keeps the digest of the upload's algorithm, which the completion joins.
-std::vector<sigv4::ChecksumAlgorithm> algorithms_of(const versioning::MultipartUpload& upload) {
+std::vector<sigv4::ChecksumAlgorithm> algorithms_of(const objects::MultipartUpload& upload) {
   const auto algorithm = sigv4::parse_checksum_algorithm(upload.checksum_algorithm);
   if (!algorithm) return {};
   return {*algorithm};
 }
 
 /// A part must have the checksum algorithm of its upload, or the completion could not check it.
-void check_part_algorithm(const versioning::MultipartUpload& upload, const http::Headers& headers) {
+void check_part_algorithm(const objects::MultipartUpload& upload, const http::Headers& headers) {
   if (upload.checksum_algorithm.empty()) return;
   for (const Checksum& checksum : checksum_headers(headers)) {
     if (checksum.algorithm == upload.checksum_algorithm) continue;
@@ -59,29 +59,29 @@ uint32_t check_part_number(const std::string& text) {
     throw Refusal(failure::kInvalidArgument, "The parameter partNumber is required.",
                   {{"ArgumentName", "partNumber"}});
   }
-  return static_cast<uint32_t>(check_number(text, "partNumber", 1, versioning::kPartNumberMax, 1));
+  return static_cast<uint32_t>(check_number(text, "partNumber", 1, objects::kPartNumberMax, 1));
 }
 
-versioning::MultipartUpload open_upload(Call& call, const Location& location,
-                                        std::string_view upload_id) {
+objects::MultipartUpload open_upload(Call& call, const Location& location,
+                                     std::string_view upload_id) {
   // A key that no object can have cannot have an upload either.
   if (!is_branch_name(location.ref) || location.path.empty() || upload_id.empty()) {
     throw Error(ErrorCode::kNotFound, kNoSuchUploadReason, "nothing can be uploaded there");
   }
-  return versioning::get_multipart(call.engine(), location.repository, BranchName(location.ref),
-                                   parse_key(location.path), upload_id);
+  return objects::get_multipart(call.engine(), location.repository, BranchName(location.ref),
+                                parse_key(location.path), upload_id);
 }
 
 http::Response run(Call& call, const UploadPart& endpoint) {
   const http::Headers& headers = call.request.headers;
   const uint32_t number = check_part_number(endpoint.part_number);
-  const versioning::MultipartUpload upload =
+  const objects::MultipartUpload upload =
       open_upload(call, locate(call, endpoint.bucket, endpoint.key), endpoint.upload_id);
   check_part_algorithm(upload, headers);
   PayloadBody body(call, algorithms_of(upload));
   check_upload_length(call, body.length());
-  const versioning::UploadedPart part =
-      versioning::put_part(call.engine(), upload, number, body, body.length());
+  const objects::UploadedPart part =
+      objects::put_part(call.engine(), upload, number, body, body.length());
   http::Response response;
   response.headers.add("ETag", quoted(part.etag));
   for (const Checksum& checksum : part.checksums) {
@@ -94,13 +94,13 @@ http::Response run(Call& call, const UploadPart& endpoint) {
 http::Response run(Call& call, const UploadPartCopy& endpoint) {
   const http::Headers& headers = call.request.headers;
   const uint32_t number = check_part_number(endpoint.part_number);
-  const versioning::MultipartUpload upload =
+  const objects::MultipartUpload upload =
       open_upload(call, locate(call, endpoint.bucket, endpoint.key), endpoint.upload_id);
-  const auto held = versioning::hold_sources(call.engine());
+  const auto held = objects::hold_sources(call.engine());
   const SourceObject source = require_copy_source(call);
   const blob::ByteRange range = copied_range(headers, source.found.entry.size_bytes);
-  const versioning::UploadedPart part =
-      versioning::copy_part(call.engine(), upload, number, source.found, range);
+  const objects::UploadedPart part =
+      objects::copy_part(call.engine(), upload, number, source.found, range);
   http::Response response =
       xml_response(200, to_xml(xml::CopyPartResult{part.etag, part.modified, part.checksums}));
   if (source.found.commit) {

@@ -57,24 +57,24 @@ std::vector<std::string> on_listed_branch(const Call& call) {
   return {auth::ref_arn(repository(call), call.path("branch"))};
 }
 std::vector<std::string> on_repository_globs(const Call& call) {
-  const auto searched = versioning::searched_repositories(call.query.values("repository"));
+  const auto searched = objects::searched_repositories(call.query.values("repository"));
   if (searched.globs.empty()) return {};
   return on_everything(call);
 }
 std::vector<std::string> on_branch_globs(const Call& call) {
   std::vector<std::string> out;
-  if (versioning::searched_refs(call.query.values("ref")).globs.empty()) return out;
+  if (objects::searched_refs(call.query.values("ref")).globs.empty()) return out;
   for (const std::string& name :
-       versioning::searched_repositories(call.query.values("repository")).names) {
+       objects::searched_repositories(call.query.values("repository")).names) {
     out.push_back(repository_arn(name));
   }
   return out;
 }
 std::vector<std::string> on_named_refs(const Call& call) {
-  const auto refs = versioning::searched_refs(call.query.values("ref"));
+  const auto refs = objects::searched_refs(call.query.values("ref"));
   std::vector<std::string> out;
   for (const std::string& name :
-       versioning::searched_repositories(call.query.values("repository")).names) {
+       objects::searched_repositories(call.query.values("repository")).names) {
     for (const std::string& ref : refs.names) out.push_back(auth::ref_arn(name, ref));
   }
   return out;

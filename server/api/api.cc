@@ -198,7 +198,7 @@ http::Response Api::State::answer(http::Request& request, Router::Match match, s
   if (const auto wait = preferred_wait(request); wait && may_be_deferred(route, call)) {
     return run_or_defer(std::move(call), *wait);
   }
-  const versioning::ActingUser user_of_hooks(call.caller.user.name, call.request.peer);
+  const branch::ActingUser user_of_hooks(call.caller.user.name, call.request.peer);
   const MemoryScope memory(call.caller.user.name);
   http::Response response = route.handler(context, call);
   response.hold_memory(request.method);
@@ -245,7 +245,7 @@ http::Response Api::State::run_or_defer(Call call, std::chrono::seconds wait) {
     const OperationState state = cancelled                ? OperationState::kCancelled
                                  : response->status < 400 ? OperationState::kDone
                                                           : OperationState::kFailed;
-    return versioning::OperationResult{state, response->status, response->body};
+    return jobs::OperationResult{state, response->status, response->body};
   };
   const std::string id = context.operations.run(
       {.name = std::string(route->operation),
@@ -253,7 +253,7 @@ http::Response Api::State::run_or_defer(Call call, std::chrono::seconds wait) {
        .owner = owner,
        .run =
            [this, response, deferred, kept] {
-             const versioning::ActingUser user(deferred->caller.user.name, kept->peer);
+             const branch::ActingUser user(deferred->caller.user.name, kept->peer);
              const MemoryScope memory(deferred->caller.user.name);
              *response = deferred->route.handler(context, *deferred);
              response->hold_memory(kept->method);

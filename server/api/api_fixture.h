@@ -33,7 +33,7 @@ struct TestService {
   const Clock& clock;
   auth::Authenticator authenticator;
   auth::Directory directory{engine.pool, std::string(32, 'k')};
-  versioning::OperationRunner operations{engine.pool, clock};
+  jobs::OperationRunner operations{engine.pool, clock};
   http::Outbound outbound{{.allowed_targets = {"10.1.2.3"}}};
   const Context context{.engine = *engine,
                         .authenticator = authenticator,

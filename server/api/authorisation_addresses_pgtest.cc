@@ -13,10 +13,9 @@ class Addresses : public Authorisation {
   Addresses() {
     engine.branch(data, "topic", "main");
     engine.put(data, "topic", "dir/secret/a", "secret");
-    secret =
-        "local://data/" +
-        relative_path(std::get<OwnAddress>(
-            versioning::find_object(*engine, data, "topic", Key("dir/secret/a"))->entry.address));
+    secret = "local://data/" +
+             relative_path(std::get<OwnAddress>(
+                 objects::find_object(*engine, data, "topic", Key("dir/secret/a"))->entry.address));
     service.directory.users.create({"bob", engine.clock.now(), {}, {}});
     service.directory.policies.attach_to_user("bob", "tried");
     key_of_bob = *service.directory.credentials.create("bob", engine.clock.now());
@@ -129,7 +128,7 @@ TEST_F(Addresses, AddressOfAnotherRepositoryIsRefused) {
   const std::string there =
       "local://data-2/" +
       relative_path(std::get<OwnAddress>(
-          versioning::find_object(*engine, longer, "main", Key("a"))->entry.address));
+          objects::find_object(*engine, longer, "main", Key("a"))->entry.address));
   EXPECT_EQ(stage(there, {kEverything}), "400 invalid_argument");
   EXPECT_EQ(link(there, {kEverything}), "400 link_address_invalid");
   const std::string behind = secret.substr(std::string("local://data").size());
@@ -170,8 +169,7 @@ TEST_F(Addresses, TokenIsValidForItsRepositoryBranchAndPathOnly) {
   const auto other = engine.make_repository("other");
   engine.branch(other, "topic", "main");
   const std::string there =
-      versioning::hand_out_address(*engine, other, BranchName("topic"), Key("dir/mine/a"), "ann")
-          .text;
+      objects::hand_out_address(*engine, other, BranchName("topic"), Key("dir/mine/a"), "ann").text;
   EXPECT_EQ(link(there, {kEverything}), "400 link_address_invalid");
   const std::string token = there.substr(there.find(','));
   EXPECT_EQ(link(secret + token, {kEverything}), "400 link_address_invalid");

@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "core/branch/aliases.h"
-#include "core/import/refs_dump.h"
+#include "core/imports/refs_dump.h"
 #include "core/promotion/gate_policies.h"
 #include "server/api/authorisation_fixture.h"
 
@@ -148,10 +148,10 @@ TEST_F(Authorisation, ImportOfAnObjectChecksOnlyThatObject) {
 // Verified by mutation: without asking: anybody who may write wrote to a repository that is
 // read-only.
 TEST_F(Authorisation, ForceOnAReadOnlyRepositoryNeedsPermissionToChangeIt) {
-  versioning::RepositoryCreation creation{.name = RepositoryName("data"),
-                                          .storage_namespace = "local://data"};
+  branch::RepositoryCreation creation{.name = RepositoryName("data"),
+                                      .storage_namespace = "local://data"};
   creation.read_only = true;
-  versioning::create_repository(*engine, creation);
+  branch::create_repository(*engine, creation);
   const auth::Statement writes{auth::Statement::Effect::kAllow,
                                {"fs:Create*", "fs:WriteObject", "fs:DeleteObject", "fs:Revert*",
                                 "fs:Read*", "fs:List*", "fs:Delete*", "fs:ImportFromStorage"},
@@ -174,7 +174,7 @@ TEST_F(Authorisation, ForceOnAReadOnlyRepositoryNeedsPermissionToChangeIt) {
   for (const Row& row : forced) expect_let_in(row, {writes, changes}, row.query);
   creation.storage_namespace = "local://data-2";
   creation.read_only = false;
-  versioning::create_repository(*engine, creation);
+  branch::create_repository(*engine, creation);
   for (const Row& row : forced) expect_let_in(row, {writes}, "not read-only");
 }
 
@@ -182,7 +182,7 @@ TEST_F(Authorisation, ForceOnAReadOnlyRepositoryNeedsPermissionToChangeIt) {
 // anyone with a dump's id.
 TEST_F(Authorisation, RestoreNeedsPermissionToReadTheDump) {
   const auto secret = engine.make_repository("secret");
-  const std::string dump = versioning::dump_refs(*engine, secret);
+  const std::string dump = imports::dump_refs(*engine, secret);
   const std::string body = R"({"commits_meta_range_id":"commits-)" + dump +
                            R"(","tags_meta_range_id":"tags-)" + dump +
                            R"(","branches_meta_range_id":"branches-)" + dump + "\"}";
@@ -207,9 +207,9 @@ TEST_F(Authorisation, RestoreNeedsPermissionToReadTheDump) {
 TEST_F(Authorisation, RestoreOfAliasesNeedsPermissionToSetThem) {
   const auto plain = engine.make_repository("plain");
   const auto aliased = engine.make_repository("aliased");
-  versioning::set_alias(*engine, aliased, {.name = AliasName("champion"), .actor = "ann"}, "main");
+  branch::set_alias(*engine, aliased, {.name = AliasName("champion"), .actor = "ann"}, "main");
   const auto body = [&](const RepositoryName& source) {
-    const std::string dump = versioning::dump_refs(*engine, source);
+    const std::string dump = imports::dump_refs(*engine, source);
     return R"({"commits_meta_range_id":"commits-)" + dump + R"(","tags_meta_range_id":"tags-)" +
            dump + R"(","branches_meta_range_id":"branches-)" + dump + "\"}";
   };
@@ -232,9 +232,9 @@ TEST_F(Authorisation, RestoreOfAliasesNeedsPermissionToSetThem) {
 TEST_F(Authorisation, PromotionWithAnAliasNeedsPermissionToSetIt) {
   const auto data = engine.make_repository("data");
   for (const char* branch : {"topic", "target", "staging"}) engine.branch(data, branch, "main");
-  versioning::set_gate_policy(*engine, data, "weak",
-                              {.document = "name: weak\ndestination: target\n", .author = "o"});
-  versioning::set_gate_policy(
+  promotion::set_gate_policy(*engine, data, "weak",
+                             {.document = "name: weak\ndestination: target\n", .author = "o"});
+  promotion::set_gate_policy(
       *engine, data, "named",
       {.document = "name: named\ndestination: staging\nalias: champion\n", .author = "o"});
   const Row row{"createPromotion",

@@ -32,7 +32,7 @@ class RoleMatrix : public Authorisation {
     engine.commit(data, "main");
     for (const char* branch : {"topic", "target", "other"}) engine.branch(data, branch, "main");
     engine.put(data, "topic", "dir/a", "of topic");
-    versioning::create_tag(*engine, data, TagName("v1"), "main", false);
+    branch::create_tag(*engine, data, TagName("v1"), "main", false);
     service.directory.users.create({"someone", clock.now(), {}, {}});
     service.directory.groups.create({"team", "", clock.now()});
     service.directory.policies.create({"rule", clock.now(), {kEverything}});

@@ -117,8 +117,7 @@ TEST_F(Refs, TheParentsOfACommitNeedTheRightToReadThem) {
 // No ref names a tree, so that it may be any.
 TEST_F(Refs, ACommitOfATreeNeedsTheRightToReadAllRefs) {
   const std::string query =
-      "source_metarange=" +
-      json::metarange_id(versioning::resolve_commit(*engine, data, hidden).root);
+      "source_metarange=" + json::metarange_id(branch::resolve_commit(*engine, data, hidden).root);
   const Row row{"commit", query, R"({"message":"m"})", {}};
   expect_refused(row, reading({"topic*"}), "its own");
   expect_refused(row, reading({"topic*", "secret*"}), "two");

@@ -31,7 +31,7 @@ class SearchRights : public Authorisation {
   void put(const std::string& repository, const std::string& branch, const std::string& path) {
     const RepositoryName name(repository);
     engine.put(name, branch, path, path);
-    versioning::change_entry(*engine, name, BranchName(branch), Key(path), false, [](Entry& entry) {
+    branch::change_entry(*engine, name, BranchName(branch), Key(path), false, [](Entry& entry) {
       entry.set_object_tags({{"stage", "prod"}});
     });
   }

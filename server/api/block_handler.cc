@@ -79,9 +79,9 @@ http::Response read(const Context& context, const http::Request& request, const 
 
 /// The body of a PUT. Reading its end fails if Content-MD5 does not match, so that nothing is
 /// stored.
-class PutBody final : public versioning::UploadBody {
+class PutBody final : public objects::UploadBody {
  public:
-  PutBody(std::unique_ptr<versioning::UploadBody> body, std::string expected_md5)
+  PutBody(std::unique_ptr<objects::UploadBody> body, std::string expected_md5)
       : body_(std::move(body)), expected_md5_(std::move(expected_md5)) {}
 
   size_t read(std::span<char> out) override {
@@ -89,7 +89,7 @@ class PutBody final : public versioning::UploadBody {
     if (count == 0 && !ended_) check();
     return count;
   }
-  versioning::UploadDigests digests() override { return digests_; }
+  objects::UploadDigests digests() override { return digests_; }
 
  private:
   void check() {
@@ -101,9 +101,9 @@ class PutBody final : public versioning::UploadBody {
     }
   }
 
-  const std::unique_ptr<versioning::UploadBody> body_;
+  const std::unique_ptr<objects::UploadBody> body_;
   const std::string expected_md5_;
-  versioning::UploadDigests digests_;
+  objects::UploadDigests digests_;
   bool ended_ = false;
 };
 
@@ -115,16 +115,15 @@ void check_plain(const http::Headers& headers) {
   }
 }
 
-versioning::UploadDigests write(const Context& context, const BlockGrant& grant,
-                                const Repository& repository, versioning::UploadBody& body,
-                                std::optional<uint64_t> size) {
+objects::UploadDigests write(const Context& context, const BlockGrant& grant,
+                             const Repository& repository, objects::UploadBody& body,
+                             std::optional<uint64_t> size) {
   if (grant.kind == Kind::kWritePart) {
     const auto upload =
-        versioning::get_multipart(context.engine, repository.name, parse_branch_name(grant.branch),
-                                  parse_key(grant.path), grant.upload_id);
-    return {
-        .etag = versioning::put_part(context.engine, upload, grant.part_number, body, size).etag,
-        .checksums = {}};
+        objects::get_multipart(context.engine, repository.name, parse_branch_name(grant.branch),
+                               parse_key(grant.path), grant.upload_id);
+    return {.etag = objects::put_part(context.engine, upload, grant.part_number, body, size).etag,
+            .checksums = {}};
   }
   const std::string below = str_cat(block_address(repository.storage_namespace), "/");
   const auto own = grant.address.starts_with(below)
@@ -133,7 +132,7 @@ versioning::UploadDigests write(const Context& context, const BlockGrant& grant,
   // The name now belongs to another repository.
   if (!own)
     refuse_block(reason::kUrlInvalid, "presigned URL: its address is not of this repository");
-  return versioning::fill_address(
+  return objects::fill_address(
       context.engine, repository,
       {repository.id, parse_branch_name(grant.branch), parse_key(grant.path), *own}, body, size);
 }
@@ -141,10 +140,10 @@ versioning::UploadDigests write(const Context& context, const BlockGrant& grant,
 http::Response put(const Context& context, http::Request& request, const BlockGrant& grant,
                    const Repository& repository) {
   check_plain(request.headers);
-  const versioning::ActingUser user(grant.user, request.peer);
+  const branch::ActingUser user(grant.user, request.peer);
   IncomingObject incoming = open_raw_upload(request, grant.bytes_max);
   PutBody body(std::move(incoming.body), std::string(request.headers.get("Content-MD5")));
-  const versioning::UploadDigests digests =
+  const objects::UploadDigests digests =
       write(context, grant, repository, body, incoming.size_bytes);
   http::Response response = empty_response(200);
   response.headers.add("ETag", str_cat('"', digests.etag, '"'));
@@ -171,7 +170,7 @@ http::Response BlockHandler::answer(http::Request& request, RequestRecord& recor
   record.access.user = holder.user.name;
   check_permitted(holder, grant, request.peer);
   const Repository repository =
-      versioning::get_repository(context_.engine, parse_repository_name(grant.repository));
+      branch::get_repository(context_.engine, parse_repository_name(grant.repository));
   switch (grant.kind) {
     case Kind::kRead:
       record.probe = &reads_;

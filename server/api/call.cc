@@ -58,7 +58,7 @@ PageStart Call::page() const {
 }
 
 Repository repository_of(const Context& context, const Call& call) {
-  return versioning::get_repository(context.engine, call.repository());
+  return branch::get_repository(context.engine, call.repository());
 }
 
 }  // namespace tarn::api

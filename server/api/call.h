@@ -22,10 +22,12 @@
 #include "core/objects/checked_read.h"
 #include "server/api/json/configuration.h"
 
-namespace tarn::versioning {
+namespace tarn::branch {
 struct Engine;
+}  // namespace tarn::branch
+namespace tarn::jobs {
 class OperationRunner;
-}  // namespace tarn::versioning
+}  // namespace tarn::jobs
 
 namespace tarn::api {
 
@@ -33,20 +35,20 @@ struct Route;
 
 /// The services of every handler; all members outlive the API.
 struct Context {
-  versioning::Engine& engine;
+  branch::Engine& engine;
   auth::Authenticator& authenticator;
   auth::Directory& directory;
   const Clock& clock;  ///< requests are judged by it; the engine's dates what is stored
-  versioning::OperationRunner& operations;
+  jobs::OperationRunner& operations;
   const http::Outbound& outbound;  ///< sends to servers that users named
   json::Installation installation;
   uint64_t upload_bytes_max = UINT64_MAX;  ///< maximum of one object
-  versioning::ReadCheck read_check{};      ///< of reads of whole objects
+  objects::ReadCheck read_check{};         ///< of reads of whole objects
   std::string
       setup_token{};  ///< required by POST /setup_lakefs to create the first user; "" = no token
-  std::string webhook_key{};  ///< seals the secrets of webhooks; 32 bytes
-  std::string block_key{};    ///< authenticates presigned URLs (block_url.h); 32 bytes
-  versioning::CollectionOptions collection{};  ///< for plans
+  std::string webhook_key{};           ///< seals the secrets of webhooks; 32 bytes
+  std::string block_key{};             ///< authenticates presigned URLs (block_url.h); 32 bytes
+  gc::CollectionOptions collection{};  ///< for plans
   std::string external_url{};  ///< their prefix: "https://lake.example.com"; "" = the request's
   std::vector<json::Setting> settings{};  ///< as the server started
   /// Servers over the database; empty = of a server that keeps no list.

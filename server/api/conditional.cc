@@ -13,8 +13,8 @@ bool is_one_etag(std::string_view text) {
 
 }  // namespace
 
-versioning::Condition write_condition(const http::Headers& headers) {
-  versioning::Condition condition;
+branch::Condition write_condition(const http::Headers& headers) {
+  branch::Condition condition;
   const std::string* match = headers.find("If-Match");
   const std::string* none_match = headers.find("If-None-Match");
   if ((match != nullptr && !is_one_etag(*match)) || (none_match != nullptr && *none_match != "*")) {

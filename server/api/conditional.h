@@ -8,6 +8,6 @@ namespace tarn::api {
 
 /// Accepts `If-None-Match: *`, and If-Match with one quoted ETag. Throws unimplemented "Not
 /// Implemented" for any other condition, as clients expect.
-versioning::Condition write_condition(const http::Headers& headers);
+branch::Condition write_condition(const http::Headers& headers);
 
 }  // namespace tarn::api

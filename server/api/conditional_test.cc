@@ -18,7 +18,7 @@ TEST(WriteCondition, TakesIfNoneMatchOfAnything) {
 TEST(WriteCondition, TakesIfMatchOfOneEtag) {
   http::Headers headers;
   headers.add("If-Match", "\"abc-2\"");
-  const versioning::Condition condition = write_condition(headers);
+  const branch::Condition condition = write_condition(headers);
   ASSERT_EQ(condition.if_match.size(), 1u);
   EXPECT_EQ(condition.if_match[0], "abc-2");
   EXPECT_FALSE(condition.if_absent);

@@ -34,8 +34,8 @@ class Deferral : public ApiTest {
     return page.items.empty() ? "" : page.items[0].id;
   }
 
-  versioning::OperationRunner& operations = service.operations;
-  meta::Operations rows{engine.pool, engine.clock};
+  jobs::OperationRunner& operations = service.operations;
+  jobs::Operations rows{engine.pool, engine.clock};
 };
 
 // A deferred answer is stored, and tells so even when it came in time. Verified by mutation:
@@ -146,7 +146,7 @@ TEST_F(Deferral, NobodyWaitsForAnOperationWhoseServerDied) {
 // Twice as many requests as may wait; it does not matter which are accepted. Verified by mutation:
 // letting all wait; not counting those that leave, after which none could wait.
 TEST_F(Deferral, WaitingRequestsAreLimited) {
-  constexpr size_t kAsking = 2 * versioning::kOperationWaitersMax;
+  constexpr size_t kAsking = 2 * jobs::kOperationWaitersMax;
   const std::string id = start_operation();
   std::atomic<size_t> answered{0};
   std::vector<std::jthread> asking;
@@ -157,11 +157,11 @@ TEST_F(Deferral, WaitingRequestsAreLimited) {
     });
   }
   const auto deadline = SteadyClock::now() + seconds{20};
-  while (answered < kAsking - versioning::kOperationWaitersMax && SteadyClock::now() < deadline) {
+  while (answered < kAsking - jobs::kOperationWaitersMax && SteadyClock::now() < deadline) {
     pause({}, milliseconds{20});
   }
   pause({}, milliseconds{300});
-  EXPECT_EQ(answered, kAsking - versioning::kOperationWaitersMax);
+  EXPECT_EQ(answered, kAsking - jobs::kOperationWaitersMax);
   rows.finish(id, OperationState::kDone, 200, "{}");
   asking.clear();
   EXPECT_EQ(answered, kAsking);

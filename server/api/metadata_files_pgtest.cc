@@ -26,7 +26,7 @@ class MetadataFilesApi : public ApiTest {
     engine.put(repo, "main", "a", "bytes");
     engine.commit(repo, "main");
     // A tree of one leaf: its only range has the same hash.
-    id = json::metarange_id(versioning::resolve_commit(*engine, repo, "main").root);
+    id = json::metarange_id(branch::resolve_commit(*engine, repo, "main").root);
   }
   std::string id;
 };
@@ -74,11 +74,11 @@ class MetadataFilesRights : public Authorisation {
     engine.branch(data, "topic", "main");
     engine.put(data, "topic", "secret/salaries", "bytes");
     engine.commit(data, "topic");
-    const TreeRoot root = versioning::resolve_commit(*engine, data, "topic").root;
+    const TreeRoot root = branch::resolve_commit(*engine, data, "topic").root;
     id = json::metarange_id(root);
     for (const char* name : {"meta_range", "range", "object_id"}) names[name] = id;
     // The range is known from now on.
-    versioning::metadata_file(*engine, data, meta::SstableKind::kMetarange, root.hash);
+    versioning::metadata_file(*engine, data, versioning::SstableKind::kMetarange, root.hash);
   }
 
   void expect_hidden(const Statements& statements, std::string_view why) {

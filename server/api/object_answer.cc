@@ -86,9 +86,9 @@ std::string content_disposition(std::string_view kind, std::string_view path) {
 
 std::string quoted_etag(const Entry& entry) { return str_cat('"', entry.etag, '"'); }
 
-http::Response object_answer(versioning::Engine& engine, const http::Request& request,
+http::Response object_answer(branch::Engine& engine, const http::Request& request,
                              const Repository& repository, std::string_view path,
-                             const Entry& entry, versioning::ReadCheck check) {
+                             const Entry& entry, objects::ReadCheck check) {
   const http::RequestedRange wanted =
       http::parse_range(request.headers.get("Range"), entry.size_bytes);
   const bool is_head = request.method == "HEAD";
@@ -112,8 +112,8 @@ http::Response object_answer(versioning::Engine& engine, const http::Request& re
   response.content_length = range.length;
   if (range.length > 0 && !is_head) {
     auto reader = response.status == 206
-                      ? versioning::open_object(engine, repository, entry, range)
-                      : versioning::open_checked_object(engine, repository, path, entry, check);
+                      ? objects::open_object(engine, repository, entry, range)
+                      : objects::open_checked_object(engine, repository, path, entry, check);
     send_object(std::move(reader), range, response);
   }
   return response;

@@ -20,9 +20,9 @@ std::string quoted_etag(const Entry& entry);
 
 /// Answers GET or HEAD for an entry of the repository at `path`: 200, 206, or 416 for an
 /// unsatisfiable range. The bytes of a whole object are compared as `check` says. Throws what
-/// versioning::open_object does.
-http::Response object_answer(versioning::Engine& engine, const http::Request& request,
+/// objects::open_object does.
+http::Response object_answer(branch::Engine& engine, const http::Request& request,
                              const Repository& repository, std::string_view path,
-                             const Entry& entry, versioning::ReadCheck check);
+                             const Entry& entry, objects::ReadCheck check);
 
 }  // namespace tarn::api

@@ -25,17 +25,17 @@ ShownAddress shown_address(const Context& context, const Presigner* presigner,
                            const Repository& repository, std::string_view ref,
                            std::string_view path, const Entry& entry) {
   if (presigner == nullptr)
-    return {versioning::physical_address(context.engine, repository, entry), std::nullopt};
+    return {objects::physical_address(context.engine, repository, entry), std::nullopt};
   return {presigner->read_url(repository, ref, path, entry), presigner->expiry()};
 }
 
 http::Response object_listing(const Context& context, const Call& call,
                               const std::optional<Presigner>& presigner,
-                              const Page<versioning::ListItem>& page) {
+                              const Page<objects::ListItem>& page) {
   const Repository repository = repository_of(context, call);
   const std::string& ref = call.path("ref");
   const auto metadata = shown_metadata(call);
-  const auto write_item = [&](json::Writer& out, const versioning::ListItem& item) {
+  const auto write_item = [&](json::Writer& out, const objects::ListItem& item) {
     if (!item.entry) return json::write_common_prefix(out, item.path);
     const bool presigned =
         presigner && call.allows(auth::Action::kReadObject,
@@ -52,17 +52,17 @@ http::Response object_listing(const Context& context, const Call& call,
 }
 
 http::Response found_listing(const Context& context, const Call& call,
-                             const Page<versioning::FoundAtPlace>& page) {
+                             const Page<objects::FoundAtPlace>& page) {
   const auto presigner = Presigner::asked_for(context, call);
   const auto metadata = shown_metadata(call);
   std::map<std::string, Repository> repositories;
-  for (const versioning::FoundAtPlace& item : page.items) {
+  for (const objects::FoundAtPlace& item : page.items) {
     const std::string& name = item.place.repository;
     if (!repositories.contains(name))
-      repositories[name] = versioning::get_repository(context.engine, RepositoryName(name));
+      repositories[name] = branch::get_repository(context.engine, RepositoryName(name));
   }
-  const auto write_item = [&](json::Writer& out, const versioning::FoundAtPlace& item) {
-    const versioning::Place& place = item.place;
+  const auto write_item = [&](json::Writer& out, const objects::FoundAtPlace& item) {
+    const objects::Place& place = item.place;
     const ShownAddress address =
         shown_address(context, presigner ? &*presigner : nullptr, repositories[place.repository],
                       place.ref, place.path, item.entry);

@@ -25,9 +25,9 @@ ShownAddress shown_address(const Context& context, const Presigner* presigner,
 /// Lists objects of the repository and ref in the path.
 http::Response object_listing(const Context& context, const Call& call,
                               const std::optional<Presigner>& presigner,
-                              const Page<versioning::ListItem>& page);
+                              const Page<objects::ListItem>& page);
 /// Shows each object with its repository and ref. The caller must be allowed to read all of them.
 http::Response found_listing(const Context& context, const Call& call,
-                             const Page<versioning::FoundAtPlace>& page);
+                             const Page<objects::FoundAtPlace>& page);
 
 }  // namespace tarn::api

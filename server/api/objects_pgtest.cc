@@ -238,7 +238,7 @@ class LinkRaces : public ApiTest {
     return std::to_string(answer.status) + (reason.empty() ? "" : " " + reason);
   }
   std::string checksum(const std::string& key) {
-    const auto found = versioning::find_object(*engine, repo, "main", Key(key));
+    const auto found = objects::find_object(*engine, repo, "main", Key(key));
     return found ? found->entry.etag : "<absent>";
   }
 
@@ -265,7 +265,7 @@ TEST_F(LinkRaces, TokenIsInvalidAfterItsBranchIsDeleted) {
   branch = "dev";
   engine.branch(repo, branch, "main");
   const std::string address = hand_out("k");
-  versioning::delete_branch(*engine, repo, BranchName(branch), false);
+  branch::delete_branch(*engine, repo, BranchName(branch), false);
   engine.branch(repo, branch, "main");
   EXPECT_EQ(link(service.context, "k", address), "409 link_address_used");
 }

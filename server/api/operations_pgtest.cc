@@ -107,7 +107,7 @@ TEST_F(HeldBranch, AFailureIsKeptAsItWouldHaveBeenAnswered) {
 }
 
 TEST_F(ApiTest, OperationsAreVisibleToTheirOwnerOnly) {
-  meta::Operations rows{engine.pool, engine.clock};
+  jobs::Operations rows{engine.pool, engine.clock};
   const std::string id = rows.start("commit", "/x", "somebody", std::chrono::seconds{60});
   EXPECT_EQ(get("/operations/" + id).status, 404);
   EXPECT_EQ(send({.method = "DELETE", .path = "/operations/" + id}).status, 404);
@@ -117,7 +117,7 @@ TEST_F(ApiTest, OperationsAreVisibleToTheirOwnerOnly) {
 // Verified by mutation: with the owner's name alone: the second user read what the first had been
 // answered.
 TEST_F(ApiTest, OperationsAreNotThoseOfALaterUserOfTheSameName) {
-  meta::Operations rows{engine.pool, engine.clock};
+  jobs::Operations rows{engine.pool, engine.clock};
   auth::Users& users = service.directory.users;
   users.create({"eve", engine.clock.now(), {}, {}});
   const std::string id = rows.start("commit", "/x", "eve", std::chrono::seconds{60});
@@ -133,7 +133,7 @@ TEST_F(ApiTest, OperationsAreNotThoseOfALaterUserOfTheSameName) {
 
 // A user who can only read fills the database with stored answers no more.
 TEST_F(ApiTest, TheKeptResultsOfAUserAreBoundedInBytesAndNumber) {
-  meta::Operations rows{engine.pool, engine.clock};
+  jobs::Operations rows{engine.pool, engine.clock};
   const auto end = [&](std::string_view owner, size_t bytes) {
     const std::string id = rows.start("listObjects", "/x", owner, std::chrono::seconds{60});
     rows.finish(id, OperationState::kDone, 200, std::string(bytes, 'x'));
@@ -152,21 +152,21 @@ TEST_F(ApiTest, TheKeptResultsOfAUserAreBoundedInBytesAndNumber) {
     more = page.has_more;
     after = page.next;
   }
-  EXPECT_LE(bytes, meta::kOperationBytesKeptMax);
-  EXPECT_GE(bytes, meta::kOperationBytesKeptMax - (1 << 20));
+  EXPECT_LE(bytes, jobs::kOperationBytesKeptMax);
+  EXPECT_GE(bytes, jobs::kOperationBytesKeptMax - (1 << 20));
   EXPECT_TRUE(rows.find("admin", newest));
   EXPECT_TRUE(rows.find("admin", running)) << "what runs is kept";
   EXPECT_TRUE(rows.find("ann", others)) << "another's results";
-  newest = end("admin", meta::kOperationBytesKeptMax + 1);
+  newest = end("admin", jobs::kOperationBytesKeptMax + 1);
   EXPECT_TRUE(rows.find("admin", newest)) << "the newest in any case";
-  for (uint32_t i = 0; i < meta::kOperationsKeptMax + 10; ++i) end("admin", 1);
+  for (uint32_t i = 0; i < jobs::kOperationsKeptMax + 10; ++i) end("admin", 1);
   const Page<Operation> kept = rows.list("admin", "", 1000);
-  EXPECT_EQ(kept.items.size(), meta::kOperationsKeptMax);
+  EXPECT_EQ(kept.items.size(), jobs::kOperationsKeptMax);
   EXPECT_TRUE(kept.has_more) << "the one that runs";
 }
 
 TEST_F(ApiTest, AnOperationWhoseServerDiedShowsAsLost) {
-  meta::Operations rows{engine.pool, engine.clock};
+  jobs::Operations rows{engine.pool, engine.clock};
   const std::string id = rows.start("commit", "/x", "admin", std::chrono::seconds{-1});
   const http::Response found = get("/operations/" + id);
   EXPECT_NE(found.body.find(R"("state":"lost")"), std::string::npos) << found.body;
@@ -176,7 +176,7 @@ TEST_F(ApiTest, AnOperationWhoseServerDiedShowsAsLost) {
 
 TEST_F(ApiTest, TheNumberOfRunningOperationsIsBounded) {
   std::stop_source all_may_end;
-  versioning::OperationWork forever{
+  jobs::OperationWork forever{
       .name = "test",
       .target = "/x",
       .owner = "",
@@ -184,7 +184,7 @@ TEST_F(ApiTest, TheNumberOfRunningOperationsIsBounded) {
           [end = all_may_end.get_token()] {
             while (!end.stop_requested()) throw_if_cancelled(), pause(end, std::chrono::seconds{1});
           },
-      .result = [](const std::exception_ptr&) { return versioning::OperationResult{}; }};
+      .result = [](const std::exception_ptr&) { return jobs::OperationResult{}; }};
   const auto refused = [&](const std::string& owner) {
     try {
       forever.owner = owner;
@@ -197,12 +197,12 @@ TEST_F(ApiTest, TheNumberOfRunningOperationsIsBounded) {
   };
   size_t running = 0;
   for (const char* owner : {"ann", "bob", "cas", "dan"}) {
-    for (size_t i = 0; i < versioning::kOperationsPerOwnerMax; ++i, ++running) {
+    for (size_t i = 0; i < jobs::kOperationsPerOwnerMax; ++i, ++running) {
       EXPECT_FALSE(refused(owner)) << "another's do not keep " << owner << "'s from running";
     }
     EXPECT_TRUE(refused(owner)) << "one too many of " << owner;
   }
-  EXPECT_EQ(running, versioning::kOperationsRunningMax);
+  EXPECT_EQ(running, jobs::kOperationsRunningMax);
   EXPECT_TRUE(refused("eve")) << "one too many in all";
   all_may_end.request_stop();
   for (int i = 0; i < 100; ++i) {

@@ -288,7 +288,7 @@ TEST_F(Presign, UrlsHaveTheCurrentRightsOfTheirCreator) {
 TEST_F(Presign, UrlsAreInvalidAfterTheRepositoryIsDeleted) {
   const std::string read = read_url();
   const std::string write = member(ask_to_write(), "presigned_url");
-  versioning::delete_repository(*engine, repo, true);
+  branch::delete_repository(*engine, repo, true);
   EXPECT_EQ(use("GET", read).status, 404);
   EXPECT_EQ(use("PUT", write, "x").status, 404);
 }
@@ -321,7 +321,7 @@ TEST_F(Presign, DisablingReturnsNoUrlsAndRefusesOldOnes) {
 }
 
 TEST_F(Presign, AnUploadInPartsIsJoinedByReference) {
-  const std::string large(versioning::kPartBytesMin, 'a');
+  const std::string large(objects::kPartBytesMin, 'a');
   const http::Response begun = api("POST", "/branches/main/staging/pmpu?path=big&parts=2");
   ASSERT_EQ(begun.status, 201) << begun.body;
   const std::string address = member(begun, "physical_address");

@@ -76,12 +76,12 @@ std::string Presigner::own_url(BlockGrant grant) const {
 
 std::string Presigner::read_url(const Repository& repository, std::string_view ref,
                                 std::string_view path, const Entry& entry) const {
-  if (auto url = versioning::store_url_to_read(context_.engine, repository, entry, terms())) {
+  if (auto url = objects::store_url_to_read(context_.engine, repository, entry, terms())) {
     return *std::move(url);
   }
   return own_url(
       {.kind = BlockGrant::Kind::kRead,
-       .address = block_address(versioning::physical_address(context_.engine, repository, entry)),
+       .address = block_address(objects::physical_address(context_.engine, repository, entry)),
        .repository = repository.name.str(),
        .ref = std::string(ref),
        .path = std::string(path),
@@ -99,8 +99,8 @@ BlockGrant Presigner::write_grant(BlockGrant::Kind kind, const Repository& repos
       .bytes_max = context_.upload_bytes_max};
 }
 
-std::string Presigner::write_url(const versioning::HandedOutAddress& address) const {
-  const auto object = versioning::direct_object(context_.engine, address.repository, address.own);
+std::string Presigner::write_url(const objects::HandedOutAddress& address) const {
+  const auto object = objects::direct_object(context_.engine, address.repository, address.own);
   if (object.access != nullptr) return object.access->url_to_write(object.key, terms());
   return own_url(write_grant(BlockGrant::Kind::kWrite, address.repository, address.own));
 }

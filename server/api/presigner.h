@@ -30,7 +30,7 @@ class Presigner {
 
   std::string read_url(const Repository& repository, std::string_view ref, std::string_view path,
                        const Entry& entry) const;
-  std::string write_url(const versioning::HandedOutAddress& address) const;
+  std::string write_url(const objects::HandedOutAddress& address) const;
   /// The URL of a part of an upload that this server keeps.
   std::string part_url(const Repository& repository, const OwnAddress& address,
                        std::string_view upload_id, uint32_t number) const;

@@ -9,9 +9,9 @@ namespace tarn::api {
 
 void add_quota_warning(const Context& context, RepositoryId repository, std::string_view branch,
                        http::Response& response) {
-  std::string warning = versioning::quota_warning(context.engine, repository, branch);
+  std::string warning = branch::quota_warning(context.engine, repository, branch);
   if (warning.empty()) return;
-  response.headers.add(std::string(versioning::kQuotaWarningHeader), std::move(warning));
+  response.headers.add(std::string(branch::kQuotaWarningHeader), std::move(warning));
 }
 
 }  // namespace tarn::api

@@ -9,7 +9,7 @@
 
 namespace tarn::api {
 
-/// Adds versioning::kQuotaWarningHeader if a quota of what the caller writes to the branch is past
+/// Adds branch::kQuotaWarningHeader if a quota of what the caller writes to the branch is past
 /// its soft limit. Every operation that stages objects calls it.
 void add_quota_warning(const Context& context, RepositoryId repository, std::string_view branch,
                        http::Response& response);

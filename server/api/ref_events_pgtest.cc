@@ -69,10 +69,10 @@ TEST_F(Authorisation, EveryRefMoveHasAnEvent) {
     if (is(row, kNeedsNothing) || is(row, kNeedsAnAccount)) continue;
     // With a repository its webhooks go too.
     if (row.operation == "deleteRepository" || row.operation == "createRepository") continue;
-    versioning::RepositoryCreation creation;
+    branch::RepositoryCreation creation;
     creation.name = RepositoryName("data");
     creation.storage_namespace = "local://data-" + std::to_string(made++);
-    const testing::TestRepository data{versioning::create_repository(*engine, creation)};
+    const testing::TestRepository data{branch::create_repository(*engine, creation)};
     engine.put(data, "main", "m", "1");
     engine.commit(data, "main");
     for (const char* branch : {"topic", "target", "other"}) {
@@ -82,14 +82,14 @@ TEST_F(Authorisation, EveryRefMoveHasAnEvent) {
       engine.commit(data, branch);
     }
     if (row.operation != "createTag") {
-      versioning::create_tag(*engine, data, TagName("v1"), "main", /*force=*/false);
+      branch::create_tag(*engine, data, TagName("v1"), "main", /*force=*/false);
     }
     if (row.operation != "setAlias") {
-      versioning::set_alias(*engine, data, {.name = AliasName("champion"), .actor = "ann"}, "main");
+      branch::set_alias(*engine, data, {.name = AliasName("champion"), .actor = "ann"}, "main");
     }
     if (row.operation == "commit") engine.put(data, "topic", "dir/a", "1");
-    versioning::put_webhook(*engine, service.context.webhook_key, data,
-                            {.name = "all", .url = "http://10.1.2.3/", .created_by = "ann"}, {});
+    events::put_webhook(*engine, service.context.webhook_key, data,
+                        {.name = "all", .url = "http://10.1.2.3/", .created_by = "ann"}, {});
 
     Refs refs = refs_of(engine);
     ask(moving(row), {kEverything});
@@ -97,7 +97,7 @@ TEST_F(Authorisation, EveryRefMoveHasAnEvent) {
     if (refs != after) moved.insert(row.operation);
     apply_events(engine, refs, row.operation);
     EXPECT_EQ(refs, after) << row.operation;
-    versioning::delete_repository(*engine, data, /*force=*/true);
+    branch::delete_repository(*engine, data, /*force=*/true);
   }
   // That the test moves something at all.
   for (const char* mover :

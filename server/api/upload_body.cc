@@ -26,7 +26,7 @@ class Meter {
     if (passed_ > bytes_max_) throw_too_large(bytes_max_);
     digest_.update(std::string_view(bytes.data(), bytes.size()));
   }
-  versioning::UploadDigests finish() { return {.etag = to_hex(digest_.finish()), .checksums = {}}; }
+  objects::UploadDigests finish() { return {.etag = to_hex(digest_.finish()), .checksums = {}}; }
 
  private:
   const uint64_t bytes_max_;
@@ -34,7 +34,7 @@ class Meter {
   Digest digest_{DigestAlgorithm::kMd5};
 };
 
-class RawUpload final : public versioning::UploadBody {
+class RawUpload final : public objects::UploadBody {
  public:
   RawUpload(http::BodySource& source, uint64_t bytes_max) : source_(source), meter_(bytes_max) {}
 
@@ -43,14 +43,14 @@ class RawUpload final : public versioning::UploadBody {
     meter_.pass(out.first(count));
     return count;
   }
-  versioning::UploadDigests digests() override { return meter_.finish(); }
+  objects::UploadDigests digests() override { return meter_.finish(); }
 
  private:
   http::BodySource& source_;
   Meter meter_;
 };
 
-class FormUpload final : public versioning::UploadBody {
+class FormUpload final : public objects::UploadBody {
  public:
   FormUpload(http::BodySource& source, std::string_view boundary, uint64_t bytes_max)
       : form_(source, boundary), meter_(bytes_max) {}
@@ -70,7 +70,7 @@ class FormUpload final : public versioning::UploadBody {
     if (count == 0) skip_rest();
     return count;
   }
-  versioning::UploadDigests digests() override { return meter_.finish(); }
+  objects::UploadDigests digests() override { return meter_.finish(); }
 
  private:
   void skip_rest() {

@@ -13,7 +13,7 @@ namespace tarn::api {
 /// The bytes of an object, the content type that the client sent ("" = none) and the size if it is
 /// known in advance.
 struct IncomingObject {
-  std::unique_ptr<versioning::UploadBody> body;
+  std::unique_ptr<objects::UploadBody> body;
   std::string content_type;
   std::optional<uint64_t> size_bytes;
 };

@@ -19,7 +19,7 @@ http::Request a_request(std::string content_type, std::string body) {
   return request;
 }
 
-std::string read_all_of(versioning::UploadBody& body) {
+std::string read_all_of(objects::UploadBody& body) {
   std::string out;
   std::vector<char> buffer(3);
   while (const size_t count = body.read(buffer)) out.append(buffer.data(), count);

@@ -29,7 +29,7 @@
 #include "core/quotas/quotas.h"
 #include "core/versioning/sstables.h"
 
-namespace tarn::versioning {
+namespace tarn::server {
 namespace {
 
 // Longer than any request that read the token before it was retired and may still read its rows.
@@ -100,24 +100,24 @@ struct Assembly::Parts {
   meta::RepositorySettings settings;
   meta::Branches branches;
   meta::Tags tags;
-  meta::Aliases aliases;
+  branch::AliasStore aliases;
   meta::Commits commits;
   meta::NodeStore nodes;
-  meta::RangeSummaries summaries;
+  objects::RangeSummaries summaries;
   meta::Staging staging;
   meta::ReadLeases read_leases;
-  meta::Uploads uploads;
+  objects::Uploads uploads;
   meta::PartLists part_lists;
-  meta::Jobs jobs;
-  meta::PullRequests pull_requests;
+  jobs::Jobs jobs;
+  branch::PullRequestStore pull_requests;
   meta::ObjectVersions versions;
-  meta::LifecycleScans lifecycle_scans;
-  meta::Sstables sstables;
-  meta::Quotas quotas;
-  StoreOwners owners;
-  BranchQueues queues;
-  WaiterLimit waiters{kPromotionWaitersMax};
-  Engine engine;
+  objects::LifecycleScans lifecycle_scans;
+  versioning::Sstables sstables;
+  quotas::Quotas quotas;
+  branch::StoreOwners owners;
+  branch::BranchQueues queues;
+  WaiterLimit waiters{promotion::kPromotionWaitersMax};
+  branch::Engine engine;
 };
 
 Assembly::Assembly(db::Pool& pool, blob::Stores& stores, const Clock& clock,
@@ -132,7 +132,7 @@ Assembly::~Assembly() {
   }
 }
 
-Engine& Assembly::engine() { return parts_->engine; }
+branch::Engine& Assembly::engine() { return parts_->engine; }
 
 void Assembly::heartbeat() {
   parts_->writer.heartbeat();
@@ -146,13 +146,13 @@ void Assembly::look_at_database() {
 }
 
 bool Assembly::sweep() {
-  const bool more_uploads = parts_->uploads.sweep() == meta::kSweptUploadsMax;
+  const bool more_uploads = parts_->uploads.sweep() == objects::kSweptUploadsMax;
   parts_->jobs.sweep(kEndedJobsKept);
-  meta::Operations(parts_->engine.pool, parts_->engine.clock).sweep(kEndedJobsKept);
-  const bool more_deliveries = sweep_outbox(parts_->engine);
+  jobs::Operations(parts_->engine.pool, parts_->engine.clock).sweep(kEndedJobsKept);
+  const bool more_deliveries = events::sweep_outbox(parts_->engine);
   const bool more_versions = parts_->versions.sweep(kSweepRowsMax) == kSweepRowsMax;
   return parts_->staging.sweep_retired(kRetiredGrace, kSweepRowsMax) > 0 || more_uploads ||
          more_versions || more_deliveries;
 }
 
-}  // namespace tarn::versioning
+}  // namespace tarn::server

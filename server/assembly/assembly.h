@@ -11,7 +11,7 @@
 #include "core/meta/branches.h"
 #include "core/meta/read_lease_options.h"
 
-namespace tarn::versioning {
+namespace tarn::server {
 
 /// How often a server calls Assembly::heartbeat.
 constexpr std::chrono::seconds kHeartbeatInterval{20};
@@ -29,7 +29,7 @@ struct AssemblyOptions {
   /// How many branches of one repository one user may have made.
   uint32_t branches_per_user_max = meta::kBranchesPerUserMax;
   meta::ReadLeaseOptions read_leases{};
-  StoreOwnerOptions owners{};
+  branch::StoreOwnerOptions owners{};
 };
 
 /// Owns the SQL stores and registers this process as a writer; takes the row away when destroyed.
@@ -38,7 +38,7 @@ class Assembly {
  public:
   Assembly(db::Pool& pool, blob::Stores& stores, const Clock& clock, AssemblyOptions options);
   ~Assembly();
-  Engine& engine();
+  branch::Engine& engine();
 
   /// Maintenance that a server runs in the background; each call does a bounded piece.
   void heartbeat();         ///< every kHeartbeatInterval
@@ -50,4 +50,4 @@ class Assembly {
   std::unique_ptr<Parts> parts_;
 };
 
-}  // namespace tarn::versioning
+}  // namespace tarn::server

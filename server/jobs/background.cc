@@ -9,8 +9,8 @@
 #include "core/branch/store_owner.h"
 #include "core/gc/collection.h"
 #include "core/gc/removed_copies.h"
-#include "core/import/import.h"
-#include "core/import/refs_dump.h"
+#include "core/imports/import.h"
+#include "core/imports/refs_dump.h"
 #include "core/objects/lifecycle.h"
 #include "core/promotion/promotion_run.h"
 #include "core/runs/extraction.h"
@@ -27,7 +27,7 @@ using namespace std::chrono_literals;
 /// the database would prepare their statements on as many.
 constexpr std::chrono::milliseconds kStartPause = 10ms;
 /// Between two looks at all queues, which wake idle loops: the shortest pause of any of them.
-constexpr std::chrono::milliseconds kLookPause = versioning::kPromotionPoll;
+constexpr std::chrono::milliseconds kLookPause = promotion::kPromotionPoll;
 /// Maximum delay before a server notices a queued import.
 constexpr std::chrono::milliseconds kImportPoll = 250ms;
 constexpr std::chrono::milliseconds kRefsTaskPoll = 250ms;
@@ -64,7 +64,7 @@ constexpr std::chrono::milliseconds kExtractionPoll = 500ms;
 
 }  // namespace
 
-std::vector<std::unique_ptr<Worker>> start_background(versioning::Assembly& assembly,
+std::vector<std::unique_ptr<Worker>> start_background(server::Assembly& assembly,
                                                       const http::Outbound& outbound,
                                                       const BackgroundOptions& options) {
   std::vector<std::unique_ptr<Worker>> workers;
@@ -96,7 +96,7 @@ std::vector<std::unique_ptr<Worker>> start_background(versioning::Assembly& asse
         queues->look();
         return false;
       });
-  start("database", versioning::kLookInterval, [&assembly](std::stop_token) {
+  start("database", server::kLookInterval, [&assembly](std::stop_token) {
     assembly.look_at_database();
     return false;
   });
@@ -108,19 +108,19 @@ std::vector<std::unique_ptr<Worker>> start_background(versioning::Assembly& asse
   }
   start("sweep", kSweepInterval, [&assembly](std::stop_token) { return assembly.sweep(); });
   start("expiry", kExpiryPoll, [&assembly](std::stop_token) {
-    return versioning::delete_one_expired_branch(assembly.engine());
+    return branch::delete_one_expired_branch(assembly.engine());
   });
   start("branch_cleanup", kCleanupPoll, [&assembly](std::stop_token stop) {
-    return versioning::clean_up_one_repository(assembly.engine(), std::move(stop));
+    return branch::clean_up_one_repository(assembly.engine(), std::move(stop));
   });
-  start("change_index", versioning::kChangeFillPause, [&assembly](std::stop_token stop) {
-    versioning::fill_change_index(assembly.engine(), std::move(stop));
+  start("change_index", branch::kChangeFillPause, [&assembly](std::stop_token stop) {
+    branch::fill_change_index(assembly.engine(), std::move(stop));
     return false;  // so that it pauses after each batch
   });
   start("lifecycle", kLifecyclePoll, [&assembly](std::stop_token stop) {
-    return versioning::run_one_lifecycle_scan(assembly.engine(), stop);
+    return objects::run_one_lifecycle_scan(assembly.engine(), stop);
   });
-  const auto copies = std::make_shared<versioning::RemovedCopies>(options.copies);
+  const auto copies = std::make_shared<gc::RemovedCopies>(options.copies);
   // Before requests make any: the first look removes all copies of a directory without a mark.
   copies->forget(assembly.engine());
   start("gc_copies", kCollectionPoll, [&assembly, copies](std::stop_token) {
@@ -131,11 +131,11 @@ std::vector<std::unique_ptr<Worker>> start_background(versioning::Assembly& asse
   // is back.
   add({.name = "store_owners", .interval = kOwnerPoll, .failure_pause_max = kOwnerPoll},
       [&assembly](std::stop_token) {
-        versioning::Engine& engine = assembly.engine();
+        branch::Engine& engine = assembly.engine();
         return engine.owners.watch(engine.repositories, kOwnersPerLook);
       });
   start("gc", kCollectionPoll, [&assembly, collection = options.collection](std::stop_token stop) {
-    return versioning::run_one_collection(assembly.engine(), collection, stop);
+    return gc::run_one_collection(assembly.engine(), collection, stop);
   });
   start("usage", kUsagePoll, [&assembly](std::stop_token stop) {
     return accounting::measure_usage_of_today(assembly.engine(), stop);
@@ -151,42 +151,42 @@ std::vector<std::unique_ptr<Worker>> start_background(versioning::Assembly& asse
   const auto import_turns = std::make_shared<OwnerTurns>(options.import_workers);
   start_several(Queue::kJobs, options.import_workers, {.name = "import", .interval = kImportPoll},
                 [&assembly, import_turns](std::stop_token stop) {
-                  return versioning::run_one_import(assembly.engine(), stop, *import_turns);
+                  return imports::run_one_import(assembly.engine(), stop, *import_turns);
                 });
   const auto promotion_turns = std::make_shared<OwnerTurns>(kPromotionWorkers);
   start_several(Queue::kPromotions, kPromotionWorkers,
                 {.name = "promotions",
-                 .interval = versioning::kPromotionPoll,
+                 .interval = promotion::kPromotionPoll,
                  .failure_pause_max = kPromotionFailurePause},
                 [&assembly, promotion_turns](std::stop_token stop) {
-                  return versioning::run_one_promotion(assembly.engine(), stop, *promotion_turns);
+                  return promotion::run_one_promotion(assembly.engine(), stop, *promotion_turns);
                 });
-  start_for(Queue::kMoves, {.name = "moves", .interval = versioning::kPromotionPoll},
+  start_for(Queue::kMoves, {.name = "moves", .interval = promotion::kPromotionPoll},
             [&assembly](std::stop_token) {
-              versioning::note_branch_moves(assembly.engine());
+              promotion::note_branch_moves(assembly.engine());
               return false;
             });
   start_for(Queue::kJobs, {.name = "refs", .interval = kRefsTaskPoll},
             [&assembly](std::stop_token stop) {
-              return versioning::run_one_refs_task(assembly.engine(), stop);
+              return imports::run_one_refs_task(assembly.engine(), stop);
             });
   start_for(Queue::kJobs, {.name = "verify", .interval = kVerifyPoll},
             [&assembly, limits = options.verify](std::stop_token stop) {
-              return versioning::run_one_verify(assembly.engine(), limits, std::move(stop));
+              return verify::run_one_verify(assembly.engine(), limits, std::move(stop));
             });
   const auto extraction_turns = std::make_shared<OwnerTurns>(kExtractionWorkers);
   start_several(Queue::kExtractions, kExtractionWorkers,
                 {.name = "extraction", .interval = kExtractionPoll},
                 [&assembly, extraction_turns](std::stop_token stop) {
-                  return versioning::run_one_extraction(assembly.engine(), stop, *extraction_turns);
+                  return runs::run_one_extraction(assembly.engine(), stop, *extraction_turns);
                 });
-  start_several(Queue::kHooks, versioning::kHookWorkers, {.name = "hooks", .interval = kHookPoll},
+  start_several(Queue::kHooks, branch::kHookWorkers, {.name = "hooks", .interval = kHookPoll},
                 [&assembly](std::stop_token stop) {
-                  versioning::Hooks* hooks = assembly.engine().hooks;
+                  branch::Hooks* hooks = assembly.engine().hooks;
                   return hooks != nullptr && hooks->run_queued(std::move(stop));
                 });
   start("hook_sweep", kSweepInterval, [&assembly](std::stop_token) {
-    versioning::Hooks* hooks = assembly.engine().hooks;
+    branch::Hooks* hooks = assembly.engine().hooks;
     return hooks != nullptr && hooks->sweep();
   });
   start_several(Queue::kDeliveries, options.deliveries.workers,

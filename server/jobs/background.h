@@ -15,7 +15,7 @@
 namespace tarn::blob {
 class DiskCache;
 }
-namespace tarn::versioning {
+namespace tarn::server {
 class Assembly;
 }
 
@@ -24,9 +24,9 @@ namespace tarn::jobs {
 struct BackgroundOptions {
   uint32_t import_workers = 3;                   ///< concurrent imports
   std::chrono::milliseconds heartbeat_interval;  ///< of this process's row in `writers`
-  versioning::VerifyLimits verify{};
+  verify::VerifyLimits verify{};
   DeliveryOptions deliveries{};
-  versioning::CollectionOptions collection{};
+  gc::CollectionOptions collection{};
   blob::DiskCache* copies = nullptr;      ///< of small objects; nullptr = none are kept
   std::function<void()> measure_clock{};  ///< called with every heartbeat
   std::function<void()> mark_database{};  ///< called every `mark_interval`, if it is set
@@ -37,7 +37,7 @@ struct BackgroundOptions {
 /// heartbeat, deletion of expired branches, lifecycle rules, cleanup of expired rows, deliveries to
 /// webhooks, the change index. They stop when the result is destroyed; `assembly` and `outbound`
 /// outlive it.
-std::vector<std::unique_ptr<Worker>> start_background(versioning::Assembly& assembly,
+std::vector<std::unique_ptr<Worker>> start_background(server::Assembly& assembly,
                                                       const http::Outbound& outbound,
                                                       const BackgroundOptions& options);
 

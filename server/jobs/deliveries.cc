@@ -38,9 +38,9 @@ std::string plain(std::string_view text) {
   return out;
 }
 
-http::OutboundRequest request_of(const meta::ClaimedDelivery& delivery,
+http::OutboundRequest request_of(const events::ClaimedDelivery& delivery,
                                  const DeliveryOptions& options, Instant now) {
-  const std::string secret = versioning::open_webhook_secret(
+  const std::string secret = events::open_webhook_secret(
       options.seal_key, delivery.repository, delivery.webhook_name, delivery.sealed_secret);
   http::OutboundRequest request{.url = delivery.url,
                                 .body = delivery.body,
@@ -57,8 +57,9 @@ http::OutboundRequest request_of(const meta::ClaimedDelivery& delivery,
 }
 
 /// `retry_after`: the delay that the receiver requests, if it does.
-meta::DeliveryAttempt attempt(const meta::ClaimedDelivery& delivery, const http::Outbound& outbound,
-                              const DeliveryOptions& options, Instant now) {
+events::DeliveryAttempt attempt(const events::ClaimedDelivery& delivery,
+                                const http::Outbound& outbound, const DeliveryOptions& options,
+                                Instant now) {
   try {
     const http::OutboundAnswer answer = outbound.send(request_of(delivery, options, now));
     if (is_success(answer.status)) return {.status = answer.status};
@@ -80,15 +81,15 @@ std::chrono::milliseconds retry_pause(uint32_t attempts, std::chrono::millisecon
   return std::chrono::milliseconds(static_cast<int64_t>(half + random_u64() % (half + 1)));
 }
 
-bool deliver_one(versioning::Engine& engine, const http::Outbound& outbound,
+bool deliver_one(branch::Engine& engine, const http::Outbound& outbound,
                  const DeliveryOptions& options, std::stop_token stop) {
-  meta::Outbox outbox(engine.pool);
-  const std::vector<meta::ClaimedDelivery> claimed =
+  events::Outbox outbox(engine.pool);
+  const std::vector<events::ClaimedDelivery> claimed =
       outbox.claim(1, kDeliveriesPerWebhookMax, options.timeout + kLeaseMargin);
   if (claimed.empty()) return false;
-  const meta::ClaimedDelivery& delivery = claimed[0];
+  const events::ClaimedDelivery& delivery = claimed[0];
   const CancellationScope scope(stop);
-  meta::DeliveryAttempt made = attempt(delivery, outbound, options, SystemClock().now());
+  events::DeliveryAttempt made = attempt(delivery, outbound, options, SystemClock().now());
   if (!made.error.empty()) {
     if (stop.stop_requested()) {
       made.retry_after = std::chrono::milliseconds(0);  // another server may retry at once

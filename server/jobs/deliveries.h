@@ -9,7 +9,7 @@
 namespace tarn::http {
 class Outbound;
 }
-namespace tarn::versioning {
+namespace tarn::branch {
 struct Engine;
 }
 
@@ -30,7 +30,7 @@ struct DeliveryOptions {
 
 /// Makes one delivery that is due and records its result. At least once: an interrupted delivery is
 /// repeated with the same id. The order of deliveries is not guaranteed. false = nothing is due.
-bool deliver_one(versioning::Engine& engine, const http::Outbound& outbound,
+bool deliver_one(branch::Engine& engine, const http::Outbound& outbound,
                  const DeliveryOptions& options, std::stop_token stop);
 
 /// The pause after `attempts` failures: four times as long each time, up to kRetryPauseMax, then

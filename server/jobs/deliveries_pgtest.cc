@@ -65,7 +65,7 @@ class Deliveries : public ::testing::Test {
  protected:
   std::string make(const std::string& name, const std::string& url,
                    WebhookFormat format = WebhookFormat::kStandard) {
-    return *versioning::put_webhook(
+    return *events::put_webhook(
                 *engine, kSealKey, repo,
                 {.name = name, .url = url, .events = {"*"}, .format = format, .created_by = "ann"},
                 {})
@@ -74,7 +74,7 @@ class Deliveries : public ::testing::Test {
   void make_event() { engine.branch(repo, "b" + std::to_string(branches++), "main"); }
   bool deliver(std::stop_token stop = {}) { return deliver_one(*engine, outbound, options, stop); }
   std::vector<Delivery> listed(std::string_view webhook = "deploy") {
-    return versioning::list_deliveries(*engine, repo, webhook, {}, "", 100).items;
+    return events::list_deliveries(*engine, repo, webhook, {}, "", 100).items;
   }
 
   testing::TestDatabase database;
@@ -114,7 +114,7 @@ TEST_F(Deliveries, AreSignedAndSentOnce) {
 TEST_F(Deliveries, HaveMlflowHeadersForMlflowReceivers) {
   Receiver receiver([](size_t) { return 200; });
   const std::string secret = make("deploy", receiver.url(), WebhookFormat::kMlflow);
-  versioning::create_tag(*engine, repo, TagName("v1"), "main", /*force=*/false);
+  branch::create_tag(*engine, repo, TagName("v1"), "main", /*force=*/false);
   EXPECT_TRUE(deliver());
   const Receiver::Got got = receiver.got().at(0);
   const int64_t sent = std::stoll(std::string(got.headers.get("x-mlflow-timestamp")));
@@ -147,7 +147,7 @@ TEST_F(Deliveries, AreRetriedWithOneIdUntilDead) {
   EXPECT_EQ(dead.last_status, 500);
   EXPECT_EQ(dead.last_error, "answered 500: no thanks");
 
-  versioning::redeliver(*engine, repo, "deploy", dead.id);
+  events::redeliver(*engine, repo, "deploy", dead.id);
   EXPECT_TRUE(deliver());
   EXPECT_EQ(receiver.got().at(3).headers.get("webhook-id"), dead.id);
 }
@@ -161,7 +161,7 @@ TEST_F(Deliveries, HonourRetryAfter) {
     EXPECT_TRUE(deliver());
     const Delivery made = listed().at(0);
     EXPECT_EQ(made.last_status, status);
-    versioning::delete_webhook(*engine, repo, "deploy");
+    events::delete_webhook(*engine, repo, "deploy");
     return *made.next_attempt - began;
   };
   EXPECT_LT(pause_after(503, ""), 30s);

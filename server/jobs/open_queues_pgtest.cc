@@ -12,12 +12,12 @@ namespace {
 
 using namespace std::chrono_literals;
 
-class OpenQueuesTest : public versioning::Promotions {
+class OpenQueuesTest : public promotion::Promotions {
  protected:
   void SetUp() override {
     Promotions::SetUp();
-    while (versioning::run_one_extraction(*engine, {}, turns)) continue;
-    versioning::note_branch_moves(*engine);
+    while (runs::run_one_extraction(*engine, {}, turns)) continue;
+    promotion::note_branch_moves(*engine);
   }
   bool open(Queue queue) {
     queues.look();
@@ -68,7 +68,7 @@ TEST_F(OpenQueuesTest, PromotionsAndMovesAreOpenWhileTheyAreDue) {
   EXPECT_TRUE(open(Queue::kPromotions));
   train("exp-a", "0.95");
   EXPECT_TRUE(open(Queue::kMoves));
-  versioning::note_branch_moves(*engine);
+  promotion::note_branch_moves(*engine);
   EXPECT_FALSE(open(Queue::kMoves));
   work();
   EXPECT_FALSE(open(Queue::kPromotions));
@@ -77,12 +77,12 @@ TEST_F(OpenQueuesTest, PromotionsAndMovesAreOpenWhileTheyAreDue) {
 TEST_F(OpenQueuesTest, ExtractionsAreOpenUntilTheCommitIsRead) {
   train("main", "0.9");
   EXPECT_TRUE(open(Queue::kExtractions));
-  while (versioning::run_one_extraction(*engine, {}, turns)) continue;
+  while (runs::run_one_extraction(*engine, {}, turns)) continue;
   EXPECT_FALSE(open(Queue::kExtractions));
 }
 
 TEST_F(OpenQueuesTest, DeliveriesAreOpenWhileTheyAreRetried) {
-  versioning::put_webhook(
+  events::put_webhook(
       *engine, std::string(32, 'k'), repo,
       {.name = "deploy", .url = "http://127.0.0.1:1/", .events = {"*"}, .created_by = "ann"}, {});
   EXPECT_FALSE(open(Queue::kDeliveries));

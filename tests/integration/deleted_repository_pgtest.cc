@@ -15,7 +15,7 @@
 #include "core/branch/settings.h"
 #include "core/db/pool.h"
 #include "core/events/webhooks.h"
-#include "core/import/import.h"
+#include "core/imports/import.h"
 #include "core/promotion/gate_policies.h"
 #include "core/promotion/promotions.h"
 #include "core/runs/runs.h"
@@ -40,130 +40,146 @@ constexpr std::string_view kPolicy = "destination: main\nmetrics:\n  - {name: lo
 
 struct Verb {
   const char* name;
-  std::function<void(Engine&, const Repository&)> run;
+  std::function<void(branch::Engine&, const Repository&)> run;
 };
 
 const std::vector<Verb>& verbs() {
   static const std::vector<Verb> all = {
-      {"get branch", [](Engine& e, const Repository& r) { get_branch(e, r, kMain); }},
-      {"list branches",
-       [](Engine& e, const Repository& r) { list_branches(e, r, "", "", 10, true); }},
+      {"get branch",
+       [](branch::Engine& e, const Repository& r) { branch::get_branch(e, r, kMain); }},
+      {"list branches", [](branch::Engine& e,
+                           const Repository& r) { branch::list_branches(e, r, "", "", 10, true); }},
       {"create branch",
-       [](Engine& e, const Repository& r) {
-         create_branch(e, r, {.name = BranchName("new"), .source = "main"});
+       [](branch::Engine& e, const Repository& r) {
+         branch::create_branch(e, r, {.name = BranchName("new"), .source = "main"});
        }},
-      {"delete branch", [](Engine& e, const Repository& r) { delete_branch(e, r, kDev, false); }},
-      {"list tags", [](Engine& e, const Repository& r) { list_tags(e, r, "", "", 10); }},
+      {"delete branch",
+       [](branch::Engine& e, const Repository& r) { branch::delete_branch(e, r, kDev, false); }},
+      {"list tags",
+       [](branch::Engine& e, const Repository& r) { branch::list_tags(e, r, "", "", 10); }},
       {"create tag",
-       [](Engine& e, const Repository& r) { create_tag(e, r, TagName("new"), "main", false); }},
-      {"delete tag",
-       [](Engine& e, const Repository& r) { delete_tag(e, r, TagName("v1"), false); }},
-      {"list aliases", [](Engine& e, const Repository& r) { list_aliases(e, r, "", "", 10); }},
-      {"set alias",
-       [](Engine& e, const Repository& r) {
-         set_alias(e, r, {.name = AliasName("best"), .actor = "ann"}, "main");
+       [](branch::Engine& e, const Repository& r) {
+         branch::create_tag(e, r, TagName("new"), "main", false);
        }},
-      {"get branch rules", [](Engine& e, const Repository& r) { get_branch_rules(e, r); }},
+      {"delete tag", [](branch::Engine& e,
+                        const Repository& r) { branch::delete_tag(e, r, TagName("v1"), false); }},
+      {"list aliases",
+       [](branch::Engine& e, const Repository& r) { branch::list_aliases(e, r, "", "", 10); }},
+      {"set alias",
+       [](branch::Engine& e, const Repository& r) {
+         branch::set_alias(e, r, {.name = AliasName("best"), .actor = "ann"}, "main");
+       }},
+      {"get branch rules",
+       [](branch::Engine& e, const Repository& r) { branch::get_branch_rules(e, r); }},
       {"set branch rules",
-       [](Engine& e, const Repository& r) {
-         set_branch_rules(e, r, {{.pattern = Glob("main")}}, {});
+       [](branch::Engine& e, const Repository& r) {
+         branch::set_branch_rules(e, r, {{.pattern = Glob("main")}}, {});
        }},
       {"set versioning",
-       [](Engine& e, const Repository& r) { set_versioning(e, r, Versioning::kEnabled); }},
-      {"change bucket settings",
-       [](Engine& e, const Repository& r) {
-         change_bucket_settings(e, r, false, [](BucketSettings& s) { s.public_read = true; });
+       [](branch::Engine& e, const Repository& r) {
+         branch::set_versioning(e, r, Versioning::kEnabled);
        }},
-      {"log", [](Engine& e, const Repository& r) { log_commits(e, r, "main", {}); }},
+      {"change bucket settings",
+       [](branch::Engine& e, const Repository& r) {
+         branch::change_bucket_settings(e, r, false,
+                                        [](BucketSettings& s) { s.public_read = true; });
+       }},
+      {"log", [](branch::Engine& e, const Repository& r) { log_commits(e, r, "main", {}); }},
       {"commit",
-       [](Engine& e, const Repository& r) {
+       [](branch::Engine& e, const Repository& r) {
          CommitRequest request;
          request.message = "m";
          request.allow_empty = true;
          commit_branch(e, r, kMain, request);
        }},
       {"record commit",
-       [](Engine& e, const Repository& r) {
+       [](branch::Engine& e, const Repository& r) {
          Commit commit;
          commit.message = "recorded";
          commit.generation = 1;
          commit.id = compute_commit_id(commit);
          record_commit(e, r, commit, false);
        }},
-      {"merge", [](Engine& e, const Repository& r) { merge_into(e, r, "dev", kMain, {}); }},
+      {"merge", [](branch::Engine& e, const Repository& r) { merge_into(e, r, "dev", kMain, {}); }},
       {"revert",
-       [](Engine& e, const Repository& r) {
+       [](branch::Engine& e, const Repository& r) {
          RevertRequest request;
          request.ref = "main";
          revert_branch(e, r, kMain, request);
        }},
       {"cherry-pick",
-       [](Engine& e, const Repository& r) {
+       [](branch::Engine& e, const Repository& r) {
          CherryPickRequest request;
          request.ref = "dev";
          cherry_pick(e, r, kMain, request);
        }},
-      {"reset", [](Engine& e, const Repository& r) { reset_branch(e, r, kMain, false); }},
+      {"reset", [](branch::Engine& e, const Repository& r) { reset_branch(e, r, kMain, false); }},
       {"reset prefix",
-       [](Engine& e, const Repository& r) { reset_prefix(e, r, kMain, "data/", false); }},
-      {"hard reset",
-       [](Engine& e, const Repository& r) { hard_reset_branch(e, r, kMain, "dev", false); }},
+       [](branch::Engine& e, const Repository& r) { reset_prefix(e, r, kMain, "data/", false); }},
+      {"hard reset", [](branch::Engine& e,
+                        const Repository& r) { hard_reset_branch(e, r, kMain, "dev", false); }},
       {"move",
-       [](Engine& e, const Repository& r) {
+       [](branch::Engine& e, const Repository& r) {
          move_objects(e, r, kMain, {.source = "data/a", .destination = "data/b"});
        }},
       {"checkout",
-       [](Engine& e, const Repository& r) {
+       [](branch::Engine& e, const Repository& r) {
          checkout_paths(e, r, kMain, {.ref = "dev", .paths = PathScope({"data/**"})});
        }},
       {"list pull requests",
-       [](Engine& e, const Repository& r) {
+       [](branch::Engine& e, const Repository& r) {
          list_pull_requests(e, r, PullRequestFilter::kAll, {});
        }},
       {"create pull request",
-       [](Engine& e, const Repository& r) {
+       [](branch::Engine& e, const Repository& r) {
          create_pull_request(e, r,
                              {.title = "t", .author = "ann", .source = kDev, .destination = kMain});
        }},
-      {"start import", [](Engine& e, const Repository& r) { start_import(e, r, kMain, {}, ""); }},
+      {"start import",
+       [](branch::Engine& e, const Repository& r) { imports::start_import(e, r, kMain, {}, ""); }},
       {"record run",
-       [](Engine& e, const Repository& r) {
-         record_run(e, r, {.experiment = "e", .ref = "main", .owner = "ann"});
+       [](branch::Engine& e, const Repository& r) {
+         runs::record_run(e, r, {.experiment = "e", .ref = "main", .owner = "ann"});
        }},
-      {"list runs", [](Engine& e, const Repository& r) { list_runs(e, r, {}); }},
+      {"list runs", [](branch::Engine& e, const Repository& r) { runs::list_runs(e, r, {}); }},
       {"named runs",
-       [](Engine& e, const Repository& r) {
-         named_runs(e, r, {"00000000000000000000"}, std::nullopt);
+       [](branch::Engine& e, const Repository& r) {
+         runs::named_runs(e, r, {"00000000000000000000"}, std::nullopt);
        }},
       {"run curves",
-       [](Engine& e, const Repository& r) {
-         run_curves(e, r, {"00000000000000000000"}, "loss", "", 10);
+       [](branch::Engine& e, const Repository& r) {
+         runs::run_curves(e, r, {"00000000000000000000"}, "loss", "", 10);
        }},
       {"put webhook",
-       [](Engine& e, const Repository& r) {
-         put_webhook(e, std::string(32, 'k'), r,
-                     {.name = "w",
-                      .url = "https://x.example/hook",
-                      .events = {"branch.created"},
-                      .created_by = "ann"},
-                     {});
+       [](branch::Engine& e, const Repository& r) {
+         events::put_webhook(e, std::string(32, 'k'), r,
+                             {.name = "w",
+                              .url = "https://x.example/hook",
+                              .events = {"branch.created"},
+                              .created_by = "ann"},
+                             {});
        }},
-      {"list webhooks", [](Engine& e, const Repository& r) { list_webhooks(e, r, "", "", 10); }},
+      {"list webhooks",
+       [](branch::Engine& e, const Repository& r) { events::list_webhooks(e, r, "", "", 10); }},
       {"set gate policy",
-       [](Engine& e, const Repository& r) {
-         set_gate_policy(e, r, "gate", {.document = std::string(kPolicy), .author = "ann"});
+       [](branch::Engine& e, const Repository& r) {
+         promotion::set_gate_policy(e, r, "gate",
+                                    {.document = std::string(kPolicy), .author = "ann"});
        }},
       {"list gate policies",
-       [](Engine& e, const Repository& r) { list_gate_policies(e, r, "", "", 10); }},
+       [](branch::Engine& e, const Repository& r) {
+         promotion::list_gate_policies(e, r, "", "", 10);
+       }},
       {"create promotion",
-       [](Engine& e, const Repository& r) {
-         PromotionCreation creation;
+       [](branch::Engine& e, const Repository& r) {
+         promotion::PromotionCreation creation;
          creation.request.candidates = {"dev"};
          creation.request.destination = kMain;
          creation.actor = "ann";
-         create_promotion(e, r, creation);
+         promotion::create_promotion(e, r, creation);
        }},
-      {"list promotions", [](Engine& e, const Repository& r) { list_promotions(e, r, {}, {}); }},
+      {"list promotions",
+       [](branch::Engine& e, const Repository& r) { promotion::list_promotions(e, r, {}, {}); }},
   };
   return all;
 }
@@ -182,7 +198,8 @@ class DeletedRepository : public ::testing::Test {
     engine.put(name, "dev", "data/b", "2");
     engine.commit(name, "dev");
     engine.put(name, "main", "data/c", "3");
-    create_tag(*engine, get_repository(*engine, name), TagName("v1"), "main", false);
+    branch::create_tag(*engine, branch::get_repository(*engine, name), TagName("v1"), "main",
+                       false);
   }
   /// All that verbs write, of every repository. Branches of a restored one count as used then.
   std::string rows() {
@@ -214,7 +231,7 @@ class DeletedRepository : public ::testing::Test {
 
 TEST_F(DeletedRepository, IsNotFoundByAnyVerbAndNothingIsWritten) {
   const auto gone = make();
-  delete_repository(*engine, gone, false);
+  branch::delete_repository(*engine, gone, false);
   const std::string before = rows();
   for (const Verb& verb : verbs()) {
     EXPECT_EQ(code_of([&] { verb.run(*engine, gone); }), ErrorCode::kNotFound) << verb.name;
@@ -232,25 +249,25 @@ TEST_F(DeletedRepository, ComesBackAsItWas) {
     }
   }
   const std::string before = rows();
-  delete_repository(*engine, gone,
-                    RepositoryDeletion{.force = false, .grace = std::chrono::hours{1}});
+  branch::delete_repository(
+      *engine, gone, branch::RepositoryDeletion{.force = false, .grace = std::chrono::hours{1}});
   const std::string without = rows();
   EXPECT_NE(without, before);
   for (const Verb& verb : verbs()) {
     EXPECT_EQ(code_of([&] { verb.run(*engine, gone); }), ErrorCode::kNotFound) << verb.name;
     EXPECT_EQ(rows(), without) << verb.name;
   }
-  RepositoryRestoration restoration;
+  branch::RepositoryRestoration restoration;
   restoration.name = gone;
-  restore_repository(*engine, restoration);
+  branch::restore_repository(*engine, restoration);
   EXPECT_EQ(rows(), before);
   EXPECT_EQ(engine.read(gone, "dev", "data/b"), "2");
 }
 
 TEST_F(DeletedRepository, LendsNoVerbToTheNextOneOfItsName) {
   const auto gone = make();
-  delete_repository(*engine, gone, false);
-  create_repository(*engine, {.name = gone, .storage_namespace = "local://again"});
+  branch::delete_repository(*engine, gone, false);
+  branch::create_repository(*engine, {.name = gone, .storage_namespace = "local://again"});
   fill(gone);
   const std::string before = rows();
   for (const Verb& verb : verbs()) {

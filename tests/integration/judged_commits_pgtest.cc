@@ -31,7 +31,7 @@ using testing::TestEngine;
 /// one begins the round.
 constexpr int kJudged = 2;
 
-class JudgedCommits : public Promotions {
+class JudgedCommits : public promotion::Promotions {
  protected:
   JudgedCommits() {
     options.interval = std::chrono::seconds{0};
@@ -42,27 +42,28 @@ class JudgedCommits : public Promotions {
 
   void collect() {
     for (int i = 0; i < 3; ++i) {
-      request_collection(*engine, repo, "tester", 0);
+      gc::request_collection(*engine, repo, "tester", 0);
       std::this_thread::sleep_for(std::chrono::milliseconds(3));
       engine.parts().heartbeat();
       slow.parts().heartbeat();
-      EXPECT_TRUE(run_one_collection(*engine, options, {}));
-      EXPECT_EQ(list_collections(*engine, repo, 1).at(0).state, "done");
+      EXPECT_TRUE(gc::run_one_collection(*engine, options, {}));
+      EXPECT_EQ(gc::list_collections(*engine, repo, 1).at(0).state, "done");
     }
   }
 
   /// Runs the promotion; `meanwhile` and then collections, between its judgement and the statement
   /// that stores it.
-  Promotion promote_while(const PromotionRequest& request, const std::function<void()>& meanwhile) {
+  promotion::Promotion promote_while(const promotion::PromotionRequest& request,
+                                     const std::function<void()>& meanwhile) {
     const std::string id = create(request);
     faults.at_then_go_on({"promotions_store_row", false, kJudged}, [&] {
       meanwhile();
       collect();
     });
-    while (run_one_promotion(*slow, {})) {
+    while (promotion::run_one_promotion(*slow, {})) {
     }
     EXPECT_EQ(faults.unreached(), 0u);
-    return get_promotion(*engine, repo, id);
+    return promotion::get_promotion(*engine, repo, id);
   }
 
   bool is_there(const CommitId& commit) {
@@ -70,9 +71,9 @@ class JudgedCommits : public Promotions {
   }
 
   /// Everything that the evidence shows can be read.
-  void expect_kept(const Promotion& promotion) {
+  void expect_kept(const promotion::Promotion& promotion) {
     engine.parts().heartbeat();
-    for (const PinnedCandidate& candidate : promotion.candidates) {
+    for (const promotion::PinnedCandidate& candidate : promotion.candidates) {
       EXPECT_TRUE(is_there(candidate.commit)) << candidate.ref;
       EXPECT_NE(engine.read(repo, to_text(candidate.commit), "artifacts/model.pkl"), "<absent>");
     }
@@ -80,15 +81,16 @@ class JudgedCommits : public Promotions {
 
   FaultPoints faults;
   TestEngine slow{database.url(), engine.store, &faults};
-  CollectionOptions options;
+  gc::CollectionOptions options;
 };
 
 TEST_F(JudgedCommits, ALoserThatIsRemovedBeforeTheRecordIsNotInIt) {
   apply_policy();
   const CommitId winner = candidate("exp-1", "0.9");
   const CommitId loser = candidate("exp-2", "0.8");
-  const Promotion done = promote_while(
-      request_of({"exp-*"}), [&] { delete_branch(*engine, repo, BranchName("exp-2"), false); });
+  const promotion::Promotion done = promote_while(request_of({"exp-*"}), [&] {
+    branch::delete_branch(*engine, repo, BranchName("exp-2"), false);
+  });
   EXPECT_FALSE(is_there(loser));
   EXPECT_EQ(outcome(done), "promoted");
   EXPECT_EQ(done.winner, winner);
@@ -101,8 +103,8 @@ TEST_F(JudgedCommits, ALoserThatExpiresBeforeTheRecordIsNotInIt) {
   candidate("exp-1", "0.9");
   candidate("exp-2", "0.8");
   train("exp-2", "0.7");
-  set_collection_rules(*engine, repo, {.default_retention_days = 0, .retention_days = {}});
-  const Promotion done = promote_while(request_of({"exp-1", "exp-2~1"}), [] {});
+  branch::set_collection_rules(*engine, repo, {.default_retention_days = 0, .retention_days = {}});
+  const promotion::Promotion done = promote_while(request_of({"exp-1", "exp-2~1"}), [] {});
   EXPECT_EQ(outcome(done), "failed expired") << done.message;
   EXPECT_EQ(done.evidence, "");
   expect_kept(done);
@@ -110,16 +112,17 @@ TEST_F(JudgedCommits, ALoserThatExpiresBeforeTheRecordIsNotInIt) {
 
 // A promotion that waits stores what it has judged too.
 TEST_F(JudgedCommits, ALoserThatIsRemovedBeforeThePromotionWaitsIsJudgedAgain) {
-  apply_policy(std::string(kPolicy) + "approvals: {count: 1}\n");
+  apply_policy(std::string(promotion::kPolicy) + "approvals: {count: 1}\n");
   candidate("exp-1", "0.9");
   candidate("exp-2", "0.8");
-  const Promotion waiting = promote_while(
-      request_of({"exp-*"}), [&] { delete_branch(*engine, repo, BranchName("exp-2"), false); });
+  const promotion::Promotion waiting = promote_while(request_of({"exp-*"}), [&] {
+    branch::delete_branch(*engine, repo, BranchName("exp-2"), false);
+  });
   EXPECT_EQ(outcome(waiting), "awaiting_approval approval_required");
   EXPECT_EQ(waiting.candidates.size(), 1u);
   expect_kept(waiting);
   // From now on the candidates are roots.
-  delete_branch(*engine, repo, BranchName("exp-1"), false);
+  branch::delete_branch(*engine, repo, BranchName("exp-1"), false);
   collect();
   expect_kept(waiting);
 }
@@ -127,7 +130,7 @@ TEST_F(JudgedCommits, ALoserThatIsRemovedBeforeThePromotionWaitsIsJudgedAgain) {
 // Metrics of a commit go with it, also if they are stored while the commit is removed.
 TEST_F(JudgedCommits, MetricsOfACommitThatIsRemovedMeanwhileGoWithIt) {
   const CommitId removed = candidate("exp-1", "0.9");
-  delete_branch(*engine, repo, BranchName("exp-1"), false);
+  branch::delete_branch(*engine, repo, BranchName("exp-1"), false);
   const auto waiting = [&] {
     return db::Connection::open(database.url())
         ->run(db::Query{"test_waiting",
@@ -145,7 +148,7 @@ TEST_F(JudgedCommits, MetricsOfACommitThatIsRemovedMeanwhileGoWithIt) {
     });
     while (!collected && !waiting()) std::this_thread::sleep_for(std::chrono::milliseconds{5});
   });
-  extract_now(*slow, repo.id, removed);
+  runs::extract_now(*slow, repo.id, removed);
   collecting.reset();
   EXPECT_EQ(faults.unreached(), 0u);
   EXPECT_FALSE(is_there(removed));
@@ -159,9 +162,9 @@ TEST_F(JudgedCommits, AHeadThatIsRemovedBeforeTheRecordIsNotInIt) {
   const CommitId first = head("main");
   candidate("exp-1", "0.8");
   const CommitId judged = train("main", "0.9");
-  PromotionRequest request = request_of({"exp-1"});
-  request.metrics = {{"accuracy", MetricGoal::kMax, 0}};
-  const Promotion done = promote_while(request, [&] {
+  promotion::PromotionRequest request = request_of({"exp-1"});
+  request.metrics = {{"accuracy", promotion::MetricGoal::kMax, 0}};
+  const promotion::Promotion done = promote_while(request, [&] {
     hard_reset_branch(*engine, repo, BranchName("main"), to_text(first), false);
   });
   EXPECT_FALSE(is_there(judged));

@@ -64,7 +64,7 @@ class Race : public ::testing::Test {
   /// Writes keys in sequence; the count increases only when a write was acknowledged.
   void write(int writer) {
     TestEngine& engine = writer % 2 ? one : two;
-    const BranchId branch = versioning::get_branch(*engine, repo, BranchName("main")).id;
+    const BranchId branch = branch::get_branch(*engine, repo, BranchName("main")).id;
     Entry entry;
     entry.etag = "e";
     entry.address = ExternalAddress{"local:///lake/x"};
@@ -110,7 +110,7 @@ class Race : public ::testing::Test {
     std::set<std::string> out;
     std::string after;
     for (;;) {
-      const auto page = versioning::list_objects(*two, repo, "main", {"", after, "", 1000});
+      const auto page = objects::list_objects(*two, repo, "main", {"", after, "", 1000});
       for (const auto& item : page.items) out.insert(item.path);
       if (!page.has_more) return out;
       after = page.next;

@@ -9,11 +9,11 @@
 namespace tarn::testing {
 
 inline TestRepository make_bare_repository(TestEngine& engine, const std::string& name) {
-  versioning::RepositoryCreation creation;
+  branch::RepositoryCreation creation;
   creation.name = RepositoryName(name);
   creation.storage_namespace = "local://" + name;
   creation.bare = true;
-  return {versioning::create_repository(*engine, creation)};
+  return {branch::create_repository(*engine, creation)};
 }
 
 }  // namespace tarn::testing

@@ -17,7 +17,7 @@ size_t TextBody::read(std::span<char> out) {
   return count;
 }
 
-versioning::UploadDigests TextBody::digests() { return {to_hex(md5(text_)), {}}; }
+objects::UploadDigests TextBody::digests() { return {to_hex(md5(text_)), {}}; }
 
 TestEngine::TestEngine(const std::string& database_url, blob::MemoryStore* shared,
                        db::Faults* faults, bool takes_read_leases,
@@ -34,9 +34,9 @@ TestEngine::TestEngine(const std::string& database_url, blob::MemoryStore* share
     stores.set_local_root(std::move(own));
   }
   stores.add_import_root("/lake", std::make_unique<ForwardingStore>(*store));
-  assembly = std::make_unique<versioning::Assembly>(
+  assembly = std::make_unique<server::Assembly>(
       pool, stores, clock,
-      versioning::AssemblyOptions{
+      server::AssemblyOptions{
           .node_cache_bytes = 64 << 20,
           .link_key = std::string(32, 'k'),
           .read_leases = {.are_taken = takes_read_leases, .reads_min = 20, .pause = {}},
@@ -44,24 +44,24 @@ TestEngine::TestEngine(const std::string& database_url, blob::MemoryStore* share
 }
 
 TestRepository TestEngine::make_repository(const std::string& name) {
-  versioning::RepositoryCreation creation;
+  branch::RepositoryCreation creation;
   creation.name = RepositoryName(name);
   creation.storage_namespace = "local://" + name;
-  return {versioning::create_repository(**this, creation)};
+  return {branch::create_repository(**this, creation)};
 }
 
 Entry TestEngine::put(const RepositoryName& repo, const std::string& branch, const std::string& key,
-                      std::string text, const versioning::Condition& condition) {
-  const versioning::UploadTarget target =
-      versioning::check_upload(**this, repo, BranchName(branch), Key(key), false, condition);
+                      std::string text, const branch::Condition& condition) {
+  const objects::UploadTarget target =
+      objects::check_upload(**this, repo, BranchName(branch), Key(key), false, condition);
   const size_t size = text.size();
   TextBody body(std::move(text));
-  return versioning::put_object(**this, target, body, size, {"text/plain", {}, {}}, condition);
+  return objects::put_object(**this, target, body, size, {"text/plain", {}, {}}, condition);
 }
 
 void TestEngine::remove(const RepositoryName& repo, const std::string& branch,
                         const std::string& key) {
-  versioning::delete_object(**this, repo, BranchName(branch), Key(key), false);
+  objects::delete_object(**this, repo, BranchName(branch), Key(key), false);
 }
 
 Commit TestEngine::commit(const RepositoryName& repo, const std::string& branch,
@@ -69,14 +69,14 @@ Commit TestEngine::commit(const RepositoryName& repo, const std::string& branch,
   versioning::CommitRequest request;
   request.committer = "tester";
   request.message = message;
-  return versioning::commit_branch(**this, versioning::get_repository(**this, repo),
-                                   BranchName(branch), request);
+  return versioning::commit_branch(**this, branch::get_repository(**this, repo), BranchName(branch),
+                                   request);
 }
 
 void TestEngine::branch(const RepositoryName& repo, const std::string& name,
                         const std::string& source) {
-  versioning::create_branch(**this, versioning::get_repository(**this, repo),
-                            {BranchName(name), source, false, false});
+  branch::create_branch(**this, branch::get_repository(**this, repo),
+                        {BranchName(name), source, false, false});
 }
 
 void TestEngine::send(const std::string& handed_out, std::string_view bytes) {
@@ -88,10 +88,10 @@ void TestEngine::send(const std::string& handed_out, std::string_view bytes) {
 
 std::string TestEngine::read(const RepositoryName& repo, const std::string& ref,
                              const std::string& key) {
-  const auto found = versioning::find_object(**this, repo, ref, Key(key));
+  const auto found = objects::find_object(**this, repo, ref, Key(key));
   if (!found) return "<absent>";
-  const auto reader = versioning::open_object(**this, found->repository, found->entry,
-                                              {0, found->entry.size_bytes});
+  const auto reader =
+      objects::open_object(**this, found->repository, found->entry, {0, found->entry.size_bytes});
   std::string out(found->entry.size_bytes, '\0');
   size_t at = 0;
   while (const size_t got = reader->read(std::span<char>(out).subspan(at))) at += got;
@@ -101,7 +101,7 @@ std::string TestEngine::read(const RepositoryName& repo, const std::string& ref,
 std::string TestEngine::keys(const RepositoryName& repo, const std::string& ref) {
   std::string out, after;
   for (;;) {
-    const auto page = versioning::list_objects(**this, repo, ref, {"", after, "", 1000});
+    const auto page = objects::list_objects(**this, repo, ref, {"", after, "", 1000});
     for (const auto& item : page.items) out += (out.empty() ? "" : " ") + item.path;
     if (!page.has_more) return out;
     after = page.next;

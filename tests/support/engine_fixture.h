@@ -21,11 +21,11 @@
 namespace tarn::testing {
 
 /// Bytes of an upload from memory.
-class TextBody final : public versioning::UploadBody {
+class TextBody final : public objects::UploadBody {
  public:
   explicit TextBody(std::string text) : text_(std::move(text)) {}
   size_t read(std::span<char> out) override;
-  versioning::UploadDigests digests() override;
+  objects::UploadDigests digests() override;
 
  private:
   std::string text_;
@@ -47,13 +47,13 @@ class TestEngine {
   explicit TestEngine(const std::string& database_url, blob::MemoryStore* shared = nullptr,
                       db::Faults* faults = nullptr, bool takes_read_leases = false,
                       std::function<std::string()> identify = {});
-  versioning::Engine& operator*() { return assembly->engine(); }
-  versioning::Assembly& parts() { return *assembly; }
+  branch::Engine& operator*() { return assembly->engine(); }
+  server::Assembly& parts() { return *assembly; }
 
   TestRepository make_repository(const std::string& name);
   /// Uploads `text` to a branch.
   Entry put(const RepositoryName& repo, const std::string& branch, const std::string& key,
-            std::string text, const versioning::Condition& condition = {});
+            std::string text, const branch::Condition& condition = {});
   void remove(const RepositoryName& repo, const std::string& branch, const std::string& key);
   Commit commit(const RepositoryName& repo, const std::string& branch,
                 const std::string& message = "m");
@@ -69,7 +69,7 @@ class TestEngine {
   db::Pool pool;
   blob::Stores stores;
   blob::MemoryStore* store = nullptr;  ///< shared by the engines of one test
-  std::unique_ptr<versioning::Assembly> assembly;
+  std::unique_ptr<server::Assembly> assembly;
 };
 
 }  // namespace tarn::testing

@@ -69,7 +69,7 @@ void write_hook_step(Writer& out, const HookStep& step) {
 }
 
 struct RunHooks {
-  versioning::HandRun run;
+  events::HandRun run;
   bool dry_run = false;
 };
 
@@ -88,13 +88,13 @@ RunHooks parse_run_hooks(const Value& body) {
 }
 
 /// {"dry_run": true, "hooks": [...]}
-std::string plan_body(std::span<const versioning::PlannedHook> plan) {
+std::string plan_body(std::span<const branch::PlannedHook> plan) {
   Writer out;
   out.begin_object();
   out.boolean("dry_run", true);
   out.key("hooks");
   out.begin_array();
-  for (const versioning::PlannedHook& hook : plan) {
+  for (const branch::PlannedHook& hook : plan) {
     out.begin_object();
     out.text("action", hook.action);
     out.text("file", hook.file);
@@ -113,33 +113,33 @@ std::string plan_body(std::span<const versioning::PlannedHook> plan) {
 
 http::Response list_runs(const Context& context, Call& call) {
   const Page<HookRun> page =
-      versioning::list_hook_runs(context.engine, repository_of(context, call),
-                                 {.branch = std::string(call.parameter("branch")),
-                                  .commit = std::string(call.parameter("commit")),
-                                  .after = std::string(call.parameter("after")),
-                                  .limit = call.amount(),
-                                  .running = call.flag("running")});
+      events::list_hook_runs(context.engine, repository_of(context, call),
+                             {.branch = std::string(call.parameter("branch")),
+                              .commit = std::string(call.parameter("commit")),
+                              .after = std::string(call.parameter("after")),
+                              .limit = call.amount(),
+                              .running = call.flag("running")});
   return json_response(200, json::list_of(page, kBytesPerRun, write_hook_run));
 }
 
 http::Response get_run(const Context& context, Call& call) {
   return json_response(
-      200, hook_run_body(versioning::get_hook_run(context.engine, repository_of(context, call),
-                                                  call.path("run_id"), call.flag("running"))));
+      200, hook_run_body(events::get_hook_run(context.engine, repository_of(context, call),
+                                              call.path("run_id"), call.flag("running"))));
 }
 
 http::Response list_run_hooks(const Context& context, Call& call) {
   const Page<HookStep> page =
-      versioning::list_hook_steps(context.engine, repository_of(context, call), call.path("run_id"),
-                                  call.parameter("after"), call.amount(), call.flag("running"));
+      events::list_hook_steps(context.engine, repository_of(context, call), call.path("run_id"),
+                              call.parameter("after"), call.amount(), call.flag("running"));
   return json_response(200, json::list_of(page, kBytesPerRun, write_hook_step));
 }
 
 http::Response get_hook_output(const Context& context, Call& call) {
   const std::string& step = call.path("hook_run_id");
   http::Response response;
-  response.body = versioning::get_hook_output(context.engine, repository_of(context, call),
-                                              call.path("run_id"), step);
+  response.body = events::get_hook_output(context.engine, repository_of(context, call),
+                                          call.path("run_id"), step);
   response.headers.add("Content-Type", "application/octet-stream");
   // The header needs no escaping: output exists only for ids of our own.
   response.headers.add("Content-Disposition", str_cat("attachment; filename=", step, ".log"));
@@ -148,10 +148,10 @@ http::Response get_hook_output(const Context& context, Call& call) {
 
 http::Response run_hooks(const Context& context, Call& call, RunHooks given) {
   if (given.dry_run) {
-    return json_response(200, plan_body(versioning::plan_hooks(
+    return json_response(200, plan_body(events::plan_hooks(
                                   context.engine, repository_of(context, call), given.run)));
   }
-  return json_response(201, hook_run_body(versioning::run_hooks(
+  return json_response(201, hook_run_body(events::run_hooks(
                                 context.engine, repository_of(context, call), given.run)));
 }
 JsonHandler run_hooks() { return json_handler<parse_run_hooks, run_hooks>; }

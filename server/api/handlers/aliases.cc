@@ -25,42 +25,42 @@ AliasExpectation expectation_of(const Call& call) {
 
 http::Response list_aliases(const Context& context, Call& call) {
   const Page<Alias> page =
-      versioning::list_aliases(context.engine, repository_of(context, call),
-                               call.parameter("prefix"), call.parameter("after"), call.amount());
+      branch::list_aliases(context.engine, repository_of(context, call), call.parameter("prefix"),
+                           call.parameter("after"), call.amount());
   return json_response(200, json::list_of(page, kBytesPerAlias, json::write_alias));
 }
 
 http::Response get_alias(const Context& context, Call& call) {
-  return json_response(200, json::alias_body(versioning::get_alias(
+  return json_response(200, json::alias_body(branch::get_alias(
                                 context.engine, repository_of(context, call), alias_of(call))));
 }
 
 http::Response list_alias_changes(const Context& context, Call& call) {
   const Page<AliasChange> page =
-      versioning::list_alias_changes(context.engine, repository_of(context, call), alias_of(call),
-                                     call.parameter("after"), call.amount());
+      branch::list_alias_changes(context.engine, repository_of(context, call), alias_of(call),
+                                 call.parameter("after"), call.amount());
   return json_response(200, json::list_of(page, kBytesPerAliasChange, json::write_alias_change));
 }
 
 http::Response set_alias(const Context& context, Call& call, json::SetAlias given) {
   call.require_permission_on_source({given.to}, str_cat("@", call.path("alias")));
-  const versioning::AliasOutcome outcome =
-      versioning::set_alias(context.engine, repository_of(context, call),
-                            {.name = alias_of(call),
-                             .expected = given.expected,
-                             .reason = given.reason,
-                             .actor = call.caller.user.name},
-                            given.to);
+  const branch::AliasOutcome outcome =
+      branch::set_alias(context.engine, repository_of(context, call),
+                        {.name = alias_of(call),
+                         .expected = given.expected,
+                         .reason = given.reason,
+                         .actor = call.caller.user.name},
+                        given.to);
   return json_response(200, json::set_alias_body(outcome.alias, outcome.changed));
 }
 JsonHandler set_alias() { return json_handler<json::parse_set_alias, set_alias>; }
 
 http::Response remove_alias(const Context& context, Call& call) {
-  versioning::remove_alias(context.engine, repository_of(context, call),
-                           {.name = alias_of(call),
-                            .expected = expectation_of(call),
-                            .reason = std::string(call.parameter("reason")),
-                            .actor = call.caller.user.name});
+  branch::remove_alias(context.engine, repository_of(context, call),
+                       {.name = alias_of(call),
+                        .expected = expectation_of(call),
+                        .reason = std::string(call.parameter("reason")),
+                        .actor = call.caller.user.name});
   return empty_response(204);
 }
 

@@ -41,8 +41,8 @@ using ArchivedObjects = std::function<std::optional<ArchivedObject>()>;
 class ArchiveBody final : public http::BodySource {
  public:
   /// Opens the first object, so that its missing bytes are reported before the response begins.
-  /// Throws what versioning::open_object does.
-  ArchiveBody(versioning::Engine& engine, Repository repository, archive::Format format,
+  /// Throws what objects::open_object does.
+  ArchiveBody(branch::Engine& engine, Repository repository, archive::Format format,
               ArchivedObjects objects);
   size_t read(std::span<char> out) override;
 
@@ -50,7 +50,7 @@ class ArchiveBody final : public http::BodySource {
   void begin_next();
   size_t read_content(std::span<char> out);
 
-  versioning::Engine& engine_;
+  branch::Engine& engine_;
   const Repository repository_;
   const std::unique_ptr<archive::Writer> writer_;
   const ArchivedObjects objects_;
@@ -76,7 +76,7 @@ archive::Member member_of(const ArchivedObject& object) {
   return {object.name, object.entry.size_bytes, object.entry.mtime, known_crc32(object.entry)};
 }
 
-ArchiveBody::ArchiveBody(versioning::Engine& engine, Repository repository, archive::Format format,
+ArchiveBody::ArchiveBody(branch::Engine& engine, Repository repository, archive::Format format,
                          ArchivedObjects objects)
     : engine_(engine),
       repository_(std::move(repository)),
@@ -100,7 +100,7 @@ void ArchiveBody::begin_next() {
     return;
   }
   name_ = object->name;
-  reader_ = versioning::open_object(engine_, repository_, object->entry, {0, left_});
+  reader_ = objects::open_object(engine_, repository_, object->entry, {0, left_});
 }
 
 size_t ArchiveBody::read_content(std::span<char> out) {
@@ -202,8 +202,8 @@ http::Response archive_prefix(const Context& context, Call& call) {
   const std::string prefix(call.parameter("prefix"));
   // Member names begin after the last folder of the prefix.
   const size_t folder_end = prefix.rfind('/') + 1;
-  const std::shared_ptr<versioning::FrozenListing> listing =
-      versioning::FrozenListing::open(context.engine, repository, call.path("ref"), prefix);
+  const std::shared_ptr<objects::FrozenListing> listing =
+      objects::FrozenListing::open(context.engine, repository, call.path("ref"), prefix);
   const auto next = [listing, folder_end]() -> std::optional<ArchivedObject> {
     auto item = listing->next();
     // Skip the folder's own marker, which would have an empty name.
@@ -236,8 +236,8 @@ http::Response archive_paths(const Context& context, Call& call, json::ArchivePa
   std::vector<Key> keys;
   keys.reserve(wanted.paths.size());
   for (const std::string& path : wanted.paths) keys.push_back(parse_key(path));
-  versioning::FoundObjects found =
-      versioning::find_objects(context.engine, call.repository(), call.path("ref"), keys);
+  objects::FoundObjects found =
+      objects::find_objects(context.engine, call.repository(), call.path("ref"), keys);
   const auto objects = std::make_shared<std::vector<ArchivedObject>>();
   objects->reserve(keys.size());
   for (size_t i = 0; i < keys.size(); ++i) {

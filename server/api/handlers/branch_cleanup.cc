@@ -73,12 +73,12 @@ http::Response set_cleanup_rules(const Context& context, Call& call, CleanupRule
                             auth::branch_arn(call.path("repository"), "*"));
   }
   const Repository repository = repository_of(context, call);
-  versioning::set_cleanup_rules(context.engine, repository, rules, write_of(call));
-  auto set = versioning::get_cleanup_rules(context.engine, repository);
+  branch::set_cleanup_rules(context.engine, repository, rules, write_of(call));
+  auto set = branch::get_cleanup_rules(context.engine, repository);
   return tagged_response(rules_body(set.value), std::move(set.etag));
 }
 
-void write_branch(json::Writer& out, const versioning::StaleBranch& branch) {
+void write_branch(json::Writer& out, const branch::StaleBranch& branch) {
   out.begin_object();
   out.text("id", branch.name);
   out.text("commit_id", to_text(branch.head));
@@ -100,16 +100,16 @@ void write_branch(json::Writer& out, const versioning::StaleBranch& branch) {
 }  // namespace
 
 http::Response get_cleanup_rules(const Context& context, Call& call) {
-  auto rules = versioning::get_cleanup_rules(context.engine, repository_of(context, call));
+  auto rules = branch::get_cleanup_rules(context.engine, repository_of(context, call));
   return tagged_response(rules_body(rules.value), std::move(rules.etag));
 }
 
 JsonHandler set_cleanup_rules() { return json_handler<parse_rules, set_cleanup_rules>; }
 
 http::Response list_stale_branches(const Context& context, Call& call) {
-  versioning::StaleQuery query{.prefix = std::string(call.parameter("prefix")),
-                               .after = std::string(call.parameter("after")),
-                               .limit = call.amount()};
+  branch::StaleQuery query{.prefix = std::string(call.parameter("prefix")),
+                           .after = std::string(call.parameter("after")),
+                           .limit = call.amount()};
   if (const std::string_view days = call.parameter("days"); !days.empty()) {
     uint32_t number = 0;
     const auto [end, error] = std::from_chars(days.data(), days.data() + days.size(), number);
@@ -119,7 +119,7 @@ http::Response list_stale_branches(const Context& context, Call& call) {
     query.days = number;
   }
   const auto page =
-      versioning::list_stale_branches(context.engine, repository_of(context, call), query);
+      branch::list_stale_branches(context.engine, repository_of(context, call), query);
   return json_response(200, json::list_of(page, kBytesPerBranch, write_branch));
 }
 

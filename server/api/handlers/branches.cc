@@ -23,28 +23,27 @@ versioning::CommitOverrides overrides_of(json::Overrides given) {
 }  // namespace
 
 http::Response list_branches(const Context& context, Call& call) {
-  const Page<Branch> page = versioning::list_branches(
-      context.engine, repository_of(context, call), call.parameter("prefix"),
-      call.parameter("after"), call.amount(), call.flag("show_hidden"));
+  const Page<Branch> page =
+      branch::list_branches(context.engine, repository_of(context, call), call.parameter("prefix"),
+                            call.parameter("after"), call.amount(), call.flag("show_hidden"));
   return json_response(200, json::list_of(page, kBytesPerBranch, json::write_branch));
 }
 
 http::Response create_branch(const Context& context, Call& call, json::CreateBranch given) {
   call.require_permission_on_source({given.source}, given.name);
-  versioning::BranchCreation creation{.name = parse_branch_name(given.name),
-                                      .source = given.source,
-                                      .hidden = given.hidden,
-                                      .force = given.force};
+  branch::BranchCreation creation{.name = parse_branch_name(given.name),
+                                  .source = given.source,
+                                  .hidden = given.hidden,
+                                  .force = given.force};
   if (given.expires) creation.expires = given.expires->from(context.engine.clock.now());
-  const Branch made =
-      versioning::create_branch(context.engine, repository_of(context, call), creation);
+  const Branch made = branch::create_branch(context.engine, repository_of(context, call), creation);
   // The only response that is not JSON: clients expect the bare commit id.
   return text_response(201, to_text(made.head));
 }
 JsonHandler create_branch() { return json_handler<json::parse_create_branch, create_branch>; }
 
 http::Response get_branch(const Context& context, Call& call) {
-  return json_response(200, json::branch_body(versioning::get_branch(
+  return json_response(200, json::branch_body(branch::get_branch(
                                 context.engine, repository_of(context, call), call.branch())));
 }
 
@@ -52,7 +51,7 @@ http::Response set_branch_expiry(const Context& context, Call& call,
                                  std::optional<json::Deadline> given) {
   std::optional<Instant> expires;
   if (given) expires = given->from(context.engine.clock.now());
-  return json_response(200, json::branch_body(versioning::set_branch_expiry(
+  return json_response(200, json::branch_body(branch::set_branch_expiry(
                                 context.engine, repository_of(context, call), call.branch(),
                                 expires, call.flag("force"))));
 }
@@ -61,9 +60,9 @@ JsonHandler set_branch_expiry() {
 }
 
 http::Response delete_branch(const Context& context, Call& call) {
-  versioning::delete_branch(context.engine, repository_of(context, call), call.branch(),
-                            call.flag("force"),
-                            {.head = expected_commit(call), .unused = call.flag("unused")});
+  branch::delete_branch(context.engine, repository_of(context, call), call.branch(),
+                        call.flag("force"),
+                        {.head = expected_commit(call), .unused = call.flag("unused")});
   return empty_response(204);
 }
 

@@ -8,7 +8,7 @@ namespace tarn::api {
 
 http::Response warm_cache(const Context& context, Call& call) {
   const RepositoryName repository = call.repository();
-  const versioning::Warmed warmed = versioning::warm_cache(
+  const objects::Warmed warmed = objects::warm_cache(
       context.engine, repository, call.path("ref"),
       {.prefix = std::string(call.parameter("prefix")),
        .after = std::string(call.parameter("after")),

@@ -24,7 +24,7 @@ constexpr size_t kBytesPerCollection = 600;
 constexpr size_t kBytesPerHold = 400;
 constexpr size_t kBytesPerExpiry = 400;
 
-void write_counts(json::Writer& out, const CollectionCounts& counts) {
+void write_counts(json::Writer& out, const gc::CollectionCounts& counts) {
   out.number("stored_objects", counts.stored_objects);
   out.number("live_objects", counts.live_objects);
   out.number("waiting_objects", counts.waiting_objects);
@@ -35,12 +35,12 @@ void write_counts(json::Writer& out, const CollectionCounts& counts) {
 }
 
 void write_groups(json::Writer& out, std::string_view name,
-                  const std::map<GarbageOrigin, GarbageSize>& groups) {
+                  const std::map<gc::GarbageOrigin, gc::GarbageSize>& groups) {
   out.key(name);
   out.begin_array();
   for (const auto& [origin, size] : groups) {
     out.begin_object();
-    out.text("reason", name_of(origin.reason));
+    out.text("reason", gc::name_of(origin.reason));
     if (!origin.branch.empty()) out.text("branch", origin.branch);
     out.number("objects", size.objects);
     out.number("bytes", size.bytes);
@@ -50,7 +50,7 @@ void write_groups(json::Writer& out, std::string_view name,
 }
 
 /// The rate and the time left, as far as the step can tell.
-void write_progress(json::Writer& out, const meta::CollectionRun& run, Instant now) {
+void write_progress(json::Writer& out, const gc::CollectionRun& run, Instant now) {
   out.key("progress");
   out.begin_object();
   out.text("step", run.step);
@@ -68,7 +68,7 @@ void write_progress(json::Writer& out, const meta::CollectionRun& run, Instant n
   out.end_object();
 }
 
-void write_run(json::Writer& out, const meta::CollectionRun& run, Instant now) {
+void write_run(json::Writer& out, const gc::CollectionRun& run, Instant now) {
   out.begin_object();
   out.number("run", run.run);
   out.text("state", run.state);
@@ -95,7 +95,7 @@ void write_run(json::Writer& out, const meta::CollectionRun& run, Instant now) {
   out.end_object();
 }
 
-void write_hold(json::Writer& out, const versioning::Hold& hold) {
+void write_hold(json::Writer& out, const gc::Hold& hold) {
   out.begin_object();
   out.text("id", hold.id);
   out.text("commit_id", to_text(hold.commit));
@@ -107,7 +107,7 @@ void write_hold(json::Writer& out, const versioning::Hold& hold) {
   out.end_object();
 }
 
-void write_expiry(json::Writer& out, const versioning::Expiry& expiry) {
+void write_expiry(json::Writer& out, const gc::Expiry& expiry) {
   out.begin_object();
   out.text("id", std::to_string(expiry.number));
   out.text("commit_id", to_text(expiry.commit));
@@ -160,9 +160,9 @@ HoldBody parse_hold(const json::Value& body) {
 }  // namespace
 
 http::Response plan_collection(const Context& context, Call& call) {
-  const versioning::CollectionPlan plan = versioning::plan_collection(
-      context.engine, repository_of(context, call), context.collection, {});
-  const CollectionCounts& counts = plan.counts;
+  const gc::CollectionPlan plan =
+      gc::plan_collection(context.engine, repository_of(context, call), context.collection, {});
+  const gc::CollectionCounts& counts = plan.counts;
   json::Writer out;
   out.begin_object();
   write_counts(out, counts);
@@ -173,7 +173,7 @@ http::Response plan_collection(const Context& context, Call& call) {
   write_groups(out, "groups", plan.groups.sizes());
   out.key("ages");
   out.begin_array();
-  for (const versioning::GarbageAge& age : plan.ages) {
+  for (const gc::GarbageAge& age : plan.ages) {
     out.begin_object();
     if (age.days_max > 0) out.number("days_max", age.days_max);
     out.number("objects", age.size.objects);
@@ -189,22 +189,22 @@ http::Response list_planned_objects(const Context& context, Call& call) {
   const Repository repository = repository_of(context, call);
   std::string lines;
   size_t listed = 0;
-  versioning::plan_collection(context.engine, repository, context.collection,
-                              [&](const versioning::PlannedObject& object) {
-                                if (++listed > kPlannedObjectsMax) return;
-                                json::Writer line;
-                                line.begin_object();
-                                line.text("path", relative_path(object.address));
-                                line.number("size_bytes", static_cast<int64_t>(object.size_bytes));
-                                line.text("creation_date", to_rfc3339(created_at(object.address)));
-                                line.boolean("due", object.due);
-                                line.text("reason", name_of(object.origin.reason));
-                                if (!object.origin.branch.empty()) {
-                                  line.text("branch", object.origin.branch);
-                                }
-                                line.end_object();
-                                lines += std::move(line).take();
-                              });
+  gc::plan_collection(context.engine, repository, context.collection,
+                      [&](const gc::PlannedObject& object) {
+                        if (++listed > kPlannedObjectsMax) return;
+                        json::Writer line;
+                        line.begin_object();
+                        line.text("path", relative_path(object.address));
+                        line.number("size_bytes", static_cast<int64_t>(object.size_bytes));
+                        line.text("creation_date", to_rfc3339(created_at(object.address)));
+                        line.boolean("due", object.due);
+                        line.text("reason", gc::name_of(object.origin.reason));
+                        if (!object.origin.branch.empty()) {
+                          line.text("branch", object.origin.branch);
+                        }
+                        line.end_object();
+                        lines += std::move(line).take();
+                      });
   http::Response response = text_response(200, std::move(lines));
   response.headers.set("Content-Type", "application/x-ndjson");
   response.headers.add("X-Tarn-Objects", std::to_string(listed));
@@ -213,10 +213,10 @@ http::Response list_planned_objects(const Context& context, Call& call) {
 
 http::Response list_collections(const Context& context, Call& call) {
   const Repository repository = repository_of(context, call);
-  const auto runs = versioning::list_collections(context.engine, repository, call.amount());
+  const auto runs = gc::list_collections(context.engine, repository, call.amount());
   json::Writer out(runs.size() * kBytesPerCollection);
   out.begin_object();
-  const auto request = versioning::requested_collection(context.engine, repository);
+  const auto request = gc::requested_collection(context.engine, repository);
   out.boolean("requested", request.has_value());
   if (request && request->retry) {
     out.text("retry_date", to_rfc3339(*request->retry));
@@ -225,7 +225,7 @@ http::Response list_collections(const Context& context, Call& call) {
   json::write_pagination(out, false, "", runs.size());
   out.key("results");
   out.begin_array();
-  for (const meta::CollectionRun& run : runs) write_run(out, run, context.clock.now());
+  for (const gc::CollectionRun& run : runs) write_run(out, run, context.clock.now());
   out.end_array();
   out.end_object();
   return json_response(200, std::move(out).take());
@@ -240,36 +240,34 @@ http::Response get_collection(const Context& context, Call& call) {
                 str_cat("garbage collection \"", given, "\": is no number"));
   }
   json::Writer out(kBytesPerCollection);
-  write_run(out, versioning::get_collection(context.engine, repository_of(context, call), number),
+  write_run(out, gc::get_collection(context.engine, repository_of(context, call), number),
             context.clock.now());
   return json_response(200, std::move(out).take());
 }
 
 http::Response cancel_collection(const Context& context, Call& call) {
-  versioning::cancel_collection(context.engine, repository_of(context, call),
-                                call.caller.user.name);
+  gc::cancel_collection(context.engine, repository_of(context, call), call.caller.user.name);
   return empty_response(202);
 }
 
 http::Response request_collection(const Context& context, Call& call, RunRequest given) {
   const Repository repository = repository_of(context, call);
   if (given.adopt) context.engine.owners.adopt(repository);
-  versioning::request_collection(context.engine, repository, call.caller.user.name,
-                                 given.share_max);
+  gc::request_collection(context.engine, repository, call.caller.user.name, given.share_max);
   return empty_response(202);
 }
 JsonHandler request_collection() { return json_handler<parse_run_request, request_collection>; }
 
 http::Response list_expiries(const Context& context, Call& call) {
-  const auto page = versioning::list_expiries(context.engine, repository_of(context, call),
-                                              call.parameter("after"), call.amount());
+  const auto page = gc::list_expiries(context.engine, repository_of(context, call),
+                                      call.parameter("after"), call.amount());
   return json_response(200, json::list_of(page, kBytesPerExpiry, write_expiry));
 }
 
 http::Response expire_commit(const Context& context, Call& call, ExpiryBody given) {
-  const versioning::EarlyExpiryOutcome outcome = versioning::expire_commit(
-      context.engine, repository_of(context, call),
-      {.ref = given.ref, .reason = given.reason, .actor = call.caller.user.name});
+  const gc::EarlyExpiryOutcome outcome =
+      gc::expire_commit(context.engine, repository_of(context, call),
+                        {.ref = given.ref, .reason = given.reason, .actor = call.caller.user.name});
   json::Writer out;
   out.begin_object();
   out.text("commit_id", to_text(outcome.commit));
@@ -286,24 +284,24 @@ http::Response expire_commit(const Context& context, Call& call, ExpiryBody give
 JsonHandler expire_commit() { return json_handler<parse_expiry, expire_commit>; }
 
 http::Response add_hold(const Context& context, Call& call, HoldBody given) {
-  versioning::HoldRequest request{
+  gc::HoldRequest request{
       .ref = given.ref, .path = given.path, .reason = given.reason, .actor = call.caller.user.name};
   if (given.until) request.until = given.until->from(context.engine.clock.now());
   json::Writer out;
-  write_hold(out, versioning::add_hold(context.engine, repository_of(context, call), request));
+  write_hold(out, gc::add_hold(context.engine, repository_of(context, call), request));
   return json_response(201, std::move(out).take());
 }
 JsonHandler add_hold() { return json_handler<parse_hold, add_hold>; }
 
 http::Response list_holds(const Context& context, Call& call) {
-  const auto page = versioning::list_holds(context.engine, repository_of(context, call),
-                                           call.parameter("after"), call.amount());
+  const auto page = gc::list_holds(context.engine, repository_of(context, call),
+                                   call.parameter("after"), call.amount());
   return json_response(200, json::list_of(page, kBytesPerHold, write_hold));
 }
 
 http::Response remove_hold(const Context& context, Call& call) {
-  versioning::remove_hold(context.engine, repository_of(context, call), call.path("hold"),
-                          call.caller.user.name);
+  gc::remove_hold(context.engine, repository_of(context, call), call.path("hold"),
+                  call.caller.user.name);
   return empty_response(204);
 }
 

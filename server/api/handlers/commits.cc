@@ -91,8 +91,7 @@ http::Response get_commit(const Context& context, Call& call) {
   // invalid.
   if (ref.find(' ') != std::string::npos)
     throw Error(ErrorCode::kNotFound, reason::kRefNotFound, "commit not found");
-  const Commit found =
-      versioning::resolve_commit(context.engine, repository_of(context, call), ref);
+  const Commit found = branch::resolve_commit(context.engine, repository_of(context, call), ref);
   return json_response(200, json::commit_body(found));
 }
 

@@ -8,14 +8,14 @@
 namespace tarn::api {
 
 http::Response compare_candidates(const Context& context, Call& call,
-                                  versioning::CompareQuestion question) {
+                                  promotion::CompareQuestion question) {
   if (question.policy) {
     call.require_permission(auth::Action::kGetGatePolicy,
                             auth::repository_arn(call.path("repository")));
   }
   return json_response(
-      200, json::compare_body(versioning::compare_candidates(
-                                  context.engine, repository_of(context, call), question),
+      200, json::compare_body(promotion::compare_candidates(context.engine,
+                                                            repository_of(context, call), question),
                               question.after));
 }
 JsonHandler compare_candidates() { return json_handler<json::parse_compare, compare_candidates>; }

@@ -39,14 +39,14 @@ http::Response tagged_response(std::string body, int64_t version) {
 }  // namespace
 
 http::Response list_gate_policies(const Context& context, Call& call) {
-  const auto page = versioning::list_gate_policies(context.engine, repository_of(context, call),
-                                                   call.parameter("prefix"),
-                                                   call.parameter("after"), call.amount());
+  const auto page = promotion::list_gate_policies(context.engine, repository_of(context, call),
+                                                  call.parameter("prefix"), call.parameter("after"),
+                                                  call.amount());
   return json_response(200, json::list_of(page, kBytesPerPolicy, json::write_gate_policy));
 }
 
 http::Response list_gate_policy_versions(const Context& context, Call& call) {
-  const auto page = versioning::list_gate_policy_versions(
+  const auto page = promotion::list_gate_policy_versions(
       context.engine, repository_of(context, call), call.path("policy"), call.parameter("after"),
       call.amount());
   return json_response(200, json::list_of(page, kBytesPerPolicy, json::write_gate_policy));
@@ -57,13 +57,13 @@ http::Response get_gate_policy(const Context& context, Call& call) {
   if (!call.parameter("version").empty()) {
     version = static_cast<int64_t>(*parse_size(call.parameter("version")));
   }
-  const auto found = versioning::get_gate_policy(context.engine, repository_of(context, call),
-                                                 call.path("policy"), version);
+  const auto found = promotion::get_gate_policy(context.engine, repository_of(context, call),
+                                                call.path("policy"), version);
   return tagged_response(json::gate_policy_body(found), found.version);
 }
 
 http::Response set_gate_policy(const Context& context, Call& call) {
-  const versioning::GatePolicySet set = versioning::set_gate_policy(
+  const promotion::GatePolicySet set = promotion::set_gate_policy(
       context.engine, repository_of(context, call), call.path("policy"),
       {.document = http::read_document(*call.request.body, json::kBodyBytesMax),
        .author = call.caller.user.name,
@@ -72,8 +72,8 @@ http::Response set_gate_policy(const Context& context, Call& call) {
 }
 
 http::Response remove_gate_policy(const Context& context, Call& call) {
-  versioning::remove_gate_policy(context.engine, repository_of(context, call), call.path("policy"),
-                                 call.caller.user.name, expected_version(call));
+  promotion::remove_gate_policy(context.engine, repository_of(context, call), call.path("policy"),
+                                call.caller.user.name, expected_version(call));
   return empty_response(204);
 }
 
@@ -83,7 +83,7 @@ http::Response evaluate_gate_policy(const Context& context, Call& call, json::Ev
     call.require_permission(auth::Action::kSetGatePolicy,
                             auth::repository_arn(call.path("repository")));
   }
-  return json_response(200, json::gate_answer_body(versioning::evaluate_gate(
+  return json_response(200, json::gate_answer_body(promotion::evaluate_gate(
                                 context.engine, repository_of(context, call),
                                 {.policy = call.path("policy"),
                                  .version = given.version,

@@ -2,9 +2,9 @@
 #include "core/auth/resource.h"
 #include "core/base/encoding.h"
 #include "core/base/error.h"
-#include "core/import/import.h"
-#include "core/import/import_job.h"
-#include "core/import/import_verify.h"
+#include "core/imports/import.h"
+#include "core/imports/import_job.h"
+#include "core/imports/import_verify.h"
 #include "server/api/handlers/handlers.h"
 #include "server/api/json/import.h"
 #include "server/api/response.h"
@@ -14,7 +14,7 @@ namespace {
 
 std::string_view idempotency_key(const Call& call) {
   const std::string_view key = call.request.headers.get("Idempotency-Key");
-  if (key.size() > versioning::kIdempotencyKeyBytesMax || !is_utf8(key)) {
+  if (key.size() > imports::kIdempotencyKeyBytesMax || !is_utf8(key)) {
     throw_invalid(
         "parameter \"Idempotency-Key\" in header has an error: must be at most 255 bytes of UTF-8");
   }
@@ -24,10 +24,10 @@ std::string_view idempotency_key(const Call& call) {
 /// Checks all keys below the prefixes. The route has checked the names in the request, but an
 /// import of a prefix replaces everything below the destination by everything below the source, and
 /// a policy may deny parts of either. The affected keys are known only when the job runs.
-void demand_all_below(const Call& call, const versioning::ImportPath& path) {
-  if (path.kind != versioning::ImportPath::Kind::kPrefix) return;
+void demand_all_below(const Call& call, const imports::ImportPath& path) {
+  if (path.kind != imports::ImportPath::Kind::kPrefix) return;
   const std::string destination = auth::object_arn(call.path("repository"), call.path("branch"),
-                                                   versioning::destination_prefix(path));
+                                                   imports::destination_prefix(path));
   for (const auth::Action action : {auth::Action::kWriteObject, auth::Action::kDeleteObject})
     auth::require_permission_below(call.caller, action, destination, call.request.peer);
   // A source without a final slash matches every name with this prefix: "in" also "in-secret/x".
@@ -40,8 +40,8 @@ void demand_all_below(const Call& call, const versioning::ImportPath& path) {
 }  // namespace
 
 http::Response preview_import(const Context& context, Call& call, json::StartImport given) {
-  for (const versioning::ImportPath& path : given.paths) demand_all_below(call, path);
-  return json_response(200, json::import_preview_body(versioning::preview_import(
+  for (const imports::ImportPath& path : given.paths) demand_all_below(call, path);
+  return json_response(200, json::import_preview_body(imports::preview_import(
                                 context.engine, repository_of(context, call), call.branch(),
                                 {.paths = std::move(given.paths),
                                  .commit = {},
@@ -52,37 +52,37 @@ http::Response preview_import(const Context& context, Call& call, json::StartImp
 JsonHandler preview_import() { return json_handler<json::parse_start_import, preview_import>; }
 
 http::Response start_import(const Context& context, Call& call, json::StartImport given) {
-  for (const versioning::ImportPath& path : given.paths) demand_all_below(call, path);
+  for (const imports::ImportPath& path : given.paths) demand_all_below(call, path);
   const std::string id =
-      versioning::start_import(context.engine, repository_of(context, call), call.branch(),
-                               {.paths = std::move(given.paths),
-                                .commit = {.committer = call.caller.user.committer(),
-                                           .message = std::move(given.commit.message),
-                                           .metadata = std::move(given.commit.metadata),
-                                           .date = given.commit.date,
-                                           .allow_empty = given.commit.allow_empty,
-                                           .force = given.commit.force},
-                                .force = given.force,
-                                .if_changed = given.if_changed},
-                               idempotency_key(call));
+      imports::start_import(context.engine, repository_of(context, call), call.branch(),
+                            {.paths = std::move(given.paths),
+                             .commit = {.committer = call.caller.user.committer(),
+                                        .message = std::move(given.commit.message),
+                                        .metadata = std::move(given.commit.metadata),
+                                        .date = given.commit.date,
+                                        .allow_empty = given.commit.allow_empty,
+                                        .force = given.commit.force},
+                             .force = given.force,
+                             .if_changed = given.if_changed},
+                            idempotency_key(call));
   return json_response(202, json::id_body(id));
 }
 JsonHandler start_import() { return json_handler<json::parse_start_import, start_import>; }
 
 http::Response import_status(const Context& context, Call& call) {
   return json_response(
-      200, json::import_status_body(versioning::import_status(
+      200, json::import_status_body(imports::import_status(
                context.engine, repository_of(context, call), call.branch(), call.parameter("id"))));
 }
 
 http::Response cancel_import(const Context& context, Call& call) {
-  versioning::cancel_import(context.engine, repository_of(context, call), call.branch(),
-                            call.parameter("id"));
+  imports::cancel_import(context.engine, repository_of(context, call), call.branch(),
+                         call.parameter("id"));
   return empty_response(204);
 }
 
 http::Response verify_import(const Context& context, Call& call) {
-  return json_response(200, json::verification_body(versioning::verify_import(
+  return json_response(200, json::verification_body(imports::verify_import(
                                 context.engine, call.repository(), call.path("ref"),
                                 {.prefix = std::string(call.parameter("prefix")),
                                  .after = std::string(call.parameter("after")),

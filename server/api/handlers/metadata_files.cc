@@ -15,8 +15,8 @@
 namespace tarn::api {
 namespace {
 
-using meta::SstableKind;
 using versioning::MetadataFile;
+using versioning::SstableKind;
 
 /// Requires permission to list and read everything: the files name every path of a commit, and the
 /// same range occurs in commits of many refs. The route has checked the listing of the repository

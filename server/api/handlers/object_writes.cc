@@ -21,17 +21,17 @@ namespace {
 constexpr size_t kStorageClassBytesMax = 64;
 
 http::Response object_response(int status, const Context& context,
-                               const versioning::UploadTarget& target, const Entry& entry) {
+                               const objects::UploadTarget& target, const Entry& entry) {
   http::Response response =
       json_response(status, json::object_body({.path = target.key.str(),
                                                .entry = entry,
-                                               .physical_address = versioning::physical_address(
+                                               .physical_address = objects::physical_address(
                                                    context.engine, target.repository, entry)}));
   add_quota_warning(context, target.repository.id, target.branch.name.str(), response);
   return response;
 }
 
-void set_storage_class(versioning::ObjectAttributes& attributes, std::string_view storage_class) {
+void set_storage_class(objects::ObjectAttributes& attributes, std::string_view storage_class) {
   if (storage_class.empty()) return;
   const bool word =
       storage_class.size() <= kStorageClassBytesMax &&
@@ -44,7 +44,7 @@ void set_storage_class(versioning::ObjectAttributes& attributes, std::string_vie
 /// Staging an address must not reveal bytes that the caller may not read. An own address may belong
 /// to any object of the repository, at any ref.
 void demand_right_to_bytes(const Call& call, const Repository& repository, const std::string& url) {
-  if (versioning::in_own_namespace(repository, url)) {
+  if (objects::in_own_namespace(repository, url)) {
     call.require_permission_on_all_objects(auth::Action::kReadObject, repository.name.str());
   } else {
     call.require_permission(auth::Action::kImportFromStorage, auth::namespace_arn(url));
@@ -80,7 +80,7 @@ void take_out_hook_files(const Context& context, const RepositoryName& repositor
                          std::vector<Key>& keys, std::vector<json::ObjectFailure>& failures) {
   std::erase_if(keys, [&](const Key& key) {
     try {
-      versioning::check_hook_file(context.engine, repository, key.str());
+      branch::check_hook_file(context.engine, repository, key.str());
       return false;
     } catch (const Error& error) {
       if (error.code() != ErrorCode::kPermissionDenied) throw;
@@ -93,30 +93,30 @@ void take_out_hook_files(const Context& context, const RepositoryName& repositor
 }  // namespace
 
 http::Response upload_object(const Context& context, Call& call) {
-  const versioning::Condition condition = write_condition(call.request.headers);
-  versioning::ObjectAttributes attributes{
+  const branch::Condition condition = write_condition(call.request.headers);
+  objects::ObjectAttributes attributes{
       .content_type = {}, .user_metadata = metadata_of(call.request.headers), .extras = {}};
   set_storage_class(attributes, call.parameter("storageClass"));
-  const versioning::UploadTarget target = versioning::check_upload(
+  const objects::UploadTarget target = objects::check_upload(
       context.engine, call.repository(), call.branch(), call.key(), call.flag("force"), condition);
   IncomingObject incoming = open_upload(call.request, context.upload_bytes_max);
   attributes.content_type = type_or_default(std::move(incoming.content_type));
-  const Entry entry = versioning::put_object(context.engine, target, *incoming.body,
-                                             incoming.size_bytes, attributes, condition);
+  const Entry entry = objects::put_object(context.engine, target, *incoming.body,
+                                          incoming.size_bytes, attributes, condition);
   return object_response(201, context, target, entry);
 }
 
 http::Response allow_upload(const Context& context, Call& call) {
-  versioning::check_upload(context.engine, call.repository(), call.branch(), call.key(), false, {});
+  objects::check_upload(context.engine, call.repository(), call.branch(), call.key(), false, {});
   return empty_response(204);
 }
 
 http::Response stage_object(const Context& context, Call& call, json::StagedBytes given) {
   check_user_metadata(given.metadata);
-  const versioning::UploadTarget target = versioning::check_upload(
+  const objects::UploadTarget target = objects::check_upload(
       context.engine, call.repository(), call.branch(), call.key(), given.force, {});
   demand_right_to_bytes(call, target.repository, given.physical_address);
-  const Entry entry = versioning::stage_address(
+  const Entry entry = objects::stage_address(
       context.engine, target, given.physical_address, given.size_bytes, given.checksum, given.mtime,
       {.content_type = type_or_default(std::move(given.content_type)),
        .user_metadata = std::move(given.metadata),
@@ -127,13 +127,13 @@ http::Response stage_object(const Context& context, Call& call, json::StagedByte
 JsonHandler stage_object() { return json_handler<json::parse_stage_object, stage_object>; }
 
 http::Response delete_object(const Context& context, Call& call) {
-  versioning::delete_object(context.engine, call.repository(), call.branch(), call.key(),
-                            call.flag("force"));
+  objects::delete_object(context.engine, call.repository(), call.branch(), call.key(),
+                         call.flag("force"));
   return empty_response(204);
 }
 
 http::Response delete_objects(const Context& context, Call& call, std::vector<std::string> paths) {
-  if (paths.size() > versioning::kDeleteObjectsMax) {
+  if (paths.size() > objects::kDeleteObjectsMax) {
     throw_invalid("request size exceeded, max paths is set to 1000");
   }
   const RepositoryName repository = call.repository();
@@ -143,9 +143,9 @@ http::Response delete_objects(const Context& context, Call& call, std::vector<st
   take_out_hook_files(context, repository, keys, failures);
   try {
     if (!keys.empty() &&
-        !versioning::delete_objects(context.engine, repository, call.branch(), keys, force)) {
+        !objects::delete_objects(context.engine, repository, call.branch(), keys, force)) {
       for (const Key& key : keys) {
-        versioning::delete_object(context.engine, repository, call.branch(), key, force);
+        objects::delete_object(context.engine, repository, call.branch(), key, force);
       }
     }
   } catch (const Error& error) {
@@ -164,15 +164,14 @@ http::Response copy_object(const Context& context, Call& call, json::CopyObject 
   const BranchName branch = call.branch();
   const Key destination = parse_key(call.parameter("dest_path"));
   const Entry entry =
-      versioning::copy_object(context.engine,
-                              {.repository = repository,
-                               .ref = given.src_ref.empty() ? branch.str() : given.src_ref,
-                               .key = parse_key(given.src_path)},
-                              repository, branch, destination, {}, given.force);
-  versioning::UploadTarget target{
-      .repository = versioning::get_repository(context.engine, repository),
-      .branch = {},
-      .key = destination};
+      objects::copy_object(context.engine,
+                           {.repository = repository,
+                            .ref = given.src_ref.empty() ? branch.str() : given.src_ref,
+                            .key = parse_key(given.src_path)},
+                           repository, branch, destination, {}, given.force);
+  objects::UploadTarget target{.repository = branch::get_repository(context.engine, repository),
+                               .branch = {},
+                               .key = destination};
   target.branch.name = branch;
   return object_response(201, context, target, entry);
 }
@@ -224,8 +223,8 @@ JsonHandler checkout_path() { return json_handler<json::parse_checkout_path, che
 
 http::Response update_user_metadata(const Context& context, Call& call, Metadata metadata) {
   check_user_metadata(metadata);
-  versioning::update_user_metadata(context.engine, call.repository(), call.branch(), call.key(),
-                                   metadata, false);
+  objects::update_user_metadata(context.engine, call.repository(), call.branch(), call.key(),
+                                metadata, false);
   return empty_response(204);
 }
 JsonHandler update_user_metadata() {

@@ -35,7 +35,7 @@ http::Response list_jobs(const Context& context, Call& call) {
   const auto owner =
       everyone ? std::nullopt : std::optional<std::string_view>(call.caller.user.name);
   const auto page = context.engine.jobs.list(owner, call.parameter("after"), call.amount());
-  const auto write = [&](json::Writer& out, const meta::ListedJob& job) {
+  const auto write = [&](json::Writer& out, const jobs::ListedJob& job) {
     // The repository's name is that of today, which may have changed since its owner could read it.
     const bool is_readable =
         job.repository.empty() ||

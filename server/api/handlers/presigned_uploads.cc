@@ -31,37 +31,37 @@ uint32_t part_number(const Call& call) {
   uint32_t number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (error != std::errc() || end != text.data() + text.size() || number < 1 ||
-      number > versioning::kPartNumberMax) {
+      number > objects::kPartNumberMax) {
     throw_invalid(
         str_cat("parameter \"partNumber\" in path has an error: must be an integer from "
                 "1 to ",
-                versioning::kPartNumberMax));
+                objects::kPartNumberMax));
   }
   return number;
 }
 
 /// An upload in progress: its target and the store or server that keeps its parts.
 struct OpenUpload {
-  versioning::UploadTarget target;
+  objects::UploadTarget target;
   OwnAddress address;
-  versioning::DirectObject object;
+  objects::DirectObject object;
   std::string id;
 };
 
 OpenUpload open_upload(const Context& context, const Call& call,
                        const std::string& physical_address) {
   check_offered(context);
-  versioning::UploadTarget target = versioning::check_upload(context.engine, call.repository(),
-                                                             call.branch(), call.key(), false, {});
-  const OwnAddress address = versioning::own_handed_out_address(
+  objects::UploadTarget target = objects::check_upload(context.engine, call.repository(),
+                                                       call.branch(), call.key(), false, {});
+  const OwnAddress address = objects::own_handed_out_address(
       context.engine, target, physical_address, call.caller.user.name);
-  auto object = versioning::direct_object(context.engine, target.repository, address);
+  auto object = objects::direct_object(context.engine, target.repository, address);
   return {std::move(target), address, std::move(object), call.path("uploadId")};
 }
 
-versioning::MultipartUpload kept_upload(const Context& context, const OpenUpload& upload) {
-  return versioning::get_multipart(context.engine, upload.target.repository.name,
-                                   upload.target.branch.name, upload.target.key, upload.id);
+objects::MultipartUpload kept_upload(const Context& context, const OpenUpload& upload) {
+  return objects::get_multipart(context.engine, upload.target.repository.name,
+                                upload.target.branch.name, upload.target.key, upload.id);
 }
 
 std::string part_url(const Presigner& presigner, const OpenUpload& upload, uint32_t number) {
@@ -73,45 +73,45 @@ std::string part_url(const Presigner& presigner, const OpenUpload& upload, uint3
 
 std::string begin(const Context& context, const Call& call, const OpenUpload& upload) {
   if (upload.object.access != nullptr) {
-    return versioning::begin_direct_upload(context.engine, upload.target, upload.address,
-                                           upload.object, call.caller.user.name);
+    return objects::begin_direct_upload(context.engine, upload.target, upload.address,
+                                        upload.object, call.caller.user.name);
   }
-  return versioning::create_multipart(context.engine, upload.target,
-                                      {.owner = call.caller.user.name,
-                                       .attributes = {},
-                                       .checksum_algorithm = {},
-                                       .checksum_type = {}})
+  return objects::create_multipart(context.engine, upload.target,
+                                   {.owner = call.caller.user.name,
+                                    .attributes = {},
+                                    .checksum_algorithm = {},
+                                    .checksum_type = {}})
       .upload_id;
 }
 
 Entry complete(const Context& context, const OpenUpload& upload, json::CompleteUpload given) {
   if (given.content_type.empty()) given.content_type = json::kDefaultContentType;
-  versioning::ObjectAttributes attributes{.content_type = std::move(given.content_type),
-                                          .user_metadata = std::move(given.metadata),
-                                          .extras = {}};
+  objects::ObjectAttributes attributes{.content_type = std::move(given.content_type),
+                                       .user_metadata = std::move(given.metadata),
+                                       .extras = {}};
   if (upload.object.access != nullptr) {
     std::vector<blob::SentPart> parts;
     for (json::CompleteUpload::Part& part : given.parts)
       parts.push_back({part.number, std::move(part.etag)});
-    return versioning::complete_direct_upload(context.engine, upload.target, upload.address,
-                                              upload.id, parts, attributes);
+    return objects::complete_direct_upload(context.engine, upload.target, upload.address, upload.id,
+                                           parts, attributes);
   }
-  versioning::Completion completion;
+  objects::Completion completion;
   for (json::CompleteUpload::Part& part : given.parts)
     completion.parts.push_back({part.number, std::move(part.etag), {}});
   completion.attributes = std::move(attributes);
-  const versioning::UploadTarget& target = upload.target;
-  std::optional<versioning::MultipartUpload> kept;
+  const objects::UploadTarget& target = upload.target;
+  std::optional<objects::MultipartUpload> kept;
   try {
     kept = kept_upload(context, upload);
   } catch (const Error& error) {
     if (error.reason() != reason::kNoSuchUpload) throw;
-    auto entry = versioning::completed_before(context.engine, target.repository.name,
-                                              target.branch.name, target.key, completion.parts);
+    auto entry = objects::completed_before(context.engine, target.repository.name,
+                                           target.branch.name, target.key, completion.parts);
     if (!entry) throw;
     return *std::move(entry);
   }
-  return versioning::complete_multipart(context.engine, *kept, completion);
+  return objects::complete_multipart(context.engine, *kept, completion);
 }
 
 blob::ByteRange copied_range(const json::CopyPart& given, const Entry& entry) {
@@ -127,16 +127,16 @@ blob::ByteRange copied_range(const json::CopyPart& given, const Entry& entry) {
 http::Response create_presigned_upload(const Context& context, Call& call) {
   check_offered(context);
   const Presigner presigner(context, call);
-  OpenUpload upload{versioning::check_upload(context.engine, call.repository(), call.branch(),
-                                             call.key(), false, {}),
+  OpenUpload upload{objects::check_upload(context.engine, call.repository(), call.branch(),
+                                          call.key(), false, {}),
                     {},
                     {},
                     {}};
-  const auto address = versioning::hand_out_address(context.engine, upload.target.repository.name,
-                                                    upload.target.branch.name, upload.target.key,
-                                                    call.caller.user.name);
+  const auto address = objects::hand_out_address(context.engine, upload.target.repository.name,
+                                                 upload.target.branch.name, upload.target.key,
+                                                 call.caller.user.name);
   upload.address = address.own;
-  upload.object = versioning::direct_object(context.engine, address.repository, address.own);
+  upload.object = objects::direct_object(context.engine, address.repository, address.own);
   upload.id = begin(context, call, upload);
   json::PresignedUpload out{.upload_id = upload.id, .physical_address = address.text, .urls = {}};
   const uint32_t parts = parse_part_count(call.parameter("parts")).value_or(0);
@@ -156,16 +156,15 @@ JsonHandler presign_part() { return json_handler<json::parse_upload_address, pre
 http::Response copy_presigned_part(const Context& context, Call& call, json::CopyPart given) {
   const OpenUpload upload = open_upload(context, call, given.physical_address);
   const uint32_t number = part_number(call);
-  const auto held = versioning::hold_sources(context.engine);
-  const versioning::FoundObject source = versioning::get_object(
+  const auto held = objects::hold_sources(context.engine);
+  const objects::FoundObject source = objects::get_object(
       context.engine, parse_repository_name(given.repository), given.ref, parse_key(given.path));
   const blob::ByteRange range = copied_range(given, source.entry);
   const std::string etag =
       upload.object.access != nullptr
-          ? versioning::copy_direct_part(context.engine, *upload.object.access,
-                                         {upload.object.key, upload.id, number}, source, range)
-          : versioning::copy_part(context.engine, kept_upload(context, upload), number, source,
-                                  range)
+          ? objects::copy_direct_part(context.engine, *upload.object.access,
+                                      {upload.object.key, upload.id, number}, source, range)
+          : objects::copy_part(context.engine, kept_upload(context, upload), number, source, range)
                 .etag;
   http::Response response = empty_response(204);
   response.headers.add("ETag", str_cat('"', etag, '"'));
@@ -185,7 +184,7 @@ http::Response complete_presigned_upload(const Context& context, Call& call,
   http::Response response =
       json_response(200, json::object_body({.path = upload.target.key.str(),
                                             .entry = entry,
-                                            .physical_address = versioning::physical_address(
+                                            .physical_address = objects::physical_address(
                                                 context.engine, upload.target.repository, entry)}));
   add_quota_warning(context, upload.target.repository.id, upload.target.branch.name.str(),
                     response);
@@ -198,10 +197,10 @@ JsonHandler complete_presigned_upload() {
 http::Response abort_presigned_upload(const Context& context, Call& call, std::string address) {
   const OpenUpload upload = open_upload(context, call, address);
   if (upload.object.access != nullptr) {
-    versioning::abort_direct_upload(context.engine, upload.target, upload.address, upload.object,
-                                    upload.id);
+    objects::abort_direct_upload(context.engine, upload.target, upload.address, upload.object,
+                                 upload.id);
   } else {
-    versioning::abort_multipart(context.engine, kept_upload(context, upload));
+    objects::abort_multipart(context.engine, kept_upload(context, upload));
   }
   return empty_response(204);
 }

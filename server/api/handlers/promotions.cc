@@ -18,12 +18,14 @@ namespace {
 
 constexpr size_t kBytesPerPromotion = 800;
 
-std::string promotion_id(const Call& call) { return parse_promotion_id(call.path("promotion")); }
+std::string promotion_id(const Call& call) {
+  return promotion::parse_promotion_id(call.path("promotion"));
+}
 
 http::Response answer_promotion(const Context& context, const Repository& repository, int status,
-                                const Promotion& promotion) {
-  versioning::PromotionRecord record =
-      versioning::get_promotion_record(context.engine, repository, promotion);
+                                const promotion::Promotion& promotion) {
+  promotion::PromotionRecord record =
+      promotion::get_promotion_record(context.engine, repository, promotion);
   return json_response(
       status, json::promotion_body(promotion, {.steps = std::move(record.steps),
                                                .checks = std::move(record.checks),
@@ -32,13 +34,14 @@ http::Response answer_promotion(const Context& context, const Repository& reposi
 }
 
 /// Checks the permission on the destination, which is not in the path.
-void demand_on_destination(const Call& call, auth::Action action, const Promotion& promotion) {
+void demand_on_destination(const Call& call, auth::Action action,
+                           const promotion::Promotion& promotion) {
   call.require_permission(
       action, auth::branch_arn(call.path("repository"), promotion.request.destination.str()));
 }
 
 /// Accepts a permission on this check alone; a permission on the branch covers all its checks.
-void demand_check(const Call& call, const Promotion& promotion) {
+void demand_check(const Call& call, const promotion::Promotion& promotion) {
   const std::string branch =
       auth::branch_arn(call.path("repository"), promotion.request.destination.str());
   const std::string check = str_cat(branch, "/check/", call.path("check"));
@@ -50,22 +53,22 @@ void demand_check(const Call& call, const Promotion& promotion) {
                           on_check == Decision::kDenied ? check : branch);
 }
 
-http::Response end(const Context& context, Call& call, PromotionState state, auth::Action action,
-                   const json::Decision& decision) {
+http::Response end(const Context& context, Call& call, promotion::PromotionState state,
+                   auth::Action action, const json::Decision& decision) {
   const std::string id = promotion_id(call);
   const Repository repository = repository_of(context, call);
-  demand_on_destination(call, action, versioning::get_promotion(context.engine, repository, id));
-  versioning::end_promotion(context.engine, repository, id, state, call.caller.user.name,
-                            decision.reason);
+  demand_on_destination(call, action, promotion::get_promotion(context.engine, repository, id));
+  promotion::end_promotion(context.engine, repository, id, state, call.caller.user.name,
+                           decision.reason);
   return answer_promotion(context, repository, 200,
-                          versioning::get_promotion(context.engine, repository, id));
+                          promotion::get_promotion(context.engine, repository, id));
 }
 
 /// Requires permission to read every candidate: the winner is not known yet, and the gate's policy
 /// may move an alias and a tag to it.
 void demand_candidates(const Call& call, const std::vector<std::string>& candidates) {
   for (const std::string& word : candidates) {
-    if (versioning::is_glob_of_branches(word)) {
+    if (branch::is_glob_of_branches(word)) {
       call.require_permission_on_source({Glob(word).prefix(), /*all_that_begin=*/true}, "");
     } else {
       call.require_permission_on_source({word}, "");
@@ -89,22 +92,22 @@ http::Response create_promotion(const Context& context, Call& call, json::Create
   const Repository repository = repository_of(context, call);
   // The policy's alias moves with the promotion; any other alias is the caller's choice and needs
   // permission.
-  const std::string alias = versioning::wished_alias(context.engine, repository, given.request);
+  const std::string alias = promotion::wished_alias(context.engine, repository, given.request);
   if (!alias.empty()) {
     call.require_permission(auth::Action::kSetAlias,
                             auth::alias_arn(call.path("repository"), alias));
   }
   if (given.dry_run) {
     return json_response(200,
-                         json::promotion_preview_body(versioning::judge_request(
+                         json::promotion_preview_body(promotion::judge_request(
                              context.engine, repository, given.request, call.caller.user.name)));
   }
-  const versioning::CreatedPromotion made =
-      versioning::create_promotion(context.engine, repository,
-                                   {.request = std::move(given.request),
-                                    .actor = call.caller.user.name,
-                                    .address = call.request.peer,
-                                    .idempotency_key = std::move(given.idempotency_key)});
+  const promotion::CreatedPromotion made =
+      promotion::create_promotion(context.engine, repository,
+                                  {.request = std::move(given.request),
+                                   .actor = call.caller.user.name,
+                                   .address = call.request.peer,
+                                   .idempotency_key = std::move(given.idempotency_key)});
   return answer_promotion(context, repository, made.existed ? 200 : 202, made.promotion);
 }
 JsonHandler create_promotion() {
@@ -112,7 +115,7 @@ JsonHandler create_promotion() {
 }
 
 http::Response list_promotions(const Context& context, Call& call) {
-  const auto page = versioning::list_promotions(
+  const auto page = promotion::list_promotions(
       context.engine, repository_of(context, call),
       {.destination = std::string(call.parameter("destination")),
        .alias = std::string(call.parameter("alias")),
@@ -130,18 +133,18 @@ http::Response get_promotion(const Context& context, Call& call) {
   const Repository repository = repository_of(context, call);
   return answer_promotion(
       context, repository, 200,
-      versioning::wait_for_promotion(context.engine, repository, id, seen, wait));
+      promotion::wait_for_promotion(context.engine, repository, id, seen, wait));
 }
 
-http::Response report_check(const Context& context, Call& call, PromotionCheck check) {
+http::Response report_check(const Context& context, Call& call, promotion::PromotionCheck check) {
   const std::string id = promotion_id(call);
   const Repository repository = repository_of(context, call);
-  demand_check(call, versioning::get_promotion(context.engine, repository, id));
+  demand_check(call, promotion::get_promotion(context.engine, repository, id));
   check.name = call.path("check");
   check.reporter = call.caller.user.name;
-  versioning::report_check(context.engine, repository, id, check);
+  promotion::report_check(context.engine, repository, id, check);
   return answer_promotion(context, repository, 200,
-                          versioning::get_promotion(context.engine, repository, id));
+                          promotion::get_promotion(context.engine, repository, id));
 }
 JsonHandler report_check() { return json_handler<json::parse_report_check, report_check>; }
 
@@ -149,22 +152,24 @@ http::Response approve_promotion(const Context& context, Call& call, json::Decis
   const std::string id = promotion_id(call);
   const Repository repository = repository_of(context, call);
   demand_on_destination(call, auth::Action::kApprovePromotion,
-                        versioning::get_promotion(context.engine, repository, id));
-  versioning::approve_promotion(context.engine, repository, id,
-                                {call.caller.user.name, call.request.peer}, decision.reason,
-                                decision.commit);
+                        promotion::get_promotion(context.engine, repository, id));
+  promotion::approve_promotion(context.engine, repository, id,
+                               {call.caller.user.name, call.request.peer}, decision.reason,
+                               decision.commit);
   return answer_promotion(context, repository, 200,
-                          versioning::get_promotion(context.engine, repository, id));
+                          promotion::get_promotion(context.engine, repository, id));
 }
 JsonHandler approve_promotion() { return json_handler<json::parse_decision, approve_promotion>; }
 
 http::Response reject_promotion(const Context& context, Call& call, json::Decision decision) {
-  return end(context, call, PromotionState::kRejected, auth::Action::kApprovePromotion, decision);
+  return end(context, call, promotion::PromotionState::kRejected, auth::Action::kApprovePromotion,
+             decision);
 }
 JsonHandler reject_promotion() { return json_handler<json::parse_decision, reject_promotion>; }
 
 http::Response cancel_promotion(const Context& context, Call& call, json::Decision decision) {
-  return end(context, call, PromotionState::kCancelled, auth::Action::kPromote, decision);
+  return end(context, call, promotion::PromotionState::kCancelled, auth::Action::kPromote,
+             decision);
 }
 JsonHandler cancel_promotion() { return json_handler<json::parse_decision, cancel_promotion>; }
 
@@ -172,10 +177,10 @@ http::Response roll_back_promotion(const Context& context, Call& call, json::Dec
   const std::string id = promotion_id(call);
   const Repository repository = repository_of(context, call);
   demand_on_destination(call, auth::Action::kRollBack,
-                        versioning::get_promotion(context.engine, repository, id));
-  const Promotion made = versioning::roll_back_promotion(
+                        promotion::get_promotion(context.engine, repository, id));
+  const promotion::Promotion made = promotion::roll_back_promotion(
       context.engine, repository, id, {call.caller.user.name, call.request.peer}, decision.reason);
-  return answer_promotion(context, repository, has_ended(made.state) ? 200 : 202, made);
+  return answer_promotion(context, repository, promotion::has_ended(made.state) ? 200 : 202, made);
 }
 JsonHandler roll_back_promotion() {
   return json_handler<json::parse_decision, roll_back_promotion>;

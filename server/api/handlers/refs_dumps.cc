@@ -1,6 +1,6 @@
 #include "core/auth/resource.h"
 #include "core/base/str_cat.h"
-#include "core/import/refs_dump.h"
+#include "core/imports/refs_dump.h"
 #include "server/api/handlers/handlers.h"
 #include "server/api/json/import.h"
 #include "server/api/json/writer.h"
@@ -54,7 +54,7 @@ std::string refs_dump_body(std::string_view dump) {
 }
 
 /// RepositoryDumpStatus, RepositoryRestoreStatus.
-std::string refs_task_body(const versioning::RefsTaskStatus& status) {
+std::string refs_task_body(const imports::RefsTaskStatus& status) {
   Writer out;
   out.begin_object();
   out.text("id", status.id);
@@ -72,58 +72,57 @@ std::string refs_task_body(const versioning::RefsTaskStatus& status) {
 /// The caller needs permission to read everything in the dump, even one created by another user,
 /// and to set its aliases.
 void demand_restore(const Context& context, const Call& call, const RestoreRefs& given) {
-  const std::string source = versioning::dumped_repository(context.engine, given.dump).name.str();
+  const std::string source = imports::dumped_repository(context.engine, given.dump).name.str();
   for (const auth::Action action : {auth::Action::kListTags, auth::Action::kListBranches,
                                     auth::Action::kListCommits, auth::Action::kListObjects}) {
     call.require_permission(action, auth::repository_arn(source));
   }
   call.require_permission_on_all_objects(auth::Action::kReadObject, source);
-  for (const AliasName& alias : versioning::aliases_of_dump(context.engine, given.dump)) {
+  for (const AliasName& alias : imports::aliases_of_dump(context.engine, given.dump)) {
     call.require_permission(auth::Action::kSetAlias,
                             auth::alias_arn(call.path("repository"), alias.str()));
   }
 }
 
-http::Response task_status(const Context& context, Call& call, versioning::RefsTask task) {
+http::Response task_status(const Context& context, Call& call, imports::RefsTask task) {
   return json_response(
-      200, refs_task_body(versioning::refs_task_status(context.engine, call.repository(), task,
-                                                       call.parameter("task_id"))));
+      200, refs_task_body(imports::refs_task_status(context.engine, call.repository(), task,
+                                                    call.parameter("task_id"))));
 }
 
 }  // namespace
 
 http::Response dump_refs(const Context& context, Call& call) {
-  return json_response(201,
-                       refs_dump_body(versioning::dump_refs(context.engine, call.repository())));
+  return json_response(201, refs_dump_body(imports::dump_refs(context.engine, call.repository())));
 }
 
 http::Response restore_refs(const Context& context, Call& call, RestoreRefs given) {
   demand_restore(context, call, given);
-  versioning::restore_refs(context.engine, call.repository(), given.dump, given.force,
-                           call.caller.user.name);
+  imports::restore_refs(context.engine, call.repository(), given.dump, given.force,
+                        call.caller.user.name);
   return empty_response(200);
 }
 JsonHandler restore_refs() { return json_handler<parse_refs_restore, restore_refs>; }
 
 http::Response start_dump(const Context& context, Call& call) {
-  return json_response(202, json::id_body(versioning::start_dump(context.engine, call.repository(),
-                                                                 call.caller.user.name)));
+  return json_response(202, json::id_body(imports::start_dump(context.engine, call.repository(),
+                                                              call.caller.user.name)));
 }
 
 http::Response dump_status(const Context& context, Call& call) {
-  return task_status(context, call, versioning::RefsTask::kDump);
+  return task_status(context, call, imports::RefsTask::kDump);
 }
 
 http::Response start_restore(const Context& context, Call& call, RestoreRefs given) {
   demand_restore(context, call, given);
   return json_response(
-      202, json::id_body(versioning::start_restore(context.engine, call.repository(), given.dump,
-                                                   given.force, call.caller.user.name)));
+      202, json::id_body(imports::start_restore(context.engine, call.repository(), given.dump,
+                                                given.force, call.caller.user.name)));
 }
 JsonHandler start_restore() { return json_handler<parse_refs_restore, start_restore>; }
 
 http::Response restore_status(const Context& context, Call& call) {
-  return task_status(context, call, versioning::RefsTask::kRestore);
+  return task_status(context, call, imports::RefsTask::kRestore);
 }
 
 }  // namespace tarn::api

@@ -41,7 +41,7 @@ constexpr std::array kSamples = {
            "virginica\n"},
 };
 
-class SampleBody final : public versioning::UploadBody {
+class SampleBody final : public objects::UploadBody {
  public:
   explicit SampleBody(std::string_view bytes) : left_(bytes), etag_(to_hex(md5(bytes))) {}
   size_t read(std::span<char> out) override {
@@ -50,7 +50,7 @@ class SampleBody final : public versioning::UploadBody {
     left_.remove_prefix(count);
     return count;
   }
-  versioning::UploadDigests digests() override { return {.etag = etag_, .checksums = {}}; }
+  objects::UploadDigests digests() override { return {.etag = etag_, .checksums = {}}; }
 
  private:
   std::string_view left_;
@@ -58,16 +58,16 @@ class SampleBody final : public versioning::UploadBody {
 };
 
 /// Uploads a readme and a small table to the default branch, commits them, and protects the branch.
-void add_sample_data(versioning::Engine& engine, const Repository& repository,
+void add_sample_data(branch::Engine& engine, const Repository& repository,
                      const std::string& committer) {
   // Writes to read-only repositories too: nobody could add the samples later.
   constexpr bool kForce = true;
   for (const Sample& sample : kSamples) {
-    const versioning::UploadTarget target =
-        versioning::check_upload(engine, repository.name, repository.default_branch,
-                                 Key(std::string(sample.path)), kForce, {});
+    const objects::UploadTarget target =
+        objects::check_upload(engine, repository.name, repository.default_branch,
+                              Key(std::string(sample.path)), kForce, {});
     SampleBody body(sample.bytes);
-    versioning::put_object(
+    objects::put_object(
         engine, target, body, sample.bytes.size(),
         {.content_type = std::string(sample.content_type), .user_metadata = {}, .extras = {}}, {});
   }
@@ -77,20 +77,19 @@ void add_sample_data(versioning::Engine& engine, const Repository& repository,
                              .metadata = {},
                              .date = std::nullopt,
                              .force = kForce});
-  versioning::set_branch_rules(engine, repository,
-                               {{.pattern = Glob(repository.default_branch.str())}},
-                               {.if_match = std::nullopt, .force = kForce});
+  branch::set_branch_rules(engine, repository, {{.pattern = Glob(repository.default_branch.str())}},
+                           {.if_match = std::nullopt, .force = kForce});
 }
 
 constexpr size_t kBytesPerRepository = 200;
 
-bool exists(versioning::Engine& engine, const RepositoryName& name) {
-  const Page<Repository> found = versioning::list_repositories(engine, name.str(), "", "", 1, {});
+bool exists(branch::Engine& engine, const RepositoryName& name) {
+  const Page<Repository> found = branch::list_repositories(engine, name.str(), "", "", 1, {});
   return !found.items.empty() && found.items[0].name == name;
 }
 
 /// Reports a name that exists before an unknown storage, as clients that create "if absent" expect.
-void check_storage_id(versioning::Engine& engine, const json::CreateRepository& given) {
+void check_storage_id(branch::Engine& engine, const json::CreateRepository& given) {
   if (given.storage_id.empty() || exists(engine, given.name)) return;
   throw_invalid("storage id: there is no such storage; leave it out");
 }
@@ -129,7 +128,7 @@ RepositoryId parse_repository_id(const std::string& text) {
 }  // namespace
 
 http::Response list_repositories(const Context& context, Call& call) {
-  const Page<Repository> page = versioning::list_repositories(
+  const Page<Repository> page = branch::list_repositories(
       context.engine, call.parameter("prefix"), call.parameter("search"), call.parameter("after"),
       call.amount(), [&](const Repository& repository) {
         return call.allows(auth::Action::kReadRepository,
@@ -140,13 +139,13 @@ http::Response list_repositories(const Context& context, Call& call) {
 
 http::Response create_repository(const Context& context, Call& call, json::CreateRepository given) {
   check_storage_id(context.engine, given);
-  versioning::RepositoryCreation creation{.name = given.name,
-                                          .storage_namespace = given.storage_namespace,
-                                          .read_only = given.read_only,
-                                          .bare = call.flag("bare")};
+  branch::RepositoryCreation creation{.name = given.name,
+                                      .storage_namespace = given.storage_namespace,
+                                      .read_only = given.read_only,
+                                      .bare = call.flag("bare")};
   if (!given.default_branch.empty())
     creation.default_branch = parse_branch_name(given.default_branch);
-  const Repository made = versioning::create_repository(context.engine, creation);
+  const Repository made = branch::create_repository(context.engine, creation);
   if (given.sample_data && !creation.bare)
     add_sample_data(context.engine, made, call.caller.user.committer());
   return json_response(201, json::repository_body(made));
@@ -160,15 +159,15 @@ http::Response get_repository(const Context& context, Call& call) {
 }
 
 http::Response delete_repository(const Context& context, Call& call) {
-  versioning::RepositoryDeletion deletion{.force = call.flag("force"), .grace = std::nullopt};
+  branch::RepositoryDeletion deletion{.force = call.flag("force"), .grace = std::nullopt};
   const std::string grace(call.parameter("grace"));
   if (!grace.empty()) deletion.grace = json::parse_delay(grace, "grace");
-  versioning::delete_repository(context.engine, call.repository(), deletion);
+  branch::delete_repository(context.engine, call.repository(), deletion);
   return empty_response(204);
 }
 
 http::Response list_deleted_repositories(const Context& context, Call& call) {
-  const auto page = versioning::list_deleted_repositories(
+  const auto page = branch::list_deleted_repositories(
       context.engine, call.parameter("after"), call.amount(), context.collection.deleted_kept,
       [&](const Repository& repository) {
         return call.allows(auth::Action::kReadRepository,
@@ -178,24 +177,24 @@ http::Response list_deleted_repositories(const Context& context, Call& call) {
 }
 
 http::Response restore_repository(const Context& context, Call& call, RestoreBody given) {
-  versioning::RepositoryRestoration restoration{
+  branch::RepositoryRestoration restoration{
       .name = call.repository(), .as = given.as, .grace = context.collection.deleted_kept};
   if (!given.id.empty()) restoration.id = parse_repository_id(given.id);
   const RepositoryName as = given.as.value_or(restoration.name);
   call.require_permission(auth::Action::kCreateRepository, auth::repository_arn(as.str()));
   return json_response(
-      200, json::repository_body(versioning::restore_repository(context.engine, restoration)));
+      200, json::repository_body(branch::restore_repository(context.engine, restoration)));
 }
 JsonHandler restore_repository() { return json_handler<parse_restoration, restore_repository>; }
 
 http::Response get_repository_metadata(const Context& context, Call& call) {
   json::Writer out;
-  out.text_map(versioning::get_repository_metadata(context.engine, call.repository()));
+  out.text_map(branch::get_repository_metadata(context.engine, call.repository()));
   return json_response(200, std::move(out).take());
 }
 
 http::Response set_repository_metadata(const Context& context, Call& call, Metadata metadata) {
-  versioning::set_repository_metadata(context.engine, call.repository(), metadata);
+  branch::set_repository_metadata(context.engine, call.repository(), metadata);
   return empty_response(204);
 }
 JsonHandler set_repository_metadata() {
@@ -204,7 +203,7 @@ JsonHandler set_repository_metadata() {
 
 http::Response delete_repository_metadata(const Context& context, Call& call,
                                           std::vector<std::string> keys) {
-  versioning::delete_repository_metadata(context.engine, call.repository(), keys);
+  branch::delete_repository_metadata(context.engine, call.repository(), keys);
   return empty_response(204);
 }
 JsonHandler delete_repository_metadata() {

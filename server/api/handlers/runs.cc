@@ -20,7 +20,7 @@ size_t index_from(std::string_view after) {
   size_t index = 0;
   const auto [end, error] = std::from_chars(after.data(), after.data() + after.size(), index);
   if (!after.empty() && (error != std::errc() || end != after.data() + after.size() ||
-                         index > versioning::kCommitPointsMax)) {
+                         index > runs::kCommitPointsMax)) {
     throw_invalid("argument after: must be the next_offset of a page");
   }
   return index;
@@ -35,7 +35,7 @@ http::Response list_named_runs(const Context& context, Call& call,
   }
   const auto texts = call.query.values("column");
   return json_response(
-      200, json::run_list_body(versioning::named_runs(
+      200, json::run_list_body(runs::named_runs(
                context.engine, repository_of(context, call), ids,
                texts.empty() ? std::nullopt : std::optional(parse_run_columns(texts)))));
 }
@@ -43,18 +43,18 @@ http::Response list_named_runs(const Context& context, Call& call,
 }  // namespace
 
 http::Response record_run(const Context& context, Call& call, json::RecordRun given) {
-  const versioning::RecordedRun recorded =
-      versioning::record_run(context.engine, repository_of(context, call),
-                             {.experiment = call.path("experiment"),
-                              .ref = std::move(given.ref),
-                              .branch = std::move(given.branch),
-                              .params = std::move(given.params),
-                              .metrics = std::move(given.metrics),
-                              .artifacts = std::move(given.artifacts),
-                              .source = std::move(given.source),
-                              .owner = call.caller.user.name,
-                              .address = call.request.peer,
-                              .idempotency_key = std::move(given.idempotency_key)});
+  const runs::RecordedRun recorded =
+      runs::record_run(context.engine, repository_of(context, call),
+                       {.experiment = call.path("experiment"),
+                        .ref = std::move(given.ref),
+                        .branch = std::move(given.branch),
+                        .params = std::move(given.params),
+                        .metrics = std::move(given.metrics),
+                        .artifacts = std::move(given.artifacts),
+                        .source = std::move(given.source),
+                        .owner = call.caller.user.name,
+                        .address = call.request.peer,
+                        .idempotency_key = std::move(given.idempotency_key)});
   return json_response(recorded.made ? 201 : 200, json::run_body(recorded.run));
 }
 JsonHandler record_run() { return json_handler<json::parse_record_run, record_run>; }
@@ -62,68 +62,68 @@ JsonHandler record_run() { return json_handler<json::parse_record_run, record_ru
 http::Response list_experiment_runs(const Context& context, Call& call) {
   if (const auto ids = call.query.values("id"); !ids.empty())
     return list_named_runs(context, call, ids);
-  versioning::RunQuery query{.experiment = std::string(call.parameter("experiment")),
-                             .branch = std::string(call.parameter("branch")),
-                             .git_sha = std::string(call.parameter("git_sha")),
-                             .where = {},
-                             .order = parse_run_order(call.parameter("order")),
-                             .columns = std::nullopt,
-                             .after = std::string(call.parameter("after")),
-                             .limit = call.amount()};
+  runs::RunQuery query{.experiment = std::string(call.parameter("experiment")),
+                       .branch = std::string(call.parameter("branch")),
+                       .git_sha = std::string(call.parameter("git_sha")),
+                       .where = {},
+                       .order = parse_run_order(call.parameter("order")),
+                       .columns = std::nullopt,
+                       .after = std::string(call.parameter("after")),
+                       .limit = call.amount()};
   for (const std::string& text : call.query.values("where")) {
     query.where.push_back(parse_run_condition(text));
   }
   if (const auto columns = call.query.values("column"); !columns.empty()) {
     query.columns = parse_run_columns(columns);
   }
-  return json_response(200, json::run_list_body(versioning::list_runs(
+  return json_response(200, json::run_list_body(runs::list_runs(
                                 context.engine, repository_of(context, call), query)));
 }
 
 http::Response list_run_columns(const Context& context, Call& call) {
-  const auto columns = versioning::run_columns(context.engine, repository_of(context, call));
+  const auto columns = runs::run_columns(context.engine, repository_of(context, call));
   return json_response(200, json::run_columns_body(columns));
 }
 
 http::Response get_experiment_run(const Context& context, Call& call) {
-  return json_response(
-      200, json::run_body(versioning::get_run(context.engine, repository_of(context, call),
-                                              parse_run_id(call.path("run")))));
+  return json_response(200,
+                       json::run_body(runs::get_run(context.engine, repository_of(context, call),
+                                                    parse_run_id(call.path("run")))));
 }
 
 http::Response get_commit_metrics(const Context& context, Call& call) {
   return json_response(
-      200, json::commit_facts_body(versioning::ref_facts(
+      200, json::commit_facts_body(runs::ref_facts(
                context.engine, repository_of(context, call), call.path("commitId"),
                {.names = call.query.values("name"), .bare_names = call.query.values("bare")})));
 }
 
 http::Response get_metric_series(const Context& context, Call& call) {
-  const auto page = versioning::metric_series(context.engine, repository_of(context, call),
-                                              call.path("commitId"), call.parameter("metric"),
-                                              call.parameter("split"), call.parameter("source"),
-                                              index_from(call.parameter("after")), call.amount());
+  const auto page = runs::metric_series(context.engine, repository_of(context, call),
+                                        call.path("commitId"), call.parameter("metric"),
+                                        call.parameter("split"), call.parameter("source"),
+                                        index_from(call.parameter("after")), call.amount());
   return json_response(200, json::list_of(page, kBytesPerPoint,
-                                          [](json::Writer& out, const meta::SeriesPoint& item) {
+                                          [](json::Writer& out, const runs::SeriesPoint& item) {
                                             json::write_series_point(out, item.index, item.point);
                                           }));
 }
 
 http::Response list_metric_series(const Context& context, Call& call) {
   return json_response(200,
-                       json::run_curves_body(versioning::run_curves(
+                       json::run_curves_body(runs::run_curves(
                            context.engine, repository_of(context, call), call.query.values("run"),
                            call.parameter("metric"), call.parameter("split"), call.amount())));
 }
 
 http::Response get_metric_files(const Context& context, Call& call) {
-  const auto globs = versioning::get_metric_globs(context.engine, repository_of(context, call));
+  const auto globs = runs::get_metric_globs(context.engine, repository_of(context, call));
   return json_response(200, json::metric_globs_body(globs.value));
 }
 
 http::Response set_metric_files(const Context& context, Call& call,
                                 std::vector<std::string> globs) {
-  versioning::set_metric_globs(context.engine, repository_of(context, call), globs, {});
+  runs::set_metric_globs(context.engine, repository_of(context, call), globs, {});
   return empty_response(204);
 }
 JsonHandler set_metric_files() { return json_handler<json::parse_metric_globs, set_metric_files>; }

@@ -23,8 +23,8 @@ bool is_by_path(const std::optional<search::SortOrder>& sort) {
   return !sort || (sort->field.kind == search::Field::Kind::kPath && !sort->descending);
 }
 
-versioning::RefsSearch search_of(const Call& call, search::Query query,
-                                 std::optional<search::SortOrder> sort) {
+objects::RefsSearch search_of(const Call& call, search::Query query,
+                              std::optional<search::SortOrder> sort) {
   return {.query = std::move(query),
           .sort = std::move(sort),
           .after = std::string(call.parameter("after")),
@@ -33,27 +33,27 @@ versioning::RefsSearch search_of(const Call& call, search::Query query,
 }
 
 /// Searches one ref; the route has checked the permission to list it.
-Page<versioning::ListItem> sorted(const Context& context, const Call& call, search::Query query,
-                                  std::optional<search::SortOrder> sort) {
+Page<objects::ListItem> sorted(const Context& context, const Call& call, search::Query query,
+                               std::optional<search::SortOrder> sort) {
   const auto all = [](const auto&...) { return true; };
-  versioning::SearchScope scope{.repositories = {{call.repository().str()}, {}},
-                                .refs = {{call.path("ref")}, {}},
-                                .shows_repository = all,
-                                .shows_branches = all,
-                                .shows_ref = all};
+  objects::SearchScope scope{.repositories = {{call.repository().str()}, {}},
+                             .refs = {{call.path("ref")}, {}},
+                             .shows_repository = all,
+                             .shows_branches = all,
+                             .shows_ref = all};
   if (asks_for_tags(query, sort)) {
     scope.shows_object = [&](const RepositoryName& repository, std::string_view ref,
                              std::string_view path) {
       return may_read(call, repository.str(), ref, path);
     };
   }
-  auto found = versioning::search_refs(context.engine, scope,
-                                       search_of(call, std::move(query), std::move(sort)));
-  Page<versioning::ListItem> out{.items = {},
-                                 .has_more = found.has_more,
-                                 .next = std::move(found.next),
-                                 .ended_by_bytes = true};
-  for (versioning::FoundAtPlace& one : found.items)
+  auto found = objects::search_refs(context.engine, scope,
+                                    search_of(call, std::move(query), std::move(sort)));
+  Page<objects::ListItem> out{.items = {},
+                              .has_more = found.has_more,
+                              .next = std::move(found.next),
+                              .ended_by_bytes = true};
+  for (objects::FoundAtPlace& one : found.items)
     out.items.push_back({std::move(one.place.path), std::move(one.entry)});
   return out;
 }
@@ -68,25 +68,25 @@ http::Response search_objects(const Context& context, Call& call) {
     return object_listing(context, call, presigner,
                           sorted(context, call, std::move(query), std::move(sort)));
   }
-  versioning::SearchOptions options{.query = std::move(query),
-                                    .after = std::string(call.parameter("after")),
-                                    .limit = call.amount(),
-                                    .limits = {}};
+  objects::SearchOptions options{.query = std::move(query),
+                                 .after = std::string(call.parameter("after")),
+                                 .limit = call.amount(),
+                                 .limits = {}};
   if (asks_for_tags(options.query, sort)) {
     options.shows = [&](std::string_view path) {
       return may_read(call, call.path("repository"), call.path("ref"), path);
     };
   }
   const auto found =
-      versioning::search_objects(context.engine, call.repository(), call.path("ref"), options);
+      objects::search_objects(context.engine, call.repository(), call.path("ref"), options);
   return object_listing(context, call, presigner, found.page);
 }
 
 http::Response search_refs(const Context& context, Call& call) {
   using enum auth::Action;
-  const versioning::SearchScope scope{
-      .repositories = versioning::searched_repositories(call.query.values("repository")),
-      .refs = versioning::searched_refs(call.query.values("ref")),
+  const objects::SearchScope scope{
+      .repositories = objects::searched_repositories(call.query.values("repository")),
+      .refs = objects::searched_refs(call.query.values("ref")),
       .shows_repository =
           [&](const RepositoryName& repository) {
             return call.allows(kReadRepository, auth::repository_arn(repository.str()));
@@ -104,9 +104,9 @@ http::Response search_refs(const Context& context, Call& call) {
             return may_read(call, repository.str(), ref, path);
           }};
   const auto page =
-      versioning::search_refs(context.engine, scope,
-                              search_of(call, search_query_of(call.query),
-                                        search::parse_sort_order(call.parameter("sort"))));
+      objects::search_refs(context.engine, scope,
+                           search_of(call, search_query_of(call.query),
+                                     search::parse_sort_order(call.parameter("sort"))));
   return found_listing(context, call, page);
 }
 

@@ -8,13 +8,13 @@
 
 namespace tarn::api {
 http::Response get_protection_rules(const Context& context, Call& call) {
-  auto rules = versioning::get_branch_rules(context.engine, repository_of(context, call));
+  auto rules = branch::get_branch_rules(context.engine, repository_of(context, call));
   return tagged_response(json::branch_rules_body(rules.value), std::move(rules.etag));
 }
 
 http::Response set_protection_rules(const Context& context, Call& call,
                                     std::vector<BranchRule> rules) {
-  versioning::set_branch_rules(context.engine, repository_of(context, call), rules, write_of(call));
+  branch::set_branch_rules(context.engine, repository_of(context, call), rules, write_of(call));
   return empty_response(204);
 }
 JsonHandler set_protection_rules() {
@@ -22,7 +22,7 @@ JsonHandler set_protection_rules() {
 }
 
 http::Response add_protection_rule(const Context& context, Call& call, Glob pattern) {
-  versioning::add_branch_rule(context.engine, repository_of(context, call), pattern);
+  branch::add_branch_rule(context.engine, repository_of(context, call), pattern);
   return empty_response(204);
 }
 JsonHandler add_protection_rule() {
@@ -30,7 +30,7 @@ JsonHandler add_protection_rule() {
 }
 
 http::Response remove_protection_rule(const Context& context, Call& call, Glob pattern) {
-  versioning::remove_branch_rule(context.engine, repository_of(context, call), pattern.pattern());
+  branch::remove_branch_rule(context.engine, repository_of(context, call), pattern.pattern());
   return empty_response(204);
 }
 JsonHandler remove_protection_rule() {
@@ -38,25 +38,25 @@ JsonHandler remove_protection_rule() {
 }
 
 http::Response get_tag_rules(const Context& context, Call& call) {
-  auto rules = versioning::get_tag_rules(context.engine, repository_of(context, call));
+  auto rules = branch::get_tag_rules(context.engine, repository_of(context, call));
   return tagged_response(json::tag_rules_body(rules.value), std::move(rules.etag));
 }
 
 http::Response set_tag_rules(const Context& context, Call& call, std::vector<TagRule> rules) {
-  versioning::set_tag_rules(context.engine, repository_of(context, call), rules, write_of(call));
+  branch::set_tag_rules(context.engine, repository_of(context, call), rules, write_of(call));
   return empty_response(204);
 }
 JsonHandler set_tag_rules() { return json_handler<json::parse_tag_rules, set_tag_rules>; }
 
 http::Response get_collection_rules(const Context& context, Call& call) {
-  const auto rules = versioning::get_collection_rules(context.engine, repository_of(context, call));
+  const auto rules = branch::get_collection_rules(context.engine, repository_of(context, call));
   if (!rules && call.flag("optional")) return empty_response(204);
   if (!rules) throw Error(ErrorCode::kNotFound, "not found");
   return json_response(200, json::collection_rules_body(*rules));
 }
 
 http::Response set_collection_rules(const Context& context, Call& call, CollectionRules rules) {
-  versioning::set_collection_rules(context.engine, repository_of(context, call), rules);
+  branch::set_collection_rules(context.engine, repository_of(context, call), rules);
   return empty_response(204);
 }
 JsonHandler set_collection_rules() {
@@ -64,7 +64,7 @@ JsonHandler set_collection_rules() {
 }
 
 http::Response remove_collection_rules(const Context& context, Call& call) {
-  versioning::remove_collection_rules(context.engine, repository_of(context, call));
+  branch::remove_collection_rules(context.engine, repository_of(context, call));
   return empty_response(204);
 }
 

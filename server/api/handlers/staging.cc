@@ -12,20 +12,20 @@ namespace tarn::api {
 
 http::Response get_physical_address(const Context& context, Call& call) {
   const auto presigner = Presigner::asked_for(context, call);
-  const auto address = versioning::hand_out_address(
-      context.engine, call.repository(), call.branch(), call.key(), call.caller.user.name);
+  const auto address = objects::hand_out_address(context.engine, call.repository(), call.branch(),
+                                                 call.key(), call.caller.user.name);
   std::optional<json::PresignedUrl> url;
   if (presigner) url = {presigner->write_url(address), presigner->expiry()};
   return json_response(200, json::staging_location_body(address.text, url));
 }
 
 http::Response link_physical_address(const Context& context, Call& call, json::StagedBytes given) {
-  const versioning::Condition condition = write_condition(call.request.headers);
+  const branch::Condition condition = write_condition(call.request.headers);
   check_user_metadata(given.metadata);
-  const versioning::UploadTarget target = versioning::check_upload(
+  const objects::UploadTarget target = objects::check_upload(
       context.engine, call.repository(), call.branch(), call.key(), given.force, {});
   if (given.content_type.empty()) given.content_type = json::kDefaultContentType;
-  const Entry entry = versioning::link_address(
+  const Entry entry = objects::link_address(
       context.engine, target, given.physical_address, call.caller.user.name,
       {.size_bytes = given.size_bytes, .etag = given.checksum, .mtime = given.mtime},
       {.content_type = std::move(given.content_type),

@@ -17,8 +17,8 @@ inline http::Response tagged_response(std::string body, std::string etag) {
 }
 
 /// The condition of If-Match.
-inline versioning::SettingWrite write_of(const Call& call) {
-  versioning::SettingWrite write;
+inline branch::SettingWrite write_of(const Call& call) {
+  branch::SettingWrite write;
   if (const std::string* if_match = call.request.headers.find("If-Match")) {
     write.if_match = *if_match;
   }

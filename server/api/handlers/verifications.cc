@@ -12,10 +12,10 @@
 namespace tarn::api {
 namespace {
 
-using versioning::Finding;
-using versioning::FindingKind;
-using versioning::Severity;
-using versioning::VerifyReport;
+using verify::Finding;
+using verify::FindingKind;
+using verify::Severity;
+using verify::VerifyReport;
 
 // In the order of RepairMode.
 constexpr std::array<std::string_view, 3> kRepairs = {"none", "plan", "apply"};
@@ -42,7 +42,7 @@ void write_counts(json::Writer& out, const VerifyReport& report) {
 void write_totals(json::Writer& out, const VerifyReport& report) {
   out.key("totals");
   out.begin_object();
-  for (size_t kind = 0; kind < versioning::kFindingKinds; ++kind) {
+  for (size_t kind = 0; kind < verify::kFindingKinds; ++kind) {
     if (report.totals[kind] == 0) continue;
     out.number(name_of(static_cast<FindingKind>(kind)), static_cast<int64_t>(report.totals[kind]));
   }
@@ -64,8 +64,8 @@ void write_finding(json::Writer& out, const Finding& finding) {
 }
 
 /// Verification options. Throws invalid_argument.
-versioning::RepositoryVerification parse_verification(const json::Value& body) {
-  versioning::RepositoryVerification out;
+verify::RepositoryVerification parse_verification(const json::Value& body) {
+  verify::RepositoryVerification out;
   out.ref = body.text_or_empty("ref");
   out.objects.deep = body.flag("deep");
   if (const auto mode = body.find("objects")) {
@@ -73,22 +73,22 @@ versioning::RepositoryVerification parse_verification(const json::Value& body) {
     size_t index = 0;
     while (index < kModes.size() && kModes[index] != word) ++index;
     if (index == kModes.size()) mode->fail("must be none, sample or all");
-    out.objects.mode = static_cast<versioning::ObjectMode>(index);
+    out.objects.mode = static_cast<verify::ObjectMode>(index);
   }
   if (const auto mode = body.find("repair")) {
     const std::string word = mode->text();
     const auto at = std::find(kRepairs.begin(), kRepairs.end(), word);
     if (at == kRepairs.end()) mode->fail("must be none, plan or apply");
-    out.repair = static_cast<versioning::RepairMode>(at - kRepairs.begin());
-    if (out.repair != versioning::RepairMode::kNone && !out.ref.empty())
+    out.repair = static_cast<verify::RepairMode>(at - kRepairs.begin());
+    if (out.repair != verify::RepairMode::kNone && !out.ref.empty())
       mode->fail("is of the whole repository, not of a ref");
   }
-  if (out.objects.deep && out.objects.mode == versioning::ObjectMode::kNone)
+  if (out.objects.deep && out.objects.mode == verify::ObjectMode::kNone)
     body.at("objects").fail("must not be none with deep");
   return out;
 }
 
-std::string verification_status_body(const versioning::VerifyStatus& status) {
+std::string verification_status_body(const verify::VerifyStatus& status) {
   const VerifyReport& report = status.report;
   json::Writer out;
   out.begin_object();
@@ -109,7 +109,7 @@ std::string verification_status_body(const versioning::VerifyStatus& status) {
   out.begin_array();
   for (const Finding& finding : report.findings) write_finding(out, finding);
   out.end_array();
-  if (status.options.repair != versioning::RepairMode::kNone) {
+  if (status.options.repair != verify::RepairMode::kNone) {
     out.text("repair", kRepairs[static_cast<size_t>(status.options.repair)]);
     out.key("repairs");
     out.begin_array();
@@ -129,19 +129,19 @@ std::string verification_status_body(const versioning::VerifyStatus& status) {
 }  // namespace
 
 http::Response start_verification(const Context& context, Call& call,
-                                  versioning::RepositoryVerification given) {
-  return json_response(202, json::id_body(versioning::start_verify(
-                                context.engine, call.repository(), given, call.caller.user.name)));
+                                  verify::RepositoryVerification given) {
+  return json_response(202, json::id_body(verify::start_verify(context.engine, call.repository(),
+                                                               given, call.caller.user.name)));
 }
 JsonHandler start_verification() { return json_handler<parse_verification, start_verification>; }
 
 http::Response get_verification(const Context& context, Call& call) {
-  return json_response(200, verification_status_body(versioning::verify_status(
+  return json_response(200, verification_status_body(verify::verify_status(
                                 context.engine, call.repository(), call.path("verification"))));
 }
 
 http::Response cancel_verification(const Context& context, Call& call) {
-  versioning::cancel_verify(context.engine, call.repository(), call.path("verification"));
+  verify::cancel_verify(context.engine, call.repository(), call.path("verification"));
   return empty_response(204);
 }
 

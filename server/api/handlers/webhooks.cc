@@ -72,13 +72,13 @@ json::PingResult send_ping(const Context& context, const std::string& url,
 
 http::Response list_webhooks(const Context& context, Call& call) {
   const Page<Webhook> page =
-      versioning::list_webhooks(context.engine, repository_of(context, call),
-                                call.parameter("prefix"), call.parameter("after"), call.amount());
+      events::list_webhooks(context.engine, repository_of(context, call), call.parameter("prefix"),
+                            call.parameter("after"), call.amount());
   return json_response(200, json::list_of(page, kBytesPerWebhook, json::write_webhook));
 }
 
 http::Response get_webhook(const Context& context, Call& call) {
-  return json_response(200, json::webhook_body(versioning::get_webhook(
+  return json_response(200, json::webhook_body(events::get_webhook(
                                 context.engine, repository_of(context, call), name_in(call))));
 }
 
@@ -86,39 +86,39 @@ http::Response put_webhook(const Context& context, Call& call, json::PutWebhook 
   given.webhook.name = name_in(call);
   given.webhook.created_by = call.caller.user.name;
   context.outbound.check(given.webhook.url);
-  const versioning::WebhookPut put =
-      versioning::put_webhook(context.engine, context.webhook_key, repository_of(context, call),
-                              std::move(given.webhook), given.secret);
+  const events::WebhookPut put =
+      events::put_webhook(context.engine, context.webhook_key, repository_of(context, call),
+                          std::move(given.webhook), given.secret);
   return json_response(put.made ? 201 : 200, json::webhook_body(put.webhook, put.secret));
 }
 JsonHandler put_webhook() { return json_handler<json::parse_put_webhook, put_webhook>; }
 
 http::Response delete_webhook(const Context& context, Call& call) {
-  versioning::delete_webhook(context.engine, repository_of(context, call), name_in(call));
+  events::delete_webhook(context.engine, repository_of(context, call), name_in(call));
   return empty_response(204);
 }
 
 http::Response ping_webhook(const Context& context, Call& call) {
   const std::string name = name_in(call);
   const Repository repository = repository_of(context, call);
-  const Webhook webhook = versioning::get_webhook(context.engine, repository, name);
+  const Webhook webhook = events::get_webhook(context.engine, repository, name);
   const std::string secret =
-      versioning::get_webhook_secret(context.engine, context.webhook_key, repository, name);
+      events::get_webhook_secret(context.engine, context.webhook_key, repository, name);
   const std::string message = ping_message(call, context.clock.now());
   return json_response(200, json::ping_body(send_ping(context, webhook.url, secret, message)));
 }
 
 http::Response list_deliveries(const Context& context, Call& call) {
   const Page<Delivery> page =
-      versioning::list_deliveries(context.engine, repository_of(context, call), name_in(call),
-                                  state_in(call), call.parameter("after"), call.amount());
+      events::list_deliveries(context.engine, repository_of(context, call), name_in(call),
+                              state_in(call), call.parameter("after"), call.amount());
   return json_response(200, json::list_of(page, kBytesPerDelivery, json::write_delivery));
 }
 
 http::Response redeliver_event(const Context& context, Call& call) {
   return json_response(
-      200, json::delivery_body(versioning::redeliver(context.engine, repository_of(context, call),
-                                                     name_in(call), call.path("delivery"))));
+      200, json::delivery_body(events::redeliver(context.engine, repository_of(context, call),
+                                                 name_in(call), call.path("delivery"))));
 }
 
 }  // namespace tarn::api

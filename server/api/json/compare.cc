@@ -13,13 +13,14 @@ namespace {
 constexpr size_t kCandidateWordsMax = 1000;
 constexpr size_t kBytesPerCell = 80;
 
-MetricRule metric_of(const Value& value) {
-  MetricRule rule{.name = value.at("name").text(), .split = value.text_or_empty("split")};
+promotion::MetricRule metric_of(const Value& value) {
+  promotion::MetricRule rule{.name = value.at("name").text(),
+                             .split = value.text_or_empty("split")};
   if (rule.name.empty() || rule.name.size() > kMetricNameBytesMax) {
     value.at("name").fail(str_cat("must have 1 to ", kMetricNameBytesMax, " bytes"));
   }
   if (const auto goal = value.find("goal")) {
-    rule.goal = parse_metric_goal(goal->text());
+    rule.goal = promotion::parse_metric_goal(goal->text());
     if (!rule.goal) goal->fail("must be max or min");
   }
   rule.primary = value.flag("primary");
@@ -36,12 +37,12 @@ size_t position_of(const Value& value) {
   return position;
 }
 
-std::string column_name(const MetricRule& rule) {
+std::string column_name(const promotion::MetricRule& rule) {
   return rule.split.empty() ? rule.name : str_cat(rule.name, "@", rule.split);
 }
 
-void write_values(Writer& out, const std::vector<MetricRule>& columns,
-                  const std::vector<ComparedValue>& values) {
+void write_values(Writer& out, const std::vector<promotion::MetricRule>& columns,
+                  const std::vector<promotion::ComparedValue>& values) {
   out.key("metrics");
   out.begin_object();
   for (size_t i = 0; i < values.size(); ++i) {
@@ -65,7 +66,7 @@ void write_object_totals(Writer& out, std::string_view name,
   out.end_object();
 }
 
-void write_object_changes(Writer& out, const versioning::ObjectChanges& changes) {
+void write_object_changes(Writer& out, const promotion::ObjectChanges& changes) {
   out.key("objects");
   out.begin_object();
   write_object_totals(out, "added", changes.totals.added);
@@ -75,15 +76,15 @@ void write_object_changes(Writer& out, const versioning::ObjectChanges& changes)
   out.end_object();
 }
 
-void write_named(Writer& out, const versioning::NamedCommit& named) {
+void write_named(Writer& out, const branch::NamedCommit& named) {
   if (!named.branch.empty()) out.text("branch", named.branch);
   out.text("commit_id", to_text(named.commit.id));
   out.text("creation_date", to_rfc3339(named.commit.created));
   out.text("ref", named.ref);
 }
 
-void write_row(Writer& out, const std::vector<MetricRule>& columns,
-               const versioning::CompareRow& row) {
+void write_row(Writer& out, const std::vector<promotion::MetricRule>& columns,
+               const promotion::CompareRow& row) {
   out.begin_object();
   if (row.ancestor) out.text("ancestor_commit_id", to_text(*row.ancestor));
   write_named(out, row.candidate);
@@ -98,12 +99,12 @@ void write_row(Writer& out, const std::vector<MetricRule>& columns,
   out.end_object();
 }
 
-void write_columns(Writer& out, const std::vector<MetricRule>& columns) {
+void write_columns(Writer& out, const std::vector<promotion::MetricRule>& columns) {
   out.key("metrics");
   out.begin_array();
-  for (const MetricRule& column : columns) {
+  for (const promotion::MetricRule& column : columns) {
     out.begin_object();
-    if (column.goal) out.text("goal", name_of(*column.goal));
+    if (column.goal) out.text("goal", promotion::name_of(*column.goal));
     out.text("name", column.name);
     out.boolean("primary", column.primary);
     if (!column.split.empty()) out.text("split", column.split);
@@ -114,8 +115,8 @@ void write_columns(Writer& out, const std::vector<MetricRule>& columns) {
 
 }  // namespace
 
-versioning::CompareQuestion parse_compare(const Value& body) {
-  versioning::CompareQuestion out;
+promotion::CompareQuestion parse_compare(const Value& body) {
+  promotion::CompareQuestion out;
   const Value candidates = body.at("candidates");
   out.candidates = candidates.texts(kCandidateWordsMax);
   if (out.candidates.empty()) candidates.fail("must name a candidate");
@@ -123,12 +124,12 @@ versioning::CompareQuestion parse_compare(const Value& body) {
   out.policy = body.find_text("policy");
   if (const auto metrics = body.find("metrics")) {
     for (const Value& metric : metrics->items()) out.metrics.push_back(metric_of(metric));
-    if (out.metrics.size() > kComparedMetricsMax) {
-      metrics->fail(str_cat("must be at most ", kComparedMetricsMax));
+    if (out.metrics.size() > promotion::kComparedMetricsMax) {
+      metrics->fail(str_cat("must be at most ", promotion::kComparedMetricsMax));
     }
   }
   if (const auto params = body.find("params")) {
-    const auto shown = parse_params_shown(params->text());
+    const auto shown = promotion::parse_params_shown(params->text());
     if (!shown) params->fail("must be changed, all or none");
     out.params = *shown;
   }
@@ -140,8 +141,8 @@ versioning::CompareQuestion parse_compare(const Value& body) {
   return out;
 }
 
-std::string compare_body(const versioning::CompareAnswer& answer, size_t after) {
-  const std::vector<MetricRule>& columns = answer.comparison.metrics;
+std::string compare_body(const promotion::CompareAnswer& answer, size_t after) {
+  const std::vector<promotion::MetricRule>& columns = answer.comparison.metrics;
   Writer out(answer.rows.size() * (columns.size() + 8) * kBytesPerCell);
   out.begin_object();
   if (answer.baseline) {
@@ -159,7 +160,7 @@ std::string compare_body(const versioning::CompareAnswer& answer, size_t after) 
                    answer.rows.size());
   out.key("results");
   out.begin_array();
-  for (const versioning::CompareRow& row : answer.rows) write_row(out, columns, row);
+  for (const promotion::CompareRow& row : answer.rows) write_row(out, columns, row);
   out.end_array();
   out.texts("warnings", answer.comparison.warnings);
   out.end_object();

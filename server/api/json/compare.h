@@ -8,8 +8,8 @@
 
 namespace tarn::api::json {
 
-versioning::CompareQuestion parse_compare(const Value& body);
+promotion::CompareQuestion parse_compare(const Value& body);
 
-std::string compare_body(const versioning::CompareAnswer& answer, size_t after);
+std::string compare_body(const promotion::CompareAnswer& answer, size_t after);
 
 }  // namespace tarn::api::json

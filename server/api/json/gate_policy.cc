@@ -9,7 +9,7 @@ namespace {
 /// Candidates of one request; each may be a glob.
 constexpr size_t kPolicyWordsMax = 1000;
 
-void write_members(Writer& out, const meta::GatePolicyVersion& version) {
+void write_members(Writer& out, const promotion::GatePolicyVersion& version) {
   out.text("author", version.author);
   out.text("creation_date", to_rfc3339(version.at));
   if (version.body) {
@@ -22,16 +22,16 @@ void write_members(Writer& out, const meta::GatePolicyVersion& version) {
   out.number("version", version.version);
 }
 
-void write_rule(Writer& out, const RuleResult& rule) {
+void write_rule(Writer& out, const promotion::RuleResult& rule) {
   out.begin_object();
   if (!rule.code.empty()) out.text("code", rule.code);
-  out.text("outcome", name_of(rule.outcome));
+  out.text("outcome", promotion::name_of(rule.outcome));
   out.text("reason", rule.reason);
   out.text("rule", rule.rule);
   out.end_object();
 }
 
-void write_candidate(Writer& out, const versioning::JudgedCandidate& judged) {
+void write_candidate(Writer& out, const promotion::JudgedCandidate& judged) {
   out.begin_object();
   if (!judged.candidate.branch.empty()) out.text("branch", judged.candidate.branch);
   out.text("commit_id", to_text(judged.candidate.commit.id));
@@ -40,28 +40,28 @@ void write_candidate(Writer& out, const versioning::JudgedCandidate& judged) {
   out.text("ref", judged.candidate.ref);
   out.key("rules");
   out.begin_array();
-  for (const RuleResult& rule : judged.verdict.rules) write_rule(out, rule);
+  for (const promotion::RuleResult& rule : judged.verdict.rules) write_rule(out, rule);
   out.end_array();
-  out.text("verdict", name_of(judged.verdict.outcome));
+  out.text("verdict", promotion::name_of(judged.verdict.outcome));
   out.texts("warnings", judged.verdict.warnings);
   out.end_object();
 }
 
 }  // namespace
 
-void write_gate_policy(Writer& out, const meta::GatePolicyVersion& version) {
+void write_gate_policy(Writer& out, const promotion::GatePolicyVersion& version) {
   out.begin_object();
   write_members(out, version);
   out.end_object();
 }
 
-std::string gate_policy_body(const meta::GatePolicyVersion& version) {
+std::string gate_policy_body(const promotion::GatePolicyVersion& version) {
   Writer out;
   write_gate_policy(out, version);
   return std::move(out).take();
 }
 
-std::string set_gate_policy_body(const versioning::GatePolicySet& set) {
+std::string set_gate_policy_body(const promotion::GatePolicySet& set) {
   Writer out;
   out.begin_object();
   out.boolean("changed", set.changed);
@@ -84,7 +84,7 @@ EvaluateGate parse_evaluate_gate(const Value& body) {
   return out;
 }
 
-std::string gate_answer_body(const versioning::GateAnswer& answer) {
+std::string gate_answer_body(const promotion::GateAnswer& answer) {
   Writer out;
   out.begin_object();
   if (answer.champion) {
@@ -107,7 +107,7 @@ std::string gate_answer_body(const versioning::GateAnswer& answer) {
   }
   out.key("results");
   out.begin_array();
-  for (const versioning::JudgedCandidate& judged : answer.candidates) write_candidate(out, judged);
+  for (const promotion::JudgedCandidate& judged : answer.candidates) write_candidate(out, judged);
   out.end_array();
   out.number("version", answer.version.version);
   if (!answer.warnings.empty()) out.texts("warnings", answer.warnings);

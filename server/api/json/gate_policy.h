@@ -10,9 +10,9 @@
 
 namespace tarn::api::json {
 
-void write_gate_policy(Writer& out, const meta::GatePolicyVersion& version);
-std::string gate_policy_body(const meta::GatePolicyVersion& version);
-std::string set_gate_policy_body(const versioning::GatePolicySet& set);
+void write_gate_policy(Writer& out, const promotion::GatePolicyVersion& version);
+std::string gate_policy_body(const promotion::GatePolicyVersion& version);
+std::string set_gate_policy_body(const promotion::GatePolicySet& set);
 
 struct EvaluateGate {
   std::vector<std::string> candidates;
@@ -22,6 +22,6 @@ struct EvaluateGate {
 };
 EvaluateGate parse_evaluate_gate(const Value& body);
 
-std::string gate_answer_body(const versioning::GateAnswer& answer);
+std::string gate_answer_body(const promotion::GateAnswer& answer);
 
 }  // namespace tarn::api::json

@@ -11,7 +11,7 @@ namespace tarn::api::json {
 namespace {
 
 TEST(GatePolicyBodies, ShowTheVersionAndWhetherItIsCurrent) {
-  const meta::GatePolicyVersion version{
+  const promotion::GatePolicyVersion version{
       .name = "dogs",
       .version = 3,
       .body = {{BranchName("main"), "destination: main\n", std::string(2, '\x0f')}},
@@ -43,14 +43,14 @@ TEST(GatePolicyBodies, QuestionsAreReadStrictly) {
 }
 
 TEST(CompareBodies, QuestionsAreReadStrictly) {
-  const versioning::CompareQuestion given = parsed(
+  const promotion::CompareQuestion given = parsed(
       parse_compare,
       R"({"candidates":["exp-*"],"baseline":"@champion","metrics":[{"name":"a","goal":"max","primary":true}],
           "params":"all","objects":false,"after":"100","amount":5})");
   EXPECT_EQ(given.baseline, "@champion");
-  EXPECT_EQ(given.metrics[0].goal, MetricGoal::kMax);
+  EXPECT_EQ(given.metrics[0].goal, promotion::MetricGoal::kMax);
   EXPECT_TRUE(given.metrics[0].primary);
-  EXPECT_EQ(given.params, ParamsShown::kAll);
+  EXPECT_EQ(given.params, promotion::ParamsShown::kAll);
   EXPECT_FALSE(given.objects);
   EXPECT_EQ(given.after, 100u);
   EXPECT_EQ(given.limit, 5u);
@@ -64,20 +64,20 @@ TEST(CompareBodies, QuestionsAreReadStrictly) {
 }
 
 TEST(CompareBodies, MissingValuesAreAbsentAndNonNumbersAreText) {
-  versioning::CompareAnswer answer;
-  answer.comparison.metrics = {{.name = "a", .goal = MetricGoal::kMax, .primary = true},
+  promotion::CompareAnswer answer;
+  answer.comparison.metrics = {{.name = "a", .goal = promotion::MetricGoal::kMax, .primary = true},
                                {.name = "b \"x\"", .split = "test"},
                                {.name = "c"}};
   answer.candidates = 9;
   answer.has_more = true;
-  versioning::CompareRow row;
+  promotion::CompareRow row;
   row.candidate.ref = "exp";
   row.compared.rank = 1;
   row.compared.metrics = {
       {0.5, -0.25, "api"}, {std::numeric_limits<double>::quiet_NaN(), std::nullopt, "file:m"}, {}};
   row.compared.params = {{"lr", "0.1"}};
   row.compared.warnings = {"w"};
-  row.objects = versioning::ObjectChanges{};
+  row.objects = promotion::ObjectChanges{};
   answer.rows = {row};
   EXPECT_EQ(
       compare_body(answer, 4),

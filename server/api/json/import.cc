@@ -6,11 +6,11 @@
 namespace tarn::api::json {
 namespace {
 
-versioning::ImportPath import_path_of(const Value& item) {
-  versioning::ImportPath out;
+imports::ImportPath import_path_of(const Value& item) {
+  imports::ImportPath out;
   const std::string type = item.at("type").text();
   if (type == "object") {
-    out.kind = versioning::ImportPath::Kind::kObject;
+    out.kind = imports::ImportPath::Kind::kObject;
   } else if (type != "common_prefix") {
     item.at("type").fail("must be common_prefix or object");
   }
@@ -46,7 +46,7 @@ std::string id_body(std::string_view id) {
   return std::move(out).take();
 }
 
-std::string import_preview_body(const versioning::ImportPreview& preview) {
+std::string import_preview_body(const imports::ImportPreview& preview) {
   Writer out;
   out.begin_object();
   if (preview.added) out.number("added", static_cast<int64_t>(*preview.added));
@@ -68,7 +68,7 @@ std::string import_preview_body(const versioning::ImportPreview& preview) {
   return std::move(out).take();
 }
 
-std::string import_status_body(const versioning::ImportStatus& status) {
+std::string import_status_body(const imports::ImportStatus& status) {
   Writer out;
   out.begin_object();
   out.boolean("completed", status.completed);
@@ -93,7 +93,7 @@ std::string import_status_body(const versioning::ImportStatus& status) {
   return std::move(out).take();
 }
 
-std::string verification_body(const versioning::Verification& verification) {
+std::string verification_body(const imports::Verification& verification) {
   Writer out;
   out.begin_object();
   write_pagination(out, verification.has_more, verification.has_more ? verification.next : "",
@@ -102,7 +102,7 @@ std::string verification_body(const versioning::Verification& verification) {
   out.number("sources", static_cast<int64_t>(verification.sources));
   out.key("results");
   out.begin_array();
-  for (const versioning::ChangedSource& source : verification.changed) {
+  for (const imports::ChangedSource& source : verification.changed) {
     out.begin_object();
     out.text("path", source.path);
     out.text("physical_address", source.url);

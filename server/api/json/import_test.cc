@@ -13,8 +13,8 @@ TEST(ImportBodies, AreReadAndWrittenWhole) {
              R"({"paths":[{"type":"common_prefix","path":"s3://b/p","destination":"d"},)"
              R"({"type":"object","path":"s3://b/k","destination":"k"}],"commit":{"message":"m"}})");
   ASSERT_EQ(given.paths.size(), 2u);
-  EXPECT_EQ(given.paths[0].kind, versioning::ImportPath::Kind::kPrefix);
-  EXPECT_EQ(given.paths[1].kind, versioning::ImportPath::Kind::kObject);
+  EXPECT_EQ(given.paths[0].kind, imports::ImportPath::Kind::kPrefix);
+  EXPECT_EQ(given.paths[1].kind, imports::ImportPath::Kind::kObject);
   EXPECT_NE(
       failure(parse_start_import,
               R"({"paths":[{"type":"x","path":"p","destination":""}],"commit":{"message":"m"}})"),

@@ -4,7 +4,7 @@
 
 namespace tarn::api::json {
 
-void write_job(Writer& out, const meta::ListedJob& job, bool is_readable) {
+void write_job(Writer& out, const jobs::ListedJob& job, bool is_readable) {
   out.begin_object();
   out.text("id", job.id);
   out.text("kind", job.kind);

@@ -47,7 +47,7 @@ void refuse_unknown(const Value& body, std::initializer_list<std::string_view> k
   }
 }
 
-void read_expectation(const Value& body, PromotionRequest& request) {
+void read_expectation(const Value& body, promotion::PromotionRequest& request) {
   const auto expect = body.find("expect");
   if (!expect) return;
   refuse_unknown(*expect, {"destination", "alias"});
@@ -69,11 +69,11 @@ void read_expectation(const Value& body, PromotionRequest& request) {
   }
 }
 
-OneOffMetric one_off_metric(const Value& given) {
+promotion::OneOffMetric one_off_metric(const Value& given) {
   refuse_unknown(given, {"name", "goal", "min_delta"});
-  OneOffMetric out{.name = given.at("name").text()};
+  promotion::OneOffMetric out{.name = given.at("name").text()};
   const Value goal = given.at("goal");
-  const auto parsed = parse_metric_goal(goal.text());
+  const auto parsed = promotion::parse_metric_goal(goal.text());
   if (!parsed) goal.fail("must be max or min");
   out.goal = *parsed;
   if (const auto delta = given.find_number("min_delta")) out.min_delta = delta->number();
@@ -87,24 +87,24 @@ void write_list(Writer& out, std::string_view name, const std::vector<std::strin
   out.end_array();
 }
 
-void write_fields(Writer& out, const Promotion& promotion) {
+void write_fields(Writer& out, const promotion::Promotion& promotion) {
   out.text("id", promotion.id);
-  out.text("state", name_of(promotion.state));
+  out.text("state", promotion::name_of(promotion.state));
   out.text("destination", promotion.request.destination.str());
   out.text("policy", promotion.policy);
   out.number("policy_version", promotion.policy_version);
   if (!promotion.alias.empty()) out.text("alias", promotion.alias);
-  out.text("method", name_of(promotion.request.method));
-  out.text("select", name_of(promotion.request.select));
+  out.text("method", promotion::name_of(promotion.request.method));
+  out.text("select", promotion::name_of(promotion.request.select));
   write_list(out, "candidates", promotion.request.candidates);
   if (!promotion.request.paths.empty()) write_list(out, "paths", promotion.request.paths);
   if (!promotion.request.metrics.empty()) {
     out.key("metrics");
     out.begin_array();
-    for (const OneOffMetric& metric : promotion.request.metrics) {
+    for (const promotion::OneOffMetric& metric : promotion.request.metrics) {
       out.begin_object();
       out.text("name", metric.name);
-      out.text("goal", name_of(metric.goal));
+      out.text("goal", promotion::name_of(metric.goal));
       out.document("min_delta", text_of_number(metric.min_delta));
       out.end_object();
     }
@@ -132,10 +132,10 @@ void write_fields(Writer& out, const Promotion& promotion) {
   out.number("version", to_millis(promotion.updated));
 }
 
-void write_step(Writer& out, const PromotionStep& step) {
+void write_step(Writer& out, const promotion::PromotionStep& step) {
   out.begin_object();
   out.number("step", step.number);
-  out.text("state", name_of(step.state));
+  out.text("state", promotion::name_of(step.state));
   out.text("actor", step.actor);
   out.text("code", step.code);
   out.text("message", step.message);
@@ -143,11 +143,12 @@ void write_step(Writer& out, const PromotionStep& step) {
   out.end_object();
 }
 
-void write_check(Writer& out, const PromotionCheck& check, const Promotion& promotion) {
+void write_check(Writer& out, const promotion::PromotionCheck& check,
+                 const promotion::Promotion& promotion) {
   out.begin_object();
   out.text("name", check.name);
   out.text("commit", to_text(check.commit));
-  out.text("status", name_of(check.status));
+  out.text("status", promotion::name_of(check.status));
   out.text("url", check.url);
   out.key("metrics");
   out.begin_object();
@@ -162,14 +163,14 @@ void write_check(Writer& out, const PromotionCheck& check, const Promotion& prom
 
 /// Whether the approval counts according to the record; the policy and the user's permissions may
 /// still void it.
-bool counts(const PromotionApproval& approval, const Promotion& promotion,
+bool counts(const promotion::PromotionApproval& approval, const promotion::Promotion& promotion,
             const std::string& values) {
   return promotion.winner && *promotion.winner == approval.commit &&
          promotion.winner_ref == approval.candidate && approval.values == values;
 }
 
-void write_approval_of_promotion(Writer& out, const PromotionApproval& approval,
-                                 const Promotion& promotion, const std::string& values) {
+void write_approval_of_promotion(Writer& out, const promotion::PromotionApproval& approval,
+                                 const promotion::Promotion& promotion, const std::string& values) {
   out.begin_object();
   out.text("user", approval.user);
   out.text("commit", to_text(approval.commit));
@@ -182,13 +183,13 @@ void write_approval_of_promotion(Writer& out, const PromotionApproval& approval,
 
 }  // namespace
 
-void write_promotion(Writer& out, const Promotion& promotion) {
+void write_promotion(Writer& out, const promotion::Promotion& promotion) {
   out.begin_object();
   write_fields(out, promotion);
   out.end_object();
 }
 
-std::string promotion_body(const Promotion& promotion, const PromotionDetails& details) {
+std::string promotion_body(const promotion::Promotion& promotion, const PromotionDetails& details) {
   Writer out(promotion.evidence.size() + details.steps.size() * kBytesPerStep + 1024);
   out.begin_object();
   write_fields(out, promotion);
@@ -203,41 +204,44 @@ std::string promotion_body(const Promotion& promotion, const PromotionDetails& d
   }
   out.key("steps");
   out.begin_array();
-  for (const PromotionStep& step : details.steps) write_step(out, step);
+  for (const promotion::PromotionStep& step : details.steps) write_step(out, step);
   out.end_array();
   out.key("checks");
   out.begin_array();
-  for (const PromotionCheck& check : details.checks) write_check(out, check, promotion);
+  for (const promotion::PromotionCheck& check : details.checks) write_check(out, check, promotion);
   out.end_array();
   const std::string values =
-      details.approvals.empty() ? std::string() : winner_values(promotion.evidence);
+      details.approvals.empty() ? std::string() : promotion::winner_values(promotion.evidence);
   out.key("approvals");
   out.begin_array();
-  for (const PromotionApproval& approval : details.approvals)
+  for (const promotion::PromotionApproval& approval : details.approvals)
     write_approval_of_promotion(out, approval, promotion, values);
   out.end_array();
   out.end_object();
   return std::move(out).take();
 }
 
-std::string promotion_preview_body(const versioning::PromotionPreview& preview) {
-  return preview.refusal ? with_refusal(preview.evidence, *preview.refusal) : preview.evidence;
+std::string promotion_preview_body(const promotion::PromotionPreview& preview) {
+  return preview.refusal ? promotion::with_refusal(preview.evidence, *preview.refusal)
+                         : preview.evidence;
 }
 
 CreatePromotion parse_create_promotion(const Value& body) {
   refuse_unknown(body, {"candidates", "destination", "policy", "alias", "paths", "method", "select",
                         "expect", "reason", "idempotency_key", "dry_run", "metrics"});
   CreatePromotion out;
-  PromotionRequest& request = out.request;
-  request.candidates = body.at("candidates").texts(kPromotionCandidatesMax);
+  promotion::PromotionRequest& request = out.request;
+  request.candidates = body.at("candidates").texts(promotion::kPromotionCandidatesMax);
   request.destination = parse_branch_name(body.at("destination").text());
   request.policy = body.text_or_empty("policy");
   request.alias = body.text_or_empty("alias");
   if (request.alias.starts_with('@')) request.alias.erase(0, 1);
-  if (const auto paths = body.find("paths")) request.paths = paths->texts(kPromotionPatternsMax);
-  read_word(body, "method", parse_promotion_method, "must be merge, squash or replace-paths",
-            request.method);
-  read_word(body, "select", parse_promotion_select, "must be best or only", request.select);
+  if (const auto paths = body.find("paths"))
+    request.paths = paths->texts(promotion::kPromotionPatternsMax);
+  read_word(body, "method", promotion::parse_promotion_method,
+            "must be merge, squash or replace-paths", request.method);
+  read_word(body, "select", promotion::parse_promotion_select, "must be best or only",
+            request.select);
   read_expectation(body, request);
   request.reason = body.text_or_empty("reason");
   if (const auto metrics = body.find("metrics")) {
@@ -247,17 +251,17 @@ CreatePromotion parse_create_promotion(const Value& body) {
   }
   out.idempotency_key = body.text_or_empty("idempotency_key");
   out.dry_run = body.flag("dry_run");
-  check_promotion_request(request);
+  promotion::check_promotion_request(request);
   return out;
 }
 
-PromotionCheck parse_report_check(const Value& body) {
+promotion::PromotionCheck parse_report_check(const Value& body) {
   refuse_unknown(body, {"commit", "status", "url", "metrics", "supersedes"});
-  PromotionCheck out;
+  promotion::PromotionCheck out;
   out.supersedes = body.text_or_empty("supersedes");
   out.commit = commit_from(body.at("commit"));
   const Value status = body.at("status");
-  const auto parsed = parse_check_status(status.text());
+  const auto parsed = promotion::parse_check_status(status.text());
   if (!parsed) status.fail("must be pending, success or failure");
   out.status = *parsed;
   out.url = body.text_or_empty("url");

@@ -14,22 +14,22 @@ namespace tarn::api::json {
 
 /// The history of a promotion, its reports and its approvals.
 struct PromotionDetails {
-  std::vector<PromotionStep> steps;
-  std::vector<PromotionCheck> checks;
-  std::vector<PromotionApproval> approvals;
+  std::vector<promotion::PromotionStep> steps;
+  std::vector<promotion::PromotionCheck> checks;
+  std::vector<promotion::PromotionApproval> approvals;
   /// Digest of the evidence as stored in the alias's history; 32 bytes.
   std::optional<std::string> logged_digest;
 };
 
 /// Omits evidence and details.
-void write_promotion(Writer& out, const Promotion& promotion);
-std::string promotion_body(const Promotion& promotion, const PromotionDetails& details);
+void write_promotion(Writer& out, const promotion::Promotion& promotion);
+std::string promotion_body(const promotion::Promotion& promotion, const PromotionDetails& details);
 
 /// The evidence, and the refusal if there is one.
-std::string promotion_preview_body(const versioning::PromotionPreview& preview);
+std::string promotion_preview_body(const promotion::PromotionPreview& preview);
 
 struct CreatePromotion {
-  PromotionRequest request;
+  promotion::PromotionRequest request;
   std::string idempotency_key;
   bool dry_run = false;
 };
@@ -37,7 +37,7 @@ struct CreatePromotion {
 CreatePromotion parse_create_promotion(const Value& body);
 
 /// {"commit", "status", "url", "metrics"}; the caller sets name, reporter and time.
-PromotionCheck parse_report_check(const Value& body);
+promotion::PromotionCheck parse_report_check(const Value& body);
 
 struct Decision {
   std::string reason;

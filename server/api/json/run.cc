@@ -121,7 +121,7 @@ std::string run_columns_body(const std::vector<std::string>& columns) {
   return std::move(out).take();
 }
 
-std::string run_list_body(const versioning::RunList& list) {
+std::string run_list_body(const runs::RunList& list) {
   Writer out(0);
   out.begin_object();
   write_page(out, list.page, kBytesPerRun, [](Writer& to, const ListedRun& listed) {
@@ -164,21 +164,21 @@ void write_series_point(Writer& out, size_t index, const Point& point) {
   out.end_object();
 }
 
-std::string run_curves_body(const std::vector<versioning::RunCurve>& curves) {
+std::string run_curves_body(const std::vector<runs::RunCurve>& curves) {
   size_t points = 0;
-  for (const versioning::RunCurve& curve : curves) points += curve.points.items.size();
+  for (const runs::RunCurve& curve : curves) points += curve.points.items.size();
   Writer out(points * kBytesPerPoint + curves.size() * kBytesPerRun);
   out.begin_object();
   out.key("results");
   out.begin_array();
-  for (const versioning::RunCurve& curve : curves) {
+  for (const runs::RunCurve& curve : curves) {
     out.begin_object();
     out.text("commit_id", to_text(curve.commit));
     out.boolean("has_more", curve.points.has_more);
     out.text("next_offset", curve.points.next);
     out.key("points");
     out.begin_array();
-    for (const meta::SeriesPoint& item : curve.points.items) {
+    for (const runs::SeriesPoint& item : curve.points.items) {
       write_series_point(out, item.index, item.point);
     }
     out.end_array();

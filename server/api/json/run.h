@@ -31,7 +31,7 @@ RecordRun parse_record_run(const Value& body);
 
 std::string run_body(const Run& run);
 /// Runs, with "commit_metrics", "commit_params" and "warnings".
-std::string run_list_body(const versioning::RunList& list);
+std::string run_list_body(const runs::RunList& list);
 /// {"columns": [...]}
 std::string run_columns_body(const std::vector<std::string>& columns);
 
@@ -40,7 +40,7 @@ std::string commit_facts_body(const CommitFacts& facts);
 void write_series_point(Writer& out, size_t index, const Point& point);
 
 /// {"results": [{"run", "commit_id", "points": [...], "has_more", "next_offset"}]}
-std::string run_curves_body(const std::vector<versioning::RunCurve>& curves);
+std::string run_curves_body(const std::vector<runs::RunCurve>& curves);
 
 /// {"globs": [...]}
 std::string metric_globs_body(const std::vector<std::string>& globs);

@@ -304,7 +304,7 @@ RepositoryName Driver::fresh_name() {
 /// Servers do the same: a writer that is silent for too long is no longer registered.
 void Driver::heartbeat() {
   const auto now = std::chrono::steady_clock::now();
-  if (now - heartbeat_ < versioning::kHeartbeatInterval) return;
+  if (now - heartbeat_ < server::kHeartbeatInterval) return;
   heartbeat_ = now;
   for (testing::TestEngine* engine : {&observer_, &one_, &two_}) engine->parts().heartbeat();
 }
@@ -313,7 +313,7 @@ std::unique_ptr<Scenario> Driver::scenario(const Verb& a, const Verb* b) {
   heartbeat();
   auto out = std::make_unique<Scenario>(original_, fresh_name());
   // Both servers have asked the store for its owner, as they have after their first writes.
-  const Repository repository = versioning::get_repository(*observer_, out->repo);
+  const Repository repository = branch::get_repository(*observer_, out->repo);
   for (testing::TestEngine* engine : {&one_, &two_}) (**engine).owners.refusal(repository);
   if (a.set_up) a.set_up(*out, Role::kA);
   if (b != nullptr && b->set_up) b->set_up(*out, Role::kB);

@@ -98,7 +98,7 @@ void open_pull(Scenario& s, Role) {
   BranchRule rule{.pattern = Glob(kWork)};
   rule.blocked_actions.emplace();
   rule.approvals = 1;
-  versioning::set_branch_rules(*s.observer, s.repository(s.observer), {rule}, {});
+  branch::set_branch_rules(*s.observer, s.repository(s.observer), {rule}, {});
   s.pull = versioning::create_pull_request(*s.observer, s.repository(s.observer),
                                            {.title = "Title",
                                             .author = "ann",

@@ -1,7 +1,7 @@
 #include "tests/integration/pairs/model_steps.h"
 
 #include "core/base/owner_turns.h"
-#include "core/import/import.h"
+#include "core/imports/import.h"
 #include "core/promotion/promotion_run.h"
 #include "tests/integration/pairs/verbs.h"
 
@@ -43,12 +43,12 @@ void stage_change(Scenario& s, Role) { s.observer.put(s.repo, kWork, kKey, "stag
 
 bool run_import(testing::TestEngine& engine) {
   OwnerTurns turns(1);
-  return versioning::run_one_import(*engine, {}, turns);
+  return imports::run_one_import(*engine, {}, turns);
 }
 
 bool run_promotion(testing::TestEngine& engine) {
   OwnerTurns turns(1);
-  return versioning::run_one_promotion(*engine, {}, turns);
+  return promotion::run_one_promotion(*engine, {}, turns);
 }
 
 }  // namespace tarn::pairs

@@ -8,8 +8,8 @@
 namespace tarn::pairs {
 namespace {
 
+using branch::Condition;
 using testing::TestEngine;
-using versioning::Condition;
 
 using Object = std::optional<ModelObject>;
 
@@ -111,7 +111,7 @@ Verb verb_delete_many() {
           .act =
               [](Scenario& s, TestEngine& e, Role) {
                 const std::vector<Key> keys = {Key(kKey), Key(kSourceKey), Key(kAbsentKey)};
-                versioning::delete_objects(*e, s.repo, kWorkBranch, keys, false);
+                objects::delete_objects(*e, s.repo, kWorkBranch, keys, false);
                 return kDone;
               },
           .model =
@@ -131,8 +131,8 @@ Verb copy_verb(std::string name, std::string source_branch, std::string source,
           .set_up = {},
           .act =
               [=](Scenario& s, TestEngine& e, Role) {
-                versioning::copy_object(*e, {s.repo, source_branch, Key(source)}, s.repo,
-                                        kWorkBranch, Key(target), {}, false);
+                objects::copy_object(*e, {s.repo, source_branch, Key(source)}, s.repo, kWorkBranch,
+                                     Key(target), {}, false);
                 return kDone;
               },
           .model =
@@ -157,16 +157,15 @@ Verb verb_copy_with_tags() {
   return {.name = "copy if source matches, with tags",
           .set_up = {},
           .act = [](Scenario& s, TestEngine& e, Role role) -> std::string {
-            const auto held = versioning::hold_sources(*e);
-            const versioning::FoundObject found =
-                versioning::get_object(*e, s.repo, kWork, Key(kKey));
+            const auto held = objects::hold_sources(*e);
+            const objects::FoundObject found = objects::get_object(*e, s.repo, kWork, Key(kKey));
             Entry source = found.entry;
             if (source.etag != etag_at_first(s)) return "source_changed";
             source.set_object_tags({{"copied", name_of(role)}});
-            versioning::CopyChanges changes;
+            objects::CopyChanges changes;
             changes.extras = source.extras;
             changes.user_metadata = source.user_metadata();
-            versioning::copy_object(*e, found, s.repo, kWorkBranch, Key(kCopy), changes, false);
+            objects::copy_object(*e, found, s.repo, kWorkBranch, Key(kCopy), changes, false);
             return kDone;
           },
           .model =
@@ -192,11 +191,10 @@ Verb verb_set_tags() {
           .set_up = {},
           .act =
               [](Scenario& s, TestEngine& e, Role role) {
-                versioning::get_object(*e, s.repo, kWork, Key(kKey));  // throws if it is absent
-                versioning::change_entry(*e, s.repo, kWorkBranch, Key(kKey), false,
-                                         [&](Entry& entry) {
-                                           entry.set_object_tags({{"by", name_of(role)}});
-                                         });
+                objects::get_object(*e, s.repo, kWork, Key(kKey));  // throws if it is absent
+                branch::change_entry(*e, s.repo, kWorkBranch, Key(kKey), false, [&](Entry& entry) {
+                  entry.set_object_tags({{"by", name_of(role)}});
+                });
                 return kDone;
               },
           .model =
@@ -219,8 +217,8 @@ Verb verb_set_metadata() {
           .set_up = {},
           .act =
               [](Scenario& s, TestEngine& e, Role role) {
-                versioning::update_user_metadata(*e, s.repo, kWorkBranch, Key(kKey),
-                                                 {{"by", name_of(role)}}, false);
+                objects::update_user_metadata(*e, s.repo, kWorkBranch, Key(kKey),
+                                              {{"by", name_of(role)}}, false);
                 return kDone;
               },
           .model =

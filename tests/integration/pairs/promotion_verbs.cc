@@ -24,21 +24,22 @@ std::string policy_with(const char* least) {
 }
 
 std::string ask_for(Scenario& s, const std::string& candidate, const CommitId& commit) {
-  PromotionRequest request;
+  promotion::PromotionRequest request;
   request.candidates = {candidate};
   request.destination = BranchName("main");
   const std::string id =
-      versioning::create_promotion(*s.observer, s.repository(s.observer),
-                                   {.request = request, .actor = "ci", .idempotency_key = ""})
+      promotion::create_promotion(*s.observer, s.repository(s.observer),
+                                  {.request = request, .actor = "ci", .idempotency_key = ""})
           .promotion.id;
-  versioning::report_check(*s.observer, s.repository(s.observer), id,
-                           {.name = "bench", .commit = commit, .status = CheckStatus::kSuccess});
+  promotion::report_check(
+      *s.observer, s.repository(s.observer), id,
+      {.name = "bench", .commit = commit, .status = promotion::CheckStatus::kSuccess});
   return id;
 }
 
 void set_policy(Scenario& s, TestEngine& engine, const char* least) {
-  versioning::set_gate_policy(*engine, s.repository(engine), kPolicyName,
-                              {.document = policy_with(least), .author = "owner"});
+  promotion::set_gate_policy(*engine, s.repository(engine), kPolicyName,
+                             {.document = policy_with(least), .author = "owner"});
 }
 
 /// Creates one promotion that was promoted, then an open one.
@@ -118,8 +119,8 @@ Verb verb_roll_back() {
           .set_up = ask_for_promotions,
           .act =
               [](Scenario& s, TestEngine& e, Role role) {
-                versioning::roll_back_promotion(*e, s.repository(e), s.promoted,
-                                                {std::string(name_of(role))}, "worse");
+                promotion::roll_back_promotion(*e, s.repository(e), s.promoted,
+                                               {std::string(name_of(role))}, "worse");
                 return kDone;
               },
           .model = [](const World& w, const World&, Scenario& s, Role role) -> Steps {
@@ -151,20 +152,21 @@ Steps on_open_promotion(const World& world, const Scenario& s,
 }
 
 Verb verb_report_failure() {
-  return {.name = "check report",
-          .set_up = ask_for_promotions,
-          .act =
-              [](Scenario& s, TestEngine& e, Role) {
-                versioning::report_check(
-                    *e, s.repository(e), s.promotion,
-                    {.name = "bench", .commit = s.aside, .status = CheckStatus::kFailure});
-                return kDone;
-              },
-          .model =
-              [](const World& w, const World&, Scenario& s, Role) {
-                return on_open_promotion(
-                    w, s, [](ModelPromotion& promotion) { promotion.checks["bench"] = "failure"; });
-              }};
+  return {
+      .name = "check report",
+      .set_up = ask_for_promotions,
+      .act =
+          [](Scenario& s, TestEngine& e, Role) {
+            promotion::report_check(
+                *e, s.repository(e), s.promotion,
+                {.name = "bench", .commit = s.aside, .status = promotion::CheckStatus::kFailure});
+            return kDone;
+          },
+      .model =
+          [](const World& w, const World&, Scenario& s, Role) {
+            return on_open_promotion(
+                w, s, [](ModelPromotion& promotion) { promotion.checks["bench"] = "failure"; });
+          }};
 }
 
 Verb verb_cancel_promotion() {
@@ -172,8 +174,8 @@ Verb verb_cancel_promotion() {
           .set_up = ask_for_promotions,
           .act =
               [](Scenario& s, TestEngine& e, Role) {
-                versioning::end_promotion(*e, s.repository(e), s.promotion,
-                                          PromotionState::kCancelled, "owner", "no");
+                promotion::end_promotion(*e, s.repository(e), s.promotion,
+                                         promotion::PromotionState::kCancelled, "owner", "no");
                 return kDone;
               },
           .model =

@@ -2,8 +2,8 @@
 #include "core/branch/aliases.h"
 #include "core/branch/settings.h"
 #include "core/branch/stage.h"
-#include "core/import/import.h"
-#include "core/import/refs_dump.h"
+#include "core/imports/import.h"
+#include "core/imports/refs_dump.h"
 #include "core/objects/multipart.h"
 #include "core/versioning/merge.h"
 #include "tests/integration/pairs/model_steps.h"
@@ -47,7 +47,7 @@ Verb verb_branch_delete() {
           .set_up = {},
           .act =
               [](Scenario& s, TestEngine& e, Role) {
-                versioning::delete_branch(*e, s.repository(e), kWorkBranch, false);
+                branch::delete_branch(*e, s.repository(e), kWorkBranch, false);
                 return kDone;
               },
           .model =
@@ -64,7 +64,7 @@ Verb verb_source_branch_delete() {
           .set_up = {},
           .act =
               [](Scenario& s, TestEngine& e, Role) {
-                versioning::delete_branch(*e, s.repository(e), BranchName(kSide), false);
+                branch::delete_branch(*e, s.repository(e), BranchName(kSide), false);
                 return kDone;
               },
           .model =
@@ -89,7 +89,7 @@ Verb verb_branch_expire() {
               },
           .act =
               [](Scenario&, TestEngine& e, Role) {
-                versioning::delete_one_expired_branch(*e);
+                branch::delete_one_expired_branch(*e);
                 return kDone;
               },
           .model = [](const World& w, const World&, Scenario&, Role) -> Steps {
@@ -106,8 +106,7 @@ Verb verb_expiry_put_off() {
           .set_up = {},
           .act =
               [](Scenario& s, TestEngine& e, Role) {
-                versioning::set_branch_expiry(*e, s.repository(e), kWorkBranch, std::nullopt,
-                                              false);
+                branch::set_branch_expiry(*e, s.repository(e), kWorkBranch, std::nullopt, false);
                 return kDone;
               },
           .model = [](const World& w, const World&, Scenario&, Role) -> Steps {
@@ -124,7 +123,7 @@ Verb verb_tag_create() {
           .set_up = {},
           .act =
               [](Scenario& s, TestEngine& e, Role) {
-                versioning::create_tag(*e, s.repository(e), TagName(kExtra), kWork, false);
+                branch::create_tag(*e, s.repository(e), TagName(kExtra), kWork, false);
                 return kDone;
               },
           .model = [](const World& w, const World& seen, Scenario&, Role) -> Steps {
@@ -146,12 +145,12 @@ Verb verb_tag_delete() {
           .set_up =
               [](Scenario& s, Role role) {
                 if (role == Role::kB && s.observe().tags.contains(kOld)) return;
-                versioning::create_tag(*s.observer, s.repository(s.observer), TagName(kOld), "main",
-                                       false);
+                branch::create_tag(*s.observer, s.repository(s.observer), TagName(kOld), "main",
+                                   false);
               },
           .act =
               [](Scenario& s, TestEngine& e, Role) {
-                versioning::delete_tag(*e, s.repository(e), TagName(kOld), false);
+                branch::delete_tag(*e, s.repository(e), TagName(kOld), false);
                 return kDone;
               },
           .model = [](const World& w, const World&, Scenario&, Role) -> Steps {
@@ -166,8 +165,8 @@ Verb verb_alias_move() {
           .set_up = {},
           .act =
               [](Scenario& s, TestEngine& e, Role role) {
-                versioning::AliasRequest request{.name = AliasName("best"), .actor = name_of(role)};
-                versioning::set_alias(*e, s.repository(e), request, kWork);
+                branch::AliasRequest request{.name = AliasName("best"), .actor = name_of(role)};
+                branch::set_alias(*e, s.repository(e), request, kWork);
                 return kDone;
               },
           .model = [](const World& w, const World& seen, Scenario&, Role) -> Steps {
@@ -185,7 +184,7 @@ Verb verb_repository_delete() {
           .set_up = {},
           .act =
               [](Scenario& s, TestEngine& e, Role) {
-                versioning::delete_repository(*e, s.repo, false);
+                branch::delete_repository(*e, s.repo, false);
                 return kDone;
               },
           .model = [](const World& w, const World&, Scenario&, Role) -> Steps {
@@ -206,7 +205,7 @@ Verb verb_protect() {
                     BranchAction::kStage,  BranchAction::kCommit, BranchAction::kMerge,
                     BranchAction::kDelete, BranchAction::kRevert, BranchAction::kCherryPick,
                     BranchAction::kReset,  BranchAction::kImport, BranchAction::kRestore};
-                versioning::set_branch_rules(*e, s.repository(e), {rule}, {});
+                branch::set_branch_rules(*e, s.repository(e), {rule}, {});
                 return kDone;
               },
           .model = [](const World& w, const World&, Scenario&, Role) -> Steps {
@@ -220,7 +219,7 @@ Verb verb_protect() {
 /// Dumps the refs of the scenario and creates a bare repository for them.
 void dump_refs(Scenario& s, Role) {
   if (s.target) return;
-  s.dump = versioning::dump_refs(*s.observer, s.repo);
+  s.dump = imports::dump_refs(*s.observer, s.repo);
   s.dumped = s.refs_of(s.repo);
   s.target = testing::make_bare_repository(s.observer, "to-" + s.repo.str());
 }
@@ -231,7 +230,7 @@ Verb verb_restore_refs() {
           .set_up = dump_refs,
           .act =
               [](Scenario& s, TestEngine& e, Role role) {
-                versioning::restore_refs(*e, *s.target, s.dump, false, name_of(role));
+                imports::restore_refs(*e, *s.target, s.dump, false, name_of(role));
                 return kDone;
               },
           .model = [](const World& w, const World& seen, Scenario& s, Role) -> Steps {
@@ -249,7 +248,7 @@ Verb verb_target_delete() {
           .set_up = dump_refs,
           .act =
               [](Scenario& s, TestEngine& e, Role) {
-                versioning::delete_repository(*e, *s.target, false);
+                branch::delete_repository(*e, *s.target, false);
                 return kDone;
               },
           .model = [](const World& w, const World&, Scenario&, Role) -> Steps {

@@ -71,19 +71,19 @@ std::map<std::string, std::string> pairs_of(std::string_view bytes) {
   return out;
 }
 
-std::string state_of(const meta::Job& job) {
+std::string state_of(const jobs::Job& job) {
   switch (job.state) {
-    case meta::JobState::kDone:
+    case jobs::JobState::kDone:
       return "done";
-    case meta::JobState::kFailed:
+    case jobs::JobState::kFailed:
       if (job.error.find("dirty branch") != std::string::npos) return "failed dirty_branch";
       if (job.error.find("not found") != std::string::npos) return "failed not_found";
       if (job.error.find("protected branch") != std::string::npos) return "failed protected_branch";
       return "failed " + job.error;
-    case meta::JobState::kCancelled:
+    case jobs::JobState::kCancelled:
       return "cancelled";
-    case meta::JobState::kQueued:
-    case meta::JobState::kRunning:
+    case jobs::JobState::kQueued:
+    case jobs::JobState::kRunning:
       return "open";
   }
   return "";
@@ -171,8 +171,8 @@ ModelObject Scenario::object_of(const RepositoryName& repository, const Entry& e
   const std::string place = repository == repo ? "" : repository.str();
   const auto [at, fresh] = texts_.try_emplace(place + encode_address(entry.address));
   if (fresh) {
-    const auto reader = versioning::open_object(
-        *observer, versioning::get_repository(*observer, repository), entry, {0, entry.size_bytes});
+    const auto reader = objects::open_object(
+        *observer, branch::get_repository(*observer, repository), entry, {0, entry.size_bytes});
     std::string bytes(entry.size_bytes, '\0');
     size_t filled = 0;
     while (const size_t got = reader->read(std::span<char>(bytes).subspan(filled))) filled += got;
@@ -184,7 +184,7 @@ ModelObject Scenario::object_of(const RepositoryName& repository, const Entry& e
 
 ModelTree Scenario::tree_of(const RepositoryName& repository, const std::string& ref) {
   ModelTree out;
-  const auto page = versioning::list_objects(*observer, repository, ref, {"", "", "", 1000});
+  const auto page = objects::list_objects(*observer, repository, ref, {"", "", "", 1000});
   for (const auto& item : page.items) out[item.path] = object_of(repository, *item.entry);
   return out;
 }
@@ -197,8 +197,8 @@ ModelCommitPtr Scenario::commit_of_repository(const RepositoryName& repository,
                                               const CommitId& commit_id) {
   const auto known = commits_.find(commit_id);
   if (known != commits_.end()) return known->second;
-  const Commit found = versioning::resolve_commit(
-      *observer, versioning::get_repository(*observer, repository), to_text(commit_id));
+  const Commit found = branch::resolve_commit(
+      *observer, branch::get_repository(*observer, repository), to_text(commit_id));
   std::vector<ModelCommitPtr> parents;
   for (const CommitId& parent : found.parents) {
     parents.push_back(commit_of_repository(repository, parent));
@@ -209,20 +209,19 @@ ModelCommitPtr Scenario::commit_of_repository(const RepositoryName& repository,
 }
 
 std::map<std::string, ModelCommitPtr> Scenario::refs_of(const RepositoryName& repository) {
-  const Repository found_repository = versioning::get_repository(*observer, repository);
+  const Repository found_repository = branch::get_repository(*observer, repository);
   std::map<std::string, ModelCommitPtr> out;
   const auto add = [&](const char* kind, const std::string& name, const CommitId& id_) {
     out[std::string(kind) + " " + name] = commit_of_repository(repository, id_);
   };
   for (const Branch& found :
-       versioning::list_branches(*observer, found_repository, "", "", 100, true).items) {
+       branch::list_branches(*observer, found_repository, "", "", 100, true).items) {
     add("branch", found.name.str(), found.head);
   }
-  for (const Tag& found : versioning::list_tags(*observer, found_repository, "", "", 100).items) {
+  for (const Tag& found : branch::list_tags(*observer, found_repository, "", "", 100).items) {
     add("tag", found.name.str(), found.commit);
   }
-  for (const Alias& found :
-       versioning::list_aliases(*observer, found_repository, "", "", 100).items) {
+  for (const Alias& found : branch::list_aliases(*observer, found_repository, "", "", 100).items) {
     add("alias", found.name.str(), found.commit);
   }
   return out;
@@ -260,7 +259,7 @@ World Scenario::observe() {
     return out;
   }
   for (const Branch& found :
-       versioning::list_branches(*observer, found_repository, "", "", 100, true).items) {
+       branch::list_branches(*observer, found_repository, "", "", 100, true).items) {
     ModelBranch branch;
     branch.head = commit(found.head);
     branch.expires = found.expires.has_value();
@@ -276,21 +275,20 @@ World Scenario::observe() {
     }
     out.branches[found.name.str()] = std::move(branch);
   }
-  for (const Tag& tag : versioning::list_tags(*observer, found_repository, "", "", 100).items) {
+  for (const Tag& tag : branch::list_tags(*observer, found_repository, "", "", 100).items) {
     out.tags[tag.name.str()] = commit(tag.commit);
   }
-  for (const Alias& alias :
-       versioning::list_aliases(*observer, found_repository, "", "", 100).items) {
+  for (const Alias& alias : branch::list_aliases(*observer, found_repository, "", "", 100).items) {
     out.aliases[alias.name.str()] = commit(alias.commit);
   }
-  for (const auto& open : versioning::list_multiparts(*observer, repo, "", {}, 100).items) {
+  for (const auto& open : objects::list_multiparts(*observer, repo, "", {}, 100).items) {
     ModelUpload& kept = out.uploads[open.upload_id];
     kept.key = open.branch.str() + "/" + open.key.str();
-    for (const auto& part : versioning::list_parts(*observer, open, 0, 100).items) {
+    for (const auto& part : objects::list_parts(*observer, open, 0, 100).items) {
       kept.parts[static_cast<int>(part.number)] = part.etag;
     }
   }
-  for (const BranchRule& rule : versioning::get_branch_rules(*observer, found_repository).value) {
+  for (const BranchRule& rule : branch::get_branch_rules(*observer, found_repository).value) {
     out.branch_rules |= rule.blocks(BranchAction::kStage);
     out.approvals_wanted = static_cast<int>(rule.approvals.value_or(0));
   }
@@ -306,20 +304,20 @@ World Scenario::observe() {
   }
   for (const std::string& one : {promotion, promoted}) {
     if (one.empty()) continue;
-    const Promotion found = versioning::get_promotion(*observer, found_repository, one);
+    const promotion::Promotion found = promotion::get_promotion(*observer, found_repository, one);
     ModelPromotion& kept = out.promotions[one];
-    const bool open = !has_ended(found.state);
+    const bool open = !promotion::has_ended(found.state);
     kept.state = open ? "open"
-                      : std::string(tarn::name_of(found.state)) +
+                      : std::string(promotion::name_of(found.state)) +
                             (found.code.empty() ? "" : " " + found.code);
     if (found.result) kept.result = commit(*found.result);
     for (const auto& check :
-         versioning::get_promotion_record(*observer, found_repository, found).checks) {
-      kept.checks[check.name] = tarn::name_of(check.status);
+         promotion::get_promotion_record(*observer, found_repository, found).checks) {
+      kept.checks[check.name] = promotion::name_of(check.status);
     }
   }
   if (!promotion.empty()) {
-    out.policy_version = versioning::get_gate_policy(*observer, found_repository, "digits").version;
+    out.policy_version = promotion::get_gate_policy(*observer, found_repository, "digits").version;
   }
   return out;
 }

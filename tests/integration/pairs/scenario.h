@@ -43,7 +43,7 @@ class Scenario {
   ModelCommitPtr commit(const CommitId& id);
   /// The repository as the front end of an engine looks it up for each request.
   Repository repository(testing::TestEngine& engine) const {
-    return versioning::get_repository(*engine, repo);
+    return branch::get_repository(*engine, repo);
   }
   /// The object that an upload of this text makes.
   static ModelObject object(const std::string& text);
@@ -55,7 +55,7 @@ class Scenario {
   World initial;
 
   // Values that set-ups leave for the actions.
-  std::optional<versioning::MultipartUpload> upload;
+  std::optional<objects::MultipartUpload> upload;
   std::string part_etag;
   std::string link;  ///< an address that was handed out, with its bytes uploaded
   std::vector<std::string> jobs;

@@ -3,7 +3,7 @@
 
 #include "core/branch/settings.h"
 #include "core/branch/stage.h"
-#include "core/import/import.h"
+#include "core/imports/import.h"
 #include "core/jobs/jobs.h"
 #include "core/versioning/checkout.h"
 #include "core/versioning/move.h"
@@ -82,12 +82,12 @@ void start_import(Scenario& s, Role role) {
   };
   source("import/k", kImportText);
   source("import/z", kImportedText);
-  versioning::ImportRequest request;
-  request.paths = {{versioning::ImportPath::Kind::kPrefix, "local:///lake/import/", "data/"}};
+  imports::ImportRequest request;
+  request.paths = {{imports::ImportPath::Kind::kPrefix, "local:///lake/import/", "data/"}};
   request.commit.committer = "importer";
   request.commit.message = "import";
   const std::string id =
-      versioning::start_import(*s.observer, s.repository(s.observer), kWorkBranch, request);
+      imports::start_import(*s.observer, s.repository(s.observer), kWorkBranch, request);
   s.jobs.push_back(id);
   s.job_of[role] = id;
 }
@@ -143,8 +143,8 @@ Verb verb_import() {
                 const auto open = [&] {
                   return std::any_of(s.jobs.begin(), s.jobs.end(), [&](const std::string& id) {
                     const auto job = (*e).jobs.find(id);
-                    return job && (job->state == meta::JobState::kQueued ||
-                                   job->state == meta::JobState::kRunning);
+                    return job && (job->state == jobs::JobState::kQueued ||
+                                   job->state == jobs::JobState::kRunning);
                   });
                 };
                 constexpr int kRunsMax = 10;

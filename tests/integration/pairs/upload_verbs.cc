@@ -25,16 +25,15 @@ ModelObject joined_part() {
 
 void open_upload(Scenario& s, Role) {
   if (s.upload) return;
-  const auto target =
-      versioning::check_upload(*s.observer, s.repo, kWorkBranch, Key(kKey), false, {});
+  const auto target = objects::check_upload(*s.observer, s.repo, kWorkBranch, Key(kKey), false, {});
   s.upload =
-      versioning::create_multipart(*s.observer, target, {"tester", {"text/plain", {}, {}}, "", ""});
+      objects::create_multipart(*s.observer, target, {"tester", {"text/plain", {}, {}}, "", ""});
   TextBody body(kPartText);
-  s.part_etag = versioning::put_part(*s.observer, *s.upload, 1, body, std::nullopt).etag;
+  s.part_etag = objects::put_part(*s.observer, *s.upload, 1, body, std::nullopt).etag;
 }
 
-versioning::MultipartUpload find_upload(Scenario& s, TestEngine& e) {
-  return versioning::get_multipart(*e, s.repo, kWorkBranch, Key(kKey), s.upload->upload_id);
+objects::MultipartUpload find_upload(Scenario& s, TestEngine& e) {
+  return objects::get_multipart(*e, s.repo, kWorkBranch, Key(kKey), s.upload->upload_id);
 }
 
 const ModelUpload* open_upload_of(const World& world, const Scenario& s) {
@@ -48,17 +47,17 @@ Verb verb_complete() {
           .set_up = open_upload,
           .act =
               [](Scenario& s, TestEngine& e, Role) {
-                const std::vector<versioning::CompletedPart> parts = {{1, s.part_etag, {}}};
-                std::optional<versioning::MultipartUpload> upload;
+                const std::vector<objects::CompletedPart> parts = {{1, s.part_etag, {}}};
+                std::optional<objects::MultipartUpload> upload;
                 try {
                   upload = find_upload(s, e);
                 } catch (const Error&) {
-                  if (!versioning::completed_before(*e, s.repo, kWorkBranch, Key(kKey), parts)) {
+                  if (!objects::completed_before(*e, s.repo, kWorkBranch, Key(kKey), parts)) {
                     throw;
                   }
                   return kDone;
                 }
-                versioning::complete_multipart(*e, *upload, {parts, {}, {}, {}});
+                objects::complete_multipart(*e, *upload, {parts, {}, {}, {}});
                 return kDone;
               },
           .model = [](const World& w, const World&, Scenario& s, Role) -> Steps {
@@ -85,7 +84,7 @@ Verb verb_abort() {
           .set_up = open_upload,
           .act =
               [](Scenario& s, TestEngine& e, Role) {
-                versioning::abort_multipart(*e, find_upload(s, e));
+                objects::abort_multipart(*e, find_upload(s, e));
                 return kDone;
               },
           .model = [](const World& w, const World&, Scenario& s, Role) -> Steps {
@@ -102,7 +101,7 @@ Verb verb_put_part() {
           .act =
               [](Scenario& s, TestEngine& e, Role role) {
                 TextBody body("another part by " + name_of(role));
-                versioning::put_part(*e, find_upload(s, e), 1, body, std::nullopt);
+                objects::put_part(*e, find_upload(s, e), 1, body, std::nullopt);
                 return kDone;
               },
           .model = [](const World& w, const World&, Scenario& s, Role role) -> Steps {
@@ -120,11 +119,11 @@ constexpr const char* kLinkUser = "ann";
 void hand_out_link(Scenario& s, Role) {
   if (!s.link.empty()) return;
   const auto handed =
-      versioning::hand_out_address(*s.observer, s.repo, kWorkBranch, Key(kKey), kLinkUser);
+      objects::hand_out_address(*s.observer, s.repo, kWorkBranch, Key(kKey), kLinkUser);
   TextBody body(kLinkText);
-  versioning::fill_address(*s.observer, handed.repository,
-                           {handed.repository.id, kWorkBranch, Key(kKey), handed.own}, body,
-                           std::nullopt);
+  objects::fill_address(*s.observer, handed.repository,
+                        {handed.repository.id, kWorkBranch, Key(kKey), handed.own}, body,
+                        std::nullopt);
   s.link = handed.text;
   s.initial.links.insert(s.link);
 }
@@ -136,8 +135,8 @@ Verb verb_link() {
           .act =
               [](Scenario& s, TestEngine& e, Role) {
                 const auto target =
-                    versioning::check_upload(*e, s.repo, kWorkBranch, Key(kKey), false, {});
-                versioning::link_address(
+                    objects::check_upload(*e, s.repo, kWorkBranch, Key(kKey), false, {});
+                objects::link_address(
                     *e, target, s.link, kLinkUser,
                     {.size_bytes = std::string(kLinkText).size(), .etag = to_hex(md5(kLinkText))},
                     {"text/plain", {}, {}}, {});

@@ -1,4 +1,4 @@
-#include "core/import/import_verify.h"
+#include "core/imports/import_verify.h"
 
 #include <chrono>
 #include <utility>
@@ -11,7 +11,7 @@
 #include "core/blob/stores.h"
 #include "core/objects/objects.h"
 
-namespace tarn::versioning {
+namespace tarn::imports {
 namespace {
 
 constexpr uint32_t kPageItems = 1000;
@@ -41,12 +41,12 @@ namespace {
 }
 
 struct Question {
-  const ListItem* item;
+  const objects::ListItem* item;
   const std::string* url;
   std::optional<blob::BlobStat> answer;
 };
 
-std::optional<blob::BlobStat> ask_store(Engine& engine, const std::string& url) {
+std::optional<blob::BlobStat> ask_store(branch::Engine& engine, const std::string& url) {
   try {
     const blob::Located at = engine.stores.locate(url);
     return at.store->stat(at.key);
@@ -58,18 +58,18 @@ std::optional<blob::BlobStat> ask_store(Engine& engine, const std::string& url) 
 
 }  // namespace
 
-Verification verify_import(Engine& engine, const RepositoryName& repository, std::string_view ref,
-                           const VerifyOptions& options) {
+Verification verify_import(branch::Engine& engine, const RepositoryName& repository,
+                           std::string_view ref, const VerifyOptions& options) {
   const auto deadline = std::chrono::steady_clock::now() + kVerifyTime;
   Verification out;
   out.next = options.after;
   for (;;) {
     throw_if_cancelled();
-    const Page<ListItem> page = list_objects(
+    const Page<objects::ListItem> page = objects::list_objects(
         engine, repository, ref,
         {.prefix = options.prefix, .after = out.next, .delimiter = {}, .limit = kPageItems});
     std::vector<Question> questions;
-    for (const ListItem& item : page.items) {
+    for (const objects::ListItem& item : page.items) {
       if (const auto* external = std::get_if<ExternalAddress>(&item.entry->address))
         questions.push_back({&item, &external->url, {}});
     }
@@ -77,7 +77,7 @@ Verification verify_import(Engine& engine, const RepositoryName& repository, std
       questions[i].answer = ask_store(engine, *questions[i].url);
     });
     auto question = questions.begin();
-    for (const ListItem& item : page.items) {
+    for (const objects::ListItem& item : page.items) {
       if (out.changed.size() == options.limit) {
         out.has_more = true;
         return out;
@@ -101,4 +101,4 @@ Verification verify_import(Engine& engine, const RepositoryName& repository, std
   }
 }
 
-}  // namespace tarn::versioning
+}  // namespace tarn::imports

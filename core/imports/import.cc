@@ -1,4 +1,4 @@
-#include "core/import/import.h"
+#include "core/imports/import.h"
 
 #include <charconv>
 #include <chrono>
@@ -15,8 +15,8 @@
 #include "core/branch/publish.h"
 #include "core/branch/refs.h"
 #include "core/branch/repositories.h"
-#include "core/import/import_job.h"
-#include "core/import/import_source.h"
+#include "core/imports/import_job.h"
+#include "core/imports/import_source.h"
 #include "core/jobs/jobs.h"
 #include "core/meta/branches.h"
 #include "core/meta/commits.h"
@@ -25,7 +25,7 @@
 #include "core/tree/cursor.h"
 #include "core/tree/entry_fields.h"
 
-namespace tarn::versioning {
+namespace tarn::imports {
 namespace {
 
 constexpr std::string_view kKind = "import";
@@ -48,7 +48,7 @@ struct Stopped {};
 /// One run of one job.
 class ImportRun {
  public:
-  ImportRun(Engine& engine, meta::Job job, int64_t owner, std::stop_token stop)
+  ImportRun(branch::Engine& engine, jobs::Job job, int64_t owner, std::stop_token stop)
       : engine_(engine),
         job_(std::move(job)),
         owner_(owner),
@@ -98,7 +98,7 @@ class ImportRun {
 
   void end_without_commit(const CommitId& head, std::string_view mark) {
     job_.result = str_cat(view_of(head), mark);
-    engine_.jobs.finish(job_, owner_, meta::JobState::kDone);
+    engine_.jobs.finish(job_, owner_, jobs::JobState::kDone);
   }
 
   Branch current_branch() {
@@ -130,13 +130,15 @@ class ImportRun {
 
   void publish(const ImportCheckpoint& at) {
     const Branch branch = current_branch();
-    const BranchPermit permit = permit_of(engine_, repository_.id, BranchAction::kImport);
+    const branch::BranchPermit permit =
+        branch::permit_of(engine_, repository_.id, BranchAction::kImport);
     permit(branch);
     CommitId head;
-    const auto commit = build_and_publish(
+    const auto commit = branch::build_and_publish(
         engine_, repository_, branch, /*rotate=*/true, permit,
-        [&](BranchHold& hold, meta::NodeWriter& nodes) -> std::optional<BuiltCommit> {
-          BuiltCommit built;
+        [&](branch::BranchHold& hold,
+            meta::NodeWriter& nodes) -> std::optional<branch::BuiltCommit> {
+          branch::BuiltCommit built;
           built.drained = clean_tokens(hold);
           built.clean = true;
           built.root = splice(hold, nodes, at.root);
@@ -154,16 +156,16 @@ class ImportRun {
           built.within = [this](db::Connection& connection, const Commit& made) {
             job_.result = std::string(view_of(made.id));
             if (removed_ > 0) job_.result += str_cat(kRemoved, removed_);
-            if (!engine_.jobs.finish(connection, job_, owner_, meta::JobState::kDone)) {
+            if (!engine_.jobs.finish(connection, job_, owner_, jobs::JobState::kDone)) {
               throw Stopped{};
             }
           };
-          built.hooks = CommitHooks{.before = HookEvent::kPreCommit,
-                                    .after = HookEvent::kPostCommit,
-                                    .branch = branch.name.str(),
-                                    .tick = [this] { tick(0); }};
-          if (has_hooks(engine_, repository_)) {
-            built.hooks->files = {.files = action_files_of(engine_, hold.lease().root),
+          built.hooks = branch::CommitHooks{.before = HookEvent::kPreCommit,
+                                            .after = HookEvent::kPostCommit,
+                                            .branch = branch.name.str(),
+                                            .tick = [this] { tick(0); }};
+          if (branch::has_hooks(engine_, repository_)) {
+            built.hooks->files = {.files = branch::action_files_of(engine_, hold.lease().root),
                                   .ref = to_text(hold.lease().head)};
           }
           reported_ = std::chrono::steady_clock::now();
@@ -185,9 +187,9 @@ class ImportRun {
     }
   }
 
-  std::vector<int64_t> clean_tokens(BranchHold& hold) {
+  std::vector<int64_t> clean_tokens(branch::BranchHold& hold) {
     try {
-      return require_clean(engine_, hold);
+      return branch::require_clean(engine_, hold);
     } catch (const Error& error) {
       throw Error(error.code(), error.reason(), str_cat("merge import: ", error.message()));
     }
@@ -195,7 +197,7 @@ class ImportRun {
 
   /// Replaces the head's ranges by the imported ones; the head may have moved since the listing
   /// began.
-  TreeRoot splice(BranchHold& hold, meta::NodeWriter& nodes, const TreeRoot& imported) {
+  TreeRoot splice(branch::BranchHold& hold, meta::NodeWriter& nodes, const TreeRoot& imported) {
     TreeRoot root = hold.lease().root;
     removed_ = 0;
     if (root.empty()) return imported;
@@ -224,8 +226,8 @@ class ImportRun {
     return engine_.jobs.report(job_, owner_, lease_time(), engine_.writer.id());
   }
 
-  Engine& engine_;
-  meta::Job job_;
+  branch::Engine& engine_;
+  jobs::Job job_;
   const int64_t owner_;
   const std::stop_token stop_;
   const ImportRequest request_;
@@ -254,7 +256,7 @@ std::string taken_prefix(const ImportPath& path) {
   return out;
 }
 
-void check_source(Engine& engine, const ImportPath& path) {
+void check_source(branch::Engine& engine, const ImportPath& path) {
   blob::check_no_dots(path.url);
   // All namespaces, and nothing else, lie below the local root.
   if (path.url.starts_with("local://") && !path.url.starts_with("local:///")) {
@@ -267,22 +269,22 @@ void check_source(Engine& engine, const ImportPath& path) {
 }
 
 /// The branch, if the request may be run on it.
-Branch check_import(Engine& engine, const Repository& repository, const BranchName& branch,
+Branch check_import(branch::Engine& engine, const Repository& repository, const BranchName& branch,
                     const ImportRequest& request) {
-  check_writable(engine, repository, request.force);
-  const Branch target = get_branch(engine, repository, branch);
-  check_branch_action(engine, repository.id, target, BranchAction::kImport);
+  branch::check_writable(engine, repository, request.force);
+  const Branch target = branch::get_branch(engine, repository, branch);
+  branch::check_branch_action(engine, repository.id, target, BranchAction::kImport);
   for (const ImportPath& path : request.paths) {
     check_source(engine, path);
     // Hook files below the destination are found when the commit is published.
-    check_hook_file(engine, repository.name, path.destination);
+    branch::check_hook_file(engine, repository.name, path.destination);
   }
   return target;
 }
 
-meta::Job get_job(Engine& engine, const Repository& repository, const BranchName& branch,
+jobs::Job get_job(branch::Engine& engine, const Repository& repository, const BranchName& branch,
                   std::string_view id) {
-  const Branch target = get_branch(engine, repository, branch);
+  const Branch target = branch::get_branch(engine, repository, branch);
   const auto job = engine.jobs.find(id);
   if (!job || job->branch != target.id || job->kind != kKind) {
     throw Error(ErrorCode::kNotFound, reason::kImportNotFound, "not found");
@@ -292,12 +294,13 @@ meta::Job get_job(Engine& engine, const Repository& repository, const BranchName
 
 }  // namespace
 
-std::string start_import(Engine& engine, const Repository& repository, const BranchName& branch,
-                         const ImportRequest& request, std::string_view idempotency_key) {
+std::string start_import(branch::Engine& engine, const Repository& repository,
+                         const BranchName& branch, const ImportRequest& request,
+                         std::string_view idempotency_key) {
   const Branch target = check_import(engine, repository, branch, request);
   const std::string spec = encode_import_request(request);
   const std::string id = engine.jobs.create(kKind, repository.id, target.id, spec,
-                                            ActingUser::name(), idempotency_key);
+                                            branch::ActingUser::name(), idempotency_key);
   if (!idempotency_key.empty()) {
     const auto job = engine.jobs.find(id);
     if (job && job->spec != spec) {
@@ -309,8 +312,8 @@ std::string start_import(Engine& engine, const Repository& repository, const Bra
   return id;
 }
 
-ImportPreview preview_import(Engine& engine, const Repository& repository, const BranchName& branch,
-                             const ImportRequest& request, size_t limit) {
+ImportPreview preview_import(branch::Engine& engine, const Repository& repository,
+                             const BranchName& branch, const ImportRequest& request, size_t limit) {
   const TreeRoot head = check_import(engine, repository, branch, request).root;
   ImportPreview preview;
   std::vector<tree::RangeDelete> ranges;
@@ -357,12 +360,12 @@ ImportPreview preview_import(Engine& engine, const Repository& repository, const
   return preview;
 }
 
-ImportStatus import_status(Engine& engine, const Repository& repository, const BranchName& branch,
-                           std::string_view id) {
-  const meta::Job job = get_job(engine, repository, branch, id);
+ImportStatus import_status(branch::Engine& engine, const Repository& repository,
+                           const BranchName& branch, std::string_view id) {
+  const jobs::Job job = get_job(engine, repository, branch, id);
   ImportStatus status;
   status.id = job.id;
-  status.completed = job.state == meta::JobState::kDone;
+  status.completed = job.state == jobs::JobState::kDone;
   status.updated = job.updated;
   status.ingested_objects = job.progress;
   if (status.completed) {
@@ -381,22 +384,22 @@ ImportStatus import_status(Engine& engine, const Repository& repository, const B
   status.error = job.error;
   // The current time while the job is open: clients give up an import whose time stands still, and
   // a source may be slow.
-  const bool open = job.state == meta::JobState::kQueued || job.state == meta::JobState::kRunning;
+  const bool open = job.state == jobs::JobState::kQueued || job.state == jobs::JobState::kRunning;
   if (open) status.updated = std::max(status.updated, engine.clock.now());
   return status;
 }
 
-void cancel_import(Engine& engine, const Repository& repository, const BranchName& branch,
+void cancel_import(branch::Engine& engine, const Repository& repository, const BranchName& branch,
                    std::string_view id) {
-  const meta::Job job = get_job(engine, repository, branch, id);
+  const jobs::Job job = get_job(engine, repository, branch, id);
   if (!engine.jobs.cancel(job.id))
     throw Error(ErrorCode::kConflict, reason::kImportEnded, "conflict found");
 }
 
-bool run_one_import(Engine& engine, std::stop_token stop, OwnerTurns& turns,
+bool run_one_import(branch::Engine& engine, std::stop_token stop, OwnerTurns& turns,
                     std::chrono::milliseconds first_pause) {
   const int64_t owner = new_lease_owner();
-  std::optional<meta::Job> job;
+  std::optional<jobs::Job> job;
   const auto turn =
       turns.begin([&](const std::vector<std::string>& full) -> std::optional<std::string> {
         job = engine.jobs.take(kKind, owner, lease_time(), full);
@@ -408,8 +411,8 @@ bool run_one_import(Engine& engine, std::stop_token stop, OwnerTurns& turns,
     try {
       // Retries from the last checkpoint, unless another process has taken the lease.
       if (attempt > 1) job = engine.jobs.find(job->id);
-      if (job && job->state == meta::JobState::kRunning) {
-        const ActingUser user(job->owner);
+      if (job && job->state == jobs::JobState::kRunning) {
+        const branch::ActingUser user(job->owner);
         ImportRun(engine, *job, owner, stop).run();
       }
       return true;
@@ -422,7 +425,7 @@ bool run_one_import(Engine& engine, std::stop_token stop, OwnerTurns& turns,
                           error.reason() == reason::kOwnedByAnotherDatabase;
       if (!passes || attempt == kAttemptsMax) {
         job->error = str_cat("import error: ", error.message());
-        engine.jobs.finish(*job, owner, meta::JobState::kFailed);
+        engine.jobs.finish(*job, owner, jobs::JobState::kFailed);
         return true;
       }
     }
@@ -431,4 +434,4 @@ bool run_one_import(Engine& engine, std::stop_token stop, OwnerTurns& turns,
   }
 }
 
-}  // namespace tarn::versioning
+}  // namespace tarn::imports

@@ -8,14 +8,14 @@
 
 #include "core/base/error.h"
 #include "core/blob/local_store.h"
-#include "core/import/import.h"
-#include "core/import/import_verify.h"
+#include "core/imports/import.h"
+#include "core/imports/import_verify.h"
 #include "tests/support/engine_fixture.h"
 #include "tests/support/postgres_test.h"
 #include "tests/support/repository_test.h"
 #include "tests/support/temporary_directory.h"
 
-namespace tarn::versioning {
+namespace tarn::imports {
 namespace {
 
 // Compared by whole directories, "vic-1" read what the repository at "vic-12" keeps.
@@ -94,4 +94,4 @@ TEST_F(GoneSources, VerificationNamesAnUnreadableSource) {
 }
 
 }  // namespace
-}  // namespace tarn::versioning
+}  // namespace tarn::imports

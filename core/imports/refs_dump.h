@@ -14,7 +14,7 @@
 #include "core/model/names.h"
 #include "core/model/repository.h"
 
-namespace tarn::versioning {
+namespace tarn::imports {
 
 /// Branches, tags and aliases one dump may hold, and commits one restore may bring.
 constexpr uint64_t kDumpedRefsMax = 1'000'000;
@@ -23,14 +23,14 @@ constexpr uint64_t kRestoredCommitsMax = 1'000'000;
 /// Writes names and commits of all branches, tags and aliases, of one moment, to a file in the
 /// repository's namespace and returns the dump's id. What is staged is no part of it, and the
 /// commits stay where they are: collected ones cannot be restored. Throws: not_found.
-std::string dump_refs(Engine& engine, const RepositoryName& repository);
+std::string dump_refs(branch::Engine& engine, const RepositoryName& repository);
 
 /// The repository that was dumped. Throws not_found (reason "dump_not_found": no such dump, or its
 /// repository was deleted).
-Repository dumped_repository(Engine& engine, std::string_view dump);
+Repository dumped_repository(branch::Engine& engine, std::string_view dump);
 
 /// The aliases that a restore makes, by name. Throws as dumped_repository.
-std::vector<AliasName> aliases_of_dump(Engine& engine, std::string_view dump);
+std::vector<AliasName> aliases_of_dump(branch::Engine& engine, std::string_view dump);
 
 /// Makes the dumped branches, tags and aliases with their whole history; that of aliases begins
 /// with `user`. Messages, metadata, times and parents are the dumped ones; ids of commits are new,
@@ -39,7 +39,7 @@ std::vector<AliasName> aliases_of_dump(Engine& engine, std::string_view dump);
 /// dump, a commit collected since), invalid_argument (reason "not_bare": it has branches, tags or
 /// commits), permission_denied (read-only; reason "protected_branch" or "protected_tag": a rule of
 /// the repository forbids one of them).
-void restore_refs(Engine& engine, const RepositoryName& repository, std::string_view dump,
+void restore_refs(branch::Engine& engine, const RepositoryName& repository, std::string_view dump,
                   bool force, std::string_view user);
 
 enum class RefsTask { kDump, kRestore };
@@ -54,13 +54,14 @@ struct RefsTaskStatus {
 /// as far as errors are known in advance. If its process dies, another one starts the job again
 /// after the lease has expired. A restore is published in the transaction that ends its job, so
 /// either both happened or neither.
-std::string start_dump(Engine& engine, const RepositoryName& repository, std::string_view user);
-std::string start_restore(Engine& engine, const RepositoryName& repository, std::string_view dump,
-                          bool force, std::string_view user);
+std::string start_dump(branch::Engine& engine, const RepositoryName& repository,
+                       std::string_view user);
+std::string start_restore(branch::Engine& engine, const RepositoryName& repository,
+                          std::string_view dump, bool force, std::string_view user);
 /// Throws: not_found.
-RefsTaskStatus refs_task_status(Engine& engine, const RepositoryName& repository, RefsTask task,
-                                std::string_view id);
+RefsTaskStatus refs_task_status(branch::Engine& engine, const RepositoryName& repository,
+                                RefsTask task, std::string_view id);
 /// Runs one such job, if any; called by server/jobs. Returns whether it did any work.
-bool run_one_refs_task(Engine& engine, std::stop_token stop);
+bool run_one_refs_task(branch::Engine& engine, std::stop_token stop);
 
-}  // namespace tarn::versioning
+}  // namespace tarn::imports

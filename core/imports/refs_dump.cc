@@ -1,4 +1,4 @@
-#include "core/import/refs_dump.h"
+#include "core/imports/refs_dump.h"
 
 #include <algorithm>
 #include <functional>
@@ -21,8 +21,8 @@
 #include "core/branch/protection.h"
 #include "core/branch/repositories.h"
 #include "core/db/pool.h"
-#include "core/import/refs_dump_format.h"
-#include "core/import/refs_dump_store.h"
+#include "core/imports/refs_dump_format.h"
+#include "core/imports/refs_dump_store.h"
 #include "core/jobs/jobs.h"
 #include "core/meta/commits.h"
 #include "core/meta/node_writer.h"
@@ -33,7 +33,7 @@
 #include "core/tree/diff.h"
 #include "core/tree/edit.h"
 
-namespace tarn::versioning {
+namespace tarn::imports {
 namespace {
 
 constexpr std::string_view kFolder = "_tarn/refs/";
@@ -68,11 +68,13 @@ DumpId parse_dump_id(std::string_view dump) {
   return {static_cast<RepositoryId>(number), digits};
 }
 
-blob::Located located(Engine& engine, const Repository& repository, std::string_view digits) {
+blob::Located located(branch::Engine& engine, const Repository& repository,
+                      std::string_view digits) {
   return engine.stores.locate(str_cat(repository.storage_namespace, "/", kFolder, digits));
 }
 
-std::vector<DumpedRef> read_refs(Engine& engine, const Repository& source, std::string_view dump) {
+std::vector<DumpedRef> read_refs(branch::Engine& engine, const Repository& source,
+                                 std::string_view dump) {
   const blob::Located at = located(engine, source, parse_dump_id(dump).digits);
   const auto stat = at.store->stat(at.key);
   if (!stat || stat->size_bytes > kDumpBytesMax) throw_no_dump(dump);
@@ -115,7 +117,7 @@ struct RestoreSteps {
 
 class RestoreRun {
  public:
-  RestoreRun(Engine& engine, const Repository& source, const Repository& target,
+  RestoreRun(branch::Engine& engine, const Repository& source, const Repository& target,
              std::vector<DumpedRef> refs, std::string_view user, RestoreSteps steps)
       : engine_(engine),
         source_(source),
@@ -142,14 +144,14 @@ class RestoreRun {
  private:
   /// Returns the version of the repository's settings whose rules permit the restore.
   int64_t check_rules() {
-    const int64_t version = meta::RefsDumpStore(engine_.pool).settings_version(target_.id);
+    const int64_t version = RefsDumpStore(engine_.pool).settings_version(target_.id);
     std::vector<BranchName> branches;
     std::vector<TagName> tags;
     for (const DumpedRef& ref : refs_) {
       if (ref.kind == RefKind::kTag) tags.emplace_back(ref.name);
       if (ref.kind == RefKind::kBranch) branches.emplace_back(ref.name);
     }
-    check_restore(engine_, target_.id, version, branches, tags);
+    branch::check_restore(engine_, target_.id, version, branches, tags);
     return version;
   }
 
@@ -202,7 +204,7 @@ class RestoreRun {
       before = engine_.commits.get(source_.id, old.parents[0]).root;
       base = made_.at(old.parents[0]).root;
     }
-    check_hook_files(engine_, target_.name, before, old.root);
+    branch::check_hook_files(engine_, target_.name, before, old.root);
     RestoredEdits edits(engine_.nodes, before, old.root, restore_);
     const TreeRoot root =
         tree::edit_tree(engine_.nodes, nodes_, {target_.salt}, base, {}, edits).root;
@@ -220,29 +222,29 @@ class RestoreRun {
     } else if (!std::holds_alternative<ForeignAddress>(entry.address) ||
                owners_.insert(std::get<ForeignAddress>(entry.address).repository).second ||
                std::get<ForeignAddress>(entry.address).repository == target_.id) {
-      entry.address = address_for_foreign_copy(engine_, source_, target_, entry);
+      entry.address = objects::address_for_foreign_copy(engine_, source_, target_, entry);
     }
     return entry;
   }
 
   void insert(db::Connection& connection, const DumpedRef& ref, const CommitId& commit) {
     if (ref.kind != RefKind::kAlias) {
-      meta::RefsDumpStore::insert(connection, target_.id, ref, commit);
+      RefsDumpStore::insert(connection, target_.id, ref, commit);
       return;
     }
-    meta::Aliases::move(connection, target_.id,
-                        {.name = AliasName(ref.name),
-                         .to = commit,
-                         .actor = user_,
-                         .reason = "restored from a dump of refs",
-                         .at = engine_.clock.now()});
+    branch::AliasStore::move(connection, target_.id,
+                             {.name = AliasName(ref.name),
+                              .to = commit,
+                              .actor = user_,
+                              .reason = "restored from a dump of refs",
+                              .at = engine_.clock.now()});
   }
 
   /// Returns false if the rules have changed.
   bool publish(int64_t settings_version) {
     const std::map<CommitId, std::string> makers = engine_.commits.makers(source_.id, order_);
     return engine_.pool.transaction([&](db::Connection& connection) {
-      const auto locked = meta::RefsDumpStore::lock(connection, target_.id, engine_.writer.id());
+      const auto locked = RefsDumpStore::lock(connection, target_.id, engine_.writer.id());
       if (!locked) {
         throw Error(ErrorCode::kNotFound, reason::kRepositoryNotFound, "repository not found");
       }
@@ -251,7 +253,7 @@ class RestoreRun {
                     "restoring refs: this server lost its registration in the database, try again");
       }
       if (locked->settings_version != settings_version) return false;
-      require_bare(meta::RefsDumpStore::is_bare(connection, target_.id));
+      require_bare(RefsDumpStore::is_bare(connection, target_.id));
       // The copied trees refer to the objects of the source's: until here its commits kept them.
       if (!meta::Commits::hold(connection, source_.id, kept_)) {
         throw Error(ErrorCode::kUnavailable, reason::kBeingCollected,
@@ -279,7 +281,7 @@ class RestoreRun {
   }
 
  private:
-  Engine& engine_;
+  branch::Engine& engine_;
   const Repository& source_;
   const Repository& target_;
   const std::vector<DumpedRef> refs_;
@@ -297,23 +299,23 @@ class RestoreRun {
   std::set<RepositoryId> owners_;  ///< recorded as read by the target
 };
 
-void run_restore(Engine& engine, const Repository& target, std::string_view dump,
+void run_restore(branch::Engine& engine, const Repository& target, std::string_view dump,
                  std::string_view user, RestoreSteps steps) {
   const Repository source = dumped_repository(engine, dump);
   RestoreRun(engine, source, target, read_refs(engine, source, dump), user, std::move(steps)).run();
 }
 
 /// The checks before a restore begins.
-Repository restore_target(Engine& engine, const RepositoryName& repository, bool force) {
-  const Repository target = get_repository(engine, repository);
-  check_writable(engine, target, force);
-  RestoreRun::require_bare(meta::RefsDumpStore(engine.pool).is_bare(target.id));
+Repository restore_target(branch::Engine& engine, const RepositoryName& repository, bool force) {
+  const Repository target = branch::get_repository(engine, repository);
+  branch::check_writable(engine, target, force);
+  RestoreRun::require_bare(RefsDumpStore(engine.pool).is_bare(target.id));
   return target;
 }
 
-std::string dump_of(Engine& engine, const Repository& repository) {
+std::string dump_of(branch::Engine& engine, const Repository& repository) {
   const std::vector<DumpedRef> refs =
-      meta::RefsDumpStore(engine.pool).list(repository.id, kDumpedRefsMax + 1);
+      RefsDumpStore(engine.pool).list(repository.id, kDumpedRefsMax + 1);
   if (refs.size() > kDumpedRefsMax) {
     throw_invalid(str_cat("dumping refs: there are more than ", kDumpedRefsMax));
   }
@@ -330,11 +332,11 @@ std::string dump_of(Engine& engine, const Repository& repository) {
 
 struct DumpStopped {};
 
-void run_task(Engine& engine, meta::Job& job, int64_t owner, const std::stop_token& stop) {
+void run_task(branch::Engine& engine, jobs::Job& job, int64_t owner, const std::stop_token& stop) {
   const Repository repository = engine.repositories.get(job.repository);
   if (job.kind == kDumpKind) {
     job.result = dump_of(engine, repository);
-    engine.jobs.finish(job, owner, meta::JobState::kDone);
+    engine.jobs.finish(job, owner, jobs::JobState::kDone);
     return;
   }
   auto reported = std::chrono::steady_clock::now();
@@ -350,18 +352,18 @@ void run_task(Engine& engine, meta::Job& job, int64_t owner, const std::stop_tok
   // In the same transaction: otherwise a process that died in between would leave a job that starts
   // over and finds the repository no longer empty.
   steps.on_publish = [&](db::Connection& connection) {
-    if (!engine.jobs.finish(connection, job, owner, meta::JobState::kDone)) throw DumpStopped{};
+    if (!engine.jobs.finish(connection, job, owner, jobs::JobState::kDone)) throw DumpStopped{};
   };
   run_restore(engine, repository, job.spec, job.owner, std::move(steps));
 }
 
 }  // namespace
 
-std::string dump_refs(Engine& engine, const RepositoryName& repository) {
-  return dump_of(engine, get_repository(engine, repository));
+std::string dump_refs(branch::Engine& engine, const RepositoryName& repository) {
+  return dump_of(engine, branch::get_repository(engine, repository));
 }
 
-Repository dumped_repository(Engine& engine, std::string_view dump) {
+Repository dumped_repository(branch::Engine& engine, std::string_view dump) {
   const DumpId id = parse_dump_id(dump);
   try {
     // The name of a deleted repository may belong to another one by now.
@@ -374,7 +376,7 @@ Repository dumped_repository(Engine& engine, std::string_view dump) {
   throw_no_dump(dump);
 }
 
-std::vector<AliasName> aliases_of_dump(Engine& engine, std::string_view dump) {
+std::vector<AliasName> aliases_of_dump(branch::Engine& engine, std::string_view dump) {
   std::vector<AliasName> out;
   for (DumpedRef& ref : read_refs(engine, dumped_repository(engine, dump), dump)) {
     if (ref.kind == RefKind::kAlias) out.emplace_back(std::move(ref.name));
@@ -382,25 +384,27 @@ std::vector<AliasName> aliases_of_dump(Engine& engine, std::string_view dump) {
   return out;
 }
 
-void restore_refs(Engine& engine, const RepositoryName& repository, std::string_view dump,
+void restore_refs(branch::Engine& engine, const RepositoryName& repository, std::string_view dump,
                   bool force, std::string_view user) {
   run_restore(engine, restore_target(engine, repository, force), dump, user, {});
 }
 
-std::string start_dump(Engine& engine, const RepositoryName& repository, std::string_view user) {
-  return engine.jobs.create(kDumpKind, get_repository(engine, repository).id, BranchId{}, "", user);
+std::string start_dump(branch::Engine& engine, const RepositoryName& repository,
+                       std::string_view user) {
+  return engine.jobs.create(kDumpKind, branch::get_repository(engine, repository).id, BranchId{},
+                            "", user);
 }
 
-std::string start_restore(Engine& engine, const RepositoryName& repository, std::string_view dump,
-                          bool force, std::string_view user) {
+std::string start_restore(branch::Engine& engine, const RepositoryName& repository,
+                          std::string_view dump, bool force, std::string_view user) {
   const Repository target = restore_target(engine, repository, force);
   dumped_repository(engine, dump);
   return engine.jobs.create(kRestoreKind, target.id, BranchId{}, dump, user);
 }
 
-RefsTaskStatus refs_task_status(Engine& engine, const RepositoryName& repository, RefsTask task,
-                                std::string_view id) {
-  const Repository repo = get_repository(engine, repository);
+RefsTaskStatus refs_task_status(branch::Engine& engine, const RepositoryName& repository,
+                                RefsTask task, std::string_view id) {
+  const Repository repo = branch::get_repository(engine, repository);
   const auto job = engine.jobs.find(id);
   if (!job || job->repository != repo.id ||
       job->kind != (task == RefsTask::kDump ? kDumpKind : kRestoreKind)) {
@@ -408,29 +412,29 @@ RefsTaskStatus refs_task_status(Engine& engine, const RepositoryName& repository
   }
   RefsTaskStatus status;
   status.id = job->id;
-  status.done = job->state == meta::JobState::kDone || job->state == meta::JobState::kFailed;
+  status.done = job->state == jobs::JobState::kDone || job->state == jobs::JobState::kFailed;
   status.updated = job->updated;
   status.error = job->error;
-  if (task == RefsTask::kDump && job->state == meta::JobState::kDone) status.dump = job->result;
+  if (task == RefsTask::kDump && job->state == jobs::JobState::kDone) status.dump = job->result;
   return status;
 }
 
-bool run_one_refs_task(Engine& engine, std::stop_token stop) {
+bool run_one_refs_task(branch::Engine& engine, std::stop_token stop) {
   const int64_t owner = new_lease_owner();
   auto job = engine.jobs.take(kDumpKind, owner, lease_time());
   if (!job) job = engine.jobs.take(kRestoreKind, owner, lease_time());
   if (!job) return false;
   try {
-    const ActingUser user(job->owner);
+    const branch::ActingUser user(job->owner);
     run_task(engine, *job, owner, stop);
   } catch (const DumpStopped&) {
     // Another process starts the job again.
   } catch (const Error& error) {
     job->error = error.message();
     log::warn("refs task failed", {{"job", job->id}, {"error", error.message()}});
-    engine.jobs.finish(*job, owner, meta::JobState::kFailed);
+    engine.jobs.finish(*job, owner, jobs::JobState::kFailed);
   }
   return true;
 }
 
-}  // namespace tarn::versioning
+}  // namespace tarn::imports

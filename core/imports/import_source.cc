@@ -1,4 +1,4 @@
-#include "core/import/import_source.h"
+#include "core/imports/import_source.h"
 
 #include <chrono>
 #include <utility>
@@ -6,9 +6,9 @@
 #include "core/base/error.h"
 #include "core/base/reasons.h"
 #include "core/base/str_cat.h"
-#include "core/import/import_job.h"
+#include "core/imports/import_job.h"
 
-namespace tarn::versioning {
+namespace tarn::imports {
 namespace {
 
 constexpr std::string_view kContentType = "application/octet-stream";
@@ -20,7 +20,7 @@ std::string url_before_key(const std::string& url, const std::string& key) {
 
 }  // namespace
 
-ImportSource::ImportSource(Engine& engine, const ImportPath& path, std::string after,
+ImportSource::ImportSource(branch::Engine& engine, const ImportPath& path, std::string after,
                            uint64_t limit, std::function<void()> on_object)
     : path_(path),
       at_(engine.stores.locate(path.url)),
@@ -144,4 +144,4 @@ std::optional<tree::Edit> ImportedRanges::next() {
   return edit;
 }
 
-}  // namespace tarn::versioning
+}  // namespace tarn::imports

@@ -1,10 +1,10 @@
-#include "core/import/import_job.h"
+#include "core/imports/import_job.h"
 
 #include <gtest/gtest.h>
 
 #include "core/base/error.h"
 
-namespace tarn::versioning {
+namespace tarn::imports {
 namespace {
 
 TEST(ImportJob, ItsFormsRoundTrip) {
@@ -32,4 +32,4 @@ TEST(ImportJob, OverlappingDestinationsAreJoined) {
 }
 
 }  // namespace
-}  // namespace tarn::versioning
+}  // namespace tarn::imports

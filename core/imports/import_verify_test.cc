@@ -1,10 +1,10 @@
-#include "core/import/import_verify.h"
+#include "core/imports/import_verify.h"
 
 #include <string>
 
 #include <gtest/gtest.h>
 
-namespace tarn::versioning {
+namespace tarn::imports {
 namespace {
 
 // Recorded from MinIO, of one object: <LastModified> of ListObjectsV2 and Last-Modified of HEAD.
@@ -56,4 +56,4 @@ TEST(ImportVerify, ComparesSizeAndEtagWhateverTheTime) {
 }
 
 }  // namespace
-}  // namespace tarn::versioning
+}  // namespace tarn::imports

@@ -1,8 +1,8 @@
-#include "core/import/refs_dump_store.h"
+#include "core/imports/refs_dump_store.h"
 
 #include "core/base/error.h"
 
-namespace tarn::meta {
+namespace tarn::imports {
 namespace {
 
 // One statement, so all refs are of one moment.
@@ -35,14 +35,14 @@ constexpr db::Query kInsertTag{"refs_dump_insert_tag", R"sql(
 
 }  // namespace
 
-std::vector<versioning::DumpedRef> RefsDumpStore::list(RepositoryId repository, size_t most) {
+std::vector<DumpedRef> RefsDumpStore::list(RepositoryId repository, size_t most) {
   const db::Rows rows =
       pool_.run(kSelectRefs, {static_cast<int32_t>(repository), static_cast<int64_t>(most)},
                 db::Pool::Retry::kRead);
-  std::vector<versioning::DumpedRef> out;
+  std::vector<DumpedRef> out;
   out.reserve(rows.size());
   for (size_t row = 0; row < rows.size(); ++row) {
-    out.push_back({.kind = static_cast<versioning::RefKind>(rows.integer(row, 0)),
+    out.push_back({.kind = static_cast<RefKind>(rows.integer(row, 0)),
                    .hidden = rows.boolean(row, 3),
                    .name = std::string(rows.text(row, 1)),
                    .commit = commit_id_from_bytes(rows.bytes(row, 2))});
@@ -73,20 +73,20 @@ bool RefsDumpStore::is_bare(db::Connection& connection, RepositoryId repository)
 }
 
 void RefsDumpStore::insert(db::Connection& connection, RepositoryId repository,
-                           const versioning::DumpedRef& ref, const CommitId& commit) {
+                           const DumpedRef& ref, const CommitId& commit) {
   const int32_t target = static_cast<int32_t>(repository);
   const db::Bytes id{view_of(commit)};
   switch (ref.kind) {
-    case versioning::RefKind::kBranch:
+    case RefKind::kBranch:
       connection.run(kInsertBranch, {target, ref.name, id, ref.hidden});
       return;
-    case versioning::RefKind::kTag:
+    case RefKind::kTag:
       connection.run(kInsertTag, {target, ref.name, id});
       return;
-    case versioning::RefKind::kAlias:
-      break;  // has its own history: meta::Aliases::move
+    case RefKind::kAlias:
+      break;  // has its own history: branch::AliasStore::move
   }
   check_failed("RefKind", __FILE__, __LINE__);
 }
 
-}  // namespace tarn::meta
+}  // namespace tarn::imports

@@ -5,11 +5,11 @@
 
 #include <gtest/gtest.h>
 
-#include "core/import/import.h"
-#include "core/import/import_job.h"
+#include "core/imports/import.h"
+#include "core/imports/import_job.h"
 #include "tests/support/repository_test.h"
 
-namespace tarn::versioning {
+namespace tarn::imports {
 
 class Import : public ::testing::Test {
  protected:
@@ -43,4 +43,4 @@ class Import : public ::testing::Test {
   }
 };
 
-}  // namespace tarn::versioning
+}  // namespace tarn::imports

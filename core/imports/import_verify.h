@@ -12,7 +12,7 @@
 #include "core/model/entry.h"
 #include "core/model/names.h"
 
-namespace tarn::versioning {
+namespace tarn::imports {
 
 /// One request examines no more than this and takes no longer (the pages that are on their way are
 /// finished).
@@ -51,7 +51,7 @@ bool is_as_recorded(const Entry& entry, const blob::BlobStat& found);
 /// the modification time recorded at import? Throws: not_found (the ref), precondition_failed
 /// (reason "source_not_readable") naming a source whose store is gone or does not let the server
 /// in, unavailable.
-Verification verify_import(Engine& engine, const RepositoryName& repository, std::string_view ref,
-                           const VerifyOptions& options);
+Verification verify_import(branch::Engine& engine, const RepositoryName& repository,
+                           std::string_view ref, const VerifyOptions& options);
 
-}  // namespace tarn::versioning
+}  // namespace tarn::imports

@@ -1,10 +1,10 @@
-#include "core/import/refs_dump_format.h"
+#include "core/imports/refs_dump_format.h"
 
 #include <utility>
 
 #include "core/base/wire.h"
 
-namespace tarn::versioning {
+namespace tarn::imports {
 namespace {
 
 constexpr uint8_t kFormat = 2;
@@ -43,4 +43,4 @@ std::vector<DumpedRef> decode_refs(std::string_view bytes) {
   return refs;
 }
 
-}  // namespace tarn::versioning
+}  // namespace tarn::imports

@@ -13,11 +13,11 @@
 #include "core/base/mutex.h"
 #include "core/blob/stores.h"
 #include "core/branch/engine.h"
-#include "core/import/import.h"
+#include "core/imports/import.h"
 #include "core/tree/cursor.h"
 #include "core/tree/edit.h"
 
-namespace tarn::versioning {
+namespace tarn::imports {
 
 /// Lists on a thread of its own, at most kBatchesMax batches ahead of the one who builds the tree.
 /// One thread.
@@ -26,7 +26,7 @@ class ImportSource final : public tree::EditSource {
   /// Reads objects after `after` (a key of the source), at most `limit`; calls `on_object` for
   /// each, which may throw to stop. Throws what the store throws; not_found (reason
   /// "import_source_empty") if a single object does not exist.
-  ImportSource(Engine& engine, const ImportPath& path, std::string after, uint64_t limit,
+  ImportSource(branch::Engine& engine, const ImportPath& path, std::string after, uint64_t limit,
                std::function<void()> on_object);
   ~ImportSource() override;
 
@@ -85,4 +85,4 @@ class ImportedRanges final : public tree::EditSource {
   uint64_t returned_ = 0;
 };
 
-}  // namespace tarn::versioning
+}  // namespace tarn::imports

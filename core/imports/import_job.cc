@@ -1,10 +1,10 @@
-#include "core/import/import_job.h"
+#include "core/imports/import_job.h"
 
 #include <algorithm>
 
 #include "core/base/wire.h"
 
-namespace tarn::versioning {
+namespace tarn::imports {
 namespace {
 
 constexpr uint8_t kJobFormat = 1;
@@ -120,4 +120,4 @@ std::vector<tree::RangeDelete> joined(std::vector<tree::RangeDelete> ranges) {
   return out;
 }
 
-}  // namespace tarn::versioning
+}  // namespace tarn::imports

@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "core/db/pool.h"
-#include "core/import/refs_dump_format.h"
+#include "core/imports/refs_dump_format.h"
 #include "core/model/names.h"
 
-namespace tarn::meta {
+namespace tarn::imports {
 
 /// Safe from any thread. The static members run in a transaction of the caller.
 class RefsDumpStore {
@@ -17,7 +17,7 @@ class RefsDumpStore {
   explicit RefsDumpStore(db::Pool& pool) : pool_(pool) {}
 
   /// Branches, tags and aliases of one moment, by kind and name; at most `most`.
-  std::vector<versioning::DumpedRef> list(RepositoryId repository, size_t most);
+  std::vector<DumpedRef> list(RepositoryId repository, size_t most);
   /// Whether the repository has no branch, no tag and no commit.
   bool is_bare(RepositoryId repository);
   int64_t settings_version(RepositoryId repository);
@@ -32,11 +32,11 @@ class RefsDumpStore {
                                     int64_t writer);
   static bool is_bare(db::Connection& connection, RepositoryId repository);
   /// A branch or a tag, under `lock`.
-  static void insert(db::Connection& connection, RepositoryId repository,
-                     const versioning::DumpedRef& ref, const CommitId& commit);
+  static void insert(db::Connection& connection, RepositoryId repository, const DumpedRef& ref,
+                     const CommitId& commit);
 
  private:
   db::Pool& pool_;
 };
 
-}  // namespace tarn::meta
+}  // namespace tarn::imports

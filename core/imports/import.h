@@ -13,7 +13,7 @@
 #include "core/model/repository.h"
 #include "core/versioning/commit.h"
 
-namespace tarn::versioning {
+namespace tarn::imports {
 
 struct ImportPath {
   enum class Kind { kPrefix, kObject };
@@ -23,8 +23,8 @@ struct ImportPath {
 };
 
 struct ImportRequest {
-  std::vector<ImportPath> paths;  ///< may be empty: an empty commit
-  CommitRequest commit;           ///< message "" = "Import objects"
+  std::vector<ImportPath> paths;     ///< may be empty: an empty commit
+  versioning::CommitRequest commit;  ///< message "" = "Import objects"
   bool force = false;
   /// Make no commit, and write nothing, when the branch has these very objects already.
   bool if_changed = false;
@@ -64,28 +64,29 @@ constexpr uint64_t kPreviewComparedMax = 100'000;
 /// The first objects that an import would bring, at most `limit`, in the order of the sources, and
 /// what it would do to those that are there. Changes nothing. Throws as start_import for the same
 /// request, and what listing the source throws.
-ImportPreview preview_import(Engine& engine, const Repository& repository, const BranchName& branch,
-                             const ImportRequest& request, size_t limit);
+ImportPreview preview_import(branch::Engine& engine, const Repository& repository,
+                             const BranchName& branch, const ImportRequest& request, size_t limit);
 
 /// Stores the job before it returns its id. With an idempotency key (not empty) the same request
 /// of the same user on the branch gets the id of the first, as long as its record is kept. Throws:
 /// not_found, permission_denied (read-only), invalid_argument (a source inside a repository's
 /// namespace: message ends "invalid import source"), conflict (reason "idempotency_key_reused": the
 /// key came with another request).
-std::string start_import(Engine& engine, const Repository& repository, const BranchName& branch,
-                         const ImportRequest& request, std::string_view idempotency_key = {});
+std::string start_import(branch::Engine& engine, const Repository& repository,
+                         const BranchName& branch, const ImportRequest& request,
+                         std::string_view idempotency_key = {});
 /// Throws: not_found.
-ImportStatus import_status(Engine& engine, const Repository& repository, const BranchName& branch,
-                           std::string_view id);
+ImportStatus import_status(branch::Engine& engine, const Repository& repository,
+                           const BranchName& branch, std::string_view id);
 /// Again is no error; throws conflict "conflict found" when it has completed.
-void cancel_import(Engine& engine, const Repository& repository, const BranchName& branch,
+void cancel_import(branch::Engine& engine, const Repository& repository, const BranchName& branch,
                    std::string_view id);
 
 /// Leases and runs a queued or orphaned import until asked to stop; called by server/jobs on its
 /// own threads, which share `turns`. Returns whether it did any work. Transient errors of database
 /// or store are retried after `first_pause`, and after twice as long each further time.
-bool run_one_import(Engine& engine, std::stop_token stop,
+bool run_one_import(branch::Engine& engine, std::stop_token stop,
                     OwnerTurns& turns = OwnerTurns::unlimited(),
                     std::chrono::milliseconds first_pause = std::chrono::seconds{1});
 
-}  // namespace tarn::versioning
+}  // namespace tarn::imports

@@ -4,14 +4,14 @@
 
 #include "core/base/error.h"
 #include "core/branch/hooks.h"
-#include "core/import/import_fixture.h"
-#include "core/import/import_verify.h"
+#include "core/imports/import_fixture.h"
+#include "core/imports/import_verify.h"
 #include "core/jobs/jobs.h"
 #include "core/versioning/diff.h"
 #include "core/versioning/move.h"
 #include "tests/support/fault_points.h"
 
-namespace tarn::versioning {
+namespace tarn::imports {
 namespace {
 
 using testing::TestDatabase;
@@ -113,7 +113,7 @@ TEST_F(Import, SeveralPathsAndSingleObjectsMakeOneCommit) {
   const ImportStatus status = run(request);
   ASSERT_TRUE(status.completed) << status.error;
   EXPECT_EQ(engine.keys(repo, "main"), "one-object x/1");
-  EXPECT_EQ(resolve_commit(*engine, repo, "main~1").message, "Repository created");
+  EXPECT_EQ(branch::resolve_commit(*engine, repo, "main~1").message, "Repository created");
 }
 
 TEST_F(Import, PathsWithTheSameDestinationAreCombined) {
@@ -189,7 +189,7 @@ TEST_F(Import, AnotherProcessResumesFromTheCheckpoint) {
   EXPECT_EQ(status.ingested_objects, 50);
   // A process that comes back late can neither report nor finish.
   EXPECT_FALSE((*engine).jobs.report(*job, 1, std::chrono::seconds{30}));
-  EXPECT_FALSE((*engine).jobs.finish(*job, 1, meta::JobState::kFailed));
+  EXPECT_FALSE((*engine).jobs.finish(*job, 1, jobs::JobState::kFailed));
 }
 
 TEST_F(Import, ReadReportsAChangedSource) {
@@ -241,12 +241,12 @@ TEST_F(Import, EndsInTheTransactionThatPublishesIt) {
   const std::string id = start_one();
   faults.at_then_go_on({"branches_publish_commit", true}, [&] {
     // The publishing transaction is not committed: readers see neither of its effects.
-    EXPECT_EQ((*engine).jobs.find(id)->state, meta::JobState::kRunning);
+    EXPECT_EQ((*engine).jobs.find(id)->state, jobs::JobState::kRunning);
     EXPECT_EQ(engine.keys(repo, "main"), "");
   });
   // Every step after the publication fails, as if the server had died there.
   faults.at({"repositories_lock_metadata", false}, [&] {
-    EXPECT_EQ((*engine).jobs.find(id)->state, meta::JobState::kDone);
+    EXPECT_EQ((*engine).jobs.find(id)->state, jobs::JobState::kDone);
     EXPECT_FALSE(run_one_import(*engine, {}));
     engine.put(repo, "main", "data/o0", "of the user");
     engine.put(repo, "main", "data/new", "of the user");
@@ -299,7 +299,7 @@ TEST_F(Import, CancelledBeforeItsCommitIsNotPublished) {
                        [&] { cancel_import(*engine, repo, BranchName("main"), id); });
   EXPECT_TRUE(run_one_import(*server, {}));
   EXPECT_EQ(faults.unreached(), 0u);
-  EXPECT_EQ((*engine).jobs.find(id)->state, meta::JobState::kCancelled);
+  EXPECT_EQ((*engine).jobs.find(id)->state, jobs::JobState::kCancelled);
   EXPECT_EQ(engine.keys(repo, "main"), "");
   EXPECT_EQ(testing::reason_of([&] { cancel_import(*engine, repo, BranchName("main"), id); }),
             "done");
@@ -348,10 +348,10 @@ TEST_F(Import, IfChangedImportsEveryDifference) {
   engine.commit(repo, "main");
   EXPECT_TRUE(run(request).changed) << "a key that the source does not have";
   EXPECT_FALSE(run(request).changed);
-  MoveRequest move;
+  versioning::MoveRequest move;
   move.source = "raw/2";
   move.destination = "raw/2b";
-  move_objects(*engine, repo, BranchName("main"), move);
+  versioning::move_objects(*engine, repo, BranchName("main"), move);
   engine.commit(repo, "main");
   EXPECT_TRUE(run(request).changed) << "the same entry under another key";
   EXPECT_EQ(engine.keys(repo, "main"), "raw/2 raw/3");
@@ -378,7 +378,7 @@ TEST_F(Import, AnIdempotencyKeyNamesOneImport) {
   } catch (const Error& error) {
     EXPECT_EQ(error.reason(), "idempotency_key_reused");
   }
-  const ActingUser another("somebody else");
+  const branch::ActingUser another("somebody else");
   EXPECT_NE(start(request, "nightly"), id) << "keys of users are their own";
 }
 
@@ -420,4 +420,4 @@ TEST_F(Import, VerifyingNamesChangedAndMissingSources) {
 }
 
 }  // namespace
-}  // namespace tarn::versioning
+}  // namespace tarn::imports

@@ -5,10 +5,10 @@
 #include <string_view>
 #include <vector>
 
-#include "core/import/import.h"
+#include "core/imports/import.h"
 #include "core/tree/edit.h"
 
-namespace tarn::versioning {
+namespace tarn::imports {
 
 /// `root`: the tree of the objects imported so far. The next object comes after `after` in path
 /// number `path`; "" = its start.
@@ -33,4 +33,4 @@ std::string destination_prefix(const ImportPath& path);
 /// Ascending and disjoint.
 std::vector<tree::RangeDelete> joined(std::vector<tree::RangeDelete> ranges);
 
-}  // namespace tarn::versioning
+}  // namespace tarn::imports

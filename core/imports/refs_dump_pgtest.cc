@@ -10,7 +10,7 @@
 #include "core/branch/refs.h"
 #include "core/branch/repositories.h"
 #include "core/branch/settings.h"
-#include "core/import/refs_dump.h"
+#include "core/imports/refs_dump.h"
 #include "core/jobs/jobs.h"
 #include "core/meta/repository_settings.h"
 #include "core/versioning/log.h"
@@ -18,7 +18,7 @@
 #include "tests/support/bare_repository.h"
 #include "tests/support/repository_test.h"
 
-namespace tarn::versioning {
+namespace tarn::imports {
 namespace {
 
 using testing::reason_of;
@@ -28,7 +28,7 @@ class RefsDumps : public testing::RepositoryTest {
   testing::TestRepository bare() { return testing::make_bare_repository(engine, fresh_name()); }
   std::string history(const Repository& of, std::string_view ref) {
     std::string out;
-    for (const Commit& c : log_commits(*engine, of, ref, {}).items) {
+    for (const Commit& c : versioning::log_commits(*engine, of, ref, {}).items) {
       out += c.message + "/" + c.committer + "/" + std::to_string(to_millis(c.created)) + "/" +
              std::to_string(c.generation) + "/" + std::to_string(c.parents.size()) + " ";
     }
@@ -46,8 +46,8 @@ class RefsDumps : public testing::RepositoryTest {
     // A log orders commits of the same millisecond by their ids, which a restore changes.
     std::this_thread::sleep_for(std::chrono::milliseconds{2});
     engine.commit(repo, "main", "on main");
-    merge_into(*engine, repo, "dev", BranchName("main"), MergeRequest{});
-    create_tag(*engine, repo, TagName("v1"), "main~1", false);
+    versioning::merge_into(*engine, repo, "dev", BranchName("main"), versioning::MergeRequest{});
+    branch::create_tag(*engine, repo, TagName("v1"), "main~1", false);
   }
 };
 
@@ -77,16 +77,17 @@ TEST_F(RefsDumps, ARestoreBringsRefsHistoryAndObjects) {
 
 TEST_F(RefsDumps, ARestoreBringsAliasesAndBeginsTheirHistory) {
   fill();
-  set_alias(*engine, repo, {.name = AliasName("gone"), .actor = "ann"}, "main");
-  remove_alias(*engine, repo, {.name = AliasName("gone"), .actor = "ann"});
-  set_alias(*engine, repo, {.name = AliasName("champion"), .actor = "ann"}, "main");
-  set_alias(*engine, repo, {.name = AliasName("champion"), .actor = "ann"}, "v1");
+  branch::set_alias(*engine, repo, {.name = AliasName("gone"), .actor = "ann"}, "main");
+  branch::remove_alias(*engine, repo, {.name = AliasName("gone"), .actor = "ann"});
+  branch::set_alias(*engine, repo, {.name = AliasName("champion"), .actor = "ann"}, "main");
+  branch::set_alias(*engine, repo, {.name = AliasName("champion"), .actor = "ann"}, "v1");
   const auto copy = bare();
   restore_refs(*engine, copy, dump_refs(*engine, repo), false, "ben");
   EXPECT_EQ(history(copy, "@champion"), history(repo, "v1"));
-  EXPECT_EQ(list_aliases(*engine, copy, "", "", 10).items.size(), 1u);
-  EXPECT_EQ(list_tags(*engine, copy, "", "", 10).items.size(), 1u);
-  const auto changes = list_alias_changes(*engine, copy, AliasName("champion"), "", 10).items;
+  EXPECT_EQ(branch::list_aliases(*engine, copy, "", "", 10).items.size(), 1u);
+  EXPECT_EQ(branch::list_tags(*engine, copy, "", "", 10).items.size(), 1u);
+  const auto changes =
+      branch::list_alias_changes(*engine, copy, AliasName("champion"), "", 10).items;
   ASSERT_EQ(changes.size(), 1u);
   EXPECT_EQ(changes[0].actor, "ben");
 }
@@ -107,7 +108,7 @@ TEST_F(RefsDumps, OnlyABareRepositoryTakesARestoreAndOnlyAKnownOne) {
   restore_refs(*engine, copy, dump, false, "ann");
   EXPECT_EQ(reason_of([&] { restore_refs(*engine, copy, dump, false, "ann"); }), "not_bare");
   const auto late = bare();
-  delete_repository(*engine, repo, false);
+  branch::delete_repository(*engine, repo, false);
   EXPECT_EQ(reason_of([&] { restore_refs(*engine, late, dump, false, "ann"); }), "dump_not_found");
   EXPECT_EQ(engine.read(copy, "main", "d"), "4") << "the copy stays readable";
 }
@@ -139,12 +140,12 @@ TEST_F(RefsDumps, RulesOfTheTargetHold) {
   fill();
   const std::string dump = dump_refs(*engine, repo);
   const auto copy = bare();
-  set_tag_rules(*engine, copy, {{.pattern = Glob("v*"), .may_create = false}}, {});
+  branch::set_tag_rules(*engine, copy, {{.pattern = Glob("v*"), .may_create = false}}, {});
   EXPECT_EQ(reason_of([&] { restore_refs(*engine, copy, dump, false, "ann"); }), "protected_tag");
-  set_tag_rules(*engine, copy, {{.pattern = Glob("w*"), .may_create = false}}, {});
+  branch::set_tag_rules(*engine, copy, {{.pattern = Glob("w*"), .may_create = false}}, {});
   BranchRule rule{.pattern = Glob("d*")};
   rule.blocked_actions = std::set<BranchAction>{BranchAction::kRestore};
-  set_branch_rules(*engine, copy, {rule}, {});
+  branch::set_branch_rules(*engine, copy, {rule}, {});
   EXPECT_EQ(reason_of([&] { restore_refs(*engine, copy, dump, false, "ann"); }),
             "protected_branch");
   const std::string task = start_restore(*engine, copy, dump, false, "ann");
@@ -152,9 +153,9 @@ TEST_F(RefsDumps, RulesOfTheTargetHold) {
   }
   EXPECT_EQ(refs_task_status(*engine, copy, RefsTask::kRestore, task).error,
             "cannot restore protected branch");
-  EXPECT_EQ(list_branches(*engine, copy, "", "", 10, true).items.size(), 0u);
+  EXPECT_EQ(branch::list_branches(*engine, copy, "", "", 10, true).items.size(), 0u);
   rule.blocked_actions = std::set<BranchAction>{BranchAction::kStage};
-  set_branch_rules(*engine, copy, {rule}, {});
+  branch::set_branch_rules(*engine, copy, {rule}, {});
   restore_refs(*engine, copy, dump, false, "ann");
   EXPECT_EQ(history(copy, "dev"), history(repo, "dev"));
 }
@@ -170,7 +171,7 @@ class HeldRestore : public RefsDumps {
     std::jthread task;
     testing::TestEngine other{shared_url(), engine.store};
     (*engine).settings.update(
-        get_repository(*engine, target).id, meta::SettingKind::kBranchRules,
+        branch::get_repository(*engine, target).id, meta::SettingKind::kBranchRules,
         [&](const std::optional<std::string>&) {
           task = std::jthread([&] { EXPECT_TRUE(run_one_refs_task(*other, {})); });
           EXPECT_TRUE(somebody_waits_for_a_row());
@@ -192,7 +193,7 @@ class HeldRestore : public RefsDumps {
     return false;
   }
   size_t branches_of(const Repository& of) {
-    return list_branches(*engine, of, "", "", 10, true).items.size();
+    return branch::list_branches(*engine, of, "", "", 10, true).items.size();
   }
 };
 
@@ -207,7 +208,7 @@ TEST_F(HeldRestore, OfAJobThatWasCancelledNothingIsRestored) {
     EXPECT_TRUE((*engine).jobs.cancel(task));
     return std::nullopt;
   });
-  EXPECT_EQ((*engine).jobs.find(task)->state, meta::JobState::kCancelled);
+  EXPECT_EQ((*engine).jobs.find(task)->state, jobs::JobState::kCancelled);
   EXPECT_EQ(branches_of(copy), 0u);
   restore_refs(*engine, copy, dump, false, "ann");
   EXPECT_EQ(history(copy, "main"), history(repo, "main")) << "the repository is still bare";
@@ -241,7 +242,7 @@ TEST_F(RefsDumps, AJobWhoseProcessDiedIsStartedOver) {
   EXPECT_FALSE(run_one_refs_task(*engine, {})) << "its lease still runs";
   std::this_thread::sleep_for(std::chrono::milliseconds{250});
   EXPECT_TRUE(run_one_refs_task(*engine, {}));
-  EXPECT_FALSE((*engine).jobs.finish(*taken, kDeadOwner, meta::JobState::kFailed));
+  EXPECT_FALSE((*engine).jobs.finish(*taken, kDeadOwner, jobs::JobState::kFailed));
   const RefsTaskStatus status = refs_task_status(*engine, copy, RefsTask::kRestore, task);
   EXPECT_TRUE(status.done);
   EXPECT_EQ(status.error, "");
@@ -249,4 +250,4 @@ TEST_F(RefsDumps, AJobWhoseProcessDiedIsStartedOver) {
 }
 
 }  // namespace
-}  // namespace tarn::versioning
+}  // namespace tarn::imports

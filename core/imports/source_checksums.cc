@@ -1,4 +1,4 @@
-#include "core/import/source_checksums.h"
+#include "core/imports/source_checksums.h"
 
 #include <charconv>
 #include <optional>
@@ -13,7 +13,7 @@
 #include "core/blob/stores.h"
 #include "core/objects/objects.h"
 
-namespace tarn::versioning {
+namespace tarn::imports {
 namespace {
 
 /// The etag that the source must still have; "" in the source version means the entry's own.
@@ -52,7 +52,7 @@ const ExternalAddress* source_to_ask(const Entry& entry) {
 
 }  // namespace
 
-std::vector<Checksum> checksums_of(Engine& engine, const Entry& entry) {
+std::vector<Checksum> checksums_of(branch::Engine& engine, const Entry& entry) {
   const ExternalAddress* const source = source_to_ask(entry);
   if (source == nullptr) return entry.checksums();
   try {
@@ -66,7 +66,8 @@ std::vector<Checksum> checksums_of(Engine& engine, const Entry& entry) {
   return {};
 }
 
-WholeObject open_whole_object(Engine& engine, const Repository& repository, const Entry& entry) {
+WholeObject open_whole_object(branch::Engine& engine, const Repository& repository,
+                              const Entry& entry) {
   const ExternalAddress* const source = source_to_ask(entry);
   if (source != nullptr && entry.size_bytes > 0) {
     const blob::Located at = engine.stores.locate(source->url);
@@ -75,7 +76,8 @@ WholeObject open_whole_object(Engine& engine, const Repository& repository, cons
       if (read.reader) return {std::move(read.reader), parse_digests(read.digests)};
     }
   }
-  return {open_object(engine, repository, entry, {0, entry.size_bytes}), entry.checksums()};
+  return {objects::open_object(engine, repository, entry, {0, entry.size_bytes}),
+          entry.checksums()};
 }
 
-}  // namespace tarn::versioning
+}  // namespace tarn::imports

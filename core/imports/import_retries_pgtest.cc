@@ -6,10 +6,10 @@
 #include <utility>
 
 #include "core/base/error.h"
-#include "core/import/import_fixture.h"
+#include "core/imports/import_fixture.h"
 #include "tests/support/forwarding_store.h"
 
-namespace tarn::versioning {
+namespace tarn::imports {
 namespace {
 
 /// Throws `error` for the first calls, then passes them on.
@@ -86,8 +86,8 @@ TEST_F(ImportFromAway, AnotherServerContinuesAfterAStop) {
   stop.request_stop();
   EXPECT_TRUE(run_one_import(*engine, stop.get_token()));
   EXPECT_EQ(store.calls, 1);
-  EXPECT_EQ((*engine).jobs.find(id)->state, meta::JobState::kRunning) << "its lease runs out";
+  EXPECT_EQ((*engine).jobs.find(id)->state, jobs::JobState::kRunning) << "its lease runs out";
 }
 
 }  // namespace
-}  // namespace tarn::versioning
+}  // namespace tarn::imports

@@ -9,7 +9,7 @@
 
 #include "core/model/commit.h"
 
-namespace tarn::versioning {
+namespace tarn::imports {
 
 /// The numbers are those of the format.
 enum class RefKind : uint8_t { kBranch, kTag, kAlias };
@@ -26,4 +26,4 @@ std::string encode_refs(std::span<const DumpedRef> refs);
 /// Throws corrupt on bytes that are not a dump of a known format.
 std::vector<DumpedRef> decode_refs(std::string_view bytes);
 
-}  // namespace tarn::versioning
+}  // namespace tarn::imports
