@@ -20,7 +20,7 @@ dev_lint() {
   configure dev build
   configure tidy build-tidy
   local check
-  for check in aborts actions clocks formatting images layers limits migrations queries reasons troubleshooting types wording; do python3 "tests/tidy/$check.py" || status=1; done
+  for check in aborts actions clocks formatting images layers limits links migrations queries reasons troubleshooting types wording; do python3 "tests/tidy/$check.py" || status=1; done
   python3 tests/tidy/clang.py threads || status=1
   [ ${#files[@]} -eq 0 ] || python3 tests/tidy/clang.py tidy "${files[@]}" || status=1
   return $status
