@@ -97,7 +97,7 @@ ParsedCommandLine parse_command_line(int argc, const char* const* argv) {
        "ask the running server whether it is ready, print its answer and exit with 0 or 1");
   mode("--version", CommandLine::Mode::kVersion, "print the version and exit");
   mode("--print-rest-table", CommandLine::Mode::kRestTable,
-       "print docs/rest-compatibility.md and exit");
+       "print the operations of docs/rest-compatibility.md and exit");
   mode("--print-config-docs", CommandLine::Mode::kConfigDocs,
        "print docs/configuration.md and exit");
   mode("--print-policy-docs", CommandLine::Mode::kPolicyDocs,

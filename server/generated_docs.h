@@ -17,7 +17,7 @@ std::string sample_file();
 std::vector<api::json::Setting> effective_settings(Config config);
 /// The effective values, one "key: value" per line, without secrets.
 std::string effective_text(Config config);
-/// docs/rest-compatibility.md, from the table of routes.
+/// docs/rest-compatibility.md up to the answers that differ, from the table of routes.
 std::string rest_table_page();
 
 }  // namespace tarn::server

@@ -20,8 +20,13 @@ std::string file(const std::string& path) {
   return text.str();
 }
 
+/// The page without its last section, which tests/e2e/test_rest_golden.py compares.
+std::string without_deviations(const std::string& page) {
+  return page.substr(0, page.find("\n## Answers that differ from lakeFS\n"));
+}
+
 TEST(GeneratedDocs, AreWhatTheProgramPrints) {
-  EXPECT_EQ(file("docs/rest-compatibility.md"), rest_table_page())
+  EXPECT_EQ(without_deviations(file("docs/rest-compatibility.md")), rest_table_page())
       << "run tarnd --print-rest-table";
   EXPECT_EQ(file("docs/configuration.md"), configuration_page()) << "run tarnd --print-config-docs";
   EXPECT_EQ(file("docs/policy-reference.md"), promotion::policy_reference_page())
