@@ -24,7 +24,7 @@ else()
   endif()
 endif()
 
-# Precompiled headers of the standard library, for the targets of the three rules (docs/design/029-build-time.md).
+# Precompiled headers of the standard library, for the targets of the three rules (docs/design/001-foundation.md).
 # Sources include what they use all the same: the builds without TARN_PRECOMPILE show it.
 if(TARN_PRECOMPILE)
   # -fpch-preprocess: ccache cannot preprocess such a source without it. The warnings see, through a precompiled header,
@@ -63,7 +63,7 @@ endfunction()
 
 # tarn_add_library(NAME tree SRCS a.cc b.cc DEPS tarn::base PRIVATE_DEPS PkgConfig::ZSTD)
 # makes tarn_tree with the alias tarn::tree. JSON: most of its sources include nlohmann/json.hpp. Else it is not
-# worth precompiling, which costs each source 0.65 s whether it uses it or not (docs/design/029-build-time.md).
+# worth precompiling, which costs each source 0.65 s whether it uses it or not (docs/design/001-foundation.md).
 # APART: each source is compiled alone, since names of their anonymous namespaces agree by intent.
 function(tarn_add_library)
   cmake_parse_arguments(A "JSON;APART" "NAME" "SRCS;DEPS;PRIVATE_DEPS" ${ARGN})
