@@ -1,6 +1,6 @@
 // Backups of an installation: the database, a listing of the objects, and their bytes if asked for.
 // Beside running servers, which see nothing of it but that garbage collection keeps what the backup
-// refers to (docs/design/036-backups.md).
+// refers to (docs/design/031-verification-and-backups.md).
 #pragma once
 
 #include <chrono>
