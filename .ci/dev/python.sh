@@ -13,7 +13,7 @@ ensure_python() {
   PYTHON=$dir/bin/python
   export PYTHON
   [ -f "$dir/.complete" ] && return
-  step "installing the Python clients that tests and demo use (once)"
+  step "installing ${*:-the Python clients that tests and demo use} (once)"
   # Chained: callers that ask "if ensure_python" switch set -e off.
   rm -rf "$dir" && mkdir -p "$TARN_CACHE" &&
     python3 -m venv "$dir" >&2 &&
