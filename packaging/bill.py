@@ -8,8 +8,7 @@ import uuid
 from datetime import datetime, timezone
 
 # Debian packages of which code is compiled into the programs: header-only and static libraries.
-COMPILED_IN = ["libboost1.81-dev", "libcli11-dev", "libcpp-httplib-dev", "libspdlog-dev", "nlohmann-json3-dev",
-               "libxxhash-dev"]
+COMPILED_IN = ["libboost1.81-dev", "libcli11-dev", "libcpp-httplib-dev", "libspdlog-dev", "nlohmann-json3-dev", "libxxhash-dev"]
 
 
 def output_of(*command):
@@ -35,10 +34,17 @@ def linked_packages(programs):
 
 def component(package, how):
     version, source, architecture = output_of(
-        "dpkg-query", "-W", "-f", "${Version}\\n${source:Package}\\n${Architecture}\\n", package).splitlines()[:3]
-    return {"type": "library", "bom-ref": f"deb:{package}", "name": package, "version": version, "scope": "required",
-            "purl": f"pkg:deb/debian/{package}@{version.replace('+', '%2B').replace(':', '%3A')}?arch={architecture}&distro=debian-12",
-            "properties": [{"name": "tarn:source", "value": source}, {"name": "tarn:use", "value": how}]}
+        "dpkg-query", "-W", "-f", "${Version}\\n${source:Package}\\n${Architecture}\\n", package
+    ).splitlines()[:3]
+    return {
+        "type": "library",
+        "bom-ref": f"deb:{package}",
+        "name": package,
+        "version": version,
+        "scope": "required",
+        "purl": f"pkg:deb/debian/{package}@{version.replace('+', '%2B').replace(':', '%3A')}?arch={architecture}&distro=debian-12",
+        "properties": [{"name": "tarn:source", "value": source}, {"name": "tarn:use", "value": how}],
+    }
 
 
 def web_components(lock_file):
@@ -50,9 +56,15 @@ def web_components(lock_file):
         if not path or entry.get("dev") or entry.get("optional") or entry.get("devOptional"):
             continue
         name = path.rsplit("node_modules/", 1)[1]
-        part = {"type": "library", "bom-ref": f"npm:{path}", "name": name, "version": entry["version"], "scope": "required",
-                "purl": f"pkg:npm/{name.replace('@', '%40')}@{entry['version']}",
-                "properties": [{"name": "tarn:use", "value": "web interface"}]}
+        part = {
+            "type": "library",
+            "bom-ref": f"npm:{path}",
+            "name": name,
+            "version": entry["version"],
+            "scope": "required",
+            "purl": f"pkg:npm/{name.replace('@', '%40')}@{entry['version']}",
+            "properties": [{"name": "tarn:use", "value": "web interface"}],
+        }
         if "license" in entry:
             part["licenses"] = [{"license": {"id": entry["license"]}}]
         parts.append(part)
@@ -64,14 +76,30 @@ def bill(version, programs, epoch, lock_file, commit):
     parts = [component(package, "linked") for package in sorted(linked)]
     parts += [component(package, "compiled in") for package in sorted(set(COMPILED_IN) - linked)]
     parts += web_components(lock_file)
-    files = [{"type": "file", "name": program.name,
-              "hashes": [{"alg": "SHA-256", "content": hashlib.sha256(program.read_bytes()).hexdigest()}]} for program in programs]
+    files = [
+        {
+            "type": "file",
+            "name": program.name,
+            "hashes": [{"alg": "SHA-256", "content": hashlib.sha256(program.read_bytes()).hexdigest()}],
+        }
+        for program in programs
+    ]
     content = {  # the commit is that of the source beside the programs, "" if it is not known
-        "bomFormat": "CycloneDX", "specVersion": "1.5", "version": 1,
-        "metadata": {"timestamp": datetime.fromtimestamp(epoch, timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
-                     "component": {"type": "application", "bom-ref": "tarn", "name": "tarn", "version": version,
-                                   "licenses": [{"license": {"id": "Apache-2.0"}}], "components": files,
-                                   **({"properties": [{"name": "tarn:commit", "value": commit}]} if commit else {})}},
+        "bomFormat": "CycloneDX",
+        "specVersion": "1.5",
+        "version": 1,
+        "metadata": {
+            "timestamp": datetime.fromtimestamp(epoch, timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
+            "component": {
+                "type": "application",
+                "bom-ref": "tarn",
+                "name": "tarn",
+                "version": version,
+                "licenses": [{"license": {"id": "Apache-2.0"}}],
+                "components": files,
+                **({"properties": [{"name": "tarn:commit", "value": commit}]} if commit else {}),
+            },
+        },
         "components": parts,
         "dependencies": [{"ref": "tarn", "dependsOn": [part["bom-ref"] for part in parts]}],
     }

@@ -40,7 +40,7 @@ def run(*command, **options):
 
 
 def only(directory, pattern):
-    found, = directory.glob(pattern)
+    (found,) = directory.glob(pattern)
     return found
 
 
@@ -59,9 +59,23 @@ def make_root(root, packages):
     """The files of the packages and of all that they need, unpacked and not configured."""
     server, command = only(packages, "tarn-server_*.deb"), only(packages, "tarn_*.deb")
     needed = (depends_of(server) | depends_of(command)) - {"adduser", "init-system-helpers"} | {
-        "base-files", "ca-certificates", "dash", "libc-bin", "postgresql-15", "tzdata"}
-    run("mmdebstrap", "--variant=extract", "--aptopt=APT::Install-Recommends false", f"--include={','.join(sorted(needed))}", SUITE, root, *MIRRORS,
-        stdout=subprocess.DEVNULL)
+        "base-files",
+        "ca-certificates",
+        "dash",
+        "libc-bin",
+        "postgresql-15",
+        "tzdata",
+    }
+    run(
+        "mmdebstrap",
+        "--variant=extract",
+        "--aptopt=APT::Install-Recommends false",
+        f"--include={','.join(sorted(needed))}",
+        SUITE,
+        root,
+        *MIRRORS,
+        stdout=subprocess.DEVNULL,
+    )
     for package in (server, command):
         run("dpkg-deb", "-x", package, root)
 
@@ -76,8 +90,11 @@ def certificates(root):
 def libraries_of(root):
     """Names of the shared libraries that a program in use loads, by the dynamic sections."""
     programs = [root / "usr/lib/tarn/tarnd", root / "usr/lib/tarn/tarn-lua", root / "usr/bin/tarn"]
-    programs += [path for path in (root / "usr/lib/postgresql/15").rglob("*") if path.is_file() and not path.is_symlink()
-                 and path.read_bytes()[:4] == b"\x7fELF"]
+    programs += [
+        path
+        for path in (root / "usr/lib/postgresql/15").rglob("*")
+        if path.is_file() and not path.is_symlink() and path.read_bytes()[:4] == b"\x7fELF"
+    ]
     programs += list((root / "usr/lib").glob("*/libnss_*")) + list((root / "lib").glob("*/libnss_*"))
     places = {}
     for directory in ("lib/x86_64-linux-gnu", "usr/lib/x86_64-linux-gnu", "lib/aarch64-linux-gnu", "usr/lib/aarch64-linux-gnu"):
@@ -105,11 +122,21 @@ def slim(root):
         for path in root.glob(pattern):
             remove(path)
     kept = libraries_of(root)
-    real = {os.path.realpath(path) for directory in ("usr/lib", "lib") for name in kept for path in (root / directory).glob(f"*/{name}")}
+    real = {
+        os.path.realpath(path)
+        for directory in ("usr/lib", "lib")
+        for name in kept
+        for path in (root / directory).glob(f"*/{name}")
+    }
     for directory in ("usr/lib", "lib"):
         for path in list((root / directory).glob("*-linux-gnu*/*.so*")):
             loader = path.name.startswith(("ld-linux", "libnss_"))
-            if path.name not in kept and os.path.realpath(path) not in real and not loader and (path.is_file() or path.is_symlink()):
+            if (
+                path.name not in kept
+                and os.path.realpath(path) not in real
+                and not loader
+                and (path.is_file() or path.is_symlink())
+            ):
                 path.unlink()
     # Of Debian's programs a shell, with which initdb starts postgres, and the list of locales.
     for directory in ("usr/bin", "bin", "usr/sbin", "sbin"):
@@ -121,7 +148,9 @@ def slim(root):
 
 
 def prepare(root, version):
-    (root / "etc/passwd").write_text(f"root:x:0:0:root:/:/usr/sbin/nologin\ntarn:x:{USER}:{USER}:Tarn server:/var/lib/tarn:/usr/sbin/nologin\n")
+    (root / "etc/passwd").write_text(
+        f"root:x:0:0:root:/:/usr/sbin/nologin\ntarn:x:{USER}:{USER}:Tarn server:/var/lib/tarn:/usr/sbin/nologin\n"
+    )
     (root / "etc/group").write_text(f"root:x:0:\ntarn:x:{USER}:\n")
     for name in ("shadow", "gshadow"):
         (root / "etc" / name).unlink(missing_ok=True)
@@ -144,13 +173,46 @@ def pack(root, out, version, epoch):
         run("umoci", "init", "--layout", layout)
         run("umoci", "new", "--image", f"{layout}:{version}")
         run("umoci", "raw", "add-layer", "--image", f"{layout}:{version}", "--history.created", when, archive)
-        run("umoci", "config", "--image", f"{layout}:{version}", "--created", when, "--history.created", when, "--author", MAINTAINER,
-            "--config.user", f"{USER}:{USER}", "--config.workingdir", "/var/lib/tarn", "--config.volume", "/var/lib/tarn",
-            "--config.exposedports", "8000/tcp", "--config.entrypoint", "/usr/sbin/tarnd",
-            "--config.env", "TARN_LISTEN=0.0.0.0:8000", "--config.env", "TARN_DATA=/var/lib/tarn",
-            "--config.env", "PATH=/usr/sbin:/usr/bin:/sbin:/bin", "--config.stopsignal", "SIGTERM",
-            "--config.label", "org.opencontainers.image.title=tarn", "--config.label", f"org.opencontainers.image.version={version}",
-            "--config.label", "org.opencontainers.image.licenses=Apache-2.0", "--os", "linux", "--architecture", output_of("dpkg", "--print-architecture"))
+        run(
+            "umoci",
+            "config",
+            "--image",
+            f"{layout}:{version}",
+            "--created",
+            when,
+            "--history.created",
+            when,
+            "--author",
+            MAINTAINER,
+            "--config.user",
+            f"{USER}:{USER}",
+            "--config.workingdir",
+            "/var/lib/tarn",
+            "--config.volume",
+            "/var/lib/tarn",
+            "--config.exposedports",
+            "8000/tcp",
+            "--config.entrypoint",
+            "/usr/sbin/tarnd",
+            "--config.env",
+            "TARN_LISTEN=0.0.0.0:8000",
+            "--config.env",
+            "TARN_DATA=/var/lib/tarn",
+            "--config.env",
+            "PATH=/usr/sbin:/usr/bin:/sbin:/bin",
+            "--config.stopsignal",
+            "SIGTERM",
+            "--config.label",
+            "org.opencontainers.image.title=tarn",
+            "--config.label",
+            f"org.opencontainers.image.version={version}",
+            "--config.label",
+            "org.opencontainers.image.licenses=Apache-2.0",
+            "--os",
+            "linux",
+            "--architecture",
+            output_of("dpkg", "--print-architecture"),
+        )
         run("umoci", "gc", "--layout", layout)
         out.unlink(missing_ok=True)
         # With Docker's own health check, which OCI's format has no place for.
@@ -176,8 +238,13 @@ def add_health_check(layout):
     manifest = json.loads(blob(descriptor["digest"]).read_text())
     config = json.loads(blob(manifest["config"]["digest"]).read_text())
     second = 1_000_000_000
-    config["config"]["Healthcheck"] = {"Test": ["CMD", "/usr/sbin/tarnd", "--probe"], "Interval": 10 * second, "Timeout": 12 * second,
-                                       "StartPeriod": 60 * second, "Retries": 3}
+    config["config"]["Healthcheck"] = {
+        "Test": ["CMD", "/usr/sbin/tarnd", "--probe"],
+        "Interval": 10 * second,
+        "Timeout": 12 * second,
+        "StartPeriod": 60 * second,
+        "Retries": 3,
+    }
     rewritten(manifest["config"], config)
     rewritten(descriptor, manifest)
     (layout / "index.json").write_text(json.dumps(index, sort_keys=True, separators=(",", ":")))

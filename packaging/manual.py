@@ -5,8 +5,13 @@ import subprocess
 
 
 def output_of(*command):
-    return subprocess.run([str(word) for word in command], capture_output=True, text=True, check=True,
-                          env={"LC_ALL": "C.UTF-8", "COLUMNS": "100", "PATH": "/usr/bin:/bin"}).stdout
+    return subprocess.run(
+        [str(word) for word in command],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={"LC_ALL": "C.UTF-8", "COLUMNS": "100", "PATH": "/usr/bin:/bin"},
+    ).stdout
 
 
 def escaped(text):
@@ -21,7 +26,11 @@ def plain(markdown):
 
 
 def head(name, section, date, version, title, summary):
-    return [f'.TH {name.upper()} {section} "{date}" "Tarn {version}" "{title}"', ".SH NAME", f"{escaped(name)} \\- {escaped(summary)}"]
+    return [
+        f'.TH {name.upper()} {section} "{date}" "Tarn {version}" "{title}"',
+        ".SH NAME",
+        f"{escaped(name)} \\- {escaped(summary)}",
+    ]
 
 
 def preformatted(text):
@@ -61,13 +70,30 @@ def pages_of_the_command(tarn, version, date):
 
 def pages_of_the_server(tarnd, version, date):
     server = head("tarnd", 8, date, version, "System administration", "git-like branches for object storage: the server")
-    server += [".SH SYNOPSIS", ".B tarnd", "[\\fIoptions\\fR]", ".SH DESCRIPTION",
-               "Serves REST and S3 on one port. Without a configuration it keeps everything below \\fItarn\\-data\\fR.",
-               ".SH OPTIONS", *preformatted(output_of(tarnd, "--help")),
-               ".SH SIGNALS", "SIGTERM and SIGINT end the server after running requests; SIGHUP reloads the configuration.",
-               ".SH FILES", ".TP", ".I /etc/tarn/tarnd.yaml", "configuration of the service",
-               ".TP", ".I /var/lib/tarn", "its data", ".TP", ".I /var/lib/tarn/admin\\-credentials",
-               "the administrator's keys after the first start", ".SH SEE ALSO", ".BR tarnd.yaml (5),", ".BR tarn (1)"]
+    server += [
+        ".SH SYNOPSIS",
+        ".B tarnd",
+        "[\\fIoptions\\fR]",
+        ".SH DESCRIPTION",
+        "Serves REST and S3 on one port. Without a configuration it keeps everything below \\fItarn\\-data\\fR.",
+        ".SH OPTIONS",
+        *preformatted(output_of(tarnd, "--help")),
+        ".SH SIGNALS",
+        "SIGTERM and SIGINT end the server after running requests; SIGHUP reloads the configuration.",
+        ".SH FILES",
+        ".TP",
+        ".I /etc/tarn/tarnd.yaml",
+        "configuration of the service",
+        ".TP",
+        ".I /var/lib/tarn",
+        "its data",
+        ".TP",
+        ".I /var/lib/tarn/admin\\-credentials",
+        "the administrator's keys after the first start",
+        ".SH SEE ALSO",
+        ".BR tarnd.yaml (5),",
+        ".BR tarn (1)",
+    ]
     settings = head("tarnd.yaml", 5, date, version, "File formats", "configuration of tarnd")
     settings += [".SH DESCRIPTION"]
     for line in output_of(tarnd, "--print-config-docs").splitlines()[1:]:
@@ -76,8 +102,13 @@ def pages_of_the_server(tarnd, version, date):
             key, kind, variable, default, meaning = row.groups()
             if key == "listen":
                 settings += [".SH KEYS"]
-            settings += [".TP", f".B {escaped(key)}", escaped(f"({kind}; {variable}" + (f"; default {plain(default)}" if default else "") + ")"),
-                         ".br", escaped(plain(meaning))]
+            settings += [
+                ".TP",
+                f".B {escaped(key)}",
+                escaped(f"({kind}; {variable}" + (f"; default {plain(default)}" if default else "") + ")"),
+                ".br",
+                escaped(plain(meaning)),
+            ]
         elif re.fullmatch(r"\| `--.*", line):
             continue
         elif line.startswith("## Command line"):

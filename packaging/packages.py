@@ -25,18 +25,24 @@ PROGRAMS = ("tarnd", "tarn-lua", "tarn")
 MAINTAINER = "The Tarn authors <tarn@packages.tarn.dev>"
 
 DESCRIPTIONS = {
-    "tarn-server": ("git-like branches for object storage: the server", """\
+    "tarn-server": (
+        "git-like branches for object storage: the server",
+        """\
 Tarn gives object storage branches, commits, merges and tags. It speaks the
 REST format of lakeFS and S3. Commits and manifests are in PostgreSQL, the
 bytes of objects in a local directory or an S3-compatible store.
 .
 This package has the server tarnd and its service. Without a database of its
-own in the configuration it runs a private cluster of postgresql-15."""),
-    "tarn": ("git-like branches for object storage: the command", """\
+own in the configuration it runs a private cluster of postgresql-15.""",
+    ),
+    "tarn": (
+        "git-like branches for object storage: the command",
+        """\
 Tarn gives object storage branches, commits, merges and tags.
 .
 This package has the command tarn, which uses a server over the network, its
-manual and completions for bash, zsh and fish."""),
+manual and completions for bash, zsh and fish.""",
+    ),
 }
 
 
@@ -85,11 +91,15 @@ class Source:
     def check_unchanged(self):
         commit, made_of = self.look()
         if commit != self.commit:
-            raise SystemExit(f"commit {commit} took the place of {self.commit} while it was packaged: package again, or in a clone "
-                             "where nobody commits (git clone --shared)")
+            raise SystemExit(
+                f"commit {commit} took the place of {self.commit} while it was packaged: package again, or in a clone "
+                "where nobody commits (git clone --shared)"
+            )
         if made_of != self.made_of:
-            raise SystemExit(f"files or programs of commit {commit} changed while they were packaged: package again when nobody edits "
-                             "or builds here")
+            raise SystemExit(
+                f"files or programs of commit {commit} changed while they were packaged: package again when nobody edits "
+                "or builds here"
+            )
 
 
 class Package:
@@ -123,9 +133,11 @@ class Package:
     def add_documents(self):
         self.add(f"usr/share/doc/{self.name}/copyright", HERE / "debian" / "copyright")
         date = datetime.fromtimestamp(self.epoch, timezone.utc).strftime("%a, %d %b %Y %H:%M:%S +0000")
-        self.add_compressed(f"usr/share/doc/{self.name}/changelog",
-                            f"tarn ({self.version}) unstable; urgency=medium\n\n  * CHANGELOG.md of the source has the changes.\n\n"
-                            f" -- {MAINTAINER}  {date}\n")
+        self.add_compressed(
+            f"usr/share/doc/{self.name}/changelog",
+            f"tarn ({self.version}) unstable; urgency=medium\n\n  * CHANGELOG.md of the source has the changes.\n\n"
+            f" -- {MAINTAINER}  {date}\n",
+        )
 
     def build(self, out, fields):
         control = self.root / "DEBIAN"
@@ -138,15 +150,19 @@ class Package:
                 (control / script).chmod(0o755)
         if self.conffiles:
             (control / "conffiles").write_text("".join(f"{path}\n" for path in sorted(self.conffiles)))
-        files = sorted(path for path in self.root.rglob("*") if path.is_file() and not path.is_symlink() and control not in path.parents)
-        (control / "md5sums").write_text("".join(
-            f"{hashlib.md5(path.read_bytes()).hexdigest()}  {path.relative_to(self.root)}\n" for path in files))
+        files = sorted(
+            path for path in self.root.rglob("*") if path.is_file() and not path.is_symlink() and control not in path.parents
+        )
+        (control / "md5sums").write_text(
+            "".join(f"{hashlib.md5(path.read_bytes()).hexdigest()}  {path.relative_to(self.root)}\n" for path in files)
+        )
         size = sum(path.stat().st_size for path in files) // 1024
         summary, text = DESCRIPTIONS[self.name]
         (control / "control").write_text(
             f"Package: {self.name}\nSource: tarn\nVersion: {self.version}\nArchitecture: {output_of('dpkg', '--print-architecture')}\n"
             f"Maintainer: {MAINTAINER}\nInstalled-Size: {size}\n{fields}Section: database\nPriority: optional\n"
-            f"Description: {summary}\n" + "".join(f" {line}\n" for line in text.splitlines()))
+            f"Description: {summary}\n" + "".join(f" {line}\n" for line in text.splitlines())
+        )
         for path in [self.root, *self.root.rglob("*")]:
             if path.is_dir():
                 path.chmod(0o755)
@@ -185,8 +201,11 @@ def build_server(programs, place, out, version, epoch):
 def build_command(programs, place, out, version, epoch):
     package = Package("tarn", place, version, epoch)
     package.add_program("usr/bin/tarn", programs / "tarn")
-    for shell, path in {"bash": "usr/share/bash-completion/completions/tarn", "zsh": "usr/share/zsh/vendor-completions/_tarn",
-                        "fish": "usr/share/fish/vendor_completions.d/tarn.fish"}.items():
+    for shell, path in {
+        "bash": "usr/share/bash-completion/completions/tarn",
+        "zsh": "usr/share/zsh/vendor-completions/_tarn",
+        "fish": "usr/share/fish/vendor_completions.d/tarn.fish",
+    }.items():
         package.add(path, manual.output_of(programs / "tarn", "completion", shell))
     date = datetime.fromtimestamp(epoch, timezone.utc).strftime("%Y-%m-%d")
     for page, text in manual.pages_of_the_command(programs / "tarn", version, date).items():
@@ -201,8 +220,19 @@ def build_wheel(out, epoch):
     found = re.search(r'^version = "(.*)"$', (source / "pyproject.toml").read_text(), re.MULTILINE).group(1)
     if found != version:
         raise SystemExit(f"clients/python/pyproject.toml has version {found}, VERSION has {version}")
-    run(sys.executable, "-m", "pip", "wheel", "--quiet", "--disable-pip-version-check", "--no-deps", "--wheel-dir", out, source,
-        env={**os.environ, "SOURCE_DATE_EPOCH": str(epoch)})
+    run(
+        sys.executable,
+        "-m",
+        "pip",
+        "wheel",
+        "--quiet",
+        "--disable-pip-version-check",
+        "--no-deps",
+        "--wheel-dir",
+        out,
+        source,
+        env={**os.environ, "SOURCE_DATE_EPOCH": str(epoch)},
+    )
 
 
 def main():
@@ -219,8 +249,13 @@ def main():
     with tempfile.TemporaryDirectory(prefix="tarn-packages-") as place:
         build_server(programs, Path(place), out, version, epoch)
         build_command(programs, Path(place), out, version, epoch)
-        stripped = [Path(place) / path for path in ("tarn-server/usr/lib/tarn/tarnd", "tarn-server/usr/lib/tarn/tarn-lua", "tarn/usr/bin/tarn")]
-        (out / f"tarn_{version}.cdx.json").write_text(bill.bill(version, stripped, epoch, ROOT / "web" / "package-lock.json", source.name()))
+        stripped = [
+            Path(place) / path
+            for path in ("tarn-server/usr/lib/tarn/tarnd", "tarn-server/usr/lib/tarn/tarn-lua", "tarn/usr/bin/tarn")
+        ]
+        (out / f"tarn_{version}.cdx.json").write_text(
+            bill.bill(version, stripped, epoch, ROOT / "web" / "package-lock.json", source.name())
+        )
     build_wheel(out, epoch)
     source.check_unchanged()
     files = sorted(path for path in out.iterdir())

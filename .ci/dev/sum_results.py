@@ -66,7 +66,9 @@ def skip_reason_of(case):
 
 def failed_cases(root):
     """Names of the cases of pytest or GoogleTest that failed."""
-    return {full_name(case) for case in root.iter("testcase") if case.find("failure") is not None or case.find("error") is not None}
+    return {
+        full_name(case) for case in root.iter("testcase") if case.find("failure") is not None or case.find("error") is not None
+    }
 
 
 def full_name(case):
@@ -87,8 +89,11 @@ def add_ctest(results, totals):
     if root is None:
         return
     second = parse(results / "again/ctest.junit")
-    passed_again = set() if second is None else {
-        program.get("name") for program in second.iter("testcase") if program.get("status") == "run"}
+    passed_again = (
+        set()
+        if second is None
+        else {program.get("name") for program in second.iter("testcase") if program.get("status") == "run"}
+    )
     for program in root.iter("testcase"):
         name = program.get("name")
         # A program that was not built did not run, which is no skip.
@@ -109,8 +114,11 @@ def add_pytest(path, totals):
         totals.add(f"{path.name} (unreadable)", True, None)
         return
     second = parse(path.parent / "again" / path.name)
-    passed_again = set() if second is None else {
-        full_name(case) for case in second.iter("testcase") if skip_reason_of(case) is None} - failed_cases(second)
+    passed_again = (
+        set()
+        if second is None
+        else {full_name(case) for case in second.iter("testcase") if skip_reason_of(case) is None} - failed_cases(second)
+    )
     failed = failed_cases(root)
     for case in root.iter("testcase"):
         name = full_name(case)

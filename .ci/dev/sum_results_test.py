@@ -22,8 +22,7 @@ class SumResults(unittest.TestCase):
                 (Path(build) / "results" / name).mkdir(parents=True)
             for name, text in files.items():
                 (Path(build) / "results" / name).write_text(text)
-            done = subprocess.run([sys.executable, PROGRAM, build], input=phases, capture_output=True, text=True,
-                                  check=False)
+            done = subprocess.run([sys.executable, PROGRAM, build], input=phases, capture_output=True, text=True, check=False)
         return done.returncode, done.stdout.splitlines()[-1], done.stdout
 
     def test_adds_up_good_cases_and_leaves_out_fixtures(self):
@@ -83,7 +82,12 @@ class SumResults(unittest.TestCase):
 
     def test_what_was_left_to_ci_is_one_line_for_each_file(self):
         case = '<testcase classname="clients.test_m" name="test_{}"><skipped message="left to CI: ./dev test --ci"/></testcase>'
-        junit = "<testsuites><testsuite>" + case.format("a[x.test_y]") + case.format("b") + '<testcase name="t"/></testsuite></testsuites>'
+        junit = (
+            "<testsuites><testsuite>"
+            + case.format("a[x.test_y]")
+            + case.format("b")
+            + '<testcase name="t"/></testsuite></testsuites>'
+        )
         status, last, text = self.total({"e2e.junit": junit}, "failed \nleft core under sanitizers\n")
         self.assertEqual((status, last), (0, "1 passed, 0 failed, 3 skipped"))
         self.assertIn("skipped clients.test_m (2 tests): left to CI: ./dev test --ci\n", text)

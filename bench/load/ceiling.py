@@ -63,14 +63,18 @@ class Nginx:
         self.port = servers.free_port()
         self.url = f"http://127.0.0.1:{self.port}"
         self.configuration = CONFIGURATION.format(
-            directory=directory, places=places.format(directory=directory, port=self.port, **words))
+            directory=directory, places=places.format(directory=directory, port=self.port, **words)
+        )
         self.process = None
 
     def start(self):
         file = self.directory / "nginx.conf"
         file.write_text(self.configuration)
-        self.process = servers.Process(["/usr/sbin/nginx", "-c", str(file), "-e", str(self.directory / "error.log")],
-                                       self.directory / "nginx.log", servers.clean_environment({}))
+        self.process = servers.Process(
+            ["/usr/sbin/nginx", "-c", str(file), "-e", str(self.directory / "error.log")],
+            self.directory / "nginx.log",
+            servers.clean_environment({}),
+        )
         self.process.wait_until(lambda: servers.accepts(f"127.0.0.1:{self.port}"), "nginx")
         return self
 

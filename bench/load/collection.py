@@ -30,7 +30,7 @@ CLIENTS = 4
 def base32hex(data):
     bits = "".join(f"{byte:08b}" for byte in data)
     bits += "0" * (-len(bits) % 5)
-    return "".join(DIGITS[int(bits[at:at + 5], 2)] for at in range(0, len(bits), 5))
+    return "".join(DIGITS[int(bits[at : at + 5], 2)] for at in range(0, len(bits), 5))
 
 
 def make_garbage(directory, count):
@@ -89,7 +89,7 @@ def load(server, seconds):
 
 def remove_bare(gateway, paths, connections):
     """Objects per second of DeleteObjects of 1,000, on so many connections."""
-    batches = [{"Objects": [{"Key": path} for path in paths[at:at + 1000]], "Quiet": True} for at in range(0, len(paths), 1000)]
+    batches = [{"Objects": [{"Key": path} for path in paths[at : at + 1000]], "Quiet": True} for at in range(0, len(paths), 1000)]
     apiece = [clients.boto3_client(gateway) for _ in range(connections)]
     for s3 in apiece:
         s3.list_objects_v2(Bucket="bench", MaxKeys=1)  # connects
@@ -111,8 +111,9 @@ def measure_s3(count, rounds):
     directory = servers.scratch_directory("bench")
     gateway = servers.Versitygw(directory / "gateway").start()
     clients.boto3_client(gateway).create_bucket(Bucket="bench")
-    server = servers.Tarnd(directory / "tarnd", environment={**SETTINGS, **gateway.tarnd_environment(),
-                                                             "TARN_GC_BUSY_PERCENT": 100}).start()
+    server = servers.Tarnd(
+        directory / "tarnd", environment={**SETTINGS, **gateway.tarnd_environment(), "TARN_GC_BUSY_PERCENT": 100}
+    ).start()
     try:
         rest = clients.Rest(server)
         rest("POST", "/repositories", json={"name": "lake", "storage_namespace": "s3://bench/lake"})
@@ -131,11 +132,20 @@ def measure_s3(count, rounds):
             rates["collection"].append(count / (ended - steps["remove"]))
         middle = {name: statistics.median(each) for name, each in rates.items()}
         for name, each in rates.items():
-            show(measured=f"removals from S3, {name}", objects=count, rounds=rounds, per_second=round(middle[name]),
-                 least=round(min(each)), most=round(max(each)))
-        show(measured="removals of a collection to those of a bare client", ratio=round(middle["collection"] / middle["bare"], 2),
-             to_four_connections=round(middle["collection"] / middle["bare, 4 connections"], 2),
-             load=round(os.getloadavg()[0], 1))
+            show(
+                measured=f"removals from S3, {name}",
+                objects=count,
+                rounds=rounds,
+                per_second=round(middle[name]),
+                least=round(min(each)),
+                most=round(max(each)),
+            )
+        show(
+            measured="removals of a collection to those of a bare client",
+            ratio=round(middle["collection"] / middle["bare"], 2),
+            to_four_connections=round(middle["collection"] / middle["bare, 4 connections"], 2),
+            load=round(os.getloadavg()[0], 1),
+        )
     finally:
         server.stop()
         gateway.stop()
@@ -144,7 +154,7 @@ def measure_s3(count, rounds):
 
 def main():
     if sys.argv[1:2] == ["s3"]:
-        return measure_s3(*(int(word) for word in [*sys.argv[2:], *("20000", "5")[len(sys.argv) - 2:]]))
+        return measure_s3(*(int(word) for word in [*sys.argv[2:], *("20000", "5")[len(sys.argv) - 2 :]]))
     count = int(sys.argv[1]) if len(sys.argv) > 1 else 100_000
     seconds = float(sys.argv[2]) if len(sys.argv) > 2 else 10
     for busy in (100, 50):
@@ -158,8 +168,13 @@ def main():
             subprocess.run(["chown", "-R", f"--reference={server.objects_dir}", str(server.objects_dir)], check=True)
             found, listed, _ = collect(rest, "garbage")
             assert found["found_objects"] == count, found
-            show(measured="list and note garbage", busy_percent=busy, objects=count, seconds=round(listed, 2),
-                 per_second=round(count / listed))
+            show(
+                measured="list and note garbage",
+                busy_percent=busy,
+                objects=count,
+                seconds=round(listed, 2),
+                per_second=round(count / listed),
+            )
             alone = load(server, seconds)
             # A collection of what stays, again and again, beside the same load.
             stop = threading.Event()
@@ -175,12 +190,23 @@ def main():
             beside = load(server, seconds)
             stop.set()
             thread.join()
-            show(measured="PUT and GET beside collections", busy_percent=busy, alone=round(alone), beside=round(beside),
-                 ratio=round(beside / alone, 2), collections=len(rounds))
+            show(
+                measured="PUT and GET beside collections",
+                busy_percent=busy,
+                alone=round(alone),
+                beside=round(beside),
+                ratio=round(beside / alone, 2),
+                collections=len(rounds),
+            )
             found, removed, steps = collect(rest, "garbage")
             assert found["removed_objects"] == count, found
-            show(measured="remove garbage", busy_percent=busy, objects=count, seconds=round(removed, 2),
-                 per_second=round(count / removed))
+            show(
+                measured="remove garbage",
+                busy_percent=busy,
+                objects=count,
+                seconds=round(removed, 2),
+                per_second=round(count / removed),
+            )
         finally:
             server.stop()
             shutil.rmtree(directory, ignore_errors=True)

@@ -41,13 +41,13 @@ class Rest:
 def make(rest, number):
     name = f"exp-{number:05}"
     rest_body = {"name": name, "source": "main"}
-    request = urllib.request.Request(rest.url + "/repositories/bench/branches", json.dumps(rest_body).encode(),
-                                     rest.headers, method="POST")
+    request = urllib.request.Request(
+        rest.url + "/repositories/bench/branches", json.dumps(rest_body).encode(), rest.headers, method="POST"
+    )
     urllib.request.urlopen(request, timeout=600).read()
     metadata = {f"metric.m{k:02}": str((number * 7919 + k * 104729) % 1000 / 1000) for k in range(METRICS)}
     metadata["param.lr"] = str(number)
-    rest.post(f"/repositories/bench/branches/{name}/commits",
-              {"message": name, "metadata": metadata, "allow_empty": True})
+    rest.post(f"/repositories/bench/branches/{name}/commits", {"message": name, "metadata": metadata, "allow_empty": True})
 
 
 def best_of(call):
@@ -62,8 +62,11 @@ def best_of(call):
 def promote(rest, candidates):
     """A dry run, and a promotion until it has ended, with a rule for each metric."""
     rules = "".join(f"  - {{name: m{k:02}, goal: max, min: 0{', primary: true' if k == 0 else ''}}}\n" for k in range(METRICS))
-    rest.send("PUT", "/repositories/bench/policies/best",
-              f"name: best\ndestination: main\nalias: champion\ncandidates: 'exp-*'\nmetrics:\n{rules}".encode())
+    rest.send(
+        "PUT",
+        "/repositories/bench/policies/best",
+        f"name: best\ndestination: main\nalias: champion\ncandidates: 'exp-*'\nmetrics:\n{rules}".encode(),
+    )
     asked = {"candidates": ["exp-*"], "destination": "main"}
     seconds, _ = best_of(lambda: rest.post("/repositories/bench/promotions", asked | {"dry_run": True}))
     print(json.dumps({"promote": "dry run", "candidates": candidates, "metrics": METRICS, "seconds": round(seconds, 3)}))
@@ -74,8 +77,17 @@ def promote(rest, candidates):
     seconds = time.monotonic() - begun
     assert made["state"] == "promoted", made
     at_server = datetime.fromisoformat(made["updated_at"]) - datetime.fromisoformat(made["created_at"])
-    print(json.dumps({"promote": "until promoted, with 6 KB of evidence a candidate read twice", "candidates": candidates,
-                      "metrics": METRICS, "seconds": round(seconds, 3), "at the server": at_server.total_seconds()}))
+    print(
+        json.dumps(
+            {
+                "promote": "until promoted, with 6 KB of evidence a candidate read twice",
+                "candidates": candidates,
+                "metrics": METRICS,
+                "seconds": round(seconds, 3),
+                "at the server": at_server.total_seconds(),
+            }
+        )
+    )
 
 
 def main():
@@ -88,17 +100,33 @@ def main():
         rest.post("/repositories", {"name": "bench", "storage_namespace": "local://bench"})
         with ThreadPoolExecutor(THREADS) as pool:
             list(pool.map(lambda number: make(rest, number), range(candidates)))
-        question = {"candidates": ["exp-*"], "baseline": "main",
-                    "metrics": [{"name": f"m{k:02}", "goal": "max"} for k in range(METRICS)]}
+        question = {
+            "candidates": ["exp-*"],
+            "baseline": "main",
+            "metrics": [{"name": f"m{k:02}", "goal": "max"} for k in range(METRICS)],
+        }
         begun = time.monotonic()
         rest.post("/repositories/bench/compare", question)
-        print(json.dumps({"compare": "first, reads what was not read yet", "candidates": candidates,
-                          "seconds": round(time.monotonic() - begun, 3)}))
-        for name, more in {"a page of 100": {}, "a page of 1000": {"amount": 1000},
-                           "a page of 1000 without objects": {"amount": 1000, "objects": False}}.items():
+        print(
+            json.dumps(
+                {
+                    "compare": "first, reads what was not read yet",
+                    "candidates": candidates,
+                    "seconds": round(time.monotonic() - begun, 3),
+                }
+            )
+        )
+        for name, more in {
+            "a page of 100": {},
+            "a page of 1000": {"amount": 1000},
+            "a page of 1000 without objects": {"amount": 1000, "objects": False},
+        }.items():
             seconds, answer = best_of(lambda more=more: rest.post("/repositories/bench/compare", question | more))
-            print(json.dumps({"compare": name, "candidates": answer["candidates"], "metrics": METRICS,
-                              "seconds": round(seconds, 3)}))
+            print(
+                json.dumps(
+                    {"compare": name, "candidates": answer["candidates"], "metrics": METRICS, "seconds": round(seconds, 3)}
+                )
+            )
         promote(rest, candidates)
         server.stop()
     finally:

@@ -20,8 +20,12 @@ USER = "paced"
 def ask(server, method, path, body=None, content_type="application/json"):
     keys = base64.b64encode(f"{server.access_key}:{server.secret_key}".encode()).decode()
     data = body if isinstance(body, bytes) or body is None else json.dumps(body).encode()
-    request = urllib.request.Request(server.url + "/api/v1" + path, data=data, method=method, headers={
-        "Authorization": "Basic " + keys, "Content-Type": content_type})
+    request = urllib.request.Request(
+        server.url + "/api/v1" + path,
+        data=data,
+        method=method,
+        headers={"Authorization": "Basic " + keys, "Content-Type": content_type},
+    )
     with urllib.request.urlopen(request) as answer:
         text = answer.read()
         return json.loads(text) if text else None
@@ -33,15 +37,36 @@ def main(seconds):
     try:
         server.start()
         ask(server, "POST", "/repositories", {"name": REPOSITORY, "storage_namespace": f"local://{REPOSITORY}"})
-        ask(server, "POST", f"/repositories/{REPOSITORY}/branches/main/objects?path=k", b"x" * OBJECT_BYTES,
-            "application/octet-stream")
+        ask(
+            server,
+            "POST",
+            f"/repositories/{REPOSITORY}/branches/main/objects?path=k",
+            b"x" * OBJECT_BYTES,
+            "application/octet-stream",
+        )
         ask(server, "POST", "/auth/users", {"id": USER})
         ask(server, "PUT", f"/auth/groups/Admins/members/{USER}")
         keys = ask(server, "POST", f"/auth/users/{USER}/credentials")
-        subprocess.run([servers.program("fairness_bench"), "--port", server.url.rsplit(":", 1)[1],
-                        "--path", f"/{REPOSITORY}/main/k", "--busy-key", server.access_key,
-                        "--busy-secret", server.secret_key, "--paced-key", keys["access_key_id"],
-                        "--paced-secret", keys["secret_access_key"], "--seconds", seconds], check=True)
+        subprocess.run(
+            [
+                servers.program("fairness_bench"),
+                "--port",
+                server.url.rsplit(":", 1)[1],
+                "--path",
+                f"/{REPOSITORY}/main/k",
+                "--busy-key",
+                server.access_key,
+                "--busy-secret",
+                server.secret_key,
+                "--paced-key",
+                keys["access_key_id"],
+                "--paced-secret",
+                keys["secret_access_key"],
+                "--seconds",
+                seconds,
+            ],
+            check=True,
+        )
         server.stop()
     finally:
         shutil.rmtree(directory, ignore_errors=True)

@@ -73,15 +73,24 @@ class Growth:
         server.forget_peak()
         space, wal = server.database_bytes(), server.wal_bytes()
         seconds = self.import_all()
-        line = {"objects": count, "import_s": round(seconds, 2), "import_per_s": round(count / seconds),
-                "import_peak_MiB": server.peak_bytes() >> 20, "database_bytes_per_object": round((server.database_bytes() - space) / count, 1),
-                "wal_bytes_per_object": round((server.wal_bytes() - wal) / count, 1)}
-        line["stat_ms"] = self.median_of(200, lambda: self.ask(
-            200, "GET", "/refs/main/objects/stat", params={"path": self.key(self.some(1)[0])})[1])
-        line["page_of_1000_ms"] = self.median_of(20, lambda: self.ask(
-            200, "GET", "/refs/main/objects/ls", params={"after": self.key(self.some(1)[0]), "amount": 1000})[1])
-        line["branch_ms"] = self.median_of(REPEATED, lambda: self.ask(
-            201, "POST", "/branches", json={"name": f"b{time.monotonic_ns()}", "source": "main"})[1])
+        line = {
+            "objects": count,
+            "import_s": round(seconds, 2),
+            "import_per_s": round(count / seconds),
+            "import_peak_MiB": server.peak_bytes() >> 20,
+            "database_bytes_per_object": round((server.database_bytes() - space) / count, 1),
+            "wal_bytes_per_object": round((server.wal_bytes() - wal) / count, 1),
+        }
+        line["stat_ms"] = self.median_of(
+            200, lambda: self.ask(200, "GET", "/refs/main/objects/stat", params={"path": self.key(self.some(1)[0])})[1]
+        )
+        line["page_of_1000_ms"] = self.median_of(
+            20,
+            lambda: self.ask(200, "GET", "/refs/main/objects/ls", params={"after": self.key(self.some(1)[0]), "amount": 1000})[1],
+        )
+        line["branch_ms"] = self.median_of(
+            REPEATED, lambda: self.ask(201, "POST", "/branches", json={"name": f"b{time.monotonic_ns()}", "source": "main"})[1]
+        )
         line["commit_of_1_ms"] = self.median_of(REPEATED, self.commit_one)
         spread = []
         for number in range(3):
@@ -96,7 +105,9 @@ class Growth:
             diff_ms = self.ask(200, "GET", f"/refs/{before}/diff/{after}", params={"amount": 1000})[1]
             merge_ms = self.ask(200, "POST", f"/refs/{side}/merge/main", json={})[1]
             spread.append((commit_ms, diff_ms, merge_ms))
-        for name, taken in zip(("commit_of_1000_ms", "diff_of_1000_ms", "merge_1000_1000_ms"), zip(*spread, strict=True), strict=True):
+        for name, taken in zip(
+            ("commit_of_1000_ms", "diff_of_1000_ms", "merge_1000_1000_ms"), zip(*spread, strict=True), strict=True
+        ):
             line[name] = round(statistics.median(taken), 1)
         line["peak_MiB"] = server.peak_bytes() >> 20
         print(json.dumps(line), flush=True)
@@ -106,7 +117,9 @@ def main(*sizes):
     store = listing.ListingStore()
     try:
         with measured_server.MeasuredServer("growth", **servers.s3_store_of(store)) as server:
-            print(json.dumps({"program": "load/growth.py", "processors": os.cpu_count(), "cache": "256 MiB of nodes"}), flush=True)
+            print(
+                json.dumps({"program": "load/growth.py", "processors": os.cpu_count(), "cache": "256 MiB of nodes"}), flush=True
+            )
             for size in sizes or ("10000", "100000", "1000000"):
                 Growth(server).measure(int(size))
     finally:

@@ -39,10 +39,12 @@ QUESTIONS = {
 class History:
     def __init__(self, directory, program):
         self.database = servers.Postgres(directory / "postgres").start()
-        self.server = servers.Tarnd(directory / "tarnd", program=program,
-                                    arguments=["--database", self.database.url() + "?sslmode=disable"],
-                                    environment={"TARN_STORE_LOCAL_ROOT": directory / "objects",
-                                                 "TARN_AUTH_MASTER_KEY": "a5" * 32})
+        self.server = servers.Tarnd(
+            directory / "tarnd",
+            program=program,
+            arguments=["--database", self.database.url() + "?sslmode=disable"],
+            environment={"TARN_STORE_LOCAL_ROOT": directory / "objects", "TARN_AUTH_MASTER_KEY": "a5" * 32},
+        )
         self.directory = directory
 
     def rest(self, method, path, want, **options):
@@ -55,8 +57,13 @@ class History:
         self.client = clients.Rest(self.server)
 
     def commit(self, key, content):
-        self.rest("POST", f"/repositories/long/branches/main/objects?path={key}", 201, data=content,
-                  headers={"Content-Type": "application/octet-stream"})
+        self.rest(
+            "POST",
+            f"/repositories/long/branches/main/objects?path={key}",
+            201,
+            data=content,
+            headers={"Content-Type": "application/octet-stream"},
+        )
         return self.rest("POST", "/repositories/long/branches/main/commits", 201, json={"message": key}).json()["id"]
 
     def make(self, commits):
@@ -94,11 +101,14 @@ class History:
 def extend(ask, directory, count, indexed=False):
     """Commits of main with the trees of its newest REAL_MAX - OBJECTS ones, each a neighbour of the one before, as rows; `ask`
     runs SQL. Whether they have their part of the change index, or a job of the server fills it."""
-    rows = ask(f"SELECT encode(commit_id, 'hex'), coalesce(root_nid, 0), encode(root_hash, 'hex'), repo_id, generation, created_ms, "
-               f"to_jsonb(commits) ->> 'changed_paths' FROM commits ORDER BY generation DESC LIMIT {REAL_MAX - OBJECTS}")
+    rows = ask(
+        f"SELECT encode(commit_id, 'hex'), coalesce(root_nid, 0), encode(root_hash, 'hex'), repo_id, generation, created_ms, "
+        f"to_jsonb(commits) ->> 'changed_paths' FROM commits ORDER BY generation DESC LIMIT {REAL_MAX - OBJECTS}"
+    )
     trees = [row.split(",") for row in rows]
-    has_index = ask("SELECT count(*) FROM information_schema.columns "
-                    "WHERE table_name = 'commits' AND column_name = 'changed_paths'") == ["1"]
+    has_index = ask(
+        "SELECT count(*) FROM information_schema.columns WHERE table_name = 'commits' AND column_name = 'changed_paths'"
+    ) == ["1"]
     head, repository = bytes.fromhex(trees[0][0]), int(trees[0][3])
     generation, created = int(trees[0][4]), int(trees[0][5])
     file = directory / "commits.csv"
@@ -113,23 +123,37 @@ def extend(ask, directory, count, indexed=False):
             generation, created = generation + 1, created + 1
             parent, head = head, commit_id(bytes.fromhex(root), head, created)
             changed = f",{newer[6] if indexed else ''}" if has_index else ""
-            out.write(f"{repository},\\x{head.hex()},{generation},\"{{\"\"\\\\x{parent.hex()}\"\"}}\",{nid},\\x{root},bench,m,{{}},"
-                      f"{created}{changed}\n")
+            out.write(
+                f'{repository},\\x{head.hex()},{generation},"{{""\\\\x{parent.hex()}""}}",{nid},\\x{root},bench,m,{{}},'
+                f"{created}{changed}\n"
+            )
     columns = "repo_id, commit_id, generation, parents, root_nid, root_hash, committer, message, metadata, created_ms"
     file.chmod(0o644)
     ask(f"COPY commits ({columns}{', changed_paths' if has_index else ''}) FROM '{file}' (FORMAT csv)")
-    ask(f"UPDATE branches SET head = c.commit_id, root_nid = c.root_nid, root_hash = c.root_hash "
-        f"FROM commits c WHERE c.commit_id = '\\x{head.hex()}' AND branches.name = 'main'")
+    ask(
+        f"UPDATE branches SET head = c.commit_id, root_nid = c.root_nid, root_hash = c.root_hash "
+        f"FROM commits c WHERE c.commit_id = '\\x{head.hex()}' AND branches.name = 'main'"
+    )
     file.unlink()
 
 
 def commit_id(root, parent, created):
     """As docs/format/commit.md says."""
+
     def field(value):
         assert len(value) < 128
         return bytes([len(value)]) + value
-    return hashlib.sha256(field(b"tarn commit 1") + field(root) + b"\x01" + field(parent) + field(b"bench") + field(b"m") +
-                          b"\x00" + field(created.to_bytes(8, "big"))).digest()
+
+    return hashlib.sha256(
+        field(b"tarn commit 1")
+        + field(root)
+        + b"\x01"
+        + field(parent)
+        + field(b"bench")
+        + field(b"m")
+        + b"\x00"
+        + field(created.to_bytes(8, "big"))
+    ).digest()
 
 
 def report(**line):
@@ -146,14 +170,19 @@ def main(program, commits="10000", label=""):
         begun = time.monotonic()
         history.make(commits)
         report(measured="history made", label=label, commits=commits, seconds=round(time.monotonic() - begun, 1))
-        has_index = history.database.ask("SELECT count(*) FROM information_schema.tables "
-                                         "WHERE table_name = 'change_index'") == ["1"]
+        has_index = history.database.ask("SELECT count(*) FROM information_schema.tables WHERE table_name = 'change_index'") == [
+            "1"
+        ]
         if has_index:
             begun, before = time.monotonic(), history.unfilled()
             while history.unfilled() > 0 and time.monotonic() - begun < FILL_SECONDS_MAX:
                 time.sleep(1)
-            report(measured="change index filled", label=label, commits=before - history.unfilled(),
-                   seconds=round(time.monotonic() - begun, 1))
+            report(
+                measured="change index filled",
+                label=label,
+                commits=before - history.unfilled(),
+                seconds=round(time.monotonic() - begun, 1),
+            )
         for name, question in QUESTIONS.items():
             history.server.stop()
             history.start()

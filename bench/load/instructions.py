@@ -31,15 +31,19 @@ class Counted:
         self.directory = directory
         directory.mkdir()
         wrapper = directory / "tarnd-counted"
-        wrapper.write_text(f"#!/bin/sh\nexec valgrind --tool=callgrind --instr-atstart=no "
-                           f"--callgrind-out-file={directory}/out {Path(program).resolve()} \"$@\"\n")
+        wrapper.write_text(
+            f"#!/bin/sh\nexec valgrind --tool=callgrind --instr-atstart=no "
+            f'--callgrind-out-file={directory}/out {Path(program).resolve()} "$@"\n'
+        )
         wrapper.chmod(0o755)
         # PostgreSQL runs outside: callgrind would follow tarnd into it.
         self.database = servers.Postgres(directory / "postgres").start()
-        self.server = servers.Tarnd(directory / "tarnd", program=wrapper,
-                                    arguments=["--database", self.database.url() + "?sslmode=disable"],
-                                    environment={"TARN_STORE_LOCAL_ROOT": directory / "objects",
-                                                 "TARN_AUTH_MASTER_KEY": "a5" * 32})
+        self.server = servers.Tarnd(
+            directory / "tarnd",
+            program=wrapper,
+            arguments=["--database", self.database.url() + "?sslmode=disable"],
+            environment={"TARN_STORE_LOCAL_ROOT": directory / "objects", "TARN_AUTH_MASTER_KEY": "a5" * 32},
+        )
         self.dumps = 0
 
     def control(self, *arguments):
@@ -61,8 +65,13 @@ class Counted:
         while not (dump.exists() and dump.read_text(errors="replace").rstrip().rpartition("\n")[2].startswith("totals:")):
             assert time.monotonic() < deadline, f"{dump} was not written"
             time.sleep(0.1)
-        table = subprocess.run(["callgrind_annotate", "--inclusive=yes", "--threshold=99.9", dump], check=True,
-                               capture_output=True, text=True, errors="replace").stdout
+        table = subprocess.run(
+            ["callgrind_annotate", "--inclusive=yes", "--threshold=99.9", dump],
+            check=True,
+            capture_output=True,
+            text=True,
+            errors="replace",
+        ).stdout
         found = [match[1] for match in map(SERVE.match, table.splitlines()) if match]
         return int(found[0].replace(",", "")) / times
 
@@ -81,11 +90,13 @@ class Counted:
             out[f"get 1KiB {state}"] = self.count(lambda: s3.get_object(**one)["Body"].read(), times)
             out[f"head {state}"] = self.count(lambda: s3.head_object(**one), times)
             out[f"list {KEYS} {state}"] = self.count(
-                lambda: s3.list_objects_v2(Bucket="counted", Prefix="main/keys/"), max(times // 10, 1))
+                lambda: s3.list_objects_v2(Bucket="counted", Prefix="main/keys/"), max(times // 10, 1)
+            )
             rest("POST", "/repositories/counted/branches/main/commits", json={"message": "all"})
         numbers = iter(range(10 * (times + WARM_UP)))
         out["put 1KiB"] = self.count(
-            lambda: s3.put_object(Bucket="counted", Key=f"main/new/{next(numbers):06}", Body=b"x" * 1024), times)
+            lambda: s3.put_object(Bucket="counted", Key=f"main/new/{next(numbers):06}", Body=b"x" * 1024), times
+        )
         commit = lambda: rest("POST", "/repositories/counted/branches/main/commits", json={"message": "one"})  # noqa: E731
         commit()
 
@@ -113,8 +124,16 @@ def main(before, after, times="300"):
             finally:
                 counted.stop()
         for row, old in found[0].items():
-            print(json.dumps({"op": row, "before_instructions": round(old), "after_instructions": round(found[1][row]),
-                              "ratio": round(found[1][row] / old, 3)}))
+            print(
+                json.dumps(
+                    {
+                        "op": row,
+                        "before_instructions": round(old),
+                        "after_instructions": round(found[1][row]),
+                        "ratio": round(found[1][row] / old, 3),
+                    }
+                )
+            )
     finally:
         shutil.rmtree(directory, ignore_errors=True)
 

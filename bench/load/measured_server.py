@@ -40,7 +40,25 @@ class MeasuredServer:
     def sql(self, statement):
         """The rows of its answer, columns with commas between them."""
         file = next(self.tarnd.data_dir.glob("pg/*/postmaster.pid")).read_text().splitlines()
-        command = ["psql", "-X", "-A", "-t", "-q", "-F", ",", "-h", file[4], "-p", file[3], "-U", "postgres", "-d", "postgres", "-c", statement]
+        command = [
+            "psql",
+            "-X",
+            "-A",
+            "-t",
+            "-q",
+            "-F",
+            ",",
+            "-h",
+            file[4],
+            "-p",
+            file[3],
+            "-U",
+            "postgres",
+            "-d",
+            "postgres",
+            "-c",
+            statement,
+        ]
         return subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
 
     def database_bytes(self):

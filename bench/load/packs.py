@@ -32,8 +32,13 @@ class Delayed:
         port = servers.free_port()
         self.url = f"http://127.0.0.1:{port}"
         self.access_key, self.secret_key, self.region = server.access_key, server.secret_key, server.region
-        command = [sys.executable, str(Path(__file__).parent / "delay.py"), str(port), str(round_trip_ms / 2),
-                   server.url.removeprefix("http://")]
+        command = [
+            sys.executable,
+            str(Path(__file__).parent / "delay.py"),
+            str(port),
+            str(round_trip_ms / 2),
+            server.url.removeprefix("http://"),
+        ]
         self.process = servers.Process(command, directory / "delay.log", dict(os.environ))
         self.process.wait_until(lambda: servers.accepts(f"127.0.0.1:{port}"), "delay.py")
 
@@ -50,20 +55,35 @@ def main(seconds="3", round_trip_ms="20"):
             made = clients.Rest(server.start())("POST", "/repositories", json={"name": "bench", "storage_namespace": namespace})
             if made.status_code != 201:
                 sys.exit(made.text)
-        rows = {"tarnd, far store": (over_far, "/bench/main", OBJECT_BYTES, 1), "far store alone": (far, "/bench/alone", OBJECT_BYTES, 1),
-                f"far store alone, packs of {PACKED}": (far, "/bench/packs", OBJECT_BYTES * PACKED, PACKED),
-                "tarnd, local store": (local, "/bench/main", OBJECT_BYTES, 1)}
+        rows = {
+            "tarnd, far store": (over_far, "/bench/main", OBJECT_BYTES, 1),
+            "far store alone": (far, "/bench/alone", OBJECT_BYTES, 1),
+            f"far store alone, packs of {PACKED}": (far, "/bench/packs", OBJECT_BYTES * PACKED, PACKED),
+            "tarnd, local store": (local, "/bench/main", OBJECT_BYTES, 1),
+        }
         for connections in (32, 128):
             rates, waits = {name: [] for name in rows}, {name: [] for name in rows}
             for _ in range(ROUNDS):
                 for name, (server, path, size, packed) in rows.items():
-                    done = load(server, path, "put", size, connections if packed == 1 else connections // packed or 1, float(seconds))
+                    done = load(
+                        server, path, "put", size, connections if packed == 1 else connections // packed or 1, float(seconds)
+                    )
                     rates[name].append(done["per_s"] * packed)
                     waits[name].append(done["p50_ms"])
             for name, each in rates.items():
-                print(json.dumps({"op": f"put 4 KiB, {name}", "clients": connections, "objects_per_s": round(statistics.median(each)),
-                                  "least": round(min(each)), "most": round(max(each)), "p50_ms": statistics.median(waits[name])}),
-                      flush=True)
+                print(
+                    json.dumps(
+                        {
+                            "op": f"put 4 KiB, {name}",
+                            "clients": connections,
+                            "objects_per_s": round(statistics.median(each)),
+                            "least": round(min(each)),
+                            "most": round(max(each)),
+                            "p50_ms": statistics.median(waits[name]),
+                        }
+                    ),
+                    flush=True,
+                )
         over_far.stop()
         local.stop()
     finally:

@@ -24,9 +24,22 @@ import servers  # noqa: E402
 
 def requests_per_second(server, seconds):
     """{row: requests per second}"""
-    done = subprocess.run([servers.ROOT / "build" / "bin" / "load_bench", "--url", server.url, "--key", server.access_key,
-                           "--secret", server.secret_key, "--seconds", str(seconds)],
-                          check=True, capture_output=True, text=True)
+    done = subprocess.run(
+        [
+            servers.ROOT / "build" / "bin" / "load_bench",
+            "--url",
+            server.url,
+            "--key",
+            server.access_key,
+            "--secret",
+            server.secret_key,
+            "--seconds",
+            str(seconds),
+        ],
+        check=True,
+        capture_output=True,
+        text=True,
+    )
     lines = [json.loads(line) for line in done.stdout.splitlines()]
     failed = [line for line in lines if line.get("errors")]
     if failed:
@@ -50,8 +63,11 @@ class Commits:
         assert answer.status_code == 201, answer.text
 
     def put(self, key):
-        self.must(f"/repositories/{self.name}/branches/main/objects?path={key}", data=b"x",
-                  headers={"Content-Type": "application/octet-stream"})
+        self.must(
+            f"/repositories/{self.name}/branches/main/objects?path={key}",
+            data=b"x",
+            headers={"Content-Type": "application/octet-stream"},
+        )
 
     def commit(self):
         self.must(f"/repositories/{self.name}/branches/main/commits", json={"message": "one"})
@@ -74,8 +90,9 @@ def commits_per_second(pair, seconds, number):
 
 def nanoseconds(program):
     """{row: time of one run}"""
-    done = subprocess.run([program, "--benchmark_format=json", "--benchmark_min_time=0.1"], check=True, capture_output=True,
-                          text=True)
+    done = subprocess.run(
+        [program, "--benchmark_format=json", "--benchmark_min_time=0.1"], check=True, capture_output=True, text=True
+    )
     scale = {"ns": 1, "us": 1e3, "ms": 1e6}
     return {f"tree {row['name']}": row["cpu_time"] * scale[row["time_unit"]] for row in json.loads(done.stdout)["benchmarks"]}
 
@@ -106,8 +123,16 @@ def judged(found, bound):
         middle, spread, verdict = ratios.judge(each, bound)
         before, after = (statistics.median(side) for side in zip(*couples))
         unit = "ns" if is_time else "per_s"
-        yield {"op": row, f"before_{unit}": round(before, 1), f"after_{unit}": round(after, 1), "ratio": round(middle, 3),
-               "spread": round(spread, 3), "least": round(min(each), 3), "most": round(max(each), 3), "verdict": verdict}
+        yield {
+            "op": row,
+            f"before_{unit}": round(before, 1),
+            f"after_{unit}": round(after, 1),
+            "ratio": round(middle, 3),
+            "spread": round(spread, 3),
+            "least": round(min(each), 3),
+            "most": round(max(each), 3),
+            "verdict": verdict,
+        }
 
 
 def arguments():
@@ -131,8 +156,10 @@ def main():
     if options.check:
         return
     directory = servers.scratch_directory("pair")
-    pair = [servers.Tarnd(directory / name, program=path.resolve())
-            for name, path in (("before", options.before), ("after", options.after))]
+    pair = [
+        servers.Tarnd(directory / name, program=path.resolve())
+        for name, path in (("before", options.before), ("after", options.after))
+    ]
     trees = [path.resolve().with_name("tree_bench") for path in (options.before, options.after)]
     try:
         for server in pair:
@@ -144,8 +171,12 @@ def main():
                 server.stop()
         shutil.rmtree(directory, ignore_errors=True)
     rows = list(judged(found, options.bound / 100))
-    head = {"compared": options.label or f"{options.before} and {options.after}", "rounds": options.rounds,
-            "seconds": options.seconds, "bound_percent": options.bound}
+    head = {
+        "compared": options.label or f"{options.before} and {options.after}",
+        "rounds": options.rounds,
+        "seconds": options.seconds,
+        "bound_percent": options.bound,
+    }
     lines = [json.dumps(line) for line in (head, *rows)]
     print("\n".join(lines), flush=True)
     if options.output:

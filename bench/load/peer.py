@@ -35,8 +35,26 @@ ROWS = [
 
 def measured(program, server, url, operations, seconds):
     """{row: its line}"""
-    done = subprocess.run([program, "-api", f"{url}/api/v1", "-s3", url, "-ak", server.access_key, "-sk",
-                           server.secret_key, "-t", seconds, "-ops", operations], check=True, capture_output=True, text=True)
+    done = subprocess.run(
+        [
+            program,
+            "-api",
+            f"{url}/api/v1",
+            "-s3",
+            url,
+            "-ak",
+            server.access_key,
+            "-sk",
+            server.secret_key,
+            "-t",
+            seconds,
+            "-ops",
+            operations,
+        ],
+        check=True,
+        capture_output=True,
+        text=True,
+    )
     lines = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
     return {line["op"]: line for line in lines}
 

@@ -23,8 +23,20 @@ def main():
             for file in range(FILES_EACH):
                 (path / f"f{file:03}").touch()
         server.start()
-        subprocess.run([servers.program("load_bench"), "--url", server.url, "--key", server.access_key, "--secret",
-                        server.secret_key, "--import-url", f"local://{server.import_root}/big/"], check=True)
+        subprocess.run(
+            [
+                servers.program("load_bench"),
+                "--url",
+                server.url,
+                "--key",
+                server.access_key,
+                "--secret",
+                server.secret_key,
+                "--import-url",
+                f"local://{server.import_root}/big/",
+            ],
+            check=True,
+        )
         server.stop()
     finally:
         shutil.rmtree(directory, ignore_errors=True)

@@ -37,8 +37,11 @@ class Rest:
     def __call__(self, method, path, body=None, query=()):
         content = {"Content-Type": "application/json" if isinstance(body, dict) else "application/octet-stream"}
         request = urllib.request.Request(
-            f"{self.url}{path}?{urllib.parse.urlencode(query)}", None if body is None else
-            json.dumps(body).encode() if isinstance(body, dict) else body, self.headers | content, method=method)
+            f"{self.url}{path}?{urllib.parse.urlencode(query)}",
+            None if body is None else json.dumps(body).encode() if isinstance(body, dict) else body,
+            self.headers | content,
+            method=method,
+        )
         with urllib.request.urlopen(request, timeout=600) as answer:
             return json.load(answer) if answer.headers.get_content_type() == "application/json" else None
 
@@ -69,8 +72,10 @@ def ask(rest, shape, runs):
         return time.monotonic() - begun, answer
 
     seconds, answer = once(QUESTIONS["where, 100"])
-    print(json.dumps({"shape": shape, "runs": runs, "list": "first", "seconds": round(seconds, 3),
-                      "warnings": answer["warnings"]}), flush=True)
+    print(
+        json.dumps({"shape": shape, "runs": runs, "list": "first", "seconds": round(seconds, 3), "warnings": answer["warnings"]}),
+        flush=True,
+    )
     while once(QUESTIONS["where, 100"])[1]["warnings"]:
         pass
     for name, query in QUESTIONS.items():
@@ -95,8 +100,14 @@ def main():
             ask(rest, "files", runs)
             rest("POST", "/one/branches/main/objects", json.dumps({"m0": 0.75}).encode(), {"path": "metrics/eval.json"})
             rest("POST", "/one/branches/main/commits", {"message": "m"})
-            list(pool.map(lambda number: rest("POST", "/one/experiments/e/runs",
-                                              {"ref": "main", "metrics": {"m1": metrics_of(number)["m1"]}}), range(runs)))
+            list(
+                pool.map(
+                    lambda number: rest(
+                        "POST", "/one/experiments/e/runs", {"ref": "main", "metrics": {"m1": metrics_of(number)["m1"]}}
+                    ),
+                    range(runs),
+                )
+            )
             ask(rest, "one", runs)
         server.stop()
     finally:

@@ -62,8 +62,10 @@ def read_ranges(url, seconds):
         connection = socket.create_connection((parts.hostname, parts.port))
         while time.monotonic() < end:
             first = chooser.randrange(OBJECT_BYTES - RANGE_BYTES)
-            connection.sendall(f"GET {target} HTTP/1.1\r\nHost: {parts.netloc}\r\n"
-                               f"Range: bytes={first}-{first + RANGE_BYTES - 1}\r\n\r\n".encode())
+            connection.sendall(
+                f"GET {target} HTTP/1.1\r\nHost: {parts.netloc}\r\n"
+                f"Range: bytes={first}-{first + RANGE_BYTES - 1}\r\n\r\n".encode()
+            )
             head = b""
             while b"\r\n\r\n" not in head:
                 head += connection.recv(65536)
@@ -123,8 +125,7 @@ def stream(server, _, options):
         connection = http.client.HTTPConnection(parts.hostname, parts.port, timeout=600)
         start = time.monotonic()
         if method == "PUT":
-            connection.request(method, f"{url.path}?{url.query}", body=Stream(size, look),
-                               headers={"Content-Length": str(size)})
+            connection.request(method, f"{url.path}?{url.query}", body=Stream(size, look), headers={"Content-Length": str(size)})
         else:
             connection.request(method, f"{url.path}?{url.query}")
         answer = connection.getresponse()
@@ -135,8 +136,12 @@ def stream(server, _, options):
             look()
         assert method == "PUT" or got == size
         seconds = time.monotonic() - start
-        report(op=f"{method} of {options.stream_mib} MiB", MiB_s=round(options.stream_mib / seconds),
-               grew_MiB=round((peak - before) / MIB, 1), limit_MiB=64)
+        report(
+            op=f"{method} of {options.stream_mib} MiB",
+            MiB_s=round(options.stream_mib / seconds),
+            grew_MiB=round((peak - before) / MIB, 1),
+            limit_MiB=64,
+        )
 
 
 def wait_for_import(rest, repository, started):
@@ -156,17 +161,26 @@ def pages(server, _, options):
         for directory, name in ((flat, f"k{number:07}"), (deep, f"k{number % DIRECTORY_KEYS:02}")):
             directory.mkdir(parents=True, exist_ok=True)
             (directory / name).touch()
-    started = rest("POST", f"/repositories/{PAGES}/branches/main/import", json={
-        "paths": [{"type": "common_prefix", "path": f"local://{server.import_root}/{name}/", "destination": f"{name}/"}
-                  for name in ("flat", "deep")], "commit": {"message": "keys"}})
+    started = rest(
+        "POST",
+        f"/repositories/{PAGES}/branches/main/import",
+        json={
+            "paths": [
+                {"type": "common_prefix", "path": f"local://{server.import_root}/{name}/", "destination": f"{name}/"}
+                for name in ("flat", "deep")
+            ],
+            "commit": {"message": "keys"},
+        },
+    )
     assert started.status_code == 202, started.text
     wait_for_import(rest, PAGES, started.json()["id"])
     deletions = [f"flat/k{number:07}" for number in range(0, options.keys, 10)]
     for state in ("committed", "every tenth key deleted and not committed"):
         if state != "committed":
             for at in range(0, len(deletions), 1000):
-                answer = rest("POST", f"/repositories/{PAGES}/branches/main/objects/delete",
-                              json={"paths": deletions[at:at + 1000]})
+                answer = rest(
+                    "POST", f"/repositories/{PAGES}/branches/main/objects/delete", json={"paths": deletions[at : at + 1000]}
+                )
                 assert answer.status_code == 200, answer.text
         listed(server, options, f"1,000 keys, {state}", "flat/", lambda at: f"main/flat/k{at:07}", "")
     listed(server, options, "1,000 prefixes", "deep/", lambda at: f"main/deep/d{at // DIRECTORY_KEYS:06}/", "/")
@@ -181,8 +195,12 @@ def listed(server, options, what, below, after, delimiter):
         connection = http.client.HTTPConnection(server.url.removeprefix("http://"))
         while time.monotonic() < end:
             at = chooser.randrange(max(1, options.keys - 2000 * (DIRECTORY_KEYS if delimiter else 1)))
-            url = urllib.parse.urlsplit(s3.generate_presigned_url("list_objects_v2", {
-                "Bucket": PAGES, "Prefix": f"main/{below}", "StartAfter": after(at), "Delimiter": delimiter}))
+            url = urllib.parse.urlsplit(
+                s3.generate_presigned_url(
+                    "list_objects_v2",
+                    {"Bucket": PAGES, "Prefix": f"main/{below}", "StartAfter": after(at), "Delimiter": delimiter},
+                )
+            )
             start = time.monotonic()
             connection.request("GET", f"{url.path}?{url.query}")
             answer = connection.getresponse()
@@ -192,8 +210,12 @@ def listed(server, options, what, below, after, delimiter):
 
     in_threads(LISTING_THREADS, work)
     taken.sort()
-    report(op="page of " + what, p50_ms=round(taken[len(taken) // 2] * 1000, 2),
-           p99_ms=round(taken[len(taken) * 99 // 100] * 1000, 2), per_s=round(len(taken) / options.seconds))
+    report(
+        op="page of " + what,
+        p50_ms=round(taken[len(taken) // 2] * 1000, 2),
+        p99_ms=round(taken[len(taken) * 99 // 100] * 1000, 2),
+        per_s=round(len(taken) / options.seconds),
+    )
 
 
 def main():
@@ -210,8 +232,7 @@ def main():
         server.start()
         ceiling.start()
         for repository in (BUCKET, PAGES):
-            clients.Rest(server)("POST", "/repositories",
-                                 json={"name": repository, "storage_namespace": f"local://{repository}"})
+            clients.Rest(server)("POST", "/repositories", json={"name": repository, "storage_namespace": f"local://{repository}"})
         for what in options.what:
             {"ranges": ranges, "stream": stream, "pages": pages}[what](server, ceiling, options)
         server.stop()

@@ -70,8 +70,14 @@ class Dimension:
             list(pool.map(work, range(THREADS)))
 
     def commit_one(self, branch="main", path="one"):
-        self.rest(201, "POST", f"/branches/{branch}/objects", params={"path": path}, data=self.new_name().encode(),
-                  headers={"Content-Type": "application/octet-stream"})
+        self.rest(
+            201,
+            "POST",
+            f"/branches/{branch}/objects",
+            params={"path": path},
+            data=self.new_name().encode(),
+            headers={"Content-Type": "application/octet-stream"},
+        )
         return milliseconds(lambda: self.rest(201, "POST", f"/branches/{branch}/commits", json={"message": "one"}))
 
     def measure(self, size):
@@ -80,9 +86,13 @@ class Dimension:
         space, wal = server.database_bytes(), server.wal_bytes()
         begun = time.perf_counter()
         self.grow(size)
-        line = {"dimension": type(self).__name__.lower(), "size": size, "grown_s": round(time.perf_counter() - begun, 2),
-                "database_bytes_each": round((server.database_bytes() - space) / added),
-                "wal_bytes_each": round((server.wal_bytes() - wal) / added)}
+        line = {
+            "dimension": type(self).__name__.lower(),
+            "size": size,
+            "grown_s": round(time.perf_counter() - begun, 2),
+            "database_bytes_each": round((server.database_bytes() - space) / added),
+            "wal_bytes_each": round((server.wal_bytes() - wal) / added),
+        }
         self.size = size
         for name, question in self.questions().items():
             line[name + "_ms"] = round(statistics.median(question() for _ in range(REPEATED)), 2)
@@ -105,15 +115,21 @@ class Branches(Dimension):
         self.commit_one()
 
     def grow(self, size):
-        self.many(size - self.size, lambda number: {"name": f"b{self.size + number:07}", "source": "main"}, "/repositories/lake/branches")
+        self.many(
+            size - self.size,
+            lambda number: {"name": f"b{self.size + number:07}", "source": "main"},
+            "/repositories/lake/branches",
+        )
 
     def questions(self):
         middle = f"b{self.size // 2:07}"
         return {
             "new_branch": lambda: milliseconds(
-                lambda: self.rest(201, "POST", "/branches", json={"name": self.new_name(), "source": "main"})),
+                lambda: self.rest(201, "POST", "/branches", json={"name": self.new_name(), "source": "main"})
+            ),
             "page_of_1000_branches": lambda: milliseconds(
-                lambda: self.rest(200, "GET", "/branches", params={"amount": 1000, "after": middle})),
+                lambda: self.rest(200, "GET", "/branches", params={"amount": 1000, "after": middle})
+            ),
             "commit_on_a_branch": lambda: self.commit_one(middle),
         }
 
@@ -133,9 +149,12 @@ class Commits(Dimension):
     def questions(self):
         return {
             "commit": self.commit_one,
-            "page_of_100_commits": lambda: milliseconds(lambda: self.rest(200, "GET", "/refs/main/commits", params={"amount": 100})),
+            "page_of_100_commits": lambda: milliseconds(
+                lambda: self.rest(200, "GET", "/refs/main/commits", params={"amount": 100})
+            ),
             "log_of_an_object_in_500_commits": lambda: milliseconds(
-                lambda: self.rest(200, "GET", "/refs/main/commits", params={"objects": "folder/7/57"})),
+                lambda: self.rest(200, "GET", "/refs/main/commits", params={"objects": "folder/7/57"})
+            ),
         }
 
 
@@ -143,14 +162,18 @@ class Repositories(Dimension):
     sizes = (10, 100, 1_000)
 
     def grow(self, size):
-        self.many(size - self.size, lambda number: {
-            "name": f"r{self.size + number:07}", "storage_namespace": f"local://r{self.size + number:07}"}, "/repositories")
+        self.many(
+            size - self.size,
+            lambda number: {"name": f"r{self.size + number:07}", "storage_namespace": f"local://r{self.size + number:07}"},
+            "/repositories",
+        )
 
     def questions(self):
         return {
             "new_repository": lambda: milliseconds(lambda: self.server.make_repository(self.new_name())),
             "page_of_100_repositories": lambda: milliseconds(
-                lambda: self.server.ask(200, "GET", "/repositories", params={"amount": 100})),
+                lambda: self.server.ask(200, "GET", "/repositories", params={"amount": 100})
+            ),
             "commit": self.commit_one,
         }
 
@@ -203,9 +226,11 @@ class Staged(Dimension):
         return {
             "stat": lambda: milliseconds(lambda: self.rest(200, "GET", "/refs/main/objects/stat", params={"path": self.first})),
             "page_of_1000_objects": lambda: milliseconds(
-                lambda: self.rest(200, "GET", "/refs/main/objects/ls", params={"amount": 1000})),
+                lambda: self.rest(200, "GET", "/refs/main/objects/ls", params={"amount": 1000})
+            ),
             "page_of_1000_changes": lambda: milliseconds(
-                lambda: self.rest(200, "GET", "/branches/main/diff", params={"amount": 1000})),
+                lambda: self.rest(200, "GET", "/branches/main/diff", params={"amount": 1000})
+            ),
         }
 
     def measure(self, size):
@@ -239,8 +264,11 @@ class Uploads(Dimension):
             self.parts = list(pool.map(self.put, places))
 
     def questions(self):
-        return {"page_of_64_parts": lambda: milliseconds(
-            lambda: self.s3.list_parts(Bucket="lake", Key=self.uploads[0][0], UploadId=self.uploads[0][1]))}
+        return {
+            "page_of_64_parts": lambda: milliseconds(
+                lambda: self.s3.list_parts(Bucket="lake", Key=self.uploads[0][0], UploadId=self.uploads[0][1])
+            )
+        }
 
     def measure(self, size):
         self.size = 0
@@ -250,8 +278,11 @@ class Uploads(Dimension):
 
     def complete(self, number):
         key, upload = self.uploads[number]
-        return milliseconds(lambda: self.s3.complete_multipart_upload(
-            Bucket="lake", Key=key, UploadId=upload, MultipartUpload={"Parts": self.parts[number::len(self.uploads)]}))
+        return milliseconds(
+            lambda: self.s3.complete_multipart_upload(
+                Bucket="lake", Key=key, UploadId=upload, MultipartUpload={"Parts": self.parts[number :: len(self.uploads)]}
+            )
+        )
 
     def last(self):
         return {"complete_upload": statistics.median(map(self.complete, range(len(self.uploads))))}

@@ -53,8 +53,11 @@ class Usage:
 
     def now(self):
         used = resource.getrusage(resource.RUSAGE_CHILDREN)
-        return {"tarnd_us": sum(map(processor_seconds, self.pids)), "database_us": sum(map(processor_seconds, self.backends)),
-                "client_us": used.ru_utime + used.ru_stime}
+        return {
+            "tarnd_us": sum(map(processor_seconds, self.pids)),
+            "database_us": sum(map(processor_seconds, self.backends)),
+            "client_us": used.ru_utime + used.ru_stime,
+        }
 
 
 def machine_busy_seconds():
@@ -70,9 +73,12 @@ def measure(tarnds, path, op, count, clients_count, seconds):
     done = load(tarnds, path, op, OBJECT_BYTES, clients_count, seconds, KEYS, url=url)
     elapsed = time.monotonic() - begun
     after, requests = usage.now(), done["per_s"] * seconds
-    return {"per_s": done["per_s"], "p99_ms": done["p99_ms"],
-            "busy": (machine_busy_seconds() - busy) / elapsed / os.cpu_count(),
-            **{name: (after[name] - before[name]) / requests * 1e6 for name in before}}
+    return {
+        "per_s": done["per_s"],
+        "p99_ms": done["p99_ms"],
+        "busy": (machine_busy_seconds() - busy) / elapsed / os.cpu_count(),
+        **{name: (after[name] - before[name]) / requests * 1e6 for name in before},
+    }
 
 
 def main(seconds="2", rounds="3", clients_count="32"):
@@ -89,8 +95,11 @@ def main(seconds="2", rounds="3", clients_count="32"):
         if made.status_code != 201:
             sys.exit(made.text)
         load(first, "/bench/main/read", "fill", OBJECT_BYTES, 16, keys=KEYS)
-        for op, title, path in (("get", "get 1 KiB, staged", "/bench/main/read"),
-                                ("get", "get 1 KiB, committed", "/bench/main/read"), ("put", "put 1 KiB", "/bench/main/write")):
+        for op, title, path in (
+            ("get", "get 1 KiB, staged", "/bench/main/read"),
+            ("get", "get 1 KiB, committed", "/bench/main/read"),
+            ("put", "put 1 KiB", "/bench/main/write"),
+        ):
             if title.endswith("committed"):
                 assert rest("POST", "/repositories/bench/branches/main/commits", json={"message": "m"}).status_code == 201
             rows = {count: [] for count in COUNTS}
@@ -100,11 +109,21 @@ def main(seconds="2", rounds="3", clients_count="32"):
             for count, each in rows.items():
                 middle = {name: statistics.median(row[name] for row in each) for name in each[0]}
                 ratio = statistics.median(row["per_s"] / one["per_s"] for row, one in zip(each, rows[1], strict=True))
-                print(json.dumps({
-                    "op": title, "servers": count, "per_s": round(middle["per_s"]), "to_one": round(ratio, 2),
-                    "p99_ms": middle["p99_ms"], "busy": round(middle["busy"], 2),
-                    **{name: round(middle[name], 1) for name in ("tarnd_us", "database_us", "client_us")},
-                    "database_limit": round(os.cpu_count() * 1e6 / max(middle["database_us"], 1))}), flush=True)
+                print(
+                    json.dumps(
+                        {
+                            "op": title,
+                            "servers": count,
+                            "per_s": round(middle["per_s"]),
+                            "to_one": round(ratio, 2),
+                            "p99_ms": middle["p99_ms"],
+                            "busy": round(middle["busy"], 2),
+                            **{name: round(middle[name], 1) for name in ("tarnd_us", "database_us", "client_us")},
+                            "database_limit": round(os.cpu_count() * 1e6 / max(middle["database_us"], 1)),
+                        }
+                    ),
+                    flush=True,
+                )
         tarnds.stop()
     finally:
         for server in tarnds.each:

@@ -52,8 +52,27 @@ def processor_seconds(pid):
 
 
 def load(server, path, op, size, connections, seconds=1.0, keys=64, url=None):
-    command = [LOAD, "--url", url or server.url, "--key", server.access_key, "--secret", server.secret_key, "--path", path, "--op", op,
-               "--bytes", str(size), "--connections", str(connections), "--seconds", str(seconds), "--keys", str(keys)]
+    command = [
+        LOAD,
+        "--url",
+        url or server.url,
+        "--key",
+        server.access_key,
+        "--secret",
+        server.secret_key,
+        "--path",
+        path,
+        "--op",
+        op,
+        "--bytes",
+        str(size),
+        "--connections",
+        str(connections),
+        "--seconds",
+        str(seconds),
+        "--keys",
+        str(keys),
+    ]
     with processor(0):
         done = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
     if done["errors"]:
@@ -117,14 +136,28 @@ def main(rounds="5", seconds="2", program=None):
                         used["tarnd"].append((after[1] - before[1]) / count * 1e6)
                     if op == "put":
                         remove_new(files, kept)
-            fractions, ceilings = ([one / alone for one, alone in zip(rates[name], rates["alone"], strict=True)] for name in ("tarnd", "nginx"))
+            fractions, ceilings = (
+                [one / alone for one, alone in zip(rates[name], rates["alone"], strict=True)] for name in ("tarnd", "nginx")
+            )
             unit = 1 if size < MIB else size / MIB
-            print(json.dumps({
-                "op": f"{op} {size // 1024} KiB" if size < MIB else f"{op} {size // MIB} MiB", "connections": connections,
-                "apart": APART, "unit": "per s" if size < MIB else "MiB per s", "alone": round(statistics.median(rates["alone"]) * unit),
-                "tarnd": round(statistics.median(rates["tarnd"]) * unit), "fraction": round(statistics.median(fractions), 3),
-                "least": round(min(fractions), 3), "most": round(max(fractions), 3), "nginx": round(statistics.median(ceilings), 3),
-                "processor_us": {name: round(statistics.median(each)) for name, each in used.items()}}), flush=True)
+            print(
+                json.dumps(
+                    {
+                        "op": f"{op} {size // 1024} KiB" if size < MIB else f"{op} {size // MIB} MiB",
+                        "connections": connections,
+                        "apart": APART,
+                        "unit": "per s" if size < MIB else "MiB per s",
+                        "alone": round(statistics.median(rates["alone"]) * unit),
+                        "tarnd": round(statistics.median(rates["tarnd"]) * unit),
+                        "fraction": round(statistics.median(fractions), 3),
+                        "least": round(min(fractions), 3),
+                        "most": round(max(fractions), 3),
+                        "nginx": round(statistics.median(ceilings), 3),
+                        "processor_us": {name: round(statistics.median(each)) for name, each in used.items()},
+                    }
+                ),
+                flush=True,
+            )
         tarnd.stop()
     finally:
         if tarnd.process and tarnd.process.alive():

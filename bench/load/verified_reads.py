@@ -80,9 +80,13 @@ def main(rounds="7", first=None, second=None):
             for index, what in enumerate(("wall", "processor")):
                 column = [ratio[index] for ratio in ratios]
                 each = [statistics.median(ratio[2][turn][index] for ratio in ratios) / SIZES[name][1] for turn in (0, 1)]
-                line[what] = {"ratio": round(statistics.median(column), 3), "least": round(min(column), 3),
-                              "most": round(max(column), 3), "off_ms": round(each[0] * 1000, 3),
-                              "local_ms": round(each[1] * 1000, 3)}
+                line[what] = {
+                    "ratio": round(statistics.median(column), 3),
+                    "least": round(min(column), 3),
+                    "most": round(max(column), 3),
+                    "off_ms": round(each[0] * 1000, 3),
+                    "local_ms": round(each[1] * 1000, 3),
+                }
             print(json.dumps(line), flush=True)
     finally:
         for reader in readers:

@@ -49,7 +49,16 @@ SCROLL = """async ([label, rows]) => {
 
 
 def say(bench, **figures):
-    print(json.dumps({"bench": bench, "load": os.getloadavg()[0], **{name: round(value, 1) if isinstance(value, float) else value for name, value in figures.items()}}), flush=True)
+    print(
+        json.dumps(
+            {
+                "bench": bench,
+                "load": os.getloadavg()[0],
+                **{name: round(value, 1) if isinstance(value, float) else value for name, value in figures.items()},
+            }
+        ),
+        flush=True,
+    )
 
 
 def values(number, metrics):
@@ -64,7 +73,10 @@ def record_runs(server, rest, runs, metrics):
     def some(first):
         own = outcome.Outcome(server)
         for number in range(first, runs, THREADS):
-            own.post("/repositories/table/experiments/e/runs", {"ref": "main", "metrics": values(number, metrics), "params": {"rate": number % 10}})
+            own.post(
+                "/repositories/table/experiments/e/runs",
+                {"ref": "main", "metrics": values(number, metrics), "params": {"rate": number % 10}},
+            )
 
     with ThreadPoolExecutor(THREADS) as pool:
         list(pool.map(some, range(THREADS)))
@@ -81,7 +93,12 @@ def record_curves(server, rest):
         lines = "".join(f"{step},{math.exp(-step * (number + 1) / 5000):.6f}\n" for step in range(STEPS))
         rest.upload("curves", "metrics/curve.csv", "step,loss\n" + lines, branch=branch)
         rest.commit("curves", branch, branch=branch)
-        ids.append(rest.post("/repositories/curves/experiments/e/runs", {"ref": branch, "metrics": values(number, 20), "params": {"rate": number % 10}})["id"])
+        ids.append(
+            rest.post(
+                "/repositories/curves/experiments/e/runs",
+                {"ref": branch, "metrics": values(number, 20), "params": {"rate": number % 10}},
+            )["id"]
+        )
     return ids
 
 
@@ -100,8 +117,17 @@ def bench_table(window, runs, metrics):
     page.goto(f"/r/table/-/runs?{columns}")
     wide = page.evaluate(UNTIL, '[aria-label="Runs"] [aria-rowindex="2"] a')
     scrolled = page.evaluate(SCROLL, ["Runs", 3000])
-    say("web_runs", runs=runs, metrics=metrics, first_row_ms=statistics.median(first), sorted_first_row_ms=statistics.median(sorted_in),
-        filtered_first_row_ms=statistics.median(filtered_in), all_columns_first_row_ms=wide, cells=page.locator("[aria-label=Runs] [role=gridcell]").count(), **scrolled)
+    say(
+        "web_runs",
+        runs=runs,
+        metrics=metrics,
+        first_row_ms=statistics.median(first),
+        sorted_first_row_ms=statistics.median(sorted_in),
+        filtered_first_row_ms=statistics.median(filtered_in),
+        all_columns_first_row_ms=wide,
+        cells=page.locator("[aria-label=Runs] [role=gridcell]").count(),
+        **scrolled,
+    )
 
 
 def bench_compared(window, ids):
@@ -112,7 +138,14 @@ def bench_compared(window, ids):
         page.goto("/r/curves/-/runs?view=curves&metric=metrics.loss&" + "&".join(f"run={run}" for run in ids[:CURVES]))
         page.get_by_text(f"{CURVES} curves of {CURVES} runs").wait_for(timeout=WAIT_MS)
         drawn.append(page.evaluate(UNTIL, "canvas"))
-    say("web_compared", side_by_side_runs=len(ids), side_by_side_ms=statistics.median(beside), curves=CURVES, steps=STEPS, curves_ms=statistics.median(drawn))
+    say(
+        "web_compared",
+        side_by_side_runs=len(ids),
+        side_by_side_ms=statistics.median(beside),
+        curves=CURVES,
+        steps=STEPS,
+        curves_ms=statistics.median(drawn),
+    )
 
 
 def bench_changes(server, window, rest, changes):
@@ -123,8 +156,10 @@ def bench_changes(server, window, rest, changes):
             (source / f"{folder:02d}" / f"{number:05d}").touch()
     rest.repository("changes")
     rest.branch("changes", "many")
-    made = rest.post("/repositories/changes/branches/many/import", {
-        "paths": [{"type": "common_prefix", "path": f"local://{source}/", "destination": "k/"}], "commit": {"message": "many"}})
+    made = rest.post(
+        "/repositories/changes/branches/many/import",
+        {"paths": [{"type": "common_prefix", "path": f"local://{source}/", "destination": "k/"}], "commit": {"message": "many"}},
+    )
     while not (state := rest.get("/repositories/changes/branches/many/import", id=made["id"]))["completed"]:
         assert "error" not in state, state
         time.sleep(0.5)
@@ -137,7 +172,13 @@ def bench_changes(server, window, rest, changes):
         page.get_by_text(f"{changes:,}").first.wait_for(timeout=WAIT_MS)
         counts.append(rows[-1] + 1000 * (time.monotonic() - begun))
     label = page.locator("[role=grid]").first.get_attribute("aria-label")
-    say("web_changes", changes=changes, first_row_ms=statistics.median(rows), counted_ms=statistics.median(counts), **page.evaluate(SCROLL, [label, 5000]))
+    say(
+        "web_changes",
+        changes=changes,
+        first_row_ms=statistics.median(rows),
+        counted_ms=statistics.median(counts),
+        **page.evaluate(SCROLL, [label, 5000]),
+    )
 
 
 def main(runs=10_000, metrics=200, changes=1_000_000):

@@ -54,8 +54,10 @@ def fill(server, rest, keys):
     name = f"flat-{keys}"
     rest.repository(name)
     begun = time.monotonic()
-    made = rest.post(f"/repositories/{name}/branches/main/import", {
-        "paths": [{"type": "common_prefix", "path": f"local://{source}/", "destination": "k/"}], "commit": {"message": "many"}})
+    made = rest.post(
+        f"/repositories/{name}/branches/main/import",
+        {"paths": [{"type": "common_prefix", "path": f"local://{source}/", "destination": "k/"}], "commit": {"message": "many"}},
+    )
     while not (state := rest.get(f"/repositories/{name}/branches/main/import", id=made["id"]))["completed"]:
         assert "error" not in state, state
         time.sleep(0.5)
@@ -79,19 +81,31 @@ def main(counts):
                     cold.append(window.page.evaluate(FIRST_ROW))
                     window.page.goto(f"/r/{name}/main/data")
                     window.page.get_by_role("link", name="k/").wait_for()
-                    warm.append(window.page.evaluate("""async () => {
+                    warm.append(
+                        window.page.evaluate("""async () => {
                         const begun = performance.now();
                         [...document.querySelectorAll('a')].find(link => link.textContent === 'k/').click();
                         while (!document.querySelector('[aria-label="Objects"] [aria-rowindex="2"] a')?.textContent.startsWith('0000000')) await new Promise(requestAnimationFrame);
                         return performance.now() - begun;
-                    }"""))
+                    }""")
+                    )
                 window.page.goto(f"/r/{name}/main/data?path=k/")
                 window.page.evaluate(FIRST_ROW)
                 scrolled = window.page.evaluate(SCROLL, [SCROLLED_ROWS, ROW])
-                print(json.dumps({
-                    "bench": "web_objects", "keys": keys, "import_s": round(imported, 1),
-                    "first_rows_from_navigation_ms": round(statistics.median(cold)), "first_rows_from_click_ms": round(statistics.median(warm)),
-                    "scrolled_rows": SCROLLED_ROWS, **{key: round(value, 1) for key, value in scrolled.items()}}), flush=True)
+                print(
+                    json.dumps(
+                        {
+                            "bench": "web_objects",
+                            "keys": keys,
+                            "import_s": round(imported, 1),
+                            "first_rows_from_navigation_ms": round(statistics.median(cold)),
+                            "first_rows_from_click_ms": round(statistics.median(warm)),
+                            "scrolled_rows": SCROLLED_ROWS,
+                            **{key: round(value, 1) for key, value in scrolled.items()},
+                        }
+                    ),
+                    flush=True,
+                )
                 window.close()
             chromium.close()
     finally:

@@ -6,6 +6,7 @@ and scale lambda: 1 - exp(-((s/lambda)^4 - ((s-1)/lambda)^4)). The table holds f
 every machine draws the same boundaries; nothing is computed in floating point at run time. Changing a number here
 changes the format. Run: python3 make_threshold_table.py > chunk_thresholds.inc
 """
+
 from decimal import Decimal, getcontext
 
 getcontext().prec = 80
@@ -27,7 +28,7 @@ def main() -> None:
         values = [threshold(size, scale, smallest) for size in range(largest + 1)]
         print(f"constexpr std::array<uint64_t, {largest + 1}> {name} = {{")
         for at in range(0, len(values), PER_LINE):
-            print("    " + " ".join(f"0x{v:016x}," for v in values[at:at + PER_LINE]))
+            print("    " + " ".join(f"0x{v:016x}," for v in values[at : at + PER_LINE]))
         print("};")
 
 

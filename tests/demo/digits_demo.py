@@ -94,8 +94,9 @@ class S3Lake:
         self.s3_server.start()
         for bucket in (BUCKET, "objects"):
             clients.boto3_client(self.s3_server).create_bucket(Bucket=bucket)
-        self.server = servers.Tarnd(self.directory / "tarnd", environment=self.s3_server.tarnd_environment(),
-                                    listen=self.listen).start()
+        self.server = servers.Tarnd(
+            self.directory / "tarnd", environment=self.s3_server.tarnd_environment(), listen=self.listen
+        ).start()
 
     def fill(self, files):
         s3 = clients.boto3_client(self.s3_server)
@@ -140,8 +141,9 @@ class Report:
         """The last step put exactly so many objects into the store and none into the source."""
         name, added, source_added = self.rows[-1][0], self.rows[-1][2], self.rows[-1][4]
         if (added, source_added) != (objects, 0):
-            raise SystemExit(f"{name}: put {added} objects into the store and {source_added} into the source, "
-                             f"expected {objects} and 0")
+            raise SystemExit(
+                f"{name}: put {added} objects into the store and {source_added} into the source, expected {objects} and 0"
+            )
 
     def print(self):
         print(f"\n{'step':44} {'seconds':>8} {'new objects':>12} {'new bytes':>11} {'in source':>10} {'in store':>9}")
@@ -151,11 +153,12 @@ class Report:
 
 def train_all(server):
     """Three processes at once, one for each experiment."""
-    environment = dict(os.environ, TARN_ENDPOINT=server.url, TARN_ACCESS_KEY=server.access_key,
-                       TARN_SECRET_KEY=server.secret_key)
+    environment = dict(os.environ, TARN_ENDPOINT=server.url, TARN_ACCESS_KEY=server.access_key, TARN_SECRET_KEY=server.secret_key)
     script = str(Path(__file__).with_name("train.py"))
-    running = [subprocess.Popen([sys.executable, script, branch, "--regularisation", str(value)], env=environment)
-               for branch, value in EXPERIMENTS.items()]
+    running = [
+        subprocess.Popen([sys.executable, script, branch, "--regularisation", str(value)], env=environment)
+        for branch, value in EXPERIMENTS.items()
+    ]
     if any([process.wait() != 0 for process in running]):
         raise SystemExit("an experiment failed")
 
@@ -168,8 +171,7 @@ def make_repository(server, lake):
 
 
 def import_digits(repo, lake):
-    job = repo.branch("ingest").import_data(commit_message="Import the digits").prefix(lake.source_url,
-                                                                                      destination="raw/")
+    job = repo.branch("ingest").import_data(commit_message="Import the digits").prefix(lake.source_url, destination="raw/")
     status = job.run()
     if status.error is not None:
         raise SystemExit(f"the import failed: {status.error.message}")
@@ -180,13 +182,26 @@ class Tarn:
     """The command, as a person at a terminal uses it."""
 
     def __init__(self, server):
-        self.environment = servers.clean_environment({
-            "HOME": server.directory, "TARN_ENDPOINT": server.url, "TARN_ACCESS_KEY": server.access_key,
-            "TARN_SECRET_KEY": server.secret_key, "TARN_REPO": "digits"})
+        self.environment = servers.clean_environment(
+            {
+                "HOME": server.directory,
+                "TARN_ENDPOINT": server.url,
+                "TARN_ACCESS_KEY": server.access_key,
+                "TARN_SECRET_KEY": server.secret_key,
+                "TARN_REPO": "digits",
+            }
+        )
 
     def __call__(self, *words, status=0, stdin=None, shown=True):
-        ended = subprocess.run([servers.program("tarn"), *words], env=self.environment, input=stdin, text=True,
-                               stdin=subprocess.DEVNULL if stdin is None else None, capture_output=True, check=False)
+        ended = subprocess.run(
+            [servers.program("tarn"), *words],
+            env=self.environment,
+            input=stdin,
+            text=True,
+            stdin=subprocess.DEVNULL if stdin is None else None,
+            capture_output=True,
+            check=False,
+        )
         if ended.returncode != status:
             raise SystemExit(f"tarn {' '.join(words)}: ended with {ended.returncode}, not {status}:\n{ended.stderr}")
         if shown:
@@ -201,8 +216,23 @@ def record_runs(tarn, repo):
     """The metric and the parameters of each experiment, for the table of runs."""
     for branch, value in EXPERIMENTS.items():
         accuracy = repo.branch(branch).get_commit().metadata["accuracy"]
-        tarn("exp", "log", "--ref", branch, "--experiment", "digits", "--metric", f"accuracy={accuracy}", "--param", f"C={value}",
-             "--param", "max_iter=200", "--artifact", "artifacts/*", shown=False)
+        tarn(
+            "exp",
+            "log",
+            "--ref",
+            branch,
+            "--experiment",
+            "digits",
+            "--metric",
+            f"accuracy={accuracy}",
+            "--param",
+            f"C={value}",
+            "--param",
+            "max_iter=200",
+            "--artifact",
+            "artifacts/*",
+            shown=False,
+        )
 
 
 def choose(tarn):
@@ -284,8 +314,7 @@ def run(lake):
     report.step("take the promotion back", lambda: roll_back(tarn, repo, before))
     report.must_add(0)
     again = [word for path in PROMOTED_PATHS for word in ("--path", path)]
-    report.step(f"promote {winner} again, by paths",
-                lambda: promote(tarn, repo, "to stay", "--method", "replace-paths", *again))
+    report.step(f"promote {winner} again, by paths", lambda: promote(tarn, repo, "to stay", "--method", "replace-paths", *again))
     report.must_add(0)
     report.step("read the model through @champion again", lambda: predict(server, repo))
     print("\nlog of @champion:")
@@ -305,8 +334,10 @@ def refuse_if_served(directory):
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            sys.exit(f"digits_demo.py: a tarnd serves {directory}, which the demo creates again: "
-                     "stop that server first (^C in the shell of ./dev run)")
+            sys.exit(
+                f"digits_demo.py: a tarnd serves {directory}, which the demo creates again: "
+                "stop that server first (^C in the shell of ./dev run)"
+            )
 
 
 def main():
@@ -330,10 +361,12 @@ def main():
     if options.s3:
         print("\nAll of it ran on a real S3 server; `./dev demo` without --s3 leaves a repository to look at.")
         return
-    print(f"\nGo on: `./dev run` serves this repository at http://127.0.0.1:8000; in another shell:\n"
-          f"  export TARN_ENDPOINT=http://127.0.0.1:8000 TARN_ACCESS_KEY={server.access_key} "
-          f"TARN_SECRET_KEY={server.secret_key}\n"
-          f"  build/bin/tarn log tarn://digits/main; build/bin/tarn promote ls digits")
+    print(
+        f"\nGo on: `./dev run` serves this repository at http://127.0.0.1:8000; in another shell:\n"
+        f"  export TARN_ENDPOINT=http://127.0.0.1:8000 TARN_ACCESS_KEY={server.access_key} "
+        f"TARN_SECRET_KEY={server.secret_key}\n"
+        f"  build/bin/tarn log tarn://digits/main; build/bin/tarn promote ls digits"
+    )
 
 
 if __name__ == "__main__":

@@ -45,8 +45,14 @@ def main():
     client = lakefs.client.Client(host=url, username=key, password=secret)
     repo = lakefs.repository("digits", client=client)
     branch = repo.branch(options.branch).create(source_reference="ingest")
-    s3 = boto3.client("s3", endpoint_url=url, aws_access_key_id=key, aws_secret_access_key=secret,
-                      region_name="us-east-1", config=Config(max_pool_connections=READERS))
+    s3 = boto3.client(
+        "s3",
+        endpoint_url=url,
+        aws_access_key_id=key,
+        aws_secret_access_key=secret,
+        region_name="us-east-1",
+        config=Config(max_pool_connections=READERS),
+    )
     features, labels = load(s3, repo.id, options.branch)
     train_x, test_x, train_y, test_y = train_test_split(features, labels, test_size=0.25, random_state=42)
     warnings.filterwarnings("ignore")
@@ -61,8 +67,9 @@ def main():
         json.dump({"accuracy": accuracy}, out)
     changes = sorted(change.path for change in branch.uncommitted())
     assert changes == ["artifacts/model.pkl", "config/config.json", "metrics/metrics.json"], changes
-    branch.commit(message=f"Train with C={options.regularisation}",
-                  metadata={"accuracy": str(accuracy), "C": str(options.regularisation)})
+    branch.commit(
+        message=f"Train with C={options.regularisation}", metadata={"accuracy": str(accuracy), "C": str(options.regularisation)}
+    )
     print(f"{options.branch}: accuracy {accuracy:.4f} with C={options.regularisation}")
 
 

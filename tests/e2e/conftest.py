@@ -40,14 +40,65 @@ def pytest_addoption(parser):
 
 
 # By the time that they take. Long files begin first: one that begins last leaves the other processes idle.
-LONGEST_FILES = [f"test_{name}.py" for name in (
-    "matrix", "backup", "collection_kill", "bad_bodies", "every_route", "the_bar", "promotion_wait", "collection_clock", "bad_input", "data_users",
-    "collection_races", "promotion_kill", "what_was_judged", "who_measured", "garbage_collection", "in_doubt", "approvals", "checks",
-    "promotion_recipes", "promotion_approvals", "collection_stores", "cli", "collection_full_disk", "nobody_stops_the_better_one",
-    "store_cache", "requests_and_names", "clock_apart", "aliases", "python_package", "at_once", "s3_multipart_life", "cli_use",
-    "s3_buckets", "read_leases", "main_flow", "archive", "promotion", "dogs_flow", "webhooks", "histories", "s3_faults", "tutorial",
-    "oracle", "ci_recipes", "s3_conformance", "process", "imports", "path_log", "full_disk", "verify", "gated_branch", "connect",
-    "race", "kill")]
+LONGEST_FILES = [
+    f"test_{name}.py"
+    for name in (
+        "matrix",
+        "backup",
+        "collection_kill",
+        "bad_bodies",
+        "every_route",
+        "the_bar",
+        "promotion_wait",
+        "collection_clock",
+        "bad_input",
+        "data_users",
+        "collection_races",
+        "promotion_kill",
+        "what_was_judged",
+        "who_measured",
+        "garbage_collection",
+        "in_doubt",
+        "approvals",
+        "checks",
+        "promotion_recipes",
+        "promotion_approvals",
+        "collection_stores",
+        "cli",
+        "collection_full_disk",
+        "nobody_stops_the_better_one",
+        "store_cache",
+        "requests_and_names",
+        "clock_apart",
+        "aliases",
+        "python_package",
+        "at_once",
+        "s3_multipart_life",
+        "cli_use",
+        "s3_buckets",
+        "read_leases",
+        "main_flow",
+        "archive",
+        "promotion",
+        "dogs_flow",
+        "webhooks",
+        "histories",
+        "s3_faults",
+        "tutorial",
+        "oracle",
+        "ci_recipes",
+        "s3_conformance",
+        "process",
+        "imports",
+        "path_log",
+        "full_disk",
+        "verify",
+        "gated_branch",
+        "connect",
+        "race",
+        "kill",
+    )
+]
 
 
 def is_counted(item):
@@ -192,8 +243,9 @@ def two_tarnds(scratch_dir):
     """Two tarnds that share a database, objects and the master key."""
     database = servers.Postgres(scratch_dir / "postgres").start()
     shared = {"TARN_STORE_LOCAL_ROOT": scratch_dir / "objects", "TARN_AUTH_MASTER_KEY": "a5" * 32}
-    both = [servers.Tarnd(scratch_dir / f"tarnd-{n}", arguments=["--database", database.url()], environment=shared)
-            for n in (1, 2)]
+    both = [
+        servers.Tarnd(scratch_dir / f"tarnd-{n}", arguments=["--database", database.url()], environment=shared) for n in (1, 2)
+    ]
     try:
         yield [server.start() for server in both]
         for server in both:
@@ -216,12 +268,16 @@ def start_tarnd(scratch_dir, database):
     made = []
 
     def start(fault=None):
-        environment = {"TARN_STORE_LOCAL_ROOT": database.directory / "objects", "TARN_AUTH_MASTER_KEY": "a5" * 32,
-                       **servers.SHORT_LEASE}
+        environment = {
+            "TARN_STORE_LOCAL_ROOT": database.directory / "objects",
+            "TARN_AUTH_MASTER_KEY": "a5" * 32,
+            **servers.SHORT_LEASE,
+        }
         if fault:
             environment["TARN_FAULT_POINT"] = fault
-        server = servers.Tarnd(scratch_dir / f"tarnd-{len(made)}", arguments=["--database", database.url()],
-                               environment=environment)
+        server = servers.Tarnd(
+            scratch_dir / f"tarnd-{len(made)}", arguments=["--database", database.url()], environment=environment
+        )
         made.append(server)
         return server.start()
 
@@ -267,10 +323,12 @@ def sdk(tarn):
 @pytest.fixture
 def upload(sdk, repo, tmp_path):
     """Uploads with lakefs-sdk, which wants the bytes in a file; returns its answer."""
+
     def upload(path, data="data", branch="main", **options):
         file = tmp_path / "content"
         file.write_bytes(data.encode())
         return sdk.objects.upload_object(repo.id, branch, path, content=str(file), **options)
+
     return upload
 
 

@@ -75,10 +75,12 @@ BEHAVIOURS = []
 
 def behaviour(text, only=None):
     """Registers a check under what it shows; `only` "plain" or "rooted" where the other form has no such thing."""
+
     def add(check):
         for form in ("plain", "rooted"):
             if only in (None, form):
                 again = form == "rooted" and only is None
                 BEHAVIOURS.append(pytest.param(form, check, id=f"{form}: {text}", marks=[left_to_ci] if again else []))
         return check
+
     return add

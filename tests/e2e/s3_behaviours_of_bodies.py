@@ -14,10 +14,15 @@ from s3_requests import sign
 
 # Integrity of bodies.
 
+
 @behaviour("a Content-MD5 that is no MD5 is an invalid digest, another body's a bad one, and nothing is stored")
 def content_md5(b):
-    for value, code in [("", "InvalidDigest"), ("YWJj", "InvalidDigest"), ("not base64!", "InvalidDigest"),
-                        (base64.b64encode(hashlib.md5(b"other").digest()).decode(), "BadDigest")]:
+    for value, code in [
+        ("", "InvalidDigest"),
+        ("YWJj", "InvalidDigest"),
+        ("not base64!", "InvalidDigest"),
+        (base64.b64encode(hashlib.md5(b"other").digest()).decode(), "BadDigest"),
+    ]:
         answer = b.raw("PUT", headers={"Content-MD5": value}, body=b"x")
         assert (answer.status, answer.code) == (400, code), value
     assert b.listed() == []
@@ -88,6 +93,7 @@ def other_expectation(b):
 
 # Asking before the body is sent.
 
+
 def first_answer(b, path, headers=None):
     """Status of a PUT that waits for 100 before it sends a mebibyte."""
     parts = urllib.parse.urlsplit(b.tarn.url)
@@ -128,20 +134,29 @@ def connection_after_refusal(b):
 
 # Reading.
 
+
 @behaviour("reads obey all four conditions, and a 304 carries the ETag")
 def read_conditions(b):
     etag = b.put()["ETag"]
     past, future = "Sat, 01 Jan 2000 00:00:00 GMT", "Fri, 01 Jan 2100 00:00:00 GMT"
     for method in ["GET", "HEAD"]:
-        for headers, status in [({"If-Match": etag}, 200), ({"If-Match": '"x"'}, 412), ({"If-Match": "*"}, 200),
-                                ({"If-None-Match": etag}, 304), ({"If-None-Match": f'"x", {etag}'}, 304),
-                                ({"If-None-Match": etag.strip('"')}, 304), ({"If-None-Match": '"x"'}, 200),
-                                ({"If-Modified-Since": past}, 200), ({"If-Modified-Since": future}, 304),
-                                ({"If-Unmodified-Since": past}, 412), ({"If-Unmodified-Since": future}, 200),
-                                ({"If-Modified-Since": "yesterday"}, 200),
-                                # A match decides before a date does.
-                                ({"If-Match": etag, "If-Unmodified-Since": past}, 200),
-                                ({"If-None-Match": etag, "If-Modified-Since": past}, 304)]:
+        for headers, status in [
+            ({"If-Match": etag}, 200),
+            ({"If-Match": '"x"'}, 412),
+            ({"If-Match": "*"}, 200),
+            ({"If-None-Match": etag}, 304),
+            ({"If-None-Match": f'"x", {etag}'}, 304),
+            ({"If-None-Match": etag.strip('"')}, 304),
+            ({"If-None-Match": '"x"'}, 200),
+            ({"If-Modified-Since": past}, 200),
+            ({"If-Modified-Since": future}, 304),
+            ({"If-Unmodified-Since": past}, 412),
+            ({"If-Unmodified-Since": future}, 200),
+            ({"If-Modified-Since": "yesterday"}, 200),
+            # A match decides before a date does.
+            ({"If-Match": etag, "If-Unmodified-Since": past}, 200),
+            ({"If-None-Match": etag, "If-Modified-Since": past}, 304),
+        ]:
             answer = b.raw(method, headers=headers)
             assert answer.status == status, (method, headers)
             if status == 304:
@@ -153,10 +168,18 @@ def read_conditions(b):
 @behaviour("one range is served, an end too far is cut, nonsense is the whole object, beyond the end is 416")
 def ranges(b):
     b.put()
-    for header, status, body in [("bytes=0-0", 206, b"0"), ("bytes=2-4", 206, b"234"), ("bytes=8-", 206, b"89"),
-                                 ("bytes=-3", 206, b"789"), ("bytes=-99", 206, b"0123456789"), ("bytes=5-999", 206, b"56789"),
-                                 ("bytes=4-2", 200, None), ("lines=0-1", 200, None), ("bytes=", 200, None),
-                                 ("bytes=0-1,3-4", 200, None)]:
+    for header, status, body in [
+        ("bytes=0-0", 206, b"0"),
+        ("bytes=2-4", 206, b"234"),
+        ("bytes=8-", 206, b"89"),
+        ("bytes=-3", 206, b"789"),
+        ("bytes=-99", 206, b"0123456789"),
+        ("bytes=5-999", 206, b"56789"),
+        ("bytes=4-2", 200, None),
+        ("lines=0-1", 200, None),
+        ("bytes=", 200, None),
+        ("bytes=0-1,3-4", 200, None),
+    ]:
         answer = b.raw("GET", headers={"Range": header})
         assert (answer.status, answer.body) == (status, body or b"0123456789"), header
         assert answer.headers["accept-ranges"] == "bytes"
@@ -171,16 +194,27 @@ def ranges(b):
 
 @behaviour("standard headers and metadata come back as they were sent, without the transfer's own coding")
 def kept_headers(b):
-    sent = {"Cache-Control": "max-age=5", "Content-Disposition": 'attachment; filename="a"', "Content-Language": "de",
-            "Content-Encoding": "gzip", "Expires": "Thu, 01 Dec 2033 16:00:00 GMT", "Content-Type": "text/x",
-            "x-amz-meta-Colour": "red"}
+    sent = {
+        "Cache-Control": "max-age=5",
+        "Content-Disposition": 'attachment; filename="a"',
+        "Content-Language": "de",
+        "Content-Encoding": "gzip",
+        "Expires": "Thu, 01 Dec 2033 16:00:00 GMT",
+        "Content-Type": "text/x",
+        "x-amz-meta-Colour": "red",
+    }
     b.raw("PUT", headers=sent, body=b"x")
     got = b.raw("HEAD").headers
     assert {k.lower(): got[k.lower()] for k in sent} == {k.lower(): v for k, v in sent.items()}
     b.raw("PUT", "bare", body=b"x")
     assert b.raw("HEAD", "bare").headers["content-type"] == "binary/octet-stream"
-    for coding, kept in [("aws-chunked", None), ("aws-chunked, aws-chunked", None), ("gzip, aws-chunked", "gzip"),
-                         ("aws-chunked, gzip", "gzip"), ("deflate, gzip", "deflate, gzip")]:
+    for coding, kept in [
+        ("aws-chunked", None),
+        ("aws-chunked, aws-chunked", None),
+        ("gzip, aws-chunked", "gzip"),
+        ("aws-chunked, gzip", "gzip"),
+        ("deflate, gzip", "deflate, gzip"),
+    ]:
         b.raw("PUT", "coded", headers={"Content-Encoding": coding}, body=b"x")
         assert b.raw("HEAD", "coded").headers.get("content-encoding") == kept, coding
         assert b.read("coded") == b"x"
@@ -189,9 +223,14 @@ def kept_headers(b):
 @behaviour("a signed read may override response headers, but not break out of them")
 def overrides(b):
     b.put()
-    names = {"response-content-type": "content-type", "response-content-language": "content-language",
-             "response-expires": "expires", "response-cache-control": "cache-control",
-             "response-content-disposition": "content-disposition", "response-content-encoding": "content-encoding"}
+    names = {
+        "response-content-type": "content-type",
+        "response-content-language": "content-language",
+        "response-expires": "expires",
+        "response-cache-control": "cache-control",
+        "response-content-disposition": "content-disposition",
+        "response-content-encoding": "content-encoding",
+    }
     for method in ["GET", "HEAD"]:
         got = b.raw(method, query="&".join(f"{name}=x-{i}" for i, name in enumerate(names)))
         assert [got.headers[header] for header in names.values()] == [f"x-{i}" for i in range(len(names))]
@@ -211,9 +250,19 @@ def attributes(b):
 @behaviour("an unknown sub-resource is refused and never the plain operation")
 def unknown_subresource(b):
     b.put()
-    for method, query in [("GET", "newThing"), ("PUT", "newThing"), ("PUT", "newThing=1"), ("DELETE", "newThing"),
-                          ("POST", "newThing"), ("GET", "torrent"), ("PUT", "retention"), ("PUT", "legal-hold"),
-                          ("POST", "restore"), ("POST", "select&select-type=2"), ("PUT", "renameObject")]:
+    for method, query in [
+        ("GET", "newThing"),
+        ("PUT", "newThing"),
+        ("PUT", "newThing=1"),
+        ("DELETE", "newThing"),
+        ("POST", "newThing"),
+        ("GET", "torrent"),
+        ("PUT", "retention"),
+        ("PUT", "legal-hold"),
+        ("POST", "restore"),
+        ("POST", "select&select-type=2"),
+        ("PUT", "renameObject"),
+    ]:
         answer = b.raw(method, query=query)
         assert (answer.status, answer.code) == (501, "NotImplemented"), (method, query)
     assert b.raw("GET", None, "session").code == "NotImplemented"
@@ -230,7 +279,8 @@ def same_headers(b):
         got, head = b.raw("GET", headers=headers), b.raw("HEAD", headers=headers)
         assert got.status == head.status and head.body == b""
         assert {k: v for k, v in got.headers.items() if k not in changing} == {
-            k: v for k, v in head.headers.items() if k not in changing}, headers
+            k: v for k, v in head.headers.items() if k not in changing
+        }, headers
 
 
 @behaviour("an object keeps the time of its write, through reads, listings and a commit")

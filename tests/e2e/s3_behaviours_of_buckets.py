@@ -23,8 +23,8 @@ def bucket_tags(b):
     assert tagged(b, [("team", "vision"), ("cost", "")])["ResponseMetadata"]["HTTPStatusCode"] == 204
     kept = [{"Key": "cost", "Value": ""}, {"Key": "team", "Value": "vision"}]
     assert of_bucket(b, "get_bucket_tagging")["TagSet"] == kept
-    tagged(b, [("ü", "&<>\"")])
-    assert of_bucket(b, "get_bucket_tagging")["TagSet"] == [{"Key": "ü", "Value": "&<>\""}]
+    tagged(b, [("ü", '&<>"')])
+    assert of_bucket(b, "get_bucket_tagging")["TagSet"] == [{"Key": "ü", "Value": '&<>"'}]
     for _ in range(2):
         of_bucket(b, "delete_bucket_tagging")
         assert b.fails("get_bucket_tagging", None) == (404, "NoSuchTagSet")
@@ -34,8 +34,13 @@ def bucket_tags(b):
 def bucket_tag_limits(b):
     tagged(b, [(f"k{i}", "v") for i in range(50)])
     tagged(b, [("ü" * 128, "ü" * 256)])
-    for tags in [[(f"k{i}", "v") for i in range(51)], [("k" * 129, "v")], [("k", "v" * 257)], [("k", "v"), ("k", "w")],
-                 [("aws:k", "v")]]:
+    for tags in [
+        [(f"k{i}", "v") for i in range(51)],
+        [("k" * 129, "v")],
+        [("k", "v" * 257)],
+        [("k", "v"), ("k", "w")],
+        [("aws:k", "v")],
+    ]:
         assert refused_tags(b, tags) == (400, "InvalidTag"), tags[0]
     assert b.raw("PUT", None, "tagging", body=b"<Tagging>").code == "MalformedXML"
     nameless = b"<Tagging><TagSet><Tag><Key></Key><Value>v</Value></Tag></TagSet></Tagging>"
@@ -65,7 +70,10 @@ def ownership(b):
     of_bucket(b, "delete_bucket_ownership_controls")
     assert b.fails("get_bucket_ownership_controls", None) == (404, "OwnershipControlsNotFoundError")
     assert b.fails("put_object", "b", Body=b"x", ACL="public-read") == (501, "NotImplemented")
-    for body in [b"<OwnershipControls/>", b"<OwnershipControls><Rule><ObjectOwnership>Me</ObjectOwnership></Rule></OwnershipControls>"]:
+    for body in [
+        b"<OwnershipControls/>",
+        b"<OwnershipControls><Rule><ObjectOwnership>Me</ObjectOwnership></Rule></OwnershipControls>",
+    ]:
         assert b.raw("PUT", None, "ownershipControls", body=body).code == "MalformedXML"
 
 
@@ -91,8 +99,10 @@ def public_access_block(b):
 
 @behaviour("lifecycle rules that abort uploads are kept", only="plain")
 def lifecycle(b):
-    rules = [{"ID": "a", "Status": "Enabled", "Filter": {"Prefix": "main/tmp/"}, **ABORT},
-             {"ID": "b", "Status": "Disabled", "Prefix": "", **ABORT}]
+    rules = [
+        {"ID": "a", "Status": "Enabled", "Filter": {"Prefix": "main/tmp/"}, **ABORT},
+        {"ID": "b", "Status": "Disabled", "Prefix": "", **ABORT},
+    ]
     assert b.fails("get_bucket_lifecycle_configuration", None) == (404, "NoSuchLifecycleConfiguration")
     of_bucket(b, "put_bucket_lifecycle_configuration", LifecycleConfiguration={"Rules": rules})
     assert of_bucket(b, "get_bucket_lifecycle_configuration")["Rules"] == rules
@@ -100,10 +110,14 @@ def lifecycle(b):
     moving = [{"ID": "a", "Status": "Enabled", "Filter": {}, "Transitions": [{"Days": 1, "StorageClass": "GLACIER"}]}]
     noncurrent = [{"ID": "a", "Status": "Enabled", "Filter": {}, "NoncurrentVersionExpiration": {"NoncurrentDays": 1}}]
     for refused in [expiring, moving, noncurrent]:
-        assert b.fails("put_bucket_lifecycle_configuration", None, LifecycleConfiguration={"Rules": refused}) == \
-            (501, "NotImplemented")
-    assert b.fails("put_bucket_lifecycle_configuration", None, LifecycleConfiguration={"Rules": [rules[0], rules[0]]}) == \
-        (400, "InvalidArgument")
+        assert b.fails("put_bucket_lifecycle_configuration", None, LifecycleConfiguration={"Rules": refused}) == (
+            501,
+            "NotImplemented",
+        )
+    assert b.fails("put_bucket_lifecycle_configuration", None, LifecycleConfiguration={"Rules": [rules[0], rules[0]]}) == (
+        400,
+        "InvalidArgument",
+    )
     assert of_bucket(b, "get_bucket_lifecycle_configuration")["Rules"] == rules
     of_bucket(b, "delete_bucket_lifecycle")
     assert b.fails("get_bucket_lifecycle_configuration", None) == (404, "NoSuchLifecycleConfiguration")
@@ -113,6 +127,5 @@ def lifecycle(b):
 def lifecycle_of_a_ref(b):
     assert b.fails("get_bucket_lifecycle_configuration", None) == (404, "NoSuchLifecycleConfiguration")
     rules = [{"ID": "a", "Status": "Enabled", "Filter": {}, **ABORT}]
-    assert b.fails("put_bucket_lifecycle_configuration", None, LifecycleConfiguration={"Rules": rules}) == \
-        (501, "NotImplemented")
+    assert b.fails("put_bucket_lifecycle_configuration", None, LifecycleConfiguration={"Rules": rules}) == (501, "NotImplemented")
     assert b.fails("delete_bucket_lifecycle", None) == (501, "NotImplemented")

@@ -13,6 +13,7 @@ from s3_requests import signed, with_md5
 
 # Writing.
 
+
 @behaviour("a write may demand that the key is absent or holds a certain object")
 def write_conditions(b):
     etag = b.put(IfNoneMatch="*")["ETag"]
@@ -49,8 +50,12 @@ def whole_overwrites(b):
 
 @behaviour("what is not implemented is refused rather than ignored")
 def refused_headers(b):
-    for headers in [{"x-amz-server-side-encryption": "AES256"}, {"x-amz-object-lock-mode": "COMPLIANCE"},
-                    {"x-amz-write-offset-bytes": "0"}, {"x-amz-website-redirect-location": "/b"}]:
+    for headers in [
+        {"x-amz-server-side-encryption": "AES256"},
+        {"x-amz-object-lock-mode": "COMPLIANCE"},
+        {"x-amz-write-offset-bytes": "0"},
+        {"x-amz-website-redirect-location": "/b"},
+    ]:
         answer = b.raw("PUT", headers=headers, body=b"x")
         assert (answer.status, answer.code) == (501, "NotImplemented"), headers
     assert b.raw("PUT", headers={"x-amz-storage-class": "SOMETHING"}, body=b"x").code == "InvalidStorageClass"
@@ -66,8 +71,25 @@ def key_length(b):
 
 @behaviour("keys keep every byte: slashes, dots, blanks, percent signs")
 def kept_keys(b):
-    keys = ["a//b", "./x", "../x", "a/../b", "/lead", "trail/", " ", "_", "__", "%2F", "a%20b", "a+b", "ü", "?versionId=1",
-            "\x01", "a\nb", "a&<>\"'b"]
+    keys = [
+        "a//b",
+        "./x",
+        "../x",
+        "a/../b",
+        "/lead",
+        "trail/",
+        " ",
+        "_",
+        "__",
+        "%2F",
+        "a%20b",
+        "a+b",
+        "ü",
+        "?versionId=1",
+        "\x01",
+        "a\nb",
+        "a&<>\"'b",
+    ]
     for key in keys:
         b.put(key, key.encode())
     for key in keys:
@@ -82,6 +104,7 @@ def kept_keys(b):
 
 # The ref behind the bucket.
 
+
 @behaviour("tags and commits are read and never written, by any verb, and the message says read-only")
 def read_only_refs(b):
     b.put()
@@ -93,8 +116,13 @@ def read_only_refs(b):
             bucket.name = f"{b.repo}.{ref}"
         read = bucket.raw("GET")
         assert (read.body, read.headers["x-amz-version-id"]) == (b"0123456789", commit)
-        for method, query, body in [("PUT", "", b"x"), ("DELETE", "", b""), ("POST", "uploads", b""),
-                                    ("PUT", "tagging", b"<Tagging><TagSet/></Tagging>"), ("DELETE", "tagging", b"")]:
+        for method, query, body in [
+            ("PUT", "", b"x"),
+            ("DELETE", "", b""),
+            ("POST", "uploads", b""),
+            ("PUT", "tagging", b"<Tagging><TagSet/></Tagging>"),
+            ("DELETE", "tagging", b""),
+        ]:
             answer = bucket.raw(method, query=query, body=body)
             assert (answer.status, answer.code) == (405, "MethodNotAllowed"), (ref, method, query)
             assert "read-only" in answer.xml.findtext("Message") and ref in answer.xml.findtext("Message")
@@ -168,6 +196,7 @@ def root_listing(b):
 
 # Deleting.
 
+
 @behaviour("deleting what is not there succeeds")
 def idle_deletes(b):
     assert b.raw("DELETE", "absent").status == 204
@@ -183,12 +212,23 @@ def many_deletes(b):
     for key in ["a", "b", "c&<>", "ü"]:
         b.put(key)
     etag = b.call("head_object", "a")["ETag"]
-    result = b.s3.delete_objects(Bucket=b.name, Delete={"Objects": [
-        {"Key": b.root + "a", "ETag": '"x"'}, {"Key": b.root + "b"}, {"Key": b.root + "c&<>"}, {"Key": b.root + "absent"},
-        {"Key": b.root + "k" * 1025}]})
+    result = b.s3.delete_objects(
+        Bucket=b.name,
+        Delete={
+            "Objects": [
+                {"Key": b.root + "a", "ETag": '"x"'},
+                {"Key": b.root + "b"},
+                {"Key": b.root + "c&<>"},
+                {"Key": b.root + "absent"},
+                {"Key": b.root + "k" * 1025},
+            ]
+        },
+    )
     assert [d["Key"] for d in result["Deleted"]] == [b.root + "b", b.root + "c&<>", b.root + "absent"]
     assert {e["Key"].removeprefix(b.root): e["Code"] for e in result["Errors"]} == {
-        "a": "PreconditionFailed", "k" * 1025: "KeyTooLongError"}
+        "a": "PreconditionFailed",
+        "k" * 1025: "KeyTooLongError",
+    }
     assert b.listed() == ["a", "ü"]
     quiet = b.s3.delete_objects(Bucket=b.name, Delete={"Quiet": True, "Objects": [{"Key": b.root + "a", "ETag": etag}]})
     assert "Deleted" not in quiet and "Errors" not in quiet and b.listed() == ["ü"]
@@ -206,8 +246,15 @@ def delete_documents(b):
     assert (unproven.status, unproven.code) == (400, "InvalidRequest")
     assert "Content-MD5 OR x-amz-checksum-*" in unproven.xml.findtext("Message")
     assert b.raw("POST", None, "delete", with_md5(document(1000)), document(1000)).status == 200
-    for body in [document(1001), document(0), b"", b"<Delete><Object/></Delete>", b"<Delete><Object>", b"<Other/>",
-                 b'<!DOCTYPE d [<!ENTITY x "a">]><Delete><Object><Key>&x;</Key></Object></Delete>']:
+    for body in [
+        document(1001),
+        document(0),
+        b"",
+        b"<Delete><Object/></Delete>",
+        b"<Delete><Object>",
+        b"<Other/>",
+        b'<!DOCTYPE d [<!ENTITY x "a">]><Delete><Object><Key>&x;</Key></Object></Delete>',
+    ]:
         answer = b.raw("POST", None, "delete", with_md5(body), body)
         assert (answer.status, answer.code) == (400, "MalformedXML"), body[:60]
     large = b"<Delete>" + b" " * (3 * MEBIBYTE) + b"</Delete>"
@@ -223,6 +270,7 @@ def delete_documents(b):
 
 # Tags.
 
+
 @behaviour("tags of an object are set, shown, counted, bounded and removed")
 def object_tags(b):
     b.put()
@@ -231,8 +279,12 @@ def object_tags(b):
     b.call("put_object_tagging", Tagging={"TagSet": tags})
     assert b.call("get_object_tagging")["TagSet"] == tags
     assert b.raw("HEAD").headers["x-amz-tagging-count"] == "10"
-    for bad in [[{"Key": str(i), "Value": ""} for i in range(11)], [{"Key": "k" * 129, "Value": ""}],
-                [{"Key": "k", "Value": "v" * 257}], [{"Key": "k", "Value": "1"}, {"Key": "k", "Value": "2"}]]:
+    for bad in [
+        [{"Key": str(i), "Value": ""} for i in range(11)],
+        [{"Key": "k" * 129, "Value": ""}],
+        [{"Key": "k", "Value": "v" * 257}],
+        [{"Key": "k", "Value": "1"}, {"Key": "k", "Value": "2"}],
+    ]:
         assert b.fails("put_object_tagging", Tagging={"TagSet": bad}) == (400, "InvalidTag")
     assert b.raw("PUT", query="tagging", body=b"<Tagging>").code == "MalformedXML"
     assert b.call("get_object_tagging")["TagSet"] == tags and b.read() == b"0123456789"
@@ -246,6 +298,7 @@ def object_tags(b):
 
 
 # The bucket.
+
 
 @behaviour("the bucket is there, in its region, and without the configurations that buckets may have")
 def bucket_facts(b):
@@ -263,8 +316,17 @@ def bucket_facts(b):
 @behaviour("every answer has its request id, every failure is XML with it, and codes are S3's own")
 def answers(b):
     b.put()
-    for method, path, query in [("GET", "a", ""), ("GET", "absent", ""), ("HEAD", "a", ""), ("PUT", "b", ""), ("GET", None, ""),
-                                ("POST", None, "delete"), ("DELETE", "b", ""), ("POST", "a", ""), ("PATCH", "a", "")]:
+    for method, path, query in [
+        ("GET", "a", ""),
+        ("GET", "absent", ""),
+        ("HEAD", "a", ""),
+        ("PUT", "b", ""),
+        ("GET", None, ""),
+        ("POST", None, "delete"),
+        ("DELETE", "b", ""),
+        ("POST", "a", ""),
+        ("PATCH", "a", ""),
+    ]:
         answer = b.raw(method, path, query)
         assert answer.headers["x-amz-request-id"] and answer.headers["x-amz-id-2"] and answer.headers["date"], (method, path)
         assert answer.headers["x-amz-bucket-region"] == "us-east-1"
@@ -284,6 +346,10 @@ def expected_owner(b):
     for who, status in [(owner, 200), ("111122223333", 403)]:
         assert b.raw("GET", headers={"x-amz-expected-bucket-owner": who}).status == status
         assert b.raw("HEAD", None, headers={"x-amz-expected-bucket-owner": who}).status == status
-        assert b.raw("PUT", "copy", headers={"x-amz-copy-source": f"{b.name}/{b.root}a",
-                                             "x-amz-source-expected-bucket-owner": who}).status == status
+        assert (
+            b.raw(
+                "PUT", "copy", headers={"x-amz-copy-source": f"{b.name}/{b.root}a", "x-amz-source-expected-bucket-owner": who}
+            ).status
+            == status
+        )
     assert b.raw("GET", headers={"x-amz-request-payer": "requester", "x-amz-mfa": "1 2"}).status == 200

@@ -10,6 +10,7 @@ from s3_behaviour import Bucket, behaviour
 
 # Listing.
 
+
 @behaviour("a limit of keys is a number from nought, shown as at most a thousand")
 def max_keys(b):
     b.put()
@@ -55,8 +56,10 @@ def delimiters(b):
 
     def shape(delimiter, **arguments):
         page = b.s3.list_objects_v2(Bucket=b.name, Prefix=b.root, Delimiter=delimiter, **arguments)
-        return ([o["Key"].removeprefix(b.root) for o in page.get("Contents", [])],
-                [p["Prefix"].removeprefix(b.root) for p in page.get("CommonPrefixes", [])])
+        return (
+            [o["Key"].removeprefix(b.root) for o in page.get("Contents", [])],
+            [p["Prefix"].removeprefix(b.root) for p in page.get("CommonPrefixes", [])],
+        )
 
     assert shape("a") == (["d\ne", "dir/x", "dir/y/z", "foo"], ["a", "ba", "ca"])
     assert shape("%") == (["bar", "baz", "cab", "d\ne", "dir/x", "dir/y/z", "foo"], ["a%"])
@@ -72,8 +75,17 @@ def delimiters(b):
 def markers(b):
     for key in ["B", "a", "b", "b/1", "b/2", "c"]:
         b.put(key)
-    for after, expected in [("", "B a b b/1 b/2 c"), ("a", "b b/1 b/2 c"), ("A", "B a b b/1 b/2 c"), ("b/", "b/1 b/2 c"),
-                            ("b/15", "b/2 c"), ("c", ""), ("zzz", ""), ("\n", "B a b b/1 b/2 c"), ("a\x01", "b b/1 b/2 c")]:
+    for after, expected in [
+        ("", "B a b b/1 b/2 c"),
+        ("a", "b b/1 b/2 c"),
+        ("A", "B a b b/1 b/2 c"),
+        ("b/", "b/1 b/2 c"),
+        ("b/15", "b/2 c"),
+        ("c", ""),
+        ("zzz", ""),
+        ("\n", "B a b b/1 b/2 c"),
+        ("a\x01", "b b/1 b/2 c"),
+    ]:
         assert b.listed(StartAfter=b.root + after) == expected.split(), after
         old = b.s3.list_objects(Bucket=b.name, Prefix=b.root, Marker=b.root + after)
         assert [o["Key"].removeprefix(b.root) for o in old.get("Contents", [])] == expected.split(), after
@@ -82,8 +94,10 @@ def markers(b):
     for after in ["", "!", "dev/zzz" if b.root else "!"]:
         assert b.listed(StartAfter=after) == "B a b b/1 b/2 c".split()
     # Inside a group what is left of it still shows; the group itself as marker skips it.
-    groups = lambda marker: [p["Prefix"] for p in b.s3.list_objects(
-        Bucket=b.name, Prefix=b.root, Delimiter="/", Marker=b.root + marker).get("CommonPrefixes", [])]
+    groups = lambda marker: [
+        p["Prefix"]
+        for p in b.s3.list_objects(Bucket=b.name, Prefix=b.root, Delimiter="/", Marker=b.root + marker).get("CommonPrefixes", [])
+    ]
     assert groups("b/1") == [b.root + "b/"] and groups("b/") == []
 
 
@@ -92,13 +106,17 @@ def pages(b):
     keys = sorted(f"{d}/{i}" for d in "xyz" for i in range(5)) + ["~"]
     for key in keys:
         b.put(key)
-    for operation, member in [("list_objects_v2", "Contents"), ("list_objects", "Contents"),
-                              ("list_object_versions", "Versions")]:
+    for operation, member in [
+        ("list_objects_v2", "Contents"),
+        ("list_objects", "Contents"),
+        ("list_object_versions", "Versions"),
+    ]:
         for size in [1, 2, 3, 7]:
             for delimiter, expected in [("", (keys, [])), ("/", (["~"], ["x/", "y/", "z/"]))]:
                 got = ([], [])
                 for page in b.s3.get_paginator(operation).paginate(
-                        Bucket=b.name, Prefix=b.root, Delimiter=delimiter, PaginationConfig={"PageSize": size}):
+                    Bucket=b.name, Prefix=b.root, Delimiter=delimiter, PaginationConfig={"PageSize": size}
+                ):
                     got[0].extend(o["Key"].removeprefix(b.root) for o in page.get(member, []))
                     got[1].extend(p["Prefix"].removeprefix(b.root) for p in page.get("CommonPrefixes", []))
                     assert len(page.get(member, [])) + len(page.get("CommonPrefixes", [])) <= size
@@ -112,7 +130,12 @@ def listing_elements(b):
     prefix = urllib.parse.quote(b.root, safe="")
     two = b.raw("GET", None, f"list-type=2&max-keys=1&prefix={prefix}").xml
     assert [two.findtext(n) for n in ["Name", "Prefix", "MaxKeys", "KeyCount", "IsTruncated"]] == [
-        b.name, b.root, "1", "1", "true"]
+        b.name,
+        b.root,
+        "1",
+        "1",
+        "true",
+    ]
     token = two.findtext("NextContinuationToken")
     assert token and two.find("Contents/Owner") is None and two.find("Marker") is None
     assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", two.findtext("Contents/LastModified"))
@@ -137,6 +160,7 @@ def fresh_listings(b):
 
 
 # Versions.
+
 
 @behaviour("the id of a commit is a version, null the branch as it is, anything else no version id")
 def versions(b):
@@ -171,8 +195,9 @@ def deleting_versions(b):
     b.put()
     commit = b.commit()
     assert b.fails("delete_object", VersionId=commit) == (405, "MethodNotAllowed")
-    result = b.s3.delete_objects(Bucket=b.name, Delete={"Objects": [
-        {"Key": b.root + "a", "VersionId": commit}, {"Key": b.root + "a", "VersionId": "x"}]})
+    result = b.s3.delete_objects(
+        Bucket=b.name, Delete={"Objects": [{"Key": b.root + "a", "VersionId": commit}, {"Key": b.root + "a", "VersionId": "x"}]}
+    )
     assert [(e["Code"], e["VersionId"]) for e in result["Errors"]] == [("MethodNotAllowed", commit), ("InvalidArgument", "x")]
     assert b.read() == b"0123456789"
     result = b.s3.delete_objects(Bucket=b.name, Delete={"Objects": [{"Key": b.root + "a", "VersionId": "null"}]})
@@ -191,15 +216,21 @@ def listed_versions(b):
     s3_requests.create_tag(b.tarn, b.repo, "v1")
     page = b.s3.list_object_versions(Bucket=b.name, Prefix=b.root)
     assert [(v["Key"], v["VersionId"], v["IsLatest"]) for v in page["Versions"]] == [
-        (b.root + k, "null", True) for k in ["a", "d/b", "d/c"]]
+        (b.root + k, "null", True) for k in ["a", "d/b", "d/c"]
+    ]
     assert page["Versions"][0]["Size"] == 10 and page["Versions"][0]["Owner"]["ID"] and "DeleteMarkers" not in page
     for ref in ["v1", commit]:
         where = {"Bucket": b.repo, "Prefix": ref + "/"} if b.root else {"Bucket": f"{b.repo}.{ref}"}
         assert [v["VersionId"] for v in b.s3.list_object_versions(**where)["Versions"]] == 3 * [commit], ref
     first = b.s3.list_object_versions(Bucket=b.name, Prefix=b.root, MaxKeys=1)
     assert (first["IsTruncated"], first["NextKeyMarker"], first["NextVersionIdMarker"]) == (True, b.root + "a", "null")
-    second = b.s3.list_object_versions(Bucket=b.name, Prefix=b.root, Delimiter="/", KeyMarker=first["NextKeyMarker"],
-                                       VersionIdMarker=first["NextVersionIdMarker"])
+    second = b.s3.list_object_versions(
+        Bucket=b.name,
+        Prefix=b.root,
+        Delimiter="/",
+        KeyMarker=first["NextKeyMarker"],
+        VersionIdMarker=first["NextVersionIdMarker"],
+    )
     assert "Versions" not in second and [p["Prefix"] for p in second["CommonPrefixes"]] == [b.root + "d/"]
     assert (second["KeyMarker"], second["VersionIdMarker"]) == (b.root + "a", "null")
     assert b.raw("GET", None, "versions&version-id-marker=null").code == "InvalidArgument"

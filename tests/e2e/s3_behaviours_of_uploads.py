@@ -13,6 +13,7 @@ from s3_behaviour import LEAST_PART, Bucket, behaviour
 
 # Copies.
 
+
 @behaviour("a copy shares its source's bytes and keeps what belongs to the object")
 def copies(b):
     b.put(ContentType="text/x", Metadata={"m": "1"}, Tagging="t=1", CacheControl="no-store")
@@ -29,8 +30,10 @@ def copies(b):
     replaced = b.call("head_object", "copy")
     assert (replaced["ContentType"], replaced["Metadata"]) == ("text/y", {}) and "CacheControl" not in replaced
     assert address("a") == address("copy")
-    assert b.raw("PUT", "c", headers={"x-amz-copy-source": f"{b.name}/{b.root}a", "x-amz-metadata-directive": "MAYBE"}
-                 ).code == "InvalidArgument"
+    assert (
+        b.raw("PUT", "c", headers={"x-amz-copy-source": f"{b.name}/{b.root}a", "x-amz-metadata-directive": "MAYBE"}).code
+        == "InvalidArgument"
+    )
 
 
 @behaviour("the source of a copy is decoded once, and its version is split off before")
@@ -40,9 +43,15 @@ def copy_sources(b):
         b.call("copy_object", "copy", CopySource=b.at(key))
         assert b.read("copy") == key.encode(), key
     source = f"{b.name}/{b.root}"
-    for header, body in [(source + "a+b", b"a b"), (source + "a%2Bb", b"a+b"), ("/" + source + "a%2bb", b"a+b"),
-                         (urllib.parse.quote(source + "x/y", safe=""), b"x/y"), (source + "a%252Bb", b"a%2Bb"),
-                         (source + "%3FversionId", b"?versionId"), (source + "x/y?versionId=null", b"x/y")]:
+    for header, body in [
+        (source + "a+b", b"a b"),
+        (source + "a%2Bb", b"a+b"),
+        ("/" + source + "a%2bb", b"a+b"),
+        (urllib.parse.quote(source + "x/y", safe=""), b"x/y"),
+        (source + "a%252Bb", b"a%2Bb"),
+        (source + "%3FversionId", b"?versionId"),
+        (source + "x/y?versionId=null", b"x/y"),
+    ]:
         assert b.raw("PUT", "copy", headers={"x-amz-copy-source": header}).status == 200, header
         assert b.read("copy") == body, header
     for header in ["", "/", b.name, f"{b.name}/", source + "%zz", source + "a?versionId=latest"]:
@@ -58,10 +67,16 @@ def copy_conditions(b):
     assert b.fails("copy_object", "b", CopySource=b.at("absent")) == (404, "NoSuchKey")
     assert b.fails("copy_object", "b", CopySource={"Bucket": "absent-bucket", "Key": "main/a"}) == (404, "NoSuchBucket")
     past, future = "Sat, 01 Jan 2000 00:00:00 GMT", "Fri, 01 Jan 2100 00:00:00 GMT"
-    for condition, status in [({"CopySourceIfMatch": etag}, 200), ({"CopySourceIfMatch": '"x"'}, 412),
-                              ({"CopySourceIfNoneMatch": etag}, 412), ({"CopySourceIfNoneMatch": '"x"'}, 200),
-                              ({"CopySourceIfModifiedSince": past}, 200), ({"CopySourceIfModifiedSince": future}, 412),
-                              ({"CopySourceIfUnmodifiedSince": past}, 412), ({"CopySourceIfUnmodifiedSince": future}, 200)]:
+    for condition, status in [
+        ({"CopySourceIfMatch": etag}, 200),
+        ({"CopySourceIfMatch": '"x"'}, 412),
+        ({"CopySourceIfNoneMatch": etag}, 412),
+        ({"CopySourceIfNoneMatch": '"x"'}, 200),
+        ({"CopySourceIfModifiedSince": past}, 200),
+        ({"CopySourceIfModifiedSince": future}, 412),
+        ({"CopySourceIfUnmodifiedSince": past}, 412),
+        ({"CopySourceIfUnmodifiedSince": future}, 200),
+    ]:
         if status == 200:
             b.call("copy_object", "b", CopySource=b.at(), **condition)
         else:
@@ -70,6 +85,7 @@ def copy_conditions(b):
 
 
 # Uploads in parts.
+
 
 @behaviour("the ETag of an upload in parts is one and the same in every answer")
 def multipart_etag(b):
@@ -82,7 +98,8 @@ def multipart_etag(b):
     listed = b.s3.list_objects_v2(Bucket=b.name, Prefix=b.root + "a")["Contents"][0]["ETag"]
     attributes = b.call("get_object_attributes", ObjectAttributes=["ETag", "ObjectParts"])
     assert {done["ETag"], listed, b.call("head_object")["ETag"], b.call("get_object")["ETag"], f'"{attributes["ETag"]}"'} == {
-        f'"{joined}-2"'}
+        f'"{joined}-2"'
+    }
     b.call("copy_object", "copy", CopySource=b.at())
     assert b.call("head_object", "copy")["ETag"] == done["ETag"]
     # Asked again, because the first answer may have been lost.
@@ -118,7 +135,9 @@ def multipart_checksums(b):
     assert (listed["ChecksumAlgorithm"], listed["ChecksumType"]) == ("SHA256", "COMPOSITE")
     assert b.s3.list_multipart_uploads(Bucket=b.name)["Uploads"][0]["ChecksumAlgorithm"] == "SHA256"
     assert b.fails("upload_part", UploadId=upload["UploadId"], PartNumber=3, Body=b"c", ChecksumAlgorithm="CRC32") == (
-        400, "InvalidRequest")
+        400,
+        "InvalidRequest",
+    )
     wrong = [{**parts[0], "ChecksumSHA256": sums[1]}, parts[1]]
     assert b.fails("complete_multipart_upload", UploadId=upload["UploadId"], MultipartUpload={"Parts": wrong})[0] == 400
     done = b.call("complete_multipart_upload", UploadId=upload["UploadId"], MultipartUpload={"Parts": parts})
@@ -146,8 +165,11 @@ def bad_completions(b):
     small = [b.part(upload, 1, b"x"), b.part(upload, 2, b"y")]
 
     def complete(parts, **options):
-        body = "<CompleteMultipartUpload>" + "".join(
-            f"<Part><PartNumber>{n}</PartNumber><ETag>{escape(e)}</ETag></Part>" for n, e in parts) + "</CompleteMultipartUpload>"
+        body = (
+            "<CompleteMultipartUpload>"
+            + "".join(f"<Part><PartNumber>{n}</PartNumber><ETag>{escape(e)}</ETag></Part>" for n, e in parts)
+            + "</CompleteMultipartUpload>"
+        )
         answer = b.raw("POST", query=f"uploadId={options.get('id', upload)}", body=body.encode())
         return answer.status, answer.code
 
@@ -162,9 +184,17 @@ def bad_completions(b):
     assert (answer.status, answer.code) == (400, "MalformedXML")
     assert b.listed() == []
     # Quotes around an ETag may be left out.
-    assert b.raw("POST", query=f"uploadId={upload}", body=(
-        f"<CompleteMultipartUpload><Part><PartNumber>2</PartNumber><ETag>{small[1].strip(chr(34))}</ETag></Part>"
-        "</CompleteMultipartUpload>").encode()).status == 200
+    assert (
+        b.raw(
+            "POST",
+            query=f"uploadId={upload}",
+            body=(
+                f"<CompleteMultipartUpload><Part><PartNumber>2</PartNumber><ETag>{small[1].strip(chr(34))}</ETag></Part>"
+                "</CompleteMultipartUpload>"
+            ).encode(),
+        ).status
+        == 200
+    )
     assert b.read() == b"y"
 
 
@@ -176,8 +206,7 @@ def part_numbers(b):
         assert (answer.status, answer.code) == (400, "InvalidArgument"), number
     b.part(upload, 10000, b"first")
     etag = b.part(upload, 10000, b"second")
-    b.call("complete_multipart_upload", UploadId=upload,
-           MultipartUpload={"Parts": [{"PartNumber": 10000, "ETag": etag}]})
+    b.call("complete_multipart_upload", UploadId=upload, MultipartUpload={"Parts": [{"PartNumber": 10000, "ETag": etag}]})
     assert b.read() == b"second"
 
 
@@ -189,9 +218,12 @@ def bound_uploads(b):
     elsewhere = [(b.repo, "main/other"), (b.repo, "dev/a"), (b.repo + ".dev", "a"), (b.repo + ".main", "main/a")]
     for bucket, key in elsewhere:
         where = {"Bucket": bucket, "Key": key, "UploadId": upload}
-        for call, more in [(b.s3.upload_part, {"PartNumber": 1, "Body": b"y"}), (b.s3.list_parts, {}),
-                           (b.s3.abort_multipart_upload, {}),
-                           (b.s3.complete_multipart_upload, {"MultipartUpload": b.parts(etag)})]:
+        for call, more in [
+            (b.s3.upload_part, {"PartNumber": 1, "Body": b"y"}),
+            (b.s3.list_parts, {}),
+            (b.s3.abort_multipart_upload, {}),
+            (b.s3.complete_multipart_upload, {"MultipartUpload": b.parts(etag)}),
+        ]:
             with pytest.raises(ClientError) as caught:
                 call(**where, **more)
             assert caught.value.response["Error"]["Code"] == "NoSuchUpload", (bucket, key, call)
@@ -260,8 +292,11 @@ def copied_parts(b):
     for condition in [{"CopySourceIfMatch": '"x"'}, {"CopySourceIfNoneMatch": "*"}]:
         assert b.fails("upload_part_copy", **where, **condition) == (412, "PreconditionFailed"), condition
     assert b.fails("upload_part_copy", **{**where, "CopySource": b.at("absent")}) == (404, "NoSuchKey")
-    copied = b.raw("PUT", query=f"partNumber=1&uploadId={upload}", headers={
-        "x-amz-copy-source": f"{b.name}/{b.root}source", "x-amz-copy-source-range": "bytes=2-5"})
+    copied = b.raw(
+        "PUT",
+        query=f"partNumber=1&uploadId={upload}",
+        headers={"x-amz-copy-source": f"{b.name}/{b.root}source", "x-amz-copy-source-range": "bytes=2-5"},
+    )
     assert copied.xml.tag == "CopyPartResult"
     assert copied.xml.findtext("ETag") == f'"{hashlib.md5(b"2345").hexdigest()}"' and copied.xml.findtext("LastModified")
     b.call("complete_multipart_upload", UploadId=upload, MultipartUpload=b.parts(copied.xml.findtext("ETag")))
@@ -274,9 +309,13 @@ def completion_conditions(b):
     upload = b.upload()
     etag = b.part(upload, 1, b"x")
     assert b.fails("complete_multipart_upload", UploadId=upload, MultipartUpload=b.parts(etag), IfNoneMatch="*") == (
-        412, "PreconditionFailed")
+        412,
+        "PreconditionFailed",
+    )
     assert b.fails("complete_multipart_upload", UploadId=upload, MultipartUpload=b.parts(etag), MpuObjectSize=2) == (
-        400, "InvalidRequest")
+        400,
+        "InvalidRequest",
+    )
     assert b.read() == b"0123456789"
     b.call("complete_multipart_upload", UploadId=upload, MultipartUpload=b.parts(etag), MpuObjectSize=1)
     assert b.read() == b"x"

@@ -15,7 +15,9 @@ def keep_versions(b, status="Enabled"):
 def versions(b, **where):
     """[(key, "d" for a delete marker, version id, is latest)] in the order of S3: by key, newest first."""
     page = b.s3.list_object_versions(Bucket=b.name, **{"Prefix": b.root, **where})
-    kept = [(v["Key"].removeprefix(b.root), "", v["VersionId"], v["IsLatest"], v["LastModified"]) for v in page.get("Versions", [])]
+    kept = [
+        (v["Key"].removeprefix(b.root), "", v["VersionId"], v["IsLatest"], v["LastModified"]) for v in page.get("Versions", [])
+    ]
     return kept, [(m["Key"].removeprefix(b.root), m["VersionId"], m["IsLatest"]) for m in page.get("DeleteMarkers", [])]
 
 
@@ -32,13 +34,19 @@ def every_write(b):
     copied = b.call("copy_object", "copy", CopySource={**b.at(), "VersionId": first})
     assert copied["CopySourceVersionId"] == first
     upload = b.upload("parts")
-    whole = b.call("complete_multipart_upload", "parts", UploadId=upload,
-                   MultipartUpload=b.parts(b.part(upload, 1, b"part", "parts")))["VersionId"]
+    whole = b.call(
+        "complete_multipart_upload", "parts", UploadId=upload, MultipartUpload=b.parts(b.part(upload, 1, b"part", "parts"))
+    )["VersionId"]
     gone = b.call("delete_object")
     assert gone["DeleteMarker"] is True
     third = b.put(body=b"333")["VersionId"]
-    for path, version, body in [("a", first, b"1"), ("a", second, b"22"), ("a", third, b"333"), ("parts", whole, b"part"),
-                                ("copy", copied["VersionId"], b"1")]:
+    for path, version, body in [
+        ("a", first, b"1"),
+        ("a", second, b"22"),
+        ("a", third, b"333"),
+        ("parts", whole, b"part"),
+        ("copy", copied["VersionId"], b"1"),
+    ]:
         assert b.read(path, VersionId=version) == body
         head = b.call("head_object", path, VersionId=version)
         assert (head["ContentLength"], head["VersionId"]) == (len(body), version)
@@ -64,7 +72,11 @@ def listed(b):
     b.put("d/b")
     marker = b.call("delete_object")["VersionId"]
     kept, markers = versions(b)
-    assert [(v[0], v[2], v[3]) for v in kept if v[0] in ("a", "old")] == [("a", two, False), ("a", one, False), ("old", "null", True)]
+    assert [(v[0], v[2], v[3]) for v in kept if v[0] in ("a", "old")] == [
+        ("a", two, False),
+        ("a", one, False),
+        ("old", "null", True),
+    ]
     assert markers == [("a", marker, True)]
     assert kept[0][4] >= kept[1][4]
     raw = b.raw("GET", None, f"prefix={urllib.parse.quote(b.root, safe='')}a&versions").xml
@@ -87,14 +99,17 @@ def listed_in_pages(b):
         out, marker = [], {}
         while True:
             page = b.s3.list_object_versions(Bucket=b.name, Prefix=b.root, **arguments, **marker)
-            out.append([(v["Key"], v["VersionId"]) for v in page.get("Versions", [])]
-                       + [(m["Key"], m["VersionId"]) for m in page.get("DeleteMarkers", [])]
-                       + [(p["Prefix"], "") for p in page.get("CommonPrefixes", [])])
+            out.append(
+                [(v["Key"], v["VersionId"]) for v in page.get("Versions", [])]
+                + [(m["Key"], m["VersionId"]) for m in page.get("DeleteMarkers", [])]
+                + [(p["Prefix"], "") for p in page.get("CommonPrefixes", [])]
+            )
             if not page["IsTruncated"]:
                 return out
             marker = {"KeyMarker": page["NextKeyMarker"]}
             if page.get("NextVersionIdMarker"):
                 marker["VersionIdMarker"] = page["NextVersionIdMarker"]
+
     for delimiter, count in [("", 10), ("/", 8)]:
         whole = sorted(pages(Delimiter=delimiter)[0])
         assert len(whole) == count
@@ -134,8 +149,16 @@ def removing(b):
 def removing_many(b):
     keep_versions(b)
     put = {key: b.put(key)["VersionId"] for key in ("a", "b", "c")}
-    result = b.s3.delete_objects(Bucket=b.name, Delete={"Objects": [
-        {"Key": b.root + "a"}, {"Key": b.root + "b", "VersionId": put["b"]}, {"Key": b.root + "c", "VersionId": "x"}]})
+    result = b.s3.delete_objects(
+        Bucket=b.name,
+        Delete={
+            "Objects": [
+                {"Key": b.root + "a"},
+                {"Key": b.root + "b", "VersionId": put["b"]},
+                {"Key": b.root + "c", "VersionId": "x"},
+            ]
+        },
+    )
     assert [(e["Key"], e["Code"]) for e in result["Errors"]] == [(b.root + "c", "InvalidArgument")]
     done = {d["Key"].removeprefix(b.root): d for d in result["Deleted"]}
     assert done["a"]["DeleteMarker"] and done["a"]["DeleteMarkerVersionId"] == versions(b)[1][0][1]
@@ -217,6 +240,7 @@ def over_branches(b):
     def keys(**arguments):
         page = b.s3.list_object_versions(Bucket=b.name, **arguments)
         return [(v["Key"], v["IsLatest"]) for v in page.get("Versions", [])], page
+
     everything = [("dev/a", True), ("main/a", True), ("main/a", False)]
     assert keys()[0] == everything
     found, marker = [], {}

@@ -25,8 +25,7 @@ def failure(error):
 
 def rest(tarn, method, path, **kwargs):
     """A call of the REST API that must succeed; its JSON, or None."""
-    answer = requests.request(method, tarn.url + "/api/v1" + path, auth=(tarn.access_key, tarn.secret_key),
-                              timeout=60, **kwargs)
+    answer = requests.request(method, tarn.url + "/api/v1" + path, auth=(tarn.access_key, tarn.secret_key), timeout=60, **kwargs)
     assert answer.status_code < 300, f"{method} {path}: {answer.status_code} {answer.text}"
     return answer.json() if "json" in answer.headers.get("Content-Type", "") else None
 
@@ -88,8 +87,7 @@ def send(tarn, method, target, headers=None, body=b"", half_close=False):
 def sign(tarn, method, target, headers=None, payload="UNSIGNED-PAYLOAD"):
     """The headers of a request signed with this x-amz-content-sha256."""
     parts = urllib.parse.urlsplit(tarn.url)
-    request = AWSRequest(method=method, url=tarn.url + target,
-                         headers={"Host": parts.netloc, **(headers or {})})
+    request = AWSRequest(method=method, url=tarn.url + target, headers={"Host": parts.netloc, **(headers or {})})
 
     class Fixed(S3SigV4Auth):
         def payload(self, _request):
@@ -135,8 +133,7 @@ class Chunks:
         return self.previous
 
     def chunk(self, data):
-        signature = self._sign("AWS4-HMAC-SHA256-PAYLOAD", hashlib.sha256(b"").hexdigest(),
-                               hashlib.sha256(data).hexdigest())
+        signature = self._sign("AWS4-HMAC-SHA256-PAYLOAD", hashlib.sha256(b"").hexdigest(), hashlib.sha256(data).hexdigest())
         return f"{len(data):x};chunk-signature={signature}\r\n".encode() + data + (b"\r\n" if data else b"")
 
     def trailer(self, name, value):

@@ -54,9 +54,12 @@ def test_boto3_reads_through_an_alias_and_pins_what_it_read(tarn, repo, s3, comm
 def test_nothing_is_written_through_an_alias(repo, s3, commits):
     for name, status, code in [("@champion", 405, "MethodNotAllowed"), ("@absent", 404, "NoSuchBucket")]:
         key = {"Bucket": repo.id, "Key": f"{name}/artifacts/model.pkl"}
-        for write in [lambda key: s3.put_object(**key, Body=b"x"), lambda key: s3.delete_object(**key),
-                      lambda key: s3.create_multipart_upload(**key),
-                      lambda key: s3.copy_object(**key, CopySource=f"{repo.id}/main/artifacts/model.pkl")]:
+        for write in [
+            lambda key: s3.put_object(**key, Body=b"x"),
+            lambda key: s3.delete_object(**key),
+            lambda key: s3.create_multipart_upload(**key),
+            lambda key: s3.copy_object(**key, CopySource=f"{repo.id}/main/artifacts/model.pkl"),
+        ]:
             with pytest.raises(ClientError) as caught:
                 write(key)
             answer = caught.value.response
@@ -77,11 +80,21 @@ def test_s3fs_and_the_aws_command_read_through_an_alias(tarn, repo, commits, tmp
         fs.pipe(f"{base}/artifacts/other.pkl", b"x")
 
     def aws(*words):
-        return subprocess.run(["aws", "--endpoint-url", tarn.url, "s3", *words], capture_output=True, text=True,
-                              timeout=120, env=servers.clean_environment({
-                                  "HOME": str(tmp_path), "AWS_ACCESS_KEY_ID": tarn.access_key,
-                                  "AWS_SECRET_ACCESS_KEY": tarn.secret_key, "AWS_DEFAULT_REGION": "us-east-1",
-                                  "AWS_EC2_METADATA_DISABLED": "true"}))
+        return subprocess.run(
+            ["aws", "--endpoint-url", tarn.url, "s3", *words],
+            capture_output=True,
+            text=True,
+            timeout=120,
+            env=servers.clean_environment(
+                {
+                    "HOME": str(tmp_path),
+                    "AWS_ACCESS_KEY_ID": tarn.access_key,
+                    "AWS_SECRET_ACCESS_KEY": tarn.secret_key,
+                    "AWS_DEFAULT_REGION": "us-east-1",
+                    "AWS_EC2_METADATA_DISABLED": "true",
+                }
+            ),
+        )
 
     assert aws("ls", f"s3://{repo.id}/@champion/artifacts/").stdout.split()[-1] == "model.pkl"
     ended = aws("cp", f"s3://{repo.id}/@champion/", str(tmp_path / "model"), "--recursive")
@@ -109,8 +122,9 @@ def test_a_policy_on_a_ref_is_not_bypassed_by_an_alias(tarn, repo, s3, commits, 
     def reads(user, ref):
         """The answers to boto3 and REST."""
         theirs, key = clients.boto3_client(user), f"{ref}/artifacts/model.pkl"
-        over_rest = clients.Rest(user)("GET", f"/repositories/{repo.id}/refs/{ref.replace('@', '%40')}/objects",
-                                       params={"path": "artifacts/model.pkl"})
+        over_rest = clients.Rest(user)(
+            "GET", f"/repositories/{repo.id}/refs/{ref.replace('@', '%40')}/objects", params={"path": "artifacts/model.pkl"}
+        )
         try:
             body = theirs.get_object(Bucket=repo.id, Key=key)["Body"].read()
             theirs.list_objects_v2(Bucket=repo.id, Prefix=f"{ref}/")
@@ -157,7 +171,12 @@ def test_developers_move_aliases_and_viewers_read_them(repo, commits, make_user,
 def test_the_command(cli, repo, commits):
     made = cli.json("alias", "set", "next", "main", "--create", "-m", "try it")
     assert (made["kind"], made["id"], made["commit_id"], made["version"], made["changed"]) == (
-        "Alias", "next", commits[2], 1, True)
+        "Alias",
+        "next",
+        commits[2],
+        1,
+        True,
+    )
     assert cli.json("alias", "set", "@next", "main")["changed"] is False
     cli.run("alias", "set", "next", "main~1", "--create", status=7)
     cli.run("alias", "set", "next", "main~1", "--expect", commits[0], status=7)
@@ -168,12 +187,13 @@ def test_the_command(cli, repo, commits):
     cli.run("alias", "set", "a.b~", "main", status=1)
     assert cli.json("alias", "show", "next")["commit_id"] == commits[0]
     assert [item["id"] for item in cli.json("alias", "ls")["items"]] == ["champion", "next"]
-    assert cli.run("alias", "ls", "--prefix", "n", "-o", "csv").text == (
-        f"alias,commit,version,policy\nnext,{commits[0]},2,\n")
+    assert cli.run("alias", "ls", "--prefix", "n", "-o", "csv").text == (f"alias,commit,version,policy\nnext,{commits[0]},2,\n")
     log = cli.json("alias", "log", "@next")
     assert log["kind"] == "AliasHistory"
     assert [(item["version"], item["actor"], item["reason"]) for item in log["items"]] == [
-        (2, "admin", "back"), (1, "admin", "try it")]
+        (2, "admin", "back"),
+        (1, "admin", "try it"),
+    ]
     assert log["items"][0]["from_commit_id"] == log["items"][1]["to_commit_id"] == commits[2]
     row = cli.run("alias", "log", "next", "-o", "csv").text.splitlines()[2].split(",")
     assert row[0] == "1" and row[2:6] == ["admin", "-", commits[2], "try it"]

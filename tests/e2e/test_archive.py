@@ -26,11 +26,13 @@ def put(s3, repo):
 @pytest.fixture
 def archive(rest, repo):
     """By prefix, or by paths when some are given."""
+
     def archive(ref="main", paths=None, missing=None, **query):
         path = f"/repositories/{repo.id}/refs/{ref}/objects/archive"
         if paths is None:
             return rest("GET", path, params=query)
         return rest("POST", path, params=query, json={"paths": paths, **({"missing": missing} if missing else {})})
+
     return archive
 
 
@@ -49,16 +51,29 @@ def members(answer, form="tar"):
 @pytest.mark.parametrize("form", ["tar", "zip"])
 def test_a_folder_comes_back_byte_for_byte(s3, put, repo, archive, form):
     long = "n" * 200 + "/" + "m" * 200
-    contents = {"data/a.bin": os.urandom(3 * MIB + 7), "data/deep/é 日本 😀.txt": b"names", f"data/{long}": b"long",
-                "data/empty": b"", "data/marker/": b"", "other/x": b"outside", "data.txt": b"beside"}
+    contents = {
+        "data/a.bin": os.urandom(3 * MIB + 7),
+        "data/deep/é 日本 😀.txt": b"names",
+        f"data/{long}": b"long",
+        "data/empty": b"",
+        "data/marker/": b"",
+        "other/x": b"outside",
+        "data.txt": b"beside",
+    }
     for path, body in contents.items():
         put(path, body)
     upload = s3.create_multipart_upload(Bucket=repo.id, Key="main/data/parts")["UploadId"]
     parts = [os.urandom(5 * MIB), b"tail"]
-    etags = [s3.upload_part(Bucket=repo.id, Key="main/data/parts", UploadId=upload, PartNumber=n, Body=body)["ETag"]
-             for n, body in enumerate(parts, 1)]
-    s3.complete_multipart_upload(Bucket=repo.id, Key="main/data/parts", UploadId=upload, MultipartUpload={
-        "Parts": [{"PartNumber": n, "ETag": etag} for n, etag in enumerate(etags, 1)]})
+    etags = [
+        s3.upload_part(Bucket=repo.id, Key="main/data/parts", UploadId=upload, PartNumber=n, Body=body)["ETag"]
+        for n, body in enumerate(parts, 1)
+    ]
+    s3.complete_multipart_upload(
+        Bucket=repo.id,
+        Key="main/data/parts",
+        UploadId=upload,
+        MultipartUpload={"Parts": [{"PartNumber": n, "ETag": etag} for n, etag in enumerate(etags, 1)]},
+    )
     contents["data/parts"] = b"".join(parts)
     s3.put_object(Bucket=repo.id, Key="main/data/crc", Body=b"c" * 999, ChecksumAlgorithm="CRC32")
     contents["data/crc"] = b"c" * 999
@@ -122,8 +137,10 @@ def test_who_may_not_read_one_object_gets_nothing(tarn, rest, repo, put):
         put(path, b"x")
     user = f"archive-{repo.id[-12:]}"
     resource = f"arn:lakefs:fs:::repository/{repo.id}"
-    statements = [{"effect": "allow", "action": ["fs:*"], "resource": "*"},
-                  {"effect": "deny", "action": ["fs:ReadObject"], "resource": f"{resource}/object/d/secret/*"}]
+    statements = [
+        {"effect": "allow", "action": ["fs:*"], "resource": "*"},
+        {"effect": "deny", "action": ["fs:ReadObject"], "resource": f"{resource}/object/d/secret/*"},
+    ]
     for path, body in (("/auth/users", {"id": user}), ("/auth/policies", {"id": user, "statement": statements})):
         assert rest("POST", path, json=body).status_code == 201
     assert rest("PUT", f"/auth/users/{user}/policies/{user}").status_code == 201
@@ -147,8 +164,16 @@ def test_with_the_command(cli, put, tmp_path):
     cli.run("fs", "archive", f"tarn://{cli.environment['TARN_REPO']}/main/x/", tmp_path / "out.tar")
     with tarfile.open(tmp_path / "out.tar") as t:
         assert t.getnames() == ["1", "2", "sub/3"]
-    piped = cli.run("fs", "archive", f"tarn://{cli.environment['TARN_REPO']}/main/", "--format", "zip", "--paths-from", "-",
-                    stdin=b"x/sub/3\nx/1\n")
+    piped = cli.run(
+        "fs",
+        "archive",
+        f"tarn://{cli.environment['TARN_REPO']}/main/",
+        "--format",
+        "zip",
+        "--paths-from",
+        "-",
+        stdin=b"x/sub/3\nx/1\n",
+    )
     with zipfile.ZipFile(io.BytesIO(piped.out)) as z:
         assert [(i.filename, z.read(i)) for i in z.infolist()] == [("x/sub/3", b"x/sub/3"), ("x/1", b"x/1")]
     (tmp_path / "list").write_text("sub/3\nnone\n")
@@ -163,6 +188,7 @@ def test_with_the_command(cli, put, tmp_path):
 def test_a_loader_reads_shards_in_order(tarn, put, repo, tmp_path):
     """WebDataset over the URL of an archive: every prefix is a shard, its samples are the objects."""
     import webdataset  # noqa: PLC0415 - slow to import, for this test alone
+
     expected = []
     for shard in range(3):
         for n in range(5):
@@ -227,8 +253,9 @@ def test_memory_is_bounded_and_a_client_that_leaves_is_let_go(scratch_dir, initi
     # Clients that leave in the middle, more than there are workers: the next is still served.
     for _ in range(80):
         leaver = socket.create_connection(("127.0.0.1", int(server.url.rsplit(":", 1)[1])))
-        leaver.sendall((f"GET /api/v1{url} HTTP/1.1\r\nHost: x\r\nAuthorization: "
-                        f"{rest.session.headers['Authorization']}\r\n\r\n").encode())
+        leaver.sendall(
+            (f"GET /api/v1{url} HTTP/1.1\r\nHost: x\r\nAuthorization: {rest.session.headers['Authorization']}\r\n\r\n").encode()
+        )
         assert leaver.recv(1000).startswith(b"HTTP/1.1 200")
         leaver.close()
     start = time.monotonic()

@@ -16,8 +16,12 @@ from command import Cli
 from left_to_ci import first_here, left_to_ci
 from long_tests import LONG
 
-WITHOUT_GRACE = {"TARN_GC_INTERVAL_HOURS": "0", "TARN_GC_GRACE_HOURS": "0", "TARN_GC_UNREACHABLE_DAYS": "0",
-                 "TARN_GC_SHARE_MAX": "100"}
+WITHOUT_GRACE = {
+    "TARN_GC_INTERVAL_HOURS": "0",
+    "TARN_GC_GRACE_HOURS": "0",
+    "TARN_GC_UNREACHABLE_DAYS": "0",
+    "TARN_GC_SHARE_MAX": "100",
+}
 TIMEOUT = 120
 WRITE_PAUSE = 0.01  # leaves processors to the backup
 
@@ -35,8 +39,14 @@ def check_body(key, body):
 
 def admin(server, *words, status=0):
     """`tarn admin` with the configuration of `server`."""
-    ended = subprocess.run([servers.program("tarn"), "admin", *map(str, words), "--data", str(server.data_dir)],
-                           env=server.environment, capture_output=True, text=True, timeout=TIMEOUT, check=False)
+    ended = subprocess.run(
+        [servers.program("tarn"), "admin", *map(str, words), "--data", str(server.data_dir)],
+        env=server.environment,
+        capture_output=True,
+        text=True,
+        timeout=TIMEOUT,
+        check=False,
+    )
     assert ended.returncode == status, (words, ended.returncode, ended.stdout, ended.stderr)
     return ended.stdout + ended.stderr
 

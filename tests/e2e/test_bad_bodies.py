@@ -25,32 +25,80 @@ HUGE_COUNT = 100_000
 
 # Values of correct bodies, by operation and field or by field alone. They would change something if they got through.
 GOOD = {
-    "createRepository.name": "made-by-a-bad-body", "createRepository.default_branch": "main",
-    "storage_namespace": "local://made-by-a-bad-body", "storage_id": "", "storageID": "", "source": "main", "ref": "main",
-    "name": "made", "id": "made-by-a-bad-body", "type": "reset", "importStart.paths.type": "object", "path": "kept",
-    "importStart.paths.path": "local:///no/such", "src_path": "kept", "src_ref": "main", "physical_address": "local://x/y",
-    "checkPermissions.checks.action": "fs:ReadObject", "importPreview.paths.type": "object",
-    "importPreview.paths.path": "local:///no/such", "evaluateGatePolicy.version": 1,
-    "resource": "*", "action": ["fs:ReadObject"], "condition": {"IpAddress": {"SourceIp": ["10.0.0.0/8"]}},
-    "permission": "Read", "strategy": "source-wins", "checksum": "abc", "size_bytes": 1, "count": 1, "keys": ["k"],
-    "date": 1700000000, "mtime": 1700000000, "parent_number": 1, "version": 0, "generation": 1, "email": "a@b.example",
-    "range": "bytes=0-1", "updatePolicy.id": "bad-bodies",
-    "expires": "72h", "commits_meta_range_id": "commits-x", "tags_meta_range_id": "tags-x",
-    "branches_meta_range_id": "branches-x", "CreateCommitRecord.commit_id": "a" * 64, "metarange_id": "b" * 64,
-    "parents": ["c" * 64], "creation_date": 1700000000, "event": "pre-commit", "runHooks.action": "none",
-    "recordRun.source": {"git_sha": "abc", "ci_url": "http://ci.example/1", "user": "dana"}, "compareCandidates.after": None, "recordRun.commit": None,
-    "createPromotion.expect.destination": "d" * 64, "createPromotion.expect.alias": "d" * 64, "reportCheck.commit": "d" * 64,
-    "createPromotion.candidates": ["dev"], "createPromotion.destination": "main", "createPromotion.paths": ["artifacts/**"],
-    "createPromotion.method": "replace-paths", "approvePromotion.commit": "d" * 64, "rejectPromotion.commit": "d" * 64,
-    "setBranchCleanup.rules.expire_days": 30, "setBranchCleanup.rules.notice_days": 7, "setBranchCleanup.rules.stale_days": 14,
-    "setBranchCleanup.deletions_max": 10, "setBranchCleanup.rules.pattern": "exp-*",
-    "cancelPromotion.commit": "d" * 64, "rollBackPromotion.commit": "d" * 64, "createPromotion.alias": "champion", "createPromotion.metrics": [],
+    "createRepository.name": "made-by-a-bad-body",
+    "createRepository.default_branch": "main",
+    "storage_namespace": "local://made-by-a-bad-body",
+    "storage_id": "",
+    "storageID": "",
+    "source": "main",
+    "ref": "main",
+    "name": "made",
+    "id": "made-by-a-bad-body",
+    "type": "reset",
+    "importStart.paths.type": "object",
+    "path": "kept",
+    "importStart.paths.path": "local:///no/such",
+    "src_path": "kept",
+    "src_ref": "main",
+    "physical_address": "local://x/y",
+    "checkPermissions.checks.action": "fs:ReadObject",
+    "importPreview.paths.type": "object",
+    "importPreview.paths.path": "local:///no/such",
+    "evaluateGatePolicy.version": 1,
+    "resource": "*",
+    "action": ["fs:ReadObject"],
+    "condition": {"IpAddress": {"SourceIp": ["10.0.0.0/8"]}},
+    "permission": "Read",
+    "strategy": "source-wins",
+    "checksum": "abc",
+    "size_bytes": 1,
+    "count": 1,
+    "keys": ["k"],
+    "date": 1700000000,
+    "mtime": 1700000000,
+    "parent_number": 1,
+    "version": 0,
+    "generation": 1,
+    "email": "a@b.example",
+    "range": "bytes=0-1",
+    "updatePolicy.id": "bad-bodies",
+    "expires": "72h",
+    "commits_meta_range_id": "commits-x",
+    "tags_meta_range_id": "tags-x",
+    "branches_meta_range_id": "branches-x",
+    "CreateCommitRecord.commit_id": "a" * 64,
+    "metarange_id": "b" * 64,
+    "parents": ["c" * 64],
+    "creation_date": 1700000000,
+    "event": "pre-commit",
+    "runHooks.action": "none",
+    "recordRun.source": {"git_sha": "abc", "ci_url": "http://ci.example/1", "user": "dana"},
+    "compareCandidates.after": None,
+    "recordRun.commit": None,
+    "createPromotion.expect.destination": "d" * 64,
+    "createPromotion.expect.alias": "d" * 64,
+    "reportCheck.commit": "d" * 64,
+    "createPromotion.candidates": ["dev"],
+    "createPromotion.destination": "main",
+    "createPromotion.paths": ["artifacts/**"],
+    "createPromotion.method": "replace-paths",
+    "approvePromotion.commit": "d" * 64,
+    "rejectPromotion.commit": "d" * 64,
+    "setBranchCleanup.rules.expire_days": 30,
+    "setBranchCleanup.rules.notice_days": 7,
+    "setBranchCleanup.rules.stale_days": 14,
+    "setBranchCleanup.deletions_max": 10,
+    "setBranchCleanup.rules.pattern": "exp-*",
+    "cancelPromotion.commit": "d" * 64,
+    "rollBackPromotion.commit": "d" * 64,
+    "createPromotion.alias": "champion",
+    "createPromotion.metrics": [],
 }
 
 WRONG = {
     "string": [1, 1.5, True, [], {}, ["x"]],
     "boolean": ["true", "", 1, 0, [], {}],
-    "integer": ["1", 1.5, True, [], {}, 2**63, -2**63 - 1, 10**30],
+    "integer": ["1", 1.5, True, [], {}, 2**63, -(2**63) - 1, 10**30],
     "array": ["x", 1, True, {}, {"0": "x"}],
     "object": ["x", 1, True, [], [{}]],
 }
@@ -84,8 +132,12 @@ def good(schema, names):
         return schema["enum"][0]
     if kind == "object":
         return {name: good(member, (*names, name)) for name, member in schema.get("properties", {}).items()}
-    return {"string": "text", "boolean": False, "integer": 1, "array": [good(schema["items"], names)] if "items" in schema
-            else []}[kind]
+    return {
+        "string": "text",
+        "boolean": False,
+        "integer": 1,
+        "array": [good(schema["items"], names)] if "items" in schema else [],
+    }[kind]
 
 
 class Twice(dict):
@@ -177,8 +229,22 @@ def long_texts(schema, body, way=(), names=()):
         yield long({LONG_TEXT: "v"})
 
 
-NO_BODIES = [b"", b"{", b"[", b'"text"', b"1", b"null", b"\xff\xfe", b'{"a":1} x', b"{'a':1}", b'{"a":01}', b'{"a":1e999}',
-             b'{"a":"\\ud800"}', b'{"a":"\xc3\x28"}', b"[" * 100_000]
+NO_BODIES = [
+    b"",
+    b"{",
+    b"[",
+    b'"text"',
+    b"1",
+    b"null",
+    b"\xff\xfe",
+    b'{"a":1} x',
+    b"{'a':1}",
+    b'{"a":01}',
+    b'{"a":1e999}',
+    b'{"a":"\\ud800"}',
+    b'{"a":"\xc3\x28"}',
+    b"[" * 100_000,
+]
 
 
 class World:
@@ -186,10 +252,27 @@ class World:
 
     def __init__(self, tarn, name):
         self.rest, self.name, self.base = clients.Rest(tarn), name, f"/repositories/{name}"
-        self.values = {"repository": name, "branch": "dev", "ref": "dev", "sourceRef": "dev", "destinationBranch": "main",
-                       "userId": name, "groupId": name, "policyId": name, "uploadId": "up", "partNumber": "1",
-                       "pull_request": "pull", "alias": "champion", "promotion": "0" * 20, "check": "bench",
-                       "policy": "gate", "experiment": "trees", "webhook": "deploy", "delivery": "d", "run_id": "r"}
+        self.values = {
+            "repository": name,
+            "branch": "dev",
+            "ref": "dev",
+            "sourceRef": "dev",
+            "destinationBranch": "main",
+            "userId": name,
+            "groupId": name,
+            "policyId": name,
+            "uploadId": "up",
+            "partNumber": "1",
+            "pull_request": "pull",
+            "alias": "champion",
+            "promotion": "0" * 20,
+            "check": "bench",
+            "policy": "gate",
+            "experiment": "trees",
+            "webhook": "deploy",
+            "delivery": "d",
+            "run_id": "r",
+        }
         self.last_state = None  # nobody but the tests of this file changes it
         self.query = {"path": "kept", "dest_path": "copied", "principalId": f"arn:{name}"}
         self.done("POST", "/repositories", json={"name": name, "storage_namespace": f"local://{name}"})
@@ -202,9 +285,15 @@ class World:
         self.done("POST", f"{self.base}/metadata", json={"metadata": {"k": "v"}})
         self.done("POST", "/auth/users", json={"id": name})
         self.done("POST", "/auth/groups", json={"id": name})
-        statement = {"effect": "allow", "checkPermissions.checks.action": "fs:ReadObject", "importPreview.paths.type": "object",
-    "importPreview.paths.path": "local:///no/such", "evaluateGatePolicy.version": 1,
-    "resource": "*", "action": ["fs:ListObjects"]}
+        statement = {
+            "effect": "allow",
+            "checkPermissions.checks.action": "fs:ReadObject",
+            "importPreview.paths.type": "object",
+            "importPreview.paths.path": "local:///no/such",
+            "evaluateGatePolicy.version": 1,
+            "resource": "*",
+            "action": ["fs:ListObjects"],
+        }
         self.done("POST", "/auth/policies", json={"id": name, "statement": [statement]})
 
     def done(self, method, path, **options):
@@ -213,21 +302,38 @@ class World:
 
     def send(self, method, path, operation, body):
         target = re.sub(r"\{(\w+)\}", lambda match: self.values[match[1]], path)
-        query = {parameter["name"]: self.query[parameter["name"]] for parameter in operation.get("parameters", [])
-                 if parameter.get("required") and parameter.get("in") == "query"}
+        query = {
+            parameter["name"]: self.query[parameter["name"]]
+            for parameter in operation.get("parameters", [])
+            if parameter.get("required") and parameter.get("in") == "query"
+        }
         return self.rest(method, target, params=query, data=body, headers={"Content-Type": "application/json"})
 
     def state(self):
         """All that a body could have changed."""
         base, name = self.base, self.name
-        paths = ["/repositories?amount=1000", f"{base}/metadata", f"{base}/branches", f"{base}/tags",
-                 f"{base}/refs/main/commits", f"{base}/refs/dev/commits", f"{base}/refs/main/objects/ls",
-                 f"{base}/refs/dev/objects/ls", f"{base}/branches/main/diff", f"{base}/branches/dev/diff",
-                 f"{base}/settings/branch_protection",
-                 f"{base}/settings/tag_protection", f"{base}/settings/gc_rules", "/auth/users?amount=1000",
-                 "/auth/groups?amount=1000", "/auth/policies?amount=1000", f"/auth/groups/{name}/acl",
-                 f"/auth/groups/{name}/policies", f"/auth/users/{name}/policies",
-                 f"/auth/users/{name}/external/principals/ls"]
+        paths = [
+            "/repositories?amount=1000",
+            f"{base}/metadata",
+            f"{base}/branches",
+            f"{base}/tags",
+            f"{base}/refs/main/commits",
+            f"{base}/refs/dev/commits",
+            f"{base}/refs/main/objects/ls",
+            f"{base}/refs/dev/objects/ls",
+            f"{base}/branches/main/diff",
+            f"{base}/branches/dev/diff",
+            f"{base}/settings/branch_protection",
+            f"{base}/settings/tag_protection",
+            f"{base}/settings/gc_rules",
+            "/auth/users?amount=1000",
+            "/auth/groups?amount=1000",
+            "/auth/policies?amount=1000",
+            f"/auth/groups/{name}/acl",
+            f"/auth/groups/{name}/policies",
+            f"/auth/users/{name}/policies",
+            f"/auth/users/{name}/external/principals/ls",
+        ]
         return {path: self.stable(self.rest("GET", path)) for path in paths}
 
     @staticmethod

@@ -34,8 +34,12 @@ def unchanged(tarn, repo):
     branch = repo.branch("main")
     branch.object("kept").upload(data=b"kept", mode="wb")
     branch.commit(message="m")
-    state = lambda: ([(b.id, b.commit_id) for b in listed(tarn, repo)], [i.path for i in branch.objects()],  # noqa: E731
-                     [c.path for c in branch.uncommitted()], [t.id for t in repo.tags()])
+    state = lambda: (
+        [(b.id, b.commit_id) for b in listed(tarn, repo)],
+        [i.path for i in branch.objects()],  # noqa: E731
+        [c.path for c in branch.uncommitted()],
+        [t.id for t in repo.tags()],
+    )
     before = state()
     yield repo
     assert state() == before
@@ -86,35 +90,76 @@ def test_bad_tag_names(rest, unchanged, text):
     refused(rest("POST", f"/repositories/{unchanged.id}/tags", json={"id": text, "ref": "main"}), 400)
 
 
-@pytest.mark.parametrize("namespace", ["", "local://", "ftp://x", "local:///etc", "local://../up", "local://a/../../b",
-                                       "local://a\0b", "nonsense", "s3://bucket/x", "local://.hidden"])
+@pytest.mark.parametrize(
+    "namespace",
+    [
+        "",
+        "local://",
+        "ftp://x",
+        "local:///etc",
+        "local://../up",
+        "local://a/../../b",
+        "local://a\0b",
+        "nonsense",
+        "s3://bucket/x",
+        "local://.hidden",
+    ],
+)
 def test_bad_namespaces(rest, name, namespace):
     refused(rest("POST", "/repositories", json={"name": name, "storage_namespace": namespace}), 400)
     refused(rest("GET", f"/repositories/{name}"), 404, "repository not found")
 
 
 def test_namespaces_are_used_once_and_do_not_nest(rest, repo, name):
-    refused(rest("POST", "/repositories", json={"name": f"{name}x", "storage_namespace": f"local://{name}"}), 400,
-            "storage namespace already in use")
+    refused(
+        rest("POST", "/repositories", json={"name": f"{name}x", "storage_namespace": f"local://{name}"}),
+        400,
+        "storage namespace already in use",
+    )
     refused(rest("POST", "/repositories", json={"name": f"{name}y", "storage_namespace": f"local://{name}/in"}), 400)
-    refused(rest("POST", "/repositories?bare=true", json={"name": f"{name}z", "storage_namespace": f"local://{name}"}),
-            400, "give the bare repository a namespace of its own")
+    refused(
+        rest("POST", "/repositories?bare=true", json={"name": f"{name}z", "storage_namespace": f"local://{name}"}),
+        400,
+        "give the bare repository a namespace of its own",
+    )
 
 
 # Keys
 
 
-@pytest.mark.parametrize("path, why", [("%00", "NUL"), ("a%00b", "NUL"), ("%FF", "not UTF-8"), ("a%C3%28", "not UTF-8"),
-                                       ("%ED%A0%80", "a surrogate"), ("", "empty"), ("x" * 1025, "too long")])
+@pytest.mark.parametrize(
+    "path, why",
+    [
+        ("%00", "NUL"),
+        ("a%00b", "NUL"),
+        ("%FF", "not UTF-8"),
+        ("a%C3%28", "not UTF-8"),
+        ("%ED%A0%80", "a surrogate"),
+        ("", "empty"),
+        ("x" * 1025, "too long"),
+    ],
+)
 def test_bad_keys_over_rest(rest, unchanged, path, why):
-    for method, where in [("POST", "branches/main/objects"), ("GET", "refs/main/objects/stat"),
-                          ("DELETE", "branches/main/objects"), ("GET", "branches/main/staging/backing")]:
+    for method, where in [
+        ("POST", "branches/main/objects"),
+        ("GET", "refs/main/objects/stat"),
+        ("DELETE", "branches/main/objects"),
+        ("GET", "branches/main/staging/backing"),
+    ]:
         answer = rest(method, f"/repositories/{unchanged.id}/{where}?path={path}")
         refused(answer, 400)
 
 
-@pytest.mark.parametrize("key, code", [("a%00b", "InvalidURI"), ("%FF", "InvalidURI"), ("a%C3%28", "InvalidURI"),
-                                       ("%ZZ", "InvalidURI"), ("x" * 1025, "KeyTooLongError")])
+@pytest.mark.parametrize(
+    "key, code",
+    [
+        ("a%00b", "InvalidURI"),
+        ("%FF", "InvalidURI"),
+        ("a%C3%28", "InvalidURI"),
+        ("%ZZ", "InvalidURI"),
+        ("x" * 1025, "KeyTooLongError"),
+    ],
+)
 def test_bad_keys_over_s3(raw, unchanged, key, code):
     s3_refused(raw("PUT", f"/{unchanged.id}/main/{key}", b"x"), 400, code)
 
@@ -137,9 +182,23 @@ def test_keys_are_no_file_paths(tarn, rest, raw, repo, path):
 # References
 
 
-@pytest.mark.parametrize("ref, status", [("nope", 404), ("main~99", 404), ("main~1~1~1~1", 404), ("0123456789abcdef", 404),
-                                         ("main%20x", 400), ("~1", 400), ("main@1", 400), ("main~x", 400),
-                                         ("main@~1", 400), ("main^9", 400), ("@nope", 404), ("main~99999999999999999999", (400, 404))])
+@pytest.mark.parametrize(
+    "ref, status",
+    [
+        ("nope", 404),
+        ("main~99", 404),
+        ("main~1~1~1~1", 404),
+        ("0123456789abcdef", 404),
+        ("main%20x", 400),
+        ("~1", 400),
+        ("main@1", 400),
+        ("main~x", 400),
+        ("main@~1", 400),
+        ("main^9", 400),
+        ("@nope", 404),
+        ("main~99999999999999999999", (400, 404)),
+    ],
+)
 def test_references_that_are_not_there(rest, unchanged, ref, status):
     answer = rest("GET", f"/repositories/{unchanged.id}/refs/{ref}/objects/ls")
     refused(answer, answer.status_code if isinstance(status, tuple) and answer.status_code in status else status)
@@ -160,12 +219,15 @@ def test_things_that_are_not_there(rest, unchanged):
     refused(rest("GET", "/no/such/endpoint"), 404, "invalid API endpoint")
 
 
-@pytest.mark.parametrize("method, target, status, code", [
-    ("GET", "/{repo}/nope/key", 404, "NoSuchKey"),
-    ("GET", "/no-such-repository/main/key", 404, "NoSuchBucket"),
-    ("GET", "/{repo}/main/nope", 404, "NoSuchKey"),
-    ("PUT", "/{repo}/nope/key", 404, None),
-])
+@pytest.mark.parametrize(
+    "method, target, status, code",
+    [
+        ("GET", "/{repo}/nope/key", 404, "NoSuchKey"),
+        ("GET", "/no-such-repository/main/key", 404, "NoSuchBucket"),
+        ("GET", "/{repo}/main/nope", 404, "NoSuchKey"),
+        ("PUT", "/{repo}/nope/key", 404, None),
+    ],
+)
 def test_things_that_are_not_there_over_s3(raw, unchanged, method, target, status, code):
     got, _, body = raw(method, target.replace("{repo}", unchanged.id), b"x" if method == "PUT" else b"")
     assert got == status
@@ -176,20 +238,43 @@ def test_things_that_are_not_there_over_s3(raw, unchanged, method, target, statu
 # Bodies
 
 
-@pytest.mark.parametrize("body", [b"", b"{", b"[]", b"null", b'"text"', b"{}", b'{"name":1,"source":"main"}', b"\xff\xfe",
-                                  b'{"name":"x","source":"main"} trailing', b'{"name":"x","name":"y"'])
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        b"{",
+        b"[]",
+        b"null",
+        b'"text"',
+        b"{}",
+        b'{"name":1,"source":"main"}',
+        b"\xff\xfe",
+        b'{"name":"x","source":"main"} trailing',
+        b'{"name":"x","name":"y"',
+    ],
+)
 def test_bodies_that_are_no_branch(rest, unchanged, body):
-    refused(rest("POST", f"/repositories/{unchanged.id}/branches", data=body,
-                 headers={"Content-Type": "application/json"}), 400)
+    refused(rest("POST", f"/repositories/{unchanged.id}/branches", data=body, headers={"Content-Type": "application/json"}), 400)
 
 
 @pytest.mark.parametrize("piece", [b"[", b'{"a":'])
 def test_json_a_hundred_thousand_levels_deep(rest, unchanged, piece):
-    refused(rest("POST", f"/repositories/{unchanged.id}/branches", data=piece * 100_000,
-                 headers={"Content-Type": "application/json"}), 400)
+    refused(
+        rest(
+            "POST", f"/repositories/{unchanged.id}/branches", data=piece * 100_000, headers={"Content-Type": "application/json"}
+        ),
+        400,
+    )
     metadata = b'{"message":"m","metadata":' + piece * 100_000
-    refused(rest("POST", f"/repositories/{unchanged.id}/branches/main/commits", data=metadata,
-                 headers={"Content-Type": "application/json"}), 400)
+    refused(
+        rest(
+            "POST",
+            f"/repositories/{unchanged.id}/branches/main/commits",
+            data=metadata,
+            headers={"Content-Type": "application/json"},
+        ),
+        400,
+    )
 
 
 def test_a_compressed_body_is_not_unpacked(rest, repo):
@@ -200,8 +285,12 @@ def test_a_compressed_body_is_not_unpacked(rest, repo):
 
 
 def test_a_huge_json_body_is_refused(rest, unchanged):
-    answer = rest("POST", f"/repositories/{unchanged.id}/branches/main/commits",
-                  data=b'{"message":"' + b"m" * (64 << 20) + b'"}', headers={"Content-Type": "application/json"})
+    answer = rest(
+        "POST",
+        f"/repositories/{unchanged.id}/branches/main/commits",
+        data=b'{"message":"' + b"m" * (64 << 20) + b'"}',
+        headers={"Content-Type": "application/json"},
+    )
     refused(answer, answer.status_code if answer.status_code in (400, 413) else 413)
 
 
@@ -231,15 +320,18 @@ def md5_of(body):
     return base64.b64encode(hashlib.md5(body).digest()).decode()
 
 
-@pytest.mark.parametrize("headers, payload_hash, code", [
-    ({"Content-MD5": md5_of(b"other")}, None, "BadDigest"),
-    ({"Content-MD5": "not base64"}, None, "InvalidDigest"),
-    ({"Content-MD5": ""}, None, "InvalidDigest"),
-    ({"x-amz-checksum-crc32": "AAAAAA=="}, None, "BadDigest"),
-    ({"x-amz-checksum-sha256": base64.b64encode(b"\0" * 32).decode()}, None, "BadDigest"),
-    ({"x-amz-checksum-crc32": "short"}, None, "InvalidRequest"),
-    ({}, hashlib.sha256(b"other").hexdigest(), "XAmzContentSHA256Mismatch"),
-])
+@pytest.mark.parametrize(
+    "headers, payload_hash, code",
+    [
+        ({"Content-MD5": md5_of(b"other")}, None, "BadDigest"),
+        ({"Content-MD5": "not base64"}, None, "InvalidDigest"),
+        ({"Content-MD5": ""}, None, "InvalidDigest"),
+        ({"x-amz-checksum-crc32": "AAAAAA=="}, None, "BadDigest"),
+        ({"x-amz-checksum-sha256": base64.b64encode(b"\0" * 32).decode()}, None, "BadDigest"),
+        ({"x-amz-checksum-crc32": "short"}, None, "InvalidRequest"),
+        ({}, hashlib.sha256(b"other").hexdigest(), "XAmzContentSHA256Mismatch"),
+    ],
+)
 def test_wrong_digests(raw, unchanged, headers, payload_hash, code):
     s3_refused(raw("PUT", f"/{unchanged.id}/main/key", b"body", headers=headers, payload_hash=payload_hash), 400, code)
 
@@ -248,11 +340,22 @@ BOMB = b"""<?xml version="1.0"?><!DOCTYPE d [<!ENTITY a "aaaaaaaaaa"><!ENTITY b 
 <!ENTITY c "&b;&b;&b;&b;&b;&b;&b;&b;&b;&b;">]><Delete><Object><Key>&c;</Key></Object></Delete>"""
 
 
-@pytest.mark.parametrize("body", [
-    b"", b"<", b"<Delete>", b"<Other/>", b"<Delete></Delete>", BOMB, b"<a>" * 100_000, b"\xff\xfe",
-    b"<Delete>" + b"<Object><Key>k</Key></Object>" * 1001 + b"</Delete>",
-    b'<!DOCTYPE d SYSTEM "file:///etc/passwd"><Delete><Object><Key>&d;</Key></Object></Delete>',
-], ids=["empty", "open", "unclosed", "other", "nothing", "bomb", "deep", "no-text", "many", "external"])
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        b"<",
+        b"<Delete>",
+        b"<Other/>",
+        b"<Delete></Delete>",
+        BOMB,
+        b"<a>" * 100_000,
+        b"\xff\xfe",
+        b"<Delete>" + b"<Object><Key>k</Key></Object>" * 1001 + b"</Delete>",
+        b'<!DOCTYPE d SYSTEM "file:///etc/passwd"><Delete><Object><Key>&d;</Key></Object></Delete>',
+    ],
+    ids=["empty", "open", "unclosed", "other", "nothing", "bomb", "deep", "no-text", "many", "external"],
+)
 def test_xml_that_is_no_delete(raw, unchanged, body):
     headers = {"Content-MD5": md5_of(body)}
     s3_refused(raw("POST", f"/{unchanged.id}?delete", body, headers=headers), 400, "MalformedXML")
@@ -267,8 +370,18 @@ def test_an_endless_xml_body_is_refused(raw, unchanged):
 # Ranges
 
 
-@pytest.mark.parametrize("range_, status", [("bytes=4-", 416), ("bytes=100-200", 416), ("bytes=-0", 416), ("bytes=2-1", 416),
-                                            ("bytes=0-0,2-3", 416), ("items=0-1", 400), ("bytes=x", 400)])
+@pytest.mark.parametrize(
+    "range_, status",
+    [
+        ("bytes=4-", 416),
+        ("bytes=100-200", 416),
+        ("bytes=-0", 416),
+        ("bytes=2-1", 416),
+        ("bytes=0-0,2-3", 416),
+        ("items=0-1", 400),
+        ("bytes=x", 400),
+    ],
+)
 def test_ranges_outside_over_rest(rest, unchanged, range_, status):
     answer = rest("GET", f"/repositories/{unchanged.id}/refs/main/objects?path=kept", headers={"Range": range_})
     assert answer.status_code in ({status, 416} if status == 400 else {status})
@@ -313,10 +426,18 @@ def test_wrong_signatures(tarn, raw, unchanged):
 # Operations
 
 
-@pytest.mark.parametrize("method, target", [("GET", "/{repo}/main/kept?torrent"), ("PUT", "/{repo}/main/kept?legal-hold"),
-                                            ("PUT", "/{repo}/main/kept?retention"), ("POST", "/{repo}/main/kept?select&select-type=2"),
-                                            ("POST", "/{repo}/main/kept?restore"), ("PUT", "/{repo}?replication"),
-                                            ("PUT", "/{repo}/main/kept?nosuchthing")])
+@pytest.mark.parametrize(
+    "method, target",
+    [
+        ("GET", "/{repo}/main/kept?torrent"),
+        ("PUT", "/{repo}/main/kept?legal-hold"),
+        ("PUT", "/{repo}/main/kept?retention"),
+        ("POST", "/{repo}/main/kept?select&select-type=2"),
+        ("POST", "/{repo}/main/kept?restore"),
+        ("PUT", "/{repo}?replication"),
+        ("PUT", "/{repo}/main/kept?nosuchthing"),
+    ],
+)
 def test_operations_that_nobody_offers(raw, unchanged, method, target):
     s3_refused(raw(method, target.replace("{repo}", unchanged.id)), 501, "NotImplemented")
 
@@ -329,13 +450,22 @@ def test_methods_that_nobody_offers(tarn, unchanged, method):
     connection.close()
 
 
-@pytest.mark.parametrize("text", [b"\r\n\r\n", b"GET\r\n\r\n", b"GET / HTTP/9.9\r\n\r\n", b"\x16\x03\x01\x02\x00",
-                                  b"GET / HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\n",
-                                  b"GET / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\nContent-Length: 6\r\n\r\n",
-                                  b"GET /" + b"a" * 100_000 + b" HTTP/1.1\r\nHost: x\r\n\r\n",
-                                  b"GET / HTTP/1.1\r\n" + b"X-A: b\r\n" * 5_000 + b"\r\n"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        b"\r\n\r\n",
+        b"GET\r\n\r\n",
+        b"GET / HTTP/9.9\r\n\r\n",
+        b"\x16\x03\x01\x02\x00",
+        b"GET / HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\n",
+        b"GET / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\nContent-Length: 6\r\n\r\n",
+        b"GET /" + b"a" * 100_000 + b" HTTP/1.1\r\nHost: x\r\n\r\n",
+        b"GET / HTTP/1.1\r\n" + b"X-A: b\r\n" * 5_000 + b"\r\n",
+    ],
+)
 def test_bytes_that_are_no_request(tarn, text):
     import socket
+
     host, port = tarn.url.removeprefix("http://").split(":")
     with socket.create_connection((host, int(port)), 20) as connection:
         try:
@@ -367,8 +497,19 @@ def import_error(repo, url, kind="prefix"):
     return status.error.message
 
 
-@pytest.mark.parametrize("url", ["local:///etc/", "local:///", "local:///no/such/dir/", "local://relative/", "ftp://x/y", "nonsense",
-                                 "s3://no-such-bucket/x", ""])
+@pytest.mark.parametrize(
+    "url",
+    [
+        "local:///etc/",
+        "local:///",
+        "local:///no/such/dir/",
+        "local://relative/",
+        "ftp://x/y",
+        "nonsense",
+        "s3://no-such-bucket/x",
+        "",
+    ],
+)
 def test_imports_from_forbidden_places(unchanged, url):
     assert import_error(unchanged, url)
 
@@ -395,6 +536,7 @@ def test_imports_of_what_is_not_there(tarn, unchanged):
 
 def test_imports_of_a_missing_bucket(tarn_s3, name):
     import lakefs
+
     repo = lakefs.repository(name, client=clients.lakefs_client(tarn_s3)).create(storage_namespace=f"s3://lake/{name}")
     assert import_error(repo, "s3://no-such-bucket/x/")
     assert list(repo.ref("main").objects()) == []
@@ -413,6 +555,9 @@ def test_an_import_of_the_repository_itself_is_refused(rest, unchanged):
 def test_names_that_pass_for_others(tarn, name):
     rest = clients.Rest(tarn)
     statement = [{"effect": "allow", "resource": "*", "action": ["fs:ReadObject"]}]
-    for path, body in [("/auth/users", {"id": name}), ("/auth/groups", {"id": name}),
-                       ("/auth/policies", {"id": name, "statement": statement})]:
+    for path, body in [
+        ("/auth/users", {"id": name}),
+        ("/auth/groups", {"id": name}),
+        ("/auth/policies", {"id": name, "statement": statement}),
+    ]:
         refused(rest("POST", path, json=body), 400, "name: must not", "invalid_argument")

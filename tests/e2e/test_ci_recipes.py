@@ -43,8 +43,16 @@ class Checkout:
         self.environment = {**cli.environment, "PATH": f"{tools}:{os.environ['PATH']}", "CI": "true"}
 
     def __call__(self, script, shell="bash", status=0, **variables):
-        ended = subprocess.run([shell, "-e", "-c", script], env={**self.environment, **variables}, cwd=self.directory,
-                               stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=150, check=False)
+        ended = subprocess.run(
+            [shell, "-e", "-c", script],
+            env={**self.environment, **variables},
+            cwd=self.directory,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=150,
+            check=False,
+        )
         assert ended.returncode == status, (script, ended.returncode, ended.stdout, ended.stderr)
         return ended
 
@@ -74,8 +82,14 @@ def with_least_rights(cli, repo, tmp_path):
 def test_the_user_of_the_page_may_do_this_and_no_more(cli, repo, checkout):
     assert "yes" in checkout(f"tarn doctor {repo.id}").stdout
     checkout("tarn branch create pr-1 --source main && tarn gate check pr-1 || [ $? = 10 ]")
-    for refused in ("tarn commit main -m x", "tarn fs upload data/a.csv tarn://$TARN_REPO/main/a", "tarn policy rm models --yes",
-                    "tarn branch create other --source main", "tarn merge pr-1 main -m x", "tarn auth credentials create"):
+    for refused in (
+        "tarn commit main -m x",
+        "tarn fs upload data/a.csv tarn://$TARN_REPO/main/a",
+        "tarn policy rm models --yes",
+        "tarn branch create other --source main",
+        "tarn merge pr-1 main -m x",
+        "tarn auth credentials create",
+    ):
         checkout(refused, status=3)
 
 
@@ -85,8 +99,7 @@ def has_tarn(script):
 
 def check_champion(cli, s3, repo, number, promotions):
     """The promoted model is what training wrote, and the champion was moved so often."""
-    assert s3.get_object(Bucket=repo.id, Key="@champion/metrics/metrics.json")["Body"].read() == (
-        b'{"accuracy": 0.%d}' % number)
+    assert s3.get_object(Bucket=repo.id, Key="@champion/metrics/metrics.json")["Body"].read() == (b'{"accuracy": 0.%d}' % number)
     log = cli.json("alias", "log", "champion")["items"]
     assert len(log) == promotions and log[0]["to_commit_id"] == repo.branch("main").head.id
 
@@ -98,8 +111,9 @@ def check_record(cli, sha):
 
 def test_the_shell_script(cli, s3, repo, rest, checkout):
     def job(status=0, **variables):
-        return checkout(f'exec "{DOCS}/promote.sh"', shell="sh", status=status, TRAIN="./train.sh",
-                        CI_URL="https://ci.example/1", **variables)
+        return checkout(
+            f'exec "{DOCS}/promote.sh"', shell="sh", status=status, TRAIN="./train.sh", CI_URL="https://ci.example/1", **variables
+        )
 
     first = job(CANDIDATE="pr-1", JOB="1", GIT_SHA="0a", ACCURACY="0.70")
     assert "promoted" in first.stdout and (checkout.directory / "compare.md").read_text().startswith("| rank |")
@@ -138,14 +152,26 @@ def test_github_actions(cli, s3, repo, checkout, tmp_path):
         assert not any(EXPRESSION.search(step["run"]) for step in github_steps(job))
 
     def variables(number, job, run):
-        known = {"vars.TARN_ENDPOINT": checkout.environment["TARN_ENDPOINT"], "vars.TARN_REPO": repo.id,
-                 "secrets.TARN_ACCESS_KEY": checkout.environment["TARN_ACCESS_KEY"],
-                 "secrets.TARN_SECRET_KEY": checkout.environment["TARN_SECRET_KEY"],
-                 "github.event.pull_request.number": str(number), "github.event.pull_request.head.sha": f"{number}a",
-                 "github.server_url": "https://github.example", "github.repository": "o/r", "github.run_id": str(run)}
+        known = {
+            "vars.TARN_ENDPOINT": checkout.environment["TARN_ENDPOINT"],
+            "vars.TARN_REPO": repo.id,
+            "secrets.TARN_ACCESS_KEY": checkout.environment["TARN_ACCESS_KEY"],
+            "secrets.TARN_SECRET_KEY": checkout.environment["TARN_SECRET_KEY"],
+            "github.event.pull_request.number": str(number),
+            "github.event.pull_request.head.sha": f"{number}a",
+            "github.server_url": "https://github.example",
+            "github.repository": "o/r",
+            "github.run_id": str(run),
+        }
         given = {name: EXPRESSION.sub(lambda m: known[m[1]], value) for name, value in workflow["env"].items()}
-        return {**given, "GITHUB_RUN_ID": str(run), "GITHUB_RUN_ATTEMPT": "1", "GITHUB_JOB": job,
-                "GITHUB_OUTPUT": str(tmp_path / f"output-{run}"), "GITHUB_STEP_SUMMARY": str(tmp_path / f"summary-{run}")}
+        return {
+            **given,
+            "GITHUB_RUN_ID": str(run),
+            "GITHUB_RUN_ATTEMPT": "1",
+            "GITHUB_JOB": job,
+            "GITHUB_OUTPUT": str(tmp_path / f"output-{run}"),
+            "GITHUB_STEP_SUMMARY": str(tmp_path / f"summary-{run}"),
+        }
 
     def run(job, number, run_id, status=0, **more):
         given = {**variables(number, job, run_id), **more}
@@ -158,8 +184,7 @@ def test_github_actions(cli, s3, repo, checkout, tmp_path):
         assert ran > 0
 
     run("candidate", 1, 11, ACCURACY="0.70")
-    assert "| rank |" in (tmp_path / "summary-11").read_text() and "would be promoted" in (
-        tmp_path / "summary-11").read_text()
+    assert "| rank |" in (tmp_path / "summary-11").read_text() and "would be promoted" in (tmp_path / "summary-11").read_text()
     run("promote", 1, 12)
     check_champion(cli, s3, repo, 70, promotions=1)
     check_record(cli, "1a")
@@ -188,9 +213,16 @@ def test_gitlab(cli, s3, repo, checkout):
     def run(job, number, id, status=0, **more):
         script = "\n".join(pipeline[job]["script"])
         assert has_tarn(script)
-        checkout(script, status=status, CANDIDATE=pipeline["variables"]["CANDIDATE"].replace(
-            "$CI_MERGE_REQUEST_IID", str(number)), CI_COMMIT_SHA=f"{number}b", CI_JOB_URL="https://gitlab.example/1",
-            CI_JOB_ID=f"{id}-{job}", CI_PIPELINE_ID=str(id), **more)
+        checkout(
+            script,
+            status=status,
+            CANDIDATE=pipeline["variables"]["CANDIDATE"].replace("$CI_MERGE_REQUEST_IID", str(number)),
+            CI_COMMIT_SHA=f"{number}b",
+            CI_JOB_URL="https://gitlab.example/1",
+            CI_JOB_ID=f"{id}-{job}",
+            CI_PIPELINE_ID=str(id),
+            **more,
+        )
 
     run("train", 1, 1, ACCURACY="0.70")
     run("promote", 1, 1)
@@ -213,8 +245,13 @@ def test_jenkins(cli, s3, repo, checkout):
     train, compare, promote, cleanup = scripts
 
     def build(number, accuracy):
-        return {"CANDIDATE": f"pr-{number}", "GIT_COMMIT": f"{number}c", "BUILD_URL": "https://jenkins.example/1",
-                "BUILD_TAG": f"jenkins-{number}", "ACCURACY": accuracy}
+        return {
+            "CANDIDATE": f"pr-{number}",
+            "GIT_COMMIT": f"{number}c",
+            "BUILD_URL": "https://jenkins.example/1",
+            "BUILD_TAG": f"jenkins-{number}",
+            "ACCURACY": accuracy,
+        }
 
     for script in (train, compare, promote, promote, cleanup, cleanup):
         checkout(script, shell="sh", **build(1, "0.70"))
@@ -230,8 +267,7 @@ def test_the_page_names_every_status_that_promoting_has(checkout):
     page = (DOCS / "README.md").read_text()
     named = {int(number) for number in re.findall(r"^\| (\d+) \|", page, re.M)}
     assert {0, 6, 7, 8, 10, 11, 12, 14} <= named
-    assert {name for name in re.findall(r"\]\(([\w.-]+)\)", page)} == {
-        path.name for path in DOCS.iterdir()} - {"README.md"}
+    assert {name for name in re.findall(r"\]\(([\w.-]+)\)", page)} == {path.name for path in DOCS.iterdir()} - {"README.md"}
 
 
 def test_the_page_of_promotion(cli, repo, tmp_path):

@@ -21,7 +21,11 @@ def test_repositories(tarn, cli, name):
     other = f"{name[:50]}-other"
     made = cli.json("repo", "create", other)
     assert (made["kind"], made["id"], made["storage_namespace"], made["changed"]) == (
-        "Repository", other, f"local://{other}", True)
+        "Repository",
+        other,
+        f"local://{other}",
+        True,
+    )
     cli.run("repo", "create", f"tarn://{other}", status=5)
     assert cli.json("repo", "create", other, "--if-not-exists")["changed"] is False
     assert other in [item["id"] for item in cli.json("repo", "list", "--prefix", other)["items"]]
@@ -113,8 +117,7 @@ def test_the_log_can_be_narrowed(cli, repo):
     assert messages("--object", "d") == {"d"}
     assert "Repository created" not in messages("--stop-at", ids["d"])
     base = cli.json("find-merge-base", "dev", "main")
-    assert (base["base_commit_id"], base["source_commit_id"], base["destination_commit_id"]) == (
-        ids["d"], ids["d"], merged)
+    assert (base["base_commit_id"], base["source_commit_id"], base["destination_commit_id"]) == (ids["d"], ids["d"], merged)
     assert cli.run("find-merge-base", ids["m"], "dev", "-o", "name").text.strip() == cli.json("show", "main~2")["id"]
     assert cli.json("show", "main")["parents"] == [ids["m"], ids["d"]]
     assert "both" in cli.run("show", "main").text
@@ -178,8 +181,7 @@ def test_revert_and_cherry_pick(cli, repo):
     picked = cli.json("commit", "dev", "-m", "one")
     assert cli.json("cherry-pick", picked["id"], "main")["message"] == "one"
     assert repo.ref("main").object("a").exists()
-    assert cli.json("cherry-pick", picked["id"], "main") == {
-        "apiVersion": "tarn/v1", "kind": "CherryPick", "changed": False}
+    assert cli.json("cherry-pick", picked["id"], "main") == {"apiVersion": "tarn/v1", "kind": "CherryPick", "changed": False}
     cli.run("cherry-pick", picked["id"], "main", "--require-changes", status=1)
     undone = cli.json("revert", "main", "main")
     assert undone["message"].startswith("Revert") and not repo.ref("main").object("a").exists()
@@ -193,7 +195,9 @@ def test_objects(cli, repo):
     put(repo, "top", b"")
     root = f"tarn://{repo.id}/main"
     assert [(item["path"], item["path_type"]) for item in cli.json("fs", "ls", f"{root}/")["items"]] == [
-        ("d/", "common_prefix"), ("top", "object")]
+        ("d/", "common_prefix"),
+        ("top", "object"),
+    ]
     assert cli.run("fs", "ls", "-r", root, "-o", "name").text == "d/a\nd/b\ntop\n"
     assert cli.run("fs", "cat", f"{root}/d/a").out == b"hello"
     assert cli.json("fs", "stat", f"{root}/d/a")["checksum"] == hashlib.md5(b"hello").hexdigest()
@@ -210,8 +214,7 @@ def test_metadata_of_an_object(cli, repo):
     put(repo, "a", b"a")
     where = f"tarn://{repo.id}/main/a"
     assert cli.json("fs", "metadata", where)["metadata"] == {}
-    assert cli.json("fs", "metadata", where, "--meta", "Epoch=3", "--meta", "k=x=y")["metadata"] == {
-        "Epoch": "3", "k": "x=y"}
+    assert cli.json("fs", "metadata", where, "--meta", "Epoch=3", "--meta", "k=x=y")["metadata"] == {"Epoch": "3", "k": "x=y"}
     assert repo.ref("main").object("a").stat().metadata == {"Epoch": "3", "k": "x=y"}
     assert cli.json("fs", "metadata", where, "--meta", "k=z")["metadata"] == {"k": "z"}
     cli.run("fs", "metadata", where, "--meta", "k=z", "--clear", status=2)
@@ -222,10 +225,30 @@ def test_metadata_of_an_object(cli, repo):
 def test_bytes_that_are_in_the_store_are_named(cli, repo, source):
     where, location = f"tarn://{repo.id}/main/seven", f"local://{source}/07"
     sum_of_7 = hashlib.md5(b"7").hexdigest()
-    made = cli.json("fs", "stage", where, "--location", location, "--size", 1, "--checksum", sum_of_7,
-                    "--mtime", 1_700_000_000, "--meta", "k=v", "--content-type", "text/plain")
+    made = cli.json(
+        "fs",
+        "stage",
+        where,
+        "--location",
+        location,
+        "--size",
+        1,
+        "--checksum",
+        sum_of_7,
+        "--mtime",
+        1_700_000_000,
+        "--meta",
+        "k=v",
+        "--content-type",
+        "text/plain",
+    )
     assert (made["path"], made["physical_address"], made["mtime"], made["metadata"], made["content_type"]) == (
-        "seven", location, "2023-11-14T22:13:20Z", {"k": "v"}, "text/plain")
+        "seven",
+        location,
+        "2023-11-14T22:13:20Z",
+        {"k": "v"},
+        "text/plain",
+    )
     assert cli.run("fs", "cat", where).out == b"7"
     assert "--size" in cli.run("fs", "stage", where, "--location", location, "--checksum", "x", status=2).talk
     cli.run("fs", "stage", where, "--location", "local:///etc/passwd", "--checksum", "x", "--size", 1, status=3)
@@ -238,7 +261,12 @@ def test_upload_and_download(cli, repo, tmp_path):
     root = f"lakefs://{repo.id}/main"
     made = cli.json("fs", "upload", local, f"{root}/m/", "--meta", "epoch=3", "--content-type", "application/x-model")
     assert (made["path"], made["size_bytes"], made["checksum"], made["metadata"], made["content_type"]) == (
-        "m/model.bin", len(data), hashlib.md5(data).hexdigest(), {"epoch": "3"}, "application/x-model")
+        "m/model.bin",
+        len(data),
+        hashlib.md5(data).hexdigest(),
+        {"epoch": "3"},
+        "application/x-model",
+    )
     cli.run("fs", "upload", local, f"{root}/m/", "--no-clobber", status=5)
     cli.run("fs", "download", f"{root}/m/model.bin", tmp_path / "back.bin")
     assert (tmp_path / "back.bin").read_bytes() == data
@@ -292,10 +320,18 @@ def test_memory_of_transfers_is_bounded(cli, repo, tmp_path):
     size, limit = 300 << 20, 200 << 20
     with open(tmp_path / "big", "wb") as out:
         out.truncate(size)
-    for words in (["upload", tmp_path / "big", f"tarn://{repo.id}/main/big"],
-                  ["download", f"tarn://{repo.id}/main/big", tmp_path / "back"]):
-        subprocess.run(["prlimit", f"--as={limit}", servers.program("tarn"), "fs", *words], env=cli.environment,
-                       stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, timeout=120, check=True)
+    for words in (
+        ["upload", tmp_path / "big", f"tarn://{repo.id}/main/big"],
+        ["download", f"tarn://{repo.id}/main/big", tmp_path / "back"],
+    ):
+        subprocess.run(
+            ["prlimit", f"--as={limit}", servers.program("tarn"), "fs", *words],
+            env=cli.environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            timeout=120,
+            check=True,
+        )
     assert (tmp_path / "back").stat().st_size == size
 
 
@@ -328,7 +364,11 @@ def test_an_import_that_removes_objects_asks_first(cli, repo, source):
     repo.branch("main").commit("before")
     shown = cli.json(*words, "--dry-run")
     assert {name: shown[name] for name in ("at_destination", "added", "changed", "removed")} == {
-        "at_destination": 3, "added": 49, "changed": 1, "removed": 2}
+        "at_destination": 3,
+        "added": 49,
+        "changed": 1,
+        "removed": 2,
+    }
     head = repo.branch("main").head.id
     refused = cli.run(*words, status=2)
     assert "removes 2 of the 3 objects" in refused.talk and "--yes" in refused.talk
@@ -365,6 +405,7 @@ class StubbornImport:
 
     def __init__(self):
         import http.server
+
         calls = self.calls = []
 
         class Handler(http.server.BaseHTTPRequestHandler):
@@ -372,7 +413,8 @@ class StubbornImport:
                 calls.append(self.command)
                 self.rfile.read(int(self.headers.get("Content-Length", 0)))
                 status, body = {"POST": (202, {"id": "job1"}), "DELETE": (204, None)}.get(
-                    self.command, (200, {"completed": False, "update_time": "x", "ingested_objects": 3}))
+                    self.command, (200, {"completed": False, "update_time": "x", "ingested_objects": 3})
+                )
                 text = json.dumps(body).encode() if body else b""
                 self.send_response(status)
                 self.send_header("Content-Length", str(len(text)))
@@ -406,11 +448,18 @@ def test_a_wait_ends_in_time_and_tells_how_to_go_on(cli, stubborn):
     cli.run(*IMPORT, "--timeout", "soon", status=2)
 
 
-@pytest.mark.parametrize("how, options, cancelled", [(signal.SIGTERM, [], False), (signal.SIGINT, [], False),
-                                                     (signal.SIGINT, ["--cancel-on-interrupt"], True)])
+@pytest.mark.parametrize(
+    "how, options, cancelled",
+    [(signal.SIGTERM, [], False), (signal.SIGINT, [], False), (signal.SIGINT, ["--cancel-on-interrupt"], True)],
+)
 def test_interrupting_a_wait(cli, stubborn, how, options, cancelled):
-    child = subprocess.Popen([servers.program("tarn"), *IMPORT, *options], env=cli.environment,
-                             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    child = subprocess.Popen(
+        [servers.program("tarn"), *IMPORT, *options],
+        env=cli.environment,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
     while stubborn.calls.count("GET") < 2:
         time.sleep(0.02)
     child.send_signal(how)
@@ -435,8 +484,14 @@ def test_exit_statuses_of_trouble(cli):
 
 def test_output_that_cannot_be_written_is_a_failure(cli):
     with open("/dev/full", "wb") as full:
-        ended = subprocess.run([servers.program("tarn"), "branch", "list"], env=cli.environment, stdout=full,
-                               stderr=subprocess.PIPE, timeout=60, check=False)
+        ended = subprocess.run(
+            [servers.program("tarn"), "branch", "list"],
+            env=cli.environment,
+            stdout=full,
+            stderr=subprocess.PIPE,
+            timeout=60,
+            check=False,
+        )
     assert (ended.returncode, b"standard output" in ended.stderr) == (1, True)
 
 
@@ -449,10 +504,15 @@ def test_another_service_at_the_endpoint_is_told(cli, stubborn):
 def test_nobody_is_asked_in_ci(cli):
     """Even on a terminal: a job must fail, not hang."""
     import pty
+
     controller, terminal = pty.openpty()
-    child = subprocess.Popen([servers.program("tarn"), "branch", "delete", "main"],
-                             env={**cli.environment, "CI": "true"}, stdin=terminal, stdout=subprocess.PIPE,
-                             stderr=subprocess.PIPE)
+    child = subprocess.Popen(
+        [servers.program("tarn"), "branch", "delete", "main"],
+        env={**cli.environment, "CI": "true"},
+        stdin=terminal,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
     _, talk = child.communicate(timeout=20)
     os.close(controller)
     os.close(terminal)
@@ -463,8 +523,12 @@ def test_settings_are_kept_and_shown(tarn, repo, tmp_path):
     cli = Cli(tarn, tmp_path / "home")
     for name in ("TARN_ENDPOINT", "TARN_ACCESS_KEY", "TARN_SECRET_KEY"):
         del cli.environment[name]
-    for key, value in [("endpoint", tarn.url), ("access_key", tarn.access_key), ("secret_key", tarn.secret_key),
-                       ("repo", repo.id)]:
+    for key, value in [
+        ("endpoint", tarn.url),
+        ("access_key", tarn.access_key),
+        ("secret_key", tarn.secret_key),
+        ("repo", repo.id),
+    ]:
         cli.run("config", "set", key, value)
     assert [item["id"] for item in cli.json("branch", "list")["items"]] == ["main"]
     shown = cli.run("config", "show").text
@@ -477,9 +541,14 @@ def test_the_settings_of_lakectl_do(tarn, repo, tmp_path):
     cli = Cli(tarn, tmp_path)
     for name in ("TARN_ENDPOINT", "TARN_ACCESS_KEY", "TARN_SECRET_KEY"):
         del cli.environment[name]
-    (tmp_path / ".lakectl.yaml").write_text(json.dumps({
-        "server": {"endpoint_url": f"{tarn.url}/api/v1"},
-        "credentials": {"access_key_id": tarn.access_key, "secret_access_key": tarn.secret_key}}))
+    (tmp_path / ".lakectl.yaml").write_text(
+        json.dumps(
+            {
+                "server": {"endpoint_url": f"{tarn.url}/api/v1"},
+                "credentials": {"access_key_id": tarn.access_key, "secret_access_key": tarn.secret_key},
+            }
+        )
+    )
     assert cli.run("branch", "list", f"lakefs://{repo.id}", "-o", "name").text == "main\n"
     put(repo, "d/a", b"x")
     assert cli.run("fs", "cat", "main/d/a", LAKECTL_BASE_URI=f"lakefs://{repo.id}/").out == b"x"

@@ -44,9 +44,15 @@ def test_a_policy_decides(tarn, cli, one, repo, tmp_path):
     user, theirs = one
     policy = f"reads-{repo.id}"
     document = tmp_path / "policy.json"
-    document.write_text(json.dumps({"statement": [{
-        "effect": "allow", "action": ["fs:List*", "fs:Read*"],
-        "resource": f"arn:lakefs:fs:::repository/{repo.id}*"}]}))
+    document.write_text(
+        json.dumps(
+            {
+                "statement": [
+                    {"effect": "allow", "action": ["fs:List*", "fs:Read*"], "resource": f"arn:lakefs:fs:::repository/{repo.id}*"}
+                ]
+            }
+        )
+    )
     cli.run("branch", "list", status=3, **theirs)
     made = cli.json("auth", "policies", "create", policy, document)
     assert (made["id"], made["changed"], len(made["statement"])) == (policy, True, 1)
@@ -113,11 +119,13 @@ def test_login_keeps_keys_that_are_right(tarn, tmp_path):
 
 def test_login_asks_a_person_and_hides_the_secret(tarn, tmp_path):
     import pty
+
     cli = Cli(tarn, tmp_path / "home")
     keys = [cli.environment.pop(name) for name in ("TARN_ACCESS_KEY", "TARN_SECRET_KEY")]
     controller, terminal = pty.openpty()
-    child = subprocess.Popen([servers.program("tarn"), "auth", "login"], env=cli.environment, stdin=terminal,
-                             stdout=subprocess.PIPE, stderr=terminal)
+    child = subprocess.Popen(
+        [servers.program("tarn"), "auth", "login"], env=cli.environment, stdin=terminal, stdout=subprocess.PIPE, stderr=terminal
+    )
     os.close(terminal)
     seen = b""
     for question, answer in ((b"Access key: ", keys[0]), (b"Secret key: ", keys[1])):

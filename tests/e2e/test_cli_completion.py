@@ -14,9 +14,11 @@ import servers
 @pytest.fixture
 def offered(cli):
     """The command's suggestions for the words, without their help."""
+
     def ask(*words, **environment):
         lines = cli.run("complete", "--", *words, **environment).text.splitlines()
         return [line.split("\t")[0] for line in lines]
+
     return ask
 
 
@@ -85,9 +87,11 @@ class Shell:
         os.waitpid(self.pid, 0)
 
 
-STARTS = {"bash": (["bash", "--norc", "--noprofile", "-i"], "source <(tarn completion bash)"),
-          "zsh": (["zsh", "-f", "-i"], "autoload -Uz compinit && compinit -u -D; source <(tarn completion zsh)"),
-          "fish": (["fish", "--no-config", "-i"], "tarn completion fish | source")}
+STARTS = {
+    "bash": (["bash", "--norc", "--noprofile", "-i"], "source <(tarn completion bash)"),
+    "zsh": (["zsh", "-f", "-i"], "autoload -Uz compinit && compinit -u -D; source <(tarn completion zsh)"),
+    "fish": (["fish", "--no-config", "-i"], "tarn completion fish | source"),
+}
 
 
 def made_of(shell, typed, expected, result):
@@ -115,14 +119,16 @@ def test_in_a_shell(cli, repo, name, tmp_path, name_of_shell):
     directory.mkdir()
     (directory / "tarn").symlink_to(servers.program("tarn"))
     words, setup = STARTS[name_of_shell]
-    shell = Shell(words, {**cli.environment, "PATH": f"{directory}:{os.environ['PATH']}", "TERM": "xterm",
-                          "PS1": "> "}, tmp_path)
+    shell = Shell(words, {**cli.environment, "PATH": f"{directory}:{os.environ['PATH']}", "TERM": "xterm", "PS1": "> "}, tmp_path)
     try:
         shell.type(f"{setup}; echo re''ady\r")
         shell.wait_for("ready")
-        for typed, whole in [("tarn auth us\tsho\tadm", "tarn auth users show admin"),
-                             (f"tarn fs cat tarn://{name}/ma\tso\tth", f"tarn://{name}/main/some/thing"),
-                             ("tarn fs upload local-f", "local-file"), ("tarn log --first-p", "--first-parent")]:
+        for typed, whole in [
+            ("tarn auth us\tsho\tadm", "tarn auth users show admin"),
+            (f"tarn fs cat tarn://{name}/ma\tso\tth", f"tarn://{name}/main/some/thing"),
+            ("tarn fs upload local-f", "local-file"),
+            ("tarn log --first-p", "--first-parent"),
+        ]:
             assert whole in made_of(shell, f"{typed}\t", whole, tmp_path / "result")
     finally:
         shell.close()

@@ -61,9 +61,17 @@ def test_a_user_without_rights(cli, name):
 
 def test_a_user_with_few_rights_has_nothing_to_mend(cli, repo, name, tmp_path):
     """As the job of docs/ci may be: what it may not look at is no failure."""
-    policy = {"id": name, "statement": [{"effect": "allow", "action": ["fs:ListRepositories", "fs:ReadConfig"], "resource": "*"},
-                                        {"effect": "allow", "action": ["fs:Read*", "fs:List*"], "resource": json.dumps([
-                                            f"arn:lakefs:fs:::repository/{repo.id}", f"arn:lakefs:fs:::repository/{repo.id}/*"])}]}
+    policy = {
+        "id": name,
+        "statement": [
+            {"effect": "allow", "action": ["fs:ListRepositories", "fs:ReadConfig"], "resource": "*"},
+            {
+                "effect": "allow",
+                "action": ["fs:Read*", "fs:List*"],
+                "resource": json.dumps([f"arn:lakefs:fs:::repository/{repo.id}", f"arn:lakefs:fs:::repository/{repo.id}/*"]),
+            },
+        ],
+    }
     (tmp_path / "policy.json").write_text(json.dumps(policy))
     cli.run("auth", "users", "create", name)
     cli.run("auth", "policies", "create", name, tmp_path / "policy.json")
@@ -103,8 +111,10 @@ class Odd:
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
 
 
-@pytest.mark.parametrize("status, body, check", [(404, b"<html>", "server"), (200, b"<html>", "credentials"),
-                                                 (200, b"[]", "credentials"), (200, b"{}", "credentials")])
+@pytest.mark.parametrize(
+    "status, body, check",
+    [(404, b"<html>", "server"), (200, b"<html>", "credentials"), (200, b"[]", "credentials"), (200, b"{}", "credentials")],
+)
 def test_another_service(cli, status, body, check):
     odd = Odd(status, body)
     found = examine(cli, status=4 if status == 404 else 1, TARN_ENDPOINT=odd.url)
@@ -146,8 +156,16 @@ def scripted(cli, version="0.1.0", ready="ready\n", metrics="", status=1):
     """The findings about a server without repositories."""
     config = {"version_config": {"tarn_version": version}, "storage_config": {}}
     nothing = {"pagination": {"has_more": False}, "results": []}
-    server = Scripted({"/healthcheck": "", "/user": json.dumps({"user": {"id": "admin"}}), "/config": json.dumps(config),
-                       "/repositories": json.dumps(nothing), "/_ready": ready, "/metrics": metrics})
+    server = Scripted(
+        {
+            "/healthcheck": "",
+            "/user": json.dumps({"user": {"id": "admin"}}),
+            "/config": json.dumps(config),
+            "/repositories": json.dumps(nothing),
+            "/_ready": ready,
+            "/metrics": metrics,
+        }
+    )
     try:
         return examine(cli, status=status, TARN_ENDPOINT=server.url, TARN_REPO="")
     finally:

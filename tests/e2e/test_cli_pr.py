@@ -20,8 +20,7 @@ def reviewer(make_user, repo, tmp_path):  # noqa: F811
 
 
 def test_a_pull_request_from_proposal_to_merge(cli, reviewer, repo, rest):
-    assert rest("PUT", f"/repositories/{repo.id}/settings/branch_protection",
-                json=[{"pattern": "main", "approvals": 1}]).ok
+    assert rest("PUT", f"/repositories/{repo.id}/settings/branch_protection", json=[{"pattern": "main", "approvals": 1}]).ok
     cli.run("branch", "create", "dev")
     repo.branch("dev").object("a").upload(data=b"1")
     cli.run("commit", "dev", "-m", "a")
@@ -30,10 +29,17 @@ def test_a_pull_request_from_proposal_to_merge(cli, reviewer, repo, rest):
     cli.run("pr", "create", "absent", "main", "-t", "x", status=4)
     made = cli.json("pr", "create", "dev", "main", "--title", "Bring a", "--description", "Why")
     assert (made["kind"], made["status"], made["title"], made["description"], made["author"], made["approvals"]) == (
-        "PullRequest", "open", "Bring a", "Why", "admin", [])
+        "PullRequest",
+        "open",
+        "Bring a",
+        "Why",
+        "admin",
+        [],
+    )
     pull = made["id"]
     assert cli.run("pr", "list", "-o", "csv").text == (
-        f"id,status,source,destination,author,title\n{pull},open,dev,main,admin,Bring a\n")
+        f"id,status,source,destination,author,title\n{pull},open,dev,main,admin,Bring a\n"
+    )
     assert cli.json("pr", "update", pull, "--title", "Bring all")["title"] == "Bring all"
     cli.run("pr", "update", pull, status=2)
     assert cli.json("pr", "close", pull)["status"] == "closed"

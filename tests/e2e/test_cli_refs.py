@@ -41,7 +41,11 @@ def test_paths_are_checked_out_of_another_ref(cli, repo):
     assert cli.run("fs", "cat", f"tarn://{repo.id}/main/models/a").out == b"two"
     done = cli.json("checkout-path", "v1", "models/*", "--branch", "main", "--yes")
     assert {key: done[key] for key in ("kind", "written", "deleted", "unchanged")} == {
-        "kind": "Checkout", "written": 1, "deleted": 1, "unchanged": 1}
+        "kind": "Checkout",
+        "written": 1,
+        "deleted": 1,
+        "unchanged": 1,
+    }
     assert cli.run("fs", "cat", f"tarn://{repo.id}/main/models/a").out == b"one"
     assert cli.run("fs", "cat", f"tarn://{repo.id}/main/code/x").out == b"two"
     cli.run("branch", "create", "dev", "-s", "v1")

@@ -54,8 +54,7 @@ def test_a_branch_that_ends_by_itself(cli, repo, rest):
 def test_collection_is_configured(cli, repo):
     cli.run("gc", "get-config", status=4)
     made = cli.json("gc", "set-config", "--days", 7, "--branch-days", "main=30")
-    assert (made["default_retention_days"], made["branches"]) == (
-        7, [{"branch_id": "main", "retention_days": 30}])
+    assert (made["default_retention_days"], made["branches"]) == (7, [{"branch_id": "main", "retention_days": 30}])
     assert cli.json("gc", "get-config", f"tarn://{repo.id}")["default_retention_days"] == 7
     assert "main" in cli.run("gc", "get-config").text
     cli.run("gc", "set-config", status=2)

@@ -121,8 +121,9 @@ def test_merge_and_pull_request_open_an_editor(cli, repo, tmp_path):
     cli.run("branch", "create", "dev", "--source", "main")
     repo.branch("dev").object("a").upload(data=b"a", mode="wb")
     repo.branch("dev").commit(message="a")
-    text = run_on_terminal(cli, "pr", "create", "dev", "main",
-                           EDITOR=editor(tmp_path, 'printf "title\\n\\nthe rest\\n" > "$1"')).text
+    text = run_on_terminal(
+        cli, "pr", "create", "dev", "main", EDITOR=editor(tmp_path, 'printf "title\\n\\nthe rest\\n" > "$1"')
+    ).text
     assert "title" in text
     pull = cli.json("pr", "show", re.search(r"\b[0-9a-v]{20}\b", text).group())
     assert (pull["title"], pull["description"]) == ("title", "the rest")
@@ -153,22 +154,25 @@ def test_messages_say_what_and_what_next(cli, repo, tmp_path):
         return cli.run(*words, status=status, **environment).talk
 
     assert said("branch", "show", "nope", status=4) == (
-        f"tarn: branch tarn://{repo.id}/nope: branch not found; tarn branch list shows the branches\n")
+        f"tarn: branch tarn://{repo.id}/nope: branch not found; tarn branch list shows the branches\n"
+    )
     assert "tarn repo list" in said("branch", "list", "tarn://not-there", status=4)
     assert said("repo", "create", repo.id, status=5) == (
-        "tarn: a repository of this name exists already; --if-not-exists takes it as it is\n")
+        "tarn: a repository of this name exists already; --if-not-exists takes it as it is\n"
+    )
     assert "does not know the access key AKIANOTTHERE (from TARN_ACCESS_KEY)" in said(
-        "repo", "list", status=3, TARN_ACCESS_KEY="AKIANOTTHERE")
-    assert "the secret key (from TARN_SECRET_KEY) is not that of" in said(
-        "repo", "list", status=3, TARN_SECRET_KEY="wrong")
-    assert "there is no access key; tarn auth login" in said(
-        "repo", "list", status=3, TARN_ACCESS_KEY="", TARN_SECRET_KEY="")
+        "repo", "list", status=3, TARN_ACCESS_KEY="AKIANOTTHERE"
+    )
+    assert "the secret key (from TARN_SECRET_KEY) is not that of" in said("repo", "list", status=3, TARN_SECRET_KEY="wrong")
+    assert "there is no access key; tarn auth login" in said("repo", "list", status=3, TARN_ACCESS_KEY="", TARN_SECRET_KEY="")
     assert "the token (from TARN_TOKEN)" in said("repo", "list", status=3, TARN_TOKEN="x.y.z")
     outside = said("import", "local:///etc", f"tarn://{repo.id}/main/x", status=1)
     assert "s3://BUCKET/PREFIX" in outside and "store.local.import_roots" in outside
-    for status, words in ((1, ["branch", "create", "a..b", "--source", "main"]),
-                          (5, ["branch", "create", "main", "--source", "main"]),
-                          (5, ["tag", "create", "v1", "main"])):
+    for status, words in (
+        (1, ["branch", "create", "a..b", "--source", "main"]),
+        (5, ["branch", "create", "main", "--source", "main"]),
+        (5, ["tag", "create", "v1", "main"]),
+    ):
         if words[0] == "tag":
             cli.run(*words)
         talk = said(*words, status=status)

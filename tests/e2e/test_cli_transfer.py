@@ -38,8 +38,13 @@ def addresses(repo, ref="main"):
 
 def killed(cli, words, half_done, how=signal.SIGKILL):
     """Runs the command and sends it the signal as soon as `half_done` says so; its exit status and talk."""
-    child = subprocess.Popen([servers.program("tarn"), *map(str, words)], env=cli.environment, stdin=subprocess.DEVNULL,
-                             stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    child = subprocess.Popen(
+        [servers.program("tarn"), *map(str, words)],
+        env=cli.environment,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
     while not half_done():
         assert child.poll() is None, "it was done before it could be killed"
         time.sleep(0.01)
@@ -181,13 +186,18 @@ def test_objects_are_copied_and_moved_by_reference(cli, repo, tmp_path):
 
 def test_a_tree_shows_its_progress_on_a_terminal(cli, repo, tmp_path):
     import pty
+
     (tmp_path / "up").mkdir()
     for number in range(20):
         (tmp_path / "up" / f"{number}").write_bytes(b"x" * 1_000_000)
     controller, terminal = pty.openpty()
-    child = subprocess.Popen([servers.program("tarn"), "fs", "upload", "-r", "-p", "1", str(tmp_path / "up"),
-                              f"tarn://{repo.id}/main"], env=cli.environment, stdin=subprocess.DEVNULL,
-                             stdout=subprocess.PIPE, stderr=terminal)
+    child = subprocess.Popen(
+        [servers.program("tarn"), "fs", "upload", "-r", "-p", "1", str(tmp_path / "up"), f"tarn://{repo.id}/main"],
+        env=cli.environment,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=terminal,
+    )
     os.close(terminal)
     shown = b""
     try:

@@ -57,8 +57,16 @@ def test_without_a_ref_the_default_branch_is_read(cli, repo, tmp_path):
     cli.run("repo", "create", lake, "--default-branch", "trunk")
     (tmp_path / "a").write_text("a")
     cli.run("fs", "upload", tmp_path / "a", f"{lake}/trunk/a")
-    for words in (("log", lake), ("show", lake), ("diff", lake), ("branch", "show", lake), ("fs", "ls", lake), ("search", lake, "--glob", "*"),
-                  ("annotate", lake), ("import-verify", lake)):
+    for words in (
+        ("log", lake),
+        ("show", lake),
+        ("diff", lake),
+        ("branch", "show", lake),
+        ("fs", "ls", lake),
+        ("search", lake, "--glob", "*"),
+        ("annotate", lake),
+        ("import-verify", lake),
+    ):
         said = cli.run(*words)
         assert f"{lake}/trunk, the default branch:" in said.talk, words
     assert [item["path"] for item in cli.json("fs", "ls", lake)["items"]] == ["a"]
@@ -100,13 +108,24 @@ def used(cli, repo, tmp_path):
     return lambda *words, status: cli.run(*words, cwd=here, status=status).talk, f"tarn://{repo.id}", other
 
 
-REF_COMMANDS = (("log",), ("show",), ("status",), ("diff",), ("branch", "show"), ("commit", "-m", "x"), ("branch", "reset", "--yes"))
+REF_COMMANDS = (
+    ("log",),
+    ("show",),
+    ("status",),
+    ("diff",),
+    ("branch", "show"),
+    ("commit", "-m", "x"),
+    ("branch", "reset", "--yes"),
+)
 
 
 @pytest.mark.parametrize("words", REF_COMMANDS, ids=" ".join)
 def test_a_path_where_a_ref_is_wanted_is_named_with_what_to_write(used, words):
     run, lake, other = used
-    group, options = [word for word in words if word.islower()][:2 if words[0] == "branch" else 1], words[2 if words[0] == "branch" else 1:]
+    group, options = (
+        [word for word in words if word.islower()][: 2 if words[0] == "branch" else 1],
+        words[2 if words[0] == "branch" else 1 :],
+    )
     of_object = {"log": "tarn log --object 'data/a.csv'", "diff": "tarn diff --prefix 'data/a.csv'"}
     of_prefix = {"log": "tarn log --prefix 'data/'", "diff": "tarn diff --prefix 'data/'"}
     read = "was read as a branch, tag or commit"
@@ -146,7 +165,10 @@ def test_a_ref_where_a_repository_is_wanted_is_named_with_what_to_write(used):
     run, lake, _ = used
     for words in (("branch", "list"), ("tag", "list"), ("repo", "show"), ("exp", "ls"), ("promote", "ls"), ("pr", "list")):
         told = run(*words, "exp-1", status=4)
-        assert '"exp-1" is a branch, tag or commit' in told and f"write {lake}/exp-1 for it, or leave it out" in told, (words, told)
+        assert '"exp-1" is a branch, tag or commit' in told and f"write {lake}/exp-1 for it, or leave it out" in told, (
+            words,
+            told,
+        )
         assert "was read as" not in run(*words, "nothing", status=4)
 
 
@@ -154,8 +176,19 @@ def test_a_word_is_a_repository_where_none_is_set(cli, repo, tmp_path):
     cli.environment.pop("TARN_REPO")
     (tmp_path / "a").write_text("a")
     cli.run("fs", "upload", tmp_path / "a", f"tarn://{repo.id}/main/a")
-    for words in (("log",), ("show",), ("status",), ("diff",), ("fs", "ls"), ("annotate",), ("search", "--glob", "*"), ("import-verify",),
-                  ("du",), ("branch", "list"), ("repo", "show")):
+    for words in (
+        ("log",),
+        ("show",),
+        ("status",),
+        ("diff",),
+        ("fs", "ls"),
+        ("annotate",),
+        ("search", "--glob", "*"),
+        ("import-verify",),
+        ("du",),
+        ("branch", "list"),
+        ("repo", "show"),
+    ):
         cli.run(*words, repo.id)
         told = cli.run(*words, f"{repo.id}/main", status=2).talk
         wants_repository = words in (("branch", "list"), ("repo", "show"))
@@ -173,8 +206,12 @@ def test_status(cli, repo):
     repo.branch("main").object("b").upload(data=b"y", mode="wb")
     repo.branch("main").object("c").upload(data=b"z", mode="wb")
     cli.run("exp", "log", "--ref", "main", "--metric", "accuracy=0.5")
-    policy = {"name": "best", "destination": "main", "candidates": "exp-*",
-              "metrics": [{"name": "accuracy", "goal": "max", "primary": True}]}
+    policy = {
+        "name": "best",
+        "destination": "main",
+        "candidates": "exp-*",
+        "metrics": [{"name": "accuracy", "goal": "max", "primary": True}],
+    }
     cli.run("policy", "apply", "-f", "-", stdin=json.dumps(policy).encode())
     shown = cli.json("status", "main")
     assert shown["uncommitted"] == {"added": 1, "changed": 1, "removed": 1, "more": False}
@@ -197,8 +234,12 @@ def test_mistyped_commands_are_named(cli):
 
 def test_a_candidate_may_have_the_name_of_a_command(cli, repo):
     """`promote show` shows a promotion; a branch of that name is promoted by `promote run`."""
-    policy = {"name": "best", "destination": "main", "candidates": "*",
-              "metrics": [{"name": "accuracy", "goal": "max", "primary": True}]}
+    policy = {
+        "name": "best",
+        "destination": "main",
+        "candidates": "*",
+        "metrics": [{"name": "accuracy", "goal": "max", "primary": True}],
+    }
     cli.run("policy", "apply", "-f", "-", stdin=json.dumps(policy).encode())
     cli.run("branch", "create", "show")
     cli.run("promote", "show", "--to", "main", "--dry-run", status=2)

@@ -34,9 +34,15 @@ def apart(request):
     directory = servers.scratch_directory("clock")
     database = servers.Postgres(directory / "postgres")
     database.start()
-    server = servers.Tarnd(directory / "tarnd", arguments=["--database", database.url()],
-                           environment={"TARN_STORE_LOCAL_ROOT": directory / "objects", "TARN_AUTH_MASTER_KEY": "a5" * 32,
-                                        **ShiftedClock(directory).environment(request.param)})
+    server = servers.Tarnd(
+        directory / "tarnd",
+        arguments=["--database", database.url()],
+        environment={
+            "TARN_STORE_LOCAL_ROOT": directory / "objects",
+            "TARN_AUTH_MASTER_KEY": "a5" * 32,
+            **ShiftedClock(directory).environment(request.param),
+        },
+    )
     server.start()
     rest(server, "POST", "/repositories", json={"name": "lake", "storage_namespace": "local://lake"})
     yield server, request.param
@@ -113,8 +119,11 @@ def moved(scratch_dir, monkeypatch):
         for name, value in clock.environment().items():
             patch.setenv(name, value)
         database.start()
-    server = servers.Tarnd(scratch_dir / "tarnd", arguments=["--database", database.url()],
-                           environment={"TARN_STORE_LOCAL_ROOT": scratch_dir / "objects", "TARN_AUTH_MASTER_KEY": "a5" * 32})
+    server = servers.Tarnd(
+        scratch_dir / "tarnd",
+        arguments=["--database", database.url()],
+        environment={"TARN_STORE_LOCAL_ROOT": scratch_dir / "objects", "TARN_AUTH_MASTER_KEY": "a5" * 32},
+    )
     server.start()
     yield server, clock
     server.stop()

@@ -14,8 +14,13 @@ pytestmark = left_to_ci
 HOUR, DAY = 3600, 24 * 3600
 JUMPS = [HOUR, 0, -HOUR, DAY, -DAY, 0]
 WAIT_SECONDS = 90
-SETTINGS = {"TARN_GC_INTERVAL_HOURS": "0", "TARN_GC_GRACE_HOURS": "0", "TARN_GC_UNREACHABLE_DAYS": "0",
-            "TARN_AUTH_MASTER_KEY": "a5" * 32, **servers.SHORT_LEASE}
+SETTINGS = {
+    "TARN_GC_INTERVAL_HOURS": "0",
+    "TARN_GC_GRACE_HOURS": "0",
+    "TARN_GC_UNREACHABLE_DAYS": "0",
+    "TARN_AUTH_MASTER_KEY": "a5" * 32,
+    **servers.SHORT_LEASE,
+}
 
 
 @pytest.fixture(params=["server", "database", "both"] if LONG else ["both"])
@@ -27,9 +32,11 @@ def place(request, scratch_dir, monkeypatch):
         for name, value in clocks["database"].environment().items():
             patch.setenv(name, value)
         database.start()
-    server = servers.Tarnd(scratch_dir / "tarnd", arguments=["--database", database.url()],
-                           environment={**SETTINGS, "TARN_STORE_LOCAL_ROOT": scratch_dir / "objects",
-                                        **clocks["server"].environment()})
+    server = servers.Tarnd(
+        scratch_dir / "tarnd",
+        arguments=["--database", database.url()],
+        environment={**SETTINGS, "TARN_STORE_LOCAL_ROOT": scratch_dir / "objects", **clocks["server"].environment()},
+    )
     server.start()
     server.objects = scratch_dir / "objects"
     yield server, list(clocks.values()) if request.param == "both" else [clocks[request.param]]
@@ -94,15 +101,22 @@ def test_nothing_is_lost_and_what_is_garbage_goes(place):
         must(server, "POST", f"{base}/branches/{branch}/commits", json={"message": "exp"})
         must(server, "POST", f"{base}/refs/{branch}/merge/main", json={"allow_dirty": True})
         kept[f"moved-{number}"] = f"of a branch {number}"
-        must(server, "POST", f"{base}/branches/main/objects/copy?dest_path=copy-{number}",
-             json={"src_path": f"moved-{number}", "src_ref": branch})
+        must(
+            server,
+            "POST",
+            f"{base}/branches/main/objects/copy?dest_path=copy-{number}",
+            json={"src_path": f"moved-{number}", "src_ref": branch},
+        )
         kept[f"copy-{number}"] = f"of a branch {number}"
         must(server, "DELETE", f"{base}/branches/{branch}")
         assert collect(server)["state"] == "done"
         body = f"linked {number}".encode()
         if clients.requests.put(address["presigned_url"], data=body, timeout=20).ok:  # it may have expired by the jump
-            answer = clients.Rest(server)("PUT", f"{base}/branches/main/staging/backing?path=linked-{number}", json={
-                "staging": {"physical_address": address["physical_address"]}, "checksum": "", "size_bytes": len(body)})
+            answer = clients.Rest(server)(
+                "PUT",
+                f"{base}/branches/main/staging/backing?path=linked-{number}",
+                json={"staging": {"physical_address": address["physical_address"]}, "checksum": "", "size_bytes": len(body)},
+            )
             if answer.status_code == 200:
                 kept[f"linked-{number}"] = body.decode()
             else:

@@ -15,8 +15,12 @@ GARBAGE = 4000  # rows of candidates that fit into no page that the database has
 WAIT_SECONDS = 90
 FINISHED = 0o440
 DIGITS = "0123456789abcdefghijklmnopqrstuv"
-SETTINGS = {"TARN_GC_INTERVAL_HOURS": "0", "TARN_GC_GRACE_HOURS": "0", "TARN_GC_UNREACHABLE_DAYS": "0",
-            "TARN_GC_BUSY_PERCENT": "100"}
+SETTINGS = {
+    "TARN_GC_INTERVAL_HOURS": "0",
+    "TARN_GC_GRACE_HOURS": "0",
+    "TARN_GC_UNREACHABLE_DAYS": "0",
+    "TARN_GC_BUSY_PERCENT": "100",
+}
 
 pytestmark = [left_to_ci, pytest.mark.skipif(os.geteuid() != 0, reason="only root can mount a small disk")]
 
@@ -57,7 +61,7 @@ def fill(server):
 def base32hex(data):
     bits = "".join(f"{byte:08b}" for byte in data)
     bits += "0" * (-len(bits) % 5)
-    return "".join(DIGITS[int(bits[at:at + 5], 2)] for at in range(0, len(bits), 5))
+    return "".join(DIGITS[int(bits[at : at + 5], 2)] for at in range(0, len(bits), 5))
 
 
 def make_garbage(server, count):

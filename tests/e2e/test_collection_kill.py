@@ -21,27 +21,63 @@ DIE_SECONDS_MAX = 60
 LEASE_SECONDS_MAX = 100  # 60, and what the work takes
 PART_BYTES_8TH = (5 << 20) // 8
 PART_BYTES = PART_BYTES_8TH * 8
-SETTINGS = {"TARN_GC_INTERVAL_HOURS": "0", "TARN_GC_GRACE_HOURS": "0", "TARN_GC_UNREACHABLE_DAYS": "0",
-            "TARN_GC_DELETES_PER_SECOND": "20", "TARN_GC_BUSY_PERCENT": "100", "TARN_AUTH_MASTER_KEY": "a5" * 32,
-            **servers.SHORT_LEASE}
+SETTINGS = {
+    "TARN_GC_INTERVAL_HOURS": "0",
+    "TARN_GC_GRACE_HOURS": "0",
+    "TARN_GC_UNREACHABLE_DAYS": "0",
+    "TARN_GC_DELETES_PER_SECOND": "20",
+    "TARN_GC_BUSY_PERCENT": "100",
+    "TARN_AUTH_MASTER_KEY": "a5" * 32,
+    **servers.SHORT_LEASE,
+}
 # Those of each kind are killed always, the others with --long.
 STEPS_LONG = [
-    "sql.collections_take_lease.after", "sql.collections_begin_run.after", "sql.collections_drop_request.after",
-    "sql.roots_lock_commits.after", "sql.roots_delete_commits.after", "sql.collections_raise_floor.after",
-    "sql.collections_select_oldest_transaction.after", "sql.candidates_select_known.after", "sql.roots_select_trees.after",
-    "sql.roots_select_nodes.after", "sql.candidates_insert_rows.after", "sql.candidates_doom_rows.before",
-    "sql.candidates_doom_rows.after", "gc.batch_removed", "sql.candidates_set_removed.after",
-    "sql.candidates_delete_part_lists.after", "sql.node_removal_delete_summaries.after", "sql.node_removal_delete_nodes.after",
-    "sql.collections_end_run.before", "sql.collections_set_due.after", "sql.collections_trim_runs.after",
-    "sql.collections_drop_lease.before", "sql.candidates_purge_rows.after"]
-STEPS = ["sql.roots_delete_commits.after", "sql.candidates_insert_rows.after", "sql.candidates_doom_rows.after",
-         "gc.batch_removed", "sql.candidates_delete_part_lists.after", "sql.node_removal_delete_nodes.after",
-         "sql.collections_end_run.before"]
+    "sql.collections_take_lease.after",
+    "sql.collections_begin_run.after",
+    "sql.collections_drop_request.after",
+    "sql.roots_lock_commits.after",
+    "sql.roots_delete_commits.after",
+    "sql.collections_raise_floor.after",
+    "sql.collections_select_oldest_transaction.after",
+    "sql.candidates_select_known.after",
+    "sql.roots_select_trees.after",
+    "sql.roots_select_nodes.after",
+    "sql.candidates_insert_rows.after",
+    "sql.candidates_doom_rows.before",
+    "sql.candidates_doom_rows.after",
+    "gc.batch_removed",
+    "sql.candidates_set_removed.after",
+    "sql.candidates_delete_part_lists.after",
+    "sql.node_removal_delete_summaries.after",
+    "sql.node_removal_delete_nodes.after",
+    "sql.collections_end_run.before",
+    "sql.collections_set_due.after",
+    "sql.collections_trim_runs.after",
+    "sql.collections_drop_lease.before",
+    "sql.candidates_purge_rows.after",
+]
+STEPS = [
+    "sql.roots_delete_commits.after",
+    "sql.candidates_insert_rows.after",
+    "sql.candidates_doom_rows.after",
+    "gc.batch_removed",
+    "sql.candidates_delete_part_lists.after",
+    "sql.node_removal_delete_nodes.after",
+    "sql.collections_end_run.before",
+]
 # Of the step that gives space back.
-SPACE_STEPS_LONG = ["sql.space_drop_invalid_index.after", "sql.space_vacuum_nodes.before", "sql.space_vacuum_nodes.after",
-                    "sql.space_move_nodes.before", "sql.space_move_nodes.after", "sql.space_rebuild_nodes.before",
-                    "sql.space_rebuild_nodes.after", "sql.space_vacuum_gc_candidates.after", "sql.space_vacuum_retired_tokens.after",
-                    "sql.collections_set_space_due.before"]
+SPACE_STEPS_LONG = [
+    "sql.space_drop_invalid_index.after",
+    "sql.space_vacuum_nodes.before",
+    "sql.space_vacuum_nodes.after",
+    "sql.space_move_nodes.before",
+    "sql.space_move_nodes.after",
+    "sql.space_rebuild_nodes.before",
+    "sql.space_rebuild_nodes.after",
+    "sql.space_vacuum_gc_candidates.after",
+    "sql.space_vacuum_retired_tokens.after",
+    "sql.collections_set_space_due.before",
+]
 SPACE_STEPS = ["sql.space_move_nodes.before", "sql.space_rebuild_nodes.before"]
 DEAD_NODES = 30_000
 PAGES_MAX = 70  # of what stays
@@ -55,10 +91,14 @@ def start(scratch_dir, database):
     made = []
 
     def start(fault=None, action="kill"):
-        environment = {**SETTINGS, "TARN_STORE_LOCAL_ROOT": database.directory / "objects",
-                       **({"TARN_FAULT_POINT": f"{fault}={action}"} if fault else {})}
-        made.append(servers.Tarnd(scratch_dir / f"tarnd-{len(made)}", environment=environment,
-                                  arguments=["--database", database.url()]))
+        environment = {
+            **SETTINGS,
+            "TARN_STORE_LOCAL_ROOT": database.directory / "objects",
+            **({"TARN_FAULT_POINT": f"{fault}={action}"} if fault else {}),
+        }
+        made.append(
+            servers.Tarnd(scratch_dir / f"tarnd-{len(made)}", environment=environment, arguments=["--database", database.url()])
+        )
         return made[-1].start()
 
     yield start
@@ -106,7 +146,12 @@ def fill(server, name, created=lambda: None):
 
     assert rest("POST", "/repositories", json={"name": name, "storage_namespace": f"local://{name}"}).status_code == 201
     created()
-    kept = {"main/committed": b"committed", "main/staged": b"staged", "main/parts": b"in parts" * PART_BYTES_8TH + b"!", "main/copy": b"of a branch"}
+    kept = {
+        "main/committed": b"committed",
+        "main/staged": b"staged",
+        "main/parts": b"in parts" * PART_BYTES_8TH + b"!",
+        "main/copy": b"of a branch",
+    }
     put("main/committed", b"committed")
     put_in_parts("main/parts", kept["main/parts"])
     assert rest("POST", f"{base}/branches/main/commits", json={"message": "kept"}).status_code == 201
@@ -165,8 +210,9 @@ def test_a_collection_that_is_killed_is_finished_by_another_server(start, databa
     assert len(stored) == 5, "one for each key that is kept, and two for that in parts"
     commits, nodes, lists, _ = map(int, database.ask(COUNTS.format(name))[0].split(","))
     assert (commits, nodes, lists) == (2, 1, 1)
-    assert database.ask(f"SELECT count(*) FROM gc_candidates c JOIN repositories r USING (repo_id) "
-                        f"WHERE name = '{name}' AND NOT removed") == ["0"]
+    assert database.ask(
+        f"SELECT count(*) FROM gc_candidates c JOIN repositories r USING (repo_id) WHERE name = '{name}' AND NOT removed"
+    ) == ["0"]
     states = {run["state"] for run in clients.Rest(other)("GET", f"/repositories/{name}/gc/runs").json()["results"]}
     assert states <= {"done", "interrupted"}
     other.stop()
@@ -175,11 +221,17 @@ def test_a_collection_that_is_killed_is_finished_by_another_server(start, databa
 def put_dead_nodes(database, name):
     """Nodes that nothing refers to, before those that commits will make."""
     database.ask("ALTER TABLE nodes SET (autovacuum_enabled = false)")
-    if database.ask("SELECT count(*) FROM pg_class WHERE relname = 'x_ccnew'") == ["0"]:  # as an interrupted rebuilding leaves one
-        database.ask("CREATE INDEX x_ccnew ON tags (name); UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'x_ccnew'::regclass")
-    database.ask("INSERT INTO nodes (nid, repo_id, level, hash, body) SELECT nextval('node_nids'), r.repo_id, 0, "
-                 "decode(lpad(to_hex(i), 32, '0'), 'hex'), decode(repeat(lpad(to_hex(i), 8, '0'), 30), 'hex') "
-                 f"FROM repositories r, generate_series(1, {DEAD_NODES}) AS i WHERE r.name = '{name}'")
+    if database.ask("SELECT count(*) FROM pg_class WHERE relname = 'x_ccnew'") == [
+        "0"
+    ]:  # as an interrupted rebuilding leaves one
+        database.ask(
+            "CREATE INDEX x_ccnew ON tags (name); UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'x_ccnew'::regclass"
+        )
+    database.ask(
+        "INSERT INTO nodes (nid, repo_id, level, hash, body) SELECT nextval('node_nids'), r.repo_id, 0, "
+        "decode(lpad(to_hex(i), 32, '0'), 'hex'), decode(repeat(lpad(to_hex(i), 8, '0'), 30), 'hex') "
+        f"FROM repositories r, generate_series(1, {DEAD_NODES}) AS i WHERE r.name = '{name}'"
+    )
 
 
 def check_released(start, database, name, kept):
@@ -221,9 +273,16 @@ def until(condition, what):
 
 @pytest.mark.timeout(600)
 @left_to_ci
-@pytest.mark.parametrize("phase, statement", [
-    ("waiting for writers before build", "INSERT INTO nodes (nid, repo_id, level, hash, body) VALUES (nextval('node_nids'), 0, 0, '', '')"),
-    ("waiting for readers before marking dead", "LOCK TABLE nodes IN ACCESS SHARE MODE")])
+@pytest.mark.parametrize(
+    "phase, statement",
+    [
+        (
+            "waiting for writers before build",
+            "INSERT INTO nodes (nid, repo_id, level, hash, body) VALUES (nextval('node_nids'), 0, 0, '', '')",
+        ),
+        ("waiting for readers before marking dead", "LOCK TABLE nodes IN ACCESS SHARE MODE"),
+    ],
+)
 def test_server_and_database_die_while_indexes_are_rebuilt(start, database, phase, statement):
     """A transaction holds the rebuilding up in one of its phases."""
     name = f"index-{hashlib.md5(phase.encode()).hexdigest()[:12]}"
@@ -233,12 +292,19 @@ def test_server_and_database_die_while_indexes_are_rebuilt(start, database, phas
     stat = Path(f"/proc/{dying.process.child.pid}/stat")
     until(lambda: stat.read_text().rsplit(")", 1)[1].split()[0] == "T", "the statement was not reached")
     # Idle, since a statement that runs has a snapshot, which holds the rebuilding up earlier.
-    holding = subprocess.Popen(["/usr/lib/postgresql/15/bin/psql", "-X", "-q", "-d", database.url()], stdin=subprocess.PIPE,
-                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env={**os.environ, "PGAPPNAME": "holding"})
+    holding = subprocess.Popen(
+        ["/usr/lib/postgresql/15/bin/psql", "-X", "-q", "-d", database.url()],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        env={**os.environ, "PGAPPNAME": "holding"},
+    )
     holding.stdin.write(f"BEGIN; {statement};\n".encode())
     holding.stdin.flush()
-    until(lambda: database.ask("SELECT state FROM pg_stat_activity WHERE application_name = 'holding'") == ["idle in transaction"],
-          "no transaction")
+    until(
+        lambda: database.ask("SELECT state FROM pg_stat_activity WHERE application_name = 'holding'") == ["idle in transaction"],
+        "no transaction",
+    )
     os.kill(dying.process.child.pid, signal.SIGCONT)
     until(lambda: phase in database.ask("SELECT phase FROM pg_stat_progress_create_index"), phase)
     dying.kill()

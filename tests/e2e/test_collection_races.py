@@ -48,10 +48,34 @@ destination: main
 alias: champion
 metrics: [{name: accuracy, goal: max, min: 0.5, primary: true}]
 """
-WORKER_VERBS = ("put", "copy", "copy_between", "upload", "commit", "delete", "link", "presign", "merge", "revert", "pick", "reset",
-                "move_back", "bring", "side_branch", "tag", "alias")
-SETTINGS = {"TARN_GC_INTERVAL_HOURS": "0", "TARN_GC_GRACE_HOURS": "0", "TARN_GC_UNREACHABLE_DAYS": "0",
-            "TARN_GC_DELETED_DAYS": "0", "TARN_GC_BUSY_PERCENT": "100", "TARN_AUTH_MASTER_KEY": "a5" * 32, **servers.SHORT_LEASE}
+WORKER_VERBS = (
+    "put",
+    "copy",
+    "copy_between",
+    "upload",
+    "commit",
+    "delete",
+    "link",
+    "presign",
+    "merge",
+    "revert",
+    "pick",
+    "reset",
+    "move_back",
+    "bring",
+    "side_branch",
+    "tag",
+    "alias",
+)
+SETTINGS = {
+    "TARN_GC_INTERVAL_HOURS": "0",
+    "TARN_GC_GRACE_HOURS": "0",
+    "TARN_GC_UNREACHABLE_DAYS": "0",
+    "TARN_GC_DELETED_DAYS": "0",
+    "TARN_GC_BUSY_PERCENT": "100",
+    "TARN_AUTH_MASTER_KEY": "a5" * 32,
+    **servers.SHORT_LEASE,
+}
 
 
 class Place:
@@ -66,8 +90,10 @@ class Place:
             self.bucket = "races"
             clients.boto3_client(gateway).create_bucket(Bucket=self.bucket)
             environment.update(gateway.tarnd_environment())
-        self.servers = [servers.Tarnd(directory / f"tarnd-{number}", arguments=["--database", self.database.url()],
-                                      environment=environment) for number in range(2)]
+        self.servers = [
+            servers.Tarnd(directory / f"tarnd-{number}", arguments=["--database", self.database.url()], environment=environment)
+            for number in range(2)
+        ]
 
     def start(self):
         self.database.start()
@@ -98,8 +124,9 @@ class Place:
         # As if its minute, and that of the lease of a collection, had gone by: a collection would wait that long for the floor
         # of the server that was killed. The other one notices if it loses a row that it registered later.
         living = ",".join(set().union(*self.registered.values()))
-        self.ask(f"DELETE FROM writers WHERE writer_id <> ALL ('{{{living}}}'); "
-                 "UPDATE gc_control SET lease_until = clock_timestamp()")
+        self.ask(
+            f"DELETE FROM writers WHERE writer_id <> ALL ('{{{living}}}'); UPDATE gc_control SET lease_until = clock_timestamp()"
+        )
 
     def writers(self):
         return set(self.ask("SELECT writer_id FROM writers"))
@@ -123,8 +150,10 @@ class Place:
 
     def state(self):
         """Of the database, for the report of a collection that does not begin or end."""
-        return {table: self.ask(f"SELECT to_json(t)::text, clock_timestamp() FROM {table} t")
-                for table in ("writers", "gc_control", "gc_repositories")}
+        return {
+            table: self.ask(f"SELECT to_json(t)::text, clock_timestamp() FROM {table} t")
+            for table in ("writers", "gc_control", "gc_repositories")
+        }
 
     def namespace(self, repository):
         return f"local://{repository}" if self.gateway is None else f"s3://{self.bucket}/{repository}"
@@ -282,8 +311,11 @@ def promote(shared, chance):
             body = shared.bodies.new(branch)
             shared.bodies.keep(body)
             wire.rest("POST", f"{base}/branches/{branch}/objects?path=model", body=body)
-            wire.rest("POST", f"{base}/branches/{branch}/commits", document={
-                "message": branch, "metadata": {"metric.accuracy": str(0.5 + number / 1000)}})
+            wire.rest(
+                "POST",
+                f"{base}/branches/{branch}/commits",
+                document={"message": branch, "metadata": {"metric.accuracy": str(0.5 + number / 1000)}},
+            )
             begun = wire.rest("POST", f"{base}/promotions", document={"candidates": [branch], "destination": "main"})
             if begun.status not in (200, 202):
                 continue
@@ -307,8 +339,9 @@ def dump_and_restore(shared, chance):
         try:
             wire = shared.wire(chance)
             dump = wire.rest("PUT", f"/repositories/{shared.repository}/refs/dump")
-            made = wire.rest("POST", "/repositories?bare=true", document={
-                "name": copy, "storage_namespace": shared.place.namespace(copy)})
+            made = wire.rest(
+                "POST", "/repositories?bare=true", document={"name": copy, "storage_namespace": shared.place.namespace(copy)}
+            )
             if dump.status not in (200, 201) or made.status != 201:
                 continue
             if wire.rest("PUT", f"/repositories/{copy}/refs/restore", document=dump.json()).status == 200:
@@ -375,17 +408,21 @@ def empty_all(shared):
             if item["id"] != "main":
                 shared.must("DELETE", f"{base}/{kind}/{item['id']}")
     # Nobody may forget where an alias was.
-    place.ask(f"ALTER TABLE alias_history DISABLE TRIGGER ALL; DELETE FROM alias_history WHERE repo_id = {repo}; "
-              f"ALTER TABLE alias_history ENABLE TRIGGER ALL; DELETE FROM aliases WHERE repo_id = {repo}")
+    place.ask(
+        f"ALTER TABLE alias_history DISABLE TRIGGER ALL; DELETE FROM alias_history WHERE repo_id = {repo}; "
+        f"ALTER TABLE alias_history ENABLE TRIGGER ALL; DELETE FROM aliases WHERE repo_id = {repo}"
+    )
     shared.must("DELETE", f"/repositories/{shared.other}?force=true&grace=0s")
     for name in place.ask("SELECT name FROM repositories WHERE deleted_ms IS NULL AND name LIKE 'copy-%'"):
         shared.must("DELETE", f"/repositories/{name}?force=true&grace=0s")
     collect_to_the_end(shared, shared.repository)
     assert place.stored(shared.repository) == set()
-    left = place.ask(f"SELECT (SELECT count(*) FROM commits WHERE repo_id = {repo}), (SELECT count(*) FROM nodes WHERE repo_id = {repo}), "
-                     f"(SELECT count(*) FROM part_lists WHERE repo_id = {repo}), "
-                     f"(SELECT count(*) FROM gc_candidates WHERE repo_id = {repo} AND NOT removed), "
-                     f"(SELECT count(*) FROM range_summaries WHERE repo_id = {repo}), (SELECT count(*) FROM sstables WHERE repo_id = {repo})")
+    left = place.ask(
+        f"SELECT (SELECT count(*) FROM commits WHERE repo_id = {repo}), (SELECT count(*) FROM nodes WHERE repo_id = {repo}), "
+        f"(SELECT count(*) FROM part_lists WHERE repo_id = {repo}), "
+        f"(SELECT count(*) FROM gc_candidates WHERE repo_id = {repo} AND NOT removed), "
+        f"(SELECT count(*) FROM range_summaries WHERE repo_id = {repo}), (SELECT count(*) FROM sstables WHERE repo_id = {repo})"
+    )
     assert left == ["1,0,0,0,0,0"]
 
 
@@ -401,8 +438,9 @@ def place(request, scratch_dir):
 
 def too_little(place, workers, all_verbs):
     """Goals without which the race would say little, as far as they are missed."""
-    [counts] = place.ask("SELECT count(*), coalesce(sum(counts[9]), 0), (SELECT count(*) FROM promotions WHERE state = 'rolled_back') "
-                         "FROM gc_runs")
+    [counts] = place.ask(
+        "SELECT count(*), coalesce(sum(counts[9]), 0), (SELECT count(*) FROM promotions WHERE state = 'rolled_back') FROM gc_runs"
+    )
     runs, removed, rolled_back = (int(number) for number in counts.split(","))
     missing = [] if runs >= COLLECTIONS_MIN else [f"{runs} collections"]
     if removed < REMOVED_MIN:
@@ -426,8 +464,9 @@ def test_collections_race_every_verb_and_every_fault(place, long_tests):
     shared = Shared(place, long_tests)
     for name in (shared.repository, shared.other, shared.gated):
         shared.must("POST", "/repositories", {"name": name, "storage_namespace": place.namespace(name)})
-    answer = clients.Rest(place.servers[0])("PUT", f"/repositories/{shared.gated}/policies/gate", data=POLICY,
-                                            headers={"Content-Type": "application/yaml"})
+    answer = clients.Rest(place.servers[0])(
+        "PUT", f"/repositories/{shared.gated}/policies/gate", data=POLICY, headers={"Content-Type": "application/yaml"}
+    )
     assert answer.status_code < 300, answer.text
     if statement := os.environ.get("TARN_COLLECTION_SQL"):
         place.ask(statement)
@@ -459,12 +498,16 @@ def test_collections_race_every_verb_and_every_fault(place, long_tests):
     check_garbage(shared)
     check_all(shared, chance, workers)
     assert not shared.violations, f"seed {seed}: {shared.violations[:10]}"
-    [counts] = place.ask("SELECT count(*), coalesce(sum(counts[9]), 0), coalesce(sum(counts[11]), 0), "
-                         "count(*) FILTER (WHERE state = 'interrupted') FROM gc_runs")
+    [counts] = place.ask(
+        "SELECT count(*), coalesce(sum(counts[9]), 0), coalesce(sum(counts[11]), 0), "
+        "count(*) FILTER (WHERE state = 'interrupted') FROM gc_runs"
+    )
     runs, removed, rescued, interrupted = (int(number) for number in counts.split(","))
-    print(f"{sum(w.done for w in workers)} requests done, {sum(w.refused for w in workers)} refused, "
-          f"{sum(w.unknown for w in workers)} unknown, {shared.read} reads; {runs} collections ({interrupted} interrupted) "
-          f"removed {removed} objects, rescued {rescued}")
+    print(
+        f"{sum(w.done for w in workers)} requests done, {sum(w.refused for w in workers)} refused, "
+        f"{sum(w.unknown for w in workers)} unknown, {shared.read} reads; {runs} collections ({interrupted} interrupted) "
+        f"removed {removed} objects, rescued {rescued}"
+    )
     verbs = sum((worker.verbs for worker in workers), collections.Counter())
     print({**verbs, "rollback": shared.rolled_back})
     assert not (missing := too_little(place, workers, seconds >= SECONDS)), missing

@@ -45,8 +45,12 @@ def start(initialised_data, tmp_path, name):
 
 def versions(store, bucket):
     found = store.list_object_versions(Bucket=bucket)
-    return [(item["Key"], item["VersionId"]) for kind in ("Versions", "DeleteMarkers") for item in found.get(kind, [])
-            if "/data/" in item["Key"]]
+    return [
+        (item["Key"], item["VersionId"])
+        for kind in ("Versions", "DeleteMarkers")
+        for item in found.get(kind, [])
+        if "/data/" in item["Key"]
+    ]
 
 
 def collect(server):

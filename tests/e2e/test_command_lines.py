@@ -46,7 +46,7 @@ def commands_of(text):
         line = re.sub(r"^\s*(- )?(run: )?(\$ )?", "", line)
         while inner := re.search(r"[$<]\(([^()]*)\)", line):
             yield from commands_of(inner[1])
-            line = line[:inner.start()] + VALUE + line[inner.end():]
+            line = line[: inner.start()] + VALUE + line[inner.end() :]
         line = re.sub(r"\$(\{\{.*?\}\}|\{[^}]*\}|\w+|[@*#?])", VALUE, line)
         line = re.sub(r"(?<=\s)\d(?=>)", "", line)  # of 2>
         words, is_file = [], False
@@ -72,8 +72,8 @@ def test_commands_of_shell_text_are_found():
     assert found("$ tarn log && tarn diff a  # tarn show") == ["log", "diff a"]
     assert found("if ! tarn gate check 'a b' >/dev/null 2>&1; then tarn status; fi") == ["gate check a b", "status"]
     assert found('open=$(tarn promote ls -o json)\n- run: tarn show "$REF" \\\n  -o md') == ["promote ls -o json", "show 7 -o md"]
-    assert found("echo it's | tarn fs upload - \"tarn://${REPO}/$B/x\"") == []
-    assert found("echo 1 | tarn fs upload - \"tarn://${REPO}/$B/x\"; TARN_REPO=a tarn log") == ["fs upload - tarn://7/7/x", "log"]
+    assert found('echo it\'s | tarn fs upload - "tarn://${REPO}/$B/x"') == []
+    assert found('echo 1 | tarn fs upload - "tarn://${REPO}/$B/x"; TARN_REPO=a tarn log') == ["fs upload - tarn://7/7/x", "log"]
     assert found("tarn policy apply gate -f - <<'END'\nname: gate") == ["policy apply gate -f -"]
 
 
@@ -84,12 +84,24 @@ def refusals(lines, home):
     environment = servers.clean_environment({"TARN_CONFIG": settings})
 
     def refusal(words):
-        ended = subprocess.run([servers.program("tarn"), NO_COLOUR, *words], env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, check=False)
+        ended = subprocess.run(
+            [servers.program("tarn"), NO_COLOUR, *words],
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
         return None if "--color none-such: must be" in ended.stderr else ended.stderr
 
     with ThreadPoolExecutor(4) as pool:
         said = pool.map(refusal, lines)
-    return {f"{place}: {shlex.join(('tarn', *words))}": message for (words, place), message in zip(lines.items(), said, strict=True) if message}
+    return {
+        f"{place}: {shlex.join(('tarn', *words))}": message
+        for (words, place), message in zip(lines.items(), said, strict=True)
+        if message
+    }
 
 
 def test_the_page_offers_lines_that_the_command_takes(tmp_path):
@@ -110,12 +122,29 @@ def test_the_page_offers_lines_that_the_command_takes(tmp_path):
     offering = {str(path.relative_to(web)) for path in sources if OFFERED.search(path.read_text())}
     assert offering - files == set()
     assert len(lines) >= 100 and len(files) >= 30, sorted(lines)
-    assert ("promote", "check", "id", "name", "--repo", "repository", "--commit", "commit", "--status", "success") in lines  # of <Command of={[...]}>
-    assert ("branch", "stale", "repository", "--days", "7") in lines and ("branch", "stale", "repository") in lines  # both branches of a condition
+    assert (
+        "promote",
+        "check",
+        "id",
+        "name",
+        "--repo",
+        "repository",
+        "--commit",
+        "commit",
+        "--status",
+        "success",
+    ) in lines  # of <Command of={[...]}>
+    assert ("branch", "stale", "repository", "--days", "7") in lines and (
+        "branch",
+        "stale",
+        "repository",
+    ) in lines  # both branches of a condition
 
 
 def test_documents_have_lines_that_the_command_takes(tmp_path):
-    listed = subprocess.run(["git", "ls-files", *DOCUMENTS], cwd=servers.ROOT, capture_output=True, text=True, check=True).stdout.split()
+    listed = subprocess.run(
+        ["git", "ls-files", *DOCUMENTS], cwd=servers.ROOT, capture_output=True, text=True, check=True
+    ).stdout.split()
     lines = {}
     for name in listed:
         if name == MADE_FROM_THE_COMMAND:
@@ -125,4 +154,10 @@ def test_documents_have_lines_that_the_command_takes(tmp_path):
             for words in commands_of(part):
                 lines.setdefault(words, name)
     assert refusals(lines, tmp_path) == {}
-    assert len(lines) >= 130 and {"README.md", "docs/ci/promote.sh", "docs/ci/github-actions.yml", "docs/tutorial.md", "examples/ci/job.sh"} <= set(lines.values())
+    assert len(lines) >= 130 and {
+        "README.md",
+        "docs/ci/promote.sh",
+        "docs/ci/github-actions.yml",
+        "docs/tutorial.md",
+        "examples/ci/job.sh",
+    } <= set(lines.values())

@@ -27,7 +27,9 @@ PROGRAMS = {"aws": "aws", "rclone": "rclone", "curl": "curl", "mc": "mc"}
 def tools():
     """The clients that ./dev installs, if they are there, before those of the machine."""
     own = os.path.dirname(os.path.abspath(servers.program("tarn")))
-    return os.pathsep.join([own, *glob.glob(f"{CACHE}/client-light-*/bin"), *glob.glob(f"{CACHE}/client-mc-*/bin"), os.environ["PATH"]])
+    return os.pathsep.join(
+        [own, *glob.glob(f"{CACHE}/client-light-*/bin"), *glob.glob(f"{CACHE}/client-mc-*/bin"), os.environ["PATH"]]
+    )
 
 
 @pytest.fixture(scope="module")
@@ -59,8 +61,15 @@ def test_the_block_runs(reader, title):
     if program and not shutil.which(program, path=environment["PATH"]):
         pytest.skip(f"{program} is not installed")
     said = "".join(run(environment, here, *block) for block in RUN[title])
-    expected = {"curl": "id,label", "boto3": "main/data/boto3.csv", "s3fs": "s3fs.csv", "pandas": "frog", "aws": "aws.csv",
-                "rclone": "rclone/labels.csv", "mc": "labels.csv"}
+    expected = {
+        "curl": "id,label",
+        "boto3": "main/data/boto3.csv",
+        "s3fs": "s3fs.csv",
+        "pandas": "frog",
+        "aws": "aws.csv",
+        "rclone": "rclone/labels.csv",
+        "mc": "labels.csv",
+    }
     assert expected.get(title, "") in said
 
 
@@ -82,12 +91,24 @@ def test_duckdb(reader, tarn):
     run(environment, here, "sh", "printf 'id,label\\n7,owl\\n' | tarn fs upload - tarn://lake/main/data/duckdb.csv")
     sql = RUN["DuckDB"][0][1]
     assert sql.startswith("INSTALL httpfs; LOAD httpfs;\n")
-    values = {"INSTALL httpfs; LOAD httpfs;": "", "127.0.0.1:8000": tarn.url.removeprefix("http://"),
-              "'KEY'": f"'{tarn.access_key}'", "'SECRET'": f"'{tarn.secret_key}'"}
+    values = {
+        "INSTALL httpfs; LOAD httpfs;": "",
+        "127.0.0.1:8000": tarn.url.removeprefix("http://"),
+        "'KEY'": f"'{tarn.access_key}'",
+        "'SECRET'": f"'{tarn.secret_key}'",
+    }
     for shown, value in values.items():
         sql = sql.replace(shown, value)
-    ended = subprocess.run([Path(installed[0]).parents[3] / "bin/python", "-c", DUCKDB], input=sql, env=environment, cwd=here,
-                           capture_output=True, text=True, timeout=120, check=False)
+    ended = subprocess.run(
+        [Path(installed[0]).parents[3] / "bin/python", "-c", DUCKDB],
+        input=sql,
+        env=environment,
+        cwd=here,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
     assert ended.returncode == 0, ended.stderr
     assert re.fullmatch(r"\[\([1-9]\d*,\)\]\n", ended.stdout), ended.stdout
 

@@ -7,10 +7,14 @@ import requests
 from test_promotion import apply, candidate
 
 # Wang, Feng, Lai, Yu: two texts of 128 bytes with one MD5. It stays so whatever follows both.
-ONE = ("d131dd02c5e6eec4693d9a0698aff95c2fcab58712467eab4004583eb8fb7f8955ad340609f4b30283e488832571415a085125e8f7cdc99fd91dbdf280373c5b"
-       "d8823e3156348f5bae6dacd436c919c6dd53e2b487da03fd02396306d248cda0e99f33420f577ee8ce54b67080a80d1ec69821bcb6a8839396f9652b6ff72a70")
-OTHER = ("d131dd02c5e6eec4693d9a0698aff95c2fcab50712467eab4004583eb8fb7f8955ad340609f4b30283e4888325f1415a085125e8f7cdc99fd91dbd7280373c5b"
-         "d8823e3156348f5bae6dacd436c919c6dd53e23487da03fd02396306d248cda0e99f33420f577ee8ce54b67080280d1ec69821bcb6a8839396f965ab6ff72a70")
+ONE = (
+    "d131dd02c5e6eec4693d9a0698aff95c2fcab58712467eab4004583eb8fb7f8955ad340609f4b30283e488832571415a085125e8f7cdc99fd91dbdf280373c5b"
+    "d8823e3156348f5bae6dacd436c919c6dd53e2b487da03fd02396306d248cda0e99f33420f577ee8ce54b67080a80d1ec69821bcb6a8839396f9652b6ff72a70"
+)
+OTHER = (
+    "d131dd02c5e6eec4693d9a0698aff95c2fcab50712467eab4004583eb8fb7f8955ad340609f4b30283e4888325f1415a085125e8f7cdc99fd91dbd7280373c5b"
+    "d8823e3156348f5bae6dacd436c919c6dd53e23487da03fd02396306d248cda0e99f33420f577ee8ce54b67080280d1ec69821bcb6a8839396f965ab6ff72a70"
+)
 PAIR = (bytes.fromhex(ONE), bytes.fromhex(OTHER))
 PART = bytes(5 * 1024 * 1024)
 POLICY = """name: dogs-champion
@@ -35,8 +39,13 @@ class Lake:
         return self.ask("GET", f"/refs/{ref}/objects/stat", params={"path": path}).json()
 
     def stage(self, branch, path, address, checksum, size, **options):
-        return self.ask("PUT", f"/branches/{branch}/objects", params={"path": path}, json={
-            "physical_address": address, "checksum": checksum, "size_bytes": size}, **options)
+        return self.ask(
+            "PUT",
+            f"/branches/{branch}/objects",
+            params={"path": path},
+            json={"physical_address": address, "checksum": checksum, "size_bytes": size},
+            **options,
+        )
 
     def differing(self, left, right):
         found = self.ask("GET", f"/refs/{left}/diff/{right}", params={"type": "two_dot"}).json()["results"]
@@ -55,8 +64,9 @@ def forge(lake, branch):
     made.object("eval/test.csv").delete()
     made.commit("prepare")
     genuine = lake.stat("main", "eval/test.csv")
-    staged = lake.stage(branch, "eval/test.csv", lake.stat(branch, "scratch/a")["physical_address"],
-                        genuine["checksum"], genuine["size_bytes"]).json()
+    staged = lake.stage(
+        branch, "eval/test.csv", lake.stat(branch, "scratch/a")["physical_address"], genuine["checksum"], genuine["size_bytes"]
+    ).json()
     assert staged["checksum"] == hashlib.md5(LIES).hexdigest()
     made.commit("forged")
 
@@ -99,8 +109,10 @@ def put_over_rest(lake, s3, branch, path, data):
 def put_in_parts(lake, s3, branch, path, data):
     where = {"Bucket": lake.repo.id, "Key": f"{branch}/{path}"}
     upload = s3.create_multipart_upload(**where)["UploadId"]
-    parts = [{"PartNumber": number, "ETag": s3.upload_part(**where, UploadId=upload, PartNumber=number, Body=body)["ETag"]}
-             for number, body in ((1, data + PART), (2, b"end"))]
+    parts = [
+        {"PartNumber": number, "ETag": s3.upload_part(**where, UploadId=upload, PartNumber=number, Body=body)["ETag"]}
+        for number, body in ((1, data + PART), (2, b"end"))
+    ]
     s3.complete_multipart_upload(**where, UploadId=upload, MultipartUpload={"Parts": parts})
 
 
@@ -116,9 +128,15 @@ def put_by_copied_part(lake, s3, branch, path, data):
     s3.put_object(Bucket=lake.repo.id, Key=source, Body=data + PART)
     where = {"Bucket": lake.repo.id, "Key": f"{branch}/{path}"}
     upload = s3.create_multipart_upload(**where)["UploadId"]
-    parts = [{"PartNumber": number, "ETag": s3.upload_part_copy(
-        **where, UploadId=upload, PartNumber=number, CopySource=f"{lake.repo.id}/{source}", **how)["CopyPartResult"]["ETag"]}
-        for number, how in ((1, {}), (2, {"CopySourceRange": "bytes=0-127"}))]
+    parts = [
+        {
+            "PartNumber": number,
+            "ETag": s3.upload_part_copy(
+                **where, UploadId=upload, PartNumber=number, CopySource=f"{lake.repo.id}/{source}", **how
+            )["CopyPartResult"]["ETag"],
+        }
+        for number, how in ((1, {}), (2, {"CopySourceRange": "bytes=0-127"}))
+    ]
     s3.complete_multipart_upload(**where, UploadId=upload, MultipartUpload={"Parts": parts})
 
 
@@ -126,8 +144,12 @@ def put_by_link(lake, s3, branch, path, data):
     here = f"/branches/{branch}/staging/backing"
     given = lake.ask("GET", here, params={"path": path, "presign": True}).json()
     assert requests.put(given["presigned_url"], data=data, timeout=60).status_code == 200
-    lake.ask("PUT", here, params={"path": path}, json={
-        "staging": given, "checksum": hashlib.md5(data).hexdigest(), "size_bytes": len(data)})
+    lake.ask(
+        "PUT",
+        here,
+        params={"path": path},
+        json={"staging": given, "checksum": hashlib.md5(data).hexdigest(), "size_bytes": len(data)},
+    )
 
 
 WAYS = [put, put_over_rest, put_in_parts, put_in_one_part, put_by_copied_part, put_by_link]

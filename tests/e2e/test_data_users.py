@@ -43,20 +43,35 @@ def paths(ref):
 
 @pytest.fixture
 def s3_options(tarn):
-    return {"key": tarn.access_key, "secret": tarn.secret_key, "endpoint_url": tarn.url, "use_listings_cache": False,
-            "skip_instance_cache": True}
+    return {
+        "key": tarn.access_key,
+        "secret": tarn.secret_key,
+        "endpoint_url": tarn.url,
+        "use_listings_cache": False,
+        "skip_instance_cache": True,
+    }
 
 
 @pytest.fixture
 def lakefs_options(tarn):
-    return {"host": tarn.url, "username": tarn.access_key, "password": tarn.secret_key, "use_listings_cache": False,
-            "skip_instance_cache": True}
+    return {
+        "host": tarn.url,
+        "username": tarn.access_key,
+        "password": tarn.secret_key,
+        "use_listings_cache": False,
+        "skip_instance_cache": True,
+    }
 
 
 @pytest.fixture
 def arrow(tarn):
-    return fs.S3FileSystem(access_key=tarn.access_key, secret_key=tarn.secret_key, region="us-east-1", scheme="http",
-                           endpoint_override=tarn.url.removeprefix("http://"))
+    return fs.S3FileSystem(
+        access_key=tarn.access_key,
+        secret_key=tarn.secret_key,
+        region="us-east-1",
+        scheme="http",
+        endpoint_override=tarn.url.removeprefix("http://"),
+    )
 
 
 # lakefs-spec
@@ -78,8 +93,14 @@ def test_pandas_writes_and_reads_by_lakefs_spec(repo, dev, lakefs_options):
 
 def test_a_dataset_of_partitions_by_lakefs_spec(repo, dev, lakefs_options):
     system = lakefs_spec.LakeFSFileSystem(**lakefs_options)
-    pyarrow.dataset.write_dataset(pyarrow.Table.from_pandas(frame(ROWS)), f"{repo.id}/dev/parts", format="parquet",
-                                  partitioning=["part"], partitioning_flavor="hive", filesystem=system)
+    pyarrow.dataset.write_dataset(
+        pyarrow.Table.from_pandas(frame(ROWS)),
+        f"{repo.id}/dev/parts",
+        format="parquet",
+        partitioning=["part"],
+        partitioning_flavor="hive",
+        filesystem=system,
+    )
     merged(repo, dev)
     read = pyarrow.dataset.dataset(f"{repo.id}/main/parts/", filesystem=system, format="parquet", partitioning="hive")
     assert sorted(read.to_table().column("id").to_pylist()) == list(range(ROWS))
@@ -176,7 +197,7 @@ def expected(keys, prefix, delimiter, after):
     for key in keys:
         if not key.startswith(prefix) or key.encode() <= after.encode():
             continue
-        head, mark, _ = key[len(prefix):].partition(delimiter) if delimiter else (key, "", "")
+        head, mark, _ = key[len(prefix) :].partition(delimiter) if delimiter else (key, "", "")
         if mark:
             groups.add(prefix + head + mark)
         else:
@@ -195,14 +216,27 @@ def listed(s3, bucket, **options):
 
 
 @pytest.mark.parametrize("delimiter", ["", "/"])
-@pytest.mark.parametrize("prefix", ["main/", "main/sales", "main/sales/", "main/sales/day=07", "main/sales/day=07/",
-                                    "main/sales/day=", "main/sales/day=07/00", "main/nope", "main/nope/"])
+@pytest.mark.parametrize(
+    "prefix",
+    [
+        "main/",
+        "main/sales",
+        "main/sales/",
+        "main/sales/day=07",
+        "main/sales/day=07/",
+        "main/sales/day=",
+        "main/sales/day=07/00",
+        "main/nope",
+        "main/nope/",
+    ],
+)
 def test_listings_of_engines(s3, lake, prefix, delimiter):
     bucket, keys = lake
     middle = keys[bisect.bisect(keys, prefix) + 1200] if prefix in ("main/sales", "main/sales/") else prefix + "0"
     for after in ("", prefix, middle, "main/sales/day=25/", "main/sales/day=25/010.parquet", "zzz"):
         assert listed(s3, bucket, Prefix=prefix, Delimiter=delimiter, StartAfter=after, MaxKeys=1000) == expected(
-            keys, prefix, delimiter, after), after
+            keys, prefix, delimiter, after
+        ), after
 
 
 def test_listings_of_many_workers_at_once(s3, lake):

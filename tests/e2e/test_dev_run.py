@@ -29,7 +29,9 @@ def test_images_that_the_demo_imported_can_be_read(scratch_dir, initialised_data
 
     demo.ready_file.unlink(missing_ok=True)
     environment = servers.clean_environment({"ROOT": servers.ROOT, "TARN_SCRATCH": scratch_dir / "x", "READY": demo.ready_file})
-    served = servers.Process(["bash", "-euo", "pipefail", "-c", f"cd {servers.ROOT}\n{SERVE}"], scratch_dir / "run.log", environment)
+    served = servers.Process(
+        ["bash", "-euo", "pipefail", "-c", f"cd {servers.ROOT}\n{SERVE}"], scratch_dir / "run.log", environment
+    )
     try:
         served.wait_until(demo.ready_file.exists, "./dev run")
         demo.url = demo.ready_file.read_text().strip()
@@ -44,8 +46,13 @@ def test_the_demo_refuses_to_remove_the_data_of_a_running_server(scratch_dir, in
     try:
         client = clients.lakefs_client(served)
         lakefs.repository("mine", client=client).create(storage_namespace="local://mine")
-        demo = subprocess.run([sys.executable, servers.ROOT / "tests/demo/digits_demo.py", "--directory", scratch_dir / "demo"],
-                              capture_output=True, text=True, check=False, timeout=120)
+        demo = subprocess.run(
+            [sys.executable, servers.ROOT / "tests/demo/digits_demo.py", "--directory", scratch_dir / "demo"],
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=120,
+        )
         assert demo.returncode == 1
         assert "stop that server first" in demo.stderr
         assert lakefs.repository("mine", client=client).metadata == {}

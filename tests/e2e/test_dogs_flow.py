@@ -22,9 +22,17 @@ pytestmark = left_to_ci
 BREEDS = {"n02085620-Chihuahua": 4, "n02085782-Japanese_spaniel": 9, "n02086079-Pekinese": 7, "n02086240-Shih-Tzu": 5}
 IMAGES = sum(BREEDS.values())
 PARAMETERS = {
-    "model_name": "model.pkl", "delimiter": "/", "n_cats": 3, "n_images": 250, "is_shuffle": True,
-    "is_normalize": False, "epochs": 50, "train_test_split_ratio": 0.2, "optimizer": "adagrad",
-    "loss": "sparse_categorical_crossentropy", "metrics": ["accuracy"],
+    "model_name": "model.pkl",
+    "delimiter": "/",
+    "n_cats": 3,
+    "n_images": 250,
+    "is_shuffle": True,
+    "is_normalize": False,
+    "epochs": 50,
+    "train_test_split_ratio": 0.2,
+    "optimizer": "adagrad",
+    "loss": "sparse_categorical_crossentropy",
+    "metrics": ["accuracy"],
 }
 MODEL_BYTES = 17 << 20  # beyond two ranges of a managed download, and a multipart upload's threshold
 
@@ -51,10 +59,18 @@ def dogs(tarn_s3, versitygw, source, name):
     """The notebook's constants and clients."""
     client = clients.lakefs_client(tarn_s3)
     repo = lakefs.Repository(name, client=client).create(
-        storage_namespace=f"s3://lake/{name}", default_branch="main", exist_ok=True)
-    return SimpleNamespace(client=client, repo=repo, name=name, source=source, s3=clients.boto3_client(tarn_s3),
-                           resource=clients.boto3_resource(tarn_s3), fs=clients.s3fs_filesystem(tarn_s3),
-                           stored=lambda: versitygw.stored("lake"))
+        storage_namespace=f"s3://lake/{name}", default_branch="main", exist_ok=True
+    )
+    return SimpleNamespace(
+        client=client,
+        repo=repo,
+        name=name,
+        source=source,
+        s3=clients.boto3_client(tarn_s3),
+        resource=clients.boto3_resource(tarn_s3),
+        fs=clients.s3fs_filesystem(tarn_s3),
+        stored=lambda: versitygw.stored("lake"),
+    )
 
 
 def ingest(dogs):
@@ -103,8 +119,14 @@ def spark_write_json(dogs, prefix, part, rows):
     s3.put_object(Bucket=bucket, Key=attempt, Body="".join(json.dumps(row) + "\n" for row in rows).encode())
     for old, new in [(attempt, f"{temporary}/task_0/{part}"), (f"{temporary}/task_0/{part}", f"{prefix}/{part}")]:
         etag = s3.head_object(Bucket=bucket, Key=old)["ETag"]
-        s3.copy_object(Bucket=bucket, Key=new, CopySource={"Bucket": bucket, "Key": old}, CopySourceIfMatch=etag,
-                       MetadataDirective="REPLACE", ContentType="application/octet-stream")
+        s3.copy_object(
+            Bucket=bucket,
+            Key=new,
+            CopySource={"Bucket": bucket, "Key": old},
+            CopySourceIfMatch=etag,
+            MetadataDirective="REPLACE",
+            ContentType="application/octet-stream",
+        )
         s3.delete_object(Bucket=bucket, Key=old)
     left = s3.list_objects_v2(Bucket=bucket, Prefix=f"{prefix}/_temporary/", MaxKeys=5000)["Contents"]
     s3.delete_objects(Bucket=bucket, Delete={"Objects": [{"Key": item["Key"]} for item in left], "Quiet": True})
@@ -135,8 +157,11 @@ def experiment(dogs, name, loss, accuracy, part):
     spark_write_json(dogs, f"{name}/metrics", part, [{"loss": str(loss), "accuracy": str(accuracy)}])
     assert spark_read_json(dogs, f"{name}/metrics")[0] == {"loss": str(loss), "accuracy": str(accuracy)}
     uncommitted = {(change.path, change.type, change.path_type) for change in branch.uncommitted()}
-    assert uncommitted == {("config/config.json", "added", "object"), ("metrics/_SUCCESS", "added", "object"),
-                           (f"metrics/{part}", "added", "object")}
+    assert uncommitted == {
+        ("config/config.json", "added", "object"),
+        ("metrics/_SUCCESS", "added", "object"),
+        (f"metrics/{part}", "added", "object"),
+    }
     metadata = {key: str(value) for key, value in {**parameters, "loss": loss, "accuracy": accuracy}.items()}
     commit = branch.commit(message=f"Saving model metrics to {name}", metadata=metadata).get_commit()
     assert commit.metadata == metadata
@@ -168,7 +193,8 @@ def trained(dogs):
 def test_the_whole_notebook(dogs):
     assert dogs.client.version  # call 1
     again = lakefs.Repository(dogs.name, client=dogs.client).create(  # call 2 once more: H8
-        storage_namespace=f"s3://lake/{dogs.name}", default_branch="main", exist_ok=True)
+        storage_namespace=f"s3://lake/{dogs.name}", default_branch="main", exist_ok=True
+    )
     assert again.properties == dogs.repo.properties
     before = dogs.stored()
     _, status = ingest(dogs)
@@ -179,8 +205,9 @@ def test_the_whole_notebook(dogs):
     experiment(dogs, "experiment-2", 1.25, 1.31, "part-00000-9ab3d2a1.c000.json")
     assert [branch.id for branch in dogs.repo.branches()] == ["experiment-1", "experiment-2", "ingest", "main"]
     stored = dogs.stored()
-    accuracies = {name: float(dogs.repo.branch(name).get_commit().metadata["accuracy"])
-                  for name in ("experiment-1", "experiment-2")}
+    accuracies = {
+        name: float(dogs.repo.branch(name).get_commit().metadata["accuracy"]) for name in ("experiment-1", "experiment-2")
+    }
     winner = "experiment-1" if accuracies["experiment-1"] > accuracies["experiment-2"] else "experiment-2"
     assert winner == "experiment-2"
     reference = dogs.repo.branch(winner).merge_into(dogs.repo.branch("main"))  # call 25
@@ -209,7 +236,11 @@ def test_promotion_brings_the_raw_data_too(trained):  # H3
     paths = [item.path for item in trained.repo.ref("main").objects()]
     assert len([path for path in paths if path.startswith("raw/")]) == 2 * IMAGES + 1
     assert {path for path in paths if not path.startswith("raw/")} == {
-        "artifacts/model.pkl", "config/config.json", "metrics/_SUCCESS", "metrics/part-00000-9ab3d2a1.c000.json"}
+        "artifacts/model.pkl",
+        "config/config.json",
+        "metrics/_SUCCESS",
+        "metrics/part-00000-9ab3d2a1.c000.json",
+    }
 
 
 def test_promoting_the_other_one_conflicts(trained):  # H4, H5
@@ -244,8 +275,11 @@ def test_copies_and_renames_move_no_bytes(dogs):  # H6
     stored = dogs.stored()
     source = {"Bucket": dogs.name, "Key": "experiment-1/artifacts/model.pkl"}
     copied = dogs.s3.copy_object(Bucket=dogs.name, Key="experiment-1/artifacts/copy.pkl", CopySource=source)
-    dogs.s3.copy_object(Bucket=dogs.name, Key="experiment-1/chosen.jpg", CopySource={
-        "Bucket": dogs.name, "Key": "ingest/raw/Images/n02085620-Chihuahua/001.jpg"})
+    dogs.s3.copy_object(
+        Bucket=dogs.name,
+        Key="experiment-1/chosen.jpg",
+        CopySource={"Bucket": dogs.name, "Key": "ingest/raw/Images/n02085620-Chihuahua/001.jpg"},
+    )
     dogs.repo.branch("experiment-1").object("artifacts/model.pkl").copy("experiment-1", "artifacts/again.pkl")
     assert dogs.stored() == stored
     assert copied["CopyObjectResult"]["ETag"] == dogs.s3.head_object(**source)["ETag"]

@@ -26,33 +26,96 @@ HOOK = b"name: look\non:\n  pre-commit:\n    branches: [hooked]\nhooks:\n  - id:
 
 # Values of parameters whose type does not tell a correct one; by name, or by operation and name.
 VALUES = {
-    "since": "2020-01-01T00:00:00Z", "until": "2099-01-01T00:00:00Z", "glob": "**", "where": "size > 0", "sort": "size desc",
-    "searchRefs.repository": "every-route", "listExperimentRuns.where": "metrics.accuracy > 0", "listExperimentRuns.order": "metrics.accuracy desc",
-    "modified_after": "1", "modified_before": "4102444800", "wait": "0s", "delimiter": "/", "prefix": "a", "search": "e",
-    "metadata": "k=v", "listUsageHistory.after": "2020-01-01", "amount": "1", "Range": "bytes=0-0", "grace": "1h",
-    "min_size": "0", "max_size": "1000000", "stop_at": "main~1", "If-None-Match": "*", "after": "a", "metric": "accuracy",
-    "column": "metrics.accuracy", "destination": "main", "Prefer": "wait=0", "location": "a/", "user": "every-route",
-    "branch": "main", "branches": "main", "Idempotency-Key": "k", "ref": "main", "objects": "a/b", "prefixes": "a/",
-    "experiment": "trees", "name": "accuracy", "source": "api", "content_type": "*", "seen": "1", "version": "1", "parts": "1",
-    "days": "1", "path": "a/b", "copyObject.dest_path": "copied", "storageClass": "STANDARD", "message": "m", "committer": "admin",
+    "since": "2020-01-01T00:00:00Z",
+    "until": "2099-01-01T00:00:00Z",
+    "glob": "**",
+    "where": "size > 0",
+    "sort": "size desc",
+    "searchRefs.repository": "every-route",
+    "listExperimentRuns.where": "metrics.accuracy > 0",
+    "listExperimentRuns.order": "metrics.accuracy desc",
+    "modified_after": "1",
+    "modified_before": "4102444800",
+    "wait": "0s",
+    "delimiter": "/",
+    "prefix": "a",
+    "search": "e",
+    "metadata": "k=v",
+    "listUsageHistory.after": "2020-01-01",
+    "amount": "1",
+    "Range": "bytes=0-0",
+    "grace": "1h",
+    "min_size": "0",
+    "max_size": "1000000",
+    "stop_at": "main~1",
+    "If-None-Match": "*",
+    "after": "a",
+    "metric": "accuracy",
+    "column": "metrics.accuracy",
+    "destination": "main",
+    "Prefer": "wait=0",
+    "location": "a/",
+    "user": "every-route",
+    "branch": "main",
+    "branches": "main",
+    "Idempotency-Key": "k",
+    "ref": "main",
+    "objects": "a/b",
+    "prefixes": "a/",
+    "experiment": "trees",
+    "name": "accuracy",
+    "source": "api",
+    "content_type": "*",
+    "seen": "1",
+    "version": "1",
+    "parts": "1",
+    "days": "1",
+    "path": "a/b",
+    "copyObject.dest_path": "copied",
+    "storageClass": "STANDARD",
+    "message": "m",
+    "committer": "admin",
 }
 BODIES = {
-    "putWebhook": {"url": "http://127.0.0.1:9/"}, "mergeIntoBranch": {}, "createPromotion": {"candidates": ["dev"], "destination": "main"},
-    "compareCandidates": {"candidates": ["dev"]}, "evaluateGatePolicy": {"candidates": ["dev"]}, "recordRun": {"ref": "main"},
-    "setGatePolicy": GATE, "uploadObject": "bytes", "updateObjectUserMetadata": {"set": {"k": "v"}}, "resetBranch": {"type": "reset"},
-    "setQuota": {"limits": {"bytes": {"hard": 1 << 40}}}, "setUserQuota": {"user": "every-route", "limits": {"bytes": {"hard": 1 << 40}}},
-    "expireCommit": {"ref": "dev", "reason": "r"}, "addHold": {"ref": "dev", "reason": "r"}, "archivePaths": {"paths": ["a/b"]},
-    "deleteObjects": {"paths": ["gone"]}, "moveObjects": {"src_prefix": "none/", "dest_prefix": "other/"}, "login": {"access_key_id": "x", "secret_access_key": "y"},
-    "checkoutPath": {"ref": "dev", "paths": ["a/**"]}, "setup": {"username": "x"}, "undeleteRepository": {},
-    "startVerification": {}, "requestGarbageCollection": {}, "setBranchCleanup": {"rules": []},
+    "putWebhook": {"url": "http://127.0.0.1:9/"},
+    "mergeIntoBranch": {},
+    "createPromotion": {"candidates": ["dev"], "destination": "main"},
+    "compareCandidates": {"candidates": ["dev"]},
+    "evaluateGatePolicy": {"candidates": ["dev"]},
+    "recordRun": {"ref": "main"},
+    "setGatePolicy": GATE,
+    "uploadObject": "bytes",
+    "updateObjectUserMetadata": {"set": {"k": "v"}},
+    "resetBranch": {"type": "reset"},
+    "setQuota": {"limits": {"bytes": {"hard": 1 << 40}}},
+    "setUserQuota": {"user": "every-route", "limits": {"bytes": {"hard": 1 << 40}}},
+    "expireCommit": {"ref": "dev", "reason": "r"},
+    "addHold": {"ref": "dev", "reason": "r"},
+    "archivePaths": {"paths": ["a/b"]},
+    "deleteObjects": {"paths": ["gone"]},
+    "moveObjects": {"src_prefix": "none/", "dest_prefix": "other/"},
+    "login": {"access_key_id": "x", "secret_access_key": "y"},
+    "checkoutPath": {"ref": "dev", "paths": ["a/**"]},
+    "setup": {"username": "x"},
+    "undeleteRepository": {},
+    "startVerification": {},
+    "requestGarbageCollection": {},
+    "setBranchCleanup": {"rules": []},
 }
 # Lists that stay empty here, with the reason.
 EMPTY = {
-    "listDeletedRepositories": "the deletion comes last", "listPlannedObjects": "no object waits for a collection",
-    "planGarbageCollection": "as listPlannedObjects", "listStaleBranches": "all are new", "listUserExternalPrincipals": "made by a later request",
-    "listMergeConflicts": "the branches do not conflict", "listServers": "a server alone keeps no list",
-    "listExpiries": "nothing has expired", "getMetricSeries": "the run has no curve", "listMetricSeries": "as getMetricSeries",
-    "listWebhookDeliveries": "its receiver is not there", "verifyImport": "an empty list is the good answer",
+    "listDeletedRepositories": "the deletion comes last",
+    "listPlannedObjects": "no object waits for a collection",
+    "planGarbageCollection": "as listPlannedObjects",
+    "listStaleBranches": "all are new",
+    "listUserExternalPrincipals": "made by a later request",
+    "listMergeConflicts": "the branches do not conflict",
+    "listServers": "a server alone keeps no list",
+    "listExpiries": "nothing has expired",
+    "getMetricSeries": "the run has no curve",
+    "listMetricSeries": "as getMetricSeries",
+    "listWebhookDeliveries": "its receiver is not there",
+    "verifyImport": "an empty list is the good answer",
     "listUsageHistory": "the job that adds a day looks once a minute",
 }
 PATIENCE_SECONDS = 60
@@ -68,7 +131,9 @@ class FullWorld(World):
         for path, metadata in (("a/b", ""), ("a/c", ""), ("_lakefs_actions/look.yaml", "")):
             data = HOOK if path.startswith("_") else path.encode()
             self.done("POST", f"{self.base}/branches/main/objects?path={path}", data=data, headers={"x-lakefs-meta-k": "v"})
-        self.done("POST", f"{self.base}/branches/main/commits", json={"message": "m", "metadata": {"metric.accuracy": "0.9", "k": "v"}})
+        self.done(
+            "POST", f"{self.base}/branches/main/commits", json={"message": "m", "metadata": {"metric.accuracy": "0.9", "k": "v"}}
+        )
         self.done("POST", f"{self.base}/branches", json={"name": "hooked", "source": "main"})
         self.done("POST", f"{self.base}/branches/hooked/objects?path=a/d", data=b"d")
         self.done("POST", f"{self.base}/branches/hooked/commits", json={"message": "m"})
@@ -93,7 +158,9 @@ class FullWorld(World):
         self.done("POST", "/auth/users", json={"id": "every-approver"})
         self.done("PUT", "/auth/groups/Admins/members/every-approver")
         key = self.done("POST", "/auth/users/every-approver/credentials")
-        approver = type("Approver", (), {"url": tarn.url, "access_key": key["access_key_id"], "secret_key": key["secret_access_key"]})
+        approver = type(
+            "Approver", (), {"url": tarn.url, "access_key": key["access_key_id"], "secret_key": key["secret_access_key"]}
+        )
         assert clients.Rest(approver)("POST", f"{self.base}/pulls/{pull['id']}/approvals").ok
         promotion = self.done("POST", f"{self.base}/promotions", json={"candidates": ["dev"], "destination": "main"})
         verification = self.done("POST", f"{self.base}/verify", json={})
@@ -102,17 +169,31 @@ class FullWorld(World):
         runs = self.done("GET", f"{self.base}/actions/runs")["results"]
         first = lambda path: self.done("GET", path)["results"][0]  # noqa: E731
         self.values |= {
-            "tag": "v1", "pull_request": pull["id"], "promotion": promotion["id"], "verification": verification["id"],
-            "leftRef": "main", "rightRef": "dev", "commitId": commit["id"], "type": "meta_range", "object_id": commit["meta_range_id"],
-            "meta_range": commit["meta_range_id"], "range": commit["meta_range_id"], "accessKeyId": viewer.access_key,
-            "run_id": runs[0]["run_id"], "hook_run_id": first(f"{self.base}/actions/runs/{runs[0]['run_id']}/hooks")["hook_run_id"],
-            "hold": first(f"{self.base}/gc/holds")["id"], "operation": "x",
+            "tag": "v1",
+            "pull_request": pull["id"],
+            "promotion": promotion["id"],
+            "verification": verification["id"],
+            "leftRef": "main",
+            "rightRef": "dev",
+            "commitId": commit["id"],
+            "type": "meta_range",
+            "object_id": commit["meta_range_id"],
+            "meta_range": commit["meta_range_id"],
+            "range": commit["meta_range_id"],
+            "accessKeyId": viewer.access_key,
+            "run_id": runs[0]["run_id"],
+            "hook_run_id": first(f"{self.base}/actions/runs/{runs[0]['run_id']}/hooks")["hook_run_id"],
+            "hold": first(f"{self.base}/gc/holds")["id"],
+            "operation": "x",
         }
         deadline = time.monotonic() + PATIENCE_SECONDS
         while not self.done("GET", f"{self.base}/gc/runs")["results"]:
             assert time.monotonic() < deadline, "no collection began"
             time.sleep(0.05)
-        self.of_operation = {"getExperimentRun": first(f"{self.base}/runs")["id"], "getGarbageCollection": str(first(f"{self.base}/gc/runs")["run"])}
+        self.of_operation = {
+            "getExperimentRun": first(f"{self.base}/runs")["id"],
+            "getGarbageCollection": str(first(f"{self.base}/gc/runs")["run"]),
+        }
 
     def done(self, method, path, **options):
         answer = self.rest(method, path, **options)
@@ -139,8 +220,10 @@ class Call:
 
     def __init__(self, method, path, operation, shared):
         self.name, self.method, self.path = operation["operationId"], method.upper(), path
-        given = [openapi.DESCRIPTION["components"]["parameters"][p["$ref"].rsplit("/", 1)[1]] if "$ref" in p else p
-                 for p in [*shared, *operation.get("parameters", [])]]
+        given = [
+            openapi.DESCRIPTION["components"]["parameters"][p["$ref"].rsplit("/", 1)[1]] if "$ref" in p else p
+            for p in [*shared, *operation.get("parameters", [])]
+        ]
         self.schemas = {(p["in"], p["name"]): p["schema"] for p in given if p["in"] != "path"}
         self.required = [(p["in"], p["name"]) for p in given if p.get("required") and p["in"] != "path"]
         schema = operation.get("requestBody", {}).get("content", {}).get("application/json", {}).get("schema")
@@ -166,10 +249,13 @@ class Call:
 
 def calls():
     """Reads first, then what changes something, and last what others need."""
-    found = [Call(method, path, operation, members.get("parameters", []))
-             for path, members in openapi.DESCRIPTION["paths"].items()
-             for method, operation in members.items() if method != "parameters"]
-    rank = lambda call: (LAST.index(call.name) + 2 if call.name in LAST else call.method not in ("GET", "HEAD"))  # noqa: E731
+    found = [
+        Call(method, path, operation, members.get("parameters", []))
+        for path, members in openapi.DESCRIPTION["paths"].items()
+        for method, operation in members.items()
+        if method != "parameters"
+    ]
+    rank = lambda call: LAST.index(call.name) + 2 if call.name in LAST else call.method not in ("GET", "HEAD")  # noqa: E731
     return sorted(found, key=rank)
 
 
@@ -195,8 +281,31 @@ def is_fault(call, answer):
 
 
 PAGES = {"after", "marker"}
-TOKENS = ["", "a", "\u00e4", "/", "%", "..", "-1", "0", "9" * 30, "null", "{}", "a" * 5000, "AQ", "AQAAAAAAAAAA", "====", "_-_-",
-          "main/a", "2020-01-01", "evt_0", "f" * 64, "'; --", "\x7f", " "]
+TOKENS = [
+    "",
+    "a",
+    "\u00e4",
+    "/",
+    "%",
+    "..",
+    "-1",
+    "0",
+    "9" * 30,
+    "null",
+    "{}",
+    "a" * 5000,
+    "AQ",
+    "AQAAAAAAAAAA",
+    "====",
+    "_-_-",
+    "main/a",
+    "2020-01-01",
+    "evt_0",
+    "f" * 64,
+    "'; --",
+    "\x7f",
+    " ",
+]
 
 
 def spoiled(token, chance):
@@ -206,11 +315,15 @@ def spoiled(token, chance):
     yield token[1:]
     for _ in range(40 if LONG else 8):
         at = chance.randrange(len(token))
-        yield token[:at] + chance.choice("ABCabc019_-~") + token[at + 1:]
-    raw = base64.urlsafe_b64decode(token + "=" * (-len(token) % 4)) if re.fullmatch(r"[\w-]+", token) and len(token) % 4 != 1 else b""
+        yield token[:at] + chance.choice("ABCabc019_-~") + token[at + 1 :]
+    raw = (
+        base64.urlsafe_b64decode(token + "=" * (-len(token) % 4))
+        if re.fullmatch(r"[\w-]+", token) and len(token) % 4 != 1
+        else b""
+    )
     for at in range(len(raw)):
         for byte in (b"\0", b"\xff", bytes([chance.randrange(256)])):
-            yield base64.urlsafe_b64encode(raw[:at] + byte + raw[at + 1:]).rstrip(b"=").decode()
+            yield base64.urlsafe_b64encode(raw[:at] + byte + raw[at + 1 :]).rstrip(b"=").decode()
 
 
 def test_hostile_page_tokens_are_no_fault(server, world):
@@ -222,7 +335,7 @@ def test_hostile_page_tokens_are_no_fault(server, world):
         paged += 1
         own = []
         asks = (("query", "prefix", "a"),) if call.name.startswith("search") else ()
-        for sort in ([asks, (*asks, ("query", "sort", "size desc"))] if ("query", "sort") in call.schemas else [asks]):
+        for sort in [asks, (*asks, ("query", "sort", "size desc"))] if ("query", "sort") in call.schemas else [asks]:
             answer = world.ask("admin", call, (*sort, ("query", "amount", "1")))
             if answer.ok and answer.json().get("pagination", {}).get("has_more"):
                 own += [(sort, token) for token in spoiled(answer.json()["pagination"]["next_offset"], chance)]
@@ -276,7 +389,10 @@ def names_in(schema, seen=()):
 
 def documents(operation):
     """The schemas of a request and its good answers."""
-    for part in (operation.get("requestBody", {}), *(answer for status, answer in operation["responses"].items() if status < "3")):
+    for part in (
+        operation.get("requestBody", {}),
+        *(answer for status, answer in operation["responses"].items() if status < "3"),
+    ):
         schema = part.get("content", {}).get("application/json", {}).get("schema")
         if schema:
             yield schema
@@ -285,8 +401,12 @@ def documents(operation):
 def test_no_operation_with_secrets_is_stored(world):
     """The answer comes at once although the client would not wait, so that the table of operations holds none of it."""
     world.rest("POST", f"{world.base}/branches", json={"name": "deferred", "source": "main"})
-    secret = {operation["operationId"] for members in openapi.DESCRIPTION["paths"].values() for method, operation in members.items()
-              if method != "parameters" and any(SECRET.match(name) for schema in documents(operation) for name in names_in(schema))}
+    secret = {
+        operation["operationId"]
+        for members in openapi.DESCRIPTION["paths"].values()
+        for method, operation in members.items()
+        if method != "parameters" and any(SECRET.match(name) for schema in documents(operation) for name in names_in(schema))
+    }
     assert {"putWebhook", "createCredentials", "createPresignMultipartUpload", "login"} <= secret
     for call in calls():
         presigns = ("query", "presign") in call.schemas
@@ -304,12 +424,18 @@ NO_NUMBER_TEXTS = ['"1"', '"NaN"', '"x"', '""']
 NO_PARAMETERS = ["nan", "NaN", "inf", "-inf", "Infinity", "1e999", "null", "x", "1.5", "9" * 40, "0x1"]
 # Bodies that have the numbers of an operation whose correct body has none.
 WITH_NUMBERS = {
-    "createPromotion": {"candidates": ["dev"], "destination": "main", "metrics": [{"name": "accuracy", "goal": "max", "min_delta": 0}]},
+    "createPromotion": {
+        "candidates": ["dev"],
+        "destination": "main",
+        "metrics": [{"name": "accuracy", "goal": "max", "min_delta": 0}],
+    },
     "reportCheck": {"commit": "d" * 64, "status": "success", "metrics": {"x": 0}},
     "recordRun": {"ref": "main", "metrics": {"accuracy": 0}, "params": {"p": 0}},
-    "compareCandidates": {"candidates": ["dev"], "amount": 1}, "setQuota": {"limits": {"bytes": {"soft": 1, "hard": 1}, "objects": {"soft": 1, "hard": 1}}},
+    "compareCandidates": {"candidates": ["dev"], "amount": 1},
+    "setQuota": {"limits": {"bytes": {"soft": 1, "hard": 1}, "objects": {"soft": 1, "hard": 1}}},
     "setUserQuota": {"user": "every-route", "limits": {"bytes": {"soft": 1, "hard": 1}, "objects": {"soft": 1, "hard": 1}}},
-    "evaluateGatePolicy": {"candidates": ["dev"], "version": 1}, "requestGarbageCollection": {"yes_delete": 1},
+    "evaluateGatePolicy": {"candidates": ["dev"], "version": 1},
+    "requestGarbageCollection": {"yes_delete": 1},
     "setBranchCleanup": {"rules": [{"pattern": "x", "stale_days": 1, "expire_days": 1, "notice_days": 1}], "deletions_max": 1},
 }
 # Numbers that this server does not read: a value of another type changes nothing.
@@ -364,7 +490,9 @@ def test_every_number_of_a_body_is_finite_or_refused(world):
     wrong, tried = [], 0
     for path, members in openapi.DESCRIPTION["paths"].items():
         for method, operation in members.items():
-            schema = method != "parameters" and operation.get("requestBody", {}).get("content", {}).get("application/json", {}).get("schema")
+            schema = method != "parameters" and operation.get("requestBody", {}).get("content", {}).get(
+                "application/json", {}
+            ).get("schema")
             if not schema or operation["operationId"] in REFUSED:
                 continue
             call = Call(method, path, operation, members.get("parameters", []))

@@ -22,14 +22,26 @@ READY_SECONDS = 30
 
 def environment_of(tarn):
     tools = os.path.dirname(os.path.abspath(servers.program("tarn")))
-    return servers.clean_environment({
-        "TARN_ENDPOINT": tarn.url, "TARN_ACCESS_KEY": tarn.access_key, "TARN_SECRET_KEY": tarn.secret_key,
-        "PATH": f"{tools}:{os.path.dirname(sys.executable)}:{os.environ['PATH']}", "CI": "true"})
+    return servers.clean_environment(
+        {
+            "TARN_ENDPOINT": tarn.url,
+            "TARN_ACCESS_KEY": tarn.access_key,
+            "TARN_SECRET_KEY": tarn.secret_key,
+            "PATH": f"{tools}:{os.path.dirname(sys.executable)}:{os.environ['PATH']}",
+            "CI": "true",
+        }
+    )
 
 
 def test_the_notebook(tarn, client, name):
-    ended = subprocess.run([sys.executable, EXAMPLES / "notebook" / "branch_and_merge.py"], capture_output=True, text=True,
-                           env={**environment_of(tarn), "REPOSITORY": name}, timeout=120, check=False)
+    ended = subprocess.run(
+        [sys.executable, EXAMPLES / "notebook" / "branch_and_merge.py"],
+        capture_output=True,
+        text=True,
+        env={**environment_of(tarn), "REPOSITORY": name},
+        timeout=120,
+        check=False,
+    )
     assert ended.returncode == 0, ended.stderr
     repo = lakefs.repository(name, client=client)
     assert repo.ref("main").object("labels.csv").reader().read() == b"file,label\n1.png,dog\n"
@@ -42,9 +54,22 @@ def test_the_ci_job(tarn, cli, repo, tmp_path):
     cli.run("policy", "apply", "-f", EXAMPLES / "ci" / "policy.yaml")
 
     def job(number, numbers, status=0):
-        ended = subprocess.run([EXAMPLES / "ci" / "job.sh"], cwd=tmp_path, capture_output=True, text=True, timeout=150, env={
-            **environment_of(tarn), "HOME": str(tmp_path), "TARN_REPO": repo.id, "CANDIDATE": f"pr-{number}",
-            "JOB": str(number), "NUMBERS": numbers}, check=False)
+        ended = subprocess.run(
+            [EXAMPLES / "ci" / "job.sh"],
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            timeout=150,
+            env={
+                **environment_of(tarn),
+                "HOME": str(tmp_path),
+                "TARN_REPO": repo.id,
+                "CANDIDATE": f"pr-{number}",
+                "JOB": str(number),
+                "NUMBERS": numbers,
+            },
+            check=False,
+        )
         assert ended.returncode == status, (ended.stdout, ended.stderr)
 
     job(1, "1 2 3 4 5")
@@ -73,8 +98,10 @@ def receiver():
 
 
 def test_the_hooks(receiver, scratch_dir, name):
-    server = servers.Tarnd(scratch_dir / "tarnd", environment={
-        "LAKEFSACTION_CHECKS_URL": receiver, "TARN_HOOKS_VARIABLES": "LAKEFSACTION_CHECKS_URL=*"}).start()
+    server = servers.Tarnd(
+        scratch_dir / "tarnd",
+        environment={"LAKEFSACTION_CHECKS_URL": receiver, "TARN_HOOKS_VARIABLES": "LAKEFSACTION_CHECKS_URL=*"},
+    ).start()
     repo = lakefs.repository(name, client=clients.lakefs_client(server)).create(storage_namespace=f"local://{name}")
     tarn = command.Cli(server, scratch_dir / "home", repo.id)
     tarn.run("fs", "upload", "-r", "_lakefs_actions/", f"tarn://{name}/main/_lakefs_actions/", cwd=EXAMPLES / "hooks")

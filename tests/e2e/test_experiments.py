@@ -8,12 +8,14 @@ import time
 BY_TENSORBOARD = base64.b64decode(
     "SAAAAAAAAAD+kkidCWDK3hyJwNpBGg1icmFpbi5FdmVudDoyUi4KLHRlbnNvcmJvYXJkLnN1bW1hcnkud3JpdGVyLmV2ZW50X2ZpbGVfd3JpdGVy"
     "khSTJhoAAAAAAAAAEpvYLQkAAAAAAADwPxBkKg0KCwoEbG9zcxUAAIA/SGOJABsAAAAAAAAAGg2eEwkAAAAAAAAAQBDIASoNCgsKBGxvc3MVAAAA"
-    "P1K6L/A=")
+    "P1K6L/A="
+)
 BY_TENSORFLOW = base64.b64decode(
     "PgAAAAAAAADZ0kDnCQAAQB+JwNpBGg1icmFpbi5FdmVudDoyUiQKInRlbnNvcmZsb3cuY29yZS51dGlsLmV2ZW50c193cml0ZXJa2qedNgAAAAAA"
     "AABPV4zvCSqPWB+JwNpBKisKKQoOZXBvY2hfYWNjdXJhY3lCCggBEgAiBAAAAD9KCwoJCgdzY2FsYXJzHkeQSTgAAAAAAAAAo3l9Vwm1cFkficDa"
     "QRAHKisKKQoOZXBvY2hfYWNjdXJhY3lCCggBEgAiBAAAwD9KCwoJCgdzY2FsYXJzM7iAjzgAAAAAAAAAo3l9VwkXf1kficDaQRAOKisKKQoOZXBv"
-    "Y2hfYWNjdXJhY3lCCggBEgAiBAAAIEBKCwoJCgdzY2FsYXJzQxbvaA==")
+    "Y2hfYWNjdXJhY3lCCggBEgAiBAAAIEBKCwoJCgdzY2FsYXJzQxbvaA=="
+)
 # As MLflow's file store writes them.
 BY_MLFLOW = {
     "metrics/val/loss": "1795302512050 1.0 0\n1795302512052 0.5 1\n1795302512057 0.3333333333333333 2\n",
@@ -21,7 +23,8 @@ BY_MLFLOW = {
     "metrics/big": "1795302512058 inf 0\n",
     "params/optimizer": "adam",
     "meta.yaml": "artifact_uri: x\nend_time: 1\n",
-    "tags/mlflow.user": "root"}
+    "tags/mlflow.user": "root",
+}
 
 
 def measured(rest, repo, ref, **query):
@@ -46,8 +49,9 @@ def train(repo, s3, branch, loss, accuracy, job):
     s3.copy_object(Bucket=repo.id, Key=part, CopySource={"Bucket": repo.id, "Key": f"{branch}/metrics/_temporary/0/part"})
     s3.delete_object(Bucket=repo.id, Key=f"{branch}/metrics/_temporary/0/part")
     s3.put_object(Bucket=repo.id, Key=f"{branch}/metrics/_SUCCESS", Body=b"")
-    experiment.commit(message=f"Saving model metrics to {branch}",
-                      metadata={**params, "loss": str(loss), "accuracy": str(accuracy)})
+    experiment.commit(
+        message=f"Saving model metrics to {branch}", metadata={**params, "loss": str(loss), "accuracy": str(accuracy)}
+    )
     return part.removeprefix(f"{branch}/")
 
 
@@ -82,8 +86,12 @@ def test_files_of_mlflow_and_tensorboard(repo, rest):
     branch.commit("m")
     facts = measured(rest, repo, "main")
     assert {(m["name"], m.get("split", "")): m["value"] for m in facts["metrics"]} == {
-        ("val/loss", ""): 0.3333333333333333, ("accuracy", ""): "NaN", ("big", ""): "Infinity",
-        ("loss", "train"): 0.5, ("epoch_accuracy", "validation"): 2.5}
+        ("val/loss", ""): 0.3333333333333333,
+        ("accuracy", ""): "NaN",
+        ("big", ""): "Infinity",
+        ("loss", "train"): 0.5,
+        ("epoch_accuracy", "validation"): 2.5,
+    }
     assert facts["params"] == {"optimizer": "adam"}
     assert facts["warnings"] == ["metrics/torn.json: line 1: ends in the middle: the file counts for nothing"]
     series = f"/repositories/{repo.id}/commits/main/series"
@@ -97,14 +105,56 @@ def test_files_of_mlflow_and_tensorboard(repo, rest):
 
 def test_the_command_records_and_lists_runs(cli, repo):
     repo.branch("exp-1").create(source_reference="main")
-    first = cli.json("exp", "log", "--ref", "exp-1", "--experiment", "dogs", "--param", "epochs=50", "--param", "lr=0.1",
-                     "--metric", "accuracy=0.83", "--metric", "loss@val=0.5", "--artifact", "artifacts/**",
-                     "--git-sha", "0a1b", "--ci-url", "https://ci.example/1", "--idempotency-key", "k1")
+    first = cli.json(
+        "exp",
+        "log",
+        "--ref",
+        "exp-1",
+        "--experiment",
+        "dogs",
+        "--param",
+        "epochs=50",
+        "--param",
+        "lr=0.1",
+        "--metric",
+        "accuracy=0.83",
+        "--metric",
+        "loss@val=0.5",
+        "--artifact",
+        "artifacts/**",
+        "--git-sha",
+        "0a1b",
+        "--ci-url",
+        "https://ci.example/1",
+        "--idempotency-key",
+        "k1",
+    )
     assert (first["kind"], first["changed"], first["branch"]) == ("Run", True, "exp-1")
     assert first["commit_id"] == repo.branch("exp-1").head.id
-    again = cli.json("exp", "log", "--ref", "exp-1", "--experiment", "dogs", "--param", "epochs=50", "--param", "lr=0.1",
-                     "--metric", "accuracy=0.83", "--metric", "loss@val=0.5", "--artifact", "artifacts/**",
-                     "--git-sha", "0a1b", "--ci-url", "https://ci.example/1", "--idempotency-key", "k1")
+    again = cli.json(
+        "exp",
+        "log",
+        "--ref",
+        "exp-1",
+        "--experiment",
+        "dogs",
+        "--param",
+        "epochs=50",
+        "--param",
+        "lr=0.1",
+        "--metric",
+        "accuracy=0.83",
+        "--metric",
+        "loss@val=0.5",
+        "--artifact",
+        "artifacts/**",
+        "--git-sha",
+        "0a1b",
+        "--ci-url",
+        "https://ci.example/1",
+        "--idempotency-key",
+        "k1",
+    )
     assert (again["id"], again["changed"]) == (first["id"], False)
     cli.run("exp", "log", "--ref", "exp-1", "--experiment", "dogs", "--idempotency-key", "k1", status=6)
     cli.run("exp", "log", "--ref", "absent", "--metric", "a=1", status=4)

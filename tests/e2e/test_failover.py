@@ -27,8 +27,11 @@ def start(pair, session_scratch):
     started = []
 
     def start(url, **environment):
-        server = servers.Tarnd(session_scratch / f"failover-{time.monotonic_ns()}", arguments=["--database", url],
-                               environment={"TARN_AUTH_MASTER_KEY": "a5" * 32, **environment})
+        server = servers.Tarnd(
+            session_scratch / f"failover-{time.monotonic_ns()}",
+            arguments=["--database", url],
+            environment={"TARN_AUTH_MASTER_KEY": "a5" * 32, **environment},
+        )
         started.append(server.start())
         answer = call(server, "POST", "repositories", json={"name": "lake", "storage_namespace": "local://lake"})
         assert answer.status_code == 201, answer.text
@@ -40,13 +43,21 @@ def start(pair, session_scratch):
 
 
 def call(server, method, path, timeout=60, **more):
-    return requests.request(method, f"{server.url}/api/v1/{path}", auth=(server.access_key, server.secret_key),
-                            timeout=timeout, **more)
+    return requests.request(
+        method, f"{server.url}/api/v1/{path}", auth=(server.access_key, server.secret_key), timeout=timeout, **more
+    )
 
 
 def put(server, key, body=b"x", branch="main", **more):
-    return call(server, "POST", f"repositories/lake/branches/{branch}/objects", params={"path": key}, data=body,
-                headers={"Content-Type": "application/octet-stream", **more.pop("headers", {})}, **more)
+    return call(
+        server,
+        "POST",
+        f"repositories/lake/branches/{branch}/objects",
+        params={"path": key},
+        data=body,
+        headers={"Content-Type": "application/octet-stream", **more.pop("headers", {})},
+        **more,
+    )
 
 
 def commit(server, branch="main", **more):
@@ -103,8 +114,9 @@ class Writers:
     def missing(self):
         listed, after = set(), ""
         while True:
-            page = call(self.server, "GET", "repositories/lake/refs/main/objects/ls",
-                        params={"amount": 1000, "after": after}).json()
+            page = call(
+                self.server, "GET", "repositories/lake/refs/main/objects/ls", params={"amount": 1000, "after": after}
+            ).json()
             listed.update(item["path"] for item in page["results"])
             if not page["pagination"]["has_more"]:
                 return [key for _, key in self.acknowledged if key not in listed]
@@ -125,8 +137,10 @@ def hang_and_fail_over(pair, server, waking=False):
     back = writers.first_after(promoted)
     time.sleep(0.5)
     writers.stop()
-    print(f"first write {back:.2f} s after the promotion, longest request {writers.longest:.2f} s,"
-          f" {len(writers.acknowledged)} acknowledged")
+    print(
+        f"first write {back:.2f} s after the promotion, longest request {writers.longest:.2f} s,"
+        f" {len(writers.acknowledged)} acknowledged"
+    )
     assert commit(server).status_code == 201
     assert requests.get(f"{server.url}/_ready", timeout=10).status_code == 200
     pair.first.kill()
@@ -160,8 +174,9 @@ def sync_waits(pair):
 def while_waiting_for_the_standby(pair, sends, how):
     """Sends, and terminates or cancels whatever waits for the standby until all are answered."""
     answers = {}
-    threads = [threading.Thread(target=lambda name=name, send=send: answers.update({name: send()}))
-               for name, send in sends.items()]
+    threads = [
+        threading.Thread(target=lambda name=name, send=send: answers.update({name: send()})) for name, send in sends.items()
+    ]
     for thread in threads:
         thread.start()
     while any(thread.is_alive() for thread in threads):
@@ -186,11 +201,15 @@ def test_what_the_standby_never_had_is_not_acknowledged(pair, start, how):
         time.sleep(0.02)
     pair.second.kill()
     os.kill(server.process.pid, signal.SIGCONT)
-    answers = while_waiting_for_the_standby(pair, {
-        "object": lambda: put(server, "a"),
-        "conditional": lambda: put(server, "b", headers={"If-None-Match": "*"}),
-        "publication": lambda: thread.join() or committing["commit"],
-    }, how)
+    answers = while_waiting_for_the_standby(
+        pair,
+        {
+            "object": lambda: put(server, "a"),
+            "conditional": lambda: put(server, "b", headers={"If-None-Match": "*"}),
+            "publication": lambda: thread.join() or committing["commit"],
+        },
+        how,
+    )
     assert {name: answer.status_code for name, answer in answers.items()} == dict.fromkeys(answers, 503)
     assert {answer.headers["X-Tarn-Error"] for answer in answers.values()} == {"in_doubt"}
     assert {answer.headers["Retry-After"] for answer in answers.values()} == {"1"}
@@ -198,8 +217,10 @@ def test_what_the_standby_never_had_is_not_acknowledged(pair, start, how):
 
 def contents(server, ref):
     listed = call(server, "GET", f"repositories/lake/refs/{ref}/objects/ls", params={"amount": 1000}).json()["results"]
-    return {item["path"]: call(server, "GET", f"repositories/lake/refs/{ref}/objects", params={"path": item["path"]}).text
-            for item in listed}
+    return {
+        item["path"]: call(server, "GET", f"repositories/lake/refs/{ref}/objects", params={"path": item["path"]}).text
+        for item in listed
+    }
 
 
 def write_commits(server, name, count=3):
@@ -217,17 +238,23 @@ def test_a_standby_that_lacked_the_last_writes(pair, start, session_scratch):
     """They are lost. A server that has seen them and accepts that works on, although others are given the same numbers again."""
     pair.first.ask("ALTER SYSTEM SET synchronous_standby_names = ''")
     pair.first.ask("SELECT pg_reload_conf()")
-    shared = {"TARN_STORE_LOCAL_ROOT": session_scratch / f"objects-{time.monotonic_ns()}", "TARN_AUTH_MASTER_KEY": "a5" * 32,
-              "TARN_DB_LOST_WRITES": "accept", "TARN_STORE_PROMOTED_STANDBY": "adopt"}
+    shared = {
+        "TARN_STORE_LOCAL_ROOT": session_scratch / f"objects-{time.monotonic_ns()}",
+        "TARN_AUTH_MASTER_KEY": "a5" * 32,
+        "TARN_DB_LOST_WRITES": "accept",
+        "TARN_STORE_PROMOTED_STANDBY": "adopt",
+    }
     stays = start(pair.url(), **shared)
 
     def another():
-        return servers.Tarnd(session_scratch / f"failover-{time.monotonic_ns()}", arguments=["--database", pair.url()],
-                             environment=shared).start()
+        return servers.Tarnd(
+            session_scratch / f"failover-{time.monotonic_ns()}", arguments=["--database", pair.url()], environment=shared
+        ).start()
 
     kept = write_commits(stays, "kept")
-    pair.first.process.wait_until(lambda: pair.first.ask(
-        "SELECT replay_lsn >= pg_current_wal_lsn() FROM pg_stat_replication") == ["t"], "the standby")
+    pair.first.process.wait_until(
+        lambda: pair.first.ask("SELECT replay_lsn >= pg_current_wal_lsn() FROM pg_stat_replication") == ["t"], "the standby"
+    )
     pair.second.kill()  # one that hangs would still read what its sockets hold
     # PostgreSQL tells a standby of 32 numbers at once.
     handed_out = pair.first.ask("SELECT max(nextval('node_nids')) FROM generate_series(1, 64)")[0]

@@ -42,10 +42,18 @@ def put(server, key, body, api):
     """(status, code, message)"""
     if api == "s3":
         answer = signed(server, "PUT", f"/lake/main/{key}", body=body)
-        return (answer.status, "", "") if answer.status == 200 else (
-            answer.status, answer.xml.findtext("Code"), answer.xml.findtext("Message"))
-    answer = requests.post(f"{server.url}/api/v1/repositories/lake/branches/main/objects?path={key}", data=body, timeout=120,
-                           auth=(server.access_key, server.secret_key), headers={"Content-Type": "application/octet-stream"})
+        return (
+            (answer.status, "", "")
+            if answer.status == 200
+            else (answer.status, answer.xml.findtext("Code"), answer.xml.findtext("Message"))
+        )
+    answer = requests.post(
+        f"{server.url}/api/v1/repositories/lake/branches/main/objects?path={key}",
+        data=body,
+        timeout=120,
+        auth=(server.access_key, server.secret_key),
+        headers={"Content-Type": "application/octet-stream"},
+    )
     return answer.status_code, answer.json().get("code", ""), answer.json().get("message", "")
 
 
@@ -109,16 +117,24 @@ def test_a_full_store_refuses_writes_and_keeps_what_it_has(store):
 
 
 def requests_logged(server, operation):
-    return [line for line in server.process.log.read_text().splitlines()
-            if " request " in line and f"operation={operation} " in line and "status=507" in line]
+    return [
+        line
+        for line in server.process.log.read_text().splitlines()
+        if " request " in line and f"operation={operation} " in line and "status=507" in line
+    ]
 
 
 def test_sdks_are_told_of_a_full_disk_once_and_in_the_same_words(store):
     server, disk = store
     disk.fill()
-    s3 = boto3.client("s3", endpoint_url=server.url, aws_access_key_id=server.access_key,
-                      aws_secret_access_key=server.secret_key, region_name="us-east-1",
-                      config=botocore.config.Config(retries={"max_attempts": 5, "mode": "standard"}))
+    s3 = boto3.client(
+        "s3",
+        endpoint_url=server.url,
+        aws_access_key_id=server.access_key,
+        aws_secret_access_key=server.secret_key,
+        region_name="us-east-1",
+        config=botocore.config.Config(retries={"max_attempts": 5, "mode": "standard"}),
+    )
     with pytest.raises(botocore.exceptions.ClientError) as by_boto3:
         s3.put_object(Bucket="lake", Key="main/boto3", Body=b"x" * MIB)
     assert by_boto3.value.response["ResponseMetadata"]["HTTPStatusCode"] == 507
@@ -130,7 +146,9 @@ def test_sdks_are_told_of_a_full_disk_once_and_in_the_same_words(store):
     assert by_lakefs.value.status_code == 507
     assert len(requests_logged(server, "uploadObject")) == 1
     assert all(" error request " in line for line in requests_logged(server, "PutObject"))
-    texts = {error.rsplit(": ", 1)[-1] for error in (by_boto3.value.response["Error"]["Message"], by_lakefs.value.body["message"])}
+    texts = {
+        error.rsplit(": ", 1)[-1] for error in (by_boto3.value.response["Error"]["Message"], by_lakefs.value.body["message"])
+    }
     assert texts == {"the object store is full"}
 
 
@@ -188,7 +206,10 @@ def test_a_full_database_refuses_writes_and_keeps_what_it_has(database):
     disk.fill()
     assert ready(server) == (503, "not ready\ndatabase: database_full\n")
     assert write_until_refused(server, kept) == (
-        507, "database_full", "the disk of the database is full: its operator has to make room")
+        507,
+        "database_full",
+        "the disk of the database is full: its operator has to make room",
+    )
     assert signed(server, "GET", "/lake/main/first").status == 200
     disk.make_room()
     assert ready(server) == (200, "ready\n")
@@ -207,8 +228,19 @@ def log_that_is_full(server):
     """Fills the log again and again, from its first failure on. Its next segment finds no room, which ends PostgreSQL, and it
     comes back in the room of old segments."""
     socket = next(server.data_dir.glob("pg/*/postmaster.pid")).read_text().splitlines()[4]
-    command = ["/usr/lib/postgresql/15/bin/psql", "-X", "-q", "-h", socket, "-U", "postgres", "-d", "postgres",
-               "-c", "SELECT pg_logical_emit_message(true, 'fill', repeat(md5(random()::text), 32768))"]
+    command = [
+        "/usr/lib/postgresql/15/bin/psql",
+        "-X",
+        "-q",
+        "-h",
+        socket,
+        "-U",
+        "postgres",
+        "-d",
+        "postgres",
+        "-c",
+        "SELECT pg_logical_emit_message(true, 'fill', repeat(md5(random()::text), 32768))",
+    ]
     stopped, ending = threading.Event(), threading.Event()
 
     def fill():

@@ -130,14 +130,24 @@ def test_history_expires_by_rules_and_stays_in_the_log(lake, name):
     assert refused.value.response["Error"]["Code"] == "CommitExpired"
     assert refused.value.response["ResponseMetadata"]["HTTPStatusCode"] == 410
     assert "history is kept for 0 days" in refused.value.response["Error"]["Message"]
-    answer = requests.get(f"{lake.url}/api/v1/repositories/{name}/refs/{first}/objects", params={"path": "a"},
-                          auth=(lake.access_key, lake.secret_key), timeout=10)
+    answer = requests.get(
+        f"{lake.url}/api/v1/repositories/{name}/refs/{first}/objects",
+        params={"path": "a"},
+        auth=(lake.access_key, lake.secret_key),
+        timeout=10,
+    )
     assert (answer.status_code, answer.json()["code"]) == (410, "expired")
-    for verb in (("branch", "create", "old", "--source", first), ("tag", "create", "v1", first),
-                 ("diff", first, "main"), ("hold", "add", first, "--reason", "audit"),
-                 ("exp", "log", "--ref", first, "--experiment", "e"), ("du", f"tarn://{name}/{first}"),
-                 ("du", f"tarn://{name}/{first}", "--exact"), ("verify", "--ref", first),
-                 ("search", f"tarn://{name}/{first}/", "--glob", "*")):
+    for verb in (
+        ("branch", "create", "old", "--source", first),
+        ("tag", "create", "v1", first),
+        ("diff", first, "main"),
+        ("hold", "add", first, "--reason", "audit"),
+        ("exp", "log", "--ref", first, "--experiment", "e"),
+        ("du", f"tarn://{name}/{first}"),
+        ("du", f"tarn://{name}/{first}", "--exact"),
+        ("verify", "--ref", first),
+        ("search", f"tarn://{name}/{first}/", "--glob", "*"),
+    ):
         assert "expired" in lake.cli.run(*verb, status=1).talk, verb
     assert lake.cli.json("verify")["findings"] == []
     lake.cli.run("du", f"tarn://{name}/main", "--exact")
@@ -208,9 +218,17 @@ def test_who_may(store, name):
     keys = requests.post(f"{base}/auth/users/user-{name}/credentials", auth=login, timeout=10).json()
     other = (keys["access_key_id"], keys["secret_access_key"])
     repository = f"{base}/repositories/{name}/gc"
-    attempts = [("GET", "plan", None), ("GET", "plan/objects", None), ("GET", "runs", None), ("POST", "runs", {}),
-                ("GET", "expiries", None), ("POST", "expiries", {"ref": "main", "reason": "x"}),
-                ("GET", "holds", None), ("POST", "holds", {"ref": "main", "reason": "x"}), ("DELETE", "holds/x", None)]
+    attempts = [
+        ("GET", "plan", None),
+        ("GET", "plan/objects", None),
+        ("GET", "runs", None),
+        ("POST", "runs", {}),
+        ("GET", "expiries", None),
+        ("POST", "expiries", {"ref": "main", "reason": "x"}),
+        ("GET", "holds", None),
+        ("POST", "holds", {"ref": "main", "reason": "x"}),
+        ("DELETE", "holds/x", None),
+    ]
     for method, path, body in attempts:
         refused = requests.request(method, f"{repository}/{path}", json=body, auth=other, timeout=10)
         assert refused.status_code == 401, (method, path, refused.text)

@@ -78,7 +78,11 @@ def test_the_exit_status_of_a_gate_says_what_is_wrong(cli, repo, tmp_path):
     cli.run(*gate, whole[0], "tarn://another/experiment-1", TARN_REPO="", status=2)
     answer = json.loads(cli.run(*gate, "experiment-*", "-o", "json", status=10).text)
     assert [(one["ref"], one["verdict"]) for one in answer["results"]] == [
-        ("experiment-1", "passed"), ("experiment-2", "failed"), ("experiment-3", "failed"), ("experiment-4", "failed")]
+        ("experiment-1", "passed"),
+        ("experiment-2", "failed"),
+        ("experiment-3", "failed"),
+        ("experiment-4", "failed"),
+    ]
     file.write_text(POLICY + "approvals: {count: 1}\n")
     cli.run("policy", "apply", "-f", str(file))
     cli.run(*gate, "experiment-1", status=12)
@@ -100,9 +104,11 @@ def test_what_a_gate_tells_github(cli, repo, tmp_path):
     measured(cli, repo, "experiment-2", {"accuracy": 1.3, "loss": 0.3})
     outputs, summary = tmp_path / "output", tmp_path / "summary"
     where = {"GITHUB_OUTPUT": str(outputs), "GITHUB_STEP_SUMMARY": str(summary)}
-    for candidates, status, verdict, winner in [(["experiment-1"], 0, "passed", "experiment-1"),
-                                                (["experiment-*"], 10, "failed", "experiment-1"),
-                                                (["experiment-2"], 10, "failed", "")]:
+    for candidates, status, verdict, winner in [
+        (["experiment-1"], 0, "passed", "experiment-1"),
+        (["experiment-*"], 10, "failed", "experiment-1"),
+        (["experiment-2"], 10, "failed", ""),
+    ]:
         outputs.write_text("")
         told = cli.run("gate", "check", *candidates, "--policy", "dogs-champion", "--github", status=status, **where)
         assert told_in(outputs) == {"verdict": verdict, "winner": winner}
@@ -118,12 +124,14 @@ def test_candidates_side_by_side(cli, repo):
     rows = [line.split(",") for line in cli.run(*compare, "-o", "csv").text.splitlines()]
     assert rows[0][:6] == ["rank", "pareto", "candidate", "commit", "accuracy", "loss"]
     assert [row[:3] for row in rows[1:]] == [
-        ["baseline", "", "experiment-2"], ["1", "yes", "experiment-1"], ["2", "yes", "experiment-2"],
-        ["3", "no", "experiment-3"]]
+        ["baseline", "", "experiment-2"],
+        ["1", "yes", "experiment-1"],
+        ["2", "yes", "experiment-2"],
+        ["3", "no", "experiment-3"],
+    ]
     assert rows[2][4:6] == ["0.75 (+0.25)", "0.5 (+0.25)"]
     table = json.loads(cli.run(*compare, "-o", "json").text)
-    assert table["results"][0]["metrics"]["accuracy"] == {
-        "value": 0.75, "delta": 0.25, "origin": "file:metrics/scores.json"}
+    assert table["results"][0]["metrics"]["accuracy"] == {"value": 0.75, "delta": 0.25, "origin": "file:metrics/scores.json"}
     assert table["results"][0]["objects"]["added"]["objects"] == 2
     assert cli.run(*compare, "--md").text.startswith("| rank |")
     cli.run("exp", "compare", "nothing-*", status=4)

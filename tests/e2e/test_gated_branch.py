@@ -18,7 +18,8 @@ from botocore.exceptions import ClientError
 GATED, FREE = "release", "twin"
 
 # Operations that write, but no existing branch of a repository.
-LEAVES = set("""
+LEAVES = set(
+    """
     setupCommPrefs setup login externalPrincipalLogin stsLogin createUser deleteUser createGroup deleteGroup createPolicy
     updatePolicy deletePolicy addGroupMembership deleteGroupMembership createCredentials deleteCredentials
     attachPolicyToUser detachPolicyFromUser createUserExternalPrincipal deleteUserExternalPrincipal attachPolicyToGroup
@@ -35,7 +36,8 @@ LEAVES = set("""
     putWebhook deleteWebhook pingWebhook redeliverWebhookEvent runHooks
     checkPermissions importPreview setQuota removeQuota recountQuota setUserQuota removeUserQuota recountUserQuota
     requestGarbageCollection cancelGarbageCollection expireCommit undeleteRepository addHold removeHold startVerification cancelVerification warmCache
-""".split())
+""".split()
+)
 # These change it as they should: through the gate, by who may administer it, or with the whole repository.
 GATES = {"createPromotion", "rollBackPromotion", "setGatePolicy", "removeGatePolicy", "deleteRepository"}
 # Only a bare repository takes dumped refs in, which has no branch.
@@ -71,8 +73,11 @@ class Place:
         found = self.rest("GET", f"{self.base}/branches/{branch}")
         if found.status_code != 200:
             return None
-        return (found.json()["commit_id"], self.must("GET", f"/branches/{branch}/diff")["results"],
-                self.must("GET", "/aliases")["results"])
+        return (
+            found.json()["commit_id"],
+            self.must("GET", f"/branches/{branch}/diff")["results"],
+            self.must("GET", "/aliases")["results"],
+        )
 
 
 def answer_of(place, method, path, **options):
@@ -91,14 +96,24 @@ def physical(place, branch):
 
 
 def link(place, b):
-    return answer_of(place, "PUT", f"/branches/{b}/staging/backing", params={"path": "linked"}, json={
-        "staging": place.prepared[b], "checksum": "abc", "size_bytes": 5})
+    return answer_of(
+        place,
+        "PUT",
+        f"/branches/{b}/staging/backing",
+        params={"path": "linked"},
+        json={"staging": place.prepared[b], "checksum": "abc", "size_bytes": 5},
+    )
 
 
 def stage(place, b):
     stat = place.must("GET", "/refs/main/objects/stat", params={"path": "seed"})
-    return answer_of(place, "PUT", f"/branches/{b}/objects", params={"path": "b"}, json={
-        "physical_address": stat["physical_address"], "checksum": stat["checksum"], "size_bytes": stat["size_bytes"]})
+    return answer_of(
+        place,
+        "PUT",
+        f"/branches/{b}/objects",
+        params={"path": "b"},
+        json={"physical_address": stat["physical_address"], "checksum": stat["checksum"], "size_bytes": stat["size_bytes"]},
+    )
 
 
 def begin_upload(place, branch):
@@ -110,17 +125,28 @@ def begin_upload(place, branch):
 
 def complete_upload(place, b):
     made, etag = place.prepared[b]
-    return answer_of(place, "PUT", f"/branches/{b}/staging/pmpu/{made['upload_id']}", params={"path": "big"}, json={
-        "physical_address": made["physical_address"], "parts": [{"part_number": 1, "etag": etag}]})
+    return answer_of(
+        place,
+        "PUT",
+        f"/branches/{b}/staging/pmpu/{made['upload_id']}",
+        params={"path": "big"},
+        json={"physical_address": made["physical_address"], "parts": [{"part_number": 1, "etag": etag}]},
+    )
 
 
 def begin_import(place, b):
     source = place.tarn.import_root / place.repo.id
     source.mkdir(exist_ok=True)
     (source / "a").write_text("x")
-    return answer_of(place, "POST", f"/branches/{b}/import", json={
-        "paths": [{"type": "common_prefix", "path": f"local://{source}/", "destination": "in/"}],
-        "commit": {"message": "m"}})
+    return answer_of(
+        place,
+        "POST",
+        f"/branches/{b}/import",
+        json={
+            "paths": [{"type": "common_prefix", "path": f"local://{source}/", "destination": "in/"}],
+            "commit": {"message": "m"},
+        },
+    )
 
 
 def propose(place, branch):
@@ -134,8 +160,10 @@ CHANGES = {
     "setBranchExpiry": (on_branch("PUT", "/expiry", json={"expires": "72h"}), None),
     "resetBranch": (on_branch("PUT", "", json={"type": "reset"}), "stage"),
     "hardResetBranch": (on_branch("PUT", "/hard_reset", params={"ref": "main"}), None),
-    "revertBranch": (lambda place, b: answer_of(place, "POST", f"/branches/{b}/revert",
-                                                json={"ref": b, "parent_number": 0}), None),
+    "revertBranch": (
+        lambda place, b: answer_of(place, "POST", f"/branches/{b}/revert", json={"ref": b, "parent_number": 0}),
+        None,
+    ),
     "cherryPick": (on_branch("POST", "/cherry-pick", json={"ref": "side"}), None),
     "mergeIntoBranch": (lambda place, b: answer_of(place, "POST", f"/refs/side/merge/{b}", json={}), None),
     "mergePullRequest": (lambda place, b: answer_of(place, "PUT", f"/pulls/{place.prepared[b]}/merge"), propose),
@@ -147,10 +175,14 @@ CHANGES = {
     "uploadObject": (on_branch("POST", "/objects", params={"path": "b"}, data=b"x"), None),
     "deleteObject": (on_branch("DELETE", "/objects", params={"path": "a"}), None),
     "deleteObjects": (on_branch("POST", "/objects/delete", json={"paths": ["a"]}), None),
-    "copyObject": (on_branch("POST", "/objects/copy", params={"dest_path": "b"},
-                             json={"src_path": "seed", "src_ref": "main"}), None),
-    "updateObjectUserMetadata": (on_branch("PUT", "/objects/stat/user_metadata", params={"path": "a"},
-                                           json={"set": {"k": "v"}}), None),
+    "copyObject": (
+        on_branch("POST", "/objects/copy", params={"dest_path": "b"}, json={"src_path": "seed", "src_ref": "main"}),
+        None,
+    ),
+    "updateObjectUserMetadata": (
+        on_branch("PUT", "/objects/stat/user_metadata", params={"path": "a"}, json={"set": {"k": "v"}}),
+        None,
+    ),
     "moveObjects": (on_branch("POST", "/objects/move", json={"src_path": "a", "dest_path": "b"}), None),
     "checkoutPath": (on_branch("POST", "/checkout-path", json={"ref": "side", "paths": ["**"]}), None),
 }
@@ -185,8 +217,12 @@ def prepare(place, how):
 
 
 def guard(place):
-    place.must("PUT", "/policies/gate", data=f"name: gate\ndestination: {GATED}\nalias: champion\n",
-               headers={"Content-Type": "application/yaml"})
+    place.must(
+        "PUT",
+        "/policies/gate",
+        data=f"name: gate\ndestination: {GATED}\nalias: champion\n",
+        headers={"Content-Type": "application/yaml"},
+    )
 
 
 def writing_operations():
@@ -236,8 +272,10 @@ def test_the_policys_alias_moves_by_promotion_only(place):
     place.must("POST", "/aliases/other:set", json={"to": GATED})
     guard(place)
     seen = place.seen(GATED)
-    for refused in (answer_of(place, "POST", "/aliases/champion:set", json={"to": "main"}),
-                    answer_of(place, "DELETE", "/aliases/champion")):
+    for refused in (
+        answer_of(place, "POST", "/aliases/champion:set", json={"to": "main"}),
+        answer_of(place, "DELETE", "/aliases/champion"),
+    ):
         assert refused.status_code == 403 and "promot" in refused.text, refused.text
     assert place.seen(GATED) == seen
     place.must("POST", "/aliases/other:set", json={"to": "main"})
@@ -260,16 +298,23 @@ def multipart(place, branch):
 # Writes of the S3 gateway; parts of an upload reach no branch before it completes.
 OVER_S3 = {
     "PutObject": (lambda p, b: p.s3.put_object(Bucket=p.repo.id, Key=f"{b}/b", Body=b"x"), None),
-    "CopyObject": (lambda p, b: p.s3.copy_object(Bucket=p.repo.id, Key=f"{b}/b", CopySource=f"{p.repo.id}/main/seed"),
-                   None),
+    "CopyObject": (lambda p, b: p.s3.copy_object(Bucket=p.repo.id, Key=f"{b}/b", CopySource=f"{p.repo.id}/main/seed"), None),
     "DeleteObject": (lambda p, b: p.s3.delete_object(Bucket=p.repo.id, Key=f"{b}/a"), None),
-    "PutObjectTagging": (lambda p, b: p.s3.put_object_tagging(
-        Bucket=p.repo.id, Key=f"{b}/a", Tagging={"TagSet": [{"Key": "k", "Value": "v"}]}), None),
+    "PutObjectTagging": (
+        lambda p, b: p.s3.put_object_tagging(Bucket=p.repo.id, Key=f"{b}/a", Tagging={"TagSet": [{"Key": "k", "Value": "v"}]}),
+        None,
+    ),
     "DeleteObjectTagging": (lambda p, b: p.s3.delete_object_tagging(Bucket=p.repo.id, Key=f"{b}/a"), "tag"),
     "CreateMultipartUpload": (lambda p, b: p.s3.create_multipart_upload(Bucket=p.repo.id, Key=f"{b}/b"), None),
-    "CompleteMultipartUpload": (lambda p, b: p.s3.complete_multipart_upload(
-        Bucket=p.repo.id, Key=f"{b}/joined", UploadId=p.prepared[b][0],
-        MultipartUpload={"Parts": [{"ETag": p.prepared[b][1], "PartNumber": 1}]}), multipart),
+    "CompleteMultipartUpload": (
+        lambda p, b: p.s3.complete_multipart_upload(
+            Bucket=p.repo.id,
+            Key=f"{b}/joined",
+            UploadId=p.prepared[b][0],
+            MultipartUpload={"Parts": [{"ETag": p.prepared[b][1], "PartNumber": 1}]},
+        ),
+        multipart,
+    ),
 }
 
 
@@ -311,11 +356,19 @@ def test_the_command_says_the_way(place, cli, repo, tmp_path):
     guard(place)
     seen = place.seen(GATED)
     here = f"tarn://{repo.id}/{GATED}"
-    for words in (["merge", "side", GATED], ["commit", GATED, "-m", "m"], ["fs", "upload", file, f"{here}/x"],
-                  ["fs", "rm", f"{here}/a"], ["fs", "mv", f"{here}/a", f"{here}/b"],
-                  ["fs", "cp", f"tarn://{repo.id}/main/seed", f"{here}/b"], ["branch", "delete", GATED, "--yes"],
-                  ["branch", "reset", GATED, "--yes"], ["revert", GATED, GATED], ["checkout-path", "side", "**", "--branch", GATED],
-                  ["branch", "create", GATED, "--source", "main", "--reset-if-exists"]):
+    for words in (
+        ["merge", "side", GATED],
+        ["commit", GATED, "-m", "m"],
+        ["fs", "upload", file, f"{here}/x"],
+        ["fs", "rm", f"{here}/a"],
+        ["fs", "mv", f"{here}/a", f"{here}/b"],
+        ["fs", "cp", f"tarn://{repo.id}/main/seed", f"{here}/b"],
+        ["branch", "delete", GATED, "--yes"],
+        ["branch", "reset", GATED, "--yes"],
+        ["revert", GATED, GATED],
+        ["checkout-path", "side", "**", "--branch", GATED],
+        ["branch", "create", GATED, "--source", "main", "--reset-if-exists"],
+    ):
         refused = cli.run(*words, status=3)
         assert f"tarn promote CANDIDATE --to {GATED}" in refused.talk, (words, refused.talk)
         assert place.seen(GATED) == seen, words
@@ -331,8 +384,11 @@ def test_a_removed_policy_lets_the_branch_go(place):
 def test_who_writes_everything_may_not_get_around_it(place, tarn, tmp_path):
     """The built-in rights of an administrator do not open the gate either."""
     guard(place)
-    api = lakefs_sdk.RefsApi(lakefs_sdk.ApiClient(lakefs_sdk.Configuration(
-        host=f"{tarn.url}/api/v1", username=tarn.access_key, password=tarn.secret_key)))
+    api = lakefs_sdk.RefsApi(
+        lakefs_sdk.ApiClient(
+            lakefs_sdk.Configuration(host=f"{tarn.url}/api/v1", username=tarn.access_key, password=tarn.secret_key)
+        )
+    )
     with pytest.raises(lakefs_sdk.exceptions.ForbiddenException) as caught:
         api.merge_into_branch(place.repo.id, "side", GATED)
     assert "tarn promote" in caught.value.body

@@ -42,10 +42,13 @@ def test_every_answer_is_explained_under_chaos(scratch_dir, long_tests):
             lasted = time.monotonic() - begun
             done = histories.recorder.count
             leased += sum(measured(server, "tarn_leased_reads_total")[0] for server in chaos.servers)
-            print(f"{lasted:.0f} s: {done} answers, {done / lasted:.0f}/s, {histories.recorder.unknown} in doubt, "
-                  f"{histories.operations} operations checked in {histories.searched:.1f} s, "
-                  f"{histories.undecided} of {histories.cells} keys "
-                  f"undecided, {leased:.0f} reads under leases, no violation", flush=True)
+            print(
+                f"{lasted:.0f} s: {done} answers, {done / lasted:.0f}/s, {histories.recorder.unknown} in doubt, "
+                f"{histories.operations} operations checked in {histories.searched:.1f} s, "
+                f"{histories.undecided} of {histories.cells} keys "
+                f"undecided, {leased:.0f} reads under leases, no violation",
+                flush=True,
+            )
             enough = done >= ANSWERS_MIN and leased >= LEASED_MIN
             if (lasted >= seconds and enough) or lasted >= seconds + PATIENCE_SECONDS or done >= 10**6:
                 break

@@ -42,10 +42,13 @@ def test_every_answer_is_explained_beside_copies_and_failovers(scratch_dir, made
         while True:
             histories.round(None)
             lasted = time.monotonic() - begun
-            print(f"{lasted:.0f} s: {recorder.count} answers, {recorder.unknown} in doubt, {histories.undecided} of "
-                  f"{histories.cells} keys undecided, {happens.failovers} failovers, {happens.copies} copies with "
-                  f"{happens.refusals} refusals, {happens.collections} collections removed {happens.removed} objects, "
-                  f"{gates.promoted} promotions, {retention.expired} reads of what had expired, no violation", flush=True)
+            print(
+                f"{lasted:.0f} s: {recorder.count} answers, {recorder.unknown} in doubt, {histories.undecided} of "
+                f"{histories.cells} keys undecided, {happens.failovers} failovers, {happens.copies} copies with "
+                f"{happens.refusals} refusals, {happens.collections} collections removed {happens.removed} objects, "
+                f"{gates.promoted} promotions, {retention.expired} reads of what had expired, no violation",
+                flush=True,
+            )
             if lasted >= seconds:
                 break
         if "TARN_HISTORY_FAULTS" not in os.environ:  # it all happened

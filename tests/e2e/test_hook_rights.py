@@ -23,8 +23,14 @@ DEVELOPERS = ["FSReadWriteAll", "RepoManagementReadAll", "PRReadWriteAll", "Auth
 
 @pytest.fixture(scope="module")
 def hooked(session_scratch, initialised_data):
-    server = servers.Tarnd(session_scratch / "tarnd-hook-rights", environment={
-        "TARN_HOOKS_ALLOWED_TARGETS": "127.0.0.1", "LAKEFSACTION_TOKEN": "hook-secret"}).copy_data_of(initialised_data).start()
+    server = (
+        servers.Tarnd(
+            session_scratch / "tarnd-hook-rights",
+            environment={"TARN_HOOKS_ALLOWED_TARGETS": "127.0.0.1", "LAKEFSACTION_TOKEN": "hook-secret"},
+        )
+        .copy_data_of(initialised_data)
+        .start()
+    )
     yield server
     server.stop()
 
@@ -70,8 +76,13 @@ def forbidden(call):
 
 
 def s3_of(who):
-    return boto3.client("s3", endpoint_url=who.url, region_name="us-east-1", aws_access_key_id=who.access_key,
-                        aws_secret_access_key=who.secret_key)
+    return boto3.client(
+        "s3",
+        endpoint_url=who.url,
+        region_name="us-east-1",
+        aws_access_key_id=who.access_key,
+        aws_secret_access_key=who.secret_key,
+    )
 
 
 def s3_denied(call, **arguments):
@@ -126,8 +137,9 @@ def test_every_way_over_rest_and_s3_is_refused(hooked, lake, developer):
     post = s3.generate_presigned_post(**at)
     answer = requests.post(post["url"], data=post["fields"], files={"file": b"name: x"}, timeout=30)
     assert answer.status_code == 403 and "fs:WriteHooks" in answer.text
-    gone = s3.delete_objects(Bucket=lake.id, Delete={"Objects": [
-        {"Key": "main/_lakefs_actions/kept.yaml"}, {"Key": "main/data"}]})
+    gone = s3.delete_objects(
+        Bucket=lake.id, Delete={"Objects": [{"Key": "main/_lakefs_actions/kept.yaml"}, {"Key": "main/data"}]}
+    )
     assert [(e["Key"], e["Code"]) for e in gone["Errors"]] == [("main/_lakefs_actions/kept.yaml", "AccessDenied")]
     assert [d["Key"] for d in gone["Deleted"]] == ["main/data"]
     assert [o.path for o in lake.branch("main").objects(prefix="_lakefs_actions/")] == ["_lakefs_actions/kept.yaml"]
@@ -150,8 +162,13 @@ def test_merges_imports_and_resets_say_which_files_they_would_change(hooked, lak
     assert "_lakefs_actions/a.yaml" in said and lake.id in said
     forbidden(lambda: mine.branch("main").cherry_pick("ready"))
     forbidden(lambda: lakefs_sdk.ExperimentalApi(api).hard_reset_branch(lake.id, "main", "ready"))
-    answer = requests.post(f"{hooked.url}/api/v1/repositories/{lake.id}/refs/ready/merge/main", json={}, timeout=30,
-                           auth=(developer.access_key, developer.secret_key), headers={"Prefer": "wait=20"})
+    answer = requests.post(
+        f"{hooked.url}/api/v1/repositories/{lake.id}/refs/ready/merge/main",
+        json={},
+        timeout=30,
+        auth=(developer.access_key, developer.secret_key),
+        headers={"Prefer": "wait=20"},
+    )
     assert answer.status_code == 403 and "fs:WriteHooks" in answer.text
     # Merges without hook files are allowed, and so are all merges of users with the right.
     work = mine.branch("work").create("main")

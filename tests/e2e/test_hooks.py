@@ -69,9 +69,18 @@ def receiver():
 @pytest.fixture(scope="module")
 def hooked(session_scratch, initialised_data):
     """A server whose hooks may reach this machine and have a secret."""
-    server = servers.Tarnd(session_scratch / "tarnd-hooks", environment={
-        "TARN_HOOKS_ALLOWED_TARGETS": "127.0.0.1", "LAKEFSACTION_TOKEN": "hook-secret",
-        "TARN_HOOKS_VARIABLES": "LAKEFSACTION_TOKEN=*"}).copy_data_of(initialised_data).start()
+    server = (
+        servers.Tarnd(
+            session_scratch / "tarnd-hooks",
+            environment={
+                "TARN_HOOKS_ALLOWED_TARGETS": "127.0.0.1",
+                "LAKEFSACTION_TOKEN": "hook-secret",
+                "TARN_HOOKS_VARIABLES": "LAKEFSACTION_TOKEN=*",
+            },
+        )
+        .copy_data_of(initialised_data)
+        .start()
+    )
     yield server
     server.stop()
 
@@ -108,9 +117,15 @@ def newest(server, repo):
 
 
 def test_a_webhook_refuses_a_commit_and_the_sdk_reads_the_run(hooked, lake, receiver):
-    put(lake, action("check", ["pre-commit", "post-commit"],
-                     webhook("gate", receiver.url("/gate"), headers={"X-Token": "{{ ENV.LAKEFSACTION_TOKEN }}"}),
-                     webhook("never", receiver.url("/never"))))
+    put(
+        lake,
+        action(
+            "check",
+            ["pre-commit", "post-commit"],
+            webhook("gate", receiver.url("/gate"), headers={"X-Token": "{{ ENV.LAKEFSACTION_TOKEN }}"}),
+            webhook("never", receiver.url("/never")),
+        ),
+    )
     receiver.answers["/gate"] = 418
     failure = refused(lambda: lake.branch("main").commit("no"))
     assert failure.status_code == 412
@@ -120,7 +135,9 @@ def test_a_webhook_refuses_a_commit_and_the_sdk_reads_the_run(hooked, lake, rece
     assert (run.status, run.branch, run.event_type, run.commit_id) == ("failed", "main", "pre-commit", "")
     hooks = api.list_run_hooks(lake.id, run.run_id).results
     assert [(h.hook_run_id, h.action, h.hook_id, h.status) for h in hooks] == [
-        ("0000_0000", "check", "gate", "failed"), ("0000_0001", "check", "never", "failed")]
+        ("0000_0000", "check", "gate", "failed"),
+        ("0000_0001", "check", "never", "failed"),
+    ]
     output = bytes(api.get_run_hook_output(lake.id, run.run_id, "0000_0000")).decode()
     assert "< 418" in output and "hook-secret" not in output and "*****" in output
     assert receiver.taken[0][2]["X-Token"] == "hook-secret"
@@ -159,19 +176,24 @@ def test_a_script_works_with_what_its_user_may(hooked, lake, tmp_path):
     lake.branch("main").commit("as admin")
     api = lakefs_sdk.ActionsApi(sdk(hooked))
     output = bytes(api.get_run_hook_output(lake.id, newest(hooked, lake).run_id, "0000_0000")).decode()
-    assert output.splitlines() == ['list\t200\t1', 'get\t200\t{"x": 1}', 'stat\t200\t8\tadmin', 'diff\t200\t2', 'tag\t201']
+    assert output.splitlines() == ["list\t200\t1", 'get\t200\t{"x": 1}', "stat\t200\t8\tadmin", "diff\t200\t2", "tag\t201"]
     assert lake.tag("by-admin").get_commit().id
 
     # Somebody who may commit and write, and read nothing else.
     admin = lakefs_sdk.AuthApi(sdk(hooked))
     where = f"arn:lakefs:fs:::repository/{lake.id}"
     admin.create_user(user_creation=models.UserCreation(id="poor"))
-    admin.create_policy(policy=models.Policy(id="poor", statement=[
-        allow(["fs:CreateCommit", "fs:WriteObject", "fs:ReadRepository", "fs:ReadBranch"], where, f"{where}/*")]))
+    admin.create_policy(
+        policy=models.Policy(
+            id="poor",
+            statement=[allow(["fs:CreateCommit", "fs:WriteObject", "fs:ReadRepository", "fs:ReadBranch"], where, f"{where}/*")],
+        )
+    )
     admin.attach_policy_to_user("poor", "poor")
     key = admin.create_credentials("poor")
-    poor = lakefs_sdk.ApiClient(lakefs_sdk.Configuration(
-        host=hooked.url + "/api/v1", username=key.access_key_id, password=key.secret_access_key))
+    poor = lakefs_sdk.ApiClient(
+        lakefs_sdk.Configuration(host=hooked.url + "/api/v1", username=key.access_key_id, password=key.secret_access_key)
+    )
     lake.branch("main").object("data/b").upload(data=b"2")
     lakefs_sdk.CommitsApi(poor).commit(lake.id, "main", models.CommitCreation(message="as poor"))
     output = bytes(api.get_run_hook_output(lake.id, newest(hooked, lake).run_id, "0000_0000")).decode()
@@ -181,9 +203,14 @@ def test_a_script_works_with_what_its_user_may(hooked, lake, tmp_path):
 
 
 def test_a_script_cannot_hurt_the_server(hooked, lake):
-    for text, says in (("while true do end", "longer than"), ("local s = ('x'):rep(1 << 30)", "memory"),
-                       ("os.exit(1)", "nil value"), ("io.open('/etc/passwd')", "nil value"),
-                       ("require('aws')", "hooks.lua_http"), ("require('databricks')", "is not part of this server")):
+    for text, says in (
+        ("while true do end", "longer than"),
+        ("local s = ('x'):rep(1 << 30)", "memory"),
+        ("os.exit(1)", "nil value"),
+        ("io.open('/etc/passwd')", "nil value"),
+        ("require('aws')", "hooks.lua_http"),
+        ("require('databricks')", "is not part of this server"),
+    ):
         put(lake, action("bad", ["pre-commit"], script("see", text, timeout="3s")))
         failure = refused(lambda: lake.branch("main").commit("x"))
         assert failure.status_code == 412 and says in failure.body["message"], (text, failure.body)
@@ -191,8 +218,18 @@ def test_a_script_cannot_hurt_the_server(hooked, lake):
 
 
 def test_hooks_around_branches_tags_and_merges(hooked, lake, receiver):
-    events = ["pre-create-branch", "post-create-branch", "pre-create-tag", "post-create-tag", "pre-merge", "post-merge",
-              "pre-delete-branch", "post-delete-branch", "pre-delete-tag", "post-delete-tag"]
+    events = [
+        "pre-create-branch",
+        "post-create-branch",
+        "pre-create-tag",
+        "post-create-tag",
+        "pre-merge",
+        "post-merge",
+        "pre-delete-branch",
+        "post-delete-branch",
+        "pre-delete-tag",
+        "post-delete-tag",
+    ]
     put(lake, action("all", events, webhook("tell", receiver.url("/tell"))))
     lake.branch("main").commit("hooks")
     dev = lake.branch("dev").create("main")
@@ -219,8 +256,15 @@ def test_what_is_told_of_branches_names_their_commit(hooked, lake, receiver):
 
 
 def test_what_comes_after_is_dated_after_what_came_before(hooked, lake, receiver):
-    put(lake, action("slow", ["pre-commit", "post-commit"], script("wait", "local n = 0; for i = 1, 2e6 do n = n + i end"),
-                     webhook("tell", receiver.url("/tell"))))
+    put(
+        lake,
+        action(
+            "slow",
+            ["pre-commit", "post-commit"],
+            script("wait", "local n = 0; for i = 1, 2e6 do n = n + i end"),
+            webhook("tell", receiver.url("/tell")),
+        ),
+    )
     lake.branch("main").commit("slow")
     ended = hooked_run_end(hooked, lake, "pre-commit")
     assert datetime.fromisoformat(receiver.wait_for("post-commit")["event_time"]) >= ended
@@ -232,8 +276,11 @@ def hooked_run_end(server, repo, event):
 
 
 def test_hooks_after_a_change_outlive_a_kill(session_scratch, initialised_data, receiver, name):
-    server = servers.Tarnd(session_scratch / "tarnd-killed", environment={
-        "TARN_HOOKS_ALLOWED_TARGETS": "127.0.0.1"}).copy_data_of(initialised_data).start()
+    server = (
+        servers.Tarnd(session_scratch / "tarnd-killed", environment={"TARN_HOOKS_ALLOWED_TARGETS": "127.0.0.1"})
+        .copy_data_of(initialised_data)
+        .start()
+    )
     try:
         lake = lakefs.repository(name, client=clients.lakefs_client(server)).create(storage_namespace=f"local://{name}")
         put(lake, action("after", ["post-commit"], webhook("tell", receiver.url("/tell"))))
@@ -269,7 +316,9 @@ def test_a_running_hook_shows_its_output_to_those_who_ask(hooked, lake, receiver
             run = listed[0]["run_id"]
             assert listed == [get(f"{runs}/{run}", running="true")]
             assert listed[0]["status"] == "running" and "end_time" not in listed[0]
-            steps = eventually(lambda: [s for s in get(f"{runs}/{run}/hooks", running="true")["results"] if s["hook_id"] == "waits"])
+            steps = eventually(
+                lambda: [s for s in get(f"{runs}/{run}/hooks", running="true")["results"] if s["hook_id"] == "waits"]
+            )
             assert steps[0]["status"] == "running" and "end_time" not in steps[0]
             output = eventually(lambda: rest("GET", f"{runs}/{run}/hooks/{steps[0]['hook_run_id']}/output").text)
             assert output.startswith("> POST") and "< 200" not in output
@@ -291,8 +340,11 @@ def test_a_running_hook_shows_its_output_to_those_who_ask(hooked, lake, receiver
 
 
 def test_a_killed_server_leaves_no_steps_twice(session_scratch, initialised_data, receiver, name):
-    server = servers.Tarnd(session_scratch / "tarnd-live-killed", environment={
-        "TARN_HOOKS_ALLOWED_TARGETS": "127.0.0.1"}).copy_data_of(initialised_data).start()
+    server = (
+        servers.Tarnd(session_scratch / "tarnd-live-killed", environment={"TARN_HOOKS_ALLOWED_TARGETS": "127.0.0.1"})
+        .copy_data_of(initialised_data)
+        .start()
+    )
     release = receiver.holds["/waits"] = threading.Event()
     try:
         lake = lakefs.repository(name, client=clients.lakefs_client(server)).create(storage_namespace=f"local://{name}")
@@ -303,7 +355,10 @@ def test_a_killed_server_leaves_no_steps_twice(session_scratch, initialised_data
         def steps():
             listed = clients.Rest(server)("GET", runs, params={"running": "true"}).json()["results"]
             path = f"{runs}/{listed[0]['run_id']}/hooks"
-            return [(s["hook_run_id"], s["status"]) for s in clients.Rest(server)("GET", path, params={"running": "true"}).json()["results"]]
+            return [
+                (s["hook_run_id"], s["status"])
+                for s in clients.Rest(server)("GET", path, params={"running": "true"}).json()["results"]
+            ]
 
         eventually(lambda: steps() == [("0000_0000", "completed"), ("0000_0001", "running")])
         server.kill()
@@ -323,7 +378,9 @@ def test_the_command_runs_lists_describes_and_checks(hooked, lake, receiver, tmp
     lake.branch("main").commit("hooks")
     plan = cli.json("actions", "run", "main", "pre-commit", "--dry-run")["items"]
     assert [(hook["action"], hook["hook_id"], hook["type"]) for hook in plan] == [
-        ("gate", "one", "webhook"), ("gate", "two", "lua")]
+        ("gate", "one", "webhook"),
+        ("gate", "two", "lua"),
+    ]
     count = len(receiver.taken)
     run = cli.json("actions", "run", "main", "pre-commit")
     assert (run["kind"], run["status"], run["hooks"][1]["output"]) == ("HookRun", "completed", "seen\n")

@@ -14,9 +14,16 @@ from long_tests import LONG
 
 
 def start(rest, repo, branch, source, destination="raw/", headers=None, **fields):
-    return rest("POST", f"/repositories/{repo}/branches/{branch}/import", headers=headers, json={
-        "paths": [{"type": "common_prefix", "path": f"local://{source}/", "destination": destination}],
-        "commit": {"message": "lake"}, **fields})
+    return rest(
+        "POST",
+        f"/repositories/{repo}/branches/{branch}/import",
+        headers=headers,
+        json={
+            "paths": [{"type": "common_prefix", "path": f"local://{source}/", "destination": destination}],
+            "commit": {"message": "lake"},
+            **fields,
+        },
+    )
 
 
 def finished(rest, repo, branch, import_id):
@@ -55,8 +62,7 @@ def test_a_repeated_request_with_its_key_starts_one_import(tarn, rest, repo, nam
     source = files(tarn.import_root / name, 10)
     key = {"Idempotency-Key": f"nightly {name}"}
     with concurrent.futures.ThreadPoolExecutor(8) as pool:
-        ids = {answer.json()["id"]
-               for answer in pool.map(lambda _: start(rest, name, "main", source, headers=key), range(16))}
+        ids = {answer.json()["id"] for answer in pool.map(lambda _: start(rest, name, "main", source, headers=key), range(16))}
     assert len(ids) == 1
     finished(rest, name, "main", ids.pop())
     assert [commit.message for commit in repo.branch("main").log()] == ["lake", "Repository created"]
@@ -78,7 +84,10 @@ def test_verify_names_the_sources_that_changed(tarn, rest, repo, name):
     (source / "001100").write_bytes(b"longer than before")
     found = rest("GET", verify).json()
     assert [(item["path"], item["problem"]) for item in found["results"]] == [
-        ("raw/000003", "changed"), ("raw/000500", "missing"), ("raw/001100", "changed")]
+        ("raw/000003", "changed"),
+        ("raw/000500", "missing"),
+        ("raw/001100", "changed"),
+    ]
     assert found["results"][2]["recorded"]["size_bytes"] == 3
     assert found["results"][2]["found"]["size_bytes"] == 18
     page = rest("GET", f"{verify}?amount=2").json()
@@ -110,9 +119,15 @@ def test_s3_sources_are_verified_and_compared_too(tarn_s3, versitygw, name):
     lakefs.repository(name, client=clients.lakefs_client(tarn_s3)).create(storage_namespace=f"s3://lake/{name}/ns")
 
     def run():
-        answer = rest("POST", f"/repositories/{name}/branches/main/import", json={
-            "paths": [{"type": "common_prefix", "path": f"s3://lake/{name}/in/", "destination": ""}],
-            "commit": {"message": "lake"}, "if_changed": True})
+        answer = rest(
+            "POST",
+            f"/repositories/{name}/branches/main/import",
+            json={
+                "paths": [{"type": "common_prefix", "path": f"s3://lake/{name}/in/", "destination": ""}],
+                "commit": {"message": "lake"},
+                "if_changed": True,
+            },
+        )
         return finished(rest, name, "main", answer.json()["id"])
 
     assert run()["changed"]
@@ -127,9 +142,14 @@ def test_s3_sources_are_verified_and_compared_too(tarn_s3, versitygw, name):
 
 def import_bucket(rest, name, bucket):
     """How importing the whole bucket to photos/ ended."""
-    answer = rest("POST", f"/repositories/{name}/branches/main/import", json={
-        "paths": [{"type": "common_prefix", "path": f"s3://{bucket}/", "destination": "photos/"}],
-        "commit": {"message": "photos"}})
+    answer = rest(
+        "POST",
+        f"/repositories/{name}/branches/main/import",
+        json={
+            "paths": [{"type": "common_prefix", "path": f"s3://{bucket}/", "destination": "photos/"}],
+            "commit": {"message": "photos"},
+        },
+    )
     return finished(rest, name, "main", answer.json()["id"])
 
 
@@ -149,8 +169,11 @@ def test_a_source_that_is_gone_is_named(tarn_s3, versitygw, name, tmp_path):
     while (found := rest("GET", f"/repositories/{name}/refs/main/import/verify")).status_code == 200:
         assert found.json()["results"][0]["problem"] == "missing" and time.monotonic() < deadline
     assert (found.status_code, found.json()["code"]) == (412, "source_not_readable")
-    said = [found.json()["message"], Cli(tarn_s3, tmp_path).run("import-verify", f"tarn://{name}/main/", status=1).talk,
-            import_bucket(rest, name, source)["error"]["message"]]
+    said = [
+        found.json()["message"],
+        Cli(tarn_s3, tmp_path).run("import-verify", f"tarn://{name}/main/", status=1).talk,
+        import_bucket(rest, name, source)["error"]["message"],
+    ]
     for message in said:
         assert f'bucket "{source}" {where}' in message and "make the bucket again" in message, message
     assert f"s3://{source}/a" in said[0] and f"s3://{source}/a" in said[1]
@@ -168,27 +191,40 @@ def test_a_source_that_does_not_let_the_server_in_is_named(tarn_s3, versitygw, n
     """A key that was changed at the store: it is the server's, and none of the caller's."""
     bucket = clients.boto3_client(versitygw)
     bucket.put_object(Bucket="lake", Key=f"{name}/in/a", Body=b"x")
-    server = servers.Tarnd(scratch_dir / "tarnd", environment=versitygw.tarnd_environment()).copy_data_of(initialised_data).start()
+    server = (
+        servers.Tarnd(scratch_dir / "tarnd", environment=versitygw.tarnd_environment()).copy_data_of(initialised_data).start()
+    )
     try:
         rest = clients.Rest(server)
         lakefs.repository(name, client=clients.lakefs_client(server)).create(storage_namespace=f"s3://lake/{name}/ns")
-        answer = rest("POST", f"/repositories/{name}/branches/main/import", json={
-            "paths": [{"type": "object", "path": f"s3://lake/{name}/in/a", "destination": "a"}],
-            "commit": {"message": "m"}})
+        answer = rest(
+            "POST",
+            f"/repositories/{name}/branches/main/import",
+            json={
+                "paths": [{"type": "object", "path": f"s3://lake/{name}/in/a", "destination": "a"}],
+                "commit": {"message": "m"},
+            },
+        )
         assert finished(rest, name, "main", answer.json()["id"])["completed"]
         server.stop()
         server.environment["TARN_STORE_S3_SECRET_ACCESS_KEY"] = "another"
         server.start()
         found = rest("GET", f"/repositories/{name}/refs/main/import/verify")
         assert (found.status_code, found.json()["code"]) == (412, "source_not_readable")
-        for message in (found.json()["message"],
-                        Cli(server, tmp_path).run("import-verify", f"tarn://{name}/main/", status=1).talk):
+        for message in (
+            found.json()["message"],
+            Cli(server, tmp_path).run("import-verify", f"tarn://{name}/main/", status=1).talk,
+        ):
             assert f"s3://lake/{name}/in/a" in message and versitygw.url in message
             assert "check the configured access key and secret" in message
         read = rest("GET", f"/repositories/{name}/refs/main/objects?path=a")
         assert (read.status_code, read.json()["code"]) == (503, "store_denied")
-        written = rest("POST", f"/repositories/{name}/branches/main/objects?path=b", data=b"x",
-                       headers={"Content-Type": "application/octet-stream"})
+        written = rest(
+            "POST",
+            f"/repositories/{name}/branches/main/objects?path=b",
+            data=b"x",
+            headers={"Content-Type": "application/octet-stream"},
+        )
         assert (written.status_code, written.json()["code"]) == (503, "store_denied")
         for request in [("GET", f"/{name}/main/a"), ("PUT", f"/{name}/main/b", b"x")]:
             status, _, body = clients.RawS3(server)(*request)
@@ -205,9 +241,14 @@ def test_an_import_does_not_read_another_repository(tarn_s3, name):
     lakefs.repository(name, client=client).create(storage_namespace=f"s3://lake/{name}/own")
     rest = clients.Rest(tarn_s3)
     for source in ["vic-1", "vic", "v", "", "vic-12", "vic-12/", "vic-12//", "/vic-12/", "vic-12/data"]:
-        answer = rest("POST", f"/repositories/{name}/branches/main/import", json={
-            "paths": [{"type": "common_prefix", "path": f"s3://lake/{name}/{source}", "destination": "in/"}],
-            "commit": {"message": "m"}})
+        answer = rest(
+            "POST",
+            f"/repositories/{name}/branches/main/import",
+            json={
+                "paths": [{"type": "common_prefix", "path": f"s3://lake/{name}/{source}", "destination": "in/"}],
+                "commit": {"message": "m"},
+            },
+        )
         assert answer.status_code == 400 and "invalid import source" in answer.json()["message"], source
     assert list(lakefs.repository(name, client=client).ref("main").objects()) == []
 

@@ -29,8 +29,9 @@ DONE = {"not_done": False, "done": True}
 def place(session_scratch):
     database = servers.Postgres(session_scratch / "doubt-postgres").start()
     proxy = doubtful_database.DoubtfulDatabase(database)
-    server = servers.Tarnd(session_scratch / "doubt", arguments=["--database", proxy.url],
-                           environment={"TARN_AUTH_MASTER_KEY": "a5" * 32}).start()
+    server = servers.Tarnd(
+        session_scratch / "doubt", arguments=["--database", proxy.url], environment={"TARN_AUTH_MASTER_KEY": "a5" * 32}
+    ).start()
     yield server, proxy
     server.stop()
     proxy.stop()
@@ -142,8 +143,14 @@ def test_the_lakefs_sdk_raises_for_a_commit_that_is_there_once_or_not_at_all(lak
 def s3_of(place, attempts):
     server = place[0]
     retries = {"mode": "standard", "total_max_attempts": attempts}
-    return boto3.client("s3", endpoint_url=server.url, aws_access_key_id=server.access_key, region_name="us-east-1",
-                        aws_secret_access_key=server.secret_key, config=Config(s3={"addressing_style": "path"}, retries=retries))
+    return boto3.client(
+        "s3",
+        endpoint_url=server.url,
+        aws_access_key_id=server.access_key,
+        region_name="us-east-1",
+        aws_secret_access_key=server.secret_key,
+        config=Config(s3={"addressing_style": "path"}, retries=retries),
+    )
 
 
 def comes_back_at_the_second_try(s3, database):
@@ -214,8 +221,9 @@ def test_boto3_completes_an_upload_in_parts_once(place, lake, database, answer):
     part = s3.upload_part(Bucket=lake.id, Key="main/a", UploadId=upload, PartNumber=1, Body=b"part")
     tries = comes_back_at_the_second_try(s3, database)
     database.lose("stage", answer, stays_away=True)
-    s3.complete_multipart_upload(Bucket=lake.id, Key="main/a", UploadId=upload, MultipartUpload={
-        "Parts": [{"ETag": part["ETag"], "PartNumber": 1}]})
+    s3.complete_multipart_upload(
+        Bucket=lake.id, Key="main/a", UploadId=upload, MultipartUpload={"Parts": [{"ETag": part["ETag"], "PartNumber": 1}]}
+    )
     assert database.met.is_set() and len(tries) >= 2
     assert s3.get_object(Bucket=lake.id, Key="main/a")["Body"].read() == b"part"
     assert "Uploads" not in s3.list_multipart_uploads(Bucket=lake.id)

@@ -33,6 +33,7 @@ def place(title):
     def register(function):
         PLACES[title] = function
         return function
+
     return register
 
 
@@ -73,8 +74,10 @@ class Box:
         expires, (name, value) = int(time.time()) + 60, header
         text = f"{method}\n\n\n{expires}\n{name and f'{name}:{value}' + chr(10)}{path}"
         signature = base64.b64encode(hmac.digest(self.tarn.secret_key.encode(), text.encode(), "sha1")).decode()
-        return (f"{path}?{name}={PERCENT(value, safe='')}&AWSAccessKeyId={self.tarn.access_key}&Expires={expires}"
-                f"&Signature={PERCENT(signature, safe='')}")
+        return (
+            f"{path}?{name}={PERCENT(value, safe='')}&AWSAccessKeyId={self.tarn.access_key}&Expires={expires}"
+            f"&Signature={PERCENT(signature, safe='')}"
+        )
 
 
 @pytest.fixture
@@ -105,8 +108,11 @@ def copies(box, put):
     """`put(header)` copies; the outcome is in main/copy."""
     for encode in (PERCENT, FORM, bare):
         for key in KEYS:
-            for source in (f"{box.repo}/main/{encode(key)}", f"/{box.repo}/main/{encode(key)}",
-                           encode(f"{box.repo}/main/{key}").replace("/", "%2F")):
+            for source in (
+                f"{box.repo}/main/{encode(key)}",
+                f"/{box.repo}/main/{encode(key)}",
+                encode(f"{box.repo}/main/{key}").replace("/", "%2F"),
+            ):
                 put(source)
                 assert box.read("copy") == key.encode(), (encode, key, source)
     # Only what is named, as with S3: the other reading is no second guess.
@@ -121,6 +127,7 @@ def copy_source(box):
     def put(source):
         answer = signed(box.tarn, "PUT", box.target("main/copy"), {"x-amz-copy-source": source})
         assert answer.status == 200, answer.body
+
     copies(box, put)
 
 
@@ -129,11 +136,12 @@ def part_source(box):
     def put(source):
         at = {"Bucket": box.repo, "Key": "main/copy"}
         upload = box.s3.create_multipart_upload(**at)["UploadId"]
-        answer = signed(box.tarn, "PUT", box.target(f"main/copy?partNumber=1&uploadId={upload}"),
-                        {"x-amz-copy-source": source})
+        answer = signed(box.tarn, "PUT", box.target(f"main/copy?partNumber=1&uploadId={upload}"), {"x-amz-copy-source": source})
         assert answer.status == 200, answer.body
-        box.s3.complete_multipart_upload(**at, UploadId=upload, MultipartUpload={
-            "Parts": [{"PartNumber": 1, "ETag": answer.xml.findtext("ETag")}]})
+        box.s3.complete_multipart_upload(
+            **at, UploadId=upload, MultipartUpload={"Parts": [{"PartNumber": 1, "ETag": answer.xml.findtext("ETag")}]}
+        )
+
     copies(box, put)
 
 
@@ -161,8 +169,11 @@ def expected_of(query, key):
 
 
 def listed(answer):
-    return [element.findtext("Key").removeprefix("main/") for element in answer.xml.iter()
-            if element.tag in ("Contents", "Version", "Upload")]
+    return [
+        element.findtext("Key").removeprefix("main/")
+        for element in answer.xml.iter()
+        if element.tag in ("Contents", "Version", "Upload")
+    ]
 
 
 @place("S3: `prefix` and `delimiter` of listings")
@@ -180,7 +191,11 @@ def prefixes(box):
 
 @place("S3: `marker`, `start-after` and `key-marker` of listings")
 def markers(box):
-    for query in ("prefix=main%2F&marker=KEY", "list-type=2&prefix=main%2F&start-after=KEY", "versions&prefix=main%2F&key-marker=KEY"):
+    for query in (
+        "prefix=main%2F&marker=KEY",
+        "list-type=2&prefix=main%2F&start-after=KEY",
+        "versions&prefix=main%2F&key-marker=KEY",
+    ):
         queries(box, query, listed)
 
 
@@ -199,8 +214,7 @@ def names_in_listings(box):
 def pages(box):
     for operation in ("list_objects", "list_objects_v2", "list_object_versions"):
         found = []
-        for page in box.s3.get_paginator(operation).paginate(Bucket=box.repo, Prefix="main/",
-                                                             PaginationConfig={"PageSize": 1}):
+        for page in box.s3.get_paginator(operation).paginate(Bucket=box.repo, Prefix="main/", PaginationConfig={"PageSize": 1}):
             found += [entry["Key"].removeprefix("main/") for entry in page.get("Contents", page.get("Versions", []))]
         assert found == sorted(KEYS), operation
 
@@ -224,8 +238,9 @@ def completed(box):
         begun = box.s3.create_multipart_upload(**at)
         assert begun["Key"] == at["Key"]
         part = box.s3.upload_part(**at, UploadId=begun["UploadId"], PartNumber=1, Body=b"part of " + key.encode())
-        done = box.s3.complete_multipart_upload(**at, UploadId=begun["UploadId"], MultipartUpload={
-            "Parts": [{"PartNumber": 1, "ETag": part["ETag"]}]})
+        done = box.s3.complete_multipart_upload(
+            **at, UploadId=begun["UploadId"], MultipartUpload={"Parts": [{"PartNumber": 1, "ETag": part["ETag"]}]}
+        )
         assert done["Key"] == at["Key"] and done["Location"].endswith("/main/" + PERCENT(key))
         assert box.read(key) == b"part of " + key.encode()
 
@@ -234,8 +249,9 @@ def completed(box):
 def forms(box):
     signer = clients.boto3_client(box.tarn, signature_version="s3v4")
     for key in KEYS:
-        form = signer.generate_presigned_post(box.repo, "main/" + key, {"success_action_status": "201"},
-                                              [{"success_action_status": "201"}])
+        form = signer.generate_presigned_post(
+            box.repo, "main/" + key, {"success_action_status": "201"}, [{"success_action_status": "201"}]
+        )
         answer = requests.post(form["url"], data=form["fields"], files={"file": b"form of " + key.encode()}, timeout=60)
         assert f"<Key>main/{key}</Key>" in answer.text
         assert answer.headers["Location"].endswith("/main/" + PERCENT(key))
@@ -300,16 +316,18 @@ def rest_documents(box):
     for key in KEYS:
         gone = box.rest("POST", f"/repositories/{box.repo}/branches/main/objects/delete", json={"paths": [key]})
         assert gone.status_code == 200 and box.only_gone(key), key
-        copied = box.rest("POST", f"/repositories/{box.repo}/branches/main/objects/copy?dest_path=copy",
-                          json={"src_path": key, "src_ref": "main"})
+        copied = box.rest(
+            "POST",
+            f"/repositories/{box.repo}/branches/main/objects/copy?dest_path=copy",
+            json={"src_path": key, "src_ref": "main"},
+        )
         assert copied.status_code == 201 and box.read("copy") == key.encode(), key
 
 
 @place("REST: signed URLs of a local store")
 def block_urls(box):
     for key in KEYS:
-        stat = box.rest("GET", f"/repositories/{box.repo}/refs/main/objects/stat",
-                        params={"path": key, "presign": "true"}).json()
+        stat = box.rest("GET", f"/repositories/{box.repo}/refs/main/objects/stat", params={"path": key, "presign": "true"}).json()
         assert requests.get(stat["physical_address"], timeout=60).content == key.encode(), key
 
 

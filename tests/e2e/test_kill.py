@@ -72,8 +72,9 @@ class Load:
             count += 1
 
     def commit(self):
-        self.until_gone(lambda rest, _: rest(
-            "POST", f"/repositories/{self.repo}/branches/main/commits", json={"message": "race"}))
+        self.until_gone(
+            lambda rest, _: rest("POST", f"/repositories/{self.repo}/branches/main/commits", json={"message": "race"})
+        )
 
     def merge(self):
         def step(rest, count):
@@ -81,14 +82,25 @@ class Load:
             rest("POST", f"{base}/branches/side/objects?path=side/{self.number}-{count}", data=b"x")
             rest("POST", f"{base}/branches/side/commits", json={"message": "side"})
             rest("POST", f"{base}/refs/side/merge/merged", json={})
+
         self.until_gone(step)
 
     def imports(self):
-        body = {"paths": [{"type": "common_prefix", "path": f"local://{self.server.import_root}/set/",
-                           "destination": f"import{self.number}/"}], "commit": {"message": "import"}}
+        body = {
+            "paths": [
+                {
+                    "type": "common_prefix",
+                    "path": f"local://{self.server.import_root}/set/",
+                    "destination": f"import{self.number}/",
+                }
+            ],
+            "commit": {"message": "import"},
+        }
+
         def step(rest, _):
             rest("POST", f"/repositories/{self.repo}/branches/imports/import", json=body)
             time.sleep(0.05)
+
         self.until_gone(step)
 
     def move(self):
@@ -97,15 +109,18 @@ class Load:
             uploaded = self.uploaded[count] = set()
             for number in range(MOVED_TOGETHER):
                 # A server that lost its database for a moment may refuse one object and store the next.
-                if rest("POST", f"{branch}/objects?path=round{self.number}/{count}/from/{number}",
-                        data=b"x").status_code == 201:
+                if rest("POST", f"{branch}/objects?path=round{self.number}/{count}/from/{number}", data=b"x").status_code == 201:
                     uploaded.add(number)
-            answer = rest("POST", f"{branch}/objects/move", json={
-                "src_prefix": f"round{self.number}/{count}/from/", "dest_prefix": f"round{self.number}/{count}/to/"})
+            answer = rest(
+                "POST",
+                f"{branch}/objects/move",
+                json={"src_prefix": f"round{self.number}/{count}/from/", "dest_prefix": f"round{self.number}/{count}/to/"},
+            )
             if answer.status_code == 200:
                 self.moved.add(count)
             if count % 3 == 0:
                 rest("POST", f"{branch}/commits", json={"message": "moved"})
+
         self.until_gone(step)
 
     def check_out(self):
@@ -116,6 +131,7 @@ class Load:
                 self.checked_out = {source}
             if count % 3 == 0:
                 rest("POST", f"/repositories/{self.repo}/branches/checkouts/commits", json={"message": "checked out"})
+
         self.until_gone(step)
 
 
@@ -131,8 +147,9 @@ def check_moves(s3, repo, load):
         places[place].setdefault(int(count), set()).add(int(number))
     for count, uploaded in load.uploaded.items():
         still, moved = (places[place].get(count, set()) for place in ("from", "to"))
-        assert uploaded <= moved if count in load.moved else uploaded <= moved or uploaded <= still, \
+        assert uploaded <= moved if count in load.moved else uploaded <= moved or uploaded <= still, (
             f"{count}: {uploaded} uploaded, {still} not moved, {moved} moved"
+        )
 
 
 def check_checkouts(s3, rest, repo, load):
@@ -140,6 +157,7 @@ def check_checkouts(s3, rest, repo, load):
 
     Tried by staging each key on its own, with a pause: both sides were seen at once.
     """
+
     def shown():
         return {key.partition("/")[2]: size for key, size in visible(s3, repo, "checkouts/co/").items()}
 

@@ -27,8 +27,13 @@ TABLE = (servers.ROOT / "docs/rest-compatibility.md").read_text()
 UNSERVED = set(re.findall(r"^\| (\w+) \|.*\| 501 \|$", TABLE, re.M))
 
 KINDS = {
-    "id": r"[0-9a-f]{64}", "checksum": r"[0-9a-f]{32}", "address": r"\w+://.*/data/[0-9a-v]{20}/[0-9a-v]{20}(,.*)?",
-    "text": r"(?s).+", "any": r"(?s).*", "key": r"AKIA[IJ][A-Z0-9]{14}Q", "secret": r"[A-Za-z0-9/+]{40}",
+    "id": r"[0-9a-f]{64}",
+    "checksum": r"[0-9a-f]{32}",
+    "address": r"\w+://.*/data/[0-9a-v]{20}/[0-9a-v]{20}(,.*)?",
+    "text": r"(?s).+",
+    "any": r"(?s).*",
+    "key": r"AKIA[IJ][A-Z0-9]{14}Q",
+    "secret": r"[A-Za-z0-9/+]{40}",
     "uuid": r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}",
     "date": r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z",
 }
@@ -41,8 +46,11 @@ def matches(expected, actual, names):
     if isinstance(expected, dict):
         if not isinstance(actual, dict):
             return f"{actual!r} is no object"
-        wrong = [f"{key}: {why}" for key, value in expected.items()
-                 if (why := matches(value, actual[key], names) if key in actual else "is missing")]
+        wrong = [
+            f"{key}: {why}"
+            for key, value in expected.items()
+            if (why := matches(value, actual[key], names) if key in actual else "is missing")
+        ]
         return "; ".join(wrong)
     if isinstance(expected, list):
         if not isinstance(actual, list) or len(actual) != len(expected):
@@ -76,8 +84,7 @@ class Replay:
     def __init__(self, tarn, names):
         self.tarn, self.names = tarn, names
         self.rest = clients.Rest(tarn)
-        self.rest.session.headers.update({"User-Agent": "lakectl/1.84.0/linux/amd64", "Accept-Encoding": "gzip",
-                                          "Accept": None})
+        self.rest.session.headers.update({"User-Agent": "lakectl/1.84.0/linux/amd64", "Accept-Encoding": "gzip", "Accept": None})
 
     def command(self, command):
         for _ in range(command.get("config", 1)):
@@ -108,20 +115,23 @@ class Replay:
             return rest(method, target, json=filled(step["json"], self.names), headers=headers)
         if "form" in step:
             headers["Content-Type"] = "multipart/form-data; boundary=replayed"
-            text = (f"--replayed\r\nContent-Disposition: {step['form']}\r\nContent-Type: {step.get('type', 'application/octet-stream')}"
-                    f"\r\n\r\n{step['text']}\r\n--replayed--\r\n").encode()
+            text = (
+                f"--replayed\r\nContent-Disposition: {step['form']}\r\nContent-Type: {step.get('type', 'application/octet-stream')}"
+                f"\r\n\r\n{step['text']}\r\n--replayed--\r\n"
+            ).encode()
             # Through a pipe, hence without a length.
             return rest(method, target, data=iter([text[:40], text[40:]]), headers=headers)
         if target.startswith("http"):
-            return rest.session.request(method, target, data=step.get("text", "").encode(), timeout=60,
-                                        headers={"Authorization": None, **headers})
+            return rest.session.request(
+                method, target, data=step.get("text", "").encode(), timeout=60, headers={"Authorization": None, **headers}
+            )
         return rest(method, target, headers=headers, data=step.get("text"))
 
     def step(self, step, unserved):
         """Whether the command ends here."""
         answer = self.request(step)
         where = f"{step['send']}: {answer.status_code} {answer.text[:300]}"
-        operation = openapi.operation_of(answer.request.method, answer.request.path_url.split("?")[0][len(openapi.BASE):])
+        operation = openapi.operation_of(answer.request.method, answer.request.path_url.split("?")[0][len(openapi.BASE) :])
         if operation and operation["operationId"] in unserved:
             assert answer.status_code == 501 and answer.json()["message"].startswith("Not Implemented"), where
             return True
@@ -156,7 +166,9 @@ def test_lakectl(tarn, name, story):
     source.mkdir()
     for text in ("one", "two"):
         (source / text).write_text(text)
-    replay = Replay(tarn, {"repo": name[:40].strip("-") + name[-13:], "name": name, "url": tarn.url, "source": f"local://{source}"})
+    replay = Replay(
+        tarn, {"repo": name[:40].strip("-") + name[-13:], "name": name, "url": tarn.url, "source": f"local://{source}"}
+    )
     commands = yaml.safe_load(Path(story).read_text())
     for command in commands:
         try:

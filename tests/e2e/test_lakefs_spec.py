@@ -13,8 +13,9 @@ TREE = {"a": "1", "dir/b": "22", "dir/deep/c": "333", "other/d": "4444"}
 
 @pytest.fixture
 def fs(tarn):
-    return LakeFSFileSystem(host=tarn.url, username=tarn.access_key, password=tarn.secret_key,
-                            use_listings_cache=False, skip_instance_cache=True)
+    return LakeFSFileSystem(
+        host=tarn.url, username=tarn.access_key, password=tarn.secret_key, use_listings_cache=False, skip_instance_cache=True
+    )
 
 
 @pytest.fixture

@@ -18,22 +18,38 @@ JOINED = b"".join(PARTS)
 def lake(session_scratch, initialised_data, versitygw):
     """A server over an S3 store, which holds an object of one piece and one of three parts."""
     clients.boto3_client(versitygw).create_bucket(Bucket="large-reads")
-    server = servers.Tarnd(session_scratch / "large-reads", environment=versitygw.tarnd_environment()).copy_data_of(initialised_data).start()
+    server = (
+        servers.Tarnd(session_scratch / "large-reads", environment=versitygw.tarnd_environment())
+        .copy_data_of(initialised_data)
+        .start()
+    )
     made = clients.Rest(server)("POST", "/repositories", json={"name": "large", "storage_namespace": "s3://large-reads/space"})
     assert made.status_code == 201, made.text
     s3 = clients.boto3_client(server)
     s3.put_object(Bucket="large", Key="main/single", Body=SINGLE)
     upload = s3.create_multipart_upload(Bucket="large", Key="main/joined")["UploadId"]
-    etags = [s3.upload_part(Bucket="large", Key="main/joined", UploadId=upload, PartNumber=n, Body=part)["ETag"] for n, part in enumerate(PARTS, 1)]
-    s3.complete_multipart_upload(Bucket="large", Key="main/joined", UploadId=upload,
-                                 MultipartUpload={"Parts": [{"PartNumber": n, "ETag": etag} for n, etag in enumerate(etags, 1)]})
+    etags = [
+        s3.upload_part(Bucket="large", Key="main/joined", UploadId=upload, PartNumber=n, Body=part)["ETag"]
+        for n, part in enumerate(PARTS, 1)
+    ]
+    s3.complete_multipart_upload(
+        Bucket="large",
+        Key="main/joined",
+        UploadId=upload,
+        MultipartUpload={"Parts": [{"PartNumber": n, "ETag": etag} for n, etag in enumerate(etags, 1)]},
+    )
     yield server
     server.stop()
 
 
 def rest_bytes(server, path, **headers):
-    answer = requests.get(f"{server.url}/api/v1/repositories/large/refs/main/objects", params={"path": path}, headers=headers,
-                          auth=(server.access_key, server.secret_key), timeout=60)
+    answer = requests.get(
+        f"{server.url}/api/v1/repositories/large/refs/main/objects",
+        params={"path": path},
+        headers=headers,
+        auth=(server.access_key, server.secret_key),
+        timeout=60,
+    )
     assert answer.status_code in (200, 206), answer.text
     return answer.content
 
@@ -45,8 +61,8 @@ def test_the_whole_and_ranges_are_what_was_stored(lake, path, content):
     assert rest_bytes(lake, path) == content
     for first, last in ((5, len(content) - 1), (MIB, 30 * MIB), (19 * MIB, 39 * MIB)):
         ranged = f"bytes={first}-{last}"
-        assert s3.get_object(Bucket="large", Key=f"main/{path}", Range=ranged)["Body"].read() == content[first:last + 1]
-        assert rest_bytes(lake, path, Range=ranged) == content[first:last + 1]
+        assert s3.get_object(Bucket="large", Key=f"main/{path}", Range=ranged)["Body"].read() == content[first : last + 1]
+        assert rest_bytes(lake, path, Range=ranged) == content[first : last + 1]
 
 
 def test_readers_that_leave_disturb_no_others(lake):

@@ -19,10 +19,12 @@ def test_what_may_not_be_read_is_put_onto_no_ref_that_may_be(tarn, repo, s3, res
         s3.put_object(Bucket=repo.id, Key=f"{ref}/a", Body=ref.encode())
     hidden = repo.branch("secret").commit("secret")
     repo.branch("main").commit("open")
-    user = make_user(allow(["fs:ReadObject", "fs:ListObjects"], where(repo, "/ref/main*")),
-                     allow(["fs:CreateBranch", "fs:CreateCommit", "fs:RevertBranch"], where(repo, "/branch/*")),
-                     allow(["fs:CreateTag", "fs:SetAlias"], where(repo, "/tag/*"), where(repo, "/alias/*")),
-                     allow(["fs:ReadCommit", "pr:*"], where(repo)))
+    user = make_user(
+        allow(["fs:ReadObject", "fs:ListObjects"], where(repo, "/ref/main*")),
+        allow(["fs:CreateBranch", "fs:CreateCommit", "fs:RevertBranch"], where(repo, "/branch/*")),
+        allow(["fs:CreateTag", "fs:SetAlias"], where(repo, "/tag/*"), where(repo, "/alias/*")),
+        allow(["fs:ReadCommit", "pr:*"], where(repo)),
+    )
     theirs, reads = clients.Rest(user), clients.boto3_client(user)
     here = f"/repositories/{repo.id}"
     assert theirs("POST", f"{here}/branches", json={"name": "main2", "source": "main"}).status_code == 201
@@ -49,8 +51,10 @@ def test_what_may_not_be_read_is_put_onto_no_ref_that_may_be(tarn, repo, s3, res
 
 
 def test_reading_is_not_denied_by_the_name_of_a_ref(rest):
-    policy = {"id": f"p-{uuid.uuid4().hex[:12]}",
-              "statement": [{"effect": "deny", "action": ["fs:*"], "resource": "arn:lakefs:fs:::repository/a/ref/main/*"}]}
+    policy = {
+        "id": f"p-{uuid.uuid4().hex[:12]}",
+        "statement": [{"effect": "deny", "action": ["fs:*"], "resource": "arn:lakefs:fs:::repository/a/ref/main/*"}],
+    }
     answer = rest("POST", "/auth/policies", json=policy)
     assert answer.status_code == 400 and "by the name of a ref" in answer.json()["message"]
     policy["statement"][0]["action"] = ["fs:WriteObject", "fs:DeleteObject"]
@@ -89,8 +93,9 @@ def test_operations_are_not_those_of_a_later_user_of_the_same_name(tarn, repo, s
     user = make_user(allow(["fs:*"], "*"))
     for attempt in range(50):  # a commit may be done before it is deferred
         s3.put_object(Bucket=repo.id, Key="main/a", Body=str(attempt).encode())
-        answer = clients.Rest(user)("POST", f"/repositories/{repo.id}/branches/main/commits", json={"message": "m"},
-                                    headers={"Prefer": "respond-async"})
+        answer = clients.Rest(user)(
+            "POST", f"/repositories/{repo.id}/branches/main/commits", json={"message": "m"}, headers={"Prefer": "respond-async"}
+        )
         if answer.status_code == 202:
             break
     assert answer.status_code == 202

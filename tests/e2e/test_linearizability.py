@@ -54,41 +54,91 @@ ALLOWED = {
     "an unknown write that never happened": [maybe(0, model.write(0, OLD)), absent(1, 2)],
     "an unknown write that happens late": [maybe(0, model.write(0, OLD)), put(1, 2, NEW), get(3, 4, NEW), get(5, 6, OLD)],
     "two unknown changes, both seen at once": [
-        put(0, 1, OLD), maybe(2, model.change(0, 1, 19)), maybe(2, model.change(0, 2, 29)), get(3, 4, (1, 19, 29))],
+        put(0, 1, OLD),
+        maybe(2, model.change(0, 1, 19)),
+        maybe(2, model.change(0, 2, 29)),
+        get(3, 4, (1, 19, 29)),
+    ],
     "an unknown deletion": [put(0, 1, OLD), maybe(2, model.delete(0)), get(3, 4, OLD), absent(5, 6)],
     "one winner of two": [op(0, 5, model.create(0, OLD)), op(0, 5, model.present(0)), get(6, 7, OLD)],
     "a create refused because of an unknown one": [maybe(0, model.create(0, OLD)), op(1, 2, model.present(0))],
-    "compare and swap": [put(0, 1, OLD), op(2, 3, model.replace_body(0, 1, NEW)), op(4, 5, model.other_body(0, 1)),
-                         get(6, 7, NEW)],
-    "metadata and tags, each kept": [put(0, 1, OLD), op(2, 9, model.change(0, 1, 19)), op(2, 9, model.change(0, 2, 29)),
-                                     get(10, 11, (1, 19, 29))],
+    "compare and swap": [
+        put(0, 1, OLD),
+        op(2, 3, model.replace_body(0, 1, NEW)),
+        op(4, 5, model.other_body(0, 1)),
+        get(6, 7, NEW),
+    ],
+    "metadata and tags, each kept": [
+        put(0, 1, OLD),
+        op(2, 9, model.change(0, 1, 19)),
+        op(2, 9, model.change(0, 2, 29)),
+        get(10, 11, (1, 19, 29)),
+    ],
     "a completion repeated while the key shows its object": [
-        op(0, 1, model.complete(0, "u", OLD)), op(2, 3, model.complete(0, "u", OLD)), get(4, 5, OLD)],
+        op(0, 1, model.complete(0, "u", OLD)),
+        op(2, 3, model.complete(0, "u", OLD)),
+        get(4, 5, OLD),
+    ],
     "two aborts": [op(0, 9, model.abort("u")), op(0, 9, model.abort("u")), op(10, 11, model.no_upload("u"))],
     "an abort after a completion is refused": [op(0, 1, model.complete(0, "u", OLD)), op(2, 3, model.no_upload("u"))],
     "a commit holds what came before it, and not what came while it ran": [
-        put(0, 1, OLD), *publication(2, 6, 0, "commit", OLD), put(3, 5, NEW), get(7, 8, NEW)],
+        put(0, 1, OLD),
+        *publication(2, 6, 0, "commit", OLD),
+        put(3, 5, NEW),
+        get(7, 8, NEW),
+    ],
     "or that too": [put(0, 1, OLD), *publication(2, 6, 0, "commit", NEW), put(3, 5, NEW), get(7, 8, NEW)],
     "a merge over a checkout of what is committed": [
-        put(0, 1, OLD), *publication(2, 3, 0, "commit", (1, 11, 0)), op(4, 5, model.delete(0)),
-        op(6, 7, model.put_back(0, (1, 11, 0))), *publication(8, 9, 1, "clean", (1, 11, 0)), get(10, 11, OLD)],
+        put(0, 1, OLD),
+        *publication(2, 3, 0, "commit", (1, 11, 0)),
+        op(4, 5, model.delete(0)),
+        op(6, 7, model.put_back(0, (1, 11, 0))),
+        *publication(8, 9, 1, "clean", (1, 11, 0)),
+        get(10, 11, OLD),
+    ],
     "a revert takes tags back that a commit brought": [
-        put(0, 1, OLD), op(2, 3, model.change(0, 2, 29)), *publication(4, 5, 0, "commit", (1, 11, 0)),
-        *publication(6, 7, 1, "clean", (1, 11, 0), reverts=True), get(8, 9, OLD)],
+        put(0, 1, OLD),
+        op(2, 3, model.change(0, 2, 29)),
+        *publication(4, 5, 0, "commit", (1, 11, 0)),
+        *publication(6, 7, 1, "clean", (1, 11, 0), reverts=True),
+        get(8, 9, OLD),
+    ],
     "a revert brings tags back that were changed after the object was written": [
-        put(0, 1, OLD), op(2, 3, model.change(0, 2, 29)), *publication(4, 5, 0, "commit", (1, 11, 0)),
-        put(6, 7, NEW), *publication(8, 9, 1, "commit", (2, 12, 0)),
-        *publication(10, 11, 2, "clean", (1, 11, 0), {11: OLD}, reverts=True), get(12, 13, (1, 11, 29))],
+        put(0, 1, OLD),
+        op(2, 3, model.change(0, 2, 29)),
+        *publication(4, 5, 0, "commit", (1, 11, 0)),
+        put(6, 7, NEW),
+        *publication(8, 9, 1, "commit", (2, 12, 0)),
+        *publication(10, 11, 2, "clean", (1, 11, 0), {11: OLD}, reverts=True),
+        get(12, 13, (1, 11, 29)),
+    ],
     "a reset shows what was committed": [
-        put(0, 1, OLD), *publication(2, 3, 0, "commit", OLD), put(4, 5, NEW), op(6, 7, model.reset(0)), get(8, 9, OLD)],
+        put(0, 1, OLD),
+        *publication(2, 3, 0, "commit", OLD),
+        put(4, 5, NEW),
+        op(6, 7, model.reset(0)),
+        get(8, 9, OLD),
+    ],
     "what is staged while a merge runs hides what it brings": [
-        *publication(0, 9, 0, "clean", NEW), op(1, 8, model.create(0, OLD)), get(10, 11, OLD)],
+        *publication(0, 9, 0, "clean", NEW),
+        op(1, 8, model.create(0, OLD)),
+        get(10, 11, OLD),
+    ],
     "a merge that was asked to bear uncommitted changes leaves them": [
-        put(0, 1, OLD), *publication(2, 3, 0, "dirty", None), get(4, 5, OLD)],
+        put(0, 1, OLD),
+        *publication(2, 3, 0, "dirty", None),
+        get(4, 5, OLD),
+    ],
     "a merge brings what was deleted without effect, once a commit without changes has dropped that": [
-        put(0, 1, OLD), op(2, 3, model.put_back(0, None)), *publication(4, 5, 0, "dirty", (2, 12, 0)), get(6, 7, NEW)],
+        put(0, 1, OLD),
+        op(2, 3, model.put_back(0, None)),
+        *publication(4, 5, 0, "dirty", (2, 12, 0)),
+        get(6, 7, NEW),
+    ],
     "a merge brings the tags that were written with the object": [
-        *publication(0, 1, 0, "clean", (2, 12, 0), {12: NEW}), get(2, 3, NEW)],
+        *publication(0, 1, 0, "clean", (2, 12, 0), {12: NEW}),
+        get(2, 3, NEW),
+    ],
 }
 
 REFUSED = {
@@ -97,45 +147,72 @@ REFUSED = {
     "a read of what nobody wrote": [put(0, 1, OLD), get(2, 3, NEW)],
     "a read of what was written later": [get(0, 1, OLD), put(2, 3, OLD)],
     "a torn read": [put(0, 1, OLD), put(0, 1, NEW), get(2, 3, (1, 12, 0))],
-    "two reads that disagree about the order": [
-        put(0, 9, OLD), put(0, 9, NEW), get(1, 2, OLD), get(3, 4, NEW), get(5, 6, OLD)],
+    "two reads that disagree about the order": [put(0, 9, OLD), put(0, 9, NEW), get(1, 2, OLD), get(3, 4, NEW), get(5, 6, OLD)],
     "two winners": [op(0, 5, model.create(0, OLD)), op(0, 5, model.create(0, NEW))],
     "a create over an object": [put(0, 1, OLD), op(2, 3, model.create(0, NEW))],
     "a refused create on an empty key": [op(0, 1, model.present(0))],
     "resurrection after a deletion": [put(0, 1, OLD), op(2, 3, model.delete(0)), get(4, 5, OLD)],
     "an unknown write that happens twice": [
-        maybe(0, model.write(0, OLD)), get(1, 2, OLD), put(3, 4, NEW), get(5, 6, NEW), get(7, 8, OLD)],
+        maybe(0, model.write(0, OLD)),
+        get(1, 2, OLD),
+        put(3, 4, NEW),
+        get(5, 6, NEW),
+        get(7, 8, OLD),
+    ],
     "a write that happens twice": [put(0, 9, OLD), get(1, 2, OLD), put(3, 4, NEW), get(5, 6, NEW), get(10, 11, OLD)],
     "an unknown deletion that happens twice": [
-        put(0, 1, OLD), maybe(2, model.delete(0)), absent(3, 4), put(5, 6, NEW), get(7, 8, NEW), absent(9, 10)],
+        put(0, 1, OLD),
+        maybe(2, model.delete(0)),
+        absent(3, 4),
+        put(5, 6, NEW),
+        get(7, 8, NEW),
+        absent(9, 10),
+    ],
     "an unknown write before it was asked for": [get(0, 1, OLD), maybe(2, model.write(0, OLD))],
-    "a swap of what is not there any more": [
-        put(0, 1, OLD), put(2, 3, NEW), op(4, 5, model.replace_body(0, 1, THIRD))],
+    "a swap of what is not there any more": [put(0, 1, OLD), put(2, 3, NEW), op(4, 5, model.replace_body(0, 1, THIRD))],
     "two swaps of one value": [
-        put(0, 1, OLD), op(2, 9, model.replace_body(0, 1, NEW)), op(2, 9, model.replace_body(0, 1, THIRD))],
+        put(0, 1, OLD),
+        op(2, 9, model.replace_body(0, 1, NEW)),
+        op(2, 9, model.replace_body(0, 1, THIRD)),
+    ],
     "a swap refused although it holds": [put(0, 1, OLD), op(2, 3, model.other_body(0, 1))],
     "a swap refused that was seen": [put(0, 1, OLD), op(2, 9, model.other_body(0, 1)), get(3, 4, NEW)],
-    "tags that undo metadata": [put(0, 1, OLD), op(2, 9, model.change(0, 1, 19)), op(2, 9, model.change(0, 2, 29)),
-                                get(10, 11, (1, 11, 29))],
+    "tags that undo metadata": [
+        put(0, 1, OLD),
+        op(2, 9, model.change(0, 1, 19)),
+        op(2, 9, model.change(0, 2, 29)),
+        get(10, 11, (1, 11, 29)),
+    ],
     "tags that undo a write": [put(0, 1, OLD), put(2, 9, NEW), op(2, 9, model.change(0, 2, 29)), get(10, 11, (1, 11, 29))],
     "a completion and an abort": [op(0, 9, model.complete(0, "u", OLD)), op(0, 9, model.abort("u"))],
     "a completion repeated over a later write": [
-        op(0, 1, model.complete(0, "u", OLD)), put(2, 3, NEW), op(4, 5, model.complete(0, "u", OLD))],
+        op(0, 1, model.complete(0, "u", OLD)),
+        put(2, 3, NEW),
+        op(4, 5, model.complete(0, "u", OLD)),
+    ],
     "an upload unknown before it was closed": [op(0, 1, model.no_upload("u")), op(2, 3, model.complete(0, "u", OLD))],
     "a commit without a write of before it": [put(0, 1, OLD), *publication(2, 3, 0, "commit", None)],
     "a commit with a write of after it": [*publication(0, 1, 0, "commit", OLD), put(2, 3, OLD)],
     "a merge that loses tags": [
-        put(0, 1, OLD), op(2, 3, model.change(0, 2, 29)), *publication(4, 5, 0, "commit", (1, 11, 0)),
-        *publication(6, 7, 1, "clean", (1, 11, 0)), get(8, 9, OLD)],
-    "a commit that takes a write away": [
-        put(0, 1, OLD), *publication(2, 3, 0, "commit", OLD), absent(4, 5)],
-    "a commit that keeps what was reset": [
-        put(0, 1, OLD), op(2, 3, model.reset(0)), *publication(4, 5, 0, "commit", OLD)],
+        put(0, 1, OLD),
+        op(2, 3, model.change(0, 2, 29)),
+        *publication(4, 5, 0, "commit", (1, 11, 0)),
+        *publication(6, 7, 1, "clean", (1, 11, 0)),
+        get(8, 9, OLD),
+    ],
+    "a commit that takes a write away": [put(0, 1, OLD), *publication(2, 3, 0, "commit", OLD), absent(4, 5)],
+    "a commit that keeps what was reset": [put(0, 1, OLD), op(2, 3, model.reset(0)), *publication(4, 5, 0, "commit", OLD)],
     "a merge into a branch with uncommitted changes": [put(0, 1, OLD), *publication(2, 3, 0, "clean", NEW)],
     "a merge that takes the place of an uncommitted change": [
-        put(0, 1, OLD), *publication(2, 3, 0, "dirty", NEW), get(4, 5, NEW)],
+        put(0, 1, OLD),
+        *publication(2, 3, 0, "dirty", NEW),
+        get(4, 5, NEW),
+    ],
     "a create over what a merge was seen to bring": [
-        *publication(0, 9, 0, "clean", NEW), op(1, 8, model.create(0, OLD)), get(2, 3, NEW)],
+        *publication(0, 9, 0, "clean", NEW),
+        op(1, 8, model.create(0, OLD)),
+        get(2, 3, NEW),
+    ],
     "publications out of order": [*publication(0, 1, 1, "clean", NEW), *publication(2, 3, 0, "clean", OLD)],
 }
 
@@ -161,8 +238,9 @@ def test_a_move_takes_the_object_along():
     assert not linearizable([*history, both[0], op(6, 7, model.read(0, OLD))], pair)
     assert not linearizable([*history, op(6, 7, model.absent(0)), op(6, 7, model.absent(1))], pair)
     # A move may come after a write that began later, although there was nothing to move before.
-    assert linearizable([op(0, 9, model.move(0, 1)), put(1, 2, OLD), op(10, 11, model.absent(0)),
-                         op(10, 11, model.read(1, OLD))], pair)
+    assert linearizable(
+        [op(0, 9, model.move(0, 1)), put(1, 2, OLD), op(10, 11, model.absent(0)), op(10, 11, model.read(1, OLD))], pair
+    )
     # A write that the move did not see stays where it is.
     late = [*history, put(3, 4, NEW), op(6, 7, model.read(1, OLD)), get(6, 7, NEW)]
     assert linearizable(late, pair)
@@ -246,7 +324,10 @@ def simulated(chance, clients, operations):
 
 IN_DOUBT = {  # what clients may see of a write without an answer although nobody saw its number
     "that there are no tags": ((5, 5, NONE), lambda cell, recorder: recorder.read(cell, 0, "tags", model.read(0, (0, 0, NONE)))),
-    "that the body is not known": ((0, 5, 5), lambda cell, recorder: recorder.done(cell, 0, "swap", model.replace_body(0, 9, NEW))),
+    "that the body is not known": (
+        (0, 5, 5),
+        lambda cell, recorder: recorder.done(cell, 0, "swap", model.replace_body(0, 9, NEW)),
+    ),
 }
 
 

@@ -21,8 +21,9 @@ def basic(server, secret):
 def slow_bodies(server, head):
     """Strangers at another address who send a head, then a body at a rate that is just not refused."""
     address = urlsplit(server.url)
-    sockets = [socket.create_connection((address.hostname, address.port), source_address=("127.0.0.2", 0))
-               for _ in range(CONNECTIONS)]
+    sockets = [
+        socket.create_connection((address.hostname, address.port), source_address=("127.0.0.2", 0)) for _ in range(CONNECTIONS)
+    ]
     stop = threading.Event()
 
     def drip():
@@ -46,15 +47,15 @@ def slow_bodies(server, head):
 
 HEADS = {
     "JSON with a wrong secret": "POST /api/v1/repositories HTTP/1.1\nHost: h\nContent-Type: application/json\n"
-                                "Content-Length: 5000000\nAuthorization: {wrong}",
+    "Content-Length: 5000000\nAuthorization: {wrong}",
     "a login": "POST /api/v1/auth/login HTTP/1.1\nHost: h\nContent-Type: application/json\n"
-               "Content-Length: 60000\nAuthorization: {wrong}",
+    "Content-Length: 60000\nAuthorization: {wrong}",
     "an object with a wrong secret": "POST /api/v1/repositories/{repo}/branches/main/objects?path=a HTTP/1.1\nHost: h\n"
-                                     "Content-Length: 5000000\nAuthorization: {wrong}",
+    "Content-Length: 5000000\nAuthorization: {wrong}",
     "a signature that only the body proves": "PUT /{repo}/main/a HTTP/1.1\nHost: h\nContent-Length: 5000000\n"
-                                             "x-amz-date: {date}\nAuthorization: AWS4-HMAC-SHA256 "
-                                             "Credential={key}/{day}/us-east-1/s3/aws4_request, "
-                                             "SignedHeaders=host;x-amz-date, Signature=" + "0" * 64,
+    "x-amz-date: {date}\nAuthorization: AWS4-HMAC-SHA256 "
+    "Credential={key}/{day}/us-east-1/s3/aws4_request, "
+    "SignedHeaders=host;x-amz-date, Signature=" + "0" * 64,
 }
 
 
@@ -62,8 +63,13 @@ HEADS = {
 def test_a_key_id_is_not_enough_to_shut_its_user_out(tarn, repo, head):
     rest, s3 = clients.Rest(tarn), clients.boto3_client(tarn)
     now = time.gmtime()
-    head = head.format(wrong=basic(tarn, "wrong"), repo=repo.id, key=tarn.access_key,
-                       date=time.strftime("%Y%m%dT%H%M%SZ", now), day=time.strftime("%Y%m%d", now))
+    head = head.format(
+        wrong=basic(tarn, "wrong"),
+        repo=repo.id,
+        key=tarn.access_key,
+        date=time.strftime("%Y%m%dT%H%M%SZ", now),
+        day=time.strftime("%Y%m%d", now),
+    )
     s3.head_bucket(Bucket=repo.id)
     with slow_bodies(tarn, head):
         time.sleep(1)

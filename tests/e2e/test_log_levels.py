@@ -14,8 +14,9 @@ from s3_requests import rest, send, signed
 
 def level_of(server, request_id):
     """The level of the one line about a request."""
-    lines = [line for line in server.process.log.read_text().splitlines() if f"request_id={request_id}" in line
-             and " request " in line]
+    lines = [
+        line for line in server.process.log.read_text().splitlines() if f"request_id={request_id}" in line and " request " in line
+    ]
     assert len(lines) == 1, lines
     return re.search(r" (debug|info|warn|error) ", lines[0]).group(1)
 
@@ -25,10 +26,14 @@ def test_what_the_caller_brought_about_is_no_error_of_the_server(scratch_dir, in
     try:
         rest(server, "POST", "/repositories", json={"name": "lake", "storage_namespace": "local://lake"})
         statuses = []
-        for answer in [signed(server, "PUT", "/lake/main/a", body=b"x"), signed(server, "GET", "/lake/main/absent"),
-                       signed(server, "PUT", "/lake?policy"), signed(server, "PUT", "/lake/main/a", {"x-amz-grant-read": "x"}),
-                       send(server, "GET", "/lake/main/a?X-Amz-Signature=x"),
-                       signed(server, "PUT", "/lake/main/a", {"If-None-Match": "*"}, b"y")]:
+        for answer in [
+            signed(server, "PUT", "/lake/main/a", body=b"x"),
+            signed(server, "GET", "/lake/main/absent"),
+            signed(server, "PUT", "/lake?policy"),
+            signed(server, "PUT", "/lake/main/a", {"x-amz-grant-read": "x"}),
+            send(server, "GET", "/lake/main/a?X-Amz-Signature=x"),
+            signed(server, "PUT", "/lake/main/a", {"If-None-Match": "*"}, b"y"),
+        ]:
             statuses.append(answer.status)
             assert level_of(server, answer.headers["x-amz-request-id"]) == "info", answer
         assert statuses == [200, 404, 501, 501, 400, 412]
@@ -49,14 +54,19 @@ def test_a_refused_sign_in_is_a_warning(scratch_dir, initialised_data):
         with pytest.raises(ClientError) as refused:
             stranger.list_buckets()
         assert level_of(server, refused.value.response["ResponseMetadata"]["RequestId"]) == "warn"
-        for ask in [lambda: requests.get(server.url + "/api/v1/repositories", auth=(server.access_key, "wrong"), timeout=60),
-                    lambda: requests.post(server.url + "/api/v1/auth/login", timeout=60, json={
-                        "access_key_id": server.access_key, "secret_access_key": "wrong"})]:
+        for ask in [
+            lambda: requests.get(server.url + "/api/v1/repositories", auth=(server.access_key, "wrong"), timeout=60),
+            lambda: requests.post(
+                server.url + "/api/v1/auth/login",
+                timeout=60,
+                json={"access_key_id": server.access_key, "secret_access_key": "wrong"},
+            ),
+        ]:
             answer = ask()
             assert answer.status_code == 401
             assert level_of(server, answer.headers["X-Request-Id"]) == "warn"
         lines = [line for line in server.process.log.read_text().splitlines() if "stranger/1" in line]
-        assert len(lines) == 1 and "address=127.0.0.1" in lines[0] and "user=\"\"" in lines[0]
+        assert len(lines) == 1 and "address=127.0.0.1" in lines[0] and 'user=""' in lines[0]
     finally:
         server.stop()
 
@@ -74,9 +84,10 @@ def test_what_the_server_lacks_is_its_error(scratch_dir, initialised_data):
     try:
         rest(server, "POST", "/repositories", json={"name": "lake", "storage_namespace": "local://lake"})
         basic = base64.b64encode(f"{server.access_key}:{server.secret_key}".encode()).decode()
-        for ask, name in [(lambda: signed(server, "GET", "/lake/main/a"), "x-amz-request-id"),
-                          (lambda: send(server, "GET", "/api/v1/repositories", {"Authorization": f"Basic {basic}"}),
-                           "x-request-id")]:
+        for ask, name in [
+            (lambda: signed(server, "GET", "/lake/main/a"), "x-amz-request-id"),
+            (lambda: send(server, "GET", "/api/v1/repositories", {"Authorization": f"Basic {basic}"}), "x-request-id"),
+        ]:
             server.kill_postgres()
             assert level_of(server, failed(ask).headers[name]) == "error"
             server.process.wait_until(lambda: ask().status < 500, "the database is back")

@@ -30,8 +30,11 @@ class Fleet:
         self.shared = {"TARN_STORE_LOCAL_ROOT": scratch / f"objects-{time.monotonic_ns()}", "TARN_AUTH_MASTER_KEY": "a5" * 32}
 
     def start(self, **environment):
-        server = servers.Tarnd(self.scratch / f"lost-{time.monotonic_ns()}", arguments=["--database", self.url],
-                               environment={**self.shared, **environment})
+        server = servers.Tarnd(
+            self.scratch / f"lost-{time.monotonic_ns()}",
+            arguments=["--database", self.url],
+            environment={**self.shared, **environment},
+        )
         self.each.append(server)
         server.start()
         if len(self.each) == 1:
@@ -40,8 +43,15 @@ class Fleet:
         return server
 
     def accept_loss(self):
-        command = [servers.program("tarn"), "admin", "accept-loss", "--database", self.url, "--data",
-                   self.scratch / f"none-{time.monotonic_ns()}"]
+        command = [
+            servers.program("tarn"),
+            "admin",
+            "accept-loss",
+            "--database",
+            self.url,
+            "--data",
+            self.scratch / f"none-{time.monotonic_ns()}",
+        ]
         return subprocess.run([str(word) for word in command], check=True, capture_output=True, text=True).stdout
 
     def stop(self):
@@ -57,13 +67,20 @@ def fleet(pair, session_scratch):
 
 
 def call(server, method, path, timeout=60, **more):
-    return requests.request(method, f"{server.url}/api/v1/{path}", auth=(server.access_key, server.secret_key),
-                            timeout=timeout, **more)
+    return requests.request(
+        method, f"{server.url}/api/v1/{path}", auth=(server.access_key, server.secret_key), timeout=timeout, **more
+    )
 
 
 def put(server, key, body=b"x"):
-    return call(server, "POST", "repositories/lake/branches/main/objects", params={"path": key}, data=body,
-                headers={"Content-Type": "application/octet-stream"})
+    return call(
+        server,
+        "POST",
+        "repositories/lake/branches/main/objects",
+        params={"path": key},
+        data=body,
+        headers={"Content-Type": "application/octet-stream"},
+    )
 
 
 def get(server, key):

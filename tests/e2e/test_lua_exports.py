@@ -33,12 +33,24 @@ def moto(session_scratch):
 def exporting(session_scratch, initialised_data, versitygw, moto):
     """A server with its objects in versitygw, in the bucket "exports", whose scripts may send requests here."""
     clients.boto3_client(versitygw).create_bucket(Bucket="exports")
-    server = servers.Tarnd(session_scratch / "tarnd-exports", environment={
-        **versitygw.tarnd_environment(), "TARN_HOOKS_ALLOWED_TARGETS": "127.0.0.1", "TARN_HOOKS_LUA_HTTP": "true",
-        "LAKEFSACTION_AWS_ACCESS_KEY_ID": versitygw.access_key, SECRET: versitygw.secret_key,
-        "LAKEFSACTION_S3_ENDPOINT": versitygw.url, "LAKEFSACTION_GLUE_ENDPOINT": moto.url,
-        "TARN_HOOKS_VARIABLES": f"LAKEFSACTION_AWS_ACCESS_KEY_ID=*;{SECRET}=*;LAKEFSACTION_S3_ENDPOINT=*;"
-                                "LAKEFSACTION_GLUE_ENDPOINT=*"}).copy_data_of(initialised_data).start()
+    server = (
+        servers.Tarnd(
+            session_scratch / "tarnd-exports",
+            environment={
+                **versitygw.tarnd_environment(),
+                "TARN_HOOKS_ALLOWED_TARGETS": "127.0.0.1",
+                "TARN_HOOKS_LUA_HTTP": "true",
+                "LAKEFSACTION_AWS_ACCESS_KEY_ID": versitygw.access_key,
+                SECRET: versitygw.secret_key,
+                "LAKEFSACTION_S3_ENDPOINT": versitygw.url,
+                "LAKEFSACTION_GLUE_ENDPOINT": moto.url,
+                "TARN_HOOKS_VARIABLES": f"LAKEFSACTION_AWS_ACCESS_KEY_ID=*;{SECRET}=*;LAKEFSACTION_S3_ENDPOINT=*;"
+                "LAKEFSACTION_GLUE_ENDPOINT=*",
+            },
+        )
+        .copy_data_of(initialised_data)
+        .start()
+    )
     yield server
     server.stop()
 
@@ -98,8 +110,7 @@ def test_the_example_of_a_hive_table_is_read_through_glue(exporting, lake, store
     status, outputs = run_after(exporting, lake, made)
     assert status == "completed", outputs
 
-    glue = boto3.client("glue", endpoint_url=moto.url, region_name="us-east-1", aws_access_key_id="k",
-                        aws_secret_access_key="s")
+    glue = boto3.client("glue", endpoint_url=moto.url, region_name="us-east-1", aws_access_key_id="k", aws_secret_access_key="s")
     table = glue.get_table(DatabaseName="lake", Name=f"animals_{lake.id}_main_{made.id[:6]}")["Table"]
     assert [(c["Name"], c["Type"]) for c in table["StorageDescriptor"]["Columns"]] == [("page", "string")]
     assert table["StorageDescriptor"]["Columns"][0]["Comment"] == "of the book"
@@ -122,14 +133,22 @@ def test_the_example_of_a_hive_table_is_read_through_glue(exporting, lake, store
     again = lake.branch("main").commit("more")
     status, outputs = run_after(exporting, lake, again)
     assert status == "completed", outputs
-    assert {t["Name"][-6:] for t in glue.get_tables(DatabaseName="lake")["TableList"]
-            if lake.id in t["Name"]} == {made.id[:6], again.id[:6]}
+    assert {t["Name"][-6:] for t in glue.get_tables(DatabaseName="lake")["TableList"] if lake.id in t["Name"]} == {
+        made.id[:6],
+        again.id[:6],
+    }
 
 
 def gateway_options(server):
-    return {"AWS_ENDPOINT_URL": server.url, "AWS_REGION": "us-east-1", "AWS_ACCESS_KEY_ID": server.access_key,
-            "AWS_SECRET_ACCESS_KEY": server.secret_key, "AWS_ALLOW_HTTP": "true",
-            "AWS_VIRTUAL_HOSTED_STYLE_REQUEST": "false", "AWS_CONDITIONAL_PUT": "etag"}
+    return {
+        "AWS_ENDPOINT_URL": server.url,
+        "AWS_REGION": "us-east-1",
+        "AWS_ACCESS_KEY_ID": server.access_key,
+        "AWS_SECRET_ACCESS_KEY": server.secret_key,
+        "AWS_ALLOW_HTTP": "true",
+        "AWS_VIRTUAL_HOSTED_STYLE_REQUEST": "false",
+        "AWS_CONDITIONAL_PUT": "etag",
+    }
 
 
 def rows_of(server, uri):
@@ -141,10 +160,13 @@ def rows_of(server, uri):
 def test_the_example_of_a_delta_table_is_read_from_the_store(exporting, lake, versitygw):
     people = f"s3://{lake.id}/main/tables/people"
     options = gateway_options(exporting)
-    write_deltalake(people, pa.table({"id": [1, 2], "country": ["a b", "c"]}), partition_by=["country"],
-                    storage_options=options)
-    write_deltalake(people, pa.table({"id": [3], "country": [None]}, pa.schema([("id", pa.int64()), ("country", pa.string())])),
-                    mode="append", storage_options=options)
+    write_deltalake(people, pa.table({"id": [1, 2], "country": ["a b", "c"]}), partition_by=["country"], storage_options=options)
+    write_deltalake(
+        people,
+        pa.table({"id": [3], "country": [None]}, pa.schema([("id", pa.int64()), ("country", pa.string())])),
+        mode="append",
+        storage_options=options,
+    )
     DeltaTable(people, storage_options=options).delete("id = 2")
     put_example(lake, "_lakefs_tables/people.yaml", "_lakefs_actions/delta.yaml")
     made = lake.branch("main").commit("a table")
@@ -166,8 +188,13 @@ def test_the_example_of_a_delta_table_is_read_from_the_store(exporting, lake, ve
     assert rows_of(versitygw, location.replace(made.id[:6], again.id[:6])) == [{"id": 9, "country": "z"}]
 
 
-KEYS = {"aws": {"id": "{{ ENV.LAKEFSACTION_AWS_ACCESS_KEY_ID }}", "secret": "{{ ENV.%s }}" % SECRET,
-                "endpoint": "{{ ENV.LAKEFSACTION_S3_ENDPOINT }}"}}
+KEYS = {
+    "aws": {
+        "id": "{{ ENV.LAKEFSACTION_AWS_ACCESS_KEY_ID }}",
+        "secret": "{{ ENV.%s }}" % SECRET,
+        "endpoint": "{{ ENV.LAKEFSACTION_S3_ENDPOINT }}",
+    }
+}
 CLIENT = "local s3 = require('aws').s3_client(args.aws.id, args.aws.secret, 'us-east-1', args.aws.endpoint)\n"
 
 
@@ -184,7 +211,9 @@ def test_a_script_works_on_objects_of_an_s3_server(exporting, lake, store, name)
     bucket = f"b{name}".replace("_", "-").lower()[:60]
     store.create_bucket(Bucket=bucket)
     keys = ["p/a b+c&d<e>", "p/ü/ß.txt", "p/x=1/y", "q/kept"]
-    text = CLIENT + f"""
+    text = (
+        CLIENT
+        + f"""
 local json, bucket = require('encoding/json'), '{bucket}'
 for i, key in ipairs(args.keys) do s3.put_object(bucket, key, 'body ' .. i) end
 for i, key in ipairs(args.keys) do assert(s3.get_object(bucket, key) == 'body ' .. i, key) end
@@ -201,10 +230,16 @@ s3.delete_recursive(bucket, 'many/')
 s3.delete_recursive(bucket, 'p/')
 s3.delete_object(bucket, 'absent')
 """
+    )
     said = do(exporting, lake, text, {**KEYS, "keys": keys}).splitlines()
-    assert said == ["\tfalse", "\tfalse", "prefix\tp/", "prefix\tq/",
-                    *[f"object\t{key}\t6\t20" for key in sorted(keys[:3], key=str.encode)],
-                    "true\t1000\tfalse\t5\tmany/1005"]
+    assert said == [
+        "\tfalse",
+        "\tfalse",
+        "prefix\tp/",
+        "prefix\tq/",
+        *[f"object\t{key}\t6\t20" for key in sorted(keys[:3], key=str.encode)],
+        "true\t1000\tfalse\t5\tmany/1005",
+    ]
     assert [o["Key"] for o in store.list_objects_v2(Bucket=bucket)["Contents"]] == ["q/kept"]
     assert store.get_object(Bucket=bucket, Key="q/kept")["Body"].read() == b"body 4"
 
@@ -233,16 +268,34 @@ def test_failures_show_no_credentials(exporting, lake, versitygw):
 
 
 def test_a_script_reaches_no_address_that_is_not_allowed(session_scratch, initialised_data, versitygw, name):
-    server = servers.Tarnd(session_scratch / "tarnd-fenced", environment={
-        "TARN_HOOKS_ALLOWED_TARGETS": "", "TARN_HOOKS_LUA_HTTP": "true"}).copy_data_of(initialised_data).start()
+    server = (
+        servers.Tarnd(
+            session_scratch / "tarnd-fenced", environment={"TARN_HOOKS_ALLOWED_TARGETS": "", "TARN_HOOKS_LUA_HTTP": "true"}
+        )
+        .copy_data_of(initialised_data)
+        .start()
+    )
     try:
         lake = lakefs.repository(name, client=clients.lakefs_client(server)).create(storage_namespace=f"local://{name}")
-        for endpoint in (versitygw.url, versitygw.url.replace("127.0.0.1", "localhost"), "http://169.254.169.254",
-                         "http://[::1]:9000", "http://[::ffff:127.0.0.1]:9000", "http://2130706433:9000", server.url):
-            for call in ("s3_client(args.id, args.secret, 'us-east-1', args.endpoint).get_object('exports', 'k')",
-                         "glue_client(args.id, args.secret, 'us-east-1', args.endpoint).get_table('d', 't')"):
-                said = failure_of(server, lake, f"require('aws').{call}",
-                                  {"id": versitygw.access_key, "secret": versitygw.secret_key, "endpoint": endpoint})
+        for endpoint in (
+            versitygw.url,
+            versitygw.url.replace("127.0.0.1", "localhost"),
+            "http://169.254.169.254",
+            "http://[::1]:9000",
+            "http://[::ffff:127.0.0.1]:9000",
+            "http://2130706433:9000",
+            server.url,
+        ):
+            for call in (
+                "s3_client(args.id, args.secret, 'us-east-1', args.endpoint).get_object('exports', 'k')",
+                "glue_client(args.id, args.secret, 'us-east-1', args.endpoint).get_table('d', 't')",
+            ):
+                said = failure_of(
+                    server,
+                    lake,
+                    f"require('aws').{call}",
+                    {"id": versitygw.access_key, "secret": versitygw.secret_key, "endpoint": endpoint},
+                )
                 assert "hooks.allowed_targets" in said, (endpoint, said)
                 assert versitygw.secret_key not in said
     finally:
@@ -250,12 +303,19 @@ def test_a_script_reaches_no_address_that_is_not_allowed(session_scratch, initia
 
 
 def test_a_table_whose_bytes_lie_in_several_objects_is_refused(exporting, lake):
-    s3 = boto3.client("s3", endpoint_url=exporting.url, region_name="us-east-1", aws_access_key_id=exporting.access_key,
-                      aws_secret_access_key=exporting.secret_key)
+    s3 = boto3.client(
+        "s3",
+        endpoint_url=exporting.url,
+        region_name="us-east-1",
+        aws_access_key_id=exporting.access_key,
+        aws_secret_access_key=exporting.secret_key,
+    )
     at = {"Bucket": lake.id, "Key": "main/tables/animals/year=2019/site=a/1.parquet"}
     upload = s3.create_multipart_upload(**at)["UploadId"]
-    parts = [{"PartNumber": n, "ETag": s3.upload_part(**at, UploadId=upload, PartNumber=n, Body=body)["ETag"]}
-             for n, body in ((1, b"x" * (5 << 20)), (2, b"y"))]
+    parts = [
+        {"PartNumber": n, "ETag": s3.upload_part(**at, UploadId=upload, PartNumber=n, Body=body)["ETag"]}
+        for n, body in ((1, b"x" * (5 << 20)), (2, b"y"))
+    ]
     s3.complete_multipart_upload(**at, UploadId=upload, MultipartUpload={"Parts": parts})
     put_example(lake, "_lakefs_tables/animals.yaml", "_lakefs_actions/export.yaml", "_lakefs_actions/scripts/export.lua")
     status, outputs = run_after(exporting, lake, lake.branch("main").commit("large"))
@@ -266,12 +326,22 @@ def test_a_script_sees_the_commit_and_its_parents(exporting, lake):
     lake.branch("main").object("tables/people/x").upload(data=b"1")
     put_example(lake, "_lakefs_tables/people.yaml")
     before = lake.branch("main").commit("before").id
-    put(lake, action("see", ["post-commit"], script("it", """
+    put(
+        lake,
+        action(
+            "see",
+            ["post-commit"],
+            script(
+                "it",
+                """
 local exporter, json = require("lakefs/catalogexport/delta_exporter"), require("encoding/json")
 print(action.commit.message, action.commit.metadata.why, action.commit.committer, table.concat(action.commit.parents, " "))
 print(json.marshal(exporter.changed_table_defs({"people"}, "_lakefs_tables", action.repository_id, action.commit.parents[1],
   action.commit_id)))
-""")))
+""",
+            ),
+        ),
+    )
     made = lake.branch("main").commit("no table changes", metadata={"why": "because"})
     status, outputs = run_after(exporting, lake, made)
     assert status == "completed", outputs

@@ -56,9 +56,20 @@ class Worker(threading.Thread):
 
     def step(self):
         dice = self.random.random()
-        for chance, action in ((0.35, self.put), (0.3, self.get), (0.1, self.stat), (0.1, self.list), (0.03, self.remove),
-                               (0.04, self.commit), (0.02, self.log), (0.02, self.diff), (0.02, self.search), (0.01, self.merge),
-                               (0.005, self.upload_parts), (0.005, self.import_source)):
+        for chance, action in (
+            (0.35, self.put),
+            (0.3, self.get),
+            (0.1, self.stat),
+            (0.1, self.list),
+            (0.03, self.remove),
+            (0.04, self.commit),
+            (0.02, self.log),
+            (0.02, self.diff),
+            (0.02, self.search),
+            (0.01, self.merge),
+            (0.005, self.upload_parts),
+            (0.005, self.import_source),
+        ):
             dice -= chance
             if dice < 0:
                 return action()
@@ -69,8 +80,12 @@ class Worker(threading.Thread):
 
     def put(self):
         key = self.key()
-        self.s3.put_object(Bucket=self.repo, Key=f"{self.branch}/{key}", Body=os.urandom(self.random.choice((10, 1000, 60_000))),
-                           Metadata={"run": uuid.uuid4().hex})
+        self.s3.put_object(
+            Bucket=self.repo,
+            Key=f"{self.branch}/{key}",
+            Body=os.urandom(self.random.choice((10, 1000, 60_000))),
+            Metadata={"run": uuid.uuid4().hex},
+        )
         self.written = [*(one for one in self.written[-200:] if one != key), key]
 
     def get(self):
@@ -89,8 +104,11 @@ class Worker(threading.Thread):
             self.s3.delete_object(Bucket=self.repo, Key=f"{self.branch}/{self.written.pop(0)}")
 
     def commit(self):
-        answer = self.rest("POST", f"/repositories/{self.repo}/branches/{self.branch}/commits",
-                           json={"message": "work", "metadata": {"by": self.branch}})
+        answer = self.rest(
+            "POST",
+            f"/repositories/{self.repo}/branches/{self.branch}/commits",
+            json={"message": "work", "metadata": {"by": self.branch}},
+        )
         assert answer.status_code in (201, 400), answer.text  # 400: nothing was staged
 
     def log(self):
@@ -117,8 +135,9 @@ class Worker(threading.Thread):
         if self.random.random() < 0.5:
             self.s3.abort_multipart_upload(**place, UploadId=upload)
         else:
-            self.s3.complete_multipart_upload(**place, UploadId=upload,
-                                              MultipartUpload={"Parts": [{"PartNumber": 1, "ETag": part["ETag"]}]})
+            self.s3.complete_multipart_upload(
+                **place, UploadId=upload, MultipartUpload={"Parts": [{"PartNumber": 1, "ETag": part["ETag"]}]}
+            )
 
     def import_source(self):
         self.commit()
@@ -157,8 +176,8 @@ def test_memory_stops_growing_under_mixed_load(scratch_dir, initialised_data, na
         if server.alive():
             server.stop()
     quarter = len(samples) // 4
-    second, last = (statistics.median(samples[at * quarter:(at + 1) * quarter]) for at in (1, 3))
-    said = f"{sum(w.done for w in workers)} steps; MiB: {[round(one / MIB) for one in samples[::max(1, len(samples) // 20)]]}"
+    second, last = (statistics.median(samples[at * quarter : (at + 1) * quarter]) for at in (1, 3))
+    said = f"{sum(w.done for w in workers)} steps; MiB: {[round(one / MIB) for one in samples[:: max(1, len(samples) // 20)]]}"
     print(said)
     assert last - second < GROWTH_MAX, said
     assert max(samples) < 1024 * MIB + NODE_CACHE, said

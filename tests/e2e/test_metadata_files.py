@@ -37,8 +37,11 @@ class Reader:
             properties, rows = self.table("range", one["identity"])
             assert properties["type"] == "ranges"
             listed = {name: one["message"][name] for name in ("min_key", "max_key", "count")}
-            assert listed == {"min_key": base64.b64encode(rows[0]["key"]).decode(),
-                              "max_key": base64.b64encode(rows[-1]["key"]).decode(), "count": str(len(rows))}
+            assert listed == {
+                "min_key": base64.b64encode(rows[0]["key"]).decode(),
+                "max_key": base64.b64encode(rows[-1]["key"]).decode(),
+                "count": str(len(rows)),
+            }
             assert one["key"] == rows[-1]["key"] and int(one["message"]["estimated_size"]) > 0
             assert (properties["min_key"], properties["max_key"]) == (rows[0]["key"].decode(), rows[-1]["key"].decode())
             out += rows
@@ -83,14 +86,19 @@ def fill(rest, repository, s3):
     for n in range(40):
         rest("POST", f"{base}/objects?path=dir/{n:03}.csv", data=b"x" * n, headers={"Content-Type": "text/csv"})
     for path in ("a", "a/b//c", "grün/ß.txt", "z" * 1000):
-        rest("POST", f"{base}/objects?path={requests.utils.quote(path)}", data=path.encode(),
-             headers={"Content-Type": "application/octet-stream"})
-    s3.put_object(Bucket=repository, Key="main/meta", Body=b"m", ContentType="text/plain",
-                  Metadata={"color": "red", "b": "2"})
+        rest(
+            "POST",
+            f"{base}/objects?path={requests.utils.quote(path)}",
+            data=path.encode(),
+            headers={"Content-Type": "application/octet-stream"},
+        )
+    s3.put_object(Bucket=repository, Key="main/meta", Body=b"m", ContentType="text/plain", Metadata={"color": "red", "b": "2"})
     part = {"Bucket": repository, "Key": "main/parts"}
     upload = s3.create_multipart_upload(**part)["UploadId"]
-    done = [{"PartNumber": n, "ETag": s3.upload_part(**part, UploadId=upload, PartNumber=n, Body=b"p" * 5 * MIB)["ETag"]}
-            for n in (1, 2)]
+    done = [
+        {"PartNumber": n, "ETag": s3.upload_part(**part, UploadId=upload, PartNumber=n, Body=b"p" * 5 * MIB)["ETag"]}
+        for n in (1, 2)
+    ]
     s3.complete_multipart_upload(**part, UploadId=upload, MultipartUpload={"Parts": done})
     commit = rest("POST", f"{base}/commits", json={"message": "m"}).json()["id"]
     rest("POST", f"{base}/objects?path=staged", data=b"x")
@@ -104,6 +112,7 @@ def reader(rest, repo, tmp_path):
         answer = rest("GET", f"/repositories/{repo.id}/metadata/object/{kind}/{name}")
         assert answer.status_code == 200 and answer.headers["Content-Type"] == "application/octet-stream"
         return answer.content
+
     return Reader(rest, repo.id, fetch, tmp_path)
 
 

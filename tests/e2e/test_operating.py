@@ -12,8 +12,14 @@ import servers
 
 
 def run_tarnd(*arguments, **environment):
-    return subprocess.run([servers.program("tarnd"), *arguments], env=servers.clean_environment(environment),
-                          capture_output=True, text=True, timeout=60, check=False)
+    return subprocess.run(
+        [servers.program("tarnd"), *arguments],
+        env=servers.clean_environment(environment),
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
 
 
 @pytest.fixture
@@ -38,8 +44,13 @@ def test_check_config_lists_every_error_and_hides_secrets(scratch_dir):
     file.write_text("listn: a\nlog:\n  level: loud\nhttp:\n  workers: many\n")
     ended = run_tarnd("--check-config", "--config", str(file), TARN_LISTNE="x", TARN_DB_CONNECTIONS="1")
     assert ended.returncode == 1
-    for words in (f"{file}:1: unknown key", f"{file}:5: http.workers", "log.level: must be one of", "db.connections: must be",
-                  "environment variable TARN_LISTNE: unknown"):
+    for words in (
+        f"{file}:1: unknown key",
+        f"{file}:5: http.workers",
+        "log.level: must be one of",
+        "db.connections: must be",
+        "environment variable TARN_LISTNE: unknown",
+    ):
         assert words in ended.stderr, ended.stderr
     assert all(line.startswith("tarnd: ") for line in ended.stderr.splitlines())
     secret = scratch_dir / "database"
@@ -126,19 +137,30 @@ def test_a_hangup_reloads_what_can_be_reloaded(server, scratch_dir):
 def started_alone(directory, *arguments):
     """A tarnd without any configuration but a free port, in a new directory."""
     directory.mkdir()
-    return servers.Process([servers.program("tarnd"), *arguments], directory / "log",
-                           servers.clean_environment({"TARN_LISTEN": "127.0.0.1:0", "TARN_DATA": str(directory / "data")}))
+    return servers.Process(
+        [servers.program("tarnd"), *arguments],
+        directory / "log",
+        servers.clean_environment({"TARN_LISTEN": "127.0.0.1:0", "TARN_DATA": str(directory / "data")}),
+    )
 
 
 def pasted(process, lines):
     """Runs the lines that the server printed, as a person would paste them."""
-    process.wait_until(lambda: "Paste this" in process.log.read_text() and process.log.read_text().count("\n  ") >= lines, "tarnd")
+    process.wait_until(
+        lambda: "Paste this" in process.log.read_text() and process.log.read_text().count("\n  ") >= lines, "tarnd"
+    )
     text = process.log.read_text().split("another terminal:\n")[1]
     script = "\n".join(line for line in text.splitlines() if line.startswith("  "))
     assert len(script.splitlines()) == lines
     path = f"{servers.ROOT / 'build' / 'bin'}:{os.environ['PATH']}"
-    return subprocess.run(["bash", "-ec", script], env={**servers.clean_environment({}), "PATH": path}, capture_output=True, text=True,
-                          timeout=120, check=False)
+    return subprocess.run(
+        ["bash", "-ec", script],
+        env={**servers.clean_environment({}), "PATH": path},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
 
 
 def test_a_server_alone_prints_three_lines_that_work(scratch_dir):
@@ -150,7 +172,7 @@ def test_a_server_alone_prints_three_lines_that_work(scratch_dir):
         log, said = process.log.read_text().split("Keys of user admin", 1)
         assert log.splitlines()[-1].split()[2] == "serving" and len(log.splitlines()) <= 5, log
         assert log.count("database_schema_created version=") == 1 and "migration_applied" not in log
-        said = said[:said.index("  tarn doctor\n")].splitlines()
+        said = said[: said.index("  tarn doctor\n")].splitlines()
         assert len(said) == 8 and not any(line.startswith("20") for line in said), said
     finally:
         assert process.stop() == 0
@@ -165,8 +187,11 @@ def test_quickstart_has_experiments_to_promote(scratch_dir):
     finally:
         assert process.stop() == 0
     # Again: the repository is there, as the user left it.
-    again = servers.Process([servers.program("tarnd"), "quickstart"], scratch_dir / "again.log", servers.clean_environment(
-        {"TARN_LISTEN": "127.0.0.1:0", "TARN_DATA": str(scratch_dir / "quick" / "data")}))
+    again = servers.Process(
+        [servers.program("tarnd"), "quickstart"],
+        scratch_dir / "again.log",
+        servers.clean_environment({"TARN_LISTEN": "127.0.0.1:0", "TARN_DATA": str(scratch_dir / "quick" / "data")}),
+    )
     try:
         again.wait_until(lambda: "Paste this" in again.log.read_text(), "tarnd")
     finally:

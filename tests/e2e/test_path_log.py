@@ -24,8 +24,12 @@ class PathLog:
 
     def commit(self, branch, *keys):
         for key in keys:
-            self.call("POST", f"/branches/{branch}/objects?path={key}", data=f"{branch} {time.monotonic_ns()}".encode(),
-                      headers={"Content-Type": "application/octet-stream"})
+            self.call(
+                "POST",
+                f"/branches/{branch}/objects?path={key}",
+                data=f"{branch} {time.monotonic_ns()}".encode(),
+                headers={"Content-Type": "application/octet-stream"},
+            )
         return self.call("POST", f"/branches/{branch}/commits", json={"message": f"{branch}: {' '.join(keys)}"})["id"]
 
     def log(self, ref="main", amount=100, **query):
@@ -47,10 +51,17 @@ def history(session_scratch):
     started = []
 
     def start(fault=None):
-        environment = {"TARN_STORE_LOCAL_ROOT": session_scratch / "path-log-objects", "TARN_AUTH_MASTER_KEY": "a5" * 32,
-                       **servers.SHORT_LEASE, **({"TARN_FAULT_POINT": fault} if fault else {})}
-        started.append(servers.Tarnd(session_scratch / f"path-log-{len(started)}", arguments=["--database", database.url()],
-                                     environment=environment).start())
+        environment = {
+            "TARN_STORE_LOCAL_ROOT": session_scratch / "path-log-objects",
+            "TARN_AUTH_MASTER_KEY": "a5" * 32,
+            **servers.SHORT_LEASE,
+            **({"TARN_FAULT_POINT": fault} if fault else {}),
+        }
+        started.append(
+            servers.Tarnd(
+                session_scratch / f"path-log-{len(started)}", arguments=["--database", database.url()], environment=environment
+            ).start()
+        )
         return started[-1]
 
     server = start()

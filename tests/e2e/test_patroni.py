@@ -9,8 +9,10 @@ from long_tests import LONG
 from test_lost_writes import Fleet, Load, judge, until
 
 TOOL = patroni_cluster.missing_tool()
-pytestmark = [pytest.mark.skipif(not LONG, reason="takes minutes: ./dev test --long"),
-              pytest.mark.skipif(TOOL is not None, reason=f"{TOOL} is not installed (Debian: patroni, etcd-server, haproxy)")]
+pytestmark = [
+    pytest.mark.skipif(not LONG, reason="takes minutes: ./dev test --long"),
+    pytest.mark.skipif(TOOL is not None, reason=f"{TOOL} is not installed (Debian: patroni, etcd-server, haproxy)"),
+]
 
 ROUNDS = 4
 
@@ -31,8 +33,17 @@ def test_failovers_by_patroni(session_scratch, strict, count, fault):
     fleet = Fleet(session_scratch, cluster.url())
     # A leader of Patroni 3.0 that goes on after a pause may name another standby than the one that acknowledges: patroni/patroni#2779.
     keeps_all = strict and (fault != "pause" or count == 2)
-    total = {"strict": strict, "nodes": count, "fault": fault,
-             "failovers": 0, "acknowledged": 0, "reads": 0, "said": 0, "lost": 0, "stale": 0}
+    total = {
+        "strict": strict,
+        "nodes": count,
+        "fault": fault,
+        "failovers": 0,
+        "acknowledged": 0,
+        "reads": 0,
+        "said": 0,
+        "lost": 0,
+        "stale": 0,
+    }
     try:
         each = [fleet.start(), fleet.start()]
         for round_ in range(ROUNDS):

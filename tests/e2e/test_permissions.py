@@ -14,8 +14,9 @@ from lakefs_sdk import models
 
 
 def sdk(server):
-    return lakefs_sdk.ApiClient(lakefs_sdk.Configuration(host=server.url + "/api/v1", username=server.access_key,
-                                                         password=server.secret_key))
+    return lakefs_sdk.ApiClient(
+        lakefs_sdk.Configuration(host=server.url + "/api/v1", username=server.access_key, password=server.secret_key)
+    )
 
 
 def allow(actions, *resources, effect="allow"):
@@ -31,6 +32,7 @@ def auth(tarn):
 @pytest.fixture
 def make_user(tarn, auth):
     """A user with a key and these statements; also a server object to point clients at."""
+
     def make(*statements):
         name = f"user-{uuid.uuid4().hex[:12]}"
         auth.create_user(user_creation=models.UserCreation(id=name))
@@ -38,8 +40,8 @@ def make_user(tarn, auth):
             auth.create_policy(policy=models.Policy(id=name, statement=list(statements)))
             auth.attach_policy_to_user(name, name)
         key = auth.create_credentials(name)
-        return types.SimpleNamespace(url=tarn.url, access_key=key.access_key_id, secret_key=key.secret_access_key,
-                                     name=name)
+        return types.SimpleNamespace(url=tarn.url, access_key=key.access_key_id, secret_key=key.secret_access_key, name=name)
+
     return make
 
 
@@ -65,8 +67,12 @@ def test_every_account_operation_works_with_the_sdk(auth, name):
     assert [u.id for u in auth.list_group_members(group).results] == [user]
     assert [g.id for g in auth.list_user_groups(user).results] == [group]
 
-    statement = models.Statement(effect="deny", resource='["arn:lakefs:fs:::repository/a","arn:lakefs:fs:::repository/b"]',
-                                 action=["fs:*"], condition={"IpAddress": {"SourceIp": ["10.0.0.0/8"]}})
+    statement = models.Statement(
+        effect="deny",
+        resource='["arn:lakefs:fs:::repository/a","arn:lakefs:fs:::repository/b"]',
+        action=["fs:*"],
+        condition={"IpAddress": {"SourceIp": ["10.0.0.0/8"]}},
+    )
     made = auth.create_policy(policy=models.Policy(id=policy, statement=[statement]))
     assert made.statement == [statement] and auth.get_policy(policy).statement == [statement]
     changed = models.Policy(id=policy, statement=[allow(["fs:Read*"], "*")])
@@ -117,9 +123,12 @@ def test_access_levels_are_built_in_policies(rest, auth, name):
 
 def test_a_policy_on_a_prefix_holds_over_s3(repo, s3, make_user):
     where = f"arn:lakefs:fs:::repository/{repo.id}"
-    user = make_user(allow(["fs:ListRepositories"], "*"), allow(["fs:ReadRepository", "fs:ListObjects"], where),
-                     allow(["fs:ReadObject", "fs:WriteObject", "fs:DeleteObject"], f"{where}/object/mine/*"),
-                     allow(["fs:ReadObject"], f"{where}/object/shared/*"))
+    user = make_user(
+        allow(["fs:ListRepositories"], "*"),
+        allow(["fs:ReadRepository", "fs:ListObjects"], where),
+        allow(["fs:ReadObject", "fs:WriteObject", "fs:DeleteObject"], f"{where}/object/mine/*"),
+        allow(["fs:ReadObject"], f"{where}/object/shared/*"),
+    )
     theirs = clients.boto3_client(user)
     for key in ("mine/a", "shared/a", "secret/a"):
         s3.put_object(Bucket=repo.id, Key=f"main/{key}", Body=key.encode())
@@ -140,8 +149,7 @@ def test_a_policy_on_a_prefix_holds_over_s3(repo, s3, make_user):
     theirs.copy_object(**copy, CopySource=f"{repo.id}/main/shared/a")
     assert read("mine/copy") == b"shared/a"
 
-    answer = theirs.delete_objects(Bucket=repo.id, Delete={"Objects": [{"Key": "main/mine/copy"},
-                                                                     {"Key": "main/secret/a"}]})
+    answer = theirs.delete_objects(Bucket=repo.id, Delete={"Objects": [{"Key": "main/mine/copy"}, {"Key": "main/secret/a"}]})
     assert [d["Key"] for d in answer["Deleted"]] == ["main/mine/copy"]
     assert [(e["Key"], e["Code"]) for e in answer["Errors"]] == [("main/secret/a", "AccessDenied")]
     assert s3.get_object(Bucket=repo.id, Key="main/secret/a")["Body"].read() == b"secret/a"
@@ -201,21 +209,48 @@ def test_who_may_nothing_learns_nothing_over_s3(repo, s3, make_user):
     upload = s3.create_multipart_upload(Bucket=repo.id, Key="main/u")["UploadId"]
     theirs = clients.boto3_client(make_user())
     part = {"MultipartUpload": {"Parts": [{"PartNumber": 1, "ETag": etag}]}}
-    for call, more in [("get_object", {}), ("get_object", {"IfMatch": etag}), ("get_object", {"IfNoneMatch": etag}),
-                       ("get_object", {"Range": "bytes=99-"}), ("get_object", {"VersionId": "null"}),
-                       ("get_object_tagging", {}), ("put_object", {"Body": b"x", "IfNoneMatch": "*"}),
-                       ("put_object", {"Body": b"x", "IfMatch": etag}), ("delete_object", {"IfMatch": etag}),
-                       ("list_parts", {"UploadId": upload}), ("abort_multipart_upload", {"UploadId": upload}),
-                       ("complete_multipart_upload", {"UploadId": upload, **part}),
-                       ("copy_object", {"CopySource": f"{repo.id}/main/a"})]:
-        seen = {s3_code(getattr(theirs, call), Bucket=bucket, Key=key, **more)
-                for bucket, key in [(repo.id, "main/a"), (repo.id, "main/u"), (repo.id, "main/absent"), (repo.id, "none/a"),
-                                    ("absent-" + repo.id, "main/a"), (repo.id + ".main", "a"), (repo.id + ".none", "a")]}
+    for call, more in [
+        ("get_object", {}),
+        ("get_object", {"IfMatch": etag}),
+        ("get_object", {"IfNoneMatch": etag}),
+        ("get_object", {"Range": "bytes=99-"}),
+        ("get_object", {"VersionId": "null"}),
+        ("get_object_tagging", {}),
+        ("put_object", {"Body": b"x", "IfNoneMatch": "*"}),
+        ("put_object", {"Body": b"x", "IfMatch": etag}),
+        ("delete_object", {"IfMatch": etag}),
+        ("list_parts", {"UploadId": upload}),
+        ("abort_multipart_upload", {"UploadId": upload}),
+        ("complete_multipart_upload", {"UploadId": upload, **part}),
+        ("copy_object", {"CopySource": f"{repo.id}/main/a"}),
+    ]:
+        seen = {
+            s3_code(getattr(theirs, call), Bucket=bucket, Key=key, **more)
+            for bucket, key in [
+                (repo.id, "main/a"),
+                (repo.id, "main/u"),
+                (repo.id, "main/absent"),
+                (repo.id, "none/a"),
+                ("absent-" + repo.id, "main/a"),
+                (repo.id + ".main", "a"),
+                (repo.id + ".none", "a"),
+            ]
+        }
         assert seen == {"AccessDenied"}, (call, more)
-    for call in ("head_bucket", "list_objects", "list_objects_v2", "list_object_versions", "list_multipart_uploads",
-                 "get_bucket_location", "get_bucket_versioning", "delete_bucket"):
-        seen = {s3_code(getattr(theirs, call), Bucket=bucket)
-                for bucket in (repo.id, "absent-" + repo.id, repo.id + ".main", repo.id + ".none")}
+    for call in (
+        "head_bucket",
+        "list_objects",
+        "list_objects_v2",
+        "list_object_versions",
+        "list_multipart_uploads",
+        "get_bucket_location",
+        "get_bucket_versioning",
+        "delete_bucket",
+    ):
+        seen = {
+            s3_code(getattr(theirs, call), Bucket=bucket)
+            for bucket in (repo.id, "absent-" + repo.id, repo.id + ".main", repo.id + ".none")
+        }
         assert seen == {"403" if call == "head_bucket" else "AccessDenied"}, call
     assert s3.get_object(Bucket=repo.id, Key="main/a")["Body"].read() == b"secret"
     s3.abort_multipart_upload(Bucket=repo.id, Key="main/u", UploadId=upload)
@@ -229,8 +264,11 @@ def test_a_policy_limited_to_one_branch(tarn, repo, s3, make_user):
     s3.put_object(Bucket=repo.id, Key="main/a", Body=b"main")
     where = f"arn:lakefs:fs:::repository/{repo.id}"
     objects = ["fs:ReadObject", "fs:WriteObject", "fs:DeleteObject"]
-    user = make_user(allow(["fs:ReadRepository"], where), allow(["fs:ListObjects"], f"{where}/ref/main"),
-                     allow(objects, f"{where}/ref/main/object/*"))
+    user = make_user(
+        allow(["fs:ReadRepository"], where),
+        allow(["fs:ListObjects"], f"{where}/ref/main"),
+        allow(objects, f"{where}/ref/main/object/*"),
+    )
     theirs = clients.boto3_client(user)
 
     allowed = {"Bucket": repo.id, "Key": "main/a"}
@@ -243,14 +281,22 @@ def test_a_policy_limited_to_one_branch(tarn, repo, s3, make_user):
     assert [o["Key"] for o in listed["Contents"]] == ["main/a", "main/b", "main/c"]
 
     # Neither by the key nor by a version is another branch to be read, and a commit is one of its own.
-    for target in [{"Key": "dev/a"}, {"Key": f"{hidden}/a"}, {"Key": f"{hidden[:12]}/a"}, {"Key": "dev~0/a"},
-                   {"Key": "main/a", "VersionId": hidden}, {"Key": "main/a", "VersionId": shown}, {"Key": "main~0/a"}]:
+    for target in [
+        {"Key": "dev/a"},
+        {"Key": f"{hidden}/a"},
+        {"Key": f"{hidden[:12]}/a"},
+        {"Key": "dev~0/a"},
+        {"Key": "main/a", "VersionId": hidden},
+        {"Key": "main/a", "VersionId": shown},
+        {"Key": "main~0/a"},
+    ]:
         assert s3_code(theirs.get_object, Bucket=repo.id, **target) == "AccessDenied", target
         assert s3_code(theirs.head_object, Bucket=repo.id, **target) == "403", target
         assert s3_code(theirs.get_object_tagging, Bucket=repo.id, **target) == "AccessDenied", target
         assert s3_code(theirs.get_object_attributes, Bucket=repo.id, ObjectAttributes=["ETag"], **target) == "AccessDenied"
-        assert s3_code(theirs.copy_object, Bucket=repo.id, Key="main/d", CopySource={"Bucket": repo.id, **target}) == \
-            "AccessDenied", target
+        assert (
+            s3_code(theirs.copy_object, Bucket=repo.id, Key="main/d", CopySource={"Bucket": repo.id, **target}) == "AccessDenied"
+        ), target
     assert s3_code(theirs.get_object, Bucket=repo.id + ".dev", Key="a") == "AccessDenied"
     assert s3_code(theirs.put_object, Bucket=repo.id, Key="dev/b", Body=b"x") == "AccessDenied"
     assert s3_code(theirs.list_objects_v2, Bucket=repo.id, Prefix="dev/") == "AccessDenied"
@@ -261,19 +307,32 @@ def test_a_policy_limited_to_one_branch(tarn, repo, s3, make_user):
     # Over REST likewise.
     plain = clients.Rest(user)
     here = f"/repositories/{repo.id}"
-    for path, status in [("refs/main/objects?path=a", 200), ("refs/main/objects/ls", 200), ("refs/dev/objects?path=a", 401),
-                         (f"refs/{hidden}/objects/stat?path=a", 401), ("refs/dev/objects/ls", 401)]:
+    for path, status in [
+        ("refs/main/objects?path=a", 200),
+        ("refs/main/objects/ls", 200),
+        ("refs/dev/objects?path=a", 401),
+        (f"refs/{hidden}/objects/stat?path=a", 401),
+        ("refs/dev/objects/ls", 401),
+    ]:
         assert plain("GET", f"{here}/{path}").status_code == status, path
     copied = plain("POST", f"{here}/branches/main/objects/copy?dest_path=d", json={"src_path": "a", "src_ref": "dev"})
     assert copied.status_code == 401
     given = plain("GET", f"{here}/refs/main/objects/stat?path=a&presign=true").json()["physical_address"]
     assert requests.get(given, timeout=60).content == b"main"
     # Operations that compare refs read each of them.
-    for path, status in [("refs/main/diff/main", 200), ("refs/main/diff/dev", 401), ("refs/dev/diff/main", 401),
-                         ("refs/main/diff/dev/summary", 401), ("refs/main/diff/main/summary", 200),
-                         ("branches/main/diff", 200), ("branches/dev/diff", 401),
-                         ("refs/dev/merge/main/conflicts", 401), ("refs/main/merge/main/conflicts", 200),
-                         ("refs/main/import/verify", 200), ("refs/dev/import/verify", 401)]:
+    for path, status in [
+        ("refs/main/diff/main", 200),
+        ("refs/main/diff/dev", 401),
+        ("refs/dev/diff/main", 401),
+        ("refs/main/diff/dev/summary", 401),
+        ("refs/main/diff/main/summary", 200),
+        ("branches/main/diff", 200),
+        ("branches/dev/diff", 401),
+        ("refs/dev/merge/main/conflicts", 401),
+        ("refs/main/merge/main/conflicts", 200),
+        ("refs/main/import/verify", 200),
+        ("refs/dev/import/verify", 401),
+    ]:
         answer = plain("GET", f"{here}/{path}")
         assert answer.status_code == status, (path, answer.text)
     lister = clients.Rest(make_user(allow(["fs:ListObjects"], where), allow(objects, f"{where}/ref/main/object/*")))
@@ -292,8 +351,7 @@ def test_a_policy_limited_to_one_branch(tarn, repo, s3, make_user):
 def test_buckets_and_repositories_are_listed_to_those_who_may_read_them(repo, make_user, name):
     nobody = make_user()
     assert s3_code(clients.boto3_client(nobody).list_buckets) == "AccessDenied"
-    user = make_user(allow(["fs:ListRepositories"], "*"),
-                     allow(["fs:Read*"], f"arn:lakefs:fs:::repository/{repo.id}"))
+    user = make_user(allow(["fs:ListRepositories"], "*"), allow(["fs:Read*"], f"arn:lakefs:fs:::repository/{repo.id}"))
     assert [b["Name"] for b in clients.boto3_client(user).list_buckets()["Buckets"]] == [repo.id]
     listed = lakefs_sdk.RepositoriesApi(sdk(user)).list_repositories()
     assert [r.id for r in listed.results] == [repo.id] and not listed.pagination.has_more
@@ -318,8 +376,9 @@ def test_a_revoked_key_and_a_detached_policy_end_on_every_server_within_a_second
     key = auth.create_credentials("ann")
 
     def answer(server):
-        return requests.get(f"{server.url}/api/v1/repositories", auth=(key.access_key_id, key.secret_access_key),
-                            timeout=10).status_code
+        return requests.get(
+            f"{server.url}/api/v1/repositories", auth=(key.access_key_id, key.secret_access_key), timeout=10
+        ).status_code
 
     def seconds_until(status):
         """Until the last request was sent that was not answered so; how long answers take on a busy machine does not count."""
@@ -345,6 +404,7 @@ def test_a_revoked_key_and_a_detached_policy_end_on_every_server_within_a_second
 
 def test_setup_over_http_makes_the_first_user_once(scratch_dir):
     import servers
+
     server = servers.Tarnd(scratch_dir / "tarnd", environment={"TARN_AUTH_SETUP": "http"})
     server.start()
     try:
@@ -363,8 +423,7 @@ def test_setup_over_http_makes_the_first_user_once(scratch_dir):
         assert made.status_code == 200
         pair = (made.json()["access_key_id"], made.json()["secret_access_key"])
         assert requests.get(f"{base}/auth/users", auth=pair, timeout=10).json()["results"][0]["id"] == "root"
-        assert requests.post(f"{base}/setup_lakefs", json={"username": "two"}, headers=token,
-                             timeout=10).status_code == 409
+        assert requests.post(f"{base}/setup_lakefs", json={"username": "two"}, headers=token, timeout=10).status_code == 409
         assert requests.get(f"{base}/setup_lakefs", timeout=10).json()["state"] == "initialized"
     finally:
         server.stop()

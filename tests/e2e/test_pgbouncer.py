@@ -70,11 +70,14 @@ def tarnd(session_scratch, url):
     return servers.Tarnd(session_scratch / f"bounced-{time.monotonic_ns()}", arguments=["--database", url])
 
 
-@pytest.mark.parametrize(("mode", "more", "role", "said"), [
-    ("transaction", "", ROLE, "ignore_startup_parameters = options"),
-    ("transaction", IGNORED, (), "statement_timeout"),
-    ("transaction", IGNORED, ROLE, "max_prepared_statements"),
-])
+@pytest.mark.parametrize(
+    ("mode", "more", "role", "said"),
+    [
+        ("transaction", "", ROLE, "ignore_startup_parameters = options"),
+        ("transaction", IGNORED, (), "statement_timeout"),
+        ("transaction", IGNORED, ROLE, "max_prepared_statements"),
+    ],
+)
 def test_a_pooler_that_loses_something_is_refused(bouncer, session_scratch, mode, more, role, said):
     server = tarnd(session_scratch, bouncer(mode, more, role))
     with pytest.raises(RuntimeError, match="before it was ready") as refused:
@@ -95,8 +98,14 @@ class Client:
         return answer.json() if is_json else None
 
     def put(self, branch, key):
-        self.must("POST", f"/lake/branches/{branch}/objects", 201, params={"path": key}, data=key.encode(),
-                  headers={"Content-Type": "application/octet-stream"})
+        self.must(
+            "POST",
+            f"/lake/branches/{branch}/objects",
+            201,
+            params={"path": key},
+            data=key.encode(),
+            headers={"Content-Type": "application/octet-stream"},
+        )
 
     def commit(self, branch):
         return self.must("POST", f"/lake/branches/{branch}/commits", 201, json={"message": f"on {branch}"})["id"]
@@ -144,8 +153,14 @@ def test_a_pooler_that_keeps_prepared_statements_works(bouncer, session_scratch)
     """Few sessions for many connections, so that statements run on other sessions than those that prepared them."""
     url = bouncer("transaction", f"{IGNORED}\nmax_prepared_statements = 200\ndefault_pool_size = 4", program=KEEPS_STATEMENTS)
     objects = session_scratch / "bounced-objects"
-    both = [servers.Tarnd(session_scratch / f"bounced-{time.monotonic_ns()}", arguments=["--database", url], environment={
-        "TARN_STORE_LOCAL_ROOT": objects, "TARN_AUTH_MASTER_KEY": "a5" * 32}) for _ in range(2)]
+    both = [
+        servers.Tarnd(
+            session_scratch / f"bounced-{time.monotonic_ns()}",
+            arguments=["--database", url],
+            environment={"TARN_STORE_LOCAL_ROOT": objects, "TARN_AUTH_MASTER_KEY": "a5" * 32},
+        )
+        for _ in range(2)
+    ]
     try:
         for server in both:
             server.start()

@@ -34,7 +34,8 @@ class ArchivedPostgres(servers.Postgres):
             f"[global]\nrepo1-path={self.directory}/repo\nlog-path={self.directory}/log\nlock-path={self.directory}/lock\n"
             "repo1-retention-full=2\nstart-fast=y\n"
             f"[tarn]\npg1-path={self.directory}/data\npg1-port={self.port}\npg1-socket-path={self.directory}\n"
-            "pg1-user=postgres\n")
+            "pg1-user=postgres\n"
+        )
         push = f"pgbackrest --config={self.config} --stanza=tarn archive-push %p"
         self.ask("ALTER SYSTEM SET archive_mode = on")
         self.ask(f"ALTER SYSTEM SET archive_command = '{push}'")

@@ -158,8 +158,11 @@ def test_an_upload_in_parts_as_the_command_line_client_does_it(lake):
     assert [put.status_code for put in sent] == [200] * 4
     assert lake.rest("HEAD", f"{lake.here}/refs/main/objects?path=big/file").status_code == 404
     completion = models.CompletePresignMultipartUpload(
-        physical_address=begun.physical_address, content_type="text/x", user_metadata={"k": "v"},
-        parts=[models.UploadPart(part_number=n, etag=put.headers["ETag"]) for n, put in enumerate(sent, 1)])
+        physical_address=begun.physical_address,
+        content_type="text/x",
+        user_metadata={"k": "v"},
+        parts=[models.UploadPart(part_number=n, etag=put.headers["ETag"]) for n, put in enumerate(sent, 1)],
+    )
     done = lake.uploads.complete_presign_multipart_upload(*where, begun.upload_id, "big/file", completion)
     digest = hashlib.md5(b"".join(hashlib.md5(part).digest() for part in parts)).hexdigest()
     assert (done.checksum, done.size_bytes) == (f"{digest}-4", sum(map(len, parts)))
@@ -176,17 +179,24 @@ def test_parts_are_copied_from_objects(lake):
     assert begun.presigned_urls is None
     etags = []
     for number, byte_range in enumerate((f"bytes=0-{5 * MIB - 1}", None), 1):
-        copy = models.UploadPartCopyFrom(physical_address=begun.physical_address, copy_source=models.CopyPartSource(
-            repository=lake.repo.id, ref="main", path="source", range=byte_range))
+        copy = models.UploadPartCopyFrom(
+            physical_address=begun.physical_address,
+            copy_source=models.CopyPartSource(repository=lake.repo.id, ref="main", path="source", range=byte_range),
+        )
         answer = lake.uploads.upload_part_copy_with_http_info(*where, begun.upload_id, "joined", number, copy)
         assert answer.status_code == 204
         etags.append(answer.headers["ETag"])
     done = lake.uploads.complete_presign_multipart_upload(
-        *where, begun.upload_id, "joined", models.CompletePresignMultipartUpload(
+        *where,
+        begun.upload_id,
+        "joined",
+        models.CompletePresignMultipartUpload(
             physical_address=begun.physical_address,
-            parts=[models.UploadPart(part_number=n, etag=etag) for n, etag in enumerate(etags, 1)]))
+            parts=[models.UploadPart(part_number=n, etag=etag) for n, etag in enumerate(etags, 1)],
+        ),
+    )
     assert done.size_bytes == 11 * MIB
-    assert lake.main.object("joined").reader(mode="rb").read() == data[:5 * MIB] + data
+    assert lake.main.object("joined").reader(mode="rb").read() == data[: 5 * MIB] + data
 
 
 def test_an_aborted_upload_leaves_nothing(lake):
@@ -197,7 +207,8 @@ def test_an_aborted_upload_leaves_nothing(lake):
     lake.uploads.abort_presign_multipart_upload(*where, begun.upload_id, "gone", given)
     assert anonymous("PUT", begun.presigned_urls[0], data=b"x").status_code == 404
     completion = models.CompletePresignMultipartUpload(
-        physical_address=begun.physical_address, parts=[models.UploadPart(part_number=1, etag="x")])
+        physical_address=begun.physical_address, parts=[models.UploadPart(part_number=1, etag="x")]
+    )
     with pytest.raises(lakefs_sdk.exceptions.ApiException):
         lake.uploads.complete_presign_multipart_upload(*where, begun.upload_id, "gone", completion)
     assert lake.rest("HEAD", f"{lake.here}/refs/main/objects?path=gone").status_code == 404
@@ -213,8 +224,12 @@ def test_urls_hold_on_every_server_and_end_with_their_key(two_tarnds, name):
     auth.add_group_membership("Developers", "ann")
     key = auth.create_credentials("ann")
     repo.branch("main").object("a").upload(data=b"hello")
-    asked = requests.get(f"{first.url}/api/v1/repositories/{name}/refs/main/objects?path=a&presign=true", timeout=10,
-                         auth=(key.access_key_id, key.secret_access_key), allow_redirects=False)
+    asked = requests.get(
+        f"{first.url}/api/v1/repositories/{name}/refs/main/objects?path=a&presign=true",
+        timeout=10,
+        auth=(key.access_key_id, key.secret_access_key),
+        allow_redirects=False,
+    )
     elsewhere = asked.headers["Location"].replace(first.url, second.url)
     assert elsewhere.startswith(second.url) and anonymous("GET", elsewhere).content == b"hello"
     auth.delete_credentials("ann", key.access_key_id)
@@ -245,7 +260,8 @@ def test_turned_off_clients_go_through_the_api(scratch_dir, initialised_data, na
 def test_s3_readers_that_follow_redirects_get_the_bytes_from_the_store(lake):
     lake.main.object("dir/big").upload(data=b"0123456789" * 10_000, content_type="image/x", pre_sign=False)
     url = clients.boto3_client(lake.server).generate_presigned_url(
-        "get_object", Params={"Bucket": lake.repo.id, "Key": "main/dir/big"})
+        "get_object", Params={"Bucket": lake.repo.id, "Key": "main/dir/big"}
+    )
     able = {"User-Agent": "reader s3RedirectionSupport"}
     # The store would give out other bytes for as long as the upload's URL is good.
     lake.main.object("dir/sent").upload(data=b"x", pre_sign=True)

@@ -105,7 +105,15 @@ def test_another_account_cannot_be_taken_without_root(scratch_dir):
     shutil.chown(scratch_dir, ACCOUNT)
     # The checkout may lie where others cannot enter.
     program = shutil.copy(servers.program("tarnd"), scratch_dir / "tarnd")
-    ended = subprocess.run([program, "--data", str(scratch_dir / "data")], text=True, timeout=30,
-                           env=servers.clean_environment({"TARN_RUN_AS": "daemon"}), capture_output=True, check=False,
-                           user=ACCOUNT, group=pwd.getpwnam(ACCOUNT).pw_gid, extra_groups=[])
+    ended = subprocess.run(
+        [program, "--data", str(scratch_dir / "data")],
+        text=True,
+        timeout=30,
+        env=servers.clean_environment({"TARN_RUN_AS": "daemon"}),
+        capture_output=True,
+        check=False,
+        user=ACCOUNT,
+        group=pwd.getpwnam(ACCOUNT).pw_gid,
+        extra_groups=[],
+    )
     assert ended.returncode != 0 and "only root can become" in ended.stderr, ended.stderr

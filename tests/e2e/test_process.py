@@ -20,8 +20,14 @@ def new_repository(server, name):
 
 def run_tarnd(*arguments, **environment):
     """For starts that must fail."""
-    return subprocess.run([servers.program("tarnd"), *arguments], env=servers.clean_environment(environment),
-                          capture_output=True, text=True, timeout=30, check=False)
+    return subprocess.run(
+        [servers.program("tarnd"), *arguments],
+        env=servers.clean_environment(environment),
+        capture_output=True,
+        text=True,
+        timeout=30,
+        check=False,
+    )
 
 
 @pytest.fixture
@@ -97,8 +103,9 @@ def test_a_running_upload_is_finished_before_the_end(server, name):
         yield b"b" * 1000
 
     answers = []
-    upload = threading.Thread(target=lambda: answers.append(
-        rest("POST", f"/repositories/{name}/branches/main/objects?path=slow", data=body())))
+    upload = threading.Thread(
+        target=lambda: answers.append(rest("POST", f"/repositories/{name}/branches/main/objects?path=slow", data=body()))
+    )
     upload.start()
     assert begun.wait(10)
     server.process.child.send_signal(signal.SIGTERM)
@@ -173,17 +180,20 @@ def test_secrets_are_not_logged(server, name):
     assert server.secret_key not in log and signature not in log
 
 
-@pytest.mark.parametrize("arguments, environment, words", [
-    (["--listen", "nonsense"], {}, ["listen"]),
-    (["--listen", "127.0.0.1:99999"], {}, ["listen"]),
-    (["--no-such-option"], {}, ["--no-such-option"]),
-    ([], {"TARN_LOG_LEVEL": "loud"}, ["log.level"]),
-    ([], {"TARN_HTTP_WORKERS": "many"}, ["TARN_HTTP_WORKERS"]),
-    ([], {"TARN_AUTH_MASTER_KEY": "short"}, ["auth.master_key"]),
-    ([], {"TARN_STORE_LOCAL_IMPORT_ROOTS": "relative/dir"}, ["import_roots", "relative/dir"]),
-    ([], {"TARN_STORE_LOCAL_IMPORT_ROOTS": "/no/such/dir"}, ["/no/such/dir"]),
-    (["--config", "/no/such/file.yaml"], {}, ["/no/such/file.yaml"]),
-])
+@pytest.mark.parametrize(
+    "arguments, environment, words",
+    [
+        (["--listen", "nonsense"], {}, ["listen"]),
+        (["--listen", "127.0.0.1:99999"], {}, ["listen"]),
+        (["--no-such-option"], {}, ["--no-such-option"]),
+        ([], {"TARN_LOG_LEVEL": "loud"}, ["log.level"]),
+        ([], {"TARN_HTTP_WORKERS": "many"}, ["TARN_HTTP_WORKERS"]),
+        ([], {"TARN_AUTH_MASTER_KEY": "short"}, ["auth.master_key"]),
+        ([], {"TARN_STORE_LOCAL_IMPORT_ROOTS": "relative/dir"}, ["import_roots", "relative/dir"]),
+        ([], {"TARN_STORE_LOCAL_IMPORT_ROOTS": "/no/such/dir"}, ["/no/such/dir"]),
+        (["--config", "/no/such/file.yaml"], {}, ["/no/such/file.yaml"]),
+    ],
+)
 def test_a_bad_configuration_is_refused_by_name(scratch_dir, arguments, environment, words):
     data = ["--data", str(scratch_dir / "data")]
     ended = run_tarnd(*data, *arguments, **environment)
@@ -242,10 +252,14 @@ def shared_database(scratch_dir):
 
 def shared(scratch_dir, number, database, root="objects"):
     """A server on the shared database; all name the same objects and master key."""
-    return servers.Tarnd(scratch_dir / f"tarnd-{number}", arguments=["--database", database.url()], environment={
-        "TARN_STORE_LOCAL_ROOT": scratch_dir / root,
-        "TARN_AUTH_MASTER_KEY": "5a" * 32,
-    })
+    return servers.Tarnd(
+        scratch_dir / f"tarnd-{number}",
+        arguments=["--database", database.url()],
+        environment={
+            "TARN_STORE_LOCAL_ROOT": scratch_dir / root,
+            "TARN_AUTH_MASTER_KEY": "5a" * 32,
+        },
+    )
 
 
 def test_two_servers_share_a_database(scratch_dir, shared_database, name):
@@ -301,7 +315,9 @@ def test_servers_are_listed_until_they_stop(scratch_dir, shared_database):
 
 def test_a_server_starts_and_stops_while_its_list_is_locked(scratch_dir, shared_database):
     shared(scratch_dir, 1, shared_database).start().stop()
-    locked = subprocess.Popen(["/usr/lib/postgresql/15/bin/psql", "-X", "-q", "-d", shared_database.url()], stdin=subprocess.PIPE, text=True)
+    locked = subprocess.Popen(
+        ["/usr/lib/postgresql/15/bin/psql", "-X", "-q", "-d", shared_database.url()], stdin=subprocess.PIPE, text=True
+    )
     try:
         locked.stdin.write("BEGIN; LOCK TABLE servers IN ACCESS EXCLUSIVE MODE;\n")
         locked.stdin.flush()

@@ -47,10 +47,14 @@ def state(rest, repo):
         answer = rest("GET", base + path)
         return answer.json()["results"] if answer.status_code == 200 else answer.status_code
 
-    return {"branches": {b["id"]: b["commit_id"] for b in results("/branches")}, "aliases": results("/aliases"),
-            "history": results("/aliases/champion/history"), "tags": results("/tags"),
-            "promotions": [(p["id"], p["state"]) for p in results("/promotions")],
-            "staged": results("/branches/main/diff")}
+    return {
+        "branches": {b["id"]: b["commit_id"] for b in results("/branches")},
+        "aliases": results("/aliases"),
+        "history": results("/aliases/champion/history"),
+        "tags": results("/tags"),
+        "promotions": [(p["id"], p["state"]) for p in results("/promotions")],
+        "staged": results("/branches/main/diff"),
+    }
 
 
 def told_in(file):
@@ -84,11 +88,15 @@ def test_the_best_of_three_becomes_the_champion(cli, repo, s3, rest, three):
     assert s3.get_object(Bucket=repo.id, Key="main/artifacts/model.pkl")["Body"].read() == b"model of exp-2"
     log = cli.json("alias", "log", "champion")["items"]
     assert [(row["to_commit_id"], row["promotion_id"], row["reason"]) for row in log] == [
-        (done["result"], done["id"], "the first")]
+        (done["result"], done["id"], "the first")
+    ]
     # The evidence says on what it was decided, and the record by which steps.
     evidence = json.loads(cli.run("promote", "evidence", done["id"]).text)
     assert [(one["ref"], one["rank"], one["verdict"]) for one in evidence["candidates"]] == [
-        ("exp-1", 3, "passed"), ("exp-2", 1, "passed"), ("exp-3", 2, "passed")]
+        ("exp-1", 3, "passed"),
+        ("exp-2", 1, "passed"),
+        ("exp-3", 2, "passed"),
+    ]
     shown = cli.json("promote", "show", done["id"])
     assert shown["steps"][-1]["state"] == "promoted" and len(shown["evidence_digest"]) == 64
     assert [one["id"] for one in cli.json("promote", "ls", "--alias", "champion")["items"]] == [done["id"]]
@@ -105,8 +113,12 @@ def test_runs_reported_by_api_decide(cli, repo, tmp_path):
     apply(cli, tmp_path, POLICY.replace("primary: true", "primary: true, trust: [api]"))
     done = cli.json("promote", "exp-*", "--to", "main", *TIMEOUT)
     assert done["winner"]["ref"] == "exp-2"
-    reported = {one["ref"]: m["value"] for one in done["evidence"]["candidates"] for m in one["metrics"]
-                if (m["name"], m["origin"]) == ("accuracy", "api")}
+    reported = {
+        one["ref"]: m["value"]
+        for one in done["evidence"]["candidates"]
+        for m in one["metrics"]
+        if (m["name"], m["origin"]) == ("accuracy", "api")
+    }
     assert reported == ACCURACIES
 
 
@@ -153,7 +165,10 @@ def test_a_dry_run_changes_nothing(cli, repo, rest, three):
     before = state(rest, repo)
     rows = cli.run("promote", "exp-*", "--to", "main", "--dry-run", "-o", "csv").text.splitlines()
     assert [row.split(",")[:3] for row in rows[1:]] == [
-        ["exp-1", "3", "passed"], ["exp-2", "1", "passed"], ["exp-3", "2", "passed"]]
+        ["exp-1", "3", "passed"],
+        ["exp-2", "1", "passed"],
+        ["exp-3", "2", "passed"],
+    ]
     assert state(rest, repo) == before
 
 
@@ -178,8 +193,9 @@ def test_a_dry_run_says_that_the_destination_has_uncommitted_changes(cli, repo, 
     said = re.search(r"branch 'main' has staged changes.*", message).group(0)
     assert said in cli.run("promote", "exp-1", "--to", "main", "--dry-run", status=6).talk
     assert said in cli.run("gate", "check", "exp-1", "--policy", "dogs-champion", status=6).talk
-    before = rest("POST", f"/repositories/{repo.id}/promotions",
-                  json={"candidates": ["exp-1"], "destination": "main", "dry_run": True}).json()
+    before = rest(
+        "POST", f"/repositories/{repo.id}/promotions", json={"candidates": ["exp-1"], "destination": "main", "dry_run": True}
+    ).json()
     assert before["refusal"]["code"] == "destination_dirty"
     verdict = cli.json("gate", "check", "exp-1", "--policy", "dogs-champion", status=6)
     assert verdict["refusal"] == before["refusal"]
@@ -224,8 +240,23 @@ def test_expectations_hold(cli, repo, rest, three):
 
 def test_a_retry_finds_its_promotion_though_the_alias_has_moved(cli, repo, rest, three):
     cli.json("promote", "exp-1", "--to", "main", *TIMEOUT)
-    words = ("promote", "exp-2", "--to", "main", "--method", "replace-paths", "--path", "artifacts/**",
-             "--expect-destination", "main", "--expect-alias", "@champion", "--idempotency-key", "job-9", *TIMEOUT)
+    words = (
+        "promote",
+        "exp-2",
+        "--to",
+        "main",
+        "--method",
+        "replace-paths",
+        "--path",
+        "artifacts/**",
+        "--expect-destination",
+        "main",
+        "--expect-alias",
+        "@champion",
+        "--idempotency-key",
+        "job-9",
+        *TIMEOUT,
+    )
     first = cli.json(*words)
     before = state(rest, repo)
     again = cli.json(*words)
@@ -256,9 +287,15 @@ def test_only_one_candidate_where_only_one_may_be(cli, rest, repo, three):
 
 def test_conflicts_are_told_and_replacing_paths_settles_them(cli, repo, s3, rest, tmp_path):
     """The second experiment of the notebook changed what the first did: configuration, model and metrics."""
-    files = [{"config/config.json": f'{{"n": {n}}}', "artifacts/model.pkl": f"model {n}",
-              f"metrics/part-00000-{n}f0c8ee9-2c73-4b4d-b90d-9b7b2d4a4f0{n}-c000.json": f'{{"f1": "0.{n}"}}',
-              "metrics/_SUCCESS": ""} for n in (1, 2)]
+    files = [
+        {
+            "config/config.json": f'{{"n": {n}}}',
+            "artifacts/model.pkl": f"model {n}",
+            f"metrics/part-00000-{n}f0c8ee9-2c73-4b4d-b90d-9b7b2d4a4f0{n}-c000.json": f'{{"f1": "0.{n}"}}',
+            "metrics/_SUCCESS": "",
+        }
+        for n in (1, 2)
+    ]
     candidate(repo, "exp-1", {"accuracy": 0.7, "loss": 0.1}, files=files[0])
     candidate(repo, "exp-2", {"accuracy": 0.8, "loss": 0.1}, files={**files[1], "notes/only-of-2": "x"})
     apply(cli, tmp_path)
@@ -301,8 +338,7 @@ def test_waiting_ends_in_time_and_goes_on_later(cli, repo, rest, tmp_path):
     cli.run("promote", "check", id, "bench", "--commit", "exp-1", "--status", "pending")
     cli.run("promote", "wait", id, "--timeout", "2s", status=8)
     assert moved(before, state(rest, repo)) == []
-    cli.run("promote", "check", id, "bench", "--commit", "exp-1", "--url", "https://ci.example/9",
-            "--metric", "p95=80")
+    cli.run("promote", "check", id, "bench", "--commit", "exp-1", "--url", "https://ci.example/9", "--metric", "p95=80")
     done = cli.json("promote", "wait", id, "--timeout", "60s")
     assert done["state"] == "promoted"
     cli.run("promote", "check", id, "bench", "--commit", "exp-1", status=6)
@@ -311,8 +347,11 @@ def test_waiting_ends_in_time_and_goes_on_later(cli, repo, rest, tmp_path):
 def test_a_failed_check_refuses_and_a_checks_metric_counts(cli, repo, rest, tmp_path):
     candidate(repo, "exp-1", {"accuracy": 0.9, "loss": 0.1, "p95": 1})
     candidate(repo, "exp-2", {"accuracy": 0.9, "loss": 0.1, "p95": 1}, files={"b/model.pkl": "x"})
-    apply(cli, tmp_path, POLICY + "  - {name: p95, goal: min, max: 100, from: check:bench}\n"
-                                  "checks: {required: [bench], timeout: 2h}\n")
+    apply(
+        cli,
+        tmp_path,
+        POLICY + "  - {name: p95, goal: min, max: 100, from: check:bench}\nchecks: {required: [bench], timeout: 2h}\n",
+    )
     before = state(rest, repo)
     for branch, report in [("exp-1", ("--status", "failure", "--metric", "p95=80")), ("exp-2", ("--metric", "p95=180"))]:
         id = cli.json("promote", branch, "--to", "main")["id"]
@@ -343,8 +382,9 @@ def test_interrupting_the_wait(cli, repo, rest, tmp_path, how, options, ends):
     candidate(repo, "exp-1", {"accuracy": 0.9, "loss": 0.1})
     apply(cli, tmp_path, POLICY + "checks: {required: [bench], timeout: 2h}\n")
     words = [servers.program("tarn"), "promote", "exp-1", "--to", "main", "--wait", *options]
-    waiting = subprocess.Popen(words, env=cli.environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                               stderr=subprocess.PIPE, text=True)
+    waiting = subprocess.Popen(
+        words, env=cli.environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
     deadline = time.monotonic() + 60
     while [one for _, one in state(rest, repo)["promotions"]] != ["gates_running"]:
         assert time.monotonic() < deadline and waiting.poll() is None
@@ -397,8 +437,9 @@ def test_rolling_back(cli, repo, s3, rest, tmp_path):
     assert s3.list_objects_v2(Bucket=repo.id, Prefix="main/")["KeyCount"] == 0
 
 
-@pytest.mark.parametrize("method", [("--method", "merge"), ("--method", "squash"),
-                                    ("--method", "replace-paths", "--path", "artifacts/**")])
+@pytest.mark.parametrize(
+    "method", [("--method", "merge"), ("--method", "squash"), ("--method", "replace-paths", "--path", "artifacts/**")]
+)
 def test_what_was_taken_back_may_be_promoted_again(cli, repo, s3, three, method):
     """A champion without its model would be the worst of all answers; after a rollback the winner's commit is in the
     history of the destination already."""
@@ -428,8 +469,7 @@ def test_losers_expire_and_the_winner_is_tagged(cli, repo, rest, tmp_path):
     apply(cli, tmp_path, POLICY + "after: {tag: 'model-{date}-{short}', losers: {expire: 14d}}\n")
     done = cli.json("promote", "exp-*", "--to", "main", *TIMEOUT)
     assert done["tag"].startswith("model-") and repo.tag(done["tag"]).get_commit().id == done["result"]
-    expiring = {branch: "expires" in rest("GET", f"/repositories/{repo.id}/branches/{branch}").json()
-                for branch in ACCURACIES}
+    expiring = {branch: "expires" in rest("GET", f"/repositories/{repo.id}/branches/{branch}").json() for branch in ACCURACIES}
     assert expiring == {"exp-1": True, "exp-2": False, "exp-3": True}
 
 
@@ -437,8 +477,15 @@ def test_githubs_outputs(cli, repo, tmp_path, three):
     outputs, summary = tmp_path / "output", tmp_path / "summary"
     where = {"GITHUB_OUTPUT": str(outputs), "GITHUB_STEP_SUMMARY": str(summary), "CI": "true"}
     done = cli.json("promote", "exp-*", "--to", "main", *TIMEOUT, "--github", **where)
-    assert told_in(outputs) == {"promotion-id": done["id"], "verdict": "promoted", "commit": done["result"], "tag": "",
-                                "branch": "main", "s3-uri": f"s3://{repo.id}/{done['result']}/", "winner": "exp-2"}
+    assert told_in(outputs) == {
+        "promotion-id": done["id"],
+        "verdict": "promoted",
+        "commit": done["result"],
+        "tag": "",
+        "branch": "main",
+        "s3-uri": f"s3://{repo.id}/{done['result']}/",
+        "winner": "exp-2",
+    }
     assert "| exp-2 | 1 | passed |" in summary.read_text()
     repo.branch("exp-9").create("main").commit("x", allow_empty=True, metadata={"metric.accuracy": "0.1"})
     refused = cli.run("promote", "exp-9", "--to", "main", *TIMEOUT, "--github", status=10, **where)
@@ -450,10 +497,25 @@ def test_of_many_at_once_with_one_expectation_one_wins(cli, repo, rest, tarn, tm
     ended = []
 
     def promote(number):
-        words = [servers.program("tarn"), "promote", f"exp-{number % 3 + 1}", "--to", "main", "--expect-destination",
-                 head, "--expect-alias", "none", "--wait", "--timeout", "100s"]
-        ended.append(subprocess.run(words, env=cli.environment, stdin=subprocess.DEVNULL, capture_output=True,
-                                    timeout=150, check=False).returncode)
+        words = [
+            servers.program("tarn"),
+            "promote",
+            f"exp-{number % 3 + 1}",
+            "--to",
+            "main",
+            "--expect-destination",
+            head,
+            "--expect-alias",
+            "none",
+            "--wait",
+            "--timeout",
+            "100s",
+        ]
+        ended.append(
+            subprocess.run(
+                words, env=cli.environment, stdin=subprocess.DEVNULL, capture_output=True, timeout=150, check=False
+            ).returncode
+        )
 
     threads = [threading.Thread(target=promote, args=(number,)) for number in range(8)]
     for thread in threads:

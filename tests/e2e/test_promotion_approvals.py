@@ -37,14 +37,14 @@ def test_an_approval_is_of_somebody_else(cli, repo, rest, tmp_path, tarn, auth, 
     theirs.run("promote", "approve", id, "-m", "looks good", "--commit", "exp-1")
     done = cli.json("promote", "wait", id, "--timeout", "60s")
     assert done["state"] == "promoted"
-    assert [(a["user"], a["reason"]) for a in done["approvals"] if a["user"] == reviewer.name] == [
-        (reviewer.name, "looks good")]
+    assert [(a["user"], a["reason"]) for a in done["approvals"] if a["user"] == reviewer.name] == [(reviewer.name, "looks good")]
     theirs.run("promote", "approve", id, status=6)
 
 
 @pytest.fixture
 def waiting(cli, repo, rest, tmp_path, make_user):  # noqa: F811
     """(id of a promotion that waits for approvals, commands of users who may give them)"""
+
     def make(count=1, hook=None):
         if hook:
             repo.branch("main").object("_lakefs_actions/hook.yaml").upload(data=action("slow", ["pre-merge"], hook).encode())
@@ -56,6 +56,7 @@ def waiting(cli, repo, rest, tmp_path, make_user):  # noqa: F811
         assert how == "awaiting_approval"
         users = [make_user(allow(["fs:*"], "*")) for _ in range(count)]
         return id, [command.Cli(user, tmp_path / user.name, repo.id) for user in users]
+
     return make
 
 
@@ -81,15 +82,23 @@ def test_the_wait_after_the_last_approval_has_a_limit(waiting, receiver):
     receiver.delays["/slow"] = SLOW_SECONDS
     id, (last,) = waiting(hook=webhook(receiver, "/slow"))
     ended = last.run("promote", "approve", id, "--timeout", "1s", status=8)
-    assert "the approval was given" in ended.talk and f"tarn promote wait tarn://{last.environment['TARN_REPO']}/{id}" in ended.talk
+    assert (
+        "the approval was given" in ended.talk and f"tarn promote wait tarn://{last.environment['TARN_REPO']}/{id}" in ended.talk
+    )
     assert last.json("promote", "wait", id, "--timeout", "60s")["state"] == "promoted"
 
 
 def test_an_interrupt_of_the_wait_after_the_last_approval_ends_the_wait_alone(waiting, receiver):
     receiver.delays["/slow"] = SLOW_SECONDS
     id, (last,) = waiting(hook=webhook(receiver, "/slow"))
-    child = subprocess.Popen([servers.program("tarn"), "promote", "approve", id], env=last.environment, stdin=subprocess.DEVNULL,
-                             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    child = subprocess.Popen(
+        [servers.program("tarn"), "promote", "approve", id],
+        env=last.environment,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
     receiver.wait_for("pre-merge")
     child.send_signal(signal.SIGINT)
     out, talk = child.communicate(timeout=60)
@@ -118,8 +127,16 @@ def test_an_approval_is_of_nobody_who_made_a_commit_that_comes(cli, repo, rest, 
     assert judged["authors"] == sorted(["admin", pusher.name])
     # The permission to commit is not the permission to record commits, which show any committer.
     developer = clients.Rest(make_user(allow(["fs:CreateCommit", "fs:Read*", "fs:List*"], "*")))
-    record = {"commit_id": "a" * 64, "version": 1, "committer": "admin", "message": "m", "metarange_id": "",
-              "creation_date": 0, "parents": [], "generation": 1}
+    record = {
+        "commit_id": "a" * 64,
+        "version": 1,
+        "committer": "admin",
+        "message": "m",
+        "metarange_id": "",
+        "creation_date": 0,
+        "parents": [],
+        "generation": 1,
+    }
     assert developer("POST", f"{here}/commits", json=record).status_code == 401
 
 
@@ -127,8 +144,10 @@ def test_who_may_approve_may_say_no_and_who_may_promote_may_cancel(cli, repo, re
     candidate(repo, "exp-1", {"accuracy": 0.9, "loss": 0.1})
     apply(cli, tmp_path, POLICY + "approvals: {count: 1}\n")
     one, other = (cli.json("promote", "exp-1", "--to", "main")["id"] for _ in range(2))
-    approver, promoter = (command.Cli(make_user(allow(["fs:ReadPromotion", action], "*")), tmp_path / action[3:], repo.id)
-                          for action in ("fs:ApprovePromotion", "fs:Promote"))
+    approver, promoter = (
+        command.Cli(make_user(allow(["fs:ReadPromotion", action], "*")), tmp_path / action[3:], repo.id)
+        for action in ("fs:ApprovePromotion", "fs:Promote")
+    )
     promoter.run("promote", "reject", one, "-m", "not mine to say", status=3)
     approver.run("promote", "cancel", one, status=3)
     assert approver.json("promote", "reject", one, "-m", "no")["state"] == "rejected"

@@ -18,8 +18,15 @@ import servers
 from left_to_ci import first_here, left_to_ci
 from long_tests import LONG
 
-POINTS = ["promotion.comparing", "promotion.compared", "promotion.merging", "promotion.alias_moved",
-          "promotion.before_record", "promotion.before_commit", "promotion.promoted"]
+POINTS = [
+    "promotion.comparing",
+    "promotion.compared",
+    "promotion.merging",
+    "promotion.alias_moved",
+    "promotion.before_record",
+    "promotion.before_commit",
+    "promotion.promoted",
+]
 AFTER_THE_COMMIT = {"promotion.promoted"}
 END_SECONDS_MAX = 60
 # After its database was killed a server also waits for what it had sent there.
@@ -53,10 +60,13 @@ class Repo:
             branch = f"exp-{number}"
             self.must(server, "POST", f"{self.base}/branches", json={"name": branch, "source": "main"})
             self.must(server, "POST", f"{self.base}/branches/{branch}/objects?path=model", data=branch)
-            self.must(server, "POST", f"{self.base}/branches/{branch}/commits", json={
-                "message": branch, "metadata": {"metric.accuracy": "0.9"}})
-        self.must(server, "PUT", f"{self.base}/policies/gate", data=POLICY,
-                  headers={"Content-Type": "application/yaml"})
+            self.must(
+                server,
+                "POST",
+                f"{self.base}/branches/{branch}/commits",
+                json={"message": branch, "metadata": {"metric.accuracy": "0.9"}},
+            )
+        self.must(server, "PUT", f"{self.base}/policies/gate", data=POLICY, headers={"Content-Type": "application/yaml"})
         self.head = self.get(server, "/branches/main")["commit_id"]
 
     def must(self, server, method, path, **options):
@@ -75,8 +85,9 @@ class Repo:
     def begin(self, server, **more):
         """The server may die before it answers; the promotion is then begun all the same, or not at all."""
         try:
-            return clients.Rest(server)("POST", f"{self.base}/promotions", json={
-                "candidates": ["exp-0"], "destination": "main", **more})
+            return clients.Rest(server)(
+                "POST", f"{self.base}/promotions", json={"candidates": ["exp-0"], "destination": "main", **more}
+            )
         except requests.RequestException:
             return None
 
@@ -172,8 +183,9 @@ def test_postgresql_is_killed_while_tarnd_stands_there(scratch_dir, initialised_
 @pytest.mark.timeout(300)
 def test_a_restarted_tarnd_goes_on(scratch_dir, initialised_data, name):
     """With its own PostgreSQL, which it finds again."""
-    server = servers.Tarnd(scratch_dir / "tarnd", environment={
-        "TARN_FAULT_POINT": "promotion.before_commit=kill", **servers.SHORT_LEASE})
+    server = servers.Tarnd(
+        scratch_dir / "tarnd", environment={"TARN_FAULT_POINT": "promotion.before_commit=kill", **servers.SHORT_LEASE}
+    )
     server.copy_data_of(initialised_data).start()
     repo = Repo(server, name)
     repo.begin(server)
@@ -261,8 +273,9 @@ def test_of_many_over_two_servers_one_wins(start_tarnd, name):
     ids = []
 
     def promote(number):
-        answer = repo.begin(pair[number % 2], candidates=[f"exp-{number % 4}"],
-                            expect={"destination": repo.head, "alias": "none"})
+        answer = repo.begin(
+            pair[number % 2], candidates=[f"exp-{number % 4}"], expect={"destination": repo.head, "alias": "none"}
+        )
         assert answer.status_code == 202, answer.text
         ids.append(answer.json()["id"])
 

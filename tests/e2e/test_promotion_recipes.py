@@ -50,8 +50,15 @@ def run_line(cli, line, status=0):
     """A command as a message or a page has it, in a shell."""
     assert line.startswith("tarn "), line
     tools = os.path.dirname(os.path.abspath(servers.program("tarn")))
-    ended = subprocess.run(["sh", "-c", line], env={**cli.environment, "PATH": f"{tools}:{os.environ['PATH']}"}, timeout=120,
-                           stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+    ended = subprocess.run(
+        ["sh", "-c", line],
+        env={**cli.environment, "PATH": f"{tools}:{os.environ['PATH']}"},
+        timeout=120,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert ended.returncode == status, (line, ended.returncode, ended.stdout, ended.stderr)
     return ended
 
@@ -173,8 +180,16 @@ def test_undoing_a_rollback_is_one_command(cli, repo, tmp_path):
 def clean(cli, tmp_path, status=0, **variables):
     tools = os.path.dirname(os.path.abspath(servers.program("tarn")))
     environment = {**cli.environment, "PATH": f"{tools}:{os.environ['PATH']}", "PREFIX": "exp-", "DAYS": "-1", **variables}
-    done = subprocess.run(["sh", str(DOCS / "ci" / "cleanup.sh")], env=environment, stdin=subprocess.DEVNULL, capture_output=True,
-                          text=True, timeout=120, check=False, cwd=tmp_path)
+    done = subprocess.run(
+        ["sh", str(DOCS / "ci" / "cleanup.sh")],
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+        cwd=tmp_path,
+    )
     assert done.returncode == status, (done.stdout, done.stderr)
     return done.stdout.splitlines()
 
@@ -182,8 +197,16 @@ def clean(cli, tmp_path, status=0, **variables):
 def test_cleaning_up_spares_what_waits(cli, repo, tmp_path, reviewer):
     """DAYS=-1: every commit is old enough."""
     apply(cli, tmp_path, APPROVED)
-    for name, accuracy in {"exp-named": 0.9, "exp-glob-1": 0.7, "exp-glob-2": 0.8, "exp-pull": 0.6, "exp-free": 0.6, "exp-lost": 0.1,
-                           "exp-dirty": 0.6, "other-1": 0.6}.items():
+    for name, accuracy in {
+        "exp-named": 0.9,
+        "exp-glob-1": 0.7,
+        "exp-glob-2": 0.8,
+        "exp-pull": 0.6,
+        "exp-free": 0.6,
+        "exp-lost": 0.1,
+        "exp-dirty": 0.6,
+        "other-1": 0.6,
+    }.items():
         train(repo, name, accuracy)
     repo.branch("exp-dirty").object("work").upload(data=b"work")
     repo.branch("exp-new").create("main")
@@ -200,7 +223,9 @@ def test_cleaning_up_spares_what_waits(cli, repo, tmp_path, reviewer):
     assert "would delete exp-free" in clean(cli, tmp_path, DRY_RUN="1") and branches() == everything
     said = clean(cli, tmp_path)
     assert branches() == everything - {"exp-free", "exp-lost"}
-    assert f"kept exp-named: promotion {named} waits for it" in said and f"kept exp-glob-1: promotion {globbed} waits for it" in said
+    assert (
+        f"kept exp-named: promotion {named} waits for it" in said and f"kept exp-glob-1: promotion {globbed} waits for it" in said
+    )
     assert f"kept exp-pull: pull request {pull} waits for it" in said and "kept exp-dirty: has uncommitted changes" in said
     # The waiting one is approved and promoted; the rest goes once nothing waits any more.
     reviewer.run("promote", "approve", named)

@@ -46,8 +46,14 @@ class Place:
 
     def begin(self, *words):
         """The command in the background; what it says goes to a file."""
-        return subprocess.Popen([servers.program("tarn"), *words], env=self.cli.environment, stdin=subprocess.DEVNULL,
-                                stdout=subprocess.PIPE, stderr=open(self.talk, "wb"), text=True)
+        return subprocess.Popen(
+            [servers.program("tarn"), *words],
+            env=self.cli.environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=open(self.talk, "wb"),
+            text=True,
+        )
 
     def wait_for_talk(self, waiting, text):
         deadline = time.monotonic() + WAIT_SECONDS
@@ -106,7 +112,9 @@ def test_waiting_goes_on_over_a_restart(place, end, words):
     assert "waiting for the server" in here.talk.read_text()
 
 
-@pytest.mark.parametrize("policy,state,status", [(CHECKED, "gates_running", 8), (APPROVED, "awaiting_approval", 12)], ids=["checks", "people"])
+@pytest.mark.parametrize(
+    "policy,state,status", [(CHECKED, "gates_running", 8), (APPROVED, "awaiting_approval", 12)], ids=["checks", "people"]
+)
 def test_waiting_ends_at_its_own_timeout_while_the_server_is_away(place, policy, state, status):
     here = place(policy)
     waiting = here.begin(*PROMOTE, "--timeout", "4s")

@@ -81,15 +81,20 @@ def test_a_margin_that_is_no_json_number_is_refused(cli, rest, repo, margin):
 def test_a_branch_with_a_policy_refuses_metrics(cli, repo, rest, tmp_path):
     candidate(cli, repo, "exp-1", "0.1")
     (tmp_path / "gate.yaml").write_text(
-        "name: gate\ndestination: main\nmetrics:\n  - {name: accuracy, goal: max, min: 0.9, primary: true}\n")
+        "name: gate\ndestination: main\nmetrics:\n  - {name: accuracy, goal: max, min: 0.9, primary: true}\n"
+    )
     cli.run("policy", "apply", "-f", tmp_path / "gate.yaml")
     before = repo.branch("main").head.id
     talk = cli.run("promote", "exp-1", "--to", "main", "--metric", "accuracy:max", "--wait", status=6).talk
     assert "has the gate policy" in talk
     body = {"candidates": ["exp-1"], "destination": "main", "metrics": [{"name": "accuracy", "goal": "max"}]}
     path = f"/repositories/{repo.id}/promotions"
-    for more, status in (({}, 409), ({"dry_run": True}, 409), ({"policy": "gate"}, 400),
-                         ({"method": "replace-paths", "paths": ["**"]}, 400)):
+    for more, status in (
+        ({}, 409),
+        ({"dry_run": True}, 409),
+        ({"policy": "gate"}, 400),
+        ({"method": "replace-paths", "paths": ["**"]}, 400),
+    ):
         answer = rest("POST", path, json={**body, **more})
         assert answer.status_code == status, (more, answer.text)
     assert rest("POST", path, json=body).headers["X-Tarn-Error"] == "destination_has_policy"
@@ -110,8 +115,9 @@ def test_protection_rules_apply(cli, repo):
 
 def test_it_needs_the_permission_to_merge(tarn, cli, repo, name, tmp_path):
     candidate(cli, repo, "exp-1", "0.8")
-    (tmp_path / "policy.json").write_text(json.dumps({"statement": [
-        {"effect": "allow", "action": ["fs:Read*", "fs:List*", "fs:Promote"], "resource": "*"}]}))
+    (tmp_path / "policy.json").write_text(
+        json.dumps({"statement": [{"effect": "allow", "action": ["fs:Read*", "fs:List*", "fs:Promote"], "resource": "*"}]})
+    )
     cli.run("auth", "users", "create", name)
     cli.run("auth", "policies", "create", f"{name}-p", tmp_path / "policy.json")
     cli.run("auth", "policies", "attach", f"{name}-p", "--user", name)
@@ -124,6 +130,9 @@ def test_it_needs_the_permission_to_merge(tarn, cli, repo, name, tmp_path):
 
 def test_unknown_members_of_a_metric_are_refused(repo, rest):
     for metric in ({"name": "a"}, {"name": "a", "goal": "best"}, {"name": "a", "goal": "max", "min": 3}, {"goal": "max"}, "a"):
-        answer = rest("POST", f"/repositories/{repo.id}/promotions",
-                      json={"candidates": ["main"], "destination": "main", "metrics": [metric]})
+        answer = rest(
+            "POST",
+            f"/repositories/{repo.id}/promotions",
+            json={"candidates": ["main"], "destination": "main", "metrics": [metric]},
+        )
         assert answer.status_code == 400, metric

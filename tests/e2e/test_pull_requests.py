@@ -43,18 +43,17 @@ def test_the_sdk_makes_lists_changes_and_merges(tarn, repo):
     commit(repo, "dev", "a")
 
     def create(source="dev", destination="main", title="A title"):
-        return pulls.create_pull_request(repo.id, models.PullRequestCreation(
-            title=title, description="Why", source_branch=source, destination_branch=destination)).id
+        return pulls.create_pull_request(
+            repo.id,
+            models.PullRequestCreation(title=title, description="Why", source_branch=source, destination_branch=destination),
+        ).id
 
     made = create()
     assert len(made) == 20
     seen = pulls.get_pull_request(repo.id, made)
-    assert (seen.id, seen.status, seen.author, seen.title, seen.description) == (
-        made, "open", "admin", "A title", "Why")
-    assert (seen.source_branch, seen.destination_branch, seen.merged_commit_id, seen.closed_date) == (
-        "dev", "main", None, None)
-    assert failure(create, "dev", "dev")[::2] == (
-        400, "source and destination branches are the same")
+    assert (seen.id, seen.status, seen.author, seen.title, seen.description) == (made, "open", "admin", "A title", "Why")
+    assert (seen.source_branch, seen.destination_branch, seen.merged_commit_id, seen.closed_date) == ("dev", "main", None, None)
+    assert failure(create, "dev", "dev")[::2] == (400, "source and destination branches are the same")
     assert failure(create, "dev", "absent")[::2] == (404, "branch not found")
     assert failure(create, "dev", "a b")[0] == 400
     assert failure(create, title="")[::2] == (400, "title: must not be empty")
@@ -72,8 +71,7 @@ def test_the_sdk_makes_lists_changes_and_merges(tarn, repo):
     assert listed() == ([second, made], False)
     assert listed(amount=1) == ([second], True)
     assert listed(after=second, prefix=made[:3]) == ([made], False)
-    changed = pulls.update_pull_request_with_http_info(
-        repo.id, second, models.PullRequestBasic(status="closed", title="Never"))
+    changed = pulls.update_pull_request_with_http_info(repo.id, second, models.PullRequestBasic(status="closed", title="Never"))
     assert changed.status_code == 204
     assert failure(pulls.merge_pull_request, repo.id, second)[:2] == (400, "pull_request_not_open")
     assert failure(pulls.update_pull_request, repo.id, second, models.PullRequestBasic(status="merged"))[0] == 400
@@ -94,8 +92,9 @@ def test_a_conflict_is_an_error_body_and_leaves_it_open(tarn, repo):
     repo.branch("dev").create("main")
     commit(repo, "dev", "a", "1")
     commit(repo, "main", "a", "2")
-    made = pulls.create_pull_request(repo.id, models.PullRequestCreation(
-        title="t", source_branch="dev", destination_branch="main")).id
+    made = pulls.create_pull_request(
+        repo.id, models.PullRequestCreation(title="t", source_branch="dev", destination_branch="main")
+    ).id
     status, reason, message = failure(pulls.merge_pull_request, repo.id, made)
     assert (status, reason) == (409, "merge_conflict") and message.endswith("both changed 1 paths: a")
     assert pulls.get_pull_request(repo.id, made).status == "open"
@@ -107,13 +106,13 @@ def test_two_users_and_a_rule_that_wants_an_approval(tarn, repo, rest, reviewer,
     assert rest("PUT", rules, json=[{"pattern": "main", "approvals": 1}]).status_code == 204
     repo.branch("dev").create("main")
     first = commit(repo, "dev", "a")
-    made = pulls.create_pull_request(repo.id, models.PullRequestCreation(
-        title="t", source_branch="dev", destination_branch="main")).id
+    made = pulls.create_pull_request(
+        repo.id, models.PullRequestCreation(title="t", source_branch="dev", destination_branch="main")
+    ).id
     here = f"/repositories/{repo.id}/pulls/{made}"
 
     refs = lakefs_sdk.RefsApi(sdk(tarn))
-    for merge, arguments in ((pulls.merge_pull_request, (repo.id, made)),
-                             (refs.merge_into_branch, (repo.id, "dev", "main"))):
+    for merge, arguments in ((pulls.merge_pull_request, (repo.id, made)), (refs.merge_into_branch, (repo.id, "dev", "main"))):
         status, reason, message = failure(merge, *arguments)
         assert (status, reason) == (403, "approval_required") and "1 of 1 approvals are missing" in message
     own = rest("POST", f"{here}/approvals")
@@ -123,8 +122,9 @@ def test_two_users_and_a_rule_that_wants_an_approval(tarn, repo, rest, reviewer,
     pusher = clients.Rest(make_user(allow(["pr:*", "fs:*"], "*")))
     assert pusher("POST", f"/repositories/{repo.id}/branches/side/objects?path=b", data=b"x").status_code == 201
     assert pusher("POST", f"/repositories/{repo.id}/branches/side/commits", json={"message": "b"}).status_code == 201
-    side = pulls.create_pull_request(repo.id, models.PullRequestCreation(
-        title="t", source_branch="side", destination_branch="main")).id
+    side = pulls.create_pull_request(
+        repo.id, models.PullRequestCreation(title="t", source_branch="side", destination_branch="main")
+    ).id
     added = pusher("POST", f"/repositories/{repo.id}/pulls/{side}/approvals")
     assert added.status_code == 403 and added.json()["code"] == "own_commits"
 
@@ -153,12 +153,12 @@ def test_two_users_and_a_rule_that_wants_an_approval(tarn, repo, rest, reviewer,
 
 
 def test_a_deleted_user_s_approval_counts_no_more(tarn, repo, rest, reviewer, auth):  # noqa: F811
-    assert rest("PUT", f"/repositories/{repo.id}/settings/branch_protection",
-                json=[{"pattern": "main", "approvals": 1}]).ok
+    assert rest("PUT", f"/repositories/{repo.id}/settings/branch_protection", json=[{"pattern": "main", "approvals": 1}]).ok
     repo.branch("dev").create("main")
     commit(repo, "dev", "a")
-    made = rest("POST", f"/repositories/{repo.id}/pulls", json={
-        "title": "t", "source_branch": "dev", "destination_branch": "main"}).json()["id"]
+    made = rest(
+        "POST", f"/repositories/{repo.id}/pulls", json={"title": "t", "source_branch": "dev", "destination_branch": "main"}
+    ).json()["id"]
     here = f"/repositories/{repo.id}/pulls/{made}"
     assert clients.Rest(reviewer)("POST", f"{here}/approvals").status_code == 201
     auth.delete_user(reviewer.name)
@@ -187,8 +187,13 @@ def make_pulls(rest, destination):
         assert rest("POST", "/repositories/kill/branches", json={"name": branch, "source": "main"}).ok
         assert rest("POST", f"/repositories/kill/branches/{branch}/objects?path={branch}", data=b"x").ok
         assert rest("POST", f"/repositories/kill/branches/{branch}/commits", json={"message": "m"}).ok
-        pulls.append(rest("POST", "/repositories/kill/pulls", json={
-            "title": branch, "source_branch": branch, "destination_branch": destination}).json()["id"])
+        pulls.append(
+            rest(
+                "POST",
+                "/repositories/kill/pulls",
+                json={"title": branch, "source_branch": branch, "destination_branch": destination},
+            ).json()["id"]
+        )
     return pulls
 
 

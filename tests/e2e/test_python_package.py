@@ -25,9 +25,25 @@ metrics:
 def installed(tmp_path_factory):
     """The package as pip installs it, in a directory of its own."""
     place = tmp_path_factory.mktemp("site")
-    subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-index",
-                    "--no-deps", "--no-build-isolation", "--no-compile", "--target", str(place), str(PACKAGE)],
-                   check=True, capture_output=True)
+    subprocess.run(
+        [
+            sys.executable,
+            "-m",
+            "pip",
+            "install",
+            "--quiet",
+            "--disable-pip-version-check",
+            "--no-index",
+            "--no-deps",
+            "--no-build-isolation",
+            "--no-compile",
+            "--target",
+            str(place),
+            str(PACKAGE),
+        ],
+        check=True,
+        capture_output=True,
+    )
     assert (place / "tarn" / "py.typed").exists()
     sys.path.insert(0, str(place))
     yield place
@@ -36,8 +52,13 @@ def installed(tmp_path_factory):
 
 @pytest.fixture
 def settings(tarn, repo, tmp_path):
-    return {"TARN_ENDPOINT": tarn.url, "TARN_ACCESS_KEY": tarn.access_key, "TARN_SECRET_KEY": tarn.secret_key,
-            "TARN_REPO": repo.id, "HOME": str(tmp_path)}
+    return {
+        "TARN_ENDPOINT": tarn.url,
+        "TARN_ACCESS_KEY": tarn.access_key,
+        "TARN_SECRET_KEY": tarn.secret_key,
+        "TARN_REPO": repo.id,
+        "HOME": str(tmp_path),
+    }
 
 
 @pytest.fixture
@@ -87,8 +108,12 @@ def test_a_run_from_its_first_step_to_its_record(package, repo, cli, tmp_path):
     assert (done.commit, done.branch, done.made) == (head, "exp-1", True)
     assert done.params == {"epochs": "50", "rate": "0.1", "shuffle": "true"}
     assert {(m.name, m.split): m.value for m in done.metrics} == {
-        ("loss", ""): 0.3, ("rate", ""): 0.1, ("accuracy", ""): 0.75, ("worst", ""): math.inf,
-        ("accuracy", "validation"): 0.5}
+        ("loss", ""): 0.3,
+        ("rate", ""): 0.1,
+        ("accuracy", ""): 0.75,
+        ("worst", ""): math.inf,
+        ("accuracy", "validation"): 0.5,
+    }
     assert done.artifacts == ["artifacts/plots/**", "artifacts/plot.svg"]
     assert repo.ref(head).object("artifacts/plots/a.svg").reader("r").read() == "<svg/>"
     assert list(repo.branch("exp-1").uncommitted()) == []
@@ -243,15 +268,20 @@ def test_the_best_candidate_is_promoted_and_taken_back(package, repo, tmp_path):
     policy = package.apply_policy(None, POLICY)
     assert (policy.name, policy.version, policy.changed) == ("dogs-champion", 1, True)
     assert package.apply_policy(None, POLICY).changed is False
-    commits = {n: trained(package, f"exp-{n}", accuracy, tmp_path / str(n) / f"model-{n}").commit
-               for n, accuracy in ((1, 0.7), (2, 0.9), (3, 1.5))}
+    commits = {
+        n: trained(package, f"exp-{n}", accuracy, tmp_path / str(n) / f"model-{n}").commit
+        for n, accuracy in ((1, 0.7), (2, 0.9), (3, 1.5))
+    }
     with pytest.warns(package.NoChampionYet) as told:
         table = package.compare(None, "exp-*", metrics={"accuracy": "max"})
     assert told[0].filename == __file__
     assert list(table["ref"]) == ["exp-3", "exp-2", "exp-1"] and list(table["accuracy"]) == [1.5, 0.9, 0.7]
     assert "accuracy.delta" not in table
     assert [(one.ref, one.verdict) for one in package.evaluate("dogs-champion", "exp-*")] == [
-        ("exp-2", "passed"), ("exp-1", "passed"), ("exp-3", "failed")]
+        ("exp-2", "passed"),
+        ("exp-1", "passed"),
+        ("exp-3", "failed"),
+    ]
 
     first = package.promote(None, "exp-1", "main", timeout=60)
     assert first.promoted and first.winner == "exp-1" and first.winner_commit == commits[1]
@@ -259,15 +289,26 @@ def test_the_best_candidate_is_promoted_and_taken_back(package, repo, tmp_path):
     with pytest.raises(package.GateFailed) as refused:
         package.promote(None, ["exp-1", "exp-3"], "main", timeout=60)
     assert {(why.candidate, why.code) for why in refused.value.reasons} == {
-        ("exp-1", "worse_than_champion"), ("exp-3", "above_max")}
+        ("exp-1", "worse_than_champion"),
+        ("exp-3", "above_max"),
+    }
     assert refused.value.promotion.state == "rejected"
 
     expected = {"destination": "main", "alias": "@champion"}
     second = package.promote(None, "exp-*", "main", expect=expected, reason="better", timeout=60, idempotency_key="k")
     assert second.winner == "exp-2" and second.evidence["policy"] and len(second.evidence_digest) == 64
-    assert package.promote(None, "exp-*", "main", expect={**expected, "destination": first.commit,
-                                                          "alias": first.commit}, reason="better", timeout=60,
-                           idempotency_key="k").id == second.id
+    assert (
+        package.promote(
+            None,
+            "exp-*",
+            "main",
+            expect={**expected, "destination": first.commit, "alias": first.commit},
+            reason="better",
+            timeout=60,
+            idempotency_key="k",
+        ).id
+        == second.id
+    )
     rows = package.compare_rows(None, "exp-1", baseline="exp-2", metrics=["accuracy:max"])
     assert rows[0].metrics["accuracy"].delta == pytest.approx(-0.2) and rows.baseline.commit == commits[2]
     assert package.compare_rows(None, "exp-1").baseline.commit == second.commit
@@ -310,9 +351,16 @@ def test_what_else_can_stop_a_promotion(package, repo, tmp_path):
 
 
 def test_checks_and_approvals_are_waited_for(package, tmp_path):
-    package.apply_policy(None, {"name": "p", "destination": "main", "metrics": [{"name": "accuracy", "min": 0.1}],
-                                "checks": {"required": ["bench"], "timeout": "2h"},
-                                "approvals": {"count": 1, "not_author": False, "not_promoter": False}})
+    package.apply_policy(
+        None,
+        {
+            "name": "p",
+            "destination": "main",
+            "metrics": [{"name": "accuracy", "min": 0.1}],
+            "checks": {"required": ["bench"], "timeout": "2h"},
+            "approvals": {"count": 1, "not_author": False, "not_promoter": False},
+        },
+    )
     commit = trained(package, "exp-1", 0.5, tmp_path / "model").commit
     with pytest.raises(package.Timeout, match="it goes on") as late:
         package.promote(None, "exp-1", "main", timeout=1)
@@ -370,7 +418,7 @@ def test_files_of_a_branch(fs, repo, tmp_path):
     data = os.urandom(3_000_000)
     with fs.open(f"tarn://{base}/a/big", "wb") as out:
         for begin in range(0, len(data), 700_000):
-            out.write(data[begin:begin + 700_000])
+            out.write(data[begin : begin + 700_000])
         assert not fs.exists(f"{base}/a/big")
     fs.pipe(f"{base}/a/b/small é.txt", b"small")
     fs.touch(f"{base}/a/empty")
@@ -405,9 +453,15 @@ def test_files_of_a_branch(fs, repo, tmp_path):
 
 def test_files_that_are_not_there_in_the_way_or_not_to_be_written(fs, package, repo):
     base = f"{repo.id}/main"
-    for question in (lambda: fs.info(f"{base}/no"), lambda: fs.cat(f"{base}/no"), lambda: fs.ls(f"{base}/no"),
-                     lambda: fs.rm(f"{base}/no"), lambda: fs.open(f"{base}/no"), lambda: fs.ls(f"{repo.id}/no-branch"),
-                     lambda: fs.cp_file(f"{base}/no", f"{base}/yes")):
+    for question in (
+        lambda: fs.info(f"{base}/no"),
+        lambda: fs.cat(f"{base}/no"),
+        lambda: fs.ls(f"{base}/no"),
+        lambda: fs.rm(f"{base}/no"),
+        lambda: fs.open(f"{base}/no"),
+        lambda: fs.ls(f"{repo.id}/no-branch"),
+        lambda: fs.cp_file(f"{base}/no", f"{base}/yes"),
+    ):
         with pytest.raises(FileNotFoundError):
             question()
     assert not fs.exists(f"{base}/no") and fs.find(f"{base}/no") == []
@@ -453,6 +507,11 @@ import tarn
 rows = tarn.compare(None, "exp-*", baseline="main", metrics=["accuracy:max"])
 assert rows[0].metrics["accuracy"].value == 0.5 and rows[0].metrics["accuracy"].delta is None, rows
 """
-    ended = subprocess.run([sys.executable, "-c", script], env={**os.environ, **settings, "PYTHONPATH": str(installed)},
-                           capture_output=True, text=True, check=False)
+    ended = subprocess.run(
+        [sys.executable, "-c", script],
+        env={**os.environ, **settings, "PYTHONPATH": str(installed)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert ended.returncode == 0, ended.stderr

@@ -31,9 +31,14 @@ def quota_of(rest, repo):
 
 
 def test_boto3_gets_quota_exceeded_and_goes_on_with_its_connection(tarn, limited, s3):
-    one = boto3.client("s3", endpoint_url=tarn.url, aws_access_key_id=tarn.access_key,
-                       aws_secret_access_key=tarn.secret_key, region_name="us-east-1",
-                       config=Config(max_pool_connections=1, retries={"max_attempts": 0}))
+    one = boto3.client(
+        "s3",
+        endpoint_url=tarn.url,
+        aws_access_key_id=tarn.access_key,
+        aws_secret_access_key=tarn.secret_key,
+        region_name="us-east-1",
+        config=Config(max_pool_connections=1, retries={"max_attempts": 0}),
+    )
     one.put_object(Bucket=limited.id, Key="main/a", Body=b"x" * 900)
     for body in (b"x" * 101, b"x" * 3_000_000):
         with pytest.raises(ClientError) as refused:
@@ -47,7 +52,9 @@ def test_boto3_gets_quota_exceeded_and_goes_on_with_its_connection(tarn, limited
     one.put_object(Bucket=limited.id, Key="main/c", Body=b"x" * 100)
     one.delete_object(Bucket=limited.id, Key="main/a")
     assert [item["Key"] for item in one.list_objects_v2(Bucket=limited.id, Prefix="main/")["Contents"]] == [
-        "main/c", "main/empty"]
+        "main/c",
+        "main/empty",
+    ]
 
 
 def test_the_command_says_which_quota_is_full_and_how_to_free_some(cli, limited, tmp_path):
@@ -56,11 +63,17 @@ def test_the_command_says_which_quota_is_full_and_how_to_free_some(cli, limited,
     for number in range(20):
         (tmp_path / "many" / f"{number}").write_bytes(b"x" * 200)
     cli.run("fs", "upload", tmp_path / "a", f"tarn://{limited.id}/main/a")
-    for words in ((tmp_path / "a", f"tarn://{limited.id}/main/b"), (tmp_path / "a", f"tarn://{limited.id}/main/b", "--presign"),
-                  ("-r", tmp_path / "many", f"tarn://{limited.id}/main/many/")):
+    for words in (
+        (tmp_path / "a", f"tarn://{limited.id}/main/b"),
+        (tmp_path / "a", f"tarn://{limited.id}/main/b", "--presign"),
+        ("-r", tmp_path / "many", f"tarn://{limited.id}/main/many/"),
+    ):
         refused = cli.run("fs", "upload", *words, status=14)
-        for said in (f'quota of repository "{limited.id}" is exceeded: 900 of 1000 bytes', "delete objects",
-                     f"tarn quota set tarn://{limited.id}"):
+        for said in (
+            f'quota of repository "{limited.id}" is exceeded: 900 of 1000 bytes',
+            "delete objects",
+            f"tarn quota set tarn://{limited.id}",
+        ):
             assert said in refused.talk, (words, refused.talk)
     cli.run("fs", "rm", f"tarn://{limited.id}/main/a")
     cli.run("quota", "recount", f"tarn://{limited.id}")
@@ -76,8 +89,7 @@ def test_parts_are_refused_and_the_upload_can_be_aborted(limited, s3):
         s3.upload_part(**where, UploadId=upload, PartNumber=1, Body=b"x" * 1001)
     assert refused.value.response["Error"]["Code"] == "QuotaExceeded"
     part = s3.upload_part(**where, UploadId=upload, PartNumber=1, Body=b"x" * 1000)["ETag"]
-    s3.complete_multipart_upload(**where, UploadId=upload,
-                                 MultipartUpload={"Parts": [{"PartNumber": 1, "ETag": part}]})
+    s3.complete_multipart_upload(**where, UploadId=upload, MultipartUpload={"Parts": [{"PartNumber": 1, "ETag": part}]})
     other = s3.create_multipart_upload(**where)["UploadId"]
     s3.abort_multipart_upload(**where, UploadId=other)
 
@@ -134,8 +146,9 @@ def test_past_a_soft_limit_uploads_have_a_warning(rest, repo, s3):
     etag = part["ETag"]
     assert header(s3.complete_multipart_upload(MultipartUpload={"Parts": [{"PartNumber": 1, "ETag": etag}]}, **named))
     assert requests.put(place["presigned_url"], data=b"hello", timeout=60).status_code == 200
-    linked = rest("PUT", f"{branch}/staging/backing", params={"path": "e"},
-                  json={"staging": place, "checksum": "abc", "size_bytes": 5})
+    linked = rest(
+        "PUT", f"{branch}/staging/backing", params={"path": "e"}, json={"staging": place, "checksum": "abc", "size_bytes": 5}
+    )
     assert linked.status_code == 200 and "bytes used" in linked.headers["X-Tarn-Quota-Warning"]
 
 
@@ -171,8 +184,13 @@ def test_a_quota_of_a_user_holds_in_all_repositories(cli, tarn, repo, rest):
     key = rest("POST", f"/auth/users/{user}/credentials").json()
     rest("PUT", f"/auth/groups/Developers/members/{user}")
     cli.run("quota", "set", "--all-repositories", "--user", user, "--bytes", "100")
-    theirs = boto3.client("s3", endpoint_url=tarn.url, aws_access_key_id=key["access_key_id"],
-                          aws_secret_access_key=key["secret_access_key"], region_name="us-east-1")
+    theirs = boto3.client(
+        "s3",
+        endpoint_url=tarn.url,
+        aws_access_key_id=key["access_key_id"],
+        aws_secret_access_key=key["secret_access_key"],
+        region_name="us-east-1",
+    )
     theirs.put_object(Bucket=repo.id, Key="main/a", Body=b"x" * 100)
     with pytest.raises(ClientError) as refused:
         theirs.put_object(Bucket=repo.id, Key="main/b", Body=b"x")
@@ -182,8 +200,12 @@ def test_a_quota_of_a_user_holds_in_all_repositories(cli, tarn, repo, rest):
         theirs.delete_object(Bucket=repo.id, Key="main/a")
         theirs.put_object(Bucket=repo.id, Key="main/b", Body=b"x")
     assert denied.value.response["Error"]["Code"] == "QuotaExceeded", "until it is collected"
-    answer = requests.put(f"{tarn.url}/api/v1/quotas", json={"user": user, **limits(bytes=10**12)},
-                          auth=(key["access_key_id"], key["secret_access_key"]), timeout=60)
+    answer = requests.put(
+        f"{tarn.url}/api/v1/quotas",
+        json={"user": user, **limits(bytes=10**12)},
+        auth=(key["access_key_id"], key["secret_access_key"]),
+        timeout=60,
+    )
     assert answer.status_code == 401, "nobody raises their own quota"
     cli.run("quota", "recount", "--all-repositories", "--user", user)
     with pytest.raises(ClientError):
@@ -196,8 +218,9 @@ def test_a_quota_of_a_user_holds_in_all_repositories(cli, tarn, repo, rest):
 def test_a_restart_forgets_nothing(scratch_dir, initialised_data):
     server = servers.Tarnd(scratch_dir / "tarnd").copy_data_of(initialised_data).start()
     rest = clients.Rest(server)
-    upload = lambda path, size: rest("POST", "/repositories/lake/branches/main/objects", params={"path": path},
-                                     data=b"x" * size).status_code
+    upload = lambda path, size: (
+        rest("POST", "/repositories/lake/branches/main/objects", params={"path": path}, data=b"x" * size).status_code
+    )
     rest("POST", "/repositories", json={"name": "lake", "storage_namespace": "local://lake"})
     rest("PUT", "/repositories/lake/quotas", json=limits(bytes=1000))
     assert upload("a", 700) == 201

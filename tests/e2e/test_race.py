@@ -22,9 +22,15 @@ VERBS = 11
 @pytest.mark.timeout(3600)
 def test_no_acknowledged_write_is_lost_over_two_servers(two_tarnds, long_tests):
     writes = WRITES_LONG if long_tests else WRITES
-    command = [servers.program("race_client"), two_tarnds[0].access_key, two_tarnds[0].secret_key,
-               str(SECONDS_LONG if long_tests else SECONDS),
-               str(writes), str(VERBS), *(server.url for server in two_tarnds)]
+    command = [
+        servers.program("race_client"),
+        two_tarnds[0].access_key,
+        two_tarnds[0].secret_key,
+        str(SECONDS_LONG if long_tests else SECONDS),
+        str(writes),
+        str(VERBS),
+        *(server.url for server in two_tarnds),
+    ]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     print(done.stdout)

@@ -18,15 +18,102 @@ from long_tests import LONG
 from test_every_route import LAST, calls, is_fault, server, world  # noqa: F401
 
 # Each of these pieces of texts makes something of its own in some parser.
-PIECES = ["a", "main", "dev", "a/b", "..", "/", "//", "%", "%00", "\0", "\ud7ff", "\u202e", "~1", "^2", "@", "@{1}", "*", "**", "[", "]", "{", "}", "'",
-          '"', "\\", "\n", "\r\n", " ", "", "-1", "0", "1", "9" * 30, "1e999", "nan", "null", "true", "f" * 64, "f" * 8, "metrics.accuracy", ">",
-          "<=", "=", "desc", "size", "and", "or", "(", ")", "2020-01-01T00:00:00Z", "30s", "bytes=0-", "local://x", "s3://x/y", "x" * 3000]
+PIECES = [
+    "a",
+    "main",
+    "dev",
+    "a/b",
+    "..",
+    "/",
+    "//",
+    "%",
+    "%00",
+    "\0",
+    "\ud7ff",
+    "\u202e",
+    "~1",
+    "^2",
+    "@",
+    "@{1}",
+    "*",
+    "**",
+    "[",
+    "]",
+    "{",
+    "}",
+    "'",
+    '"',
+    "\\",
+    "\n",
+    "\r\n",
+    " ",
+    "",
+    "-1",
+    "0",
+    "1",
+    "9" * 30,
+    "1e999",
+    "nan",
+    "null",
+    "true",
+    "f" * 64,
+    "f" * 8,
+    "metrics.accuracy",
+    ">",
+    "<=",
+    "=",
+    "desc",
+    "size",
+    "and",
+    "or",
+    "(",
+    ")",
+    "2020-01-01T00:00:00Z",
+    "30s",
+    "bytes=0-",
+    "local://x",
+    "s3://x/y",
+    "x" * 3000,
+]
 RANDOM_METHODS = ["GET", "PUT", "POST", "DELETE", "HEAD"]
-SUBRESOURCES = ["acl", "tagging", "versioning", "versions", "uploads", "uploadId=u", "uploadId=u&partNumber=1", "delete", "lifecycle", "policy", "attributes",
-                "list-type=2", "list-type=2&continuation-token=a", "versionId=null", "location", "publicAccessBlock", "ownershipControls", "torrent"]
-S3_HEADERS = ["x-amz-copy-source", "x-amz-acl", "x-amz-tagging", "x-amz-meta-a", "Range", "If-Match", "If-None-Match", "x-amz-checksum-crc32",
-              "x-amz-checksum-algorithm", "x-amz-storage-class", "x-amz-metadata-directive", "x-amz-object-attributes", "Content-MD5",
-              "x-amz-copy-source-range", "x-amz-if-match-size", "If-Modified-Since"]
+SUBRESOURCES = [
+    "acl",
+    "tagging",
+    "versioning",
+    "versions",
+    "uploads",
+    "uploadId=u",
+    "uploadId=u&partNumber=1",
+    "delete",
+    "lifecycle",
+    "policy",
+    "attributes",
+    "list-type=2",
+    "list-type=2&continuation-token=a",
+    "versionId=null",
+    "location",
+    "publicAccessBlock",
+    "ownershipControls",
+    "torrent",
+]
+S3_HEADERS = [
+    "x-amz-copy-source",
+    "x-amz-acl",
+    "x-amz-tagging",
+    "x-amz-meta-a",
+    "Range",
+    "If-Match",
+    "If-None-Match",
+    "x-amz-checksum-crc32",
+    "x-amz-checksum-algorithm",
+    "x-amz-storage-class",
+    "x-amz-metadata-directive",
+    "x-amz-object-attributes",
+    "Content-MD5",
+    "x-amz-copy-source-range",
+    "x-amz-if-match-size",
+    "If-Modified-Since",
+]
 TELL_SECONDS = 60
 SECONDS = int(os.environ.get("FUZZ_SECONDS", "60")) if LONG else 8
 MUTATED_SHARE = 0.7  # of the requests, once some have been kept
@@ -65,9 +152,9 @@ class Corpus:
             at = self.chance.randrange(len(numbers) + 1)
             kind = self.chance.randrange(4)
             if kind < 2:
-                numbers[at:at + 1] = [self.chance.random()]
+                numbers[at : at + 1] = [self.chance.random()]
             elif kind == 2:
-                del numbers[at:at + self.chance.randint(1, 3)]
+                del numbers[at : at + self.chance.randint(1, 3)]
             else:
                 numbers[at:] = self.any_of()[at:]
         return numbers
@@ -96,15 +183,25 @@ class Grammar:
             if self.chance.random() < 0.2:
                 del holder[step]
             else:
-                holder[step] = self.chance.choice([self.text(), None, True, -1, 2**63, 1.5, [], {}, [self.text()], {self.text(): self.text()}])
+                holder[step] = self.chance.choice(
+                    [self.text(), None, True, -1, 2**63, 1.5, [], {}, [self.text()], {self.text(): self.text()}]
+                )
         return value
 
     def rest(self):
         call = copy.copy(self.chance.choice(self.calls))
         if call.body is not None and self.chance.random() < 0.7:
-            call.body = self.spoiled(copy.deepcopy(call.body)) if isinstance(call.body, (dict, list)) else self.text().encode("utf-8", "replace")
+            call.body = (
+                self.spoiled(copy.deepcopy(call.body))
+                if isinstance(call.body, (dict, list))
+                else self.text().encode("utf-8", "replace")
+            )
         flags = [(place, name, call.value(name) if self.chance.random() < 0.5 else self.text()) for place, name in call.schemas]
-        given = [flag for flag in flags if self.chance.random() < 0.5 and (flag[0] == "query" or flag[2].isascii() and flag[2].isprintable())]
+        given = [
+            flag
+            for flag in flags
+            if self.chance.random() < 0.5 and (flag[0] == "query" or flag[2].isascii() and flag[2].isprintable())
+        ]
         if self.chance.random() < 0.2:
             given.append(("header", "Prefer", self.chance.choice(["wait=0", "wait=1", "respond-async", "wait=" + "9" * 20])))
         user = self.chance.choice(list(self.world.users))
@@ -120,11 +217,17 @@ class Grammar:
 
     def s3(self, raw):
         quoted = lambda text: urllib.parse.quote(text.encode("utf-8", "replace"), safe="/~")  # noqa: E731
-        parts = [self.world.name if self.chance.random() < 0.8 else self.text(), *([self.text()] if self.chance.random() < 0.3 else ["main", "a/b"])]
-        target = "/" + quoted("/".join(parts[:self.chance.randrange(len(parts) + 1)]))
+        parts = [
+            self.world.name if self.chance.random() < 0.8 else self.text(),
+            *([self.text()] if self.chance.random() < 0.3 else ["main", "a/b"]),
+        ]
+        target = "/" + quoted("/".join(parts[: self.chance.randrange(len(parts) + 1)]))
         words = [self.chance.choice(SUBRESOURCES)] if self.chance.random() < 0.7 else []
-        words += [f"{name}={urllib.parse.quote(self.text().encode('utf-8', 'replace'), safe='')}"
-                  for name in ("prefix", "delimiter", "marker", "max-keys", "start-after", "encoding-type") if self.chance.random() < 0.2]
+        words += [
+            f"{name}={urllib.parse.quote(self.text().encode('utf-8', 'replace'), safe='')}"
+            for name in ("prefix", "delimiter", "marker", "max-keys", "start-after", "encoding-type")
+            if self.chance.random() < 0.2
+        ]
         target += "?" + "&".join(words) if words else ""
         headers = {name: re.sub(r"[^ -~]", "", self.text()).strip() for name in S3_HEADERS if self.chance.random() < 0.15}
         method = self.chance.choice(RANDOM_METHODS)
@@ -156,8 +259,11 @@ def test_random_requests_that_are_nearly_right(server, world):  # noqa: F811
             corpus.kept.append(grammar.chance.made)
         if coverage and time.monotonic() > begun + told * TELL_SECONDS:
             told += 1
-            print(f"{time.monotonic() - begun:.0f} s: {sent} requests, {coverage.count} of {coverage.size} edges, "
-                  f"{len(corpus.kept)} kept", flush=True)
+            print(
+                f"{time.monotonic() - begun:.0f} s: {sent} requests, {coverage.count} of {coverage.size} edges, "
+                f"{len(corpus.kept)} kept",
+                flush=True,
+            )
     assert not wrong, "\n".join([f"seed {seed}, after {sent}:", *wrong])
     assert server.alive() and server.pids() == pids
     assert sent > 20 * SECONDS

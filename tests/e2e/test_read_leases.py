@@ -30,10 +30,16 @@ class Race:
     def __init__(self, directory, chance):
         self.chance = chance
         self.database = servers.Postgres(directory / "postgres")
-        shared = {"TARN_STORE_LOCAL_ROOT": directory / "objects", "TARN_AUTH_MASTER_KEY": "a5" * 32,
-                  "TARN_CACHE_READ_LEASE_READS_MIN": "5", "TARN_CACHE_READ_LEASE_PAUSE": "0s"}
-        self.servers = [servers.Tarnd(directory / f"tarnd-{number}", environment=shared,
-                                      arguments=["--database", self.database.url()]) for number in (1, 2)]
+        shared = {
+            "TARN_STORE_LOCAL_ROOT": directory / "objects",
+            "TARN_AUTH_MASTER_KEY": "a5" * 32,
+            "TARN_CACHE_READ_LEASE_READS_MIN": "5",
+            "TARN_CACHE_READ_LEASE_PAUSE": "0s",
+        }
+        self.servers = [
+            servers.Tarnd(directory / f"tarnd-{number}", environment=shared, arguments=["--database", self.database.url()])
+            for number in (1, 2)
+        ]
         self.acknowledged = [0] * WRITERS
         self.ending = threading.Event()
         self.reads, self.stale, self.leased, self.slow_writes, self.writes = 0, [], 0, 0, 0
@@ -62,9 +68,13 @@ class Race:
             number += 1
             begun = time.monotonic()
             try:
-                answer = session.post(self.url(chance.randrange(2), "branches/main"), params={"path": f"k{writer}"},
-                                      data=str(number).encode(), timeout=TIMEOUT_SECONDS,
-                                      headers={"Content-Type": "application/octet-stream"})
+                answer = session.post(
+                    self.url(chance.randrange(2), "branches/main"),
+                    params={"path": f"k{writer}"},
+                    data=str(number).encode(),
+                    timeout=TIMEOUT_SECONDS,
+                    headers={"Content-Type": "application/octet-stream"},
+                )
             except requests.RequestException:  # the server was killed; it may have been written
                 continue
             if answer.status_code == 201:
@@ -96,8 +106,7 @@ class Race:
 
     def count_leased(self, server):
         text = requests.get(f"{server.url}/metrics", timeout=TIMEOUT_SECONDS).text
-        self.leased += sum(float(line.split()[1]) for line in text.splitlines()
-                           if line.startswith("tarn_leased_reads_total "))
+        self.leased += sum(float(line.split()[1]) for line in text.splitlines() if line.startswith("tarn_leased_reads_total "))
 
     def disturb(self, seconds):
         end = time.monotonic() + seconds
@@ -156,7 +165,9 @@ def test_no_read_is_older_than_what_was_acknowledged(scratch_dir, long_tests):
             race.count_leased(server)
     finally:
         race.end()
-    print(f"seed {seed}: {race.reads} reads, {race.leased:.0f} of them under leases, {race.writes} writes, "
-          f"{race.slow_writes} of them waited for a lease's end")
+    print(
+        f"seed {seed}: {race.reads} reads, {race.leased:.0f} of them under leases, {race.writes} writes, "
+        f"{race.slow_writes} of them waited for a lease's end"
+    )
     assert not race.stale, f"seed {seed}: {race.stale[:10]}"
     assert race.leased > 100 and race.writes > 10 and race.slow_writes > 0, f"seed {seed}: too little happened"

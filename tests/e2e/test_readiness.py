@@ -53,7 +53,7 @@ def test_a_dead_store_makes_the_server_not_ready(server, store):
     status, text = ready(server)
     assert status == 503 and text.startswith("not ready\nstore s3://lake: ") and "\nstore s3://pond: " in text
     assert "store local" not in text
-    assert 'store=s3://lake' in server.process.log.read_text()
+    assert "store=s3://lake" in server.process.log.read_text()
 
 
 def test_a_missing_bucket_is_named(server, store):
@@ -78,8 +78,11 @@ def test_a_store_that_is_not_configured_makes_the_server_not_ready(server):
 def test_many_probes_at_once_cost_the_store_one_look_a_second(server, store):
     def looks():
         text = requests.get(server.url + "/metrics", timeout=60).text
-        return sum(float(line.split()[-1]) for line in text.splitlines()
-                   if line.startswith("tarn_store_seconds_count") and ("s3_head" in line or "s3_stat" in line))
+        return sum(
+            float(line.split()[-1])
+            for line in text.splitlines()
+            if line.startswith("tarn_store_seconds_count") and ("s3_head" in line or "s3_stat" in line)
+        )
 
     before, began = looks(), time.monotonic()
     threads = [threading.Thread(target=lambda: [ready(server) for _ in range(20)]) for _ in range(4)]
@@ -98,7 +101,9 @@ def test_an_idle_server_shows_few_series_and_what_operators_need(scratch_dir, in
     try:
         text = requests.get(server.url + "/metrics", timeout=60).text
         assert len(text.splitlines()) < 1200, len(text.splitlines())
-        samples = {line.rsplit(" ", 1)[0]: float(line.rsplit(" ", 1)[1]) for line in text.splitlines() if not line.startswith("#")}
+        samples = {
+            line.rsplit(" ", 1)[0]: float(line.rsplit(" ", 1)[1]) for line in text.splitlines() if not line.startswith("#")
+        }
         assert samples['tarn_build_info{version="%s"}' % (servers.ROOT / "VERSION").read_text().strip()] == 1
         assert 0 < samples["process_resident_memory_bytes"] < 4e9 and samples["process_open_fds"] > 5
         assert samples["process_cpu_seconds_total"] > 0 and samples["process_threads"] > 10

@@ -47,8 +47,17 @@ def test_conflicts_are_paged_and_settled_by_pattern(tarn, lake):
             break
         after = page["pagination"]["next_offset"]
     assert paths == ["code/x", "data/a", "data/b"]
-    answer = rest("POST", merge, json={"resolutions": [
-        {"glob": "data/a", "take": "dest"}, {"glob": "data/**", "take": "source"}, {"glob": "code/*", "take": "dest"}]})
+    answer = rest(
+        "POST",
+        merge,
+        json={
+            "resolutions": [
+                {"glob": "data/a", "take": "dest"},
+                {"glob": "data/**", "take": "source"},
+                {"glob": "code/*", "take": "dest"},
+            ]
+        },
+    )
     assert answer.status_code == 200, answer.text
     assert [text(main, p) for p in paths] == ["main", "main", "dev"]
 
@@ -59,11 +68,18 @@ def test_a_moved_prefix_keeps_its_objects_addresses(tarn, lake):
     put(main, raw__1="one", raw__2="two", keep="k")
     main.commit("in")
     addresses = [main.object(p).stat().physical_address for p in ("raw/1", "raw/2")]
-    answer = rest("POST", f"/repositories/{lake.id}/branches/main/objects/move",
-                  json={"src_prefix": "raw/", "dest_prefix": "clean/v1/", "overwrite": False})
+    answer = rest(
+        "POST",
+        f"/repositories/{lake.id}/branches/main/objects/move",
+        json={"src_prefix": "raw/", "dest_prefix": "clean/v1/", "overwrite": False},
+    )
     assert (answer.status_code, answer.json()) == (200, {"moved": 2})
     assert [(c.type, c.path) for c in main.uncommitted()] == [
-        ("added", "clean/v1/1"), ("added", "clean/v1/2"), ("removed", "raw/1"), ("removed", "raw/2")]
+        ("added", "clean/v1/1"),
+        ("added", "clean/v1/2"),
+        ("removed", "raw/1"),
+        ("removed", "raw/2"),
+    ]
     main.commit("moved")
     assert [o.path for o in main.objects()] == ["clean/v1/1", "clean/v1/2", "keep"]
     assert [main.object(p).stat().physical_address for p in ("clean/v1/1", "clean/v1/2")] == addresses
@@ -99,8 +115,11 @@ def test_paths_are_checked_out_of_any_ref(tarn, lake):
     assert [o.path for o in main.objects()] == ["code/x", "models/a", "models/b"]
     assert checkout("main@", "**") == {"added": 1, "changed": 1, "written": 2, "deleted": 0, "unchanged": 2}
     assert list(main.uncommitted()) == []
-    for body, field in (({"ref": "v1", "paths": []}, "paths"), ({"ref": "v1", "paths": ["[a"]}, "paths"),
-                        ({"paths": ["a"]}, "ref")):
+    for body, field in (
+        ({"ref": "v1", "paths": []}, "paths"),
+        ({"ref": "v1", "paths": ["[a"]}, "paths"),
+        ({"paths": ["a"]}, "ref"),
+    ):
         answer = rest("POST", url, json=body)
         assert (answer.status_code, field in answer.json()["message"]) == (400, True), answer.text
     assert rest("POST", url, json={"ref": "absent", "paths": ["a"]}).status_code == 404
@@ -117,8 +136,9 @@ def test_moving_many_objects_is_quick(tarn, lake, long_tests):
     main.import_data("in").prefix(f"local://{source}/", destination="raw/").run()
     rest = clients.Rest(tarn)
     began = time.monotonic()
-    answer = rest("POST", f"/repositories/{lake.id}/branches/main/objects/move",
-                  json={"src_prefix": "raw/", "dest_prefix": "clean/"})
+    answer = rest(
+        "POST", f"/repositories/{lake.id}/branches/main/objects/move", json={"src_prefix": "raw/", "dest_prefix": "clean/"}
+    )
     took = time.monotonic() - began
     print(f"moved {count} in {took:.3f} s")
     assert answer.json() == {"moved": count}
@@ -149,13 +169,11 @@ def test_dumped_refs_are_restored_in_a_bare_repository(tarn, lake, client):
     main.commit("second")
     task = sdk.repositories_api.dump_submit(lake.id)
     dump = finished(lambda: sdk.repositories_api.dump_status(lake.id, task_id=task.id))
-    copy = lakefs.Repository(f"{lake.id}-copy", client=client).create(
-        storage_namespace=f"local://{lake.id}-copy", bare=True)
+    copy = lakefs.Repository(f"{lake.id}-copy", client=client).create(storage_namespace=f"local://{lake.id}-copy", bare=True)
     restored = sdk.repositories_api.restore_submit(copy.id, dump.refs)
     finished(lambda: sdk.repositories_api.restore_status(copy.id, task_id=restored.id))
     was, now = list(main.log()), list(copy.branch("main").log())
-    assert [(c.message, c.metadata, c.creation_date) for c in now] == [
-        (c.message, c.metadata, c.creation_date) for c in was]
+    assert [(c.message, c.metadata, c.creation_date) for c in now] == [(c.message, c.metadata, c.creation_date) for c in was]
     assert [o.path for o in copy.tag("v1").objects()] == ["a", "dir/b"]
     assert text(copy.branch("main"), "dir/b") == "2"
     put(copy.branch("main"), d="4")
@@ -183,8 +201,10 @@ def test_a_restore_that_was_killed_is_done_all_the_same(scratch_dir, initialised
         for round_number in range(6 if long_tests else 1):
             copy = f"copy{round_number}"
             rest = clients.Rest(server)
-            assert rest("POST", "/repositories?bare=true", json={
-                "name": copy, "storage_namespace": f"local://{copy}"}).status_code == 201
+            assert (
+                rest("POST", "/repositories?bare=true", json={"name": copy, "storage_namespace": f"local://{copy}"}).status_code
+                == 201
+            )
             task = rest("POST", f"/repositories/{copy}/restore", json=dump).json()["id"]
             time.sleep(random.uniform(0.1, 0.6))
             server.kill()
@@ -200,7 +220,8 @@ def test_a_restore_that_was_killed_is_done_all_the_same(scratch_dir, initialised
             for ref in ("main", "dev", "v1"):
                 assert [c.message for c in copied.ref(ref).log()] == [c.message for c in lake.ref(ref).log()]
             assert [o.path for o in copied.ref("v1").objects(prefix="n/")] == [
-                o.path for o in lake.ref("v1").objects(prefix="n/")]
+                o.path for o in lake.ref("v1").objects(prefix="n/")
+            ]
             assert copied.ref("v1").object("raw/19999").stat().size_bytes == 0
     finally:
         if server.process.alive():

@@ -74,8 +74,9 @@ def test_usage_is_reported_under_the_id_of_the_installation(rest, tarn):
     assert first == {"installation_id": first["installation_id"], "reports": []}
     assert len(first["installation_id"]) > 8
     assert ok(rest("GET", "/usage-report/summary")) == first
-    text = requests.get(rest.url + "/usage-report/summary", auth=(tarn.access_key, tarn.secret_key), timeout=60,
-                        headers={"Accept": "text/plain"})
+    text = requests.get(
+        rest.url + "/usage-report/summary", auth=(tarn.access_key, tarn.secret_key), timeout=60, headers={"Accept": "text/plain"}
+    )
     assert text.headers["Content-Type"].startswith("text/plain")
     assert first["installation_id"] in text.text
     assert requests.get(rest.url + "/usage-report/summary", timeout=60).status_code == 401

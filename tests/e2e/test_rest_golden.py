@@ -91,11 +91,13 @@ def filled(value, known):
 
 def agrees(wanted, found, exact=False):
     if isinstance(wanted, dict):
-        return (isinstance(found, dict) and (not exact or found.keys() == wanted.keys())
-                and all(key in found and agrees(item, found[key]) for key, item in wanted.items()))
+        return (
+            isinstance(found, dict)
+            and (not exact or found.keys() == wanted.keys())
+            and all(key in found and agrees(item, found[key]) for key, item in wanted.items())
+        )
     if isinstance(wanted, list):
-        return (isinstance(found, list) and len(found) == len(wanted)
-                and all(agrees(a, b) for a, b in zip(wanted, found)))
+        return isinstance(found, list) and len(found) == len(wanted) and all(agrees(a, b) for a, b in zip(wanted, found))
     if isinstance(wanted, str) and wanted.startswith("~"):
         kinds = {"~str": str, "~int": int, "~bool": bool}
         if wanted in kinds:
@@ -134,8 +136,12 @@ def send(rest, step, known):
 
 def send_bytes(rest, known, path, bytes):
     """Has an address handed out for the path, and sends it the bytes."""
-    handed = rest("GET", f"{known['P']}/branches/main/staging/backing", params={"path": path, "presign": "true"},
-                  headers=credentials(None, known)).json()
+    handed = rest(
+        "GET",
+        f"{known['P']}/branches/main/staging/backing",
+        params={"path": path, "presign": "true"},
+        headers=credentials(None, known),
+    ).json()
     assert requests.put(handed["presigned_url"], data=bytes.encode(), timeout=60).status_code == 200
     known["address"] = handed["physical_address"]
 
@@ -178,8 +184,14 @@ def known(tarn, rest, name):
     for file in ("1", "2"):
         (source / file).write_text(file)
     del rest.session.headers["Authorization"]
-    return {"R": name[-50:].lstrip("-"), "P": f"/repositories/{name[-50:].lstrip('-')}", "KEY": tarn.access_key,
-            "SECRET": tarn.secret_key, "IMPORT": str(source), "LONG": "x" * 1025}
+    return {
+        "R": name[-50:].lstrip("-"),
+        "P": f"/repositories/{name[-50:].lstrip('-')}",
+        "KEY": tarn.access_key,
+        "SECRET": tarn.secret_key,
+        "IMPORT": str(source),
+        "LONG": "x" * 1025,
+    }
 
 
 @pytest.mark.parametrize("scenario", REPLAYED, ids=lambda scenario: scenario["scenario"])

@@ -30,8 +30,10 @@ def place(scratch_dir, monkeypatch):
             patch.setenv(name, value)
         database.start()
     environment = {"TARN_STORE_LOCAL_ROOT": scratch_dir / "objects", "TARN_AUTH_MASTER_KEY": "a5" * 32, **servers.SHORT_LEASE}
-    both = [servers.Tarnd(scratch_dir / f"tarnd-{number}", arguments=["--database", database.url()], environment=environment)
-            for number in (1, 2)]
+    both = [
+        servers.Tarnd(scratch_dir / f"tarnd-{number}", arguments=["--database", database.url()], environment=environment)
+        for number in (1, 2)
+    ]
     for server in both:
         server.start()
     yield both, clock
@@ -52,8 +54,11 @@ class User:
         for policy in (self.policy, self.shared):
             self.change("POST", "/policies", {"id": policy, "statement": POLICY})
         self.key = self.change("POST", f"/users/{self.name}/credentials").json()
-        login = requests.post(f"{there.url}/api/v1/auth/login", timeout=60, json={
-            name: self.key[name] for name in ("access_key_id", "secret_access_key")})
+        login = requests.post(
+            f"{there.url}/api/v1/auth/login",
+            timeout=60,
+            json={name: self.key[name] for name in ("access_key_id", "secret_access_key")},
+        )
         self.session = login.json()["token"]
         self.cookies = login.cookies
 
@@ -86,8 +91,11 @@ class User:
 REVOCATIONS = {
     "policy": (User.attach_policy, lambda u: u.change("DELETE", f"/users/{u.name}/policies/{u.policy}"), User.of_key),
     "group": (User.join_group, lambda u: u.change("DELETE", f"/groups/{u.group}/members/{u.name}"), User.of_key),
-    "key": (User.attach_policy,
-            lambda u: u.change("DELETE", f"/users/{u.name}/credentials/{u.key['access_key_id']}"), User.of_key),
+    "key": (
+        User.attach_policy,
+        lambda u: u.change("DELETE", f"/users/{u.name}/credentials/{u.key['access_key_id']}"),
+        User.of_key,
+    ),
     "session": (User.attach_policy, User.log_out, User.of_session),
     "user": (User.attach_policy, lambda u: u.change("DELETE", f"/users/{u.name}"), User.of_key),
 }

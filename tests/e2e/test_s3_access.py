@@ -30,8 +30,9 @@ def server_with(scratch_dir, initialised_data, **settings):
     environment = {f"TARN_{name}": value for name, value in settings.items()}
     server = servers.Tarnd(scratch_dir / "tarnd", environment=environment).copy_data_of(initialised_data).start()
     try:
-        s3_requests.rest(server, "POST", "/repositories", json={
-            "name": "lake", "storage_namespace": "local://lake", "default_branch": "main"})
+        s3_requests.rest(
+            server, "POST", "/repositories", json={"name": "lake", "storage_namespace": "local://lake", "default_branch": "main"}
+        )
         clients.boto3_client(server).put_object(Bucket="lake", Key="main/a", Body=b"bytes")
         yield server
     finally:
@@ -39,8 +40,11 @@ def server_with(scratch_dir, initialised_data, **settings):
 
 
 def preflight(server, target, origin=ORIGIN, method="PUT", headers="content-type,x-amz-meta-a", **more):
-    return requests.options(server.url + target, timeout=60, headers={
-        "Origin": origin, "Access-Control-Request-Method": method, "Access-Control-Request-Headers": headers, **more})
+    return requests.options(
+        server.url + target,
+        timeout=60,
+        headers={"Origin": origin, "Access-Control-Request-Method": method, "Access-Control-Request-Headers": headers, **more},
+    )
 
 
 def test_pages_of_allowed_origins(scratch_dir, initialised_data):
@@ -88,16 +92,23 @@ def code_of(call, **arguments):
 def test_unsigned_requests_act_as_a_user(scratch_dir, initialised_data):
     with server_with(scratch_dir, initialised_data, S3_ANONYMOUS="public", S3_HOSTS="localhost") as server:
         rest = clients.Rest(server)
-        anonymous = boto3.client("s3", endpoint_url=server.url.replace("127.0.0.1", "localhost"),
-                                 region_name="us-east-1",
-                                 config=Config(signature_version=UNSIGNED, s3={"addressing_style": "path"}))
+        anonymous = boto3.client(
+            "s3",
+            endpoint_url=server.url.replace("127.0.0.1", "localhost"),
+            region_name="us-east-1",
+            config=Config(signature_version=UNSIGNED, s3={"addressing_style": "path"}),
+        )
         read = {"Bucket": "lake", "Key": "main/a"}
         assert code_of(anonymous.get_object, **read) == "AccessDenied", "there is no such user yet"
         assert rest("POST", "/auth/users", json={"id": "public"}).status_code == 201
         time.sleep(1.1)  # the longest that servers remember who may what
         assert code_of(anonymous.get_object, **read) == "AccessDenied", "who may nothing yet"
-        policy = {"id": "read-lake", "statement": [{
-            "effect": "allow", "resource": "arn:lakefs:fs:::repository/lake/object/*", "action": ["fs:ReadObject"]}]}
+        policy = {
+            "id": "read-lake",
+            "statement": [
+                {"effect": "allow", "resource": "arn:lakefs:fs:::repository/lake/object/*", "action": ["fs:ReadObject"]}
+            ],
+        }
         assert rest("POST", "/auth/policies", json=policy).status_code == 201
         assert rest("PUT", "/auth/users/public/policies/read-lake").status_code == 201
         time.sleep(1.1)
@@ -107,8 +118,10 @@ def test_unsigned_requests_act_as_a_user(scratch_dir, initialised_data):
         assert code_of(anonymous.get_object, **read, ResponseContentType="text/html") == "InvalidRequest"
         # A signature that is wrong does not become an unsigned request.
         wrong = clients.boto3_client(server)
-        wrong.meta.events.register("before-send.s3", lambda request, **_: request.headers.__setitem__(
-            "Authorization", request.headers["Authorization"][:-64] + b"0" * 64))
+        wrong.meta.events.register(
+            "before-send.s3",
+            lambda request, **_: request.headers.__setitem__("Authorization", request.headers["Authorization"][:-64] + b"0" * 64),
+        )
         assert code_of(wrong.get_object, **read) == "SignatureDoesNotMatch"
         form = requests.post(f"{server.url}/lake", data={"key": "main/b"}, files={"file": b"x"}, timeout=60)
         assert form.status_code == 403
@@ -117,8 +130,12 @@ def test_unsigned_requests_act_as_a_user(scratch_dir, initialised_data):
         time.sleep(1.1)
         form = requests.post(f"{server.url}/lake", data={"key": "main/b"}, files={"file": b"x"}, timeout=60)
         assert form.status_code == 204, form.text
-        form = requests.post(f"{server.url}/lake", timeout=60, files={"file": b"x"},
-                             data={"key": "main/b", "success_action_redirect": "http://app.test"})
+        form = requests.post(
+            f"{server.url}/lake",
+            timeout=60,
+            files={"file": b"x"},
+            data={"key": "main/b", "success_action_redirect": "http://app.test"},
+        )
         assert form.status_code == 400, "nobody vouches for where it leads"
         # Only what is addressed to S3 is served so.
         assert requests.get(f"{server.url}/lake/main/a", timeout=60).status_code == 404
@@ -137,8 +154,13 @@ def test_version_2_can_be_switched_off(scratch_dir, initialised_data):
 
 def default_client(server):
     """boto3 as a program gets it that sets nothing: its signed URLs are of version 2."""
-    return boto3.client("s3", endpoint_url=server.url, region_name="us-east-1", aws_access_key_id=server.access_key,
-                        aws_secret_access_key=server.secret_key)
+    return boto3.client(
+        "s3",
+        endpoint_url=server.url,
+        region_name="us-east-1",
+        aws_access_key_id=server.access_key,
+        aws_secret_access_key=server.secret_key,
+    )
 
 
 def version_4_client(server):
@@ -153,15 +175,23 @@ def test_a_signed_url_does_what_was_signed_and_no_more(tarn, repo, name, signer)
     s3.put_object(Bucket=vault, Key="main/key.txt", Body=b"secret")
     upload = s3.create_multipart_upload(**mine)["UploadId"]
     part = {**mine, "UploadId": upload, "PartNumber": 1}
-    urls = {"PUT": s3.generate_presigned_url("put_object", Params=mine),
-            "part": s3.generate_presigned_url("upload_part", Params=part),
-            "POST": s3.generate_presigned_url("create_multipart_upload", Params=mine)}
+    urls = {
+        "PUT": s3.generate_presigned_url("put_object", Params=mine),
+        "part": s3.generate_presigned_url("upload_part", Params=part),
+        "POST": s3.generate_presigned_url("create_multipart_upload", Params=mine),
+    }
     assert ("AWSAccessKeyId" in urls["PUT"]) == (signer is default_client)
     for kind, url in urls.items():
         method = {"part": "PUT"}.get(kind, kind)
-        for added in [f"x-amz-copy-source={vault}/main/key.txt", f"X-Amz-Copy-Source=/{vault}/main/key.txt",
-                      "x-amz-meta-role=admin", "x-amz-tagging=a%3Db", "x-amz-storage-class=GLACIER",
-                      "content-type=text/html", "content-md5=XUFAKrxLKna5cZ2REBfFkg=="]:
+        for added in [
+            f"x-amz-copy-source={vault}/main/key.txt",
+            f"X-Amz-Copy-Source=/{vault}/main/key.txt",
+            "x-amz-meta-role=admin",
+            "x-amz-tagging=a%3Db",
+            "x-amz-storage-class=GLACIER",
+            "content-type=text/html",
+            "content-md5=XUFAKrxLKna5cZ2REBfFkg==",
+        ]:
             answer = requests.request(method, f"{url}&{added}", timeout=60)
             assert answer.status_code == 403, (kind, added, answer.text)
             assert "<Code>SignatureDoesNotMatch</Code>" in answer.text
@@ -171,8 +201,9 @@ def test_a_signed_url_does_what_was_signed_and_no_more(tarn, repo, name, signer)
     assert requests.put(urls["PUT"], data=b"mine", timeout=60).status_code == 200
     assert requests.put(urls["part"], data=b"part", timeout=60).status_code == 200
     assert requests.post(urls["POST"], timeout=60).status_code == 200
-    described = s3.generate_presigned_url("put_object", Params={
-        **mine, "Key": "main/described", "ContentType": "text/csv", "Metadata": {"color": "red"}})
+    described = s3.generate_presigned_url(
+        "put_object", Params={**mine, "Key": "main/described", "ContentType": "text/csv", "Metadata": {"color": "red"}}
+    )
     headers = {"Content-Type": "text/csv"}
     if signer is not default_client:
         headers["x-amz-meta-color"] = "red"
@@ -188,12 +219,26 @@ def test_a_signed_url_cannot_be_extended_by_a_parameter_of_another_spelling(tarn
     old = s3.put_object(**mine, Body=b"old")["VersionId"]
     s3.put_object(**mine, Body=b"new")
     tagging = "<Tagging><TagSet><Tag><Key>a</Key><Value>b</Value></Tag></TagSet></Tagging>"
-    links = {"GET": s3.generate_presigned_url("get_object", mine), "PUT": s3.generate_presigned_url("put_object", mine),
-             "POST": s3.generate_presigned_url("create_multipart_upload", mine),
-             "DELETE": s3.generate_presigned_url("delete_object", mine)}
+    links = {
+        "GET": s3.generate_presigned_url("get_object", mine),
+        "PUT": s3.generate_presigned_url("put_object", mine),
+        "POST": s3.generate_presigned_url("create_multipart_upload", mine),
+        "DELETE": s3.generate_presigned_url("delete_object", mine),
+    }
     for method, url in links.items():
-        for added in (f"%76ersionId={old}", f"versionI%64={old}", f"versionId={old}", "%72esponse-content-type=text/html",
-                      "%74agging", "tagging", "%75ploads", "%61ttributes", "attributes", "publicAccessBlock", "a%63l"):
+        for added in (
+            f"%76ersionId={old}",
+            f"versionI%64={old}",
+            f"versionId={old}",
+            "%72esponse-content-type=text/html",
+            "%74agging",
+            "tagging",
+            "%75ploads",
+            "%61ttributes",
+            "attributes",
+            "publicAccessBlock",
+            "a%63l",
+        ):
             answer = requests.request(method, f"{url}&{added}", data=tagging if method == "PUT" else None, timeout=60)
             # Two sub-resources in one query are refused before anything is proven.
             assert answer.status_code == 403 or (method, answer.status_code) == ("POST", 400), (method, added, answer.text)
@@ -202,12 +247,14 @@ def test_a_signed_url_cannot_be_extended_by_a_parameter_of_another_spelling(tarn
     assert s3.get_object(**mine, VersionId=old)["Body"].read() == b"old"
 
 
-@pytest.mark.parametrize("region,version_2", [("us-east-1", True), ("eu-west-1", True), (None, True), ("eu-central-1", False),
-                                              ("tarn", False)])
+@pytest.mark.parametrize(
+    "region,version_2", [("us-east-1", True), ("eu-west-1", True), (None, True), ("eu-central-1", False), ("tarn", False)]
+)
 def test_boto3_signs_urls_with_version_2_in_the_regions_that_had_it(tarn, repo, region, version_2):
     """Why `s3.signature_v2` is on: docs/security.md."""
-    s3 = boto3.client("s3", endpoint_url=tarn.url, region_name=region, aws_access_key_id=tarn.access_key,
-                      aws_secret_access_key=tarn.secret_key)
+    s3 = boto3.client(
+        "s3", endpoint_url=tarn.url, region_name=region, aws_access_key_id=tarn.access_key, aws_secret_access_key=tarn.secret_key
+    )
     s3.put_object(Bucket=repo, Key="main/a", Body=b"bytes")
     url = s3.generate_presigned_url("get_object", {"Bucket": repo, "Key": "main/a"})
     assert ("AWSAccessKeyId=" in url, "X-Amz-Signature=" in url) == (version_2, not version_2)
@@ -217,9 +264,15 @@ def test_boto3_signs_urls_with_version_2_in_the_regions_that_had_it(tarn, repo, 
 def test_temporary_credentials_are_refused(tarn, repo):
     answer = signed(tarn, "GET", f"/{repo}/main/a", {"x-amz-security-token": "token"})
     assert (answer.status, answer.code) == (400, "InvalidToken")
-    s3 = boto3.client("s3", endpoint_url=tarn.url, aws_access_key_id=tarn.access_key, region_name="us-east-1",
-                      aws_secret_access_key=tarn.secret_key, aws_session_token="token",
-                      config=Config(signature_version="s3v4", s3={"addressing_style": "path"}))
+    s3 = boto3.client(
+        "s3",
+        endpoint_url=tarn.url,
+        aws_access_key_id=tarn.access_key,
+        region_name="us-east-1",
+        aws_secret_access_key=tarn.secret_key,
+        aws_session_token="token",
+        config=Config(signature_version="s3v4", s3={"addressing_style": "path"}),
+    )
     url = s3.generate_presigned_url("get_object", Params={"Bucket": repo, "Key": "main/a"})
     assert "X-Amz-Security-Token" in url and "InvalidToken" in requests.get(url, timeout=60).text
     form = s3.generate_presigned_post(repo, "main/a")

@@ -13,7 +13,12 @@ import clients
 import s3_requests
 import servers
 
-CHROMIUM = shutil.which("chromium-headless-shell") or shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+CHROMIUM = (
+    shutil.which("chromium-headless-shell")
+    or shutil.which("chromium")
+    or shutil.which("chromium-browser")
+    or shutil.which("google-chrome")
+)
 SECONDS_MAX = 120
 
 PAGE = """<!doctype html><body>waiting<script>
@@ -50,30 +55,55 @@ def site(tmp_path):
 
 def shown_by_browser(url, profile):
     """The JSON that the page shows when it has settled."""
-    run = subprocess.run([CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
-                          f"--user-data-dir={profile}", "--virtual-time-budget=20000", "--dump-dom", url],
-                         capture_output=True, timeout=SECONDS_MAX, text=True)
+    run = subprocess.run(
+        [
+            CHROMIUM,
+            "--headless",
+            "--no-sandbox",
+            "--disable-gpu",
+            "--disable-dev-shm-usage",
+            f"--user-data-dir={profile}",
+            "--virtual-time-budget=20000",
+            "--dump-dom",
+            url,
+        ],
+        capture_output=True,
+        timeout=SECONDS_MAX,
+        text=True,
+    )
     text = run.stdout.rpartition("</script>")[2] or run.stdout
     begin, end = text.find("{"), text.rfind("}")
     assert begin >= 0, (run.stdout[-500:], run.stderr[-500:])
-    return json.loads(text[begin:end + 1])
+    return json.loads(text[begin : end + 1])
 
 
 @pytest.mark.skipif(CHROMIUM is None, reason="no chromium here; apt-get install chromium-headless-shell")
 def test_a_page_of_another_origin_uses_presigned_urls(scratch_dir, initialised_data, site):
     directory, origin = site
-    server = servers.Tarnd(scratch_dir / "tarnd", environment={"TARN_S3_CORS_ALLOWED_ORIGINS": origin}).copy_data_of(initialised_data).start()
+    server = (
+        servers.Tarnd(scratch_dir / "tarnd", environment={"TARN_S3_CORS_ALLOWED_ORIGINS": origin})
+        .copy_data_of(initialised_data)
+        .start()
+    )
     try:
-        s3_requests.rest(server, "POST", "/repositories", json={
-            "name": "lake", "storage_namespace": "local://lake", "default_branch": "main"})
+        s3_requests.rest(
+            server, "POST", "/repositories", json={"name": "lake", "storage_namespace": "local://lake", "default_branch": "main"}
+        )
         s3 = clients.boto3_client(server, signature_version="s3v4")
 
         def url(method, key, **more):
             return s3.generate_presigned_url(method, Params={"Bucket": "lake", "Key": key, **more})
 
-        (directory / "page.html").write_text(PAGE % json.dumps({
-            "put": url("put_object", "main/page", ContentType="text/plain"),
-            "get": url("get_object", "main/page"), "absent": url("get_object", "main/absent")}))
+        (directory / "page.html").write_text(
+            PAGE
+            % json.dumps(
+                {
+                    "put": url("put_object", "main/page", ContentType="text/plain"),
+                    "get": url("get_object", "main/page"),
+                    "absent": url("get_object", "main/absent"),
+                }
+            )
+        )
         shown = shown_by_browser(f"{origin}/page.html", scratch_dir / "profile")
         stored = s3.get_object(Bucket="lake", Key="main/page")
         assert stored["Body"].read() == b"from a page"

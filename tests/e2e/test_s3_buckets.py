@@ -39,8 +39,12 @@ def started(place, initialised_data, **environment):
 @pytest.fixture(scope="session", params=["repository", "rooted"])
 def making(request, session_scratch, initialised_data):
     """A server whose CreateBucket makes buckets of this kind."""
-    server = started(session_scratch / f"buckets-{request.param}", initialised_data,
-                     TARN_S3_CREATE_BUCKET=request.param, TARN_S3_HOSTS="s3.test")
+    server = started(
+        session_scratch / f"buckets-{request.param}",
+        initialised_data,
+        TARN_S3_CREATE_BUCKET=request.param,
+        TARN_S3_HOSTS="s3.test",
+    )
     server.kind = request.param
     yield server
     server.stop()
@@ -54,6 +58,7 @@ def rooted(session_scratch, initialised_data):
 
 
 # Making buckets.
+
 
 def test_buckets_are_not_made_unless_configured(s3, repo):
     absent = repo[:60] + "-no"
@@ -93,8 +98,13 @@ def test_a_bucket_is_made_removed_and_made_again(making, name):
 
 def test_what_creation_accepts_and_refuses(making, name):
     s3 = clients.boto3_client(making)
-    s3.create_bucket(Bucket=name + "-a", CreateBucketConfiguration={"LocationConstraint": "eu-central-1"},
-                     ACL="private", ObjectOwnership="BucketOwnerEnforced", ObjectLockEnabledForBucket=False)
+    s3.create_bucket(
+        Bucket=name + "-a",
+        CreateBucketConfiguration={"LocationConstraint": "eu-central-1"},
+        ACL="private",
+        ObjectOwnership="BucketOwnerEnforced",
+        ObjectLockEnabledForBucket=False,
+    )
     refused = name + "-b"
     for headers, body, expected in [
         ({"x-amz-bucket-object-lock-enabled": "true"}, b"", (501, "NotImplemented")),
@@ -115,18 +125,25 @@ def test_what_creation_accepts_and_refuses(making, name):
 
 
 def test_a_bucket_is_made_by_those_who_may_make_repositories(making, name):
-    auth = lakefs_sdk.AuthApi(lakefs_sdk.ApiClient(lakefs_sdk.Configuration(
-        host=making.url + "/api/v1", username=making.access_key, password=making.secret_key)))
+    auth = lakefs_sdk.AuthApi(
+        lakefs_sdk.ApiClient(
+            lakefs_sdk.Configuration(host=making.url + "/api/v1", username=making.access_key, password=making.secret_key)
+        )
+    )
 
     def user(*resources):
         who = f"user-{uuid.uuid4().hex[:12]}"
         auth.create_user(user_creation=models.UserCreation(id=who))
-        auth.create_policy(policy=models.Policy(id=who, statement=[
-            models.Statement(effect="allow", resource=resource, action=["fs:*"]) for resource in resources]))
+        auth.create_policy(
+            policy=models.Policy(
+                id=who, statement=[models.Statement(effect="allow", resource=resource, action=["fs:*"]) for resource in resources]
+            )
+        )
         auth.attach_policy_to_user(who, who)
         key = auth.create_credentials(who)
-        return clients.boto3_client(types.SimpleNamespace(
-            url=making.url, access_key=key.access_key_id, secret_key=key.secret_access_key))
+        return clients.boto3_client(
+            types.SimpleNamespace(url=making.url, access_key=key.access_key_id, secret_key=key.secret_access_key)
+        )
 
     files = "arn:lakefs:fs:::"
     mine = f"{files}repository/{name}*"
@@ -155,6 +172,7 @@ def test_a_bucket_made_by_two_at_once_is_made_once(making, name):
 
 # Rooted buckets.
 
+
 def test_a_rooted_name_answers_as_its_default_branch(rooted, name):
     s3 = clients.boto3_client(rooted)
     s3.create_bucket(Bucket=name)
@@ -177,8 +195,9 @@ def test_a_rooted_name_answers_as_its_default_branch(rooted, name):
     upload = s3.create_multipart_upload(Bucket=name, Key="parts/x")["UploadId"]
     assert [u["Key"] for u in s3.list_multipart_uploads(Bucket=name)["Uploads"]] == ["parts/x"]
     part = s3.upload_part(Bucket=name, Key="parts/x", UploadId=upload, PartNumber=1, Body=b"part")["ETag"]
-    done = s3.complete_multipart_upload(Bucket=name, Key="parts/x", UploadId=upload,
-                                        MultipartUpload={"Parts": [{"PartNumber": 1, "ETag": part}]})
+    done = s3.complete_multipart_upload(
+        Bucket=name, Key="parts/x", UploadId=upload, MultipartUpload={"Parts": [{"PartNumber": 1, "ETag": part}]}
+    )
     assert (done["Bucket"], done["Key"]) == (name, "parts/x")
     assert signed(rooted, "GET", "/parts/x", {"Host": f"{name}.s3.test"}).body == b"part"
     deleted = s3.delete_objects(Bucket=name, Delete={"Objects": [{"Key": k} for k in ["copied", "parts/x"]]})
@@ -208,8 +227,9 @@ def test_the_kind_of_a_bucket_stays_when_the_setting_changes(scratch_dir, initia
 @pytest.mark.parametrize("style", ["path", "host"])
 def test_views_of_a_ref(making, name, style):
     """Branch, tag with dots and commit prefix as buckets, wherever the bucket stands."""
-    s3_requests.rest(making, "POST", "/repositories", json={
-        "name": name, "storage_namespace": f"local://{name}", "default_branch": "main"})
+    s3_requests.rest(
+        making, "POST", "/repositories", json={"name": name, "storage_namespace": f"local://{name}", "default_branch": "main"}
+    )
 
     def call(method, ref, key="", query="", body=b"", headers=None):
         bucket = f"{name}.{ref}"
@@ -234,8 +254,7 @@ def test_views_of_a_ref(making, name, style):
         assert call("PUT", ref).code == "BucketAlreadyOwnedByYou"
     for ref in ["v1.0.2", commit, commit[:8]]:
         assert call("GET", ref, "dir/a").headers["x-amz-version-id"] == commit
-        refused = [call("PUT", ref, "dir/a", body=b"y"), call("DELETE", ref, "dir/a"),
-                   call("POST", ref, "dir/a", "uploads")]
+        refused = [call("PUT", ref, "dir/a", body=b"y"), call("DELETE", ref, "dir/a"), call("POST", ref, "dir/a", "uploads")]
         assert [(r.status, r.code) for r in refused] == 3 * [(405, "MethodNotAllowed")]
         assert all("read-only" in r.xml.findtext("Message") for r in refused)
     assert "x-amz-version-id" not in call("GET", "main", "dir/a").headers
@@ -266,10 +285,12 @@ def test_views_and_plain_buckets_copy_to_each_other(tarn, s3, repo):
     assert [u["Key"] for u in s3.list_multipart_uploads(Bucket=repo)["Uploads"]] == ["dev/parts"]
     assert [u["Key"] for u in s3.list_multipart_uploads(Bucket=repo + ".dev")["Uploads"]] == ["parts"]
     assert "Uploads" not in s3.list_multipart_uploads(Bucket=repo + ".main")
-    part = s3.upload_part_copy(Bucket=repo, Key="dev/parts", UploadId=upload, PartNumber=1,
-                               CopySource=f"{repo}.main/a")["CopyPartResult"]["ETag"]
-    s3.complete_multipart_upload(Bucket=repo + ".dev", Key="parts", UploadId=upload,
-                                 MultipartUpload={"Parts": [{"PartNumber": 1, "ETag": part}]})
+    part = s3.upload_part_copy(Bucket=repo, Key="dev/parts", UploadId=upload, PartNumber=1, CopySource=f"{repo}.main/a")[
+        "CopyPartResult"
+    ]["ETag"]
+    s3.complete_multipart_upload(
+        Bucket=repo + ".dev", Key="parts", UploadId=upload, MultipartUpload={"Parts": [{"PartNumber": 1, "ETag": part}]}
+    )
     assert s3.get_object(Bucket=repo, Key="dev/parts")["Body"].read() == b"x"
 
 
@@ -297,11 +318,13 @@ def test_urls_signed_in_advance_for_a_view(s3, repo):
 
 # Listing buckets.
 
+
 def test_buckets_are_listed_in_pages(tarn, s3, name):
     names = [f"{name}-{i}" for i in range(5)]
     for each in names:
-        s3_requests.rest(tarn, "POST", "/repositories", json={
-            "name": each, "storage_namespace": f"local://{each}", "default_branch": "main"})
+        s3_requests.rest(
+            tarn, "POST", "/repositories", json={"name": each, "storage_namespace": f"local://{each}", "default_branch": "main"}
+        )
     first = s3.list_buckets(Prefix=name, MaxBuckets=2)
     assert first["Prefix"] == name and first["Owner"]["ID"]
     assert all(b["BucketRegion"] == "us-east-1" and b["CreationDate"] for b in first["Buckets"])
@@ -321,8 +344,15 @@ def test_buckets_are_listed_in_pages(tarn, s3, name):
 
 def test_every_answer_names_the_region(tarn, s3, repo):
     s3.put_object(Bucket=repo, Key="main/a", Body=b"x")
-    for method, target in [("HEAD", f"/{repo}"), ("GET", f"/{repo}?list-type=2"), ("GET", f"/{repo}/main/absent"),
-                           ("HEAD", f"/{repo}/main/a"), ("GET", "/"), ("GET", "/absent-bucket"), ("GET", f"/{repo}.main")]:
+    for method, target in [
+        ("HEAD", f"/{repo}"),
+        ("GET", f"/{repo}?list-type=2"),
+        ("GET", f"/{repo}/main/absent"),
+        ("HEAD", f"/{repo}/main/a"),
+        ("GET", "/"),
+        ("GET", "/absent-bucket"),
+        ("GET", f"/{repo}.main"),
+    ]:
         assert signed(tarn, method, target).headers["x-amz-bucket-region"] == "us-east-1", target
     answer = signed(tarn, "HEAD", f"/{repo}", {"x-amz-expected-bucket-owner": "somebody"})
     assert (answer.status, answer.body) == (403, b"")
@@ -331,17 +361,29 @@ def test_every_answer_names_the_region(tarn, s3, repo):
 
 # Configurations.
 
+
 def test_configurations_that_no_bucket_has(tarn, repo):
     absent = {
-        "policy": "NoSuchBucketPolicy", "policyStatus": "NoSuchBucketPolicy", "cors": "NoSuchCORSConfiguration",
-        "lifecycle": "NoSuchLifecycleConfiguration", "tagging": "NoSuchTagSet",
-        "encryption": "ServerSideEncryptionConfigurationNotFoundError", "website": "NoSuchWebsiteConfiguration",
-        "replication": "ReplicationConfigurationNotFoundError", "object-lock": "ObjectLockConfigurationNotFoundError",
-        "publicAccessBlock": "NoSuchPublicAccessBlockConfiguration", "ownershipControls": "OwnershipControlsNotFoundError",
+        "policy": "NoSuchBucketPolicy",
+        "policyStatus": "NoSuchBucketPolicy",
+        "cors": "NoSuchCORSConfiguration",
+        "lifecycle": "NoSuchLifecycleConfiguration",
+        "tagging": "NoSuchTagSet",
+        "encryption": "ServerSideEncryptionConfigurationNotFoundError",
+        "website": "NoSuchWebsiteConfiguration",
+        "replication": "ReplicationConfigurationNotFoundError",
+        "object-lock": "ObjectLockConfigurationNotFoundError",
+        "publicAccessBlock": "NoSuchPublicAccessBlockConfiguration",
+        "ownershipControls": "OwnershipControlsNotFoundError",
     }
-    fixed = {"logging": "BucketLoggingStatus", "notification": "NotificationConfiguration",
-             "accelerate": "AccelerateConfiguration", "requestPayment": "RequestPaymentConfiguration",
-             "acl": "AccessControlPolicy", "versioning": "VersioningConfiguration"}
+    fixed = {
+        "logging": "BucketLoggingStatus",
+        "notification": "NotificationConfiguration",
+        "accelerate": "AccelerateConfiguration",
+        "requestPayment": "RequestPaymentConfiguration",
+        "acl": "AccessControlPolicy",
+        "versioning": "VersioningConfiguration",
+    }
     for bucket in [repo, repo + ".main"]:
         for name, code in absent.items():
             answer = signed(tarn, "GET", f"/{bucket}?{name}")
@@ -376,8 +418,13 @@ def test_versioning_is_switched_on_and_off(tarn, s3, repo):
     for status in ["Suspended", "Enabled", "Suspended"]:
         s3.put_bucket_versioning(Bucket=repo, VersioningConfiguration={"Status": status})
         assert s3.get_bucket_versioning(Bucket=repo)["Status"] == status
-    for body in [b"", b"<VersioningConfiguration>", b"<Other/>", b"<VersioningConfiguration/>",
-                 b"<VersioningConfiguration><Status>Off</Status></VersioningConfiguration>"]:
+    for body in [
+        b"",
+        b"<VersioningConfiguration>",
+        b"<Other/>",
+        b"<VersioningConfiguration/>",
+        b"<VersioningConfiguration><Status>Off</Status></VersioningConfiguration>",
+    ]:
         assert signed(tarn, "PUT", f"/{repo}?versioning", body=body).code == "MalformedXML", body
     factor = {"Status": "Enabled", "MFADelete": "Enabled"}
     assert failure(s3.put_bucket_versioning, Bucket=repo, MFA="1 2", VersioningConfiguration=factor) == (501, "NotImplemented")
@@ -386,15 +433,21 @@ def test_versioning_is_switched_on_and_off(tarn, s3, repo):
 
 # Nothing is destroyed.
 
+
 def remembered(server, repo):
     """The state that must outlive every call of S3: branches, tags, their commits, and the committed objects."""
-    refs = {branch["id"]: branch["commit_id"]
-            for branch in s3_requests.rest(server, "GET", f"/repositories/{repo}/branches")["results"]}
+    refs = {
+        branch["id"]: branch["commit_id"]
+        for branch in s3_requests.rest(server, "GET", f"/repositories/{repo}/branches")["results"]
+    }
     refs |= {tag["id"]: tag["commit_id"] for tag in s3_requests.rest(server, "GET", f"/repositories/{repo}/tags")["results"]}
     log = [c["id"] for c in s3_requests.rest(server, "GET", f"/repositories/{repo}/refs/main/commits")["results"]]
     s3 = clients.boto3_client(server)
-    objects = {(commit, key): s3.get_object(Bucket=repo, Key=key)["Body"].read()
-               for commit in log for key in keys(s3, repo, Prefix=commit + "/")}
+    objects = {
+        (commit, key): s3.get_object(Bucket=repo, Key=key)["Body"].read()
+        for commit in log
+        for key in keys(s3, repo, Prefix=commit + "/")
+    }
     return refs, log, objects
 
 
@@ -405,7 +458,8 @@ def aws_rb(server, repo, home):
 def rclone_purge(server, repo, home):
     (home / "rclone.conf").write_text(
         f"[tarn]\ntype = s3\nprovider = Other\nendpoint = {server.url}\naccess_key_id = {server.access_key}\n"
-        f"secret_access_key = {server.secret_key}\nregion = us-east-1\nforce_path_style = true\n")
+        f"secret_access_key = {server.secret_key}\nregion = us-east-1\nforce_path_style = true\n"
+    )
     return ["rclone", "--config", str(home / "rclone.conf"), "--retries", "1", "purge", f"tarn:{repo}"]
 
 
@@ -420,9 +474,21 @@ def test_tools_that_remove_a_whole_bucket_destroy_no_history(tarn, s3, repo, tmp
     s3_requests.commit(tarn, repo)
     before = remembered(tarn, repo)
     assert len(before[2]) == 4
-    ended = subprocess.run(tool(tarn, repo, tmp_path), capture_output=True, text=True, timeout=120, env=servers.clean_environment({
-        "HOME": str(tmp_path), "AWS_ACCESS_KEY_ID": tarn.access_key, "AWS_SECRET_ACCESS_KEY": tarn.secret_key,
-        "AWS_DEFAULT_REGION": "us-east-1", "AWS_EC2_METADATA_DISABLED": "true"}))
+    ended = subprocess.run(
+        tool(tarn, repo, tmp_path),
+        capture_output=True,
+        text=True,
+        timeout=120,
+        env=servers.clean_environment(
+            {
+                "HOME": str(tmp_path),
+                "AWS_ACCESS_KEY_ID": tarn.access_key,
+                "AWS_SECRET_ACCESS_KEY": tarn.secret_key,
+                "AWS_DEFAULT_REGION": "us-east-1",
+                "AWS_EC2_METADATA_DISABLED": "true",
+            }
+        ),
+    )
     # The tool did its worst: the branches are empty, and it says that the bucket stays.
     assert ended.returncode != 0 and "MethodNotAllowed" in ended.stdout + ended.stderr, ended
     assert keys(s3, repo) == []
@@ -439,9 +505,21 @@ def test_tools_remove_what_they_made(making, name, tmp_path, tool):
     s3.create_bucket(Bucket=name)
     for key in ["a", "dir/b"]:
         s3.put_object(Bucket=name, Key=("" if making.kind == "rooted" else "main/") + key, Body=b"x")
-    ended = subprocess.run(tool(making, name, tmp_path), capture_output=True, text=True, timeout=120, env=servers.clean_environment({
-        "HOME": str(tmp_path), "AWS_ACCESS_KEY_ID": making.access_key, "AWS_SECRET_ACCESS_KEY": making.secret_key,
-        "AWS_DEFAULT_REGION": "us-east-1", "AWS_EC2_METADATA_DISABLED": "true"}))
+    ended = subprocess.run(
+        tool(making, name, tmp_path),
+        capture_output=True,
+        text=True,
+        timeout=120,
+        env=servers.clean_environment(
+            {
+                "HOME": str(tmp_path),
+                "AWS_ACCESS_KEY_ID": making.access_key,
+                "AWS_SECRET_ACCESS_KEY": making.secret_key,
+                "AWS_DEFAULT_REGION": "us-east-1",
+                "AWS_EC2_METADATA_DISABLED": "true",
+            }
+        ),
+    )
     assert ended.returncode == 0, ended
     assert failure(s3.head_bucket, Bucket=name)[0] == 404
 
@@ -452,8 +530,12 @@ def test_what_keeps_a_made_bucket(making, name):
         "branch": lambda repo: s3_requests.create_branch(making, repo, "dev"),
         "tag": lambda repo: s3_requests.create_tag(making, repo, "v1"),
         "object": lambda repo: s3.put_object(Bucket=repo + ".main", Key="a", Body=b"x"),
-        "commit": lambda repo: (s3.put_object(Bucket=repo + ".main", Key="a", Body=b"x"), s3_requests.commit(making, repo),
-                                s3.delete_object(Bucket=repo + ".main", Key="a"), s3_requests.commit(making, repo)),
+        "commit": lambda repo: (
+            s3.put_object(Bucket=repo + ".main", Key="a", Body=b"x"),
+            s3_requests.commit(making, repo),
+            s3.delete_object(Bucket=repo + ".main", Key="a"),
+            s3_requests.commit(making, repo),
+        ),
     }
     for what, lose in losses.items():
         repo = f"{name[:40]}-{what}"
@@ -462,8 +544,12 @@ def test_what_keeps_a_made_bucket(making, name):
         assert failure(s3.delete_bucket, Bucket=repo) == (409, "BucketNotEmpty"), what
         s3.head_bucket(Bucket=repo)
     made_elsewhere = f"{name[:40]}-rest"
-    s3_requests.rest(making, "POST", "/repositories", json={
-        "name": made_elsewhere, "storage_namespace": f"local://{made_elsewhere}", "default_branch": "main"})
+    s3_requests.rest(
+        making,
+        "POST",
+        "/repositories",
+        json={"name": made_elsewhere, "storage_namespace": f"local://{made_elsewhere}", "default_branch": "main"},
+    )
     assert failure(s3.delete_bucket, Bucket=made_elsewhere) == (405, "MethodNotAllowed")
 
 

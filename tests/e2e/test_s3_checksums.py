@@ -16,9 +16,13 @@ import s3_requests
 from s3_requests import failure, signed
 
 BODY = b"123456789"
-KNOWN = {"CRC32": "y/Q5Jg==", "CRC32C": "4waSgw==", "CRC64NVME": "rosUhgp5mIg=",
-         "SHA1": base64.b64encode(hashlib.sha1(BODY).digest()).decode(),
-         "SHA256": base64.b64encode(hashlib.sha256(BODY).digest()).decode()}
+KNOWN = {
+    "CRC32": "y/Q5Jg==",
+    "CRC32C": "4waSgw==",
+    "CRC64NVME": "rosUhgp5mIg=",
+    "SHA1": base64.b64encode(hashlib.sha1(BODY).digest()).decode(),
+    "SHA256": base64.b64encode(hashlib.sha256(BODY).digest()).decode(),
+}
 PART = 5 * 1024 * 1024
 
 
@@ -60,8 +64,14 @@ def test_a_checksum_stays_with_its_object(tarn, s3, repo, algorithm):
     s3_requests.commit(tarn, repo, "main")
     commit = s3_requests.commit(tarn, repo, "dev")
     s3_requests.rest(tarn, "POST", f"/repositories/{repo}/refs/dev/merge/main", json={})
-    for bucket, key in ((repo, "main/a"), (repo, "main/copy"), (repo, "main/new"), (repo, f"{commit}/merged"),
-                        (repo, "main/merged"), (other, "main/foreign")):
+    for bucket, key in (
+        (repo, "main/a"),
+        (repo, "main/copy"),
+        (repo, "main/new"),
+        (repo, f"{commit}/merged"),
+        (repo, "main/merged"),
+        (other, "main/foreign"),
+    ):
         assert shown(s3, bucket, key) == expected, key
     attributes = s3.get_object_attributes(Bucket=repo, Key="main/merged", ObjectAttributes=["Checksum"])
     assert attributes["Checksum"] == {"Checksum" + algorithm: KNOWN[algorithm], "ChecksumType": "FULL_OBJECT"}
@@ -75,8 +85,17 @@ def test_they_are_shown_only_when_asked_and_never_on_a_range(s3, repo):
         assert not [name for name in headers if name.startswith("x-amz-checksum")]
 
 
-@pytest.mark.parametrize("header,value", [("crc32", "AAAAAA=="), ("crc32", "!"), ("crc32c", "y/Q5Jg=="), ("crc64nvme", "AAAA"),
-                                          ("sha1", KNOWN["SHA256"]), ("sha256", base64.b64encode(bytes(32)).decode())])
+@pytest.mark.parametrize(
+    "header,value",
+    [
+        ("crc32", "AAAAAA=="),
+        ("crc32", "!"),
+        ("crc32c", "y/Q5Jg=="),
+        ("crc64nvme", "AAAA"),
+        ("sha1", KNOWN["SHA256"]),
+        ("sha256", base64.b64encode(bytes(32)).decode()),
+    ],
+)
 def test_what_does_not_fit_is_refused(tarn, s3, repo, header, value):
     well_formed = {"crc32": "AAAAAA==", "crc32c": "y/Q5Jg==", "sha256": base64.b64encode(bytes(32)).decode()}
     answer = signed(tarn, "PUT", f"/{repo}/main/a", {f"x-amz-checksum-{header}": value}, BODY)
@@ -99,17 +118,33 @@ def begin(s3, repo, key="main/a", **options):
 
 
 def send_parts(s3, repo, upload, parts, key="main/a", **options):
-    return [{"PartNumber": n, **{k: v for k, v in s3.upload_part(
-        Bucket=repo, Key=key, UploadId=upload, PartNumber=n, Body=body, **options).items()
-        if k == "ETag" or k.startswith("Checksum") and k != "ChecksumType"}} for n, body in enumerate(parts, 1)]
+    return [
+        {
+            "PartNumber": n,
+            **{
+                k: v
+                for k, v in s3.upload_part(Bucket=repo, Key=key, UploadId=upload, PartNumber=n, Body=body, **options).items()
+                if k == "ETag" or k.startswith("Checksum") and k != "ChecksumType"
+            },
+        }
+        for n, body in enumerate(parts, 1)
+    ]
 
 
 def complete(s3, repo, upload, parts, key="main/a", **options):
     return s3.complete_multipart_upload(Bucket=repo, Key=key, UploadId=upload, MultipartUpload={"Parts": parts}, **options)
 
 
-@pytest.mark.parametrize("algorithm,kind", [("CRC64NVME", "FULL_OBJECT"), ("CRC32", "COMPOSITE"), ("CRC32C", "COMPOSITE"),
-                                            ("SHA1", "COMPOSITE"), ("SHA256", "COMPOSITE")])
+@pytest.mark.parametrize(
+    "algorithm,kind",
+    [
+        ("CRC64NVME", "FULL_OBJECT"),
+        ("CRC32", "COMPOSITE"),
+        ("CRC32C", "COMPOSITE"),
+        ("SHA1", "COMPOSITE"),
+        ("SHA256", "COMPOSITE"),
+    ],
+)
 def test_each_algorithm_has_its_kind_when_none_is_named(s3, repo, algorithm, kind):
     created = begin(s3, repo, ChecksumAlgorithm=algorithm)
     assert (created["ChecksumAlgorithm"], created["ChecksumType"]) == (algorithm, kind)
@@ -174,14 +209,22 @@ def test_copied_parts_have_checksums(s3, repo, algorithm):
     s3.put_object(Bucket=repo, Key="main/source", Body=b"__" + BODY + b"__", ChecksumAlgorithm="CRC64NVME")
     upload = begin(s3, repo, ChecksumAlgorithm=algorithm)["UploadId"]
     first = s3.upload_part_copy(Bucket=repo, Key="main/a", UploadId=upload, PartNumber=1, CopySource=f"{repo}/main/large")
-    second = s3.upload_part_copy(Bucket=repo, Key="main/a", UploadId=upload, PartNumber=2, CopySource=f"{repo}/main/source",
-                                 CopySourceRange="bytes=2-10")
+    second = s3.upload_part_copy(
+        Bucket=repo, Key="main/a", UploadId=upload, PartNumber=2, CopySource=f"{repo}/main/source", CopySourceRange="bytes=2-10"
+    )
     copied = [first["CopyPartResult"], second["CopyPartResult"]]
     assert copied[1]["Checksum" + algorithm] == KNOWN[algorithm]
     listed = s3.list_parts(Bucket=repo, Key="main/a", UploadId=upload)["Parts"]
     assert [p["Checksum" + algorithm] for p in listed] == [p["Checksum" + algorithm] for p in copied]
-    done = complete(s3, repo, upload, [{"PartNumber": n, "ETag": part["ETag"], "Checksum" + algorithm: part["Checksum" + algorithm]}
-                                       for n, part in enumerate(copied, 1)])
+    done = complete(
+        s3,
+        repo,
+        upload,
+        [
+            {"PartNumber": n, "ETag": part["ETag"], "Checksum" + algorithm: part["Checksum" + algorithm]}
+            for n, part in enumerate(copied, 1)
+        ],
+    )
     assert done["Checksum" + algorithm]
     assert shown(s3, repo, "main/a")[0] == {algorithm: done["Checksum" + algorithm]}
 
@@ -196,21 +239,32 @@ def test_a_copy_gets_the_checksum_that_it_asks_for(tarn, s3, repo, algorithm):
     assert shown(s3, repo, "main/b") == expected
     assert read_with_checksums(s3, repo, "main/b") == (BODY, *expected)
     assert shown(s3, repo, "main/a") == ({other: KNOWN[other]}, "FULL_OBJECT")
-    s3.copy_object(Bucket=repo, Key="main/a", CopySource=f"{repo}/main/a", ChecksumAlgorithm=algorithm,
-                   MetadataDirective="REPLACE", Metadata={"k": "v"})
+    s3.copy_object(
+        Bucket=repo,
+        Key="main/a",
+        CopySource=f"{repo}/main/a",
+        ChecksumAlgorithm=algorithm,
+        MetadataDirective="REPLACE",
+        Metadata={"k": "v"},
+    )
     assert shown(s3, repo, "main/a") == expected
-    refused = signed(tarn, "PUT", f"/{repo}/main/c", {"x-amz-copy-source": f"{repo}/main/a",
-                                                      "x-amz-checksum-algorithm": "MD5"})
+    refused = signed(tarn, "PUT", f"/{repo}/main/c", {"x-amz-copy-source": f"{repo}/main/a", "x-amz-checksum-algorithm": "MD5"})
     assert (refused.status, refused.code) == (400, "InvalidRequest")
 
 
 @pytest.mark.parametrize("kind", ["COMPOSITE", "FULL_OBJECT"])
 def test_a_part_says_of_what_type_the_checksum_of_its_object_is(s3, repo, kind):
     upload = begin(s3, repo, ChecksumAlgorithm="CRC32", ChecksumType=kind)["UploadId"]
-    parts = [s3.upload_part(Bucket=repo, Key="main/a", UploadId=upload, PartNumber=number, Body=body, ChecksumAlgorithm="CRC32")
-             for number, body in ((1, b"x" * PART), (2, BODY))]
-    complete(s3, repo, upload, [{"PartNumber": n, "ETag": part["ETag"], "ChecksumCRC32": part["ChecksumCRC32"]}
-                                for n, part in enumerate(parts, 1)])
+    parts = [
+        s3.upload_part(Bucket=repo, Key="main/a", UploadId=upload, PartNumber=number, Body=body, ChecksumAlgorithm="CRC32")
+        for number, body in ((1, b"x" * PART), (2, BODY))
+    ]
+    complete(
+        s3,
+        repo,
+        upload,
+        [{"PartNumber": n, "ETag": part["ETag"], "ChecksumCRC32": part["ChecksumCRC32"]} for n, part in enumerate(parts, 1)],
+    )
     assert shown(s3, repo, "main/a")[1] == kind
     assert shown(s3, repo, "main/a", PartNumber=2) == ({"CRC32": KNOWN["CRC32"]}, kind)
     assert read_with_checksums(s3, repo, "main/a", PartNumber=2) == (BODY, {"CRC32": KNOWN["CRC32"]}, kind)
@@ -236,17 +290,28 @@ def test_an_import_shows_what_its_source_keeps(tarn_s3, versitygw, name):
     what was imported."""
     source, s3 = clients.boto3_client(versitygw), clients.boto3_client(tarn_s3)
     large = os.urandom(3 * PART)
-    source.upload_fileobj(io.BytesIO(large), "lake", f"in-{name}/large", ExtraArgs={"ChecksumAlgorithm": "CRC32"},
-                          Config=TransferConfig(multipart_threshold=PART, multipart_chunksize=PART))
+    source.upload_fileobj(
+        io.BytesIO(large),
+        "lake",
+        f"in-{name}/large",
+        ExtraArgs={"ChecksumAlgorithm": "CRC32"},
+        Config=TransferConfig(multipart_threshold=PART, multipart_chunksize=PART),
+    )
     for key, algorithm in (("crc", "CRC32C"), ("sha", "SHA256"), ("changed", "CRC32")):
         source.put_object(Bucket="lake", Key=f"in-{name}/{key}", Body=BODY, ChecksumAlgorithm=algorithm)
     kept = source.head_object(Bucket="lake", Key=f"in-{name}/crc", ChecksumMode="ENABLED")
     assert kept["ChecksumCRC32C"] == KNOWN["CRC32C"], "the store keeps them"
     rest = s3_requests.rest
     rest(tarn_s3, "POST", "/repositories", json={"name": name, "storage_namespace": f"s3://lake/{name}"})
-    job = rest(tarn_s3, "POST", f"/repositories/{name}/branches/main/import", json={
-        "paths": [{"type": "common_prefix", "path": f"s3://lake/in-{name}/", "destination": "d/"}],
-        "commit": {"message": "m"}})["id"]
+    job = rest(
+        tarn_s3,
+        "POST",
+        f"/repositories/{name}/branches/main/import",
+        json={
+            "paths": [{"type": "common_prefix", "path": f"s3://lake/in-{name}/", "destination": "d/"}],
+            "commit": {"message": "m"},
+        },
+    )["id"]
     for _ in range(200):
         status = rest(tarn_s3, "GET", f"/repositories/{name}/branches/main/import", params={"id": job})
         if status["completed"]:

@@ -57,10 +57,13 @@ def test_an_unsigned_request_is_told_to_sign(tarn, repo):
 
 
 def test_a_read_only_repository_says_so(tarn, name):
-    s3_requests.rest(tarn, "POST", "/repositories", json={
-        "name": name, "storage_namespace": f"local://{name}", "default_branch": "main", "read_only": True})
-    for method, target in [("PUT", f"/{name}/main/a"), ("DELETE", f"/{name}/main/a"),
-                           ("POST", f"/{name}/main/a?uploads")]:
+    s3_requests.rest(
+        tarn,
+        "POST",
+        "/repositories",
+        json={"name": name, "storage_namespace": f"local://{name}", "default_branch": "main", "read_only": True},
+    )
+    for method, target in [("PUT", f"/{name}/main/a"), ("DELETE", f"/{name}/main/a"), ("POST", f"/{name}/main/a?uploads")]:
         answer = signed(tarn, method, target)
         assert (answer.status, answer.code) == (403, "AccessDenied"), method
         assert "read-only" in answer.xml.findtext("Message")
@@ -70,12 +73,19 @@ def test_an_object_changed_at_its_source_is_gone(tarn, repo):
     source = tarn.import_root / repo
     source.mkdir()
     (source / "a").write_bytes(b"as imported")
-    started = s3_requests.rest(tarn, "POST", f"/repositories/{repo}/branches/main/import", json={
-        "paths": [{"type": "common_prefix", "path": f"local://{source}/", "destination": "in/"}],
-        "commit": {"message": "import"}})
+    started = s3_requests.rest(
+        tarn,
+        "POST",
+        f"/repositories/{repo}/branches/main/import",
+        json={
+            "paths": [{"type": "common_prefix", "path": f"local://{source}/", "destination": "in/"}],
+            "commit": {"message": "import"},
+        },
+    )
     deadline = time.monotonic() + 60
-    while not (status := s3_requests.rest(tarn, "GET", f"/repositories/{repo}/branches/main/import?id={started['id']}")
-               )["completed"]:
+    while not (status := s3_requests.rest(tarn, "GET", f"/repositories/{repo}/branches/main/import?id={started['id']}"))[
+        "completed"
+    ]:
         assert time.monotonic() < deadline, status
         time.sleep(0.05)
     target = f"/{repo}/main/in/a"
@@ -89,10 +99,15 @@ def test_an_object_changed_at_its_source_is_gone(tarn, repo):
 
 
 def test_a_bucket_may_stand_in_the_host(scratch_dir, initialised_data):
-    server = servers.Tarnd(scratch_dir / "tarnd", environment={"TARN_S3_HOSTS": "s3.test,deeper.s3.test"}).copy_data_of(initialised_data).start()
+    server = (
+        servers.Tarnd(scratch_dir / "tarnd", environment={"TARN_S3_HOSTS": "s3.test,deeper.s3.test"})
+        .copy_data_of(initialised_data)
+        .start()
+    )
     try:
-        s3_requests.rest(server, "POST", "/repositories", json={
-            "name": "lake", "storage_namespace": "local://lake", "default_branch": "main"})
+        s3_requests.rest(
+            server, "POST", "/repositories", json={"name": "lake", "storage_namespace": "local://lake", "default_branch": "main"}
+        )
         for host in ["lake.s3.test", "lake.deeper.s3.test:8000", "LAKE.S3.TEST"]:
             assert signed(server, "PUT", "/main/a", {"Host": host}, b"x").status == 200
             assert signed(server, "GET", "/main/a", {"Host": host}).body == b"x"
@@ -102,18 +117,27 @@ def test_a_bucket_may_stand_in_the_host(scratch_dir, initialised_data):
         assert send(server, "GET", "/main/a", {"Host": "lake.s3.test"}).code == "AccessDenied"
         assert signed(server, "GET", "/main/a", {"Host": "evils3.test"}).code == "NoSuchBucket"
         # A request without proof is refused as S3 does, a write before its body is asked for.
-        for given, expected in [({}, (403, "AccessDenied")), ({"Authorization": ""}, (403, "AccessDenied")),
-                                ({"Authorization": "Bearer x"}, (403, "AccessDenied")),
-                                ({"Authorization": "unreadable"}, (403, "AccessDenied")),
-                                ({"Authorization": "AWS HAHAHA"}, (400, "InvalidArgument")),
-                                ({"Authorization": "AWS4-HMAC-SHA256 x"}, (400, "AuthorizationHeaderMalformed"))]:
+        for given, expected in [
+            ({}, (403, "AccessDenied")),
+            ({"Authorization": ""}, (403, "AccessDenied")),
+            ({"Authorization": "Bearer x"}, (403, "AccessDenied")),
+            ({"Authorization": "unreadable"}, (403, "AccessDenied")),
+            ({"Authorization": "AWS HAHAHA"}, (400, "InvalidArgument")),
+            ({"Authorization": "AWS4-HMAC-SHA256 x"}, (400, "AuthorizationHeaderMalformed")),
+        ]:
             answer = send(server, "GET", "/main/a", {"Host": "lake.s3.test", **given})
             assert (answer.status, answer.code) == expected, given
             parts = urllib.parse.urlsplit(server.url)
             with socket.create_connection((parts.hostname, parts.port), timeout=60) as connection:
-                connection.sendall("".join([
-                    "PUT /main/b HTTP/1.1\r\nHost: lake.s3.test\r\nContent-Length: 1000\r\nExpect: 100-continue\r\n",
-                    *(f"{name}: {value}\r\n" for name, value in given.items()), "\r\n"]).encode())
+                connection.sendall(
+                    "".join(
+                        [
+                            "PUT /main/b HTTP/1.1\r\nHost: lake.s3.test\r\nContent-Length: 1000\r\nExpect: 100-continue\r\n",
+                            *(f"{name}: {value}\r\n" for name, value in given.items()),
+                            "\r\n",
+                        ]
+                    ).encode()
+                )
                 assert connection.recv(4096).startswith(f"HTTP/1.1 {expected[0]} ".encode()), given
     finally:
         server.stop()
@@ -141,16 +165,19 @@ def test_the_connection_survives_failures(tarn, repo):
     connection.close()
 
 
-@pytest.mark.parametrize("key,headers,status", [
-    ("nobranch/a", {}, b"404"), ("main/taken", {"If-None-Match": "*"}, b"412"), ("main/a", {"If-Match": "x"}, b"404")])
+@pytest.mark.parametrize(
+    "key,headers,status",
+    [("nobranch/a", {}, b"404"), ("main/taken", {"If-None-Match": "*"}, b"412"), ("main/a", {"If-Match": "x"}, b"404")],
+)
 def test_refusals_come_before_the_body_is_asked_for(tarn, repo, key, headers, status):
     signed(tarn, "PUT", f"/{repo}/main/taken", body=b"x")
     parts = urllib.parse.urlsplit(tarn.url)
     target = f"/{repo}/{key}"
     fields = sign(tarn, "PUT", target, {**headers, "Expect": "100-continue"})
     with socket.create_connection((parts.hostname, parts.port), timeout=60) as connection:
-        head = f"PUT {target} HTTP/1.1\r\nContent-Length: 1000000\r\n" + "".join(
-            f"{k}: {v}\r\n" for k, v in fields.items()) + "\r\n"
+        head = (
+            f"PUT {target} HTTP/1.1\r\nContent-Length: 1000000\r\n" + "".join(f"{k}: {v}\r\n" for k, v in fields.items()) + "\r\n"
+        )
         connection.sendall(head.encode())
         assert connection.recv(4096).split(b" ")[1] == status
 
@@ -160,8 +187,7 @@ def test_the_body_is_asked_for_when_nothing_speaks_against_it(tarn, repo):
     target = f"/{repo}/main/a"
     fields = sign(tarn, "PUT", target, {"Expect": "100-continue"})
     with socket.create_connection((parts.hostname, parts.port), timeout=60) as connection:
-        head = f"PUT {target} HTTP/1.1\r\nContent-Length: 4\r\n" + "".join(
-            f"{k}: {v}\r\n" for k, v in fields.items()) + "\r\n"
+        head = f"PUT {target} HTTP/1.1\r\nContent-Length: 4\r\n" + "".join(f"{k}: {v}\r\n" for k, v in fields.items()) + "\r\n"
         connection.sendall(head.encode())
         assert connection.recv(4096).startswith(b"HTTP/1.1 100")
         connection.sendall(b"body")
@@ -169,8 +195,10 @@ def test_the_body_is_asked_for_when_nothing_speaks_against_it(tarn, repo):
 
 
 def test_entity_bombs_are_refused(tarn, repo):
-    bomb = (b'<?xml version="1.0"?><!DOCTYPE d [<!ENTITY a "aaaaaaaaaa">'
-            b'<!ENTITY b "&a;&a;&a;&a;">]><Delete><Object><Key>&b;</Key></Object></Delete>')
+    bomb = (
+        b'<?xml version="1.0"?><!DOCTYPE d [<!ENTITY a "aaaaaaaaaa">'
+        b'<!ENTITY b "&a;&a;&a;&a;">]><Delete><Object><Key>&b;</Key></Object></Delete>'
+    )
     assert signed(tarn, "POST", f"/{repo}?delete", with_md5(bomb), bomb).code == "MalformedXML"
     large = b"<Delete>" + b" " * (3 * 1024 * 1024) + b"</Delete>"
     assert signed(tarn, "POST", f"/{repo}?delete", with_md5(large), large).code == "EntityTooLarge"

@@ -44,8 +44,15 @@ def doors(tarn, session_scratch):
 def through(tarn, door):
     url, ca = door
     config = Config(s3={"addressing_style": "path"}, signature_version="s3v4", retries={"max_attempts": 1})
-    return boto3.client("s3", endpoint_url=url, verify=ca or None, aws_access_key_id=tarn.access_key,
-                        aws_secret_access_key=tarn.secret_key, region_name="us-east-1", config=config)
+    return boto3.client(
+        "s3",
+        endpoint_url=url,
+        verify=ca or None,
+        aws_access_key_id=tarn.access_key,
+        aws_secret_access_key=tarn.secret_key,
+        region_name="us-east-1",
+        config=config,
+    )
 
 
 def half_sent(tarn, target, body):

@@ -49,7 +49,7 @@ def test_a_large_file_in_blocks(fs, repo):
     body = bytes(range(256)) * 4096 * 12
     with fs.open(f"{repo}/main/large", "wb", block_size=5 * 1024 * 1024) as file:
         for start in range(0, len(body), 1_000_000):
-            file.write(body[start:start + 1_000_000])
+            file.write(body[start : start + 1_000_000])
     assert fs.info(f"{repo}/main/large")["size"] == len(body)
     with fs.open(f"{repo}/main/large", "rb") as file:
         file.seek(len(body) - 100)

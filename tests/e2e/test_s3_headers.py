@@ -47,8 +47,7 @@ def headers_of_model():
     out = {}
     for operation, described in model["operations"].items():
         members = model["shapes"][described["input"]["shape"]]["members"] if "input" in described else {}
-        names = {member["locationName"].lower() for member in members.values()
-                 if member.get("location") in ("header", "headers")}
+        names = {member["locationName"].lower() for member in members.values() if member.get("location") in ("header", "headers")}
         out[operation] = {"x-amz-meta-a" if name == "x-amz-meta-" else name for name in names if name.startswith("x-amz-")}
     return out
 
@@ -63,8 +62,11 @@ def test_every_header_of_the_api_has_a_row():
 
 def test_every_operation_refuses_what_is_not_served(tarn, repo):
     signed(tarn, "PUT", f"/{repo.id}/main/a", body=b"x")
-    refused = [name.strip("`").replace("*", "x") for name, operations, answer, _ in table("headers")
-               if answer.startswith("501") and operations == "all operations" and name != "`x-amz-acl`"]
+    refused = [
+        name.strip("`").replace("*", "x")
+        for name, operations, answer, _ in table("headers")
+        if answer.startswith("501") and operations == "all operations" and name != "`x-amz-acl`"
+    ]
     assert len(refused) > 8
     asked = 0
     for operation, method, pattern in served():
@@ -87,10 +89,20 @@ def test_every_operation_refuses_what_is_not_served(tarn, repo):
     assert signed(tarn, "GET", f"/{repo.id}/main/a").body == b"x"
 
 
-@pytest.mark.parametrize("headers", [
-    {"x-amz-acl": "private"}, {"x-amz-acl": "bucket-owner-full-control"}, {"x-amz-request-payer": "requester"},
-    {"x-amz-storage-class": "STANDARD"}, {"x-amz-user-agent": "aws-sdk-js"}, {"x-amz-mfa": "1 2"},
-    {"x-amz-bypass-governance-retention": "true"}, {"x-amz-checksum-algorithm": "CRC32"}, {"x-amz-cf-id": "x"}])
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"x-amz-acl": "private"},
+        {"x-amz-acl": "bucket-owner-full-control"},
+        {"x-amz-request-payer": "requester"},
+        {"x-amz-storage-class": "STANDARD"},
+        {"x-amz-user-agent": "aws-sdk-js"},
+        {"x-amz-mfa": "1 2"},
+        {"x-amz-bypass-governance-retention": "true"},
+        {"x-amz-checksum-algorithm": "CRC32"},
+        {"x-amz-cf-id": "x"},
+    ],
+)
 def test_what_changes_nothing_is_accepted(tarn, repo, headers):
     for method, body in [("PUT", b"x"), ("GET", b""), ("HEAD", b""), ("DELETE", b"")]:
         answer = signed(tarn, method, f"/{repo.id}/main/a", headers, body)
@@ -99,8 +111,11 @@ def test_what_changes_nothing_is_accepted(tarn, repo, headers):
 
 @pytest.mark.parametrize("value", ["public-read", "public-read-write", "authenticated-read", "aws-exec-read"])
 def test_a_list_that_would_let_others_in_is_refused(tarn, repo, value):
-    for method, target, headers in [("PUT", "main/a", {}), ("POST", "main/a?uploads", {}),
-                                    ("PUT", "main/b", {"x-amz-copy-source": f"{repo.id}/main/a"})]:
+    for method, target, headers in [
+        ("PUT", "main/a", {}),
+        ("POST", "main/a?uploads", {}),
+        ("PUT", "main/b", {"x-amz-copy-source": f"{repo.id}/main/a"}),
+    ]:
         answer = signed(tarn, method, f"/{repo.id}/{target}", {**headers, "x-amz-acl": value})
         assert (answer.status, answer.code) == (501, "NotImplemented"), target
 
@@ -146,8 +161,9 @@ def test_a_completion_must_name_the_type_of_its_upload(tarn, s3, repo):
     at = {"Bucket": repo.id, "Key": "main/a"}
     upload = s3.create_multipart_upload(**at, ChecksumAlgorithm="CRC32", ChecksumType="COMPOSITE")["UploadId"]
     part = s3.upload_part(**at, UploadId=upload, PartNumber=1, Body=b"x", ChecksumAlgorithm="CRC32")
-    document = (f"<CompleteMultipartUpload><Part><PartNumber>1</PartNumber><ETag>{part['ETag']}</ETag></Part>"
-                "</CompleteMultipartUpload>").encode()
+    document = (
+        f"<CompleteMultipartUpload><Part><PartNumber>1</PartNumber><ETag>{part['ETag']}</ETag></Part></CompleteMultipartUpload>"
+    ).encode()
     target = f"/{repo.id}/main/a?uploadId={upload}"
     wrong = signed(tarn, "POST", target, {"x-amz-checksum-type": "FULL_OBJECT"}, document)
     assert (wrong.status, wrong.code) == (400, "InvalidRequest")

@@ -35,8 +35,9 @@ def test_presigned_urls_of_both_versions(tarn, repo, version):
     key = "main/dir/a b+ü.txt"
     put = s3.generate_presigned_url("put_object", Params={"Bucket": repo, "Key": key, "ContentType": "text/plain"})
     assert requests.put(put, data=b"hello", headers={"Content-Type": "text/plain"}, timeout=60).status_code == 200
-    get = s3.generate_presigned_url("get_object", Params={
-        "Bucket": repo, "Key": key, "ResponseContentDisposition": "attachment; filename=x"})
+    get = s3.generate_presigned_url(
+        "get_object", Params={"Bucket": repo, "Key": key, "ResponseContentDisposition": "attachment; filename=x"}
+    )
     answer = requests.get(get, timeout=60)
     assert (answer.status_code, answer.content, answer.headers["Content-Type"]) == (200, b"hello", "text/plain")
     assert answer.headers["Content-Disposition"] == "attachment; filename=x"
@@ -48,8 +49,11 @@ def test_presigned_urls_of_both_versions(tarn, repo, version):
 
 def test_presigned_urls_expire(tarn, s3, repo):
     s3.put_object(Bucket=repo, Key="main/a", Body=b"x")
-    for lifetime, expected in [(60, (200, None)), (0, (403, "AccessDenied")),
-                               (8 * 86400, (403, "AuthorizationQueryParametersError"))]:
+    for lifetime, expected in [
+        (60, (200, None)),
+        (0, (403, "AccessDenied")),
+        (8 * 86400, (403, "AuthorizationQueryParametersError")),
+    ]:
         request = AWSRequest(method="GET", url=f"{tarn.url}/{repo}/main/a")
         S3SigV4QueryAuth(Credentials(tarn.access_key, tarn.secret_key), "s3", REGION, expires=lifetime).add_auth(request)
         answer = send(tarn, "GET", target_of(request.url))
@@ -58,7 +62,8 @@ def test_presigned_urls_expire(tarn, s3, repo):
 
 def test_presigned_urls_carry_headers(tarn, s3, repo):
     url = clients.boto3_client(tarn, signature_version="s3v4").generate_presigned_url(
-        "put_object", Params={"Bucket": repo, "Key": "main/a", "Metadata": {"color": "red"}})
+        "put_object", Params={"Bucket": repo, "Key": "main/a", "Metadata": {"color": "red"}}
+    )
     headers = {} if "x-amz-meta-color" in url and "SignedHeaders=host&" in url else {"x-amz-meta-color": "red"}
     assert send(tarn, "PUT", target_of(url), headers, b"x").status == 200
     assert s3.head_object(Bucket=repo, Key="main/a")["Metadata"] == {"color": "red"}
@@ -105,15 +110,20 @@ def test_an_upload_without_checksum_gets_one(tarn, s3, repo):
     assert s3.head_object(Bucket=repo, Key="main/a", ChecksumMode="ENABLED")["ChecksumCRC64NVME"] == "rosUhgp5mIg="
 
 
-@pytest.mark.parametrize("headers,expected", [
-    ({"x-amz-checksum-crc32": "AAAAAA=="}, (400, "BadDigest")),
-    ({"x-amz-checksum-crc32": "nonsense"}, (400, "InvalidRequest")),
-    ({"x-amz-checksum-crc32": "y/Q5Jg==", "x-amz-checksum-sha1": base64.b64encode(bytes(20)).decode()},
-     (400, "InvalidRequest")),
-    ({"x-amz-sdk-checksum-algorithm": "SHA256"}, (400, "InvalidRequest")),
-    ({"Content-MD5": "AAAAAAAAAAAAAAAAAAAAAA=="}, (400, "BadDigest")),
-    ({"Content-MD5": "short"}, (400, "InvalidDigest")),
-])
+@pytest.mark.parametrize(
+    "headers,expected",
+    [
+        ({"x-amz-checksum-crc32": "AAAAAA=="}, (400, "BadDigest")),
+        ({"x-amz-checksum-crc32": "nonsense"}, (400, "InvalidRequest")),
+        (
+            {"x-amz-checksum-crc32": "y/Q5Jg==", "x-amz-checksum-sha1": base64.b64encode(bytes(20)).decode()},
+            (400, "InvalidRequest"),
+        ),
+        ({"x-amz-sdk-checksum-algorithm": "SHA256"}, (400, "InvalidRequest")),
+        ({"Content-MD5": "AAAAAAAAAAAAAAAAAAAAAA=="}, (400, "BadDigest")),
+        ({"Content-MD5": "short"}, (400, "InvalidDigest")),
+    ],
+)
 def test_wrong_digests_store_nothing(tarn, s3, repo, headers, expected):
     answer = signed(tarn, "PUT", f"/{repo}/main/a", headers, b"123456789")
     assert (answer.status, answer.code) == expected
@@ -124,8 +134,7 @@ def test_wrong_digests_store_nothing(tarn, s3, repo, headers, expected):
 
 def test_right_digests_are_accepted(tarn, repo):
     md5 = base64.b64encode(hashlib.md5(b"123456789").digest()).decode()
-    answer = signed(tarn, "PUT", f"/{repo}/main/a", {"Content-MD5": md5, "x-amz-checksum-crc32": "y/Q5Jg=="},
-                    b"123456789")
+    answer = signed(tarn, "PUT", f"/{repo}/main/a", {"Content-MD5": md5, "x-amz-checksum-crc32": "y/Q5Jg=="}, b"123456789")
     assert (answer.status, answer.headers["x-amz-checksum-crc32"]) == (200, "y/Q5Jg==")
 
 
@@ -143,13 +152,18 @@ CRC32 = base64.b64encode(zlib.crc32(BODY).to_bytes(4, "big")).decode()
 
 def chunked_put(tarn, repo, literal, frame, headers=None, length=len(BODY)):
     path = f"/{repo}/main/a"
-    all_headers = sign(tarn, "PUT", path, {"Content-Encoding": "aws-chunked", "x-amz-decoded-content-length": str(length),
-                                           **(headers or {})}, literal)
+    all_headers = sign(
+        tarn,
+        "PUT",
+        path,
+        {"Content-Encoding": "aws-chunked", "x-amz-decoded-content-length": str(length), **(headers or {})},
+        literal,
+    )
     return send(tarn, "PUT", path, all_headers, frame(Chunks(tarn, all_headers)))
 
 
 def signed_frames(chunks):
-    return b"".join(chunks.chunk(BODY[i:i + 65536]) for i in range(0, len(BODY), 65536)) + chunks.chunk(b"") + b"\r\n"
+    return b"".join(chunks.chunk(BODY[i : i + 65536]) for i in range(0, len(BODY), 65536)) + chunks.chunk(b"") + b"\r\n"
 
 
 def test_signed_chunks(tarn, s3, repo):
@@ -161,9 +175,11 @@ def test_signed_chunks(tarn, s3, repo):
 
 def test_signed_chunks_that_were_changed(tarn, s3, repo):
     literal = "STREAMING-AWS4-HMAC-SHA256-PAYLOAD"
-    for frame in [lambda c: signed_frames(c).replace(bytes(range(256)), bytes(255) + b"x", 1),
-                  lambda c: signed_frames(c)[:-90],
-                  lambda c: f"{len(BODY):x}\r\n".encode() + BODY + b"\r\n0\r\n\r\n"]:
+    for frame in [
+        lambda c: signed_frames(c).replace(bytes(range(256)), bytes(255) + b"x", 1),
+        lambda c: signed_frames(c)[:-90],
+        lambda c: f"{len(BODY):x}\r\n".encode() + BODY + b"\r\n0\r\n\r\n",
+    ]:
         answer = chunked_put(tarn, repo, literal, frame)
         assert answer.status in (400, 403), answer
     assert chunked_put(tarn, repo, literal, signed_frames, length=len(BODY) + 1).code == "IncompleteBody"
@@ -194,8 +210,10 @@ def test_unsigned_chunks_with_a_trailer(tarn, s3, repo):
     path = f"/{repo}/main/b"
     headers = sign(tarn, "PUT", path, {"x-amz-decoded-content-length": str(len(BODY)), **announced}, literal)
     inner = frame(CRC32)(None)
-    outer = b"".join(f"{len(inner[i:i + 1000]):x}\r\n".encode() + inner[i:i + 1000] + b"\r\n"
-                     for i in range(0, len(inner), 1000)) + b"0\r\n\r\n"
+    outer = (
+        b"".join(f"{len(inner[i : i + 1000]):x}\r\n".encode() + inner[i : i + 1000] + b"\r\n" for i in range(0, len(inner), 1000))
+        + b"0\r\n\r\n"
+    )
     assert send(tarn, "PUT", path, {**headers, "Transfer-Encoding": "chunked"}, outer).status == 200
     assert s3.get_object(Bucket=repo, Key="main/b")["Body"].read() == BODY
 
@@ -211,10 +229,17 @@ def test_a_signature_that_covers_an_unannounced_body(tarn, s3, repo):
         scope = f"{now[:8]}/{REGION}/s3/aws4_request"
         text = "\n".join(["AWS4-HMAC-SHA256", now, scope, hashlib.sha256(canonical.encode()).hexdigest()])
         signature = hmac.new(signing_key(tarn, now[:8]), text.encode(), hashlib.sha256).hexdigest()
-        return send(tarn, method, path, {
-            "X-Amz-Date": now,
-            "Authorization": f"AWS4-HMAC-SHA256 Credential={tarn.access_key}/{scope}, SignedHeaders=host;x-amz-date, "
-                             f"Signature={signature}"}, body)
+        return send(
+            tarn,
+            method,
+            path,
+            {
+                "X-Amz-Date": now,
+                "Authorization": f"AWS4-HMAC-SHA256 Credential={tarn.access_key}/{scope}, SignedHeaders=host;x-amz-date, "
+                f"Signature={signature}",
+            },
+            body,
+        )
 
     path = f"/{repo}/main/a"
     for signed_body in (b"body", b"other"):

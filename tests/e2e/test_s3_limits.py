@@ -43,13 +43,16 @@ def test_user_metadata_has_2_kib_of_names_and_values(tarn, repo):
     assert failure(put(tarn, repo, many)) == (400, "MetadataTooLarge")
 
 
-@pytest.mark.parametrize("tags, expected", [
-    ("&".join(f"k{n}=v" for n in range(10)), None),
-    ("&".join(f"k{n}=v" for n in range(11)), "InvalidTag"),
-    ("k" * 128 + "=" + "v" * 256, None),
-    ("k" * 129 + "=v", "InvalidTag"),
-    ("k=" + "v" * 257, "InvalidTag"),
-])
+@pytest.mark.parametrize(
+    "tags, expected",
+    [
+        ("&".join(f"k{n}=v" for n in range(10)), None),
+        ("&".join(f"k{n}=v" for n in range(11)), "InvalidTag"),
+        ("k" * 128 + "=" + "v" * 256, None),
+        ("k" * 129 + "=v", "InvalidTag"),
+        ("k=" + "v" * 257, "InvalidTag"),
+    ],
+)
 def test_tags(tarn, repo, tags, expected):
     answer = put(tarn, repo, {"x-amz-tagging": tags})
     assert (answer.code if answer.status != 200 else None) == expected
@@ -79,8 +82,7 @@ def test_documents_have_a_size(tarn, repo, query, bytes_max):
     target = f"/{repo}?{query}" if query == "delete" else f"/{repo}/main/limited?{query}"
     method = "PUT" if query == "tagging" else "POST"
     put(tarn, repo, {})
-    headers = sign(tarn, method, target, {"Content-MD5": "AAAAAAAAAAAAAAAAAAAAAA=="},
-                   payload=hashlib.sha256(body).hexdigest())
+    headers = sign(tarn, method, target, {"Content-MD5": "AAAAAAAAAAAAAAAAAAAAAA=="}, payload=hashlib.sha256(body).hexdigest())
     answer = send(tarn, method, target, headers, body)
     assert answer.status == 400 and answer.code in ("EntityTooLarge", "MalformedXML", "MaxMessageLengthExceeded")
 
@@ -147,13 +149,23 @@ def test_a_user_has_so_many_uploads_open_over_both_doors(sparing):
 
     # One that ends makes room, over whichever door.
     etag = requests.put(over_rest["presigned_urls"][0], data=b"x", timeout=60).headers["ETag"]
-    rest(sparing, "PUT", f"{begin}/{over_rest['upload_id']}", params={"path": "rest"},
-         json={"physical_address": over_rest["physical_address"], "parts": [{"part_number": 1, "etag": etag}]})
+    rest(
+        sparing,
+        "PUT",
+        f"{begin}/{over_rest['upload_id']}",
+        params={"path": "rest"},
+        json={"physical_address": over_rest["physical_address"], "parts": [{"part_number": 1, "etag": etag}]},
+    )
     third = signed(sparing, "POST", "/uploads/main/third?uploads")
     assert third.status == 200
     assert failure(signed(sparing, "POST", "/uploads/main/more?uploads")) == (400, "InvalidRequest")
     assert signed(sparing, "DELETE", f"/uploads/main/s3?uploadId={over_s3}").status == 204
     again = rest(sparing, "POST", begin, params={"path": "rest", "parts": 1})
-    rest(sparing, "DELETE", f"{begin}/{again['upload_id']}", params={"path": "rest"},
-         json={"physical_address": again["physical_address"]})
+    rest(
+        sparing,
+        "DELETE",
+        f"{begin}/{again['upload_id']}",
+        params={"path": "rest"},
+        json={"physical_address": again["physical_address"]},
+    )
     assert signed(sparing, "POST", "/uploads/main/more?uploads").status == 200

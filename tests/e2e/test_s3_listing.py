@@ -29,10 +29,11 @@ def test_both_versions_list_a_ref(s3, filled):
     assert shape(s3.list_objects_v2(Bucket=filled, Prefix="main/")) == (everything, [])
     assert shape(s3.list_objects(Bucket=filled, Prefix="main/")) == (everything, [])
     assert shape(s3.list_objects_v2(Bucket=filled, Prefix="main/", Delimiter="/")) == (
-        ["main/a", "main/d e+f"], ["main/b/", "main/g/"])
+        ["main/a", "main/d e+f"],
+        ["main/b/", "main/g/"],
+    )
     assert shape(s3.list_objects_v2(Bucket=filled, Prefix="main/b", Delimiter="/")) == ([], ["main/b/"])
-    assert shape(s3.list_objects_v2(Bucket=filled, Prefix="main/b/", Delimiter="c/")) == (
-        ["main/b/1", "main/b/2"], ["main/b/c/"])
+    assert shape(s3.list_objects_v2(Bucket=filled, Prefix="main/b/", Delimiter="c/")) == (["main/b/1", "main/b/2"], ["main/b/c/"])
     item = s3.list_objects_v2(Bucket=filled, Prefix="main/a", FetchOwner=True)["Contents"][0]
     head = s3.head_object(Bucket=filled, Key="main/a")
     assert (item["ETag"], item["Size"], item["LastModified"]) == (head["ETag"], 1, head["LastModified"])
@@ -49,8 +50,9 @@ def test_pages_join_to_the_whole(tarn, s3, filled, size, delimiter, prefix):
     whole = s3.list_objects_v2(Bucket=filled, Prefix=prefix, Delimiter=delimiter)
     for name in ["list_objects_v2", "list_objects"]:
         keys, prefixes = [], []
-        for page in s3.get_paginator(name).paginate(Bucket=filled, Prefix=prefix, Delimiter=delimiter,
-                                                    PaginationConfig={"PageSize": size}):
+        for page in s3.get_paginator(name).paginate(
+            Bucket=filled, Prefix=prefix, Delimiter=delimiter, PaginationConfig={"PageSize": size}
+        ):
             page_keys, page_prefixes = shape(page)
             assert len(page_keys) + len(page_prefixes) <= size
             assert page["IsTruncated"] is False or len(page_keys) + len(page_prefixes) == size
@@ -71,7 +73,9 @@ def test_the_root_shows_branches_or_all_their_keys(tarn, s3, filled):
     assert shape(s3.list_objects_v2(Bucket=filled, Prefix="main-")) == (["main-2/x"], [])
     assert shape(s3.list_objects_v2(Bucket=filled, Delimiter="n")) == ([], ["main"])
     assert shape(s3.list_objects_v2(Bucket=filled, Delimiter="/b")) == (
-        ["main-2/x", "main/a", "main/d e+f", "main/g/"], ["main/b"])
+        ["main-2/x", "main/a", "main/d e+f", "main/g/"],
+        ["main/b"],
+    )
 
 
 def test_tags_and_commits_are_listed_by_name(tarn, s3, filled):
@@ -84,13 +88,20 @@ def test_tags_and_commits_are_listed_by_name(tarn, s3, filled):
 
 
 def test_start_after_may_be_anywhere(s3, filled):
-    for start, expected in [("", KEYS), ("main/b/1", KEYS[2:]), ("main/b", KEYS[1:]), ("a", KEYS), ("zzz", []),
-                            ("main", KEYS), ("main/zzz", []), ("main/b/c/", KEYS[3:])]:
+    for start, expected in [
+        ("", KEYS),
+        ("main/b/1", KEYS[2:]),
+        ("main/b", KEYS[1:]),
+        ("a", KEYS),
+        ("zzz", []),
+        ("main", KEYS),
+        ("main/zzz", []),
+        ("main/b/c/", KEYS[3:]),
+    ]:
         listed = s3.list_objects_v2(Bucket=filled, Prefix="main/", StartAfter=start)
         assert shape(listed)[0] == ["main/" + k for k in expected], start
     # A marker inside a group still shows the group when something of it follows.
-    assert shape(s3.list_objects(Bucket=filled, Prefix="main/", Delimiter="/", Marker="main/b/1"))[1] == [
-        "main/b/", "main/g/"]
+    assert shape(s3.list_objects(Bucket=filled, Prefix="main/", Delimiter="/", Marker="main/b/1"))[1] == ["main/b/", "main/g/"]
     assert shape(s3.list_objects(Bucket=filled, Prefix="main/", Delimiter="/", Marker="main/b/"))[1] == ["main/g/"]
 
 
@@ -123,7 +134,8 @@ def test_names_are_encoded_only_when_asked(tarn, filled):
 def test_versions_show_each_key_once(s3, filled):
     listed = s3.list_object_versions(Bucket=filled, Prefix="main/b/")
     assert [(v["Key"], v["VersionId"], v["IsLatest"]) for v in listed["Versions"]] == [
-        (f"main/{k}", "null", True) for k in KEYS if k.startswith("b/")]
+        (f"main/{k}", "null", True) for k in KEYS if k.startswith("b/")
+    ]
 
 
 def test_buckets(s3, repo):
@@ -146,11 +158,14 @@ def test_facts_of_buckets(s3, repo):
     assert "Status" not in s3.get_bucket_versioning(Bucket=repo)
     assert s3.get_bucket_acl(Bucket=repo)["Grants"][0]["Permission"] == "FULL_CONTROL"
     assert s3.get_bucket_request_payment(Bucket=repo)["Payer"] == "BucketOwner"
-    for call, code in [(s3.get_bucket_policy, "NoSuchBucketPolicy"), (s3.get_bucket_cors, "NoSuchCORSConfiguration"),
-                       (s3.get_bucket_lifecycle_configuration, "NoSuchLifecycleConfiguration"),
-                       (s3.get_bucket_tagging, "NoSuchTagSet"),
-                       (s3.get_bucket_encryption, "ServerSideEncryptionConfigurationNotFoundError"),
-                       (s3.get_object_lock_configuration, "ObjectLockConfigurationNotFoundError")]:
+    for call, code in [
+        (s3.get_bucket_policy, "NoSuchBucketPolicy"),
+        (s3.get_bucket_cors, "NoSuchCORSConfiguration"),
+        (s3.get_bucket_lifecycle_configuration, "NoSuchLifecycleConfiguration"),
+        (s3.get_bucket_tagging, "NoSuchTagSet"),
+        (s3.get_bucket_encryption, "ServerSideEncryptionConfigurationNotFoundError"),
+        (s3.get_object_lock_configuration, "ObjectLockConfigurationNotFoundError"),
+    ]:
         with pytest.raises(ClientError) as error:
             call(Bucket=repo)
         assert error.value.response["Error"]["Code"] == code
@@ -158,11 +173,13 @@ def test_facts_of_buckets(s3, repo):
 
 
 def test_buckets_are_not_made_or_deleted(s3, repo):
-    for call, name, expected in [(s3.create_bucket, repo, (409, "BucketAlreadyOwnedByYou")),
-                                 (s3.create_bucket, "another-one", (501, "NotImplemented")),
-                                 (s3.create_bucket, "Not_A_Name", (400, "InvalidBucketName")),
-                                 (s3.delete_bucket, repo, (405, "MethodNotAllowed")),
-                                 (s3.delete_bucket, "another-one", (404, "NoSuchBucket"))]:
+    for call, name, expected in [
+        (s3.create_bucket, repo, (409, "BucketAlreadyOwnedByYou")),
+        (s3.create_bucket, "another-one", (501, "NotImplemented")),
+        (s3.create_bucket, "Not_A_Name", (400, "InvalidBucketName")),
+        (s3.delete_bucket, repo, (405, "MethodNotAllowed")),
+        (s3.delete_bucket, "another-one", (404, "NoSuchBucket")),
+    ]:
         with pytest.raises(ClientError) as error:
             call(Bucket=name)
         response = error.value.response

@@ -33,8 +33,13 @@ def upload(s3, repo, key, parts, **create):
     done = []
     for number, body in enumerate(parts, 1):
         answer = s3.upload_part(Bucket=repo, Key=key, UploadId=upload_id, PartNumber=number, Body=body, **algorithm)
-        done.append({"PartNumber": number, "ETag": answer["ETag"],
-                     **{k: v for k, v in answer.items() if k.startswith("Checksum") and k != "ChecksumType"}})
+        done.append(
+            {
+                "PartNumber": number,
+                "ETag": answer["ETag"],
+                **{k: v for k, v in answer.items() if k.startswith("Checksum") and k != "ChecksumType"},
+            }
+        )
     return s3.complete_multipart_upload(Bucket=repo, Key=key, UploadId=upload_id, MultipartUpload={"Parts": done})
 
 
@@ -42,7 +47,7 @@ def test_managed_transfer_of_twenty_mebibytes(s3, repo):
     body = os.urandom(20 * MIB)
     config = boto3.s3.transfer.TransferConfig(multipart_threshold=8 * MIB, multipart_chunksize=8 * MIB)
     s3.upload_fileobj(io.BytesIO(body), repo, "main/big", Config=config)
-    parts = [body[i:i + 8 * MIB] for i in range(0, len(body), 8 * MIB)]
+    parts = [body[i : i + 8 * MIB] for i in range(0, len(body), 8 * MIB)]
     head = s3.head_object(Bucket=repo, Key="main/big")
     assert (head["ContentLength"], head["ETag"]) == (len(body), joined_etag(parts))
     assert s3.list_objects_v2(Bucket=repo, Prefix="main/big")["Contents"][0]["ETag"] == head["ETag"]
@@ -50,7 +55,7 @@ def test_managed_transfer_of_twenty_mebibytes(s3, repo):
     s3.download_fileobj(repo, "main/big", got, Config=config)
     assert got.getvalue() == body
     ranged = s3.get_object(Bucket=repo, Key="main/big", Range=f"bytes={8 * MIB - 10}-{8 * MIB + 9}")
-    assert ranged["Body"].read() == body[8 * MIB - 10:8 * MIB + 10]
+    assert ranged["Body"].read() == body[8 * MIB - 10 : 8 * MIB + 10]
     s3.copy({"Bucket": repo, "Key": "main/big"}, repo, "main/copied", Config=config)
     assert s3.get_object(Bucket=repo, Key="main/copied")["Body"].read() == body
 
@@ -87,7 +92,8 @@ def test_a_part_sent_again_replaces_the_first(s3, repo):
     send = lambda body: s3.upload_part(Bucket=repo, Key="main/a", UploadId=upload_id, PartNumber=1, Body=body)["ETag"]
     old, new = send(b"old"), send(b"new")
     complete = lambda etag: s3.complete_multipart_upload(
-        Bucket=repo, Key="main/a", UploadId=upload_id, MultipartUpload={"Parts": [{"PartNumber": 1, "ETag": etag}]})
+        Bucket=repo, Key="main/a", UploadId=upload_id, MultipartUpload={"Parts": [{"PartNumber": 1, "ETag": etag}]}
+    )
     with pytest.raises(ClientError) as error:
         complete(old)
     assert failure(error) == (400, "InvalidPart")
@@ -101,39 +107,55 @@ def test_parts_copied_from_objects(tarn, s3, repo):
     upload_id = s3.create_multipart_upload(Bucket=repo, Key="main/a")["UploadId"]
     source = {"Bucket": repo, "Key": "main/source"}
     first = s3.upload_part_copy(Bucket=repo, Key="main/a", UploadId=upload_id, PartNumber=1, CopySource=source)
-    second = s3.upload_part_copy(Bucket=repo, Key="main/a", UploadId=upload_id, PartNumber=2, CopySource=source,
-                                 CopySourceRange="bytes=10-19")
-    s3.complete_multipart_upload(Bucket=repo, Key="main/a", UploadId=upload_id, MultipartUpload={"Parts": [
-        {"PartNumber": 1, "ETag": first["CopyPartResult"]["ETag"]},
-        {"PartNumber": 2, "ETag": second["CopyPartResult"]["ETag"]}]})
+    second = s3.upload_part_copy(
+        Bucket=repo, Key="main/a", UploadId=upload_id, PartNumber=2, CopySource=source, CopySourceRange="bytes=10-19"
+    )
+    s3.complete_multipart_upload(
+        Bucket=repo,
+        Key="main/a",
+        UploadId=upload_id,
+        MultipartUpload={
+            "Parts": [
+                {"PartNumber": 1, "ETag": first["CopyPartResult"]["ETag"]},
+                {"PartNumber": 2, "ETag": second["CopyPartResult"]["ETag"]},
+            ]
+        },
+    )
     assert s3.get_object(Bucket=repo, Key="main/a")["Body"].read() == body + body[10:20]
     other = s3.create_multipart_upload(Bucket=repo, Key="main/b")["UploadId"]
     for bad in ["0-2", "bytes=0", "bytes=hello-world", "bytes=0-2,3-5"]:
-        answer = s3_requests.signed(tarn, "PUT", f"/{repo}/main/b?partNumber=1&uploadId={other}",
-                                    {"x-amz-copy-source": f"{repo}/main/source", "x-amz-copy-source-range": bad})
+        answer = s3_requests.signed(
+            tarn,
+            "PUT",
+            f"/{repo}/main/b?partNumber=1&uploadId={other}",
+            {"x-amz-copy-source": f"{repo}/main/source", "x-amz-copy-source-range": bad},
+        )
         assert (answer.status, answer.code) == (400, "InvalidArgument"), bad
     with pytest.raises(ClientError) as error:
-        s3.upload_part_copy(Bucket=repo, Key="main/b", UploadId=other, PartNumber=1, CopySource=source,
-                            CopySourceRange=f"bytes=0-{len(body)}")
+        s3.upload_part_copy(
+            Bucket=repo, Key="main/b", UploadId=other, PartNumber=1, CopySource=source, CopySourceRange=f"bytes=0-{len(body)}"
+        )
     assert failure(error) == (416, "InvalidRange")
 
 
 def test_completions_that_are_refused(s3, repo):
     upload_id = s3.create_multipart_upload(Bucket=repo, Key="main/a")["UploadId"]
-    etags = [s3.upload_part(Bucket=repo, Key="main/a", UploadId=upload_id, PartNumber=n, Body=b"x")["ETag"]
-             for n in (1, 2)]
+    etags = [s3.upload_part(Bucket=repo, Key="main/a", UploadId=upload_id, PartNumber=n, Body=b"x")["ETag"] for n in (1, 2)]
     part = lambda n, etag=None: {"PartNumber": n, "ETag": etag or etags[n - 1]}
-    for parts, expected in [([part(2), part(1)], (400, "InvalidPartOrder")),
-                            ([part(1), part(2)], (400, "EntityTooSmall")),
-                            ([part(1, '"' + "0" * 32 + '"')], (400, "InvalidPart")),
-                            ([part(1), part(3, etags[0])], (400, "InvalidPart")),
-                            ([], (400, "MalformedXML"))]:
+    for parts, expected in [
+        ([part(2), part(1)], (400, "InvalidPartOrder")),
+        ([part(1), part(2)], (400, "EntityTooSmall")),
+        ([part(1, '"' + "0" * 32 + '"')], (400, "InvalidPart")),
+        ([part(1), part(3, etags[0])], (400, "InvalidPart")),
+        ([], (400, "MalformedXML")),
+    ]:
         with pytest.raises(ClientError) as error:
             s3.complete_multipart_upload(Bucket=repo, Key="main/a", UploadId=upload_id, MultipartUpload={"Parts": parts})
         assert failure(error) == expected
     with pytest.raises(ClientError) as error:
-        s3.complete_multipart_upload(Bucket=repo, Key="main/a", UploadId=upload_id, MpuObjectSize=7,
-                                     MultipartUpload={"Parts": [part(1)]})
+        s3.complete_multipart_upload(
+            Bucket=repo, Key="main/a", UploadId=upload_id, MpuObjectSize=7, MultipartUpload={"Parts": [part(1)]}
+        )
     assert failure(error)[0] == 400
     with pytest.raises(ClientError) as error:
         s3.get_object(Bucket=repo, Key="main/a")
@@ -143,13 +165,21 @@ def test_completions_that_are_refused(s3, repo):
 def test_an_upload_belongs_to_its_key(tarn, s3, repo):
     s3_requests.create_branch(tarn, repo, "dev")
     upload_id = s3.create_multipart_upload(Bucket=repo, Key="main/a")["UploadId"]
-    for key, this in [("main/b", upload_id), ("dev/a", upload_id), ("main/a", "unknown"), ("nobranch/a", upload_id),
-                      ("main/", upload_id)]:
-        for verb in [lambda: s3.upload_part(Bucket=repo, Key=key, UploadId=this, PartNumber=1, Body=b"x"),
-                     lambda: s3.list_parts(Bucket=repo, Key=key, UploadId=this),
-                     lambda: s3.abort_multipart_upload(Bucket=repo, Key=key, UploadId=this),
-                     lambda: s3.complete_multipart_upload(Bucket=repo, Key=key, UploadId=this, MultipartUpload={
-                         "Parts": [{"PartNumber": 1, "ETag": '"x"'}]})]:
+    for key, this in [
+        ("main/b", upload_id),
+        ("dev/a", upload_id),
+        ("main/a", "unknown"),
+        ("nobranch/a", upload_id),
+        ("main/", upload_id),
+    ]:
+        for verb in [
+            lambda: s3.upload_part(Bucket=repo, Key=key, UploadId=this, PartNumber=1, Body=b"x"),
+            lambda: s3.list_parts(Bucket=repo, Key=key, UploadId=this),
+            lambda: s3.abort_multipart_upload(Bucket=repo, Key=key, UploadId=this),
+            lambda: s3.complete_multipart_upload(
+                Bucket=repo, Key=key, UploadId=this, MultipartUpload={"Parts": [{"PartNumber": 1, "ETag": '"x"'}]}
+            ),
+        ]:
             with pytest.raises(ClientError) as error:
                 verb()
             assert failure(error) == (404, "NoSuchUpload"), key
@@ -164,8 +194,10 @@ def test_an_upload_belongs_to_its_key(tarn, s3, repo):
 
 def test_uploads_and_parts_are_listed(tarn, s3, repo):
     s3_requests.create_branch(tarn, repo, "dev")
-    ids = {key: s3.create_multipart_upload(Bucket=repo, Key=key, ChecksumAlgorithm="CRC32")["UploadId"]
-           for key in ["dev/a", "main/a", "main/d/1", "main/d/2", "main/e"]}
+    ids = {
+        key: s3.create_multipart_upload(Bucket=repo, Key=key, ChecksumAlgorithm="CRC32")["UploadId"]
+        for key in ["dev/a", "main/a", "main/d/1", "main/d/2", "main/e"]
+    }
     for number in (1, 3, 7):
         s3.upload_part(Bucket=repo, Key="main/a", UploadId=ids["main/a"], PartNumber=number, Body=b"x" * number)
     parts = s3.list_parts(Bucket=repo, Key="main/a", UploadId=ids["main/a"])
@@ -188,9 +220,18 @@ def test_uploads_and_parts_are_listed(tarn, s3, repo):
     assert seen == ["main/a", "main/d/", "main/e"]
 
 
-@pytest.mark.parametrize("algorithm,kind", [("CRC32", "COMPOSITE"), ("CRC32C", "COMPOSITE"), ("SHA1", "COMPOSITE"),
-                                            ("SHA256", "COMPOSITE"), ("CRC64NVME", "FULL_OBJECT"),
-                                            ("CRC32", "FULL_OBJECT"), ("CRC32C", "FULL_OBJECT")])
+@pytest.mark.parametrize(
+    "algorithm,kind",
+    [
+        ("CRC32", "COMPOSITE"),
+        ("CRC32C", "COMPOSITE"),
+        ("SHA1", "COMPOSITE"),
+        ("SHA256", "COMPOSITE"),
+        ("CRC64NVME", "FULL_OBJECT"),
+        ("CRC32", "FULL_OBJECT"),
+        ("CRC32C", "FULL_OBJECT"),
+    ],
+)
 def test_checksums_of_joined_parts(s3, repo, algorithm, kind):
     parts = [os.urandom(PART), b"tail"]
     field = "Checksum" + algorithm
@@ -207,11 +248,17 @@ def test_checksums_of_joined_parts(s3, repo, algorithm, kind):
 
 def test_a_wrong_checksum_of_the_whole_is_refused(s3, repo):
     upload_id = s3.create_multipart_upload(Bucket=repo, Key="main/a", ChecksumAlgorithm="CRC64NVME")["UploadId"]
-    etag = s3.upload_part(Bucket=repo, Key="main/a", UploadId=upload_id, PartNumber=1, Body=b"123456789",
-                          ChecksumAlgorithm="CRC64NVME")["ETag"]
+    etag = s3.upload_part(
+        Bucket=repo, Key="main/a", UploadId=upload_id, PartNumber=1, Body=b"123456789", ChecksumAlgorithm="CRC64NVME"
+    )["ETag"]
     complete = lambda checksum: s3.complete_multipart_upload(
-        Bucket=repo, Key="main/a", UploadId=upload_id, ChecksumType="FULL_OBJECT", ChecksumCRC64NVME=checksum,
-        MultipartUpload={"Parts": [{"PartNumber": 1, "ETag": etag}]})
+        Bucket=repo,
+        Key="main/a",
+        UploadId=upload_id,
+        ChecksumType="FULL_OBJECT",
+        ChecksumCRC64NVME=checksum,
+        MultipartUpload={"Parts": [{"PartNumber": 1, "ETag": etag}]},
+    )
     with pytest.raises(ClientError) as error:
         complete("AAAAAAAAAAA=")
     assert failure(error) == (400, "BadDigest")
@@ -223,8 +270,13 @@ def test_conditions_hold_at_completion(s3, repo):
     etag = s3.upload_part(Bucket=repo, Key="main/a", UploadId=upload_id, PartNumber=1, Body=b"x")["ETag"]
     s3.put_object(Bucket=repo, Key="main/a", Body=b"first")
     with pytest.raises(ClientError) as error:
-        s3.complete_multipart_upload(Bucket=repo, Key="main/a", UploadId=upload_id, IfNoneMatch="*",
-                                     MultipartUpload={"Parts": [{"PartNumber": 1, "ETag": etag}]})
+        s3.complete_multipart_upload(
+            Bucket=repo,
+            Key="main/a",
+            UploadId=upload_id,
+            IfNoneMatch="*",
+            MultipartUpload={"Parts": [{"PartNumber": 1, "ETag": etag}]},
+        )
     assert failure(error) == (412, "PreconditionFailed")
     assert s3.get_object(Bucket=repo, Key="main/a")["Body"].read() == b"first"
 
@@ -233,7 +285,8 @@ def test_completing_again_gives_the_same_answer(s3, repo):
     upload_id = s3.create_multipart_upload(Bucket=repo, Key="main/a")["UploadId"]
     etag = s3.upload_part(Bucket=repo, Key="main/a", UploadId=upload_id, PartNumber=1, Body=b"x")["ETag"]
     complete = lambda: s3.complete_multipart_upload(
-        Bucket=repo, Key="main/a", UploadId=upload_id, MultipartUpload={"Parts": [{"PartNumber": 1, "ETag": etag}]})
+        Bucket=repo, Key="main/a", UploadId=upload_id, MultipartUpload={"Parts": [{"PartNumber": 1, "ETag": etag}]}
+    )
     assert complete()["ETag"] == complete()["ETag"]
 
 
@@ -243,13 +296,22 @@ def test_identical_completions_at_once_give_one_answer(s3, repo):
             key = f"main/{n}"
             upload_id = s3.create_multipart_upload(Bucket=repo, Key=key)["UploadId"]
             etag = s3.upload_part(Bucket=repo, Key=key, UploadId=upload_id, PartNumber=1, Body=b"x")["ETag"]
-            answers = [pool.submit(s3.complete_multipart_upload, Bucket=repo, Key=key, UploadId=upload_id,
-                                   MultipartUpload={"Parts": [{"PartNumber": 1, "ETag": etag}]}) for _ in range(4)]
+            answers = [
+                pool.submit(
+                    s3.complete_multipart_upload,
+                    Bucket=repo,
+                    Key=key,
+                    UploadId=upload_id,
+                    MultipartUpload={"Parts": [{"PartNumber": 1, "ETag": etag}]},
+                )
+                for _ in range(4)
+            ]
             assert {answer.result()["ETag"] for answer in answers} == {joined_etag([b"x"])}
             s3.put_object(Bucket=repo, Key=key, Body=b"later")
             with pytest.raises(ClientError) as error:
-                s3.complete_multipart_upload(Bucket=repo, Key=key, UploadId=upload_id,
-                                             MultipartUpload={"Parts": [{"PartNumber": 1, "ETag": etag}]})
+                s3.complete_multipart_upload(
+                    Bucket=repo, Key=key, UploadId=upload_id, MultipartUpload={"Parts": [{"PartNumber": 1, "ETag": etag}]}
+                )
             assert failure(error) == (404, "NoSuchUpload")
             assert s3.get_object(Bucket=repo, Key=key)["Body"].read() == b"later"
 
@@ -260,8 +322,13 @@ def test_of_complete_and_abort_at_once_one_succeeds(s3, repo):
             key = f"main/{n}"
             upload_id = s3.create_multipart_upload(Bucket=repo, Key=key)["UploadId"]
             etag = s3.upload_part(Bucket=repo, Key=key, UploadId=upload_id, PartNumber=1, Body=b"x")["ETag"]
-            completed = pool.submit(s3.complete_multipart_upload, Bucket=repo, Key=key, UploadId=upload_id,
-                                    MultipartUpload={"Parts": [{"PartNumber": 1, "ETag": etag}]})
+            completed = pool.submit(
+                s3.complete_multipart_upload,
+                Bucket=repo,
+                Key=key,
+                UploadId=upload_id,
+                MultipartUpload={"Parts": [{"PartNumber": 1, "ETag": etag}]},
+            )
             aborted = pool.submit(s3.abort_multipart_upload, Bucket=repo, Key=key, UploadId=upload_id)
             failed = [call.exception() for call in (completed, aborted)]
             assert [error is None for error in failed].count(True) == 1, failed

@@ -27,8 +27,12 @@ def make_repository(server, name, namespace):
 
 
 def complete(s3, bucket, key, upload, etags):
-    return s3.complete_multipart_upload(Bucket=bucket, Key=key, UploadId=upload, MultipartUpload={
-        "Parts": [{"PartNumber": n, "ETag": etag} for n, etag in enumerate(etags, 1)]})
+    return s3.complete_multipart_upload(
+        Bucket=bucket,
+        Key=key,
+        UploadId=upload,
+        MultipartUpload={"Parts": [{"PartNumber": n, "ETag": etag} for n, etag in enumerate(etags, 1)]},
+    )
 
 
 def test_an_upload_lives_through_kills_commits_and_merges(scratch_dir, initialised_data):
@@ -63,7 +67,7 @@ def test_an_upload_lives_through_kills_commits_and_merges(scratch_dir, initialis
         assert (head["ETag"], head["Metadata"]) == (made["ETag"], {"k": "v"})
         assert s3.get_object(Bucket="lives", Key=f"{ref}/big")["Body"].read() == b"".join(parts)
         across = s3.get_object(Bucket="lives", Key=f"{ref}/big", Range=f"bytes={PART - 3}-{2 * PART + 1}")
-        assert across["Body"].read() == b"".join(parts)[PART - 3:2 * PART + 2]
+        assert across["Body"].read() == b"".join(parts)[PART - 3 : 2 * PART + 2]
         for number, body in enumerate(parts, 1):
             got = s3.get_object(Bucket="lives", Key=f"{ref}/big", PartNumber=number)
             assert (got["Body"].read(), got["PartsCount"]) == (body, 3)
@@ -91,9 +95,11 @@ def test_an_upload_dies_with_its_branch(tarn, repo, s3):
     etag = s3.upload_part(Bucket=repo.id, Key="dev/a", UploadId=upload, PartNumber=1, Body=b"x")["ETag"]
     repo.branch("dev").delete()
     repo.branch("dev").create("main")
-    for call in (lambda: complete(s3, repo.id, "dev/a", upload, [etag]),
-                 lambda: s3.upload_part(Bucket=repo.id, Key="dev/a", UploadId=upload, PartNumber=2, Body=b"y"),
-                 lambda: s3.list_parts(Bucket=repo.id, Key="dev/a", UploadId=upload)):
+    for call in (
+        lambda: complete(s3, repo.id, "dev/a", upload, [etag]),
+        lambda: s3.upload_part(Bucket=repo.id, Key="dev/a", UploadId=upload, PartNumber=2, Body=b"y"),
+        lambda: s3.list_parts(Bucket=repo.id, Key="dev/a", UploadId=upload),
+    ):
         with pytest.raises(ClientError) as error:
             call()
         assert error.value.response["Error"]["Code"] == "NoSuchUpload"
@@ -104,16 +110,19 @@ def test_copies_between_repositories_share_their_bytes(tarn, repo, s3, rest):
     make_repository(tarn, other, f"local://{other}")
     parts = [os.urandom(PART), b"tail"]
     upload = s3.create_multipart_upload(Bucket=repo.id, Key="main/big")["UploadId"]
-    etags = [s3.upload_part(Bucket=repo.id, Key="main/big", UploadId=upload, PartNumber=n, Body=body)["ETag"]
-             for n, body in enumerate(parts, 1)]
+    etags = [
+        s3.upload_part(Bucket=repo.id, Key="main/big", UploadId=upload, PartNumber=n, Body=body)["ETag"]
+        for n, body in enumerate(parts, 1)
+    ]
     made = complete(s3, repo.id, "main/big", upload, etags)
     s3.put_object(Bucket=repo.id, Key="main/plain", Body=b"plain")
     directory = (tarn if hasattr(tarn, "objects_dir") else tarn.servers[0]).objects_dir / other
     for key in ("big", "plain"):
         s3.copy_object(Bucket=other, Key=f"main/{key}", CopySource=f"{repo.id}/main/{key}")
     joined = s3.create_multipart_upload(Bucket=other, Key="main/joined")["UploadId"]
-    copied = s3.upload_part_copy(Bucket=other, Key="main/joined", UploadId=joined, PartNumber=1,
-                                 CopySource=f"{repo.id}/main/plain")["CopyPartResult"]
+    copied = s3.upload_part_copy(
+        Bucket=other, Key="main/joined", UploadId=joined, PartNumber=1, CopySource=f"{repo.id}/main/plain"
+    )["CopyPartResult"]
     assert copied["ChecksumCRC32"]  # what boto3 sent with the object
     complete(s3, other, "main/joined", joined, [copied["ETag"]])
     written = [f for f in directory.rglob("*") if f.is_file() and "data" in f.relative_to(directory).parts]
@@ -126,6 +135,7 @@ def test_copies_between_repositories_share_their_bytes(tarn, repo, s3, rest):
 
 def bytes_moved(tarn, call):
     """How many bytes of files tarnd reads and writes during the call."""
+
     def moved():
         with open(f"/proc/{tarn.process.pid}/io") as io:
             return sum(int(line.split()[1]) for line in io if line.startswith(("rchar", "wchar")))
@@ -147,9 +157,16 @@ def test_one_part_moves_no_more_bytes_than_a_put(tarn, repo):
         key = f"/{repo.id}/main/mpu"
         upload = s3_requests.signed(tarn, "POST", key + "?uploads").xml.findtext("UploadId")
         sent = s3_requests.signed(tarn, "PUT", f"{key}?partNumber=1&uploadId={upload}", body=body)
-        done = s3_requests.signed(tarn, "POST", f"{key}?uploadId={upload}", body=(
-            "<CompleteMultipartUpload><Part><PartNumber>1</PartNumber><ETag>" + sent.headers["etag"] +
-            "</ETag></Part></CompleteMultipartUpload>").encode())
+        done = s3_requests.signed(
+            tarn,
+            "POST",
+            f"{key}?uploadId={upload}",
+            body=(
+                "<CompleteMultipartUpload><Part><PartNumber>1</PartNumber><ETag>"
+                + sent.headers["etag"]
+                + "</ETag></Part></CompleteMultipartUpload>"
+            ).encode(),
+        )
         assert done.status == 200
 
     plain, parted = bytes_moved(tarn, put), bytes_moved(tarn, multipart)
@@ -177,10 +194,11 @@ def test_memory_of_a_part_is_bounded_over_an_s3_store(tarn_s3, name, long_tests)
             count = min(count, size - self.sent, MIB - self.sent % MIB) if self.sent < size else 0
             at = self.sent % MIB
             self.sent += count
-            return block[at:at + count]
+            return block[at : at + count]
 
-    url = s3.generate_presigned_url("upload_part", Params={
-        "Bucket": name, "Key": "main/big", "UploadId": upload, "PartNumber": 1})
+    url = s3.generate_presigned_url(
+        "upload_part", Params={"Bucket": name, "Key": "main/big", "UploadId": upload, "PartNumber": 1}
+    )
     parts = urllib.parse.urlsplit(url)
     connection = http.client.HTTPConnection(parts.hostname, parts.port, timeout=120)
     connection.request("PUT", f"{parts.path}?{parts.query}", body=Body(), headers={"Content-Length": str(size)})

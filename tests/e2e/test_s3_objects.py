@@ -17,8 +17,22 @@ def repo(repo):
 
 
 # Keys that proxies, parsers or careless code change on the way.
-AWKWARD = ["plain.txt", "with blank", "plus+and%percent", "ümläut/日本語.txt", "a//b", "dots/./../x", "?query#hash",
-           "quote'\"<&>", "back\\slash", "tab\there", "/leading", "trailing/", "~tilde!*()", "=equals&amp;"]
+AWKWARD = [
+    "plain.txt",
+    "with blank",
+    "plus+and%percent",
+    "ümläut/日本語.txt",
+    "a//b",
+    "dots/./../x",
+    "?query#hash",
+    "quote'\"<&>",
+    "back\\slash",
+    "tab\there",
+    "/leading",
+    "trailing/",
+    "~tilde!*()",
+    "=equals&amp;",
+]
 
 
 @pytest.mark.parametrize("key", AWKWARD)
@@ -51,26 +65,46 @@ def test_bytes_come_back(s3, repo, size):
 
 
 def test_headers_and_metadata_come_back(s3, repo):
-    s3.put_object(Bucket=repo, Key="main/a", Body=b"x", ContentType="text/plain", CacheControl="no-cache",
-                  ContentDisposition="attachment", ContentEncoding="gzip", ContentLanguage="de",
-                  Expires="Thu, 01 Dec 2033 16:00:00 GMT", StorageClass="STANDARD_IA",
-                  Metadata={"Color": "red", "size": "big"}, Tagging="a=1&b=2")
+    s3.put_object(
+        Bucket=repo,
+        Key="main/a",
+        Body=b"x",
+        ContentType="text/plain",
+        CacheControl="no-cache",
+        ContentDisposition="attachment",
+        ContentEncoding="gzip",
+        ContentLanguage="de",
+        Expires="Thu, 01 Dec 2033 16:00:00 GMT",
+        StorageClass="STANDARD_IA",
+        Metadata={"Color": "red", "size": "big"},
+        Tagging="a=1&b=2",
+    )
     got = s3.head_object(Bucket=repo, Key="main/a")
-    expected = {"ContentType": "text/plain", "CacheControl": "no-cache", "ContentDisposition": "attachment",
-                "ContentEncoding": "gzip", "ContentLanguage": "de", "StorageClass": "STANDARD_IA",
-                "Metadata": {"color": "red", "size": "big"}, "ExpiresString": "Thu, 01 Dec 2033 16:00:00 GMT"}
+    expected = {
+        "ContentType": "text/plain",
+        "CacheControl": "no-cache",
+        "ContentDisposition": "attachment",
+        "ContentEncoding": "gzip",
+        "ContentLanguage": "de",
+        "StorageClass": "STANDARD_IA",
+        "Metadata": {"color": "red", "size": "big"},
+        "ExpiresString": "Thu, 01 Dec 2033 16:00:00 GMT",
+    }
     assert {name: got[name] for name in expected} == expected
     assert got["ResponseMetadata"]["HTTPHeaders"]["x-amz-tagging-count"] == "2"
-    overridden = s3.get_object(Bucket=repo, Key="main/a", ResponseContentType="text/html",
-                               ResponseContentDisposition="inline")
+    overridden = s3.get_object(Bucket=repo, Key="main/a", ResponseContentType="text/html", ResponseContentDisposition="inline")
     assert (overridden["ContentType"], overridden["ContentDisposition"]) == ("text/html", "inline")
 
 
 def test_ranges(s3, repo):
     s3.put_object(Bucket=repo, Key="main/a", Body=b"0123456789")
-    for header, body, shown in [("bytes=0-0", b"0", "bytes 0-0/10"), ("bytes=2-5", b"2345", "bytes 2-5/10"),
-                                ("bytes=7-", b"789", "bytes 7-9/10"), ("bytes=-3", b"789", "bytes 7-9/10"),
-                                ("bytes=5-99", b"56789", "bytes 5-9/10")]:
+    for header, body, shown in [
+        ("bytes=0-0", b"0", "bytes 0-0/10"),
+        ("bytes=2-5", b"2345", "bytes 2-5/10"),
+        ("bytes=7-", b"789", "bytes 7-9/10"),
+        ("bytes=-3", b"789", "bytes 7-9/10"),
+        ("bytes=5-99", b"56789", "bytes 5-9/10"),
+    ]:
         got = s3.get_object(Bucket=repo, Key="main/a", Range=header)
         assert (got["ResponseMetadata"]["HTTPStatusCode"], got["Body"].read(), got["ContentRange"]) == (206, body, shown)
         head = s3.head_object(Bucket=repo, Key="main/a", Range=header)
@@ -155,14 +189,22 @@ def test_conditional_deletes(s3, repo):
 
 
 def test_copies_keep_or_replace_what_belongs_to_the_object(s3, repo):
-    s3.put_object(Bucket=repo, Key="main/a", Body=b"x", ContentType="text/plain", Metadata={"v": "1"}, Tagging="t=1",
-                  CacheControl="no-cache")
+    s3.put_object(
+        Bucket=repo,
+        Key="main/a",
+        Body=b"x",
+        ContentType="text/plain",
+        Metadata={"v": "1"},
+        Tagging="t=1",
+        CacheControl="no-cache",
+    )
     source = {"Bucket": repo, "Key": "main/a"}
     s3.copy_object(Bucket=repo, Key="main/b", CopySource=source)
     kept = s3.head_object(Bucket=repo, Key="main/b")
     assert (kept["ContentType"], kept["Metadata"], kept["CacheControl"]) == ("text/plain", {"v": "1"}, "no-cache")
-    s3.copy_object(Bucket=repo, Key="main/c", CopySource=source, MetadataDirective="REPLACE", ContentType="text/html",
-                   Metadata={"w": "2"})
+    s3.copy_object(
+        Bucket=repo, Key="main/c", CopySource=source, MetadataDirective="REPLACE", ContentType="text/html", Metadata={"w": "2"}
+    )
     replaced = s3.head_object(Bucket=repo, Key="main/c")
     assert (replaced["ContentType"], replaced["Metadata"]) == ("text/html", {"w": "2"})
     assert "CacheControl" not in replaced
@@ -181,8 +223,9 @@ def test_copies_keep_or_replace_what_belongs_to_the_object(s3, repo):
 def test_copies_have_conditions_on_their_source(s3, repo):
     etag = s3.put_object(Bucket=repo, Key="main/a", Body=b"x")["ETag"]
     source = {"Bucket": repo, "Key": "main/a"}
-    assert s3.copy_object(Bucket=repo, Key="main/b", CopySource=source,
-                          CopySourceIfMatch=etag)["CopyObjectResult"]["ETag"] == etag
+    assert (
+        s3.copy_object(Bucket=repo, Key="main/b", CopySource=source, CopySourceIfMatch=etag)["CopyObjectResult"]["ETag"] == etag
+    )
     for condition in [{"CopySourceIfMatch": '"other"'}, {"CopySourceIfNoneMatch": etag}]:
         with pytest.raises(ClientError) as error:
             s3.copy_object(Bucket=repo, Key="main/b", CopySource=source, **condition)
@@ -200,11 +243,24 @@ def test_many_deletes_have_one_outcome_each(tarn, s3, repo):
     result = s3.delete_objects(Bucket=repo, Delete={"Objects": [{"Key": k} for k in keys]})
     assert sorted(d["Key"] for d in result["Deleted"]) == sorted(keys)
     assert s3.list_objects_v2(Bucket=repo, Prefix="main/")["KeyCount"] == 0
-    mixed = s3.delete_objects(Bucket=repo, Delete={"Objects": [
-        {"Key": "main/a"}, {"Key": "v1/a"}, {"Key": "nobranch/a"}, {"Key": "main/"}, {"Key": "main/b", "VersionId": "x"}]})
+    mixed = s3.delete_objects(
+        Bucket=repo,
+        Delete={
+            "Objects": [
+                {"Key": "main/a"},
+                {"Key": "v1/a"},
+                {"Key": "nobranch/a"},
+                {"Key": "main/"},
+                {"Key": "main/b", "VersionId": "x"},
+            ]
+        },
+    )
     assert [d["Key"] for d in mixed["Deleted"]] == ["main/a", "main/"]
     assert {e["Key"]: e["Code"] for e in mixed["Errors"]} == {
-        "v1/a": "MethodNotAllowed", "nobranch/a": "NoSuchBucket", "main/b": "InvalidArgument"}
+        "v1/a": "MethodNotAllowed",
+        "nobranch/a": "NoSuchBucket",
+        "main/b": "InvalidArgument",
+    }
     quiet = s3.delete_objects(Bucket=repo, Delete={"Objects": [{"Key": "main/a"}], "Quiet": True})
     assert "Deleted" not in quiet and "Errors" not in quiet
 
@@ -219,8 +275,7 @@ def test_tags_of_objects(s3, repo):
     s3.delete_object_tagging(Bucket=repo, Key="main/a")
     assert s3.get_object_tagging(Bucket=repo, Key="main/a")["TagSet"] == []
     with pytest.raises(ClientError) as error:
-        s3.put_object_tagging(Bucket=repo, Key="main/a",
-                              Tagging={"TagSet": [{"Key": str(i), "Value": ""} for i in range(11)]})
+        s3.put_object_tagging(Bucket=repo, Key="main/a", Tagging={"TagSet": [{"Key": str(i), "Value": ""} for i in range(11)]})
     assert failure(error) == (400, "InvalidTag")
     with pytest.raises(ClientError) as error:
         s3.get_object_tagging(Bucket=repo, Key="main/absent")
@@ -248,12 +303,18 @@ def test_writes_go_to_branches_only(tarn, s3, repo):
     s3.put_object(Bucket=repo, Key="main/a", Body=b"x")
     commit = s3_requests.commit(tarn, repo)
     s3_requests.create_tag(tarn, repo, "v1.0")
-    for ref, expected in [("v1.0", (405, "MethodNotAllowed")), (commit, (405, "MethodNotAllowed")),
-                          ("main~1", (405, "MethodNotAllowed")), ("nobranch", (404, "NoSuchBucket"))]:
-        for verb in [lambda key: s3.put_object(Bucket=repo, Key=key, Body=b"y"),
-                     lambda key: s3.delete_object(Bucket=repo, Key=key),
-                     lambda key: s3.create_multipart_upload(Bucket=repo, Key=key),
-                     lambda key: s3.copy_object(Bucket=repo, Key=key, CopySource={"Bucket": repo, "Key": "main/a"})]:
+    for ref, expected in [
+        ("v1.0", (405, "MethodNotAllowed")),
+        (commit, (405, "MethodNotAllowed")),
+        ("main~1", (405, "MethodNotAllowed")),
+        ("nobranch", (404, "NoSuchBucket")),
+    ]:
+        for verb in [
+            lambda key: s3.put_object(Bucket=repo, Key=key, Body=b"y"),
+            lambda key: s3.delete_object(Bucket=repo, Key=key),
+            lambda key: s3.create_multipart_upload(Bucket=repo, Key=key),
+            lambda key: s3.copy_object(Bucket=repo, Key=key, CopySource={"Bucket": repo, "Key": "main/a"}),
+        ]:
             with pytest.raises(ClientError) as error:
                 verb(ref + "/a")
             assert failure(error) == expected, ref
@@ -306,8 +367,9 @@ def test_limits_of_keys_and_metadata(s3, repo):
 
 def test_object_attributes(s3, repo):
     s3.put_object(Bucket=repo, Key="main/a", Body=b"123456789", ChecksumAlgorithm="CRC32")
-    got = s3.get_object_attributes(Bucket=repo, Key="main/a",
-                                   ObjectAttributes=["ETag", "Checksum", "StorageClass", "ObjectSize", "ObjectParts"])
+    got = s3.get_object_attributes(
+        Bucket=repo, Key="main/a", ObjectAttributes=["ETag", "Checksum", "StorageClass", "ObjectSize", "ObjectParts"]
+    )
     assert got["ETag"] == hashlib.md5(b"123456789").hexdigest()
     assert got["Checksum"] == {"ChecksumCRC32": "y/Q5Jg==", "ChecksumType": "FULL_OBJECT"}
     assert (got["StorageClass"], got["ObjectSize"]) == ("STANDARD", 9)
@@ -332,14 +394,19 @@ def test_a_rooted_bucket_is_one_ref(tarn, s3, repo):
 
 def test_tags_and_user_metadata_set_at_once_are_both_kept(s3, repo, rest):
     def set_metadata(key, value):
-        return rest("PUT", f"/repositories/{repo}/branches/main/objects/stat/user_metadata", params={"path": key},
-                    json={"set": {"m": value}})
+        return rest(
+            "PUT",
+            f"/repositories/{repo}/branches/main/objects/stat/user_metadata",
+            params={"path": key},
+            json={"set": {"m": value}},
+        )
 
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         for n in range(20):
             s3.put_object(Bucket=repo, Key="main/a", Body=b"same", Metadata={"m": "old"})
-            tagged = pool.submit(s3.put_object_tagging, Bucket=repo, Key="main/a",
-                                 Tagging={"TagSet": [{"Key": "t", "Value": str(n)}]})
+            tagged = pool.submit(
+                s3.put_object_tagging, Bucket=repo, Key="main/a", Tagging={"TagSet": [{"Key": "t", "Value": str(n)}]}
+            )
             set_ = pool.submit(set_metadata, "a", str(n))
             tagged.result()
             assert set_.result().status_code == 204

@@ -20,8 +20,11 @@ REPOSITORY = "overload"
 @pytest.fixture
 def narrow(scratch_dir, initialised_data):
     """One worker a user, one request that may wait for it."""
-    server = servers.Tarnd(scratch_dir / "narrow", environment={
-        "TARN_HTTP_WORKERS": 1, "TARN_HTTP_QUEUED_PER_SHARE_MAX": 1}).copy_data_of(initialised_data).start()
+    server = (
+        servers.Tarnd(scratch_dir / "narrow", environment={"TARN_HTTP_WORKERS": 1, "TARN_HTTP_QUEUED_PER_SHARE_MAX": 1})
+        .copy_data_of(initialised_data)
+        .start()
+    )
     rest(server, "POST", "/repositories", json={"name": REPOSITORY, "storage_namespace": f"local://{REPOSITORY}"})
     rest(server, "POST", f"/repositories/{REPOSITORY}/branches/main/objects?path=k", data=b"bytes")
     yield server
@@ -32,8 +35,7 @@ def another_user(server):
     rest(server, "POST", "/auth/users", json={"id": "other"})
     rest(server, "PUT", "/auth/groups/Admins/members/other")
     keys = rest(server, "POST", "/auth/users/other/credentials")
-    return types.SimpleNamespace(url=server.url, access_key=keys["access_key_id"],
-                                 secret_key=keys["secret_access_key"])
+    return types.SimpleNamespace(url=server.url, access_key=keys["access_key_id"], secret_key=keys["secret_access_key"])
 
 
 class HalfAnUpload:
@@ -89,8 +91,7 @@ def test_a_full_share_slows_its_user_down_and_no_other(narrow):
     assert refused.headers["retry-after"] == "1"
     assert "too many requests of this user wait" in refused.xml.findtext("Message")
     assert signed(narrow, "HEAD", target).status == 503
-    over_rest = requests.get(narrow.url + "/api/v1/repositories", auth=(narrow.access_key, narrow.secret_key),
-                             timeout=60)
+    over_rest = requests.get(narrow.url + "/api/v1/repositories", auth=(narrow.access_key, narrow.secret_key), timeout=60)
     assert over_rest.status_code == 503 and over_rest.headers["Retry-After"] == "1"
     assert "too many requests of this user wait" in over_rest.json()["message"]
 
@@ -112,12 +113,19 @@ def test_a_client_that_retries_gets_through_a_full_share(narrow):
     upload = HalfAnUpload(narrow, f"/{REPOSITORY}/main/up")
     timer = threading.Timer(1.5, upload.finish)
     timer.start()
-    s3 = boto3.client("s3", endpoint_url=narrow.url, region_name=REGION, aws_access_key_id=narrow.access_key,
-                      aws_secret_access_key=narrow.secret_key, config=Config(
-                          s3={"addressing_style": "path"}, retries={"max_attempts": 10, "mode": "standard"}))
+    s3 = boto3.client(
+        "s3",
+        endpoint_url=narrow.url,
+        region_name=REGION,
+        aws_access_key_id=narrow.access_key,
+        aws_secret_access_key=narrow.secret_key,
+        config=Config(s3={"addressing_style": "path"}, retries={"max_attempts": 10, "mode": "standard"}),
+    )
     bodies = []
-    threads = [threading.Thread(target=lambda: bodies.append(
-        s3.get_object(Bucket=REPOSITORY, Key="main/k")["Body"].read())) for _ in range(4)]
+    threads = [
+        threading.Thread(target=lambda: bodies.append(s3.get_object(Bucket=REPOSITORY, Key="main/k")["Body"].read()))
+        for _ in range(4)
+    ]
     for thread in threads:
         thread.start()
     for thread in [*threads, timer]:

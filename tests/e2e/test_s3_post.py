@@ -34,8 +34,7 @@ def stored(s3, repo, prefix="main/"):
 def send(form, data=b"bytes", name="a.txt", url=None, allow_redirects=False, **fields):
     """Sends a form as requests does: the fields in their order, the file last."""
     parts = [(key, (None, value)) for key, value in {**form["fields"], **fields}.items()]
-    return requests.post(url or form["url"], files=[*parts, ("file", (name, data))], timeout=60,
-                         allow_redirects=allow_redirects)
+    return requests.post(url or form["url"], files=[*parts, ("file", (name, data))], timeout=60, allow_redirects=allow_redirects)
 
 
 def code_of(answer):
@@ -50,22 +49,41 @@ def policy_text(conditions, seconds=600, **more):
 def v2_form(tarn, repo, key, conditions=None, document=None, **fields):
     """A form signed with version 2, as boto3 no longer makes them."""
     if document is None:
-        document = policy_text([{"bucket": repo}, {"key": key}, *({name: value} for name, value in fields.items()),
-                                *(conditions or [])])
+        document = policy_text(
+            [{"bucket": repo}, {"key": key}, *({name: value} for name, value in fields.items()), *(conditions or [])]
+        )
     policy = base64.b64encode(document.encode()).decode()
     signature = hmac.new(tarn.secret_key.encode(), policy.encode(), hashlib.sha1).digest()
-    return {"url": f"{tarn.url}/{repo}",
-            "fields": {"key": key, "AWSAccessKeyId": tarn.access_key, "policy": policy,
-                       "signature": base64.b64encode(signature).decode(), **fields}}
+    return {
+        "url": f"{tarn.url}/{repo}",
+        "fields": {
+            "key": key,
+            "AWSAccessKeyId": tarn.access_key,
+            "policy": policy,
+            "signature": base64.b64encode(signature).decode(),
+            **fields,
+        },
+    }
 
 
 def test_a_form_of_boto3(tarn, s3, repo):
-    form = s3.generate_presigned_post(repo, "main/a b&c", Fields={
-        "Content-Type": "text/csv", "x-amz-meta-Colour": "grün", "Cache-Control": "no-store",
-        "tagging": "<Tagging><TagSet><Tag><Key>k &amp; l</Key><Value>v</Value></Tag></TagSet></Tagging>"},
-        Conditions=[{"Content-Type": "text/csv"}, ["starts-with", "$x-amz-meta-colour", ""],
-                    {"cache-control": "no-store"}, ["starts-with", "$tagging", "<Tagging>"],
-                    ["content-length-range", 5, 1000]])
+    form = s3.generate_presigned_post(
+        repo,
+        "main/a b&c",
+        Fields={
+            "Content-Type": "text/csv",
+            "x-amz-meta-Colour": "grün",
+            "Cache-Control": "no-store",
+            "tagging": "<Tagging><TagSet><Tag><Key>k &amp; l</Key><Value>v</Value></Tag></TagSet></Tagging>",
+        },
+        Conditions=[
+            {"Content-Type": "text/csv"},
+            ["starts-with", "$x-amz-meta-colour", ""],
+            {"cache-control": "no-store"},
+            ["starts-with", "$tagging", "<Tagging>"],
+            ["content-length-range", 5, 1000],
+        ],
+    )
     answer = send(form)
     assert (answer.status_code, answer.content) == (204, b""), answer.text
     assert answer.headers["ETag"] == f'"{hashlib.md5(b"bytes").hexdigest()}"'
@@ -96,21 +114,28 @@ def test_the_key_takes_the_name_of_the_file(s3, repo):
 
 def test_answers_a_form_may_ask_for(tarn, s3, repo):
     def asking(**fields):
-        return send(s3.generate_presigned_post(repo, "main/a", Fields=fields,
-                                               Conditions=[{name: value} for name, value in fields.items()]))
+        return send(
+            s3.generate_presigned_post(
+                repo, "main/a", Fields=fields, Conditions=[{name: value} for name, value in fields.items()]
+            )
+        )
 
-    assert [asking(success_action_status=status).status_code for status in ("200", "204", "404", "")] == [
-        200, 204, 204, 204]
+    assert [asking(success_action_status=status).status_code for status in ("200", "204", "404", "")] == [200, 204, 204, 204]
     created = asking(success_action_status="201")
     assert (created.status_code, created.headers["Content-Type"]) == (201, "application/xml")
     document = ElementTree.fromstring(created.content)
     assert {element.tag: element.text for element in document} == {
-        "Location": f"{tarn.url}/{repo}/main/a", "Bucket": repo, "Key": "main/a",
-        "ETag": f'"{hashlib.md5(b"bytes").hexdigest()}"'}
+        "Location": f"{tarn.url}/{repo}/main/a",
+        "Bucket": repo,
+        "Key": "main/a",
+        "ETag": f'"{hashlib.md5(b"bytes").hexdigest()}"',
+    }
     etag = urllib.parse.quote(document.findtext("ETag"))
     added = f"bucket={repo}&key=main%2Fa&etag={etag}"
-    for page, expected in [("http://app.test/done", f"http://app.test/done?{added}"),
-                           ("https://app.test/?a=b#c", f"https://app.test/?a=b&{added}#c")]:
+    for page, expected in [
+        ("http://app.test/done", f"http://app.test/done?{added}"),
+        ("https://app.test/?a=b#c", f"https://app.test/?a=b&{added}#c"),
+    ]:
         answer = asking(success_action_redirect=page, success_action_status="201")
         assert (answer.status_code, answer.headers["Location"]) == (303, expected)
     for page in ["javascript:alert(1)", "//app.test", "ftp://app.test", "http://app.test/a b"]:
@@ -122,8 +147,10 @@ def test_checksums_of_forms(s3, repo):
     right = base64.b64encode(hashlib.sha256(b"bytes").digest()).decode()
     for key, data, expected in [("main/right", b"bytes", (204, None)), ("main/wrong", b"other", (400, "BadDigest"))]:
         fields = {"x-amz-checksum-sha256": right, "x-amz-checksum-algorithm": "SHA256"}
-        answer = send(s3.generate_presigned_post(
-            repo, key, Fields=fields, Conditions=[{name: value} for name, value in fields.items()]), data)
+        answer = send(
+            s3.generate_presigned_post(repo, key, Fields=fields, Conditions=[{name: value} for name, value in fields.items()]),
+            data,
+        )
         assert (answer.status_code, code_of(answer) if answer.content else None) == expected
     assert stored(s3, repo) == ["main/right"]
     head = s3.head_object(Bucket=repo, Key="main/right", ChecksumMode="ENABLED")
@@ -140,19 +167,27 @@ def test_version_2_forms(tarn, s3, repo):
 
 
 def test_names_of_fields_and_conditions_have_no_case(tarn, s3, repo):
-    document = policy_text([{"bUcKeT": repo}, ["StArTs-WiTh", "$KeY", "main/"], {"AcL": "private"},
-                            ["EQ", "$CoNtEnT-TyPe", "text/plain"]])
+    document = policy_text(
+        [{"bUcKeT": repo}, ["StArTs-WiTh", "$KeY", "main/"], {"AcL": "private"}, ["EQ", "$CoNtEnT-TyPe", "text/plain"]]
+    )
     form = v2_form(tarn, repo, "main/a", document=document)
     fields = form["fields"]
-    form["fields"] = {"KEY": fields["key"], "aWSAccessKeyId": fields["AWSAccessKeyId"], "pOLICy": fields["policy"],
-                      "Signature": fields["signature"], "acL": "private", "content-TYPE": "text/plain",
-                      "x-ignore-this": "please"}
+    form["fields"] = {
+        "KEY": fields["key"],
+        "aWSAccessKeyId": fields["AWSAccessKeyId"],
+        "pOLICy": fields["policy"],
+        "Signature": fields["signature"],
+        "acL": "private",
+        "content-TYPE": "text/plain",
+        "x-ignore-this": "please",
+    }
     assert send(form).status_code == 204
     assert s3.head_object(Bucket=repo, Key="main/a")["ContentType"] == "text/plain"
 
 
 def test_refused_forms_store_nothing(tarn, s3, repo):
     """Every refusal by its code, in the order in which things are checked."""
+
     def by_boto(change=None, data=b"bytes", conditions=(), fields=None, **more):
         form = s3.generate_presigned_post(repo, "main/a", Fields=fields, Conditions=list(conditions), **more)
         for name, value in (change or {}).items():
@@ -171,8 +206,11 @@ def test_refused_forms_store_nothing(tarn, s3, repo):
     cases = [
         (403, "SignatureDoesNotMatch", lambda: by_boto({"x-amz-signature": "0" * 64})),
         (403, "SignatureDoesNotMatch", lambda: by_boto({"policy": flipped})),
-        (403, "InvalidAccessKeyId", lambda: by_boto(
-            {"x-amz-credential": time.strftime("nobody/%Y%m%d/us-east-1/s3/aws4_request", time.gmtime())})),
+        (
+            403,
+            "InvalidAccessKeyId",
+            lambda: by_boto({"x-amz-credential": time.strftime("nobody/%Y%m%d/us-east-1/s3/aws4_request", time.gmtime())}),
+        ),
         (400, "InvalidArgument", lambda: by_boto({"x-amz-signature": None})),
         (400, "InvalidArgument", lambda: by_boto({"policy": None})),
         (400, "InvalidArgument", lambda: by_boto({"key": None})),
@@ -189,23 +227,30 @@ def test_refused_forms_store_nothing(tarn, s3, repo):
         (403, "AccessDenied", lambda: send(other_bucket, url=f"{tarn.url}/{repo}")),
         (400, "EntityTooLarge", lambda: by_boto(conditions=[["content-length-range", 0, 4]])),
         (400, "EntityTooSmall", lambda: by_boto(conditions=[["content-length-range", 6, 10]])),
-        (400, "EntityTooLarge", lambda: by_boto(
-            data=bytes(3 << 20), conditions=[["content-length-range", 0, 1 << 20]])),
-        (400, "InvalidTag", lambda: by_boto(
-            {"tagging": "<Tagging><TagSet><Tag><Key></Key><Value>v</Value></Tag></TagSet></Tagging>"},
-            conditions=[["starts-with", "$tagging", ""]])),
+        (400, "EntityTooLarge", lambda: by_boto(data=bytes(3 << 20), conditions=[["content-length-range", 0, 1 << 20]])),
+        (
+            400,
+            "InvalidTag",
+            lambda: by_boto(
+                {"tagging": "<Tagging><TagSet><Tag><Key></Key><Value>v</Value></Tag></TagSet></Tagging>"},
+                conditions=[["starts-with", "$tagging", ""]],
+            ),
+        ),
         (400, "MalformedXML", lambda: by_boto({"tagging": "<Tagging"}, conditions=[["starts-with", "$tagging", ""]])),
-        (501, "NotImplemented", lambda: by_boto(
-            {"x-amz-server-side-encryption": "AES256"},
-            conditions=[["starts-with", "$x-amz-server-side-encryption", ""]])),
+        (
+            501,
+            "NotImplemented",
+            lambda: by_boto(
+                {"x-amz-server-side-encryption": "AES256"}, conditions=[["starts-with", "$x-amz-server-side-encryption", ""]]
+            ),
+        ),
         (400, "InvalidPolicyDocument", lambda: by_document("")),
         (400, "InvalidPolicyDocument", lambda: by_document(policy_text([{}]))),
         (400, "InvalidPolicyDocument", lambda: by_document(policy_text([*usual, ["content-length-range", 0]]))),
         (400, "InvalidPolicyDocument", lambda: by_document(policy_text([*usual, ["content-length-range", -1, 0]]))),
         (400, "InvalidPolicyDocument", lambda: by_document(json.dumps({"conditions": usual}))),
         (400, "InvalidPolicyDocument", lambda: by_document(policy_text(usual).replace("expiration", "EXPIRATION"))),
-        (400, "InvalidPolicyDocument", lambda: by_document(
-            json.dumps({"expiration": "2100-01-01", "conditions": usual}))),
+        (400, "InvalidPolicyDocument", lambda: by_document(json.dumps({"expiration": "2100-01-01", "conditions": usual}))),
         (400, "InvalidPolicyDocument", lambda: by_document("[" * 9000)),
         (403, "AccessDenied", lambda: by_document(policy_text([{"key": "main/a"}]))),
         (403, "AccessDenied", lambda: by_document(policy_text([{"bucket": repo}]))),
@@ -223,8 +268,9 @@ def test_refused_forms_store_nothing(tarn, s3, repo):
 
 def test_forms_sent_badly_store_nothing(tarn, s3, repo):
     form = s3.generate_presigned_post(repo, "main/a")
-    encoded = requests.Request("POST", form["url"], files=[
-        *((name, (None, value)) for name, value in form["fields"].items()), ("file", ("a", b"bytes"))]).prepare()
+    encoded = requests.Request(
+        "POST", form["url"], files=[*((name, (None, value)) for name, value in form["fields"].items()), ("file", ("a", b"bytes"))]
+    ).prepare()
     kind = encoded.headers["Content-Type"]
 
     def post(body, headers=None, target=f"/{repo}"):
@@ -236,8 +282,7 @@ def test_forms_sent_badly_store_nothing(tarn, s3, repo):
     for end in [10, at - 3, at, at + 2, at + 5, len(encoded.body) - 5, len(encoded.body) - 4]:
         assert post(encoded.body[:end]) == (400, "MalformedPOSTRequest"), end
     assert post(encoded.body, {"Content-Type": "multipart/form-data"}) == (400, "MalformedPOSTRequest")
-    assert post(encoded.body, s3_requests.sign(tarn, "POST", f"/{repo}", {"Content-Type": kind})) == (
-        400, "InvalidArgument")
+    assert post(encoded.body, s3_requests.sign(tarn, "POST", f"/{repo}", {"Content-Type": kind})) == (400, "InvalidArgument")
     assert s3_requests.signed(tarn, "POST", f"/{repo}", body=b"x").code == "PreconditionFailed"
     twice = encoded.body.replace(b'name="key"', b'name="policy"', 1)
     assert post(twice) == (400, "InvalidArgument")
@@ -258,14 +303,19 @@ def test_a_form_writes_to_branches_only(tarn, s3, repo):
 def test_every_style_of_address(scratch_dir, initialised_data):
     server = servers.Tarnd(scratch_dir / "tarnd", environment={"TARN_S3_HOSTS": "s3.test"}).copy_data_of(initialised_data).start()
     try:
-        s3_requests.rest(server, "POST", "/repositories", json={
-            "name": "lake", "storage_namespace": "local://lake", "default_branch": "main"})
+        s3_requests.rest(
+            server, "POST", "/repositories", json={"name": "lake", "storage_namespace": "local://lake", "default_branch": "main"}
+        )
         s3 = clients.boto3_client(server, signature_version="s3v4")
         rooted = s3.generate_presigned_post("lake.main", "dir/rooted")
         assert send(rooted).status_code == 204
         hosted = s3.generate_presigned_post("lake", "main/hosted")
-        answer = requests.post(server.url + "/", headers={"Host": "lake.s3.test:1"}, timeout=60, files=[
-            *((name, (None, value)) for name, value in hosted["fields"].items()), ("file", b"bytes")])
+        answer = requests.post(
+            server.url + "/",
+            headers={"Host": "lake.s3.test:1"},
+            timeout=60,
+            files=[*((name, (None, value)) for name, value in hosted["fields"].items()), ("file", b"bytes")],
+        )
         assert answer.status_code == 204 and answer.headers["Location"] == "http://lake.s3.test:1/main/hosted"
         # A policy for one address is none for another.
         swapped = send(hosted, url=f"{server.url}/lake.main")

@@ -16,8 +16,10 @@ from botocore.exceptions import ClientError
 
 @pytest.fixture(scope="module")
 def server(session_scratch, initialised_data):
-    tarnd = servers.Tarnd(session_scratch / "public", environment={
-        "TARN_S3_CREATE_BUCKET": "rooted", "TARN_S3_PUBLIC_BUCKETS": "true", "TARN_S3_HOSTS": "localhost"})
+    tarnd = servers.Tarnd(
+        session_scratch / "public",
+        environment={"TARN_S3_CREATE_BUCKET": "rooted", "TARN_S3_PUBLIC_BUCKETS": "true", "TARN_S3_HOSTS": "localhost"},
+    )
     tarnd.copy_data_of(initialised_data).start()
     yield tarnd
     tarnd.stop()
@@ -30,8 +32,12 @@ def s3(server):
 
 @pytest.fixture
 def anybody(server):
-    return boto3.client("s3", endpoint_url=server.url.replace("127.0.0.1", "localhost"), region_name="us-east-1",
-                        config=Config(signature_version=UNSIGNED, s3={"addressing_style": "path"}))
+    return boto3.client(
+        "s3",
+        endpoint_url=server.url.replace("127.0.0.1", "localhost"),
+        region_name="us-east-1",
+        config=Config(signature_version=UNSIGNED, s3={"addressing_style": "path"}),
+    )
 
 
 @pytest.fixture
@@ -57,9 +63,14 @@ def test_everybody_reads_a_public_bucket_and_nothing_else(server, s3, anybody, b
     anybody.head_bucket(Bucket=bucket)
     assert [o["Key"] for o in anybody.list_objects_v2(Bucket=bucket)["Contents"]] == ["dir/a"]
     assert [p["Prefix"] for p in anybody.list_objects(Bucket=bucket, Delimiter="/")["CommonPrefixes"]] == ["dir/"]
-    for call, more in [(anybody.put_object, {"Key": "b", "Body": b"x"}), (anybody.delete_object, {"Key": "dir/a"}),
-                       (anybody.get_bucket_acl, {}), (anybody.get_object_tagging, {"Key": "dir/a"}),
-                       (anybody.list_object_versions, {}), (anybody.put_bucket_acl, {"ACL": "private"})]:
+    for call, more in [
+        (anybody.put_object, {"Key": "b", "Body": b"x"}),
+        (anybody.delete_object, {"Key": "dir/a"}),
+        (anybody.get_bucket_acl, {}),
+        (anybody.get_object_tagging, {"Key": "dir/a"}),
+        (anybody.list_object_versions, {}),
+        (anybody.put_bucket_acl, {"ACL": "private"}),
+    ]:
         assert code(call, Bucket=bucket, **more) == (403, "AccessDenied")
     assert code(anybody.list_buckets) == (403, "AccessDenied")
     # Neither over REST, nor at a host that is not for S3.
@@ -74,8 +85,9 @@ def test_everybody_reads_a_public_bucket_and_nothing_else(server, s3, anybody, b
 def test_a_bucket_is_made_public_or_by_its_list(s3, anybody, bucket):
     fresh = bucket[:40] + "-b"
     s3.create_bucket(Bucket=fresh, ACL="public-read", ObjectOwnership="BucketOwnerPreferred")
-    assert s3.get_bucket_ownership_controls(Bucket=fresh)["OwnershipControls"]["Rules"] == \
-        [{"ObjectOwnership": "BucketOwnerPreferred"}]
+    assert s3.get_bucket_ownership_controls(Bucket=fresh)["OwnershipControls"]["Rules"] == [
+        {"ObjectOwnership": "BucketOwnerPreferred"}
+    ]
     assert anybody.list_objects_v2(Bucket=fresh)["KeyCount"] == 0
     shown = s3.get_bucket_acl(Bucket=fresh)
     assert code(anybody.list_objects_v2, Bucket=bucket) == (403, "AccessDenied")
@@ -93,9 +105,20 @@ def test_a_download_in_a_browser(server, s3, bucket):
 def test_everybody_gets_the_bytes_from_here(scratch_dir, initialised_data, versitygw):
     """A URL of the store would be good after the bucket was closed."""
     clients.boto3_client(versitygw).create_bucket(Bucket="publics")
-    server = servers.Tarnd(scratch_dir / "tarnd", environment=versitygw.tarnd_environment() | {
-        "TARN_S3_CREATE_BUCKET": "rooted", "TARN_S3_PUBLIC_BUCKETS": "true", "TARN_S3_HOSTS": "localhost",
-        "TARN_S3_BUCKET_NAMESPACE": "s3://publics/buckets"}).copy_data_of(initialised_data).start()
+    server = (
+        servers.Tarnd(
+            scratch_dir / "tarnd",
+            environment=versitygw.tarnd_environment()
+            | {
+                "TARN_S3_CREATE_BUCKET": "rooted",
+                "TARN_S3_PUBLIC_BUCKETS": "true",
+                "TARN_S3_HOSTS": "localhost",
+                "TARN_S3_BUCKET_NAMESPACE": "s3://publics/buckets",
+            },
+        )
+        .copy_data_of(initialised_data)
+        .start()
+    )
     try:
         s3 = clients.boto3_client(server)
         s3.create_bucket(Bucket="open", ACL="public-read")
@@ -133,9 +156,15 @@ def test_expired_objects_go_and_their_commits_stay(server, s3, bucket):
 
 
 def test_an_expiry_is_shown(s3, bucket):
-    rules = [{"ID": "a b", "Status": "Enabled", "Filter": {"And": {"Prefix": "dir/", "ObjectSizeGreaterThan": 1}},
-              "Expiration": {"Date": "2999-01-01T00:00:00Z"}},
-             {"ID": "never", "Status": "Disabled", "Filter": {}, "Expiration": {"Days": 1}}]
+    rules = [
+        {
+            "ID": "a b",
+            "Status": "Enabled",
+            "Filter": {"And": {"Prefix": "dir/", "ObjectSizeGreaterThan": 1}},
+            "Expiration": {"Date": "2999-01-01T00:00:00Z"},
+        },
+        {"ID": "never", "Status": "Disabled", "Filter": {}, "Expiration": {"Days": 1}},
+    ]
     s3.put_bucket_lifecycle_configuration(Bucket=bucket, LifecycleConfiguration={"Rules": rules})
     shown = s3.get_bucket_lifecycle_configuration(Bucket=bucket)["Rules"]
     assert [r["ID"] for r in shown] == ["a b", "never"] and shown[0]["Filter"] == rules[0]["Filter"]

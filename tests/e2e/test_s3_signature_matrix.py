@@ -31,8 +31,18 @@ LITERALS = {
     "chunks, trailer": "STREAMING-AWS4-HMAC-SHA256-PAYLOAD-TRAILER",
     "ecdsa": "STREAMING-AWS4-ECDSA-P256-SHA256-PAYLOAD",
 }
-SPOILS = ("nothing", "changed header", "changed body", "cut", "chunk signature", "no final chunk", "wrong trailer",
-          "no trailer", "length + 1", "length - 1")
+SPOILS = (
+    "nothing",
+    "changed header",
+    "changed body",
+    "cut",
+    "chunk signature",
+    "no final chunk",
+    "wrong trailer",
+    "no trailer",
+    "length + 1",
+    "length - 1",
+)
 
 OK, DENIED, SIGNATURE, HASH = "ok", "AccessDenied", "SignatureDoesNotMatch", "XAmzContentSHA256Mismatch"
 SHORT, DIGEST, TRAILER = "IncompleteBody", "BadDigest", "MalformedTrailerError"
@@ -50,15 +60,21 @@ EXPECTED = {
     # The signature would cover the hash of a body that nobody has seen: refused by the head alone.
     ("v4 header", "none"): (INVALID,) * 4,
     ("v4 header", "unsigned"): UNSIGNED,
-    ("v4 header", "unsigned trailer"): (OK, SIGNATURE, DIGEST, SHORT, SHORT, SHORT, DIGEST, TRAILER, SHORT,
-                                        SHORT),
+    ("v4 header", "unsigned trailer"): (OK, SIGNATURE, DIGEST, SHORT, SHORT, SHORT, DIGEST, TRAILER, SHORT, SHORT),
     ("v4 header", "chunks"): (OK, SIGNATURE, SIGNATURE, SHORT, SIGNATURE, SHORT, TRAILER, None, SHORT, SHORT),
-    ("v4 header", "chunks, trailer"): (OK, SIGNATURE, SIGNATURE, SHORT, SIGNATURE, SHORT, SIGNATURE, TRAILER, SHORT,
-                                       SHORT),
+    ("v4 header", "chunks, trailer"): (OK, SIGNATURE, SIGNATURE, SHORT, SIGNATURE, SHORT, SIGNATURE, TRAILER, SHORT, SHORT),
     ("v4 header", "ecdsa"): ECDSA,
-    **{(mechanism, literal): HASHED if literal == "hash" else UNSIGNED if literal in ("none", "unsigned")
-       else ECDSA if literal == "ecdsa" else NEVER
-       for mechanism in ("v4 query", "v2 header", "v2 query") for literal in LITERALS},
+    **{
+        (mechanism, literal): HASHED
+        if literal == "hash"
+        else UNSIGNED
+        if literal in ("none", "unsigned")
+        else ECDSA
+        if literal == "ecdsa"
+        else NEVER
+        for mechanism in ("v4 query", "v2 header", "v2 query")
+        for literal in LITERALS
+    },
     **{(mechanism, literal): FORMS for mechanism in ("v4 form", "v2 form") for literal in LITERALS},
 }
 
@@ -89,10 +105,20 @@ class Upload:
         return hmac.new(signing_key(self.tarn, self.time[:8]), text.encode(), hashlib.sha256).hexdigest()
 
     def v4_request(self, query, names, payload):
-        canonical = "\n".join([self.method, urllib.parse.quote(self.target), query,
-                               *(f"{name}:{self.signed[name]}" for name in names), "", ";".join(names), payload])
-        return self.v4_signature("\n".join(["AWS4-HMAC-SHA256", self.time, self.scope,
-                                            hashlib.sha256(canonical.encode()).hexdigest()]))
+        canonical = "\n".join(
+            [
+                self.method,
+                urllib.parse.quote(self.target),
+                query,
+                *(f"{name}:{self.signed[name]}" for name in names),
+                "",
+                ";".join(names),
+                payload,
+            ]
+        )
+        return self.v4_signature(
+            "\n".join(["AWS4-HMAC-SHA256", self.time, self.scope, hashlib.sha256(canonical.encode()).hexdigest()])
+        )
 
     def announce(self):
         if self.streams:
@@ -106,15 +132,24 @@ class Upload:
         self.announce()
         names = sorted(self.signed)
         self.signature = self.v4_request("", names, self.literal or hashlib.sha256(DATA).hexdigest())
-        self.headers["Authorization"] = (f"AWS4-HMAC-SHA256 Credential={self.tarn.access_key}/{self.scope}, "
-                                         f"SignedHeaders={';'.join(names)}, Signature={self.signature}")
+        self.headers["Authorization"] = (
+            f"AWS4-HMAC-SHA256 Credential={self.tarn.access_key}/{self.scope}, "
+            f"SignedHeaders={';'.join(names)}, Signature={self.signature}"
+        )
 
     def sign_v4_query(self):
         self.announce()
         names = sorted(self.signed)
-        query = "&".join(f"{name}={urllib.parse.quote(value, safe='')}" for name, value in [
-            ("X-Amz-Algorithm", "AWS4-HMAC-SHA256"), ("X-Amz-Credential", f"{self.tarn.access_key}/{self.scope}"),
-            ("X-Amz-Date", self.time), ("X-Amz-Expires", "60"), ("X-Amz-SignedHeaders", ";".join(names))])
+        query = "&".join(
+            f"{name}={urllib.parse.quote(value, safe='')}"
+            for name, value in [
+                ("X-Amz-Algorithm", "AWS4-HMAC-SHA256"),
+                ("X-Amz-Credential", f"{self.tarn.access_key}/{self.scope}"),
+                ("X-Amz-Date", self.time),
+                ("X-Amz-Expires", "60"),
+                ("X-Amz-SignedHeaders", ";".join(names)),
+            ]
+        )
         self.signature = self.v4_request(query, names, self.literal or "UNSIGNED-PAYLOAD")
         self.target += f"?{query}&X-Amz-Signature={self.signature}"
 
@@ -142,18 +177,33 @@ class Upload:
         fields["policy"] = base64.b64encode(json.dumps({"expiration": expires, "conditions": conditions}).encode()).decode()
         fields.update(sign(fields["policy"]))
         parts = [f'--B\r\nContent-Disposition: form-data; name="{name}"\r\n\r\n{value}\r\n' for name, value in fields.items()]
-        self.body = ("".join(parts) + '--B\r\nContent-Disposition: form-data; name="file"\r\n\r\n').encode() + DATA + b"\r\n--B--\r\n"
+        self.body = (
+            ("".join(parts) + '--B\r\nContent-Disposition: form-data; name="file"\r\n\r\n').encode() + DATA + b"\r\n--B--\r\n"
+        )
         self.method, self.target = "POST", f"/{self.repo}"
         del self.headers["x-amz-meta-a"]
         self.headers["Content-Type"] = "multipart/form-data; boundary=B"
 
     def sign_v4_form(self):
-        self.form({"x-amz-algorithm": "AWS4-HMAC-SHA256", "x-amz-credential": f"{self.tarn.access_key}/{self.scope}",
-                   "x-amz-date": self.time}, lambda policy: {"x-amz-signature": self.v4_signature(policy)})
+        self.form(
+            {
+                "x-amz-algorithm": "AWS4-HMAC-SHA256",
+                "x-amz-credential": f"{self.tarn.access_key}/{self.scope}",
+                "x-amz-date": self.time,
+            },
+            lambda policy: {"x-amz-signature": self.v4_signature(policy)},
+        )
 
     def sign_v2_form(self):
-        self.form({}, lambda policy: {"AWSAccessKeyId": self.tarn.access_key, "signature": base64.b64encode(
-            hmac.new(self.tarn.secret_key.encode(), policy.encode(), hashlib.sha1).digest()).decode()})
+        self.form(
+            {},
+            lambda policy: {
+                "AWSAccessKeyId": self.tarn.access_key,
+                "signature": base64.b64encode(
+                    hmac.new(self.tarn.secret_key.encode(), policy.encode(), hashlib.sha1).digest()
+                ).decode(),
+            },
+        )
 
     def framed(self, mechanism):
         if self.literal == LITERALS["unsigned trailer"] or mechanism != "v4 header":
@@ -172,15 +222,15 @@ class Upload:
             self.body = self.body.replace(DATA, b"jello")
         elif how == "cut":
             self.headers["Content-Length"] = str(len(self.body))
-            self.body = self.body[:self.body.rindex(DATA) + 4]
+            self.body = self.body[: self.body.rindex(DATA) + 4]
         elif how == "chunk signature":
             if b"chunk-signature=" in self.body:
                 at = self.body.index(b"chunk-signature=") + 16
-                self.body = self.body[:at] + (b"1" if self.body[at:at + 1] == b"0" else b"0") + self.body[at + 1:]
+                self.body = self.body[:at] + (b"1" if self.body[at : at + 1] == b"0" else b"0") + self.body[at + 1 :]
             else:
                 self.body = self.body.replace(b"\r\n", b";chunk-signature=" + 64 * b"a" + b"\r\n", 1)
         elif how == "no final chunk":
-            self.body = self.body[:self.body.index(b"\r\n0") + 2]
+            self.body = self.body[: self.body.index(b"\r\n0") + 2]
         elif how == "wrong trailer":
             line = f"x-amz-checksum-crc32:{CRC32}".encode()
             if line in self.body:
@@ -231,21 +281,29 @@ def test_boto3_signs_every_call_with_version_2(old_s3, repo):
     upload = old_s3.create_multipart_upload(**bucket, Key="main/large")["UploadId"]
     assert old_s3.list_multipart_uploads(**bucket)["Uploads"][0]["UploadId"] == upload
     part = old_s3.upload_part(**bucket, Key="main/large", UploadId=upload, PartNumber=1, Body=DATA)["ETag"]
-    old_s3.complete_multipart_upload(**bucket, Key="main/large", UploadId=upload, MultipartUpload={
-        "Parts": [{"PartNumber": 1, "ETag": part}]})
+    old_s3.complete_multipart_upload(
+        **bucket, Key="main/large", UploadId=upload, MultipartUpload={"Parts": [{"PartNumber": 1, "ETag": part}]}
+    )
     assert old_s3.get_bucket_location(**bucket)["LocationConstraint"] is None
     assert "Status" not in old_s3.get_bucket_versioning(**bucket)
     assert old_s3.get_bucket_acl(**bucket)["Owner"]
-    for configuration, code in [("policy", "NoSuchBucketPolicy"), ("cors", "NoSuchCORSConfiguration"),
-                                ("lifecycle_configuration", "NoSuchLifecycleConfiguration"), ("tagging", "NoSuchTagSet"),
-                                ("website", "NoSuchWebsiteConfiguration"),
-                                ("replication", "ReplicationConfigurationNotFoundError")]:
+    for configuration, code in [
+        ("policy", "NoSuchBucketPolicy"),
+        ("cors", "NoSuchCORSConfiguration"),
+        ("lifecycle_configuration", "NoSuchLifecycleConfiguration"),
+        ("tagging", "NoSuchTagSet"),
+        ("website", "NoSuchWebsiteConfiguration"),
+        ("replication", "ReplicationConfigurationNotFoundError"),
+    ]:
         with pytest.raises(ClientError) as error:
             getattr(old_s3, f"get_bucket_{configuration}")(**bucket)
         assert failure(error)[1] == code
     # Newer than version 2, so boto3 leaves them out of what it signs: anybody could add them.
-    for operation, arguments in [("get_bucket_encryption", bucket), ("get_object_attributes", {
-            **key, "ObjectAttributes": ["ETag"]}), ("get_public_access_block", bucket)]:
+    for operation, arguments in [
+        ("get_bucket_encryption", bucket),
+        ("get_object_attributes", {**key, "ObjectAttributes": ["ETag"]}),
+        ("get_public_access_block", bucket),
+    ]:
         with pytest.raises(ClientError) as error:
             getattr(old_s3, operation)(**arguments)
         assert failure(error) == (403, DENIED), operation
@@ -257,9 +315,13 @@ def test_boto3_signs_every_call_with_version_2(old_s3, repo):
 
 def test_urls_that_boto3_signs_with_version_2_work(old_s3, repo):
     for operation, method, parameters in [
-            ("put_object", "PUT", {"Key": "main/a"}), ("get_object", "GET", {"Key": "main/a"}),
-            ("list_objects", "GET", {}), ("head_bucket", "HEAD", {}),
-            ("get_bucket_location", "GET", {}), ("delete_object", "DELETE", {"Key": "main/a"})]:
+        ("put_object", "PUT", {"Key": "main/a"}),
+        ("get_object", "GET", {"Key": "main/a"}),
+        ("list_objects", "GET", {}),
+        ("head_bucket", "HEAD", {}),
+        ("get_bucket_location", "GET", {}),
+        ("delete_object", "DELETE", {"Key": "main/a"}),
+    ]:
         url = old_s3.generate_presigned_url(operation, {"Bucket": repo.id, **parameters}, 60)
         assert "AWSAccessKeyId=" in url
         answer = requests.request(method, url, timeout=60)
@@ -270,8 +332,16 @@ def test_urls_that_boto3_signs_with_version_2_work(old_s3, repo):
         assert answer.ok, (operation, answer.text)
 
 
-@pytest.mark.parametrize("sent,signed_as", [("?location=", "?location"), ("?location", "?location="), ("/?location=", "/?location"),
-                                            ("/?location=", "?location"), ("/?uploads=&prefix=main", "/?uploads")])
+@pytest.mark.parametrize(
+    "sent,signed_as",
+    [
+        ("?location=", "?location"),
+        ("?location", "?location="),
+        ("/?location=", "/?location"),
+        ("/?location=", "?location"),
+        ("/?uploads=&prefix=main", "/?uploads"),
+    ],
+)
 def test_version_2_takes_what_clients_make_of_a_bucket(tarn, repo, sent, signed_as):
     """minio-go sends ?location= and signs ?location."""
     date = formatdate(usegmt=True)

@@ -31,8 +31,14 @@ def code(call, **arguments):
 
 def test_s3fs_that_is_aware_of_versions(tarn, s3, repo):
     keep(s3, repo.id)
-    fs = s3fs.S3FileSystem(key=tarn.access_key, secret=tarn.secret_key, version_aware=True, skip_instance_cache=True,
-                           use_listings_cache=False, client_kwargs={"endpoint_url": tarn.url, "region_name": "us-east-1"})
+    fs = s3fs.S3FileSystem(
+        key=tarn.access_key,
+        secret=tarn.secret_key,
+        version_aware=True,
+        skip_instance_cache=True,
+        use_listings_cache=False,
+        client_kwargs={"endpoint_url": tarn.url, "region_name": "us-east-1"},
+    )
     path = f"{repo.id}/main/data.csv"
     seen = []
     for body in [b"one", b"two", b"three"]:
@@ -83,8 +89,9 @@ def test_versions_of_a_branch_are_read_by_a_right_of_their_own(tarn, repo, s3, m
     keep(s3, repo.id)
     first = s3.put_object(Bucket=repo.id, **KEY, Body=b"secret")["VersionId"]
     second = s3.put_object(Bucket=repo.id, **KEY, Body=b"open")["VersionId"]
-    branch_only = clients.boto3_client(make_user(allow(["fs:ReadObject", "fs:ListObjects", "fs:WriteObject"],
-                                                       where(repo, "/ref/main*"))))
+    branch_only = clients.boto3_client(
+        make_user(allow(["fs:ReadObject", "fs:ListObjects", "fs:WriteObject"], where(repo, "/ref/main*")))
+    )
     here = {"Bucket": repo.id, **KEY}
     assert branch_only.get_object(**here)["Body"].read() == b"open"
     for version in (first, second):
@@ -98,8 +105,9 @@ def test_versions_of_a_branch_are_read_by_a_right_of_their_own(tarn, repo, s3, m
     one_version = clients.boto3_client(make_user(allow(["fs:ReadObject"], where(repo, f"/ref/{first}/object/*"))))
     assert one_version.get_object(**here, VersionId=first)["Body"].read() == b"secret"
     assert code(one_version.get_object, **here, VersionId=second) == 403 and code(one_version.get_object, **here) == 403
-    everything = clients.boto3_client(make_user(allow(["fs:ReadObject"], where(repo, "/object/*")),
-                                                allow(["fs:ListObjects"], where(repo))))
+    everything = clients.boto3_client(
+        make_user(allow(["fs:ReadObject"], where(repo, "/object/*")), allow(["fs:ListObjects"], where(repo)))
+    )
     assert everything.get_object(**here, VersionId=first)["Body"].read() == b"secret"
     assert len(everything.list_object_versions(Bucket=repo.id, Prefix="main/")["Versions"]) == 2
     assert code(everything.delete_object, **here, VersionId=first) == 403
@@ -139,8 +147,12 @@ def test_protected_branches_make_no_version(tarn, repo, s3, rest):
 def test_writers_on_two_servers(two_tarnds):
     servers = two_tarnds
     first = clients.boto3_client(servers[0])
-    s3_requests.rest(servers[0], "POST", "/repositories", json={
-        "name": "versions-two", "storage_namespace": "local://versions-two", "default_branch": "main"})
+    s3_requests.rest(
+        servers[0],
+        "POST",
+        "/repositories",
+        json={"name": "versions-two", "storage_namespace": "local://versions-two", "default_branch": "main"},
+    )
     keep(first, "versions-two")
     here = {"Bucket": "versions-two", **KEY}
     written, lock = {}, threading.Lock()
@@ -155,8 +167,13 @@ def test_writers_on_two_servers(two_tarnds):
 
     def commit(stop):
         while not stop.is_set():
-            s3_requests.requests.post(f"{servers[0].url}/api/v1/repositories/versions-two/branches/main/commits",
-                                      auth=(servers[0].access_key, servers[0].secret_key), json={"message": "m"}, timeout=60)
+            s3_requests.requests.post(
+                f"{servers[0].url}/api/v1/repositories/versions-two/branches/main/commits",
+                auth=(servers[0].access_key, servers[0].secret_key),
+                json={"message": "m"},
+                timeout=60,
+            )
+
     stop = threading.Event()
     committer = threading.Thread(target=commit, args=(stop,))
     committer.start()
@@ -172,16 +189,26 @@ def test_writers_on_two_servers(two_tarnds):
     assert len(written) == 60 and {v["VersionId"] for v in listed} == set(written)
     for version, body in written.items():
         assert second.get_object(**here, VersionId=version)["Body"].read() == body
-    assert [v["VersionId"] for v in listed if v["IsLatest"]] == [second.head_object(**here)["VersionId"]] == [listed[0]["VersionId"]]
+    assert (
+        [v["VersionId"] for v in listed if v["IsLatest"]] == [second.head_object(**here)["VersionId"]] == [listed[0]["VersionId"]]
+    )
 
 
-@pytest.mark.parametrize("point", ["sql.staging_insert_row_if.after", "sql.object_versions_record.before",
-                                   "sql.object_versions_record.after", "sql.branches_publish_commit.before",
-                                   "sql.branches_publish_commit.after"])
+@pytest.mark.parametrize(
+    "point",
+    [
+        "sql.staging_insert_row_if.after",
+        "sql.object_versions_record.before",
+        "sql.object_versions_record.after",
+        "sql.branches_publish_commit.before",
+        "sql.branches_publish_commit.after",
+    ],
+)
 def test_versions_live_through_kills(start_tarnd, name, point):
     server = start_tarnd()
-    s3_requests.rest(server, "POST", "/repositories", json={
-        "name": name, "storage_namespace": f"local://{name}", "default_branch": "main"})
+    s3_requests.rest(
+        server, "POST", "/repositories", json={"name": name, "storage_namespace": f"local://{name}", "default_branch": "main"}
+    )
     s3 = clients.boto3_client(server)
     keep(s3, name)
     here = {"Bucket": name, **KEY}

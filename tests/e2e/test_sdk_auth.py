@@ -60,8 +60,7 @@ def test_get_user(auth, user):
 
 def test_get_current_user(auth, user, tarn):
     key = auth.create_credentials(user)
-    theirs = clients.Sdk(types.SimpleNamespace(url=tarn.url, access_key=key.access_key_id,
-                                               secret_key=key.secret_access_key))
+    theirs = clients.Sdk(types.SimpleNamespace(url=tarn.url, access_key=key.access_key_id, secret_key=key.secret_access_key))
     assert theirs.auth.get_current_user().user.id == user
     wrong = clients.Sdk(tarn, username=key.access_key_id, password="wrong")
     refused(401, wrong.auth.get_current_user, says="error authenticating request")
@@ -87,8 +86,7 @@ def test_delete_user(auth, user):
 
 def test_create_credentials(auth, user, tarn):
     key = auth.create_credentials(user)
-    token = auth.login(models.LoginInformation(access_key_id=key.access_key_id,
-                                               secret_access_key=key.secret_access_key))
+    token = auth.login(models.LoginInformation(access_key_id=key.access_key_id, secret_access_key=key.secret_access_key))
     assert token.token
     refused(404, auth.create_credentials, NOBODY, says="user not found")
 
@@ -110,8 +108,7 @@ def test_delete_credentials(auth, user, tarn):
     key = auth.create_credentials(user)
     assert auth.delete_credentials(user, key.access_key_id) is None
     assert auth.list_user_credentials(user).results == []
-    refused(401, auth.login, models.LoginInformation(access_key_id=key.access_key_id,
-                                                     secret_access_key=key.secret_access_key))
+    refused(401, auth.login, models.LoginInformation(access_key_id=key.access_key_id, secret_access_key=key.secret_access_key))
     refused(404, auth.delete_credentials, user, key.access_key_id)
 
 
@@ -120,8 +117,12 @@ def test_login(auth, tarn):
     assert token.token_expiration > time.time()
     bearer = clients.Sdk(tarn, access_token=token.token)
     assert bearer.auth.get_current_user() == auth.get_current_user()
-    refused(401, auth.login, models.LoginInformation(access_key_id=tarn.access_key, secret_access_key="wrong"),
-            says="error authenticating request")
+    refused(
+        401,
+        auth.login,
+        models.LoginInformation(access_key_id=tarn.access_key, secret_access_key="wrong"),
+        says="error authenticating request",
+    )
 
 
 # Groups
@@ -243,8 +244,7 @@ def test_external_principals(sdk, user, api):
 @pytest.mark.parametrize("api", ["auth", "external", "experimental"])
 def test_external_principal_login_is_refused(sdk, api):
     information = models.ExternalLoginInformation(identityRequest={"identity_token": "x"})
-    refused(501, getattr(sdk, api).external_principal_login, external_login_information=information,
-            says="Not Implemented")
+    refused(501, getattr(sdk, api).external_principal_login, external_login_information=information, says="Not Implemented")
 
 
 def test_sts_login_is_refused(sdk):

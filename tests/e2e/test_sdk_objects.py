@@ -84,8 +84,7 @@ def test_copy_object(sdk, repo, upload):
     assert sdk.objects.stat_object(repo.id, "dev", "b") == copied
     assert sdk.objects.get_object(repo.id, "dev", "b") == b"hello"
     refused(404, sdk.objects.copy_object, repo.id, "main", "c", models.ObjectCopyCreation(src_path="nope"))
-    refused(404, sdk.objects.copy_object, repo.id, "nope", "c",
-            models.ObjectCopyCreation(src_path="a", src_ref="main"))
+    refused(404, sdk.objects.copy_object, repo.id, "nope", "c", models.ObjectCopyCreation(src_path="a", src_ref="main"))
     assert paths(sdk, repo) == ["a"] and paths(sdk, repo, "dev") == ["b"]
 
 
@@ -102,8 +101,7 @@ def test_delete_objects(sdk, repo, upload):
         upload(path)
     assert sdk.objects.delete_objects(repo.id, "main", models.PathList(paths=["a", "c", "nope"])).errors == []
     assert paths(sdk, repo) == ["b"]
-    refused(400, sdk.objects.delete_objects, repo.id, "main", models.PathList(paths=[str(n) for n in range(1001)]),
-            says="1000")
+    refused(400, sdk.objects.delete_objects, repo.id, "main", models.PathList(paths=[str(n) for n in range(1001)]), says="1000")
     assert paths(sdk, repo) == ["b"]
 
 
@@ -130,8 +128,14 @@ def test_update_object_user_metadata(sdk, repo, upload, api):
 
 def test_stage_object(sdk, repo, upload):
     source = upload("a", "hello")
-    stage = models.ObjectStageCreation(physical_address=source.physical_address, checksum=source.checksum,
-                                       size_bytes=5, mtime=1700000000, metadata={"k": "v"}, content_type="text/plain")
+    stage = models.ObjectStageCreation(
+        physical_address=source.physical_address,
+        checksum=source.checksum,
+        size_bytes=5,
+        mtime=1700000000,
+        metadata={"k": "v"},
+        content_type="text/plain",
+    )
     made = sdk.internal.stage_object(repo.id, "main", "b", stage)
     assert (made.checksum, made.mtime, made.content_type) == (source.checksum, 1700000000, "text/plain")
     found = sdk.objects.stat_object(repo.id, "main", "b")
@@ -177,12 +181,26 @@ def test_link_physical_address(sdk, repo):
         return place
 
     empty = sdk.staging.get_physical_address(repo.id, "main", "a")
-    refused(400, sdk.staging.link_physical_address, repo.id, "main", "a",
-            models.StagingMetadata(staging=empty, checksum="abc", size_bytes=5), says="send its bytes first")
+    refused(
+        400,
+        sdk.staging.link_physical_address,
+        repo.id,
+        "main",
+        "a",
+        models.StagingMetadata(staging=empty, checksum="abc", size_bytes=5),
+        says="send its bytes first",
+    )
     place = handed_out()
     for false in ({"checksum": "0" * 32, "size_bytes": 5}, {"checksum": "abc", "size_bytes": 4}):
-        refused(400, sdk.staging.link_physical_address, repo.id, "main", "a",
-                models.StagingMetadata(staging=place, **false), says="is said to be")
+        refused(
+            400,
+            sdk.staging.link_physical_address,
+            repo.id,
+            "main",
+            "a",
+            models.StagingMetadata(staging=place, **false),
+            says="is said to be",
+        )
     staging = models.StagingMetadata(staging=place, checksum='"abc"', size_bytes=5, user_metadata={"Key": "v"})
     made = sdk.staging.link_physical_address(repo.id, "main", "a", staging)
     assert (made.checksum, made.size_bytes, made.physical_address) == (md5(b"hello"), 5, place.physical_address)
@@ -206,8 +224,7 @@ def test_presigned_bytes_arrive(sdk, repo):
     found = sdk.objects.stat_object(repo.id, "main", "a", presign=True)
     assert requests.get(found.physical_address, timeout=60).content == b"hello"
     assert sdk.objects.get_object(repo.id, "main", "a", presign=True) == b"hello"
-    assert [item.physical_address[:4] for item in sdk.objects.list_objects(repo.id, "main", presign=True).results] == [
-        "http"]
+    assert [item.physical_address[:4] for item in sdk.objects.list_objects(repo.id, "main", presign=True).results] == ["http"]
 
 
 # ExperimentalApi: presigned multipart uploads
@@ -225,15 +242,17 @@ def test_complete_presign_multipart_upload(sdk, repo):
     assert upload.upload_id and len(upload.presigned_urls) == 2 and paths(sdk, repo) == []
     etags = [put_part(url, data) for url, data in zip(upload.presigned_urls, (b"a" * 5_242_880, b"end"))]
     parts = [models.UploadPart(part_number=number, etag=etag) for number, etag in enumerate(etags, 1)]
-    complete = models.CompletePresignMultipartUpload(physical_address=upload.physical_address, parts=parts,
-                                                     user_metadata={"Key": "v"}, content_type="text/plain")
+    complete = models.CompletePresignMultipartUpload(
+        physical_address=upload.physical_address, parts=parts, user_metadata={"Key": "v"}, content_type="text/plain"
+    )
     made = api.complete_presign_multipart_upload(repo.id, "main", upload.upload_id, "big", complete)
     assert (made.size_bytes, made.content_type) == (5_242_883, "text/plain")
     assert sdk.objects.get_object(repo.id, "main", "big", range="bytes=5242878-") == b"aaend"
     assert sdk.objects.stat_object(repo.id, "main", "big").metadata == {"Key": "v"}
     refused(404, api.create_presign_multipart_upload, repo.id, "nope", "big", parts=1, says="not found")
-    refused(400, api.complete_presign_multipart_upload, repo.id, "main", upload.upload_id, "big",
-            complete.copy(update={"parts": []}))
+    refused(
+        400, api.complete_presign_multipart_upload, repo.id, "main", upload.upload_id, "big", complete.copy(update={"parts": []})
+    )
 
 
 def test_abort_presign_multipart_upload(sdk, repo):
@@ -242,8 +261,9 @@ def test_abort_presign_multipart_upload(sdk, repo):
     etag = put_part(upload.presigned_urls[0], b"data")
     abort = models.AbortPresignMultipartUpload(physical_address=upload.physical_address)
     assert api.abort_presign_multipart_upload(repo.id, "main", upload.upload_id, "big", abort) is None
-    complete = models.CompletePresignMultipartUpload(physical_address=upload.physical_address,
-                                                     parts=[models.UploadPart(part_number=1, etag=etag)])
+    complete = models.CompletePresignMultipartUpload(
+        physical_address=upload.physical_address, parts=[models.UploadPart(part_number=1, etag=etag)]
+    )
     refused(404, api.complete_presign_multipart_upload, repo.id, "main", upload.upload_id, "big", complete)
     assert paths(sdk, repo) == []
     refused(404, api.abort_presign_multipart_upload, repo.id, "nope", upload.upload_id, "big", abort)
@@ -256,8 +276,9 @@ def test_upload_part(sdk, repo):
     where = models.UploadPartFrom(physical_address=upload.physical_address)
     to = api.upload_part(repo.id, "main", upload.upload_id, "big", 1, where)
     etag = put_part(to.presigned_url, b"data")
-    complete = models.CompletePresignMultipartUpload(physical_address=upload.physical_address,
-                                                     parts=[models.UploadPart(part_number=1, etag=etag)])
+    complete = models.CompletePresignMultipartUpload(
+        physical_address=upload.physical_address, parts=[models.UploadPart(part_number=1, etag=etag)]
+    )
     api.complete_presign_multipart_upload(repo.id, "main", upload.upload_id, "big", complete)
     assert sdk.objects.get_object(repo.id, "main", "big") == b"data"
     refused(404, api.upload_part, repo.id, "main", "no-such-upload", "big", 1, where)
@@ -271,8 +292,8 @@ def test_upload_part_copy(sdk, repo, upload):
     where = models.UploadPartCopyFrom(physical_address=begun.physical_address, copy_source=source)
     copied = api.upload_part_copy_with_http_info(repo.id, "main", begun.upload_id, "big", 1, where)
     complete = models.CompletePresignMultipartUpload(
-        physical_address=begun.physical_address,
-        parts=[models.UploadPart(part_number=1, etag=copied.headers["ETag"])])
+        physical_address=begun.physical_address, parts=[models.UploadPart(part_number=1, etag=copied.headers["ETag"])]
+    )
     api.complete_presign_multipart_upload(repo.id, "main", begun.upload_id, "big", complete)
     assert sdk.objects.get_object(repo.id, "main", "big") == b"234"
     missing = where.copy(update={"copy_source": source.copy(update={"path": "nope"})})

@@ -12,11 +12,13 @@ NOBODY = "0" * 64
 @pytest.fixture
 def put(sdk, repo, upload):
     """Uploads `data`, and commits it unless told not to; returns the commit's id."""
+
     def put(path, data="data", branch="main", commit=True):
         upload(path, data, branch)
         if commit:
             return sdk.commits.commit(repo.id, branch, models.CommitCreation(message=f"put {path}")).id
         return None
+
     return put
 
 
@@ -40,8 +42,13 @@ def head(sdk, repo, branch):
 def test_create_branch(sdk, repo):
     made = sdk.branches.create_branch(repo.id, models.BranchCreation(name="dev", source="main"))
     assert made == head(sdk, repo, "main") == head(sdk, repo, "dev")
-    refused(409, sdk.branches.create_branch, repo.id, models.BranchCreation(name="dev", source="main"),
-            says="branch already exists: not unique")
+    refused(
+        409,
+        sdk.branches.create_branch,
+        repo.id,
+        models.BranchCreation(name="dev", source="main"),
+        says="branch already exists: not unique",
+    )
     refused(404, sdk.branches.create_branch, repo.id, models.BranchCreation(name="new", source="nope"), says="nope")
     refused(400, sdk.branches.create_branch, repo.id, models.BranchCreation(name="a.b", source="main"))
 
@@ -67,8 +74,7 @@ def test_list_branches(sdk, repo):
     assert [b.id for b in page.results] == ["b1", "b2"]
     assert (page.pagination.has_more, page.pagination.next_offset) == (True, "b2")
     assert [b.id for b in sdk.branches.list_branches(repo.id, after="b2").results] == ["main"]
-    assert [b.id for b in sdk.branches.list_branches(repo.id, prefix="b", show_hidden=True).results] == [
-        "b1", "b2", "b3"]
+    assert [b.id for b in sdk.branches.list_branches(repo.id, prefix="b", show_hidden=True).results] == ["b1", "b2", "b3"]
     refused(404, sdk.branches.list_branches, "no-such-repository", says="repository not found")
 
 
@@ -80,7 +86,10 @@ def test_diff_branch(sdk, repo, put):
     sdk.objects.delete_object(repo.id, "main", "removed")
     found = sdk.branches.diff_branch(repo.id, "main").results
     assert [(d.path, d.type, d.path_type, d.size_bytes) for d in found] == [
-        ("changed", "changed", "object", 9), ("dir/added", "added", "object", 4), ("removed", "removed", "object", 4)]
+        ("changed", "changed", "object", 9),
+        ("dir/added", "added", "object", 4),
+        ("removed", "removed", "object", 4),
+    ]
     folded = sdk.branches.diff_branch(repo.id, "main", delimiter="/", prefix="d").results
     assert [(d.path, d.type, d.path_type) for d in folded] == [("dir/", "prefix_changed", "common_prefix")]
     refused(404, sdk.branches.diff_branch, repo.id, "nope", says="not found")
@@ -96,8 +105,7 @@ def test_reset_branch(sdk, repo, put):
     assert paths(sdk, repo, "main") == ["dir/c", "kept"]
     sdk.branches.reset_branch(repo.id, "main", models.ResetCreation(type="reset"))
     assert paths(sdk, repo, "main") == ["kept"]
-    refused(404, sdk.branches.reset_branch, repo.id, "nope", models.ResetCreation(type="reset"),
-            says="branch not found")
+    refused(404, sdk.branches.reset_branch, repo.id, "nope", models.ResetCreation(type="reset"), says="branch not found")
     refused(400, sdk.branches.reset_branch, repo.id, "main", models.ResetCreation(type="object"), says="path")
 
 
@@ -111,11 +119,23 @@ def test_revert_branch(sdk, repo, put):
     refused(404, sdk.branches.revert_branch, repo.id, "main", models.RevertCreation(ref="nope", parent_number=0))
     refused(400, sdk.branches.revert_branch, repo.id, "main", models.RevertCreation(ref=second, parent_number=9))
     put("a", "third")
-    refused(409, sdk.branches.revert_branch, repo.id, "main", models.RevertCreation(ref=second, parent_number=0),
-            says="conflict found")
+    refused(
+        409,
+        sdk.branches.revert_branch,
+        repo.id,
+        "main",
+        models.RevertCreation(ref=second, parent_number=0),
+        says="conflict found",
+    )
     put("b", commit=False)
-    refused(400, sdk.branches.revert_branch, repo.id, "main", models.RevertCreation(ref="main", parent_number=0),
-            says="uncommitted changes (dirty branch)")
+    refused(
+        400,
+        sdk.branches.revert_branch,
+        repo.id,
+        "main",
+        models.RevertCreation(ref="main", parent_number=0),
+        says="uncommitted changes (dirty branch)",
+    )
 
 
 def test_cherry_pick(sdk, repo, dev, put):
@@ -129,8 +149,9 @@ def test_cherry_pick(sdk, repo, dev, put):
     refused(404, sdk.branches.cherry_pick, repo.id, "main", models.CherryPickCreation(ref="nope"))
     put("b", "one", branch=dev)
     put("b", "two")
-    refused(409, sdk.branches.cherry_pick, repo.id, "main", models.CherryPickCreation(ref=dev),
-            says="update branch: conflict found")
+    refused(
+        409, sdk.branches.cherry_pick, repo.id, "main", models.CherryPickCreation(ref=dev), says="update branch: conflict found"
+    )
 
 
 def test_hard_reset_branch(sdk, repo, dev, put):

@@ -52,6 +52,7 @@ def test_list_repositories(sdk, name):
 
 def test_list_repositories_without_a_key(tarn):
     import sdk as clients
+
     nobody = clients.Sdk(tarn, username="AKIAJNOBODY000000000", password="wrong")
     refused(401, nobody.repositories.list_repositories, says="error authenticating request")
 
@@ -85,9 +86,12 @@ def test_settings_of_a_fresh_repository(sdk, repo):
     assert sdk.internal.set_garbage_collection_rules_preflight(repo.id) is None
     for get in (sdk.repositories.get_gc_rules, sdk.internal.internal_get_garbage_collection_rules):
         refused(404, get, repo.id, says="not found")
-    for get in (sdk.repositories.get_branch_protection_rules, sdk.internal.internal_get_branch_protection_rules,
-                sdk.internal.create_branch_protection_rule_preflight,
-                sdk.internal.set_garbage_collection_rules_preflight):
+    for get in (
+        sdk.repositories.get_branch_protection_rules,
+        sdk.internal.internal_get_branch_protection_rules,
+        sdk.internal.create_branch_protection_rule_preflight,
+        sdk.internal.set_garbage_collection_rules_preflight,
+    ):
         refused(404, get, NOWHERE, says="repository not found")
 
 
@@ -106,8 +110,7 @@ def test_set_branch_protection_rules(sdk, repo, upload):
 
 
 def test_internal_branch_protection_rules(sdk, repo, upload):
-    create, delete = (sdk.internal.internal_create_branch_protection_rule,
-                      sdk.internal.internal_delete_branch_protection_rule)
+    create, delete = (sdk.internal.internal_create_branch_protection_rule, sdk.internal.internal_delete_branch_protection_rule)
     assert create(repo.id, models.BranchProtectionRule(pattern="ma*")) is None
     assert [r.pattern for r in sdk.repositories.get_branch_protection_rules(repo.id)] == ["ma*"]
     refused(403, upload, "a")
@@ -119,7 +122,8 @@ def test_internal_branch_protection_rules(sdk, repo, upload):
 
 def test_gc_rules(sdk, repo):
     rules = models.GarbageCollectionRules(
-        default_retention_days=7, branches=[models.GarbageCollectionRule(branch_id="main", retention_days=9)])
+        default_retention_days=7, branches=[models.GarbageCollectionRule(branch_id="main", retention_days=9)]
+    )
     assert sdk.repositories.set_gc_rules(repo.id, rules) is None
     assert sdk.repositories.get_gc_rules(repo.id) == rules
     assert sdk.internal.internal_get_garbage_collection_rules(repo.id) == rules
@@ -144,8 +148,11 @@ def test_internal_gc_rules(sdk, repo):
 
 def test_an_outside_collector_is_told_to_delete_nothing(sdk, repo):
     sdk.repositories.set_gc_rules(repo.id, models.GarbageCollectionRules(default_retention_days=7, branches=[]))
-    for call in (sdk.internal.prepare_garbage_collection_commits, sdk.internal.prepare_garbage_collection_commits_async,
-                 sdk.internal.prepare_garbage_collection_uncommitted):
+    for call in (
+        sdk.internal.prepare_garbage_collection_commits,
+        sdk.internal.prepare_garbage_collection_commits_async,
+        sdk.internal.prepare_garbage_collection_uncommitted,
+    ):
         refused(501, call, repo.id, says="another program cannot tell which objects are in use")
     refused(501, sdk.internal.prepare_garbage_collection_commits_status, repo.id, "x", says="another program cannot tell")
 
@@ -163,8 +170,7 @@ def finished(ask, field="done", seconds=30):
 
 def restored(sdk, repo, name, restore):
     """A bare repository after `restore(id)` has what `repo` had; its commits have ids of their own."""
-    sdk.repositories.create_repository(
-        models.RepositoryCreation(name=name, storage_namespace=f"local://{name}"), bare=True)
+    sdk.repositories.create_repository(models.RepositoryCreation(name=name, storage_namespace=f"local://{name}"), bare=True)
     assert sdk.branches.list_branches(name).results == []
     restore(name)
 
@@ -224,8 +230,16 @@ def test_create_commit_record(sdk, dumped):
     head = sdk.commits.get_commit(dumped.id, "main")
     made = commit_id(head.meta_range_id, head.id, "ann", "recorded", 1700000000)
     record = models.CommitRecordCreation(
-        commit_id=made, version=1, committer="ann", message="recorded", metarange_id=head.meta_range_id,
-        creation_date=1700000000, parents=[head.id], metadata={}, generation=head.generation + 1)
+        commit_id=made,
+        version=1,
+        committer="ann",
+        message="recorded",
+        metarange_id=head.meta_range_id,
+        creation_date=1700000000,
+        parents=[head.id],
+        metadata={},
+        generation=head.generation + 1,
+    )
     refused(400, sdk.internal.create_commit_record, dumped.id, record.copy(update={"commit_id": "a" * 64}))
     assert sdk.internal.create_commit_record(dumped.id, record) is None
     found = sdk.commits.get_commit(dumped.id, made)
@@ -252,8 +266,9 @@ def test_import(sdk, tarn, repo, name):
     refused(404, sdk.import_.import_status, repo.id, "main", "unknown")
     refused(404, sdk.import_.import_start, repo.id, "nope", creation, says="not found")
     inside = location.copy(update={"path": repo.properties.storage_namespace + "/"})
-    refused(400, sdk.import_.import_start, repo.id, "main", creation.copy(update={"paths": [inside]}),
-            says="invalid import source")
+    refused(
+        400, sdk.import_.import_start, repo.id, "main", creation.copy(update={"paths": [inside]}), says="invalid import source"
+    )
 
 
 def test_import_cancel(sdk, tarn, repo, name):
@@ -306,11 +321,14 @@ def webhook():
 @pytest.fixture
 def run_id(sdk, repo, upload, webhook):
     """The run of a pre-commit hook; any id while the server runs none."""
-    upload("_lakefs_actions/check.yaml", f"""\
+    upload(
+        "_lakefs_actions/check.yaml",
+        f"""\
 name: check
 on: {{pre-commit: {{branches: [main]}}}}
 hooks: [{{id: ask, type: webhook, properties: {{url: "{webhook.url}"}}}}]
-""")
+""",
+    )
     sdk.commits.commit(repo.id, "main", models.CommitCreation(message="m"))
     runs = sdk.actions.list_repository_runs(repo.id).results
     return runs[0].run_id if runs else "none"
@@ -330,8 +348,7 @@ def test_an_unknown_run_is_not_found(sdk, repo):
 
 def test_get_run(sdk, repo, run_id):
     run = sdk.actions.get_run(repo.id, run_id)
-    assert (run.branch, run.event_type, run.status, run.commit_id) == ("main", "pre-commit", "completed",
-                                                                     head(sdk, repo))
+    assert (run.branch, run.event_type, run.status, run.commit_id) == ("main", "pre-commit", "completed", head(sdk, repo))
 
 
 def test_list_run_hooks(sdk, repo, run_id, webhook):
@@ -369,12 +386,25 @@ def open_pull(pulls, repo, **changes):
 def test_create_and_get_pull_request(repo, dev, pulls):
     found = pulls.get_pull_request(repo.id, open_pull(pulls, repo))
     assert (found.title, found.description, found.status, found.source_branch, found.destination_branch) == (
-        "t", "d", "open", "dev", "main")
+        "t",
+        "d",
+        "open",
+        "dev",
+        "main",
+    )
     assert found.author and found.merged_commit_id is None and found.closed_date is None
-    refused(404, pulls.create_pull_request, repo.id,
-            models.PullRequestCreation(title="t", source_branch="nope", destination_branch="main"))
-    refused(400, pulls.create_pull_request, repo.id,
-            models.PullRequestCreation(title="t", source_branch="main", destination_branch="main"))
+    refused(
+        404,
+        pulls.create_pull_request,
+        repo.id,
+        models.PullRequestCreation(title="t", source_branch="nope", destination_branch="main"),
+    )
+    refused(
+        400,
+        pulls.create_pull_request,
+        repo.id,
+        models.PullRequestCreation(title="t", source_branch="main", destination_branch="main"),
+    )
     refused(404, pulls.get_pull_request, NOWHERE, "0" * 20)
 
 

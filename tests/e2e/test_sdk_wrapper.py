@@ -155,8 +155,7 @@ def test_many_objects_are_deleted_at_once(repo):
     branch.delete_objects("a")
     branch.delete_objects({"foo/a", "foo/b"})
     branch.delete_objects([branch.object("b"), branch.object("bar/a"), branch.object("not-there")])
-    assert [row[:2] for row in uncommitted(branch)] == [
-        ("removed", path) for path in ["a", "b", "bar/a", "foo/a", "foo/b"]]
+    assert [row[:2] for row in uncommitted(branch)] == [("removed", path) for path in ["a", "b", "bar/a", "foo/a", "foo/b"]]
 
 
 def test_more_than_a_thousand_deletions_at_once_are_refused(repo):
@@ -346,8 +345,12 @@ def test_an_import_replaces_what_was_below_its_destination(tarn, repo, name):
     branch.object("in/old").upload(data="old")
     branch.object("kept").upload(data="kept")
     branch.commit(message="before")
-    status = (branch.import_data(commit_message="m").prefix(f"local://{source}/", destination="in/")
-              .object(f"local://{source}/1", destination="one").run())
+    status = (
+        branch.import_data(commit_message="m")
+        .prefix(f"local://{source}/", destination="in/")
+        .object(f"local://{source}/1", destination="one")
+        .run()
+    )
     assert status.ingested_objects == 4
     assert [item.path for item in branch.objects()] == ["in/1", "in/2", "in/dir/3", "kept", "one"]
     assert branch.object("in/dir/3").reader(mode="r").read() == "dir/3"

@@ -107,8 +107,9 @@ def test_repositories(client, repo, stranger):
 
 
 def test_a_read_only_repository_forbids(client, sdk, name):
-    sdk.repositories.create_repository(lakefs_sdk.RepositoryCreation(
-        name=name, storage_namespace=f"local://{name}", read_only=True))
+    sdk.repositories.create_repository(
+        lakefs_sdk.RepositoryCreation(name=name, storage_namespace=f"local://{name}", read_only=True)
+    )
     branch = lakefs.repository(name, client=client).branch("new")
     with pytest.raises(exceptions.ForbiddenException):
         branch.create("main")
@@ -262,8 +263,7 @@ def test_reader(main):
     reader.flush()
     with pytest.raises(OSError):
         reader.seek(-1)
-    for call in (reader.fileno, reader.readlines, reader.truncate, lambda: reader.write("x"),
-                 lambda: reader.writelines(["x"])):
+    for call in (reader.fileno, reader.readlines, reader.truncate, lambda: reader.write("x"), lambda: reader.writelines(["x"])):
         with pytest.raises(io.UnsupportedOperation):
             call()
     reader.close()
@@ -292,8 +292,15 @@ def test_writer(main):
     assert writer.writable() and not writer.readable() and not writer.seekable() and not writer.isatty()
     assert writer.write("hello") == 5 == writer.tell()
     writer.flush()
-    for call in (writer.fileno, writer.read, writer.readline, writer.readlines, writer.truncate,
-                 lambda: writer.seek(0), lambda: writer.writelines(["x"])):
+    for call in (
+        writer.fileno,
+        writer.read,
+        writer.readline,
+        writer.readlines,
+        writer.truncate,
+        lambda: writer.seek(0),
+        lambda: writer.writelines(["x"]),
+    ):
         with pytest.raises(io.UnsupportedOperation):
             call()
     assert not item.exists()

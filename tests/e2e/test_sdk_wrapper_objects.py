@@ -78,7 +78,11 @@ def test_copies_keep_everything_but_the_path(repo):
     copied = item.copy("main", "copy")
     old, new = item.stat(), copied.stat()
     assert (new.metadata, new.content_type, new.size_bytes, new.checksum) == (
-        old.metadata, "text/plain", old.size_bytes, old.checksum)
+        old.metadata,
+        "text/plain",
+        old.size_bytes,
+        old.checksum,
+    )
     assert new.path == "copy" and new.mtime >= old.mtime
     assert copied.reader(mode="r").read() == "text"
 
@@ -133,8 +137,10 @@ def test_readers_are_files_for_other_libraries(repo):
     assert [lines.readline() for _ in range(5)] == ["one\n", "two\n", "\n", "last", ""]
 
 
-@pytest.mark.parametrize("path", ["a b+c&d=e", "ä/ö/\u65e5\u672c", "%2F%20", "a//b", "/lead", "trail/", "../up", "a?b#c",
-                                  "tab\there", "'\"\\", "x" * 1024])
+@pytest.mark.parametrize(
+    "path",
+    ["a b+c&d=e", "ä/ö/\u65e5\u672c", "%2F%20", "a//b", "/lead", "trail/", "../up", "a?b#c", "tab\there", "'\"\\", "x" * 1024],
+)
 def test_any_path_round_trips(repo, path):
     branch = repo.branch("main")
     branch.object(path).upload(data=b"x", mode="wb")

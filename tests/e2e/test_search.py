@@ -50,8 +50,10 @@ def test_conditions_staged_and_committed(rest, repo):
         "pair": ({"metadata": "label=cat"}, ["data/a.csv", "other/d.gif"]),
         "pairs": ({"metadata": ["label=cat", "source"]}, ["data/a.csv"]),
         "prefix": ({"prefix": "data/deep/"}, ["data/deep/b.csv", "data/deep/c.png"]),
-        "all": ({"prefix": "data/", "glob": "**/c*", "min_size": 300, "content_type": "image/*", "metadata": "label=dog"},
-                ["data/deep/c.png"]),
+        "all": (
+            {"prefix": "data/", "glob": "**/c*", "min_size": 300, "content_type": "image/*", "metadata": "label=dog"},
+            ["data/deep/c.png"],
+        ),
         "pages of one": ({"prefix": "data/", "amount": 1}, ["data/a.csv", "data/deep/b.csv", "data/deep/c.png"]),
     }
     for query, paths in committed.values():
@@ -82,14 +84,27 @@ def test_an_object_is_shown_as_in_a_listing(rest, repo):
     assert requests.get(found.json()["results"][0]["physical_address"], timeout=60).content == b"xxx"
 
 
-@pytest.mark.parametrize(("query", "named"), [
-    ({}, "search"), ({"glob": "a[b"}, '"glob"'), ({"min_size": "-1"}, '"min_size"'), ({"max_size": "big"}, '"max_size"'),
-    ({"modified_after": "soon"}, '"modified_after"'), ({"modified_before": "253402300800"}, '"modified_before"'),
-    ({"where": "loss < big"}, '"where" in query has an error: expected a number, or a text in quotes, found \'big\' at byte 7'),
-    ({"where": "a" * 4097}, '"where"'), ({"prefix": "a", "sort": "type"}, '"sort"'),
-    ({"prefix": "a", "sort": "size desc", "after": "a"}, "'after'"),
-    ({"metadata": "=v"}, '"metadata"'), ({"metadata": ["k"] * 33}, '"metadata"'), ({"prefix": "a", "amount": 1001}, '"amount"'),
-])
+@pytest.mark.parametrize(
+    ("query", "named"),
+    [
+        ({}, "search"),
+        ({"glob": "a[b"}, '"glob"'),
+        ({"min_size": "-1"}, '"min_size"'),
+        ({"max_size": "big"}, '"max_size"'),
+        ({"modified_after": "soon"}, '"modified_after"'),
+        ({"modified_before": "253402300800"}, '"modified_before"'),
+        (
+            {"where": "loss < big"},
+            "\"where\" in query has an error: expected a number, or a text in quotes, found 'big' at byte 7",
+        ),
+        ({"where": "a" * 4097}, '"where"'),
+        ({"prefix": "a", "sort": "type"}, '"sort"'),
+        ({"prefix": "a", "sort": "size desc", "after": "a"}, "'after'"),
+        ({"metadata": "=v"}, '"metadata"'),
+        ({"metadata": ["k"] * 33}, '"metadata"'),
+        ({"prefix": "a", "amount": 1001}, '"amount"'),
+    ],
+)
 def test_bad_input_names_the_parameter(rest, repo, query, named):
     answer = rest("GET", f"/repositories/{repo.id}/refs/main/objects/search", params=query)
     assert answer.status_code == 400
@@ -115,8 +130,11 @@ def test_conditions_and_orders(rest, repo, s3):
         put(repo, f"runs/{step:02}.json", step + 1, "application/json", loss=f"{(step * 7) % 12 / 100}", step=str(step))
     put(repo, "runs/failed.json", 40, "application/json", loss="nan")
     put(repo, "other.csv", 50, label="cat")
-    s3.put_object_tagging(Bucket=repo.id, Key="main/runs/05.json",
-                          Tagging={"TagSet": [{"Key": "stage", "Value": "prod"}, {"Key": "rank", "Value": "1"}]})
+    s3.put_object_tagging(
+        Bucket=repo.id,
+        Key="main/runs/05.json",
+        Tagging={"TagSet": [{"Key": "stage", "Value": "prod"}, {"Key": "rank", "Value": "1"}]},
+    )
     repo.branch("main").commit("runs")
     put(repo, "runs/12.json", 13, "application/json", loss="0.005", step="12")
 
@@ -158,14 +176,23 @@ def test_across_branches_and_repositories(rest, client, repo, name):
     both = {"repository": [repo.id, other.id]}
     assert search_all(rest, **both, ref="exp-*", where="loss < 0.02") == [f"{first}/exp-2/model.bin", f"{second}/exp-2/model.bin"]
     assert search_all(rest, repository=repo.id[:-1] + "?", ref=["exp-*", "side"], where="loss > 0.1", amount=1) == [
-        f"{repo.id}/exp-1/model.bin", f"{repo.id}/side/model.bin"]
+        f"{repo.id}/exp-1/model.bin",
+        f"{repo.id}/side/model.bin",
+    ]
     assert search_all(rest, **both, ref="*", where="has loss", sort="loss", amount=2)[:2] == [
-        f"{first}/exp-2/model.bin", f"{second}/exp-2/model.bin"]
+        f"{first}/exp-2/model.bin",
+        f"{second}/exp-2/model.bin",
+    ]
     assert len(search_all(rest, **both, ref="*", where="has loss", sort="loss", amount=2)) == 6
-    for query, status in (({"ref": "main", "prefix": "a"}, 400), ({"repository": repo.id, "prefix": "a"}, 400),
-                          ({**both, "ref": "a[", "prefix": "a"}, 400), ({**both, "ref": "exp-*"}, 400),
-                          ({**both, "ref": ["main"] * 17, "prefix": "a"}, 400), ({**both, "ref": "absent", "prefix": "a"}, 404),
-                          ({"repository": "absent-repo", "ref": "*", "prefix": "a"}, 404)):
+    for query, status in (
+        ({"ref": "main", "prefix": "a"}, 400),
+        ({"repository": repo.id, "prefix": "a"}, 400),
+        ({**both, "ref": "a[", "prefix": "a"}, 400),
+        ({**both, "ref": "exp-*"}, 400),
+        ({**both, "ref": ["main"] * 17, "prefix": "a"}, 400),
+        ({**both, "ref": "absent", "prefix": "a"}, 404),
+        ({"repository": "absent-repo", "ref": "*", "prefix": "a"}, 404),
+    ):
         assert rest("GET", "/objects/search", params=query).status_code == status, query
 
 
@@ -177,12 +204,20 @@ def test_absent_refs(rest, repo):
 def test_command(tarn, repo, tmp_path):
     put(repo, "data/a.csv", 10, label="cat")
     put(repo, "data/b.png", 20, "image/png", label="dog")
-    environment = servers.clean_environment({"HOME": tmp_path, "TARN_ENDPOINT": tarn.url,
-                                             "TARN_ACCESS_KEY": tarn.access_key, "TARN_SECRET_KEY": tarn.secret_key})
+    environment = servers.clean_environment(
+        {"HOME": tmp_path, "TARN_ENDPOINT": tarn.url, "TARN_ACCESS_KEY": tarn.access_key, "TARN_SECRET_KEY": tarn.secret_key}
+    )
 
     def run(*words):
-        return subprocess.run([servers.program("tarn"), "search", *words], env=environment, stdin=subprocess.DEVNULL,
-                              capture_output=True, timeout=60, check=True, text=True).stdout
+        return subprocess.run(
+            [servers.program("tarn"), "search", *words],
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=60,
+            check=True,
+            text=True,
+        ).stdout
 
     ref = f"tarn://{repo.id}/main"
     document = json.loads(run(ref, "--metadata", "label=dog", "--min-size", "11", "-o", "json"))
@@ -191,10 +226,18 @@ def test_command(tarn, repo, tmp_path):
     table = run(ref, "--glob", "data/*.{csv,png}", "--content-type", "image/*", "-o", "table")
     assert "data/b.png" in table and "image/png" in table and "data/a.csv" not in table
     assert run(f"{ref}/data/a", "-o", "name") == "data/a.csv\n"
-    assert run(ref, "--where", "size > 1 and label in (cat, dog)", "--sort", "size desc", "-o", "name") == "data/b.png\ndata/a.csv\n"
+    assert (
+        run(ref, "--where", "size > 1 and label in (cat, dog)", "--sort", "size desc", "-o", "name") == "data/b.png\ndata/a.csv\n"
+    )
     wide = run(f"tarn://{repo.id}/ma*", "--where", "label = dog", "-o", "name")
     assert wide == f"tarn://{repo.id}/main/data/b.png\n"
     assert json.loads(run(f"tarn://{repo.id}/*/data/", "--where", "label = dog", "-o", "json"))["items"][0]["ref"] == "main"
-    wrong = subprocess.run([servers.program("tarn"), "search", ref, "--where", "label = "], env=environment,
-                           stdin=subprocess.DEVNULL, capture_output=True, timeout=60, text=True)
+    wrong = subprocess.run(
+        [servers.program("tarn"), "search", ref, "--where", "label = "],
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        timeout=60,
+        text=True,
+    )
     assert wrong.returncode != 0 and "expected a value, found the end at byte 8" in wrong.stderr

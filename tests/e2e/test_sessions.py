@@ -15,8 +15,11 @@ def session(tarn):
     """A browser that is signed in: its cookie goes wherever the server is asked, and it adds no key."""
     with requests.Session() as session:
         session.trust_env = False
-        answer = session.post(f"{tarn.url}/api/v1/auth/login", timeout=60, json={
-            "access_key_id": tarn.access_key, "secret_access_key": tarn.secret_key})
+        answer = session.post(
+            f"{tarn.url}/api/v1/auth/login",
+            timeout=60,
+            json={"access_key_id": tarn.access_key, "secret_access_key": tarn.secret_key},
+        )
         assert answer.status_code == 200 and session.cookies
         yield session
 
@@ -25,18 +28,30 @@ def test_a_cookie_changes_nothing_for_pages_of_other_origins(tarn, repo, session
     here = f"{tarn.url}/api/v1/repositories/{repo.id}"
 
     def write(**headers):
-        return session.post(f"{here}/branches/main/objects?path=a", data=b"x", timeout=60,
-                            headers={name.replace("_", "-"): value for name, value in headers.items()})
+        return session.post(
+            f"{here}/branches/main/objects?path=a",
+            data=b"x",
+            timeout=60,
+            headers={name.replace("_", "-"): value for name, value in headers.items()},
+        )
 
-    for attack in [{"Sec_Fetch_Site": "cross-site", "Origin": "https://evil.test"}, {"Sec_Fetch_Site": "same-site"},
-                   {"Origin": "https://evil.test"}, {"Origin": "null"}]:
+    for attack in [
+        {"Sec_Fetch_Site": "cross-site", "Origin": "https://evil.test"},
+        {"Sec_Fetch_Site": "same-site"},
+        {"Origin": "https://evil.test"},
+        {"Origin": "null"},
+    ]:
         assert write(**attack).status_code == 403, attack
-        login = requests.post(f"{tarn.url}/api/v1/auth/login", timeout=60, json={
-            "access_key_id": tarn.access_key, "secret_access_key": tarn.secret_key},
-            headers={name.replace("_", "-"): value for name, value in attack.items()})
+        login = requests.post(
+            f"{tarn.url}/api/v1/auth/login",
+            timeout=60,
+            json={"access_key_id": tarn.access_key, "secret_access_key": tarn.secret_key},
+            headers={name.replace("_", "-"): value for name, value in attack.items()},
+        )
         assert login.status_code == 403 and not login.cookies, attack
-    branch = session.post(f"{here}/branches", data='{"name": "planted", "source": "main"}', timeout=60,
-                          headers={"Content-Type": "text/plain;json"})
+    branch = session.post(
+        f"{here}/branches", data='{"name": "planted", "source": "main"}', timeout=60, headers={"Content-Type": "text/plain;json"}
+    )
     assert branch.status_code == 400
     assert [b.id for b in repo.branches()] == ["main"]
     assert write(Sec_Fetch_Site="same-origin").status_code == 201
@@ -57,13 +72,19 @@ def test_a_session_ends_with_its_key_and_at_the_logout(tarn, make_user):  # noqa
 
     def log_in():
         key = rest("POST", f"/auth/users/{user.name}/credentials").json()
-        login = requests.post(f"{base}/auth/login", timeout=60, json={
-            "access_key_id": key["access_key_id"], "secret_access_key": key["secret_access_key"]})
+        login = requests.post(
+            f"{base}/auth/login",
+            timeout=60,
+            json={"access_key_id": key["access_key_id"], "secret_access_key": key["secret_access_key"]},
+        )
         assert login.status_code == 200
         assert login.json()["token_expiration"] - time.time() == pytest.approx(12 * 3600, abs=60)
         bearer = {"Authorization": f"Bearer {login.json()['token']}"}
-        return key["access_key_id"], login.cookies, lambda: requests.get(
-            f"{base}/repositories", headers=bearer, timeout=60).status_code
+        return (
+            key["access_key_id"],
+            login.cookies,
+            lambda: requests.get(f"{base}/repositories", headers=bearer, timeout=60).status_code,
+        )
 
     key_id, _, ask = log_in()
     assert ask() == 200

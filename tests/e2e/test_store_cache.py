@@ -28,10 +28,11 @@ def measured(server):
     """The cache's numbers, and how many GETs the store was sent."""
     lines = [line.rsplit(" ", 1) for line in requests.get(f"{server.url}/metrics", timeout=10).text.splitlines()]
     numbers = {line[0]: float(line[1]) for line in lines if len(line) == 2 and not line[0].startswith("#")}
-    gets = sum(value for key, value in numbers.items()
-               if key.startswith("tarn_store_seconds_count") and 's3_get"' in key)
-    return {"gets": gets, **{short: numbers.get(f"tarn_store_cache_{short}", 0)
-                             for short in ("hits_total", "misses_total", "bytes")}}
+    gets = sum(value for key, value in numbers.items() if key.startswith("tarn_store_seconds_count") and 's3_get"' in key)
+    return {
+        "gets": gets,
+        **{short: numbers.get(f"tarn_store_cache_{short}", 0) for short in ("hits_total", "misses_total", "bytes")},
+    }
 
 
 @pytest.fixture(params=["off", "all"])
@@ -39,8 +40,11 @@ def deceived(request, scratch_dir, initialised_data, versitygw, name):
     """A server with copies, the proxy that lies to it, and whether it compares what it reads."""
     clients.boto3_client(versitygw).create_bucket(Bucket=name)
     proxy = wrong_store.WrongStore(versitygw)
-    environment = {**servers.s3_store_of(proxy), "TARN_STORE_CACHE_DIRECTORY": scratch_dir / "copies",
-                   "TARN_STORE_VERIFY_READS": request.param}
+    environment = {
+        **servers.s3_store_of(proxy),
+        "TARN_STORE_CACHE_DIRECTORY": scratch_dir / "copies",
+        "TARN_STORE_VERIFY_READS": request.param,
+    }
     server = servers.Tarnd(scratch_dir / "tarnd", environment=environment).copy_data_of(initialised_data).start()
     yield server, proxy, request.param == "all"
     server.stop()
@@ -118,7 +122,7 @@ def test_second_reads_ask_the_store_for_nothing(cached, scratch_dir, name):
     cached.kill()
     [copy] = copies_below(scratch_dir / "copies")
     whole = copy.read_bytes()
-    copy.write_bytes(whole[:SIZE // 2])
+    copy.write_bytes(whole[: SIZE // 2])
     copy.with_name(copy.name + ".tmp").write_bytes(whole[:100])
     cached.start()
     assert not copy.with_name(copy.name + ".tmp").exists()
@@ -182,10 +186,21 @@ def test_copies_of_what_another_server_collects_go(scratch_dir, versitygw, name)
     """Also those of a server that is down meanwhile, and of one that misses a collection and its purge."""
     clients.boto3_client(versitygw).create_bucket(Bucket=name)
     database = servers.Postgres(scratch_dir / "postgres").start()
-    shared = {**versitygw.tarnd_environment(), "TARN_AUTH_MASTER_KEY": "a5" * 32, "TARN_GC_INTERVAL_HOURS": "0",
-              "TARN_GC_GRACE_HOURS": "0", "TARN_GC_UNREACHABLE_DAYS": "0"}
-    both = [servers.Tarnd(scratch_dir / f"tarnd-{n}", arguments=["--database", database.url()],
-                          environment={**shared, "TARN_STORE_CACHE_DIRECTORY": scratch_dir / f"copies-{n}"}).start() for n in (1, 2)]
+    shared = {
+        **versitygw.tarnd_environment(),
+        "TARN_AUTH_MASTER_KEY": "a5" * 32,
+        "TARN_GC_INTERVAL_HOURS": "0",
+        "TARN_GC_GRACE_HOURS": "0",
+        "TARN_GC_UNREACHABLE_DAYS": "0",
+    }
+    both = [
+        servers.Tarnd(
+            scratch_dir / f"tarnd-{n}",
+            arguments=["--database", database.url()],
+            environment={**shared, "TARN_STORE_CACHE_DIRECTORY": scratch_dir / f"copies-{n}"},
+        ).start()
+        for n in (1, 2)
+    ]
     copies = [scratch_dir / f"copies-{n}" for n in (1, 2)]
     try:
         lakefs.repository(name, client=clients.lakefs_client(both[0])).create(storage_namespace=f"s3://{name}/space")
@@ -266,7 +281,12 @@ def test_a_prefix_is_copied_ahead_of_reads(cached, versitygw, name, tmp_path):
 
     warmed = cli.json("cache", "warm", f"tarn://{name}/main/train/")
     assert {key: warmed[key] for key in ("objects", "copied", "present", "left_out", "missing")} == {
-        "objects": 252, "copied": 251, "present": 0, "left_out": 1, "missing": 0}
+        "objects": 252,
+        "copied": 251,
+        "present": 0,
+        "left_out": 1,
+        "missing": 0,
+    }
     assert warmed["copied_bytes"] == sum(map(len, bodies.values())) + len(b"imported")
 
     before = measured(cached)
@@ -295,7 +315,10 @@ def test_who_may_not_read_copies_nothing(cached, name):
     clients.boto3_client(cached).put_object(Bucket=name, Key="main/a", Body=b"secret")
     rest = clients.Rest(cached)
     assert rest("POST", "/auth/users", json={"id": "lister"}).status_code == 201
-    policy = {"id": "lists", "statement": [{"effect": "allow", "action": ["fs:ListObjects", "fs:ReadRepository"], "resource": "*"}]}
+    policy = {
+        "id": "lists",
+        "statement": [{"effect": "allow", "action": ["fs:ListObjects", "fs:ReadRepository"], "resource": "*"}],
+    }
     assert rest("POST", "/auth/policies", json=policy).status_code == 201
     assert rest("PUT", "/auth/users/lister/policies/lists").status_code == 201
     keys = rest("POST", "/auth/users/lister/credentials").json()
@@ -307,8 +330,9 @@ def test_who_may_not_read_copies_nothing(cached, name):
 
 def test_a_server_without_a_cache_says_so(tarn, repo):
     repo.branch("main").object("a").upload(data=b"bytes")
-    refused = requests.post(f"{tarn.url}/api/v1/repositories/{repo.id}/refs/main/cache",
-                            auth=(tarn.access_key, tarn.secret_key), timeout=10)
+    refused = requests.post(
+        f"{tarn.url}/api/v1/repositories/{repo.id}/refs/main/cache", auth=(tarn.access_key, tarn.secret_key), timeout=10
+    )
     assert refused.status_code == 412
     assert refused.headers["X-Tarn-Error"] == "no_store_cache"
     assert "store.cache.directory" in refused.json()["message"]

@@ -33,14 +33,20 @@ def lake(server, name):
 
 
 def over_rest(server, method, path, **options):
-    return requests.request(method, f"{server.url}/api/v1{path}", auth=(server.access_key, server.secret_key),
-                            timeout=60, **options)
+    return requests.request(
+        method, f"{server.url}/api/v1{path}", auth=(server.access_key, server.secret_key), timeout=60, **options
+    )
 
 
 def puts(server, name, key):
     """(status, code, message) of writing over REST and over S3."""
-    answer = over_rest(server, "POST", f"/repositories/{name}/branches/main/objects?path={key}", data=b"x",
-                       headers={"Content-Type": "application/octet-stream"})
+    answer = over_rest(
+        server,
+        "POST",
+        f"/repositories/{name}/branches/main/objects?path={key}",
+        data=b"x",
+        headers={"Content-Type": "application/octet-stream"},
+    )
     yield answer.status_code, answer.json().get("code"), answer.json().get("message")
     answer = signed(server, "PUT", f"/{name}/main/{key}-s3", body=b"x")
     yield answer.status, *(answer.xml.findtext(part) if answer.body else None for part in ("Code", "Message"))
@@ -107,8 +113,11 @@ def append(file):
         stream.write(b"more")
 
 
-@pytest.mark.parametrize("damage, reason", [(lambda file: os.truncate(file, 3), "object_corrupt"), (append, "object_corrupt"),
-                                            (os.remove, "bytes_missing")], ids=["cut", "longer", "removed"])
+@pytest.mark.parametrize(
+    "damage, reason",
+    [(lambda file: os.truncate(file, 3), "object_corrupt"), (append, "object_corrupt"), (os.remove, "bytes_missing")],
+    ids=["cut", "longer", "removed"],
+)
 def test_lost_bytes_are_no_fault_of_the_client(server, damage, reason):
     """Readers of stored bytes: GETs of whole objects and ranges, over both APIs, archives, copies of bytes and hooks."""
     place = lake(server, "lake")
@@ -120,16 +129,25 @@ def test_lost_bytes_are_no_fault_of_the_client(server, damage, reason):
     rest_object = "/repositories/lake/refs/main/objects"
     readers = {
         "rest": lambda: over_rest(server, "GET", f"{rest_object}?path=old"),
-        "rest range": lambda: requests.get(f"{server.url}/api/v1{rest_object}?path=old", headers={"Range": "bytes=1-5"},
-                                           auth=(server.access_key, server.secret_key), timeout=60),
+        "rest range": lambda: requests.get(
+            f"{server.url}/api/v1{rest_object}?path=old",
+            headers={"Range": "bytes=1-5"},
+            auth=(server.access_key, server.secret_key),
+            timeout=60,
+        ),
         "archive": lambda: over_rest(server, "GET", f"{rest_object}/archive"),
         "commit with hooks": lambda: over_rest(server, "POST", "/repositories/lake/branches/main/commits", json={"message": "m"}),
         "s3": lambda: signed(server, "GET", "/lake/main/old"),
         "s3 range": lambda: signed(server, "GET", "/lake/main/old", {"Range": "bytes=1-5"}),
-        "s3 copy with a checksum": lambda: signed(server, "PUT", "/lake/main/copy", {
-            "x-amz-copy-source": "/lake/main/old", "x-amz-checksum-algorithm": "SHA256"}),
-        "s3 part of a copy": lambda: signed(server, "PUT", f"/lake/main/joined?partNumber=1&uploadId={upload}", {
-            "x-amz-copy-source": "/lake/main/old", "x-amz-copy-source-range": "bytes=1-5"}),
+        "s3 copy with a checksum": lambda: signed(
+            server, "PUT", "/lake/main/copy", {"x-amz-copy-source": "/lake/main/old", "x-amz-checksum-algorithm": "SHA256"}
+        ),
+        "s3 part of a copy": lambda: signed(
+            server,
+            "PUT",
+            f"/lake/main/joined?partNumber=1&uploadId={upload}",
+            {"x-amz-copy-source": "/lake/main/old", "x-amz-copy-source-range": "bytes=1-5"},
+        ),
     }
     for name, read in readers.items():
         before = corruptions(server)
@@ -146,7 +164,9 @@ def test_a_store_that_is_gone_is_no_missing_bucket(server):
     lake(server, "lake")
     shutil.rmtree(server.objects_dir)
     assert [(status, code) for status, code, _ in puts(server, "lake", "new")] == [
-        (503, "bucket_not_found"), (503, "ServiceUnavailable")]
+        (503, "bucket_not_found"),
+        (503, "ServiceUnavailable"),
+    ]
     assert list(gets(server, "lake")) == [(503, "bucket_not_found"), (503, "ServiceUnavailable")]
     answer = requests.get(server.url + "/_ready", timeout=10)
     assert (answer.status_code, "store local: bucket_not_found" in answer.text) == (503, True)
@@ -160,8 +180,12 @@ def test_a_server_out_of_descriptors_says_so_and_goes_on(server):
         objects = f"{server.url}/api/v1/repositories/lake"
 
         def write(key):
-            return session.post(f"{objects}/branches/main/objects?path={key}", data=b"x", timeout=60,
-                                headers={"Content-Type": "application/octet-stream"})
+            return session.post(
+                f"{objects}/branches/main/objects?path={key}",
+                data=b"x",
+                timeout=60,
+                headers={"Content-Type": "application/octet-stream"},
+            )
 
         def write_s3(target):
             head = {"Host": server.listen, "Content-Type": "text/plain"}
@@ -201,8 +225,7 @@ def test_what_the_server_may_not_do_is_not_what_the_caller_may_not_do(scratch_di
             shutil.chown(path, "root", "root")
             path.chmod(0o755)
         answers = list(puts(server, "lake", "new"))
-        assert [(status, code) for status, code, _ in answers] == [
-            (503, "store_not_writable"), (503, "ServiceUnavailable")]
+        assert [(status, code) for status, code, _ in answers] == [(503, "store_not_writable"), (503, "ServiceUnavailable")]
         assert all("may not write" in message for _, _, message in answers)
         assert re.search("error store_not_readable .*Permission denied", "\n".join(logged(server, "store_not_readable")))
         for path in [place, *place.rglob("*")]:

@@ -14,8 +14,11 @@ REFUSED = "owned_by_another_database"
 
 
 def tarnd_on(url, directory, objects, **environment):
-    return servers.Tarnd(directory, arguments=["--database", url], environment={
-        "TARN_AUTH_MASTER_KEY": "a5" * 32, "TARN_STORE_LOCAL_ROOT": objects, **environment})
+    return servers.Tarnd(
+        directory,
+        arguments=["--database", url],
+        environment={"TARN_AUTH_MASTER_KEY": "a5" * 32, "TARN_STORE_LOCAL_ROOT": objects, **environment},
+    )
 
 
 @pytest.fixture
@@ -97,8 +100,18 @@ def test_a_copy_from_before_the_first_collection_and_its_original_lose_nothing(d
         must_put(original, f"full-{number}", f"kept {number}")
     original.stop()
     database.ask("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = 'tarn' AND pid <> pg_backend_pid()")
-    subprocess.run([servers.POSTGRES_PROGRAMS / "psql", "-X", "-q", "-d", database.url("postgres"), "-c",
-                    "CREATE DATABASE copy TEMPLATE tarn"], check=True)
+    subprocess.run(
+        [
+            servers.POSTGRES_PROGRAMS / "psql",
+            "-X",
+            "-q",
+            "-d",
+            database.url("postgres"),
+            "-c",
+            "CREATE DATABASE copy TEMPLATE tarn",
+        ],
+        check=True,
+    )
     original.start()
     copy = started(tarnd_on(database.url("copy"), scratch_dir / "copy", objects))
     for number in range(10):
@@ -130,8 +143,13 @@ def test_a_copy_from_before_the_first_collection_and_its_original_lose_nothing(d
     assert sum(run["removed_objects"] for run in runs_of(original)) == 30, "what was overwritten goes"
 
     # The original is given up: the copy takes the store over, and the original may not write any more.
-    adopted = subprocess.run([servers.program("tarn"), "admin", "adopt", "--data", str(copy.data_dir), "--database",
-                              database.url("copy")], env=copy.environment, capture_output=True, text=True, check=True)
+    adopted = subprocess.run(
+        [servers.program("tarn"), "admin", "adopt", "--data", str(copy.data_dir), "--database", database.url("copy")],
+        env=copy.environment,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     assert adopted.stdout.split() == ["lake", "local://lake"]
     deadline = time.monotonic() + WAIT_SECONDS
     while put(copy, "of-the-copy", "of the copy").status_code != 201:
@@ -154,8 +172,18 @@ def test_an_adoption_takes_what_it_can_and_is_noticed_at_once(database, scratch_
     assert rest("DELETE", "/repositories/gone").status_code == 204
     original.stop()
     database.ask("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = 'tarn' AND pid <> pg_backend_pid()")
-    subprocess.run([servers.POSTGRES_PROGRAMS / "psql", "-X", "-q", "-d", database.url("postgres"), "-c",
-                    "CREATE DATABASE copy TEMPLATE tarn"], check=True)
+    subprocess.run(
+        [
+            servers.POSTGRES_PROGRAMS / "psql",
+            "-X",
+            "-q",
+            "-d",
+            database.url("postgres"),
+            "-c",
+            "CREATE DATABASE copy TEMPLATE tarn",
+        ],
+        check=True,
+    )
     in_the_way = objects / "broken/_tarn/collector"
     in_the_way.write_text("a file")
     copy = started(tarnd_on(database.url("copy"), scratch_dir / "copy", objects))

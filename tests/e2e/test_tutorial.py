@@ -19,7 +19,9 @@ INSTALLS = re.compile(r"^pip install .*$", re.MULTILINE)
 
 
 def run(words, environment, directory, text=None):
-    ended = subprocess.run(words, input=text, env=environment, cwd=directory, capture_output=True, text=True, timeout=240, check=False)
+    ended = subprocess.run(
+        words, input=text, env=environment, cwd=directory, capture_output=True, text=True, timeout=240, check=False
+    )
     assert ended.returncode == 0, (text, ended.stdout, ended.stderr)
     return ended.stdout
 

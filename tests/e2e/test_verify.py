@@ -58,8 +58,7 @@ class Lake:
         return self.cli.json("verify", self.name, *options, status=status)
 
     def found(self, *options):
-        return [(item["kind"], item["path"], item["refs"]) for item in
-                self.verify(*options, status=DAMAGED)["findings"]]
+        return [(item["kind"], item["path"], item["refs"]) for item in self.verify(*options, status=DAMAGED)["findings"]]
 
 
 @pytest.fixture(params=first_here(["local", "s3"]))
@@ -74,8 +73,12 @@ def lake(request, scratch_dir):
 def test_lost_and_changed_objects_are_found(lake):
     for number in range(200):
         lake.put(f"data/{number:03}", b"%d" % number)
-    lake.s3.upload_fileobj(io.BytesIO(b"p" * (PART + 7)), lake.name, "main/big",
-                           Config=boto3.s3.transfer.TransferConfig(multipart_threshold=PART, multipart_chunksize=PART))
+    lake.s3.upload_fileobj(
+        io.BytesIO(b"p" * (PART + 7)),
+        lake.name,
+        "main/big",
+        Config=boto3.s3.transfer.TransferConfig(multipart_threshold=PART, multipart_chunksize=PART),
+    )
     lake.commit()
     lake.cli.run("branch", "create", "exp", "--source", "main")
     lake.put("data/100", b"on exp", "exp")
@@ -90,10 +93,15 @@ def test_lost_and_changed_objects_are_found(lake):
     lake.stored("staged", "exp").unlink()
     with lake.stored("data/150").open("r+b") as file:
         file.truncate(1)
-    assert sorted(lake.found()) == [("object_missing", "data/100", ["main"]), ("object_missing", "staged", ["exp"]),
-                                    ("object_size", "data/150", ["main", "exp"])]
-    assert sorted(lake.found("--ref", "main")) == [("object_missing", "data/100", ["main"]),
-                                                   ("object_size", "data/150", ["main"])]
+    assert sorted(lake.found()) == [
+        ("object_missing", "data/100", ["main"]),
+        ("object_missing", "staged", ["exp"]),
+        ("object_size", "data/150", ["main", "exp"]),
+    ]
+    assert sorted(lake.found("--ref", "main")) == [
+        ("object_missing", "data/100", ["main"]),
+        ("object_size", "data/150", ["main"]),
+    ]
     assert lake.verify("--objects", "none")["errors"] == 0
     table = lake.cli.run("verify", lake.name, status=DAMAGED)
     assert "object_missing" in table.text and "data/100" in table.text and "3 errors" in table.talk
@@ -117,9 +125,14 @@ def test_a_verification_goes_on_without_its_client(tarn, scratch_dir):
     lake.put("a", b"a")
     started = lake.verify("--no-wait")
     assert lake.verify("--resume", started["id"])["state"] == "done"
-    assert "has ended" in requests.delete(
-        f"{tarn.url}/api/v1/repositories/{lake.name}/verify/{started['id']}",
-        auth=(tarn.access_key, tarn.secret_key), timeout=60).json()["message"]
+    assert (
+        "has ended"
+        in requests.delete(
+            f"{tarn.url}/api/v1/repositories/{lake.name}/verify/{started['id']}",
+            auth=(tarn.access_key, tarn.secret_key),
+            timeout=60,
+        ).json()["message"]
+    )
     lake.cli.run("verify", lake.name, "--resume", "0" * 20, status=4)
     lake.cli.run("verify", lake.name, "--ref", "absent", status=4)
     assert "must be none, sample or all" in lake.cli.run("verify", lake.name, "--objects", "some", status=1).talk
@@ -129,21 +142,28 @@ def test_a_verification_needs_its_permission(tarn, scratch_dir):
     lake = Lake(tarn, tarn.objects_dir, "local://", scratch_dir)
     lake.put("a", b"a")
     done = lake.verify("--no-wait")["id"]
-    api = lakefs_sdk.AuthApi(lakefs_sdk.ApiClient(lakefs_sdk.Configuration(
-        host=tarn.url + "/api/v1", username=tarn.access_key, password=tarn.secret_key)))
+    api = lakefs_sdk.AuthApi(
+        lakefs_sdk.ApiClient(
+            lakefs_sdk.Configuration(host=tarn.url + "/api/v1", username=tarn.access_key, password=tarn.secret_key)
+        )
+    )
     user = f"reader-{uuid.uuid4().hex[:8]}"
     api.create_user(user_creation=lakefs_sdk.UserCreation(id=user))
     key = api.create_credentials(user)
     here = f"{tarn.url}/api/v1/repositories/{lake.name}/verify"
 
     def status(method, path="", **options):
-        return requests.request(method, here + path, auth=(key.access_key_id, key.secret_access_key), timeout=60,
-                                **options).status_code
+        return requests.request(
+            method, here + path, auth=(key.access_key_id, key.secret_access_key), timeout=60, **options
+        ).status_code
 
     def allow(*actions):
         policy = f"p-{uuid.uuid4().hex[:8]}"
-        api.create_policy(policy=lakefs_sdk.Policy(id=policy, statement=[
-            lakefs_sdk.Statement(effect="allow", action=list(actions), resource="*")]))
+        api.create_policy(
+            policy=lakefs_sdk.Policy(
+                id=policy, statement=[lakefs_sdk.Statement(effect="allow", action=list(actions), resource="*")]
+            )
+        )
         api.attach_policy_to_user(user, policy)
 
     allow("fs:Read*", "fs:List*", "fs:UpdateRepository")
@@ -163,8 +183,9 @@ def careful(request, session_scratch, initialised_data):
         gateway = request.getfixturevalue("versitygw")
         clients.boto3_client(gateway).create_bucket(Bucket="careful")
         environment, files, namespace = gateway.tarnd_environment(), gateway.buckets, "s3://careful/"
-    server = servers.Tarnd(session_scratch / f"careful-{request.param}",
-                           environment={**environment, "TARN_STORE_VERIFY_READS": "all"})
+    server = servers.Tarnd(
+        session_scratch / f"careful-{request.param}", environment={**environment, "TARN_STORE_VERIFY_READS": "all"}
+    )
     server.copy_data_of(initialised_data).start()
     yield server, files or server.objects_dir, namespace
     server.stop()
@@ -175,18 +196,28 @@ def corrupt_reads(server):
     return sum(float(line.split()[1]) for line in lines if line.startswith("tarn_object_corruption_total"))
 
 
-
-
-@pytest.mark.parametrize("size, recorded", [(size, recorded) for recorded in ("crc64", "md5") for size in (1024, 300 << 10, LARGE + 1)
-                                            if LONG or (size, recorded) not in ((LARGE + 1, "md5"), (1024, "crc64"))])
+@pytest.mark.parametrize(
+    "size, recorded",
+    [
+        (size, recorded)
+        for recorded in ("crc64", "md5")
+        for size in (1024, 300 << 10, LARGE + 1)
+        if LONG or (size, recorded) not in ((LARGE + 1, "md5"), (1024, "crc64"))
+    ],
+)
 def test_a_read_of_changed_bytes_does_not_end_well(careful, scratch_dir, size, recorded):
     server, files, namespace = careful
     lake = Lake(server, files, namespace, scratch_dir)
     body = bytes(range(256)) * (size // 256) + b"!" * (size % 256)
     if recorded == "md5":  # REST records no checksum
-        requests.post(f"{server.url}/api/v1/repositories/{lake.name}/branches/main/objects", params={"path": "k"},
-                      data=body, headers={"Content-Type": "application/octet-stream"},
-                      auth=(server.access_key, server.secret_key), timeout=60).raise_for_status()
+        requests.post(
+            f"{server.url}/api/v1/repositories/{lake.name}/branches/main/objects",
+            params={"path": "k"},
+            data=body,
+            headers={"Content-Type": "application/octet-stream"},
+            auth=(server.access_key, server.secret_key),
+            timeout=60,
+        ).raise_for_status()
     else:
         lake.s3.put_object(Bucket=lake.name, Key="main/k", Body=body, ChecksumAlgorithm="CRC64NVME")
     rest = f"{server.url}/api/v1/repositories/{lake.name}/refs/main/objects"
@@ -195,8 +226,9 @@ def test_a_read_of_changed_bytes_does_not_end_well(careful, scratch_dir, size, r
         return lake.s3.get_object(Bucket=lake.name, Key="main/k")["Body"].read()
 
     def over_rest(**headers):
-        answer = requests.get(rest, params={"path": "k"}, auth=(server.access_key, server.secret_key), headers=headers,
-                              timeout=60)
+        answer = requests.get(
+            rest, params={"path": "k"}, auth=(server.access_key, server.secret_key), headers=headers, timeout=60
+        )
         answer.raise_for_status()
         return answer.content
 
@@ -214,6 +246,9 @@ def test_a_read_of_changed_bytes_does_not_end_well(careful, scratch_dir, size, r
         assert rest_error.value.response.status_code == 500
     assert corrupt_reads(server) >= before + 2
     assert over_rest(Range="bytes=0-9") == body[:10]
-    line = [line for line in (server.directory / "tarnd.log").read_text().splitlines()
-            if "object_corrupt" in line and lake.name in line][0]
+    line = [
+        line
+        for line in (server.directory / "tarnd.log").read_text().splitlines()
+        if "object_corrupt" in line and lake.name in line
+    ][0]
     assert "path=k" in line and "address=" in line

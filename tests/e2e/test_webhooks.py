@@ -17,8 +17,12 @@ import servers
 from command import Cli
 
 PATIENCE_SECONDS = 60
-FAST = {"TARN_HOOKS_ALLOWED_TARGETS": "127.0.0.1", "TARN_WEBHOOKS_RETRY_FIRST": "50ms",
-        "TARN_WEBHOOKS_ATTEMPTS_MAX": "3", "TARN_WEBHOOKS_TIMEOUT": "2s"}
+FAST = {
+    "TARN_HOOKS_ALLOWED_TARGETS": "127.0.0.1",
+    "TARN_WEBHOOKS_RETRY_FIRST": "50ms",
+    "TARN_WEBHOOKS_ATTEMPTS_MAX": "3",
+    "TARN_WEBHOOKS_TIMEOUT": "2s",
+}
 
 
 class Receiver:
@@ -82,8 +86,9 @@ def server(scratch_dir, initialised_data):
 
 
 def call(server, method, path, status=None, **options):
-    answer = requests.request(method, f"{server.url}/api/v1{path}", auth=(server.access_key, server.secret_key),
-                              timeout=30, **options)
+    answer = requests.request(
+        method, f"{server.url}/api/v1{path}", auth=(server.access_key, server.secret_key), timeout=30, **options
+    )
     assert status is None or answer.status_code == status, (method, path, answer.status_code, answer.text)
     return answer
 
@@ -186,8 +191,10 @@ def test_two_servers_share_the_work(scratch_dir, receive):
     receiver = receive()
     database = servers.Postgres(scratch_dir / "postgres").start()
     shared = {"TARN_STORE_LOCAL_ROOT": scratch_dir / "objects", "TARN_AUTH_MASTER_KEY": "a5" * 32, **FAST}
-    both = [servers.Tarnd(scratch_dir / f"tarnd-{n}", arguments=["--database", database.url()],
-                          environment=shared).start() for n in (1, 2)]
+    both = [
+        servers.Tarnd(scratch_dir / f"tarnd-{n}", arguments=["--database", database.url()], environment=shared).start()
+        for n in (1, 2)
+    ]
     repo = make_repository(both[0])
     call(both[0], "PUT", f"{repo}/webhooks/deploy", 201, json={"url": receiver.url})
     make_branches(both[0], repo, 20)
@@ -200,9 +207,26 @@ def test_two_servers_share_the_work(scratch_dir, receive):
 
 def test_a_certificate_nobody_signed_is_refused(server, receive, tmp_path):
     pem = tmp_path / "self-signed.pem"
-    subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=127.0.0.1", "-addext",
-                    "subjectAltName=IP:127.0.0.1", "-keyout", tmp_path / "key", "-out", tmp_path / "certificate"],
-                   check=True, capture_output=True)
+    subprocess.run(
+        [
+            "openssl",
+            "req",
+            "-x509",
+            "-newkey",
+            "rsa:2048",
+            "-nodes",
+            "-subj",
+            "/CN=127.0.0.1",
+            "-addext",
+            "subjectAltName=IP:127.0.0.1",
+            "-keyout",
+            tmp_path / "key",
+            "-out",
+            tmp_path / "certificate",
+        ],
+        check=True,
+        capture_output=True,
+    )
     pem.write_bytes((tmp_path / "key").read_bytes() + (tmp_path / "certificate").read_bytes())
     receiver = receive(certificate=pem)
     repo = make_repository(server)
@@ -215,8 +239,9 @@ def test_a_certificate_nobody_signed_is_refused(server, receive, tmp_path):
 def test_mlflow_receivers_get_what_they_know(server, receive):
     receiver = receive()
     repo = make_repository(server)
-    secret = call(server, "PUT", f"{repo}/webhooks/registry", 201,
-                  json={"url": receiver.url, "format": "mlflow"}).json()["secret"]
+    secret = call(server, "PUT", f"{repo}/webhooks/registry", 201, json={"url": receiver.url, "format": "mlflow"}).json()[
+        "secret"
+    ]
     make_branches(server, repo, 1)
     call(server, "POST", f"{repo}/tags", 201, json={"id": "v1", "ref": "main"})
     wait_for(lambda: receiver.got)
@@ -225,8 +250,10 @@ def test_mlflow_receivers_get_what_they_know(server, receive):
     assert (told["entity"], told["action"]) == ("model_version", "created")
     assert set(told["data"]) == {"name", "version", "source", "run_id", "tags", "description"}
     signed = f"{headers['X-MLflow-Delivery-Id']}.{headers['X-MLflow-Timestamp']}.".encode() + body
-    assert headers["X-MLflow-Signature"] == "v1," + base64.b64encode(
-        hmac.new(secret.encode(), signed, hashlib.sha256).digest()).decode()
+    assert (
+        headers["X-MLflow-Signature"]
+        == "v1," + base64.b64encode(hmac.new(secret.encode(), signed, hashlib.sha256).digest()).decode()
+    )
 
 
 def test_imports_tell_how_they_ended(server, receive):
@@ -239,9 +266,16 @@ def test_imports_tell_how_they_ended(server, receive):
         (source / str(n)).write_text("row")
 
     def start(kind, path, destination):
-        return call(server, "POST", f"{repo}/branches/main/import", 202, json={
-            "paths": [{"type": kind, "path": f"local://{path}", "destination": destination}],
-            "commit": {"message": "rows"}}).json()["id"]
+        return call(
+            server,
+            "POST",
+            f"{repo}/branches/main/import",
+            202,
+            json={
+                "paths": [{"type": kind, "path": f"local://{path}", "destination": destination}],
+                "commit": {"message": "rows"},
+            },
+        ).json()["id"]
 
     done = start("common_prefix", f"{source}/", "raw/")
     wait_for(lambda: receiver.got)
@@ -260,11 +294,17 @@ def test_a_promotion_is_told_signed(server, receive, tmp_path):
     secret = cli.json("webhook", "set", "registry", receiver.url, "--event", "promotion.*", "--event", "alias.set")["secret"]
     make_branches(server, repo, 2)
     for branch, accuracy in (("b0", "0.9"), ("b1", "0.2")):
-        call(server, "POST", f"{repo}/branches/{branch}/commits", 201, json={
-            "message": branch, "allow_empty": True, "metadata": {"metric.accuracy": accuracy}})
+        call(
+            server,
+            "POST",
+            f"{repo}/branches/{branch}/commits",
+            201,
+            json={"message": branch, "allow_empty": True, "metadata": {"metric.accuracy": accuracy}},
+        )
     policy = tmp_path / "policy.yaml"
-    policy.write_text("name: digits\ndestination: main\nalias: champion\nmetrics:\n"
-                      "  - {name: accuracy, goal: max, min: 0.6, primary: true}\n")
+    policy.write_text(
+        "name: digits\ndestination: main\nalias: champion\nmetrics:\n  - {name: accuracy, goal: max, min: 0.6, primary: true}\n"
+    )
     cli.run("policy", "apply", "-f", policy)
     done = cli.json("promote", "b0", "--to", "main", "--wait", "--timeout", "60s")
     assert done["state"] == "promoted", done
@@ -276,8 +316,13 @@ def test_a_promotion_is_told_signed(server, receive, tmp_path):
     for _, body in receiver.got:
         event = json.loads(body)
         told[event["type"], event["data"].get("promotion_id")] = event["data"]
-    assert set(told) == {("promotion.created", done["id"]), ("promotion.promoted", done["id"]), ("alias.set", done["id"]),
-                         ("promotion.created", refused["id"]), ("promotion.rejected", refused["id"])}
+    assert set(told) == {
+        ("promotion.created", done["id"]),
+        ("promotion.promoted", done["id"]),
+        ("alias.set", done["id"]),
+        ("promotion.created", refused["id"]),
+        ("promotion.rejected", refused["id"]),
+    }
     moved = told["promotion.promoted", done["id"]]
     assert (moved["commit"], moved["winner_commit"], moved["alias"]) == (done["result"], done["winner"]["commit"], "champion")
     assert told["alias.set", done["id"]]["new_commit"] == done["result"]

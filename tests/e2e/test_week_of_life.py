@@ -35,8 +35,14 @@ WAIT_SECONDS = 90
 COLLECT_SECONDS = 1800
 VACUUM_SECONDS = 300  # autovacuum looks once a minute
 SPARE = 1.15
-SETTINGS = {"TARN_GC_INTERVAL_HOURS": "0", "TARN_GC_GRACE_HOURS": "0", "TARN_GC_UNREACHABLE_DAYS": "1",
-            "TARN_GC_BUSY_PERCENT": "100", "TARN_AUTH_MASTER_KEY": "a5" * 32, **servers.SHORT_LEASE}
+SETTINGS = {
+    "TARN_GC_INTERVAL_HOURS": "0",
+    "TARN_GC_GRACE_HOURS": "0",
+    "TARN_GC_UNREACHABLE_DAYS": "1",
+    "TARN_GC_BUSY_PERCENT": "100",
+    "TARN_AUTH_MASTER_KEY": "a5" * 32,
+    **servers.SHORT_LEASE,
+}
 BASE = "/repositories/lake"
 BINARIES = "/usr/lib/postgresql/15/bin"
 
@@ -52,9 +58,11 @@ def place(scratch_dir, long_tests):
         for name, value in clocks["database"].environment().items():
             patch.setenv(name, value)
         database.start()
-    server = servers.Tarnd(scratch_dir / "tarnd", arguments=["--database", database.url()],
-                           environment={**SETTINGS, "TARN_STORE_LOCAL_ROOT": scratch_dir / "objects",
-                                        **clocks["server"].environment()})
+    server = servers.Tarnd(
+        scratch_dir / "tarnd",
+        arguments=["--database", database.url()],
+        environment={**SETTINGS, "TARN_STORE_LOCAL_ROOT": scratch_dir / "objects", **clocks["server"].environment()},
+    )
     server.objects = scratch_dir / "objects"
     server.start()
     yield server, database, list(clocks.values())
@@ -116,9 +124,14 @@ class Week:
         self.must("POST", f"{BASE}/branches/{branch}/commits", {"message": f"{number}"})
 
     def bring(self, folder):
-        begun = self.must("POST", f"{BASE}/branches/main/import", {
-            "paths": [{"type": "common_prefix", "path": f"local://{folder}/", "destination": "im/"}],
-            "commit": {"message": "import"}})
+        begun = self.must(
+            "POST",
+            f"{BASE}/branches/main/import",
+            {
+                "paths": [{"type": "common_prefix", "path": f"local://{folder}/", "destination": "im/"}],
+                "commit": {"message": "import"},
+            },
+        )
         while not self.must("GET", f"{BASE}/branches/main/import?id={begun['id']}")["completed"]:
             time.sleep(0.05)
 
@@ -171,10 +184,25 @@ class Week:
 
 def sizes_of(database, name="tarn"):
     """{table: bytes}, with indexes."""
-    rows = subprocess.run([f"{BINARIES}/psql", "-X", "-A", "-t", "-q", "-F", ",", "-d", database.url(name), "-c",
-                           "SELECT relname, pg_total_relation_size(oid) FROM pg_class "
-                           "WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace"],
-                          capture_output=True, text=True, check=True).stdout.split()
+    rows = subprocess.run(
+        [
+            f"{BINARIES}/psql",
+            "-X",
+            "-A",
+            "-t",
+            "-q",
+            "-F",
+            ",",
+            "-d",
+            database.url(name),
+            "-c",
+            "SELECT relname, pg_total_relation_size(oid) FROM pg_class "
+            "WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace",
+        ],
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout.split()
     return {table: int(size) for table, size in (row.split(",") for row in rows)}
 
 
@@ -217,8 +245,11 @@ def test_a_week_leaves_what_its_last_day_needs(place):
         for _ in range(3):
             week.collect()
         nodes.append(int(database.ask("SELECT count(*) FROM nodes")[0]))
-        print(f"day {day}: {worked - begun:.0f} s of work, {time.monotonic() - worked:.0f} s of collections, {nodes[-1]} nodes, "
-              f"{sum(sizes_of(database).values())} bytes", flush=True)
+        print(
+            f"day {day}: {worked - begun:.0f} s of work, {time.monotonic() - worked:.0f} s of collections, {nodes[-1]} nodes, "
+            f"{sum(sizes_of(database).values())} bytes",
+            flush=True,
+        )
     needed = week.needed()
     stored = {path: size for path, size in servers.files_below(server.objects).items() if path.startswith("lake/data/")}
     print(f"{next(week.numbers) - 1} commits; stored {len(stored)} objects, needed {len(needed)}; nodes after each day {nodes}")

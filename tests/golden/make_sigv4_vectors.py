@@ -55,8 +55,14 @@ def vector(name, method, url, headers, body=b"", **more):
     fields = [[str(k), v.decode() if isinstance(v, bytes) else str(v)] for k, v in headers.items()]
     if not any(k.lower() == "host" for k, _ in fields):
         fields.append(["Host", botocore.auth._host_from_url(url)])
-    return {"name": name, "method": method, "target": target, "headers": fields,
-            "body_base64": base64.b64encode(body).decode(), **more}
+    return {
+        "name": name,
+        "method": method,
+        "target": target,
+        "headers": fields,
+        "body_base64": base64.b64encode(body).decode(),
+        **more,
+    }
 
 
 def header_signed(name, method, url, headers=None, body=b"", context=None):
@@ -67,17 +73,16 @@ def header_signed(name, method, url, headers=None, body=b"", context=None):
     original = auth.canonical_request
     auth.canonical_request = lambda r: seen.setdefault("canonical", original(r))
     auth.add_auth(request)
-    return vector(name, method, request.prepare().url, request.headers, body,
-                  mechanism="v4_header", canonical_request=seen["canonical"])
+    return vector(
+        name, method, request.prepare().url, request.headers, body, mechanism="v4_header", canonical_request=seen["canonical"]
+    )
 
 
 def presigned(name, method, url, headers=None, expires=3600, version=4, send_headers=True):
-    auth = (S3SigV4QueryAuth(CREDENTIALS, "s3", REGION, expires) if version == 4
-            else HmacV1QueryAuth(CREDENTIALS, expires))
+    auth = S3SigV4QueryAuth(CREDENTIALS, "s3", REGION, expires) if version == 4 else HmacV1QueryAuth(CREDENTIALS, expires)
     request = AWSRequest(method=method, url=url, headers=headers or {})
     auth.add_auth(request)
-    sent = {k: v for k, v in request.headers.items()
-            if send_headers and k.lower() not in ("date", "x-amz-content-sha256")}
+    sent = {k: v for k, v in request.headers.items() if send_headers and k.lower() not in ("date", "x-amz-content-sha256")}
     return vector(name, method, request.prepare().url, sent, mechanism=f"v{version}_query")
 
 
@@ -91,44 +96,68 @@ def handmade():
     base = HOST + "/lake/main/"
     hello = b"hello"
     yield header_signed("plain get", "GET", base + "a.txt")
-    yield header_signed("space, plus, accent and RFC 3986 marks", "GET",
-                        base + "a%20b%2Bc/%C3%A9~%27%28%29%2A%21.txt")
-    yield header_signed("every byte that needs an escape", "GET",
-                        base + "".join(f"%{b:02X}" for b in range(1, 128)
-                                       if not (chr(b).isalnum() or chr(b) in "-._~/")))
+    yield header_signed("space, plus, accent and RFC 3986 marks", "GET", base + "a%20b%2Bc/%C3%A9~%27%28%29%2A%21.txt")
+    yield header_signed(
+        "every byte that needs an escape",
+        "GET",
+        base + "".join(f"%{b:02X}" for b in range(1, 128) if not (chr(b).isalnum() or chr(b) in "-._~/")),
+    )
     yield header_signed("double slashes and dots", "GET", base + "/x/./y/../z//")
     yield header_signed("encoded slash", "GET", base + "a%2Fb")
     yield header_signed("four-byte UTF-8", "GET", base + "%F0%9F%90%A6")
-    yield header_signed("listing", "GET",
-                        HOST + "/lake?list-type=2&prefix=main%2F&delimiter=%2F&encoding-type=url")
+    yield header_signed("listing", "GET", HOST + "/lake?list-type=2&prefix=main%2F&delimiter=%2F&encoding-type=url")
     yield header_signed("parameter without value", "GET", base + "k?uploads")
     yield header_signed("parameter with empty value", "GET", base + "k?uploads=")
     yield header_signed("parameters out of order", "PUT", base + "k?uploadId=abc&partNumber=2", body=hello)
     yield header_signed("repeated parameter", "GET", HOST + "/lake?tag=b&tag=a&tag=")
     yield header_signed("names that sort by their encoding", "GET", HOST + "/lake?a%2Fb=1&a-b=2&a=3&ab=4&A=5")
-    yield header_signed("space and plus in a value", "GET",
-                        HOST + "/lake?prefix=main%2Fa%20b%2Bc&delimiter=&max-keys=1000")
+    yield header_signed("space and plus in a value", "GET", HOST + "/lake?prefix=main%2Fa%20b%2Bc&delimiter=&max-keys=1000")
     yield header_signed("default port left out", "PUT", "https://s3.example.test:443/lake/main/k", body=hello)
-    yield header_signed("blanks in a header value", "PUT", base + "k",
-                        {"x-amz-meta-a": "  two   spaces  ", "Content-Type": "text/plain"}, hello)
-    yield header_signed("unsigned payload", "PUT", "https://s3.example.test/lake/main/k", body=hello,
-                        context={"client_config": Config(s3={"payload_signing_enabled": False})})
+    yield header_signed(
+        "blanks in a header value", "PUT", base + "k", {"x-amz-meta-a": "  two   spaces  ", "Content-Type": "text/plain"}, hello
+    )
+    yield header_signed(
+        "unsigned payload",
+        "PUT",
+        "https://s3.example.test/lake/main/k",
+        body=hello,
+        context={"client_config": Config(s3={"payload_signing_enabled": False})},
+    )
     yield header_signed("delete", "DELETE", base + "k")
     yield presigned("presigned get", "GET", base + "a%20b.txt?response-content-type=text%2Fplain")
     yield presigned("presigned put with content type", "PUT", base + "k", {"Content-Type": "text/csv"})
-    yield presigned("presigned put with metadata in the query", "PUT",
-                    base + "k?x-amz-meta-color=red%20blue&x-amz-tagging=a%3Db")
+    yield presigned("presigned put with metadata in the query", "PUT", base + "k?x-amz-meta-color=red%20blue&x-amz-tagging=a%3Db")
     yield presigned("presigned for a week", "GET", base + "k", expires=604800)
     yield presigned("v2 presigned get", "GET", base + "a%20b.txt?response-content-type=text%2Fplain", version=2)
-    yield presigned("v2 presigned put with type and metadata", "PUT", base + "k",
-                    {"Content-Type": "text/csv", "x-amz-meta-color": "red"}, version=2)
-    yield presigned("v2 presigned put with type and metadata in the query alone", "PUT", base + "k",
-                    {"Content-Type": "text/csv", "x-amz-meta-color": "red"}, version=2, send_headers=False)
+    yield presigned(
+        "v2 presigned put with type and metadata",
+        "PUT",
+        base + "k",
+        {"Content-Type": "text/csv", "x-amz-meta-color": "red"},
+        version=2,
+    )
+    yield presigned(
+        "v2 presigned put with type and metadata in the query alone",
+        "PUT",
+        base + "k",
+        {"Content-Type": "text/csv", "x-amz-meta-color": "red"},
+        version=2,
+        send_headers=False,
+    )
     yield presigned("v2 presigned part", "PUT", base + "k?uploadId=u.1&partNumber=3", version=2)
     yield v2_header("v2 plain get", "GET", base + "a%20b.txt")
-    yield v2_header("v2 put", "PUT", base + "k",
-                    {"Content-Type": "text/plain", "Content-MD5": base64.b64encode(hashlib.md5(hello).digest()).decode(),
-                     "x-amz-meta-b": "two", "X-Amz-Meta-A": " one "}, hello)
+    yield v2_header(
+        "v2 put",
+        "PUT",
+        base + "k",
+        {
+            "Content-Type": "text/plain",
+            "Content-MD5": base64.b64encode(hashlib.md5(hello).digest()).decode(),
+            "x-amz-meta-b": "two",
+            "X-Amz-Meta-A": " one ",
+        },
+        hello,
+    )
     yield v2_header("v2 subresources", "GET", base + "k?uploads&acl&prefix=x&response-expires=a%2Cb")
 
 
@@ -146,9 +175,13 @@ def client_requests():
     def client(scheme, version=None):
         session = botocore.session.get_session()
         made = session.create_client(
-            "s3", region_name=REGION, aws_access_key_id=KEY_ID, aws_secret_access_key=SECRET,
+            "s3",
+            region_name=REGION,
+            aws_access_key_id=KEY_ID,
+            aws_secret_access_key=SECRET,
             endpoint_url=f"{scheme}://s3.example.test:8443",
-            config=Config(signature_version=version, s3={"addressing_style": "path"}))
+            config=Config(signature_version=version, s3={"addressing_style": "path"}),
+        )
         made.meta.events.register("before-send.s3.*", capture)
         return made
 
@@ -156,13 +189,31 @@ def client_requests():
         ("client put over http", "http", "put_object", dict(Bucket="lake", Key="main/k", Body=b"hello")),
         ("client put over tls", "https", "put_object", dict(Bucket="lake", Key="main/k", Body=b"hello")),
         ("client put over tls, empty", "https", "put_object", dict(Bucket="lake", Key="main/e", Body=b"")),
-        ("client put over tls, sha256", "https", "put_object",
-         dict(Bucket="lake", Key="main/k", Body=b"hello", ChecksumAlgorithm="SHA256", ContentEncoding="gzip",
-              Metadata={"Color": "red"})),
-        ("client put over tls, two chunks", "https", "put_object",
-         dict(Bucket="lake", Key="main/big", Body=b"0123456789abcdef" * 70000)),
-        ("client delete objects", "http", "delete_objects",
-         dict(Bucket="lake", Delete={"Objects": [{"Key": "main/a b"}, {"Key": "main/\u00e9"}]})),
+        (
+            "client put over tls, sha256",
+            "https",
+            "put_object",
+            dict(
+                Bucket="lake",
+                Key="main/k",
+                Body=b"hello",
+                ChecksumAlgorithm="SHA256",
+                ContentEncoding="gzip",
+                Metadata={"Color": "red"},
+            ),
+        ),
+        (
+            "client put over tls, two chunks",
+            "https",
+            "put_object",
+            dict(Bucket="lake", Key="main/big", Body=b"0123456789abcdef" * 70000),
+        ),
+        (
+            "client delete objects",
+            "http",
+            "delete_objects",
+            dict(Bucket="lake", Delete={"Objects": [{"Key": "main/a b"}, {"Key": "main/\u00e9"}]}),
+        ),
         ("client list", "http", "list_objects_v2", dict(Bucket="lake", Prefix="main/a+b c/", Delimiter="/")),
     ]
     for name, scheme, operation, arguments in calls:
@@ -179,8 +230,8 @@ def client_requests():
         if len(body) > 4096:
             more["body_pattern"] = {"unit": "0123456789abcdef", "count": 70000}
             more["body_frame_base64"] = base64.b64encode(
-                body.replace(b"0123456789abcdef" * 65536, b"<16*65536>")
-                .replace(b"0123456789abcdef" * 4464, b"<16*4464>")).decode()
+                body.replace(b"0123456789abcdef" * 65536, b"<16*65536>").replace(b"0123456789abcdef" * 4464, b"<16*4464>")
+            ).decode()
             body = b""
         yield vector(name, request.method, request.url, headers, body, mechanism="v4_header", **more)
 
@@ -196,18 +247,21 @@ def sign_chain(secret, timestamp, region, seed, chunks, trailer=None):
         key = h(key, part).digest()
     previous, signatures = seed, []
     for chunk in chunks:
-        text = "\n".join(["AWS4-HMAC-SHA256-PAYLOAD", timestamp, scope, previous, EMPTY,
-                          hashlib.sha256(chunk).hexdigest()])
+        text = "\n".join(["AWS4-HMAC-SHA256-PAYLOAD", timestamp, scope, previous, EMPTY, hashlib.sha256(chunk).hexdigest()])
         previous = h(key, text).hexdigest()
         signatures.append(previous)
-    out = {"timestamp": timestamp, "scope": scope, "signing_key": key.hex(), "seed": seed,
-           "chunks": [{"fill": chr(c[0]) if c else "", "bytes": len(c)} for c in chunks],
-           "signatures": signatures}
+    out = {
+        "timestamp": timestamp,
+        "scope": scope,
+        "signing_key": key.hex(),
+        "seed": seed,
+        "chunks": [{"fill": chr(c[0]) if c else "", "bytes": len(c)} for c in chunks],
+        "signatures": signatures,
+    }
     if trailer:
         name, value, line_end = trailer
         lines = f"{name}:{value}\n".encode()
-        text = "\n".join(["AWS4-HMAC-SHA256-TRAILER", timestamp, scope, previous,
-                          hashlib.sha256(lines).hexdigest()])
+        text = "\n".join(["AWS4-HMAC-SHA256-TRAILER", timestamp, scope, previous, hashlib.sha256(lines).hexdigest()])
         out["trailer"] = {"name": name, "value": value, "line_end": line_end, "signature": h(key, text).hexdigest()}
     return out
 
@@ -220,22 +274,41 @@ def chains():
     a, b = b"a" * 65536, b"a" * 1024
     # The worked examples of the S3 API reference ("Signature calculations: multiple chunks", and with trailers).
     published = ("wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY", "20130524T000000Z", REGION)
-    yield {"name": "published example", **sign_chain(
-        *published, "4f232c4386841ef735655705268965c44a0e4690baa4adea153f7db9fa80a0a9", [a, b, b""])}
-    yield {"name": "published example with trailer", **sign_chain(
-        *published, "106e2a8a18243abcf37539882f36619c00e2dfc72633413f02d3b74544bfeb8e", [a, b, b""],
-        ("x-amz-checksum-crc32c", "sOO8/Q==", "\n"))}
-    yield {"name": "crc32 trailer", **sign_chain(
-        SECRET, ISO, REGION, "5" * 64, [b"z" * 8192, b"y" * 10, b""],
-        ("x-amz-checksum-crc32", crc32_base64(b"z" * 8192 + b"y" * 10), "\r\n"))}
+    yield {
+        "name": "published example",
+        **sign_chain(*published, "4f232c4386841ef735655705268965c44a0e4690baa4adea153f7db9fa80a0a9", [a, b, b""]),
+    }
+    yield {
+        "name": "published example with trailer",
+        **sign_chain(
+            *published,
+            "106e2a8a18243abcf37539882f36619c00e2dfc72633413f02d3b74544bfeb8e",
+            [a, b, b""],
+            ("x-amz-checksum-crc32c", "sOO8/Q==", "\n"),
+        ),
+    }
+    yield {
+        "name": "crc32 trailer",
+        **sign_chain(
+            SECRET,
+            ISO,
+            REGION,
+            "5" * 64,
+            [b"z" * 8192, b"y" * 10, b""],
+            ("x-amz-checksum-crc32", crc32_base64(b"z" * 8192 + b"y" * 10), "\r\n"),
+        ),
+    }
 
 
 def checksums():
     for data in (b"", b"123456789", b"hello", bytes(range(256)) * 5):
-        yield {"data_base64": base64.b64encode(data).decode(), "crc32": crc32_base64(data),
-               "sha1": base64.b64encode(hashlib.sha1(data).digest()).decode(),
-               "sha256": base64.b64encode(hashlib.sha256(data).digest()).decode(),
-               "md5": base64.b64encode(hashlib.md5(data).digest()).decode()}
+        yield {
+            "data_base64": base64.b64encode(data).decode(),
+            "crc32": crc32_base64(data),
+            "sha1": base64.b64encode(hashlib.sha1(data).digest()).decode(),
+            "sha256": base64.b64encode(hashlib.sha256(data).digest()).decode(),
+            "md5": base64.b64encode(hashlib.md5(data).digest()).decode(),
+        }
 
 
 def main():
@@ -243,8 +316,13 @@ def main():
         requests = list(handmade()) + list(client_requests())
     document = {
         "made_by": f"make_sigv4_vectors.py with botocore {botocore.__version__}",
-        "access_key_id": KEY_ID, "secret": SECRET, "region": REGION, "now": ISO,
-        "requests": requests, "chains": list(chains()), "checksums": list(checksums()),
+        "access_key_id": KEY_ID,
+        "secret": SECRET,
+        "region": REGION,
+        "now": ISO,
+        "requests": requests,
+        "chains": list(chains()),
+        "checksums": list(checksums()),
     }
     target = pathlib.Path(__file__).with_name("sigv4_vectors.json")
     target.write_text(json.dumps(document, indent=1, ensure_ascii=True) + "\n")

@@ -48,7 +48,7 @@ class Fault:
 
 def faults():
     pieces = re.split(r"^## (\d+)\. (.+)$", LIST.read_text(), flags=re.MULTILINE)[1:]
-    return [Fault(*pieces[at:at + 3]) for at in range(0, len(pieces), 3)]
+    return [Fault(*pieces[at : at + 3]) for at in range(0, len(pieces), 3)]
 
 
 def check():
@@ -100,8 +100,15 @@ class Copy:
     def finds(self, test, settings):
         """The contradiction that the histories show, or None."""
         try:
-            done = subprocess.run([sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", test], cwd=self.root,
-                                  env=self.environment | settings, capture_output=True, text=True, timeout=TRY_SECONDS, check=False)
+            done = subprocess.run(
+                [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", test],
+                cwd=self.root,
+                env=self.environment | settings,
+                capture_output=True,
+                text=True,
+                timeout=TRY_SECONDS,
+                check=False,
+            )
         except subprocess.TimeoutExpired:
             return f"no end within {TRY_SECONDS} s"
         if done.returncode == 0:
@@ -130,8 +137,20 @@ def main(arguments):
             print(f"{fault.number}. {fault.title}: {error}", file=sys.stderr)
         copy.uproot(fault)
         missed += said is None
-        print(json.dumps({"fault": fault.number, "title": fault.title, "histories": fault.found_by, "found": said is not None,
-                          "tries": tries, "seconds": round(time.monotonic() - begun), "said": said}), flush=True)
+        print(
+            json.dumps(
+                {
+                    "fault": fault.number,
+                    "title": fault.title,
+                    "histories": fault.found_by,
+                    "found": said is not None,
+                    "tries": tries,
+                    "seconds": round(time.monotonic() - begun),
+                    "said": said,
+                }
+            ),
+            flush=True,
+        )
     print(f"{missed} faults were not found" if missed else "every fault was found", file=sys.stderr)
     return 1 if missed else 0
 

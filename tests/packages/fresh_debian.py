@@ -15,8 +15,11 @@ CACHE = Path(os.environ.get("TARN_CACHE", Path.home() / ".cache" / "tarn"))
 BOOT_SECONDS = 90
 
 # Hierarchies of control groups in which a test gets a group of its own, as far as they are mounted.
-CGROUPS = [path for path in (Path("/sys/fs/cgroup/systemd"), Path("/sys/fs/cgroup/unified"), Path("/sys/fs/cgroup")) if
-           (path / "cgroup.procs").exists()]
+CGROUPS = [
+    path
+    for path in (Path("/sys/fs/cgroup/systemd"), Path("/sys/fs/cgroup/unified"), Path("/sys/fs/cgroup"))
+    if (path / "cgroup.procs").exists()
+]
 
 BOOT = r"""
 set -e
@@ -53,7 +56,9 @@ exec chroot "$root" env -i container=tarn-test PATH=/usr/sbin:/usr/bin:/sbin:/bi
 def run(*command, check=True, **options):
     done = subprocess.run([str(word) for word in command], capture_output=True, text=True, check=False, cwd="/", **options)
     if check and done.returncode != 0:
-        raise RuntimeError(f"{' '.join(map(str, command))} ended with {done.returncode}:\n{done.stdout[-3000:]}{done.stderr[-3000:]}")
+        raise RuntimeError(
+            f"{' '.join(map(str, command))} ended with {done.returncode}:\n{done.stdout[-3000:]}{done.stderr[-3000:]}"
+        )
     return done
 
 
@@ -91,8 +96,17 @@ class FreshDebian:
                 package = f"/tmp/{package.name}"
             copies.append(package)
         for command in ("apt-get update -qq", f"apt-get install -y -q {' '.join(copies)}"):
-            run("unshare", "--mount", "--fork", "sh", "-ec", 'mount -t proc proc "$1/proc"; exec chroot "$1" sh -c "$2"', "sh",
-                self.root, f"export DEBIAN_FRONTEND=noninteractive; {command}")
+            run(
+                "unshare",
+                "--mount",
+                "--fork",
+                "sh",
+                "-ec",
+                'mount -t proc proc "$1/proc"; exec chroot "$1" sh -c "$2"',
+                "sh",
+                self.root,
+                f"export DEBIAN_FRONTEND=noninteractive; {command}",
+            )
 
     def boot(self):
         def enter_group():
@@ -101,8 +115,27 @@ class FreshDebian:
                 (hierarchy / self.group / "cgroup.procs").write_text("0")
 
         self.child = subprocess.Popen(
-            ["unshare", "--cgroup", "--mount", "--pid", "--ipc", "--uts", "--net", "--fork", "--kill-child", "sh", "-c", BOOT, "boot",
-             str(self.root)], preexec_fn=enter_group, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+            [
+                "unshare",
+                "--cgroup",
+                "--mount",
+                "--pid",
+                "--ipc",
+                "--uts",
+                "--net",
+                "--fork",
+                "--kill-child",
+                "sh",
+                "-c",
+                BOOT,
+                "boot",
+                str(self.root),
+            ],
+            preexec_fn=enter_group,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+        )
         deadline = time.monotonic() + BOOT_SECONDS
         while (state := self.run("systemctl", "is-system-running", check=False).stdout.strip()) not in ("running", "degraded"):
             if self.child.poll() is not None:
@@ -117,7 +150,22 @@ class FreshDebian:
 
     def run(self, *command, check=True, **options):
         """In the running system."""
-        return run("nsenter", "-t", self.first_process(), "-m", "-p", "-i", "-u", "-n", "-C", "-r", "-w/", *command, check=check, **options)
+        return run(
+            "nsenter",
+            "-t",
+            self.first_process(),
+            "-m",
+            "-p",
+            "-i",
+            "-u",
+            "-n",
+            "-C",
+            "-r",
+            "-w/",
+            *command,
+            check=check,
+            **options,
+        )
 
     def shell(self, script, check=True):
         return self.run("sh", "-c", script, check=check)

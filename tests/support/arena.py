@@ -55,8 +55,10 @@ class Arena:
 
     def begin(self, values):
         """A round in which nothing is staged and the head shows `values`."""
-        self.cells = [Cell(f"{self.branch}: {', '.join(paths)}", paths,
-                           State(tuple(KeyState(values[path]) for path in paths))) for paths in CELLS]
+        self.cells = [
+            Cell(f"{self.branch}: {', '.join(paths)}", paths, State(tuple(KeyState(values[path]) for path in paths)))
+            for paths in CELLS
+        ]
         self.places = {path: (cell, key) for cell in self.cells for key, path in enumerate(cell.keys)}
         self.uploads = deque(maxlen=OPEN_UPLOADS_MAX)
         self.links = deque(maxlen=OPEN_UPLOADS_MAX)
@@ -93,8 +95,22 @@ class ObjectClient:
         return self.wires[self.chance.randrange(len(self.wires))]
 
     def one(self, arena, path):
-        writes = (self.put, self.put, self.put_absent, self.put_match, self.delete, self.tag, self.describe, self.copy,
-                  self.upload, self.complete, self.complete, self.abort, self.send, self.link)
+        writes = (
+            self.put,
+            self.put,
+            self.put_absent,
+            self.put_match,
+            self.delete,
+            self.tag,
+            self.describe,
+            self.copy,
+            self.upload,
+            self.complete,
+            self.complete,
+            self.abort,
+            self.send,
+            self.link,
+        )
         reads = (self.get, self.get, self.get_tags, self.stat, self.list, self.copy_away)
         many = writes if self.chance.random() < arena.share_of_writes else reads
         self.choose(many)(arena, path)
@@ -154,16 +170,24 @@ class ObjectClient:
         return (arena.etags.get(item["checksum"], 0), int(item.get("metadata", {}).get("w", NONE)), 0)
 
     def stat(self, arena, path):
-        got = self.ask(arena, path, "stat", lambda: self.wire().rest(
-            "GET", f"/repositories/{arena.repository}/refs/{arena.branch}/objects/stat?path={path}"))
+        got = self.ask(
+            arena,
+            path,
+            "stat",
+            lambda: self.wire().rest("GET", f"/repositories/{arena.repository}/refs/{arena.branch}/objects/stat?path={path}"),
+        )
         if got:
             answer, start, label = got
             if answer.status in (200, 404):
                 self.saw(arena, path, start, label, self.shown(arena, answer.json()) if answer.status == 200 else None)
 
     def list(self, arena, path):
-        got = self.ask(arena, "", "list", lambda: self.wire().rest(
-            "GET", f"/repositories/{arena.repository}/refs/{arena.branch}/objects/ls?amount=1000"))
+        got = self.ask(
+            arena,
+            "",
+            "list",
+            lambda: self.wire().rest("GET", f"/repositories/{arena.repository}/refs/{arena.branch}/objects/ls?amount=1000"),
+        )
         if got and got[0].status == 200:
             answer, start, label = got
             listed = {item["path"]: self.shown(arena, item) for item in answer.json()["results"]}
@@ -174,9 +198,13 @@ class ObjectClient:
 
     def conditional(self, arena, path, label, headers, value, body, step, refusals, alike):
         cell, key = arena.places[path]
-        got = self.ask(arena, path, f"{label} {value}", lambda: self.wire().s3(
-            "PUT", self.target(arena, path), body, {**headers_of(value), **headers}),
-            lambda start, text: arena.recorder.in_doubt(cell, start, text, lambda real: step(key, real), value, alike))
+        got = self.ask(
+            arena,
+            path,
+            f"{label} {value}",
+            lambda: self.wire().s3("PUT", self.target(arena, path), body, {**headers_of(value), **headers}),
+            lambda start, text: arena.recorder.in_doubt(cell, start, text, lambda real: step(key, real), value, alike),
+        )
         if not got:
             return
         answer, start, text = got
@@ -193,8 +221,17 @@ class ObjectClient:
 
     def put_absent(self, arena, path):
         value, body = arena.new_value(self.chance)
-        self.conditional(arena, path, "PUT if absent", {"If-None-Match": "*"}, value, body, model.create,
-                         {412: model.present}, ("create", path))
+        self.conditional(
+            arena,
+            path,
+            "PUT if absent",
+            {"If-None-Match": "*"},
+            value,
+            body,
+            model.create,
+            {412: model.present},
+            ("create", path),
+        )
 
     def put_match(self, arena, path):
         """Reads the object and replaces it."""
@@ -206,15 +243,27 @@ class ObjectClient:
             return arena.recorder.problem(f"{got[2]} {got[0].body[:60]}")
         arena.recorder.seen.add(old)
         value, body = arena.new_value(self.chance)
-        self.conditional(arena, path, f"PUT if {old}", {"If-Match": got[0].headers["ETag"]}, value, body,
-                         lambda key, real: model.replace_body(key, old, real),
-                         {412: lambda key: model.other_body(key, old), 404: model.absent}, ("swap", path, old))
+        self.conditional(
+            arena,
+            path,
+            f"PUT if {old}",
+            {"If-Match": got[0].headers["ETag"]},
+            value,
+            body,
+            lambda key, real: model.replace_body(key, old, real),
+            {412: lambda key: model.other_body(key, old), 404: model.absent},
+            ("swap", path, old),
+        )
 
     def delete(self, arena, path):
         cell, key = arena.places[path]
-        got = self.ask(arena, path, "DELETE", lambda: self.wire().s3("DELETE", self.target(arena, path)),
-                       lambda start, text: arena.recorder.in_doubt(cell, start, text, lambda: model.delete(key),
-                                                                   alike=("delete", path)))
+        got = self.ask(
+            arena,
+            path,
+            "DELETE",
+            lambda: self.wire().s3("DELETE", self.target(arena, path)),
+            lambda start, text: arena.recorder.in_doubt(cell, start, text, lambda: model.delete(key), alike=("delete", path)),
+        )
         if got and got[0].status == 204:
             arena.recorder.done(cell, got[1], got[2], model.delete(key))
         elif got and got[0].status != 409:
@@ -223,9 +272,15 @@ class ObjectClient:
     def part(self, arena, path, label, part, request):
         cell, key = arena.places[path]
         number = arena.recorder.number()
-        got = self.ask(arena, path, f"{label} {number}", lambda: request(number), lambda start, text:
-                       arena.recorder.in_doubt(cell, start, text, lambda real: model.change(key, part, real[0]), (number,),
-                                               (label, path)))
+        got = self.ask(
+            arena,
+            path,
+            f"{label} {number}",
+            lambda: request(number),
+            lambda start, text: arena.recorder.in_doubt(
+                cell, start, text, lambda real: model.change(key, part, real[0]), (number,), (label, path)
+            ),
+        )
         if not got:
             return
         answer, start, text = got
@@ -238,24 +293,47 @@ class ObjectClient:
 
     def tag(self, arena, path):
         text = "<Tagging><TagSet><Tag><Key>w</Key><Value>%d</Value></Tag></TagSet></Tagging>"
-        self.part(arena, path, "PUT tags", 2, lambda number: self.wire().s3(
-            "PUT", self.target(arena, path, "?tagging="), (text % number).encode()))
+        self.part(
+            arena,
+            path,
+            "PUT tags",
+            2,
+            lambda number: self.wire().s3("PUT", self.target(arena, path, "?tagging="), (text % number).encode()),
+        )
 
     def describe(self, arena, path):
-        self.part(arena, path, "PUT metadata", 1, lambda number: self.wire().rest(
-            "PUT", f"/repositories/{arena.repository}/branches/{arena.branch}/objects/stat/user_metadata?path={path}",
-            document={"set": {"w": str(number)}}))
+        self.part(
+            arena,
+            path,
+            "PUT metadata",
+            1,
+            lambda number: self.wire().rest(
+                "PUT",
+                f"/repositories/{arena.repository}/branches/{arena.branch}/objects/stat/user_metadata?path={path}",
+                document={"set": {"w": str(number)}},
+            ),
+        )
 
     def copy(self, arena, path):
         """From another key, with metadata and tags of its own: a read of that key and a write here."""
         source = self.chance.choice([one for one in UNIMPORTED if one != path])
         cell, key = arena.places[path]
         number = arena.recorder.number()
-        headers = {**headers_of((0, number, number)), "x-amz-copy-source": self.target(arena, source),
-                   "x-amz-metadata-directive": "REPLACE", "x-amz-tagging-directive": "REPLACE"}
-        got = self.ask(arena, path, f"copy {number} of {source} to", lambda: self.wire().s3(
-            "PUT", self.target(arena, path), b"", headers), lambda start, text: arena.recorder.in_doubt(
-                cell, start, text, lambda real: model.write(key, real), (0, number, number), ("copy", path)))
+        headers = {
+            **headers_of((0, number, number)),
+            "x-amz-copy-source": self.target(arena, source),
+            "x-amz-metadata-directive": "REPLACE",
+            "x-amz-tagging-directive": "REPLACE",
+        }
+        got = self.ask(
+            arena,
+            path,
+            f"copy {number} of {source} to",
+            lambda: self.wire().s3("PUT", self.target(arena, path), b"", headers),
+            lambda start, text: arena.recorder.in_doubt(
+                cell, start, text, lambda real: model.write(key, real), (0, number, number), ("copy", path)
+            ),
+        )
         if not got:
             return
         answer, start, text = got
@@ -285,8 +363,9 @@ class ObjectClient:
             if not head or head[0].status != 200:
                 return
             headers["x-amz-copy-source-if-match"] = head[0].headers["ETag"]
-        got = self.ask(arena, path, f"copy ({wish}) to {away} of", lambda: self.wire().s3(
-            "PUT", self.target(arena, away), b"", headers))
+        got = self.ask(
+            arena, path, f"copy ({wish}) to {away} of", lambda: self.wire().s3("PUT", self.target(arena, away), b"", headers)
+        )
         if not got or got[0].status != 200:
             if got and got[0].status == 404:
                 self.saw(arena, path, got[1], got[2], None)
@@ -312,14 +391,22 @@ class ObjectClient:
 
     def upload(self, arena, path):
         value, body = arena.new_value(self.chance)
-        begun = self.ask(arena, path, "begin upload", lambda: self.wire().s3(
-            "POST", self.target(arena, path, "?uploads="), b"", headers_of(value)))
+        begun = self.ask(
+            arena,
+            path,
+            "begin upload",
+            lambda: self.wire().s3("POST", self.target(arena, path, "?uploads="), b"", headers_of(value)),
+        )
         found = UPLOAD.search(begun[0].body) if begun else None
         if not found:
             return
         upload = found[1].decode()
-        part = self.ask(arena, path, "upload part", lambda: self.wire().s3(
-            "PUT", self.target(arena, path, f"?partNumber=1&uploadId={upload}"), body))
+        part = self.ask(
+            arena,
+            path,
+            "upload part",
+            lambda: self.wire().s3("PUT", self.target(arena, path, f"?partNumber=1&uploadId={upload}"), body),
+        )
         if part and part[0].status == 200:
             digest = hashlib.md5(hashlib.md5(body).digest()).hexdigest()
             arena.etags[f"{digest}-1"] = value[0]
@@ -329,8 +416,14 @@ class ObjectClient:
         """Asks for an address and sends the bytes there, to be linked later, perhaps more than once."""
         value, body = arena.new_value(self.chance, tagged=False)
         wire = self.wire()
-        got = self.ask(arena, path, "address", lambda: wire.rest(
-            "GET", f"/repositories/{arena.repository}/branches/{arena.branch}/staging/backing?path={path}&presign=true"))
+        got = self.ask(
+            arena,
+            path,
+            "address",
+            lambda: wire.rest(
+                "GET", f"/repositories/{arena.repository}/branches/{arena.branch}/staging/backing?path={path}&presign=true"
+            ),
+        )
         if not got or got[0].status != 200:
             return
         given = got[0].json()
@@ -341,11 +434,23 @@ class ObjectClient:
             arena.recorder.problem(f"{sent[2]} {sent[0].reason}")
 
     def link(self, arena, _):
-        self.ending(arena, "link", lambda path, address, etag: self.wire().rest(
-            "PUT", f"/repositories/{arena.repository}/branches/{arena.branch}/staging/backing?path={path}", document={
-                "staging": {"physical_address": address}, "checksum": etag,
-                "size_bytes": len(body_of(arena.etags[etag])), "user_metadata": {"w": str(arena.etags[etag])}}),
-            model.complete, 200, arena.links)
+        self.ending(
+            arena,
+            "link",
+            lambda path, address, etag: self.wire().rest(
+                "PUT",
+                f"/repositories/{arena.repository}/branches/{arena.branch}/staging/backing?path={path}",
+                document={
+                    "staging": {"physical_address": address},
+                    "checksum": etag,
+                    "size_bytes": len(body_of(arena.etags[etag])),
+                    "user_metadata": {"w": str(arena.etags[etag])},
+                },
+            ),
+            model.complete,
+            200,
+            arena.links,
+        )
 
     def ending(self, arena, label, request, step_of, closes, begun=None):
         try:
@@ -354,8 +459,13 @@ class ObjectClient:
             return
         cell, key = arena.places[path]
         step = step_of(key, upload, value)
-        got = self.ask(arena, path, f"{label} {value}", lambda: request(path, upload, etag),
-                       lambda start, text: arena.recorder.in_doubt(cell, start, text, lambda: step))
+        got = self.ask(
+            arena,
+            path,
+            f"{label} {value}",
+            lambda: request(path, upload, etag),
+            lambda start, text: arena.recorder.in_doubt(cell, start, text, lambda: step),
+        )
         if not got:
             return
         answer, start, text = got
@@ -369,11 +479,22 @@ class ObjectClient:
 
     def complete(self, arena, _):
         text = "<CompleteMultipartUpload><Part><PartNumber>1</PartNumber><ETag>%s</ETag></Part></CompleteMultipartUpload>"
-        self.ending(arena, "complete", lambda path, upload, etag: self.wire().s3(
-            "POST", self.target(arena, path, f"?uploadId={upload}"), (text % etag).encode()), model.complete, 200)
+        self.ending(
+            arena,
+            "complete",
+            lambda path, upload, etag: self.wire().s3(
+                "POST", self.target(arena, path, f"?uploadId={upload}"), (text % etag).encode()
+            ),
+            model.complete,
+            200,
+        )
 
     def abort(self, arena, _):
         if self.chance.random() < 0.3:
-            self.ending(arena, "abort", lambda path, upload, _: self.wire().s3(
-                "DELETE", self.target(arena, path, f"?uploadId={upload}")),
-                lambda _, upload, __: model.abort(upload), 204)
+            self.ending(
+                arena,
+                "abort",
+                lambda path, upload, _: self.wire().s3("DELETE", self.target(arena, path, f"?uploadId={upload}")),
+                lambda _, upload, __: model.abort(upload),
+                204,
+            )

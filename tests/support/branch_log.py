@@ -129,8 +129,10 @@ class BranchLog:
                 right = "a conflict"
             got = self.trees[commit["id"]].get(path)
             if got != right:
-                self.arena.recorder.problem(f"{self.arena.branch}: {verb.message} shows {got} under {path}, not {right} "
-                                            f"(base {old}, source {theirs}, before {ours})")
+                self.arena.recorder.problem(
+                    f"{self.arena.branch}: {verb.message} shows {got} under {path}, not {right} "
+                    f"(base {old}, source {theirs}, before {ours})"
+                )
 
     def publications(self, cell):
         verbs = {verb.message: verb for verb in self.arena.verbs}

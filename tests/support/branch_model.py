@@ -65,6 +65,7 @@ def delete(key):
         deleted = state.with_key(key, None)
         # Nothing is staged for what was not there, unless it was there when the server looked.
         return [deleted] if state.shown(key) is not None else [state, deleted]
+
     return step
 
 
@@ -78,32 +79,39 @@ def present(key):
 
 def replace_body(key, expected, value):
     """A write with If-Match."""
+
     def step(state):
         shown = state.shown(key)
         return [state.with_key(key, value)] if shown is not None and shown[0] in (expected, 0) else []
+
     return step
 
 
 def other_body(key, expected):
     """The refusal of a write with If-Match."""
+
     def step(state):
         shown = state.shown(key)
         return [state] if shown is not None and (shown[0] != expected or not shown[0]) else []
+
     return step
 
 
 def change(key, part, value):
     """Metadata (1) or tags (2) of the object that is there; the rest of it stays."""
+
     def step(state):
         shown = state.shown(key)
         if shown is None:
             return []
         return [state.with_key(key, tuple(value if at == part else old for at, old in enumerate(shown)))]
+
     return step
 
 
 def complete(key, upload, value):
     """A repeated completion succeeds as long as the key shows the object."""
+
     def step(state):
         if upload in state.aborted:
             return []
@@ -111,6 +119,7 @@ def complete(key, upload, value):
             return [replace(state.with_key(key, value), completed=state.completed | {upload})]
         shown = state.shown(key)
         return [state] if shown is not None and shown[0] in (value[0], 0) else []
+
     return step
 
 
@@ -125,6 +134,7 @@ def no_upload(upload):
 
 def reset(*keys):
     """Drops what is staged."""
+
     def step(state):
         if all(state.keys[key].staged == NOTHING for key in keys):
             return [state]
@@ -132,26 +142,31 @@ def reset(*keys):
             return []
         changed = tuple(KeyState(one.committed) if key in keys else one for key, one in enumerate(state.keys))
         return [replace(state, keys=changed)]
+
     return step
 
 
 def move(source, destination):
     """Of a prefix: a pair of keys of which the first may be absent, since others of the prefix are there."""
+
     def step(state):
         if state.held:
             return []
         value = state.shown(source)
         return [state] if value is None else [state.with_key(destination, value).with_key(source, None)]
+
     return step
 
 
 def put_back(key, value):
     """Stages what a commit has under the key, unless the branch shows it already."""
+
     def step(state):
         if state.held:
             return []
         staged = state.with_key(key, value)
         return [state, staged] if equal(state.shown(key), value) else [staged]
+
     return step
 
 

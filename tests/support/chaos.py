@@ -44,21 +44,39 @@ class Chaos:
         directory = self.directory
         self.database.start()
         clock = ShiftedClock(directory)
-        shared = {"TARN_STORE_LOCAL_ROOT": directory / "objects", "TARN_AUTH_MASTER_KEY": "a5" * 32,
-                  "TARN_STORE_LOCAL_IMPORT_ROOTS": self.imports, **servers.SHORT_LEASE,
-                  # Branches are leased for reads whenever nobody writes, however briefly.
-                  "TARN_CACHE_READ_LEASE_READS_MIN": "1", "TARN_CACHE_READ_LEASE_PAUSE": "0s"}
+        shared = {
+            "TARN_STORE_LOCAL_ROOT": directory / "objects",
+            "TARN_AUTH_MASTER_KEY": "a5" * 32,
+            "TARN_STORE_LOCAL_IMPORT_ROOTS": self.imports,
+            **servers.SHORT_LEASE,
+            # Branches are leased for reads whenever nobody writes, however briefly.
+            "TARN_CACHE_READ_LEASE_READS_MIN": "1",
+            "TARN_CACHE_READ_LEASE_PAUSE": "0s",
+        }
         self.imports.mkdir()
         for number, shift in enumerate(CLOCK_SHIFTS):
             ready = directory / f"proxy-{number}"
-            proxy = servers.Process([sys.executable, str(servers.ROOT / "tests/support/database_proxy.py"), str(ready),
-                                     str(self.database.port), str(self.chance.randrange(10**6))],
-                                    directory / f"proxy-{number}.log", dict(os.environ))
+            proxy = servers.Process(
+                [
+                    sys.executable,
+                    str(servers.ROOT / "tests/support/database_proxy.py"),
+                    str(ready),
+                    str(self.database.port),
+                    str(self.chance.randrange(10**6)),
+                ],
+                directory / f"proxy-{number}.log",
+                dict(os.environ),
+            )
             proxy.wait_until(lambda ready=ready: ready.exists() and ready.read_text(), "database_proxy.py")
             url = f"postgresql://postgres@127.0.0.1:{ready.read_text()}/tarn?sslmode=disable"
             self.proxies.append(proxy)
-            self.servers.append(servers.Tarnd(directory / f"tarnd-{number}", arguments=["--database", url],
-                                              environment={**shared, **clock.environment(shift)}))
+            self.servers.append(
+                servers.Tarnd(
+                    directory / f"tarnd-{number}",
+                    arguments=["--database", url],
+                    environment={**shared, **clock.environment(shift)},
+                )
+            )
         for server in self.servers:
             server.start()
 
@@ -85,10 +103,10 @@ class Chaos:
     def kill_server(self):
         number = self.chance.randrange(len(self.servers))
         self.servers[number].kill()
-        self.signal_proxies(signal.SIGUSR2, self.proxies[number:number + 1])
+        self.signal_proxies(signal.SIGUSR2, self.proxies[number : number + 1])
         self.servers[number].start()
         if self.connections:
-            self.signal_proxies(signal.SIGUSR1, self.proxies[number:number + 1])
+            self.signal_proxies(signal.SIGUSR1, self.proxies[number : number + 1])
 
     def restart_database(self):
         self.database.crash()
@@ -114,8 +132,10 @@ class Chaos:
         """Waits until nothing that was begun is still under way: imports of dead servers, and requests that wait in a server
         for a branch although their clients have gone."""
         deadline = time.monotonic() + SETTLE_SECONDS + BRANCH_WAIT_SECONDS
-        question = ("SELECT (SELECT count(*) FROM pg_stat_activity WHERE application_name = 'tarnd' AND state <> 'idle') "
-                    "|| ',' || (SELECT count(*) FROM jobs WHERE state IN ('queued', 'running'))")
+        question = (
+            "SELECT (SELECT count(*) FROM pg_stat_activity WHERE application_name = 'tarnd' AND state <> 'idle') "
+            "|| ',' || (SELECT count(*) FROM jobs WHERE state IN ('queued', 'running'))"
+        )
         quiet = 0
         while quiet < 3:
             try:

@@ -22,8 +22,9 @@ program = functools.cache(preloaded.Program)
 
 
 def run_process(words, input, **options):
-    return subprocess.run(words, input=input, stdin=None if input is not None else subprocess.DEVNULL, capture_output=True,
-                          check=False, **options)
+    return subprocess.run(
+        words, input=input, stdin=None if input is not None else subprocess.DEVNULL, capture_output=True, check=False, **options
+    )
 
 
 @dataclass(frozen=True)
@@ -54,8 +55,13 @@ class Box:
         kept = {name: value for name, value in os.environ.items() if not name.startswith(("TARN_", "AWS_"))}
         path = f"{self.programs}:/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin"
         run = program(shutil.which(words[0], path=path), imports).run if imports else run_process
-        ended = run([str(word) for word in words], input=stdin, timeout=COMMAND_SECONDS, cwd=self.scratch,
-                    env={**kept, "PATH": path, "HOME": self.scratch, **environment})
+        ended = run(
+            [str(word) for word in words],
+            input=stdin,
+            timeout=COMMAND_SECONDS,
+            cwd=self.scratch,
+            env={**kept, "PATH": path, "HOME": self.scratch, **environment},
+        )
         talk = ended.stderr + ended.stdout
         if fails:
             assert ended.returncode != 0, (words, "did not fail", talk)
@@ -68,8 +74,12 @@ class Box:
         body = query.pop("json", None)
         url = f"{self.url}/api/v1/repositories/{self.repo}{path}?{urllib.parse.urlencode(query)}"
         keys = base64.b64encode(f"{self.access_key}:{self.secret_key}".encode()).decode()
-        request = urllib.request.Request(url, method=method, data=None if body is None else json.dumps(body).encode(),
-                                         headers={"Authorization": f"Basic {keys}", "Content-Type": "application/json"})
+        request = urllib.request.Request(
+            url,
+            method=method,
+            data=None if body is None else json.dumps(body).encode(),
+            headers={"Authorization": f"Basic {keys}", "Content-Type": "application/json"},
+        )
         with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(request, timeout=COMMAND_SECONDS) as answer:
             return json.load(answer)
 
@@ -120,6 +130,10 @@ class Box:
 
     def keys_in_environment(self):
         """The variables that AWS's own tools and many others read."""
-        return {"AWS_ACCESS_KEY_ID": self.access_key, "AWS_SECRET_ACCESS_KEY": self.secret_key,
-                "AWS_DEFAULT_REGION": "us-east-1", "AWS_REGION": "us-east-1",
-                **({"AWS_CA_BUNDLE": self.ca} if self.ca else {})}
+        return {
+            "AWS_ACCESS_KEY_ID": self.access_key,
+            "AWS_SECRET_ACCESS_KEY": self.secret_key,
+            "AWS_DEFAULT_REGION": "us-east-1",
+            "AWS_REGION": "us-east-1",
+            **({"AWS_CA_BUNDLE": self.ca} if self.ca else {}),
+        }

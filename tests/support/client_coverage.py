@@ -35,25 +35,75 @@ ASKS_NOTHING = "asks the server nothing"
 ALWAYS_RAISES = "raises UnsupportedOperation by design"
 REFUSED = "501, as the open-source lakeFS answers"
 NO_ERROR = {
-    **dict.fromkeys([
-        "repository", "Repository.id", "Repository.branch", "Repository.commit", "Repository.ref", "Repository.tag",
-        "Reference.id", "Reference.repo_id", "Reference.object", "Branch.object", "Branch.import_data",
-        "Transaction.object", "Transaction.source_id", "Transaction.commit_message", "Transaction.commit_metadata",
-        "Transaction.tag", "StoredObject.repo", "StoredObject.ref", "StoredObject.path", "ObjectReader.mode",
-        "ObjectReader.name", "ObjectReader.closed", "ObjectReader.readable", "ObjectReader.seekable",
-        "ObjectReader.writable", "ObjectReader.isatty", "ObjectReader.tell", "ObjectReader.close",
-        "ObjectReader.pre_sign", "ObjectWriter.mode", "ObjectWriter.name", "ObjectWriter.closed",
-        "ObjectWriter.readable", "ObjectWriter.seekable", "ObjectWriter.writable", "ObjectWriter.isatty",
-        "ObjectWriter.tell", "ObjectWriter.discard", "ObjectWriter.pre_sign", "ImportManager.import_id",
-        "Client.config", "Client.sdk_client", "Client.reset_time", "ServerConfiguration.version",
-        "ServerConfiguration.storage_config"], ASKS_NOTHING),
+    **dict.fromkeys(
+        [
+            "repository",
+            "Repository.id",
+            "Repository.branch",
+            "Repository.commit",
+            "Repository.ref",
+            "Repository.tag",
+            "Reference.id",
+            "Reference.repo_id",
+            "Reference.object",
+            "Branch.object",
+            "Branch.import_data",
+            "Transaction.object",
+            "Transaction.source_id",
+            "Transaction.commit_message",
+            "Transaction.commit_metadata",
+            "Transaction.tag",
+            "StoredObject.repo",
+            "StoredObject.ref",
+            "StoredObject.path",
+            "ObjectReader.mode",
+            "ObjectReader.name",
+            "ObjectReader.closed",
+            "ObjectReader.readable",
+            "ObjectReader.seekable",
+            "ObjectReader.writable",
+            "ObjectReader.isatty",
+            "ObjectReader.tell",
+            "ObjectReader.close",
+            "ObjectReader.pre_sign",
+            "ObjectWriter.mode",
+            "ObjectWriter.name",
+            "ObjectWriter.closed",
+            "ObjectWriter.readable",
+            "ObjectWriter.seekable",
+            "ObjectWriter.writable",
+            "ObjectWriter.isatty",
+            "ObjectWriter.tell",
+            "ObjectWriter.discard",
+            "ObjectWriter.pre_sign",
+            "ImportManager.import_id",
+            "Client.config",
+            "Client.sdk_client",
+            "Client.reset_time",
+            "ServerConfiguration.version",
+            "ServerConfiguration.storage_config",
+        ],
+        ASKS_NOTHING,
+    ),
 }
 NO_SUCCESS = {
-    **dict.fromkeys([
-        "ObjectReader.fileno", "ObjectReader.readlines", "ObjectReader.truncate", "ObjectReader.write",
-        "ObjectReader.writelines", "ObjectWriter.fileno", "ObjectWriter.read", "ObjectWriter.readline",
-        "ObjectWriter.readlines", "ObjectWriter.seek", "ObjectWriter.truncate", "ObjectWriter.writelines"],
-        ALWAYS_RAISES),
+    **dict.fromkeys(
+        [
+            "ObjectReader.fileno",
+            "ObjectReader.readlines",
+            "ObjectReader.truncate",
+            "ObjectReader.write",
+            "ObjectReader.writelines",
+            "ObjectWriter.fileno",
+            "ObjectWriter.read",
+            "ObjectWriter.readline",
+            "ObjectWriter.readlines",
+            "ObjectWriter.seek",
+            "ObjectWriter.truncate",
+            "ObjectWriter.writelines",
+        ],
+        ALWAYS_RAISES,
+    ),
     "from_aws_role": REFUSED,
     "from_web_identity": REFUSED,
 }
@@ -98,8 +148,12 @@ def watch():
 def sdk_methods():
     """(class, method) of every operation of every API class."""
     classes = sorted((c for n, c in vars(lakefs_sdk).items() if n.endswith("Api")), key=lambda c: c.__name__)
-    return [(cls, name) for cls in classes for name in sorted(vars(cls))
-            if not name.startswith("_") and not name.endswith("_with_http_info")]
+    return [
+        (cls, name)
+        for cls in classes
+        for name in sorted(vars(cls))
+        if not name.startswith("_") and not name.endswith("_with_http_info")
+    ]
 
 
 @functools.cache
@@ -127,8 +181,12 @@ def _shown(cls):
 
 
 def _wrapper_members():
-    return [(cls, name) for cls in _wrapper_classes() for name, member in list(vars(cls).items())
-            if not name.startswith("_") and (inspect.isfunction(member) or isinstance(member, property))]
+    return [
+        (cls, name)
+        for cls in _wrapper_classes()
+        for name, member in list(vars(cls).items())
+        if not name.startswith("_") and (inspect.isfunction(member) or isinstance(member, property))
+    ]
 
 
 def wrapper_methods():
@@ -184,6 +242,7 @@ def _sdk_method(plain, key):
         finally:
             if _status:
                 _note(sdk, key, _status)
+
     return call
 
 
@@ -216,6 +275,7 @@ def _watched(plain, key_of):
             return _WatchedContext(key, result)
         _note(wrapper, key, "ok")
         return result
+
     return call
 
 
@@ -264,8 +324,7 @@ class _WatchedContext:
 def operations():
     """{(HTTP method, path): name} of every operation of the format, from the generated table."""
     lines = (ROOT / "docs/rest-compatibility.md").read_text().splitlines()
-    rows = [[cell.strip(" `") for cell in line.split("|")[1:-1]] for line in lines
-            if re.match(r"\| \w+ \| [A-Z]+ \|", line)]
+    rows = [[cell.strip(" `") for cell in line.split("|")[1:-1]] for line in lines if re.match(r"\| \w+ \| [A-Z]+ \|", line)]
     return {(row[1], row[2]): row[0] for row in rows}
 
 
@@ -315,14 +374,12 @@ def table():
         error = ", ".join(sorted(ends - {"ok"})) or f"none: {NO_ERROR.get(name)}"
         lines.append(f"| {name} | {success} | {error} |")
     lines += ["", "| exception | raised |", "|---|---|"]
-    lines += [f"| {name} | {'yes' if name in raised() else 'no: ' + NEVER_RAISED.get(name, '')} |"
-              for name in exceptions()]
+    lines += [f"| {name} | {'yes' if name in raised() else 'no: ' + NEVER_RAISED.get(name, '')} |" for name in exceptions()]
     return "\n".join(lines) + "\n"
 
 
 def exceptions():
-    return sorted(n for n, c in vars(lakefs.exceptions).items()
-                  if inspect.isclass(c) and c.__module__ == "lakefs.exceptions")
+    return sorted(n for n, c in vars(lakefs.exceptions).items() if inspect.isclass(c) and c.__module__ == "lakefs.exceptions")
 
 
 def raised():

@@ -110,8 +110,11 @@ def declared(file):
 
 def declared_literals(file):
     names = {field.name.upper() for field in dataclasses.fields(Client)}
-    assigned = {getattr(statement.targets[0], "id", None): statement.value
-                for statement in ast.parse(file.read_text()).body if isinstance(statement, ast.Assign)}
+    assigned = {
+        getattr(statement.targets[0], "id", None): statement.value
+        for statement in ast.parse(file.read_text()).body
+        if isinstance(statement, ast.Assign)
+    }
     return {name: ast.literal_eval(value) for name, value in assigned.items() if name in names}
 
 
@@ -122,7 +125,7 @@ def functions_also(file):
             yield statement.name
         elif isinstance(statement, ast.ImportFrom) and statement.names[0].name == "*":
             yield from functions_also(FOLDER / f"{statement.module}.py")
-    if (script := declared_literals(file).get("SCRIPT")):
+    if script := declared_literals(file).get("SCRIPT"):
         yield from re.findall(r"^verbs\.(also_\w+) =", (FOLDER / script).read_text(), re.MULTILINE)
 
 
@@ -135,17 +138,31 @@ class Child:
     """A running client; its verbs are called as methods."""
 
     def __init__(self, client, box):
-        command = (["node", str(FOLDER / client.script)] if client.script else
-                   [client.interpreter(), str(ROOT / "tests/support/client_child.py"), str(client.file)])
+        command = (
+            ["node", str(FOLDER / client.script)]
+            if client.script
+            else [client.interpreter(), str(ROOT / "tests/support/client_child.py"), str(client.file)]
+        )
         kept = {name: value for name, value in os.environ.items() if not name.startswith(("TARN_", "AWS_"))}
         self.log = Path(box.scratch) / "client.log"
         with open(self.log, "wb") as log:
             self.process = subprocess.Popen(
-                [*command, json.dumps(dataclasses.asdict(box))], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                stderr=log, text=True, cwd=box.scratch, start_new_session=True, env={
-                    **kept, "HOME": box.scratch, "AWS_EC2_METADATA_DISABLED": "true", "PYTHONDONTWRITEBYTECODE": "1",
+                [*command, json.dumps(dataclasses.asdict(box))],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=log,
+                text=True,
+                cwd=box.scratch,
+                start_new_session=True,
+                env={
+                    **kept,
+                    "HOME": box.scratch,
+                    "AWS_EC2_METADATA_DISABLED": "true",
+                    "PYTHONDONTWRITEBYTECODE": "1",
                     "PATH": f"{client.programs()}:{os.environ['PATH']}",
-                    "NODE_PATH": str(client.programs().parent / "node_modules")})
+                    "NODE_PATH": str(client.programs().parent / "node_modules"),
+                },
+            )
 
     def __getattr__(self, verb):
         return lambda *arguments: self.call(verb, arguments)
@@ -198,8 +215,10 @@ def table(kind, checks, ends, before):
     yield "|---" * (len(checks.COLUMNS) + 1) + "|"
     for client, way in rows(kind):
         row, of = client.row(way), checks.of(client, way)
-        cells = [ends.get((client.id, way, check)) or before.get((row, title), "") if check in of else
-                 empty_cell(client, check) for check, title in checks.COLUMNS.items()]
+        cells = [
+            ends.get((client.id, way, check)) or before.get((row, title), "") if check in of else empty_cell(client, check)
+            for check, title in checks.COLUMNS.items()
+        ]
         yield f"| {row} | {' | '.join(cells)} |"
     yield f"\n{NOT_OFFERED}: not offered by the client. Empty: not asked through a proxy.\n"
     for client in clients():

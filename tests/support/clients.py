@@ -17,26 +17,44 @@ from botocore.config import Config
 
 def lakefs_client(server):
     import lakefs
+
     return lakefs.client.Client(host=server.url, username=server.access_key, password=server.secret_key)
 
 
 def boto3_client(server, **config):
     """boto3 as its documentation shows it, but path style: bucket = repository, first part of the key = ref."""
     options = Config(s3={"addressing_style": "path"}, retries={"max_attempts": 1}, **config)
-    return boto3.client("s3", endpoint_url=server.url, aws_access_key_id=server.access_key,
-                        aws_secret_access_key=server.secret_key, region_name="us-east-1", config=options)
+    return boto3.client(
+        "s3",
+        endpoint_url=server.url,
+        aws_access_key_id=server.access_key,
+        aws_secret_access_key=server.secret_key,
+        region_name="us-east-1",
+        config=options,
+    )
 
 
 def boto3_resource(server):
-    return boto3.resource("s3", endpoint_url=server.url, aws_access_key_id=server.access_key,
-                          aws_secret_access_key=server.secret_key, region_name="us-east-1")
+    return boto3.resource(
+        "s3",
+        endpoint_url=server.url,
+        aws_access_key_id=server.access_key,
+        aws_secret_access_key=server.secret_key,
+        region_name="us-east-1",
+    )
 
 
 def s3fs_filesystem(server):
     import s3fs
-    return s3fs.S3FileSystem(anon=False, key=server.access_key, secret=server.secret_key,
-                             client_kwargs={"endpoint_url": server.url, "region_name": "us-east-1"},
-                             skip_instance_cache=True, use_listings_cache=False)
+
+    return s3fs.S3FileSystem(
+        anon=False,
+        key=server.access_key,
+        secret=server.secret_key,
+        client_kwargs={"endpoint_url": server.url, "region_name": "us-east-1"},
+        skip_instance_cache=True,
+        use_listings_cache=False,
+    )
 
 
 class Rest:
@@ -65,8 +83,7 @@ class RawS3:
         host = self.server.url.removeprefix("http://")
         headers = {"Host": host, **(headers or {})}
         if sign:
-            headers.update(self.signature(method, target, headers, payload_hash or hashlib.sha256(body).hexdigest(),
-                                          time_shift))
+            headers.update(self.signature(method, target, headers, payload_hash or hashlib.sha256(body).hexdigest(), time_shift))
         connection = http.client.HTTPConnection(host, timeout=20)
         try:
             connection.putrequest(method, target, skip_host=True, skip_accept_encoding=True)
@@ -86,12 +103,25 @@ class RawS3:
     def signature(self, method, target, headers, payload_hash, time_shift):
         now = datetime.datetime.now(datetime.timezone.utc) + datetime.timedelta(seconds=time_shift)
         stamp, day = now.strftime("%Y%m%dT%H%M%SZ"), now.strftime("%Y%m%d")
-        signed = {"host": headers["Host"], "x-amz-content-sha256": payload_hash, "x-amz-date": stamp,
-                  **{k.lower(): v for k, v in headers.items() if k.lower().startswith("x-amz-")}}
+        signed = {
+            "host": headers["Host"],
+            "x-amz-content-sha256": payload_hash,
+            "x-amz-date": stamp,
+            **{k.lower(): v for k, v in headers.items() if k.lower().startswith("x-amz-")},
+        }
         path, _, query = target.partition("?")
         pairs = ["=".join(pair) for pair in sorted(part.partition("=")[::2] for part in query.split("&") if part)]
-        canonical = "\n".join([method, path, "&".join(pairs), *(f"{k}:{v}" for k, v in sorted(signed.items())), "",
-                               ";".join(sorted(signed)), payload_hash])
+        canonical = "\n".join(
+            [
+                method,
+                path,
+                "&".join(pairs),
+                *(f"{k}:{v}" for k, v in sorted(signed.items())),
+                "",
+                ";".join(sorted(signed)),
+                payload_hash,
+            ]
+        )
         scope = f"{day}/us-east-1/s3/aws4_request"
         text = "\n".join(["AWS4-HMAC-SHA256", stamp, scope, hashlib.sha256(canonical.encode("latin-1")).hexdigest()])
         key = b"AWS4" + self.server.secret_key.encode()
@@ -99,6 +129,9 @@ class RawS3:
             key = hmac.digest(key, word.encode(), "sha256")
         proof = hmac.digest(key, text.encode(), "sha256").hex()
         credential = f"{self.server.access_key}/{scope}"
-        return {"x-amz-date": stamp, "x-amz-content-sha256": payload_hash, "Authorization":
-                f"AWS4-HMAC-SHA256 Credential={credential}, SignedHeaders={';'.join(sorted(signed))}, "
-                f"Signature={proof}"}
+        return {
+            "x-amz-date": stamp,
+            "x-amz-content-sha256": payload_hash,
+            "Authorization": f"AWS4-HMAC-SHA256 Credential={credential}, SignedHeaders={';'.join(sorted(signed))}, "
+            f"Signature={proof}",
+        }

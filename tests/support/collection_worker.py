@@ -83,9 +83,28 @@ class Worker:
         return answer
 
     def step(self):
-        verbs = ([self.put] * 6 + [self.copy] * 5 + [self.copy_between] * 2 + [self.upload] * 2 + [self.commit] * 4 +
-                 [self.delete, self.link, self.presign, self.merge, self.revert, self.pick, self.reset, self.move_back,
-                  self.bring, self.side_branch, self.tag, self.alias, self.check])
+        verbs = (
+            [self.put] * 6
+            + [self.copy] * 5
+            + [self.copy_between] * 2
+            + [self.upload] * 2
+            + [self.commit] * 4
+            + [
+                self.delete,
+                self.link,
+                self.presign,
+                self.merge,
+                self.revert,
+                self.pick,
+                self.reset,
+                self.move_back,
+                self.bring,
+                self.side_branch,
+                self.tag,
+                self.alias,
+                self.check,
+            ]
+        )
         try:
             verb = self.chance.choice(verbs)
             self.verb = verb.__name__
@@ -222,8 +241,12 @@ class Worker:
             for number, part in enumerate(parts, 1):
                 if copied:
                     parts = [self.shared.bodies.by_etag[copied]]
-                    answer = self.s3("PUT", f"{target}?partNumber=1&uploadId={upload}", b"",
-                                     {"x-amz-copy-source": f"/{self.repository}/{self.branch}/{key}"})
+                    answer = self.s3(
+                        "PUT",
+                        f"{target}?partNumber=1&uploadId={upload}",
+                        b"",
+                        {"x-amz-copy-source": f"/{self.repository}/{self.branch}/{key}"},
+                    )
                     etags.append(ETAG.search(answer.body)[1].decode() if answer.status == 200 else "")
                 else:
                     answer = self.s3("PUT", f"{target}?partNumber={number}&uploadId={upload}", part)
@@ -235,12 +258,18 @@ class Worker:
                 return
         except Unknown:
             return  # the upload stays open: what it holds stays
-        body = "".join(f"<Part><PartNumber>{number}</PartNumber><ETag>{etag}</ETag></Part>"
-                       for number, etag in enumerate(etags, 1))
+        body = "".join(
+            f"<Part><PartNumber>{number}</PartNumber><ETag>{etag}</ETag></Part>" for number, etag in enumerate(etags, 1)
+        )
         etag = self.shared.bodies.keep(b"".join(parts), parts)
-        self.write(key, etag, lambda: self.s3(
-            "POST", f"{target}?uploadId={upload}",
-            f"<CompleteMultipartUpload>{body}</CompleteMultipartUpload>".encode()), 200)
+        self.write(
+            key,
+            etag,
+            lambda: self.s3(
+                "POST", f"{target}?uploadId={upload}", f"<CompleteMultipartUpload>{body}</CompleteMultipartUpload>".encode()
+            ),
+            200,
+        )
 
     def link(self):
         key = self.chance.choice(KEYS)
@@ -255,8 +284,16 @@ class Worker:
             return
         time.sleep(self.chance.uniform(0, 1.5))  # a collection or two meanwhile
         etag = self.shared.bodies.keep(body)
-        self.write(key, etag, lambda: self.rest("PUT", path, {
-            "staging": {"physical_address": given["physical_address"]}, "checksum": etag, "size_bytes": len(body)}), 200)
+        self.write(
+            key,
+            etag,
+            lambda: self.rest(
+                "PUT",
+                path,
+                {"staging": {"physical_address": given["physical_address"]}, "checksum": etag, "size_bytes": len(body)},
+            ),
+            200,
+        )
 
     def presign(self):
         key, etag = self.chance.choice(KEYS), None
@@ -296,8 +333,11 @@ class Worker:
 
     def merge(self):
         self.commit()  # it needs a branch without changes
-        answer = self.rest("POST", f"{self.base}/refs/s{self.number}/merge/{self.branch}", {
-            "message": "merge", "strategy": "source-wins", "allow_dirty": False})
+        answer = self.rest(
+            "POST",
+            f"{self.base}/refs/s{self.number}/merge/{self.branch}",
+            {"message": "merge", "strategy": "source-wins", "allow_dirty": False},
+        )
         if answer.status == 200:
             self.adopt()
             self.shared.commits[self.head] = {key: next(iter(etags)) for key, etags in self.committed.items()}
@@ -329,9 +369,14 @@ class Worker:
         body = self.shared.bodies.new(self.branch)
         (folder / "0").write_bytes(body)
         self.shared.bodies.keep(body)
-        answer = self.rest("POST", f"{self.here}/import", {
-            "paths": [{"type": "common_prefix", "path": f"local://{folder}/", "destination": "im/"}],
-            "commit": {"message": "import"}})
+        answer = self.rest(
+            "POST",
+            f"{self.here}/import",
+            {
+                "paths": [{"type": "common_prefix", "path": f"local://{folder}/", "destination": "im/"}],
+                "commit": {"message": "import"},
+            },
+        )
         deadline = time.monotonic() + IMPORT_SECONDS_MAX
         while answer.status == 202 and time.monotonic() < deadline:
             time.sleep(0.1)

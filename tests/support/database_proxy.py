@@ -72,8 +72,7 @@ class FromClient(asyncio.Protocol):
     def connection_made(self, transport):
         self.client = transport
         self.faults.connections.add(self)
-        task = asyncio.ensure_future(asyncio.get_running_loop().create_connection(
-            lambda: ToServer(self), "127.0.0.1", self.port))
+        task = asyncio.ensure_future(asyncio.get_running_loop().create_connection(lambda: ToServer(self), "127.0.0.1", self.port))
         task.add_done_callback(lambda done: done.exception() and self.end())
 
     def connection_lost(self, _):
@@ -118,17 +117,17 @@ class FromClient(asyncio.Protocol):
         """The first words of what is run, read from messages that begin in this piece."""
         found, at = [], 0
         while at + 5 <= len(data):
-            kind, size = data[at:at + 1], int.from_bytes(data[at + 1:at + 5], "big")
-            body = data[at + 5:at + 1 + size]
+            kind, size = data[at : at + 1], int.from_bytes(data[at + 1 : at + 5], "big")
+            body = data[at + 5 : at + 1 + size]
             at += 1 + size
             if kind == b"P":
                 name, _, rest = body.partition(b"\0")
-                self.names[name] = b" ".join(rest.partition(b"\0")[0].split())[:self.text_bytes]
+                self.names[name] = b" ".join(rest.partition(b"\0")[0].split())[: self.text_bytes]
             elif kind == b"B":
                 name = body.partition(b"\0")[2].partition(b"\0")[0]
                 found.append(self.names.get(name, b"?"))
             elif kind == b"Q":
-                found.append(b" ".join(body.rstrip(b"\0").split())[:self.text_bytes])
+                found.append(b" ".join(body.rstrip(b"\0").split())[: self.text_bytes])
             elif kind not in b"EDSCHXdcfp" or size < 4:
                 break  # the start of a session, or a message cut in two
         return found

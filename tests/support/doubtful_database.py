@@ -48,7 +48,9 @@ class DoubtfulDatabase:
         self.text, self.answer, self.stays_away, self.away = None, False, False, False
         self.met = threading.Event()
         self.loop = asyncio.new_event_loop()
-        self.listener = self.loop.run_until_complete(self.loop.create_server(lambda: FromClient(self, database.port), "127.0.0.1", 0))
+        self.listener = self.loop.run_until_complete(
+            self.loop.create_server(lambda: FromClient(self, database.port), "127.0.0.1", 0)
+        )
         self.url = f"postgresql://postgres@127.0.0.1:{self.listener.sockets[0].getsockname()[1]}/tarn?sslmode=disable"
         self.thread = threading.Thread(target=self.loop.run_forever)
         self.thread.start()

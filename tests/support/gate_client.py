@@ -99,16 +99,23 @@ class GateClient(ObjectClient):
         """A candidate of a branch of its own, which is promoted if it is better."""
         time.sleep(self.chance.uniform(0, 0.1))
         if self.chance.random() < 0.2:
-            got = self.ask(gates, "main", "write past the gate", lambda: self.wire().s3(
-                "PUT", f"/{gates.repository}/main/model", b"past the gate"))
+            got = self.ask(
+                gates,
+                "main",
+                "write past the gate",
+                lambda: self.wire().s3("PUT", f"/{gates.repository}/main/model", b"past the gate"),
+            )
             if got and got[0].status < 400:
                 gates.recorder.problem(f"{got[2]}: the gate is open")
         with gates.recorder.lock:
             gates.tries += 1
             best = gates.tries
         number = gates.recorder.number()
-        value = 0.05 if self.chance.random() < 0.1 else 0.1 + STEP * (
-            best if self.chance.random() < 0.7 else self.chance.randrange(best))
+        value = (
+            0.05
+            if self.chance.random() < 0.1
+            else 0.1 + STEP * (best if self.chance.random() < 0.7 else self.chance.randrange(best))
+        )
         try:
             candidate = self.candidate(gates, f"e-{number}", number, value)
             if candidate:
@@ -121,19 +128,24 @@ class GateClient(ObjectClient):
         """Its commit, or None."""
         wire = self.wire()
         for method, path, document in (
-                ("POST", "/branches", {"name": branch, "source": "main"}),
-                ("PUT", f"/{gates.repository}/{branch}/model", None),
-                ("POST", f"/branches/{branch}/commits", {"message": branch, "metadata": {"metric.accuracy": str(value)}})):
-            answer = (wire.rest(method, gates.base + path, document=document) if document else
-                      wire.s3(method, path, body_of(number)))
+            ("POST", "/branches", {"name": branch, "source": "main"}),
+            ("PUT", f"/{gates.repository}/{branch}/model", None),
+            ("POST", f"/branches/{branch}/commits", {"message": branch, "metadata": {"metric.accuracy": str(value)}}),
+        ):
+            answer = (
+                wire.rest(method, gates.base + path, document=document) if document else wire.s3(method, path, body_of(number))
+            )
             if answer.status >= 300:
                 return None
         gates.made[answer.json()["id"]] = (number, value)
         return answer.json()["id"]
 
     def promote(self, gates, branch, candidate):
-        answer = self.wire().rest("POST", f"{gates.base}/promotions", document={
-            "candidates": [branch], "destination": "main", "idempotency_key": branch})
+        answer = self.wire().rest(
+            "POST",
+            f"{gates.base}/promotions",
+            document={"candidates": [branch], "destination": "main", "idempotency_key": branch},
+        )
         if answer.status >= 300:
             return
         deadline = time.monotonic() + 5

@@ -80,8 +80,7 @@ class Histories:
                 self.heads[branch] = self.head(branch)
         for other in self.others:
             other.begin()
-        self.names.begin({name: Cell(name, (name,), NameState()) for name in name_client.NAMES},
-                         sorted(set(self.heads.values())))
+        self.names.begin({name: Cell(name, (name,), NameState()) for name in name_client.NAMES}, sorted(set(self.heads.values())))
         stopping = threading.Event()
         threads = [threading.Thread(target=self.guarded, args=(body, stopping)) for body in self.clients(stopping)]
         for thread in threads:
@@ -132,7 +131,8 @@ class Histories:
             for number in range(VERB_CLIENTS):
                 chance = random.Random(self.chance.random())
                 yield lambda c=chance, n=number, a=arena: verbs(
-                    VerbClient(f"v{n}", self.patient, c, self.chaos.imports), c, a, n == 0)
+                    VerbClient(f"v{n}", self.patient, c, self.chaos.imports), c, a, n == 0
+                )
         for number in range(NAME_CLIENTS):
             chance = random.Random(self.chance.random())
             yield lambda c=chance, n=number: names(NameClient(f"n{n}", self.patient, c), c)
@@ -161,7 +161,8 @@ class Histories:
                 if answer is not None and answer.status == 201:
                     break
                 assert time.monotonic() < deadline, (
-                    f"{arena.branch} cannot be committed: {value or answer.reason}, {self.report()}")
+                    f"{arena.branch} cannot be committed: {value or answer.reason}, {self.report()}"
+                )
             for number in range(len(self.chaos.servers)):
                 client.wire = lambda number=number: self.patient[number]
                 for path in arena.places:

@@ -69,6 +69,14 @@ class Recorder:
             if unseen:
                 value = tuple(UNSEEN if number > 0 else number for number in value)
                 alike = alike and (alike, value)
-            out.append(Operation(start, math.inf, make(value) if value is not None else make(), label, required=False,
-                                 alike=alike if unseen or value is None else None))
+            out.append(
+                Operation(
+                    start,
+                    math.inf,
+                    make(value) if value is not None else make(),
+                    label,
+                    required=False,
+                    alike=alike if unseen or value is None else None,
+                )
+            )
         return out

@@ -42,8 +42,16 @@ class Installations(Chaos):
         self.repositories = ()
         self.waiting = {}  # repository: the bytes of an object that is staged there and never committed
         self.collections = self.removed = self.copies = self.refusals = self.failovers = 0
-        kinds = [self.copy_of_files, self.fail_over, self.collect, self.old_primary_returns, self.copy_of_rows,
-                 self.kill_server, self.promoted_copy, self.collect]
+        kinds = [
+            self.copy_of_files,
+            self.fail_over,
+            self.collect,
+            self.old_primary_returns,
+            self.copy_of_rows,
+            self.kill_server,
+            self.promoted_copy,
+            self.collect,
+        ]
         wanted = os.environ.get("TARN_HISTORY_FAULTS")
         self.kinds = [kind for kind in kinds if wanted is None or kind.__name__ in wanted.split(",")]
         self.connections = False
@@ -52,13 +60,24 @@ class Installations(Chaos):
         self.pair.start(self.made)
         self.imports.mkdir()
         clock = ShiftedClock(self.directory)
-        self.shared = {"TARN_STORE_LOCAL_ROOT": self.objects, "TARN_AUTH_MASTER_KEY": "a5" * 32,
-                       "TARN_STORE_LOCAL_IMPORT_ROOTS": self.imports}
+        self.shared = {
+            "TARN_STORE_LOCAL_ROOT": self.objects,
+            "TARN_AUTH_MASTER_KEY": "a5" * 32,
+            "TARN_STORE_LOCAL_IMPORT_ROOTS": self.imports,
+        }
         for number, shift in enumerate(CLOCK_SHIFTS):
-            environment = {**self.shared, **servers.SHORT_LEASE, **clock.environment(shift),
-                           "TARN_CACHE_READ_LEASE_READS_MIN": "1", "TARN_CACHE_READ_LEASE_PAUSE": "0s"}
-            self.servers.append(servers.Tarnd(self.directory / f"tarnd-{number}", environment=environment,
-                                              arguments=["--database", self.pair.url()]))
+            environment = {
+                **self.shared,
+                **servers.SHORT_LEASE,
+                **clock.environment(shift),
+                "TARN_CACHE_READ_LEASE_READS_MIN": "1",
+                "TARN_CACHE_READ_LEASE_PAUSE": "0s",
+            }
+            self.servers.append(
+                servers.Tarnd(
+                    self.directory / f"tarnd-{number}", environment=environment, arguments=["--database", self.pair.url()]
+                )
+            )
         for server in self.servers:
             server.start()
 
@@ -185,6 +204,7 @@ class Installations(Chaos):
 
     def copy_of_files(self):
         """As of a snapshot of the disk: the same identity and timeline. It lacks what servers of the original claim later."""
+
         def fill(server):
             self.backup_to(server)
             # The store cannot tell the copy from the original until the original has collected the repository.
@@ -194,33 +214,59 @@ class Installations(Chaos):
                 if not not_collected:
                     return
             self.recorder.problem(f"the original cannot collect {not_collected}")
+
         self.copy(fill)
 
     def copy_of_rows(self):
         """A dump that is loaded elsewhere."""
+
         def fill(server):
             servers.make_cluster(server.data)
             server.launch()
             servers.create_database(server.port)
-            rows = subprocess.run(["pg_dump", "-h", "127.0.0.1", "-p", str(self.pair.leader.port), "-U", "postgres", "tarn"],
-                                  check=True, capture_output=True).stdout
-            subprocess.run(["psql", "-X", "-q", "-h", "127.0.0.1", "-p", str(server.port), "-U", "postgres", "tarn"],
-                           input=rows, check=True, stdout=subprocess.DEVNULL)
+            rows = subprocess.run(
+                ["pg_dump", "-h", "127.0.0.1", "-p", str(self.pair.leader.port), "-U", "postgres", "tarn"],
+                check=True,
+                capture_output=True,
+            ).stdout
+            subprocess.run(
+                ["psql", "-X", "-q", "-h", "127.0.0.1", "-p", str(server.port), "-U", "postgres", "tarn"],
+                input=rows,
+                check=True,
+                stdout=subprocess.DEVNULL,
+            )
+
         self.copy(fill)
 
     def promoted_copy(self):
         """A standby that somebody promotes beside its primary: a newer timeline than the original's."""
+
         def fill(server):
             self.backup_to(server)
             (server.data / "standby.signal").touch()
             shutil.chown(server.data / "standby.signal", "postgres") if os.geteuid() == 0 else None
             server.launch()
             servers.run_as_postgres([primary_pair.BINARIES / "pg_ctl", "promote", "-w", "-D", server.data])
+
         self.copy(fill)
 
     def backup_to(self, server):
-        servers.run_as_postgres([primary_pair.BINARIES / "pg_basebackup", "-c", "fast", "--no-sync", "-h", "127.0.0.1", "-p",
-                                 self.pair.leader.port, "-U", "postgres", "-D", server.data])
+        servers.run_as_postgres(
+            [
+                primary_pair.BINARIES / "pg_basebackup",
+                "-c",
+                "fast",
+                "--no-sync",
+                "-h",
+                "127.0.0.1",
+                "-p",
+                self.pair.leader.port,
+                "-U",
+                "postgres",
+                "-D",
+                server.data,
+            ]
+        )
         with open(server.data / "postgresql.auto.conf", "a", encoding="utf-8") as settings:
             settings.write("synchronous_standby_names = ''\n")
 
@@ -248,11 +294,14 @@ class Installations(Chaos):
     def use_copy(self, server):
         """No write and no collection of a copy is done, whatever it is asked."""
         wire, base, chance = Wire(server, timeout=20), "/repositories/histories", random.Random(self.copies)
-        asked = [("POST", f"{base}/branches/hot/objects?path=r/0", None), ("DELETE", f"{base}/branches/hot/objects?path=r/0", None),
-                 ("POST", f"{base}/branches/hot/commits", {"message": "of the copy"}),
-                 ("POST", f"{base}/refs/hot-side/merge/hot", {"message": "of the copy"}),
-                 ("POST", f"{base}/branches", {"name": f"copy-{self.copies}", "source": "main"}),
-                 ("PUT", f"{base}/branches/hot", {"type": "reset"})]
+        asked = [
+            ("POST", f"{base}/branches/hot/objects?path=r/0", None),
+            ("DELETE", f"{base}/branches/hot/objects?path=r/0", None),
+            ("POST", f"{base}/branches/hot/commits", {"message": "of the copy"}),
+            ("POST", f"{base}/refs/hot-side/merge/hot", {"message": "of the copy"}),
+            ("POST", f"{base}/branches", {"name": f"copy-{self.copies}", "source": "main"}),
+            ("PUT", f"{base}/branches/hot", {"type": "reset"}),
+        ]
         refused = 0
         for _ in range(3):
             chance.shuffle(asked)
@@ -273,8 +322,11 @@ class Installations(Chaos):
             wire.rest("POST", runs, document={"yes_delete": 100})
             deadline = time.monotonic() + COLLECTION_SECONDS
             while True:
-                ended = [run for run in wire.rest("GET", f"{runs}?amount=100").json()["results"]
-                         if run["run"] > before and run["state"] != "running"]
+                ended = [
+                    run
+                    for run in wire.rest("GET", f"{runs}?amount=100").json()["results"]
+                    if run["run"] > before and run["state"] != "running"
+                ]
                 if ended:
                     break
                 if time.monotonic() > deadline:

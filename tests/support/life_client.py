@@ -133,11 +133,16 @@ class Retention(Owner):
         self.expired += 1
         most = self.clock()[1]
         if tagged or place + 1 == len(self.commits) or most - self.commits[place + 1][3] < DAY - 60:
-            self.recorder.problem(f"{commit} of {self.repository} has expired, and had to stay: tagged {tagged}, "
-                                  f"{len(self.commits) - place - 1} later, now {most}")
+            self.recorder.problem(
+                f"{commit} of {self.repository} has expired, and had to stay: tagged {tagged}, "
+                f"{len(self.commits) - place - 1} later, now {most}"
+            )
 
     def check(self):
         count = len(self.commits)
-        for place in {*range(max(0, count - 3), count), *self.chance.sample(range(count), min(count, COMMITS_CHECKED_MAX)),
-                      *[place for place, commit in enumerate(self.commits) if commit[2]][-COMMITS_CHECKED_MAX:]}:
+        for place in {
+            *range(max(0, count - 3), count),
+            *self.chance.sample(range(count), min(count, COMMITS_CHECKED_MAX)),
+            *[place for place, commit in enumerate(self.commits) if commit[2]][-COMMITS_CHECKED_MAX:],
+        }:
             self.look(place)

@@ -97,8 +97,9 @@ def needless(before, optional, entry, after):
     Then that order is tried instead. Without this, writes that may have happened would be tried in every combination.
     """
     later = entry.operation.required or entry.bit < optional.bit  # of two that may have happened, one order is tried
-    return any(without == after or later and after in optional.operation.step(without)
-               for without in entry.operation.step(before))
+    return any(
+        without == after or later and after in optional.operation.step(without) for without in entry.operation.step(before)
+    )
 
 
 def order_of(operations, initial, configurations_max=CONFIGURATIONS_MAX, seconds=SEARCH_SECONDS):
@@ -117,8 +118,12 @@ def order_of(operations, initial, configurations_max=CONFIGURATIONS_MAX, seconds
             # It never changes anything, so no order is lost by taking it at once.
             if entry.operation.required and entry.operation.reads_only and entry.operation.step(state):
                 return iter([(entry, state)])
-        return ((entry, after) for entry in now for after in entry.operation.step(state)
-                if idle is None or not needless(*idle, entry, after))
+        return (
+            (entry, after)
+            for entry in now
+            for after in entry.operation.step(state)
+            if idle is None or not needless(*idle, entry, after)
+        )
 
     tries = choices(state, idle)
     deadline = time.monotonic() + seconds
@@ -201,9 +206,9 @@ def smallest_failing(operations, initial):
     while time.monotonic() < deadline:
         changed, at = False, 0
         while at < len(kept) and time.monotonic() < deadline:
-            piece = kept[at:at + size]
+            piece = kept[at : at + size]
             softer = [relaxed(one) if one.required else one for one in piece if not one.reads_only]
-            trial = kept[:at] + softer + kept[at + size:]
+            trial = kept[:at] + softer + kept[at + size :]
             if any(one.required for one in piece) and fails(trial, initial):
                 kept, changed = trial, True
                 at += len(softer)
@@ -218,8 +223,9 @@ def smallest_failing(operations, initial):
         if len(needed) > 20 or time.monotonic() > deadline:
             break
         try:
-            order, found = order_of([other for other in kept if other is not one], initial,
-                                    SHRINKING_CONFIGURATIONS_MAX, seconds=1)
+            order, found = order_of(
+                [other for other in kept if other is not one], initial, SHRINKING_CONFIGURATIONS_MAX, seconds=1
+            )
         except Undecided:
             continue
         explaining += [other for other in order if found and not other.required and other not in explaining]

@@ -23,8 +23,7 @@ def create_branch(commit):
 
 
 def rewind(commit):
-    return only_if(lambda state: state.branch is not None and state.body is None,
-                   lambda state: replace(state, branch=commit))
+    return only_if(lambda state: state.branch is not None and state.body is None, lambda state: replace(state, branch=commit))
 
 
 def staged():

@@ -33,6 +33,7 @@ def needs(*operations):
             with pytest.raises(lakefs_sdk.ApiException) as caught:
                 test(*arguments, **named)
             assert caught.value.status in waiting
+
         return until_then if waiting else test
 
     return decorate

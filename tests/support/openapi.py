@@ -60,7 +60,7 @@ def check(method, url, status, headers, body):
     path = urlsplit(url).path
     if not path.startswith(BASE + "/"):
         return
-    operation = operation_of(method, path[len(BASE):])
+    operation = operation_of(method, path[len(BASE) :])
     if operation is None:
         assert status in (400, 401, 404), f"{method} {path}: {status} from an operation that is not described"
         return

@@ -73,20 +73,32 @@ class Node:
         self.port = servers.free_port()
         self.rest = servers.free_port()
         self.file = cluster.directory / f"p{number}.yml"
-        values = {"number": number, "rest": self.rest, "rest_of_others": servers.free_port(), "port": self.port,
-                  "port_of_others": servers.free_port(), "etcd": servers.free_port(), "real_etcd": cluster.etcd_port,
-                  "directory": cluster.directory, "strict": str(cluster.strict).lower()}
+        values = {
+            "number": number,
+            "rest": self.rest,
+            "rest_of_others": servers.free_port(),
+            "port": self.port,
+            "port_of_others": servers.free_port(),
+            "etcd": servers.free_port(),
+            "real_etcd": cluster.etcd_port,
+            "directory": cluster.directory,
+            "strict": str(cluster.strict).lower(),
+        }
         self.file.write_text(CONFIGURATION.format(**values))
         network = cluster.directory / f"haproxy{number}.cfg"
         network.write_text(NETWORK.format(**values))
-        self.network = servers.Process([shutil.which("haproxy", path=PATH), "-db", "-f", network],
-                                       cluster.directory / f"haproxy{number}.log", dict(os.environ))
+        self.network = servers.Process(
+            [shutil.which("haproxy", path=PATH), "-db", "-f", network],
+            cluster.directory / f"haproxy{number}.log",
+            dict(os.environ),
+        )
         self.is_cut_off = False
         self.patroni = None
 
     def start(self):
-        self.patroni = servers.Process(servers.as_postgres(["patroni", self.file]), self.cluster.directory / f"{self.name}.log",
-                                       dict(os.environ))
+        self.patroni = servers.Process(
+            servers.as_postgres(["patroni", self.file]), self.cluster.directory / f"{self.name}.log", dict(os.environ)
+        )
 
     def postgres(self):
         """The postmaster and its children."""
@@ -138,9 +150,24 @@ class Cluster:
     def start(self):
         client, peer = f"http://127.0.0.1:{self.etcd_port}", f"http://127.0.0.1:{servers.free_port()}"
         self.etcd = servers.Process(
-            ["etcd", "--data-dir", self.directory / "etcd", "--listen-client-urls", client, "--advertise-client-urls", client,
-             "--listen-peer-urls", peer, "--initial-advertise-peer-urls", peer, "--initial-cluster", f"default={peer}"],
-            self.directory / "etcd.log", dict(os.environ))
+            [
+                "etcd",
+                "--data-dir",
+                self.directory / "etcd",
+                "--listen-client-urls",
+                client,
+                "--advertise-client-urls",
+                client,
+                "--listen-peer-urls",
+                peer,
+                "--initial-advertise-peer-urls",
+                peer,
+                "--initial-cluster",
+                f"default={peer}",
+            ],
+            self.directory / "etcd.log",
+            dict(os.environ),
+        )
         self.etcd.wait_until(lambda: servers.accepts(f"127.0.0.1:{self.etcd_port}"), "etcd")
         for node in self.nodes:
             node.start()

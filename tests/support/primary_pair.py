@@ -39,10 +39,27 @@ class Server:
         self.process = None
 
     def launch(self):
-        command = servers.as_postgres([
-            BINARIES / "postgres", "-D", self.data, "-p", self.port, "-k", self.directory, "-c",
-            "listen_addresses=127.0.0.1", "-c", "wal_keep_size=64MB", "-c", "max_connections=60",
-            "-c", "wal_sender_timeout=0", "-c", "wal_receiver_timeout=0"])  # clocks jump
+        command = servers.as_postgres(
+            [
+                BINARIES / "postgres",
+                "-D",
+                self.data,
+                "-p",
+                self.port,
+                "-k",
+                self.directory,
+                "-c",
+                "listen_addresses=127.0.0.1",
+                "-c",
+                "wal_keep_size=64MB",
+                "-c",
+                "max_connections=60",
+                "-c",
+                "wal_sender_timeout=0",
+                "-c",
+                "wal_receiver_timeout=0",
+            ]
+        )  # clocks jump
         self.process = servers.Process(command, self.directory / "postgres.log", self.environment)
         self.process.wait_until(self.answers, "PostgreSQL")
         return self
@@ -52,10 +69,24 @@ class Server:
         return subprocess.run([str(word) for word in ready], check=False).returncode == 0
 
     def ask(self, statement):
-        command = [BINARIES / "psql", "-X", "-A", "-t", "-q", "-h", "127.0.0.1", "-p", self.port, "-U", "postgres", "-d",
-                   "tarn", "-c", statement]
-        return subprocess.run([str(word) for word in command], capture_output=True, text=True,
-                              check=True).stdout.splitlines()
+        command = [
+            BINARIES / "psql",
+            "-X",
+            "-A",
+            "-t",
+            "-q",
+            "-h",
+            "127.0.0.1",
+            "-p",
+            self.port,
+            "-U",
+            "postgres",
+            "-d",
+            "tarn",
+            "-c",
+            statement,
+        ]
+        return subprocess.run([str(word) for word in command], capture_output=True, text=True, check=True).stdout.splitlines()
 
     def pids(self):
         """The postmaster first."""
@@ -119,8 +150,23 @@ class Pair:
         servers.make_cluster(self.first.data)
         self.first.launch()
         servers.create_database(self.first.port)
-        servers.run_as_postgres([BINARIES / "pg_basebackup", "-R", "-c", "fast", "--no-sync", "-h", "127.0.0.1", "-p",
-                                 self.first.port, "-U", "postgres", "-D", self.second.data])
+        servers.run_as_postgres(
+            [
+                BINARIES / "pg_basebackup",
+                "-R",
+                "-c",
+                "fast",
+                "--no-sync",
+                "-h",
+                "127.0.0.1",
+                "-p",
+                self.first.port,
+                "-U",
+                "postgres",
+                "-D",
+                self.second.data,
+            ]
+        )
         self.first.process.stop(signal.SIGINT)
         return self
 
@@ -138,7 +184,8 @@ class Pair:
 
     def wait_until_synchronous(self):
         self.leader.process.wait_until(
-            lambda: self.leader.ask("SELECT sync_state FROM pg_stat_replication") == ["sync"], "the standby")
+            lambda: self.leader.ask("SELECT sync_state FROM pg_stat_replication") == ["sync"], "the standby"
+        )
 
     def url(self):
         """Of both hosts."""
@@ -150,10 +197,19 @@ class Pair:
             self.checks.append(self.serve_check(server))
         port = servers.free_port()
         file = self.directory / "haproxy.cfg"
-        file.write_text(HAPROXY.format(port=port, first=self.first.port, second=self.second.port, options=options,
-                                       check=self.checks[0].server_port, check_second=self.checks[1].server_port))
-        self.proxy = servers.Process(["/usr/sbin/haproxy", "-db", "-f", str(file)], self.directory / "haproxy.log",
-                                     dict(os.environ))
+        file.write_text(
+            HAPROXY.format(
+                port=port,
+                first=self.first.port,
+                second=self.second.port,
+                options=options,
+                check=self.checks[0].server_port,
+                check_second=self.checks[1].server_port,
+            )
+        )
+        self.proxy = servers.Process(
+            ["/usr/sbin/haproxy", "-db", "-f", str(file)], self.directory / "haproxy.log", dict(os.environ)
+        )
         url = f"postgresql://postgres@127.0.0.1:{port}/tarn"
         ask = [BINARIES / "psql", "-X", "-q", "-d", url, "-c", "SELECT 1 / (NOT pg_is_in_recovery())::int"]
 
@@ -184,8 +240,9 @@ class Pair:
         self.leader = self.second
 
     def wait_for_standby(self):
-        self.leader.process.wait_until(lambda: self.leader.ask(
-            "SELECT replay_lsn >= pg_current_wal_lsn() FROM pg_stat_replication") == ["t"], "the standby")
+        self.leader.process.wait_until(
+            lambda: self.leader.ask("SELECT replay_lsn >= pg_current_wal_lsn() FROM pg_stat_replication") == ["t"], "the standby"
+        )
 
     def set_synchronous(self, names):
         self.leader.ask(f"ALTER SYSTEM SET synchronous_standby_names = '{names}'")
@@ -205,8 +262,7 @@ class Pair:
         standby = self.other()
         source = f"host=127.0.0.1 port={self.leader.port} user=postgres dbname=tarn"
         self.leader.ask("CHECKPOINT")  # pg_rewind compares the timelines of the control files
-        servers.run_as_postgres([BINARIES / "pg_rewind", "--no-sync", "-R", "-D", standby.data, "--source-server",
-                                 source])
+        servers.run_as_postgres([BINARIES / "pg_rewind", "--no-sync", "-R", "-D", standby.data, "--source-server", source])
         self.follow(standby)
 
     def copy_again(self):
@@ -214,8 +270,23 @@ class Pair:
         standby = self.other()
         standby.kill()
         shutil.rmtree(standby.data)
-        servers.run_as_postgres([BINARIES / "pg_basebackup", "-R", "-c", "fast", "--no-sync", "-h", "127.0.0.1", "-p",
-                                 self.leader.port, "-U", "postgres", "-D", standby.data])
+        servers.run_as_postgres(
+            [
+                BINARIES / "pg_basebackup",
+                "-R",
+                "-c",
+                "fast",
+                "--no-sync",
+                "-h",
+                "127.0.0.1",
+                "-p",
+                self.leader.port,
+                "-U",
+                "postgres",
+                "-D",
+                standby.data,
+            ]
+        )
         self.follow(standby)
 
     def follow(self, standby):
@@ -223,8 +294,8 @@ class Pair:
             settings.write(f"primary_conninfo = 'host=127.0.0.1 port={self.leader.port} user=postgres'\n")
         standby.launch()
         self.leader.process.wait_until(
-            lambda: self.leader.ask("SELECT count(*) FROM pg_stat_replication WHERE state = 'streaming'") == ["1"],
-            "the standby")
+            lambda: self.leader.ask("SELECT count(*) FROM pg_stat_replication WHERE state = 'streaming'") == ["1"], "the standby"
+        )
 
     def stop(self):
         if self.proxy:

@@ -46,12 +46,17 @@ class Nginx:
     def start(self):
         self.make_certificates()
         file = self.directory / "nginx.conf"
-        file.write_text(CONFIGURATION.format(directory=self.directory, url=self.url, buffered=self.ports["tls"],
-                                             unbuffered=self.ports["tls-unbuffered"]))
-        self.process = servers.Process(["/usr/sbin/nginx", "-c", str(file), "-e", str(self.directory / "error.log")],
-                                       self.directory / "nginx.log", servers.clean_environment({}))
-        self.process.wait_until(lambda: all(servers.accepts(f"127.0.0.1:{port}") for port in self.ports.values()),
-                                "nginx")
+        file.write_text(
+            CONFIGURATION.format(
+                directory=self.directory, url=self.url, buffered=self.ports["tls"], unbuffered=self.ports["tls-unbuffered"]
+            )
+        )
+        self.process = servers.Process(
+            ["/usr/sbin/nginx", "-c", str(file), "-e", str(self.directory / "error.log")],
+            self.directory / "nginx.log",
+            servers.clean_environment({}),
+        )
+        self.process.wait_until(lambda: all(servers.accepts(f"127.0.0.1:{port}") for port in self.ports.values()), "nginx")
         return self
 
     def stop(self):
@@ -64,12 +69,41 @@ class Nginx:
     def make_certificates(self):
         extensions = self.directory / "extensions"
         extensions.write_text("subjectAltName=IP:127.0.0.1,DNS:localhost\n")
-        self.openssl("req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=tests' authority",
-                     "-keyout", "ca.key", "-out", "ca.pem")
-        self.openssl("req", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=127.0.0.1", "-keyout", "server.key",
-                     "-out", "server.csr")
-        self.openssl("x509", "-req", "-in", "server.csr", "-CA", "ca.pem", "-CAkey", "ca.key", "-CAcreateserial",
-                     "-days", "2", "-extfile", "extensions", "-out", "server.pem")
+        self.openssl(
+            "req",
+            "-x509",
+            "-newkey",
+            "rsa:2048",
+            "-nodes",
+            "-days",
+            "2",
+            "-subj",
+            "/CN=tests' authority",
+            "-keyout",
+            "ca.key",
+            "-out",
+            "ca.pem",
+        )
+        self.openssl(
+            "req", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=127.0.0.1", "-keyout", "server.key", "-out", "server.csr"
+        )
+        self.openssl(
+            "x509",
+            "-req",
+            "-in",
+            "server.csr",
+            "-CA",
+            "ca.pem",
+            "-CAkey",
+            "ca.key",
+            "-CAcreateserial",
+            "-days",
+            "2",
+            "-extfile",
+            "extensions",
+            "-out",
+            "server.pem",
+        )
 
     def openssl(self, *words):
         subprocess.run(["openssl", *words], cwd=self.directory, check=True, capture_output=True)

@@ -81,8 +81,8 @@ class Process:
         self.log = Path(log)
         with open(self.log, "ab") as out:
             self.child = subprocess.Popen(
-                command, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT, env=environment,
-                start_new_session=True)
+                command, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT, env=environment, start_new_session=True
+            )
         self.pid = self.child.pid
 
     def alive(self):
@@ -128,13 +128,15 @@ class Tarnd:
         self.import_root = self.directory / "import"
         self.import_root.mkdir(parents=True, exist_ok=True)
         self.ready_file = self.directory / "ready"
-        self.environment = clean_environment({
-            "TARN_ADMIN_ACCESS_KEY_ID": self.access_key,
-            "TARN_ADMIN_SECRET_ACCESS_KEY": self.secret_key,
-            "TARN_STORE_LOCAL_IMPORT_ROOTS": self.import_root,
-            "TARN_HOOKS_ALLOWED_TARGETS": "127.0.0.1",
-            **(environment or {}),
-        })
+        self.environment = clean_environment(
+            {
+                "TARN_ADMIN_ACCESS_KEY_ID": self.access_key,
+                "TARN_ADMIN_SECRET_ACCESS_KEY": self.secret_key,
+                "TARN_STORE_LOCAL_IMPORT_ROOTS": self.import_root,
+                "TARN_HOOKS_ALLOWED_TARGETS": "127.0.0.1",
+                **(environment or {}),
+            }
+        )
         self.arguments = list(arguments)
         self.listen = listen
         self.url = None
@@ -151,8 +153,16 @@ class Tarnd:
 
     def start(self):
         self.ready_file.unlink(missing_ok=True)
-        command = [self.program or program("tarnd"), "--listen", self.listen, "--data", str(self.data_dir), "--ready-file",
-                   str(self.ready_file), *self.arguments]
+        command = [
+            self.program or program("tarnd"),
+            "--listen",
+            self.listen,
+            "--data",
+            str(self.data_dir),
+            "--ready-file",
+            str(self.ready_file),
+            *self.arguments,
+        ]
         self.process = Process(command, self.directory / "tarnd.log", self.environment)
         self.process.wait_until(self.ready_file.exists, "tarnd")
         self.url = self.ready_file.read_text().strip()
@@ -201,10 +211,16 @@ class Tarnds:
         self.import_root = self.directory / "import"
         self.import_root.mkdir(parents=True, exist_ok=True)
         self.database = Postgres(self.directory / "postgres")
-        shared = {"TARN_STORE_LOCAL_ROOT": self.objects_dir, "TARN_STORE_LOCAL_IMPORT_ROOTS": self.import_root,
-                  "TARN_AUTH_MASTER_KEY": "a5" * 32, **(environment or {})}
-        self.each = [Tarnd(self.directory / f"tarnd-{number}", environment=shared,
-                           arguments=["--database", self.database.url()]) for number in range(1, count + 1)]
+        shared = {
+            "TARN_STORE_LOCAL_ROOT": self.objects_dir,
+            "TARN_STORE_LOCAL_IMPORT_ROOTS": self.import_root,
+            "TARN_AUTH_MASTER_KEY": "a5" * 32,
+            **(environment or {}),
+        }
+        self.each = [
+            Tarnd(self.directory / f"tarnd-{number}", environment=shared, arguments=["--database", self.database.url()])
+            for number in range(1, count + 1)
+        ]
         self.turns = None
         self.url = None
 
@@ -256,8 +272,21 @@ class Versitygw:
         cache = os.environ.get("TARN_CACHE", str(Path.home() / ".cache" / "tarn"))
         binary = os.environ.get("VERSITYGW", f"{cache}/bin/versitygw")
         address = f"127.0.0.1:{free_port()}"
-        command = [binary, "--access", self.access_key, "--secret", self.secret_key, "--region", self.region, "--port",
-                   address, "--quiet", "--keep-alive", "posix", str(self.buckets)]
+        command = [
+            binary,
+            "--access",
+            self.access_key,
+            "--secret",
+            self.secret_key,
+            "--region",
+            self.region,
+            "--port",
+            address,
+            "--quiet",
+            "--keep-alive",
+            "posix",
+            str(self.buckets),
+        ]
         self.process = Process(command, self.directory / "versitygw.log", dict(os.environ))
         self.url = f"http://{address}"
         self.process.wait_until(lambda: accepts(address), "versitygw")
@@ -290,11 +319,25 @@ class Minio:
 
     def start(self):
         address, console = f"127.0.0.1:{free_port()}", f"127.0.0.1:{free_port()}"
-        environment = clean_environment({
-            "HOME": self.directory, "MINIO_ROOT_USER": self.access_key, "MINIO_ROOT_PASSWORD": self.secret_key,
-            "MINIO_UPDATE": "off", "MINIO_BROWSER": "off"})
-        command = [self.binary, "server", "--quiet", "--address", address, "--console-address", console,
-                   str(self.directory / "drive")]
+        environment = clean_environment(
+            {
+                "HOME": self.directory,
+                "MINIO_ROOT_USER": self.access_key,
+                "MINIO_ROOT_PASSWORD": self.secret_key,
+                "MINIO_UPDATE": "off",
+                "MINIO_BROWSER": "off",
+            }
+        )
+        command = [
+            self.binary,
+            "server",
+            "--quiet",
+            "--address",
+            address,
+            "--console-address",
+            console,
+            str(self.directory / "drive"),
+        ]
         self.process = Process(command, self.directory / "minio.log", environment)
         self.url = f"http://{address}"
         self.process.wait_until(lambda: answers(f"{self.url}/minio/health/ready"), "minio")
@@ -359,7 +402,9 @@ def files_below(directory):
     """{relative path: size} of the regular files; bookkeeping of the servers (.sgwtmp, .tarn, records of owners) left out."""
     found = {}
     for folder, folders, names in os.walk(directory):
-        folders[:] = [name for name in folders if not name.startswith(".") and not f"{folder}/{name}".endswith("/_tarn/collector")]
+        folders[:] = [
+            name for name in folders if not name.startswith(".") and not f"{folder}/{name}".endswith("/_tarn/collector")
+        ]
         for name in names:
             path = Path(folder) / name
             if not name.startswith("."):
@@ -412,8 +457,21 @@ class Postgres:
         Without fsync: tests kill processes, and what a process has written outlives it.
         """
         data = self.directory / "data"
-        command = as_postgres([POSTGRES_PROGRAMS / "postgres", "-D", data, "-p", self.port, "-k", self.directory,
-                               "-c", "listen_addresses=127.0.0.1", "-c", f"fsync={self.fsync}"])
+        command = as_postgres(
+            [
+                POSTGRES_PROGRAMS / "postgres",
+                "-D",
+                data,
+                "-p",
+                self.port,
+                "-k",
+                self.directory,
+                "-c",
+                "listen_addresses=127.0.0.1",
+                "-c",
+                f"fsync={self.fsync}",
+            ]
+        )
         self.process = Process(command, self.directory / "postgres.log", dict(os.environ))
         self.process.wait_until(lambda: accepts(f"127.0.0.1:{self.port}") and self.answers(), "PostgreSQL")
 
@@ -436,8 +494,19 @@ class Postgres:
 
 
 def make_cluster(data):
-    run_as_postgres([POSTGRES_PROGRAMS / "initdb", "-D", data, "-U", "postgres", "--auth=trust", "--no-sync",
-                     "--encoding=UTF8", "--locale=C.UTF-8"])
+    run_as_postgres(
+        [
+            POSTGRES_PROGRAMS / "initdb",
+            "-D",
+            data,
+            "-U",
+            "postgres",
+            "--auth=trust",
+            "--no-sync",
+            "--encoding=UTF8",
+            "--locale=C.UTF-8",
+        ]
+    )
 
 
 def create_database(port):

@@ -15,8 +15,12 @@ class Disk:
         self.place = place
         self.filler = place / "filler"
         place.mkdir()
-        mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size},mode=755", "tarn-test", place],
-                                 capture_output=True, text=True, check=False)
+        mounted = subprocess.run(
+            ["mount", "-t", "tmpfs", "-o", f"size={size},mode=755", "tarn-test", place],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
         if mounted.returncode != 0:
             pytest.skip(f"this machine mounts no tmpfs: {mounted.stderr.strip()}")
 

@@ -21,9 +21,15 @@ def run_on_terminal(cli, *words, columns=80, rows=24, answers=(), status=0, seco
     terminal shows and what the user then types."""
     primary, replica = pty.openpty()
     fcntl.ioctl(replica, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
-    process = subprocess.Popen([servers.program("tarn"), *map(str, words)], stdin=replica, stdout=replica, stderr=replica,
-                               env={**cli.environment, "TERM": "xterm-256color", "COLUMNS": "", **environment}, start_new_session=True,
-                               preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0))
+    process = subprocess.Popen(
+        [servers.program("tarn"), *map(str, words)],
+        stdin=replica,
+        stdout=replica,
+        stderr=replica,
+        env={**cli.environment, "TERM": "xterm-256color", "COLUMNS": "", **environment},
+        start_new_session=True,
+        preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
+    )
     os.close(replica)
     shown, waiting, end = b"", list(answers), time.monotonic() + seconds
     while True:

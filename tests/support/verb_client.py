@@ -49,8 +49,7 @@ class VerbClient(ObjectClient):
         return answer, verb
 
     def commit(self, arena):
-        answer, verb = self.verb(arena, "commit", f"branches/{arena.branch}/commits",
-                                 lambda message: {"message": message}, 201)
+        answer, verb = self.verb(arena, "commit", f"branches/{arena.branch}/commits", lambda message: {"message": message}, 201)
         if verb.outcome == "done":
             verb.facts["commit"] = answer.json()["id"]
             arena.commits.append(verb.facts["commit"])
@@ -59,34 +58,62 @@ class VerbClient(ObjectClient):
     def revert(self, arena):
         if arena.commits:
             undone = self.chance.choice(arena.commits)
-            self.verb(arena, "revert", f"branches/{arena.branch}/revert", lambda message: {
-                "ref": undone, "parent_number": 1, "commit_overrides": {"message": message}}, 204, undone=undone)
+            self.verb(
+                arena,
+                "revert",
+                f"branches/{arena.branch}/revert",
+                lambda message: {"ref": undone, "parent_number": 1, "commit_overrides": {"message": message}},
+                204,
+                undone=undone,
+            )
 
     def commit_aside(self, arena):
         """On a branch that nobody else writes to. Returns the commit, or None."""
         side = f"{arena.branch}-side"
         for path in self.chance.sample(["s/0", "s/1"], self.chance.choice((1, 2))):
             value, body = arena.new_value(self.chance, tagged=False)
-            self.ask(arena, path, "PUT aside", lambda: self.wire().s3(
-                "PUT", f"/{arena.repository}/{side}/{path}", body, headers_of(value)))  # noqa: B023
-        got = self.ask(arena, "", "commit aside", lambda: self.wire().rest(
-            "POST", f"/repositories/{arena.repository}/branches/{side}/commits", document={"message": "aside"}))
+            self.ask(
+                arena,
+                path,
+                "PUT aside",
+                lambda: self.wire().s3("PUT", f"/{arena.repository}/{side}/{path}", body, headers_of(value)),
+            )  # noqa: B023
+        got = self.ask(
+            arena,
+            "",
+            "commit aside",
+            lambda: self.wire().rest(
+                "POST", f"/repositories/{arena.repository}/branches/{side}/commits", document={"message": "aside"}
+            ),
+        )
         return got[0].json()["id"] if got and got[0].status == 201 else None
 
     def pick(self, arena):
         picked = self.commit_aside(arena)
         self.commit(arena)  # a cherry-pick needs a clean branch
         if picked:
-            self.verb(arena, "cherry-pick", f"branches/{arena.branch}/cherry-pick", lambda message: {
-                "ref": picked, "commit_overrides": {"message": message}}, 201, picked=picked)
+            self.verb(
+                arena,
+                "cherry-pick",
+                f"branches/{arena.branch}/cherry-pick",
+                lambda message: {"ref": picked, "commit_overrides": {"message": message}},
+                201,
+                picked=picked,
+            )
 
     def checkout(self, arena):
         """Stages some paths as they were in a commit."""
         if not arena.commits:
             return
         commit, prefix = self.chance.choice(arena.commits), self.chance.choice(("r/", "s/"))
-        listed = self.ask(arena, commit, "list", lambda: self.wire().rest(
-            "GET", f"/repositories/{arena.repository}/refs/{commit}/objects/ls?amount=1000&prefix={prefix}"))
+        listed = self.ask(
+            arena,
+            commit,
+            "list",
+            lambda: self.wire().rest(
+                "GET", f"/repositories/{arena.repository}/refs/{commit}/objects/ls?amount=1000&prefix={prefix}"
+            ),
+        )
         if not listed or listed[0].status != 200:
             return
         then = {item["path"]: self.shown(arena, item) for item in listed[0].json()["results"]}
@@ -94,12 +121,21 @@ class VerbClient(ObjectClient):
 
         def unknown(start, text):
             for cell, key, value in touched:
-                arena.recorder.in_doubt(cell, start, text, lambda key=key, value=value: model.put_back(key, value),
-                                        alike=("checkout", commit))
+                arena.recorder.in_doubt(
+                    cell, start, text, lambda key=key, value=value: model.put_back(key, value), alike=("checkout", commit)
+                )
 
-        got = self.ask(arena, prefix, f"checkout of {commit[:6]}", lambda: self.wire().rest(
-            "POST", f"/repositories/{arena.repository}/branches/{arena.branch}/checkout-path",
-            document={"ref": commit, "paths": [f"{prefix}*"]}), unknown)
+        got = self.ask(
+            arena,
+            prefix,
+            f"checkout of {commit[:6]}",
+            lambda: self.wire().rest(
+                "POST",
+                f"/repositories/{arena.repository}/branches/{arena.branch}/checkout-path",
+                document={"ref": commit, "paths": [f"{prefix}*"]},
+            ),
+            unknown,
+        )
         if not got:
             return
         answer, start, text = got
@@ -114,8 +150,15 @@ class VerbClient(ObjectClient):
         self.commit_aside(arena)
         dirty = self.chance.random() < 0.3
         strategy = self.chance.choice(("", "source-wins", "source-wins", "dest-wins"))
-        self.verb(arena, "merge", f"refs/{side}/merge/{arena.branch}", lambda message: {
-            "message": message, "strategy": strategy, "allow_dirty": dirty}, 200, dirty=dirty, strategy=strategy)
+        self.verb(
+            arena,
+            "merge",
+            f"refs/{side}/merge/{arena.branch}",
+            lambda message: {"message": message, "strategy": strategy, "allow_dirty": dirty},
+            200,
+            dirty=dirty,
+            strategy=strategy,
+        )
 
     def bring(self, arena):
         """An import; waits a while for its end."""
@@ -126,17 +169,26 @@ class VerbClient(ObjectClient):
             number = arena.recorder.number()
             (folder / name).write_bytes(body_of(number))
             source[f"im/{name}"] = number
-        answer, verb = self.verb(arena, "import", f"branches/{arena.branch}/import", lambda message: {
-            "paths": [{"type": "common_prefix", "path": f"local://{folder}/", "destination": "im/"}],
-            "commit": {"message": message}}, 202, source=source)
+        answer, verb = self.verb(
+            arena,
+            "import",
+            f"branches/{arena.branch}/import",
+            lambda message: {
+                "paths": [{"type": "common_prefix", "path": f"local://{folder}/", "destination": "im/"}],
+                "commit": {"message": message},
+            },
+            202,
+            source=source,
+        )
         if verb.outcome == "refused":
             return
         verb.outcome, verb.end = "unknown", None
         deadline = time.monotonic() + 2
         while answer is not None and time.monotonic() < deadline:
             try:
-                status = self.wire().rest("GET", f"/repositories/{arena.repository}/branches/{arena.branch}/import?id="
-                                          f"{answer.json()['id']}")
+                status = self.wire().rest(
+                    "GET", f"/repositories/{arena.repository}/branches/{arena.branch}/import?id={answer.json()['id']}"
+                )
             except (Unknown, NotSent):
                 continue
             found = status.json() if status.status == 200 else {}
@@ -156,9 +208,17 @@ class VerbClient(ObjectClient):
             for cell in pairs:
                 arena.recorder.in_doubt(cell, start, text, lambda: model.move(source, destination), alike=("move", source))
 
-        got = self.ask(arena, prefixes[source], "move", lambda: self.wire().rest(
-            "POST", f"/repositories/{arena.repository}/branches/{arena.branch}/objects/move",
-            document={"src_prefix": prefixes[source], "dest_prefix": prefixes[destination]}), unknown)
+        got = self.ask(
+            arena,
+            prefixes[source],
+            "move",
+            lambda: self.wire().rest(
+                "POST",
+                f"/repositories/{arena.repository}/branches/{arena.branch}/objects/move",
+                document={"src_prefix": prefixes[source], "dest_prefix": prefixes[destination]},
+            ),
+            unknown,
+        )
         if not got:
             return
         answer, start, text = got
@@ -172,7 +232,8 @@ class VerbClient(ObjectClient):
 
     def reset(self, arena):
         kind, prefix = self.chance.choice(
-            (("reset", ""), *[("common_prefix", "r/")] * 3, ("common_prefix", "s/"), ("object", "r/0")))
+            (("reset", ""), *[("common_prefix", "r/")] * 3, ("common_prefix", "s/"), ("object", "r/0"))
+        )
         document = {"type": kind, "path": prefix} if prefix else {"type": kind}
         touched = [(cell, [key for key, path in enumerate(cell.keys) if path.startswith(prefix)]) for cell in arena.cells]
 
@@ -181,8 +242,13 @@ class VerbClient(ObjectClient):
                 if keys:
                     arena.recorder.in_doubt(cell, start, text, lambda keys=keys: model.reset(*keys), alike=("reset",))
 
-        got = self.ask(arena, prefix, f"reset {kind}", lambda: self.wire().rest(
-            "PUT", f"/repositories/{arena.repository}/branches/{arena.branch}", document=document), unknown)
+        got = self.ask(
+            arena,
+            prefix,
+            f"reset {kind}",
+            lambda: self.wire().rest("PUT", f"/repositories/{arena.repository}/branches/{arena.branch}", document=document),
+            unknown,
+        )
         if not got:
             return
         answer, start, text = got

@@ -29,9 +29,11 @@ def put(version, number):
 
 def delete(version):
     """Of what is there; a key that shows nothing may get another marker."""
+
     def step(stack):
         marked = ((version, MARKER), *stack)
         return [marked] if stack and stack[0][1] != MARKER else [stack, marked]
+
     return step
 
 
@@ -39,7 +41,8 @@ def remove(version, number):
     def step(stack):
         at = [place for place, entry in enumerate(stack) if entry[0] == version]
         at = at or [place for place, entry in enumerate(stack) if is_entry(entry, version, number)]
-        return [stack[:place] + stack[place + 1:] for place in at] or [stack]
+        return [stack[:place] + stack[place + 1 :] for place in at] or [stack]
+
     return step
 
 
@@ -59,8 +62,10 @@ def lacks(version):
 def lists(entries):
     def step(stack):
         alike = len(stack) == len(entries) and all(
-            mine[1] == seen[1] and mine[0] in (None, seen[0]) for mine, seen in zip(stack, entries))
+            mine[1] == seen[1] and mine[0] in (None, seen[0]) for mine, seen in zip(stack, entries)
+        )
         return [stack] if alike else []
+
     return step
 
 
@@ -116,8 +121,9 @@ class VersionClient(ObjectClient):
 
     def did(self, versions, key, label, request, step, unknown, value=None):
         cell = versions.places[key]
-        got = self.ask(versions, key, label, request, lambda start, text: versions.recorder.in_doubt(
-            cell, start, text, unknown, value))
+        got = self.ask(
+            versions, key, label, request, lambda start, text: versions.recorder.in_doubt(cell, start, text, unknown, value)
+        )
         if got and got[0].status in (200, 204):
             answer, start, text = got
             version = answer.headers.get("x-amz-version-id")
@@ -131,23 +137,36 @@ class VersionClient(ObjectClient):
         number = versions.recorder.number()
         body = body_of(number)
         versions.etags[hashlib.md5(body).hexdigest()] = number
-        version = self.did(versions, key, f"PUT {number}", lambda: self.wire().s3("PUT", self.target(versions, key), body),
-                           lambda version: put(version, number), lambda real: put(None, real[0]), (number,))
+        version = self.did(
+            versions,
+            key,
+            f"PUT {number}",
+            lambda: self.wire().s3("PUT", self.target(versions, key), body),
+            lambda version: put(version, number),
+            lambda real: put(None, real[0]),
+            (number,),
+        )
         if version:
             versions.known.append((key, version, number))
 
     def delete(self, versions, key):
-        version = self.did(versions, key, "DELETE", lambda: self.wire().s3("DELETE", self.target(versions, key)),
-                           delete, lambda: delete(None))
+        version = self.did(
+            versions, key, "DELETE", lambda: self.wire().s3("DELETE", self.target(versions, key)), delete, lambda: delete(None)
+        )
         if version:
             versions.known.append((key, version, MARKER))
 
     def remove(self, versions, key, chosen=None):
         key, version, number = chosen or self.chosen(versions)
         if version:
-            self.did(versions, key, f"DELETE {version} ({number})", lambda: self.wire().s3(
-                "DELETE", self.target(versions, key, f"?versionId={version}")), lambda _: remove(version, number),
-                lambda: remove(version, number))
+            self.did(
+                versions,
+                key,
+                f"DELETE {version} ({number})",
+                lambda: self.wire().s3("DELETE", self.target(versions, key, f"?versionId={version}")),
+                lambda _: remove(version, number),
+                lambda: remove(version, number),
+            )
 
     @staticmethod
     def newest_marker(entries):
@@ -179,8 +198,12 @@ class VersionClient(ObjectClient):
         key, version, number = chosen or self.chosen(versions)
         if not version:
             return
-        got = self.ask(versions, key, f"GET {version} ({number})", lambda: self.wire().s3(
-            "GET", self.target(versions, key, f"?versionId={version}")))
+        got = self.ask(
+            versions,
+            key,
+            f"GET {version} ({number})",
+            lambda: self.wire().s3("GET", self.target(versions, key, f"?versionId={version}")),
+        )
         if not got:
             return
         answer, start, text = got
@@ -197,8 +220,9 @@ class VersionClient(ObjectClient):
     def list(self, versions, key):
         """The stack as it is listed, or None."""
         prefix = urllib.parse.quote(f"{versions.branch}/{key}", safe="")
-        got = self.ask(versions, key, "list versions", lambda: self.wire().s3(
-            "GET", f"/{versions.repository}?prefix={prefix}&versions="))
+        got = self.ask(
+            versions, key, "list versions", lambda: self.wire().s3("GET", f"/{versions.repository}?prefix={prefix}&versions=")
+        )
         if not got:
             return None
         answer, start, text = got
@@ -212,11 +236,22 @@ class VersionClient(ObjectClient):
                 if number is None:
                     versions.recorder.problem(f"{text}: ETag {etag} of no write")
                 entries.append((one.findtext(f"{NAMESPACE}VersionId"), number))
-        versions.recorder.read(versions.places[key], start, f"{text} {[number for _, number in entries]}",
-                               lists(tuple(entries)), [number for _, number in entries])
+        versions.recorder.read(
+            versions.places[key],
+            start,
+            f"{text} {[number for _, number in entries]}",
+            lists(tuple(entries)),
+            [number for _, number in entries],
+        )
         return entries
 
     def commit(self, versions, key):
         """Changes no version."""
-        self.ask(versions, key, "commit", lambda: self.wire().rest(
-            "POST", f"/repositories/{versions.repository}/branches/{versions.branch}/commits", document={"message": "v"}))
+        self.ask(
+            versions,
+            key,
+            "commit",
+            lambda: self.wire().rest(
+                "POST", f"/repositories/{versions.repository}/branches/{versions.branch}/commits", document={"message": "v"}
+            ),
+        )

@@ -72,7 +72,7 @@ class WrongStore:
             self.spoiled += 1
         half = len(data) // 2
         if harm == "flips":
-            return data[:half] + bytes([data[half] ^ 1]) + data[half + 1:]
+            return data[:half] + bytes([data[half] ^ 1]) + data[half + 1 :]
         if harm == "cuts":
             return data[:half]
         if harm == "repeats" and len(last) == len(data) and last != data:

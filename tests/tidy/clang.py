@@ -65,12 +65,27 @@ def run(command, directory):
 
 def check_threads(names, known):
     with tempfile.TemporaryDirectory() as scratch:
+
         def one(numbered):
             number, name = numbered
             arguments, directory = known[name]
-            return name, *run(["ccache", "clang++-14", *arguments, "-Wno-everything", "-Wthread-safety",
-                               "-Werror=thread-safety", "-O0",
-                               "-c", str(ROOT / name), "-o", f"{scratch}/{number}.o"], directory)
+            return name, *run(
+                [
+                    "ccache",
+                    "clang++-14",
+                    *arguments,
+                    "-Wno-everything",
+                    "-Wthread-safety",
+                    "-Werror=thread-safety",
+                    "-O0",
+                    "-c",
+                    str(ROOT / name),
+                    "-o",
+                    f"{scratch}/{number}.o",
+                ],
+                directory,
+            )
+
         return each(one, list(enumerate(sorted(names))))
 
 
@@ -92,6 +107,7 @@ def check_tidy(names, known):
         if content and status == 0:
             clean.add(content)
         return name, status, text
+
     return each(one, sorted(names))
 
 

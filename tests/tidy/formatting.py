@@ -37,8 +37,9 @@ def main():
     files = [file for file in files if contents[file] not in formatted]
     differing = set()
     for start in range(0, len(files), FILES_AT_ONCE):
-        done = subprocess.run([tool, "--dry-run", *files[start:start + FILES_AT_ONCE]], capture_output=True, text=True,
-                              check=False)
+        done = subprocess.run(
+            [tool, "--dry-run", *files[start : start + FILES_AT_ONCE]], capture_output=True, text=True, check=False
+        )
         if done.returncode:
             print(done.stderr)
             return 1

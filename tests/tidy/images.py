@@ -11,8 +11,12 @@ SHOWN = re.compile(r"!\[[^\]]*\]\(([^)\s]+)\)")
 
 def main():
     documents = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]
-    shown = {(page.parent / target).resolve() for page in documents for target in SHOWN.findall(page.read_text())
-             if not target.startswith("http")}
+    shown = {
+        (page.parent / target).resolve()
+        for page in documents
+        for target in SHOWN.findall(page.read_text())
+        if not target.startswith("http")
+    }
     kept = set((ROOT / "docs/images").iterdir())
     problems = [f"{path.relative_to(ROOT)}: no document shows it" for path in sorted(kept - shown)]
     problems += [f"{path}: a document shows it, and it is not there" for path in sorted(shown - kept) if not path.exists()]

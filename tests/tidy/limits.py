@@ -50,8 +50,12 @@ def exists(suite, name, sources):
 def check_kept(page):
     """The errors of the rows about everything that users can make the server keep."""
     broken, named = [], []
-    sources = [file.read_text() for folder in ("core", "server", "s3gateway", "tests") for file in (ROOT / folder).rglob("*test*")
-               if file.suffix in (".cc", ".py")]
+    sources = [
+        file.read_text()
+        for folder in ("core", "server", "s3gateway", "tests")
+        for file in (ROOT / folder).rglob("*test*")
+        if file.suffix in (".cc", ".py")
+    ]
     for resource, payer, limit, test in KEPT_ROW.findall(page):
         if resource in ("what", "---"):
             continue

@@ -12,8 +12,9 @@ QUERY = re.compile(r'\bQuery\s+k\w+\s*\{\s*"(\w+)"')
 
 
 def main():
-    names = subprocess.run(["git", "ls-files", "*.cc", "*.h"], cwd=ROOT, capture_output=True, text=True,
-                           check=True).stdout.split()
+    names = subprocess.run(
+        ["git", "ls-files", "*.cc", "*.h"], cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout.split()
     places = collections.defaultdict(list)
     for name in names:
         if name.endswith("test.cc") or not (ROOT / name).is_file():

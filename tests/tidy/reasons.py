@@ -22,8 +22,13 @@ def main():
     broken = [f"{PAGE}: no row for {reason}" for reason in sorted(set(constants.values()) - set(rows))]
     broken += [f"{PAGE}: {reason} is no constant of {HEADER}" for reason in sorted(set(rows) - set(constants.values()))]
     broken += [f"{PAGE}: two rows for {reason}" for reason in sorted(set(rows)) if rows.count(reason) > 1]
-    names = subprocess.run(["git", "ls-files", "core/*.cc", "core/*.h", "server/*.cc", "server/*.h", "s3gateway/*.cc",
-                            "s3gateway/*.h"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split()
+    names = subprocess.run(
+        ["git", "ls-files", "core/*.cc", "core/*.h", "server/*.cc", "server/*.h", "s3gateway/*.cc", "s3gateway/*.h"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout.split()
     used = set()
     for name in names:
         if TEST_FILE.search(name) or name in (HEADER, SIGN_IN_HEADER) or not (ROOT / name).is_file():

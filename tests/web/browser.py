@@ -80,7 +80,9 @@ def differs(one, other):
     """Whether more than a time or an id is another: the repository keeps a picture that shows the same."""
     if one.size != other.size:
         return True
-    difference = ImageChops.difference(one.convert("RGB"), other.convert("RGB")).convert("L").point(lambda value: 255 if value > 24 else 0)
+    difference = (
+        ImageChops.difference(one.convert("RGB"), other.convert("RGB")).convert("L").point(lambda value: 255 if value > 24 else 0)
+    )
     return difference.histogram()[255] > SAME_PIXELS_MAX * one.width * one.height
 
 
@@ -132,8 +134,15 @@ class Window:
     def __init__(self, browser, server, screenshots=False, **options):
         self.server = server
         self.screenshots = screenshots
-        self.context = browser.new_context(base_url=server.url, viewport=WIDE, color_scheme="light", locale="en-GB",
-                                           timezone_id="UTC", accept_downloads=True, **options)
+        self.context = browser.new_context(
+            base_url=server.url,
+            viewport=WIDE,
+            color_scheme="light",
+            locale="en-GB",
+            timezone_id="UTC",
+            accept_downloads=True,
+            **options,
+        )
         self.context.grant_permissions(["clipboard-read", "clipboard-write"])
         self.context.set_default_timeout(WAIT_MS)
         self.problems = []
@@ -168,8 +177,13 @@ class Window:
         return [problem for problem in self.problems if not any(text in problem for text in self.expected)]
 
     def sign_in(self, access_key=None, secret_key=None):
-        answer = self.context.request.post("/api/v1/auth/login", data={
-            "access_key_id": access_key or self.server.access_key, "secret_access_key": secret_key or self.server.secret_key})
+        answer = self.context.request.post(
+            "/api/v1/auth/login",
+            data={
+                "access_key_id": access_key or self.server.access_key,
+                "secret_access_key": secret_key or self.server.secret_key,
+            },
+        )
         assert answer.status == 200, answer.text()
         self.session = self._cookies() if access_key is None else None
         return self
@@ -207,14 +221,23 @@ class Window:
         if not self.page.evaluate("'axe' in window"):
             self.page.evaluate(AXE.read_text())
         # The frames of the page are sandboxed and run no scripts, so axe-core would wait there for an answer of its own.
-        options = {"resultTypes": ["violations"], "iframes": False, **({"runOnly": {"type": "rule", "values": rules}} if rules else {})}
-        found = self.page.evaluate("([context, options]) => axe.run(context, options)", [{"exclude": [ANNOUNCER]}, options])["violations"]
+        options = {
+            "resultTypes": ["violations"],
+            "iframes": False,
+            **({"runOnly": {"type": "rule", "values": rules}} if rules else {}),
+        }
+        found = self.page.evaluate("([context, options]) => axe.run(context, options)", [{"exclude": [ANNOUNCER]}, options])[
+            "violations"
+        ]
         for rule in found:
             if rule["id"] == "region":
                 rule["nodes"] = [node for node in rule["nodes"] if node["html"] not in OUTSIDE_LANDMARKS]
         found = [rule for rule in found if rule["nodes"]]
-        lines = [f"{rule['id']}: {rule['help']}\n" + "\n".join(f"    {node['html'][:200]}\n    {node['failureSummary']}"
-                 for node in rule["nodes"][:3]) for rule in found]
+        lines = [
+            f"{rule['id']}: {rule['help']}\n"
+            + "\n".join(f"    {node['html'][:200]}\n    {node['failureSummary']}" for node in rule["nodes"][:3])
+            for rule in found
+        ]
         assert not lines, f"axe-core at {self.page.url}:\n" + "\n".join(lines)
 
     def theme(self, name):
@@ -247,7 +270,11 @@ class Window:
 
     def shoot(self, name):
         PICTURES.mkdir(parents=True, exist_ok=True)
-        picture = Image.open(io.BytesIO(self.page.screenshot(animations="disabled"))).convert("RGB").quantize(COLOURS, dither=Image.Dither.NONE)
+        picture = (
+            Image.open(io.BytesIO(self.page.screenshot(animations="disabled")))
+            .convert("RGB")
+            .quantize(COLOURS, dither=Image.Dither.NONE)
+        )
         shown = IMAGES / f"{name}.png"
         path = shown if shown.exists() else PICTURES / shown.name
         if not path.exists() or differs(Image.open(path), picture):

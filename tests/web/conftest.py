@@ -27,9 +27,31 @@ def pytest_addoption(parser):
 
 
 # By the time that they take. Long files begin first: one that begins last leaves the other processes idle.
-LONGEST_FILES = [f"test_{name}.py" for name in (
-    "waiting", "preview", "whole_experiment", "promotion", "operations", "automation", "objects", "connect", "settings", "experiments", "hostile",
-    "refs", "shell", "repositories", "login", "stale_branches", "changes", "access", "history", "reader")]
+LONGEST_FILES = [
+    f"test_{name}.py"
+    for name in (
+        "waiting",
+        "preview",
+        "whole_experiment",
+        "promotion",
+        "operations",
+        "automation",
+        "objects",
+        "connect",
+        "settings",
+        "experiments",
+        "hostile",
+        "refs",
+        "shell",
+        "repositories",
+        "login",
+        "stale_branches",
+        "changes",
+        "access",
+        "history",
+        "reader",
+    )
+]
 
 
 def pytest_collection_modifyitems(items):
@@ -143,7 +165,11 @@ def window(request, chromium, tarn, kept_windows):
     Tests that change more than Window.reset() takes back have one of their own, of open_window: a clock, scripts that run first.
     """
     failures = request.session.testsfailed
-    made = kept_windows.pop() if kept_windows else browsers.Window(chromium, tarn, screenshots=request.config.getoption("--screenshots"))
+    made = (
+        kept_windows.pop()
+        if kept_windows
+        else browsers.Window(chromium, tarn, screenshots=request.config.getoption("--screenshots"))
+    )
     made.begin(tarn)
     yield made
     problems = made.unexpected_problems()

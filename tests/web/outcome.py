@@ -29,7 +29,9 @@ class Outcome(clients.Rest):
     def upload(self, repository, path, data=b"data", branch="main", content_type="application/octet-stream", **metadata):
         body = data.encode() if isinstance(data, str) else data
         headers = {"Content-Type": content_type, **{f"x-lakefs-meta-{key}": value for key, value in metadata.items()}}
-        return self.ask("POST", f"/repositories/{repository}/branches/{branch}/objects", params={"path": path}, data=body, headers=headers)
+        return self.ask(
+            "POST", f"/repositories/{repository}/branches/{branch}/objects", params={"path": path}, data=body, headers=headers
+        )
 
     def commit(self, repository, message="commit", branch="main", **metadata):
         return self.post(f"/repositories/{repository}/branches/{branch}/commits", {"message": message, "metadata": metadata})

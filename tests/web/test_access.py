@@ -15,7 +15,8 @@ def test_a_user_gets_a_policy_by_a_group_and_a_key_that_works(window, rest, tarn
     page.get_by_role("dialog").get_by_role("button", name="Create policy").click()
     expect(page.get_by_role("grid", name="Policies").get_by_role("link", name="Readers")).to_be_visible()
     assert rest.get("/auth/policies/Readers")["statement"] == [
-        {"effect": "allow", "action": ["fs:ReadObject", "fs:List*"], "resource": "arn:lakefs:fs:::repository/digits/*"}]
+        {"effect": "allow", "action": ["fs:ReadObject", "fs:List*"], "resource": "arn:lakefs:fs:::repository/digits/*"}
+    ]
     window.go("/admin/policies?policy=Readers")
     expect(page.get_by_role("dialog")).to_be_visible()
     window.review("policy")

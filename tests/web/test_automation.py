@@ -104,7 +104,10 @@ def test_a_run_shows_its_steps_and_output(window, rest, hooked):
     rest.branch(REPO, "good")
     rest.upload(REPO, "a", branch="good")
     rest.commit(REPO, branch="good")
-    request = rest.post(f"/repositories/{REPO}/pulls", {"title": "good", "description": "It is **checked**.", "source_branch": "good", "destination_branch": "main"})["id"]
+    request = rest.post(
+        f"/repositories/{REPO}/pulls",
+        {"title": "good", "description": "It is **checked**.", "source_branch": "good", "destination_branch": "main"},
+    )["id"]
     window.go(f"/r/{REPO}/-/requests/{request}")
     checks = page.get_by_role("region", name="Checks")
     expect(checks.get_by_role("listitem")).to_contain_text("completed")
@@ -221,7 +224,12 @@ def test_a_webhook_is_made_pinged_and_told_again(window, rest, hooked, receiver)
     expect(page.get_by_text("The ping failed")).to_be_visible()
     receiver.status = 200
     rest.branch(REPO, "told")
-    told = browsers.eventually(page, lambda: [one for one in rest.get(f"/repositories/{REPO}/webhooks/deploy/deliveries")["results"] if one["state"] == "delivered"])
+    told = browsers.eventually(
+        page,
+        lambda: [
+            one for one in rest.get(f"/repositories/{REPO}/webhooks/deploy/deliveries")["results"] if one["state"] == "delivered"
+        ],
+    )
     # The list notices new deliveries.
     expect(page.get_by_role("button", name=f"Redeliver {told[0]['id']}")).to_be_visible()
     window.review("webhook")

@@ -14,14 +14,24 @@ def prepared(tarn):
 
     rest = outcome.Outcome(tarn)
     rest.repository("digits")
-    for path, text in (("README.md", "# Digits\nline a\nline b\n"), ("conf/params.json", '{"lr": 0.1, "layers": [1, 2, 3]}'),
-                       ("data/table.csv", "id,label\n1,a\n2,b\n"), ("data/old.txt", "old"), ("a[1]*.txt", "base")):
+    for path, text in (
+        ("README.md", "# Digits\nline a\nline b\n"),
+        ("conf/params.json", '{"lr": 0.1, "layers": [1, 2, 3]}'),
+        ("data/table.csv", "id,label\n1,a\n2,b\n"),
+        ("data/old.txt", "old"),
+        ("a[1]*.txt", "base"),
+    ):
         rest.upload("digits", path, text)
     rest.upload("digits", "pictures/one.png", picture("white"))
     rest.commit("digits", "first", source="seed")
     rest.branch("digits", "exp")
-    for path, text in (("README.md", "# Digits\nline a\nline B\n"), ("conf/params.json", '{"lr": 0.2, "layers": [1, 3], "seed": 7}'),
-                       ("data/table.csv", "id,label,score\n1,a,0.5\n3,c,1\n"), ("new/deep/x.txt", "new"), ("a[1]*.txt", "of exp")):
+    for path, text in (
+        ("README.md", "# Digits\nline a\nline B\n"),
+        ("conf/params.json", '{"lr": 0.2, "layers": [1, 3], "seed": 7}'),
+        ("data/table.csv", "id,label,score\n1,a,0.5\n3,c,1\n"),
+        ("new/deep/x.txt", "new"),
+        ("a[1]*.txt", "of exp"),
+    ):
         rest.upload("digits", path, text, branch="exp")
     rest.upload("digits", "pictures/one.png", picture("black"), branch="exp")
     rest.ask("DELETE", "/repositories/digits/branches/exp/objects", params={"path": "data/old.txt"})
@@ -114,7 +124,9 @@ def test_a_merge_settles_conflicts_by_path(window, prepared):
     dialog = page.get_by_role("dialog")
     expect(dialog.get_by_text("has 1 conflict")).to_be_visible()
     # Without a decision nothing is sent.
-    expect(dialog.get_by_role("button", name="Merge into target")).to_have_accessible_description("1 conflict to settle first: by path, by pattern or by strategy")
+    expect(dialog.get_by_role("button", name="Merge into target")).to_have_accessible_description(
+        "1 conflict to settle first: by path, by pattern or by strategy"
+    )
     window.review("merge")
     dialog.get_by_label("Take of a[1]*.txt").select_option("source")
     dialog.get_by_label("Message").fill("take the experiment")

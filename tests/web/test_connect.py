@@ -18,12 +18,29 @@ pytestmark = left_to_ci
 
 ROOT = Path(__file__).resolve().parents[2]
 CACHE = Path(os.environ.get("TARN_CACHE", Path.home() / ".cache/tarn"))
-CLIENTS = ["tarn", "tarn-python", "lakefs", "boto3", "s3fs", "pandas", "pytorch", "tensorflow", "duckdb", "spark", "aws", "rclone", "mc", "curl", "ci"]
+CLIENTS = [
+    "tarn",
+    "tarn-python",
+    "lakefs",
+    "boto3",
+    "s3fs",
+    "pandas",
+    "pytorch",
+    "tensorflow",
+    "duckdb",
+    "spark",
+    "aws",
+    "rclone",
+    "mc",
+    "curl",
+    "ci",
+]
 
 
 @pytest.fixture(scope="module")
 def repository(tarn):
     import outcome
+
     rest = outcome.Outcome(tarn)
     rest.repository("digits")
     rest.upload("digits", "README.md", "# Digits")
@@ -64,8 +81,15 @@ def run(words, tmp_path, programs=(), text=None, **environment):
     """In a home of its own, without settings of ours."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("AWS_", "TARN_", "LAKECTL_"))}
     path = ":".join([str(Path(program).parent) for program in programs] + [kept["PATH"]])
-    done = subprocess.run(words, input=text, env={**kept, "HOME": str(tmp_path), "PATH": path, "no_proxy": "*", **environment},
-                          cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    done = subprocess.run(
+        words,
+        input=text,
+        env={**kept, "HOME": str(tmp_path), "PATH": path, "no_proxy": "*", **environment},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 
@@ -126,7 +150,10 @@ def test_a_key_is_made_once_and_forgotten(window, rest, tarn, repository):
 
 def test_without_the_right_to_make_keys_the_button_says_why(window, rest, repository):
     rest.post("/auth/users", {"id": "reader"})
-    rest.post("/auth/policies", {"id": "OnlyReads", "statement": [{"effect": "allow", "action": ["fs:Read*", "fs:List*"], "resource": "*"}]})
+    rest.post(
+        "/auth/policies",
+        {"id": "OnlyReads", "statement": [{"effect": "allow", "action": ["fs:Read*", "fs:List*"], "resource": "*"}]},
+    )
     rest.ask("PUT", "/auth/users/reader/policies/OnlyReads")
     key = rest.post("/auth/users/reader/credentials", {})
     window.sign_in(key["access_key_id"], key["secret_access_key"])
@@ -178,7 +205,9 @@ def test_pandas(window, rest, repository, branch, tmp_path):
     assert rest.read(repository, "hello.parquet", branch)[:4] == b"PAR1"
 
 
-@pytest.mark.parametrize("client, module", [("pytorch", "s3torchconnector"), ("tensorflow", "tensorflow_io"), ("spark", "pyspark")])
+@pytest.mark.parametrize(
+    "client, module", [("pytorch", "s3torchconnector"), ("tensorflow", "tensorflow_io"), ("spark", "pyspark")]
+)
 def test_frameworks(window, rest, repository, branch, tmp_path, client, module):
     shown = program(lines(window, repository, branch, client))
     compile(shown, client, "exec")
@@ -208,7 +237,14 @@ def test_duckdb(window, rest, repository, branch, tmp_path):
         pytest.skip("DuckDB is not installed: ./dev test")
     python = found[-1].parents[3] / "bin/python"
     # INSTALL asks a host of DuckDB's, unless the extension is in its place already.
-    version, platform = run([python, "-c", "import duckdb; print(*duckdb.sql('SELECT version()').fetchone(), *duckdb.sql('PRAGMA platform').fetchone())"], tmp_path).split()
+    version, platform = run(
+        [
+            python,
+            "-c",
+            "import duckdb; print(*duckdb.sql('SELECT version()').fetchone(), *duckdb.sql('PRAGMA platform').fetchone())",
+        ],
+        tmp_path,
+    ).split()
     place = tmp_path / ".duckdb/extensions" / version / platform
     place.mkdir(parents=True)
     shutil.copy(next(found[-1].parent.glob(f"duckdb_extension_httpfs/extensions/{version}/*")), place)
@@ -245,7 +281,13 @@ def test_a_ci_recipe(window, rest, repository, branch, tmp_path):
     (tmp_path / "train.sh").chmod(0o755)
     for step in recipe["jobs"]["candidate"]["steps"]:
         if "run" in step:
-            run(["bash", "-eu", "-o", "pipefail", "-c", step["run"]], tmp_path, [servers.program("tarn")],
-                **environment, GITHUB_SHA="0123abcd" * 5, GITHUB_STEP_SUMMARY=str(tmp_path / "summary.md"))
+            run(
+                ["bash", "-eu", "-o", "pipefail", "-c", step["run"]],
+                tmp_path,
+                [servers.program("tarn")],
+                **environment,
+                GITHUB_SHA="0123abcd" * 5,
+                GITHUB_STEP_SUMMARY=str(tmp_path / "summary.md"),
+            )
     assert "accuracy" in (tmp_path / "summary.md").read_text()
     assert rest.read(repository, "accuracy", "pr-7") == b"0.9\n"

@@ -52,8 +52,13 @@ def runs(request, tarn):
         rest.upload(REPO, "metrics/curve.csv", curve(number + 1), branch=branch)
         rest.upload(REPO, "artifacts/model.pkl", f"model of {branch}", branch=branch)
         rest.commit(REPO, branch, branch=branch)
-        made[branch] = record(rest, branch, {"lr": rate, "optimizer": optimizer, "batch": "64"},
-                              {"accuracy": accuracy, "latency_ms": latency}, artifacts=["artifacts/**"])["id"]
+        made[branch] = record(
+            rest,
+            branch,
+            {"lr": rate, "optimizer": optimizer, "batch": "64"},
+            {"accuracy": accuracy, "latency_ms": latency},
+            artifacts=["artifacts/**"],
+        )["id"]
     rest.ask("PUT", f"/repositories/{REPO}/policies/gate", data=POLICY, headers={"Content-Type": "application/yaml"})
     promote(rest, "exp-1")
     return made
@@ -145,7 +150,9 @@ def test_selected_runs_are_compared_without_equal_rows(window, runs):
     page.get_by_role("tab", name="Curves").click()
     expect(page.get_by_text("2 curves of 2 runs")).to_be_visible()
     last = math.exp(-99 * 2 / 50)
-    expect(page.get_by_role("group", name="Curves of loss")).to_have_attribute("aria-label", re.compile(f"exp-2 .* ends at {last:.5f}"))
+    expect(page.get_by_role("group", name="Curves of loss")).to_have_attribute(
+        "aria-label", re.compile(f"exp-2 .* ends at {last:.5f}")
+    )
     window.review("runs-curves")
 
 
@@ -162,7 +169,9 @@ def test_many_runs_are_compared_in_a_bounded_number_of_requests(window, rest):
     for number in range(60):
         rest.upload("many-runs", "metrics/curve.csv", f"step,loss\n1,{number + 1}\n2,{number}\n")
         rest.commit("many-runs", **({"camera": "left"} if number == 0 else {}))
-        ids.append(rest.post("/repositories/many-runs/experiments/e/runs", {"ref": "main", "metrics": {"accuracy": number / 60}})["id"])
+        ids.append(
+            rest.post("/repositories/many-runs/experiments/e/runs", {"ref": "main", "metrics": {"accuracy": number / 60}})["id"]
+        )
     chosen = "".join(f"&run={run}" for run in ids)
     requests = asked(window.page, r"/api/v1/.*/(runs|series|commits/[^/]+/(metrics|series))([/?]|$)")
     page = window.go(f"/r/many-runs/-/runs?view=side{chosen}")
@@ -220,7 +229,9 @@ def test_a_run_leads_to_its_commit_data_changes_and_artifacts(window, rest, runs
 def test_names_of_others_run_nothing(window, rest, runs):
     name = "<img src=x onerror=alert(1)>"
     record(rest, "exp-3", {name: "<script>alert(1)</script>" + "w" * 300}, {"m" * 255: 1.0, "accuracy": "NaN"})
-    page = window.go(f"/r/{REPO}/-/runs?column=metrics.{'m' * 255}&column=metrics.accuracy&column=params.{urllib.parse.quote(name)}")
+    page = window.go(
+        f"/r/{REPO}/-/runs?column=metrics.{'m' * 255}&column=metrics.accuracy&column=params.{urllib.parse.quote(name)}"
+    )
     expect(page.get_by_text("NaN").first).to_be_visible()
     expect(page.get_by_text("<script>alert(1)</script>").first).to_be_visible()
     assert page.locator("img[src=x]").count() == 0

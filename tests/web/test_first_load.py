@@ -11,7 +11,10 @@ def test_scripts_of_the_first_load_are_small_compressed_and_kept(open_window, re
     window = open_window().sign_in()
     rest.repository("first")
     scripts = {}
-    window.page.on("response", lambda response: scripts.update({response.url: response}) if response.request.resource_type == "script" else None)
+    window.page.on(
+        "response",
+        lambda response: scripts.update({response.url: response}) if response.request.resource_type == "script" else None,
+    )
     page = window.load("/r/first/main/data")
     expect(page.get_by_text("There are no objects here yet.")).to_be_visible()
     assert scripts

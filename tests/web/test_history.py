@@ -47,7 +47,11 @@ def test_the_log_is_filtered_and_leads_to_commits(window, prepared):
 
 
 def test_a_commit_is_reverted_and_a_branch_made_from_it(window, prepared):
-    commit = next(item for item in prepared.get("/repositories/past/refs/main/commits", amount=100)["results"] if item["message"] == "number 1")
+    commit = next(
+        item
+        for item in prepared.get("/repositories/past/refs/main/commits", amount=100)["results"]
+        if item["message"] == "number 1"
+    )
     page = window.go(f"/r/past/-/commits/{commit['id']}")
     page.get_by_role("button", name="Actions", exact=True).click()
     page.get_by_role("menuitem", name="Branch from here…").click()

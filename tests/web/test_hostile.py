@@ -38,7 +38,9 @@ def test_a_script_of_an_object_would_have_run_by_then(open_window):
     window.expect_problem("404")
     page = window.go("/")
     expect(page.get_by_role("heading", name="Repositories")).to_be_visible()
-    page.evaluate("""() => document.body.insertAdjacentHTML('beforeend', '<img src="/no-such-image" onerror="window.owned = true">')""")
+    page.evaluate(
+        """() => document.body.insertAdjacentHTML('beforeend', '<img src="/no-such-image" onerror="window.owned = true">')"""
+    )
     page.evaluate(SETTLED)
     assert page.evaluate("window.owned") is True
 
@@ -51,6 +53,7 @@ def not_owned(page):
 @pytest.fixture(scope="module")
 def hostile_repository(tarn):
     import outcome
+
     rest = outcome.Outcome(tarn)
     rest.repository("hostile")
     for path, (data, content_type) in hostile.FILES.items():
@@ -114,9 +117,21 @@ def test_a_raw_download_runs_nothing_either(window, tarn, hostile_repository):
 
 # Every directive, so that none is weakened without a test that says so. None has unsafe-inline, unsafe-eval or a host.
 POLICY = {
-    "default-src": "'none'", "script-src": "'self'", "style-src": "'self'", "img-src": "'self' blob: data:", "media-src": "'self' blob:",
-    "font-src": "'self'", "connect-src": "'self'", "worker-src": "'self'", "frame-src": "'self' blob:", "manifest-src": "'self'",
-    "form-action": "'self'", "base-uri": "'none'", "object-src": "'none'", "frame-ancestors": "'none'"}
+    "default-src": "'none'",
+    "script-src": "'self'",
+    "style-src": "'self'",
+    "img-src": "'self' blob: data:",
+    "media-src": "'self' blob:",
+    "font-src": "'self'",
+    "connect-src": "'self'",
+    "worker-src": "'self'",
+    "frame-src": "'self' blob:",
+    "manifest-src": "'self'",
+    "form-action": "'self'",
+    "base-uri": "'none'",
+    "object-src": "'none'",
+    "frame-ancestors": "'none'",
+}
 
 # Attempts of a script of an object, by the directive that refuses each.
 ATTEMPTS = """
@@ -142,8 +157,21 @@ ATTEMPTS = """
     document.body.append(form);
     form.submit();                                                                            // form-action
 """
-REFUSED = {"script-src-elem", "script-src-attr", "style-src-elem", "style-src-attr", "img-src", "media-src", "frame-src",
-           "object-src", "base-uri", "worker-src", "font-src", "connect-src", "form-action"}
+REFUSED = {
+    "script-src-elem",
+    "script-src-attr",
+    "style-src-elem",
+    "style-src-attr",
+    "img-src",
+    "media-src",
+    "frame-src",
+    "object-src",
+    "base-uri",
+    "worker-src",
+    "font-src",
+    "connect-src",
+    "form-action",
+}
 
 
 def test_the_policy_of_the_page_refuses_each_way_out(window):
@@ -177,7 +205,10 @@ def test_the_page_cannot_be_framed(window):
     window.expect_problem("frame-ancestors")
     window.expect_problem("Refused to display")
     window.expect_problem("ERR_BLOCKED_BY_RESPONSE")
-    page.route("**/framing", lambda route: route.fulfill(content_type="text/html", body=f'<iframe src="{window.server.url}/login"></iframe>'))
+    page.route(
+        "**/framing",
+        lambda route: route.fulfill(content_type="text/html", body=f'<iframe src="{window.server.url}/login"></iframe>'),
+    )
     page.goto(f"{window.server.url}/framing".replace("127.0.0.1", "localhost"))
     eventually(page, lambda: any(frame.url.startswith("chrome-error:") for frame in page.frames))
     assert page.frame_locator("iframe").get_by_role("heading").count() == 0

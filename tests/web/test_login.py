@@ -44,7 +44,11 @@ def test_signing_out_ends_the_session_everywhere(window, tarn):
 
 
 def test_a_lost_server_is_noticed_and_comes_back(window, tarn, rest):
-    for end in ("ERR_CONNECTION_REFUSED", "ERR_CONNECTION_RESET", "ERR_EMPTY_RESPONSE"):  # the last two of a request that was on its way
+    for end in (
+        "ERR_CONNECTION_REFUSED",
+        "ERR_CONNECTION_RESET",
+        "ERR_EMPTY_RESPONSE",
+    ):  # the last two of a request that was on its way
         window.expect_problem(end)
     page = window.go("/")
     expect(page.get_by_role("heading", name="Repositories")).to_be_visible()

@@ -12,7 +12,9 @@ import browser as browsers
 def fill(rest, name, count=12):
     rest.repository(name)
     for number in range(count):
-        rest.upload(name, f"images/{number % 3}/{number:04d}.png", b"x" * (number + 1), content_type="image/png", label=str(number % 3))
+        rest.upload(
+            name, f"images/{number % 3}/{number:04d}.png", b"x" * (number + 1), content_type="image/png", label=str(number % 3)
+        )
     rest.upload(name, "README.md", "# Digits\n\nEight by eight pixels.", content_type="text/markdown")
     rest.commit(name, "first")
 
@@ -71,8 +73,7 @@ def test_files_are_uploaded_committed_and_seen(window, rest, tmp_path):
     expect(page.get_by_text("There is nothing in this folder.")).to_be_visible()
     big = bytes(range(256)) * (40 * 4096)  # 40 MiB goes in parts
     (tmp_path / "big.bin").write_bytes(big)
-    page.get_by_label("Files to upload").set_input_files([
-        {"name": "a b#?.txt", "mimeType": "text/plain", "buffer": b"hello"}])
+    page.get_by_label("Files to upload").set_input_files([{"name": "a b#?.txt", "mimeType": "text/plain", "buffer": b"hello"}])
     page.get_by_label("Files to upload").set_input_files(str(tmp_path / "big.bin"))
     expect(page.get_by_role("region", name="Uploads")).to_contain_text("2 files uploaded", timeout=60_000)
     assert rest.paths("uploads") == ["in/a b#?.txt", "in/big.bin"]
@@ -95,7 +96,10 @@ def test_files_are_uploaded_committed_and_seen(window, rest, tmp_path):
 def test_the_upload_menu_keeps_its_focus_and_its_keys_while_answers_arrive(window, rest):
     rest.repository("early")
     choosers = browsers.FileChoosers(window.page)
-    held = [browsers.Held(window.page, re.compile(pattern)) for pattern in (r"/auth/permissions/check", r"/repositories/early/branches\?")]
+    held = [
+        browsers.Held(window.page, re.compile(pattern))
+        for pattern in (r"/auth/permissions/check", r"/repositories/early/branches\?")
+    ]
     page = window.go("/r/early/main/data")
     upload = page.get_by_role("button", name="Upload", exact=True)
     upload.focus()
@@ -149,7 +153,12 @@ def test_a_failed_upload_is_tried_again_and_loses_nothing(window, rest):
     # One that is refused says why, and can be tried again by hand.
     window.expect_problem("403")
     page.unroute("**/branches/main/objects?path=*")
-    page.route("**/branches/main/objects?path=*", lambda route: route.fulfill(status=403, json={"message": "not yours", "code": "insufficient_permissions", "request_id": "r7"}))
+    page.route(
+        "**/branches/main/objects?path=*",
+        lambda route: route.fulfill(
+            status=403, json={"message": "not yours", "code": "insufficient_permissions", "request_id": "r7"}
+        ),
+    )
     page.get_by_label("Files to upload").set_input_files([{"name": "y.txt", "mimeType": "text/plain", "buffer": b"y"}])
     expect(page.get_by_role("region", name="Uploads").get_by_role("alert")).to_contain_text("not yours")
     window.review("upload-failed")
@@ -295,8 +304,10 @@ def test_ten_thousand_keys_scroll(window, rest, tarn):
     source.mkdir()
     for number in range(10_000):
         (source / f"{number:05d}").touch()
-    rest.post("/repositories/many/branches/main/import", {
-        "paths": [{"type": "common_prefix", "path": f"local://{source}/", "destination": "k/"}], "commit": {"message": "many"}})
+    rest.post(
+        "/repositories/many/branches/main/import",
+        {"paths": [{"type": "common_prefix", "path": f"local://{source}/", "destination": "k/"}], "commit": {"message": "many"}},
+    )
     browsers.eventually(window.page, lambda: rest.paths("many"))
     page = window.go("/r/many/main/data?path=k/")
     table = page.get_by_role("grid", name="Objects")

@@ -19,7 +19,9 @@ ENVIRONMENT = {"TARN_HOOKS_ALLOWED_TARGETS": "127.0.0.1"}
 def test_a_long_request_is_listed_with_its_answer(window, rest):
     rest.repository("long")
     rest.upload("long", "a", "a")
-    answer = rest("POST", "/repositories/long/branches/main/commits", json={"message": "slow"}, headers={"Prefer": "respond-async"})
+    answer = rest(
+        "POST", "/repositories/long/branches/main/commits", json={"message": "slow"}, headers={"Prefer": "respond-async"}
+    )
     assert answer.status_code == 202, answer.text
     page = window.go("/admin/operations")
     page.get_by_role("grid", name="Long requests").get_by_text("commit", exact=True).click()
@@ -35,8 +37,13 @@ def test_imports_are_listed_as_jobs(window, rest, tarn):
     expect(page.get_by_text("No job has run lately.")).to_be_visible()
 
     def begin(directory):
-        return rest.post("/repositories/fed/branches/main/import", {
-            "paths": [{"type": "common_prefix", "path": f"local://{tarn.import_root}/{directory}/", "destination": ""}], "commit": {"message": "import"}})["id"]
+        return rest.post(
+            "/repositories/fed/branches/main/import",
+            {
+                "paths": [{"type": "common_prefix", "path": f"local://{tarn.import_root}/{directory}/", "destination": ""}],
+                "commit": {"message": "import"},
+            },
+        )["id"]
 
     done = begin("lake")
     eventually(page, lambda: rest.get("/repositories/fed/branches/main/import", id=done)["completed"])
@@ -73,13 +80,22 @@ def test_a_running_import_is_cancelled(window, rest, tarn):
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Waits)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     rest.repository("stopped")
-    rest.upload("stopped", "_lakefs_actions/a.yaml", f"name: waits\non: {{pre-commit: {{branches: [fed]}}}}\nhooks: [{{id: waits, type: webhook, properties: {{url: 'http://127.0.0.1:{server.server_port}/'}}}}]\n")
+    rest.upload(
+        "stopped",
+        "_lakefs_actions/a.yaml",
+        f"name: waits\non: {{pre-commit: {{branches: [fed]}}}}\nhooks: [{{id: waits, type: webhook, properties: {{url: 'http://127.0.0.1:{server.server_port}/'}}}}]\n",
+    )
     rest.commit("stopped")
     rest.branch("stopped", "fed")
     (tarn.import_root / "more").mkdir()
     (tarn.import_root / "more" / "a").write_text("a")
-    job = rest.post("/repositories/stopped/branches/fed/import", {
-        "paths": [{"type": "common_prefix", "path": f"local://{tarn.import_root}/more/", "destination": ""}], "commit": {"message": "import"}})["id"]
+    job = rest.post(
+        "/repositories/stopped/branches/fed/import",
+        {
+            "paths": [{"type": "common_prefix", "path": f"local://{tarn.import_root}/more/", "destination": ""}],
+            "commit": {"message": "import"},
+        },
+    )["id"]
     try:
         assert asked.wait(browser.WAIT_MS / 1000)
         page = window.go("/admin/jobs")
@@ -134,7 +150,9 @@ def test_servers_over_one_database_are_listed_with_their_versions(request, chrom
         page.set_viewport_size(browser.NARROW)
         expect(here.get_by_role("rowheader")).to_contain_text(version)
         expect(listed.get_by_role("columnheader")).to_have_text(["Host", "Last seen", "State"])
-        assert listed.evaluate("element => [...element.querySelectorAll('*')].every((inner) => inner.getBoundingClientRect().right <= innerWidth)")
+        assert listed.evaluate(
+            "element => [...element.querySelectorAll('*')].every((inner) => inner.getBoundingClientRect().right <= innerWidth)"
+        )
         page.set_viewport_size(browser.WIDE)
         # Nobody waits a minute: its last announcement becomes one of two minutes ago.
         pair.database.ask(f"UPDATE servers SET seen_at = clock_timestamp() - interval '2 minutes' WHERE listen = '{two.listen}'")

@@ -73,7 +73,9 @@ def test_who_would_pass_leads_to_a_promotion(open_window, rest, gated):
     expect(refused).to_be_disabled()
     expect(refused).to_have_accessible_description(re.compile("^exp-3 fails: accuracy is 0.5"))
     page.get_by_role("button", name="fail exp-3").click()
-    expect(page.get_by_role("table", name="Rules for exp-3").get_by_role("row", name="metrics.accuracy.min")).to_contain_text("at least 0.6")
+    expect(page.get_by_role("table", name="Rules for exp-3").get_by_role("row", name="metrics.accuracy.min")).to_contain_text(
+        "at least 0.6"
+    )
     window.review("gate-candidates")
     page.get_by_role("button", name="Promote exp-1 to main as @champion").click()
     dialog = page.get_by_role("dialog")
@@ -96,7 +98,10 @@ def test_who_would_pass_leads_to_a_promotion(open_window, rest, gated):
 
 def test_checks_and_approvals_are_given_and_the_promotion_follows(window, rest, gated):
     set_policy(rest, POLICY + "checks: {required: [bench]}\napprovals: {count: 1, not_author: false, not_promoter: false}\n")
-    made = rest.post(f"/repositories/{REPO}/promotions", {"candidates": ["exp-2"], "destination": "main", "method": "replace-paths", "paths": ["artifacts/**"]})
+    made = rest.post(
+        f"/repositories/{REPO}/promotions",
+        {"candidates": ["exp-2"], "destination": "main", "method": "replace-paths", "paths": ["artifacts/**"]},
+    )
     page = window.go(f"/r/{REPO}/-/promotions/{made['id']}")
     expect(page.get_by_text("waiting for checks").first).to_be_visible()
     made = rest.get(f"/repositories/{REPO}/promotions/{made['id']}")
@@ -104,14 +109,18 @@ def test_checks_and_approvals_are_given_and_the_promotion_follows(window, rest, 
     dialog = page.get_by_role("dialog")
     expect(dialog.get_by_label("Check", exact=True)).to_have_value("bench")
     dialog.get_by_label("Metrics").fill("p95_ms=80")
-    expect(dialog).to_contain_text(f"tarn promote check {made['id']} bench --repo {REPO} --commit {made['winner']['commit']} --status success --metric p95_ms=80")
+    expect(dialog).to_contain_text(
+        f"tarn promote check {made['id']} bench --repo {REPO} --commit {made['winner']['commit']} --status success --metric p95_ms=80"
+    )
     dialog.get_by_role("button", name="Report", exact=True).click()
     # The page follows by itself.
     expect(page.get_by_role("button", name="Approve exp-2")).to_be_visible()
     window.review("promotion-waiting")
     page.get_by_role("button", name="Approve exp-2").click()
     dialog.get_by_label("Reason").fill("looks right")
-    expect(dialog).to_contain_text(f"tarn promote approve {made['id']} --repo {REPO} --commit {made['winner']['commit']} -m 'looks right'")
+    expect(dialog).to_contain_text(
+        f"tarn promote approve {made['id']} --repo {REPO} --commit {made['winner']['commit']} -m 'looks right'"
+    )
     dialog.get_by_role("button", name="Approve exp-2").click()
     expect(page.get_by_text("promoted", exact=True).first).to_be_visible()
     ended = rest.get(f"/repositories/{REPO}/promotions/{made['id']}")
@@ -129,7 +138,9 @@ def test_a_rollback_says_what_it_undoes_and_the_timeline_shows_it(window, rest, 
     window.review("alias")
     page.get_by_role("button", name="Roll back…").click()
     dialog = page.get_by_role("dialog")
-    expect(dialog).to_contain_text(f"reverts {before[0]['to_commit_id'][:12]}, and moves @champion back to {before[0]['from_commit_id'][:12]}")
+    expect(dialog).to_contain_text(
+        f"reverts {before[0]['to_commit_id'][:12]}, and moves @champion back to {before[0]['from_commit_id'][:12]}"
+    )
     dialog.get_by_label("Reason").fill("slower in use")
     dialog.get_by_role("button", name="Roll back main").click()
     page.wait_for_url("**/-/promotions/*")
@@ -144,7 +155,10 @@ def test_reject_and_cancel_move_nothing(window, rest, gated):
     set_policy(rest, POLICY + "approvals: {count: 1}\n")
     head = rest.get(f"/repositories/{REPO}/branches/main")["commit_id"]
     for button, state in (("Reject", "rejected"), ("Cancel promotion", "cancelled")):
-        made = rest.post(f"/repositories/{REPO}/promotions", {"candidates": ["exp-2"], "destination": "main", "method": "replace-paths", "paths": ["artifacts/**"]})
+        made = rest.post(
+            f"/repositories/{REPO}/promotions",
+            {"candidates": ["exp-2"], "destination": "main", "method": "replace-paths", "paths": ["artifacts/**"]},
+        )
         page = window.go(f"/r/{REPO}/-/promotions/{made['id']}")
         page.get_by_role("button", name=button).click()
         page.get_by_role("dialog").get_by_role("button", name=button).last.click()
@@ -170,7 +184,10 @@ def test_the_list_follows_promotions_of_others(window, rest, gated):
     page = window.go(f"/r/{REPO}/-/promotions")
     expect(page.get_by_role("heading", name="Promotions")).to_be_visible()
     expect(page.get_by_role("main").get_by_role("status", name="Loading")).to_have_count(0)
-    made = rest.post(f"/repositories/{REPO}/promotions", {"candidates": ["exp-2"], "destination": "main", "method": "replace-paths", "paths": ["artifacts/**"]})
+    made = rest.post(
+        f"/repositories/{REPO}/promotions",
+        {"candidates": ["exp-2"], "destination": "main", "method": "replace-paths", "paths": ["artifacts/**"]},
+    )
     row = page.get_by_role("grid", name="Promotions").get_by_role("row").filter(has=page.locator(f"a[href$='/{made['id']}']"))
     expect(row).to_contain_text("waiting for approval")
     rest.ask("POST", f"/repositories/{REPO}/promotions/{made['id']}:cancel", json={})

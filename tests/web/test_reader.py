@@ -10,6 +10,7 @@ GATE = "destination: main\nalias: champion\nmetrics:\n  - {name: accuracy, goal:
 def reader(tarn):
     """A key of the reader, and a repository with something of each kind to ask for."""
     import outcome
+
     rest = outcome.Outcome(tarn)
     rest.repository("read")
     rest.upload("read", "README.md", "# Read", content_type="text/markdown")
@@ -62,11 +63,16 @@ PAGES = {
 
 
 def test_no_page_asks_for_what_the_policies_refuse(window, rest, reader):
-    request = rest.post("/repositories/read/pulls", {"title": "Train", "source_branch": "exp-1", "destination_branch": "main"})["id"]
+    request = rest.post("/repositories/read/pulls", {"title": "Train", "source_branch": "exp-1", "destination_branch": "main"})[
+        "id"
+    ]
     window.sign_in(reader["access_key_id"], reader["secret_access_key"])
     page = window.go("/")
     refused = []
-    page.on("response", lambda answer: refused.append((page.url, answer.request.method, answer.url)) if answer.status in (401, 403) else None)
+    page.on(
+        "response",
+        lambda answer: refused.append((page.url, answer.request.method, answer.url)) if answer.status in (401, 403) else None,
+    )
     asked = set()
     page.on("request", lambda request: asked.add(request))
     page.on("requestfinished", lambda request: asked.discard(request))
@@ -88,7 +94,10 @@ def test_a_refusal_ends_when_the_policies_change(window, rest, reader):
     expect(failed).to_contain_text("Your policies do not permit retention:GetQuotas on repository/read.")
     expect(failed).to_contain_text("Ask an administrator for the permission that the message names.")
     window.axe()
-    rest.post("/auth/policies", {"id": "ReadsQuotas", "statement": [{"effect": "allow", "action": ["retention:GetQuotas"], "resource": "*"}]})
+    rest.post(
+        "/auth/policies",
+        {"id": "ReadsQuotas", "statement": [{"effect": "allow", "action": ["retention:GetQuotas"], "resource": "*"}]},
+    )
     rest.ask("PUT", "/auth/users/reader/policies/ReadsQuotas")
     failed.get_by_role("button", name="Try again").click()
     expect(page.get_by_text("None: what is stored here is not limited.")).to_be_visible()

@@ -101,7 +101,9 @@ def reviewer(open_window, prepared):
 
 
 def test_a_request_is_opened_approved_and_merged(window, prepared, reviewer):
-    prepared.ask("PUT", "/repositories/refs/settings/branch_protection", json=[{"pattern": "main", "blocked_actions": [], "approvals": 1}])
+    prepared.ask(
+        "PUT", "/repositories/refs/settings/branch_protection", json=[{"pattern": "main", "blocked_actions": [], "approvals": 1}]
+    )
     page = window.go("/r/refs/-/compare/main/one")
     page.get_by_role("link", name="Open a request").click()
     page.get_by_label("Title").fill("Merge one")
@@ -110,7 +112,9 @@ def test_a_request_is_opened_approved_and_merged(window, prepared, reviewer):
     expect(page.get_by_role("heading", name="Merge one")).to_be_visible()
     expect(page.get_by_text("<b>not bold</b>")).to_be_visible()
     expect(page.get_by_text("0 of 1 that main requires")).to_be_visible()
-    expect(page.get_by_role("button", name=re.compile("^Approve"))).to_have_accessible_description("The author of a request cannot approve it: somebody else must")
+    expect(page.get_by_role("button", name=re.compile("^Approve"))).to_have_accessible_description(
+        "The author of a request cannot approve it: somebody else must"
+    )
     window.review("request")
     request = prepared.get("/repositories/refs/pulls", status="open")["results"][0]
 
@@ -143,7 +147,9 @@ def test_the_list_follows_requests_of_others(window, rest):
     rest.branch("followed", "dev")
     page = window.go("/r/followed/-/requests")
     expect(page.get_by_text("No request is open.")).to_be_visible()
-    request = rest.post("/repositories/followed/pulls", {"title": "of another", "source_branch": "dev", "destination_branch": "main"})["id"]
+    request = rest.post(
+        "/repositories/followed/pulls", {"title": "of another", "source_branch": "dev", "destination_branch": "main"}
+    )["id"]
     expect(page.get_by_role("link", name="of another")).to_be_visible()
     rest.ask("PATCH", f"/repositories/followed/pulls/{request}", json={"status": "closed"})
     expect(page.get_by_text("No request is open.")).to_be_visible()
@@ -163,7 +169,9 @@ def test_conflicts_of_a_request_are_settled_by_hand(window, rest):
     rest.upload("disputed", "new.txt", "dev", branch="dev")
     for branch in ("main", "dev"):
         rest.commit("disputed", f"on {branch}", branch=branch)
-    request = rest.post("/repositories/disputed/pulls", {"title": "disputed", "source_branch": "dev", "destination_branch": "main"})["id"]
+    request = rest.post(
+        "/repositories/disputed/pulls", {"title": "disputed", "source_branch": "dev", "destination_branch": "main"}
+    )["id"]
     page = window.go(f"/r/disputed/-/requests/{request}")
     expect(page.get_by_role("region", name="Changes")).to_contain_text("5 conflicts")
     page.get_by_role("button", name="Merge into main…").click()

@@ -68,7 +68,10 @@ def test_many_are_listed_found_and_opened_by_the_keyboard(window, rest):
     expect(page.get_by_role("link", name="lake-23", exact=True)).to_be_visible()
     expect(page.get_by_role("row")).to_have_count(2)
     page.wait_for_url("**/?q=owner%3Dvis")
-    found = {text: [repository["id"] for repository in rest.get("/repositories", search=text)["results"]] for text in ("owner=vision", "vision", "vision=stage", "stage=")}
+    found = {
+        text: [repository["id"] for repository in rest.get("/repositories", search=text)["results"]]
+        for text in ("owner=vision", "vision", "vision=stage", "stage=")
+    }
     assert found == {"owner=vision": ["lake-23"], "vision": [], "vision=stage": [], "stage=": ["lake-23"]}
     search.fill("owner=nobody")
     expect(page.get_by_text('No repository has "owner=nobody" in its metadata.')).to_be_visible()
@@ -166,7 +169,10 @@ def test_a_source_that_cannot_be_read_says_why(window, rest, tarn):
 def test_a_user_without_rights_is_told_why(window, rest, tarn):
     rest.repository("visible")
     rest.post("/auth/users", {"id": "reader"})
-    rest.post("/auth/policies", {"id": "OnlyList", "statement": [{"effect": "allow", "action": ["fs:ListRepositories"], "resource": "*"}]})
+    rest.post(
+        "/auth/policies",
+        {"id": "OnlyList", "statement": [{"effect": "allow", "action": ["fs:ListRepositories"], "resource": "*"}]},
+    )
     assert rest("PUT", "/auth/users/reader/policies/OnlyList").status_code == 201
     key = rest.post("/auth/users/reader/credentials", {})
     window.sign_in(key["access_key_id"], key["secret_access_key"])

@@ -22,7 +22,9 @@ def test_general_shows_and_changes_metadata(window, rest):
     expect(dialog).to_be_hidden()
     assert rest.get("/repositories/general/metadata") == {"owner": "vision", "license": "CC-BY", "note": "n" * 300}
     value = page.get_by_text("nnnnnnnn")
-    assert value.bounding_box()["width"] < page.get_by_role("region", name="Metadata").bounding_box()["width"]  # broken into lines
+    assert (
+        value.bounding_box()["width"] < page.get_by_role("region", name="Metadata").bounding_box()["width"]
+    )  # broken into lines
     window.review("settings-general")
     page.get_by_role("button", name="Edit…").click()
     for field in ("Key", "Value"):
@@ -116,7 +118,10 @@ def test_retention_is_set_and_commits_are_held(window, rest):
     window.axe()
     dialog.get_by_role("button", name="Save").click()
     expect(page.get_by_role("region", name="Retention")).to_contain_text("7 days")
-    assert rest.get("/repositories/aging/settings/gc_rules") == {"default_retention_days": 90, "branches": [{"branch_id": "scratch", "retention_days": 7}]}
+    assert rest.get("/repositories/aging/settings/gc_rules") == {
+        "default_retention_days": 90,
+        "branches": [{"branch_id": "scratch", "retention_days": 7}],
+    }
     page.get_by_role("button", name="Hold a commit…").click()
     page.get_by_label("Ref", exact=True).fill("main")
     page.get_by_label("Until").fill("365d")
@@ -188,14 +193,30 @@ def test_a_repository_is_deleted_and_comes_back(window, rest):
     assert rest.status("/repositories/gone") == 404
 
 
-@pytest.mark.parametrize("section, button", [
-    ("general", "Edit…"), ("protection", "Add rule…"), ("metrics", "Edit…"), ("retention", "Set rules…"), ("quotas", "Set a quota…"), ("deletion", "Delete repository…")])
+@pytest.mark.parametrize(
+    "section, button",
+    [
+        ("general", "Edit…"),
+        ("protection", "Add rule…"),
+        ("metrics", "Edit…"),
+        ("retention", "Set rules…"),
+        ("quotas", "Set a quota…"),
+        ("deletion", "Delete repository…"),
+    ],
+)
 def test_without_rights_the_buttons_say_which_are_missing(window, rest, section, button):
     if rest.status("/repositories/read-here") == 404:
         rest.repository("read-here")
         rest.post("/auth/users", {"id": "viewer"})
-        rest.post("/auth/policies", {"id": "Views", "statement": [
-            {"effect": "allow", "action": ["fs:Read*", "fs:List*", "branches:Get*", "retention:Get*"], "resource": "*"}]})
+        rest.post(
+            "/auth/policies",
+            {
+                "id": "Views",
+                "statement": [
+                    {"effect": "allow", "action": ["fs:Read*", "fs:List*", "branches:Get*", "retention:Get*"], "resource": "*"}
+                ],
+            },
+        )
         rest.ask("PUT", "/auth/users/viewer/policies/Views")
     key = rest.post("/auth/users/viewer/credentials", {})
     window.sign_in(key["access_key_id"], key["secret_access_key"])

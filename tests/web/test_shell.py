@@ -11,6 +11,7 @@ import browser as browsers
 @pytest.fixture(scope="module")
 def digits(tarn):
     import outcome
+
     rest = outcome.Outcome(tarn)
     rest.repository("digits")
     for number in range(1500):
@@ -150,15 +151,18 @@ def test_the_theme_is_kept(window, digits):
     assert page.evaluate(background) != dark
 
 
-@pytest.mark.parametrize("old, new", [
-    ("/repositories", "/"),
-    ("/repositories/digits/objects?ref=exp-0001&path=a/", "/r/digits/exp-0001/data?path=a/"),
-    ("/repositories/digits/commits/abc", "/r/digits/-/commits/abc"),
-    ("/repositories/digits/compare?ref=main&compare=exp-0002", "/r/digits/-/compare/main/exp-0002"),
-    ("/repositories/digits", "/r/digits/main/data"),
-    ("/r/digits", "/r/digits/main/data"),
-    ("/r/digits/exp-0001", "/r/digits/exp-0001/data"),
-])
+@pytest.mark.parametrize(
+    "old, new",
+    [
+        ("/repositories", "/"),
+        ("/repositories/digits/objects?ref=exp-0001&path=a/", "/r/digits/exp-0001/data?path=a/"),
+        ("/repositories/digits/commits/abc", "/r/digits/-/commits/abc"),
+        ("/repositories/digits/compare?ref=main&compare=exp-0002", "/r/digits/-/compare/main/exp-0002"),
+        ("/repositories/digits", "/r/digits/main/data"),
+        ("/r/digits", "/r/digits/main/data"),
+        ("/r/digits/exp-0001", "/r/digits/exp-0001/data"),
+    ],
+)
 def test_addresses_of_lakefs_and_short_ones_lead_to_the_page(window, digits, old, new):
     window.expect_problem("404")
     page = window.load(old)
@@ -176,14 +180,17 @@ def test_unknown_addresses_say_so(window, digits):
     window.axe()
 
 
-@pytest.mark.parametrize("address, heading", [
-    ("runs/not an id", "Run not an id"),
-    ("automation/runs/not an id", "Run of hooks not an id"),
-    ("commits/not an id", "Commit not an id"),
-    ("promotions/not an id", "Promotion not an id"),
-    ("gates/unknown", "Gate unknown"),
-    ("requests/unknown", "Pull request unknown"),
-])
+@pytest.mark.parametrize(
+    "address, heading",
+    [
+        ("runs/not an id", "Run not an id"),
+        ("automation/runs/not an id", "Run of hooks not an id"),
+        ("commits/not an id", "Commit not an id"),
+        ("promotions/not an id", "Promotion not an id"),
+        ("gates/unknown", "Gate unknown"),
+        ("requests/unknown", "Pull request unknown"),
+    ],
+)
 def test_pages_of_what_is_not_there_have_headings(window, digits, address, heading):
     window.expect_problem("40")
     page = window.go(f"/r/digits/-/{address}")
@@ -230,7 +237,10 @@ def test_items_that_the_policies_refuse_name_the_permission(window, rest, digits
     key = rest.post("/auth/users/reader/credentials", {})
     window.sign_in(key["access_key_id"], key["secret_access_key"])
     page = window.page
-    for address, row, refused in (("/r/digits/-/branches?q=exp-0007", "exp-0007", ("Delete…", "fs:DeleteBranch")), ("/", "digits", ("Delete…", "fs:DeleteRepository"))):
+    for address, row, refused in (
+        ("/r/digits/-/branches?q=exp-0007", "exp-0007", ("Delete…", "fs:DeleteBranch")),
+        ("/", "digits", ("Delete…", "fs:DeleteRepository")),
+    ):
         window.go(address)
         page.get_by_role("button", name=f"Actions of {row}").click()
         item = page.get_by_role("menuitem", name=re.compile(f"^{refused[0]}"))

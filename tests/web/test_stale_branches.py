@@ -60,11 +60,26 @@ def test_what_is_deleted_and_what_is_kept_is_said_with_its_reason(window, rest):
     rest.post("/repositories/unused/pulls", {"title": "t", "source_branch": "exp-request", "destination_branch": "main"})
     rest.post("/repositories/unused/gc/holds", {"ref": "exp-held", "reason": "audit"})
     rest.ask("PUT", "/repositories/unused/branches/exp-expires/expiry", json={"expires": "72h"})
-    rest.ask("PUT", "/repositories/unused/settings/branch_protection", json=[{"pattern": "exp-guarded", "blocked_actions": ["delete"]}])
-    set_rules(rest, "unused", {"pattern": "exp-*", "expire_days": 1, "notice_days": 1}, {"pattern": "feature-*", "expire_days": 30, "notice_days": 30})
+    rest.ask(
+        "PUT", "/repositories/unused/settings/branch_protection", json=[{"pattern": "exp-guarded", "blocked_actions": ["delete"]}]
+    )
+    set_rules(
+        rest,
+        "unused",
+        {"pattern": "exp-*", "expire_days": 1, "notice_days": 1},
+        {"pattern": "feature-*", "expire_days": 30, "notice_days": 30},
+    )
     page = window.go("/r/unused/-/branches?kind=stale")
-    said = {"exp-1": "deleted", "exp-2": "it has uncommitted changes", "exp-alias": "alias", "exp-request": "pull request", "exp-held": "hold",
-            "exp-expires": "it has an expiry of its own", "exp-guarded": "a rule protects it", LONG: "deleted"}
+    said = {
+        "exp-1": "deleted",
+        "exp-2": "it has uncommitted changes",
+        "exp-alias": "alias",
+        "exp-request": "pull request",
+        "exp-held": "hold",
+        "exp-expires": "it has an expiry of its own",
+        "exp-guarded": "a rule protects it",
+        LONG: "deleted",
+    }
     listed = {item["id"]: item for item in rest.get("/repositories/unused/stale_branches")["results"]}
     assert set(listed) == set(said)
     for name, words in said.items():
@@ -125,21 +140,36 @@ def test_what_else_uses_a_branch_keeps_it(window, rest, s3, tarn, held_hook):
         rest.branch("in-use", name)
     s3.create_multipart_upload(Bucket="in-use", Key="exp-upload/large.bin")
     for name, destination, candidates in (("first", "main", "exp-candidate"), ("second", "exp-gated", "none-*")):
-        rest.ask("PUT", f"/repositories/in-use/policies/{name}", data=GATE.format(destination=destination, alias=name, candidates=candidates),
-                 headers={"Content-Type": "application/yaml"})
+        rest.ask(
+            "PUT",
+            f"/repositories/in-use/policies/{name}",
+            data=GATE.format(destination=destination, alias=name, candidates=candidates),
+            headers={"Content-Type": "application/yaml"},
+        )
     rest.upload("in-use", "model.bin", "m", branch="exp-candidate")
     rest.commit("in-use", "trained", branch="exp-candidate", **{"metric.accuracy": "0.9"})
     promotion = rest.post("/repositories/in-use/promotions", {"candidates": ["exp-candidate"], "destination": "main"})["id"]
     (tarn.import_root / "in-use").mkdir()
     (tarn.import_root / "in-use" / "a.txt").write_text("a")
-    started = rest.post("/repositories/in-use/branches/exp-import/import", {
-        "paths": [{"type": "common_prefix", "path": f"local://{tarn.import_root}/in-use/", "destination": "data/"}], "commit": {"message": "m"}})
+    started = rest.post(
+        "/repositories/in-use/branches/exp-import/import",
+        {
+            "paths": [{"type": "common_prefix", "path": f"local://{tarn.import_root}/in-use/", "destination": "data/"}],
+            "commit": {"message": "m"},
+        },
+    )
     assert held_hook.asked.wait(browsers.WAIT_MS / 1000), "the import did not reach its hook"
-    browsers.eventually(window.page, lambda: rest.get(f"/repositories/in-use/promotions/{promotion}")["state"] == "awaiting_approval")
+    browsers.eventually(
+        window.page, lambda: rest.get(f"/repositories/in-use/promotions/{promotion}")["state"] == "awaiting_approval"
+    )
 
     window.go("/r/in-use/-/branches?kind=stale&days=0")
-    said = {"exp-candidate": "it takes part in an open promotion", "exp-gated": 'policy "second" protects it',
-            "exp-import": "an import writes to it", "exp-upload": "it has open uploads"}
+    said = {
+        "exp-candidate": "it takes part in an open promotion",
+        "exp-gated": 'policy "second" protects it',
+        "exp-import": "an import writes to it",
+        "exp-upload": "it has open uploads",
+    }
     for name, why in said.items():
         row = row_of(window.page, name)
         expect(row).to_contain_text(why)
@@ -164,7 +194,8 @@ def test_branches_are_deleted_unless_they_were_used_since(window, rest):
     dialog.get_by_role("button", name="Delete", exact=True).click()
     # The whole text: an outcome that is expected gives no advice to report it.
     expect(dialog.get_by_role("alert")).to_have_text(
-        "Deleted 2 branches and kept used: its head has moved; staged: it has uncommitted changes.")
+        "Deleted 2 branches and kept used: its head has moved; staged: it has uncommitted changes."
+    )
     assert branches(rest, "swept") == ["main", "staged", "used"]
     # Confirmed again, it asks for those alone that are there.
     dialog.get_by_role("button", name="Delete", exact=True).click()
@@ -193,7 +224,8 @@ def test_a_write_that_overtakes_the_deletion_is_not_lost(window, rest):
     rest.commit("overtaken", "goes on", branch="committed")
     deletions.release()
     expect(dialog.get_by_role("alert")).to_have_text(
-        "Deleted 0 branches and kept committed: its head has moved; staged: it has uncommitted changes.")
+        "Deleted 0 branches and kept committed: its head has moved; staged: it has uncommitted changes."
+    )
     for name in ("committed", "staged"):
         assert rest.read("overtaken", "new.txt", name) == b"new"
 
@@ -203,7 +235,9 @@ def test_a_listing_that_fails_says_why_and_is_asked_again(window, rest):
     rest.branch("failing", "old")
     window.expect_problem("500")
     page = window.page
-    page.route("**/stale_branches?*", lambda route: route.fulfill(status=500, json={"message": "out of order", "request_id": "r1"}))
+    page.route(
+        "**/stale_branches?*", lambda route: route.fulfill(status=500, json={"message": "out of order", "request_id": "r1"})
+    )
     window.go("/r/failing/-/branches?kind=stale&days=0")
     expect(page.get_by_role("alert")).to_contain_text("out of order")
     page.unroute("**/stale_branches?*")

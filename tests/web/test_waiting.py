@@ -18,7 +18,9 @@ LISTING = re.compile(r"/api/v1/repositories\?")
 READY = re.compile(r"/_ready$")
 TAKES_LONG = "The server takes long to answer."
 LOST = "The server does not answer."
-LACKING = "it lacks writes that were acknowledged (up to 3 commits since 2026-11-29T01:00:00Z): accept the loss: tarn admin accept-loss"
+LACKING = (
+    "it lacks writes that were acknowledged (up to 3 commits since 2026-11-29T01:00:00Z): accept the loss: tarn admin accept-loss"
+)
 # As in web/src/api/client.ts and web/src/ui/states.tsx.
 READ_WAIT_MS = 60_000
 SLOW_MS = 10_000
@@ -27,7 +29,14 @@ ATTEMPTS_MS = 11_000
 # Of the module's server, which a test kills.
 ENVIRONMENT = servers.SHORT_LEASE
 # Errors that the browser logs of requests to a killed server.
-BROKEN = ("ERR_CONNECTION_REFUSED", "ERR_CONNECTION_RESET", "ERR_CONNECTION_ABORTED", "ERR_EMPTY_RESPONSE", "ERR_SOCKET_NOT_CONNECTED", "ERR_INCOMPLETE_CHUNKED_ENCODING")
+BROKEN = (
+    "ERR_CONNECTION_REFUSED",
+    "ERR_CONNECTION_RESET",
+    "ERR_CONNECTION_ABORTED",
+    "ERR_EMPTY_RESPONSE",
+    "ERR_SOCKET_NOT_CONNECTED",
+    "ERR_INCOMPLETE_CHUNKED_ENCODING",
+)
 
 
 @pytest.fixture
@@ -106,7 +115,12 @@ def test_a_failure_has_its_request_id_and_can_be_tried_again(window, rest):
     rest.repository("failing")
     window.expect_problem("500")
     page = window.page
-    page.route(LISTING, lambda route: route.fulfill(status=500, json={"message": "the disk is on fire", "code": "internal", "request_id": "REQ-500"}))
+    page.route(
+        LISTING,
+        lambda route: route.fulfill(
+            status=500, json={"message": "the disk is on fire", "code": "internal", "request_id": "REQ-500"}
+        ),
+    )
     page.goto("/")
     failed = page.get_by_role("main").get_by_role("alert")
     expect(failed).to_contain_text("the disk is on fire")
@@ -122,7 +136,10 @@ def test_a_server_without_its_database_is_said_to_be_and_comes_back(timed, clock
     rest.repository("unready")
     timed.expect_problem("503")
     page = timed.page
-    page.route(LISTING, lambda route: route.fulfill(status=503, json={"message": "the database does not answer", "request_id": "REQ-503"}))
+    page.route(
+        LISTING,
+        lambda route: route.fulfill(status=503, json={"message": "the database does not answer", "request_id": "REQ-503"}),
+    )
     page.route(READY, lambda route: route.fulfill(status=503, body=f"not ready\ndatabase: database_went_back\n{LACKING}\n"))
     page.goto("/")
     expect(page.get_by_text("The server is not ready.")).to_be_visible()
@@ -161,7 +178,10 @@ def test_text_is_kept_when_it_cannot_be_saved(window, rest):
 @contextlib.contextmanager
 def slow_uploads(page, bytes_per_second):
     network = page.context.new_cdp_session(page)
-    network.send("Network.emulateNetworkConditions", {"offline": False, "latency": 0, "downloadThroughput": -1, "uploadThroughput": bytes_per_second})
+    network.send(
+        "Network.emulateNetworkConditions",
+        {"offline": False, "latency": 0, "downloadThroughput": -1, "uploadThroughput": bytes_per_second},
+    )
     yield
     network.detach()
 
@@ -179,7 +199,9 @@ def test_uploads_go_on_after_the_server_was_killed(window, tarn, rest, tmp_path)
     with slow_uploads(page, 400_000):
         files = page.get_by_label("Files to upload")
         files.set_input_files(str(tmp_path / "large.bin"))
-        files.set_input_files([{"name": name, "mimeType": "application/octet-stream", "buffer": content} for name, content in contents.items()])
+        files.set_input_files(
+            [{"name": name, "mimeType": "application/octet-stream", "buffer": content} for name, content in contents.items()]
+        )
         eventually(page, lambda: rest.paths("killed"))
         tarn.kill()
     uploads = page.get_by_role("region", name="Uploads")
@@ -256,7 +278,9 @@ def test_an_upload_waits_for_the_login_and_goes_on(window, tarn, rest):
     page = window.go("/r/uploads/main/data")
     expect(page.get_by_text("There are no objects here yet.")).to_be_visible()
     end_session(window)
-    page.get_by_label("Files to upload").set_input_files([{"name": f"{name}.txt", "mimeType": "text/plain", "buffer": name.encode()} for name in ("one", "two")])
+    page.get_by_label("Files to upload").set_input_files(
+        [{"name": f"{name}.txt", "mimeType": "text/plain", "buffer": name.encode()} for name in ("one", "two")]
+    )
     above = login_above(page, admin_key(tarn))
     expect(above).to_be_hidden()
     expect(page.get_by_role("region", name="Uploads")).to_contain_text("2 files uploaded")
@@ -354,7 +378,9 @@ def a_form_whose_session_ended(window, name):
 
 def goes_on_with_its_form(page, above, rest, name):
     page.bring_to_front()
-    page.evaluate("window.dispatchEvent(new Event('focus'))")  # which Chromium tells no page under Playwright: to each it says that it has it
+    page.evaluate(
+        "window.dispatchEvent(new Event('focus'))"
+    )  # which Chromium tells no page under Playwright: to each it says that it has it
     expect(above).to_be_hidden()
     form = page.get_by_role("dialog")
     expect(form.get_by_label("Name", exact=True)).to_have_value(name)
@@ -424,14 +450,18 @@ def test_an_import_is_followed_again_after_the_login(window, tarn, rest, hook, e
     """It ends after the login, or before, when nobody could see it."""
     name = f"ends-{ends}"
     rest.repository(name)
-    rest.upload(name, "_lakefs_actions/held.yaml", f"""name: held
+    rest.upload(
+        name,
+        "_lakefs_actions/held.yaml",
+        f"""name: held
 on:
   pre-commit:
 hooks:
   - id: waits
     type: webhook
     properties: {{url: "{hook.url}", timeout: 1m}}
-""")
+""",
+    )
     hook.released.set()
     rest.commit(name, "hooks")
     hook.called.clear()

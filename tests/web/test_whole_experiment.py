@@ -129,7 +129,10 @@ def whole_experiment(window, rest, source):
         dialog.get_by_role("button", name="Record run").click()
         expect(dialog).to_be_hidden()
         expect(page.get_by_role("grid", name="Runs")).to_contain_text(branch)
-    recorded = {run["branch"]: {metric["name"]: metric["value"] for metric in run["metrics"]}["accuracy"] for run in rest.get("/repositories/digits/runs", experiment="cnn")["results"]}
+    recorded = {
+        run["branch"]: {metric["name"]: metric["value"] for metric in run["metrics"]}["accuracy"]
+        for run in rest.get("/repositories/digits/runs", experiment="cnn")["results"]
+    }
     assert recorded == ACCURACY
 
     # The runs beside each other, then the data of one against main.
@@ -151,7 +154,9 @@ def whole_experiment(window, rest, source):
     expect(verdicts.get_by_role("status")).to_contain_text("2 would pass, 1 would fail")
     page.get_by_role("button", name="Protect main").click()
     page.wait_for_url("**/-/gates/models")
-    expect(page.get_by_role("button", name="Promote exp-3 to main as @champion")).to_have_accessible_description(re.compile("^exp-3 fails: accuracy is 0.42"))
+    expect(page.get_by_role("button", name="Promote exp-3 to main as @champion")).to_have_accessible_description(
+        re.compile("^exp-3 fails: accuracy is 0.42")
+    )
     assert rest.get("/repositories/digits/policies/models")["version"] == 1
 
     # exp-1 first, then the better one; the better one turns out to be worse in use, and is taken back.
@@ -171,8 +176,12 @@ def whole_experiment(window, rest, source):
     expect(page.get_by_role("listitem").filter(has_text="slower in use")).to_be_visible()
 
     assert rest.get("/repositories/digits/aliases/champion")["commit_id"] == first
-    assert rest.read("digits", "artifacts/model.txt") == rest.read("digits", "artifacts/model.txt", "@champion") == b"model of exp-1"
-    assert [change["reason"] for change in rest.get("/repositories/digits/aliases/champion/history")["results"]][0] == "slower in use"
+    assert (
+        rest.read("digits", "artifacts/model.txt") == rest.read("digits", "artifacts/model.txt", "@champion") == b"model of exp-1"
+    )
+    assert [change["reason"] for change in rest.get("/repositories/digits/aliases/champion/history")["results"]][
+        0
+    ] == "slower in use"
     assert len(rest.paths("digits", prefix="raw/")) == 40 and "README.md" in rest.paths("digits")
 
 
@@ -274,8 +283,12 @@ def test_with_the_keyboard_alone(window, rest):
     keys.reach(metrics.get_by_label("Key 1")).type("accuracy").reach(metrics.get_by_label("Value 1")).type("0.9")
     keys.reach(dialog.get_by_role("button", name="Record run")).press("Enter")
     expect(dialog).to_be_hidden()
-    rest.ask("PUT", "/repositories/keys/policies/models", headers={"Content-Type": "application/yaml"},
-             data="destination: main\nalias: champion\ncandidates: \"exp-*\"\nmetrics: [{name: accuracy, goal: max, min: 0.5, primary: true}]\n")
+    rest.ask(
+        "PUT",
+        "/repositories/keys/policies/models",
+        headers={"Content-Type": "application/yaml"},
+        data='destination: main\nalias: champion\ncandidates: "exp-*"\nmetrics: [{name: accuracy, goal: max, min: 0.5, primary: true}]\n',
+    )
     keys.press("g", "m")
     keys.reach(page.get_by_role("link", name="models").first).press("Enter")
     page.wait_for_url("**/-/gates/models")

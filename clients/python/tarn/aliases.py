@@ -22,8 +22,7 @@ class Alias:
 
     @classmethod
     def of(cls, answer: Mapping[str, Any]) -> Alias:
-        return cls(answer["id"], answer["commit_id"], answer["version"], answer.get("policy", ""),
-                   answer.get("changed", False))
+        return cls(answer["id"], answer["commit_id"], answer["version"], answer.get("policy", ""), answer.get("changed", False))
 
 
 @dataclass(frozen=True)
@@ -38,8 +37,15 @@ class AliasChange:
     evidence: Optional[str] = None  # SHA-256 in hex
 
 
-def alias(repo: Any, name: str, *, to: Optional[str] = None, expect: Optional[str] = None, reason: str = "",
-          server: Optional[Server] = None) -> Alias:
+def alias(
+    repo: Any,
+    name: str,
+    *,
+    to: Optional[str] = None,
+    expect: Optional[str] = None,
+    reason: str = "",
+    server: Optional[Server] = None,
+) -> Alias:
     """Where an alias is; with `to` it is made or moved there.
 
     `expect` is the ref it must be at before, "" for none: else tarn.DestinationMoved."""
@@ -63,8 +69,16 @@ def alias_history(repo: Any, name: str, *, limit: int = 100, server: Optional[Se
     for item in server.each(*place, query={"amount": min(limit, 1000)}):
         if len(changes) >= limit:
             break
-        changes.append(AliasChange(
-            version=item["version"], actor=item["actor"], reason=item["reason"], at=item["creation_date"],
-            from_commit=item.get("from_commit_id"), to_commit=item.get("to_commit_id"),
-            promotion=item.get("promotion_id"), evidence=item.get("evidence")))
+        changes.append(
+            AliasChange(
+                version=item["version"],
+                actor=item["actor"],
+                reason=item["reason"],
+                at=item["creation_date"],
+                from_commit=item.get("from_commit_id"),
+                to_commit=item.get("to_commit_id"),
+                promotion=item.get("promotion_id"),
+                evidence=item.get("evidence"),
+            )
+        )
     return changes

@@ -53,8 +53,9 @@ class UncommittedChanges(TarnError):
 class PromotionError(TarnError):
     """A promotion that did not promote: `promotion` is how it ended, `reasons` what refused each candidate."""
 
-    def __init__(self, message: str, code: str = "", status: int = 0, request_id: str = "",
-                 promotion: Optional[Promotion] = None) -> None:
+    def __init__(
+        self, message: str, code: str = "", status: int = 0, request_id: str = "", promotion: Optional[Promotion] = None
+    ) -> None:
         super().__init__(message, code, status, request_id)
         self.promotion = promotion
 

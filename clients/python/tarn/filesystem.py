@@ -31,9 +31,15 @@ class TarnFileSystem(AbstractFileSystem):  # type: ignore[misc]
     root_marker = ""
     cachable = True
 
-    def __init__(self, endpoint: Optional[str] = None, access_key: Optional[str] = None,
-                 secret_key: Optional[str] = None, token: Optional[str] = None, server: Optional[Server] = None,
-                 **options: Any) -> None:
+    def __init__(
+        self,
+        endpoint: Optional[str] = None,
+        access_key: Optional[str] = None,
+        secret_key: Optional[str] = None,
+        token: Optional[str] = None,
+        server: Optional[Server] = None,
+        **options: Any,
+    ) -> None:
         super().__init__(**options)
         self.server = server or connect(endpoint=endpoint, access_key=access_key, secret_key=secret_key, token=token)
 
@@ -44,7 +50,7 @@ class TarnFileSystem(AbstractFileSystem):  # type: ignore[misc]
         text = os.fspath(path)
         for scheme in SCHEMES:
             if text.startswith(scheme):
-                text = text[len(scheme):]
+                text = text[len(scheme) :]
         return text.strip("/")
 
     def ls(self, path: str, detail: bool = True, **_: Any) -> List[Any]:
@@ -76,8 +82,9 @@ class TarnFileSystem(AbstractFileSystem):  # type: ignore[misc]
                 raise
             return _directory(path)
 
-    def find(self, path: str, maxdepth: Optional[int] = None, withdirs: bool = False, detail: bool = False,
-             **options: Any) -> Any:
+    def find(
+        self, path: str, maxdepth: Optional[int] = None, withdirs: bool = False, detail: bool = False, **options: Any
+    ) -> Any:
         """One flat listing instead of one per directory."""
         path = self._strip_protocol(path)
         repo, ref, key = _parts(path)
@@ -117,10 +124,12 @@ class TarnFileSystem(AbstractFileSystem):  # type: ignore[misc]
 
     def rm_file(self, path: str) -> None:
         repo, ref, key = self._object_parts(path)
-        self._ask(path, lambda: self.server.call("GET", "repositories", repo, "refs", ref, "objects", "stat",
-                                                 query={"path": key}))
-        self._ask(path, lambda: self.server.request("DELETE", "repositories", repo, "branches", ref, "objects",
-                                                    query={"path": key}))
+        self._ask(
+            path, lambda: self.server.call("GET", "repositories", repo, "refs", ref, "objects", "stat", query={"path": key})
+        )
+        self._ask(
+            path, lambda: self.server.request("DELETE", "repositories", repo, "branches", ref, "objects", query={"path": key})
+        )
 
     def _rm(self, path: str) -> None:
         self.rm_file(path)
@@ -145,20 +154,38 @@ class TarnFileSystem(AbstractFileSystem):  # type: ignore[misc]
         if not key or self.info(source)["type"] == "directory":
             return
         if repo == to_repo:
-            self._ask(path1, lambda: self.server.call(
-                "POST", "repositories", repo, "branches", branch, "objects", "copy", repeat=True,
-                query={"dest_path": to_key}, json={"src_path": key, "src_ref": ref}))
+            self._ask(
+                path1,
+                lambda: self.server.call(
+                    "POST",
+                    "repositories",
+                    repo,
+                    "branches",
+                    branch,
+                    "objects",
+                    "copy",
+                    repeat=True,
+                    query={"dest_path": to_key},
+                    json={"src_path": key, "src_ref": ref},
+                ),
+            )
             return
         with self.open(source, "rb") as reader, self.open(target, "wb") as writer:
             while chunk := reader.read(self.blocksize):
                 writer.write(chunk)
 
-    def _open(self, path: str, mode: str = "rb", block_size: Any = None, autocommit: bool = True,
-              cache_options: Optional[Dict[str, Any]] = None, **options: Any) -> Any:
+    def _open(
+        self,
+        path: str,
+        mode: str = "rb",
+        block_size: Any = None,
+        autocommit: bool = True,
+        cache_options: Optional[Dict[str, Any]] = None,
+        **options: Any,
+    ) -> Any:
         self._object_parts(path)
         if mode == "rb":
-            return TarnFile(self, path, mode, block_size or "default", autocommit, cache_options=cache_options,
-                            **options)
+            return TarnFile(self, path, mode, block_size or "default", autocommit, cache_options=cache_options, **options)
         if mode in ("wb", "xb"):
             return TarnUpload(self, path, mode, autocommit)
         raise ValueError(f"{path}: mode {mode!r}: objects are read, or written anew: use 'rb', 'wb' or 'xb'")
@@ -190,8 +217,9 @@ class TarnFileSystem(AbstractFileSystem):  # type: ignore[misc]
 
         def read() -> Tuple[bytes, str]:
             try:
-                answer = self.server.request("GET", "repositories", repo, "refs", ref, "objects",
-                                             query={"path": key}, headers=headers)
+                answer = self.server.request(
+                    "GET", "repositories", repo, "refs", ref, "objects", query={"path": key}, headers=headers
+                )
             except InvalidRequest as error:
                 if error.status == 416:
                     return b"", ""
@@ -206,11 +234,12 @@ class TarnFileSystem(AbstractFileSystem):  # type: ignore[misc]
                 self.rm_file(f"{repo}/{branch}/{key}")
             return
         for begin in range(0, len(keys), DELETE_AT_ONCE):
-            paths = keys[begin:begin + DELETE_AT_ONCE]
+            paths = keys[begin : begin + DELETE_AT_ONCE]
 
             def delete(batch: List[str] = paths) -> Any:
-                return self.server.call("POST", "repositories", repo, "branches", branch, "objects", "delete",
-                                        json={"paths": batch}, repeat=True)
+                return self.server.call(
+                    "POST", "repositories", repo, "branches", branch, "objects", "delete", json={"paths": batch}, repeat=True
+                )
 
             failed = (self._ask(f"{repo}/{branch}", delete) or {}).get("errors") or []
             if failed:
@@ -218,11 +247,15 @@ class TarnFileSystem(AbstractFileSystem):  # type: ignore[misc]
 
     def _file_info(self, path: str) -> Dict[str, Any]:
         repo, ref, key = self._object_parts(path)
-        return _info(repo, ref, self._ask(path, lambda: self.server.call(
-            "GET", "repositories", repo, "refs", ref, "objects", "stat", query={"path": key})))
+        return _info(
+            repo,
+            ref,
+            self._ask(
+                path, lambda: self.server.call("GET", "repositories", repo, "refs", ref, "objects", "stat", query={"path": key})
+            ),
+        )
 
-    def _below(self, path: str, prefix: str, delimiter: str = "", amount: int = LIST_AT_ONCE
-               ) -> Iterator[Dict[str, Any]]:
+    def _below(self, path: str, prefix: str, delimiter: str = "", amount: int = LIST_AT_ONCE) -> Iterator[Dict[str, Any]]:
         repo, ref, _ = _parts(path)
         query = {"prefix": prefix or None, "delimiter": delimiter or None, "amount": amount}
         for item in self._each(path, "repositories", repo, "refs", ref, "objects", "ls", query=query):
@@ -326,8 +359,13 @@ def _directory(name: str) -> Dict[str, Any]:
 
 
 def _info(repo: str, ref: str, stats: Dict[str, Any]) -> Dict[str, Any]:
-    return {"name": f"{repo}/{ref}/{stats['path']}", "size": stats.get("size_bytes", 0), "type": "file",
-            "checksum": stats["checksum"], "mtime": stats["mtime"]}
+    return {
+        "name": f"{repo}/{ref}/{stats['path']}",
+        "size": stats.get("size_bytes", 0),
+        "type": "file",
+        "checksum": stats["checksum"],
+        "mtime": stats["mtime"],
+    }
 
 
 def _raise_as_os_error(path: str, error: TarnError) -> NoReturn:

@@ -52,8 +52,15 @@ class Policy:
     changed: bool
 
 
-def evaluate(policy: str, candidates: Any, repo: Any = None, *, champion: Optional[str] = None,
-             version: Optional[int] = None, server: Optional[Server] = None) -> List[Verdict]:
+def evaluate(
+    policy: str,
+    candidates: Any,
+    repo: Any = None,
+    *,
+    champion: Optional[str] = None,
+    version: Optional[int] = None,
+    server: Optional[Server] = None,
+) -> List[Verdict]:
     """A dry run of the gate: the verdict on each candidate, those that pass first, best first."""
     server = server or connect()
     body: Dict[str, Any] = {"candidates": list_of_refs(candidates)}
@@ -61,15 +68,26 @@ def evaluate(policy: str, candidates: Any, repo: Any = None, *, champion: Option
         body["champion"] = champion
     if version is not None:
         body["version"] = version
-    answer = server.call("POST", "repositories", repository_name(server, repo), "policies", policy, verb=":evaluate",
-                         json=body, repeat=True)
-    return [Verdict(ref=one["ref"], commit=one["commit_id"], verdict=one["verdict"], rank=one.get("rank"),
-                    dominated=one.get("dominated"), rules=[Rule.of(rule) for rule in one["rules"]],
-                    warnings=list(one["warnings"])) for one in answer["results"]]
+    answer = server.call(
+        "POST", "repositories", repository_name(server, repo), "policies", policy, verb=":evaluate", json=body, repeat=True
+    )
+    return [
+        Verdict(
+            ref=one["ref"],
+            commit=one["commit_id"],
+            verdict=one["verdict"],
+            rank=one.get("rank"),
+            dominated=one.get("dominated"),
+            rules=[Rule.of(rule) for rule in one["rules"]],
+            warnings=list(one["warnings"]),
+        )
+        for one in answer["results"]
+    ]
 
 
-def apply_policy(repo: Any, document: Union[str, Mapping[str, Any]], name: Optional[str] = None, *,
-                 server: Optional[Server] = None) -> Policy:
+def apply_policy(
+    repo: Any, document: Union[str, Mapping[str, Any]], name: Optional[str] = None, *, server: Optional[Server] = None
+) -> Policy:
     """Sets a gate policy from its YAML, or from a dict; the same document again changes nothing."""
     server = server or connect()
     read = yaml.safe_load(document) if isinstance(document, str) else document
@@ -78,8 +96,20 @@ def apply_policy(repo: Any, document: Union[str, Mapping[str, Any]], name: Optio
         raise ValueError("the policy has no name: give it in the document, or as name=...")
     is_text = isinstance(document, str)
     body = document if is_text else json.dumps(document)
-    answer = server.call("PUT", "repositories", repository_name(server, repo), "policies", name,
-                         body=str(body).encode(),
-                         headers={"Content-Type": "application/yaml" if is_text else "application/json"})
-    return Policy(answer["name"], answer["version"], answer.get("destination", ""), answer.get("document", ""),
-                  answer.get("digest", ""), answer["changed"])
+    answer = server.call(
+        "PUT",
+        "repositories",
+        repository_name(server, repo),
+        "policies",
+        name,
+        body=str(body).encode(),
+        headers={"Content-Type": "application/yaml" if is_text else "application/json"},
+    )
+    return Policy(
+        answer["name"],
+        answer["version"],
+        answer.get("destination", ""),
+        answer.get("document", ""),
+        answer.get("digest", ""),
+        answer["changed"],
+    )

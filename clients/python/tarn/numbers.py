@@ -15,8 +15,9 @@ def metric_number(name: str, value: Any) -> float:
     try:
         return float(value)
     except (TypeError, ValueError, OverflowError):
-        raise TypeError(f"metric {name}: expected a number, got {type(value).__name__}; "
-                        f"convert it first, for example with float(...)") from None
+        raise TypeError(
+            f"metric {name}: expected a number, got {type(value).__name__}; convert it first, for example with float(...)"
+        ) from None
 
 
 def to_json(value: float) -> JsonNumber:

@@ -9,8 +9,18 @@ from dataclasses import dataclass
 from typing import Any, Dict, Iterable, List, Mapping, Optional, Type
 
 from tarn.aliases import alias_history
-from tarn.errors import (ApprovalRequired, Cancelled, DestinationMoved, GateFailed, HookFailed, MergeConflict,
-                         MetricMissing, NotFound, PromotionError, Timeout)
+from tarn.errors import (
+    ApprovalRequired,
+    Cancelled,
+    DestinationMoved,
+    GateFailed,
+    HookFailed,
+    MergeConflict,
+    MetricMissing,
+    NotFound,
+    PromotionError,
+    Timeout,
+)
 from tarn.numbers import metric_number
 from tarn.tables import CHAMPION
 from tarn.transport import Server, connect, list_of_refs, repository_name
@@ -128,9 +138,12 @@ class Promotion:
     @property
     def reasons(self) -> List[Reason]:
         """The rules that refused, or still wait, of every candidate that was not promoted."""
-        return [Reason(candidate.get("ref", ""), rule["rule"], rule.get("code", ""), rule["reason"])
-                for candidate in self.evidence.get("candidates", [])
-                for rule in candidate.get("rules", []) if rule["outcome"] in ("fail", "pending")]
+        return [
+            Reason(candidate.get("ref", ""), rule["rule"], rule.get("code", ""), rule["reason"])
+            for candidate in self.evidence.get("candidates", [])
+            for rule in candidate.get("rules", [])
+            if rule["outcome"] in ("fail", "pending")
+        ]
 
     def refresh(self) -> Promotion:
         self.raw = self._server.call("GET", *self._path())
@@ -145,11 +158,16 @@ class Promotion:
             left = deadline - time.monotonic()
             if left <= 0:
                 kind = ApprovalRequired if self.state == "awaiting_approval" else Timeout
-                raise kind(f"promotion {self.id}: is still {self.state}: {self.message}; it goes on: wait again with "
-                           f"tarn.promotion(repo, {self.id!r}).wait()", self.code, promotion=self)
+                raise kind(
+                    f"promotion {self.id}: is still {self.state}: {self.message}; it goes on: wait again with "
+                    f"tarn.promotion(repo, {self.id!r}).wait()",
+                    self.code,
+                    promotion=self,
+                )
             patience = min(WAIT_PER_REQUEST_SECONDS, max(1, math.ceil(min(left, WAIT_PER_REQUEST_SECONDS))))
-            self.raw = self._server.call("GET", *self._path(), patience=patience,
-                                         query={"wait": f"{patience}s", "seen": self.raw["version"]})
+            self.raw = self._server.call(
+                "GET", *self._path(), patience=patience, query={"wait": f"{patience}s", "seen": self.raw["version"]}
+            )
         return self.check()
 
     def check(self) -> Promotion:
@@ -160,8 +178,7 @@ class Promotion:
         if self.state == "rejected" and kind is PromotionError:
             kind = GateFailed
         advice = f" ({_ADVICE[self.code]})" if self.code in _ADVICE else ""
-        raise kind(f"promotion {self.id}: {self.state}: {self.message or self.code}{advice}", self.code,
-                   promotion=self)
+        raise kind(f"promotion {self.id}: {self.state}: {self.message or self.code}{advice}", self.code, promotion=self)
 
     def approve(self, reason: str = "") -> Promotion:
         """Approves the winner as this object shows it: 409 DestinationMoved when it is another by now."""
@@ -176,8 +193,16 @@ class Promotion:
     def cancel(self, reason: str = "") -> Promotion:
         return self._decide("cancel", {"reason": reason})
 
-    def report_check(self, name: str, status: str = "success", *, commit: Optional[str] = None,
-                     metrics: Optional[Mapping[str, Any]] = None, url: str = "", supersedes: str = "") -> Promotion:
+    def report_check(
+        self,
+        name: str,
+        status: str = "success",
+        *,
+        commit: Optional[str] = None,
+        metrics: Optional[Mapping[str, Any]] = None,
+        url: str = "",
+        supersedes: str = "",
+    ) -> Promotion:
         """Reports the result of a check; without `commit` about the winner that this object shows. After a failure only its
         reporter can report otherwise, with `supersedes`: why the failure does not stand."""
         commit = self._server.commit_of(self.repo, commit) if commit else self.winner_commit
@@ -196,8 +221,9 @@ class Promotion:
 
     def rollback(self, reason: str = "") -> Promotion:
         """Branch and alias as they were before it; returns the promotion that took it back."""
-        undone = Promotion(self._server, self.repo,
-                           self._server.call("POST", *self._path(), verb=":rollback", json={"reason": reason}))
+        undone = Promotion(
+            self._server, self.repo, self._server.call("POST", *self._path(), verb=":rollback", json={"reason": reason})
+        )
         self.refresh()
         return undone
 
@@ -212,11 +238,23 @@ class Promotion:
         return f"Promotion({self.id!r}, {self.state}, to={self.destination!r}, winner={self.winner!r})"
 
 
-def promote(repo: Any, candidates: Any, to: Optional[str] = None, *, policy: Optional[str] = None,
-            alias: Optional[str] = None, method: Optional[str] = None, select: Optional[str] = None,
-            paths: Optional[Iterable[str]] = None, expect: Optional[Mapping[str, Optional[str]]] = None,
-            reason: str = "", wait: bool = True, timeout: Optional[float] = WAIT_SECONDS,
-            idempotency_key: Optional[str] = None, server: Optional[Server] = None) -> Promotion:
+def promote(
+    repo: Any,
+    candidates: Any,
+    to: Optional[str] = None,
+    *,
+    policy: Optional[str] = None,
+    alias: Optional[str] = None,
+    method: Optional[str] = None,
+    select: Optional[str] = None,
+    paths: Optional[Iterable[str]] = None,
+    expect: Optional[Mapping[str, Optional[str]]] = None,
+    reason: str = "",
+    wait: bool = True,
+    timeout: Optional[float] = WAIT_SECONDS,
+    idempotency_key: Optional[str] = None,
+    server: Optional[Server] = None,
+) -> Promotion:
     """Makes the best candidate that passes the gate the champion; see the README.
 
     `policy` and `alias` default to those that guard `to`. `expect`: {"destination": ref, "alias": ref or None} must
@@ -227,8 +265,12 @@ def promote(repo: Any, candidates: Any, to: Optional[str] = None, *, policy: Opt
     destination = getattr(to, "id", to) or server.settings.branch
     if not destination:
         raise ValueError("tarn.promote: to which branch? give to=..., or set TARN_BRANCH")
-    body: Dict[str, Any] = {"candidates": list_of_refs(candidates), "destination": destination, "reason": reason,
-                            "idempotency_key": idempotency_key or str(uuid.uuid4())}
+    body: Dict[str, Any] = {
+        "candidates": list_of_refs(candidates),
+        "destination": destination,
+        "reason": reason,
+        "idempotency_key": idempotency_key or str(uuid.uuid4()),
+    }
     optional = {"policy": policy, "alias": alias, "method": method, "select": select}
     body.update({field: value for field, value in optional.items() if value})
     if paths is not None:
@@ -263,12 +305,22 @@ def approve(repo: Any, id: str, reason: str = "", *, server: Optional[Server] = 
     return promotion(repo, id, server=server).approve(reason)
 
 
-def report_check(repo: Any, id: str, name: str, status: str = "success", *, commit: str,
-                 metrics: Optional[Mapping[str, Any]] = None, url: str = "", supersedes: str = "",
-                 server: Optional[Server] = None) -> Promotion:
+def report_check(
+    repo: Any,
+    id: str,
+    name: str,
+    status: str = "success",
+    *,
+    commit: str,
+    metrics: Optional[Mapping[str, Any]] = None,
+    url: str = "",
+    supersedes: str = "",
+    server: Optional[Server] = None,
+) -> Promotion:
     """Reports what a check found about a commit; it counts for no other. `status`: success, failure or pending."""
-    return promotion(repo, id, server=server).report_check(name, status, commit=commit, metrics=metrics, url=url,
-                                                           supersedes=supersedes)
+    return promotion(repo, id, server=server).report_check(
+        name, status, commit=commit, metrics=metrics, url=url, supersedes=supersedes
+    )
 
 
 def _expectation(server: Server, repo: str, expect: Mapping[str, Optional[str]]) -> Dict[str, str]:

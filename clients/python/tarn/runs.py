@@ -57,13 +57,25 @@ class RecordedRun:
 
     @classmethod
     def of(cls, answer: Mapping[str, Any], made: bool = False) -> RecordedRun:
-        metrics, of_commit = ([RunMetric(m["name"], from_json(m["value"]), m.get("split", ""))
-                               for m in answer.get(whose, ())] for whose in ("metrics", "commit_metrics"))
-        return cls(id=answer["id"], experiment=answer["experiment"], commit=answer["commit_id"],
-                   branch=answer["branch"], params=dict(answer["params"]), metrics=metrics,
-                   artifacts=list(answer["artifacts"]), source=dict(answer["source"]), owner=answer["owner"],
-                   created=answer["creation_date"], made=made, commit_metrics=of_commit,
-                   commit_params=dict(answer.get("commit_params", {})))
+        metrics, of_commit = (
+            [RunMetric(m["name"], from_json(m["value"]), m.get("split", "")) for m in answer.get(whose, ())]
+            for whose in ("metrics", "commit_metrics")
+        )
+        return cls(
+            id=answer["id"],
+            experiment=answer["experiment"],
+            commit=answer["commit_id"],
+            branch=answer["branch"],
+            params=dict(answer["params"]),
+            metrics=metrics,
+            artifacts=list(answer["artifacts"]),
+            source=dict(answer["source"]),
+            owner=answer["owner"],
+            created=answer["creation_date"],
+            made=made,
+            commit_metrics=of_commit,
+            commit_params=dict(answer.get("commit_params", {})),
+        )
 
 
 class Run:
@@ -73,9 +85,20 @@ class Run:
     "record", and goes on; what was staged stays staged either way.
     """
 
-    def __init__(self, server: Server, repo: str, experiment: str, branch: str, *, source: Optional[str] = None,
-                 uncommitted: str = "commit", on_error: str = "discard", message: Optional[str] = None,
-                 idempotency_key: Optional[str] = None, curves: Optional[str] = None) -> None:
+    def __init__(
+        self,
+        server: Server,
+        repo: str,
+        experiment: str,
+        branch: str,
+        *,
+        source: Optional[str] = None,
+        uncommitted: str = "commit",
+        on_error: str = "discard",
+        message: Optional[str] = None,
+        idempotency_key: Optional[str] = None,
+        curves: Optional[str] = None,
+    ) -> None:
         if uncommitted not in ("commit", "refuse", "ignore"):
             raise ValueError(f"uncommitted={uncommitted!r}: must be 'commit', 'refuse' or 'ignore'")
         if on_error not in ("discard", "record"):
@@ -108,8 +131,12 @@ class Run:
             if error.code != "branch_not_found":
                 raise
             if source is None:
-                raise NotFound(f"branch {self.branch}: is not there; make it, or give tarn.run(..., source='main')",
-                               error.code, error.status, error.request_id) from None
+                raise NotFound(
+                    f"branch {self.branch}: is not there; make it, or give tarn.run(..., source='main')",
+                    error.code,
+                    error.status,
+                    error.request_id,
+                ) from None
             self._server.request("POST", *place, json={"name": self.branch, "source": source})
 
     def log_param(self, name: str, value: Any) -> None:
@@ -167,8 +194,9 @@ class Run:
                 size = os.fstat(content.fileno()).st_size
                 stats = self._server.upload(self.repo, self.branch, key, content)
             if stats.get("size_bytes") != size:
-                raise TarnError(f"artifact {file}: {size} bytes, but {stats.get('size_bytes')} arrived; "
-                                f"does something still write it?")
+                raise TarnError(
+                    f"artifact {file}: {size} bytes, but {stats.get('size_bytes')} arrived; does something still write it?"
+                )
         return [key for _, key in pairs]
 
     def name_artifacts(self, globs: Iterable[str]) -> None:
@@ -179,8 +207,9 @@ class Run:
             if glob in self._artifacts:
                 continue
             if len(self._artifacts) == RUN_ARTIFACTS_MAX:
-                raise ValueError(f"artifact {glob}: a run has at most {RUN_ARTIFACTS_MAX}; name them by a glob, "
-                                 f"or log a directory")
+                raise ValueError(
+                    f"artifact {glob}: a run has at most {RUN_ARTIFACTS_MAX}; name them by a glob, or log a directory"
+                )
             self._artifacts.append(glob)
 
     def record(self) -> RecordedRun:
@@ -196,13 +225,17 @@ class Run:
             self.commit = self._commit()
         if self._request is None:
             self._request = self._body(self.commit)
-        answer = self._server.request("POST", "repositories", self.repo, "experiments", self.experiment, "runs",
-                                      json=self._request, repeat=True)
+        answer = self._server.request(
+            "POST", "repositories", self.repo, "experiments", self.experiment, "runs", json=self._request, repeat=True
+        )
         self.result = RecordedRun.of(answer.json(), made=answer.status_code == 201)
         if self.result.made and self.result.commit != self.commit:
-            raise Conflict(f"branch {self.branch}: somebody committed to it while the run was recorded: run "
-                           f"{self.result.id} is of {self.result.commit}, not of {self.commit}; give each run a "
-                           f"branch of its own", "branch_moved")
+            raise Conflict(
+                f"branch {self.branch}: somebody committed to it while the run was recorded: run "
+                f"{self.result.id} is of {self.result.commit}, not of {self.commit}; give each run a "
+                f"branch of its own",
+                "branch_moved",
+            )
         return self.result
 
     def _body(self, commit: str) -> Dict[str, Any]:
@@ -215,28 +248,39 @@ class Run:
             metrics.append(metric)
         head = self._server.call("GET", "repositories", self.repo, "branches", self.branch)["commit_id"]
         where = {"ref": self.branch} if head == commit else {"commit": commit, "branch": self.branch}
-        return {**where, "params": self._params, "metrics": metrics, "artifacts": self._artifacts,
-                "source": _source(), "idempotency_key": self._key}
+        return {
+            **where,
+            "params": self._params,
+            "metrics": metrics,
+            "artifacts": self._artifacts,
+            "source": _source(),
+            "idempotency_key": self._key,
+        }
 
     def _demand_commit(self, what: str) -> None:
         if self._uncommitted != "commit":
             raise ValueError(f"{what}, which uncommitted={self._uncommitted!r} does not allow")
 
     def _refuse_staged(self) -> None:
-        staged = self._server.call("GET", "repositories", self.repo, "branches", self.branch, "diff",
-                                   query={"amount": 3})["results"]
+        staged = self._server.call("GET", "repositories", self.repo, "branches", self.branch, "diff", query={"amount": 3})[
+            "results"
+        ]
         if staged:
             paths = ", ".join(change["path"] for change in staged)
-            raise UncommittedChanges(f"branch {self.branch}: holds uncommitted changes ({paths} ...); commit or reset "
-                                     f"them, or give tarn.run(..., uncommitted='commit')", "dirty_branch")
+            raise UncommittedChanges(
+                f"branch {self.branch}: holds uncommitted changes ({paths} ...); commit or reset "
+                f"them, or give tarn.run(..., uncommitted='commit')",
+                "dirty_branch",
+            )
 
     def _commit(self) -> str:
         """The commit of the branch as it is; when nothing is staged its head."""
         place = ("repositories", self.repo, "branches", self.branch)
         if self._uncommitted == "commit":
             try:
-                made = self._server.call("POST", *place, "commits", json={
-                    "message": self._message, "metadata": {"tarn.experiment": self.experiment}})
+                made = self._server.call(
+                    "POST", *place, "commits", json={"message": self._message, "metadata": {"tarn.experiment": self.experiment}}
+                )
                 return str(made["id"])
             except TarnError as error:
                 if error.code != "no_changes":
@@ -254,8 +298,9 @@ class Run:
     def __enter__(self) -> Run:
         return self
 
-    def __exit__(self, kind: Optional[Type[BaseException]], error: Optional[BaseException],
-                 trace: Optional[TracebackType]) -> None:
+    def __exit__(
+        self, kind: Optional[Type[BaseException]], error: Optional[BaseException], trace: Optional[TracebackType]
+    ) -> None:
         if error is None:
             self.record()
             return
@@ -272,9 +317,19 @@ class Run:
         return f"Run({self.experiment!r}, branch={self.branch!r}, {state})"
 
 
-def run(repo: Any, experiment: str, branch: Optional[str] = None, *, source: Optional[str] = None,
-        uncommitted: str = "commit", on_error: str = "discard", message: Optional[str] = None,
-        idempotency_key: Optional[str] = None, curves: Optional[str] = None, server: Optional[Server] = None) -> Run:
+def run(
+    repo: Any,
+    experiment: str,
+    branch: Optional[str] = None,
+    *,
+    source: Optional[str] = None,
+    uncommitted: str = "commit",
+    on_error: str = "discard",
+    message: Optional[str] = None,
+    idempotency_key: Optional[str] = None,
+    curves: Optional[str] = None,
+    server: Optional[Server] = None,
+) -> Run:
     """Begins a run on a branch; see the README.
 
     `source`: the ref that the branch is made from when it is not there. `uncommitted`: what the end does about changes
@@ -285,18 +340,42 @@ def run(repo: Any, experiment: str, branch: Optional[str] = None, *, source: Opt
     where = getattr(branch, "id", branch) or server.settings.branch
     if not where:
         raise ValueError("tarn.run: which branch? give branch=..., or set TARN_BRANCH")
-    return Run(server, name, experiment, where, source=source, uncommitted=uncommitted, on_error=on_error,
-               message=message, idempotency_key=idempotency_key, curves=curves)
+    return Run(
+        server,
+        name,
+        experiment,
+        where,
+        source=source,
+        uncommitted=uncommitted,
+        on_error=on_error,
+        message=message,
+        idempotency_key=idempotency_key,
+        curves=curves,
+    )
 
 
-def list_runs(repo: Any = None, experiment: Optional[str] = None, *, branch: Optional[str] = None,
-         where: Iterable[str] = (), order: Optional[str] = None, git_sha: Optional[str] = None,
-         limit: int = 100, server: Optional[Server] = None) -> List[RecordedRun]:
+def list_runs(
+    repo: Any = None,
+    experiment: Optional[str] = None,
+    *,
+    branch: Optional[str] = None,
+    where: Iterable[str] = (),
+    order: Optional[str] = None,
+    git_sha: Optional[str] = None,
+    limit: int = 100,
+    server: Optional[Server] = None,
+) -> List[RecordedRun]:
     """Recorded runs, the newest first; `where` is "metrics.accuracy>0.9" or several, `order` "-metrics.accuracy". Both
     know what the runs' commits measure in metadata and files."""
     server = server or connect()
-    query = {"experiment": experiment, "branch": branch, "order": order, "git_sha": git_sha,
-             "where": [where] if isinstance(where, str) else list(where), "amount": min(limit, RUN_METRICS_MAX)}
+    query = {
+        "experiment": experiment,
+        "branch": branch,
+        "order": order,
+        "git_sha": git_sha,
+        "where": [where] if isinstance(where, str) else list(where),
+        "amount": min(limit, RUN_METRICS_MAX),
+    }
     found: List[RecordedRun] = []
     for item in server.each("repositories", repository_name(server, repo), "runs", query=query):
         if len(found) >= limit:
@@ -317,7 +396,7 @@ def _param_value(value: Any) -> ParamValue:
         return value
     if isinstance(value, int):
         # Beyond 2^53 readers of JSON round.
-        return value if abs(value) <= 2 ** 53 else str(value)
+        return value if abs(value) <= 2**53 else str(value)
     if isinstance(value, float):
         return value if math.isfinite(value) else str(to_json(value))
     item = getattr(value, "item", None)
@@ -346,8 +425,7 @@ def _source() -> Dict[str, str]:
 
 def _git_head() -> str:
     try:
-        head = subprocess.run(["git", "rev-parse", "HEAD"], capture_output=True, text=True, timeout=GIT_SECONDS,
-                              check=False)
+        head = subprocess.run(["git", "rev-parse", "HEAD"], capture_output=True, text=True, timeout=GIT_SECONDS, check=False)
     except (OSError, subprocess.SubprocessError):
         return ""
     return head.stdout.strip() if head.returncode == 0 else ""

@@ -16,12 +16,15 @@ API_SUFFIX = "/api/v1"
 
 # Per setting: its variables in order, then section and key of lakectl's file.
 SOURCES: Dict[str, Tuple[Tuple[str, ...], Tuple[str, str]]] = {
-    "endpoint": (("TARN_ENDPOINT", "LAKECTL_SERVER_ENDPOINT_URL", "LAKEFS_ENDPOINT", "LAKEFS_HOST"),
-                 ("server", "endpoint_url")),
-    "access_key": (("TARN_ACCESS_KEY", "LAKECTL_CREDENTIALS_ACCESS_KEY_ID", "LAKEFS_ACCESS_KEY_ID",
-                    "LAKEFS_USERNAME"), ("credentials", "access_key_id")),
-    "secret_key": (("TARN_SECRET_KEY", "LAKECTL_CREDENTIALS_SECRET_ACCESS_KEY", "LAKEFS_SECRET_ACCESS_KEY",
-                    "LAKEFS_PASSWORD"), ("credentials", "secret_access_key")),
+    "endpoint": (("TARN_ENDPOINT", "LAKECTL_SERVER_ENDPOINT_URL", "LAKEFS_ENDPOINT", "LAKEFS_HOST"), ("server", "endpoint_url")),
+    "access_key": (
+        ("TARN_ACCESS_KEY", "LAKECTL_CREDENTIALS_ACCESS_KEY_ID", "LAKEFS_ACCESS_KEY_ID", "LAKEFS_USERNAME"),
+        ("credentials", "access_key_id"),
+    ),
+    "secret_key": (
+        ("TARN_SECRET_KEY", "LAKECTL_CREDENTIALS_SECRET_ACCESS_KEY", "LAKEFS_SECRET_ACCESS_KEY", "LAKEFS_PASSWORD"),
+        ("credentials", "secret_access_key"),
+    ),
     "token": (("TARN_TOKEN",), ("", "")),
     "repo": (("TARN_REPO",), ("", "")),
     "branch": (("TARN_BRANCH",), ("", "")),
@@ -91,5 +94,5 @@ def _read_file(variables: Mapping[str, str]) -> Dict[str, Any]:
 def _tidy_endpoint(url: str) -> str:
     url = url.rstrip("/")
     if url.endswith(API_SUFFIX):
-        url = url[:-len(API_SUFFIX)]
+        url = url[: -len(API_SUFFIX)]
     return url if "://" in url else f"http://{url}"

@@ -45,19 +45,33 @@ class CandidateRow:
         metrics = {}
         for name, metric in row["metrics"].items():
             delta = metric.get("delta")
-            metrics[name] = ComparedMetric(from_json(metric["value"]), metric["origin"],
-                                           None if delta is None else from_json(delta))
-        return cls(ref=row["ref"], commit=row["commit_id"], branch=row.get("branch", ""), rank=row.get("rank"),
-                   dominated=row.get("dominated"), metrics=metrics, params=dict(row["params"]),
-                   objects=dict(row.get("objects") or {}), ancestor=row.get("ancestor_commit_id", ""),
-                   warnings=list(row["warnings"]))
+            metrics[name] = ComparedMetric(
+                from_json(metric["value"]), metric["origin"], None if delta is None else from_json(delta)
+            )
+        return cls(
+            ref=row["ref"],
+            commit=row["commit_id"],
+            branch=row.get("branch", ""),
+            rank=row.get("rank"),
+            dominated=row.get("dominated"),
+            metrics=metrics,
+            params=dict(row["params"]),
+            objects=dict(row.get("objects") or {}),
+            ancestor=row.get("ancestor_commit_id", ""),
+            warnings=list(row["warnings"]),
+        )
 
 
 class Comparison(List[CandidateRow]):
     """Rows, the best first; `baseline` is the row they are measured against, `warnings` concern them all."""
 
-    def __init__(self, rows: Iterable[CandidateRow] = (), baseline: Optional[CandidateRow] = None,
-                 columns: Iterable[str] = (), notes: Iterable[str] = ()) -> None:
+    def __init__(
+        self,
+        rows: Iterable[CandidateRow] = (),
+        baseline: Optional[CandidateRow] = None,
+        columns: Iterable[str] = (),
+        notes: Iterable[str] = (),
+    ) -> None:
         super().__init__(rows)
         self.baseline = baseline
         self.columns = list(columns)
@@ -86,20 +100,35 @@ class Comparison(List[CandidateRow]):
         return frame
 
 
-def compare_rows(repo: Any, candidates: Any, baseline: Optional[str] = CHAMPION,
-                 metrics: Optional[Metrics] = None, *, policy: Optional[str] = None, params: str = "changed",
-                 objects: bool = True, server: Optional[Server] = None) -> Comparison:
+def compare_rows(
+    repo: Any,
+    candidates: Any,
+    baseline: Optional[str] = CHAMPION,
+    metrics: Optional[Metrics] = None,
+    *,
+    policy: Optional[str] = None,
+    params: str = "changed",
+    objects: bool = True,
+    server: Optional[Server] = None,
+) -> Comparison:
     """As compare(), typed and without pandas."""
     return _ask(repo, candidates, baseline, metrics, policy, params, objects, server)
 
 
-def _ask(repo: Any, candidates: Any, baseline: Optional[str], metrics: Optional[Metrics], policy: Optional[str],
-         params: str, objects: bool, server: Optional[Server]) -> Comparison:
+def _ask(
+    repo: Any,
+    candidates: Any,
+    baseline: Optional[str],
+    metrics: Optional[Metrics],
+    policy: Optional[str],
+    params: str,
+    objects: bool,
+    server: Optional[Server],
+) -> Comparison:
     """Called by what the user calls: warnings show the user's line."""
     server = server or connect()
     name = repository_name(server, repo)
-    body: Dict[str, Any] = {"candidates": list_of_refs(candidates), "params": params, "objects": objects,
-                            "amount": PAGE}
+    body: Dict[str, Any] = {"candidates": list_of_refs(candidates), "params": params, "objects": objects, "amount": PAGE}
     if baseline == CHAMPION and not _alias_is_there(server, name, CHAMPION[1:]):
         warnings.warn(f"{name} has no champion yet: nothing to compare with", NoChampionYet, stacklevel=3)
         baseline = None
@@ -116,15 +145,26 @@ def _ask(repo: Any, candidates: Any, baseline: Optional[str], metrics: Optional[
         if not page["pagination"]["has_more"]:
             break
         body["after"] = page["pagination"]["next_offset"]
-    against = CandidateRow.of({"ref": baseline or "", "params": {}, "warnings": [], "metrics": {}, **page["baseline"]}
-                              ) if page.get("baseline") else None
+    against = (
+        CandidateRow.of({"ref": baseline or "", "params": {}, "warnings": [], "metrics": {}, **page["baseline"]})
+        if page.get("baseline")
+        else None
+    )
     columns = [m["name"] + (f"@{m['split']}" if m.get("split") else "") for m in page["metrics"]]
     return Comparison(rows, against, columns, page["warnings"])
 
 
-def compare(repo: Any, candidates: Any, baseline: Optional[str] = CHAMPION, metrics: Optional[Metrics] = None, *,
-            policy: Optional[str] = None, params: str = "changed", objects: bool = True,
-            server: Optional[Server] = None) -> Any:
+def compare(
+    repo: Any,
+    candidates: Any,
+    baseline: Optional[str] = CHAMPION,
+    metrics: Optional[Metrics] = None,
+    *,
+    policy: Optional[str] = None,
+    params: str = "changed",
+    objects: bool = True,
+    server: Optional[Server] = None,
+) -> Any:
     """Candidates (refs, globs of branches) beside a baseline, the best first: a pandas.DataFrame where pandas is
     installed, else the rows of compare_rows().
 
@@ -173,5 +213,5 @@ def _name_and_goal(text: str) -> Any:
     """Names of metrics may hold colons."""
     for goal in ("max", "min"):
         if text.endswith(f":{goal}"):
-            return text[:-len(goal) - 1], goal
+            return text[: -len(goal) - 1], goal
     return text, ""

@@ -10,8 +10,18 @@ from urllib.parse import quote
 
 import requests
 
-from tarn.errors import (Conflict, DestinationMoved, InvalidRequest, LimitReached, MergeConflict, NotAllowed, NotConfigured,
-                         NotFound, TarnError, Unavailable)
+from tarn.errors import (
+    Conflict,
+    DestinationMoved,
+    InvalidRequest,
+    LimitReached,
+    MergeConflict,
+    NotAllowed,
+    NotConfigured,
+    NotFound,
+    TarnError,
+    Unavailable,
+)
 from tarn.settings import API_SUFFIX, Settings, load_settings
 
 CONNECT_SECONDS = 10
@@ -62,15 +72,23 @@ class Server:
         elif settings.access_key and settings.secret_key:
             session.auth = (settings.access_key, settings.secret_key)
         else:
-            raise NotConfigured("no keys: set TARN_ACCESS_KEY and TARN_SECRET_KEY (or TARN_TOKEN), "
-                                "or run `tarn auth login`")
+            raise NotConfigured("no keys: set TARN_ACCESS_KEY and TARN_SECRET_KEY (or TARN_TOKEN), or run `tarn auth login`")
         session.headers["User-Agent"] = "tarn-python/0.1.0"
         self._local.session = (os.getpid(), session)
         return session
 
-    def request(self, method: str, *path: str, verb: str = "", query: Optional[Query] = None, json: Any = None,
-                body: Union[bytes, BinaryIO, None] = None, headers: Optional[Mapping[str, str]] = None,
-                repeat: Optional[bool] = None, patience: float = 0) -> requests.Response:
+    def request(
+        self,
+        method: str,
+        *path: str,
+        verb: str = "",
+        query: Optional[Query] = None,
+        json: Any = None,
+        body: Union[bytes, BinaryIO, None] = None,
+        headers: Optional[Mapping[str, str]] = None,
+        repeat: Optional[bool] = None,
+        patience: float = 0,
+    ) -> requests.Response:
         """The answer, whatever is not 2xx raised as an error.
 
         `repeat` says whether doing it twice is the same as once; default: for everything but POST. `patience` is
@@ -82,9 +100,15 @@ class Server:
         while True:
             try:
                 answer = self._session().request(
-                    method, url, params={k: v for k, v in (query or {}).items() if v is not None}, json=json,
-                    data=body, headers=dict(headers or {}), timeout=(CONNECT_SECONDS, ANSWER_SECONDS + patience),
-                    allow_redirects=False)
+                    method,
+                    url,
+                    params={k: v for k, v in (query or {}).items() if v is not None},
+                    json=json,
+                    data=body,
+                    headers=dict(headers or {}),
+                    timeout=(CONNECT_SECONDS, ANSWER_SECONDS + patience),
+                    allow_redirects=False,
+                )
             except (requests.ConnectionError, requests.Timeout) as error:
                 again = repeat or _never_arrived(error)
                 failure: TarnError = Unavailable(_no_answer(self.settings.endpoint, method, again, error))
@@ -120,8 +144,7 @@ class Server:
         """The commit that a ref means."""
         return str(self.call("GET", "repositories", repo, "commits", ref)["id"])
 
-    def upload(self, repo: str, branch: str, path: str, body: Union[bytes, BinaryIO],
-               exclusive: bool = False) -> Dict[str, Any]:
+    def upload(self, repo: str, branch: str, path: str, body: Union[bytes, BinaryIO], exclusive: bool = False) -> Dict[str, Any]:
         headers = {"Content-Type": "application/octet-stream"}
         if exclusive:
             headers["If-None-Match"] = "*"
@@ -130,8 +153,18 @@ class Server:
             body = b""
         elif not isinstance(body, bytes):
             body.seek(0)
-        stats: Dict[str, Any] = self.call("POST", "repositories", repo, "branches", branch, "objects",
-                                          query={"path": path}, body=body, headers=headers, repeat=not exclusive)
+        stats: Dict[str, Any] = self.call(
+            "POST",
+            "repositories",
+            repo,
+            "branches",
+            branch,
+            "objects",
+            query={"path": path},
+            body=body,
+            headers=headers,
+            repeat=not exclusive,
+        )
         return stats
 
 
@@ -170,8 +203,12 @@ def error_of(answer: requests.Response) -> TarnError:
 
 
 def _kind(status: int, code: str) -> Type[TarnError]:
-    by_code: Dict[str, Type[TarnError]] = {"destination_moved": DestinationMoved, "winner_moved": DestinationMoved,
-               "merge_conflict": MergeConflict, "destination_dirty": MergeConflict}
+    by_code: Dict[str, Type[TarnError]] = {
+        "destination_moved": DestinationMoved,
+        "winner_moved": DestinationMoved,
+        "merge_conflict": MergeConflict,
+        "destination_dirty": MergeConflict,
+    }
     if code in by_code:
         return by_code[code]
     if status in (401, 403):
@@ -205,9 +242,12 @@ def _never_arrived(error: requests.RequestException) -> bool:
 
 
 def _no_answer(endpoint: str, method: str, again: bool, error: Exception) -> str:
-    what = (f"no answer from {endpoint} for {RETRY_SECONDS:.0f} s: is TARN_ENDPOINT right and the server running?"
-            if again else f"the connection to {endpoint} broke before the answer to {method}: it may have been done "
-                          f"or not; look before doing it again")
+    what = (
+        f"no answer from {endpoint} for {RETRY_SECONDS:.0f} s: is TARN_ENDPOINT right and the server running?"
+        if again
+        else f"the connection to {endpoint} broke before the answer to {method}: it may have been done "
+        f"or not; look before doing it again"
+    )
     return f"{what} ({error})"
 
 
@@ -225,7 +265,7 @@ def repository_name(server: Server, repo: Any) -> str:
         raise NotConfigured("which repository? name it, or set TARN_REPO")
     for scheme in ("tarn://", "lakefs://"):
         if name.startswith(scheme):
-            name = name[len(scheme):].rstrip("/")
+            name = name[len(scheme) :].rstrip("/")
     return name
 
 

@@ -31,8 +31,9 @@ def test_every_file_that_names_the_version_names_the_same():
 
 
 def test_types_are_whole():
-    ended = subprocess.run([sys.executable, "-m", "mypy", "--cache-dir=/dev/null"], cwd=PACKAGE, capture_output=True,
-                           text=True, check=False)
+    ended = subprocess.run(
+        [sys.executable, "-m", "mypy", "--cache-dir=/dev/null"], cwd=PACKAGE, capture_output=True, text=True, check=False
+    )
     assert ended.returncode == 0, ended.stdout + ended.stderr
 
 
@@ -46,25 +47,44 @@ def test_what_is_not_finite_travels_as_words(value, text):
 def test_metrics_are_numbers():
     assert metric_number("m", numpy.float32(0.5)) == 0.5
     assert metric_number("m", numpy.array([3])[0]) == 3.0
-    assert metric_number("m", 10 ** 20) == 1e20
-    for wrong in (True, "0.5", None, [0.5], {}, 10 ** 400):
+    assert metric_number("m", 10**20) == 1e20
+    for wrong in (True, "0.5", None, [0.5], {}, 10**400):
         with pytest.raises(TypeError, match="metric m"):
             metric_number("m", wrong)
 
 
 def test_params_keep_their_values():
-    given = {"s": "x", "b": True, "i": 3, "f": 0.1, "big": 2 ** 60, "nan": math.nan, "none": None, "list": [1, "a"],
-             "np": numpy.int64(7), "path": Path("a/b")}
+    given = {
+        "s": "x",
+        "b": True,
+        "i": 3,
+        "f": 0.1,
+        "big": 2**60,
+        "nan": math.nan,
+        "none": None,
+        "list": [1, "a"],
+        "np": numpy.int64(7),
+        "path": Path("a/b"),
+    }
     kept = {name: _param_value(value) for name, value in given.items()}
-    assert kept == {"s": "x", "b": True, "i": 3, "f": 0.1, "big": str(2 ** 60), "nan": "NaN", "none": "None",
-                    "list": '[1, "a"]', "np": 7, "path": "a/b"}
+    assert kept == {
+        "s": "x",
+        "b": True,
+        "i": 3,
+        "f": 0.1,
+        "big": str(2**60),
+        "nan": "NaN",
+        "none": "None",
+        "list": '[1, "a"]',
+        "np": 7,
+        "path": "a/b",
+    }
     json.dumps(kept, allow_nan=False)
 
 
 def test_settings_in_the_order_of_the_command(tmp_path):
     lakectl = tmp_path / ".lakectl.yaml"
-    lakectl.write_text("server:\n  endpoint_url: http://old:1/api/v1\ncredentials:\n  access_key_id: k\n"
-                       "  secret_access_key: s\n")
+    lakectl.write_text("server:\n  endpoint_url: http://old:1/api/v1\ncredentials:\n  access_key_id: k\n  secret_access_key: s\n")
     home = {"HOME": str(tmp_path)}
     found = load_settings(home)
     assert (found.endpoint, found.access_key, found.secret_key) == ("http://old:1", "k", "s")
@@ -115,7 +135,9 @@ def test_columns_of_a_comparison():
     assert _columns("val:loss:min") == [{"name": "val:loss", "goal": "min", "primary": True}]
     assert _columns(["val:loss"]) == [{"name": "val:loss"}]
     assert _columns([{"name": "b", "goal": "min", "primary": True}, "a:max"]) == [
-        {"name": "b", "goal": "min", "primary": True}, {"name": "a", "goal": "max"}]
+        {"name": "b", "goal": "min", "primary": True},
+        {"name": "a", "goal": "max"},
+    ]
     with pytest.raises(ValueError, match="must be max or min"):
         _columns({"a": "more"})
     assert list_of_refs("exp-*") == ["exp-*"]
@@ -123,18 +145,38 @@ def test_columns_of_a_comparison():
         list_of_refs([])
 
 
-@pytest.mark.parametrize(("state", "code", "error"), [
-    ("rejected", "gate_failed", tarn.GateFailed), ("rejected", "check_timeout", tarn.GateFailed),
-    ("rejected", "", tarn.GateFailed), ("rejected", "metric_missing", tarn.MetricMissing),
-    ("failed", "destination_moved", tarn.DestinationMoved), ("failed", "merge_conflict", tarn.MergeConflict),
-    ("failed", "destination_dirty", tarn.MergeConflict), ("failed", "hook_failed", tarn.HookFailed),
-    ("cancelled", "cancelled", tarn.Cancelled), ("failed", "tag_exists", tarn.PromotionError)])
+@pytest.mark.parametrize(
+    ("state", "code", "error"),
+    [
+        ("rejected", "gate_failed", tarn.GateFailed),
+        ("rejected", "check_timeout", tarn.GateFailed),
+        ("rejected", "", tarn.GateFailed),
+        ("rejected", "metric_missing", tarn.MetricMissing),
+        ("failed", "destination_moved", tarn.DestinationMoved),
+        ("failed", "merge_conflict", tarn.MergeConflict),
+        ("failed", "destination_dirty", tarn.MergeConflict),
+        ("failed", "hook_failed", tarn.HookFailed),
+        ("cancelled", "cancelled", tarn.Cancelled),
+        ("failed", "tag_exists", tarn.PromotionError),
+    ],
+)
 def test_every_end_of_a_promotion_has_its_error(state, code, error):
     server = Server(load_settings({"HOME": "/nonexistent"}))
-    rules = [{"rule": "metrics.a.min", "outcome": "fail", "reason": "too low", "code": "below_min"},
-             {"rule": "metrics.a", "outcome": "pass", "reason": "there"}]
-    ended = Promotion(server, "lake", {"id": "p", "state": state, "code": code, "message": "why",
-                                       "evidence": {"candidates": [{"ref": "exp-1", "rules": rules}]}})
+    rules = [
+        {"rule": "metrics.a.min", "outcome": "fail", "reason": "too low", "code": "below_min"},
+        {"rule": "metrics.a", "outcome": "pass", "reason": "there"},
+    ]
+    ended = Promotion(
+        server,
+        "lake",
+        {
+            "id": "p",
+            "state": state,
+            "code": code,
+            "message": "why",
+            "evidence": {"candidates": [{"ref": "exp-1", "rules": rules}]},
+        },
+    )
     with pytest.raises(tarn.PromotionError, match="promotion p: .*why") as caught:
         ended.wait()
     assert type(caught.value) is error
@@ -143,10 +185,18 @@ def test_every_end_of_a_promotion_has_its_error(state, code, error):
 
 
 ANSWERS = [  # status, code, error, requests for a GET, for a POST
-    (423, "branch_locked", tarn.Unavailable, 3, 3), (429, "", tarn.Unavailable, 3, 3), (429, "too_many_uploads", tarn.LimitReached, 1, 1),
-    (429, "too_many_failures", tarn.NotAllowed, 1, 1), (413, "body_too_large", tarn.LimitReached, 1, 1), (502, "", tarn.Unavailable, 3, 1),
-    (503, "overloaded", tarn.Unavailable, 3, 3), (503, "in_doubt", tarn.Unavailable, 3, 1), (504, "", tarn.Unavailable, 3, 1),
-    (507, "quota_exceeded", tarn.LimitReached, 1, 1), (507, "store_full", tarn.LimitReached, 1, 1)]
+    (423, "branch_locked", tarn.Unavailable, 3, 3),
+    (429, "", tarn.Unavailable, 3, 3),
+    (429, "too_many_uploads", tarn.LimitReached, 1, 1),
+    (429, "too_many_failures", tarn.NotAllowed, 1, 1),
+    (413, "body_too_large", tarn.LimitReached, 1, 1),
+    (502, "", tarn.Unavailable, 3, 1),
+    (503, "overloaded", tarn.Unavailable, 3, 3),
+    (503, "in_doubt", tarn.Unavailable, 3, 1),
+    (504, "", tarn.Unavailable, 3, 1),
+    (507, "quota_exceeded", tarn.LimitReached, 1, 1),
+    (507, "store_full", tarn.LimitReached, 1, 1),
+]
 
 
 @pytest.mark.parametrize(("status", "code", "error", "gets", "posts"), ANSWERS)

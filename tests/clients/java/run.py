@@ -22,8 +22,14 @@ MAINS = {"SdkChecks": "a repository is deleted", "HadoopChecks": "a commit of no
 def run(main, class_path, server, *more):
     """(name, failure or "", reason to skip or "") of each check."""
     try:
-        ended = subprocess.run(["java", "-cp", class_path, main, server.url, server.access_key, server.secret_key, *more],
-                               stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=SECONDS_MAX, check=False)
+        ended = subprocess.run(
+            ["java", "-cp", class_path, main, server.url, server.access_key, server.secret_key, *more],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=SECONDS_MAX,
+            check=False,
+        )
     except subprocess.TimeoutExpired:
         return [(main, f"did not end in {SECONDS_MAX} s", "")]
     print(ended.stdout + ended.stderr, file=sys.stderr, end="")

@@ -11,8 +11,13 @@ from checks import MIB
 
 MANY = 1002  # what must be deleted takes more than one request of 1,000
 IMPORT_SECONDS = 60
-SEEDED = {"main/small.txt": 100, "main/large.bin": 20 * MIB, "main/tree/1.txt": 1000, "main/tree/2.txt": 0,
-          "main/tree/below/3.txt": 3000}
+SEEDED = {
+    "main/small.txt": 100,
+    "main/large.bin": 20 * MIB,
+    "main/tree/1.txt": 1000,
+    "main/tree/2.txt": 0,
+    "main/tree/below/3.txt": 3000,
+}
 
 
 class Bench:
@@ -28,8 +33,15 @@ class Bench:
         self.session.auth = (tarn.access_key, tarn.secret_key)
         home = self.directory / "home"
         home.mkdir(parents=True)
-        self.box = client_box.Box(url=url, access_key=tarn.access_key, secret_key=tarn.secret_key, repo=repo,
-                                  scratch=str(home), programs=str(client.programs()), ca=ca)
+        self.box = client_box.Box(
+            url=url,
+            access_key=tarn.access_key,
+            secret_key=tarn.secret_key,
+            repo=repo,
+            scratch=str(home),
+            programs=str(client.programs()),
+            ca=ca,
+        )
         self.rest("POST", "/repositories", json={"name": repo, "storage_namespace": f"local://{repo}"})
         for branch in ("dev", "many"):
             self.rest("POST", self.path("/branches"), json={"name": branch, "source": "main"})
@@ -117,8 +129,9 @@ class Bench:
             for number in range(MANY):
                 (source / f"{number:04}").write_bytes(b"x")
         paths = [{"type": "common_prefix", "path": f"local://{source}/", "destination": ""}]
-        job = self.rest("POST", self.path("/branches/many/import"),
-                        json={"paths": paths, "commit": {"message": "many"}}).json()["id"]
+        job = self.rest("POST", self.path("/branches/many/import"), json={"paths": paths, "commit": {"message": "many"}}).json()[
+            "id"
+        ]
         deadline = time.monotonic() + IMPORT_SECONDS
         while True:
             state = self.rest("GET", self.path("/branches/many/import"), params={"id": job}).json()
@@ -126,4 +139,3 @@ class Bench:
             if state["completed"]:
                 return [f"many/{number:04}" for number in range(MANY)]
             time.sleep(0.02)
-

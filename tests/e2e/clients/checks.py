@@ -10,8 +10,15 @@ import requests
 
 MIB = 1 << 20
 SIZES = {"empty": 0, "small": 100, "below": 8 * MIB - 1, "exact": 8 * MIB, "above": 8 * MIB + 1, "large": 64 * MIB}
-ODD_KEYS = ["dev/odd/with space.txt", "dev/odd/100%25.txt", "dev/odd/plus+and&=.txt", "dev/odd/größe-火.txt",
-            "dev/odd/(brackets) [1] {2}.txt", "dev/odd/tilde~'quote'.txt", "dev/odd/a space dir/x.txt"]
+ODD_KEYS = [
+    "dev/odd/with space.txt",
+    "dev/odd/100%25.txt",
+    "dev/odd/plus+and&=.txt",
+    "dev/odd/größe-火.txt",
+    "dev/odd/(brackets) [1] {2}.txt",
+    "dev/odd/tilde~'quote'.txt",
+    "dev/odd/a space dir/x.txt",
+]
 
 COLUMNS = {
     "repositories": "repositories",
@@ -64,8 +71,10 @@ def list_branch(client, bench):
 
 
 def list_recursive(client, bench):
-    assert same(client.list_all("main/"), ["main/large.bin", "main/small.txt", "main/tree/1.txt", "main/tree/2.txt",
-                                           "main/tree/below/3.txt"])
+    assert same(
+        client.list_all("main/"),
+        ["main/large.bin", "main/small.txt", "main/tree/1.txt", "main/tree/2.txt", "main/tree/below/3.txt"],
+    )
 
 
 def put(client, bench):
@@ -84,7 +93,7 @@ def get(client, bench):
 
 def get_range(client, bench):
     content = open(bench.seeded["main/large.bin"], "rb").read()
-    assert client.get_range("main/large.bin", 9 * MIB - 3, 7) == content[9 * MIB - 3:9 * MIB + 4]
+    assert client.get_range("main/large.bin", 9 * MIB - 3, 7) == content[9 * MIB - 3 : 9 * MIB + 4]
 
 
 def overwrite(client, bench):

@@ -46,8 +46,11 @@ class Mount:
         return [prefix + entry.name + ("/" if entry.is_dir() else "") for entry in os.scandir(self.directory / prefix)]
 
     def list_all(self, prefix):
-        return [str((Path(folder) / name).relative_to(self.directory))
-                for folder, _, names in os.walk(self.directory / prefix) for name in names]
+        return [
+            str((Path(folder) / name).relative_to(self.directory))
+            for folder, _, names in os.walk(self.directory / prefix)
+            for name in names
+        ]
 
     def rename(self, source, target):
         os.rename(self.directory / source, self.directory / target)
@@ -69,6 +72,8 @@ class Mount:
 
 def forwarded(mount_of):
     """The verbs as functions of a client's file."""
+
     def verb(name):
         return lambda box, *arguments: getattr(mount_of(box), name)(*arguments)
+
     return {name: verb(name) for name in vars(Mount) if not name.startswith("_")}

@@ -4,7 +4,9 @@ import json
 
 
 def configuration(box):
-    return box.write("rclone.conf", f"""[tarn]
+    return box.write(
+        "rclone.conf",
+        f"""[tarn]
 type = s3
 provider = Other
 endpoint = {box.url}
@@ -12,12 +14,12 @@ region = us-east-1
 access_key_id = {box.access_key}
 secret_access_key = {box.secret_key}
 force_path_style = true
-""")
+""",
+    )
 
 
 def rclone(box, *words, **options):
-    return box.run("rclone", "--config", configuration(box), "--retries", "1", "--low-level-retries", "2", *words,
-                   **options)
+    return box.run("rclone", "--config", configuration(box), "--retries", "1", "--low-level-retries", "2", *words, **options)
 
 
 def repositories(box):
@@ -101,5 +103,7 @@ def also_tells_look_alikes_apart(box):
         rclone(box, verb, f"tarn:{box.repo}/{source}", f"tarn:{box.repo}/{target}")
 
     box.tells_look_alikes_apart(
-        copy=lambda *keys: run("copyto", *keys), move=lambda *keys: run("moveto", *keys),
-        sync=lambda *places: run("sync", *places))
+        copy=lambda *keys: run("copyto", *keys),
+        move=lambda *keys: run("moveto", *keys),
+        sync=lambda *places: run("sync", *places),
+    )

@@ -37,8 +37,9 @@ def client(box):
 
 def reviews(first, count):
     """(text, label), the same in every run."""
-    return [(" ".join(WORDS[n % 2][(n * step) % 5] for step in (1, 2, 3)) + f" film {n}", n % 2)
-            for n in range(first, first + count)]
+    return [
+        (" ".join(WORDS[n % 2][(n * step) % 5] for step in (1, 2, 3)) + f" film {n}", n % 2) for n in range(first, first + count)
+    ]
 
 
 @functools.cache
@@ -87,9 +88,14 @@ def encoder(box):
 
 
 def example(vector, label):
-    return tf.train.Example(features=tf.train.Features(feature={
-        "vector": tf.train.Feature(float_list=tf.train.FloatList(value=vector)),
-        "label": tf.train.Feature(int64_list=tf.train.Int64List(value=[label]))})).SerializeToString()
+    return tf.train.Example(
+        features=tf.train.Features(
+            feature={
+                "vector": tf.train.Feature(float_list=tf.train.FloatList(value=vector)),
+                "label": tf.train.Feature(int64_list=tf.train.Int64List(value=[label])),
+            }
+        )
+    ).SerializeToString()
 
 
 @functools.cache
@@ -113,15 +119,21 @@ def listed(box, prefix):
 
 
 def parsed(record):
-    found = tf.io.parse_single_example(record, {
-        "vector": tf.io.FixedLenFeature([WIDTH], tf.float32), "label": tf.io.FixedLenFeature([], tf.int64)})
+    found = tf.io.parse_single_example(
+        record, {"vector": tf.io.FixedLenFeature([WIDTH], tf.float32), "label": tf.io.FixedLenFeature([], tf.int64)}
+    )
     return found["vector"], found["label"]
 
 
 def data(box, keys):
     point_to(box)
-    return tf.data.TFRecordDataset([f"s3://{box.repo}/{key}" for key in keys], num_parallel_reads=tf.data.AUTOTUNE,
-                                   compression_type="GZIP").map(parsed).batch(20)
+    return (
+        tf.data.TFRecordDataset(
+            [f"s3://{box.repo}/{key}" for key in keys], num_parallel_reads=tf.data.AUTOTUNE, compression_type="GZIP"
+        )
+        .map(parsed)
+        .batch(20)
+    )
 
 
 @functools.cache
@@ -132,9 +144,15 @@ def trained(box):
     model = tf_keras.Sequential([tf_keras.layers.Dense(256, "relu", input_shape=(WIDTH,)), tf_keras.layers.Dense(2)])
     model.compile("adam", tf_keras.losses.SparseCategoricalCrossentropy(from_logits=True), ["accuracy"])
     history = model.fit(
-        data(box, keys[:-1]), validation_data=data(box, keys[-1:]), epochs=EPOCHS, verbose=0, callbacks=[
+        data(box, keys[:-1]),
+        validation_data=data(box, keys[-1:]),
+        epochs=EPOCHS,
+        verbose=0,
+        callbacks=[
             tf_keras.callbacks.ModelCheckpoint(place(box, "checkpoints/cp.ckpt"), save_weights_only=True),
-            tf_keras.callbacks.TensorBoard(log_dir=place(box, "logs/reviews/256"))])
+            tf_keras.callbacks.TensorBoard(log_dir=place(box, "logs/reviews/256")),
+        ],
+    )
     return model, history.history
 
 
@@ -203,9 +221,13 @@ def also_checkpoints_each_epoch(box):
 def also_logs_for_tensorboard(box):
     _, history = trained(box)
     for part, losses in (("train", history["loss"]), ("validation", history["val_loss"])):
-        logged = [tf.make_ndarray(value.tensor).item() for file in tf.io.gfile.glob(place(box, f"logs/reviews/256/{part}/*"))
-                  for event in tf.compat.v1.train.summary_iterator(file) for value in event.summary.value
-                  if value.tag == "epoch_loss"]
+        logged = [
+            tf.make_ndarray(value.tensor).item()
+            for file in tf.io.gfile.glob(place(box, f"logs/reviews/256/{part}/*"))
+            for event in tf.compat.v1.train.summary_iterator(file)
+            for value in event.summary.value
+            if value.tag == "epoch_loss"
+        ]
         assert len(logged) == EPOCHS and all(abs(a - b) < 1e-5 for a, b in zip(logged, losses)), (logged, losses)
 
 

@@ -50,7 +50,11 @@ def overwrite(client, bench):
 def partitions(client, bench):
     client.write_partitions("dev/parts", 1000)
     assert {part for key in bench.keys("dev/parts/") for part in key.split("/") if part.startswith("part=")} == {
-        "part=0", "part=1", "part=2", "part=3"}
+        "part=0",
+        "part=1",
+        "part=2",
+        "part=3",
+    }
     assert client.read_table("dev/parts") == summary(1000)
 
 

@@ -52,8 +52,16 @@ def run(lake, tmp_path, pytestconfig):
         kept = {name: value for name, value in os.environ.items() if not name.startswith(("TARN_", "AWS_", "S3_"))}
         own = {"HOME": str(tmp_path), "PATH": f"{programs}:{os.environ['PATH']}", "PYTHONDONTWRITEBYTECODE": "1"}
         program = shutil.which(words[0], path=own["PATH"])
-        ended = subprocess.run([program, *words[1:]], input=filled(text), env={**kept, **own, **variables}, cwd=tmp_path,
-                               capture_output=True, text=True, timeout=240, check=False)
+        ended = subprocess.run(
+            [program, *words[1:]],
+            input=filled(text),
+            env={**kept, **own, **variables},
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            timeout=240,
+            check=False,
+        )
         assert ended.returncode == 0, (text, ended.stdout, ended.stderr[-3000:])
         return ended.stdout
 
@@ -72,8 +80,9 @@ def test_the_page_marks_what_runs():
 
 def test_spark(run, tmp_path):
     jars = client_matrix.environment_directory("spark") / "jars"
-    settings = "\n".join(f"    .config({name!r}, {value!r})" for name, value in (
-        line.split() for line in block("Spark", "").splitlines()))
+    settings = "\n".join(
+        f"    .config({name!r}, {value!r})" for name, value in (line.split() for line in block("Spark", "").splitlines())
+    )
     program = f"""
 from pyspark.sql import SparkSession
 spark = (SparkSession.builder.master("local[2]")

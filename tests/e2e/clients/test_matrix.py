@@ -13,11 +13,16 @@ KINDS = {"objects": checks, "tables": table_checks}
 
 def pytest_generate_tests(metafunc):
     if "started" in metafunc.fixturenames:
-        metafunc.parametrize("started, check", [
-            pytest.param((client, way), check, id=f"{client.id}-{way}-{check}")
-            for client in client_matrix.chosen(metafunc.config.getoption("--clients")) for way in client.ways()
-            for check in [*KINDS[client.kind].of(client, way), *(client.also if way == "http" else [])]],
-            indirect=["started"])
+        metafunc.parametrize(
+            "started, check",
+            [
+                pytest.param((client, way), check, id=f"{client.id}-{way}-{check}")
+                for client in client_matrix.chosen(metafunc.config.getoption("--clients"))
+                for way in client.ways()
+                for check in [*KINDS[client.kind].of(client, way), *(client.also if way == "http" else [])]
+            ],
+            indirect=["started"],
+        )
 
 
 def test_client(started, check, ends):

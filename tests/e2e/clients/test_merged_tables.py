@@ -9,10 +9,15 @@ ROWS = 500
 
 def pytest_generate_tests(metafunc):
     if "started" in metafunc.fixturenames:
-        metafunc.parametrize("started", [
-            pytest.param((client, "http"), id=client.id)
-            for client in client_matrix.chosen(metafunc.config.getoption("--clients")) if client.kind == "tables"],
-            indirect=True)
+        metafunc.parametrize(
+            "started",
+            [
+                pytest.param((client, "http"), id=client.id)
+                for client in client_matrix.chosen(metafunc.config.getoption("--clients"))
+                if client.kind == "tables"
+            ],
+            indirect=True,
+        )
 
 
 def published(bench):

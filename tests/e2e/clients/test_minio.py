@@ -46,9 +46,14 @@ def imported(server, bucket):
         bucket.put_object(Bucket="lake", Key=f"in/{n:02}", Body=b"x" * n)
     rest = clients.Rest(server)
     lakefs.repository("digits", client=clients.lakefs_client(server)).create(storage_namespace="s3://lake/ns")
-    answer = rest("POST", "/repositories/digits/branches/main/import", json={
-        "paths": [{"type": "common_prefix", "path": "s3://lake/in/", "destination": "raw/"}],
-        "commit": {"message": "lake"}})
+    answer = rest(
+        "POST",
+        "/repositories/digits/branches/main/import",
+        json={
+            "paths": [{"type": "common_prefix", "path": "s3://lake/in/", "destination": "raw/"}],
+            "commit": {"message": "lake"},
+        },
+    )
     assert finished(rest, "digits", "main", answer.json()["id"])["completed"]
     return rest, "/repositories/digits/refs/main/import/verify"
 
@@ -71,8 +76,6 @@ def test_sources_that_changed_are_named(lake, tmp_path):
     bucket.put_object(Bucket="lake", Key="in/03", Body=b"yyy")
     bucket.delete_object(Bucket="lake", Key="in/05")
     found = rest("GET", verify).json()
-    assert [(item["path"], item["problem"]) for item in found["results"]] == [
-        ("raw/03", "changed"), ("raw/05", "missing")]
+    assert [(item["path"], item["problem"]) for item in found["results"]] == [("raw/03", "changed"), ("raw/05", "missing")]
     cli = Cli(server, tmp_path)
-    assert [item["path"] for item in cli.json("import-verify", "tarn://digits/main/", status=20)["items"]] == [
-        "raw/03", "raw/05"]
+    assert [item["path"] for item in cli.json("import-verify", "tarn://digits/main/", status=20)["items"]] == ["raw/03", "raw/05"]

@@ -31,21 +31,23 @@ def put(box, files):
 
 
 def get(box, files):
-    box.spread(files, lambda prefix, directory: aws(
-        box, "s3", "cp", "--recursive", "--only-show-errors", f"s3://{box.repo}/{prefix}", directory))
+    box.spread(
+        files,
+        lambda prefix, directory: aws(
+            box, "s3", "cp", "--recursive", "--only-show-errors", f"s3://{box.repo}/{prefix}", directory
+        ),
+    )
 
 
 def get_range(box, key, first, count):
     target = f"{box.scratch}/range"
-    aws(box, "s3api", "get-object", "--bucket", box.repo, "--key", key, "--range", f"bytes={first}-{first + count - 1}",
-        target)
+    aws(box, "s3api", "get-object", "--bucket", box.repo, "--key", key, "--range", f"bytes={first}-{first + count - 1}", target)
     return open(target, "rb").read()
 
 
 def list_directory(box, prefix):
     lines = aws(box, "s3", "ls", f"s3://{box.repo}/{prefix}").decode().splitlines()
-    return [prefix + (line.split(None, 1)[1] if line.lstrip().startswith("PRE ") else line.split(None, 3)[3])
-            for line in lines]
+    return [prefix + (line.split(None, 1)[1] if line.lstrip().startswith("PRE ") else line.split(None, 3)[3]) for line in lines]
 
 
 def list_all(box, prefix):
@@ -63,7 +65,7 @@ def delete_directory(box, prefix):
 
 def delete(box, keys):
     for start in range(0, len(keys), 1000):
-        file = box.write("delete.json", json.dumps({"Objects": [{"Key": key} for key in keys[start:start + 1000]]}))
+        file = box.write("delete.json", json.dumps({"Objects": [{"Key": key} for key in keys[start : start + 1000]]}))
         answer = json.loads(aws(box, "s3api", "delete-objects", "--bucket", box.repo, "--delete", f"file://{file}"))
         assert "Errors" not in answer
 
@@ -95,4 +97,5 @@ def also_tells_look_alikes_apart(box):
         aws(box, "s3", verb, "--only-show-errors", f"s3://{box.repo}/{source}", f"s3://{box.repo}/{target}")
 
     box.tells_look_alikes_apart(
-        copy=lambda *keys: run("cp", *keys), move=lambda *keys: run("mv", *keys), sync=lambda *places: run("sync", *places))
+        copy=lambda *keys: run("cp", *keys), move=lambda *keys: run("mv", *keys), sync=lambda *places: run("sync", *places)
+    )

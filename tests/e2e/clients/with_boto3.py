@@ -14,9 +14,15 @@ TLS = ["put", "get", "odd_keys", "presign", "write_to_tag"]
 @functools.cache
 def client(box):
     options = Config(s3={"addressing_style": "path"}, retries={"max_attempts": 1})
-    return boto3.client("s3", endpoint_url=box.url, aws_access_key_id=box.access_key,
-                        aws_secret_access_key=box.secret_key, region_name="us-east-1", config=options,
-                        verify=box.ca or None)
+    return boto3.client(
+        "s3",
+        endpoint_url=box.url,
+        aws_access_key_id=box.access_key,
+        aws_secret_access_key=box.secret_key,
+        region_name="us-east-1",
+        config=options,
+        verify=box.ca or None,
+    )
 
 
 def repositories(box):
@@ -47,9 +53,14 @@ def get_range(box, key, first, count):
 
 def list_directory(box, prefix):
     pages = client(box).get_paginator("list_objects_v2").paginate(Bucket=box.repo, Prefix=prefix, Delimiter="/")
-    return [found for page in pages for found in [
-        *(entry["Key"] for entry in page.get("Contents", [])),
-        *(entry["Prefix"] for entry in page.get("CommonPrefixes", []))]]
+    return [
+        found
+        for page in pages
+        for found in [
+            *(entry["Key"] for entry in page.get("Contents", [])),
+            *(entry["Prefix"] for entry in page.get("CommonPrefixes", [])),
+        ]
+    ]
 
 
 def list_all(box, prefix):
@@ -65,7 +76,7 @@ def rename(box, source, target):
 
 def delete(box, keys):
     for start in range(0, len(keys), 1000):
-        objects = [{"Key": key} for key in keys[start:start + 1000]]
+        objects = [{"Key": key} for key in keys[start : start + 1000]]
         assert "Errors" not in client(box).delete_objects(Bucket=box.repo, Delete={"Objects": objects})
 
 

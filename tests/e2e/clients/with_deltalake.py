@@ -15,9 +15,15 @@ HEAVY = True
 
 
 def options(box):
-    return {"AWS_ENDPOINT_URL": box.url, "AWS_REGION": "us-east-1", "AWS_ACCESS_KEY_ID": box.access_key,
-            "AWS_SECRET_ACCESS_KEY": box.secret_key, "AWS_ALLOW_HTTP": "true",
-            "AWS_VIRTUAL_HOSTED_STYLE_REQUEST": "false", "AWS_CONDITIONAL_PUT": "etag"}
+    return {
+        "AWS_ENDPOINT_URL": box.url,
+        "AWS_REGION": "us-east-1",
+        "AWS_ACCESS_KEY_ID": box.access_key,
+        "AWS_SECRET_ACCESS_KEY": box.secret_key,
+        "AWS_ALLOW_HTTP": "true",
+        "AWS_VIRTUAL_HOSTED_STYLE_REQUEST": "false",
+        "AWS_CONDITIONAL_PUT": "etag",
+    }
 
 
 def write_table(box, place, count, **more):
@@ -44,6 +50,7 @@ def read_ids(box, place, first, end):
 def append_at_once(box, place, count, writers):
     def append(_):
         write_deltalake(f"s3://{box.repo}/{place}", rows(count), mode="append", storage_options=options(box))
+
     with concurrent.futures.ThreadPoolExecutor(writers) as pool:
         list(pool.map(append, range(writers)))
 

@@ -43,7 +43,8 @@ def read_table(box, place):
 
 def read_ids(box, place, first, end):
     found = database(box).execute(
-        f"SELECT id FROM 's3://{box.repo}/{place}/*.parquet' WHERE id >= {first} AND id < {end} ORDER BY id")
+        f"SELECT id FROM 's3://{box.repo}/{place}/*.parquet' WHERE id >= {first} AND id < {end} ORDER BY id"
+    )
     return [row[0] for row in found.fetchall()]
 
 
@@ -59,9 +60,11 @@ def also_reads_through_a_file_system_of_python(box):
     """Where no extension can be loaded: s3fs, registered; files by glob."""
     write_partitions(box, "dev/registered", 1000)
     connection = duckdb.connect(config={"home_directory": box.scratch})
-    connection.register_filesystem(s3fs.S3FileSystem(
-        key=box.access_key, secret=box.secret_key, endpoint_url=box.url, use_listings_cache=False,
-        skip_instance_cache=True))
+    connection.register_filesystem(
+        s3fs.S3FileSystem(
+            key=box.access_key, secret=box.secret_key, endpoint_url=box.url, use_listings_cache=False, skip_instance_cache=True
+        )
+    )
     found = connection.execute(f"""SELECT part, count(*), sum(id)::BIGINT
         FROM read_parquet('s3://{box.repo}/dev/registered/*/*.parquet', hive_partitioning = true)
         GROUP BY part ORDER BY part""").fetchall()

@@ -14,14 +14,25 @@ NOT_OFFERED = {"partitions": "fragments, no directories by value"}
 
 
 def options(box):
-    return {"aws_endpoint": box.url, "aws_region": "us-east-1", "aws_access_key_id": box.access_key,
-            "aws_secret_access_key": box.secret_key, "allow_http": "true",
-            "aws_virtual_hosted_style_request": "false"}
+    return {
+        "aws_endpoint": box.url,
+        "aws_region": "us-east-1",
+        "aws_access_key_id": box.access_key,
+        "aws_secret_access_key": box.secret_key,
+        "allow_http": "true",
+        "aws_virtual_hosted_style_request": "false",
+    }
 
 
 def rows(count):
-    return pyarrow.table({"id": range(count), "label": [f"row {n}" for n in range(count)],
-                          "value": [n / 2 for n in range(count)], "part": [n % 4 for n in range(count)]})
+    return pyarrow.table(
+        {
+            "id": range(count),
+            "label": [f"row {n}" for n in range(count)],
+            "value": [n / 2 for n in range(count)],
+            "part": [n % 4 for n in range(count)],
+        }
+    )
 
 
 def write_table(box, place, count, mode="overwrite"):
@@ -60,5 +71,6 @@ def also_searches_near_vectors(box):
     place = f"s3://{box.repo}/dev/vectors"
     lance.write_dataset(pyarrow.table({"id": range(100), "vector": vectors}), place, storage_options=options(box))
     found = lance.dataset(place, storage_options=options(box)).to_table(
-        nearest={"column": "vector", "q": vectors[42].as_py(), "k": 1})
+        nearest={"column": "vector", "q": vectors[42].as_py(), "k": 1}
+    )
     assert found["id"].to_pylist() == [42]

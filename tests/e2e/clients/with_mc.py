@@ -11,8 +11,21 @@ QUIET = "says of every MethodNotAllowed that the object exists already, and keep
 def mc(box, *words, **options):
     folder = f"{box.scratch}/mc"
     if not os.path.exists(f"{folder}/config.json"):
-        box.run("mc", "--config-dir", folder, "alias", "set", "tarn", box.url, box.access_key, box.secret_key, "--api",
-                "s3v4", "--path", "on")
+        box.run(
+            "mc",
+            "--config-dir",
+            folder,
+            "alias",
+            "set",
+            "tarn",
+            box.url,
+            box.access_key,
+            box.secret_key,
+            "--api",
+            "s3v4",
+            "--path",
+            "on",
+        )
     return box.run("mc", "--config-dir", folder, *words, **options)
 
 
@@ -37,8 +50,9 @@ def put(box, files):
 
 
 def get(box, files):
-    box.spread(files, lambda prefix, directory: mc(
-        box, "cp", "--recursive", "--quiet", f"tarn/{box.repo}/{prefix}", f"{directory}/"))
+    box.spread(
+        files, lambda prefix, directory: mc(box, "cp", "--recursive", "--quiet", f"tarn/{box.repo}/{prefix}", f"{directory}/")
+    )
 
 
 def get_range(box, key, first, count):
@@ -87,4 +101,5 @@ def also_tells_look_alikes_apart(box):
         mc(box, verb, "--quiet", f"tarn/{box.repo}/{source}", f"tarn/{box.repo}/{target}")
 
     box.tells_look_alikes_apart(
-        copy=lambda *keys: run("cp", *keys), move=lambda *keys: run("mv", *keys), sync=lambda *places: run("mirror", *places))
+        copy=lambda *keys: run("cp", *keys), move=lambda *keys: run("mv", *keys), sync=lambda *places: run("mirror", *places)
+    )

@@ -21,7 +21,8 @@ NOT_OFFERED = {
     "made_bucket": "an artifact store is one bucket",
     "list_recursive": "lists one directory at a time",
     "get_range": "downloads whole artifacts",
-    "rename": "artifacts keep their names"}
+    "rename": "artifacts keep their names",
+}
 
 
 @functools.cache
@@ -50,8 +51,7 @@ def list_directory(box, prefix):
 
 
 def list_all(box, prefix):
-    return [key for entry in list_directory(box, prefix)
-            for key in (list_all(box, entry) if entry.endswith("/") else [entry])]
+    return [key for entry in list_directory(box, prefix) for key in (list_all(box, entry) if entry.endswith("/") else [entry])]
 
 
 def delete(box, keys):
@@ -90,9 +90,13 @@ def also_logs_and_lists_artifacts_of_a_run(box):
         mlflow.log_artifacts(local, "tree")
     listed = mlflow.artifacts.list_artifacts(run_id=run.info.run_id)
     assert [(info.path, info.is_dir, info.file_size) for info in listed] == [
-        ("config", True, None), ("notes.txt", False, 5), ("tree", True, None)]
+        ("config", True, None),
+        ("notes.txt", False, 5),
+        ("tree", True, None),
+    ]
     assert list_all(box, f"dev/runs/{run.info.run_id}/artifacts/tree/") == [
-        f"dev/runs/{run.info.run_id}/artifacts/tree/plots/{name}" for name in ("a.txt", "below/b.txt")]
+        f"dev/runs/{run.info.run_id}/artifacts/tree/plots/{name}" for name in ("a.txt", "below/b.txt")
+    ]
     assert mlflow.artifacts.load_dict(f"{run.info.artifact_uri}/config/config.json") == {"epochs": 3}
     place = mlflow.artifacts.download_artifacts(run_id=run.info.run_id, artifact_path="tree", dst_path=box.scratch)
     assert open(f"{place}/plots/below/b.txt").read() == "b"

@@ -8,15 +8,25 @@ from obstore.store import S3Store
 
 NAME = "obstore 0.12.1"
 ENVIRONMENT = "light"
-NOT_OFFERED = {"repositories": "a store is one bucket", "made_bucket": "a store is one bucket",
-               "rename": "renames one object, knows no directories"}
+NOT_OFFERED = {
+    "repositories": "a store is one bucket",
+    "made_bucket": "a store is one bucket",
+    "rename": "renames one object, knows no directories",
+}
 
 
 @functools.cache
 def store(box):
-    return S3Store(box.repo, endpoint=box.url, region="us-east-1", access_key_id=box.access_key,
-                   secret_access_key=box.secret_key, virtual_hosted_style_request=False,
-                   client_options={"allow_http": True}, retry_config={"max_retries": 1})
+    return S3Store(
+        box.repo,
+        endpoint=box.url,
+        region="us-east-1",
+        access_key_id=box.access_key,
+        secret_access_key=box.secret_key,
+        virtual_hosted_style_request=False,
+        client_options={"allow_http": True},
+        retry_config={"max_retries": 1},
+    )
 
 
 def put(box, files):

@@ -14,8 +14,14 @@ def options(box):
 
 
 def rows(count):
-    return pandas.DataFrame({"id": range(count), "label": [f"row {n}" for n in range(count)],
-                             "value": [n / 2 for n in range(count)], "part": [n % 4 for n in range(count)]})
+    return pandas.DataFrame(
+        {
+            "id": range(count),
+            "label": [f"row {n}" for n in range(count)],
+            "value": [n / 2 for n in range(count)],
+            "part": [n % 4 for n in range(count)],
+        }
+    )
 
 
 def write_table(box, place, count):
@@ -32,8 +38,12 @@ def read_table(box, place):
 
 
 def read_ids(box, place, first, end):
-    found = pandas.read_parquet(f"s3://{box.repo}/{place}/a.parquet", columns=["id"], storage_options=options(box),
-                                filters=[("id", ">=", first), ("id", "<", end)])
+    found = pandas.read_parquet(
+        f"s3://{box.repo}/{place}/a.parquet",
+        columns=["id"],
+        storage_options=options(box),
+        filters=[("id", ">=", first), ("id", "<", end)],
+    )
     return sorted(int(n) for n in found["id"])
 
 

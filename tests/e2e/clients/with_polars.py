@@ -10,9 +10,15 @@ NOT_OFFERED = {"concurrent_appends": "files, no commits"}
 
 
 def options(box):
-    return {"aws_endpoint_url": box.url, "aws_region": "us-east-1", "aws_access_key_id": box.access_key,
-            "aws_secret_access_key": box.secret_key, "aws_allow_http": "true",
-            "aws_virtual_hosted_style_request": "false", "max_retries": 1}
+    return {
+        "aws_endpoint_url": box.url,
+        "aws_region": "us-east-1",
+        "aws_access_key_id": box.access_key,
+        "aws_secret_access_key": box.secret_key,
+        "aws_allow_http": "true",
+        "aws_virtual_hosted_style_request": "false",
+        "max_retries": 1,
+    }
 
 
 def rows(count):
@@ -29,8 +35,11 @@ def write_partitions(box, place, count):
 
 
 def read_table(box, place):
-    found = polars.scan_parquet(f"s3://{box.repo}/{place}/**/*.parquet", storage_options=options(box)).select(
-        polars.len(), polars.col("id").sum()).collect()
+    found = (
+        polars.scan_parquet(f"s3://{box.repo}/{place}/**/*.parquet", storage_options=options(box))
+        .select(polars.len(), polars.col("id").sum())
+        .collect()
+    )
     return list(found.row(0))
 
 

@@ -14,8 +14,15 @@ PIECE = 1 << 20
 
 @functools.cache
 def system(box):
-    return fs.S3FileSystem(access_key=box.access_key, secret_key=box.secret_key, region="us-east-1", scheme="http",
-                           endpoint_override=box.address, allow_bucket_creation=True, allow_bucket_deletion=True)
+    return fs.S3FileSystem(
+        access_key=box.access_key,
+        secret_key=box.secret_key,
+        region="us-east-1",
+        scheme="http",
+        endpoint_override=box.address,
+        allow_bucket_creation=True,
+        allow_bucket_deletion=True,
+    )
 
 
 def repositories(box):
@@ -54,13 +61,14 @@ def found(box, prefix, recursive):
 
 
 def list_directory(box, prefix):
-    return [entry.path.removeprefix(f"{box.repo}/") + ("/" if entry.type == fs.FileType.Directory else "")
-            for entry in found(box, prefix, False)]
+    return [
+        entry.path.removeprefix(f"{box.repo}/") + ("/" if entry.type == fs.FileType.Directory else "")
+        for entry in found(box, prefix, False)
+    ]
 
 
 def list_all(box, prefix):
-    return [entry.path.removeprefix(f"{box.repo}/") for entry in found(box, prefix, True)
-            if entry.type == fs.FileType.File]
+    return [entry.path.removeprefix(f"{box.repo}/") for entry in found(box, prefix, True) if entry.type == fs.FileType.File]
 
 
 def rename(box, source, target):

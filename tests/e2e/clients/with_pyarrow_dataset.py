@@ -14,8 +14,14 @@ NOT_OFFERED = {"concurrent_appends": "files, no commits"}
 
 
 def rows(count):
-    return pyarrow.table({"id": range(count), "label": [f"row {n}" for n in range(count)],
-                          "value": [n / 2 for n in range(count)], "part": [n % 4 for n in range(count)]})
+    return pyarrow.table(
+        {
+            "id": range(count),
+            "label": [f"row {n}" for n in range(count)],
+            "value": [n / 2 for n in range(count)],
+            "part": [n % 4 for n in range(count)],
+        }
+    )
 
 
 def write_table(box, place, count):
@@ -23,8 +29,13 @@ def write_table(box, place, count):
 
 
 def write_partitions(box, place, count):
-    dataset.write_dataset(rows(count), f"{box.repo}/{place}", format="parquet", filesystem=system(box),
-                          partitioning=dataset.partitioning(pyarrow.schema([("part", pyarrow.int64())]), flavor="hive"))
+    dataset.write_dataset(
+        rows(count),
+        f"{box.repo}/{place}",
+        format="parquet",
+        filesystem=system(box),
+        partitioning=dataset.partitioning(pyarrow.schema([("part", pyarrow.int64())]), flavor="hive"),
+    )
 
 
 def read_table(box, place):
@@ -34,7 +45,8 @@ def read_table(box, place):
 
 def read_ids(box, place, first, end):
     found = dataset.dataset(f"{box.repo}/{place}", format="parquet", filesystem=system(box)).to_table(
-        columns=["id"], filter=(dataset.field("id") >= first) & (dataset.field("id") < end))
+        columns=["id"], filter=(dataset.field("id") >= first) & (dataset.field("id") < end)
+    )
     return sorted(found["id"].to_pylist())
 
 

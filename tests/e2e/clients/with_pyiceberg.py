@@ -17,25 +17,35 @@ NOT_OFFERED = {
     "concurrent_appends": "its catalog decides who commits, not the object store",
     "partitions": "rewrites need transforms of another package",
     "from_tag": "metadata names its files by the branch they were written to",
-    "from_commit": "metadata names its files by the branch they were written to"}
+    "from_commit": "metadata names its files by the branch they were written to",
+}
 
 
 def properties(box):
-    return {"s3.endpoint": box.url, "s3.access-key-id": box.access_key, "s3.secret-access-key": box.secret_key,
-            "s3.region": "us-east-1"}
+    return {
+        "s3.endpoint": box.url,
+        "s3.access-key-id": box.access_key,
+        "s3.secret-access-key": box.secret_key,
+        "s3.region": "us-east-1",
+    }
 
 
 @functools.cache
 def catalog(box):
-    found = SqlCatalog("tests", uri=f"sqlite:///{box.scratch}/catalog.db", warehouse=f"s3://{box.repo}/dev",
-                       **properties(box))
+    found = SqlCatalog("tests", uri=f"sqlite:///{box.scratch}/catalog.db", warehouse=f"s3://{box.repo}/dev", **properties(box))
     found.create_namespace("tests")
     return found
 
 
 def rows(count):
-    return pyarrow.table({"id": range(count), "label": [f"row {n}" for n in range(count)],
-                          "value": [n / 2 for n in range(count)], "part": [n % 4 for n in range(count)]})
+    return pyarrow.table(
+        {
+            "id": range(count),
+            "label": [f"row {n}" for n in range(count)],
+            "value": [n / 2 for n in range(count)],
+            "part": [n % 4 for n in range(count)],
+        }
+    )
 
 
 def identifier(place):
@@ -46,8 +56,9 @@ def write_table(box, place, count):
     if catalog(box).table_exists(identifier(place)):
         catalog(box).load_table(identifier(place)).overwrite(rows(count))
     else:
-        catalog(box).create_table(identifier(place), schema=rows(1).schema,
-                                  location=f"s3://{box.repo}/{place}").append(rows(count))
+        catalog(box).create_table(identifier(place), schema=rows(1).schema, location=f"s3://{box.repo}/{place}").append(
+            rows(count)
+        )
 
 
 def read_table(box, place):
@@ -56,8 +67,12 @@ def read_table(box, place):
 
 
 def read_ids(box, place, first, end):
-    found = catalog(box).load_table(identifier(place)).scan(
-        row_filter=And(GreaterThanOrEqual("id", first), LessThan("id", end)), selected_fields=("id",)).to_arrow()
+    found = (
+        catalog(box)
+        .load_table(identifier(place))
+        .scan(row_filter=And(GreaterThanOrEqual("id", first), LessThan("id", end)), selected_fields=("id",))
+        .to_arrow()
+    )
     return sorted(found["id"].to_pylist())
 
 
@@ -85,8 +100,9 @@ class AtAnotherRef(PyArrowFileIO):
 
 def at(location, box, ref):
     """The number of rows and the sum of their ids of a table that was written to dev, at another ref."""
-    found = StaticTable.from_metadata(location, {
-        **properties(box), "py-io-impl": "with_pyiceberg.AtAnotherRef", "written-to": "dev", "ref": ref})
+    found = StaticTable.from_metadata(
+        location, {**properties(box), "py-io-impl": "with_pyiceberg.AtAnotherRef", "written-to": "dev", "ref": ref}
+    )
     ids = found.scan(selected_fields=("id",)).to_arrow()["id"]
     return [len(ids), compute.sum(ids).as_py()]
 

@@ -11,11 +11,14 @@ import rclone_verbs
 NAME = "rclone mount 1.75.2"
 ENVIRONMENT = "light"
 NEEDS = "/dev/fuse"
-NOT_OFFERED = {"repositories": "a mount is one bucket", "made_bucket": "a mount is one bucket",
-               "presign": "a mount gives no URLs",
-               "from_tag": "finds only what the listing of the root has; repository/tag itself can be mounted",
-               "from_commit": "finds only what the listing of the root has; repository/commit itself can be mounted",
-               "write_to_tag": "finds only what the listing of the root has"}
+NOT_OFFERED = {
+    "repositories": "a mount is one bucket",
+    "made_bucket": "a mount is one bucket",
+    "presign": "a mount gives no URLs",
+    "from_tag": "finds only what the listing of the root has; repository/tag itself can be mounted",
+    "from_commit": "finds only what the listing of the root has; repository/commit itself can be mounted",
+    "write_to_tag": "finds only what the listing of the root has",
+}
 
 UPLOAD_SECONDS = 60
 mounts = {}
@@ -25,8 +28,21 @@ def mount(box, name, what):
     directory = Path(box.scratch) / name
     directory.mkdir(exist_ok=True)
     mounts[directory] = subprocess.Popen(
-        [f"{box.programs}/rclone", "--config", str(rclone_verbs.configuration(box)), "mount", f"tarn:{what}",
-         str(directory), "--vfs-cache-mode", "writes", "--vfs-write-back", "0s", "--cache-dir", f"{box.scratch}/cache"])
+        [
+            f"{box.programs}/rclone",
+            "--config",
+            str(rclone_verbs.configuration(box)),
+            "mount",
+            f"tarn:{what}",
+            str(directory),
+            "--vfs-cache-mode",
+            "writes",
+            "--vfs-write-back",
+            "0s",
+            "--cache-dir",
+            f"{box.scratch}/cache",
+        ]
+    )
     mounted.wait_for_mount(directory, mounts[directory])
     return directory
 

@@ -7,14 +7,17 @@ IMPORTS = ("S3.S3", "S3.FileLists")
 
 
 def s3cmd(box, *words, **options):
-    file = box.write("s3cfg", f"""[default]
+    file = box.write(
+        "s3cfg",
+        f"""[default]
 access_key = {box.access_key}
 secret_key = {box.secret_key}
 host_base = {box.address}
 host_bucket = {box.address}
 use_https = False
 max_retries = 1
-""")
+""",
+    )
     return box.run("s3cmd", "--config", file, "--no-progress", *words, imports=IMPORTS, **options)
 
 
@@ -35,8 +38,7 @@ def put(box, files):
 
 
 def get(box, files):
-    box.spread(files, lambda prefix, directory: s3cmd(
-        box, "get", "--recursive", f"s3://{box.repo}/{prefix}", f"{directory}/"))
+    box.spread(files, lambda prefix, directory: s3cmd(box, "get", "--recursive", f"s3://{box.repo}/{prefix}", f"{directory}/"))
 
 
 def list_directory(box, prefix):
@@ -80,4 +82,5 @@ def also_tells_look_alikes_apart(box):
         s3cmd(box, verb, f"s3://{box.repo}/{source}", f"s3://{box.repo}/{target}")
 
     box.tells_look_alikes_apart(
-        copy=lambda *keys: run("cp", *keys), move=lambda *keys: run("mv", *keys), sync=lambda *places: run("sync", *places))
+        copy=lambda *keys: run("cp", *keys), move=lambda *keys: run("mv", *keys), sync=lambda *places: run("sync", *places)
+    )

@@ -11,8 +11,13 @@ TLS = ["put", "get", "odd_keys", "presign", "write_to_tag"]
 
 @functools.cache
 def system(box):
-    return s3fs.S3FileSystem(key=box.access_key, secret=box.secret_key, endpoint_url=box.url, use_listings_cache=False,
-                             client_kwargs={"region_name": "us-east-1", "verify": box.ca or None})
+    return s3fs.S3FileSystem(
+        key=box.access_key,
+        secret=box.secret_key,
+        endpoint_url=box.url,
+        use_listings_cache=False,
+        client_kwargs={"region_name": "us-east-1", "verify": box.ca or None},
+    )
 
 
 def repositories(box):
@@ -42,8 +47,10 @@ def get_range(box, key, first, count):
 
 
 def list_directory(box, prefix):
-    return [entry["name"].removeprefix(f"{box.repo}/") + ("/" if entry["type"] == "directory" else "")
-            for entry in system(box).ls(f"{box.repo}/{prefix}", detail=True)]
+    return [
+        entry["name"].removeprefix(f"{box.repo}/") + ("/" if entry["type"] == "directory" else "")
+        for entry in system(box).ls(f"{box.repo}/{prefix}", detail=True)
+    ]
 
 
 def list_all(box, prefix):

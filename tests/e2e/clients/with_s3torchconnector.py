@@ -11,10 +11,7 @@ from s3torchconnectorclient._mountpoint_s3_client import MountpointS3Client
 NAME = "s3torchconnector 1.5.0"
 ENVIRONMENT = "torch"
 HEAVY = True
-NOT_OFFERED = {
-    "repositories": "no such function",
-    "made_bucket": "no such function",
-    "presign": "no such function"}
+NOT_OFFERED = {"repositories": "no such function", "made_bucket": "no such function", "presign": "no such function"}
 
 
 @functools.cache

@@ -31,8 +31,7 @@ def get(box, files):
 
 def list_directory(box, prefix):
     lines = s5cmd(box, "ls", f"s3://{box.repo}/{prefix}").decode().splitlines()
-    return [prefix + (line.split(None, 1)[1] if line.lstrip().startswith("DIR ") else line.split(None, 3)[3])
-            for line in lines]
+    return [prefix + (line.split(None, 1)[1] if line.lstrip().startswith("DIR ") else line.split(None, 3)[3]) for line in lines]
 
 
 def list_all(box, prefix):
@@ -67,5 +66,7 @@ def also_tells_look_alikes_apart(box):
         s5cmd(box, verb, f"s3://{box.repo}/{source}", f"s3://{box.repo}/{target}")
 
     box.tells_look_alikes_apart(
-        copy=lambda *keys: run("cp", *keys), move=lambda *keys: run("mv", *keys),
-        sync=lambda source, target: run("sync", source + "*", target))
+        copy=lambda *keys: run("cp", *keys),
+        move=lambda *keys: run("mv", *keys),
+        sync=lambda source, target: run("sync", source + "*", target),
+    )

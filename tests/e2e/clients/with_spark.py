@@ -14,28 +14,37 @@ HEAVY = True
 KIND = "tables"
 RENAMING = {
     "fs.s3a.committer.name": "file",
-    "spark.sql.sources.commitProtocolClass":
-        "org.apache.spark.sql.execution.datasources.SQLHadoopMapReduceCommitProtocol",
-    "spark.sql.parquet.output.committer.class": "org.apache.parquet.hadoop.ParquetOutputCommitter"}
+    "spark.sql.sources.commitProtocolClass": "org.apache.spark.sql.execution.datasources.SQLHadoopMapReduceCommitProtocol",
+    "spark.sql.parquet.output.committer.class": "org.apache.parquet.hadoop.ParquetOutputCommitter",
+}
 MAGIC = {
     "fs.s3a.committer.name": "magic",
     # Otherwise the job that ends first aborts the uploads of the others below the same directory.
     "fs.s3a.committer.abort.pending.uploads": "false",
     "spark.sql.sources.commitProtocolClass": "org.apache.spark.internal.io.cloud.PathOutputCommitProtocol",
-    "spark.sql.parquet.output.committer.class": "org.apache.spark.internal.io.cloud.BindingParquetOutputCommitter"}
+    "spark.sql.parquet.output.committer.class": "org.apache.spark.internal.io.cloud.BindingParquetOutputCommitter",
+}
 
 
 @functools.cache
 def started(box):
     options = {
-        "spark.driver.extraClassPath": f"{Path(box.programs).parent}/jars/*", "spark.ui.enabled": "false",
-        "spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1", "spark.sql.shuffle.partitions": "2",
-        "spark.sql.catalogImplementation": "in-memory", "spark.sql.warehouse.dir": f"{box.scratch}/warehouse",
+        "spark.driver.extraClassPath": f"{Path(box.programs).parent}/jars/*",
+        "spark.ui.enabled": "false",
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.sql.shuffle.partitions": "2",
+        "spark.sql.catalogImplementation": "in-memory",
+        "spark.sql.warehouse.dir": f"{box.scratch}/warehouse",
         "spark.local.dir": box.scratch,
-        "spark.hadoop.fs.s3a.endpoint": box.url, "spark.hadoop.fs.s3a.endpoint.region": "us-east-1",
-        "spark.hadoop.fs.s3a.path.style.access": "true", "spark.hadoop.fs.s3a.connection.ssl.enabled": "false",
-        "spark.hadoop.fs.s3a.access.key": box.access_key, "spark.hadoop.fs.s3a.secret.key": box.secret_key,
-        "spark.hadoop.fs.s3a.aws.credentials.provider": "org.apache.hadoop.fs.s3a.SimpleAWSCredentialsProvider"}
+        "spark.hadoop.fs.s3a.endpoint": box.url,
+        "spark.hadoop.fs.s3a.endpoint.region": "us-east-1",
+        "spark.hadoop.fs.s3a.path.style.access": "true",
+        "spark.hadoop.fs.s3a.connection.ssl.enabled": "false",
+        "spark.hadoop.fs.s3a.access.key": box.access_key,
+        "spark.hadoop.fs.s3a.secret.key": box.secret_key,
+        "spark.hadoop.fs.s3a.aws.credentials.provider": "org.apache.hadoop.fs.s3a.SimpleAWSCredentialsProvider",
+    }
     builder = SparkSession.builder.master("local[2]")
     for name, value in options.items():
         builder = builder.config(name, value)
@@ -139,7 +148,8 @@ def also_appends_and_replaces_one_partition(box):
         rows(spark(box), 100).write.mode("append").partitionBy("part").parquet(place)
     assert summary(spark(box).read.parquet(place)) == [200, 9900]
     rows(spark(box), 8).where("part = 1").write.mode("overwrite").option("partitionOverwriteMode", "dynamic").partitionBy(
-        "part").parquet(place)
+        "part"
+    ).parquet(place)
     found = spark(box).read.parquet(place)
     assert summary(found.where("part = 1")) == [2, 6]
     assert summary(found.where("part <> 1")) == [150, 2 * (4950 - sum(range(1, 100, 4)))]
@@ -179,8 +189,9 @@ def also_leaves_nothing_of_a_job_that_fails(box):
     for one, place in ((spark(box), "dev/failed/renaming"), (magic(box), "dev/failed/magic")):
         try:
             # In one task: others that still run may write again what the end of the job has cleared up.
-            rows(one, 100).repartition(1).selectExpr(
-                "id", "if(id = 99, raise_error('no'), label) as label").write.parquet(address(box, place))
+            rows(one, 100).repartition(1).selectExpr("id", "if(id = 99, raise_error('no'), label) as label").write.parquet(
+                address(box, place)
+            )
         except (PySparkException, Py4JError) as error:
             assert "no" in str(error)
         else:
@@ -195,8 +206,7 @@ def also_runs_jobs_at_once(box):
         rows(one, count).write.mode("overwrite").parquet(address(box, place))
         assert summary(one.read.parquet(address(box, place))) == [count, count * (count - 1) // 2]
 
-    at_once([functools.partial(job, one, f"dev/at-once/{n}", 100 + n)
-             for n, one in enumerate([spark(box), magic(box)] * 4)])
+    at_once([functools.partial(job, one, f"dev/at-once/{n}", 100 + n) for n, one in enumerate([spark(box), magic(box)] * 4)])
     assert names(box, "dev/at-once") == [str(n) for n in range(8)]
 
 
@@ -221,6 +231,7 @@ def also_sees_branches_as_directories(box):
 
 def also_leaves_metrics_of_an_older_job_that_do_not_count(box):
     """As the notebook saves them, values as texts; the second job appends, so that parts of both are there."""
+
     def save(loss, accuracy):
         one = spark(box).createDataFrame([(str(loss), str(accuracy))], ["loss", "accuracy"]).repartition(1)
         one.write.mode("append").json(address(box, "dev/metrics"))
@@ -243,11 +254,13 @@ def also_leaves_metrics_of_an_older_job_that_do_not_count(box):
 
 def also_tells_look_alikes_apart(box):
     """Copies of Hadoop go through the client, renames are copies in the store."""
+
     def copy(source, target):
         system, path = hadoop(box, source)
         context = started(box).sparkContext
         assert context._jvm.org.apache.hadoop.fs.FileUtil.copy(
-            system, path, system, hadoop(box, target)[1], False, context._jsc.hadoopConfiguration())
+            system, path, system, hadoop(box, target)[1], False, context._jsc.hadoopConfiguration()
+        )
 
     def move(source, target):
         system, path = hadoop(box, source)

@@ -17,11 +17,12 @@ HEAVY = True
 NOT_OFFERED = {
     "repositories": "no such function",
     "made_bucket": "no such function",
-    "list_root": "asks for the directory \"/\"",
+    "list_root": 'asks for the directory "/"',
     "rename": "no such function",
     "delete_directory": "deletes nothing",
     "delete_many": "deletes nothing",
-    "presign": "no such function"}
+    "presign": "no such function",
+}
 
 
 @functools.cache
@@ -58,8 +59,11 @@ def list_directory(box, prefix):
 
 def list_all(box, prefix):
     top = f"s3://{box.repo}/{prefix}".rstrip("/")
-    return [f"{directory}/{name}".removeprefix(f"s3://{box.repo}/")
-            for directory, _, names in files_of(box).walk(top) for name in names]
+    return [
+        f"{directory}/{name}".removeprefix(f"s3://{box.repo}/")
+        for directory, _, names in files_of(box).walk(top)
+        for name in names
+    ]
 
 
 def refused(box, key, path):

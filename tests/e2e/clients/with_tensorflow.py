@@ -14,7 +14,8 @@ NOT_OFFERED = {
     "repositories": "paths begin with a bucket",
     "made_bucket": "paths begin with a bucket",
     "list_root": "a branch without objects is listed like a file, for a directory is what has something in it",
-    "presign": "no such function"}
+    "presign": "no such function",
+}
 
 
 @functools.cache
@@ -47,8 +48,11 @@ def list_directory(box, prefix):
 
 def list_all(box, prefix):
     top = f"s3://{box.repo}/{prefix}".rstrip("/")
-    return [f"{directory}/{name}".removeprefix(f"s3://{box.repo}/")
-            for directory, _, names in files_of(box).walk(top) for name in names]
+    return [
+        f"{directory}/{name}".removeprefix(f"s3://{box.repo}/")
+        for directory, _, names in files_of(box).walk(top)
+        for name in names
+    ]
 
 
 def rename(box, source, target):

@@ -73,8 +73,13 @@ class Attack:
     def prepare(self, stage):
         for step in self.early:
             step.do(stage, self.by)
-        stage.must("admin", "PUT", "/policies/gate", data=json.dumps(stage.fill(self.policy or POLICY)),
-                   headers={"Content-Type": "application/json"})
+        stage.must(
+            "admin",
+            "PUT",
+            "/policies/gate",
+            data=json.dumps(stage.fill(self.policy or POLICY)),
+            headers={"Content-Type": "application/json"},
+        )
         for step in self.before:
             step.do(stage, self.by)
 

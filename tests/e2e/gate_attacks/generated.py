@@ -12,30 +12,102 @@ LATER = {**MAIN, **THEIRS}
 # Of an event that does not come here.
 ACTION = "name: NAME\non:\n  post-delete-tag:\nhooks:\n  - id: print\n    type: lua\n    properties: {script: 'print(1)'}\n"
 METRICS = ("accuracy", "loss", "latency")
-NUMBERS = [Decimal(text) for text in
-           ("0", "0.1", "0.2", "0.3", "0.5", "0.55", "0.6", "0.7", "0.8", "0.895", "0.9", "0.905", "1", "1.5", "-0.1", "-0.5", "-1", "80", "100")]
+NUMBERS = [
+    Decimal(text)
+    for text in (
+        "0",
+        "0.1",
+        "0.2",
+        "0.3",
+        "0.5",
+        "0.55",
+        "0.6",
+        "0.7",
+        "0.8",
+        "0.895",
+        "0.9",
+        "0.905",
+        "1",
+        "1.5",
+        "-0.1",
+        "-0.5",
+        "-1",
+        "80",
+        "100",
+    )
+]
 NO_NUMBERS = ("NaN", "Infinity", "-Infinity")
-GLOBS = ("artifacts/model.pkl", "artifacts/**", "**/*.pkl", "config/*.json", "{data,config}/**", "README.m?", "notes/**", "**",
-         "secret/[a-m]*", "*.md", "absent/**")
-BOUNDS = ("min_delta", "max_delta", "min_relative_delta", "max_increase", "max_decrease", "max_relative_increase",
-          "max_relative_decrease")
-TRUST = (["api"], ["commit-metadata"], ["file"], ["api", "file"], ["file", "commit-metadata", "api"], ["commit-metadata", "api"],
-         ["file:metrics/a.json"], ["file:metrics/{a,b}.json"], ["check:bench"], ["check", "api"], ["check"], ["api:admin"],
-         ["file", "api:admin"])
+GLOBS = (
+    "artifacts/model.pkl",
+    "artifacts/**",
+    "**/*.pkl",
+    "config/*.json",
+    "{data,config}/**",
+    "README.m?",
+    "notes/**",
+    "**",
+    "secret/[a-m]*",
+    "*.md",
+    "absent/**",
+)
+BOUNDS = (
+    "min_delta",
+    "max_delta",
+    "min_relative_delta",
+    "max_increase",
+    "max_decrease",
+    "max_relative_increase",
+    "max_relative_decrease",
+)
+TRUST = (
+    ["api"],
+    ["commit-metadata"],
+    ["file"],
+    ["api", "file"],
+    ["file", "commit-metadata", "api"],
+    ["commit-metadata", "api"],
+    ["file:metrics/a.json"],
+    ["file:metrics/{a,b}.json"],
+    ["check:bench"],
+    ["check", "api"],
+    ["check"],
+    ["api:admin"],
+    ["file", "api:admin"],
+)
 
 # Asked first, so that each code is met whatever chance brings.
-WAITS = {"name": "gate", "destination": "main", "candidates": "exp-*", "require_ancestor": "data-v3", "checks": {"required": ["bench"]},
-         "approvals": {"count": 1}, "metrics": [{"name": "accuracy", "goal": "max", "from": "check:bench"}]}
-COMPARES = {"name": "gate", "destination": "main", "alias": "champion", "metrics": [
-    {"name": "accuracy", "goal": "max", "min": 0.2, "max": 0.9, "vs_champion": {"min_delta": 0.005, "max_delta": 0.1}},
-    {"name": "loss", "trust": ["api"]}], "objects": {
-        "required": ["artifacts/model.pkl"], "unchanged": ["README.md"], "forbid": ["secret/**"], "max_total_bytes": 30}}
-KEEPS = {"name": "gate", "destination": "main", "unchanged_since": {"ref": "data-v3", "paths": ["data/**"]}, "require_up_to_date": True,
-         "metrics": [{"name": "accuracy", "goal": "max"}], "objects": {
-             "required": ["artifacts/model.pkl"], "min_bytes": 9, "keep": ["README.md", "artifacts/*"]}}
+WAITS = {
+    "name": "gate",
+    "destination": "main",
+    "candidates": "exp-*",
+    "require_ancestor": "data-v3",
+    "checks": {"required": ["bench"]},
+    "approvals": {"count": 1},
+    "metrics": [{"name": "accuracy", "goal": "max", "from": "check:bench"}],
+}
+COMPARES = {
+    "name": "gate",
+    "destination": "main",
+    "alias": "champion",
+    "metrics": [
+        {"name": "accuracy", "goal": "max", "min": 0.2, "max": 0.9, "vs_champion": {"min_delta": 0.005, "max_delta": 0.1}},
+        {"name": "loss", "trust": ["api"]},
+    ],
+    "objects": {"required": ["artifacts/model.pkl"], "unchanged": ["README.md"], "forbid": ["secret/**"], "max_total_bytes": 30},
+}
+KEEPS = {
+    "name": "gate",
+    "destination": "main",
+    "unchanged_since": {"ref": "data-v3", "paths": ["data/**"]},
+    "require_up_to_date": True,
+    "metrics": [{"name": "accuracy", "goal": "max"}],
+    "objects": {"required": ["artifacts/model.pkl"], "min_bytes": 9, "keep": ["README.md", "artifacts/*"]},
+}
 # Nothing else fails, so that all merges are tried.
 MERGES = {"name": "gate", "destination": "main"}
-REMOVES = [{**MERGES, "objects": {"unchanged": [], "keep": [glob]}} for glob in ("**", "README.md", "{artifacts/**,*.md}", "[!x]*")]
+REMOVES = [
+    {**MERGES, "objects": {"unchanged": [], "keep": [glob]}} for glob in ("**", "README.md", "{artifacts/**,*.md}", "[!x]*")
+]
 REQUIRED = {**MERGES, "objects": {"unchanged": [], "required": ["config/*.json"]}}
 RESULTS = {**MERGES, "objects": {"required": ["{config,data}/**"], "max_total_bytes": 60}}
 FIRST = (WAITS, COMPARES, {**COMPARES, "alias": "nobody"}, KEEPS, MERGES, RESULTS, REQUIRED, *REMOVES)
@@ -58,15 +130,29 @@ def candidate(random, number_of):
             files[path] = THEIRS[path]
     if random.random() < 0.08:
         files["_lakefs_actions/a.yaml"] = ACTION.replace("NAME", name).encode()
-    for path, missing in (("README.md", number_of % 7 == 3 or random.random() < 0.03), ("artifacts/model.pkl", random.random() < 0.06)):
+    for path, missing in (
+        ("README.md", number_of % 7 == 3 or random.random() < 0.03),
+        ("artifacts/model.pkl", random.random() < 0.06),
+    ):
         if missing:
             del files[path]
     made = Candidate(name, number_of, files, has_ancestor, base=LATER if up_to_date else MAIN, up_to_date=up_to_date)
     for metric in METRICS:
         if random.random() < 0.93:
-            origins = random.choice((["commit-metadata"], ["api"], ["file:metrics/a.json"], ["api", "commit-metadata"],
-                                     ["file:metrics/b.json", "commit-metadata"], ["api", "commit-metadata", "file:metrics/a.json"],
-                                     ["api", "api#2"], ["bare"], ["commit-metadata", "bare"], ["file:metrics/a.json", "file:metrics/b.json"]))
+            origins = random.choice(
+                (
+                    ["commit-metadata"],
+                    ["api"],
+                    ["file:metrics/a.json"],
+                    ["api", "commit-metadata"],
+                    ["file:metrics/b.json", "commit-metadata"],
+                    ["api", "commit-metadata", "file:metrics/a.json"],
+                    ["api", "api#2"],
+                    ["bare"],
+                    ["commit-metadata", "bare"],
+                    ["file:metrics/a.json", "file:metrics/b.json"],
+                )
+            )
             agree = number_of == 0 or random.random() < 0.8
             number = value(random)
             made.measured[metric, ""] = {origin: number if agree else value(random) for origin in origins}
@@ -83,7 +169,10 @@ def some(random, things, most):
 
 def bound(random, goal):
     names = BOUNDS if goal else [name for name in BOUNDS if "crease" in name]
-    chosen = {name: float(random.choice(("0", "0.005", "0.05", "0.1", "0.3", "0.5", "1"))) for name in random.sample(names, random.randint(1, 2))}
+    chosen = {
+        name: float(random.choice(("0", "0.005", "0.05", "0.1", "0.3", "0.5", "1")))
+        for name in random.sample(names, random.randint(1, 2))
+    }
     if chosen.keys() >= {"min_delta", "max_delta"}:
         chosen["min_delta"], chosen["max_delta"] = sorted((chosen["min_delta"], chosen["max_delta"]))
     if "min_delta" in chosen and random.random() < 0.3:
@@ -143,7 +232,11 @@ def policy(random):
         made["objects"] = objects
     # A tie is broken by the first rule of a name.
     firsts = {rule["name"]: rule for rule in reversed(rules)}
-    ties = [name for name, rule in firsts.items() if "goal" in rule] + ["created_at"] + (["model_bytes"] if objects.get("required") else [])
+    ties = (
+        [name for name, rule in firsts.items() if "goal" in rule]
+        + ["created_at"]
+        + (["model_bytes"] if objects.get("required") else [])
+    )
     if random.random() < 0.4:
         made["tie_break"] = some(random, ties, min(2, len(ties)))
     if random.random() < 0.15:

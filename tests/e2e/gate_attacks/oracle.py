@@ -61,7 +61,7 @@ def is_from(source, origin):
     """Whether a value of this origin is one that the source means: api, api:USER, check:NAME, file or file:PATTERN ..."""
     kind, _, detail = source.partition(":")
     if kind == "file":
-        return origin.startswith("file:") and (not detail or matches(detail, origin[len("file:"):]))
+        return origin.startswith("file:") and (not detail or matches(detail, origin[len("file:") :]))
     if kind == "api":
         return origin.partition("#")[0] == "api"  # one user records all runs here
     return origin == source or (source, origin) == ("commit-metadata", "bare")
@@ -96,8 +96,10 @@ def value_of(rule, candidate):
 def waits_for_check(rule, policy):
     sources = [rule["from"]] if "from" in rule else rule.get("trust", USUAL)
     required = policy.get("checks", {}).get("required", [])
-    return any(source == "check" and required or source.startswith("check:") and source[len("check:"):] in required
-               for source in sources)
+    return any(
+        source == "check" and required or source.startswith("check:") and source[len("check:") :] in required
+        for source in sources
+    )
 
 
 class Verdict:
@@ -181,12 +183,22 @@ def judge_bound(verdict, name, rule, bound, limit, value, champion):
     rise = value - other
     better = -rise if rule.get("goal") == "min" else rise
     share = limit * abs(other)
-    distance = {"min_delta": better - limit, "max_delta": limit - better, "min_relative_delta": better - share,
-                "max_increase": limit - rise, "max_decrease": limit + rise, "max_relative_increase": share - rise,
-                "max_relative_decrease": share + rise}[bound]
+    distance = {
+        "min_delta": better - limit,
+        "max_delta": limit - better,
+        "min_relative_delta": better - share,
+        "max_increase": limit - rise,
+        "max_decrease": limit + rise,
+        "max_relative_increase": share - rise,
+        "max_relative_decrease": share + rise,
+    }[bound]
     # Past a bound in the direction of the goal it is too good to be true.
-    too_good = bound == "max_delta" or "increase" in bound and rule.get("goal") == "max" or (
-        "decrease" in bound and rule.get("goal") == "min")
+    too_good = (
+        bound == "max_delta"
+        or "increase" in bound
+        and rule.get("goal") == "max"
+        or ("decrease" in bound and rule.get("goal") == "min")
+    )
     if distance < 0:
         verdict.say(name, "fail", "too_far_above_champion" if too_good else "worse_than_champion")
 
@@ -253,8 +265,9 @@ def standing(policy, candidates):
         for by in policy.get("tie_break", []):
             if by == "model_bytes":
                 required = policy["objects"]["required"]
-                keys.append(-sum(len(data) for path, data in candidate.files.items()
-                                 if any(matches(glob, path) for glob in required)))
+                keys.append(
+                    -sum(len(data) for path, data in candidate.files.items() if any(matches(glob, path) for glob in required))
+                )
             elif by == "created_at":
                 keys.append(-candidate.number)
             else:

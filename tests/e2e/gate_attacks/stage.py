@@ -64,8 +64,9 @@ class Stage:
         self.members = {}  # of this stage alone
         for role, member in team.members.items():
             self.keep(f"user:{role}", member.name)
-        self.must("admin", "POST", "/repositories", of_repo=False,
-                  json={"name": self.repo, "storage_namespace": f"local://{self.repo}"})
+        self.must(
+            "admin", "POST", "/repositories", of_repo=False, json={"name": self.repo, "storage_namespace": f"local://{self.repo}"}
+        )
         for path, data in BASE.items():
             self.must("admin", "POST", "/branches/main/objects", params={"path": path}, data=data)
         self.keep("main", self.must("admin", "POST", "/branches/main/commits", json={"message": "base"})["id"])
@@ -117,8 +118,14 @@ class Stage:
     def tarn(self, role, *words):
         """The command, whatever its exit status."""
         cli = self.client("tarn", role, lambda member: command.Cli(member, self.scratch / member.name, self.repo))
-        ended = subprocess.run([servers.program("tarn"), *[self.fill(str(word)) for word in words]], env=cli.environment,
-                               stdin=subprocess.DEVNULL, capture_output=True, timeout=120, check=False)
+        ended = subprocess.run(
+            [servers.program("tarn"), *[self.fill(str(word)) for word in words]],
+            env=cli.environment,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=120,
+            check=False,
+        )
         text = (ended.stdout or ended.stderr).decode(errors="replace")
         return self.note(Answer(200 if ended.returncode == 0 else 0, text, ended.returncode))
 
@@ -203,7 +210,7 @@ class Stage:
         promotion = json.loads(text)
         if "evidence" not in promotion:
             return promotion
-        raw = text[text.index('"evidence":') + len('"evidence":'):text.rindex(',"evidence_digest"')]
+        raw = text[text.index('"evidence":') + len('"evidence":') : text.rindex(',"evidence_digest"')]
         assert json.loads(raw)["promotion"] == id
         assert hashlib.sha256(raw.encode()).hexdigest() == promotion["evidence_digest"]
         if promotion["state"] == "promoted" and promotion.get("alias") and "undoes" not in promotion:

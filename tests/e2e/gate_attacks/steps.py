@@ -23,17 +23,22 @@ class Step:
 
 def step(make):
     """A function (stage, who, ...) as the maker of a step; `by` names somebody else, `over` one interface."""
+
     def made(*arguments, by=None, **options):
         return Step(lambda stage, who: make(stage, by or who, *arguments, **options))
+
     return made
 
 
 def step_over(*ways):
     """The same for what can be done in several ways."""
+
     def mark(make):
         def made(*arguments, by=None, **options):
             return Step(lambda stage, who: make(stage, by or who, *arguments, **options), ways)
+
         return made
+
     return mark
 
 
@@ -114,8 +119,7 @@ def put(stage, who, name, path, data):
 
 
 def commit_on(stage, who, name, metadata=None, **members):
-    made = stage.ask(who, "POST", f"/branches/{name}/commits",
-                     json={"message": name, "metadata": metadata or {}, **members})
+    made = stage.ask(who, "POST", f"/branches/{name}/commits", json={"message": name, "metadata": metadata or {}, **members})
     if made.status == 201:
         stage.keep(name, made.json()["id"])
     return made
@@ -133,8 +137,13 @@ def train(stage, who, name, accuracy=None, source="main", files=None, meta=None,
     if stage.look(f"/branches/{name}")[0] == 404:
         stage.must(who, "POST", "/branches", json={"name": name, "source": source})
     for path, data in (files or {"artifacts/model.pkl": f"model of {name}"}).items():
-        stage.must(who, "POST", f"/branches/{name}/objects", params={"path": path},
-                   data=data if isinstance(data, bytes) else data.encode())
+        stage.must(
+            who,
+            "POST",
+            f"/branches/{name}/objects",
+            params={"path": path},
+            data=data if isinstance(data, bytes) else data.encode(),
+        )
     made = commit_on(stage, who, name, metadata, **members)
     assert made.status == 201, made
 
@@ -147,8 +156,13 @@ def link(stage, who, name, path, data, **members):
     sent = requests.put(given["presigned_url"], data=data, timeout=60)
     assert sent.status_code < 300, sent.text
     stage.answers.clear()  # what counts is whether it is linked
-    stage.ask(who, "PUT", f"/branches/{name}/staging/backing", params={"path": path}, json={
-        "staging": given, "checksum": hashlib.md5(data).hexdigest(), "size_bytes": len(data), **members})
+    stage.ask(
+        who,
+        "PUT",
+        f"/branches/{name}/staging/backing",
+        params={"path": path},
+        json={"staging": given, "checksum": hashlib.md5(data).hexdigest(), "size_bytes": len(data), **members},
+    )
 
 
 @step
@@ -161,8 +175,13 @@ def send_again(stage, who, data):
 @step
 def link_later(stage, who, name, path):
     """Links the address that is kept as such."""
-    stage.ask(who, "PUT", f"/branches/{name}/staging/backing", params={"path": path}, json={
-        "staging": {"physical_address": "<address>"}, "checksum": "x", "size_bytes": 1})
+    stage.ask(
+        who,
+        "PUT",
+        f"/branches/{name}/staging/backing",
+        params={"path": path},
+        json={"staging": {"physical_address": "<address>"}, "checksum": "x", "size_bytes": 1},
+    )
 
 
 @step_over("s3")
@@ -170,8 +189,9 @@ def begin_multipart(stage, who, key):
     s3 = stage.client("s3", who, clients.boto3_client)
     upload = s3.create_multipart_upload(Bucket=stage.repo, Key=key)["UploadId"]
     part = s3.upload_part(Bucket=stage.repo, Key=key, UploadId=upload, PartNumber=1, Body=b"evil")
-    stage.keep("multipart", {"Key": key, "UploadId": upload, "MultipartUpload": {
-        "Parts": [{"ETag": part["ETag"], "PartNumber": 1}]}})
+    stage.keep(
+        "multipart", {"Key": key, "UploadId": upload, "MultipartUpload": {"Parts": [{"ETag": part["ETag"], "PartNumber": 1}]}}
+    )
 
 
 @step_over("s3")
@@ -207,13 +227,13 @@ def log_run(stage, who, ref, metrics, **members):
 def promote(stage, who, *candidates, to="main", settle=True, **members):
     """Begins one, and waits until it has ended or waits."""
     if stage.way == "tarn" and not set(members) - {"alias", "method", "paths", "policy", "reason", "select"}:
-        words = [word for name in ("alias", "method", "policy", "select") if name in members
-                 for word in (f"--{name}", members[name])]
+        words = [
+            word for name in ("alias", "method", "policy", "select") if name in members for word in (f"--{name}", members[name])
+        ]
         words += [word for path in members.get("paths", []) for word in ("--path", path)]
         made = stage.tarn(who, "promote", *candidates, "--to", to, *words, "-o", "json")
     else:
-        made = stage.ask(who, "POST", "/promotions",
-                         json={"candidates": list(candidates), "destination": to, **members})
+        made = stage.ask(who, "POST", "/promotions", json={"candidates": list(candidates), "destination": to, **members})
     if made.status in (200, 202) and '"steps"' in made.text:
         stage.promotions.append(made.json()["id"])
         stage.keep("promotion", made.json()["id"])
@@ -261,8 +281,12 @@ def check(stage, who, name, ref, status="success", metrics=None, **members):
         words = [word for metric, value in (metrics or {}).items() for word in ("--metric", f"{metric}={value}")]
         stage.tarn(who, "promote", "check", id, name, "--commit", f"<{ref}>", "--status", status, *words, "-o", "json")
     else:
-        stage.ask(who, "POST", f"/promotions/{id}/checks/{name}",
-                  json={"commit": f"<{ref}>", "status": status, "metrics": metrics or {}, **members})
+        stage.ask(
+            who,
+            "POST",
+            f"/promotions/{id}/checks/{name}",
+            json={"commit": f"<{ref}>", "status": status, "metrics": metrics or {}, **members},
+        )
     stage.settled(id)
 
 
@@ -271,10 +295,13 @@ def supersede(stage, who, name, ref, reason, status="success"):
     """Reports that a failure of the check `name` does not stand, and why."""
     id = stage.promotions[-1]
     if stage.way == "tarn":
-        stage.tarn(who, "promote", "check", id, name, "--commit", f"<{ref}>", "--status", status, "--supersedes", reason, "-o", "json")
+        stage.tarn(
+            who, "promote", "check", id, name, "--commit", f"<{ref}>", "--status", status, "--supersedes", reason, "-o", "json"
+        )
     else:
-        stage.ask(who, "POST", f"/promotions/{id}/checks/{name}",
-                  json={"commit": f"<{ref}>", "status": status, "supersedes": reason})
+        stage.ask(
+            who, "POST", f"/promotions/{id}/checks/{name}", json={"commit": f"<{ref}>", "status": status, "supersedes": reason}
+        )
     stage.settled(id)
 
 
@@ -289,8 +316,9 @@ def roll_back(stage, who, id="<promotion>", **members):
 
 @step
 def set_policy(stage, who, document, name="gate"):
-    stage.ask(who, "PUT", f"/policies/{name}", data=json.dumps(stage.fill(document)),
-              headers={"Content-Type": "application/json"})
+    stage.ask(
+        who, "PUT", f"/policies/{name}", data=json.dumps(stage.fill(document)), headers={"Content-Type": "application/json"}
+    )
 
 
 @step

@@ -22,6 +22,7 @@ def pytest_generate_tests(metafunc):
 @pytest.fixture
 def scene(teams, count, way, tmp_path):
     """scene(policy, steps): a new stage behind the policy, each step done by its own user."""
+
     def make(policy, steps):
         stage = Stage(teams(count), way, tmp_path)
         stage.must("admin", "PUT", "/policies/gate", json=stage.fill(policy))
@@ -29,6 +30,7 @@ def scene(teams, count, way, tmp_path):
             step.do(stage, "dev")
         stage.answers.clear()
         return stage
+
     return make
 
 
@@ -53,9 +55,15 @@ def at_once(stage, *acts):
 def begin(stage, who, candidate):
     """Paths are replaced: a merge of the second would conflict, whatever the gate says."""
     if stage.way == "tarn":
-        return stage.tarn(who, "promote", candidate, "--to", "main", "--method", "replace-paths", "--path", "artifacts/**", "-o", "json")
-    return stage.ask(who, "POST", "/promotions", json={
-        "candidates": [candidate], "destination": "main", "method": "replace-paths", "paths": ["artifacts/**"]})
+        return stage.tarn(
+            who, "promote", candidate, "--to", "main", "--method", "replace-paths", "--path", "artifacts/**", "-o", "json"
+        )
+    return stage.ask(
+        who,
+        "POST",
+        "/promotions",
+        json={"candidates": [candidate], "destination": "main", "method": "replace-paths", "paths": ["artifacts/**"]},
+    )
 
 
 def report(stage, who, status, **members):
@@ -110,7 +118,9 @@ def check_failure_and_success(scene, fails, succeeds):
         wait_until_settled().do(stage, "dev")
         done = stage.check_evidence(stage.promotions[-1])
         said = [one["status"] for one in done["checks"]]
-        taken = [name for name, answer in (("failure", failure), ("success", success)) if answer.status == 200 or answer.exit == 0]
+        taken = [
+            name for name, answer in (("failure", failure), ("success", success)) if answer.status == 200 or answer.exit == 0
+        ]
         assert sorted(said) == sorted(taken) and taken, (failure, success, done["checks"])
         for answer in (failure, success):
             answer.check((200, 409), "")
@@ -128,11 +138,15 @@ def check_failure_and_success(scene, fails, succeeds):
 def test_a_failure_at_the_instant_of_the_last_success(scene):
     """The other check's success lets the promotion merge while the failure is on its way."""
     for _ in range(ROUNDS):
-        stage = scene(TWO_CHECKS, (train("exp-bad", 0.95, by="dev"), promote("exp-bad", by="dev"),
-                                   check("bench", "exp-bad", by="ci")))
+        stage = scene(
+            TWO_CHECKS, (train("exp-bad", 0.95, by="dev"), promote("exp-bad", by="dev"), check("bench", "exp-bad", by="ci"))
+        )
         id = stage.promotions[-1]
-        failure, _ = at_once(stage, lambda: report(stage, "ci", "failure"), lambda: stage.ask(
-            "ci", "POST", f"/promotions/{id}/checks/lint", json={"commit": "<exp-bad>", "status": "success"}))
+        failure, _ = at_once(
+            stage,
+            lambda: report(stage, "ci", "failure"),
+            lambda: stage.ask("ci", "POST", f"/promotions/{id}/checks/lint", json={"commit": "<exp-bad>", "status": "success"}),
+        )
         wait_until_settled().do(stage, "dev")
         done = stage.check_evidence(id)
         taken = failure.status == 200 or failure.exit == 0

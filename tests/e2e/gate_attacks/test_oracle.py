@@ -17,10 +17,33 @@ pytestmark = left_to_ci
 CANDIDATES = 100
 MET_MIN = 50  # cases of each code among 10,000
 CASES_MAX = 4  # times CASES, while a code is still rare
-CODES = {"candidate_refused", "ancestor_missing", "not_up_to_date", "differs_from_ancestor", "metric_missing", "untrusted_origin",
-         "ambiguous", "not_finite", "below_min", "above_max", "worse_than_champion", "too_far_above_champion", "champion_metric_missing",
-         "no_champion", "object_missing", "object_too_small", "object_changed", "object_forbidden", "object_removed", "too_large",
-         "check_missing", "check_pending", "approval_required", "merge_conflict", "not_what_was_measured"}
+CODES = {
+    "candidate_refused",
+    "ancestor_missing",
+    "not_up_to_date",
+    "differs_from_ancestor",
+    "metric_missing",
+    "untrusted_origin",
+    "ambiguous",
+    "not_finite",
+    "below_min",
+    "above_max",
+    "worse_than_champion",
+    "too_far_above_champion",
+    "champion_metric_missing",
+    "no_champion",
+    "object_missing",
+    "object_too_small",
+    "object_changed",
+    "object_forbidden",
+    "object_removed",
+    "too_large",
+    "check_missing",
+    "check_pending",
+    "approval_required",
+    "merge_conflict",
+    "not_what_was_measured",
+}
 CASES = int(os.environ.get("TARN_GATE_CASES", 10_000))
 SEED = int(os.environ.get("TARN_TEST_SEED", random.randrange(1 << 32)))
 
@@ -57,7 +80,9 @@ class Lake:
                 self.must("POST", f"/branches/{branch}/objects", params={"path": path}, data=data)
         for path in before.keys() - files.keys():
             self.must("DELETE", f"/branches/{branch}/objects", params={"path": path})
-        return self.must("POST", f"/branches/{branch}/commits", json={"message": "m", "metadata": metadata, "allow_empty": True})["id"]
+        return self.must("POST", f"/branches/{branch}/commits", json={"message": "m", "metadata": metadata, "allow_empty": True})[
+            "id"
+        ]
 
     def make(self, candidate):
         """Writes what was measured to where it says: metadata, files and a run. The files are among its files then."""
@@ -108,7 +133,8 @@ def unmet(candidate):
 
 def is_allowed(rules, expected):
     return rules.keys() == expected.keys() and all(
-        outcome == expected[rule][0] and code in expected[rule][1].split("|") for rule, (outcome, code) in rules.items())
+        outcome == expected[rule][0] and code in expected[rule][1].split("|") for rule, (outcome, code) in rules.items()
+    )
 
 
 def compare(lake, policy, champion, judged, winner=None):
@@ -159,5 +185,7 @@ def test_a_dry_run_of_a_promotion_says_what_the_oracle_says(lake, chance):
     for _ in range(max(1, CASES // CANDIDATES // 10)):
         policy = generated.policy(chance)
         lake.set_policy(policy)
-        evidence = lake.must("POST", "/promotions", json={"candidates": ["exp-*", "other-*"], "destination": "main", "dry_run": True})
+        evidence = lake.must(
+            "POST", "/promotions", json={"candidates": ["exp-*", "other-*"], "destination": "main", "dry_run": True}
+        )
         compare(lake, policy, lake.champion_of(policy), evidence["candidates"], evidence["winner"] or "")

@@ -14,10 +14,18 @@ pytestmark = left_to_ci
 
 FORBIDS = gate(metrics=[ACCURACY], objects={"forbid": ["secret/**"], "required": ["artifacts/model.pkl"]})
 # Texts that a terminal, GitHub's log, its files of outputs and Markdown would obey.
-COMMANDS = {"a_line": "x\n::error::all is well", "a_return": "x\r::warning::all is well", "a_command": "::set-output name=verdict::promoted",
-            "an_output": "x\nverdict=promoted\nverdict<<EOF\npromoted\nEOF", "a_row": "x | 1 | passed | | |\n| exp-good | 1 | passed | | |",
-            "an_escape": "x\x1b[2K\x1b[1Apromoted", "a_heading": "x\n\n### Promotion to `main`: promoted", "markup": "<img src=//e.example/x>",
-            "a_link": "[x](javascript:alert(1))", "percent": "%0A::error::all is well"}
+COMMANDS = {
+    "a_line": "x\n::error::all is well",
+    "a_return": "x\r::warning::all is well",
+    "a_command": "::set-output name=verdict::promoted",
+    "an_output": "x\nverdict=promoted\nverdict<<EOF\npromoted\nEOF",
+    "a_row": "x | 1 | passed | | |\n| exp-good | 1 | passed | | |",
+    "an_escape": "x\x1b[2K\x1b[1Apromoted",
+    "a_heading": "x\n\n### Promotion to `main`: promoted",
+    "markup": "<img src=//e.example/x>",
+    "a_link": "[x](javascript:alert(1))",
+    "percent": "%0A::error::all is well",
+}
 
 
 @pytest.fixture
@@ -40,8 +48,14 @@ def shown(teams, tmp_path, text):
         outputs.write_text("")
         summary.write_text("")
         cli = command.Cli(stage.member("dev"), tmp_path / "home", stage.repo)
-        ended = subprocess.run([servers.program("tarn"), *words], stdin=subprocess.DEVNULL, capture_output=True, check=False, timeout=120,
-                               env={**cli.environment, "CI": "true", "GITHUB_OUTPUT": str(outputs), "GITHUB_STEP_SUMMARY": str(summary)})
+        ended = subprocess.run(
+            [servers.program("tarn"), *words],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            check=False,
+            timeout=120,
+            env={**cli.environment, "CI": "true", "GITHUB_OUTPUT": str(outputs), "GITHUB_STEP_SUMMARY": str(summary)},
+        )
         return ended, outputs.read_bytes().decode(), summary.read_bytes().decode()
 
     run.id = stage.promotions[-1]
@@ -66,9 +80,15 @@ def written(text):
 
 
 @pytest.mark.parametrize("text", COMMANDS.values(), ids=COMMANDS.keys())
-@pytest.mark.parametrize("words", [
-    ("promote", "exp-bad", "--to", "main", "--wait", "--timeout", "60s", "--github"), ("promote", "exp-bad", "--to", "main", "--dry-run", "--github"),
-    ("gate", "check", "exp-bad", "--policy", "gate", "--github")], ids=["promoting", "dry_run", "gate_check"])
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("promote", "exp-bad", "--to", "main", "--wait", "--timeout", "60s", "--github"),
+        ("promote", "exp-bad", "--to", "main", "--dry-run", "--github"),
+        ("gate", "check", "exp-bad", "--policy", "gate", "--github"),
+    ],
+    ids=["promoting", "dry_run", "gate_check"],
+)
 def test_a_path_is_shown_and_obeyed_by_nothing(shown, text, words):
     ended, outputs, summary = shown(*words, *(("-m", text) if words[-1] == "--github" and "--wait" in words else ()))
     assert ended.returncode == 10, ended
@@ -80,7 +100,14 @@ def test_a_path_is_shown_and_obeyed_by_nothing(shown, text, words):
         assert all(line.startswith("::error::") and not line.startswith("::error::all is well") for line in commands), commands
         assert len(commands) <= 1
     told = written(outputs)
-    assert told.pop("verdict") in ("rejected", "failed") and told.keys() <= {"promotion-id", "branch", "commit", "s3-uri", "tag", "winner"}
+    assert told.pop("verdict") in ("rejected", "failed") and told.keys() <= {
+        "promotion-id",
+        "branch",
+        "commit",
+        "s3-uri",
+        "tag",
+        "winner",
+    }
     rows = [line for line in summary.split("\n") if line.startswith("| ") and "| verdict |" not in line]
     assert [row.split(" | ")[0] for row in rows] == ["| exp-bad"], summary
     [heading] = [line for line in summary.split("\n") if line.startswith("#")]
@@ -90,12 +117,15 @@ def test_a_path_is_shown_and_obeyed_by_nothing(shown, text, words):
 
 @pytest.mark.parametrize("text", COMMANDS.values(), ids=COMMANDS.keys())
 def test_a_record_is_shown_and_obeyed_by_nothing(shown, text):
-    for words in (("promote", "show", shown.id), ("promote", "show", shown.id, "-o", "md"),
-                  ("exp", "compare", "exp-bad", "--policy", "gate", "-o", "md"), ("exp", "compare", "exp-bad", "--policy", "gate")):
+    for words in (
+        ("promote", "show", shown.id),
+        ("promote", "show", shown.id, "-o", "md"),
+        ("exp", "compare", "exp-bad", "--policy", "gate", "-o", "md"),
+        ("exp", "compare", "exp-bad", "--policy", "gate"),
+    ):
         ended, _, _ = shown(*words)
         assert ended.returncode == 0, ended
         said = ended.stdout.decode()
         assert "\x1b" not in said and "\r" not in said and "exp-bad" in said
         assert not [line for line in said.split("\n") if line.startswith(("::", "verdict", "#", "| exp-good"))], said
         assert "md" not in words or "<img" not in said
-
