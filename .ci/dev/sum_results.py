@@ -13,7 +13,6 @@ import xml.etree.ElementTree as ElementTree
 from collections import Counter
 from pathlib import Path
 
-
 # ctest runs these around tests; they are no tests unless they fail.
 FIXTURES = ("postgres_start", "postgres_stop")
 # As tests/support/left_to_ci.py says it.

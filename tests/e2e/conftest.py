@@ -16,11 +16,11 @@ import clients  # noqa: E402
 import command  # noqa: E402
 import lakefs  # noqa: E402
 import openapi  # noqa: E402
-from long_tests import LONG  # noqa: E402
 import primary_pair  # noqa: E402
 import python_gc  # noqa: E402
 import sdk as sdk_clients  # noqa: E402
 import servers  # noqa: E402
+from long_tests import LONG  # noqa: E402
 
 openapi.check_all_answers()
 client_coverage.watch()

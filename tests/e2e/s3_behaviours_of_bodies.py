@@ -11,7 +11,6 @@ import zlib
 from s3_behaviour import MEBIBYTE, Bucket, behaviour
 from s3_requests import sign
 
-
 # Integrity of bodies.
 
 

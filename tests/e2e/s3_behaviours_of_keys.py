@@ -10,7 +10,6 @@ import s3_requests
 from s3_behaviour import EMPTY_MD5, MEBIBYTE, Bucket, behaviour
 from s3_requests import signed, with_md5
 
-
 # Writing.
 
 

@@ -7,7 +7,6 @@ import urllib.parse
 import s3_requests
 from s3_behaviour import Bucket, behaviour
 
-
 # Listing.
 
 

@@ -10,7 +10,6 @@ import s3_requests
 from botocore.exceptions import ClientError
 from s3_behaviour import LEAST_PART, Bucket, behaviour
 
-
 # Copies.
 
 

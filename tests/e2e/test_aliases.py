@@ -2,13 +2,12 @@
 
 import subprocess
 
+import clients
 import pytest
 import s3_requests
 import servers
 from botocore.exceptions import ClientError
 from test_permissions import allow, auth, make_user, s3_code  # noqa: F401
-
-import clients
 
 
 @pytest.fixture

@@ -4,8 +4,8 @@ import json
 
 import pytest
 from test_cli import Cli
-from test_promotion import told_in
 from test_permissions import allow, auth, make_user  # noqa: F401
+from test_promotion import told_in
 
 POLICY = """name: dogs-champion
 destination: main

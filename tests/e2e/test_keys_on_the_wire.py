@@ -8,10 +8,9 @@ import time
 import urllib.parse
 from pathlib import Path
 
+import clients
 import pytest
 import requests
-
-import clients
 from s3_requests import send, sign, signed, with_md5
 
 PAGE = Path(__file__).resolve().parents[2] / "docs/s3-compatibility.md"

@@ -8,10 +8,10 @@ import name_model
 import pytest
 from arena import NONE
 from branch_model import KeyState, Publication, State
+from histories import processes_that_know, verdict_of
 from history import Cell, Recorder
 from left_to_ci import left_to_ci
 from linearizability import Operation, linearizable, order_of, smallest_failing
-from histories import processes_that_know, verdict_of
 
 pytestmark = left_to_ci
 

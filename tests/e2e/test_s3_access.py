@@ -5,15 +5,14 @@ import json
 import time
 
 import boto3
+import clients
 import pytest
 import requests
+import s3_requests
+import servers
 from botocore import UNSIGNED
 from botocore.config import Config
 from botocore.exceptions import ClientError
-
-import clients
-import s3_requests
-import servers
 from s3_requests import send, signed
 
 ORIGIN = "https://app.test"

@@ -7,9 +7,8 @@ import shutil
 import subprocess
 import threading
 
-import pytest
-
 import clients
+import pytest
 import s3_requests
 import servers
 

@@ -9,10 +9,9 @@ import zlib
 
 import clients
 import pytest
+import s3_requests
 from boto3.s3.transfer import TransferConfig
 from botocore.exceptions import ClientError
-
-import s3_requests
 from s3_requests import failure, signed
 
 BODY = b"123456789"

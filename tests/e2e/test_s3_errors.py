@@ -6,7 +6,6 @@ import time
 import urllib.parse
 
 import pytest
-
 import s3_requests
 import servers
 from s3_requests import send, sign, signed, with_md5

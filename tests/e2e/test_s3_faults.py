@@ -21,7 +21,6 @@ from botocore.awsrequest import AWSRequest
 from botocore.config import Config
 from botocore.credentials import Credentials
 from botocore.exceptions import ClientError
-
 from s3_requests import REGION, create_branch, rest, send, sign, signed
 
 MIB = 1024 * 1024

@@ -1,8 +1,7 @@
 """Branches as directories of a file system: s3fs."""
 
-import pytest
-
 import clients
+import pytest
 import s3_requests
 
 

@@ -8,7 +8,6 @@ from pathlib import Path
 import botocore
 import pytest
 from botocore.exceptions import ClientError
-
 from s3_requests import failure, signed
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs/s3-compatibility.md").read_text()

@@ -7,15 +7,14 @@ import urllib.parse
 import zlib
 from datetime import datetime, timezone
 
+import clients
 import pytest
 import requests
+import s3_requests
 from botocore.auth import S3SigV4QueryAuth
 from botocore.awsrequest import AWSRequest
 from botocore.credentials import Credentials
 from botocore.exceptions import ClientError
-
-import clients
-import s3_requests
 from s3_requests import REGION, Chunks, failure, send, sign, signed, signing_key
 
 

@@ -7,7 +7,6 @@ import clients
 import pytest
 import requests
 import servers
-
 from s3_requests import rest, send, sign, signed
 
 KIB = 1024

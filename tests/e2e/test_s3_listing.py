@@ -1,9 +1,8 @@
 """Listings over S3: inside a ref, over branches, and their pages."""
 
 import pytest
-from botocore.exceptions import ClientError
-
 import s3_requests
+from botocore.exceptions import ClientError
 
 KEYS = ["a", "b/1", "b/2", "b/c/3", "d e+f", "g/"]
 

@@ -7,9 +7,8 @@ import os
 
 import boto3.s3.transfer
 import pytest
-from botocore.exceptions import ClientError
-
 import s3_requests
+from botocore.exceptions import ClientError
 from s3_requests import failure
 
 MIB = 1024 * 1024

@@ -7,10 +7,9 @@ import urllib.parse
 
 import clients
 import pytest
+import s3_requests
 import servers
 from botocore.exceptions import ClientError
-
-import s3_requests
 
 MIB = 1024 * 1024
 PART = 5 * MIB

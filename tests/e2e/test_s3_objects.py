@@ -5,9 +5,8 @@ import datetime
 import hashlib
 
 import pytest
-from botocore.exceptions import ClientError
-
 import s3_requests
+from botocore.exceptions import ClientError
 from s3_requests import failure
 
 

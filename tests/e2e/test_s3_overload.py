@@ -9,9 +9,8 @@ import urllib.parse
 import boto3
 import pytest
 import requests
-from botocore.config import Config
-
 import servers
+from botocore.config import Config
 from s3_requests import REGION, rest, sign, signed
 
 REPOSITORY = "overload"

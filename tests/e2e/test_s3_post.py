@@ -8,10 +8,9 @@ import time
 import urllib.parse
 from xml.etree import ElementTree
 
+import clients
 import pytest
 import requests
-
-import clients
 import s3_requests
 import servers
 

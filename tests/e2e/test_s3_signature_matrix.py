@@ -15,7 +15,6 @@ import clients
 import pytest
 import requests
 from botocore.exceptions import ClientError
-
 from s3_requests import REGION, Chunks, failure, send, signing_key
 
 DATA = b"hello"

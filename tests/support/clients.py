@@ -11,7 +11,6 @@ import boto3
 import requests
 from botocore.config import Config
 
-
 # Modules of clients that take long to load are imported where they are used: tests of the page need neither.
 
 

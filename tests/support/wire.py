@@ -12,7 +12,6 @@ import urllib.parse
 
 import clients
 
-
 SKEWED = re.compile(rb"server's time is ([0-9T:.-]+Z):")
 
 

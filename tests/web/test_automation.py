@@ -4,10 +4,9 @@ import http.server
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
+import browser as browsers
 import pytest
 from playwright.sync_api import expect
-
-import browser as browsers
 
 ENVIRONMENT = {"TARN_HOOKS_ALLOWED_TARGETS": "127.0.0.1"}
 REPO = "hooked"

@@ -4,10 +4,9 @@ import math
 import re
 import urllib.parse
 
+import browser as browsers
 import pytest
 from playwright.sync_api import expect
-
-import browser as browsers
 
 REPO = "digits"
 POLICY = """destination: main

@@ -4,9 +4,8 @@ import io
 import re
 import zipfile
 
-from playwright.sync_api import expect
-
 import browser as browsers
+from playwright.sync_api import expect
 
 
 def fill(rest, name, count=12):

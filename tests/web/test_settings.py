@@ -2,10 +2,9 @@
 
 import re
 
+import browser as browsers
 import pytest
 from playwright.sync_api import expect
-
-import browser as browsers
 
 
 def test_general_shows_and_changes_metadata(window, rest):

@@ -2,10 +2,9 @@
 
 import re
 
+import browser as browsers
 import pytest
 from playwright.sync_api import expect
-
-import browser as browsers
 
 
 @pytest.fixture(scope="module")

@@ -4,10 +4,9 @@ import http.server
 import re
 import threading
 
+import browser as browsers
 import pytest
 from playwright.sync_api import expect
-
-import browser as browsers
 
 LONG = "feature-" + "w" * 100
 

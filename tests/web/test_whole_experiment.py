@@ -6,11 +6,10 @@ it takes a quarter of the processor time of the test.
 
 import re
 
-from long_tests import LONG
-from playwright.sync_api import expect
-
 import browser as browsers
 from left_to_ci import left_to_ci
+from long_tests import LONG
+from playwright.sync_api import expect
 
 pytestmark = left_to_ci
 
