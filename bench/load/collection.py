@@ -18,8 +18,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tests/support"))
 
-import clients  # noqa: E402
-import servers  # noqa: E402
+import clients
+import servers
 
 DIGITS = "0123456789abcdefghijklmnopqrstuv"
 SETTINGS = {"TARN_GC_INTERVAL_HOURS": "0", "TARN_GC_GRACE_HOURS": "0", "TARN_GC_UNREACHABLE_DAYS": "0"}

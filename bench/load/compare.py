@@ -15,7 +15,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tests" / "support"))
 
-import servers  # noqa: E402
+import servers
 
 METRICS = 20
 THREADS = 8

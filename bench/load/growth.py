@@ -14,9 +14,9 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tests" / "support"))
 
-import listing  # noqa: E402
-import measured_server  # noqa: E402
-import servers  # noqa: E402
+import listing
+import measured_server
+import servers
 
 SPREAD = 1000
 REPEATED = 5

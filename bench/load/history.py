@@ -18,8 +18,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tests" / "support"))
 
-import clients  # noqa: E402
-import servers  # noqa: E402
+import clients
+import servers
 
 REAL_MAX = 10_000
 OBJECTS = 500

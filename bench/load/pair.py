@@ -17,9 +17,9 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tests" / "support"))
 
-import clients  # noqa: E402
-import ratios  # noqa: E402
-import servers  # noqa: E402
+import clients
+import ratios
+import servers
 
 
 def requests_per_second(server, seconds):

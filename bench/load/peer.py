@@ -14,8 +14,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tests" / "support"))
 
-import servers  # noqa: E402
-from ceiling import Ceiling  # noqa: E402
+import servers
+from ceiling import Ceiling
 
 # (row, its ceiling, the fraction aimed at); without a ceiling the rate itself.
 ROWS = [

@@ -7,7 +7,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tests" / "support"))
 
-import servers  # noqa: E402
+import servers
 
 DIRECTORIES = 1_000
 FILES_EACH = 1_000

@@ -19,9 +19,9 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tests" / "support"))
 
-import clients  # noqa: E402
-import servers  # noqa: E402
-from ceiling import Ceiling  # noqa: E402
+import clients
+import servers
+from ceiling import Ceiling
 
 MIB = 1 << 20
 OBJECT_BYTES = 256 * MIB

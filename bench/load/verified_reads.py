@@ -18,8 +18,8 @@ from urllib.parse import urlsplit
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tests" / "support"))
 
-import clients  # noqa: E402
-import servers  # noqa: E402
+import clients
+import servers
 
 SIZES = {"1 KiB": (1 << 10, 1000), "1 MiB": (1 << 20, 200), "64 MiB": (64 << 20, 12)}
 BUFFER_BYTES = 1 << 20

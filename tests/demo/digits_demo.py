@@ -15,12 +15,12 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
 
-import clients  # noqa: E402
-import lakefs  # noqa: E402
-import numpy  # noqa: E402
-import servers  # noqa: E402
-from PIL import Image  # noqa: E402
-from sklearn.datasets import load_digits  # noqa: E402
+import clients
+import lakefs
+import numpy
+import servers
+from PIL import Image
+from sklearn.datasets import load_digits
 
 EXPERIMENTS = {"exp-1": 0.0001, "exp-2": 1.0, "exp-3": 0.01}
 BUCKET = "lake"

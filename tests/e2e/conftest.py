@@ -11,16 +11,16 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
 
-import client_coverage  # noqa: E402
-import clients  # noqa: E402
-import command  # noqa: E402
-import lakefs  # noqa: E402
-import openapi  # noqa: E402
-import primary_pair  # noqa: E402
-import python_gc  # noqa: E402
-import sdk as sdk_clients  # noqa: E402
-import servers  # noqa: E402
-from long_tests import LONG  # noqa: E402
+import client_coverage
+import clients
+import command
+import lakefs
+import openapi
+import primary_pair
+import python_gc
+import sdk as sdk_clients
+import servers
+from long_tests import LONG
 
 openapi.check_all_answers()
 client_coverage.watch()

@@ -187,7 +187,7 @@ def test_with_the_command(cli, put, tmp_path):
 
 def test_a_loader_reads_shards_in_order(tarn, put, repo, tmp_path):
     """WebDataset over the URL of an archive: every prefix is a shard, its samples are the objects."""
-    import webdataset  # noqa: PLC0415 - slow to import, for this test alone
+    import webdataset  # slow to import, for this test alone
 
     expected = []
     for shard in range(3):

@@ -36,7 +36,7 @@ def unchanged(tarn, repo):
     branch.commit(message="m")
     state = lambda: (
         [(b.id, b.commit_id) for b in listed(tarn, repo)],
-        [i.path for i in branch.objects()],  # noqa: E731
+        [i.path for i in branch.objects()],
         [c.path for c in branch.uncommitted()],
         [t.id for t in repo.tags()],
     )

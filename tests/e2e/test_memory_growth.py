@@ -45,7 +45,7 @@ class Worker(threading.Thread):
                 self.step()
                 self.done += 1
                 time.sleep(STEP_SECONDS)
-        except Exception as failure:  # noqa: BLE001: the test raises it
+        except Exception as failure:  # the test raises it
             self.failure = failure
             self.stop.set()
 

@@ -77,7 +77,7 @@ class VerbClient(ObjectClient):
                 path,
                 "PUT aside",
                 lambda: self.wire().s3("PUT", f"/{arena.repository}/{side}/{path}", body, headers_of(value)),
-            )  # noqa: B023
+            )
         got = self.ask(
             arena,
             "",

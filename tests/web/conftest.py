@@ -9,12 +9,12 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
 
-import browser as browsers  # noqa: E402
-import clients  # noqa: E402
-import outcome  # noqa: E402
-import python_gc  # noqa: E402
-import servers  # noqa: E402
-from playwright.sync_api import sync_playwright  # noqa: E402
+import browser as browsers
+import clients
+import outcome
+import python_gc
+import servers
+from playwright.sync_api import sync_playwright
 
 for name in list(os.environ):
     if name.startswith(("AWS_", "LAKECTL_", "LAKEFS_")) or name in ("TARN_ENDPOINT", "TARN_ACCESS_KEY", "TARN_CONFIG"):

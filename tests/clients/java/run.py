@@ -12,8 +12,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "support"))
 
-import clients  # noqa: E402
-import servers  # noqa: E402
+import clients
+import servers
 
 SECONDS_MAX = 300
 MAINS = {"SdkChecks": "a repository is deleted", "HadoopChecks": "a commit of nothing says so"}  # with their last checks

@@ -9,10 +9,10 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-import client_matrix  # noqa: E402
-import proxies  # noqa: E402
-import servers  # noqa: E402
-from bench import Bench  # noqa: E402
+import client_matrix
+import proxies
+import servers
+from bench import Bench
 
 
 @pytest.fixture(scope="session")

@@ -7,10 +7,10 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-import servers  # noqa: E402
-from attack import rows  # noqa: E402
-from stage import Stage  # noqa: E402
-from team import Team  # noqa: E402
+import servers
+from attack import rows
+from stage import Stage
+from team import Team
 
 
 def pytest_generate_tests(metafunc):
