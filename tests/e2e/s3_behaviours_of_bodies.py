@@ -8,7 +8,7 @@ import socket
 import urllib.parse
 import zlib
 
-from s3_behaviour import MEBIBYTE, Bucket, behaviour
+from s3_behaviour import MEBIBYTE, behaviour
 from s3_requests import sign
 
 # Integrity of bodies.

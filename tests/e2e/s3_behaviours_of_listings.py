@@ -5,7 +5,7 @@ import re
 import urllib.parse
 
 import s3_requests
-from s3_behaviour import Bucket, behaviour
+from s3_behaviour import behaviour
 
 # Listing.
 

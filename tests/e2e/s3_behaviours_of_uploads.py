@@ -8,7 +8,7 @@ from xml.sax.saxutils import escape
 import pytest
 import s3_requests
 from botocore.exceptions import ClientError
-from s3_behaviour import LEAST_PART, Bucket, behaviour
+from s3_behaviour import LEAST_PART, behaviour
 
 # Copies.
 

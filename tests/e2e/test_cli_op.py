@@ -18,7 +18,7 @@ def test_a_commit_that_is_not_waited_for(cli, repo):
     assert [commit.message for commit in repo.branch("main").log()][0] == "later"
 
 
-def test_jobs_are_listed_without_names_that_may_not_be_read(cli, repo, tarn, make_user, tmp_path):
+def test_jobs_are_listed_without_names_that_may_not_be_read(cli, repo, tarn, make_user, tmp_path):  # noqa: F811
     where = f"arn:lakefs:fs:::repository/{repo.id}"
     user = make_user(allow(["fs:VerifyRepository", "fs:ReadRepository"], where, f"{where}/*"))
     theirs = command.Cli(user, tmp_path / "theirs", repo.id)

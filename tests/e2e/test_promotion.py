@@ -7,7 +7,6 @@ import subprocess
 import threading
 import time
 
-import command
 import pytest
 import servers
 from test_experiments import train

@@ -67,7 +67,7 @@ def test_after_the_last_approval_the_command_ends_with_the_promotion(waiting):
     assert last.json("promote", "approve", id, "-m", "good")["state"] == "promoted"
 
 
-def test_a_promotion_that_fails_after_the_last_approval_fails_the_command(waiting, receiver):
+def test_a_promotion_that_fails_after_the_last_approval_fails_the_command(waiting, receiver):  # noqa: F811
     receiver.answers["/no"] = 500
     id, (last,) = waiting(hook=webhook(receiver, "/no"))
     ended = last.run("promote", "approve", id, status=13)
@@ -78,7 +78,7 @@ def test_a_promotion_that_fails_after_the_last_approval_fails_the_command(waitin
 SLOW_SECONDS = 4
 
 
-def test_the_wait_after_the_last_approval_has_a_limit(waiting, receiver):
+def test_the_wait_after_the_last_approval_has_a_limit(waiting, receiver):  # noqa: F811
     receiver.delays["/slow"] = SLOW_SECONDS
     id, (last,) = waiting(hook=webhook(receiver, "/slow"))
     ended = last.run("promote", "approve", id, "--timeout", "1s", status=8)
@@ -88,7 +88,7 @@ def test_the_wait_after_the_last_approval_has_a_limit(waiting, receiver):
     assert last.json("promote", "wait", id, "--timeout", "60s")["state"] == "promoted"
 
 
-def test_an_interrupt_of_the_wait_after_the_last_approval_ends_the_wait_alone(waiting, receiver):
+def test_an_interrupt_of_the_wait_after_the_last_approval_ends_the_wait_alone(waiting, receiver):  # noqa: F811
     receiver.delays["/slow"] = SLOW_SECONDS
     id, (last,) = waiting(hook=webhook(receiver, "/slow"))
     child = subprocess.Popen(

@@ -6,7 +6,6 @@ history and the promotion's state all moved, or none did. A server without the f
 
 import random
 import signal
-import subprocess
 import threading
 import time
 from pathlib import Path

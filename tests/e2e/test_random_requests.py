@@ -163,7 +163,7 @@ class Corpus:
 class Grammar:
     """Requests that are nearly right: of an operation of the description, or of S3. `last` is the text of the last one."""
 
-    def __init__(self, world, seed):
+    def __init__(self, world, seed):  # noqa: F811
         self.world, self.chance = world, Choices(seed)
         self.calls = [call for call in calls() if call.name not in LAST]
         self.last = ""

@@ -10,7 +10,6 @@ from datetime import datetime, timezone
 import clients
 import pytest
 import requests
-import s3_requests
 from botocore.auth import S3SigV4QueryAuth
 from botocore.awsrequest import AWSRequest
 from botocore.credentials import Credentials

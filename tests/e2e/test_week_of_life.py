@@ -18,7 +18,6 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 
-import clients
 import pytest
 import servers
 from jumping_clock import JumpingClock

@@ -22,7 +22,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import client_box
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "tests/e2e/clients"

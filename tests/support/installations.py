@@ -5,7 +5,6 @@ collections with default grace under a clock that moves on, and copies of the in
 import os
 import random
 import shutil
-import signal
 import subprocess
 import time
 

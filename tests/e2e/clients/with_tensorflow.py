@@ -1,11 +1,10 @@
 """TensorFlow with tensorflow-io's file system over S3, and an experiment that lives on it."""
 
 import functools
-import os
 
 import tensorflow as tf
 import tensorflow_io  # noqa: F401  (brings the file system)
-from sentiment_flow import *
+from sentiment_flow import *  # noqa: F403
 
 NAME = "tensorflow-io 0.37.1"
 ENVIRONMENT = "tensorflow"
@@ -20,7 +19,7 @@ NOT_OFFERED = {
 
 @functools.cache
 def files_of(box):
-    point_to(box)
+    point_to(box)  # noqa: F405
     return tf.io.gfile
 
 
