@@ -5,7 +5,7 @@ import json
 import re
 import subprocess
 import uuid
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 
 # Debian packages of which code is compiled into the programs: header-only and static libraries.
 COMPILED_IN = ["libboost1.81-dev", "libcli11-dev", "libcpp-httplib-dev", "libspdlog-dev", "nlohmann-json3-dev", "libxxhash-dev"]
@@ -89,7 +89,7 @@ def bill(version, programs, epoch, lock_file, commit):
         "specVersion": "1.5",
         "version": 1,
         "metadata": {
-            "timestamp": datetime.fromtimestamp(epoch, timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
+            "timestamp": datetime.fromtimestamp(epoch, UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
             "component": {
                 "type": "application",
                 "bom-ref": "tarn",

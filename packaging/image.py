@@ -14,7 +14,7 @@ import re
 import shutil
 import subprocess
 import tempfile
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from pathlib import Path
 
 from packages import MAINTAINER, ROOT, output_of
@@ -166,7 +166,7 @@ def prepare(root, version):
 
 
 def pack(root, out, version, epoch):
-    when = datetime.fromtimestamp(epoch, timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
+    when = datetime.fromtimestamp(epoch, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     with tempfile.TemporaryDirectory(prefix="tarn-image-") as place:
         layout, archive = Path(place) / "layout", Path(place) / "root.tar"
         run("tar", "-C", root, "--sort=name", "--numeric-owner", f"--mtime=@{epoch}", "--clamp-mtime", "-cf", archive, ".")

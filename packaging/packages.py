@@ -13,7 +13,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from pathlib import Path
 
 import bill
@@ -132,7 +132,7 @@ class Package:
 
     def add_documents(self):
         self.add(f"usr/share/doc/{self.name}/copyright", HERE / "debian" / "copyright")
-        date = datetime.fromtimestamp(self.epoch, timezone.utc).strftime("%a, %d %b %Y %H:%M:%S +0000")
+        date = datetime.fromtimestamp(self.epoch, UTC).strftime("%a, %d %b %Y %H:%M:%S +0000")
         self.add_compressed(
             f"usr/share/doc/{self.name}/changelog",
             f"tarn ({self.version}) unstable; urgency=medium\n\n  * CHANGELOG.md of the source has the changes.\n\n"
@@ -190,7 +190,7 @@ def build_server(programs, place, out, version, epoch):
     for unit in ("tarnd.service", "tarnd.socket"):
         package.add(f"lib/systemd/system/{unit}", HERE / "systemd" / unit)
     package.add("usr/share/doc/tarn-server/examples/tarnd.yaml", ROOT / "server" / "tarn.sample.yaml")
-    date = datetime.fromtimestamp(epoch, timezone.utc).strftime("%Y-%m-%d")
+    date = datetime.fromtimestamp(epoch, UTC).strftime("%Y-%m-%d")
     for page, text in manual.pages_of_the_server(programs / "tarnd", version, date).items():
         package.add_manual(page, text)
     package.add_documents()
@@ -207,7 +207,7 @@ def build_command(programs, place, out, version, epoch):
         "fish": "usr/share/fish/vendor_completions.d/tarn.fish",
     }.items():
         package.add(path, manual.output_of(programs / "tarn", "completion", shell))
-    date = datetime.fromtimestamp(epoch, timezone.utc).strftime("%Y-%m-%d")
+    date = datetime.fromtimestamp(epoch, UTC).strftime("%Y-%m-%d")
     for page, text in manual.pages_of_the_command(programs / "tarn", version, date).items():
         package.add_manual(page, text)
     package.add_documents()

@@ -33,7 +33,7 @@ def ask(server, method, path, body=None, content_type="application/json"):
 
 def main(seconds):
     directory = servers.scratch_directory("fairness")
-    server = servers.Tarnd(directory, environment={k: v for k, v in SETTINGS})
+    server = servers.Tarnd(directory, environment=dict(SETTINGS))
     try:
         server.start()
         ask(server, "POST", "/repositories", {"name": REPOSITORY, "storage_namespace": f"local://{REPOSITORY}"})

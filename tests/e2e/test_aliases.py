@@ -200,7 +200,7 @@ def test_the_command(cli, repo, commits):
     # Wherever a ref is meant.
     assert cli.run("fs", "cat", f"tarn://{repo.id}/@champion/artifacts/model.pkl").text == "two"
     assert cli.json("show", "@champion")["id"] == commits[1]
-    assert [item["id"] for item in cli.json("log", "@next")["items"]][0] == commits[0]
+    assert cli.json("log", "@next")["items"][0]["id"] == commits[0]
     assert cli.json("tag", "create", "v1", "@champion")["commit_id"] == commits[1]
     assert cli.json("branch", "create", "dev", "--source", "@champion")["commit_id"] == commits[1]
     assert cli.json("diff", "@next", "@champion", "--two-dot")["items"][0]["path"] == "artifacts/model.pkl"

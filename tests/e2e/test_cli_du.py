@@ -88,4 +88,4 @@ def test_the_history_is_a_list_of_days(cli, lake, long_tests):
     (day,) = history()["items"]
     assert (day["objects"], day["bytes"]) == (3, 9)
     measured = datetime.date.fromisoformat(day["day"])
-    assert datetime.datetime.now(datetime.timezone.utc).date() - measured <= datetime.timedelta(days=1)
+    assert datetime.datetime.now(datetime.UTC).date() - measured <= datetime.timedelta(days=1)

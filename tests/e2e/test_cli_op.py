@@ -15,7 +15,7 @@ def test_a_commit_that_is_not_waited_for(cli, repo):
         assert cli.json("op", "show", made["id"])["status"] == 201
         assert made["id"] in [item["id"] for item in cli.json("op", "list")["items"]]
         assert "has ended" in cli.run("op", "cancel", made["id"], status=6).talk
-    assert [commit.message for commit in repo.branch("main").log()][0] == "later"
+    assert next(commit.message for commit in repo.branch("main").log()) == "later"
 
 
 def test_jobs_are_listed_without_names_that_may_not_be_read(cli, repo, tarn, make_user, tmp_path):  # noqa: F811

@@ -84,7 +84,7 @@ def test_locked_objects_stay_and_are_reported(moto, start, name):
     server = start(moto, TARN_STORE_S3_REMOVE_VERSIONS="true")
     fill(server, name, f"s3://{name}/space")
     [planned] = [path for path, _ in versions(store, name) if path.split("/", 1)[1] not in live_of(server, name)]
-    until = datetime.datetime.now(datetime.timezone.utc) + datetime.timedelta(days=1)
+    until = datetime.datetime.now(datetime.UTC) + datetime.timedelta(days=1)
     store.put_object_retention(Bucket=name, Key=planned, Retention={"Mode": "COMPLIANCE", "RetainUntilDate": until})
     collect(server)
     report = collect(server)

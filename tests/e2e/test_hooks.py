@@ -91,7 +91,7 @@ def lake(hooked, name):
 
 
 def action(name, events, *hooks):
-    return json.dumps({"name": name, "on": {event: None for event in events}, "hooks": list(hooks)})
+    return json.dumps({"name": name, "on": dict.fromkeys(events), "hooks": list(hooks)})
 
 
 def webhook(name, url, **more):

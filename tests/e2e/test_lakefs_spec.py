@@ -52,7 +52,7 @@ def test_info(fs, root, repo):
     assert fs.info(f"{root}/dir")["type"] == "directory"
     assert fs.isfile(f"{root}/a") and fs.isdir(f"{root}/dir") and not fs.isdir(f"{root}/a")
     assert fs.size(f"{root}/dir/deep/c") == 3
-    age = datetime.datetime.now(datetime.timezone.utc) - fs.modified(f"{root}/a")
+    age = datetime.datetime.now(datetime.UTC) - fs.modified(f"{root}/a")
     assert abs(age.total_seconds()) < 120 and fs.created(f"{root}/a") == fs.modified(f"{root}/a")
     with pytest.raises(FileNotFoundError):
         fs.info(f"{root}/nope")
@@ -212,10 +212,9 @@ def test_a_failed_transaction_changes_nothing(fs, root, repo):
     before = repo.branch("main").head.id
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # lakefs-spec says that what was not committed is lost
-        with pytest.raises(RuntimeError, match="mine"):
-            with fs.transaction(repo.id, "main", delete="always") as tx:
-                fs.pipe_file(f"{repo.id}/{tx.branch.id}/new", b"x")
-                raise RuntimeError("mine")
+        with pytest.raises(RuntimeError, match="mine"), fs.transaction(repo.id, "main", delete="always") as tx:
+            fs.pipe_file(f"{repo.id}/{tx.branch.id}/new", b"x")
+            raise RuntimeError("mine")
     assert repo.branch("main").head.id == before and [b.id for b in repo.branches()] == ["main"]
     with pytest.raises(ValueError, match="does not exist"):
         fs.transaction("no-such-repository")

@@ -312,7 +312,7 @@ class Load:
                 if put(self.each[count % len(self.each)], key, str(count).encode()).status_code == 201:
                     floor = count
                 answer = get(self.each[(count + 1) % len(self.each)], key)
-                if floor >= 0 and (answer.status_code == 404 or answer.status_code == 200 and int(answer.content) < floor):
+                if floor >= 0 and (answer.status_code == 404 or (answer.status_code == 200 and int(answer.content) < floor)):
                     self.stale.append((key, floor, answer.status_code))
                 self.reads += answer.status_code == 200
             except requests.RequestException:

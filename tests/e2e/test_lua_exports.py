@@ -191,7 +191,7 @@ def test_the_example_of_a_delta_table_is_read_from_the_store(exporting, lake, ve
 KEYS = {
     "aws": {
         "id": "{{ ENV.LAKEFSACTION_AWS_ACCESS_KEY_ID }}",
-        "secret": "{{ ENV.%s }}" % SECRET,
+        "secret": f"{{{{ ENV.{SECRET} }}}}",
         "endpoint": "{{ ENV.LAKEFSACTION_S3_ENDPOINT }}",
     }
 }

@@ -61,7 +61,7 @@ def listed(rest, repository, ref):
 
 def seconds(timestamp):
     whole, _, _ = timestamp.rstrip("Z").partition(".")
-    return int(datetime.datetime.fromisoformat(whole).replace(tzinfo=datetime.timezone.utc).timestamp())
+    return int(datetime.datetime.fromisoformat(whole).replace(tzinfo=datetime.UTC).timestamp())
 
 
 def assert_same(objects, listing, namespace):

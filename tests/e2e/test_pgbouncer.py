@@ -71,7 +71,7 @@ def tarnd(session_scratch, url):
 
 
 @pytest.mark.parametrize(
-    ("mode", "more", "role", "said"),
+    "mode, more, role, said",
     [
         ("transaction", "", ROLE, "ignore_startup_parameters = options"),
         ("transaction", IGNORED, (), "statement_timeout"),

@@ -152,7 +152,7 @@ def test_keys_are_shown_once_when_none_are_given(scratch_dir):
 def test_metrics_may_have_an_address_of_their_own(scratch_dir):
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
-        address = "127.0.0.1:%d" % free.getsockname()[1]
+        address = f"127.0.0.1:{free.getsockname()[1]}"
     server = servers.Tarnd(scratch_dir, environment={"TARN_METRICS_LISTEN": address})
     server.start()
     try:

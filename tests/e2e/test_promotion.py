@@ -428,7 +428,7 @@ def test_rolling_back(cli, repo, s3, rest, tmp_path):
     shown = cli.json("promote", "show", second["id"])
     assert (shown["state"], shown["undone_by"]) == ("rolled_back", undone["id"])
     log = cli.json("alias", "log", "champion")["items"]
-    assert [row["reason"] for row in log][0] == "slow in the field" and len(log) == 3
+    assert log[0]["reason"] == "slow in the field" and len(log) == 3
     cli.run("promote", "rollback", second["id"], status=6)
     # By id, the first: nothing is the champion then.
     cli.json("promote", "rollback", first["id"])

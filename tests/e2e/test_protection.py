@@ -161,7 +161,7 @@ def test_rules_and_expiry_hold_on_both_servers(two_tarnds):
     assert rest(
         "PUT", "/repositories/shared/settings/branch_protection", json=[{"pattern": "kept", "blocked_actions": ["delete"]}]
     ).ok
-    soon = (datetime.datetime.now(datetime.timezone.utc) + datetime.timedelta(seconds=2)).isoformat()
+    soon = (datetime.datetime.now(datetime.UTC) + datetime.timedelta(seconds=2)).isoformat()
     for branch, expires in [("soon", "2s"), ("at", soon), ("kept", "2s"), ("later", "72h")]:
         assert (
             rest("POST", "/repositories/shared/branches", json={"name": branch, "source": "main", "expires": expires}).status_code

@@ -200,7 +200,7 @@ class Grammar:
         given = [
             flag
             for flag in flags
-            if self.chance.random() < 0.5 and (flag[0] == "query" or flag[2].isascii() and flag[2].isprintable())
+            if self.chance.random() < 0.5 and (flag[0] == "query" or (flag[2].isascii() and flag[2].isprintable()))
         ]
         if self.chance.random() < 0.2:
             given.append(("header", "Prefer", self.chance.choice(["wait=0", "wait=1", "respond-async", "wait=" + "9" * 20])))

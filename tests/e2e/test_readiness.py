@@ -104,7 +104,8 @@ def test_an_idle_server_shows_few_series_and_what_operators_need(scratch_dir, in
         samples = {
             line.rsplit(" ", 1)[0]: float(line.rsplit(" ", 1)[1]) for line in text.splitlines() if not line.startswith("#")
         }
-        assert samples['tarn_build_info{version="%s"}' % (servers.ROOT / "VERSION").read_text().strip()] == 1
+        version = (servers.ROOT / "VERSION").read_text().strip()
+        assert samples[f'tarn_build_info{{version="{version}"}}'] == 1
         assert 0 < samples["process_resident_memory_bytes"] < 4e9 and samples["process_open_fds"] > 5
         assert samples["process_cpu_seconds_total"] > 0 and samples["process_threads"] > 10
         assert abs(samples["process_start_time_seconds"] - time.time()) < 600

@@ -123,7 +123,7 @@ def send_parts(s3, repo, upload, parts, key="main/a", **options):
             **{
                 k: v
                 for k, v in s3.upload_part(Bucket=repo, Key=key, UploadId=upload, PartNumber=n, Body=body, **options).items()
-                if k == "ETag" or k.startswith("Checksum") and k != "ChecksumType"
+                if k == "ETag" or (k.startswith("Checksum") and k != "ChecksumType")
             },
         }
         for n, body in enumerate(parts, 1)

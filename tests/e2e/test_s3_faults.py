@@ -188,7 +188,7 @@ def test_a_branch_that_is_deleted_while_bytes_arrive(tarn, repo, s3):
 @pytest.mark.parametrize("minutes", [-20, 20])
 def test_a_clock_that_is_twenty_minutes_off(tarn, repo, s3, minutes):
     s3.put_object(Bucket=repo, Key="main/a", Body=b"a")
-    shifted = datetime.datetime.now(datetime.timezone.utc) + datetime.timedelta(minutes=minutes)
+    shifted = datetime.datetime.now(datetime.UTC) + datetime.timedelta(minutes=minutes)
     with mock.patch("botocore.auth.get_current_datetime", lambda *_, **__: shifted.replace(tzinfo=None)):
         headers = sign(tarn, "GET", f"/{repo}/main/a")
         presigned = AWSRequest("GET", f"{tarn.url}/{repo}/main/a")

@@ -5,7 +5,7 @@ import hashlib
 import hmac
 import urllib.parse
 import zlib
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 
 import clients
 import pytest
@@ -218,7 +218,7 @@ def test_unsigned_chunks_with_a_trailer(tarn, s3, repo):
 
 def test_a_signature_that_covers_an_unannounced_body(tarn, s3, repo):
     """Without x-amz-content-sha256 the signature covers the body's hash, so that it proves nothing before the end."""
-    now = datetime.now(timezone.utc).strftime("%Y%m%dT%H%M%SZ")
+    now = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
     host = urllib.parse.urlsplit(tarn.url).netloc
 
     def call(method, path, body=b"", signed_body=None):

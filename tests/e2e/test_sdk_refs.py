@@ -266,7 +266,7 @@ def test_log_commits(sdk, repo, put):
     assert ids(amount=1, limit=True) == ids(stop_at=third) == [third]
     assert ids(after=second, amount=1) == [first]
     assert ids(first_parent=True)[:3] == [third, second, first]
-    assert ids(since=datetime.datetime(2100, 1, 1, tzinfo=datetime.timezone.utc)) == []
+    assert ids(since=datetime.datetime(2100, 1, 1, tzinfo=datetime.UTC)) == []
     refused(404, sdk.refs.log_commits, repo.id, "nope", says="not found")
 
 

@@ -184,20 +184,18 @@ def test_a_transaction_is_one_merge(repo):
 
 def test_an_empty_transaction_fails_with_no_changes(repo):
     branch = repo.branch("dev").create("main")
-    with pytest.raises(exceptions.TransactionException, match="no changes"):
-        with branch.transact(commit_message="nothing"):
-            pass
+    with pytest.raises(exceptions.TransactionException, match="no changes"), branch.transact(commit_message="nothing"):
+        pass
 
 
 @pytest.mark.parametrize("cleanup", [True, False])
 def test_a_failed_transaction_changes_nothing(repo, cleanup):
     branch = repo.branch("dev").create("main")
     before = branch.get_commit()
-    with pytest.raises(ValueError):
-        with branch.transact(commit_message="m", delete_branch_on_error=cleanup) as tx:
-            transaction = tx.id
-            tx.object("a").upload(data="1")
-            raise ValueError("mine")
+    with pytest.raises(ValueError), branch.transact(commit_message="m", delete_branch_on_error=cleanup) as tx:
+        transaction = tx.id
+        tx.object("a").upload(data="1")
+        raise ValueError("mine")
     assert branch.get_commit() == before
     if cleanup:
         with pytest.raises(exceptions.NotFoundException):
@@ -208,19 +206,17 @@ def test_a_failed_transaction_changes_nothing(repo, cleanup):
 
 def test_a_transaction_on_a_dirty_branch_says_so(repo):
     branch = repo.branch("dev").create("main")
-    with pytest.raises(exceptions.TransactionException, match="dirty branch"):
-        with branch.transact(commit_message="m") as tx:
-            tx.object("a").upload(data="1")
-            branch.object("b").upload(data="2")
+    with pytest.raises(exceptions.TransactionException, match="dirty branch"), branch.transact(commit_message="m") as tx:
+        tx.object("a").upload(data="1")
+        branch.object("b").upload(data="2")
 
 
 def test_a_conflicting_transaction_says_so(repo):
     branch = repo.branch("dev").create("main")
-    with pytest.raises(exceptions.TransactionException, match="Conflict"):
-        with branch.transact(commit_message="m") as tx:
-            tx.object("a").upload(data="1")
-            branch.object("a").upload(data="2")
-            branch.commit(message="meanwhile")
+    with pytest.raises(exceptions.TransactionException, match="Conflict"), branch.transact(commit_message="m") as tx:
+        tx.object("a").upload(data="1")
+        branch.object("a").upload(data="2")
+        branch.commit(message="meanwhile")
 
 
 def test_a_transaction_can_leave_a_tag(repo):
@@ -228,10 +224,10 @@ def test_a_transaction_can_leave_a_tag(repo):
     with branch.transact(commit_message="m", tag="release") as tx:
         tx.object("a").upload(data="1")
     assert repo.tag("release").get_commit() == branch.get_commit()
-    with pytest.raises(exceptions.ConflictException, match="tag already exists"):
-        with branch.transact(commit_message="m", tag="release") as tx:
-            transaction = tx.id
-            tx.object("a").upload(data="2")
+    again = branch.transact(commit_message="m", tag="release")
+    with pytest.raises(exceptions.ConflictException, match="tag already exists"), again as tx:
+        transaction = tx.id
+        tx.object("a").upload(data="2")
     with pytest.raises(exceptions.NotFoundException):
         repo.ref(transaction).get_commit()
 

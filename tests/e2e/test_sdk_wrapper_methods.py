@@ -144,9 +144,8 @@ def test_branch(repo, main, nowhere):
 
 
 def test_transact(repo, main):
-    with pytest.raises(exceptions.NotFoundException):
-        with repo.branch("nope").transact(commit_message="m"):
-            pass
+    with pytest.raises(exceptions.NotFoundException), repo.branch("nope").transact(commit_message="m"):
+        pass
     main.object("a").upload(data="1")
     main.object("b").upload(data="1")
     main.commit(message="before")
@@ -169,9 +168,8 @@ def test_the_end_of_a_transaction_leaves_no_branch(main):
     with pytest.raises(lakefs_sdk.exceptions.NotFoundException):
         tx.reset_changes()
     not_found(list, tx.uncommitted())
-    with pytest.raises(exceptions.BadRequestException, match="1000"):
-        with main.transact(commit_message="m") as tx:
-            tx.delete_objects([str(number) for number in range(1001)])
+    with pytest.raises(exceptions.BadRequestException, match="1000"), main.transact(commit_message="m") as tx:
+        tx.delete_objects([str(number) for number in range(1001)])
 
 
 # Tag

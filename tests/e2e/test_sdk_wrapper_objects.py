@@ -100,10 +100,9 @@ def test_nothing_is_there_before_the_writer_closes(repo):
 
 def test_an_aborted_writer_leaves_nothing(repo):
     item = repo.branch("main").object("file")
-    with pytest.raises(ValueError):
-        with item.writer() as out:
-            out.write("half")
-            raise ValueError("mine")
+    with pytest.raises(ValueError), item.writer() as out:
+        out.write("half")
+        raise ValueError("mine")
     assert not item.exists()
     writer = item.writer()
     writer.write("half")

@@ -85,7 +85,7 @@ def test_an_object_is_shown_as_in_a_listing(rest, repo):
 
 
 @pytest.mark.parametrize(
-    ("query", "named"),
+    "query, named",
     [
         ({}, "search"),
         ({"glob": "a[b"}, '"glob"'),

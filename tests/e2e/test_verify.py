@@ -246,9 +246,9 @@ def test_a_read_of_changed_bytes_does_not_end_well(careful, scratch_dir, size, r
         assert rest_error.value.response.status_code == 500
     assert corrupt_reads(server) >= before + 2
     assert over_rest(Range="bytes=0-9") == body[:10]
-    line = [
+    line = next(
         line
         for line in (server.directory / "tarnd.log").read_text().splitlines()
         if "object_corrupt" in line and lake.name in line
-    ][0]
+    )
     assert "path=k" in line and "address=" in line

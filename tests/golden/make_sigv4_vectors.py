@@ -11,7 +11,7 @@ import hmac
 import json
 import pathlib
 import zlib
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from unittest import mock
 
 import botocore
@@ -25,7 +25,7 @@ from botocore.credentials import Credentials
 KEY_ID = "TARNTESTKEY000000001"
 SECRET = "tarn/test+secret/0123456789abcdefghijklm"
 REGION = "us-east-1"
-NOW = datetime(2026, 11, 20, 8, 15, 42, tzinfo=timezone.utc)
+NOW = datetime(2026, 11, 20, 8, 15, 42, tzinfo=UTC)
 ISO = NOW.strftime("%Y%m%dT%H%M%SZ")
 EPOCH = int(NOW.timestamp())
 HTTP_DATE = "Fri, 20 Nov 2026 08:15:42 GMT"
@@ -186,35 +186,35 @@ def client_requests():
         return made
 
     calls = [
-        ("client put over http", "http", "put_object", dict(Bucket="lake", Key="main/k", Body=b"hello")),
-        ("client put over tls", "https", "put_object", dict(Bucket="lake", Key="main/k", Body=b"hello")),
-        ("client put over tls, empty", "https", "put_object", dict(Bucket="lake", Key="main/e", Body=b"")),
+        ("client put over http", "http", "put_object", {"Bucket": "lake", "Key": "main/k", "Body": b"hello"}),
+        ("client put over tls", "https", "put_object", {"Bucket": "lake", "Key": "main/k", "Body": b"hello"}),
+        ("client put over tls, empty", "https", "put_object", {"Bucket": "lake", "Key": "main/e", "Body": b""}),
         (
             "client put over tls, sha256",
             "https",
             "put_object",
-            dict(
-                Bucket="lake",
-                Key="main/k",
-                Body=b"hello",
-                ChecksumAlgorithm="SHA256",
-                ContentEncoding="gzip",
-                Metadata={"Color": "red"},
-            ),
+            {
+                "Bucket": "lake",
+                "Key": "main/k",
+                "Body": b"hello",
+                "ChecksumAlgorithm": "SHA256",
+                "ContentEncoding": "gzip",
+                "Metadata": {"Color": "red"},
+            },
         ),
         (
             "client put over tls, two chunks",
             "https",
             "put_object",
-            dict(Bucket="lake", Key="main/big", Body=b"0123456789abcdef" * 70000),
+            {"Bucket": "lake", "Key": "main/big", "Body": b"0123456789abcdef" * 70000},
         ),
         (
             "client delete objects",
             "http",
             "delete_objects",
-            dict(Bucket="lake", Delete={"Objects": [{"Key": "main/a b"}, {"Key": "main/\u00e9"}]}),
+            {"Bucket": "lake", "Delete": {"Objects": [{"Key": "main/a b"}, {"Key": "main/\u00e9"}]}},
         ),
-        ("client list", "http", "list_objects_v2", dict(Bucket="lake", Prefix="main/a+b c/", Delimiter="/")),
+        ("client list", "http", "list_objects_v2", {"Bucket": "lake", "Prefix": "main/a+b c/", "Delimiter": "/"}),
     ]
     for name, scheme, operation, arguments in calls:
         captured.clear()

@@ -119,7 +119,7 @@ class BranchLog:
         """Of commits by their ids."""
         for path in self.arena.places:
             old, theirs, ours = (self.trees[one].get(path) for one in (base, source, destination))
-            if theirs == old or theirs == ours:
+            if theirs in (old, ours):
                 right = ours
             elif strategy == "source-wins" or (ours == old and strategy != "dest-wins"):
                 right = theirs

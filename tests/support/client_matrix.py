@@ -22,7 +22,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "tests/e2e/clients"
 PAGE = ROOT / "docs/s3-compatibility.md"

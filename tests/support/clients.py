@@ -100,7 +100,7 @@ class RawS3:
             connection.close()
 
     def signature(self, method, target, headers, payload_hash, time_shift):
-        now = datetime.datetime.now(datetime.timezone.utc) + datetime.timedelta(seconds=time_shift)
+        now = datetime.datetime.now(datetime.UTC) + datetime.timedelta(seconds=time_shift)
         stamp, day = now.strftime("%Y%m%dT%H%M%SZ"), now.strftime("%Y%m%d")
         signed = {
             "host": headers["Host"],

@@ -7,8 +7,9 @@ its start, or never.
 
 import math
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Callable
+from typing import Any
 
 SEARCH_SECONDS = 10
 CONFIGURATIONS_MAX = 300_000
@@ -98,7 +99,7 @@ def needless(before, optional, entry, after):
     """
     later = entry.operation.required or entry.bit < optional.bit  # of two that may have happened, one order is tried
     return any(
-        without == after or later and after in optional.operation.step(without) for without in entry.operation.step(before)
+        without == after or (later and after in optional.operation.step(without)) for without in entry.operation.step(before)
     )
 
 

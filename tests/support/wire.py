@@ -56,7 +56,7 @@ class Wire:
         skewed = SKEWED.search(answer.body) if answer.status == 403 else None
         if skewed:  # as the AWS clients do, the next request is signed by the server's clock
             theirs = datetime.datetime.fromisoformat(skewed[1].decode().replace("Z", "+00:00"))
-            self.ahead = (theirs - datetime.datetime.now(datetime.timezone.utc)).total_seconds()
+            self.ahead = (theirs - datetime.datetime.now(datetime.UTC)).total_seconds()
             raise NotSent("the clocks are apart")
         return answer
 

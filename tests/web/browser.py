@@ -162,7 +162,7 @@ class Window:
     def _on_failed_request(self, request):
         """A request that the policy of the page refuses is never sent."""
         problem = f"request to another host: {request.url}"
-        if "BLOCKED_BY_CSP" in (request.failure or "") or "csp" == request.failure:
+        if "BLOCKED_BY_CSP" in (request.failure or "") or request.failure == "csp":
             self.problems.remove(problem) if problem in self.problems else None
 
     def _on_console(self, message):

@@ -178,9 +178,7 @@ def whole_experiment(window, rest, source):
     assert (
         rest.read("digits", "artifacts/model.txt") == rest.read("digits", "artifacts/model.txt", "@champion") == b"model of exp-1"
     )
-    assert [change["reason"] for change in rest.get("/repositories/digits/aliases/champion/history")["results"]][
-        0
-    ] == "slower in use"
+    assert rest.get("/repositories/digits/aliases/champion/history")["results"][0]["reason"] == "slower in use"
     assert len(rest.paths("digits", prefix="raw/")) == 40 and "README.md" in rest.paths("digits")
 
 

@@ -37,7 +37,7 @@ def test_types_are_whole():
     assert ended.returncode == 0, ended.stdout + ended.stderr
 
 
-@pytest.mark.parametrize(("value", "text"), [(math.nan, "NaN"), (math.inf, "Infinity"), (-math.inf, "-Infinity")])
+@pytest.mark.parametrize("value, text", [(math.nan, "NaN"), (math.inf, "Infinity"), (-math.inf, "-Infinity")])
 def test_what_is_not_finite_travels_as_words(value, text):
     assert to_json(value) == text
     back = from_json(text)
@@ -146,7 +146,7 @@ def test_columns_of_a_comparison():
 
 
 @pytest.mark.parametrize(
-    ("state", "code", "error"),
+    "state, code, error",
     [
         ("rejected", "gate_failed", tarn.GateFailed),
         ("rejected", "check_timeout", tarn.GateFailed),
@@ -199,7 +199,7 @@ ANSWERS = [  # status, code, error, requests for a GET, for a POST
 ]
 
 
-@pytest.mark.parametrize(("status", "code", "error", "gets", "posts"), ANSWERS)
+@pytest.mark.parametrize("status, code, error, gets, posts", ANSWERS)
 def test_what_may_succeed_later_and_was_not_done_is_repeated(status, code, error, gets, posts, monkeypatch):
     asked = []
 

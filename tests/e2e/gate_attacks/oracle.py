@@ -32,7 +32,7 @@ class Lake:
     since: dict
 
 
-@functools.lru_cache(maxsize=None)
+@functools.cache
 def pattern(glob):
     """`**` is any text and as a whole segment may be missing, `*` and `?` stop at a slash, {a,b} is either."""
     out, rest = "", glob
@@ -70,7 +70,7 @@ def is_from(source, origin):
 def names_one(source):
     """Whether it says whose value counts: of such a source the newest one."""
     kind, _, detail = source.partition(":")
-    return bool(detail) and (kind in ("api", "check") or kind == "file" and not set(detail) & set("*?[{"))
+    return bool(detail) and (kind in ("api", "check") or (kind == "file" and not set(detail) & set("*?[{")))
 
 
 def finite(value):
@@ -97,7 +97,7 @@ def waits_for_check(rule, policy):
     sources = [rule["from"]] if "from" in rule else rule.get("trust", USUAL)
     required = policy.get("checks", {}).get("required", [])
     return any(
-        source == "check" and required or source.startswith("check:") and source[len("check:") :] in required
+        (source == "check" and required) or (source.startswith("check:") and source[len("check:") :] in required)
         for source in sources
     )
 
@@ -195,8 +195,7 @@ def judge_bound(verdict, name, rule, bound, limit, value, champion):
     # Past a bound in the direction of the goal it is too good to be true.
     too_good = (
         bound == "max_delta"
-        or "increase" in bound
-        and rule.get("goal") == "max"
+        or ("increase" in bound and rule.get("goal") == "max")
         or ("decrease" in bound and rule.get("goal") == "min")
     )
     if distance < 0:

@@ -3,8 +3,8 @@
 import hashlib
 import json
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Callable
 
 import clients
 import requests
