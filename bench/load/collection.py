@@ -198,7 +198,7 @@ def main():
                 ratio=round(beside / alone, 2),
                 collections=len(rounds),
             )
-            found, removed, steps = collect(rest, "garbage")
+            found, removed, _ = collect(rest, "garbage")
             assert found["removed_objects"] == count, found
             show(
                 measured="remove garbage",

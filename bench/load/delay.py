@@ -5,6 +5,7 @@ A round trip through it takes twice as long. It listens on the loopback interfac
 """
 
 import asyncio
+import contextlib
 import sys
 
 CHUNK_BYTES = 256 * 1024
@@ -31,10 +32,8 @@ async def pass_on(reader, writer, seconds):
     except ConnectionError:
         pass
     await waiting.put(None)
-    try:
+    with contextlib.suppress(ConnectionError):
         await delivery
-    except ConnectionError:
-        pass
 
 
 async def main(port, milliseconds, target):

@@ -23,7 +23,6 @@ def key_of(count, number):
 
 
 def page(count, begin):
-    folder, at = divmod(begin, 1000)
     parts, end = [HEAD, f"<Prefix>{count}/</Prefix>"], min(begin + PAGE, count)
     for number in range(begin, end):
         if number == begin or number % 1000 == 0:

@@ -211,10 +211,7 @@ def tarn(session_scratch, initialised_data, pytestconfig):
     """A tarnd as it comes: embedded PostgreSQL, objects in a local directory. With --servers N, N that take turns."""
     count = pytestconfig.getoption("--servers")
     place = session_scratch / "tarnd"
-    if count == 1:
-        server = servers.Tarnd(place).copy_data_of(initialised_data)
-    else:
-        server = servers.Tarnds(place, count)
+    server = servers.Tarnd(place).copy_data_of(initialised_data) if count == 1 else servers.Tarnds(place, count)
     server.start()
     yield server
     server.stop()

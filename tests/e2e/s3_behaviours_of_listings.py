@@ -92,11 +92,16 @@ def markers(b):
     # Before the prefix, and in another branch.
     for after in ["", "!", "dev/zzz" if b.root else "!"]:
         assert b.listed(StartAfter=after) == "B a b b/1 b/2 c".split()
+
     # Inside a group what is left of it still shows; the group itself as marker skips it.
-    groups = lambda marker: [
-        p["Prefix"]
-        for p in b.s3.list_objects(Bucket=b.name, Prefix=b.root, Delimiter="/", Marker=b.root + marker).get("CommonPrefixes", [])
-    ]
+    def groups(marker):
+        return [
+            p["Prefix"]
+            for p in b.s3.list_objects(Bucket=b.name, Prefix=b.root, Delimiter="/", Marker=b.root + marker).get(
+                "CommonPrefixes", []
+            )
+        ]
+
     assert groups("b/1") == [b.root + "b/"] and groups("b/") == []
 
 

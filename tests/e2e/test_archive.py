@@ -82,7 +82,10 @@ def test_a_folder_comes_back_byte_for_byte(s3, put, repo, archive, form):
     s3.delete_object(Bucket=repo.id, Key="main/data/empty")
     committed = sorted((path[5:], body) for path, body in contents.items() if path.startswith("data/"))
     staged = sorted([*(p for p in committed if p[0] != "empty"), ("staged", b"staged")])
-    by_bytes = lambda list: sorted(list, key=lambda pair: pair[0].encode())
+
+    def by_bytes(list):
+        return sorted(list, key=lambda pair: pair[0].encode())
+
     answer = archive(prefix="data/", format=form)
     assert members(answer, form) == by_bytes(staged)
     assert answer.headers["Content-Disposition"] == f'attachment; filename="{repo.id}-main-data.{form}"'

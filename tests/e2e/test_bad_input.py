@@ -34,12 +34,15 @@ def unchanged(tarn, repo):
     branch = repo.branch("main")
     branch.object("kept").upload(data=b"kept", mode="wb")
     branch.commit(message="m")
-    state = lambda: (
-        [(b.id, b.commit_id) for b in listed(tarn, repo)],
-        [i.path for i in branch.objects()],
-        [c.path for c in branch.uncommitted()],
-        [t.id for t in repo.tags()],
-    )
+
+    def state():
+        return (
+            [(b.id, b.commit_id) for b in listed(tarn, repo)],
+            [i.path for i in branch.objects()],
+            [c.path for c in branch.uncommitted()],
+            [t.id for t in repo.tags()],
+        )
+
     before = state()
     yield repo
     assert state() == before

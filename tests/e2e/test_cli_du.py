@@ -19,7 +19,10 @@ def lake(repo):
 def rows(cli, *arguments):
     """(what, path) -> (objects, bytes) of `tarn du`."""
     items = cli.json("du", *arguments)["items"]
-    what = lambda item: item.get("what", item.get("path_type"))
+
+    def what(item):
+        return item.get("what", item.get("path_type"))
+
     return {(what(item), item["path"]): (item["objects"], item["bytes"]) for item in items}
 
 
@@ -78,7 +81,9 @@ def test_words_that_have_no_meaning_are_refused(cli, lake):
 
 
 def test_the_history_is_a_list_of_days(cli, lake, long_tests):
-    history = lambda: cli.json("du", "--history", f"tarn://{lake.id}")
+    def history():
+        return cli.json("du", "--history", f"tarn://{lake.id}")
+
     assert history()["kind"] == "UsageDayList"
     if not long_tests:
         return

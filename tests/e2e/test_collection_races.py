@@ -277,10 +277,8 @@ def work(worker):
 def collect(shared, chance):
     while not shared.stopping.wait(COLLECT_SECONDS):
         for repository in (shared.repository, shared.other, shared.gated):
-            try:
+            with contextlib.suppress(Unknown, NotSent):
                 shared.wire(chance).rest("POST", f"/repositories/{repository}/gc/runs", document={"yes_delete": 100})
-            except (Unknown, NotSent):
-                pass
 
 
 def read(shared, chance):

@@ -128,7 +128,7 @@ class FullWorld(World):
     def __init__(self, tarn):
         super().__init__(tarn, "every-route")
         name = self.name
-        for path, metadata in (("a/b", ""), ("a/c", ""), ("_lakefs_actions/look.yaml", "")):
+        for path in ("a/b", "a/c", "_lakefs_actions/look.yaml"):
             data = HOOK if path.startswith("_") else path.encode()
             self.done("POST", f"{self.base}/branches/main/objects?path={path}", data=data, headers={"x-lakefs-meta-k": "v"})
         self.done(

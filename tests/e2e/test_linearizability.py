@@ -290,7 +290,7 @@ def simulated(chance, clients, operations):
             moments.append((effect, start, end, kind, (client * operations + number + 1,) * 3))
     moments.sort()
     shown, history, unseen = None, [], (-1, -1, -1)
-    for effect, start, end, kind, value in moments:
+    for _, start, end, kind, value in moments:
         seen = shown
         if kind in ("put", "lost") and (kind == "put" or chance.random() < 0.5):
             shown = value

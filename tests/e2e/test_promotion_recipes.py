@@ -104,7 +104,7 @@ def check_second(cli, repo):
 
 
 def test_the_second_of_two_is_merged_as_the_message_says(cli, repo, reviewer, two_waiting):
-    merge, replace = commands_in(two_waiting)
+    merge, _ = commands_in(two_waiting)
     assert shlex.split(merge)[:4] == ["tarn", "merge", "main", "exp-2"] and "artifacts/model.pkl" in two_waiting
     run_line(cli, merge)
     # The rest of the first's model came with the merge, so what was measured is no longer what is there: measure again.

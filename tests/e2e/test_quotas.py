@@ -126,8 +126,13 @@ def test_a_client_that_waits_for_100_continue_sends_no_body(tarn, limited, rest)
 def test_past_a_soft_limit_uploads_have_a_warning(rest, repo, s3):
     url = f"/repositories/{repo.id}/quotas"
     assert rest("PUT", url, json={"limits": {"bytes": {"soft": 10, "hard": 100}}}).status_code == 200
-    put = lambda key, size: s3.put_object(Bucket=repo.id, Key=f"main/{key}", Body=b"x" * size)
-    header = lambda answer: answer["ResponseMetadata"]["HTTPHeaders"].get("x-tarn-quota-warning")
+
+    def put(key, size):
+        return s3.put_object(Bucket=repo.id, Key=f"main/{key}", Body=b"x" * size)
+
+    def header(answer):
+        return answer["ResponseMetadata"]["HTTPHeaders"].get("x-tarn-quota-warning")
+
     assert header(put("a", 10)) is None
     assert "11 bytes used, the soft limit is 10, the hard limit 100" in header(put("b", 1))
     branch = f"/repositories/{repo.id}/branches/main"
@@ -218,9 +223,10 @@ def test_a_quota_of_a_user_holds_in_all_repositories(cli, tarn, repo, rest):
 def test_a_restart_forgets_nothing(scratch_dir, initialised_data):
     server = servers.Tarnd(scratch_dir / "tarnd").copy_data_of(initialised_data).start()
     rest = clients.Rest(server)
-    upload = lambda path, size: (
-        rest("POST", "/repositories/lake/branches/main/objects", params={"path": path}, data=b"x" * size).status_code
-    )
+
+    def upload(path, size):
+        return rest("POST", "/repositories/lake/branches/main/objects", params={"path": path}, data=b"x" * size).status_code
+
     rest("POST", "/repositories", json={"name": "lake", "storage_namespace": "local://lake"})
     rest("PUT", "/repositories/lake/quotas", json=limits(bytes=1000))
     assert upload("a", 700) == 201

@@ -78,7 +78,7 @@ def test_a_client_that_is_killed_in_the_middle_of_a_put(tarn, repo, s3, doors, w
     file = tmp_path / "large"
     file.write_bytes(b"n" * 16 * MIB)
     stored = set(tarn.stored())
-    url, ca = doors[way]
+    _, ca = doors[way]
     for key in ("there", "new"):
         target = through(tarn, doors[way]).generate_presigned_url("put_object", {"Bucket": repo, "Key": f"main/{key}"})
         command = ["curl", "-sS", "--limit-rate", "4M", "--upload-file", str(file), target]

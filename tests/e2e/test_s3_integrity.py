@@ -187,11 +187,16 @@ def test_signed_chunks_that_were_changed(tarn, s3, repo):
 
 
 def test_signed_chunks_with_a_signed_trailer(tarn, s3, repo):
-    frame = lambda c: c.chunk(BODY) + c.chunk(b"") + c.trailer("x-amz-checksum-crc32", CRC32)
+    def frame(c):
+        return c.chunk(BODY) + c.chunk(b"") + c.trailer("x-amz-checksum-crc32", CRC32)
+
     literal = "STREAMING-AWS4-HMAC-SHA256-PAYLOAD-TRAILER"
     answer = chunked_put(tarn, repo, literal, frame, {"x-amz-trailer": "x-amz-checksum-crc32"})
     assert (answer.status, answer.headers.get("x-amz-checksum-crc32")) == (200, CRC32)
-    wrong = lambda c: c.chunk(BODY) + c.chunk(b"") + c.trailer("x-amz-checksum-crc32", "AAAAAA==")
+
+    def wrong(c):
+        return c.chunk(BODY) + c.chunk(b"") + c.trailer("x-amz-checksum-crc32", "AAAAAA==")
+
     assert chunked_put(tarn, repo, literal, wrong, {"x-amz-trailer": "x-amz-checksum-crc32"}).code == "BadDigest"
 
 

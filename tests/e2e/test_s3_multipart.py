@@ -88,11 +88,17 @@ def test_one_small_part_is_enough(s3, repo):
 
 def test_a_part_sent_again_replaces_the_first(s3, repo):
     upload_id = s3.create_multipart_upload(Bucket=repo, Key="main/a")["UploadId"]
-    send = lambda body: s3.upload_part(Bucket=repo, Key="main/a", UploadId=upload_id, PartNumber=1, Body=body)["ETag"]
+
+    def send(body):
+        return s3.upload_part(Bucket=repo, Key="main/a", UploadId=upload_id, PartNumber=1, Body=body)["ETag"]
+
     old, new = send(b"old"), send(b"new")
-    complete = lambda etag: s3.complete_multipart_upload(
-        Bucket=repo, Key="main/a", UploadId=upload_id, MultipartUpload={"Parts": [{"PartNumber": 1, "ETag": etag}]}
-    )
+
+    def complete(etag):
+        return s3.complete_multipart_upload(
+            Bucket=repo, Key="main/a", UploadId=upload_id, MultipartUpload={"Parts": [{"PartNumber": 1, "ETag": etag}]}
+        )
+
     with pytest.raises(ClientError) as error:
         complete(old)
     assert failure(error) == (400, "InvalidPart")
@@ -140,7 +146,10 @@ def test_parts_copied_from_objects(tarn, s3, repo):
 def test_completions_that_are_refused(s3, repo):
     upload_id = s3.create_multipart_upload(Bucket=repo, Key="main/a")["UploadId"]
     etags = [s3.upload_part(Bucket=repo, Key="main/a", UploadId=upload_id, PartNumber=n, Body=b"x")["ETag"] for n in (1, 2)]
-    part = lambda n, etag=None: {"PartNumber": n, "ETag": etag or etags[n - 1]}
+
+    def part(n, etag=None):
+        return {"PartNumber": n, "ETag": etag or etags[n - 1]}
+
     for parts, expected in [
         ([part(2), part(1)], (400, "InvalidPartOrder")),
         ([part(1), part(2)], (400, "EntityTooSmall")),
@@ -250,14 +259,17 @@ def test_a_wrong_checksum_of_the_whole_is_refused(s3, repo):
     etag = s3.upload_part(
         Bucket=repo, Key="main/a", UploadId=upload_id, PartNumber=1, Body=b"123456789", ChecksumAlgorithm="CRC64NVME"
     )["ETag"]
-    complete = lambda checksum: s3.complete_multipart_upload(
-        Bucket=repo,
-        Key="main/a",
-        UploadId=upload_id,
-        ChecksumType="FULL_OBJECT",
-        ChecksumCRC64NVME=checksum,
-        MultipartUpload={"Parts": [{"PartNumber": 1, "ETag": etag}]},
-    )
+
+    def complete(checksum):
+        return s3.complete_multipart_upload(
+            Bucket=repo,
+            Key="main/a",
+            UploadId=upload_id,
+            ChecksumType="FULL_OBJECT",
+            ChecksumCRC64NVME=checksum,
+            MultipartUpload={"Parts": [{"PartNumber": 1, "ETag": etag}]},
+        )
+
     with pytest.raises(ClientError) as error:
         complete("AAAAAAAAAAA=")
     assert failure(error) == (400, "BadDigest")
@@ -283,9 +295,12 @@ def test_conditions_hold_at_completion(s3, repo):
 def test_completing_again_gives_the_same_answer(s3, repo):
     upload_id = s3.create_multipart_upload(Bucket=repo, Key="main/a")["UploadId"]
     etag = s3.upload_part(Bucket=repo, Key="main/a", UploadId=upload_id, PartNumber=1, Body=b"x")["ETag"]
-    complete = lambda: s3.complete_multipart_upload(
-        Bucket=repo, Key="main/a", UploadId=upload_id, MultipartUpload={"Parts": [{"PartNumber": 1, "ETag": etag}]}
-    )
+
+    def complete():
+        return s3.complete_multipart_upload(
+            Bucket=repo, Key="main/a", UploadId=upload_id, MultipartUpload={"Parts": [{"PartNumber": 1, "ETag": etag}]}
+        )
+
     assert complete()["ETag"] == complete()["ETag"]
 
 

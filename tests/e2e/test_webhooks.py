@@ -155,7 +155,10 @@ def test_dead_letters_are_listed_and_sent_again(server, receive, tmp_path):
     cli = Cli(server, tmp_path / "home", repo.split("/")[-1])
     cli.run("webhook", "set", "deploy", receiver.url)
     make_branches(server, repo, 2)
-    dead = lambda: cli.json("webhook", "deliveries", "deploy", "--state", "dead")["items"]
+
+    def dead():
+        return cli.json("webhook", "deliveries", "deploy", "--state", "dead")["items"]
+
     wait_for(lambda: len(dead()) == 2)
     assert len(receiver.got) == 6 and len(set(receiver.ids())) == 2
     assert {(item["attempts"], item["last_status"]) for item in dead()} == {(3, 500)}

@@ -51,7 +51,7 @@ def split_url(url):
 
 
 def vector(name, method, url, headers, body=b"", **more):
-    host, target = split_url(url)
+    _, target = split_url(url)
     fields = [[str(k), v.decode() if isinstance(v, bytes) else str(v)] for k, v in headers.items()]
     if not any(k.lower() == "host" for k, _ in fields):
         fields.append(["Host", botocore.auth._host_from_url(url)])

@@ -228,7 +228,7 @@ class Histories:
     def shown(self, arena):
         """The current value of each key, by the last client's reads."""
         out = {}
-        for path, (cell, key) in arena.places.items():
+        for path in arena.places:
             value = None
             listed = self.must("GET", f"/repositories/{REPOSITORY}/refs/{arena.branch}/objects/ls?amount=1000")["results"]
             item = next((item for item in listed if item["path"] == path), None)

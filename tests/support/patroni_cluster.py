@@ -5,6 +5,7 @@ it. The servers do not, so a node that is cut off can still be used by them.
 """
 
 import base64
+import contextlib
 import os
 import shutil
 import signal
@@ -112,10 +113,8 @@ class Node:
     def signal_all(self, number):
         """To Patroni and PostgreSQL at once, as if the machine stopped."""
         for pid in [self.patroni.pid, *self.postgres()]:
-            try:
+            with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, number)
-            except ProcessLookupError:
-                pass
 
     def pause(self):
         self.signal_all(signal.SIGSTOP)

@@ -1,5 +1,6 @@
 """Two PostgreSQL servers, the second a synchronous standby of the first, and HAProxy in front of both."""
 
+import contextlib
 import http.server
 import os
 import shutil
@@ -95,10 +96,8 @@ class Server:
 
     def signal_all(self, number):
         for pid in self.pids():
-            try:
+            with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, number)
-            except ProcessLookupError:
-                pass
 
     def hang(self):
         self.signal_all(signal.SIGSTOP)

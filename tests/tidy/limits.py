@@ -56,7 +56,7 @@ def check_kept(page):
         for file in (ROOT / folder).rglob("*test*")
         if file.suffix in (".cc", ".py")
     ]
-    for resource, payer, limit, test in KEPT_ROW.findall(page):
+    for resource, _, _, test in KEPT_ROW.findall(page):
         if resource in ("what", "---"):
             continue
         named += re.findall(r"`(\w+)`", resource)

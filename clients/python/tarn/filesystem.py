@@ -87,7 +87,7 @@ class TarnFileSystem(AbstractFileSystem):  # type: ignore[misc]
     ) -> Any:
         """One flat listing instead of one per directory."""
         path = self._strip_protocol(path)
-        repo, ref, key = _parts(path)
+        _, ref, key = _parts(path)
         if not ref or maxdepth is not None or withdirs:
             return super().find(path, maxdepth=maxdepth, withdirs=withdirs, detail=detail, **options)
         try:
