@@ -130,8 +130,10 @@ def mark(kind, x, y, colour):
 def drawn(found, decades, decades_y, sizes, labels=None, what="Time"):
     labels = labels or {-1: "0.1 ms", 0: "1 ms", 1: "10 ms", 2: "0.1 s", 3: "1 s", 4: "10 s", 5: "100 s", 6: "1,000 s"}
     out = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" font-family="sans-serif" font-size="13" '
-        f'role="img" aria-label="{what} against size, both on logarithmic scales">',
+        (
+            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" font-family="sans-serif" font-size="13" '
+            f'role="img" aria-label="{what} against size, both on logarithmic scales">'
+        ),
         f'<rect width="{WIDTH}" height="{HEIGHT}" fill="#ffffff"/>',
         '<g stroke="#dddddd">',
     ]

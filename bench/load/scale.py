@@ -16,6 +16,7 @@ import socket
 import statistics
 import sys
 import time
+from typing import ClassVar
 
 import history
 import measured_server
@@ -36,7 +37,7 @@ def milliseconds(question):
 
 
 class Dimension:
-    environment = {}
+    environment: ClassVar = {}
 
     def __init__(self, server):
         self.server, self.size, self.serial = server, 0, 0
@@ -108,7 +109,7 @@ class Dimension:
 
 class Branches(Dimension):
     sizes = (100, 1_000, 10_000, 100_000)
-    environment = {"TARN_BRANCHES_PER_USER_MAX": "1000000"}
+    environment: ClassVar = {"TARN_BRANCHES_PER_USER_MAX": "1000000"}
 
     def prepare(self):
         super().prepare()
@@ -182,7 +183,7 @@ class Connections(Dimension):
     """Open connections that wait for their next request, while another one asks."""
 
     sizes = (10, 100, 1_000, 10_000)
-    environment = {"TARN_HTTP_CONNECTIONS_MAX": str(CONNECTIONS_MAX), "TARN_HTTP_IDLE_TIMEOUT": "600s"}
+    environment: ClassVar = {"TARN_HTTP_CONNECTIONS_MAX": str(CONNECTIONS_MAX), "TARN_HTTP_IDLE_TIMEOUT": "600s"}
 
     def prepare(self):
         super().prepare()

@@ -101,7 +101,7 @@ def test_a_refused_url_names_both_times(apart):
     server, ahead = apart
     url = AWSRequest("GET", f"{server.url}/lake/main/a")
     now = datetime.datetime.now(datetime.UTC) + datetime.timedelta(seconds=ahead)
-    with mock.patch("botocore.auth.get_current_datetime", lambda *_, **__: now.replace(tzinfo=None)):
+    with mock.patch("botocore.auth.get_current_datetime", return_value=now.replace(tzinfo=None)):
         S3SigV4QueryAuth(Credentials(server.access_key, server.secret_key), "s3", REGION, expires=60).add_auth(url)
     refused = requests.get(url.url, timeout=20)
     words = "it is not yet valid: it was signed at" if ahead > 0 else "Request has expired: it was valid until"

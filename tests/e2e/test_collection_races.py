@@ -13,6 +13,7 @@ TARN_COLLECTION_FAULTS=0 kills nothing.
 
 import collections
 import contextlib
+import functools
 import os
 import random
 import stat
@@ -471,9 +472,11 @@ def test_collections_race_every_verb_and_every_fault(place, long_tests):
     workers = [Worker(number, shared, random.Random(chance.random())) for number in range(WORKERS)]
     for worker in workers:
         shared.must("POST", f"/repositories/{shared.repository}/branches", {"name": worker.branch, "source": "main"})
-    bodies = [lambda w=worker: work(w) for worker in workers]
-    for client in (collect, read, read, promote, dump_and_restore):
-        bodies.append(lambda c=client, r=random.Random(chance.random()): c(shared, r))
+    bodies = [functools.partial(work, worker) for worker in workers]
+    bodies += [
+        functools.partial(client, shared, random.Random(chance.random()))
+        for client in (collect, read, read, promote, dump_and_restore)
+    ]
     threads = [threading.Thread(target=guarded, args=(shared, body)) for body in bodies]
     for thread in threads:
         thread.start()
@@ -508,5 +511,6 @@ def test_collections_race_every_verb_and_every_fault(place, long_tests):
     )
     verbs = sum((worker.verbs for worker in workers), collections.Counter())
     print({**verbs, "rollback": shared.rolled_back})
-    assert not (missing := too_little(place, workers, seconds >= SECONDS)), missing
+    missing = too_little(place, workers, seconds >= SECONDS)
+    assert not missing
     empty_all(shared)

@@ -83,7 +83,7 @@ def test_a_claimed_digest_hides_no_change(lake, cli, repo, tmp_path, rule):
     repo.branch("exp-1").commit("measured", metadata={"metric.accuracy": "0.9"}, allow_empty=True)
     assert lake.differing("main", "exp-1")["eval/test.csv"] == "changed"
     assert lake.ask("POST", "/refs/exp-1/merge/other", status=409, json={}).status_code == 409
-    assert "object_changed" in cli.run("gate", "check", "exp-1", status=10, *("-o", "json")).text or rule == "since"
+    assert "object_changed" in cli.run("gate", "check", "exp-1", "-o", "json", status=10).text or rule == "since"
     cli.run("promote", "exp-1", "--to", "main", "--wait", "--timeout", "60s", status=10)
     assert lake.ask("GET", "/refs/main/objects", params={"path": "eval/test.csv"}).content == TRUTH
 

@@ -189,7 +189,7 @@ def test_a_branch_that_is_deleted_while_bytes_arrive(tarn, repo, s3):
 def test_a_clock_that_is_twenty_minutes_off(tarn, repo, s3, minutes):
     s3.put_object(Bucket=repo, Key="main/a", Body=b"a")
     shifted = datetime.datetime.now(datetime.UTC) + datetime.timedelta(minutes=minutes)
-    with mock.patch("botocore.auth.get_current_datetime", lambda *_, **__: shifted.replace(tzinfo=None)):
+    with mock.patch("botocore.auth.get_current_datetime", return_value=shifted.replace(tzinfo=None)):
         headers = sign(tarn, "GET", f"/{repo}/main/a")
         presigned = AWSRequest("GET", f"{tarn.url}/{repo}/main/a")
         S3SigV4QueryAuth(Credentials(tarn.access_key, tarn.secret_key), "s3", REGION, expires=3600).add_auth(presigned)

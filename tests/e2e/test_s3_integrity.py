@@ -145,10 +145,11 @@ def test_a_signed_hash_is_compared(tarn, s3, repo):
 
 
 BODY = bytes(range(256)) * 300
+BODY_LENGTH = len(BODY)
 CRC32 = base64.b64encode(zlib.crc32(BODY).to_bytes(4, "big")).decode()
 
 
-def chunked_put(tarn, repo, literal, frame, headers=None, length=len(BODY)):
+def chunked_put(tarn, repo, literal, frame, headers=None, length=BODY_LENGTH):
     path = f"/{repo}/main/a"
     all_headers = sign(
         tarn,

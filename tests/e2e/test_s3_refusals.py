@@ -118,8 +118,10 @@ def test_messages_are_those_of_s3(tarn, repo, make_user):  # noqa: F811
         (
             signed(tarn, "POST", upload, {}, part),
             "NoSuchUpload",
-            "The specified multipart upload does not exist. The upload ID may be invalid, or the upload may have been "
-            "aborted or completed.",
+            (
+                "The specified multipart upload does not exist. The upload ID may be invalid, or the upload may have been "
+                "aborted or completed."
+            ),
         ),
         (signed(tarn, "PUT", f"/{repo}/main/a", {"If-Match": "*"}), "NoSuchKey", "The specified key does not exist."),
         (

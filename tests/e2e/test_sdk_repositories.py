@@ -202,7 +202,8 @@ def test_dump_refs_and_restore_refs(sdk, dumped):
 
 def test_dump_and_restore_as_tasks(sdk, dumped):
     api = sdk.repositories
-    dump = finished(lambda task=api.dump_submit(dumped.id).id: api.dump_status(dumped.id, task))
+    task = api.dump_submit(dumped.id).id
+    dump = finished(lambda: api.dump_status(dumped.id, task))
     assert dump.error is None
     restore = models.RefsRestore(**dump.refs.dict())
 

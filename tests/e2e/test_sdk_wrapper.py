@@ -292,7 +292,7 @@ def test_diff_shows_what_the_other_brings(repo):
 def test_merging_and_the_order_of_the_log(repo):
     source = repo.branch("source").create(repo.branch("main"))
     other = repo.branch("other").create(repo.branch("main"))
-    with pytest.raises(exceptions.BadRequestException, match=".+no changes.+"):
+    with pytest.raises(exceptions.BadRequestException, match=r".+no changes.+"):
         source.merge_into("other")
     source.merge_into("other", allow_empty=True)
     source.object("a").upload(data="1")

@@ -195,8 +195,10 @@ def sizes_of(database, name="tarn"):
             "-d",
             database.url(name),
             "-c",
-            "SELECT relname, pg_total_relation_size(oid) FROM pg_class "
-            "WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace",
+            (
+                "SELECT relname, pg_total_relation_size(oid) FROM pg_class "
+                "WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace"
+            ),
         ],
         capture_output=True,
         text=True,

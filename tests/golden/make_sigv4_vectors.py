@@ -6,6 +6,7 @@ vectors that are there already. Nothing in here uses code of this repository, so
 """
 
 import base64
+import contextlib
 import hashlib
 import hmac
 import json
@@ -218,10 +219,8 @@ def client_requests():
     ]
     for name, scheme, operation, arguments in calls:
         captured.clear()
-        try:
+        with contextlib.suppress(Exception):  # the empty answer need not parse; the request is what counts
             getattr(client(scheme), operation)(**arguments)
-        except Exception:  # the empty answer need not parse; the request is what counts
-            pass
         request, body = captured[0]
         random = ("user-agent", "amz-sdk-invocation-id")  # not signed
         headers = {k: v for k, v in request.headers.items() if k.lower() not in random}

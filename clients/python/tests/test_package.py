@@ -103,7 +103,7 @@ def test_settings_in_the_order_of_the_command(tmp_path):
     assert load_settings(ours, endpoint="http://given", repo="r").endpoint == "http://given"
     assert load_settings({**home, "TARN_CONFIG": str(tmp_path / "absent")}).endpoint == "http://127.0.0.1:8000"
     own.write_text("just text")
-    with pytest.raises(tarn.NotConfigured, match="config.yaml"):
+    with pytest.raises(tarn.NotConfigured, match=r"config\.yaml"):
         load_settings(home)
     with pytest.raises(tarn.NotConfigured, match="not one of"):
         load_settings(home, endpont="x")
@@ -177,7 +177,7 @@ def test_every_end_of_a_promotion_has_its_error(state, code, error):
             "evidence": {"candidates": [{"ref": "exp-1", "rules": rules}]},
         },
     )
-    with pytest.raises(tarn.PromotionError, match="promotion p: .*why") as caught:
+    with pytest.raises(tarn.PromotionError, match=r"promotion p: .*why") as caught:
         ended.wait()
     assert type(caught.value) is error
     assert caught.value.code == code and caught.value.promotion is ended

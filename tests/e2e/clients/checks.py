@@ -5,6 +5,7 @@ second look at the repository that does not pass through the client. Keys begin 
 
 import filecmp
 import uuid
+from pathlib import Path
 
 import requests
 
@@ -92,7 +93,7 @@ def get(client, bench):
 
 
 def get_range(client, bench):
-    content = open(bench.seeded["main/large.bin"], "rb").read()
+    content = Path(bench.seeded["main/large.bin"]).read_bytes()
     assert client.get_range("main/large.bin", 9 * MIB - 3, 7) == content[9 * MIB - 3 : 9 * MIB + 4]
 
 
@@ -108,7 +109,7 @@ def empty(client, bench):
     assert bench.stat("dev/empty.txt")["size_bytes"] == 0
     target = bench.target("empty.txt")
     client.get({"dev/empty.txt": target})
-    assert open(target, "rb").read() == b""
+    assert Path(target).read_bytes() == b""
 
 
 def odd_keys(client, bench):
@@ -149,7 +150,7 @@ def delete_many(client, bench):
 
 def presign(client, bench):
     answer = requests.get(client.presign("main/small.txt"), verify=bench.box.ca or True, timeout=60)
-    assert (answer.status_code, answer.content) == (200, open(bench.seeded["main/small.txt"], "rb").read())
+    assert (answer.status_code, answer.content) == (200, Path(bench.seeded["main/small.txt"]).read_bytes())
 
 
 def from_tag(client, bench):
@@ -168,7 +169,7 @@ def read_old(client, bench, key):
         client.get({key: target})
         assert filecmp.cmp(target, bench.seeded["main/small.txt"], shallow=False)
     finally:
-        bench.put("main/small.txt", open(bench.seeded["main/small.txt"], "rb").read())
+        bench.put("main/small.txt", Path(bench.seeded["main/small.txt"]).read_bytes())
 
 
 def write_to_tag(client, bench):
@@ -176,7 +177,7 @@ def write_to_tag(client, bench):
     said = client.refused("v1.0/small.txt", bench.file("refused.txt", 20))
     if not bench.client.quiet:
         assert '"v1.0" in repository' in said.replace("&#34;", '"').replace("&quot;", '"'), said
-    assert bench.read("v1.0/small.txt") == open(bench.seeded["main/small.txt"], "rb").read()
+    assert bench.read("v1.0/small.txt") == Path(bench.seeded["main/small.txt"]).read_bytes()
 
 
 def same(found, expected):

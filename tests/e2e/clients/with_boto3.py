@@ -1,6 +1,7 @@
 """boto3 with its defaults: transfer manager, CRC32 of everything, SigV2 in presigned URLs."""
 
 import functools
+from pathlib import Path
 
 import boto3
 from botocore.config import Config
@@ -90,7 +91,7 @@ def presign(box, key):
 
 def refused(box, key, path):
     try:
-        client(box).put_object(Bucket=box.repo, Key=key, Body=open(path, "rb").read())
+        client(box).put_object(Bucket=box.repo, Key=key, Body=Path(path).read_bytes())
     except ClientError as error:
         assert error.response["Error"]["Code"] == "MethodNotAllowed"
         return str(error)

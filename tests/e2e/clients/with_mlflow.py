@@ -5,6 +5,7 @@ import functools
 import os
 import shutil
 import tempfile
+from pathlib import Path
 
 import mlflow
 import numpy
@@ -99,7 +100,7 @@ def also_logs_and_lists_artifacts_of_a_run(box):
     ]
     assert mlflow.artifacts.load_dict(f"{run.info.artifact_uri}/config/config.json") == {"epochs": 3}
     place = mlflow.artifacts.download_artifacts(run_id=run.info.run_id, artifact_path="tree", dst_path=box.scratch)
-    assert open(f"{place}/plots/below/b.txt").read() == "b"
+    assert Path(f"{place}/plots/below/b.txt").read_text() == "b"
 
 
 def also_keeps_a_model_of_scikit_learn(box):

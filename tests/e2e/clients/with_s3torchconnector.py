@@ -2,6 +2,7 @@
 
 import functools
 import os
+from pathlib import Path
 
 import torch
 from s3torchconnector import S3Checkpoint, S3ClientConfig, S3IterableDataset, S3MapDataset, S3ReaderConstructor
@@ -38,7 +39,7 @@ def dataset(box, keys, kind=S3MapDataset, **more):
 def put(box, files):
     for key, path in files.items():
         with checkpoint(box).writer(f"s3://{box.repo}/{key}") as target:
-            target.write(open(path, "rb").read())
+            target.write(Path(path).read_bytes())
 
 
 def get(box, files):

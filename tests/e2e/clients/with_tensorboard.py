@@ -2,6 +2,7 @@
 
 import functools
 import os
+from pathlib import Path
 
 from botocore.exceptions import ClientError
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
@@ -37,7 +38,7 @@ def files_of(box):
 def put(box, files):
     for key, path in files.items():
         with files_of(box).GFile(f"s3://{box.repo}/{key}", "wb") as target:
-            target.write(open(path, "rb").read())
+            target.write(Path(path).read_bytes())
 
 
 def get(box, files):

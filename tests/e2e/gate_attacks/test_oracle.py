@@ -45,7 +45,7 @@ CODES = {
     "not_what_was_measured",
 }
 CASES = int(os.environ.get("TARN_GATE_CASES", 10_000))
-SEED = int(os.environ.get("TARN_TEST_SEED", random.randrange(1 << 32)))
+SEED = int(os.environ.get("TARN_TEST_SEED") or random.randrange(1 << 32))
 
 
 class Lake:
