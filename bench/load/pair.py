@@ -121,7 +121,7 @@ def judged(found, bound):
     for (row, is_time), couples in found.items():
         each = [ratios.speed_ratio(before, after, is_time) for before, after in couples]
         middle, spread, verdict = ratios.judge(each, bound)
-        before, after = (statistics.median(side) for side in zip(*couples))
+        before, after = (statistics.median(side) for side in zip(*couples, strict=True))
         unit = "ns" if is_time else "per_s"
         yield {
             "op": row,

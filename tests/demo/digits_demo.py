@@ -41,7 +41,7 @@ def digits_files():
     digits = load_digits()
     files = {}
     rows = ["file,label"]
-    for number, (image, label) in enumerate(zip(digits.images, digits.target)):
+    for number, (image, label) in enumerate(zip(digits.images, digits.target, strict=True)):
         name = f"images/{label}/{number:04}.png"
         out = io.BytesIO()
         Image.fromarray((image * 15.9).astype("uint8")).save(out, "PNG")
@@ -133,7 +133,7 @@ class Report:
         result = action()
         taken = time.monotonic() - started
         now = self.count()
-        self.rows.append((name, taken, *(b - a for a, b in zip(self.last, now)), *now[:2]))
+        self.rows.append((name, taken, *(b - a for a, b in zip(self.last, now, strict=True)), *now[:2]))
         self.last = now
         return result
 

@@ -33,7 +33,7 @@ def test_a_directory_of_somebody_else_gets_no_keys(cli, repo, tmp_path):
 
 def test_profiles(cli, tarn, tmp_path):
     keys = [cli.environment.pop(name) for name in ("TARN_ACCESS_KEY", "TARN_SECRET_KEY")]
-    given = dict(zip(("TARN_ACCESS_KEY", "TARN_SECRET_KEY"), keys))
+    given = dict(zip(("TARN_ACCESS_KEY", "TARN_SECRET_KEY"), keys, strict=True))
     cli.run("auth", "login", "--profile", "test", **given)
     cli.environment.pop("TARN_ENDPOINT")
     assert cli.json("auth", "whoami", "--profile", "test")["id"]

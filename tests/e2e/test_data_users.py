@@ -246,7 +246,9 @@ def test_listings_of_many_workers_at_once(s3, lake):
     random.Random(7).shuffle(days)
     with concurrent.futures.ThreadPoolExecutor(12) as pool:
         writing = [pool.submit(s3.put_object, Bucket=bucket, Key=f"main/elsewhere/{n}", Body=b"x") for n in range(100)]
-        for day, (found, groups) in zip(days, pool.map(lambda day: listed(s3, bucket, Prefix=day, Delimiter="/"), days)):
+        for day, (found, groups) in zip(
+            days, pool.map(lambda day: listed(s3, bucket, Prefix=day, Delimiter="/"), days), strict=True
+        ):
             assert groups == [] and found == [key for key in keys if key.startswith(day)], day
         for write in writing:
             write.result()

@@ -55,7 +55,7 @@ def matches(expected, actual, names):
     if isinstance(expected, list):
         if not isinstance(actual, list) or len(actual) != len(expected):
             return f"{actual!r} instead of {len(expected)} items"
-        return "; ".join(why for e, a in zip(expected, actual) if (why := matches(e, a, names)))
+        return "; ".join(why for e, a in zip(expected, actual, strict=True) if (why := matches(e, a, names)))
     token = TOKEN.fullmatch(expected) if isinstance(expected, str) else None
     if token is None:
         expected = string.Template(expected).substitute(names) if isinstance(expected, str) else expected

@@ -66,7 +66,7 @@ def seconds(timestamp):
 
 def assert_same(objects, listing, namespace):
     assert [row["key"].decode() for row in objects] == [item["path"] for item in listing]
-    for row, item in zip(objects, listing):
+    for row, item in zip(objects, listing, strict=True):
         message = row["message"]
         assert int(message.get("size", 0)) == item["size_bytes"], item
         assert message["e_tag"] == item["checksum"]

@@ -139,7 +139,7 @@ def test_a_large_body_passes_and_is_checked(tarn, repo, rest):
 
 def parallel_puts(urls, parts):
     with concurrent.futures.ThreadPoolExecutor(4) as pool:
-        return list(pool.map(lambda pair: anonymous("PUT", pair[0], data=pair[1]), zip(urls, parts)))
+        return list(pool.map(lambda pair: anonymous("PUT", pair[0], data=pair[1]), zip(urls, parts, strict=True)))
 
 
 def test_an_upload_in_parts_as_the_command_line_client_does_it(lake):

@@ -97,7 +97,11 @@ def agrees(wanted, found, exact=False):
             and all(key in found and agrees(item, found[key]) for key, item in wanted.items())
         )
     if isinstance(wanted, list):
-        return isinstance(found, list) and len(found) == len(wanted) and all(agrees(a, b) for a, b in zip(wanted, found))
+        return (
+            isinstance(found, list)
+            and len(found) == len(wanted)
+            and all(agrees(a, b) for a, b in zip(wanted, found, strict=True))
+        )
     if isinstance(wanted, str) and wanted.startswith("~"):
         kinds = {"~str": str, "~int": int, "~bool": bool}
         if wanted in kinds:

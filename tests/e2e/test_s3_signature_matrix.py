@@ -355,7 +355,8 @@ def test_version_2_takes_what_clients_make_of_a_bucket(tarn, repo, sent, signed_
 def test_every_combination_has_its_answer(tarn, s3, repo, mechanism):
     accepted, asked = {}, 0
     for literal in LITERALS:
-        for spoil, expected in zip(SPOILS, EXPECTED[mechanism, literal]):
+        # A payload in one piece has no chunk and no trailer to spoil: four answers.
+        for spoil, expected in zip(SPOILS, EXPECTED[mechanism, literal], strict=False):
             if expected is None:
                 continue
             key = f"main/{uuid.uuid4().hex}"

@@ -240,7 +240,7 @@ def test_complete_presign_multipart_upload(sdk, repo):
     api = sdk.experimental
     upload = api.create_presign_multipart_upload(repo.id, "main", "big", parts=2)
     assert upload.upload_id and len(upload.presigned_urls) == 2 and paths(sdk, repo) == []
-    etags = [put_part(url, data) for url, data in zip(upload.presigned_urls, (b"a" * 5_242_880, b"end"))]
+    etags = [put_part(url, data) for url, data in zip(upload.presigned_urls, (b"a" * 5_242_880, b"end"), strict=True)]
     parts = [models.UploadPart(part_number=number, etag=etag) for number, etag in enumerate(etags, 1)]
     complete = models.CompletePresignMultipartUpload(
         physical_address=upload.physical_address, parts=parts, user_metadata={"Key": "v"}, content_type="text/plain"

@@ -1,5 +1,6 @@
 """The first-parent log of an arena after a round: what must be in it, and the publications it is made of."""
 
+import itertools
 import math
 from collections import Counter
 
@@ -105,7 +106,7 @@ class BranchLog:
     @staticmethod
     def side_parents(side_commits):
         """The parent of each commit of a branch that only ever moved forward."""
-        return dict(zip(side_commits[1:], side_commits))
+        return {commit: parent for parent, commit in itertools.pairwise(side_commits)}
 
     def check_merge(self, commit, parent, verb, base, side_commits):
         source = commit["parents"][1] if len(commit["parents"]) > 1 else None

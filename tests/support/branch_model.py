@@ -49,7 +49,7 @@ class State:
 def equal(one, other):
     if one is None or other is None:
         return one is other
-    return all(a == b or not a or not b for a, b in zip(one, other))
+    return all(a == b or not a or not b for a, b in zip(one, other, strict=True))
 
 
 def read(key, seen):
@@ -187,7 +187,7 @@ class Publication:
         if state.published != 2 * self.number:
             return []
         keys = []
-        for one, tree in zip(state.keys, self.trees):
+        for one, tree in zip(state.keys, self.trees, strict=True):
             if self.kind == "commit" and not equal(one.shown, tree):
                 return []
             unchanged = equal(one.shown, one.committed)  # a checkout may stage what is committed, with tags not known
@@ -202,7 +202,7 @@ class Publication:
         if state.published != 2 * self.number + 1:
             return []
         keys = []
-        for one, tree in zip(state.keys, self.trees):
+        for one, tree in zip(state.keys, self.trees, strict=True):
             committed = self.committed(one, tree)
             # A merge does not change what is staged: then a commit without changes had dropped the row before.
             stays = one.late or (self.kind == "dirty" and equal(one.committed, tree))

@@ -247,7 +247,7 @@ def written_cells():
         if cells and cells[0] in ("objects", "tables"):
             columns = cells[1:]
         elif cells and not line.startswith("|---"):
-            found.update({(cells[0], column): cell for column, cell in zip(columns, cells[1:])})
+            found.update({(cells[0], column): cell for column, cell in zip(columns, cells[1:], strict=True)})
     return found
 
 

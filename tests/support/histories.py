@@ -250,7 +250,7 @@ class Histories:
         asked = [(operations[cell.label], cell.initial) for cell in cells]
         with processes_that_know(asked) as pool:
             verdicts = pool.map(verdict_of, range(len(asked)), chunksize=1)
-        for cell, verdict in zip(cells, verdicts):
+        for cell, verdict in zip(cells, verdicts, strict=True):
             self.operations += len(operations[cell.label])
             self.cells += 1
             if verdict is not None:

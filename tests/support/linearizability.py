@@ -71,7 +71,7 @@ def linked(operations):
             entries.append(entry.back)
     head = Entry(None, 0, None)
     ring = [head, *entries]
-    for one, other in zip(ring, [*ring[1:], head]):
+    for one, other in zip(ring, [*ring[1:], head], strict=True):
         one.after, other.before = other, one
     return head
 

@@ -62,7 +62,7 @@ def lacks(version):
 def lists(entries):
     def step(stack):
         alike = len(stack) == len(entries) and all(
-            mine[1] == seen[1] and mine[0] in (None, seen[0]) for mine, seen in zip(stack, entries)
+            mine[1] == seen[1] and mine[0] in (None, seen[0]) for mine, seen in zip(stack, entries, strict=True)
         )
         return [stack] if alike else []
 

@@ -107,7 +107,7 @@ def records(box):
             found = reviews(start + number * PER_FILE, PER_FILE)
             file = f"{box.scratch}/{part}_file{number}.tfrecord"
             with tf.io.TFRecordWriter(file, tf.io.TFRecordOptions(compression_type="GZIP")) as writer:
-                for vector, (_, label) in zip(encoder(box)(tf.constant([text for text, _ in found])).numpy(), found):
+                for vector, (_, label) in zip(encoder(box)(tf.constant([text for text, _ in found])).numpy(), found, strict=True):
                     writer.write(example(vector, label))
             keys.append(f"{BRANCH}/preprocessed-data/{part}_file{number}.tfrecord")
             client(box).fput_object(box.repo, keys[-1], file)
@@ -215,7 +215,7 @@ def also_checkpoints_each_epoch(box):
     assert names == {"checkpoint", "cp.ckpt.index", "cp.ckpt.data-00000-of-00001"}, names
     fresh = tf_keras.models.clone_model(model)
     fresh.load_weights(place(box, "checkpoints/cp.ckpt")).assert_existing_objects_matched()
-    assert all((one == other).all() for one, other in zip(fresh.get_weights(), model.get_weights()))
+    assert all((one == other).all() for one, other in zip(fresh.get_weights(), model.get_weights(), strict=True))
 
 
 def also_logs_for_tensorboard(box):
@@ -228,7 +228,7 @@ def also_logs_for_tensorboard(box):
             for value in event.summary.value
             if value.tag == "epoch_loss"
         ]
-        assert len(logged) == EPOCHS and all(abs(a - b) < 1e-5 for a, b in zip(logged, losses)), (logged, losses)
+        assert len(logged) == EPOCHS and all(abs(a - b) < 1e-5 for a, b in zip(logged, losses, strict=True)), (logged, losses)
 
 
 def also_saves_the_model(box):
@@ -240,5 +240,5 @@ def also_loads_the_model_and_evaluates_it(box):
     test = data(box, listed(box, "preprocessed-data/test"))
     before, loaded = trained(box)[0].evaluate(test, verbose=0), tf_keras.models.load_model(saved(box))
     after = loaded.evaluate(test, verbose=0)
-    assert all(abs(one - other) < 1e-5 for one, other in zip(before, after)), (before, after)
+    assert all(abs(one - other) < 1e-5 for one, other in zip(before, after, strict=True)), (before, after)
     assert after[1] > 0.9

@@ -43,7 +43,7 @@ def put(box, files):
 
 
 def get(box, files):
-    for sample, path in zip(dataset(box, list(files)), files.values()):
+    for sample, path in zip(dataset(box, list(files)), files.values(), strict=True):
         with open(path, "wb") as target:
             target.write(sample.read())
 

@@ -284,4 +284,4 @@ def dominated(policy, candidate, others):
         return [(-1, 0) if (got := score(rule, one)) is None else (0, got) for rule in goals]
 
     mine = row(candidate)
-    return any(all(a >= b for a, b in zip(theirs, mine)) and theirs != mine for theirs in map(row, others))
+    return any(all(a >= b for a, b in zip(theirs, mine, strict=True)) and theirs != mine for theirs in map(row, others))

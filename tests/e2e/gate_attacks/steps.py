@@ -215,7 +215,7 @@ def log_run(stage, who, ref, metrics, **members):
         words = [word for name, value in metrics.items() for word in ("--metric", f"{name}={value}")]
         stage.tarn(who, "exp", "log", "--ref", ref, *words)
         return
-    listed = [dict(zip(("name", "split"), name.split("@")), value=value) for name, value in metrics.items()]
+    listed = [dict(zip(("name", "split"), name.split("@"), strict=False), value=value) for name, value in metrics.items()]
     which = {"commit": ref} if ref.startswith("<") else {"ref": ref}
     stage.ask(who, "POST", "/experiments/e/runs", json={**which, "metrics": listed, **members})
 
