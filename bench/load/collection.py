@@ -180,7 +180,7 @@ def main():
             stop = threading.Event()
             rounds = []
 
-            def again():
+            def again(server=server, stop=stop, rounds=rounds):
                 mine = clients.Rest(server)
                 while not stop.is_set():
                     rounds.append(collect(mine, "load")[1])

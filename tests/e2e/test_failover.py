@@ -315,7 +315,7 @@ def test_branches_are_free_soon_after_the_database_was_away(pair, start):
         for thread in threads:
             thread.join()
 
-        def try_branch(branch):
+        def try_branch(branch, took=took, restarted=restarted):
             while put(server, "after", branch=branch).status_code != 201 or commit(server, branch).status_code != 201:
                 time.sleep(0.02)
             took[branch] = time.monotonic() - restarted

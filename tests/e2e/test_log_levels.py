@@ -90,6 +90,6 @@ def test_what_the_server_lacks_is_its_error(scratch_dir, initialised_data):
         ]:
             server.kill_postgres()
             assert level_of(server, failed(ask).headers[name]) == "error"
-            server.process.wait_until(lambda: ask().status < 500, "the database is back")
+            server.process.wait_until(lambda ask=ask: ask().status < 500, "the database is back")
     finally:
         server.stop()

@@ -115,7 +115,7 @@ def test_a_revocation_holds_within_a_second_whatever_the_databases_clock_does(pl
         for name, (grant, _, _) in REVOCATIONS.items():
             grant(users[name])
 
-        def all_allowed():
+        def all_allowed(users=users):
             return {name: ask(users[name]) for name, (_, _, ask) in REVOCATIONS.items()} == dict.fromkeys(REVOCATIONS, 200)
 
         deadline = time.monotonic() + NOTED_SECONDS

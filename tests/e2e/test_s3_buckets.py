@@ -563,7 +563,7 @@ def test_no_acknowledged_write_is_lost_with_its_bucket(making, name):
         outcome = {}
         go = threading.Barrier(2)
 
-        def write():
+        def write(bucket=bucket, go=go, outcome=outcome):
             go.wait()
             outcome["write"] = signed(making, "PUT", f"/{bucket}.main/a", body=b"x").status
 

@@ -180,16 +180,14 @@ def test_an_upload_belongs_to_its_key(tarn, s3, repo):
         ("nobranch/a", upload_id),
         ("main/", upload_id),
     ]:
-        for verb in [
-            lambda: s3.upload_part(Bucket=repo, Key=key, UploadId=this, PartNumber=1, Body=b"x"),
-            lambda: s3.list_parts(Bucket=repo, Key=key, UploadId=this),
-            lambda: s3.abort_multipart_upload(Bucket=repo, Key=key, UploadId=this),
-            lambda: s3.complete_multipart_upload(
-                Bucket=repo, Key=key, UploadId=this, MultipartUpload={"Parts": [{"PartNumber": 1, "ETag": '"x"'}]}
-            ),
+        for verb, more in [
+            (s3.upload_part, {"PartNumber": 1, "Body": b"x"}),
+            (s3.list_parts, {}),
+            (s3.abort_multipart_upload, {}),
+            (s3.complete_multipart_upload, {"MultipartUpload": {"Parts": [{"PartNumber": 1, "ETag": '"x"'}]}}),
         ]:
             with pytest.raises(ClientError) as error:
-                verb()
+                verb(Bucket=repo, Key=key, UploadId=this, **more)
             assert failure(error) == (404, "NoSuchUpload"), key
     s3.abort_multipart_upload(Bucket=repo, Key="main/a", UploadId=upload_id)
     with pytest.raises(ClientError) as error:

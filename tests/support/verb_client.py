@@ -67,17 +67,15 @@ class VerbClient(ObjectClient):
                 undone=undone,
             )
 
+    def put_aside(self, address, body, value):
+        return lambda: self.wire().s3("PUT", address, body, headers_of(value))
+
     def commit_aside(self, arena):
         """On a branch that nobody else writes to. Returns the commit, or None."""
         side = f"{arena.branch}-side"
         for path in self.chance.sample(["s/0", "s/1"], self.chance.choice((1, 2))):
             value, body = arena.new_value(self.chance, tagged=False)
-            self.ask(
-                arena,
-                path,
-                "PUT aside",
-                lambda: self.wire().s3("PUT", f"/{arena.repository}/{side}/{path}", body, headers_of(value)),
-            )
+            self.ask(arena, path, "PUT aside", self.put_aside(f"/{arena.repository}/{side}/{path}", body, value))
         got = self.ask(
             arena,
             "",

@@ -1,6 +1,7 @@
 """Two at the same instant: whichever comes first, the worse does not follow the better, and no failure is lost."""
 
 import threading
+from functools import partial
 
 import pytest
 from attack import ACCURACY, POLICY, gate
@@ -77,7 +78,7 @@ def test_of_two_promotions_the_worse_never_follows_the_better(scene):
     for _ in range(ROUNDS):
         stage = scene(POLICY, CHAMPION + (train("exp-better", 0.95, by="dev"), train("exp-worse", 0.92, by="dev2")))
         first = stage.seen()
-        answers = at_once(stage, lambda: begin(stage, "dev", "exp-better"), lambda: begin(stage, "dev2", "exp-worse"))
+        answers = at_once(stage, partial(begin, stage, "dev", "exp-better"), partial(begin, stage, "dev2", "exp-worse"))
         ended = {}
         for answer in answers:
             id = answer.json()["id"]
@@ -114,7 +115,7 @@ def check_failure_and_success(scene, fails, succeeds):
     for _ in range(ROUNDS):
         stage = scene(CHECKED, (newcomer("ci2", "ci"), train("exp-bad", 0.95, by="dev"), promote("exp-bad", by="dev")))
         before = stage.seen()
-        failure, success = at_once(stage, lambda: report(stage, fails, "failure"), lambda: report(stage, succeeds, "success"))
+        failure, success = at_once(stage, partial(report, stage, fails, "failure"), partial(report, stage, succeeds, "success"))
         wait_until_settled().do(stage, "dev")
         done = stage.check_evidence(stage.promotions[-1])
         said = [one["status"] for one in done["checks"]]
@@ -144,8 +145,8 @@ def test_a_failure_at_the_instant_of_the_last_success(scene):
         id = stage.promotions[-1]
         failure, _ = at_once(
             stage,
-            lambda: report(stage, "ci", "failure"),
-            lambda: stage.ask("ci", "POST", f"/promotions/{id}/checks/lint", json={"commit": "<exp-bad>", "status": "success"}),
+            partial(report, stage, "ci", "failure"),
+            partial(stage.ask, "ci", "POST", f"/promotions/{id}/checks/lint", json={"commit": "<exp-bad>", "status": "success"}),
         )
         wait_until_settled().do(stage, "dev")
         done = stage.check_evidence(id)
