@@ -84,6 +84,7 @@ def test_s3fs_and_the_aws_command_read_through_an_alias(tarn, repo, commits, tmp
             capture_output=True,
             text=True,
             timeout=120,
+            check=False,
             env=servers.clean_environment(
                 {
                     "HOME": str(tmp_path),

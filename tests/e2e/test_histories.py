@@ -30,7 +30,7 @@ LEASED_MIN = 11
 @pytest.mark.timeout(24 * 3600)
 def test_every_answer_is_explained_under_chaos(scratch_dir, long_tests):
     seed = int(os.environ.get("TARN_TEST_SEED") or random.randrange(10**6))
-    seconds = int(os.environ.get("TARN_HISTORY_SECONDS", 3600 if long_tests else 0))
+    seconds = int(os.environ.get("TARN_HISTORY_SECONDS") or (3600 if long_tests else 0))
     print(f"seed {seed}")
     begun, leased = time.monotonic(), 0
     chaos = Chaos(Path(scratch_dir), random.Random(seed + 1), long_tests)

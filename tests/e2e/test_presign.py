@@ -149,8 +149,8 @@ def test_an_upload_in_parts_as_the_command_line_client_does_it(lake):
     assert len(begun.presigned_urls) == len(parts) and "," in begun.physical_address
     for url in begun.presigned_urls:
         query = urllib.parse.parse_qs(urllib.parse.urlsplit(url).query)
-        issued = datetime.datetime.strptime(query["X-Amz-Date"][0], "%Y%m%dT%H%M%SZ")
-        assert abs(issued - datetime.datetime.utcnow()) < datetime.timedelta(minutes=1)
+        issued = datetime.datetime.strptime(query["X-Amz-Date"][0], "%Y%m%dT%H%M%S%z")
+        assert abs(issued - datetime.datetime.now(datetime.UTC)) < datetime.timedelta(minutes=1)
         assert int(query["X-Amz-Expires"][0]) == 900
     again = models.UploadPartFrom(physical_address=begun.physical_address)
     begun.presigned_urls[1] = lake.uploads.upload_part(*where, begun.upload_id, "big/file", 2, again).presigned_url

@@ -68,6 +68,7 @@ def shown_by_browser(url, profile):
         ],
         capture_output=True,
         timeout=SECONDS_MAX,
+        check=False,
         text=True,
     )
     text = run.stdout.rpartition("</script>")[2] or run.stdout

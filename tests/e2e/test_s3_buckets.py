@@ -479,6 +479,7 @@ def test_tools_that_remove_a_whole_bucket_destroy_no_history(tarn, s3, repo, tmp
         capture_output=True,
         text=True,
         timeout=120,
+        check=False,
         env=servers.clean_environment(
             {
                 "HOME": str(tmp_path),
@@ -510,6 +511,7 @@ def test_tools_remove_what_they_made(making, name, tmp_path, tool):
         capture_output=True,
         text=True,
         timeout=120,
+        check=False,
         env=servers.clean_environment(
             {
                 "HOME": str(tmp_path),

@@ -123,10 +123,10 @@ def test_everybody_gets_the_bytes_from_here(scratch_dir, initialised_data, versi
         s3 = clients.boto3_client(server)
         s3.create_bucket(Bucket="open", ACL="public-read")
         s3.put_object(Bucket="open", Key="a", Body=b"0" * 100_000)
-        able = {"headers": {"User-Agent": "s3RedirectionSupport"}, "allow_redirects": False, "timeout": 60}
-        signed = requests.get(s3.generate_presigned_url("get_object", Params={"Bucket": "open", "Key": "a"}), **able)
+        able = {"headers": {"User-Agent": "s3RedirectionSupport"}, "allow_redirects": False}
+        signed = requests.get(s3.generate_presigned_url("get_object", Params={"Bucket": "open", "Key": "a"}), timeout=60, **able)
         assert signed.status_code == 307
-        read = requests.get(server.url.replace("127.0.0.1", "localhost") + "/open/a", **able)
+        read = requests.get(server.url.replace("127.0.0.1", "localhost") + "/open/a", timeout=60, **able)
         assert (read.status_code, len(read.content)) == (200, 100_000)
     finally:
         server.stop()

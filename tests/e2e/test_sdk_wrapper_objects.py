@@ -1,9 +1,9 @@
 """Objects as files of the unmodified lakeFS Python package: modes, seeking, writers, copies, paths."""
 
 import csv
-import datetime
 import io
 import json
+import time
 
 import pytest
 from lakefs import exceptions
@@ -16,7 +16,7 @@ def test_an_object_and_what_is_known_of_it(repo):
     assert (stat.path, stat.size_bytes, stat.metadata) == ("dir/file", 5, {"foo": "bar"})
     assert stat.content_type == "application/octet-stream"
     assert stat.checksum == "4b3a6218bb3e3a7303e8a171a60fcf92"
-    assert stat.mtime <= datetime.datetime.now().timestamp()
+    assert stat.mtime <= time.time()
     made.delete()
     with pytest.raises(exceptions.ObjectNotFoundException):
         repo.branch("main").object("dir/file").stat()

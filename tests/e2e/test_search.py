@@ -238,6 +238,7 @@ def test_command(tarn, repo, tmp_path):
         stdin=subprocess.DEVNULL,
         capture_output=True,
         timeout=60,
+        check=False,
         text=True,
     )
     assert wrong.returncode != 0 and "expected a value, found the end at byte 8" in wrong.stderr

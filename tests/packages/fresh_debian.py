@@ -131,7 +131,7 @@ class FreshDebian:
                 "boot",
                 str(self.root),
             ],
-            preexec_fn=enter_group,
+            preexec_fn=enter_group,  # noqa: PLW1509 - no other thread runs
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,

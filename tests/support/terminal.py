@@ -28,7 +28,7 @@ def run_on_terminal(cli, *words, columns=80, rows=24, answers=(), status=0, seco
         stderr=replica,
         env={**cli.environment, "TERM": "xterm-256color", "COLUMNS": "", **environment},
         start_new_session=True,
-        preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
+        preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),  # noqa: PLW1509
     )
     os.close(replica)
     shown, waiting, end = b"", list(answers), time.monotonic() + seconds

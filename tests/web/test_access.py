@@ -43,7 +43,7 @@ def test_a_user_gets_a_policy_by_a_group_and_a_key_that_works(window, rest, tarn
     key, secret = shown.all_inner_texts()
     window.review("user")
     # Beside the window, whose requests would be those of ann.
-    answer = requests.post(f"{tarn.url}/api/v1/auth/login", json={"access_key_id": key, "secret_access_key": secret})
+    answer = requests.post(f"{tarn.url}/api/v1/auth/login", json={"access_key_id": key, "secret_access_key": secret}, timeout=60)
     assert answer.status_code == 200
     page.get_by_role("button", name="I have copied it").click()
     assert secret not in page.content()

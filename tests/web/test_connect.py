@@ -89,6 +89,7 @@ def run(words, tmp_path, programs=(), text=None, **environment):
         capture_output=True,
         text=True,
         timeout=120,
+        check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout

@@ -58,8 +58,8 @@ def test_imports_are_listed_as_jobs(window, rest, tarn):
     rest.post("/auth/users", {"id": "feeder"})
     key = rest.post("/auth/users/feeder/credentials", {})
     auth = (key["access_key_id"], key["secret_access_key"])
-    assert requests.get(f"{tarn.url}/api/v1/jobs", auth=auth).json()["results"] == []
-    assert requests.get(f"{tarn.url}/api/v1/jobs?everyone=true", auth=auth).status_code == 401
+    assert requests.get(f"{tarn.url}/api/v1/jobs", auth=auth, timeout=60).json()["results"] == []
+    assert requests.get(f"{tarn.url}/api/v1/jobs?everyone=true", auth=auth, timeout=60).status_code == 401
     assert [job["user"] for job in rest.get("/jobs", everyone="true")["results"]] == ["admin"]
 
 

@@ -44,7 +44,7 @@ CODES = {
     "merge_conflict",
     "not_what_was_measured",
 }
-CASES = int(os.environ.get("TARN_GATE_CASES", 10_000))
+CASES = int(os.environ.get("TARN_GATE_CASES") or 10_000)
 SEED = int(os.environ.get("TARN_TEST_SEED") or random.randrange(1 << 32))
 
 
