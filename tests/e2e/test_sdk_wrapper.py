@@ -192,7 +192,8 @@ def test_an_empty_transaction_fails_with_no_changes(repo):
 def test_a_failed_transaction_changes_nothing(repo, cleanup):
     branch = repo.branch("dev").create("main")
     before = branch.get_commit()
-    with pytest.raises(ValueError), branch.transact(commit_message="m", delete_branch_on_error=cleanup) as tx:
+    failing = branch.transact(commit_message="m", delete_branch_on_error=cleanup)
+    with pytest.raises(ValueError, match="mine"), failing as tx:  # noqa: PT012
         transaction = tx.id
         tx.object("a").upload(data="1")
         raise ValueError("mine")
@@ -206,14 +207,14 @@ def test_a_failed_transaction_changes_nothing(repo, cleanup):
 
 def test_a_transaction_on_a_dirty_branch_says_so(repo):
     branch = repo.branch("dev").create("main")
-    with pytest.raises(exceptions.TransactionException, match="dirty branch"), branch.transact(commit_message="m") as tx:
+    with pytest.raises(exceptions.TransactionException, match="dirty branch"), branch.transact(commit_message="m") as tx:  # noqa: PT012
         tx.object("a").upload(data="1")
         branch.object("b").upload(data="2")
 
 
 def test_a_conflicting_transaction_says_so(repo):
     branch = repo.branch("dev").create("main")
-    with pytest.raises(exceptions.TransactionException, match="Conflict"), branch.transact(commit_message="m") as tx:
+    with pytest.raises(exceptions.TransactionException, match="Conflict"), branch.transact(commit_message="m") as tx:  # noqa: PT012
         tx.object("a").upload(data="1")
         branch.object("a").upload(data="2")
         branch.commit(message="meanwhile")
@@ -225,7 +226,7 @@ def test_a_transaction_can_leave_a_tag(repo):
         tx.object("a").upload(data="1")
     assert repo.tag("release").get_commit() == branch.get_commit()
     again = branch.transact(commit_message="m", tag="release")
-    with pytest.raises(exceptions.ConflictException, match="tag already exists"), again as tx:
+    with pytest.raises(exceptions.ConflictException, match="tag already exists"), again as tx:  # noqa: PT012
         transaction = tx.id
         tx.object("a").upload(data="2")
     with pytest.raises(exceptions.NotFoundException):

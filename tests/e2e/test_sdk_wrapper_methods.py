@@ -259,7 +259,7 @@ def test_reader(main):
     assert reader.readline() == "one\n" and reader.tell() == 4
     assert reader.seek(-4, os.SEEK_END) == 4 and reader.read() == "two\n" and reader.read() == ""
     reader.flush()
-    with pytest.raises(OSError):
+    with pytest.raises(OSError, match="non-negative"):
         reader.seek(-1)
     for call in (reader.fileno, reader.readlines, reader.truncate, lambda: reader.write("x"), lambda: reader.writelines(["x"])):
         with pytest.raises(io.UnsupportedOperation):
@@ -305,7 +305,7 @@ def test_writer(main):
     writer.close()
     assert writer.closed and item.reader(mode="r").read() == "hello"
     for call in (writer.flush, lambda: writer.write("x")):
-        with pytest.raises(ValueError):
+        with pytest.raises(ValueError, match="closed file"):
             call()
     thrown_away = main.object("b").writer()
     thrown_away.discard()

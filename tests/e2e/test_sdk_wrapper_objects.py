@@ -53,7 +53,7 @@ def test_reading_and_seeking(repo):
         assert body.read(1) == b""
         body.seek(1000)
         assert body.read(1) == b""
-        with pytest.raises(OSError):
+        with pytest.raises(OSError, match="non-negative"):
             body.seek(-1)
 
 
@@ -100,7 +100,7 @@ def test_nothing_is_there_before_the_writer_closes(repo):
 
 def test_an_aborted_writer_leaves_nothing(repo):
     item = repo.branch("main").object("file")
-    with pytest.raises(ValueError), item.writer() as out:
+    with pytest.raises(ValueError, match="mine"), item.writer() as out:  # noqa: PT012
         out.write("half")
         raise ValueError("mine")
     assert not item.exists()
