@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Dict, List, Mapping, Optional
+from typing import Any
 
 from tarn.transport import Server, connect, repository_name
 
@@ -31,20 +32,20 @@ class AliasChange:
     actor: str
     reason: str
     at: str
-    from_commit: Optional[str] = None  # None: there was none
-    to_commit: Optional[str] = None  # None: it was removed
-    promotion: Optional[str] = None
-    evidence: Optional[str] = None  # SHA-256 in hex
+    from_commit: str | None = None  # None: there was none
+    to_commit: str | None = None  # None: it was removed
+    promotion: str | None = None
+    evidence: str | None = None  # SHA-256 in hex
 
 
 def alias(
     repo: Any,
     name: str,
     *,
-    to: Optional[str] = None,
-    expect: Optional[str] = None,
+    to: str | None = None,
+    expect: str | None = None,
     reason: str = "",
-    server: Optional[Server] = None,
+    server: Server | None = None,
 ) -> Alias:
     """Where an alias is; with `to` it is made or moved there.
 
@@ -55,16 +56,16 @@ def alias(
         if expect is not None:
             raise ValueError("alias: expect is for moving it: give to= as well")
         return Alias.of(server.call("GET", *place))
-    body: Dict[str, str] = {"to": to, "reason": reason}
+    body: dict[str, str] = {"to": to, "reason": reason}
     if expect is not None:
         body["expect"] = server.commit_of(place[1], expect) if expect else ""
     return Alias.of(server.call("POST", *place, verb=":set", json=body))
 
 
-def alias_history(repo: Any, name: str, *, limit: int = 100, server: Optional[Server] = None) -> List[AliasChange]:
+def alias_history(repo: Any, name: str, *, limit: int = 100, server: Server | None = None) -> list[AliasChange]:
     """The moves of an alias, newest first; also of a removed one."""
     server = server or connect()
-    changes: List[AliasChange] = []
+    changes: list[AliasChange] = []
     place = ("repositories", repository_name(server, repo), "aliases", name.lstrip("@"), "history")
     for item in server.each(*place, query={"amount": min(limit, 1000)}):
         if len(changes) >= limit:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, List, Optional
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from tarn.promotions import Promotion, Reason
@@ -54,13 +54,13 @@ class PromotionError(TarnError):
     """A promotion that did not promote: `promotion` is how it ended, `reasons` what refused each candidate."""
 
     def __init__(
-        self, message: str, code: str = "", status: int = 0, request_id: str = "", promotion: Optional[Promotion] = None
+        self, message: str, code: str = "", status: int = 0, request_id: str = "", promotion: Promotion | None = None
     ) -> None:
         super().__init__(message, code, status, request_id)
         self.promotion = promotion
 
     @property
-    def reasons(self) -> List[Reason]:
+    def reasons(self) -> list[Reason]:
         return self.promotion.reasons if self.promotion is not None else []
 
 

@@ -7,8 +7,9 @@ from __future__ import annotations
 import io
 import os
 import tempfile
+from collections.abc import Iterator
 from datetime import datetime, timezone
-from typing import Any, Callable, Dict, Iterator, List, NoReturn, Optional, Tuple, TypeVar
+from typing import Any, Callable, NoReturn, TypeVar
 
 from fsspec.spec import AbstractBufferedFile, AbstractFileSystem
 
@@ -33,11 +34,11 @@ class TarnFileSystem(AbstractFileSystem):  # type: ignore[misc]
 
     def __init__(
         self,
-        endpoint: Optional[str] = None,
-        access_key: Optional[str] = None,
-        secret_key: Optional[str] = None,
-        token: Optional[str] = None,
-        server: Optional[Server] = None,
+        endpoint: str | None = None,
+        access_key: str | None = None,
+        secret_key: str | None = None,
+        token: str | None = None,
+        server: Server | None = None,
         **options: Any,
     ) -> None:
         super().__init__(**options)
@@ -53,7 +54,7 @@ class TarnFileSystem(AbstractFileSystem):  # type: ignore[misc]
                 text = text[len(scheme) :]
         return text.strip("/")
 
-    def ls(self, path: str, detail: bool = True, **_: Any) -> List[Any]:
+    def ls(self, path: str, detail: bool = True, **_: Any) -> list[Any]:
         path = self._strip_protocol(path)
         repo, ref, key = _parts(path)
         if not repo:
@@ -66,7 +67,7 @@ class TarnFileSystem(AbstractFileSystem):  # type: ignore[misc]
                 found = [self._file_info(path)]
         return found if detail else [item["name"] for item in found]
 
-    def info(self, path: str, **_: Any) -> Dict[str, Any]:
+    def info(self, path: str, **_: Any) -> dict[str, Any]:
         path = self._strip_protocol(path)
         repo, ref, key = _parts(path)
         if not key:
@@ -82,9 +83,7 @@ class TarnFileSystem(AbstractFileSystem):  # type: ignore[misc]
                 raise
             return _directory(path)
 
-    def find(
-        self, path: str, maxdepth: Optional[int] = None, withdirs: bool = False, detail: bool = False, **options: Any
-    ) -> Any:
+    def find(self, path: str, maxdepth: int | None = None, withdirs: bool = False, detail: bool = False, **options: Any) -> Any:
         """One flat listing instead of one per directory."""
         path = self._strip_protocol(path)
         _, ref, key = _parts(path)
@@ -134,8 +133,8 @@ class TarnFileSystem(AbstractFileSystem):  # type: ignore[misc]
     def _rm(self, path: str) -> None:
         self.rm_file(path)
 
-    def rm(self, path: Any, recursive: bool = False, maxdepth: Optional[int] = None) -> None:
-        groups: Dict[Tuple[str, str], List[str]] = {}
+    def rm(self, path: Any, recursive: bool = False, maxdepth: int | None = None) -> None:
+        groups: dict[tuple[str, str], list[str]] = {}
         for one in self.expand_path(path, recursive=recursive, maxdepth=maxdepth):
             repo, ref, key = _parts(one)
             if not key:
@@ -180,7 +179,7 @@ class TarnFileSystem(AbstractFileSystem):  # type: ignore[misc]
         mode: str = "rb",
         block_size: Any = None,
         autocommit: bool = True,
-        cache_options: Optional[Dict[str, Any]] = None,
+        cache_options: dict[str, Any] | None = None,
         **options: Any,
     ) -> Any:
         self._object_parts(path)
@@ -190,7 +189,7 @@ class TarnFileSystem(AbstractFileSystem):  # type: ignore[misc]
             return TarnUpload(self, path, mode, autocommit)
         raise ValueError(f"{path}: mode {mode!r}: objects are read, or written anew: use 'rb', 'wb' or 'xb'")
 
-    def cat_file(self, path: str, start: Optional[int] = None, end: Optional[int] = None, **_: Any) -> bytes:
+    def cat_file(self, path: str, start: int | None = None, end: int | None = None, **_: Any) -> bytes:
         if (start or 0) < 0 or (end is not None and end < 0):
             return bytes(super().cat_file(path, start=start, end=end))
         if end is not None and end <= (start or 0):
@@ -208,14 +207,14 @@ class TarnFileSystem(AbstractFileSystem):  # type: ignore[misc]
         with open(lpath, "rb") as content:
             self._ask(rpath, lambda: self.server.upload(repo, branch, key, content, exclusive=mode == "create"))
 
-    def read_range(self, path: str, start: Optional[int] = None, end: Optional[int] = None) -> Tuple[bytes, str]:
+    def read_range(self, path: str, start: int | None = None, end: int | None = None) -> tuple[bytes, str]:
         """Bytes [start, end) and the object's ETag."""
         repo, ref, key = self._object_parts(path)
         headers = {}
         if start or end is not None:
             headers["Range"] = f"bytes={start or 0}-{'' if end is None else end - 1}"
 
-        def read() -> Tuple[bytes, str]:
+        def read() -> tuple[bytes, str]:
             try:
                 answer = self.server.request(
                     "GET", "repositories", repo, "refs", ref, "objects", query={"path": key}, headers=headers
@@ -228,7 +227,7 @@ class TarnFileSystem(AbstractFileSystem):  # type: ignore[misc]
 
         return self._ask(path, read)
 
-    def _delete(self, repo: str, branch: str, keys: List[str], recursive: bool) -> None:
+    def _delete(self, repo: str, branch: str, keys: list[str], recursive: bool) -> None:
         if not recursive:
             for key in keys:
                 self.rm_file(f"{repo}/{branch}/{key}")
@@ -236,7 +235,7 @@ class TarnFileSystem(AbstractFileSystem):  # type: ignore[misc]
         for begin in range(0, len(keys), DELETE_AT_ONCE):
             paths = keys[begin : begin + DELETE_AT_ONCE]
 
-            def delete(batch: List[str] = paths) -> Any:
+            def delete(batch: list[str] = paths) -> Any:
                 return self.server.call(
                     "POST", "repositories", repo, "branches", branch, "objects", "delete", json={"paths": batch}, repeat=True
                 )
@@ -245,7 +244,7 @@ class TarnFileSystem(AbstractFileSystem):  # type: ignore[misc]
             if failed:
                 raise OSError(f"{repo}/{branch}/{failed[0].get('path')}: {failed[0].get('message')}")
 
-    def _file_info(self, path: str) -> Dict[str, Any]:
+    def _file_info(self, path: str) -> dict[str, Any]:
         repo, ref, key = self._object_parts(path)
         return _info(
             repo,
@@ -255,7 +254,7 @@ class TarnFileSystem(AbstractFileSystem):  # type: ignore[misc]
             ),
         )
 
-    def _below(self, path: str, prefix: str, delimiter: str = "", amount: int = LIST_AT_ONCE) -> Iterator[Dict[str, Any]]:
+    def _below(self, path: str, prefix: str, delimiter: str = "", amount: int = LIST_AT_ONCE) -> Iterator[dict[str, Any]]:
         repo, ref, _ = _parts(path)
         query = {"prefix": prefix or None, "delimiter": delimiter or None, "amount": amount}
         for item in self._each(path, "repositories", repo, "refs", ref, "objects", "ls", query=query):
@@ -264,7 +263,7 @@ class TarnFileSystem(AbstractFileSystem):  # type: ignore[misc]
             elif item["path"] != prefix:
                 yield _info(repo, ref, item)
 
-    def _each(self, path: str, *place: str, query: Any = None) -> Iterator[Dict[str, Any]]:
+    def _each(self, path: str, *place: str, query: Any = None) -> Iterator[dict[str, Any]]:
         items = self.server.each(*place, query=query)
         while True:
             item = self._ask(path, lambda: next(items, None))
@@ -272,7 +271,7 @@ class TarnFileSystem(AbstractFileSystem):  # type: ignore[misc]
                 return
             yield item
 
-    def _object_parts(self, path: str) -> Tuple[str, str, str]:
+    def _object_parts(self, path: str) -> tuple[str, str, str]:
         repo, ref, key = _parts(self._strip_protocol(path))
         if not key:
             raise ValueError(f"{path}: expected tarn://repository/ref/path")
@@ -348,17 +347,17 @@ class TarnUpload(io.BufferedIOBase):
         self.close()
 
 
-def _parts(path: str) -> Tuple[str, str, str]:
+def _parts(path: str) -> tuple[str, str, str]:
     repo, _, rest = path.partition("/")
     ref, _, key = rest.partition("/")
     return repo, ref, key
 
 
-def _directory(name: str) -> Dict[str, Any]:
+def _directory(name: str) -> dict[str, Any]:
     return {"name": name, "size": 0, "type": "directory"}
 
 
-def _info(repo: str, ref: str, stats: Dict[str, Any]) -> Dict[str, Any]:
+def _info(repo: str, ref: str, stats: dict[str, Any]) -> dict[str, Any]:
     return {
         "name": f"{repo}/{ref}/{stats['path']}",
         "size": stats.get("size_bytes", 0),

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Dict, List, Mapping, Optional, Union
+from typing import Any
 
 import yaml  # lakefs depends on it
 
@@ -28,17 +29,17 @@ class Verdict:
     ref: str
     commit: str
     verdict: str  # passed, failed or pending
-    rank: Optional[int] = None
-    dominated: Optional[bool] = None
-    rules: List[Rule] = field(default_factory=list)
-    warnings: List[str] = field(default_factory=list)
+    rank: int | None = None
+    dominated: bool | None = None
+    rules: list[Rule] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
 
     @property
     def passed(self) -> bool:
         return self.verdict == "passed"
 
     @property
-    def failures(self) -> List[Rule]:
+    def failures(self) -> list[Rule]:
         return [rule for rule in self.rules if rule.outcome == "fail"]
 
 
@@ -57,13 +58,13 @@ def evaluate(
     candidates: Any,
     repo: Any = None,
     *,
-    champion: Optional[str] = None,
-    version: Optional[int] = None,
-    server: Optional[Server] = None,
-) -> List[Verdict]:
+    champion: str | None = None,
+    version: int | None = None,
+    server: Server | None = None,
+) -> list[Verdict]:
     """A dry run of the gate: the verdict on each candidate, those that pass first, best first."""
     server = server or connect()
-    body: Dict[str, Any] = {"candidates": list_of_refs(candidates)}
+    body: dict[str, Any] = {"candidates": list_of_refs(candidates)}
     if champion:
         body["champion"] = champion
     if version is not None:
@@ -86,7 +87,7 @@ def evaluate(
 
 
 def apply_policy(
-    repo: Any, document: Union[str, Mapping[str, Any]], name: Optional[str] = None, *, server: Optional[Server] = None
+    repo: Any, document: str | Mapping[str, Any], name: str | None = None, *, server: Server | None = None
 ) -> Policy:
     """Sets a gate policy from its YAML, or from a dict; the same document again changes nothing."""
     server = server or connect()

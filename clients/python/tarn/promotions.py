@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 import time
 import uuid
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Dict, Iterable, List, Mapping, Optional, Type
+from typing import Any
 
 from tarn.aliases import alias_history
 from tarn.errors import (
@@ -30,7 +31,7 @@ WAIT_PER_REQUEST_SECONDS = 20
 WAIT_SECONDS = 3600.0
 ENDED = ("promoted", "rejected", "failed", "cancelled", "rolled_back")
 
-_ERRORS: Dict[str, Type[PromotionError]] = {
+_ERRORS: dict[str, type[PromotionError]] = {
     "gate_failed": GateFailed,
     "check_timeout": GateFailed,
     "rejected": GateFailed,
@@ -69,7 +70,7 @@ class Promotion:
     def __init__(self, server: Server, repo: str, answer: Mapping[str, Any]) -> None:
         self._server = server
         self.repo = repo
-        self.raw: Dict[str, Any] = dict(answer)
+        self.raw: dict[str, Any] = dict(answer)
 
     @property
     def id(self) -> str:
@@ -100,21 +101,21 @@ class Promotion:
         return str(self.raw["policy"])
 
     @property
-    def winner(self) -> Optional[str]:
+    def winner(self) -> str | None:
         """The ref of the chosen candidate."""
         return (self.raw.get("winner") or {}).get("ref")
 
     @property
-    def winner_commit(self) -> Optional[str]:
+    def winner_commit(self) -> str | None:
         return (self.raw.get("winner") or {}).get("commit")
 
     @property
-    def commit(self) -> Optional[str]:
+    def commit(self) -> str | None:
         """The commit on the destination."""
         return self.raw.get("result")
 
     @property
-    def tag(self) -> Optional[str]:
+    def tag(self) -> str | None:
         return self.raw.get("tag")
 
     @property
@@ -127,16 +128,16 @@ class Promotion:
         return str(self.raw.get("message", ""))
 
     @property
-    def evidence(self) -> Dict[str, Any]:
+    def evidence(self) -> dict[str, Any]:
         """The evidence of the decision; empty until the candidates are compared."""
         return dict(self.raw.get("evidence") or {})
 
     @property
-    def evidence_digest(self) -> Optional[str]:
+    def evidence_digest(self) -> str | None:
         return self.raw.get("evidence_digest")
 
     @property
-    def reasons(self) -> List[Reason]:
+    def reasons(self) -> list[Reason]:
         """The rules that refused, or still wait, of every candidate that was not promoted."""
         return [
             Reason(candidate.get("ref", ""), rule["rule"], rule.get("code", ""), rule["reason"])
@@ -149,7 +150,7 @@ class Promotion:
         self.raw = self._server.call("GET", *self._path())
         return self
 
-    def wait(self, timeout: Optional[float] = WAIT_SECONDS) -> Promotion:
+    def wait(self, timeout: float | None = WAIT_SECONDS) -> Promotion:
         """Until it has ended; raises what check() raises, and Timeout or ApprovalRequired after `timeout` seconds.
 
         None waits as long as it takes. What the server does goes on whether anybody waits or not."""
@@ -198,8 +199,8 @@ class Promotion:
         name: str,
         status: str = "success",
         *,
-        commit: Optional[str] = None,
-        metrics: Optional[Mapping[str, Any]] = None,
+        commit: str | None = None,
+        metrics: Mapping[str, Any] | None = None,
         url: str = "",
         supersedes: str = "",
     ) -> Promotion:
@@ -231,7 +232,7 @@ class Promotion:
         self.raw = self._server.call("POST", *self._path(), verb=f":{verb}", json=dict(body))
         return self
 
-    def _path(self) -> List[str]:
+    def _path(self) -> list[str]:
         return ["repositories", self.repo, "promotions", self.id]
 
     def __repr__(self) -> str:
@@ -241,19 +242,19 @@ class Promotion:
 def promote(
     repo: Any,
     candidates: Any,
-    to: Optional[str] = None,
+    to: str | None = None,
     *,
-    policy: Optional[str] = None,
-    alias: Optional[str] = None,
-    method: Optional[str] = None,
-    select: Optional[str] = None,
-    paths: Optional[Iterable[str]] = None,
-    expect: Optional[Mapping[str, Optional[str]]] = None,
+    policy: str | None = None,
+    alias: str | None = None,
+    method: str | None = None,
+    select: str | None = None,
+    paths: Iterable[str] | None = None,
+    expect: Mapping[str, str | None] | None = None,
     reason: str = "",
     wait: bool = True,
-    timeout: Optional[float] = WAIT_SECONDS,
-    idempotency_key: Optional[str] = None,
-    server: Optional[Server] = None,
+    timeout: float | None = WAIT_SECONDS,
+    idempotency_key: str | None = None,
+    server: Server | None = None,
 ) -> Promotion:
     """Makes the best candidate that passes the gate the champion; see the README.
 
@@ -265,7 +266,7 @@ def promote(
     destination = getattr(to, "id", to) or server.settings.branch
     if not destination:
         raise ValueError("tarn.promote: to which branch? give to=..., or set TARN_BRANCH")
-    body: Dict[str, Any] = {
+    body: dict[str, Any] = {
         "candidates": list_of_refs(candidates),
         "destination": destination,
         "reason": reason,
@@ -281,14 +282,14 @@ def promote(
     return made.wait(timeout) if wait else made
 
 
-def promotion(repo: Any, id: str, *, server: Optional[Server] = None) -> Promotion:
+def promotion(repo: Any, id: str, *, server: Server | None = None) -> Promotion:
     """A promotion by its id."""
     server = server or connect()
     name = repository_name(server, repo)
     return Promotion(server, name, server.call("GET", "repositories", name, "promotions", id))
 
 
-def rollback(repo: Any, target: str = CHAMPION, reason: str = "", *, server: Optional[Server] = None) -> Promotion:
+def rollback(repo: Any, target: str = CHAMPION, reason: str = "", *, server: Server | None = None) -> Promotion:
     """Takes back the promotion of that id, or for "@alias" the one that put the alias where it is."""
     server = server or connect()
     if target.startswith("@"):
@@ -299,7 +300,7 @@ def rollback(repo: Any, target: str = CHAMPION, reason: str = "", *, server: Opt
     return promotion(repo, target, server=server).rollback(reason)
 
 
-def approve(repo: Any, id: str, reason: str = "", *, server: Optional[Server] = None) -> Promotion:
+def approve(repo: Any, id: str, reason: str = "", *, server: Server | None = None) -> Promotion:
     """Approves the winner that the promotion has now; read promotion(repo, id) first and approve that object to be
     sure of which."""
     return promotion(repo, id, server=server).approve(reason)
@@ -312,10 +313,10 @@ def report_check(
     status: str = "success",
     *,
     commit: str,
-    metrics: Optional[Mapping[str, Any]] = None,
+    metrics: Mapping[str, Any] | None = None,
     url: str = "",
     supersedes: str = "",
-    server: Optional[Server] = None,
+    server: Server | None = None,
 ) -> Promotion:
     """Reports what a check found about a commit; it counts for no other. `status`: success, failure or pending."""
     return promotion(repo, id, server=server).report_check(
@@ -323,7 +324,7 @@ def report_check(
     )
 
 
-def _expectation(server: Server, repo: str, expect: Mapping[str, Optional[str]]) -> Dict[str, str]:
+def _expectation(server: Server, repo: str, expect: Mapping[str, str | None]) -> dict[str, str]:
     """Refs are told as commits; an alias of None means that there must be none."""
     unknown = set(expect) - {"destination", "alias"}
     if unknown:

@@ -9,11 +9,12 @@ import os
 import subprocess
 import uuid
 import warnings
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import date, datetime
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Dict, Iterable, List, Mapping, Optional, Tuple, Type, Union
+from typing import Any, Union
 
 from tarn.errors import Conflict, NotFound, TarnError, UncommittedChanges
 from tarn.numbers import JsonNumber, from_json, metric_number, to_json
@@ -44,16 +45,16 @@ class RecordedRun:
     experiment: str
     commit: str
     branch: str
-    params: Dict[str, str]
-    metrics: List[RunMetric]
-    artifacts: List[str]
-    source: Dict[str, str]
+    params: dict[str, str]
+    metrics: list[RunMetric]
+    artifacts: list[str]
+    source: dict[str, str]
     owner: str
     created: str
     made: bool  # False: it was recorded before, under the same idempotency key.
     # Of list_runs: what the commit's metadata and files say and the run does not.
-    commit_metrics: List[RunMetric] = field(default_factory=list)
-    commit_params: Dict[str, str] = field(default_factory=dict)
+    commit_metrics: list[RunMetric] = field(default_factory=list)
+    commit_params: dict[str, str] = field(default_factory=dict)
 
     @classmethod
     def of(cls, answer: Mapping[str, Any], made: bool = False) -> RecordedRun:
@@ -92,12 +93,12 @@ class Run:
         experiment: str,
         branch: str,
         *,
-        source: Optional[str] = None,
+        source: str | None = None,
         uncommitted: str = "commit",
         on_error: str = "discard",
-        message: Optional[str] = None,
-        idempotency_key: Optional[str] = None,
-        curves: Optional[str] = None,
+        message: str | None = None,
+        idempotency_key: str | None = None,
+        curves: str | None = None,
     ) -> None:
         if uncommitted not in ("commit", "refuse", "ignore"):
             raise ValueError(f"uncommitted={uncommitted!r}: must be 'commit', 'refuse' or 'ignore'")
@@ -106,23 +107,23 @@ class Run:
         self.repo = repo
         self.experiment = experiment
         self.branch = branch
-        self.result: Optional[RecordedRun] = None
-        self.commit: Optional[str] = None
+        self.result: RecordedRun | None = None
+        self.commit: str | None = None
         self._server = server
         self._uncommitted = uncommitted
         self._on_error = on_error
         self._message = message or f"run of experiment {experiment}"
         self._key = idempotency_key or str(uuid.uuid4())
         self._curve_path = curves or f"metrics/{branch}.jsonl"
-        self._params: Dict[str, ParamValue] = {}
-        self._metrics: Dict[Tuple[str, str], float] = {}
-        self._curve: List[Tuple[str, Optional[int], float]] = []
-        self._curve_names: Dict[str, None] = {}
-        self._artifacts: List[str] = []
-        self._request: Optional[Dict[str, Any]] = None
+        self._params: dict[str, ParamValue] = {}
+        self._metrics: dict[tuple[str, str], float] = {}
+        self._curve: list[tuple[str, int | None, float]] = []
+        self._curve_names: dict[str, None] = {}
+        self._artifacts: list[str] = []
+        self._request: dict[str, Any] | None = None
         self._open_branch(source)
 
-    def _open_branch(self, source: Optional[str]) -> None:
+    def _open_branch(self, source: str | None) -> None:
         """Asks now whether the branch is there: not only when the training has ended."""
         place = ("repositories", self.repo, "branches")
         try:
@@ -153,7 +154,7 @@ class Run:
                 raise ValueError(f"param {name}: a run has at most {RUN_PARAMS_MAX}")
             self._params[name] = kept
 
-    def log_metric(self, name: str, value: Any, step: Optional[int] = None, split: str = "") -> None:
+    def log_metric(self, name: str, value: Any, step: int | None = None, split: str = "") -> None:
         """The last value counts. With steps the values are a curve too, a file that is committed with the run."""
         _check_name("metric", name)
         number = metric_number(name, value)
@@ -173,11 +174,11 @@ class Run:
             self._curve_names[name] = None
             self._curve.append((name, None if step is None else int(step), number))
 
-    def log_metrics(self, metrics: Mapping[str, Any], step: Optional[int] = None, split: str = "") -> None:
+    def log_metrics(self, metrics: Mapping[str, Any], step: int | None = None, split: str = "") -> None:
         for name, value in metrics.items():
             self.log_metric(name, value, step, split)
 
-    def log_artifact(self, path: Union[str, os.PathLike[str]], to: Optional[str] = None) -> List[str]:
+    def log_artifact(self, path: str | os.PathLike[str], to: str | None = None) -> list[str]:
         """Uploads a file, or the files of a directory, to the branch: below artifacts/, or at `to`.
 
         Returns the paths of the objects."""
@@ -238,11 +239,11 @@ class Run:
             )
         return self.result
 
-    def _body(self, commit: str) -> Dict[str, Any]:
+    def _body(self, commit: str) -> dict[str, Any]:
         """Made once: under one key every attempt is the same request."""
-        metrics: List[Dict[str, JsonNumber]] = []
+        metrics: list[dict[str, JsonNumber]] = []
         for (name, split), value in self._metrics.items():
-            metric: Dict[str, JsonNumber] = {"name": name, "value": to_json(value)}
+            metric: dict[str, JsonNumber] = {"name": name, "value": to_json(value)}
             if split:
                 metric["split"] = split
             metrics.append(metric)
@@ -290,7 +291,7 @@ class Run:
     def _curve_lines(self) -> bytes:
         lines = []
         for name, step, value in self._curve:
-            row: Dict[str, Any] = {} if step is None else {"step": step}
+            row: dict[str, Any] = {} if step is None else {"step": step}
             row[name] = to_json(value)
             lines.append(json.dumps(row))
         return ("\n".join(lines) + "\n").encode()
@@ -298,9 +299,7 @@ class Run:
     def __enter__(self) -> Run:
         return self
 
-    def __exit__(
-        self, kind: Optional[Type[BaseException]], error: Optional[BaseException], trace: Optional[TracebackType]
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         if error is None:
             self.record()
             return
@@ -320,15 +319,15 @@ class Run:
 def run(
     repo: Any,
     experiment: str,
-    branch: Optional[str] = None,
+    branch: str | None = None,
     *,
-    source: Optional[str] = None,
+    source: str | None = None,
     uncommitted: str = "commit",
     on_error: str = "discard",
-    message: Optional[str] = None,
-    idempotency_key: Optional[str] = None,
-    curves: Optional[str] = None,
-    server: Optional[Server] = None,
+    message: str | None = None,
+    idempotency_key: str | None = None,
+    curves: str | None = None,
+    server: Server | None = None,
 ) -> Run:
     """Begins a run on a branch; see the README.
 
@@ -356,15 +355,15 @@ def run(
 
 def list_runs(
     repo: Any = None,
-    experiment: Optional[str] = None,
+    experiment: str | None = None,
     *,
-    branch: Optional[str] = None,
+    branch: str | None = None,
     where: Iterable[str] = (),
-    order: Optional[str] = None,
-    git_sha: Optional[str] = None,
+    order: str | None = None,
+    git_sha: str | None = None,
     limit: int = 100,
-    server: Optional[Server] = None,
-) -> List[RecordedRun]:
+    server: Server | None = None,
+) -> list[RecordedRun]:
     """Recorded runs, the newest first; `where` is "metrics.accuracy>0.9" or several, `order` "-metrics.accuracy". Both
     know what the runs' commits measure in metadata and files."""
     server = server or connect()
@@ -376,7 +375,7 @@ def list_runs(
         "where": [where] if isinstance(where, str) else list(where),
         "amount": min(limit, RUN_METRICS_MAX),
     }
-    found: List[RecordedRun] = []
+    found: list[RecordedRun] = []
     for item in server.each("repositories", repository_name(server, repo), "runs", query=query):
         if len(found) >= limit:
             break
@@ -409,7 +408,7 @@ def _param_value(value: Any) -> ParamValue:
     return str(value)
 
 
-def _source() -> Dict[str, str]:
+def _source() -> dict[str, str]:
     """The commit that the CI job names, else git's head here."""
     env = os.environ
     sha = env.get("GITHUB_SHA") or env.get("CI_COMMIT_SHA") or _git_head()

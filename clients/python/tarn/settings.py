@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Dict, Mapping, Optional, Tuple
+from typing import Any
 
 import yaml  # lakefs depends on it
 
@@ -15,7 +16,7 @@ DEFAULT_ENDPOINT = "http://127.0.0.1:8000"
 API_SUFFIX = "/api/v1"
 
 # Per setting: its variables in order, then section and key of lakectl's file.
-SOURCES: Dict[str, Tuple[Tuple[str, ...], Tuple[str, str]]] = {
+SOURCES: dict[str, tuple[tuple[str, ...], tuple[str, str]]] = {
     "endpoint": (("TARN_ENDPOINT", "LAKECTL_SERVER_ENDPOINT_URL", "LAKEFS_ENDPOINT", "LAKEFS_HOST"), ("server", "endpoint_url")),
     "access_key": (
         ("TARN_ACCESS_KEY", "LAKECTL_CREDENTIALS_ACCESS_KEY_ID", "LAKEFS_ACCESS_KEY_ID", "LAKEFS_USERNAME"),
@@ -45,7 +46,7 @@ class Settings:
         return f"Settings(endpoint={self.endpoint!r}, access_key={self.access_key!r}, repo={self.repo!r})"
 
 
-def load_settings(environment: Optional[Mapping[str, str]] = None, **given: Optional[str]) -> Settings:
+def load_settings(environment: Mapping[str, str] | None = None, **given: str | None) -> Settings:
     """`given` are settings by name; an empty one counts as not given."""
     variables = os.environ if environment is None else environment
     unknown = set(given) - set(SOURCES)
@@ -69,7 +70,7 @@ def _resolve(name: str, variables: Mapping[str, str], file: Mapping[str, Any]) -
     return str(inner.get(key) or "") if isinstance(inner, dict) else ""
 
 
-def _read_file(variables: Mapping[str, str]) -> Dict[str, Any]:
+def _read_file(variables: Mapping[str, str]) -> dict[str, Any]:
     """The first file that there is; a file that TARN_CONFIG names is the only one that is looked at."""
     home = Path(variables.get("HOME") or Path.home())
     if variables.get("TARN_CONFIG"):

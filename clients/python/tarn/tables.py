@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Dict, Iterable, List, Mapping, Optional, Union
+from typing import Any, Union
 
 from tarn.errors import NotFound
 from tarn.numbers import from_json
@@ -24,7 +25,7 @@ class NoChampionYet(UserWarning):
 class ComparedMetric:
     value: float
     origin: str
-    delta: Optional[float] = None
+    delta: float | None = None
 
 
 @dataclass(frozen=True)
@@ -32,13 +33,13 @@ class CandidateRow:
     ref: str
     commit: str
     branch: str = ""
-    rank: Optional[int] = None
-    dominated: Optional[bool] = None
-    metrics: Dict[str, ComparedMetric] = field(default_factory=dict)
-    params: Dict[str, str] = field(default_factory=dict)
-    objects: Dict[str, Any] = field(default_factory=dict)
+    rank: int | None = None
+    dominated: bool | None = None
+    metrics: dict[str, ComparedMetric] = field(default_factory=dict)
+    params: dict[str, str] = field(default_factory=dict)
+    objects: dict[str, Any] = field(default_factory=dict)
     ancestor: str = ""
-    warnings: List[str] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
 
     @classmethod
     def of(cls, row: Mapping[str, Any]) -> CandidateRow:
@@ -62,13 +63,13 @@ class CandidateRow:
         )
 
 
-class Comparison(List[CandidateRow]):
+class Comparison(list[CandidateRow]):
     """Rows, the best first; `baseline` is the row they are measured against, `warnings` concern them all."""
 
     def __init__(
         self,
         rows: Iterable[CandidateRow] = (),
-        baseline: Optional[CandidateRow] = None,
+        baseline: CandidateRow | None = None,
         columns: Iterable[str] = (),
         notes: Iterable[str] = (),
     ) -> None:
@@ -82,9 +83,9 @@ class Comparison(List[CandidateRow]):
         import pandas
 
         params = sorted({name for row in self for name in row.params})
-        table: List[Dict[str, Any]] = []
+        table: list[dict[str, Any]] = []
         for row in self:
-            line: Dict[str, Any] = {"rank": row.rank, "ref": row.ref, "commit": row.commit, "dominated": row.dominated}
+            line: dict[str, Any] = {"rank": row.rank, "ref": row.ref, "commit": row.commit, "dominated": row.dominated}
             for name in self.columns:
                 metric = row.metrics.get(name)
                 line[name] = float("nan") if metric is None else metric.value
@@ -103,13 +104,13 @@ class Comparison(List[CandidateRow]):
 def compare_rows(
     repo: Any,
     candidates: Any,
-    baseline: Optional[str] = CHAMPION,
-    metrics: Optional[Metrics] = None,
+    baseline: str | None = CHAMPION,
+    metrics: Metrics | None = None,
     *,
-    policy: Optional[str] = None,
+    policy: str | None = None,
     params: str = "changed",
     objects: bool = True,
-    server: Optional[Server] = None,
+    server: Server | None = None,
 ) -> Comparison:
     """As compare(), typed and without pandas."""
     return _ask(repo, candidates, baseline, metrics, policy, params, objects, server)
@@ -118,17 +119,17 @@ def compare_rows(
 def _ask(
     repo: Any,
     candidates: Any,
-    baseline: Optional[str],
-    metrics: Optional[Metrics],
-    policy: Optional[str],
+    baseline: str | None,
+    metrics: Metrics | None,
+    policy: str | None,
     params: str,
     objects: bool,
-    server: Optional[Server],
+    server: Server | None,
 ) -> Comparison:
     """Called by what the user calls: warnings show the user's line."""
     server = server or connect()
     name = repository_name(server, repo)
-    body: Dict[str, Any] = {"candidates": list_of_refs(candidates), "params": params, "objects": objects, "amount": PAGE}
+    body: dict[str, Any] = {"candidates": list_of_refs(candidates), "params": params, "objects": objects, "amount": PAGE}
     if baseline == CHAMPION and not _alias_is_there(server, name, CHAMPION[1:]):
         warnings.warn(f"{name} has no champion yet: nothing to compare with", NoChampionYet, stacklevel=3)
         baseline = None
@@ -138,7 +139,7 @@ def _ask(
         body["metrics"] = _columns(metrics)
     if policy:
         body["policy"] = policy
-    rows: List[CandidateRow] = []
+    rows: list[CandidateRow] = []
     while True:
         page = server.call("POST", "repositories", name, "compare", json=body, repeat=True)
         rows += [CandidateRow.of(row) for row in page["results"]]
@@ -157,13 +158,13 @@ def _ask(
 def compare(
     repo: Any,
     candidates: Any,
-    baseline: Optional[str] = CHAMPION,
-    metrics: Optional[Metrics] = None,
+    baseline: str | None = CHAMPION,
+    metrics: Metrics | None = None,
     *,
-    policy: Optional[str] = None,
+    policy: str | None = None,
     params: str = "changed",
     objects: bool = True,
-    server: Optional[Server] = None,
+    server: Server | None = None,
 ) -> Any:
     """Candidates (refs, globs of branches) beside a baseline, the best first: a pandas.DataFrame where pandas is
     installed, else the rows of compare_rows().
@@ -187,9 +188,9 @@ def _alias_is_there(server: Server, repo: str, alias: str) -> bool:
     return True
 
 
-def _columns(metrics: Metrics) -> List[Dict[str, Any]]:
+def _columns(metrics: Metrics) -> list[dict[str, Any]]:
     """The first with a goal ranks, unless one says primary."""
-    columns: List[Dict[str, Any]] = []
+    columns: list[dict[str, Any]] = []
     if isinstance(metrics, str):
         metrics = [metrics]
     given: Iterable[Any] = metrics.items() if isinstance(metrics, Mapping) else metrics

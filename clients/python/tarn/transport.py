@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import threading
 import time
-from typing import Any, BinaryIO, Dict, Iterator, List, Mapping, Optional, Tuple, Type, Union
+from collections.abc import Iterator, Mapping
+from typing import Any, BinaryIO, Union
 from urllib.parse import quote
 
 import requests
@@ -32,7 +33,7 @@ FIRST_PAUSE_SECONDS = 0.2
 LONGEST_PAUSE_SECONDS = 5.0
 PAGE = 1000
 
-Query = Mapping[str, Union[str, int, List[str], None]]
+Query = Mapping[str, Union[str, int, list[str], None]]
 
 _ADVICE = {
     "policy_not_found": "set a gate policy first: tarn.apply_policy(repo, document)",
@@ -58,11 +59,11 @@ class Server:
         self.settings = settings
         self._local = threading.local()
 
-    def __reduce__(self) -> Tuple[Any, ...]:
+    def __reduce__(self) -> tuple[Any, ...]:
         return Server, (self.settings,)
 
     def _session(self) -> requests.Session:
-        known: Optional[Tuple[int, requests.Session]] = getattr(self._local, "session", None)
+        known: tuple[int, requests.Session] | None = getattr(self._local, "session", None)
         if known is not None and known[0] == os.getpid():
             return known[1]
         settings = self.settings
@@ -82,11 +83,11 @@ class Server:
         method: str,
         *path: str,
         verb: str = "",
-        query: Optional[Query] = None,
+        query: Query | None = None,
         json: Any = None,
-        body: Union[bytes, BinaryIO, None] = None,
-        headers: Optional[Mapping[str, str]] = None,
-        repeat: Optional[bool] = None,
+        body: bytes | BinaryIO | None = None,
+        headers: Mapping[str, str] | None = None,
+        repeat: bool | None = None,
         patience: float = 0,
     ) -> requests.Response:
         """The answer, whatever is not 2xx raised as an error.
@@ -130,7 +131,7 @@ class Server:
         answer = self.request(method, *path, **options)
         return answer.json() if answer.content else None
 
-    def each(self, *path: str, query: Optional[Query] = None) -> Iterator[Dict[str, Any]]:
+    def each(self, *path: str, query: Query | None = None) -> Iterator[dict[str, Any]]:
         """The items of a list, page by page."""
         after = ""
         while True:
@@ -144,7 +145,7 @@ class Server:
         """The commit that a ref means."""
         return str(self.call("GET", "repositories", repo, "commits", ref)["id"])
 
-    def upload(self, repo: str, branch: str, path: str, body: Union[bytes, BinaryIO], exclusive: bool = False) -> Dict[str, Any]:
+    def upload(self, repo: str, branch: str, path: str, body: bytes | BinaryIO, exclusive: bool = False) -> dict[str, Any]:
         headers = {"Content-Type": "application/octet-stream"}
         if exclusive:
             headers["If-None-Match"] = "*"
@@ -153,7 +154,7 @@ class Server:
             body = b""
         elif not isinstance(body, bytes):
             body.seek(0)
-        stats: Dict[str, Any] = self.call(
+        stats: dict[str, Any] = self.call(
             "POST",
             "repositories",
             repo,
@@ -168,12 +169,12 @@ class Server:
         return stats
 
 
-def connect(**settings: Optional[str]) -> Server:
+def connect(**settings: str | None) -> Server:
     """Settings that are not given come from the environment and the configuration file."""
     return Server(load_settings(None, **settings))
 
 
-def lakefs_client(server: Optional[Server] = None) -> Any:
+def lakefs_client(server: Server | None = None) -> Any:
     """A client of the lakefs package with the same settings, for what this package does not do."""
     from lakefs.client import Client
 
@@ -202,8 +203,8 @@ def error_of(answer: requests.Response) -> TarnError:
     return _kind(status, code)(message, code, status, str(body.get("request_id") or ""))
 
 
-def _kind(status: int, code: str) -> Type[TarnError]:
-    by_code: Dict[str, Type[TarnError]] = {
+def _kind(status: int, code: str) -> type[TarnError]:
+    by_code: dict[str, type[TarnError]] = {
         "destination_moved": DestinationMoved,
         "winner_moved": DestinationMoved,
         "merge_conflict": MergeConflict,
@@ -269,7 +270,7 @@ def repository_name(server: Server, repo: Any) -> str:
     return name
 
 
-def list_of_refs(candidates: Any) -> List[str]:
+def list_of_refs(candidates: Any) -> list[str]:
     """One ref or several; branches of the lakefs package are taken for their names."""
     if isinstance(candidates, str) or hasattr(candidates, "id"):
         candidates = [candidates]
