@@ -22,7 +22,8 @@ from tarn.errors import (
     UncommittedChanges,
 )
 from tarn.gates import Policy, Rule, Verdict, apply_policy, evaluate
-from tarn.promotions import Promotion, Reason, approve, promote, promotion, report_check, rollback
+from tarn.promotions import Promotion, approve, promote, promotion, report_check, rollback
+from tarn.records import PromotionRecord, Reason
 from tarn.runs import RecordedRun, Run, RunMetric, list_runs, run
 from tarn.settings import Settings, load_settings
 from tarn.tables import CandidateRow, ComparedMetric, Comparison, NoChampionYet, compare, compare_rows
@@ -53,6 +54,7 @@ __all__ = [
     "Policy",
     "Promotion",
     "PromotionError",
+    "PromotionRecord",
     "Reason",
     "RecordedRun",
     "Rule",

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from tarn.promotions import Promotion, Reason
+from tarn.records import PromotionRecord, Reason
 
 
 class TarnError(Exception):
@@ -54,7 +51,7 @@ class PromotionError(TarnError):
     """A promotion that did not promote: `promotion` is how it ended, `reasons` what refused each candidate."""
 
     def __init__(
-        self, message: str, code: str = "", status: int = 0, request_id: str = "", promotion: Promotion | None = None
+        self, message: str, code: str = "", status: int = 0, request_id: str = "", promotion: PromotionRecord | None = None
     ) -> None:
         super().__init__(message, code, status, request_id)
         self.promotion = promotion
