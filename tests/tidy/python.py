@@ -43,8 +43,10 @@ def main():
         commands = [("check", "--select", "I", "--fix"), ("format",)]
     else:
         commands = [("check", "--output-format", "concise"), ("format", "--check")]
-    passed = [run(program, *command) for command in commands]
-    return 0 if all(passed) else 1
+    passed = all([run(program, *command) for command in commands])
+    if passed and "--fix" not in sys.argv[1:]:
+        print("python: every source is formatted, and ruff finds no fault")
+    return 0 if passed else 1
 
 
 if __name__ == "__main__":
