@@ -1,5 +1,6 @@
 # ./dev lint: the tidy tests, and clang-tidy over the sources that differ from a commit.
 source .ci/dev/build.sh
+source .ci/dev/python.sh
 
 dev_lint() {
   local since=HEAD files=() status=0
@@ -15,12 +16,15 @@ dev_lint() {
       ;;
   esac
   ensure_packages
+  ensure_python ruff
   ensure_clang
   command -v clang-tidy-14 >/dev/null || install_packages clang-tidy-14
   configure dev build
   configure tidy build-tidy
   local check
-  for check in aborts actions clocks formatting images layers limits links migrations queries reasons troubleshooting types wording; do python3 "tests/tidy/$check.py" || status=1; done
+  for check in aborts actions clocks formatting images layers limits links migrations python queries reasons troubleshooting types wording; do
+    python3 "tests/tidy/$check.py" || status=1
+  done
   python3 tests/tidy/clang.py threads || status=1
   [ ${#files[@]} -eq 0 ] || python3 tests/tidy/clang.py tidy "${files[@]}" || status=1
   return $status

@@ -78,8 +78,7 @@ def main():
         if b"\0" in data[:4096]:
             continue
         for number, line in enumerate(data.decode(errors="replace").splitlines(), 1):
-            problems += [f"{name}:{number}: there is no {page}" for page in NAMED_PAGE.findall(line)
-                         if page not in known]
+            problems += [f"{name}:{number}: there is no {page}" for page in NAMED_PAGE.findall(line) if page not in known]
     count = sum(len(links(text)) for text in pages.values())
     if count < 300:
         problems.append(f"only {count} links were found")

@@ -26,7 +26,9 @@ NAMESPACES = {
 # Namespaces that belong to a part of a folder, and that of support for tests.
 NESTED = ("tarn::actions::lua", "tarn::api::json", "tarn::log", "tarn::metrics", "tarn::reason", "tarn::s3::xml", "tarn::testing")
 FORWARD = re.compile(r"^(?:(?:class|struct|enum class) \w+(?: : \w+)?;)?$")
-TYPE = re.compile(r"^(?:struct|class|union|enum(?: class)?) (?:TARN_\w+(?:\([^)]*\))? )?([\w:]+)(?: final)?(?: :[^:].*)?(?: \{.*)?$")
+TYPE = re.compile(
+    r"^(?:struct|class|union|enum(?: class)?) (?:TARN_\w+(?:\([^)]*\))? )?([\w:]+)(?: final)?(?: :[^:].*)?(?: \{.*)?$"
+)
 
 
 def types(text):
