@@ -9,7 +9,8 @@
 
 namespace tarn::db {
 
-/// migrations/V0001__repositories.sql is {1, "repositories", its text}.
+/// migrations/V0002__subject.sql is {2, "subject", its text}; a folder migrations/V0001 is
+/// {1, "schema", the text of its files in order}.
 struct Migration {
   int32_t version;
   std::string_view name;

@@ -131,20 +131,37 @@ TEST_F(Migrations, MayExceedTheStatementTimeout) {
       "20ms");
 }
 
-TEST(EmbeddedMigrations, AreTheFilesOfTheFolder) {
-  std::vector<std::filesystem::path> files;
-  for (const auto& entry : std::filesystem::directory_iterator(TARN_MIGRATIONS_DIRECTORY)) {
-    if (entry.path().extension() == ".sql") files.push_back(entry.path());
+std::string contents(const std::filesystem::path& path) {
+  std::ifstream file(path);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+std::vector<std::filesystem::path> sorted_entries(const std::filesystem::path& folder) {
+  std::vector<std::filesystem::path> out;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    if (entry.is_directory() || entry.path().extension() == ".sql") out.push_back(entry.path());
   }
-  std::sort(files.begin(), files.end());
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
+TEST(EmbeddedMigrations, AreTheFilesOfTheFolder) {
+  const std::vector<std::filesystem::path> found = sorted_entries(TARN_MIGRATIONS_DIRECTORY);
   const std::span<const Migration> embedded = embedded_migrations();
-  ASSERT_EQ(embedded.size(), files.size());
-  for (size_t i = 0; i < files.size(); ++i) {
-    std::ifstream file(files[i]);
-    EXPECT_EQ(embedded[i].sql, std::string(std::istreambuf_iterator<char>(file), {})) << files[i];
-    std::string version = std::to_string(embedded[i].version);
-    version.insert(0, 4 - version.size(), '0');
-    EXPECT_EQ(files[i].filename(), str_cat("V", version, "__", embedded[i].name, ".sql"));
+  ASSERT_EQ(embedded.size(), found.size());
+  for (size_t i = 0; i < found.size(); ++i) {
+    std::string number = std::to_string(embedded[i].version);
+    number.insert(0, 4 - number.size(), '0');
+    if (!std::filesystem::is_directory(found[i])) {
+      EXPECT_EQ(embedded[i].sql, contents(found[i])) << found[i];
+      EXPECT_EQ(found[i].filename(), str_cat("V", number, "__", embedded[i].name, ".sql"));
+      continue;
+    }
+    std::string parts;
+    for (const std::filesystem::path& part : sorted_entries(found[i])) parts += contents(part);
+    EXPECT_EQ(embedded[i].sql, parts) << found[i];
+    EXPECT_EQ(found[i].filename(), str_cat("V", number));
+    EXPECT_EQ(embedded[i].name, "schema");
   }
 }
 
