@@ -60,7 +60,7 @@ constexpr CommitRoot kCommitRoots[] = {
   WHERE repo_id = $1 AND (until_ms IS NULL OR until_ms > extract(epoch FROM clock_timestamp()) * 1000))sql"}},
 };
 
-// Commits of before V0023 have no time of storage: their own date may be any.
+// A commit without a time of storage has its own date, which may be any.
 constexpr db::Query kSelectCommits{"roots_select_commits", R"sql(
   SELECT commit_id, parents,
          floor(extract(epoch FROM clock_timestamp() - coalesce(stored_at, to_timestamp(created_ms / 1000.0))))::bigint,

@@ -33,7 +33,7 @@ struct SeriesPoint {
   Point point;
 };
 
-/// Every commit is queued by the statement that inserts it (V0010). Safe from any thread.
+/// Every commit is queued by the statement that inserts it. Safe from any thread.
 class ExtractionStore {
  public:
   explicit ExtractionStore(db::Pool& pool) : pool_(pool) {}

@@ -36,7 +36,7 @@ def defined(name, text):
 def tables():
     """The tables of the schema."""
     out = set()
-    for file in sorted((ROOT / "migrations").glob("V*.sql")):
+    for file in sorted((ROOT / "migrations").rglob("*.sql")):
         for verb, name in TABLE.findall(re.sub(r"--.*", "", file.read_text())):
             (out.add if verb == "CREATE" else out.discard)(name)
     return out

@@ -1,0 +1,117 @@
+-- Promotions, their checks and their approvals.
+
+-- One row is a promotion. promotion_id falls with time: the newest comes first. request and evidence are JSON that is only
+-- read as a whole.
+CREATE TABLE promotions (
+  repo_id        integer NOT NULL,
+  promotion_id   text COLLATE "C" NOT NULL,
+  state          text NOT NULL CHECK (state IN ('draft', 'comparing', 'gates_running', 'awaiting_approval', 'merging',
+                                                'promoted', 'rejected', 'failed', 'cancelled', 'rolled_back')),
+  request        text NOT NULL,
+  destination    text COLLATE "C" NOT NULL,
+  alias          text COLLATE "C" NOT NULL DEFAULT '',
+  policy         text COLLATE "C" NOT NULL DEFAULT '',
+  policy_version bigint NOT NULL DEFAULT 0,
+  actor          text COLLATE "C" NOT NULL,
+  request_key    text COLLATE "C",                  -- given by the client: once per user
+  candidates     text NOT NULL DEFAULT '[]',        -- the commits that their refs meant; JSON
+  winner_ref     text NOT NULL DEFAULT '',
+  winner         bytea,                             -- the candidate's commit
+  champion       bytea,                             -- the alias before
+  result         bytea,                             -- the commit on the destination
+  tag            text NOT NULL DEFAULT '',
+  evidence       text NOT NULL DEFAULT '',
+  code           text NOT NULL DEFAULT '',          -- why it ended other than promoted
+  message        text NOT NULL DEFAULT '',
+  undoes         text COLLATE "C",                  -- a rollback: the promotion that it takes back
+  undone_by      text COLLATE "C",
+  rounds         integer NOT NULL DEFAULT 0,        -- how often the candidates were compared
+  tells          text[] NOT NULL DEFAULT '{}',      -- webhooks that the policy notifies of the end
+  steps          integer NOT NULL DEFAULT 1,        -- rows of promotion_log
+  said           bigint NOT NULL DEFAULT 0,         -- grows with every report of a check and every approval
+  created_ms     bigint NOT NULL,
+  updated_ms     bigint NOT NULL,
+  due_at         timestamptz,                       -- when it is looked at next; NULL once it ended
+  lease_owner    bigint,
+  lease_until    timestamptz,
+  address        text NOT NULL DEFAULT '',          -- where the request came from: policies may allow by address
+  moved          bigint NOT NULL DEFAULT 0,         -- grows with every move of a candidate
+  PRIMARY KEY (repo_id, promotion_id)
+);
+CREATE INDEX promotions_due ON promotions (due_at) WHERE due_at IS NOT NULL;
+CREATE INDEX promotions_open ON promotions (repo_id) WHERE due_at IS NOT NULL;
+CREATE INDEX promotions_undoing ON promotions (repo_id, destination, promotion_id) WHERE undoes IS NOT NULL;
+CREATE INDEX promotions_by_result ON promotions (repo_id, result) WHERE result IS NOT NULL;
+CREATE UNIQUE INDEX promotions_by_key ON promotions (repo_id, actor, request_key) WHERE request_key IS NOT NULL;
+-- The index finds commits that somebody rejected.
+CREATE INDEX promotions_rejected ON promotions (repo_id, winner) WHERE state = 'rejected' AND code = 'rejected';
+CREATE TRIGGER promotions_in_repository BEFORE INSERT ON promotions FOR EACH ROW EXECUTE FUNCTION require_repository();
+
+-- One row is a step of a promotion, in order.
+CREATE TABLE promotion_log (
+  repo_id      integer NOT NULL,
+  promotion_id text COLLATE "C" NOT NULL,
+  step         integer NOT NULL,
+  state        text NOT NULL,
+  actor        text NOT NULL,
+  code         text NOT NULL,
+  message      text NOT NULL,
+  at_ms        bigint NOT NULL,
+  PRIMARY KEY (repo_id, promotion_id, step),
+  FOREIGN KEY (repo_id, promotion_id) REFERENCES promotions ON DELETE CASCADE
+);
+
+-- One row is a report of a check about one commit: a report about another counts for nothing. A later report does not
+-- replace an earlier one.
+CREATE TABLE promotion_checks (
+  repo_id      integer NOT NULL,
+  promotion_id text COLLATE "C" NOT NULL,
+  name         text COLLATE "C" NOT NULL,
+  commit_id    bytea NOT NULL,
+  status       text NOT NULL CHECK (status IN ('pending', 'success', 'failure')),
+  url          text NOT NULL,
+  metrics      text[] NOT NULL,                     -- name, value, name, value, ...
+  reporter     text NOT NULL,
+  at_ms        bigint NOT NULL,
+  number       integer NOT NULL DEFAULT 1,                    -- from 1 on
+  supersedes   text NOT NULL DEFAULT '',                       -- why an earlier failure does not stand; '' = there was none
+  PRIMARY KEY (repo_id, promotion_id, name, commit_id, number),
+  FOREIGN KEY (repo_id, promotion_id) REFERENCES promotions ON DELETE CASCADE
+);
+
+-- One row is an approval of one commit. It outlives its user, who stays in the record by name.
+CREATE TABLE promotion_approvals (
+  repo_id       integer NOT NULL,
+  promotion_id  text COLLATE "C" NOT NULL,
+  user_id       integer NOT NULL,
+  commit_id     bytea NOT NULL,
+  reason        text NOT NULL,
+  at_ms         bigint NOT NULL,
+  user_name     text COLLATE "C" NOT NULL,
+  candidate     text NOT NULL DEFAULT '',
+  judged_values text NOT NULL DEFAULT '',                      -- digest of the values that were approved
+  address       text NOT NULL DEFAULT '',                      -- where the request came from
+  PRIMARY KEY (repo_id, promotion_id, user_id),
+  FOREIGN KEY (repo_id, promotion_id) REFERENCES promotions ON DELETE CASCADE
+);
+
+-- One row is a branch whose head moved, or that was deleted, while a promotion of its repository was open. Servers that
+-- advance promotions read and delete rows. There is no key and no reference to promotions: a commit waits for no lock here.
+CREATE TABLE branch_moves (
+  repo_id integer NOT NULL,
+  name    text COLLATE "C" NOT NULL
+);
+
+-- Makes open promotions of a branch due, by rows of branch_moves.
+CREATE FUNCTION note_branch_move() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  INSERT INTO branch_moves (repo_id, name)
+  SELECT OLD.repo_id, OLD.name
+  WHERE EXISTS (SELECT 1 FROM promotions WHERE repo_id = OLD.repo_id AND due_at IS NOT NULL);
+  RETURN NULL;
+END
+$$;
+CREATE TRIGGER branches_note_move AFTER UPDATE OF head ON branches
+  FOR EACH ROW WHEN (OLD.head IS DISTINCT FROM NEW.head) EXECUTE FUNCTION note_branch_move();
+CREATE TRIGGER branches_note_removal AFTER DELETE ON branches
+  FOR EACH ROW EXECUTE FUNCTION note_branch_move();
