@@ -188,11 +188,8 @@ class Restore {
     // Servers of the original are none of this database, nor is their collection.
     std::string out =
         "DELETE FROM writers;\n"
-        // A backup of an earlier version has no such tables.
-        "DO $$ BEGIN\n"
-        "  IF to_regclass('servers') IS NOT NULL THEN DELETE FROM servers; END IF;\n"
-        "  IF to_regclass('read_leases') IS NOT NULL THEN DELETE FROM read_leases; END IF;\n"
-        "END $$;\n"
+        "DELETE FROM servers;\n"
+        "DELETE FROM read_leases;\n"
         "UPDATE gc_control SET lease_owner = NULL, lease_until = NULL;\n";
     for (const BackedUpRepository& repository : out_.manifest.repositories) {
       const std::string& space = namespaces_.at(repository.id);

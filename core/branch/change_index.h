@@ -25,8 +25,8 @@ constexpr std::chrono::milliseconds kChangeFillPause{1'000};
 /// How long other servers wait for a server that died while it filled.
 inline std::chrono::milliseconds change_fill_lease() { return lease_time(); }
 
-/// Fills in a batch of the commits that have no changed paths: those of older versions, and of
-/// restored dumps. Returns false if there were none, or another server does it.
+/// Fills in a batch of the commits that have no changed paths: those of restored dumps. Returns
+/// false if there were none, or another server does it.
 bool fill_change_index(Engine& engine, std::stop_token stop);
 
 }  // namespace tarn::branch

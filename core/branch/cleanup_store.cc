@@ -16,7 +16,7 @@ namespace {
 
 #define TARN_ACTIVITY \
   "SELECT b.branch_id, b.name, b.head, " TARN_MS("clock_timestamp()") ", "                     \
-  TARN_MS("coalesce(b.active_at, clock_timestamp())")                                          \
+  TARN_MS("b.active_at")                                                                       \
   ", b.expires_ms, coalesce(b.expires_by, ''), b.stale_head IS NOT DISTINCT FROM b.head, "     \
   "l.name IS NOT NULL, coalesce(branch_in_use(b.branch_id), '') FROM branches b "              \
   "LEFT JOIN lost l ON l.name = b.name AND l.head = encode(b.head, 'hex') "

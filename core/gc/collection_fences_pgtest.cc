@@ -337,8 +337,10 @@ TEST_F(OperationFences, ACandidateThatIsReferencedStays) {
   const Entry entry = engine.put(repo, "main", "a", "bytes");
   collect(repo);
   const std::string hex = to_hex(meta::candidate_address(std::get<OwnAddress>(entry.address)));
-  run_sql(str_cat("INSERT INTO gc_candidates (repo_id, address, size_bytes, run) VALUES (",
-                  static_cast<int>(repo.id), ", '\\x", hex, "', 5, 1)"));
+  run_sql(
+      str_cat("INSERT INTO gc_candidates (repo_id, address, size_bytes, run, reason, branch) "
+              "VALUES (",
+              static_cast<int>(repo.id), ", '\\x", hex, "', 5, 1, 4, '')"));
   const CollectionCounts counts = collect(repo).counts;
   EXPECT_EQ(counts.rescued_objects, 1);
   EXPECT_EQ(counts.removed_objects, 0);

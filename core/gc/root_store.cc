@@ -60,10 +60,9 @@ constexpr CommitRoot kCommitRoots[] = {
   WHERE repo_id = $1 AND (until_ms IS NULL OR until_ms > extract(epoch FROM clock_timestamp()) * 1000))sql"}},
 };
 
-// A commit without a time of storage has its own date, which may be any.
 constexpr db::Query kSelectCommits{"roots_select_commits", R"sql(
   SELECT commit_id, parents,
-         floor(extract(epoch FROM clock_timestamp() - coalesce(stored_at, to_timestamp(created_ms / 1000.0))))::bigint,
+         floor(extract(epoch FROM clock_timestamp() - stored_at))::bigint,
          coalesce(root_nid > 0, false)
   FROM commits WHERE repo_id = $1 AND commit_id > $2 ORDER BY commit_id LIMIT $3)sql"};
 

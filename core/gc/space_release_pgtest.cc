@@ -159,8 +159,8 @@ TEST_F(ReleasedSpace, OfIndexes) {
       "CREATE INDEX nodes_pkey_ccnew ON nodes (nid);"
       "UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'nodes_pkey_ccnew'::regclass");
   run_sql(
-      "INSERT INTO gc_candidates (repo_id, address, size_bytes, run) SELECT 1, "
-      "decode(lpad(to_hex(i), 26, '0'), 'hex'), 1, 1 FROM generate_series(1, 50000) AS i;"
+      "INSERT INTO gc_candidates (repo_id, address, size_bytes, run, reason, branch) SELECT 1, "
+      "decode(lpad(to_hex(i), 26, '0'), 'hex'), 1, 1, 4, '' FROM generate_series(1, 50000) AS i;"
       "DELETE FROM gc_candidates");
   release();
   EXPECT_LT(count("SELECT pg_indexes_size('nodes')"), before / 2);

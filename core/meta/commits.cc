@@ -62,7 +62,7 @@ constexpr db::Query kSelectMakers{"commits_select_makers", R"sql(
   WHERE repo_id = $1 AND commit_id = ANY ($2) AND made_by IS NOT NULL)sql"};
 
 constexpr db::Query kSelectStored{"commits_select_stored", R"sql(
-  SELECT commit_id, coalesce((extract(epoch FROM stored_at) * 1000)::bigint, created_ms) FROM commits
+  SELECT commit_id, (extract(epoch FROM stored_at) * 1000)::bigint FROM commits
   WHERE repo_id = $1 AND commit_id = ANY ($2))sql"};
 
 constexpr db::Query kInsertCommit{"commits_insert_row", R"sql(

@@ -39,8 +39,7 @@ class Commits {
   std::optional<Commit> find_by_root(RepositoryId repository, const Hash128& hash);
   /// The users who made the commits, as far as known. One round trip.
   std::map<CommitId, std::string> makers(RepositoryId repository, std::span<const CommitId> ids);
-  /// The times when the commits were stored, by the database's clock. For older commits without
-  /// that time, their own dates.
+  /// The times when the commits were stored, by the database's clock.
   std::map<CommitId, Instant> stored(RepositoryId repository, std::span<const CommitId> ids);
   /// Inserts the commit unless it exists. For commits that no branch publishes (the first of a
   /// repository). `user`: the acting user, who may differ from the committer; "" = none.

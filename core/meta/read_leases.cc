@@ -56,11 +56,8 @@ constexpr db::Query kNextNumber{"read_leases_next_number", "SELECT nextval('read
 constexpr db::Query kTake{"read_leases_take", R"sql(
   SELECT number, repo_id, branch_id, settings_version FROM take_read_lease($1, $2, $3))sql"};
 
-// Servers that started with a version that cannot end leases count as a revocation of all.
-constexpr db::Query kSelectOwn{"read_leases_select_own", R"sql(
-  SELECT l.number, l.revoked OR EXISTS (
-    SELECT 1 FROM writers w WHERE NOT w.ends_read_leases AND w.expires_at > clock_timestamp())
-  FROM read_leases l WHERE l.holder = $1)sql"};
+constexpr db::Query kSelectOwn{"read_leases_select_own",
+                               "SELECT number, revoked FROM read_leases WHERE holder = $1"};
 
 constexpr db::Query kDelete{"read_leases_delete",
                             "DELETE FROM read_leases WHERE number = ANY ($1)"};

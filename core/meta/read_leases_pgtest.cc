@@ -328,23 +328,6 @@ TEST_F(ReadLease, LeaseIsNotTakenUnderAWriteLease) {
   EXPECT_TRUE(become_leased());
 }
 
-// It has no code that ends leases.
-TEST_F(ReadLease, NoneAreTakenBesideAServerOfAnEarlierVersion) {
-  engine.put(repo, "main", "k", "1");
-  ASSERT_TRUE(become_leased());
-  connection->run_script(
-      "INSERT INTO writers (writer_id, nid_floor, address_floor_ms, expires_at) "
-      "VALUES (-1, 0, 0, clock_timestamp() + interval '1 hour')");
-  EXPECT_TRUE(none_left());
-  EXPECT_EQ(
-      connection->run({"test_take", "SELECT count(*) FROM take_read_lease('lake', 'main', 5)"})
-          .integer(0, 0),
-      0);
-  ASSERT_TRUE(ask_for_a_lease());
-  std::this_thread::sleep_for(milliseconds{100});
-  EXPECT_EQ(leases(), 0u);
-}
-
 TEST_F(ReadLease, LostAnswerLeavesNoRow) {
   engine.put(repo, "main", "k", "1");
   const auto own = db::Connection::open(database.url());

@@ -24,9 +24,9 @@ constexpr db::Query kLockFloors{"writer_lock_floors", "SELECT pg_advisory_xact_l
 // A server whose clock is behind does not make addresses older than those that a collection takes
 // for settled.
 constexpr db::Query kInsertWriters{"writer_insert_rows", R"sql(
-  INSERT INTO writers (writer_id, nid_floor, address_floor_ms, expires_at, ends_read_leases)
+  INSERT INTO writers (writer_id, nid_floor, address_floor_ms, expires_at)
   SELECT nextval('writer_ids'), $1, greatest($2, g.address_floor_ms),
-         clock_timestamp() + $3 * interval '1 millisecond', true
+         clock_timestamp() + $3 * interval '1 millisecond'
   FROM gc_control g, generate_series(1, 2)
   RETURNING writer_id, address_floor_ms)sql"};
 
@@ -48,8 +48,8 @@ constexpr db::Query kLockStaging{"writer_lock_staging", "SELECT pg_advisory_xact
 // Both rows expire together: while the row for publications exists, everything that either protects
 // has been protected without interruption.
 constexpr db::Query kInsertStaging{"writer_insert_staging_row", R"sql(
-  INSERT INTO writers (writer_id, nid_floor, address_floor_ms, expires_at, ends_read_leases)
-  SELECT nextval('writer_ids'), nid_floor, address_floor_ms, expires_at, true FROM writers
+  INSERT INTO writers (writer_id, nid_floor, address_floor_ms, expires_at)
+  SELECT nextval('writer_ids'), nid_floor, address_floor_ms, expires_at FROM writers
   WHERE writer_id = $1 AND expires_at > clock_timestamp()
   RETURNING writer_id)sql"};
 

@@ -17,7 +17,7 @@ CREATE TABLE commits (
   -- deleted and created again must not approve what the earlier one made. A transaction that publishes says it in tarn.user.
   made_by       text DEFAULT nullif(current_setting('tarn.user', true), ''),
   -- The time at which the commit was stored, which clients do not choose.
-  stored_at     timestamptz DEFAULT clock_timestamp(),
+  stored_at     timestamptz NOT NULL DEFAULT clock_timestamp(),
   -- The paths that the commit changed, stored as core/tree/changed_paths.h describes; NULL: not known yet. A transaction
   -- that publishes says them in tarn.changed_paths, in hex; a job fills in those of restored dumps.
   changed_paths bytea DEFAULT decode(nullif(current_setting('tarn.changed_paths', true), ''), 'hex'),

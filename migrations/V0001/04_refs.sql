@@ -22,7 +22,7 @@ CREATE TABLE branches (
   expiry_claimed_until timestamptz,                 -- a server deletes the branch, or found that it may not be deleted yet
   gate        text COLLATE "C",                     -- the gate policy that protects the branch
   created_by  text COLLATE "C",                     -- the user's name; NULL: made with its repository or by a restore
-  active_at   timestamptz DEFAULT clock_timestamp(),  -- creation, or the last move of the head
+  active_at   timestamptz NOT NULL DEFAULT clock_timestamp(),  -- creation, or the last move of the head
   expires_by  text COLLATE "C",                     -- the pattern of the rule that set expires_ms; NULL: a user or a policy
   stale_head  bytea,                                -- the head for which branch.stale was emitted
   PRIMARY KEY (repo_id, name)

@@ -10,8 +10,7 @@ CREATE TABLE writers (
   writer_id        bigint PRIMARY KEY,
   nid_floor        bigint NOT NULL,
   address_floor_ms bigint NOT NULL,
-  expires_at       timestamptz NOT NULL,
-  ends_read_leases boolean NOT NULL DEFAULT false   -- no lease is taken while a server lives that cannot end one
+  expires_at       timestamptz NOT NULL
 );
 
 -- One row is a changed path: kind 0 = the entry in val, 1 = deleted.
@@ -49,27 +48,6 @@ CREATE TABLE retired_tokens (
 -- the functions of this protocol, meta::StagedBatch, objects::Uploads, imports::restore_refs, the jobs and the holds.
 CREATE FUNCTION writer_lives(p_writer bigint) RETURNS boolean LANGUAGE sql STABLE AS $$
   SELECT EXISTS (SELECT 1 FROM writers WHERE writer_id = p_writer AND expires_at > clock_timestamp())
-$$;
-
--- Stages rows under no rules. Nothing calls it.
-CREATE FUNCTION stage_entries(p_writer bigint, p_branch integer, p_keys bytea[], p_kinds smallint[], p_vals bytea[])
-RETURNS smallint LANGUAGE plpgsql VOLATILE AS $$
-DECLARE
-  v_token bigint;
-BEGIN
-  IF current_setting('transaction_isolation') <> 'read committed' THEN
-    RAISE EXCEPTION 'staging needs read committed isolation';
-  END IF;
-  PERFORM pg_advisory_xact_lock_shared(1, p_branch);
-  SELECT token INTO v_token FROM branches WHERE branch_id = p_branch;
-  IF v_token IS NULL THEN RETURN 1; END IF;
-  IF EXISTS (SELECT 1 FROM read_leases l WHERE l.branch_id = p_branch) THEN PERFORM raise_read_leased(0, p_branch); END IF;
-  IF NOT writer_lives(p_writer) THEN RETURN 2; END IF;
-  INSERT INTO staging (token, key, kind, val)
-  SELECT v_token, k, kd, v FROM unnest(p_keys, p_kinds, p_vals) AS u(k, kd, v)
-  ON CONFLICT (token, key) DO UPDATE SET kind = excluded.kind, val = excluded.val;
-  RETURN 0;
-END
 $$;
 
 -- Stages rows under the rules that permitted them: no row enters a token that was sealed, and none is staged under other

@@ -80,7 +80,6 @@ BEGIN
   IF current_setting('transaction_isolation') <> 'read committed' THEN
     RAISE EXCEPTION 'read leases need read committed isolation';
   END IF;
-  IF EXISTS (SELECT 1 FROM writers w WHERE NOT w.ends_read_leases AND w.expires_at > clock_timestamp()) THEN RETURN; END IF;
   SELECT r.repo_id, r.settings_version INTO v_repo, v_settings FROM repositories r
   WHERE r.name = p_repository AND r.deleted_ms IS NULL FOR SHARE SKIP LOCKED;
   IF NOT FOUND THEN RETURN; END IF;

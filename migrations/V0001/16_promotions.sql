@@ -73,8 +73,8 @@ CREATE TABLE promotion_checks (
   metrics      text[] NOT NULL,                     -- name, value, name, value, ...
   reporter     text NOT NULL,
   at_ms        bigint NOT NULL,
-  number       integer NOT NULL DEFAULT 1,                    -- from 1 on
-  supersedes   text NOT NULL DEFAULT '',                       -- why an earlier failure does not stand; '' = there was none
+  number       integer NOT NULL,                    -- from 1 on
+  supersedes   text NOT NULL,                       -- why an earlier failure does not stand; '' = there was none
   PRIMARY KEY (repo_id, promotion_id, name, commit_id, number),
   FOREIGN KEY (repo_id, promotion_id) REFERENCES promotions ON DELETE CASCADE
 );
@@ -88,9 +88,9 @@ CREATE TABLE promotion_approvals (
   reason        text NOT NULL,
   at_ms         bigint NOT NULL,
   user_name     text COLLATE "C" NOT NULL,
-  candidate     text NOT NULL DEFAULT '',
-  judged_values text NOT NULL DEFAULT '',                      -- digest of the values that were approved
-  address       text NOT NULL DEFAULT '',                      -- where the request came from
+  candidate     text NOT NULL,
+  judged_values text NOT NULL,                      -- digest of the values that were approved
+  address       text NOT NULL,                      -- where the request came from
   PRIMARY KEY (repo_id, promotion_id, user_id),
   FOREIGN KEY (repo_id, promotion_id) REFERENCES promotions ON DELETE CASCADE
 );

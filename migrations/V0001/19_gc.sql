@@ -76,8 +76,8 @@ CREATE TABLE gc_candidates (
   removed    boolean NOT NULL DEFAULT false,        -- kept until no operation can hold the address any more
   removed_in bigint,                                -- the number of the removal (gc_control.removals), by which servers
                                                     -- remove their own copies of the object
-  reason     smallint NOT NULL DEFAULT 4,                     -- core/gc/garbage.h
-  branch     text COLLATE "C" NOT NULL DEFAULT '',             -- the branch that led to it; '' = not known
+  reason     smallint NOT NULL,                     -- core/gc/garbage.h
+  branch     text COLLATE "C" NOT NULL,             -- the branch that led to it; '' = not known
   PRIMARY KEY (repo_id, address)
 );
 CREATE INDEX gc_candidates_removed ON gc_candidates (removed_in) WHERE removed_in IS NOT NULL;
