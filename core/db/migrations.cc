@@ -57,6 +57,13 @@ size_t count_applied(const Rows& applied, std::span<const Migration> migrations)
                      ours.version, " (", ours.name, ")"));
     }
     if (applied.text(i, 2) != checksum_of(ours)) {
+      // The first release has migration 1, whose text has been the same since.
+      if (version == 1) {
+        refuse(
+            "its schema was made before the first release of Tarn, and no program migrates it; "
+            "nothing was changed: copy the objects out of it with the tarnd that made it, and "
+            "start this one with an empty database, or another data directory");
+      }
       refuse(str_cat("migration ", version, " (", name, ") was applied with another text"));
     }
   }

@@ -21,9 +21,10 @@ struct Migration {
 std::span<const Migration> embedded_migrations();
 
 /// Brings the schema to the newest version, each migration in its own transaction, under an
-/// advisory lock, so several servers may start at once. Throws precondition_failed when an applied
-/// migration's checksum differs or the database is newer than this binary. Logs each migration;
-/// in an empty database only that the schema was created.
+/// advisory lock, so several servers may start at once. Throws precondition_failed, and changes
+/// nothing, when an applied migration's checksum differs (of migration 1 in a database from before
+/// the first release) or the database is newer than this binary. Logs each migration; in an empty
+/// database only that the schema was created.
 void migrate(Connection& connection, std::span<const Migration> migrations);
 
 }  // namespace tarn::db

@@ -100,10 +100,26 @@ TEST_F(Migrations, FailedOneKeepsTheEarlierOnes) {
 }
 
 TEST_F(Migrations, RefuseAChangedText) {
-  migrate(*c_, {&kFirst, 1});
-  const Migration changed{1, "numbers", "CREATE TABLE numbers (n int);"};
-  EXPECT_THAT(refusal({&changed, 1}),
-              HasSubstr("migration 1 (numbers) was applied with another text"));
+  const Migration both[] = {kFirst, kSecond};
+  migrate(*c_, both);
+  const Migration changed[] = {kFirst, {2, "more", "INSERT INTO numbers VALUES (3)"}};
+  EXPECT_THAT(refusal(changed), HasSubstr("migration 2 (more) was applied with another text"));
+  EXPECT_THAT(numbers(), ElementsAre(1, 2));
+}
+
+TEST_F(Migrations, RefuseASchemaFromBeforeTheFirstRelease) {
+  const Migration unreleased[] = {kFirst, kSecond, {3, "last", "SELECT 1"}};
+  migrate(*c_, unreleased);
+  const std::vector<std::string> before = applied();
+  for (const char* name : {"schema", "numbers"}) {
+    const Migration ours[] = {{1, name, "CREATE TABLE numbers (n int)"},
+                              {2, "added", "INSERT INTO numbers VALUES (4)"}};
+    const std::string why = refusal(ours);
+    EXPECT_THAT(why, HasSubstr("its schema was made before the first release of Tarn"));
+    EXPECT_THAT(why, HasSubstr("start this one with an empty database"));
+  }
+  EXPECT_EQ(applied(), before);
+  EXPECT_THAT(numbers(), ElementsAre(1, 2));
 }
 
 TEST_F(Migrations, RefuseANewerDatabase) {
