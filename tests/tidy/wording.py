@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Checks that tracked text speaks of the project alone: no paths of one machine, no work left without a reason; and that
-no comment opens with "What" or "Whoever" where a noun phrase belongs, and none of C++ outside tests with a word that needs a line before it."""
+no comment opens with "What" or "Whoever" where a noun phrase belongs, and none of the schema, or of C++ outside tests, with a word that
+needs a line before it."""
 
 import re
 import subprocess
@@ -18,7 +19,8 @@ COMMENT = re.compile(r"\s*(//|#|--)")
 RIDDLE = re.compile(r'\s*(///?<?!?|#|--|r?""")\s*(What|Whoever|Whatever)\b(?!.*\?)')
 HEADLESS = re.compile(r"(?:[^\"]*[;,{}] )?\s*///?<?!?\s*(Of|As|With|Those|That|Its)\b")
 TEST = re.compile(r"_(pg)?test\.cc$")
-CODE = {".cc", ".h", ".py", ".sh", ".cmake"}  # not .sql: a migration is never edited
+HEADLESS_SQL = re.compile(r"(?:.*[;,(] )?\s*--\s*(Of|As|With|Those|That|Its)\b")
+CODE = {".cc", ".h", ".py", ".sh", ".cmake", ".sql"}
 
 
 def main():
@@ -33,6 +35,8 @@ def main():
             if file.suffix in CODE and RIDDLE.match(line) and not COMMENT.match(before):
                 broken.append(f"{name}:{number}: a comment opens with a question instead of a noun phrase")
             if file.suffix in {".h", ".cc"} and not TEST.search(name) and HEADLESS.match(line) and not COMMENT.match(before):
+                broken.append(f"{name}:{number}: a comment opens without its subject")
+            if file.suffix == ".sql" and HEADLESS_SQL.match(line) and not COMMENT.match(before):
                 broken.append(f"{name}:{number}: a comment opens without its subject")
             before = line
             broken += [f"{name}:{number}: {why}" for pattern, why in FORBIDDEN.items() if re.search(pattern, line)]
