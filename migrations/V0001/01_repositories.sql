@@ -1,8 +1,8 @@
 -- Installation and repositories.
 --
--- Every function of this schema that locks runs at read committed isolation and takes each lock in a statement before the
--- one that reads what it protects, which therefore sees the state after the wait. migrations/README.md lists the classes
--- of advisory locks and the order in which transactions take locks.
+-- Every function of this schema that locks needs read committed isolation, and takes an advisory lock in a statement before
+-- the one that reads what the lock protects, which therefore sees the state after the wait. migrations/README.md lists the
+-- classes of advisory locks and the order in which transactions take locks.
 
 -- One row is a fact of this installation; a secret value is sealed with the master key.
 CREATE TABLE settings (
