@@ -190,10 +190,8 @@ std::vector<PinnedCandidate> pinned_candidates_from_json(std::string_view text) 
       PinnedCandidate& pinned = out.emplace_back();
       pinned.ref = item.at(0).get<std::string>();
       pinned.commit = id_from(item.at(1)).value();
-      // Rows of earlier versions have only these two members, and branches were recognised by their
-      // names.
-      pinned.is_branch = item.size() < 3 ? is_branch_name(pinned.ref) : item.at(2).get<bool>();
-      if (item.size() > 3) pinned.since = from_millis(item.at(3).get<int64_t>());
+      pinned.is_branch = item.at(2).get<bool>();
+      pinned.since = from_millis(item.at(3).get<int64_t>());
     }
     return out;
   } catch (const std::exception& error) {
