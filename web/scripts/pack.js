@@ -36,7 +36,10 @@ for (const file of files) {
   if (content.length < compressedBytesMin) continue;
   const gzip = gzipSync(content, { level: 9 });
   const brotli = brotliCompressSync(content, {
-    params: { [constants.BROTLI_PARAM_QUALITY]: content.length > 4 << 20 ? 6 : 11, [constants.BROTLI_PARAM_SIZE_HINT]: content.length },
+    params: {
+      [constants.BROTLI_PARAM_QUALITY]: content.length > 4 << 20 ? 6 : 11,
+      [constants.BROTLI_PARAM_SIZE_HINT]: content.length,
+    },
   });
   if (gzip.length < content.length) add('gzip', gzip);
   if (brotli.length < gzip.length) add('br', brotli);

@@ -19,7 +19,11 @@ const router = createRouter({
   parseSearch: (text) => parseSearch(text.replace(/^\?/, '')),
   stringifySearch,
   defaultPreload: 'intent',
-  defaultPendingComponent: () => <div className="page"><Skeleton rows={6} /></div>,
+  defaultPendingComponent: () => (
+    <div className="page">
+      <Skeleton rows={6} />
+    </div>
+  ),
   defaultPendingMs: 300,
   scrollRestoration: false,
 });
@@ -35,7 +39,9 @@ whenUnauthenticated(() => {
   if (queryClient.getQueryData(sessionQuery.queryKey)) sessionEnd.set(true);
 });
 // Pages that failed to load meanwhile load again.
-sessionEnd.subscribe(() => { if (!sessionEnd.hasEnded()) void router.invalidate(); });
+sessionEnd.subscribe(() => {
+  if (!sessionEnd.hasEnded()) void router.invalidate();
+});
 
 createRoot(document.getElementById('root')!).render(
   <StrictMode>

@@ -13,9 +13,22 @@ const pages = [
 export function AccessFrame({ title, actions, children }: { title: string; actions?: ReactNode; children: ReactNode }) {
   return (
     <div className="page-full">
-      <div className="page-head"><h1 className="grow">{title}</h1>{actions}</div>
+      <div className="page-head">
+        <h1 className="grow">{title}</h1>
+        {actions}
+      </div>
       <nav aria-label="Access" className={styles.tabs}>
-        {pages.map((page) => <Link key={page.to} to={page.to} search={{}} className={styles.tab} activeProps={{ className: styles.tabCurrent!, 'aria-current': 'page' }}>{page.label}</Link>)}
+        {pages.map((page) => (
+          <Link
+            key={page.to}
+            to={page.to}
+            search={{}}
+            className={styles.tab}
+            activeProps={{ className: styles.tabCurrent!, 'aria-current': 'page' }}
+          >
+            {page.label}
+          </Link>
+        ))}
       </nav>
       {children}
     </div>

@@ -8,5 +8,7 @@ it('are those of the server', () => {
 });
 
 it('patterns mean some of them', () => {
-  expect(['fs:*', '*', 'fs:Read*', 'fs:ReadObject', 'fs:ReadObjects', 'x:*', 'fs:Read(', ''].map(isKnownAction)).toEqual([true, true, true, true, false, false, false, false]);
+  expect(
+    ['fs:*', '*', 'fs:Read*', 'fs:ReadObject', 'fs:ReadObjects', 'x:*', 'fs:Read(', ''].map(isKnownAction),
+  ).toEqual([true, true, true, true, false, false, false, false]);
 });

@@ -81,10 +81,16 @@ export const actions = [
 ] as const;
 
 /** Patterns over actions: those of one area, and all. */
-export const actionPatterns = [...new Set(actions.map((action) => `${action.slice(0, action.indexOf(':'))}:*`)), '*'] as const;
+export const actionPatterns = [
+  ...new Set(actions.map((action) => `${action.slice(0, action.indexOf(':'))}:*`)),
+  '*',
+] as const;
 
 /** Whether a pattern of a statement means a known action. */
 export function isKnownAction(pattern: string): boolean {
-  const source = pattern.replace(/[.+^${}()|[\]\\]/g, '\\$&').replace(/\*/g, '.*').replace(/\?/g, '.');
+  const source = pattern
+    .replace(/[.+^${}()|[\]\\]/g, '\\$&')
+    .replace(/\*/g, '.*')
+    .replace(/\?/g, '.');
   return actions.some((action) => new RegExp(`^${source}$`).test(action));
 }

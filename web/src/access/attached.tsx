@@ -41,16 +41,43 @@ export function Attached({ title, noun, attached, candidates, show, attach, deta
     <section className="stack-tight" aria-label={title}>
       <h3>{title}</h3>
       <Loaded query={attached} rows={1}>
-        {(items) => (items.length === 0 ? <p className="muted">none</p> : (
-          <ul className={styles.list}>
-            {items.map((item) => <li key={item.id}><span>{show ? show(item.id) : item.id}</span><IconButton icon="close" label={`Remove ${noun} ${item.id}`} onPress={() => void run(() => detach(item.id))} /></li>)}
-          </ul>
-        ))}
+        {(items) =>
+          items.length === 0 ? (
+            <p className="muted">none</p>
+          ) : (
+            <ul className={styles.list}>
+              {items.map((item) => (
+                <li key={item.id}>
+                  <span>{show ? show(item.id) : item.id}</span>
+                  <IconButton
+                    icon="close"
+                    label={`Remove ${noun} ${item.id}`}
+                    onPress={() => void run(() => detach(item.id))}
+                  />
+                </li>
+              ))}
+            </ul>
+          )
+        }
       </Loaded>
       {others.length > 0 && (
         <div className="toolbar">
-          <Select label={`Add ${noun}`} hideLabel value={chosen} onChange={setChosen} options={[{ value: '', label: `Choose a ${noun}` }, ...others.map((item) => ({ value: item.id, label: item.id }))]} />
-          <Button refused={chosen === '' ? `Choose a ${noun} first` : undefined} onPress={() => void run(() => attach(chosen))}>Add {noun}</Button>
+          <Select
+            label={`Add ${noun}`}
+            hideLabel
+            value={chosen}
+            onChange={setChosen}
+            options={[
+              { value: '', label: `Choose a ${noun}` },
+              ...others.map((item) => ({ value: item.id, label: item.id })),
+            ]}
+          />
+          <Button
+            refused={chosen === '' ? `Choose a ${noun} first` : undefined}
+            onPress={() => void run(() => attach(chosen))}
+          >
+            Add {noun}
+          </Button>
         </div>
       )}
       {error !== null && <ErrorPanel error={error} />}

@@ -24,21 +24,65 @@ export function GroupsPage() {
   const search = route.useSearch();
   const navigate = useNavigate();
   const [creating, setCreating] = useState(false);
-  const rows = usePagedRows<Group>(['access', 'groups', 'list'], (after, signal) => answer(api.GET('/auth/groups', { params: { query: { after, amount: pageSize } }, signal })));
+  const rows = usePagedRows<Group>(['access', 'groups', 'list'], (after, signal) =>
+    answer(api.GET('/auth/groups', { params: { query: { after, amount: pageSize } }, signal })),
+  );
   const may = useMay('auth:CreateGroup', 'arn:lakefs:auth:::group/*');
   const columns: Column<Group>[] = [
-    { id: 'name', header: 'Group', width: 'minmax(140px, 2fr)', cell: (row) => <Link to="." search={{ group: row.id }} style={{ minWidth: 0, display: 'inline-flex' }}><Name>{row.id}</Name></Link> },
-    { id: 'description', header: 'Description', width: 'minmax(120px, 3fr)', wideOnly: true, cell: (row) => <Name>{row.description ?? ''}</Name> },
+    {
+      id: 'name',
+      header: 'Group',
+      width: 'minmax(140px, 2fr)',
+      cell: (row) => (
+        <Link to="." search={{ group: row.id }} style={{ minWidth: 0, display: 'inline-flex' }}>
+          <Name>{row.id}</Name>
+        </Link>
+      ),
+    },
+    {
+      id: 'description',
+      header: 'Description',
+      width: 'minmax(120px, 3fr)',
+      wideOnly: true,
+      cell: (row) => <Name>{row.description ?? ''}</Name>,
+    },
     { id: 'since', header: 'Created', width: '112px', cell: (row) => <Time at={row.creation_date} /> },
   ];
   return (
-    <AccessFrame title="Groups" actions={<Button kind="primary" icon="plus" refused={may.refused} onPress={() => setCreating(true)}>Create group</Button>}>
-      {rows.error && rows.count === 0 ? <ErrorPanel error={rows.error} onRetry={rows.retry} /> : rows.isLoading ? <Skeleton rows={6} /> : (
-        <DataTable label="Groups" fill columns={columns} count={rows.count} row={rows.row} rowKey={(row) => row.id} onRange={rows.onRange} activeKey={search.group}
-          onOpen={(row) => void navigate({ to: '.', search: { group: row.id } })} empty={<EmptyState icon="user" command="tarn auth groups create NAME">There is no group.</EmptyState>} />
+    <AccessFrame
+      title="Groups"
+      actions={
+        <Button kind="primary" icon="plus" refused={may.refused} onPress={() => setCreating(true)}>
+          Create group
+        </Button>
+      }
+    >
+      {rows.error && rows.count === 0 ? (
+        <ErrorPanel error={rows.error} onRetry={rows.retry} />
+      ) : rows.isLoading ? (
+        <Skeleton rows={6} />
+      ) : (
+        <DataTable
+          label="Groups"
+          fill
+          columns={columns}
+          count={rows.count}
+          row={rows.row}
+          rowKey={(row) => row.id}
+          onRange={rows.onRange}
+          activeKey={search.group}
+          onOpen={(row) => void navigate({ to: '.', search: { group: row.id } })}
+          empty={
+            <EmptyState icon="user" command="tarn auth groups create NAME">
+              There is no group.
+            </EmptyState>
+          }
+        />
       )}
       {creating && <CreateGroup onClose={() => setCreating(false)} />}
-      {search.group !== undefined && <GroupDialog key={search.group} group={search.group} onClose={() => void navigate({ to: '.', search: {} })} />}
+      {search.group !== undefined && (
+        <GroupDialog key={search.group} group={search.group} onClose={() => void navigate({ to: '.', search: {} })} />
+      )}
     </AccessFrame>
   );
 }
@@ -47,10 +91,17 @@ function CreateGroup({ onClose }: { onClose: () => void }) {
   const [id, setId] = useState('');
   const [description, setDescription] = useState('');
   return (
-    <FormDialog title="Create a group" action="Create group" isOpen onClose={onClose} refused={id.trim() === '' ? 'Enter a name' : undefined} onSubmit={async () => {
-      await answer(api.POST('/auth/groups', { body: { id, ...(description ? { description } : {}) } }));
-      accessChanged();
-    }}>
+    <FormDialog
+      title="Create a group"
+      action="Create group"
+      isOpen
+      onClose={onClose}
+      refused={id.trim() === '' ? 'Enter a name' : undefined}
+      onSubmit={async () => {
+        await answer(api.POST('/auth/groups', { body: { id, ...(description ? { description } : {}) } }));
+        accessChanged();
+      }}
+    >
       <TextField label="Name" value={id} onChange={setId} autoFocus required mono />
       <TextField label="Description" value={description} onChange={setDescription} />
     </FormDialog>
@@ -67,12 +118,19 @@ function GroupDialog({ group, onClose }: { group: string; onClose: () => void })
   const mayDelete = useMay('auth:DeleteGroup', `arn:lakefs:auth:::group/${group}`);
   if (deleting) {
     return (
-      <ConfirmDialog title={`Delete ${group}?`} action="Delete group" typed={group} isOpen onClose={() => setDeleting(false)} onConfirm={async () => {
-        await answer(api.DELETE('/auth/groups/{groupId}', { params: { path: { groupId } } }));
-        accessChanged();
-        toast(`Deleted ${group}`);
-        onClose();
-      }}>
+      <ConfirmDialog
+        title={`Delete ${group}?`}
+        action="Delete group"
+        typed={group}
+        isOpen
+        onClose={() => setDeleting(false)}
+        onConfirm={async () => {
+          await answer(api.DELETE('/auth/groups/{groupId}', { params: { path: { groupId } } }));
+          accessChanged();
+          toast(`Deleted ${group}`);
+          onClose();
+        }}
+      >
         <p>Its members lose the rights that they have through it, at once.</p>
       </ConfirmDialog>
     );
@@ -80,13 +138,47 @@ function GroupDialog({ group, onClose }: { group: string; onClose: () => void })
   return (
     <Dialog title={group} isOpen onClose={onClose} side>
       <div className="stack">
-        <Attached title="Members" noun="member" attached={members} candidates={users} show={(id) => <Link to="/admin/users" search={{ user: id }}>{id}</Link>}
-          attach={(userId) => answer(api.PUT('/auth/groups/{groupId}/members/{userId}', { params: { path: { groupId, userId } } }))}
-          detach={(userId) => answer(api.DELETE('/auth/groups/{groupId}/members/{userId}', { params: { path: { groupId, userId } } }))} />
-        <Attached title="Policies" noun="policy" attached={policies} candidates={allPolicies} show={(id) => <Link to="/admin/policies" search={{ policy: id }}>{id}</Link>}
-          attach={(policyId) => answer(api.PUT('/auth/groups/{groupId}/policies/{policyId}', { params: { path: { groupId, policyId } } }))}
-          detach={(policyId) => answer(api.DELETE('/auth/groups/{groupId}/policies/{policyId}', { params: { path: { groupId, policyId } } }))} />
-        <div><Button kind="danger" icon="trash" refused={mayDelete.refused} onPress={() => setDeleting(true)}>Delete group…</Button></div>
+        <Attached
+          title="Members"
+          noun="member"
+          attached={members}
+          candidates={users}
+          show={(id) => (
+            <Link to="/admin/users" search={{ user: id }}>
+              {id}
+            </Link>
+          )}
+          attach={(userId) =>
+            answer(api.PUT('/auth/groups/{groupId}/members/{userId}', { params: { path: { groupId, userId } } }))
+          }
+          detach={(userId) =>
+            answer(api.DELETE('/auth/groups/{groupId}/members/{userId}', { params: { path: { groupId, userId } } }))
+          }
+        />
+        <Attached
+          title="Policies"
+          noun="policy"
+          attached={policies}
+          candidates={allPolicies}
+          show={(id) => (
+            <Link to="/admin/policies" search={{ policy: id }}>
+              {id}
+            </Link>
+          )}
+          attach={(policyId) =>
+            answer(api.PUT('/auth/groups/{groupId}/policies/{policyId}', { params: { path: { groupId, policyId } } }))
+          }
+          detach={(policyId) =>
+            answer(
+              api.DELETE('/auth/groups/{groupId}/policies/{policyId}', { params: { path: { groupId, policyId } } }),
+            )
+          }
+        />
+        <div>
+          <Button kind="danger" icon="trash" refused={mayDelete.refused} onPress={() => setDeleting(true)}>
+            Delete group…
+          </Button>
+        </div>
       </div>
     </Dialog>
   );

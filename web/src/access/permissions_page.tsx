@@ -24,14 +24,42 @@ export function PermissionsPage() {
   const asked = search.action !== undefined && search.resource !== undefined;
   return (
     <AccessFrame title="Permission check">
-      <form className={styles.form} onSubmit={(event) => { event.preventDefault(); void navigate({ to: '.', search: { user: user.trim() || undefined, action: action.trim(), resource: resource.trim() } }); }}>
+      <form
+        className={styles.form}
+        onSubmit={(event) => {
+          event.preventDefault();
+          void navigate({
+            to: '.',
+            search: { user: user.trim() || undefined, action: action.trim(), resource: resource.trim() },
+          });
+        }}
+      >
         <TextField label="User" value={user} onChange={setUser} mono help="Empty: you" />
         <ActionField id={list} label="Action" value={action} onChange={setAction} />
-        <TextField label="Resource" value={resource} onChange={setResource} mono help="arn:lakefs:fs:::repository/digits/object/data/1.png" />
-        <div style={{ paddingTop: 24 }}><Button type="submit" kind="primary" refused={action.trim() === '' || resource.trim() === '' ? 'Enter an action and a resource' : undefined}>Check</Button></div>
+        <TextField
+          label="Resource"
+          value={resource}
+          onChange={setResource}
+          mono
+          help="arn:lakefs:fs:::repository/digits/object/data/1.png"
+        />
+        <div style={{ paddingTop: 24 }}>
+          <Button
+            type="submit"
+            kind="primary"
+            refused={action.trim() === '' || resource.trim() === '' ? 'Enter an action and a resource' : undefined}
+          >
+            Check
+          </Button>
+        </div>
       </form>
-      {asked ? <Decision user={search.user} action={search.action!} resource={search.resource!} /> : (
-        <EmptyState icon="user">Ask whether a user may do something, as "fs:WriteObject" on one object; the answer names the statement that decides.</EmptyState>
+      {asked ? (
+        <Decision user={search.user} action={search.action!} resource={search.resource!} />
+      ) : (
+        <EmptyState icon="user">
+          Ask whether a user may do something, as "fs:WriteObject" on one object; the answer names the statement that
+          decides.
+        </EmptyState>
       )}
     </AccessFrame>
   );
@@ -41,15 +69,43 @@ function Decision({ user, action, resource }: { user: string | undefined; action
   const check = useQuery({
     queryKey: ['access', 'check', user, action, resource],
     staleTime: 0,
-    queryFn: async ({ signal }) => (await answer(api.POST('/auth/permissions/check', { body: { ...(user === undefined ? {} : { user }), checks: [{ action, resource }] }, signal }))).results[0]!,
+    queryFn: async ({ signal }) =>
+      (
+        await answer(
+          api.POST('/auth/permissions/check', {
+            body: { ...(user === undefined ? {} : { user }), checks: [{ action, resource }] },
+            signal,
+          }),
+        )
+      ).results[0]!,
   });
   return (
     <Loaded query={check} rows={3}>
       {(result) => (
         <section className="panel stack-tight" aria-label="Decision">
-          <p><Badge kind={result.allowed ? 'added' : 'removed'}>{result.allowed ? 'allowed' : 'refused'}</Badge> {user ?? 'You'} {result.allowed ? 'may' : 'may not'} do <code>{action}</code> on <code style={{ overflowWrap: 'anywhere' }}>{resource}</code>.</p>
-          <p>{result.decision === 'not_allowed' ? 'No statement of any policy of the user applies.' : result.policy === undefined ? 'Which statement decided is shown to those who may read the user.' : <>Statement {(result.statement ?? 0) + 1} of <Link to="/admin/policies" search={{ policy: result.policy }} style={{ textDecoration: 'underline' }}>{result.policy}</Link> {result.decision === 'denied' ? 'denies' : 'allows'} it:</>}</p>
-          {result.policy !== undefined && <DecidingStatement policy={result.policy} statement={result.statement ?? 0} />}
+          <p>
+            <Badge kind={result.allowed ? 'added' : 'removed'}>{result.allowed ? 'allowed' : 'refused'}</Badge>{' '}
+            {user ?? 'You'} {result.allowed ? 'may' : 'may not'} do <code>{action}</code> on{' '}
+            <code style={{ overflowWrap: 'anywhere' }}>{resource}</code>.
+          </p>
+          <p>
+            {result.decision === 'not_allowed' ? (
+              'No statement of any policy of the user applies.'
+            ) : result.policy === undefined ? (
+              'Which statement decided is shown to those who may read the user.'
+            ) : (
+              <>
+                Statement {(result.statement ?? 0) + 1} of{' '}
+                <Link to="/admin/policies" search={{ policy: result.policy }} style={{ textDecoration: 'underline' }}>
+                  {result.policy}
+                </Link>{' '}
+                {result.decision === 'denied' ? 'denies' : 'allows'} it:
+              </>
+            )}
+          </p>
+          {result.policy !== undefined && (
+            <DecidingStatement policy={result.policy} statement={result.statement ?? 0} />
+          )}
         </section>
       )}
     </Loaded>
@@ -58,5 +114,13 @@ function Decision({ user, action, resource }: { user: string | undefined; action
 
 function DecidingStatement({ policy, statement }: { policy: string; statement: number }) {
   const found = useQuery(policyQuery(policy));
-  return <Loaded query={found} rows={3}>{(data) => <pre className={styles.json} tabIndex={0}>{JSON.stringify(data.statement[statement], null, 2)}</pre>}</Loaded>;
+  return (
+    <Loaded query={found} rows={3}>
+      {(data) => (
+        <pre className={styles.json} tabIndex={0}>
+          {JSON.stringify(data.statement[statement], null, 2)}
+        </pre>
+      )}
+    </Loaded>
+  );
 }

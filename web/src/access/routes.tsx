@@ -7,7 +7,10 @@ type Raw = Record<string, unknown>;
 const usersRoute = createRoute({
   getParentRoute: () => signedInRoute,
   path: 'admin/users',
-  validateSearch: (raw: Raw): { q?: string | undefined; user?: string | undefined } => ({ q: text(raw.q), user: text(raw.user) }),
+  validateSearch: (raw: Raw): { q?: string | undefined; user?: string | undefined } => ({
+    q: text(raw.q),
+    user: text(raw.user),
+  }),
   component: lazyRouteComponent(() => import('./users_page'), 'UsersPage'),
 });
 
@@ -28,7 +31,13 @@ const policiesRoute = createRoute({
 const permissionsRoute = createRoute({
   getParentRoute: () => signedInRoute,
   path: 'admin/permissions',
-  validateSearch: (raw: Raw): { user?: string | undefined; action?: string | undefined; resource?: string | undefined } => ({ user: text(raw.user), action: text(raw.action), resource: text(raw.resource) }),
+  validateSearch: (
+    raw: Raw,
+  ): { user?: string | undefined; action?: string | undefined; resource?: string | undefined } => ({
+    user: text(raw.user),
+    action: text(raw.action),
+    resource: text(raw.resource),
+  }),
   component: lazyRouteComponent(() => import('./permissions_page'), 'PermissionsPage'),
 });
 

@@ -29,13 +29,18 @@ function wholeAnswer(input: Request): Promise<Response> {
   return inTime(input, async (signal) => {
     const response = await fetch(input, { signal });
     const body = await response.arrayBuffer();
-    return new Response(body.byteLength === 0 ? null : body, { status: response.status, statusText: response.statusText, headers: response.headers });
+    return new Response(body.byteLength === 0 ? null : body, {
+      status: response.status,
+      statusText: response.statusText,
+      headers: response.headers,
+    });
   });
 }
 
 async function inTime(input: Request, ask: (signal: AbortSignal) => Promise<Response>): Promise<Response> {
   // It would be refused; the login and the question who is signed in are what ends this.
-  if (sessionEnd.hasEnded() && !/\/api\/v1\/(auth\/login|user|setup_lakefs)$/.test(input.url)) throw new ApiError(401, 'Your session has ended.');
+  if (sessionEnd.hasEnded() && !/\/api\/v1\/(auth\/login|user|setup_lakefs)$/.test(input.url))
+    throw new ApiError(401, 'Your session has ended.');
   const reads = input.method === 'GET' || input.method === 'HEAD';
   const limitMs = reads ? readWaitMs : changeWaitMs;
   const limit = new AbortController();
@@ -47,7 +52,11 @@ async function inTime(input: Request, ask: (signal: AbortSignal) => Promise<Resp
     if (response.status === 503) connection.suspect();
     return response;
   } catch (error) {
-    if (limit.signal.aborted) throw new ApiError(408, `The server has not answered within ${limitMs / 1000} s.${reads ? '' : ' It may still be at work on it.'}`);
+    if (limit.signal.aborted)
+      throw new ApiError(
+        408,
+        `The server has not answered within ${limitMs / 1000} s.${reads ? '' : ' It may still be at work on it.'}`,
+      );
     if (error instanceof DOMException && error.name === 'AbortError') throw error;
     connection.lost();
     throw new ApiError(0, 'The server does not answer.');

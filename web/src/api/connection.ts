@@ -76,7 +76,8 @@ class Connection {
     try {
       const response = await fetch('/_ready', { cache: 'no-store', signal: limit.signal });
       answered = response.ok ? 'up' : response.status === 503 ? 'unready' : 'lost';
-      if (answered === 'unready') why = (await response.text()).split('\n').slice(1).filter(Boolean).join('; ').slice(0, reasonCharsMax);
+      if (answered === 'unready')
+        why = (await response.text()).split('\n').slice(1).filter(Boolean).join('; ').slice(0, reasonCharsMax);
     } catch {
       // No answer, or none in time.
     }

@@ -50,8 +50,10 @@ export function advice(error: unknown): string {
     case 'too_many_failures':
       return 'Wait a few seconds before the next attempt.';
   }
-  if (error.isRefused && error.reason !== 'cross_origin') return 'Ask an administrator for the permission that the message names.';
-  if (error.status === 507 || (error.status === 429 && error.reason !== '')) return 'Make room as the message says, then try again.';
+  if (error.isRefused && error.reason !== 'cross_origin')
+    return 'Ask an administrator for the permission that the message names.';
+  if (error.status === 507 || (error.status === 429 && error.reason !== ''))
+    return 'Make room as the message says, then try again.';
   switch (error.status) {
     case 401:
       return 'Sign in again, then repeat it. What you typed is still here.';
@@ -69,7 +71,8 @@ export function advice(error: unknown): string {
     case 503:
       return 'The server is busy. Try again in a moment.';
   }
-  if (error.status >= 500) return 'Try again. If it happens again, give the request id to the operator: it is in the log.';
+  if (error.status >= 500)
+    return 'Try again. If it happens again, give the request id to the operator: it is in the log.';
   return 'Correct the input and try again.';
 }
 

@@ -36,7 +36,11 @@ function send() {
 }
 
 const permissionQuery = (action: string, resource: string) =>
-  queryOptions({ queryKey: ['may', action, resource], staleTime: permissionStaleMs, queryFn: () => ask({ action, resource }) });
+  queryOptions({
+    queryKey: ['may', action, resource],
+    staleTime: permissionStaleMs,
+    queryFn: () => ask({ action, resource }),
+  });
 
 export interface May {
   /** False only when the server said so: while it is unknown, the action is offered and the server decides. */
@@ -65,7 +69,10 @@ function refusal(action: string, resource: string) {
  */
 export async function permitted<T>(action: string, resource: string, ask: () => Promise<T>): Promise<T> {
   // A refusal is asked for again, because "Try again" may follow a change of the policies.
-  const { allowed } = await queryClient.fetchQuery({ ...permissionQuery(action, resource), staleTime: (query) => (query.state.data?.allowed ? permissionStaleMs : 0) });
+  const { allowed } = await queryClient.fetchQuery({
+    ...permissionQuery(action, resource),
+    staleTime: (query) => (query.state.data?.allowed ? permissionStaleMs : 0),
+  });
   if (!allowed) throw new ApiError(403, `${refusal(action, resource)}.`, 'insufficient_permissions');
   return ask();
 }

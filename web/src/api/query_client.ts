@@ -10,7 +10,11 @@ export const queryClient = new QueryClient({
       staleTime: 10_000,
       gcTime: 5 * 60_000,
       networkMode: 'always', // loopback needs no network
-      retry: (count, error) => count < retriesMax && error instanceof ApiError && error.isTransient && (error.status === 429 || error.status === 503),
+      retry: (count, error) =>
+        count < retriesMax &&
+        error instanceof ApiError &&
+        error.isTransient &&
+        (error.status === 429 || error.status === 503),
     },
     mutations: { networkMode: 'always', retry: false },
   },

@@ -11,7 +11,8 @@ export const sessionQuery = queryOptions({
   queryKey: ['session'],
   staleTime: 60_000,
   // A page whose session has ended still is that user's.
-  queryFn: async (): Promise<User | null> => (await currentUser()) ?? queryClient.getQueryData<User | null>(['session']) ?? null,
+  queryFn: async (): Promise<User | null> =>
+    (await currentUser()) ?? queryClient.getQueryData<User | null>(['session']) ?? null,
 });
 
 async function currentUser(): Promise<User | null> {

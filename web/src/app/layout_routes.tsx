@@ -10,8 +10,16 @@ import { Root } from './root';
 
 export const rootRoute = createRootRoute({
   component: Root,
-  notFoundComponent: () => <main><NotFoundPage /></main>,
-  errorComponent: (props) => <main><RouteError {...props} /></main>,
+  notFoundComponent: () => (
+    <main>
+      <NotFoundPage />
+    </main>
+  ),
+  errorComponent: (props) => (
+    <main>
+      <RouteError {...props} />
+    </main>
+  ),
 });
 
 /** Everything but login and setup. Without a session it leads to the login, and from there back. */
@@ -24,7 +32,11 @@ export const signedInRoute = createRoute({
     return { user };
   },
   component: lazyRouteComponent(() => import('./shell'), 'Shell'),
-  errorComponent: (props) => <main><RouteError {...props} /></main>,
+  errorComponent: (props) => (
+    <main>
+      <RouteError {...props} />
+    </main>
+  ),
   notFoundComponent: NotFoundPage,
 });
 

@@ -6,8 +6,16 @@ export interface NavigationItem {
   /** After "g", leads there. */
   key: string;
   /** Below /r/REPOSITORY/REF/ or, without a ref, below /r/REPOSITORY/-/ . */
-  to: '/r/$repository/$ref/data' | '/r/$repository/$ref/changes' | '/r/$repository/$ref/history' | '/r/$repository/-/branches' |
-    '/r/$repository/-/requests' | '/r/$repository/-/runs' | '/r/$repository/-/promotions' | '/r/$repository/-/automation' | '/r/$repository/-/settings';
+  to:
+    | '/r/$repository/$ref/data'
+    | '/r/$repository/$ref/changes'
+    | '/r/$repository/$ref/history'
+    | '/r/$repository/-/branches'
+    | '/r/$repository/-/requests'
+    | '/r/$repository/-/runs'
+    | '/r/$repository/-/promotions'
+    | '/r/$repository/-/automation'
+    | '/r/$repository/-/settings';
 }
 
 /** Pages of a repository, in the order of the side navigation. */

@@ -6,7 +6,14 @@ export function NotFoundPage() {
   return (
     <div className="page">
       <h1 className="visually-hidden">Not found</h1>
-      <EmptyState icon="search" action={<Link to="/" className={buttonClass()}>Repositories</Link>}>
+      <EmptyState
+        icon="search"
+        action={
+          <Link to="/" className={buttonClass()}>
+            Repositories
+          </Link>
+        }
+      >
         There is no page at this address.
       </EmptyState>
     </div>

@@ -43,7 +43,13 @@ function Commands({ onClose, repository, currentRef }: Omit<PaletteProps, 'isOpe
   const searched = useDeferredValue(typed);
   const repositories = useQuery({
     queryKey: ['repositories', 'palette', searched],
-    queryFn: ({ signal }) => answer(api.GET('/repositories', { params: { query: { amount: 20, ...(searched ? { search: searched } : {}) } }, signal })),
+    queryFn: ({ signal }) =>
+      answer(
+        api.GET('/repositories', {
+          params: { query: { amount: 20, ...(searched ? { search: searched } : {}) } },
+          signal,
+        }),
+      ),
   });
   const refs = useQuery({ ...refsQuery(repository ?? ''), enabled: repository !== undefined });
   const contains = (text: string) => text.toLowerCase().includes(typed.toLowerCase());
@@ -53,30 +59,94 @@ function Commands({ onClose, repository, currentRef }: Omit<PaletteProps, 'isOpe
   let isLoading = false;
   if (repository !== undefined && currentRef !== undefined) {
     for (const item of repositoryNavigation) {
-      if (contains(item.label)) commands.push({ id: item.to, label: item.label, icon: item.icon, detail: `g ${item.key}`, group: repository, run: () => void navigate({ to: item.to, params: { repository, ref: currentRef } }) });
+      if (contains(item.label))
+        commands.push({
+          id: item.to,
+          label: item.label,
+          icon: item.icon,
+          detail: `g ${item.key}`,
+          group: repository,
+          run: () => void navigate({ to: item.to, params: { repository, ref: currentRef } }),
+        });
     }
     if (typed !== '') {
-      commands.push({ id: 'search', label: `Objects with "${typed}" in their path`, icon: 'search', group: 'Search', run: () => void navigate({ to: '/r/$repository/$ref/search', params: { repository, ref: currentRef }, search: { glob: `**${typed}**` } }) });
+      commands.push({
+        id: 'search',
+        label: `Objects with "${typed}" in their path`,
+        icon: 'search',
+        group: 'Search',
+        run: () =>
+          void navigate({
+            to: '/r/$repository/$ref/search',
+            params: { repository, ref: currentRef },
+            search: { glob: `**${typed}**` },
+          }),
+      });
     }
     isLoading = commands.length === 0 && refs.isLoading;
     const lately = typed === '' ? recent(`refs.${repository}`) : [];
-    const shown = (refs.data ?? []).filter((ref) => (typed === '' ? lately.includes(ref.name) : contains(ref.name))).slice(0, refsShown);
+    const shown = (refs.data ?? [])
+      .filter((ref) => (typed === '' ? lately.includes(ref.name) : contains(ref.name)))
+      .slice(0, refsShown);
     for (const ref of shown) {
-      commands.push({ id: ref.name, label: ref.name, icon: ref.kind, group: 'Refs', run: () => void navigate({ to: '/r/$repository/$ref/data', params: { repository, ref: ref.name }, search: {} }) });
+      commands.push({
+        id: ref.name,
+        label: ref.name,
+        icon: ref.kind,
+        group: 'Refs',
+        run: () => void navigate({ to: '/r/$repository/$ref/data', params: { repository, ref: ref.name }, search: {} }),
+      });
     }
   }
   isLoading ||= commands.length === 0 && (repositories.isLoading || searched !== typed);
   for (const found of (repositories.data?.results ?? []).filter((item) => contains(item.id))) {
-    commands.push({ id: found.id, label: found.id, icon: 'data', group: 'Repositories', run: () => void navigate({ to: '/r/$repository/$ref/data', params: { repository: found.id, ref: found.default_branch }, search: {} }) });
+    commands.push({
+      id: found.id,
+      label: found.id,
+      icon: 'data',
+      group: 'Repositories',
+      run: () =>
+        void navigate({
+          to: '/r/$repository/$ref/data',
+          params: { repository: found.id, ref: found.default_branch },
+          search: {},
+        }),
+    });
   }
   for (const item of serverNavigation) {
-    if (contains(item.label)) commands.push({ id: item.to, label: item.label, icon: item.icon, detail: `g ${item.key}`, group: 'Server', run: () => void navigate({ to: item.to }) });
+    if (contains(item.label))
+      commands.push({
+        id: item.to,
+        label: item.label,
+        icon: item.icon,
+        detail: `g ${item.key}`,
+        group: 'Server',
+        run: () => void navigate({ to: item.to }),
+      });
   }
   for (const item of typed === '' ? [] : serverPages) {
-    if (contains(item.label)) commands.push({ id: item.to, label: item.label, icon: item.icon, group: 'Server', run: () => void navigate({ to: item.to, search: {} }) });
+    if (contains(item.label))
+      commands.push({
+        id: item.to,
+        label: item.label,
+        icon: item.icon,
+        group: 'Server',
+        run: () => void navigate({ to: item.to, search: {} }),
+      });
   }
   return (
-    <PickList label="Search or jump to" placeholder="Search or jump to…" query={query} onQuery={setQuery} picks={commands} isLoading={isLoading}
-      empty="Nothing has this in its name." onPick={(pick) => { onClose(); pick.run(); }} />
+    <PickList
+      label="Search or jump to"
+      placeholder="Search or jump to…"
+      query={query}
+      onQuery={setQuery}
+      picks={commands}
+      isLoading={isLoading}
+      empty="Nothing has this in its name."
+      onPick={(pick) => {
+        onClose();
+        pick.run();
+      }}
+    />
   );
 }

@@ -16,7 +16,10 @@ export function recent(kind: string): string[] {
 }
 
 export function remember(kind: string, name: string) {
-  localStorage.setItem(storageKey(kind), JSON.stringify([name, ...recent(kind).filter((item) => item !== name)].slice(0, kept)));
+  localStorage.setItem(
+    storageKey(kind),
+    JSON.stringify([name, ...recent(kind).filter((item) => item !== name)].slice(0, kept)),
+  );
 }
 
 export function forget(kind: string, name: string) {

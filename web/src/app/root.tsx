@@ -14,7 +14,11 @@ export function Root() {
     <>
       <LostServer />
       <Outlet />
-      {ended && <Suspense><SignInAgain /></Suspense>}
+      {ended && (
+        <Suspense>
+          <SignInAgain />
+        </Suspense>
+      )}
       <Toasts />
     </>
   );
@@ -28,7 +32,8 @@ function LostServer() {
       {state !== 'up' && (
         <div className={styles.lost}>
           <span>
-            {state === 'lost' ? 'The server does not answer.' : 'The server is not ready.'} This page goes on when it is back.
+            {state === 'lost' ? 'The server does not answer.' : 'The server is not ready.'} This page goes on when it is
+            back.
             {reason && <small className={styles.reason}>{reason}</small>}
           </span>
           <Button onPress={() => connection.retry()}>Try now</Button>

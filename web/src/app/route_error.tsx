@@ -17,7 +17,9 @@ export function RouteError({ error, reset }: ErrorComponentProps) {
       before();
       retry();
     };
-    return () => { connection.onReturn = before; };
+    return () => {
+      connection.onReturn = before;
+    };
   });
   return (
     <div className="page">

@@ -14,8 +14,20 @@ describe('search parameters', () => {
   it('get types, and nonsense is dropped', () => {
     expect([text('x'), text(''), text(['a', 'b']), text(undefined)]).toEqual(['x', undefined, 'a', undefined]);
     expect(texts('a')).toEqual(['a']);
-    expect([flag('1'), flag('true'), flag(true), flag('0'), flag(undefined)]).toEqual([true, true, true, undefined, undefined]);
-    expect([integer('7'), integer('-1'), integer('x'), integer('1e3'), integer('5', 0, 4)]).toEqual([7, undefined, undefined, 1000, undefined]);
+    expect([flag('1'), flag('true'), flag(true), flag('0'), flag(undefined)]).toEqual([
+      true,
+      true,
+      true,
+      undefined,
+      undefined,
+    ]);
+    expect([integer('7'), integer('-1'), integer('x'), integer('1e3'), integer('5', 0, 4)]).toEqual([
+      7,
+      undefined,
+      undefined,
+      1000,
+      undefined,
+    ]);
     expect([oneOf('a', ['a', 'b']), oneOf('c', ['a', 'b'])]).toEqual(['a', undefined]);
   });
 });

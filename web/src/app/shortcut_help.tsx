@@ -12,16 +12,38 @@ const inTables: [string, string][] = [
   ['Escape', 'close a dialog, a menu or a panel'],
 ];
 
-export function ShortcutHelp({ isOpen, onClose, shortcuts }: { isOpen: boolean; onClose: () => void; shortcuts: readonly Shortcut[] }) {
-  const rows: [string, string][] = [...shortcuts.map((item): [string, string] => [item.keys.replace('mod+k', 'Ctrl K'), item.does]), ...inTables];
+export function ShortcutHelp({
+  isOpen,
+  onClose,
+  shortcuts,
+}: {
+  isOpen: boolean;
+  onClose: () => void;
+  shortcuts: readonly Shortcut[];
+}) {
+  const rows: [string, string][] = [
+    ...shortcuts.map((item): [string, string] => [item.keys.replace('mod+k', 'Ctrl K'), item.does]),
+    ...inTables,
+  ];
   return (
     <Dialog title="Keyboard" isOpen={isOpen} onClose={onClose}>
       <table className={styles.keys}>
-        <thead className="visually-hidden"><tr><th>Keys</th><th>Effect</th></tr></thead>
+        <thead className="visually-hidden">
+          <tr>
+            <th>Keys</th>
+            <th>Effect</th>
+          </tr>
+        </thead>
         <tbody>
           {rows.map(([keys, does]) => (
             <tr key={keys}>
-              <td>{keys.split(' ').map((key) => <kbd key={key} className={styles.key}>{key}</kbd>)}</td>
+              <td>
+                {keys.split(' ').map((key) => (
+                  <kbd key={key} className={styles.key}>
+                    {key}
+                  </kbd>
+                ))}
+              </td>
               <td>{does}</td>
             </tr>
           ))}

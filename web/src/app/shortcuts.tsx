@@ -10,7 +10,10 @@ export interface Shortcut {
 }
 
 function isTyping(target: EventTarget | null): boolean {
-  return target instanceof HTMLElement && (target.isContentEditable || target.closest('input:not([type=checkbox]), textarea, select') !== null);
+  return (
+    target instanceof HTMLElement &&
+    (target.isContentEditable || target.closest('input:not([type=checkbox]), textarea, select') !== null)
+  );
 }
 
 /** Keys that work anywhere on the page, except in fields and dialogs. */
@@ -34,7 +37,9 @@ export function useShortcuts(shortcuts: readonly Shortcut[]) {
         found.run();
       } else if (latest.current.some((shortcut) => shortcut.keys.startsWith(`${key} `))) {
         pending = key;
-        timer = setTimeout(() => { pending = ''; }, chordMs);
+        timer = setTimeout(() => {
+          pending = '';
+        }, chordMs);
       }
     };
     document.addEventListener('keydown', onKeyDown);

@@ -5,7 +5,12 @@ import { eventTypes, hookEvents } from './events';
 /** The texts of an array of the server. */
 function listed(file: string, name: string): string[] {
   const source = readFileSync(new URL(`../../../core/model/${file}`, import.meta.url), 'utf8');
-  return [...source.slice(source.indexOf(`${name} = {`)).split('};', 1)[0]!.matchAll(/"([^"]+)"/g)].map((match) => match[1]!);
+  return [
+    ...source
+      .slice(source.indexOf(`${name} = {`))
+      .split('};', 1)[0]!
+      .matchAll(/"([^"]+)"/g),
+  ].map((match) => match[1]!);
 }
 
 it('are those of the server', () => {

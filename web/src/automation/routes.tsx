@@ -8,8 +8,11 @@ export const deliveryStates = ['pending', 'delivered', 'dead'] as const;
 const automationRoute = createRoute({
   getParentRoute: () => repositoryRoute,
   path: '-/automation',
-  validateSearch: (raw: Record<string, unknown>): { view?: (typeof automationViews)[number] | undefined; branch?: string | undefined } => ({
-    view: oneOf(raw.view, automationViews), branch: text(raw.branch),
+  validateSearch: (
+    raw: Record<string, unknown>,
+  ): { view?: (typeof automationViews)[number] | undefined; branch?: string | undefined } => ({
+    view: oneOf(raw.view, automationViews),
+    branch: text(raw.branch),
   }),
   component: lazyRouteComponent(() => import('./automation_page'), 'AutomationPage'),
 });
@@ -24,7 +27,9 @@ const hookRunRoute = createRoute({
 const webhookRoute = createRoute({
   getParentRoute: () => repositoryRoute,
   path: '-/automation/webhooks/$webhook',
-  validateSearch: (raw: Record<string, unknown>): { state?: (typeof deliveryStates)[number] | undefined } => ({ state: oneOf(raw.state, deliveryStates) }),
+  validateSearch: (raw: Record<string, unknown>): { state?: (typeof deliveryStates)[number] | undefined } => ({
+    state: oneOf(raw.state, deliveryStates),
+  }),
   component: lazyRouteComponent(() => import('./webhook_page'), 'WebhookPage'),
 });
 

@@ -31,39 +31,110 @@ export function RunHooksDialog({ repository, initial, onClose }: RunHooksDialogP
   const [branch, setBranch] = useState(initial.branch);
   const [action, setAction] = useState('');
   const body = { ref, event, ...(branch ? { branch } : {}), ...(action ? { action } : {}) };
-  const plan = useMutation({ mutationFn: async () => (await answer(api.POST('/repositories/{repository}/actions/runs', { params: { path: { repository } }, body: { ...body, dry_run: true } }))) as Schemas['HookPlan'] });
+  const plan = useMutation({
+    mutationFn: async () =>
+      (await answer(
+        api.POST('/repositories/{repository}/actions/runs', {
+          params: { path: { repository } },
+          body: { ...body, dry_run: true },
+        }),
+      )) as Schemas['HookPlan'],
+  });
   const refused = !ref ? 'Name a ref' : !event ? 'Name an event' : undefined;
   return (
-    <FormDialog title="Run hooks" isOpen wide onClose={onClose} action={`Run the hooks of ${event || 'an event'}`} refused={refused} onSubmit={async () => {
-      const run = await begin(repository, event, async () => (await answer(api.POST('/repositories/{repository}/actions/runs', { params: { path: { repository } }, body }))) as ActionRun);
-      void queryClient.invalidateQueries({ queryKey: ['hook-runs', repository] });
-      void navigate({ to: '/r/$repository/-/automation/runs/$run', params: { repository, run: run.run_id } });
-    }}>
-      <TextField label="Ref" value={ref} onChange={setRef} mono autoFocus help="Where the action files are; of a merge the source" />
-      <Select label="Event" value={event} onChange={setEvent} options={hookEvents.map((name) => ({ value: name as string, label: name }))} />
-      <TextField label="Branch of the event" value={branch} onChange={setBranch} mono help="Of a merge the destination; without it the ref" />
+    <FormDialog
+      title="Run hooks"
+      isOpen
+      wide
+      onClose={onClose}
+      action={`Run the hooks of ${event || 'an event'}`}
+      refused={refused}
+      onSubmit={async () => {
+        const run = await begin(
+          repository,
+          event,
+          async () =>
+            (await answer(
+              api.POST('/repositories/{repository}/actions/runs', { params: { path: { repository } }, body }),
+            )) as ActionRun,
+        );
+        void queryClient.invalidateQueries({ queryKey: ['hook-runs', repository] });
+        void navigate({ to: '/r/$repository/-/automation/runs/$run', params: { repository, run: run.run_id } });
+      }}
+    >
+      <TextField
+        label="Ref"
+        value={ref}
+        onChange={setRef}
+        mono
+        autoFocus
+        help="Where the action files are; of a merge the source"
+      />
+      <Select
+        label="Event"
+        value={event}
+        onChange={setEvent}
+        options={hookEvents.map((name) => ({ value: name as string, label: name }))}
+      />
+      <TextField
+        label="Branch of the event"
+        value={branch}
+        onChange={setBranch}
+        mono
+        help="Of a merge the destination; without it the ref"
+      />
       <TextField label="Only this action" value={action} onChange={setAction} mono />
-      <div className="toolbar"><Button onPress={() => plan.mutate()} refused={refused} isPending={plan.isPending}>Dry run</Button>
-        {plan.data && <span role="status">{counted(plan.data.hooks.length, 'hook')} would run.</span>}</div>
+      <div className="toolbar">
+        <Button onPress={() => plan.mutate()} refused={refused} isPending={plan.isPending}>
+          Dry run
+        </Button>
+        {plan.data && <span role="status">{counted(plan.data.hooks.length, 'hook')} would run.</span>}
+      </div>
       {plan.error && <ErrorPanel error={asError(plan.error)} />}
-      {plan.data && plan.data.hooks.length > 0 && <ol className={styles.plan}>{plan.data.hooks.map((hook, index) => (
-        <li key={index}><strong>{hook.action}</strong> / {hook.hook_id} <span className="muted">{hook.type}, {hook.file} at {hook.ref}{hook.if ? `, if ${hook.if}` : ''}</span></li>
-      ))}</ol>}
+      {plan.data && plan.data.hooks.length > 0 && (
+        <ol className={styles.plan}>
+          {plan.data.hooks.map((hook, index) => (
+            <li key={index}>
+              <strong>{hook.action}</strong> / {hook.hook_id}{' '}
+              <span className="muted">
+                {hook.type}, {hook.file} at {hook.ref}
+                {hook.if ? `, if ${hook.if}` : ''}
+              </span>
+            </li>
+          ))}
+        </ol>
+      )}
     </FormDialog>
   );
 }
 
 /** The run when it has ended or, so that slow hooks can be watched, when the list has a new one of the event that runs. */
 async function begin(repository: string, event: string, run: () => Promise<ActionRun>): Promise<ActionRun> {
-  const newest = async () => (await answer(api.GET('/repositories/{repository}/actions/runs', { params: { path: { repository }, query: { amount: newestLooked, running: true } } }))).results;
-  const known = await newest().then((runs) => new Set(runs.map((one) => one.run_id)), () => undefined);
+  const newest = async () =>
+    (
+      await answer(
+        api.GET('/repositories/{repository}/actions/runs', {
+          params: { path: { repository }, query: { amount: newestLooked, running: true } },
+        }),
+      )
+    ).results;
+  const known = await newest().then(
+    (runs) => new Set(runs.map((one) => one.run_id)),
+    () => undefined,
+  );
   if (known === undefined) return run(); // who may run hooks need not be one who may read runs
   let isOver = false;
-  const ended = run().finally(() => { isOver = true; });
+  const ended = run().finally(() => {
+    isOver = true;
+  });
   const begun = (async () => {
     while (!isOver) {
       await new Promise((resolve) => setTimeout(resolve, lookMs));
-      const found = isOver ? undefined : (await newest()).find((one) => one.event_type === event && one.end_time === undefined && !known.has(one.run_id));
+      const found = isOver
+        ? undefined
+        : (await newest()).find(
+            (one) => one.event_type === event && one.end_time === undefined && !known.has(one.run_id),
+          );
       if (found) return found;
     }
     return ended;

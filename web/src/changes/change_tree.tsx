@@ -28,7 +28,12 @@ export function ChangeTree(props: TreeProps) {
         <li>
           <div className={`${styles.node} ${props.selected === '' ? styles.nodeSelected : ''}`}>
             <span className={styles.expander} />
-            <button type="button" className={styles.nodeName} aria-current={props.selected === '' ? 'true' : undefined} onClick={() => props.onSelect('')}>
+            <button
+              type="button"
+              className={styles.nodeName}
+              aria-current={props.selected === '' ? 'true' : undefined}
+              onClick={() => props.onSelect('')}
+            >
               <span className="grow">Everything</span>
               {summary.data && <DiffCounts of={summary.data} />}
             </button>
@@ -54,17 +59,36 @@ function Level({ prefix, depth, ...props }: TreeProps & { prefix: string; depth:
     <ul>
       {below.slice(0, shown).map((item) => (
         <li key={item.path}>
-          <div className={`${styles.node} ${selected === item.path ? styles.nodeSelected : ''}`} style={{ paddingLeft: depth * 16 }}>
-            <button type="button" className={styles.expander} aria-expanded={isOpen(item.path)} aria-label={`Folders in ${item.path}`}
-              onClick={() => setOpen((before) => {
-                const next = new Set(before);
-                if (!next.delete(item.path)) next.add(item.path);
-                return next;
-              })}>
-              <span className={isOpen(item.path) ? styles.turned : undefined}><Icon name="arrowRight" size={12} /></span>
+          <div
+            className={`${styles.node} ${selected === item.path ? styles.nodeSelected : ''}`}
+            style={{ paddingLeft: depth * 16 }}
+          >
+            <button
+              type="button"
+              className={styles.expander}
+              aria-expanded={isOpen(item.path)}
+              aria-label={`Folders in ${item.path}`}
+              onClick={() =>
+                setOpen((before) => {
+                  const next = new Set(before);
+                  if (!next.delete(item.path)) next.add(item.path);
+                  return next;
+                })
+              }
+            >
+              <span className={isOpen(item.path) ? styles.turned : undefined}>
+                <Icon name="arrowRight" size={12} />
+              </span>
             </button>
-            <button type="button" className={styles.nodeName} aria-current={selected === item.path ? 'true' : undefined} onClick={() => onSelect(item.path)}>
-              <span className={styles.nodeLabel}><Name>{nameOf(item.path)}</Name></span>
+            <button
+              type="button"
+              className={styles.nodeName}
+              aria-current={selected === item.path ? 'true' : undefined}
+              onClick={() => onSelect(item.path)}
+            >
+              <span className={styles.nodeLabel}>
+                <Name>{nameOf(item.path)}</Name>
+              </span>
               <DiffCounts of={item} />
             </button>
           </div>
@@ -72,7 +96,11 @@ function Level({ prefix, depth, ...props }: TreeProps & { prefix: string; depth:
         </li>
       ))}
       {below.length > shown && (
-        <li style={{ paddingLeft: depth * 16 + 24 }}><Button kind="quiet" onPress={() => setShown(shown + 1000)}>{counted(below.length - shown, 'more folder')}</Button></li>
+        <li style={{ paddingLeft: depth * 16 + 24 }}>
+          <Button kind="quiet" onPress={() => setShown(shown + 1000)}>
+            {counted(below.length - shown, 'more folder')}
+          </Button>
+        </li>
       )}
     </ul>
   );

@@ -38,7 +38,9 @@ interface ComparisonProps {
 export function Comparison({ sides, place, onPlace, empty, objectActions, prefixActions }: ComparisonProps) {
   const prefix = place.prefix ?? '';
   const summary = useQuery(summaryQuery(sides, ''));
-  const rows = usePagedRows<Change>([...diffKey(sides), 'rows', prefix], (after, signal) => listChanges(sides, prefix, after, signal));
+  const rows = usePagedRows<Change>([...diffKey(sides), 'rows', prefix], (after, signal) =>
+    listChanges(sides, prefix, after, signal),
+  );
   const [, redraw] = useState(0);
   const [at, setAt] = useState(-1);
 
@@ -72,40 +74,119 @@ export function Comparison({ sides, place, onPlace, empty, objectActions, prefix
   if (objectCount(summary.data) === 0) return <>{empty}</>;
 
   const columns: Column<Change>[] = [
-    { id: 'kind', header: 'Change', width: '96px', cell: (row) => <Badge kind={kindLabels[row.type].badge}><span aria-hidden="true">{kindLabels[row.type].mark}&nbsp;</span>{kindLabels[row.type].word}</Badge> },
-    { id: 'path', header: 'Path', width: 'minmax(160px, 1fr)', cell: (row) => (
-      <>
-        <button type="button" className={styles.pathButton} onClick={() => onPlace({ ...place, object: row.path })}><Name>{row.path.slice(prefix.length)}</Name></button>
-        {isSeen(sides, row.path) && <span className={styles.seen} title="Seen"><Icon name="check" /><span className="visually-hidden">seen</span></span>}
-      </>
-    ) },
-    { id: 'type', header: 'Type', width: 'minmax(80px, 160px)', wideOnly: true, cell: (row) => <span className="muted" style={{ minWidth: 0 }}><Name>{row.right?.content_type ?? ''}</Name></span> },
+    {
+      id: 'kind',
+      header: 'Change',
+      width: '96px',
+      cell: (row) => (
+        <Badge kind={kindLabels[row.type].badge}>
+          <span aria-hidden="true">{kindLabels[row.type].mark}&nbsp;</span>
+          {kindLabels[row.type].word}
+        </Badge>
+      ),
+    },
+    {
+      id: 'path',
+      header: 'Path',
+      width: 'minmax(160px, 1fr)',
+      cell: (row) => (
+        <>
+          <button type="button" className={styles.pathButton} onClick={() => onPlace({ ...place, object: row.path })}>
+            <Name>{row.path.slice(prefix.length)}</Name>
+          </button>
+          {isSeen(sides, row.path) && (
+            <span className={styles.seen} title="Seen">
+              <Icon name="check" />
+              <span className="visually-hidden">seen</span>
+            </span>
+          )}
+        </>
+      ),
+    },
+    {
+      id: 'type',
+      header: 'Type',
+      width: 'minmax(80px, 160px)',
+      wideOnly: true,
+      cell: (row) => (
+        <span className="muted" style={{ minWidth: 0 }}>
+          <Name>{row.right?.content_type ?? ''}</Name>
+        </span>
+      ),
+    },
     { id: 'size', header: 'Size', width: '88px', numeric: true, cell: (row) => <Bytes of={row.size_bytes} /> },
   ];
   return (
     <div className={styles.comparison}>
-      <div className={styles.side}><ChangeTree sides={sides} selected={prefix} onSelect={(next) => { setAt(-1); onPlace({ prefix: next || undefined }); }} /></div>
+      <div className={styles.side}>
+        <ChangeTree
+          sides={sides}
+          selected={prefix}
+          onSelect={(next) => {
+            setAt(-1);
+            onPlace({ prefix: next || undefined });
+          }}
+        />
+      </div>
       <div className={styles.main}>
         {place.object === undefined ? (
           <>
             <div className={styles.objectHead}>
-              <span className={styles.objectName}><Name>{prefix || 'Everything'}</Name></span>
+              <span className={styles.objectName}>
+                <Name>{prefix || 'Everything'}</Name>
+              </span>
               {prefixActions?.(prefix)}
             </div>
-            {rows.error && rows.count === 0 ? <ErrorPanel error={rows.error} onRetry={rows.retry} /> : rows.isLoading ? <Skeleton rows={8} /> : (
-              <DataTable label="Changes" fill columns={columns} count={rows.count} row={rows.row} rowKey={(row) => row.path} onRange={rows.onRange}
-                onOpen={(row) => onPlace({ ...place, object: row.path })} empty={<p style={{ padding: 16 }}>Nothing below this folder differs.</p>} />
+            {rows.error && rows.count === 0 ? (
+              <ErrorPanel error={rows.error} onRetry={rows.retry} />
+            ) : rows.isLoading ? (
+              <Skeleton rows={8} />
+            ) : (
+              <DataTable
+                label="Changes"
+                fill
+                columns={columns}
+                count={rows.count}
+                row={rows.row}
+                rowKey={(row) => row.path}
+                onRange={rows.onRange}
+                onOpen={(row) => onPlace({ ...place, object: row.path })}
+                empty={<p style={{ padding: 16 }}>Nothing below this folder differs.</p>}
+              />
             )}
           </>
         ) : (
           <>
             <div className={styles.objectHead}>
-              <Button icon="arrowLeft" onPress={() => onPlace({ prefix: place.prefix })}>All changes</Button>
-              <span className={styles.objectName}><Name>{place.object}</Name></span>
-              {index >= 0 && <span className="muted">{index + 1} of {rows.ended ? counted(rows.loaded, 'object') : `more than ${counted(rows.loaded, 'object')}`}</span>}
-              <IconButton icon="arrowLeft" kind="plain" label="Previous object (k)" isDisabled={index <= 0} onPress={() => open(index - 1)} />
-              <IconButton icon="arrowRight" kind="plain" label="Next object (j)" isDisabled={rows.ended && index >= rows.loaded - 1} onPress={() => open(index + 1)} />
-              <Button icon="check" onPress={mark}>{isSeen(sides, place.object) ? 'Seen' : 'Mark as seen'}</Button>
+              <Button icon="arrowLeft" onPress={() => onPlace({ prefix: place.prefix })}>
+                All changes
+              </Button>
+              <span className={styles.objectName}>
+                <Name>{place.object}</Name>
+              </span>
+              {index >= 0 && (
+                <span className="muted">
+                  {index + 1} of{' '}
+                  {rows.ended ? counted(rows.loaded, 'object') : `more than ${counted(rows.loaded, 'object')}`}
+                </span>
+              )}
+              <IconButton
+                icon="arrowLeft"
+                kind="plain"
+                label="Previous object (k)"
+                isDisabled={index <= 0}
+                onPress={() => open(index - 1)}
+              />
+              <IconButton
+                icon="arrowRight"
+                kind="plain"
+                label="Next object (j)"
+                isDisabled={rows.ended && index >= rows.loaded - 1}
+                onPress={() => open(index + 1)}
+              />
+              <Button icon="check" onPress={mark}>
+                {isSeen(sides, place.object) ? 'Seen' : 'Mark as seen'}
+              </Button>
               {objectActions?.(place.object)}
             </div>
             <div className={styles.scroll} tabIndex={0} role="region" aria-label={`Difference of ${place.object}`}>

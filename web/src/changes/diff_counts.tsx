@@ -15,11 +15,21 @@ export function DiffCounts({ of, size = true }: { of: Totals; size?: boolean }) 
     <span className={styles.counts}>
       {parts.map((part) => (
         <span key={part.kind} className={styles[part.kind]} title={`${count(part.value)} ${part.kind}`}>
-          <span aria-hidden="true">{part.mark}{count(part.value)}</span>
-          <span className="visually-hidden">{count(part.value)} {part.kind} </span>
+          <span aria-hidden="true">
+            {part.mark}
+            {count(part.value)}
+          </span>
+          <span className="visually-hidden">
+            {count(part.value)} {part.kind}{' '}
+          </span>
         </span>
       ))}
-      {size && difference !== 0 && <span className="muted" title={exactBytes(difference)}>{difference > 0 ? '+' : '−'}{bytes(Math.abs(difference))}</span>}
+      {size && difference !== 0 && (
+        <span className="muted" title={exactBytes(difference)}>
+          {difference > 0 ? '+' : '−'}
+          {bytes(Math.abs(difference))}
+        </span>
+      )}
     </span>
   );
 }

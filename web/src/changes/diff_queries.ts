@@ -37,17 +37,27 @@ const path = (sides: Sides) => ({ repository: sides.repository, leftRef: sides.l
 export const summaryQuery = (sides: Sides, prefix: string, delimiter = '/') =>
   queryOptions({
     queryKey: [...diffKey(sides), 'summary', prefix, delimiter],
-    queryFn: ({ signal }) => answer(api.GET('/repositories/{repository}/refs/{leftRef}/diff/{rightRef}/summary', {
-      params: { path: path(sides), query: { type: sides.type, prefix, delimiter } }, signal,
-    })),
+    queryFn: ({ signal }) =>
+      answer(
+        api.GET('/repositories/{repository}/refs/{leftRef}/diff/{rightRef}/summary', {
+          params: { path: path(sides), query: { type: sides.type, prefix, delimiter } },
+          signal,
+        }),
+      ),
   });
 
 export const changesPageSize = 500;
 
 export function listChanges(sides: Sides, prefix: string, after: string, signal: AbortSignal) {
-  return answer(api.GET('/repositories/{repository}/refs/{leftRef}/diff/{rightRef}', {
-    params: { path: path(sides), query: { type: sides.type, prefix, after, amount: changesPageSize, include_right_stats: true } }, signal,
-  }));
+  return answer(
+    api.GET('/repositories/{repository}/refs/{leftRef}/diff/{rightRef}', {
+      params: {
+        path: path(sides),
+        query: { type: sides.type, prefix, after, amount: changesPageSize, include_right_stats: true },
+      },
+      signal,
+    }),
+  );
 }
 
 /** The commit that a ref means. */
@@ -55,12 +65,20 @@ export const commitOfRefQuery = (repository: string, ref: string) =>
   queryOptions({
     queryKey: ['refs', repository, 'commit-of', ref],
     queryFn: async ({ signal }): Promise<Schemas['Commit']> => {
-      const log = await answer(api.GET('/repositories/{repository}/refs/{ref}/commits', { params: { path: { repository, ref }, query: { amount: 1 } }, signal }));
+      const log = await answer(
+        api.GET('/repositories/{repository}/refs/{ref}/commits', {
+          params: { path: { repository, ref }, query: { amount: 1 } },
+          signal,
+        }),
+      );
       return log.results[0]!;
     },
   });
 
-export const kindLabels: Record<Change['type'], { mark: string; word: string; badge: 'added' | 'removed' | 'changed' | 'waiting' }> = {
+export const kindLabels: Record<
+  Change['type'],
+  { mark: string; word: string; badge: 'added' | 'removed' | 'changed' | 'waiting' }
+> = {
   added: { mark: '+', word: 'added', badge: 'added' },
   removed: { mark: '−', word: 'removed', badge: 'removed' },
   changed: { mark: '~', word: 'changed', badge: 'changed' },

@@ -22,13 +22,32 @@ export function ImageDiff({ before, after }: ContentProps) {
     <div className="stack-tight">
       {both && (
         <div style={{ maxWidth: 200 }}>
-          <Select label="Compare images" value={mode} onChange={setMode} options={[{ value: 'side', label: 'Side by side' }, { value: 'swipe', label: 'Swipe' }, { value: 'blink', label: 'Blink' }]} />
+          <Select
+            label="Compare images"
+            value={mode}
+            onChange={setMode}
+            options={[
+              { value: 'side', label: 'Side by side' },
+              { value: 'swipe', label: 'Swipe' },
+              { value: 'blink', label: 'Blink' },
+            ]}
+          />
         </div>
       )}
-      {both && mode === 'swipe' ? <Swipe before={before} after={after} /> : both && mode === 'blink' ? <Blink before={before} after={after} /> : (
+      {both && mode === 'swipe' ? (
+        <Swipe before={before} after={after} />
+      ) : both && mode === 'blink' ? (
+        <Blink before={before} after={after} />
+      ) : (
         <div className={styles.images}>
-          <figure><figcaption className={styles.removed}>Before</figcaption>{before ? <Picture shown={before} label="Before" /> : <p className="muted">It was not there.</p>}</figure>
-          <figure><figcaption className={styles.added}>After</figcaption>{after ? <Picture shown={after} label="After" /> : <p className="muted">It is gone.</p>}</figure>
+          <figure>
+            <figcaption className={styles.removed}>Before</figcaption>
+            {before ? <Picture shown={before} label="Before" /> : <p className="muted">It was not there.</p>}
+          </figure>
+          <figure>
+            <figcaption className={styles.added}>After</figcaption>
+            {after ? <Picture shown={after} label="After" /> : <p className="muted">It is gone.</p>}
+          </figure>
         </div>
       )}
     </div>
@@ -67,9 +86,21 @@ function Picture({ shown, label, style }: { shown: Shown; label: string; style?:
   if (broken) return <p className="muted">The browser cannot show this image.</p>;
   return (
     <>
-      <img className={`${styles.image} ${size && size.width < 128 ? styles.small : ''}`} src={url} alt={`${label}: ${shown.path}`} style={style}
-        onLoad={(event) => setSize({ width: event.currentTarget.naturalWidth, height: event.currentTarget.naturalHeight })} onError={() => setBroken(true)} />
-      {!style && size && <span className="muted">{size.width} × {size.height}</span>}
+      <img
+        className={`${styles.image} ${size && size.width < 128 ? styles.small : ''}`}
+        src={url}
+        alt={`${label}: ${shown.path}`}
+        style={style}
+        onLoad={(event) =>
+          setSize({ width: event.currentTarget.naturalWidth, height: event.currentTarget.naturalHeight })
+        }
+        onError={() => setBroken(true)}
+      />
+      {!style && size && (
+        <span className="muted">
+          {size.width} × {size.height}
+        </span>
+      )}
     </>
   );
 }
@@ -78,7 +109,19 @@ function Swipe({ before, after }: { before: Shown; after: Shown }) {
   const [at, setAt] = useState(50);
   return (
     <div className="stack-tight">
-      <label className="toolbar">Before <input type="range" className={styles.range} min={0} max={100} value={at} onChange={(event) => setAt(Number(event.target.value))} aria-label="Divider" /> After</label>
+      <label className="toolbar">
+        Before{' '}
+        <input
+          type="range"
+          className={styles.range}
+          min={0}
+          max={100}
+          value={at}
+          onChange={(event) => setAt(Number(event.target.value))}
+          aria-label="Divider"
+        />{' '}
+        After
+      </label>
       <div className={styles.stack}>
         <Picture shown={before} label="Before" style={{ clipPath: `inset(0 ${at}% 0 0)` }} />
         <Picture shown={after} label="After" style={{ clipPath: `inset(0 0 0 ${100 - at}%)` }} />
@@ -97,7 +140,14 @@ function Blink({ before, after }: { before: Shown; after: Shown }) {
   }, [still]);
   return (
     <div className="stack-tight">
-      <p className="muted">{second ? 'After' : 'Before'} {still && <button type="button" onClick={() => setSecond(!second)}>Switch</button>}</p>
+      <p className="muted">
+        {second ? 'After' : 'Before'}{' '}
+        {still && (
+          <button type="button" onClick={() => setSecond(!second)}>
+            Switch
+          </button>
+        )}
+      </p>
       <div className={styles.stack}>
         <Picture shown={before} label="Before" style={{ visibility: second ? 'hidden' : 'visible' }} />
         <Picture shown={after} label="After" style={{ visibility: second ? 'visible' : 'hidden' }} />

@@ -7,7 +7,13 @@ it('a path is a pattern that matches it alone', () => {
 });
 
 it('decisions for single paths go before patterns, and empty patterns are left out', () => {
-  expect(resolutionsOf(new Map([['a*', 'dest']]), [{ glob: '**', take: 'source' }, { glob: ' ', take: 'dest' }])).toEqual([
-    { glob: 'a\\*', take: 'dest' }, { glob: '**', take: 'source' },
+  expect(
+    resolutionsOf(new Map([['a*', 'dest']]), [
+      { glob: '**', take: 'source' },
+      { glob: ' ', take: 'dest' },
+    ]),
+  ).toEqual([
+    { glob: 'a\\*', take: 'dest' },
+    { glob: '**', take: 'source' },
   ]);
 });

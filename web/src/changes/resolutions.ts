@@ -17,5 +17,8 @@ export function literalGlob(path: string): string {
 
 /** Decisions for single paths go before patterns. */
 export function resolutionsOf(byPath: ReadonlyMap<string, Take>, patterns: readonly Resolution[]): Resolution[] {
-  return [...[...byPath].map(([path, take]) => ({ glob: literalGlob(path), take })), ...patterns.filter((item) => item.glob.trim() !== '')];
+  return [
+    ...[...byPath].map(([path, take]) => ({ glob: literalGlob(path), take })),
+    ...patterns.filter((item) => item.glob.trim() !== ''),
+  ];
 }

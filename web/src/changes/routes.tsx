@@ -18,7 +18,11 @@ const changesRoute = createRoute({
 const compareRoute = createRoute({
   getParentRoute: () => repositoryRoute,
   path: '-/compare/$left/$right',
-  validateSearch: (raw: Raw): PlaceSearch & { type?: 'two_dot' | 'three_dot' | undefined } => ({ prefix: text(raw.prefix), object: text(raw.object), type: oneOf(raw.type, ['two_dot', 'three_dot']) }),
+  validateSearch: (raw: Raw): PlaceSearch & { type?: 'two_dot' | 'three_dot' | undefined } => ({
+    prefix: text(raw.prefix),
+    object: text(raw.object),
+    type: oneOf(raw.type, ['two_dot', 'three_dot']),
+  }),
   component: lazyRouteComponent(() => import('./compare_page'), 'ComparePage'),
 });
 

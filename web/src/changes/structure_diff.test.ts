@@ -3,7 +3,9 @@ import { changesMax, structureDiff } from './structure_diff';
 
 describe('a diff by structure', () => {
   it('names the members that differ', () => {
-    expect(structureDiff({ lr: 0.1, layers: [1, 2, 3], a: { b: 1 } }, { lr: 0.2, layers: [1, 3], seed: 7, a: { b: 1 } })).toEqual([
+    expect(
+      structureDiff({ lr: 0.1, layers: [1, 2, 3], a: { b: 1 } }, { lr: 0.2, layers: [1, 3], seed: 7, a: { b: 1 } }),
+    ).toEqual([
       { kind: 'changed', path: 'lr', before: 0.1, after: 0.2 },
       { kind: 'removed', path: 'layers[1]', before: 2 },
       { kind: 'added', path: 'seed', after: 7 },
@@ -20,6 +22,11 @@ describe('a diff by structure', () => {
     expect(structureDiff({ toString: 1 }, {})).toEqual([{ kind: 'removed', path: 'toString', before: 1 }]);
   });
   it('ends', () => {
-    expect(structureDiff([], Array.from({ length: 5 * changesMax }, (_, at) => at))).toHaveLength(changesMax);
+    expect(
+      structureDiff(
+        [],
+        Array.from({ length: 5 * changesMax }, (_, at) => at),
+      ),
+    ).toHaveLength(changesMax);
   });
 });

@@ -25,7 +25,15 @@ function compare(before: unknown, after: unknown, path: string, out: StructureCh
   if (out.length >= changesMax || equal(before, after)) return;
   if (isMap(before) && isMap(after)) {
     const names = new Set([...Object.keys(before), ...Object.keys(after)]);
-    for (const name of names) member(Object.hasOwn(before, name), before[name], Object.hasOwn(after, name), after[name], memberPath(path, name), out);
+    for (const name of names)
+      member(
+        Object.hasOwn(before, name),
+        before[name],
+        Object.hasOwn(after, name),
+        after[name],
+        memberPath(path, name),
+        out,
+      );
   } else if (Array.isArray(before) && Array.isArray(after)) {
     compareLists(before, after, path, out);
   } else {
@@ -38,13 +46,26 @@ function compareLists(before: readonly unknown[], after: readonly unknown[], pat
   let head = 0;
   while (head < before.length && head < after.length && equal(before[head], after[head])) ++head;
   let tail = 0;
-  while (tail < before.length - head && tail < after.length - head && equal(before[before.length - 1 - tail], after[after.length - 1 - tail])) ++tail;
+  while (
+    tail < before.length - head &&
+    tail < after.length - head &&
+    equal(before[before.length - 1 - tail], after[after.length - 1 - tail])
+  )
+    ++tail;
   const left = before.length - tail;
   const right = after.length - tail;
-  for (let at = head; at < Math.max(left, right); ++at) member(at < left, before[at], at < right, after[at], `${path}[${at}]`, out);
+  for (let at = head; at < Math.max(left, right); ++at)
+    member(at < left, before[at], at < right, after[at], `${path}[${at}]`, out);
 }
 
-function member(inBefore: boolean, before: unknown, inAfter: boolean, after: unknown, path: string, out: StructureChange[]) {
+function member(
+  inBefore: boolean,
+  before: unknown,
+  inAfter: boolean,
+  after: unknown,
+  path: string,
+  out: StructureChange[],
+) {
   if (out.length >= changesMax) return;
   if (!inBefore) out.push({ kind: 'added', path, after });
   else if (!inAfter) out.push({ kind: 'removed', path, before });
@@ -61,5 +82,7 @@ function equal(a: unknown, b: unknown): boolean {
   if (Array.isArray(a) && Array.isArray(b)) return a.length === b.length && a.every((item, at) => equal(item, b[at]));
   if (!isMap(a) || !isMap(b)) return false;
   const names = Object.keys(a);
-  return names.length === Object.keys(b).length && names.every((name) => Object.hasOwn(b, name) && equal(a[name], b[name]));
+  return (
+    names.length === Object.keys(b).length && names.every((name) => Object.hasOwn(b, name) && equal(a[name], b[name]))
+  );
 }

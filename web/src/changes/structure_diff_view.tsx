@@ -31,19 +31,41 @@ export function StructureDiff(texts: Texts) {
       return null;
     }
   }, [left, right, isCut]);
-  if (!changes) return <><p className="muted">It does not parse as a whole, so it is compared as text.</p><TextDiff {...texts} /></>;
-  if (changes.length === 0) return <p className="muted">Both sides have the same structure and values; only their text differs.</p>;
+  if (!changes)
+    return (
+      <>
+        <p className="muted">It does not parse as a whole, so it is compared as text.</p>
+        <TextDiff {...texts} />
+      </>
+    );
+  if (changes.length === 0)
+    return <p className="muted">Both sides have the same structure and values; only their text differs.</p>;
   return (
     <div className="stack-tight">
-      <p>{changes.length === changesMax ? `The first ${counted(changesMax, 'member')} that differ` : `${counted(changes.length, 'member')} ${changes.length === 1 ? 'differs' : 'differ'}`}</p>
+      <p>
+        {changes.length === changesMax
+          ? `The first ${counted(changesMax, 'member')} that differ`
+          : `${counted(changes.length, 'member')} ${changes.length === 1 ? 'differs' : 'differ'}`}
+      </p>
       <div className={styles.framed}>
         <table className={styles.facts}>
-          <thead><tr><th scope="col">Change</th><th scope="col">Member</th><th scope="col">Before</th><th scope="col">After</th></tr></thead>
+          <thead>
+            <tr>
+              <th scope="col">Change</th>
+              <th scope="col">Member</th>
+              <th scope="col">Before</th>
+              <th scope="col">After</th>
+            </tr>
+          </thead>
           <tbody>
             {changes.map((change) => (
               <tr key={change.path}>
-                <td><Badge kind={change.kind}>{change.kind}</Badge></td>
-                <th scope="row" className="mono">{change.path || '(all)'}</th>
+                <td>
+                  <Badge kind={change.kind}>{change.kind}</Badge>
+                </td>
+                <th scope="row" className="mono">
+                  {change.path || '(all)'}
+                </th>
                 <td className="mono">{change.kind === 'added' ? '' : valueText(change.before)}</td>
                 <td className="mono">{change.kind === 'removed' ? '' : valueText(change.after)}</td>
               </tr>

@@ -2,12 +2,17 @@ import { describe, expect, it } from 'vitest';
 import { differingPart, diffLines, editsMax, hunksOf, pairsOf, splitLines } from './text_diff';
 
 const shown = (left: string, right: string) =>
-  diffLines(splitLines(left), splitLines(right)).map((line) => ({ same: ' ', removed: '-', added: '+' })[line.kind] + line.text).join('|');
+  diffLines(splitLines(left), splitLines(right))
+    .map((line) => ({ same: ' ', removed: '-', added: '+' })[line.kind] + line.text)
+    .join('|');
 
 /** Both sides, rebuilt from the lines. */
 function sides(left: string[], right: string[]) {
   const lines = diffLines(left, right);
-  return [lines.filter((line) => line.kind !== 'added').map((line) => line.text), lines.filter((line) => line.kind !== 'removed').map((line) => line.text)];
+  return [
+    lines.filter((line) => line.kind !== 'added').map((line) => line.text),
+    lines.filter((line) => line.kind !== 'removed').map((line) => line.text),
+  ];
 }
 
 describe('a diff of lines', () => {
@@ -29,7 +34,9 @@ describe('a diff of lines', () => {
   });
   it('numbers lines of both sides', () => {
     expect(diffLines(['a', 'b'], ['x', 'b'])).toEqual([
-      { kind: 'removed', text: 'a', left: 1 }, { kind: 'added', text: 'x', right: 1 }, { kind: 'same', text: 'b', left: 2, right: 2 },
+      { kind: 'removed', text: 'a', left: 1 },
+      { kind: 'added', text: 'x', right: 1 },
+      { kind: 'same', text: 'b', left: 2, right: 2 },
     ]);
   });
   it('ends when everything differs', () => {
@@ -42,13 +49,26 @@ describe('a diff of lines', () => {
 describe('showing', () => {
   const many = Array.from({ length: 20 }, (_, at) => `${at}`);
   it('hides equal lines far from changes', () => {
-    const hunks = hunksOf(diffLines(many, many.map((line) => (line === '10' ? 'x' : line))), 2);
-    expect(hunks.map((hunk) => [hunk.hidden.length, hunk.lines.length])).toEqual([[8, 6], [7, 0]]);
+    const hunks = hunksOf(
+      diffLines(
+        many,
+        many.map((line) => (line === '10' ? 'x' : line)),
+      ),
+      2,
+    );
+    expect(hunks.map((hunk) => [hunk.hidden.length, hunk.lines.length])).toEqual([
+      [8, 6],
+      [7, 0],
+    ]);
     expect(hunksOf(diffLines(many, many))).toMatchObject([{ lines: [] }]);
     expect(hunksOf([])).toEqual([]);
   });
   it('puts changed lines beside each other', () => {
-    expect(pairsOf(diffLines(['a', 'b', 'z'], ['x', 'z'])).map((pair) => [pair.left?.text, pair.right?.text])).toEqual([['a', 'x'], ['b', undefined], ['z', 'z']]);
+    expect(pairsOf(diffLines(['a', 'b', 'z'], ['x', 'z'])).map((pair) => [pair.left?.text, pair.right?.text])).toEqual([
+      ['a', 'x'],
+      ['b', undefined],
+      ['z', 'z'],
+    ]);
   });
   it('finds what differs within a line', () => {
     expect(differingPart('line b', 'line Bc')).toEqual([5, 6, 7]);

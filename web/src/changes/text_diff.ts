@@ -25,13 +25,19 @@ export function diffLines(left: readonly string[], right: readonly string[]): Di
   let head = 0;
   while (head < left.length && head < right.length && left[head] === right[head]) ++head;
   let tail = 0;
-  while (tail < left.length - head && tail < right.length - head && left[left.length - 1 - tail] === right[right.length - 1 - tail]) ++tail;
+  while (
+    tail < left.length - head &&
+    tail < right.length - head &&
+    left[left.length - 1 - tail] === right[right.length - 1 - tail]
+  )
+    ++tail;
   const out: DiffLine[] = [];
   const same = (a: number, b: number) => out.push({ kind: 'same', text: left[a]!, left: a + 1, right: b + 1 });
   for (let at = 0; at < head; ++at) same(at, at);
   for (const step of shortestEdits(left.slice(head, left.length - tail), right.slice(head, right.length - tail))) {
     if (step.kind === 'same') same(head + step.left, head + step.right);
-    else if (step.kind === 'removed') out.push({ kind: 'removed', text: left[head + step.left]!, left: head + step.left + 1 });
+    else if (step.kind === 'removed')
+      out.push({ kind: 'removed', text: left[head + step.left]!, left: head + step.left + 1 });
     else out.push({ kind: 'added', text: right[head + step.right]!, right: head + step.right + 1 });
   }
   for (let at = tail; at > 0; --at) same(left.length - at, right.length - at);
@@ -70,7 +76,10 @@ function shortestEdits(left: readonly string[], right: readonly string[]): Step[
     trace.push(frontier);
     frontier = next;
   }
-  return [...left.map((_, at): Step => ({ kind: 'removed', left: at, right: 0 })), ...right.map((_, at): Step => ({ kind: 'added', left: n, right: at }))];
+  return [
+    ...left.map((_, at): Step => ({ kind: 'removed', left: at, right: 0 })),
+    ...right.map((_, at): Step => ({ kind: 'added', left: n, right: at })),
+  ];
 }
 
 function backtrack(trace: readonly Map<number, number>[], n: number, m: number): Step[] {
@@ -112,7 +121,9 @@ export interface Hunk {
 export function hunksOf(lines: readonly DiffLine[], context = 3): Hunk[] {
   const keep = new Array<boolean>(lines.length).fill(false);
   lines.forEach((line, at) => {
-    if (line.kind !== 'same') for (let near = Math.max(0, at - context); near <= Math.min(lines.length - 1, at + context); ++near) keep[near] = true;
+    if (line.kind !== 'same')
+      for (let near = Math.max(0, at - context); near <= Math.min(lines.length - 1, at + context); ++near)
+        keep[near] = true;
   });
   const hunks: Hunk[] = [];
   let hunk: Hunk = { hidden: [], lines: [] };
@@ -141,7 +152,8 @@ export function pairsOf(lines: readonly DiffLine[]): LinePair[] {
   let removed: DiffLine[] = [];
   let added: DiffLine[] = [];
   const flush = () => {
-    for (let at = 0; at < Math.max(removed.length, added.length); ++at) out.push({ left: removed[at], right: added[at] });
+    for (let at = 0; at < Math.max(removed.length, added.length); ++at)
+      out.push({ left: removed[at], right: added[at] });
     removed = [];
     added = [];
   };
@@ -162,6 +174,11 @@ export function differingPart(left: string, right: string): [number, number, num
   let begin = 0;
   while (begin < left.length && begin < right.length && left[begin] === right[begin]) ++begin;
   let end = 0;
-  while (end < left.length - begin && end < right.length - begin && left[left.length - 1 - end] === right[right.length - 1 - end]) ++end;
+  while (
+    end < left.length - begin &&
+    end < right.length - begin &&
+    left[left.length - 1 - end] === right[right.length - 1 - end]
+  )
+    ++end;
   return [begin, left.length - end, right.length - end];
 }

@@ -21,10 +21,21 @@ export function UncommittedBar({ repository, branch }: { repository: string; bra
       {changes.data && changed > 0 && (
         <div className={styles.bar} role="status">
           <Icon name="diff" />
-          <span className="grow">{counted(changed, 'uncommitted change')} on <strong>{branch}</strong></span>
+          <span className="grow">
+            {counted(changed, 'uncommitted change')} on <strong>{branch}</strong>
+          </span>
           <DiffCounts of={changes.data} />
-          <Link to="/r/$repository/$ref/changes" params={{ repository, ref: branch }} search={{}} className={buttonClass()}>Review</Link>
-          <Button kind="primary" onPress={() => setCommitting(true)} refused={may.refused}>Commit…</Button>
+          <Link
+            to="/r/$repository/$ref/changes"
+            params={{ repository, ref: branch }}
+            search={{}}
+            className={buttonClass()}
+          >
+            Review
+          </Link>
+          <Button kind="primary" onPress={() => setCommitting(true)} refused={may.refused}>
+            Commit…
+          </Button>
         </div>
       )}
       <CommitDialog repository={repository} branch={branch} isOpen={committing} onClose={() => setCommitting(false)} />

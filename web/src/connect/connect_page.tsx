@@ -17,7 +17,10 @@ import styles from './connect.module.css';
 
 const repositoriesMax = 1000;
 /** For users who may not list repositories: the lines are of use to them too. */
-const noRepositories: Schemas['RepositoryList'] = { results: [], pagination: { has_more: false, next_offset: '', results: 0, max_per_page: repositoriesMax } };
+const noRepositories: Schemas['RepositoryList'] = {
+  results: [],
+  pagination: { has_more: false, next_offset: '', results: 0, max_per_page: repositoriesMax },
+};
 const route = getRouteApi('/signed-in/connect');
 
 /** Lines to copy for each client, with this server, a repository, a branch and a new key in them. */
@@ -26,14 +29,18 @@ export function ConnectPage() {
   const navigate = useNavigate({ from: '/connect' });
   const repositories = useQuery({
     queryKey: ['repositories', 'connect'],
-    queryFn: ({ signal }) => answer(api.GET('/repositories', { params: { query: { amount: repositoriesMax } }, signal })),
+    queryFn: ({ signal }) =>
+      answer(api.GET('/repositories', { params: { query: { amount: repositoriesMax } }, signal })),
   });
   const [key, setKey] = useState<Schemas['CredentialsWithSecret'] | null>(null);
   const guide = guideOf(search.client);
   return (
     <div className="page">
       <h1>Connect</h1>
-      <p className="muted">Every client reads and writes the same branches: over REST, or as S3, where a bucket is a repository and a key begins with a branch.</p>
+      <p className="muted">
+        Every client reads and writes the same branches: over REST, or as S3, where a bucket is a repository and a key
+        begins with a branch.
+      </p>
       {repositories.error && <ErrorPanel error={repositories.error} onRetry={() => void repositories.refetch()} />}
       <Loaded query={repositories.error ? { ...repositories, data: noRepositories } : repositories} rows={6}>
         {({ results, pagination }) => {
@@ -43,22 +50,50 @@ export function ConnectPage() {
           const branch = search.branch ?? results.find((item) => item.id === repository)?.default_branch ?? 'main';
           const shown = repository === undefined || names.includes(repository) ? names : [repository, ...names];
           const place: Place = {
-            endpoint: window.location.origin, repository: repository ?? 'my-repository', branch,
+            endpoint: window.location.origin,
+            repository: repository ?? 'my-repository',
+            branch,
             ...(key ? { accessKey: key.access_key_id, secretKey: key.secret_access_key } : noKey),
           };
           return (
             <>
               <section className={styles.place} aria-label="What is filled in">
                 {repository === undefined ? (
-                  <p>{repositories.error ? 'The lines' : 'You see no repository yet: the lines'} say <code>my-repository</code>. {!repositories.error && <Link to="/" search={{ create: true }}>Create a repository</Link>}</p>
+                  <p>
+                    {repositories.error ? 'The lines' : 'You see no repository yet: the lines'} say{' '}
+                    <code>my-repository</code>.{' '}
+                    {!repositories.error && (
+                      <Link to="/" search={{ create: true }}>
+                        Create a repository
+                      </Link>
+                    )}
+                  </p>
                 ) : (
                   <>
-                    <Select label="Repository" value={repository} options={shown.map((name) => ({ value: name, label: name }))}
-                      help={pagination.has_more ? 'The first 1,000; ?repository= in the address names others.' : undefined}
-                      onChange={(next) => void navigate({ search: { client: search.client, repository: next }, replace: true })} />
+                    <Select
+                      label="Repository"
+                      value={repository}
+                      options={shown.map((name) => ({ value: name, label: name }))}
+                      help={
+                        pagination.has_more ? 'The first 1,000; ?repository= in the address names others.' : undefined
+                      }
+                      onChange={(next) =>
+                        void navigate({ search: { client: search.client, repository: next }, replace: true })
+                      }
+                    />
                     <div className="stack-tight" style={{ gap: 4 }}>
                       <span className={styles.label}>Branch</span>
-                      <div><RefPicker repository={repository} value={branch} label="Branch" kinds={['branch']} onChange={(next) => void navigate({ search: { ...search, repository, branch: next }, replace: true })} /></div>
+                      <div>
+                        <RefPicker
+                          repository={repository}
+                          value={branch}
+                          label="Branch"
+                          kinds={['branch']}
+                          onChange={(next) =>
+                            void navigate({ search: { ...search, repository, branch: next }, replace: true })
+                          }
+                        />
+                      </div>
                     </div>
                   </>
                 )}
@@ -77,7 +112,13 @@ export function ConnectPage() {
 }
 
 /** A key of the signed-in user. It is kept in this page alone: leaving it forgets the secret. */
-function NewKey({ made, onMade }: { made: Schemas['CredentialsWithSecret'] | null; onMade: (key: Schemas['CredentialsWithSecret']) => void }) {
+function NewKey({
+  made,
+  onMade,
+}: {
+  made: Schemas['CredentialsWithSecret'] | null;
+  onMade: (key: Schemas['CredentialsWithSecret']) => void;
+}) {
   const userId = useUser()?.id ?? '';
   const may = useMay('auth:CreateCredentials', `arn:lakefs:auth:::user/${userId}`);
   const [error, setError] = useState<unknown>(null);
@@ -98,11 +139,23 @@ function NewKey({ made, onMade }: { made: Schemas['CredentialsWithSecret'] | nul
     <div className={styles.key}>
       <span className={styles.label}>Key</span>
       {made ? (
-        <p role="status"><code className={styles.keyId}>{made.access_key_id}</code> is in the lines below. Its secret is shown while this page is open, and never again.</p>
+        <p role="status">
+          <code className={styles.keyId}>{made.access_key_id}</code> is in the lines below. Its secret is shown while
+          this page is open, and never again.
+        </p>
       ) : (
         <div className="toolbar">
-          <Button icon="plus" kind="primary" refused={may.refused ?? (making ? 'The key is being created' : undefined)} onPress={() => void make()}>Create a key</Button>
-          <span className="muted">or put yours in the place of <code>{noKey.accessKey}</code> and <code>{noKey.secretKey}</code>.</span>
+          <Button
+            icon="plus"
+            kind="primary"
+            refused={may.refused ?? (making ? 'The key is being created' : undefined)}
+            onPress={() => void make()}
+          >
+            Create a key
+          </Button>
+          <span className="muted">
+            or put yours in the place of <code>{noKey.accessKey}</code> and <code>{noKey.secretKey}</code>.
+          </span>
         </div>
       )}
       {error !== null && <ErrorPanel error={error} />}
@@ -119,11 +172,21 @@ function Clients({ current }: { current: Guide }) {
         <div key={group} className={styles.group}>
           <h2 className={styles.heading}>{group}</h2>
           <ul>
-            {guides.filter((guide) => guide.group === group).map((guide) => (
-              <li key={guide.id}>
-                <Link to="/connect" search={{ ...search, client: guide.id }} replace className={`${styles.client} ${guide === current ? styles.current : ''}`} aria-current={guide === current ? 'page' : undefined}>{guide.label}</Link>
-              </li>
-            ))}
+            {guides
+              .filter((guide) => guide.group === group)
+              .map((guide) => (
+                <li key={guide.id}>
+                  <Link
+                    to="/connect"
+                    search={{ ...search, client: guide.id }}
+                    replace
+                    className={`${styles.client} ${guide === current ? styles.current : ''}`}
+                    aria-current={guide === current ? 'page' : undefined}
+                  >
+                    {guide.label}
+                  </Link>
+                </li>
+              ))}
           </ul>
         </div>
       ))}
@@ -137,9 +200,14 @@ function Lines({ guide, place, hasKey }: { guide: Guide; place: Place; hasKey: b
   const isOneProgram = new Set(steps.map((step) => step.language)).size === 1;
   return (
     <section aria-label={guide.label} className={styles.lines}>
-      <div className="page-head"><h2 className="grow">{guide.label}</h2>{isOneProgram && <CopyButton text={`${all}\n`} label="Copy all" />}</div>
+      <div className="page-head">
+        <h2 className="grow">{guide.label}</h2>
+        {isOneProgram && <CopyButton text={`${all}\n`} label="Copy all" />}
+      </div>
       {guide.install !== undefined && <Lined title="Install" language="bash" text={guide.install} />}
-      {steps.map((step) => <Lined key={step.title} {...step} />)}
+      {steps.map((step) => (
+        <Lined key={step.title} {...step} />
+      ))}
       {!hasKey && <p className="muted">Without a new key the lines have a placeholder for it.</p>}
     </section>
   );
@@ -148,9 +216,14 @@ function Lines({ guide, place, hasKey }: { guide: Guide; place: Place; hasKey: b
 function Lined({ title, language, text, note }: { title: string; language: string; text: string; note?: string }) {
   return (
     <figure className={styles.step}>
-      <figcaption className={styles.caption}><h3 className="grow">{title}</h3><CopyButton text={`${text}\n`} label={`Copy ${title}`} /></figcaption>
+      <figcaption className={styles.caption}>
+        <h3 className="grow">{title}</h3>
+        <CopyButton text={`${text}\n`} label={`Copy ${title}`} />
+      </figcaption>
       {note && <p className="muted">{note}</p>}
-      <div className={styles.code}><Code text={text} language={language} label={title} /></div>
+      <div className={styles.code}>
+        <Code text={text} language={language} label={title} />
+      </div>
     </figure>
   );
 }

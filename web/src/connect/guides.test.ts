@@ -1,8 +1,18 @@
 import { describe, expect, it } from 'vitest';
 import { guideOf, guides, type Place } from './guides';
 
-const place: Place = { endpoint: 'https://tarn.example.com', repository: 'digits', branch: "it's", accessKey: 'AK', secretKey: "s'e\"c$r" };
-const text = (id: string, at = place) => guideOf(id).steps(at).map((step) => step.text).join('\n');
+const place: Place = {
+  endpoint: 'https://tarn.example.com',
+  repository: 'digits',
+  branch: "it's",
+  accessKey: 'AK',
+  secretKey: 's\'e"c$r',
+};
+const text = (id: string, at = place) =>
+  guideOf(id)
+    .steps(at)
+    .map((step) => step.text)
+    .join('\n');
 
 describe('guides', () => {
   it('have an id of their own each', () => {
@@ -23,7 +33,9 @@ describe('guides', () => {
   });
   it('use TLS as the server does', () => {
     expect(text('duckdb')).toContain('USE_SSL true');
-    expect(text('duckdb', { ...place, endpoint: 'http://127.0.0.1:8000' })).toContain("ENDPOINT '127.0.0.1:8000', URL_STYLE 'path', USE_SSL false");
+    expect(text('duckdb', { ...place, endpoint: 'http://127.0.0.1:8000' })).toContain(
+      "ENDPOINT '127.0.0.1:8000', URL_STYLE 'path', USE_SSL false",
+    );
     expect(text('tensorflow')).toContain('S3_USE_HTTPS="1"');
   });
 });

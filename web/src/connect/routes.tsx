@@ -7,8 +7,13 @@ type Raw = Record<string, unknown>;
 const connectRoute = createRoute({
   getParentRoute: () => signedInRoute,
   path: 'connect',
-  validateSearch: (raw: Raw): { client?: string | undefined; repository?: string | undefined; branch?: string | undefined } =>
-    ({ client: text(raw.client), repository: text(raw.repository), branch: text(raw.branch) }),
+  validateSearch: (
+    raw: Raw,
+  ): { client?: string | undefined; repository?: string | undefined; branch?: string | undefined } => ({
+    client: text(raw.client),
+    repository: text(raw.repository),
+    branch: text(raw.branch),
+  }),
   component: lazyRouteComponent(() => import('./connect_page'), 'ConnectPage'),
 });
 

@@ -28,33 +28,87 @@ export function Boxes({ runs, columns, metric, by, onSearch }: BoxesProps) {
       if (known) known.push(value);
       else values.set(group, [value]);
     }
-    return inOrder(values.keys()).flatMap((name) => { const box = boxOf(values.get(name)!); return box ? [{ name, box }] : []; });
+    return inOrder(values.keys()).flatMap((name) => {
+      const box = boxOf(values.get(name)!);
+      return box ? [{ name, box }] : [];
+    });
   }, [runs, metric, by]);
   const range = rangeOf(groups.flatMap((group) => [group.box.min, group.box.max]));
   const percent = (value: number) => `${100 * share(value, range!)}%`;
   return (
     <div className="stack-tight">
       <div className={styles.controls}>
-        <div className={styles.axis}><Select label="Metric" value={metric} onChange={(value) => onSearch({ metric: value })} options={columns.filter(isMetric).map((column) => ({ value: column, label: nameOf(column) }))} /></div>
-        <div className={styles.axis}><Select label="By parameter" value={by} onChange={(value) => onSearch({ x: value })} options={columns.filter(isParam).map((column) => ({ value: column, label: nameOf(column) }))} /></div>
+        <div className={styles.axis}>
+          <Select
+            label="Metric"
+            value={metric}
+            onChange={(value) => onSearch({ metric: value })}
+            options={columns.filter(isMetric).map((column) => ({ value: column, label: nameOf(column) }))}
+          />
+        </div>
+        <div className={styles.axis}>
+          <Select
+            label="By parameter"
+            value={by}
+            onChange={(value) => onSearch({ x: value })}
+            options={columns.filter(isParam).map((column) => ({ value: column, label: nameOf(column) }))}
+          />
+        </div>
       </div>
-      {!range ? <EmptyState icon="chart">No run has both values.</EmptyState> : (
+      {!range ? (
+        <EmptyState icon="chart">No run has both values.</EmptyState>
+      ) : (
         <div className={styles.scroll} tabIndex={0} role="group" aria-label="Table">
           <table className={styles.table}>
             <caption className="visually-hidden">{`${nameOf(metric)} by ${nameOf(by)}`}</caption>
-            <thead><tr><th scope="col">{nameOf(by)}</th><th scope="col" className={styles.boxColumn}><span className={styles.ends}><span>{shownNumber(range.min)}</span><span>{shownNumber(range.max)}</span></span></th>
-              <th scope="col" className="numeric">Median</th><th scope="col" className="numeric">Mean</th><th scope="col" className="numeric">Quartiles</th><th scope="col" className="numeric">Runs</th></tr></thead>
+            <thead>
+              <tr>
+                <th scope="col">{nameOf(by)}</th>
+                <th scope="col" className={styles.boxColumn}>
+                  <span className={styles.ends}>
+                    <span>{shownNumber(range.min)}</span>
+                    <span>{shownNumber(range.max)}</span>
+                  </span>
+                </th>
+                <th scope="col" className="numeric">
+                  Median
+                </th>
+                <th scope="col" className="numeric">
+                  Mean
+                </th>
+                <th scope="col" className="numeric">
+                  Quartiles
+                </th>
+                <th scope="col" className="numeric">
+                  Runs
+                </th>
+              </tr>
+            </thead>
             <tbody>
               {groups.slice(0, groupsMax).map(({ name, box }) => (
                 <tr key={name}>
-                  <th scope="row" className="mono">{name}</th>
-                  <td><span className={styles.box} aria-hidden="true">
-                    <span className={styles.whisker} style={{ left: percent(box.min), right: `${100 - 100 * share(box.max, range)}%` }} />
-                    <span className={styles.quartiles} style={{ left: percent(box.low), right: `${100 - 100 * share(box.high, range)}%` }} />
-                    <span className={styles.median} style={{ left: percent(box.median) }} />
-                  </span></td>
-                  <td className="numeric">{shownNumber(box.median)}</td><td className="numeric">{shownNumber(box.mean)}</td>
-                  <td className="numeric">{shownNumber(box.low)} to {shownNumber(box.high)}</td><td className="numeric">{box.count}</td>
+                  <th scope="row" className="mono">
+                    {name}
+                  </th>
+                  <td>
+                    <span className={styles.box} aria-hidden="true">
+                      <span
+                        className={styles.whisker}
+                        style={{ left: percent(box.min), right: `${100 - 100 * share(box.max, range)}%` }}
+                      />
+                      <span
+                        className={styles.quartiles}
+                        style={{ left: percent(box.low), right: `${100 - 100 * share(box.high, range)}%` }}
+                      />
+                      <span className={styles.median} style={{ left: percent(box.median) }} />
+                    </span>
+                  </td>
+                  <td className="numeric">{shownNumber(box.median)}</td>
+                  <td className="numeric">{shownNumber(box.mean)}</td>
+                  <td className="numeric">
+                    {shownNumber(box.low)} to {shownNumber(box.high)}
+                  </td>
+                  <td className="numeric">{box.count}</td>
                 </tr>
               ))}
             </tbody>

@@ -28,11 +28,14 @@ const dark = () => window.matchMedia('(prefers-color-scheme: dark)');
 /** Charts are drawn again when it changes. */
 export function useIsDark(): boolean {
   const theme = useTheme();
-  const system = useSyncExternalStore((listener) => {
-    const query = dark();
-    query.addEventListener('change', listener);
-    return () => query.removeEventListener('change', listener);
-  }, () => dark().matches);
+  const system = useSyncExternalStore(
+    (listener) => {
+      const query = dark();
+      query.addEventListener('change', listener);
+      return () => query.removeEventListener('change', listener);
+    },
+    () => dark().matches,
+  );
   return theme === 'dark' || (theme === 'system' && system);
 }
 
@@ -89,7 +92,15 @@ export function Canvas({ width, height, draw, label, onMove, onLeave, onPress }:
     use?.(event.clientX - box.left, event.clientY - box.top);
   };
   return (
-    <canvas ref={canvas} role="img" aria-label={label} className={styles.canvas} style={{ width, height }}
-      onMouseMove={(event) => at(event, onMove)} onMouseLeave={onLeave} onClick={(event) => at(event, onPress)} />
+    <canvas
+      ref={canvas}
+      role="img"
+      aria-label={label}
+      className={styles.canvas}
+      style={{ width, height }}
+      onMouseMove={(event) => at(event, onMove)}
+      onMouseLeave={onLeave}
+      onClick={(event) => at(event, onPress)}
+    />
   );
 }

@@ -6,9 +6,7 @@ export const listFields = ['experiment', 'branch', 'git_sha'] as const;
 export type ListField = (typeof listFields)[number];
 
 export type Parsed =
-  | { kind: 'where'; text: string }
-  | { kind: 'field'; field: ListField; value: string }
-  | { kind: 'wrong'; why: string };
+  { kind: 'where'; text: string } | { kind: 'field'; field: ListField; value: string } | { kind: 'wrong'; why: string };
 
 /** As the server reads a condition; and experiment=, branch=, git_sha=. */
 export function parseCondition(text: string): Parsed {
@@ -24,9 +22,11 @@ export function parseCondition(text: string): Parsed {
   }
   const isMetric = name.startsWith('metrics.') && name.length > 'metrics.'.length;
   const isParam = name.startsWith('params.') && name.length > 'params.'.length;
-  if (!isMetric && !isParam) return { kind: 'wrong', why: 'Must begin with metrics. or params., or be experiment=, branch= or git_sha=' };
+  if (!isMetric && !isParam)
+    return { kind: 'wrong', why: 'Must begin with metrics. or params., or be experiment=, branch= or git_sha=' };
   const needsNumber = isMetric || (operator !== '=' && operator !== '!=');
-  if (needsNumber && (value === '' || Number.isNaN(Number(value)))) return { kind: 'wrong', why: `${name} ${operator} needs a number` };
+  if (needsNumber && (value === '' || Number.isNaN(Number(value))))
+    return { kind: 'wrong', why: `${name} ${operator} needs a number` };
   return { kind: 'where', text: `${name}${operator}${value}` };
 }
 
@@ -42,7 +42,11 @@ export interface Completion {
 const completionsMax = 50;
 
 /** Names that contain what was typed (by their beginning first), then operators, then known values of a parameter. */
-export function complete(typed: string, columns: readonly string[], values: (column: string) => readonly string[]): Completion[] {
+export function complete(
+  typed: string,
+  columns: readonly string[],
+  values: (column: string) => readonly string[],
+): Completion[] {
   const text = typed.trimStart();
   const match = /^([^<>=!]*?)\s*(?:(>=|<=|!=|>|<|=|!)\s*([^<>=!]*))?$/s.exec(text);
   const name = match?.[1] ?? '';
@@ -50,17 +54,27 @@ export function complete(typed: string, columns: readonly string[], values: (col
   if (operator && operator !== '!') {
     if (!columns.includes(name)) return [];
     const wanted = match?.[3] ?? '';
-    return values(name).filter((value) => value.startsWith(wanted) && value !== wanted).slice(0, completionsMax)
+    return values(name)
+      .filter((value) => value.startsWith(wanted) && value !== wanted)
+      .slice(0, completionsMax)
       .map((value) => ({ text: `${name}${operator}${value}`, label: value, done: true }));
   }
   const all = [...columns, ...listFields];
   if (all.includes(name) && !text.endsWith('.')) {
     const allowed = listFields.some((item) => item === name) ? (['='] as const) : operators;
-    return allowed.filter((item) => item.startsWith(operator ?? '')).map((item) => ({ text: `${name} ${item} `, label: `${name} ${item}`, done: false }));
+    return allowed
+      .filter((item) => item.startsWith(operator ?? ''))
+      .map((item) => ({ text: `${name} ${item} `, label: `${name} ${item}`, done: false }));
   }
   const wanted = name.toLowerCase();
   const matching = all.filter((column) => column.toLowerCase().includes(wanted));
-  const begins = (column: string) => column.toLowerCase().startsWith(wanted) || column.slice(column.indexOf('.') + 1).toLowerCase().startsWith(wanted);
-  return [...matching.filter(begins), ...matching.filter((column) => !begins(column))].slice(0, completionsMax)
+  const begins = (column: string) =>
+    column.toLowerCase().startsWith(wanted) ||
+    column
+      .slice(column.indexOf('.') + 1)
+      .toLowerCase()
+      .startsWith(wanted);
+  return [...matching.filter(begins), ...matching.filter((column) => !begins(column))]
+    .slice(0, completionsMax)
     .map((column) => ({ text: column, label: column, done: false }));
 }

@@ -7,11 +7,30 @@ import { axisOf } from './scatter';
 import { differing } from './side_by_side';
 import { boxOf, correlation, inOrder, rangeOf, share, ticks } from './statistics';
 
-function run(id: string, metrics: Record<string, number | string>, params: Record<string, string> = {}, ofCommit: Record<string, number> = {}): ListedRun {
+function run(
+  id: string,
+  metrics: Record<string, number | string>,
+  params: Record<string, string> = {},
+  ofCommit: Record<string, number> = {},
+): ListedRun {
   return {
-    id, experiment: 'e', commit_id: id, branch: 'b', owner: 'o', creation_date: '', artifacts: [], source: {}, params,
-    metrics: Object.entries(metrics).map(([name, value]) => ({ name, value })), commit_params: {},
-    commit_metrics: Object.entries(ofCommit).map(([name, value]) => ({ name, value, origin: 'file:m.json', source: 'm.json' })),
+    id,
+    experiment: 'e',
+    commit_id: id,
+    branch: 'b',
+    owner: 'o',
+    creation_date: '',
+    artifacts: [],
+    source: {},
+    params,
+    metrics: Object.entries(metrics).map(([name, value]) => ({ name, value })),
+    commit_params: {},
+    commit_metrics: Object.entries(ofCommit).map(([name, value]) => ({
+      name,
+      value,
+      origin: 'file:m.json',
+      source: 'm.json',
+    })),
   };
 }
 import { metricProblem } from './record_run';
@@ -32,7 +51,14 @@ describe('values of runs', () => {
     expect(judge(0.9, 0.8, undefined)).toBe('unknown');
   });
   it('shows numbers of every size', () => {
-    expect([0, 0.8463, 1234.5, 1.2e-7, 3e12, Number.NaN].map(shownNumber)).toEqual(['0', '0.8463', '1,234.5', '1.2e-7', '3e+12', 'NaN']);
+    expect([0, 0.8463, 1234.5, 1.2e-7, 3e12, Number.NaN].map(shownNumber)).toEqual([
+      '0',
+      '0.8463',
+      '1,234.5',
+      '1.2e-7',
+      '3e+12',
+      'NaN',
+    ]);
     expect([0.0266, -3, 0].map(signed)).toEqual(['+0.0266', '−3', '±0']);
   });
   it('asks for the metric of a split', () => {
@@ -46,14 +72,25 @@ describe('the filter language', () => {
     expect(parseCondition(' metrics.accuracy > 0.9 ')).toEqual({ kind: 'where', text: 'metrics.accuracy>0.9' });
     expect(parseCondition('params.optimizer!=sgd')).toEqual({ kind: 'where', text: 'params.optimizer!=sgd' });
     expect(parseCondition('branch = exp-*')).toEqual({ kind: 'field', field: 'branch', value: 'exp-*' });
-    for (const wrong of ['accuracy>1', 'metrics.accuracy', 'metrics.a>high', 'params.a>x', 'metrics.>1', 'branch>1', 'branch=']) expect(parseCondition(wrong).kind, wrong).toBe('wrong');
+    for (const wrong of [
+      'accuracy>1',
+      'metrics.accuracy',
+      'metrics.a>high',
+      'params.a>x',
+      'metrics.>1',
+      'branch>1',
+      'branch=',
+    ])
+      expect(parseCondition(wrong).kind, wrong).toBe('wrong');
   });
   it('completes names, operators and values', () => {
     const columns = ['metrics.accuracy', 'metrics.loss', 'params.optimizer'];
     const values = () => ['adam', 'sgd'];
     expect(complete('acc', columns, values).map((item) => item.text)).toEqual(['metrics.accuracy']);
     expect(complete('params.optimizer', columns, values).map((item) => item.label)).toContain('params.optimizer !=');
-    expect(complete('params.optimizer = a', columns, values)).toEqual([{ text: 'params.optimizer=adam', label: 'adam', done: true }]);
+    expect(complete('params.optimizer = a', columns, values)).toEqual([
+      { text: 'params.optimizer=adam', label: 'adam', done: true },
+    ]);
     expect(complete('branch', columns, values).map((item) => item.label)).toEqual(['branch =']);
     expect(complete('', columns, values).length).toBe(6);
   });
@@ -70,7 +107,12 @@ describe('statistics', () => {
   it('correlates numbers and texts', () => {
     const numbers = [1, 2, 3, 4].map((value) => ({ param: String(value), number: value, metric: -2 * value }));
     expect(correlation(numbers)?.value).toBeCloseTo(-1);
-    const texts = [['a', 1], ['a', 1], ['b', 3], ['b', 3]].map(([param, metric]) => ({ param: String(param), number: Number.NaN, metric: Number(metric) }));
+    const texts = [
+      ['a', 1],
+      ['a', 1],
+      ['b', 3],
+      ['b', 3],
+    ].map(([param, metric]) => ({ param: String(param), number: Number.NaN, metric: Number(metric) }));
     expect(correlation(texts)).toMatchObject({ kind: 'text', value: 1, count: 4 });
     expect(correlation(numbers.slice(0, 2))).toBeUndefined();
     expect(correlation(numbers.map((pair) => ({ ...pair, metric: 1 })))).toBeUndefined();
@@ -88,7 +130,11 @@ describe('views', () => {
     expect(differing(runs, columnsOf(runs))).toEqual(['metrics.loss', 'params.lr']);
   });
   it('places texts side by side and numbers on a scale', () => {
-    const runs = [run('a', {}, { o: 'adam', n: '1' }), run('b', {}, { o: 'sgd', n: '3' }), run('c', { n: 'NaN' }, { n: '2' })];
+    const runs = [
+      run('a', {}, { o: 'adam', n: '1' }),
+      run('b', {}, { o: 'sgd', n: '3' }),
+      run('c', { n: 'NaN' }, { n: '2' }),
+    ];
     const texts = axisOf(runs, 'params.o');
     expect(runs.map(texts.place)).toEqual([0, 1, undefined]);
     expect(runs.map(axisOf(runs, 'params.n').place)).toEqual([0, 1, 0.5]);
@@ -96,23 +142,53 @@ describe('views', () => {
   });
   it('joins curves with different steps, and leaves out what a logarithm has not', () => {
     const curve = (steps: number[], values: number[]) => ({ steps, values, isCut: false });
-    expect(joined([curve([0, 1], [1, 0]), curve([1, 2], [Number.NaN, 4])], true).map((column) => Array.from(column as number[]))).toEqual([[0, 1, 2], [1, null, undefined], [undefined, null, 4]]);
+    expect(
+      joined([curve([0, 1], [1, 0]), curve([1, 2], [Number.NaN, 4])], true).map((column) =>
+        Array.from(column as number[]),
+      ),
+    ).toEqual([
+      [0, 1, 2],
+      [1, null, undefined],
+      [undefined, null, 4],
+    ]);
   });
 });
 
 describe('gates', () => {
   it('says which goal a metric has', () => {
-    const goals = goalsOf(['metrics: [{name: accuracy, goal: max}, {name: loss, split: val, goal: min}, {name: f1}]', ': {', '{"metrics": [{"name": "accuracy", "goal": "min"}]}']);
-    expect([...goals]).toEqual([['metrics.accuracy', 'max'], ['metrics.loss@val', 'min']]);
-    expect(defaultColumns(['metrics.a', 'metrics.accuracy', 'params.p'], goals)).toEqual(['metrics.accuracy', 'metrics.a', 'params.p']);
+    const goals = goalsOf([
+      'metrics: [{name: accuracy, goal: max}, {name: loss, split: val, goal: min}, {name: f1}]',
+      ': {',
+      '{"metrics": [{"name": "accuracy", "goal": "min"}]}',
+    ]);
+    expect([...goals]).toEqual([
+      ['metrics.accuracy', 'max'],
+      ['metrics.loss@val', 'min'],
+    ]);
+    expect(defaultColumns(['metrics.a', 'metrics.accuracy', 'params.p'], goals)).toEqual([
+      'metrics.accuracy',
+      'metrics.a',
+      'params.p',
+    ]);
   });
 });
 
 describe('metrics that are entered', () => {
   it('are numbers, NaN and infinities', () => {
-    expect(metricProblem([['accuracy', '0.91'], ['loss', '1e-3'], ['odd', 'NaN'], ['far', '-inf']])).toBeUndefined();
+    expect(
+      metricProblem([
+        ['accuracy', '0.91'],
+        ['loss', '1e-3'],
+        ['odd', 'NaN'],
+        ['far', '-inf'],
+      ]),
+    ).toBeUndefined();
   });
-  it.each([[[['accuracy', 'high']], 'accuracy needs a number'], [[['accuracy', '']], 'accuracy needs a number'], [[['', '1']], 'Each value needs a name']] as const)('are refused: %j', (pairs, why) => {
+  it.each([
+    [[['accuracy', 'high']], 'accuracy needs a number'],
+    [[['accuracy', '']], 'accuracy needs a number'],
+    [[['', '1']], 'Each value needs a name'],
+  ] as const)('are refused: %j', (pairs, why) => {
     expect(metricProblem(pairs as unknown as [string, string][])).toBe(why);
   });
 });

@@ -54,21 +54,55 @@ export function FilterField({ columns, values, onAdd }: FilterFieldProps) {
     event.preventDefault();
   };
   return (
-    <div className={styles.filter} onBlur={(event) => { if (!event.currentTarget.contains(event.relatedTarget)) setOpen(false); }}>
+    <div
+      className={styles.filter}
+      onBlur={(event) => {
+        if (!event.currentTarget.contains(event.relatedTarget)) setOpen(false);
+      }}
+    >
       <Icon name="filter" />
-      <input type="search" role="combobox" aria-label="Filter runs" aria-expanded={completions.length > 0} aria-controls={`${id}-list`} aria-autocomplete="list"
-        aria-activedescendant={at >= 0 ? `${id}-${at}` : undefined} aria-invalid={why ? true : undefined} aria-describedby={why ? `${id}-why` : undefined}
-        placeholder="Filter: metrics.accuracy > 0.9" value={text} spellCheck={false} autoComplete="off"
-        onChange={(event) => change(event.target.value)} onFocus={() => setOpen(true)} onKeyDown={onKeyDown} />
+      <input
+        type="search"
+        role="combobox"
+        aria-label="Filter runs"
+        aria-expanded={completions.length > 0}
+        aria-controls={`${id}-list`}
+        aria-autocomplete="list"
+        aria-activedescendant={at >= 0 ? `${id}-${at}` : undefined}
+        aria-invalid={why ? true : undefined}
+        aria-describedby={why ? `${id}-why` : undefined}
+        placeholder="Filter: metrics.accuracy > 0.9"
+        value={text}
+        spellCheck={false}
+        autoComplete="off"
+        onChange={(event) => change(event.target.value)}
+        onFocus={() => setOpen(true)}
+        onKeyDown={onKeyDown}
+      />
       {completions.length > 0 && (
         <ul id={`${id}-list`} role="listbox" aria-label="Completions" tabIndex={-1} className={styles.completions}>
           {completions.map((item, index) => (
-            <li key={item.text} id={`${id}-${index}`} role="option" aria-selected={index === at} className={index === at ? styles.at : undefined}
-              onMouseDown={(event) => { event.preventDefault(); take(index); }}>{item.label}</li>
+            <li
+              key={item.text}
+              id={`${id}-${index}`}
+              role="option"
+              aria-selected={index === at}
+              className={index === at ? styles.at : undefined}
+              onMouseDown={(event) => {
+                event.preventDefault();
+                take(index);
+              }}
+            >
+              {item.label}
+            </li>
           ))}
         </ul>
       )}
-      {why && <div id={`${id}-why`} role="status" className={styles.why}>{why}</div>}
+      {why && (
+        <div id={`${id}-why`} role="status" className={styles.why}>
+          {why}
+        </div>
+      )}
     </div>
   );
 }

@@ -30,16 +30,51 @@ export function GroupedRuns({ runs, columns, by, onOpen }: GroupedRunsProps) {
     <div className={styles.scroll} tabIndex={0} role="group" aria-label="Table">
       <table className={styles.table}>
         <caption className="visually-hidden">{`Runs grouped by ${nameOf(by)}`}</caption>
-        <thead><tr><th scope="col" className={styles.sticky}>{nameOf(by)}</th><th scope="col" className="numeric">Runs</th>
-          {metrics.map((column) => <th scope="col" key={column} className="numeric">{nameOf(column)}</th>)}</tr></thead>
+        <thead>
+          <tr>
+            <th scope="col" className={styles.sticky}>
+              {nameOf(by)}
+            </th>
+            <th scope="col" className="numeric">
+              Runs
+            </th>
+            {metrics.map((column) => (
+              <th scope="col" key={column} className="numeric">
+                {nameOf(column)}
+              </th>
+            ))}
+          </tr>
+        </thead>
         <tbody>
           {groups.map((group) => (
             <tr key={group.value}>
-              <th scope="row" className={styles.sticky}><button type="button" className={styles.textButton} title={`Show the runs with ${nameOf(by)} = ${group.value}`} onClick={() => onOpen(group.value)}>{group.value || '(empty)'}</button></th>
+              <th scope="row" className={styles.sticky}>
+                <button
+                  type="button"
+                  className={styles.textButton}
+                  title={`Show the runs with ${nameOf(by)} = ${group.value}`}
+                  onClick={() => onOpen(group.value)}
+                >
+                  {group.value || '(empty)'}
+                </button>
+              </th>
               <td className="numeric">{group.runs.length}</td>
               {metrics.map((column) => {
                 const box = boxOf(group.runs.map((run) => valueOf(run, column)?.number ?? Number.NaN));
-                return <td key={column} className="numeric">{box ? <><strong>{shownNumber(box.mean)}</strong> <span className="muted">{shownNumber(box.min)} to {shownNumber(box.max)}</span></> : <span className="muted">–</span>}</td>;
+                return (
+                  <td key={column} className="numeric">
+                    {box ? (
+                      <>
+                        <strong>{shownNumber(box.mean)}</strong>{' '}
+                        <span className="muted">
+                          {shownNumber(box.min)} to {shownNumber(box.max)}
+                        </span>
+                      </>
+                    ) : (
+                      <span className="muted">–</span>
+                    )}
+                  </td>
+                );
               })}
             </tr>
           ))}

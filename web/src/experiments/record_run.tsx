@@ -15,7 +15,10 @@ const numberWords = /^(nan|[+-]?inf(inity)?)$/i;
 
 /** Why a value is no number; undefined if it is one. */
 export function metricProblem(pairs: readonly [string, string][]): string | undefined {
-  const wrong = pairs.find(([name, value]) => name === '' || value.trim() === '' || (!Number.isFinite(Number(value)) && !numberWords.test(value.trim())));
+  const wrong = pairs.find(
+    ([name, value]) =>
+      name === '' || value.trim() === '' || (!Number.isFinite(Number(value)) && !numberWords.test(value.trim())),
+  );
   return wrong && (wrong[0] === '' ? 'Each value needs a name' : `${wrong[0]} needs a number`);
 }
 
@@ -30,18 +33,56 @@ export function RecordRun({ repository, onClose }: { repository: string; onClose
   const ref = branch ?? base;
   const twice = [params, metrics].some((pairs) => new Set(pairs.map(([name]) => name)).size < pairs.length);
   return (
-    <FormDialog title="Record a run" action="Record run" isOpen onClose={onClose}
-      refused={experiment.trim() === '' ? 'Name the experiment' : metrics.length === 0 ? 'Enter a metric' : metricProblem(metrics) ?? (params.some(([name]) => name === '') ? 'Each parameter needs a name' : twice ? 'A name is there twice' : undefined)}
+    <FormDialog
+      title="Record a run"
+      action="Record run"
+      isOpen
+      onClose={onClose}
+      refused={
+        experiment.trim() === ''
+          ? 'Name the experiment'
+          : metrics.length === 0
+            ? 'Enter a metric'
+            : (metricProblem(metrics) ??
+              (params.some(([name]) => name === '')
+                ? 'Each parameter needs a name'
+                : twice
+                  ? 'A name is there twice'
+                  : undefined))
+      }
       onSubmit={async () => {
-        const run = await answer(api.POST('/repositories/{repository}/experiments/{experiment}/runs', {
-          params: { path: { repository, experiment: experiment.trim() } },
-          body: { ref, params: Object.fromEntries(params), metrics: Object.fromEntries(metrics.map(([name, value]) => [name, numberWords.test(value.trim()) ? value.trim() : Number(value)])), idempotency_key: key },
-        }));
+        const run = await answer(
+          api.POST('/repositories/{repository}/experiments/{experiment}/runs', {
+            params: { path: { repository, experiment: experiment.trim() } },
+            body: {
+              ref,
+              params: Object.fromEntries(params),
+              metrics: Object.fromEntries(
+                metrics.map(([name, value]) => [name, numberWords.test(value.trim()) ? value.trim() : Number(value)]),
+              ),
+              idempotency_key: key,
+            },
+          }),
+        );
         void queryClient.invalidateQueries({ queryKey: runsKey(repository) });
         toast(`Recorded run ${run.id}`);
-      }}>
-      <div className="stack-tight" style={{ gap: 4 }}><span style={{ fontWeight: 500 }}>Branch</span><div><RefPicker repository={repository} value={ref} label="Branch that was measured" kinds={['branch']} onChange={setBranch} /></div></div>
-      <p className="muted">A run belongs to the head of the branch, without uncommitted changes, and is never changed.</p>
+      }}
+    >
+      <div className="stack-tight" style={{ gap: 4 }}>
+        <span style={{ fontWeight: 500 }}>Branch</span>
+        <div>
+          <RefPicker
+            repository={repository}
+            value={ref}
+            label="Branch that was measured"
+            kinds={['branch']}
+            onChange={setBranch}
+          />
+        </div>
+      </div>
+      <p className="muted">
+        A run belongs to the head of the branch, without uncommitted changes, and is never changed.
+      </p>
       <TextField label="Experiment" value={experiment} onChange={setExperiment} required mono autoFocus />
       <PairsField label="Metrics" pairs={metrics} onChange={setMetrics} />
       <PairsField label="Parameters" pairs={params} onChange={setParams} />

@@ -33,12 +33,28 @@ const runsRoute = createRoute({
   getParentRoute: () => repositoryRoute,
   path: '-/runs',
   validateSearch: (raw: Record<string, unknown>): RunsSearch => ({
-    view: oneOf(raw.view, runViews), experiment: text(raw.experiment), branch: text(raw.branch), git_sha: text(raw.git_sha), where: texts(raw.where),
-    order: text(raw.order), column: texts(raw.column), pin: texts(raw.pin), group: text(raw.group), run: texts(raw.run), metric: text(raw.metric),
-    x: text(raw.x), y: text(raw.y), log: flag(raw.log), equal: flag(raw.equal),
+    view: oneOf(raw.view, runViews),
+    experiment: text(raw.experiment),
+    branch: text(raw.branch),
+    git_sha: text(raw.git_sha),
+    where: texts(raw.where),
+    order: text(raw.order),
+    column: texts(raw.column),
+    pin: texts(raw.pin),
+    group: text(raw.group),
+    run: texts(raw.run),
+    metric: text(raw.metric),
+    x: text(raw.x),
+    y: text(raw.y),
+    log: flag(raw.log),
+    equal: flag(raw.equal),
   }),
   // The questions that the table waits for are asked while the code of the page arrives.
-  loader: ({ params, location }) => { void import('./run_queries').then(({ prefetchRuns }) => prefetchRuns(params.repository, location.search as RunsSearch)); },
+  loader: ({ params, location }) => {
+    void import('./run_queries').then(({ prefetchRuns }) =>
+      prefetchRuns(params.repository, location.search as RunsSearch),
+    );
+  },
   component: lazyRouteComponent(() => import('./runs_page'), 'RunsPage'),
 });
 

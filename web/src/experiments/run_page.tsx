@@ -23,7 +23,17 @@ export function RunPage() {
   const run = useQuery(runQuery(repository, id));
   return (
     <div className="page">
-      <Loaded query={run} rows={10} heading={<>Run <Name mono>{id}</Name></>}>{(data) => <RunDetails repository={repository} run={data} />}</Loaded>
+      <Loaded
+        query={run}
+        rows={10}
+        heading={
+          <>
+            Run <Name mono>{id}</Name>
+          </>
+        }
+      >
+        {(data) => <RunDetails repository={repository} run={data} />}
+      </Loaded>
     </div>
   );
 }
@@ -39,78 +49,236 @@ function RunDetails({ repository, run }: { repository: string; run: ListedRun })
   return (
     <>
       <div className="page-head">
-        <h1 className="grow">Run <span className="mono">{run.id}</span></h1>
-        <Link to="/r/$repository/$ref/data" params={{ repository, ref: run.commit_id }} search={{}} className={buttonClass()}>Data</Link>
-        <Link to="/r/$repository/-/compare/$left/$right" params={{ repository, left: defaultBranch, right: run.commit_id }} className={buttonClass()}>Changes against {defaultBranch}</Link>
-        <CopyAs snippets={[
-          { label: 'tarn', text: `tarn exp metrics ${run.commit_id} --repo ${repository}` },
-          { label: 'curl', text: `curl -u "$TARN_ACCESS_KEY:$TARN_SECRET_KEY" ${shellWord(`${location.origin}/api/v1/repositories/${repository}/runs/${run.id}`)}` },
-          { label: 'Gate check', text: `tarn gate check ${shellWord(run.branch || run.commit_id)} --repo ${repository}` },
-        ]} />
+        <h1 className="grow">
+          Run <span className="mono">{run.id}</span>
+        </h1>
+        <Link
+          to="/r/$repository/$ref/data"
+          params={{ repository, ref: run.commit_id }}
+          search={{}}
+          className={buttonClass()}
+        >
+          Data
+        </Link>
+        <Link
+          to="/r/$repository/-/compare/$left/$right"
+          params={{ repository, left: defaultBranch, right: run.commit_id }}
+          className={buttonClass()}
+        >
+          Changes against {defaultBranch}
+        </Link>
+        <CopyAs
+          snippets={[
+            { label: 'tarn', text: `tarn exp metrics ${run.commit_id} --repo ${repository}` },
+            {
+              label: 'curl',
+              text: `curl -u "$TARN_ACCESS_KEY:$TARN_SECRET_KEY" ${shellWord(`${location.origin}/api/v1/repositories/${repository}/runs/${run.id}`)}`,
+            },
+            {
+              label: 'Gate check',
+              text: `tarn gate check ${shellWord(run.branch || run.commit_id)} --repo ${repository}`,
+            },
+          ]}
+        />
       </div>
       <dl className="facts">
-        <dt>Experiment</dt><dd><Link to="/r/$repository/-/runs" params={{ repository }} search={{ experiment: run.experiment }}>{run.experiment}</Link></dd>
-        <dt>Branch</dt><dd>{run.branch ? <Link to="/r/$repository/$ref/data" params={{ repository, ref: run.branch }} search={{}}><Name>{run.branch}</Name></Link> : <span className="muted">none known</span>}</dd>
-        <dt>Commit</dt><dd><Link to="/r/$repository/-/commits/$commit" params={{ repository, commit: run.commit_id }} className="mono">{run.commit_id.slice(0, 16)}</Link> <CopyButton text={run.commit_id} label="Copy commit id" />{champion?.commit === run.commit_id && <Badge kind="accent">@{champion.alias}</Badge>}</dd>
-        <dt>Recorded</dt><dd><Time at={run.creation_date} /> by {run.owner}</dd>
-        {run.source.git_sha && <><dt>Source code</dt><dd className="mono">{run.source.git_sha}</dd></>}
-        {run.source.ci_url && <><dt>CI job</dt><dd>{ci ? <a href={ci} rel="noreferrer noopener" target="_blank">{ci}</a> : run.source.ci_url}</dd></>}
-        {run.source.user && <><dt>Started by</dt><dd>{run.source.user}</dd></>}
+        <dt>Experiment</dt>
+        <dd>
+          <Link to="/r/$repository/-/runs" params={{ repository }} search={{ experiment: run.experiment }}>
+            {run.experiment}
+          </Link>
+        </dd>
+        <dt>Branch</dt>
+        <dd>
+          {run.branch ? (
+            <Link to="/r/$repository/$ref/data" params={{ repository, ref: run.branch }} search={{}}>
+              <Name>{run.branch}</Name>
+            </Link>
+          ) : (
+            <span className="muted">none known</span>
+          )}
+        </dd>
+        <dt>Commit</dt>
+        <dd>
+          <Link to="/r/$repository/-/commits/$commit" params={{ repository, commit: run.commit_id }} className="mono">
+            {run.commit_id.slice(0, 16)}
+          </Link>{' '}
+          <CopyButton text={run.commit_id} label="Copy commit id" />
+          {champion?.commit === run.commit_id && <Badge kind="accent">@{champion.alias}</Badge>}
+        </dd>
+        <dt>Recorded</dt>
+        <dd>
+          <Time at={run.creation_date} /> by {run.owner}
+        </dd>
+        {run.source.git_sha && (
+          <>
+            <dt>Source code</dt>
+            <dd className="mono">{run.source.git_sha}</dd>
+          </>
+        )}
+        {run.source.ci_url && (
+          <>
+            <dt>CI job</dt>
+            <dd>
+              {ci ? (
+                <a href={ci} rel="noreferrer noopener" target="_blank">
+                  {ci}
+                </a>
+              ) : (
+                run.source.ci_url
+              )}
+            </dd>
+          </>
+        )}
+        {run.source.user && (
+          <>
+            <dt>Started by</dt>
+            <dd>{run.source.user}</dd>
+          </>
+        )}
       </dl>
       <h2>Metrics</h2>
-      {metrics.length === 0 ? <p className="muted">None was recorded.</p> : (
+      {metrics.length === 0 ? (
+        <p className="muted">None was recorded.</p>
+      ) : (
         <div className={styles.scroll} tabIndex={0} role="group" aria-label="Table">
           <table className={styles.table}>
             <caption className="visually-hidden">Metrics</caption>
-            <thead><tr><th scope="col">Name</th><th scope="col" className="numeric">Value</th>{champion && <th scope="col" className="numeric">@{champion.alias}</th>}{champion && <th scope="col" className="numeric">Difference</th>}<th scope="col">Origin</th></tr></thead>
-            <tbody>{metrics.map((column) => {
-              const value = valueOf(run, column)!;
-              const of = champion?.values.get(column);
-              return (
-                <tr key={column}>
-                  <th scope="row" className="mono">{nameOf(column)}</th><td className="numeric" title={value.text}>{shownValue(value)}</td>
-                  {champion && <td className="numeric">{of === undefined ? '–' : shownNumber(of)}</td>}
-                  {champion && <td className="numeric"><Delta value={value.number} column={column} standards={standards} /></td>}
-                  <td>{value.origin.startsWith('file:')
-                    ? <Link to="/r/$repository/$ref/data" params={{ repository, ref: run.commit_id }} search={{ object: value.origin.slice(5) }}><Name mono>{value.origin.slice(5)}</Name></Link> : value.origin}</td>
-                </tr>
-              );
-            })}</tbody>
+            <thead>
+              <tr>
+                <th scope="col">Name</th>
+                <th scope="col" className="numeric">
+                  Value
+                </th>
+                {champion && (
+                  <th scope="col" className="numeric">
+                    @{champion.alias}
+                  </th>
+                )}
+                {champion && (
+                  <th scope="col" className="numeric">
+                    Difference
+                  </th>
+                )}
+                <th scope="col">Origin</th>
+              </tr>
+            </thead>
+            <tbody>
+              {metrics.map((column) => {
+                const value = valueOf(run, column)!;
+                const of = champion?.values.get(column);
+                return (
+                  <tr key={column}>
+                    <th scope="row" className="mono">
+                      {nameOf(column)}
+                    </th>
+                    <td className="numeric" title={value.text}>
+                      {shownValue(value)}
+                    </td>
+                    {champion && <td className="numeric">{of === undefined ? '–' : shownNumber(of)}</td>}
+                    {champion && (
+                      <td className="numeric">
+                        <Delta value={value.number} column={column} standards={standards} />
+                      </td>
+                    )}
+                    <td>
+                      {value.origin.startsWith('file:') ? (
+                        <Link
+                          to="/r/$repository/$ref/data"
+                          params={{ repository, ref: run.commit_id }}
+                          search={{ object: value.origin.slice(5) }}
+                        >
+                          <Name mono>{value.origin.slice(5)}</Name>
+                        </Link>
+                      ) : (
+                        value.origin
+                      )}
+                    </td>
+                  </tr>
+                );
+              })}
+            </tbody>
           </table>
         </div>
       )}
       <h2>Parameters</h2>
-      {columns.some(isParam) ? <dl className="facts">{columns.filter(isParam).map((column) => <Pair key={column} name={nameOf(column)} value={valueOf(run, column)!.text} />)}</dl> : <p className="muted">None was recorded.</p>}
+      {columns.some(isParam) ? (
+        <dl className="facts">
+          {columns.filter(isParam).map((column) => (
+            <Pair key={column} name={nameOf(column)} value={valueOf(run, column)!.text} />
+          ))}
+        </dl>
+      ) : (
+        <p className="muted">None was recorded.</p>
+      )}
       {metrics.some((column) => valueOf(run, column)!.origin.startsWith('file:')) && (
         <>
           <h2>Curves</h2>
-          <Curves repository={repository} runs={[run]} columns={metrics} search={chart} onSearch={(next) => setChart({ ...chart, ...next })} />
+          <Curves
+            repository={repository}
+            runs={[run]}
+            columns={metrics}
+            search={chart}
+            onSearch={(next) => setChart({ ...chart, ...next })}
+          />
         </>
       )}
       <h2>Artifacts</h2>
-      {run.artifacts.length === 0 ? <p className="muted">None was named.</p> : run.artifacts.map((glob) => <Artifacts key={glob} repository={repository} commit={run.commit_id} glob={glob} />)}
+      {run.artifacts.length === 0 ? (
+        <p className="muted">None was named.</p>
+      ) : (
+        run.artifacts.map((glob) => <Artifacts key={glob} repository={repository} commit={run.commit_id} glob={glob} />)
+      )}
     </>
   );
 }
 
 function Pair({ name, value }: { name: string; value: string }) {
-  return <><dt className="mono">{name}</dt><dd className="mono">{value}</dd></>;
+  return (
+    <>
+      <dt className="mono">{name}</dt>
+      <dd className="mono">{value}</dd>
+    </>
+  );
 }
 
 /** Objects of the commit that match the pattern. */
 function Artifacts({ repository, commit, glob }: { repository: string; commit: string; glob: string }) {
   const found = useQuery({
     queryKey: ['artifacts', repository, commit, glob],
-    queryFn: ({ signal }) => answer(api.GET('/repositories/{repository}/refs/{ref}/objects/search', { params: { path: { repository, ref: commit }, query: { glob, amount: artifactsMax } }, signal })),
+    queryFn: ({ signal }) =>
+      answer(
+        api.GET('/repositories/{repository}/refs/{ref}/objects/search', {
+          params: { path: { repository, ref: commit }, query: { glob, amount: artifactsMax } },
+          signal,
+        }),
+      ),
   });
   if (found.error) return <ErrorPanel error={found.error} onRetry={() => void found.refetch()} />;
   const results = found.data?.results ?? [];
   return (
     <div className="stack-tight">
-      <p><code>{glob}</code> {found.data && results.length === 0 && <span className="muted">matches no object of the commit</span>}</p>
+      <p>
+        <code>{glob}</code>{' '}
+        {found.data && results.length === 0 && <span className="muted">matches no object of the commit</span>}
+      </p>
       <ul className={styles.artifacts}>
         {results.map((object) => (
-          <li key={object.path}><Link to="/r/$repository/$ref/data" params={{ repository, ref: commit }} search={{ path: object.path.slice(0, object.path.lastIndexOf('/') + 1) || undefined, object: object.path }}><Name mono>{object.path}</Name></Link> <span className="muted"><Bytes of={object.size_bytes} /></span></li>
+          <li key={object.path}>
+            <Link
+              to="/r/$repository/$ref/data"
+              params={{ repository, ref: commit }}
+              search={{
+                path: object.path.slice(0, object.path.lastIndexOf('/') + 1) || undefined,
+                object: object.path,
+              }}
+            >
+              <Name mono>{object.path}</Name>
+            </Link>{' '}
+            <span className="muted">
+              <Bytes of={object.size_bytes} />
+            </span>
+          </li>
         ))}
       </ul>
       {found.data?.pagination.has_more && <p className="muted">The first {artifactsMax}.</p>}

@@ -4,7 +4,16 @@ import { answer, api, type Schemas } from '@/api/client';
 import { permitted, resource } from '@/api/permissions';
 import { queryClient } from '@/api/query_client';
 import type { RunsSearch } from './routes';
-import { columnsOf, type Goal, type ListedRun, metricColumn, paramColumn, requestedColumn, toNumber, valueOf } from './run_values';
+import {
+  columnsOf,
+  type Goal,
+  type ListedRun,
+  metricColumn,
+  paramColumn,
+  requestedColumn,
+  toNumber,
+  valueOf,
+} from './run_values';
 
 export const pageSize = 200;
 /** Runs that charts and groups are made of. */
@@ -25,20 +34,37 @@ type Filter = Pick<RunsSearch, 'experiment' | 'branch' | 'git_sha' | 'where'>;
 type TableSearch = Filter & Pick<RunsSearch, 'order'>;
 
 const filterOf = (search: Filter) => ({
-  ...(search.experiment ? { experiment: search.experiment } : {}), ...(search.branch ? { branch: search.branch } : {}),
-  ...(search.git_sha ? { git_sha: search.git_sha } : {}), ...(search.where?.length ? { where: search.where } : {}),
+  ...(search.experiment ? { experiment: search.experiment } : {}),
+  ...(search.branch ? { branch: search.branch } : {}),
+  ...(search.git_sha ? { git_sha: search.git_sha } : {}),
+  ...(search.where?.length ? { where: search.where } : {}),
 });
 
 /** Only these columns are in the answer; all without them. */
-export function listRuns(repository: string, search: TableSearch, columns: readonly string[] | undefined, after: string, amount: number, signal: AbortSignal) {
+export function listRuns(
+  repository: string,
+  search: TableSearch,
+  columns: readonly string[] | undefined,
+  after: string,
+  amount: number,
+  signal: AbortSignal,
+) {
   const asked = columns && [...new Set(columns.map(requestedColumn))].slice(0, columnsMax);
-  return answer(api.GET('/repositories/{repository}/runs', {
-    params: {
-      path: { repository },
-      query: { ...filterOf(search), after, amount, ...(search.order ? { order: search.order } : {}), ...(asked ? { column: asked.length === 0 ? ['none'] : asked } : {}) },
-    },
-    signal,
-  }));
+  return answer(
+    api.GET('/repositories/{repository}/runs', {
+      params: {
+        path: { repository },
+        query: {
+          ...filterOf(search),
+          after,
+          amount,
+          ...(search.order ? { order: search.order } : {}),
+          ...(asked ? { column: asked.length === 0 ? ['none'] : asked } : {}),
+        },
+      },
+      signal,
+    }),
+  );
 }
 
 /** Contents of the newest runs: names of the first columns, and values of parameters. */
@@ -57,7 +83,9 @@ export const columnNamesQuery = (repository: string) =>
   queryOptions({
     queryKey: [...runsKey(repository), 'columns'],
     staleTime: 60_000,
-    queryFn: async ({ signal }) => (await answer(api.GET('/repositories/{repository}/run_columns', { params: { path: { repository } }, signal }))).columns,
+    queryFn: async ({ signal }) =>
+      (await answer(api.GET('/repositories/{repository}/run_columns', { params: { path: { repository } }, signal })))
+        .columns,
   });
 
 /** The newest run of a branch with one column, or null. */
@@ -90,14 +118,26 @@ export const runQuery = (repository: string, run: string) =>
     queryKey: [...runsKey(repository), 'run', run],
     staleTime: Number.POSITIVE_INFINITY, // runs are never changed
     queryFn: async ({ signal }): Promise<ListedRun> => {
-      const own = await answer(api.GET('/repositories/{repository}/runs/{run}', { params: { path: { repository, run } }, signal }));
-      const facts = await answer(api.GET('/repositories/{repository}/commits/{commitId}/metrics', { params: { path: { repository, commitId: own.commit_id } }, signal }));
+      const own = await answer(
+        api.GET('/repositories/{repository}/runs/{run}', { params: { path: { repository, run } }, signal }),
+      );
+      const facts = await answer(
+        api.GET('/repositories/{repository}/commits/{commitId}/metrics', {
+          params: { path: { repository, commitId: own.commit_id } },
+          signal,
+        }),
+      );
       const named = new Set(own.metrics.map((metric) => metricColumn(metric.name, metric.split)));
       // Of the commit its metadata and files; values of other runs of the commit are not this run's.
       const first = new Map<string, Schemas['CommitMetric']>();
       for (const metric of facts.metrics) {
         const column = metricColumn(metric.name, metric.split);
-        if ((metric.origin === 'commit-metadata' || metric.origin.startsWith('file:')) && !named.has(column) && !first.has(column)) first.set(column, metric);
+        if (
+          (metric.origin === 'commit-metadata' || metric.origin.startsWith('file:')) &&
+          !named.has(column) &&
+          !first.has(column)
+        )
+          first.set(column, metric);
       }
       return { ...own, commit_metrics: [...first.values()], commit_params: facts.params };
     },
@@ -122,7 +162,12 @@ export const namedRunsQuery = (repository: string, ids: readonly string[]) =>
       }
       const missing = ids.filter((id) => !runs.has(id));
       if (missing.length === 0) return { runs: [...runs.values()], warnings: [] };
-      const { results, warnings } = await answer(api.GET('/repositories/{repository}/runs', { params: { path: { repository }, query: { id: missing } }, signal }));
+      const { results, warnings } = await answer(
+        api.GET('/repositories/{repository}/runs', {
+          params: { path: { repository }, query: { id: missing } },
+          signal,
+        }),
+      );
       for (const run of results) {
         runs.set(run.id, run);
         if (warnings.length === 0) client.setQueryData(runQuery(repository, run.id).queryKey, run);
@@ -151,7 +196,12 @@ export const curvesQuery = (repository: string, runs: readonly string[], metric:
     queryFn: async ({ signal }): Promise<Map<string, Curve>> => {
       const out = new Map<string, Curve>();
       const names = metricNames(metric);
-      const { results } = await answer(api.GET('/repositories/{repository}/series', { params: { path: { repository }, query: { ...names, run: [...runs], amount: pointsPage } }, signal }));
+      const { results } = await answer(
+        api.GET('/repositories/{repository}/series', {
+          params: { path: { repository }, query: { ...names, run: [...runs], amount: pointsPage } },
+          signal,
+        }),
+      );
       for (const { run, commit_id, points, next_offset } of results) {
         const curve: Curve = { steps: [], values: [], isCut: false };
         const add = (some: readonly Schemas['MetricPoint'][]) => {
@@ -163,9 +213,12 @@ export const curvesQuery = (repository: string, runs: readonly string[], metric:
         add(points);
         let after = next_offset;
         while (after !== '' && curve.steps.length < pointsMax) {
-          const page = await answer(api.GET('/repositories/{repository}/commits/{commitId}/series', {
-            params: { path: { repository, commitId: commit_id }, query: { ...names, after, amount: pointsPage } }, signal,
-          }));
+          const page = await answer(
+            api.GET('/repositories/{repository}/commits/{commitId}/series', {
+              params: { path: { repository, commitId: commit_id }, query: { ...names, after, amount: pointsPage } },
+              signal,
+            }),
+          );
           add(page.results);
           after = page.pagination.has_more ? page.pagination.next_offset : '';
         }
@@ -224,7 +277,9 @@ export const standardsQuery = (repository: string) =>
       const path = { repository };
       const [listed, { data: aliases }] = await Promise.all([
         // Who may not read policies sees the table without them.
-        permitted('branches:GetGatePolicy', resource.repository(repository), () => answer(api.GET('/repositories/{repository}/policies', { params: { path, query: { amount: 100 } }, signal }))).catch(() => undefined),
+        permitted('branches:GetGatePolicy', resource.repository(repository), () =>
+          answer(api.GET('/repositories/{repository}/policies', { params: { path, query: { amount: 100 } }, signal })),
+        ).catch(() => undefined),
         api.GET('/repositories/{repository}/aliases', { params: { path, query: { amount: 1000 } }, signal }),
       ]);
       const policies = listed?.results ?? [];
@@ -233,19 +288,38 @@ export const standardsQuery = (repository: string) =>
       if (!alias) return { goals, champion: null };
       const ref = `@${alias.id}`;
       const { data: compared } = await api.POST('/repositories/{repository}/compare', {
-        params: { path }, body: { candidates: [ref], baseline: ref, params: 'all', objects: false }, signal,
+        params: { path },
+        body: { candidates: [ref], baseline: ref, params: 'all', objects: false },
+        signal,
       });
       // Of a champion these are the values of its promotion's evidence.
-      const baseline = compared?.baseline as { metrics?: Record<string, Schemas['ComparedMetric']>; params?: Record<string, string> } | undefined;
-      const values = new Map(Object.entries(baseline?.metrics ?? {}).map(([name, metric]) => [metricColumn(name), toNumber(metric.value as number | string)]));
+      const baseline = compared?.baseline as
+        { metrics?: Record<string, Schemas['ComparedMetric']>; params?: Record<string, string> } | undefined;
+      const values = new Map(
+        Object.entries(baseline?.metrics ?? {}).map(([name, metric]) => [
+          metricColumn(name),
+          toNumber(metric.value as number | string),
+        ]),
+      );
       const params = new Map(Object.entries(baseline?.params ?? {}).map(([name, value]) => [paramColumn(name), value]));
-      return { goals, champion: { alias: alias.id, policy: alias.policy ?? '', commit: alias.commit_id, values, params } };
+      return {
+        goals,
+        champion: { alias: alias.id, policy: alias.policy ?? '', commit: alias.commit_id, values, params },
+      };
     },
   });
 
 /** The key of the pages of a table of runs, as usePagedRows has them. */
-export const tableKey = (repository: string, { experiment, branch, git_sha, where, order }: TableSearch, columns: readonly string[]) =>
-  [...runsKey(repository), 'table', { experiment, branch, git_sha, where, order, columns: [...columns].sort() }] as const;
+export const tableKey = (
+  repository: string,
+  { experiment, branch, git_sha, where, order }: TableSearch,
+  columns: readonly string[],
+) =>
+  [
+    ...runsKey(repository),
+    'table',
+    { experiment, branch, git_sha, where, order, columns: [...columns].sort() },
+  ] as const;
 
 /** What the table of runs waits for, down to its first rows. */
 export async function prefetchRuns(repository: string, search: RunsSearch) {
@@ -265,7 +339,10 @@ export async function prefetchRuns(repository: string, search: RunsSearch) {
 /** Columns of a page that names none: metrics with a goal first, at most four, and three parameters. */
 export function defaultColumns(columns: readonly string[], goals: ReadonlyMap<string, Goal>): string[] {
   const metrics = columns.filter((column) => column.startsWith('metrics.'));
-  const chosen = [...metrics.filter((column) => goals.has(column)), ...metrics.filter((column) => !goals.has(column))].slice(0, 4);
+  const chosen = [
+    ...metrics.filter((column) => goals.has(column)),
+    ...metrics.filter((column) => !goals.has(column)),
+  ].slice(0, 4);
   return [...chosen, ...columns.filter((column) => column.startsWith('params.')).slice(0, 3)];
 }
 

@@ -63,7 +63,9 @@ export function columnsOf(runs: readonly ListedRun[]): string[] {
 
 /** Metrics, then parameters, each by name. */
 export function inOrder(columns: Iterable<string>): string[] {
-  return [...new Set(columns)].sort((a, b) => (isMetric(a) === isMetric(b) ? a.localeCompare(b, 'en', { numeric: true }) : isMetric(a) ? -1 : 1));
+  return [...new Set(columns)].sort((a, b) =>
+    isMetric(a) === isMetric(b) ? a.localeCompare(b, 'en', { numeric: true }) : isMetric(a) ? -1 : 1,
+  );
 }
 
 const sixDigits = new Intl.NumberFormat('en-US', { maximumSignificantDigits: 6 });
@@ -88,7 +90,7 @@ export function judge(value: number, champion: number | undefined, goal: Goal | 
   // A value that is not finite fails every gate.
   if (!Number.isFinite(value)) return 'worse';
   if (value === champion) return 'equal';
-  return (value > champion) === (goal === 'max') ? 'better' : 'worse';
+  return value > champion === (goal === 'max') ? 'better' : 'worse';
 }
 
 /** With its sign: "+0.0266", "-3". */

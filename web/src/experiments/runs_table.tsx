@@ -8,7 +8,18 @@ import { EmptyState, ErrorPanel, Skeleton } from '@/ui/states';
 import { Badge, Name, Time } from '@/ui/text';
 import type { RunsSearch } from './routes';
 import { listRuns, pageSize, type Standards, tableKey } from './run_queries';
-import { isMetric, judge, type ListedRun, nameOf, requestedColumn, shownNumber, shownValue, signed, type Value, valueOf } from './run_values';
+import {
+  isMetric,
+  judge,
+  type ListedRun,
+  nameOf,
+  requestedColumn,
+  shownNumber,
+  shownValue,
+  signed,
+  type Value,
+  valueOf,
+} from './run_values';
 import { rangeOf, type Range, share } from './statistics';
 import styles from './experiments.module.css';
 
@@ -36,7 +47,15 @@ interface NoRunsProps {
 /** Instead of runs, in each view, where there are none. */
 export function NoRuns({ repository, onRecord, refused }: NoRunsProps) {
   return (
-    <EmptyState icon="chart" command={`tarn exp log --repo ${repository} --ref BRANCH --param epochs=50 --metric accuracy=0.91`} action={<Button refused={refused} onPress={onRecord}>Record the first run…</Button>}>
+    <EmptyState
+      icon="chart"
+      command={`tarn exp log --repo ${repository} --ref BRANCH --param epochs=50 --metric accuracy=0.91`}
+      action={
+        <Button refused={refused} onPress={onRecord}>
+          Record the first run…
+        </Button>
+      }
+    >
       A run records the parameters and metrics of a commit. None is recorded here yet.
     </EmptyState>
   );
@@ -45,10 +64,23 @@ export function NoRuns({ repository, onRecord, refused }: NoRunsProps) {
 const namedRun = 168;
 
 /** Of one filter, page by page; only the chosen columns are fetched. */
-export function RunsTable({ repository, search, columns, pinned, standards, selected, onSelect, onSort, onOpen, onClear, record }: RunsTableProps) {
+export function RunsTable({
+  repository,
+  search,
+  columns,
+  pinned,
+  standards,
+  selected,
+  onSelect,
+  onSort,
+  onOpen,
+  onClear,
+  record,
+}: RunsTableProps) {
   const { experiment, branch, git_sha, where, order } = search;
   const rows = usePagedRows<ListedRun>(tableKey(repository, search, columns), (after, signal) =>
-    listRuns(repository, search, columns, after, pageSize, signal));
+    listRuns(repository, search, columns, after, pageSize, signal),
+  );
   const champion = standards?.champion ?? null;
 
   const ranges = useMemo(() => {
@@ -70,60 +102,154 @@ export function RunsTable({ repository, search, columns, pinned, standards, sele
 
   const shown: Column<ListedRun>[] = useMemo(() => {
     const value = (column: string): Column<ListedRun> => ({
-      id: column, header: nameOf(column), width: isMetric(column) ? '184px' : '128px', numeric: isMetric(column),
+      id: column,
+      header: nameOf(column),
+      width: isMetric(column) ? '184px' : '128px',
+      numeric: isMetric(column),
       ...(isMetric(column) && !column.includes('@') ? { sort: column } : {}),
-      cell: (run) => <ValueCell value={valueOf(run, column)} column={column} range={ranges.get(column)} standards={standards} />,
+      cell: (run) => (
+        <ValueCell value={valueOf(run, column)} column={column} range={ranges.get(column)} standards={standards} />
+      ),
     });
-    const ordered = [...columns.filter((column) => pinned.includes(column)), ...columns.filter((column) => !pinned.includes(column))];
+    const ordered = [
+      ...columns.filter((column) => pinned.includes(column)),
+      ...columns.filter((column) => !pinned.includes(column)),
+    ];
     return [
-      { id: 'run', header: 'Run', width: `${namedRun}px`, cell: (run) => (
-        <>
-          <Link to="/r/$repository/-/runs/$run" params={{ repository, run: run.id }} className="mono">{run.id.slice(0, 12)}</Link>
-          {champion && run.commit_id === champion.commit && <Badge kind="accent">@{champion.alias}</Badge>}
-        </>
-      ) },
+      {
+        id: 'run',
+        header: 'Run',
+        width: `${namedRun}px`,
+        cell: (run) => (
+          <>
+            <Link to="/r/$repository/-/runs/$run" params={{ repository, run: run.id }} className="mono">
+              {run.id.slice(0, 12)}
+            </Link>
+            {champion && run.commit_id === champion.commit && <Badge kind="accent">@{champion.alias}</Badge>}
+          </>
+        ),
+      },
       ...ordered.slice(0, pinned.length).map(value),
-      { id: 'branch', header: 'Branch', width: '136px', cell: (run) => (run.branch
-        ? <Link to="/r/$repository/$ref/data" params={{ repository, ref: run.branch }} search={{}} style={{ minWidth: 0 }}><Name>{run.branch}</Name></Link> : <span className="muted">none</span>) },
-      { id: 'commit', header: 'Commit', width: '120px', wideOnly: true, cell: (run) => (
-        <Link to="/r/$repository/-/commits/$commit" params={{ repository, commit: run.commit_id }} className="mono">{shortRef(run.commit_id).slice(0, 10)}</Link>
-      ) },
+      {
+        id: 'branch',
+        header: 'Branch',
+        width: '136px',
+        cell: (run) =>
+          run.branch ? (
+            <Link
+              to="/r/$repository/$ref/data"
+              params={{ repository, ref: run.branch }}
+              search={{}}
+              style={{ minWidth: 0 }}
+            >
+              <Name>{run.branch}</Name>
+            </Link>
+          ) : (
+            <span className="muted">none</span>
+          ),
+      },
+      {
+        id: 'commit',
+        header: 'Commit',
+        width: '120px',
+        wideOnly: true,
+        cell: (run) => (
+          <Link to="/r/$repository/-/commits/$commit" params={{ repository, commit: run.commit_id }} className="mono">
+            {shortRef(run.commit_id).slice(0, 10)}
+          </Link>
+        ),
+      },
       ...ordered.slice(pinned.length).map(value),
       { id: 'experiment', header: 'Experiment', width: '120px', cell: (run) => <Name>{run.experiment}</Name> },
-      { id: 'created', header: 'Recorded', width: '112px', sort: 'created', cell: (run) => <Time at={run.creation_date} /> },
+      {
+        id: 'created',
+        header: 'Recorded',
+        width: '112px',
+        sort: 'created',
+        cell: (run) => <Time at={run.creation_date} />,
+      },
     ];
   }, [columns, pinned, ranges, standards, champion, repository]);
 
-  const sorting: Sorting = order ? { by: order.replace(/^-/, ''), descending: order.startsWith('-') } : { by: 'created', descending: true };
+  const sorting: Sorting = order
+    ? { by: order.replace(/^-/, ''), descending: order.startsWith('-') }
+    : { by: 'created', descending: true };
   if (rows.error && rows.loaded === 0) return <ErrorPanel error={rows.error} onRetry={rows.retry} />;
   if (rows.isLoading) return <Skeleton rows={8} />;
   const isFiltered = Boolean(experiment || branch || git_sha || where?.length);
   return (
     <>
-      {champion && rows.loaded > 0 && <ChampionStrip repository={repository} standards={standards!} columns={columns} />}
-      <DataTable label="Runs" fill pinned={1 + pinned.length} columns={shown} count={rows.count} row={rows.row} rowKey={(run) => run.id} onRange={rows.onRange}
-        selected={selected} onSelect={onSelect} onOpen={(run) => onOpen(run.id)} sorting={sorting}
-        onSort={(next) => onSort(next.by === 'created' && next.descending ? undefined : `${next.descending ? '-' : ''}${requestedColumn(next.by)}`)}
-        empty={isFiltered ? (
-          <EmptyState icon="filter" action={<button type="button" className={styles.textButton} onClick={onClear}>Show all runs</button>}>No run meets these conditions.</EmptyState>
-        ) : (
-          <NoRuns repository={repository} {...record} />
-        )} />
+      {champion && rows.loaded > 0 && (
+        <ChampionStrip repository={repository} standards={standards!} columns={columns} />
+      )}
+      <DataTable
+        label="Runs"
+        fill
+        pinned={1 + pinned.length}
+        columns={shown}
+        count={rows.count}
+        row={rows.row}
+        rowKey={(run) => run.id}
+        onRange={rows.onRange}
+        selected={selected}
+        onSelect={onSelect}
+        onOpen={(run) => onOpen(run.id)}
+        sorting={sorting}
+        onSort={(next) =>
+          onSort(
+            next.by === 'created' && next.descending
+              ? undefined
+              : `${next.descending ? '-' : ''}${requestedColumn(next.by)}`,
+          )
+        }
+        empty={
+          isFiltered ? (
+            <EmptyState
+              icon="filter"
+              action={
+                <button type="button" className={styles.textButton} onClick={onClear}>
+                  Show all runs
+                </button>
+              }
+            >
+              No run meets these conditions.
+            </EmptyState>
+          ) : (
+            <NoRuns repository={repository} {...record} />
+          )
+        }
+      />
     </>
   );
 }
 
 /** The champion's values, which stay above the rows. */
-function ChampionStrip({ repository, standards, columns }: { repository: string; standards: Standards; columns: readonly string[] }) {
+function ChampionStrip({
+  repository,
+  standards,
+  columns,
+}: {
+  repository: string;
+  standards: Standards;
+  columns: readonly string[];
+}) {
   const champion = standards.champion!;
   const metrics = columns.filter((column) => champion.values.has(column));
   return (
     <div className={styles.champion} role="note" aria-label="Champion">
       <Badge kind="accent">@{champion.alias}</Badge>
-      <Link to="/r/$repository/-/commits/$commit" params={{ repository, commit: champion.commit }} className="mono">{champion.commit.slice(0, 10)}</Link>
+      <Link to="/r/$repository/-/commits/$commit" params={{ repository, commit: champion.commit }} className="mono">
+        {champion.commit.slice(0, 10)}
+      </Link>
       {metrics.map((column) => (
-        <span key={column}><span className="muted">{nameOf(column)}</span> <strong>{shownNumber(champion.values.get(column)!)}</strong>
-          {standards.goals.has(column) && <span className="muted"> {standards.goals.get(column) === 'max' ? '↑ higher is better' : '↓ lower is better'}</span>}
+        <span key={column}>
+          <span className="muted">{nameOf(column)}</span> <strong>{shownNumber(champion.values.get(column)!)}</strong>
+          {standards.goals.has(column) && (
+            <span className="muted">
+              {' '}
+              {standards.goals.get(column) === 'max' ? '↑ higher is better' : '↓ lower is better'}
+            </span>
+          )}
         </span>
       ))}
       {metrics.length === 0 && <span className="muted">has none of these metrics</span>}
@@ -131,29 +257,58 @@ function ChampionStrip({ repository, standards, columns }: { repository: string;
   );
 }
 
-function ValueCell({ value, column, range, standards }: { value: Value | undefined; column: string; range: Range | undefined; standards: Standards | undefined }) {
-  if (value === undefined) return <span className="muted" title="Not measured">–</span>;
+function ValueCell({
+  value,
+  column,
+  range,
+  standards,
+}: {
+  value: Value | undefined;
+  column: string;
+  range: Range | undefined;
+  standards: Standards | undefined;
+}) {
+  if (value === undefined)
+    return (
+      <span className="muted" title="Not measured">
+        –
+      </span>
+    );
   if (!isMetric(column)) return <Name mono>{value.text}</Name>;
   const width = range && Number.isFinite(value.number) ? `${(4 + 96 * share(value.number, range)).toFixed(0)}%` : '0';
   return (
     <span className={styles.metric} title={`${value.text} (${value.origin})`}>
       <Delta value={value.number} column={column} standards={standards} />
       <span className={styles.number}>{shownValue(value)}</span>
-      <span className={styles.bar} aria-hidden="true"><span style={{ width }} /></span>
+      <span className={styles.bar} aria-hidden="true">
+        <span style={{ width }} />
+      </span>
     </span>
   );
 }
 
 /** The distance from the champion: a word for screen readers, an arrow and a colour by the metric's goal. */
-export function Delta({ value, column, standards }: { value: number; column: string; standards: Standards | undefined }) {
+export function Delta({
+  value,
+  column,
+  standards,
+}: {
+  value: number;
+  column: string;
+  standards: Standards | undefined;
+}) {
   const champion = standards?.champion?.values.get(column);
   const verdict = judge(value, champion, standards?.goals.get(column));
   if (verdict === 'unknown' || verdict === 'equal') return null;
   const difference = Number.isFinite(value) && champion !== undefined ? signed(value - champion) : 'not finite';
   return (
     <span className={verdict === 'better' ? styles.better : styles.worse}>
-      <span aria-hidden="true">{verdict === 'better' ? '▲' : '▼'}</span>{difference}
-      <span className="visually-hidden"> {verdict === 'better' ? 'better than the champion' : 'worse than the champion'}</span>
+      <span aria-hidden="true">{verdict === 'better' ? '▲' : '▼'}</span>
+      {difference}
+      <span className="visually-hidden">
+        {' '}
+        {verdict === 'better' ? 'better than the champion' : 'worse than the champion'}
+      </span>
     </span>
   );
 }

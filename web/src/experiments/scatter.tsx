@@ -27,7 +27,10 @@ export function axisOf(runs: readonly ListedRun[], column: string): Axis {
     const range = rangeOf(values.map((value) => value.number)) ?? { min: 0, max: 1 };
     return {
       column,
-      place: (run) => { const value = valueOf(run, column); return value && Number.isFinite(value.number) ? share(value.number, range) : undefined; },
+      place: (run) => {
+        const value = valueOf(run, column);
+        return value && Number.isFinite(value.number) ? share(value.number, range) : undefined;
+      },
       marks: ticks(range).map((value) => ({ at: share(value, range), label: shownNumber(value) })),
     };
   }
@@ -36,8 +39,13 @@ export function axisOf(runs: readonly ListedRun[], column: string): Axis {
   const step = Math.ceil(texts.length / 12);
   return {
     column,
-    place: (run) => { const value = valueOf(run, column); return value && places.get(value.text); },
-    marks: texts.flatMap((text, index) => (index % step === 0 ? [{ at: places.get(text)!, label: text.length > 18 ? `${text.slice(0, 17)}…` : text }] : [])),
+    place: (run) => {
+      const value = valueOf(run, column);
+      return value && places.get(value.text);
+    },
+    marks: texts.flatMap((text, index) =>
+      index % step === 0 ? [{ at: places.get(text)!, label: text.length > 18 ? `${text.slice(0, 17)}…` : text }] : [],
+    ),
   };
 }
 
@@ -59,30 +67,43 @@ export function Scatter({ repository, runs, columns, x, y, onSearch }: ScatterPr
   const [hovered, setHovered] = useState<ListedRun>();
   const across = useMemo(() => axisOf(runs, x), [runs, x]);
   const up = useMemo(() => axisOf(runs, y), [runs, y]);
-  const points = useMemo(() => runs.flatMap((run) => {
-    const right = across.place(run);
-    const high = up.place(run);
-    if (right === undefined || high === undefined) return [];
-    return [{ run, x: frame.left + right * (size.width - frame.left - frame.right), y: height - frame.bottom - high * (height - frame.top - frame.bottom) }];
-  }), [runs, across, up, size.width]);
+  const points = useMemo(
+    () =>
+      runs.flatMap((run) => {
+        const right = across.place(run);
+        const high = up.place(run);
+        if (right === undefined || high === undefined) return [];
+        return [
+          {
+            run,
+            x: frame.left + right * (size.width - frame.left - frame.right),
+            y: height - frame.bottom - high * (height - frame.top - frame.bottom),
+          },
+        ];
+      }),
+    [runs, across, up, size.width],
+  );
 
-  const draw = useCallback((context: CanvasRenderingContext2D, { width }: Size) => {
-    drawAxes(context, width, across, up);
-    context.fillStyle = colourOf(0, isDark, points.length > 1000 ? 0.35 : 0.7);
-    for (const point of points) {
-      context.beginPath();
-      context.arc(point.x, point.y, points.length > 1000 ? 3 : 5, 0, 2 * Math.PI);
-      context.fill();
-    }
-    const marked = points.find((point) => point.run === hovered);
-    if (marked) {
-      context.strokeStyle = themeColour('--text');
-      context.lineWidth = 2;
-      context.beginPath();
-      context.arc(marked.x, marked.y, 7, 0, 2 * Math.PI);
-      context.stroke();
-    }
-  }, [points, across, up, isDark, hovered]);
+  const draw = useCallback(
+    (context: CanvasRenderingContext2D, { width }: Size) => {
+      drawAxes(context, width, across, up);
+      context.fillStyle = colourOf(0, isDark, points.length > 1000 ? 0.35 : 0.7);
+      for (const point of points) {
+        context.beginPath();
+        context.arc(point.x, point.y, points.length > 1000 ? 3 : 5, 0, 2 * Math.PI);
+        context.fill();
+      }
+      const marked = points.find((point) => point.run === hovered);
+      if (marked) {
+        context.strokeStyle = themeColour('--text');
+        context.lineWidth = 2;
+        context.beginPath();
+        context.arc(marked.x, marked.y, 7, 0, 2 * Math.PI);
+        context.stroke();
+      }
+    },
+    [points, across, up, isDark, hovered],
+  );
   const nearest = (atX: number, atY: number) => {
     let best: ListedRun | undefined;
     let distance = near * near;
@@ -97,21 +118,42 @@ export function Scatter({ repository, runs, columns, x, y, onSearch }: ScatterPr
   return (
     <div className="stack-tight">
       <div className={styles.controls}>
-        <div className={styles.axis}><Select label="Across" value={x} onChange={(value) => onSearch({ x: value })} options={options} /></div>
-        <div className={styles.axis}><Select label="Up" value={y} onChange={(value) => onSearch({ y: value })} options={options} /></div>
-        <span className="muted" role="status">{counted(points.length, 'run')} with both values</span>
+        <div className={styles.axis}>
+          <Select label="Across" value={x} onChange={(value) => onSearch({ x: value })} options={options} />
+        </div>
+        <div className={styles.axis}>
+          <Select label="Up" value={y} onChange={(value) => onSearch({ y: value })} options={options} />
+        </div>
+        <span className="muted" role="status">
+          {counted(points.length, 'run')} with both values
+        </span>
       </div>
       <div ref={box} className={styles.chart}>
-        {points.length === 0 ? <EmptyState icon="chart">No run has both values.</EmptyState> : (
-          <Canvas {...size} draw={draw} label={`${nameOf(y)} over ${nameOf(x)} of ${counted(points.length, 'run')}; the table has the values`}
-            onMove={(atX, atY) => setHovered(nearest(atX, atY))} onLeave={() => setHovered(undefined)}
-            onPress={(atX, atY) => { const run = nearest(atX, atY); if (run) void navigate({ to: '/r/$repository/-/runs/$run', params: { repository, run: run.id } }); }} />
+        {points.length === 0 ? (
+          <EmptyState icon="chart">No run has both values.</EmptyState>
+        ) : (
+          <Canvas
+            {...size}
+            draw={draw}
+            label={`${nameOf(y)} over ${nameOf(x)} of ${counted(points.length, 'run')}; the table has the values`}
+            onMove={(atX, atY) => setHovered(nearest(atX, atY))}
+            onLeave={() => setHovered(undefined)}
+            onPress={(atX, atY) => {
+              const run = nearest(atX, atY);
+              if (run) void navigate({ to: '/r/$repository/-/runs/$run', params: { repository, run: run.id } });
+            }}
+          />
         )}
         {marked && (
           <div className={styles.tip} style={{ left: Math.min(marked.x + 12, size.width - 232), top: marked.y + 12 }}>
-            <strong>{marked.run.branch || marked.run.experiment}</strong> <span className="mono">{marked.run.id.slice(0, 12)}</span>
-            <div>{nameOf(x)} {shownValue(valueOf(marked.run, x)!)}</div>
-            <div>{nameOf(y)} {shownValue(valueOf(marked.run, y)!)}</div>
+            <strong>{marked.run.branch || marked.run.experiment}</strong>{' '}
+            <span className="mono">{marked.run.id.slice(0, 12)}</span>
+            <div>
+              {nameOf(x)} {shownValue(valueOf(marked.run, x)!)}
+            </div>
+            <div>
+              {nameOf(y)} {shownValue(valueOf(marked.run, y)!)}
+            </div>
           </div>
         )}
       </div>

@@ -43,7 +43,15 @@ export function boxOf(values: readonly number[]): Box | undefined {
     return low + (position - below) * ((sorted[below + 1] ?? low) - low);
   };
   const mean = sorted.reduce((sum, value) => sum + value, 0) / sorted.length;
-  return { count: sorted.length, min: sorted[0]!, low: at(0.25), median: at(0.5), high: at(0.75), max: sorted[sorted.length - 1]!, mean };
+  return {
+    count: sorted.length,
+    min: sorted[0]!,
+    low: at(0.25),
+    median: at(0.5),
+    high: at(0.75),
+    max: sorted[sorted.length - 1]!,
+    mean,
+  };
 }
 
 export interface Correlation {
@@ -54,7 +62,9 @@ export interface Correlation {
 }
 
 /** How a metric follows a parameter; undefined with fewer than three pairs or a constant side. */
-export function correlation(pairs: readonly { param: string; number: number; metric: number }[]): Correlation | undefined {
+export function correlation(
+  pairs: readonly { param: string; number: number; metric: number }[],
+): Correlation | undefined {
   const usable = pairs.filter((pair) => Number.isFinite(pair.metric));
   if (usable.length < 3) return undefined;
   const mean = usable.reduce((sum, pair) => sum + pair.metric, 0) / usable.length;
@@ -89,7 +99,8 @@ export function ticks(range: Range, wanted = 5): number[] {
   const power = 10 ** Math.floor(Math.log10(rough));
   const step = [1, 2, 5, 10].map((factor) => factor * power).find((size) => size >= rough) ?? rough;
   const out: number[] = [];
-  for (let index = Math.ceil(range.min / step - 1e-9); index * step <= range.max + step * 1e-9; ++index) out.push(Number((index * step).toPrecision(12)));
+  for (let index = Math.ceil(range.min / step - 1e-9); index * step <= range.max + step * 1e-9; ++index)
+    out.push(Number((index * step).toPrecision(12)));
   return out;
 }
 

@@ -30,7 +30,17 @@ export function CommitPage() {
   const found = useQuery(commitQuery(repository, commit));
   return (
     <div className={`page-full ${styles.page}`}>
-      <Loaded query={found} rows={8} heading={<>Commit <Name mono>{commit}</Name></>}>{(data) => <CommitView repository={repository} commit={data} />}</Loaded>
+      <Loaded
+        query={found}
+        rows={8}
+        heading={
+          <>
+            Commit <Name mono>{commit}</Name>
+          </>
+        }
+      >
+        {(data) => <CommitView repository={repository} commit={data} />}
+      </Loaded>
     </div>
   );
 }
@@ -53,55 +63,157 @@ function CommitView({ repository, commit }: { repository: string; commit: Commit
       <div className="page-head">
         <h1 className="grow">{headline || 'no message'}</h1>
         <div className="toolbar">
-          <CopyAs snippets={[
-            { label: 'commit id', text: commit.id },
-            { label: 'tarn show', text: `tarn show ${uri}` },
-            { label: 'tarn cherry-pick', text: `tarn cherry-pick ${uri} tarn://${repository}/BRANCH` },
-          ]} />
-          <Link to="/r/$repository/$ref/data" params={{ repository, ref: commit.id }} search={{}} className={buttonClass()}>Browse</Link>
+          <CopyAs
+            snippets={[
+              { label: 'commit id', text: commit.id },
+              { label: 'tarn show', text: `tarn show ${uri}` },
+              { label: 'tarn cherry-pick', text: `tarn cherry-pick ${uri} tarn://${repository}/BRANCH` },
+            ]}
+          />
+          <Link
+            to="/r/$repository/$ref/data"
+            params={{ repository, ref: commit.id }}
+            search={{}}
+            className={buttonClass()}
+          >
+            Browse
+          </Link>
           <Menu label="Make of it" trigger={<Button icon="more">Actions</Button>}>
-            <MenuItem icon="history" onAction={() => setAction('revert')} refused={commit.parents.length === 0 ? 'The first commit has nothing to go back to' : undefined} detail="A commit that undoes it">Revert…</MenuItem>
-            <MenuItem icon="commit" onAction={() => setAction('cherry-pick')} refused={commit.parents.length === 0 ? 'The first commit has no changes' : undefined} detail="Its changes, on another branch">Cherry-pick…</MenuItem>
-            <MenuItem icon="branch" onAction={() => setAction('branch')}>Branch from here…</MenuItem>
-            <MenuItem icon="tag" onAction={() => setAction('tag')}>Tag it…</MenuItem>
-            <MenuItem icon="alias" onAction={() => setAction('alias')}>Set an alias…</MenuItem>
+            <MenuItem
+              icon="history"
+              onAction={() => setAction('revert')}
+              refused={commit.parents.length === 0 ? 'The first commit has nothing to go back to' : undefined}
+              detail="A commit that undoes it"
+            >
+              Revert…
+            </MenuItem>
+            <MenuItem
+              icon="commit"
+              onAction={() => setAction('cherry-pick')}
+              refused={commit.parents.length === 0 ? 'The first commit has no changes' : undefined}
+              detail="Its changes, on another branch"
+            >
+              Cherry-pick…
+            </MenuItem>
+            <MenuItem icon="branch" onAction={() => setAction('branch')}>
+              Branch from here…
+            </MenuItem>
+            <MenuItem icon="tag" onAction={() => setAction('tag')}>
+              Tag it…
+            </MenuItem>
+            <MenuItem icon="alias" onAction={() => setAction('alias')}>
+              Set an alias…
+            </MenuItem>
           </Menu>
         </div>
       </div>
       {rest.join('\n').trim() !== '' && <p className={styles.full}>{rest.join('\n').trim()}</p>}
       <dl className="facts">
-        <dt>Commit</dt><dd className="toolbar" style={{ marginBlock: -6 }}><code style={{ minWidth: 0 }}>{commit.id}</code><CopyButton text={commit.id} label="Copy commit id" /></dd>
-        <dt>Author</dt><dd>{commit.committer || 'nobody'}, <Time at={commit.creation_date} /></dd>
+        <dt>Commit</dt>
+        <dd className="toolbar" style={{ marginBlock: -6 }}>
+          <code style={{ minWidth: 0 }}>{commit.id}</code>
+          <CopyButton text={commit.id} label="Copy commit id" />
+        </dd>
+        <dt>Author</dt>
+        <dd>
+          {commit.committer || 'nobody'}, <Time at={commit.creation_date} />
+        </dd>
         <dt>{commit.parents.length > 1 ? 'Parents' : 'Parent'}</dt>
-        <dd>{commit.parents.length === 0 ? 'none' : commit.parents.map((id, index) => <span key={id}>{index > 0 && ', '}<Link to="/r/$repository/-/commits/$commit" params={{ repository, commit: id }} search={{}}><code>{id.slice(0, 12)}</code></Link></span>)}</dd>
-        {here.length > 0 && <><dt>Refs</dt><dd className="toolbar">{here.slice(0, 20).map((ref) => <Badge key={ref.name} kind="accent">{ref.name}</Badge>)}</dd></>}
-        {metadata.map(([key, value]) => <MetadataFact key={key} name={key} value={value} />)}
+        <dd>
+          {commit.parents.length === 0
+            ? 'none'
+            : commit.parents.map((id, index) => (
+                <span key={id}>
+                  {index > 0 && ', '}
+                  <Link to="/r/$repository/-/commits/$commit" params={{ repository, commit: id }} search={{}}>
+                    <code>{id.slice(0, 12)}</code>
+                  </Link>
+                </span>
+              ))}
+        </dd>
+        {here.length > 0 && (
+          <>
+            <dt>Refs</dt>
+            <dd className="toolbar">
+              {here.slice(0, 20).map((ref) => (
+                <Badge key={ref.name} kind="accent">
+                  {ref.name}
+                </Badge>
+              ))}
+            </dd>
+          </>
+        )}
+        {metadata.map(([key, value]) => (
+          <MetadataFact key={key} name={key} value={value} />
+        ))}
       </dl>
       {commit.parents.length > 1 && (
         <div style={{ maxWidth: 320 }}>
-          <Select label="Changes against" value={String(parentNumber)} onChange={(value) => void navigate({ to: '.', search: { parent: Number(value) } })}
-            options={commit.parents.map((id, index) => ({ value: String(index + 1), label: `parent ${index + 1}, ${id.slice(0, 12)}` }))} />
+          <Select
+            label="Changes against"
+            value={String(parentNumber)}
+            onChange={(value) => void navigate({ to: '.', search: { parent: Number(value) } })}
+            options={commit.parents.map((id, index) => ({
+              value: String(index + 1),
+              label: `parent ${index + 1}, ${id.slice(0, 12)}`,
+            }))}
+          />
         </div>
       )}
       <div className={styles.comparison}>
         <h2>Changes</h2>
-        {parent === undefined ? <EmptyState icon="commit">The first commit is empty.</EmptyState> : (
-          <Comparison sides={commitSides(repository, parent, commit.id)} place={search} onPlace={(place) => void navigate({ to: '.', search: { parent: search.parent, ...place } })}
-            empty={<EmptyState icon="check">It holds the same objects as its parent.</EmptyState>} />
+        {parent === undefined ? (
+          <EmptyState icon="commit">The first commit is empty.</EmptyState>
+        ) : (
+          <Comparison
+            sides={commitSides(repository, parent, commit.id)}
+            place={search}
+            onPlace={(place) => void navigate({ to: '.', search: { parent: search.parent, ...place } })}
+            empty={<EmptyState icon="check">It holds the same objects as its parent.</EmptyState>}
+          />
         )}
       </div>
-      {(action === 'revert' || action === 'cherry-pick') && <ApplyCommit repository={repository} commit={commit} action={action} parentNumber={parentNumber} onClose={() => setAction(null)} />}
-      {(action === 'branch' || action === 'tag' || action === 'alias') && <CreateRef repository={repository} kind={action} source={commit.id} onClose={() => setAction(null)} />}
+      {(action === 'revert' || action === 'cherry-pick') && (
+        <ApplyCommit
+          repository={repository}
+          commit={commit}
+          action={action}
+          parentNumber={parentNumber}
+          onClose={() => setAction(null)}
+        />
+      )}
+      {(action === 'branch' || action === 'tag' || action === 'alias') && (
+        <CreateRef repository={repository} kind={action} source={commit.id} onClose={() => setAction(null)} />
+      )}
     </>
   );
 }
 
 function MetadataFact({ name, value }: { name: string; value: string }) {
-  return <><dt><Name mono>{name}</Name></dt><dd className="mono">{value}</dd></>;
+  return (
+    <>
+      <dt>
+        <Name mono>{name}</Name>
+      </dt>
+      <dd className="mono">{value}</dd>
+    </>
+  );
 }
 
 /** Reverts a commit on a branch, or applies its changes there. */
-function ApplyCommit({ repository, commit, action, parentNumber, onClose }: { repository: string; commit: Commit; action: 'revert' | 'cherry-pick'; parentNumber: number; onClose: () => void }) {
+function ApplyCommit({
+  repository,
+  commit,
+  action,
+  parentNumber,
+  onClose,
+}: {
+  repository: string;
+  commit: Commit;
+  action: 'revert' | 'cherry-pick';
+  parentNumber: number;
+  onClose: () => void;
+}) {
   const navigate = useNavigate();
   const defaultBranch = useRepository(repository)?.default_branch ?? 'main';
   const [branch, setBranch] = useState(defaultBranch);
@@ -111,9 +223,30 @@ function ApplyCommit({ repository, commit, action, parentNumber, onClose }: { re
     const params = { path: { repository, branch } };
     const overrides = message.trim() === '' ? {} : { commit_overrides: { message } };
     if (action === 'revert') {
-      await answer(api.POST('/repositories/{repository}/branches/{branch}/revert', { params, body: { ref: commit.id, parent_number: commit.parents.length > 1 ? parentNumber : 0, force: false, allow_empty: false, ...overrides } }));
+      await answer(
+        api.POST('/repositories/{repository}/branches/{branch}/revert', {
+          params,
+          body: {
+            ref: commit.id,
+            parent_number: commit.parents.length > 1 ? parentNumber : 0,
+            force: false,
+            allow_empty: false,
+            ...overrides,
+          },
+        }),
+      );
     } else {
-      await answer(api.POST('/repositories/{repository}/branches/{branch}/cherry-pick', { params, body: { ref: commit.id, force: false, ...(commit.parents.length > 1 ? { parent_number: parentNumber } : {}), ...overrides } }));
+      await answer(
+        api.POST('/repositories/{repository}/branches/{branch}/cherry-pick', {
+          params,
+          body: {
+            ref: commit.id,
+            force: false,
+            ...(commit.parents.length > 1 ? { parent_number: parentNumber } : {}),
+            ...overrides,
+          },
+        }),
+      );
     }
     branchChanged(repository, branch);
     void refsChanged(repository);
@@ -121,10 +254,31 @@ function ApplyCommit({ repository, commit, action, parentNumber, onClose }: { re
     void navigate({ to: '/r/$repository/$ref/history', params: { repository, ref: branch }, search: {} });
   };
   return (
-    <FormDialog title={`${action === 'revert' ? 'Revert' : 'Cherry-pick'} ${commit.id.slice(0, 12)}`} action={action === 'revert' ? `Revert on ${branch}` : `Apply to ${branch}`} isOpen onClose={onClose} refused={may.refused} onSubmit={apply}>
-      <p>{action === 'revert' ? 'Adds a commit to the branch that undoes this one; where later commits changed the same objects, it is refused.' : 'Adds a commit to the branch with the changes of this one.'}{commit.parents.length > 1 && ` Changes are those against parent ${parentNumber}.`}</p>
-      <div className="toolbar">On branch <RefPicker repository={repository} label="Branch" value={branch} onChange={setBranch} kinds={['branch']} /></div>
-      <TextField label="Message" value={message} onChange={setMessage} rows={2} placeholder={action === 'revert' ? `Revert ${commit.id.slice(0, 12)}` : commit.message} />
+    <FormDialog
+      title={`${action === 'revert' ? 'Revert' : 'Cherry-pick'} ${commit.id.slice(0, 12)}`}
+      action={action === 'revert' ? `Revert on ${branch}` : `Apply to ${branch}`}
+      isOpen
+      onClose={onClose}
+      refused={may.refused}
+      onSubmit={apply}
+    >
+      <p>
+        {action === 'revert'
+          ? 'Adds a commit to the branch that undoes this one; where later commits changed the same objects, it is refused.'
+          : 'Adds a commit to the branch with the changes of this one.'}
+        {commit.parents.length > 1 && ` Changes are those against parent ${parentNumber}.`}
+      </p>
+      <div className="toolbar">
+        On branch{' '}
+        <RefPicker repository={repository} label="Branch" value={branch} onChange={setBranch} kinds={['branch']} />
+      </div>
+      <TextField
+        label="Message"
+        value={message}
+        onChange={setMessage}
+        rows={2}
+        placeholder={action === 'revert' ? `Revert ${commit.id.slice(0, 12)}` : commit.message}
+      />
     </FormDialog>
   );
 }

@@ -52,6 +52,7 @@ export function graphRows(commits: readonly GraphCommit[]): GraphRow[] {
 
 export function laneCount(rows: readonly GraphRow[]): number {
   let most = 0;
-  for (const row of rows) for (const line of [{ from: row.lane, to: row.lane }, ...row.lines]) most = Math.max(most, line.from, line.to);
+  for (const row of rows)
+    for (const line of [{ from: row.lane, to: row.lane }, ...row.lines]) most = Math.max(most, line.from, line.to);
   return most + 1;
 }

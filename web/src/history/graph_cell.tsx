@@ -22,10 +22,28 @@ export function GraphCell({ row, lanes, merge }: { row: GraphRow; lanes: number;
         const to = x(line.to);
         const [top, bottom] = line.part === 'in' ? [0, middle] : line.part === 'out' ? [middle, height] : [0, height];
         const half = (top + bottom) / 2;
-        return <path key={at} d={from === to ? `M${from} ${top}V${bottom}` : `M${from} ${top}C${from} ${half} ${to} ${half} ${to} ${bottom}`}
-          fill="none" strokeWidth={1.6} stroke={colours[(line.part === 'in' ? line.from : line.to) % colours.length]} />;
+        return (
+          <path
+            key={at}
+            d={
+              from === to
+                ? `M${from} ${top}V${bottom}`
+                : `M${from} ${top}C${from} ${half} ${to} ${half} ${to} ${bottom}`
+            }
+            fill="none"
+            strokeWidth={1.6}
+            stroke={colours[(line.part === 'in' ? line.from : line.to) % colours.length]}
+          />
+        );
       })}
-      <circle cx={x(row.lane)} cy={middle} r={4} fill={merge ? 'var(--bg)' : colours[row.lane % colours.length]} stroke={colours[row.lane % colours.length]} strokeWidth={1.6} />
+      <circle
+        cx={x(row.lane)}
+        cy={middle}
+        r={4}
+        fill={merge ? 'var(--bg)' : colours[row.lane % colours.length]}
+        stroke={colours[row.lane % colours.length]}
+        strokeWidth={1.6}
+      />
     </svg>
   );
 }

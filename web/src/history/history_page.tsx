@@ -32,21 +32,49 @@ export function HistoryPage() {
     <div className="page-full">
       <div className="page-head">
         <h1>{blame ? 'Last changes' : 'History'}</h1>
-        <RefPicker repository={repository} value={ref} label="Ref" onChange={(next) => void navigate({ to: '/r/$repository/$ref/history', params: { repository, ref: next }, search })} />
+        <RefPicker
+          repository={repository}
+          value={ref}
+          label="Ref"
+          onChange={(next) =>
+            void navigate({ to: '/r/$repository/$ref/history', params: { repository, ref: next }, search })
+          }
+        />
         <span className="grow" />
-        <CopyAs snippets={[
-          { label: 'tarn log', text: `tarn log ${shellWord(tarnUri(repository, ref).slice(0, -1))}` },
-          { label: 'tarn annotate', text: `tarn annotate ${shellWord(tarnUri(repository, ref))}` },
-        ]} />
-        <Button onPress={() => void navigate({ to: '.', search: blame ? {} : { view: 'blame' } })}>{blame ? 'Show the log' : 'Who changed what last'}</Button>
+        <CopyAs
+          snippets={[
+            { label: 'tarn log', text: `tarn log ${shellWord(tarnUri(repository, ref).slice(0, -1))}` },
+            { label: 'tarn annotate', text: `tarn annotate ${shellWord(tarnUri(repository, ref))}` },
+          ]}
+        />
+        <Button onPress={() => void navigate({ to: '.', search: blame ? {} : { view: 'blame' } })}>
+          {blame ? 'Show the log' : 'Who changed what last'}
+        </Button>
       </div>
-      {blame ? <Blame repository={repository} at={ref} prefix={search.path ?? ''} onPrefix={(path) => void navigate({ to: '.', search: { view: 'blame', path: path || undefined } })} /> : <Log repository={repository} at={ref} filter={search} />}
+      {blame ? (
+        <Blame
+          repository={repository}
+          at={ref}
+          prefix={search.path ?? ''}
+          onPrefix={(path) => void navigate({ to: '.', search: { view: 'blame', path: path || undefined } })}
+        />
+      ) : (
+        <Log repository={repository} at={ref} filter={search} />
+      )}
       {branch.data && <UncommittedBar repository={repository} branch={ref} />}
     </div>
   );
 }
 
-function Log({ repository, at, filter }: { repository: string; at: string; filter: LogFilter & { view?: 'blame' | undefined } }) {
+function Log({
+  repository,
+  at,
+  filter,
+}: {
+  repository: string;
+  at: string;
+  filter: LogFilter & { view?: 'blame' | undefined };
+}) {
   const { view: _, ...wanted } = filter;
   const navigate = useNavigate();
   const narrow = useNarrow();
@@ -63,32 +91,108 @@ function Log({ repository, at, filter }: { repository: string; at: string; filte
     return out;
   }, [refs.data]);
   const index = useMemo(() => new Map(commits.map((commit, row) => [commit.id, row])), [commits]);
-  const columns = useMemo((): Column<Commit>[] => [
-    ...(graphed ? [{ id: 'graph', header: 'Graph', width: `${Math.max(64, graphWidth(lanes) + 12)}px`, cell: (commit: Commit) => {
-      const row = graph[index.get(commit.id)!];
-      return row && <GraphCell row={row} lanes={lanes} merge={commit.parents.length > 1} />;
-    } }] : []),
-    { id: 'message', header: 'Message', width: 'minmax(140px, 3fr)', cell: (commit) => (
-      <>
-        <Link to="/r/$repository/-/commits/$commit" params={{ repository, commit: commit.id }} search={{}} className={styles.message} title={commit.message}>{commit.message.split('\n', 1)[0] || 'no message'}</Link>
-        {named.has(commit.id) && <span className={styles.refs}>{named.get(commit.id)!.slice(0, narrow ? 1 : 3).map((name) => <Badge key={name} kind="accent">{name}</Badge>)}</span>}
-      </>
-    ) },
-    { id: 'metadata', header: 'Metadata', width: 'minmax(80px, 1fr)', wideOnly: true, cell: (commit) => {
-      const text = Object.entries(commit.metadata ?? {}).map(([key, value]) => `${key}=${value}`).join(' ');
-      return <span className={`muted ${styles.message}`} title={text}>{text}</span>;
-    } },
-    { id: 'author', header: 'Author', width: 'minmax(80px, 160px)', wideOnly: true, cell: (commit) => <Name>{commit.committer || 'nobody'}</Name> },
-    { id: 'time', header: 'Time', width: '96px', cell: (commit) => <Time at={commit.creation_date} /> },
-    { id: 'id', header: 'Commit', width: '128px', wideOnly: true, cell: (commit) => <code>{commit.id.slice(0, 12)}</code> },
-  ], [graphed, graph, lanes, index, named, narrow, repository]);
+  const columns = useMemo(
+    (): Column<Commit>[] => [
+      ...(graphed
+        ? [
+            {
+              id: 'graph',
+              header: 'Graph',
+              width: `${Math.max(64, graphWidth(lanes) + 12)}px`,
+              cell: (commit: Commit) => {
+                const row = graph[index.get(commit.id)!];
+                return row && <GraphCell row={row} lanes={lanes} merge={commit.parents.length > 1} />;
+              },
+            },
+          ]
+        : []),
+      {
+        id: 'message',
+        header: 'Message',
+        width: 'minmax(140px, 3fr)',
+        cell: (commit) => (
+          <>
+            <Link
+              to="/r/$repository/-/commits/$commit"
+              params={{ repository, commit: commit.id }}
+              search={{}}
+              className={styles.message}
+              title={commit.message}
+            >
+              {commit.message.split('\n', 1)[0] || 'no message'}
+            </Link>
+            {named.has(commit.id) && (
+              <span className={styles.refs}>
+                {named
+                  .get(commit.id)!
+                  .slice(0, narrow ? 1 : 3)
+                  .map((name) => (
+                    <Badge key={name} kind="accent">
+                      {name}
+                    </Badge>
+                  ))}
+              </span>
+            )}
+          </>
+        ),
+      },
+      {
+        id: 'metadata',
+        header: 'Metadata',
+        width: 'minmax(80px, 1fr)',
+        wideOnly: true,
+        cell: (commit) => {
+          const text = Object.entries(commit.metadata ?? {})
+            .map(([key, value]) => `${key}=${value}`)
+            .join(' ');
+          return (
+            <span className={`muted ${styles.message}`} title={text}>
+              {text}
+            </span>
+          );
+        },
+      },
+      {
+        id: 'author',
+        header: 'Author',
+        width: 'minmax(80px, 160px)',
+        wideOnly: true,
+        cell: (commit) => <Name>{commit.committer || 'nobody'}</Name>,
+      },
+      { id: 'time', header: 'Time', width: '96px', cell: (commit) => <Time at={commit.creation_date} /> },
+      {
+        id: 'id',
+        header: 'Commit',
+        width: '128px',
+        wideOnly: true,
+        cell: (commit) => <code>{commit.id.slice(0, 12)}</code>,
+      },
+    ],
+    [graphed, graph, lanes, index, named, narrow, repository],
+  );
   const set = (change: LogFilter) => void navigate({ to: '.', search: { ...wanted, ...change }, replace: true });
   const textField = (name: 'path' | 'author' | 'message' | 'metadata', label: string, placeholder: string) => (
-    <TextField label={label} value={wanted[name] ?? ''} placeholder={placeholder} onChange={(value) => set({ [name]: value || undefined })} />
+    <TextField
+      label={label}
+      value={wanted[name] ?? ''}
+      placeholder={placeholder}
+      onChange={(value) => set({ [name]: value || undefined })}
+    />
   );
   return (
     <>
-      <div><Button icon="filter" aria-expanded={filtering} onPress={() => { if (filtering) void navigate({ to: '.', search: {} }); setFiltering(!filtering); }}>{filtering ? 'Without filter' : 'Filter'}</Button></div>
+      <div>
+        <Button
+          icon="filter"
+          aria-expanded={filtering}
+          onPress={() => {
+            if (filtering) void navigate({ to: '.', search: {} });
+            setFiltering(!filtering);
+          }}
+        >
+          {filtering ? 'Without filter' : 'Filter'}
+        </Button>
+      </div>
       {filtering && (
         <div className={styles.filters} role="search" aria-label="Filter commits">
           {textField('path', 'Path', 'images/2/ or a key')}
@@ -97,19 +201,62 @@ function Log({ repository, at, filter }: { repository: string; at: string; filte
           {textField('metadata', 'Metadata', 'run=7 seed')}
           <DateField label="Since" value={wanted.since} onChange={(since) => set({ since })} />
           <DateField label="Until" value={wanted.until} onChange={(until) => set({ until })} />
-          <Checkbox checked={wanted.first === true} onChange={(first) => set({ first: first || undefined })}>First parents only</Checkbox>
+          <Checkbox checked={wanted.first === true} onChange={(first) => set({ first: first || undefined })}>
+            First parents only
+          </Checkbox>
         </div>
       )}
-      {log.error && commits.length === 0 ? <ErrorPanel error={log.error} onRetry={() => void log.refetch()} /> : !log.data ? <Skeleton rows={8} /> : (
-        <DataTable label="Commits" fill columns={columns} count={commits.length} row={(row) => commits[row]} rowKey={(commit) => commit.id}
-          onRange={(_first, last) => { if (last + ahead >= commits.length && log.hasNextPage && !log.isFetching) void log.fetchNextPage(); }}
-          onOpen={(commit) => void navigate({ to: '/r/$repository/-/commits/$commit', params: { repository, commit: commit.id }, search: {} })}
-          empty={<EmptyState icon="search" action={<Button onPress={() => void navigate({ to: '.', search: {} })}>Show all commits</Button>}>No commit matches the filter.</EmptyState>} />
+      {log.error && commits.length === 0 ? (
+        <ErrorPanel error={log.error} onRetry={() => void log.refetch()} />
+      ) : !log.data ? (
+        <Skeleton rows={8} />
+      ) : (
+        <DataTable
+          label="Commits"
+          fill
+          columns={columns}
+          count={commits.length}
+          row={(row) => commits[row]}
+          rowKey={(commit) => commit.id}
+          onRange={(_first, last) => {
+            if (last + ahead >= commits.length && log.hasNextPage && !log.isFetching) void log.fetchNextPage();
+          }}
+          onOpen={(commit) =>
+            void navigate({
+              to: '/r/$repository/-/commits/$commit',
+              params: { repository, commit: commit.id },
+              search: {},
+            })
+          }
+          empty={
+            <EmptyState
+              icon="search"
+              action={<Button onPress={() => void navigate({ to: '.', search: {} })}>Show all commits</Button>}
+            >
+              No commit matches the filter.
+            </EmptyState>
+          }
+        />
       )}
     </>
   );
 }
 
-function DateField({ label, value, onChange }: { label: string; value: string | undefined; onChange: (value: string | undefined) => void }) {
-  return <TextField label={label} value={value ?? ''} type={'date' as 'text'} onChange={(day) => onChange(day || undefined)} />;
+function DateField({
+  label,
+  value,
+  onChange,
+}: {
+  label: string;
+  value: string | undefined;
+  onChange: (value: string | undefined) => void;
+}) {
+  return (
+    <TextField
+      label={label}
+      value={value ?? ''}
+      type={'date' as 'text'}
+      onChange={(day) => onChange(day || undefined)}
+    />
+  );
 }

@@ -21,14 +21,20 @@ const pageSize = 200;
 
 /** Whether commits are left out, so that a graph of what remains would lie. */
 export function isFiltered(filter: LogFilter): boolean {
-  return [filter.path, filter.author, filter.message, filter.metadata, filter.since, filter.until, filter.first].some((value) => value !== undefined);
+  return [filter.path, filter.author, filter.message, filter.metadata, filter.since, filter.until, filter.first].some(
+    (value) => value !== undefined,
+  );
 }
 
 /** The parameters of the log; days are those of this browser's zone. */
 export function logParameters(filter: LogFilter) {
   const { path, author, message, metadata, since, until, first } = filter;
   return {
-    ...(path === undefined ? {} : path.endsWith('/') ? { prefixes: [path] } : { objects: [path], prefixes: [`${path}/`] }),
+    ...(path === undefined
+      ? {}
+      : path.endsWith('/')
+        ? { prefixes: [path] }
+        : { objects: [path], prefixes: [`${path}/`] }),
     ...(author === undefined ? {} : { committer: author }),
     ...(message === undefined ? {} : { message }),
     ...(metadata === undefined ? {} : { metadata: metadata.split(/\s+/).filter((part) => part !== '') }),
@@ -43,16 +49,29 @@ export const logQuery = (repository: string, ref: string, filter: LogFilter) =>
   infiniteQueryOptions({
     queryKey: ['log', repository, ref, filter],
     initialPageParam: '',
-    queryFn: ({ pageParam, signal }) => answer(api.GET('/repositories/{repository}/refs/{ref}/commits', {
-      params: { path: { repository, ref }, query: { after: pageParam, amount: pageSize, ...logParameters(filter) } }, signal,
-    })),
+    queryFn: ({ pageParam, signal }) =>
+      answer(
+        api.GET('/repositories/{repository}/refs/{ref}/commits', {
+          params: {
+            path: { repository, ref },
+            query: { after: pageParam, amount: pageSize, ...logParameters(filter) },
+          },
+          signal,
+        }),
+      ),
     getNextPageParam: (page) => (page.pagination.has_more ? page.pagination.next_offset : undefined),
   });
 
 export const commitQuery = (repository: string, commit: string) =>
   queryOptions({
     queryKey: ['commit', repository, commit],
-    queryFn: ({ signal }) => answer(api.GET('/repositories/{repository}/commits/{commitId}', { params: { path: { repository, commitId: commit } }, signal })),
+    queryFn: ({ signal }) =>
+      answer(
+        api.GET('/repositories/{repository}/commits/{commitId}', {
+          params: { path: { repository, commitId: commit } },
+          signal,
+        }),
+      ),
   });
 
 /** The newest commit that changed a key or what is below a prefix; null if only merges did. */
@@ -61,9 +80,15 @@ export const lastChangeQuery = (repository: string, ref: string, path: string) =
     queryKey: ['log', repository, ref, 'last-change', path],
     staleTime: 60_000,
     queryFn: async ({ signal }): Promise<Commit | null> => {
-      const log = await answer(api.GET('/repositories/{repository}/refs/{ref}/commits', {
-        params: { path: { repository, ref }, query: { amount: 1, limit: true, ...(path.endsWith('/') ? { prefixes: [path] } : { objects: [path] }) } }, signal,
-      }));
+      const log = await answer(
+        api.GET('/repositories/{repository}/refs/{ref}/commits', {
+          params: {
+            path: { repository, ref },
+            query: { amount: 1, limit: true, ...(path.endsWith('/') ? { prefixes: [path] } : { objects: [path] }) },
+          },
+          signal,
+        }),
+      );
       return log.results[0] ?? null;
     },
   });
@@ -75,7 +100,13 @@ export const aheadQuery = (repository: string, commit: string, of: string) =>
   queryOptions({
     queryKey: ['ahead', repository, commit, of],
     staleTime: Number.POSITIVE_INFINITY, // commits do not change
-    queryFn: async ({ signal }) => (await answer(api.GET('/repositories/{repository}/refs/{ref}/commits', {
-      params: { path: { repository, ref: commit }, query: { amount: aheadMax, without: of } }, signal,
-    }))).results.length,
+    queryFn: async ({ signal }) =>
+      (
+        await answer(
+          api.GET('/repositories/{repository}/refs/{ref}/commits', {
+            params: { path: { repository, ref: commit }, query: { amount: aheadMax, without: of } },
+            signal,
+          }),
+        )
+      ).results.length,
   });

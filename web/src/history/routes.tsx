@@ -14,7 +14,13 @@ const historyRoute = createRoute({
   getParentRoute: () => refRoute,
   path: 'history',
   validateSearch: (raw: Raw): LogFilter & { view?: 'blame' | undefined } => ({
-    path: text(raw.path), author: text(raw.author), message: text(raw.message), metadata: text(raw.metadata), since: day(raw.since), until: day(raw.until), first: flag(raw.first),
+    path: text(raw.path),
+    author: text(raw.author),
+    message: text(raw.message),
+    metadata: text(raw.metadata),
+    since: day(raw.since),
+    until: day(raw.until),
+    first: flag(raw.first),
     view: oneOf(raw.view, ['blame']),
   }),
   component: lazyRouteComponent(() => import('./history_page'), 'HistoryPage'),
@@ -23,7 +29,13 @@ const historyRoute = createRoute({
 const commitRoute = createRoute({
   getParentRoute: () => repositoryRoute,
   path: '-/commits/$commit',
-  validateSearch: (raw: Raw): { prefix?: string | undefined; object?: string | undefined; parent?: number | undefined } => ({ prefix: text(raw.prefix), object: text(raw.object), parent: integer(raw.parent, 1, 64) }),
+  validateSearch: (
+    raw: Raw,
+  ): { prefix?: string | undefined; object?: string | undefined; parent?: number | undefined } => ({
+    prefix: text(raw.prefix),
+    object: text(raw.object),
+    parent: integer(raw.parent, 1, 64),
+  }),
   component: lazyRouteComponent(() => import('./commit_page'), 'CommitPage'),
 });
 

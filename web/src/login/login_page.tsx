@@ -15,12 +15,23 @@ export function LoginPage() {
   };
   return (
     <main className={styles.page}>
-      <SignInForm className={styles.card} onSignIn={enter} footer={(
-        <p className="muted">An administrator creates keys: <code>tarn auth credentials create USER</code>. The first one is in the file <code>admin-credentials</code> of the server's data directory.</p>
-      )}>
+      <SignInForm
+        className={styles.card}
+        onSignIn={enter}
+        footer={
+          <p className="muted">
+            An administrator creates keys: <code>tarn auth credentials create USER</code>. The first one is in the file{' '}
+            <code>admin-credentials</code> of the server's data directory.
+          </p>
+        }
+      >
         <img src="/icon.svg" width={40} height={40} alt="" />
         <h1>Sign in to Tarn</h1>
-        {next && <p className="muted">You go on to <span className="mono">{localAddress(next).split('?')[0]}</span> afterwards.</p>}
+        {next && (
+          <p className="muted">
+            You go on to <span className="mono">{localAddress(next).split('?')[0]}</span> afterwards.
+          </p>
+        )}
       </SignInForm>
     </main>
   );

@@ -31,7 +31,9 @@ const setupRoute = createRoute({
 const lakefsLoginRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: 'auth/$',
-  beforeLoad: () => { throw redirect({ to: '/login' }); },
+  beforeLoad: () => {
+    throw redirect({ to: '/login' });
+  },
 });
 
 export const loginRoutes = [loginRoute, setupRoute, lakefsLoginRoute] as const;

@@ -21,7 +21,12 @@ export function SetupPage() {
   const submit = async () => {
     setError(null);
     try {
-      const made = await answer(api.POST('/setup_lakefs', { body: { username: name.trim() }, headers: { Authorization: `Bearer ${token.trim()}` } }));
+      const made = await answer(
+        api.POST('/setup_lakefs', {
+          body: { username: name.trim() },
+          headers: { Authorization: `Bearer ${token.trim()}` },
+        }),
+      );
       setKeys(made);
     } catch (thrown) {
       setError(asError(thrown));
@@ -39,26 +44,52 @@ export function SetupPage() {
   };
   return (
     <main className={styles.page}>
-      <form className={styles.card} onSubmit={(event) => { event.preventDefault(); void (keys ? proceed() : submit()); }}>
+      <form
+        className={styles.card}
+        onSubmit={(event) => {
+          event.preventDefault();
+          void (keys ? proceed() : submit());
+        }}
+      >
         <img src="/icon.svg" width={40} height={40} alt="" />
         <h1>{keys ? 'Keep these keys' : 'Set up this server'}</h1>
         {keys ? (
           <>
             <p>They are shown this once. Whoever has them has every permission.</p>
             <dl className="facts">
-              <dt>Access key id</dt><dd className="mono">{keys.access_key_id} <CopyButton text={keys.access_key_id} label="Copy access key id" /></dd>
-              <dt>Secret</dt><dd className="mono">{keys.secret_access_key} <CopyButton text={keys.secret_access_key} label="Copy secret" /></dd>
+              <dt>Access key id</dt>
+              <dd className="mono">
+                {keys.access_key_id} <CopyButton text={keys.access_key_id} label="Copy access key id" />
+              </dd>
+              <dt>Secret</dt>
+              <dd className="mono">
+                {keys.secret_access_key} <CopyButton text={keys.secret_access_key} label="Copy secret" />
+              </dd>
             </dl>
           </>
         ) : (
           <>
-            <TextField label="Setup token" type="password" value={token} onChange={setToken} autoFocus required mono
-              help={<>From the file <code>setup-token</code> in the server's data directory, or from TARN_SETUP_TOKEN.</>} />
+            <TextField
+              label="Setup token"
+              type="password"
+              value={token}
+              onChange={setToken}
+              autoFocus
+              required
+              mono
+              help={
+                <>
+                  From the file <code>setup-token</code> in the server's data directory, or from TARN_SETUP_TOKEN.
+                </>
+              }
+            />
             <TextField label="Name of the administrator" value={name} onChange={setName} required />
           </>
         )}
         {error && <ErrorPanel error={error} />}
-        <Button type="submit" kind="primary">{keys ? 'I have saved them: sign in' : 'Create administrator'}</Button>
+        <Button type="submit" kind="primary">
+          {keys ? 'I have saved them: sign in' : 'Create administrator'}
+        </Button>
       </form>
     </main>
   );

@@ -10,7 +10,9 @@ export function SignInAgain() {
   const [before] = useState(useUser()?.id ?? '');
   useEffect(() => {
     // A login in another tab, or by single sign-on, is one of this page too.
-    const look = () => { if (!document.hidden) void resumeSession(before).catch(() => undefined); };
+    const look = () => {
+      if (!document.hidden) void resumeSession(before).catch(() => undefined);
+    };
     window.addEventListener('focus', look);
     document.addEventListener('visibilitychange', look);
     return () => {
@@ -18,16 +20,37 @@ export function SignInAgain() {
       document.removeEventListener('visibilitychange', look);
     };
   }, [before]);
-  const show = (dialog: HTMLDialogElement | null) => { if (dialog && !dialog.open) dialog.showModal(); };
+  const show = (dialog: HTMLDialogElement | null) => {
+    if (dialog && !dialog.open) dialog.showModal();
+  };
   // The browser's own dialog, marked so that an open one of React Aria lets the focus go there, and outside of what that one made inert.
   return createPortal(
-    <dialog ref={show} data-react-aria-top-layer="true" className={styles.above} aria-labelledby={title}
-      onKeyDown={(event) => { if (event.key === 'Escape') event.preventDefault(); }} onCancel={(event) => event.preventDefault()} onClose={(event) => show(event.currentTarget)}>
-      <SignInForm className={styles.card} keepsPage onSignIn={(accessKeyId, secret) => signInAgain(accessKeyId, secret, before)} footer={(
-        <p className="muted">To end without signing in, close the tab, or <a href="/login">go to the login</a> and lose what was typed.</p>
-      )}>
+    <dialog
+      ref={show}
+      data-react-aria-top-layer="true"
+      className={styles.above}
+      aria-labelledby={title}
+      onKeyDown={(event) => {
+        if (event.key === 'Escape') event.preventDefault();
+      }}
+      onCancel={(event) => event.preventDefault()}
+      onClose={(event) => show(event.currentTarget)}
+    >
+      <SignInForm
+        className={styles.card}
+        keepsPage
+        onSignIn={(accessKeyId, secret) => signInAgain(accessKeyId, secret, before)}
+        footer={
+          <p className="muted">
+            To end without signing in, close the tab, or <a href="/login">go to the login</a> and lose what was typed.
+          </p>
+        }
+      >
         <h1 id={title}>Sign in to Tarn</h1>
-        <p>Your session has ended{before && <>, {before}</>}. The page is kept as it is, with what you typed, and goes on when you have signed in.</p>
+        <p>
+          Your session has ended{before && <>, {before}</>}. The page is kept as it is, with what you typed, and goes on
+          when you have signed in.
+        </p>
       </SignInForm>
     </dialog>,
     document.body,

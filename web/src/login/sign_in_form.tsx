@@ -36,19 +36,55 @@ export function SignInForm({ className, onSignIn, keepsPage, children, footer }:
     } catch (thrown) {
       const failed = asError(thrown);
       const wrong = failed instanceof ApiError && failed.isUnauthenticated;
-      setError(wrong ? new ApiError(400, config?.login_failed_message ?? failed.message, failed.reason, failed.requestId) : failed);
+      setError(
+        wrong
+          ? new ApiError(400, config?.login_failed_message ?? failed.message, failed.reason, failed.requestId)
+          : failed,
+      );
     } finally {
       setRunning(false);
     }
   };
   return (
-    <form className={className} onSubmit={(event) => { event.preventDefault(); void submit(); }}>
+    <form
+      className={className}
+      onSubmit={(event) => {
+        event.preventDefault();
+        void submit();
+      }}
+    >
       {children}
-      {singleSignOn && <a className={buttonClass('primary')} href={singleSignOn} {...(keepsPage ? { target: '_blank', rel: 'noopener' } : {})}>Single sign-on{keepsPage && ' in another tab'}</a>}
-      <TextField label="Access key id" value={accessKeyId} onChange={setAccessKeyId} autoComplete="username" autoFocus mono required />
-      <TextField label="Secret access key" type="password" value={secret} onChange={setSecret} autoComplete="current-password" mono required />
+      {singleSignOn && (
+        <a
+          className={buttonClass('primary')}
+          href={singleSignOn}
+          {...(keepsPage ? { target: '_blank', rel: 'noopener' } : {})}
+        >
+          Single sign-on{keepsPage && ' in another tab'}
+        </a>
+      )}
+      <TextField
+        label="Access key id"
+        value={accessKeyId}
+        onChange={setAccessKeyId}
+        autoComplete="username"
+        autoFocus
+        mono
+        required
+      />
+      <TextField
+        label="Secret access key"
+        type="password"
+        value={secret}
+        onChange={setSecret}
+        autoComplete="current-password"
+        mono
+        required
+      />
       {error && <ErrorPanel error={error} />}
-      <Button type="submit" kind="primary">{running ? 'Signing in…' : 'Sign in'}</Button>
+      <Button type="submit" kind="primary">
+        {running ? 'Signing in…' : 'Sign in'}
+      </Button>
       {footer}
     </form>
   );

@@ -82,7 +82,10 @@ export function DataPage() {
   useEffect(() => setSelected(new Set()), [repository, ref, path]);
   useEffect(() => folder.current?.setAttribute('webkitdirectory', ''), []);
 
-  const rows = usePagedRows<ObjectStats>([...objectsKey(repository, ref), 'children', path, search.from ?? ''], (after, signal) => listChildren(repository, ref, path, after || (search.from ?? ''), signal));
+  const rows = usePagedRows<ObjectStats>(
+    [...objectsKey(repository, ref), 'children', path, search.from ?? ''],
+    (after, signal) => listChildren(repository, ref, path, after || (search.from ?? ''), signal),
+  );
   const seen = useRef(new Map<string, ObjectStats>());
   const row = (index: number) => {
     const item = rows.row(index);
@@ -90,101 +93,338 @@ export function DataPage() {
     return item;
   };
   const chosen = [...selected].map((key) => seen.current.get(key)).filter((item) => item !== undefined);
-  const open = (item: ObjectStats) => void navigate({ search: item.path_type === 'common_prefix' ? { path: item.path } : { ...search, object: item.path } });
+  const open = (item: ObjectStats) =>
+    void navigate({
+      search: item.path_type === 'common_prefix' ? { path: item.path } : { ...search, object: item.path },
+    });
   const close = () => void navigate({ search: { ...search, object: undefined } });
-  const add = (list: Iterable<{ path: string; file: File }>) => queue.add([...list].map(({ path: name, file }) => ({ path: path + name, file })));
+  const add = (list: Iterable<{ path: string; file: File }>) =>
+    queue.add([...list].map(({ path: name, file }) => ({ path: path + name, file })));
   const latestOpen = useRef(open);
   latestOpen.current = open;
   const page = `/r/${encodeURIComponent(repository)}/${encodeURIComponent(ref)}/data`;
-  const columns = useMemo((): Column<ObjectStats>[] => [
-    { id: 'name', header: 'Name', width: 'minmax(160px, 3fr)', cell: (item) => (
-      <>
-        <Icon name={item.path_type === 'common_prefix' ? 'folder' : 'file'} />
-        <RowLink path={page} search={item.path_type === 'common_prefix' ? { path: item.path } : { path, object: item.path }} onOpen={() => latestOpen.current(item)} className={styles.name}>
-          <Name>{nameOf(item.path)}</Name>
-        </RowLink>
-      </>
-    ) },
-    { id: 'size', header: 'Size', width: '80px', numeric: true, cell: (item) => (item.path_type === 'object' ? <Bytes of={item.size_bytes} /> : null) },
-    { id: 'modified', header: 'Modified', width: '112px', wideOnly: true, cell: (item) => (item.path_type === 'object' ? <Time at={item.mtime} /> : null) },
-    ...(search.object ? [] : [
-      { id: 'type', header: 'Type', width: 'minmax(80px, 1fr)', wideOnly: true, cell: (item: ObjectStats) => <span className={`muted ${styles.name}`}><Name>{item.content_type ?? ''}</Name></span> },
-      { id: 'metadata', header: 'Metadata', width: 'minmax(80px, 1fr)', wideOnly: true, cell: (item: ObjectStats) => <Metadata of={item} /> },
-    ]),
-  ], [path, page, search.object]);
+  const columns = useMemo(
+    (): Column<ObjectStats>[] => [
+      {
+        id: 'name',
+        header: 'Name',
+        width: 'minmax(160px, 3fr)',
+        cell: (item) => (
+          <>
+            <Icon name={item.path_type === 'common_prefix' ? 'folder' : 'file'} />
+            <RowLink
+              path={page}
+              search={item.path_type === 'common_prefix' ? { path: item.path } : { path, object: item.path }}
+              onOpen={() => latestOpen.current(item)}
+              className={styles.name}
+            >
+              <Name>{nameOf(item.path)}</Name>
+            </RowLink>
+          </>
+        ),
+      },
+      {
+        id: 'size',
+        header: 'Size',
+        width: '80px',
+        numeric: true,
+        cell: (item) => (item.path_type === 'object' ? <Bytes of={item.size_bytes} /> : null),
+      },
+      {
+        id: 'modified',
+        header: 'Modified',
+        width: '112px',
+        wideOnly: true,
+        cell: (item) => (item.path_type === 'object' ? <Time at={item.mtime} /> : null),
+      },
+      ...(search.object
+        ? []
+        : [
+            {
+              id: 'type',
+              header: 'Type',
+              width: 'minmax(80px, 1fr)',
+              wideOnly: true,
+              cell: (item: ObjectStats) => (
+                <span className={`muted ${styles.name}`}>
+                  <Name>{item.content_type ?? ''}</Name>
+                </span>
+              ),
+            },
+            {
+              id: 'metadata',
+              header: 'Metadata',
+              width: 'minmax(80px, 1fr)',
+              wideOnly: true,
+              cell: (item: ObjectStats) => <Metadata of={item} />,
+            },
+          ]),
+    ],
+    [path, page, search.object],
+  );
 
   return (
-    <div className={`page-full ${styles.page}`}
-      onDragOver={(event) => { if (isBranch && !refused && event.dataTransfer.types.includes('Files')) { event.preventDefault(); setOver(true); } }}
-      onDragLeave={(event) => { if (!event.currentTarget.contains(event.relatedTarget as Node | null)) setOver(false); }}
+    <div
+      className={`page-full ${styles.page}`}
+      onDragOver={(event) => {
+        if (isBranch && !refused && event.dataTransfer.types.includes('Files')) {
+          event.preventDefault();
+          setOver(true);
+        }
+      }}
+      onDragLeave={(event) => {
+        if (!event.currentTarget.contains(event.relatedTarget as Node | null)) setOver(false);
+      }}
       onDrop={(event) => {
         if (refused) return;
         event.preventDefault();
         setOver(false);
         void droppedFiles(event.dataTransfer).then(add);
-      }}>
-      <h1 className="visually-hidden">Data of {repository} at {ref}</h1>
+      }}
+    >
+      <h1 className="visually-hidden">
+        Data of {repository} at {ref}
+      </h1>
       <div className="page-head">
-        <RefPicker repository={repository} value={ref} label="Ref" onChange={(next) => void navigate({ to: '/r/$repository/$ref/data', params: { repository, ref: next }, search: { path: search.path } })} />
+        <RefPicker
+          repository={repository}
+          value={ref}
+          label="Ref"
+          onChange={(next) =>
+            void navigate({
+              to: '/r/$repository/$ref/data',
+              params: { repository, ref: next },
+              search: { path: search.path },
+            })
+          }
+        />
         <Breadcrumb prefix={path} />
         <span className="grow" />
         <SearchField repository={repository} at={ref} prefix={path} />
         {selected.size === 0 ? (
           <div className="toolbar">
-            <Menu label="Upload" trigger={<Button icon="upload" refused={refused}>Upload</Button>}>
-              <MenuItem icon="file" onAction={() => files.current?.click()}>Files…</MenuItem>
-              <MenuItem icon="folder" onAction={() => folder.current?.click()}>Folder…</MenuItem>
-              <MenuItem icon="edit" onAction={() => setCreating(true)}>New text object…</MenuItem>
-              <MenuItem icon="download" detail="By reference, from a bucket or directory" onAction={() => setImporting(true)}>Import…</MenuItem>
+            <Menu
+              label="Upload"
+              trigger={
+                <Button icon="upload" refused={refused}>
+                  Upload
+                </Button>
+              }
+            >
+              <MenuItem icon="file" onAction={() => files.current?.click()}>
+                Files…
+              </MenuItem>
+              <MenuItem icon="folder" onAction={() => folder.current?.click()}>
+                Folder…
+              </MenuItem>
+              <MenuItem icon="edit" onAction={() => setCreating(true)}>
+                New text object…
+              </MenuItem>
+              <MenuItem
+                icon="download"
+                detail="By reference, from a bucket or directory"
+                onAction={() => setImporting(true)}
+              >
+                Import…
+              </MenuItem>
             </Menu>
             <Menu label="Download" trigger={<Button icon="download">Download</Button>}>
-              <MenuItem detail={`Everything below ${path || 'the top'}`} href={archiveUrl(repository, ref, path, 'zip')} target="_self">As zip</MenuItem>
-              <MenuItem href={archiveUrl(repository, ref, path, 'tar')} target="_self">As tar</MenuItem>
+              <MenuItem
+                detail={`Everything below ${path || 'the top'}`}
+                href={archiveUrl(repository, ref, path, 'zip')}
+                target="_self"
+              >
+                As zip
+              </MenuItem>
+              <MenuItem href={archiveUrl(repository, ref, path, 'tar')} target="_self">
+                As tar
+              </MenuItem>
               <MenuSeparator />
-              <MenuItem icon="copy" onAction={() => void copyText(tarnUri(repository, ref, path))}>Copy tarn URI</MenuItem>
-              <MenuItem icon="copy" onAction={() => void copyText(s3Uri(repository, ref, path))}>Copy S3 URI</MenuItem>
-              <MenuItem icon="plug" onAction={() => void navigate({ to: '/connect', search: { repository, ...(isBranch ? { branch: ref } : {}) } })}>Connect a client…</MenuItem>
+              <MenuItem icon="copy" onAction={() => void copyText(tarnUri(repository, ref, path))}>
+                Copy tarn URI
+              </MenuItem>
+              <MenuItem icon="copy" onAction={() => void copyText(s3Uri(repository, ref, path))}>
+                Copy S3 URI
+              </MenuItem>
+              <MenuItem
+                icon="plug"
+                onAction={() =>
+                  void navigate({ to: '/connect', search: { repository, ...(isBranch ? { branch: ref } : {}) } })
+                }
+              >
+                Connect a client…
+              </MenuItem>
             </Menu>
           </div>
         ) : (
           <div className="toolbar" role="group" aria-label="Selection">
             <span>{counted(selected.size, 'item')}</span>
-            <Button icon="download" onPress={() => void downloadArchive(repository, ref, chosen).catch((error: Error) => toast(error.message))}>Download</Button>
-            <Button onPress={() => setAction({ kind: 'move', items: chosen })} refused={refused}>Move…</Button>
+            <Button
+              icon="download"
+              onPress={() =>
+                void downloadArchive(repository, ref, chosen).catch((error: Error) => toast(error.message))
+              }
+            >
+              Download
+            </Button>
+            <Button onPress={() => setAction({ kind: 'move', items: chosen })} refused={refused}>
+              Move…
+            </Button>
             <Button onPress={() => setAction({ kind: 'copy', items: chosen })}>Copy…</Button>
-            <Button kind="danger" icon="trash" onPress={() => setAction({ kind: 'delete', items: chosen })} refused={refused}>Delete…</Button>
-            <Button kind="quiet" onPress={() => setSelected(new Set())}>Clear</Button>
+            <Button
+              kind="danger"
+              icon="trash"
+              onPress={() => setAction({ kind: 'delete', items: chosen })}
+              refused={refused}
+            >
+              Delete…
+            </Button>
+            <Button kind="quiet" onPress={() => setSelected(new Set())}>
+              Clear
+            </Button>
           </div>
         )}
-        <input ref={files} type="file" multiple hidden aria-label="Files to upload" onChange={(event) => { add([...(event.target.files ?? [])].map((file) => ({ path: file.name, file }))); event.target.value = ''; }} />
-        <input ref={folder} type="file" multiple hidden aria-label="Folder to upload" onChange={(event) => { add([...(event.target.files ?? [])].map((file) => ({ path: file.webkitRelativePath || file.name, file }))); event.target.value = ''; }} />
+        <input
+          ref={files}
+          type="file"
+          multiple
+          hidden
+          aria-label="Files to upload"
+          onChange={(event) => {
+            add([...(event.target.files ?? [])].map((file) => ({ path: file.name, file })));
+            event.target.value = '';
+          }}
+        />
+        <input
+          ref={folder}
+          type="file"
+          multiple
+          hidden
+          aria-label="Folder to upload"
+          onChange={(event) => {
+            add([...(event.target.files ?? [])].map((file) => ({ path: file.webkitRelativePath || file.name, file })));
+            event.target.value = '';
+          }}
+        />
       </div>
       <div className={styles.body}>
-        {rows.error && rows.count === 0 ? <div className="grow"><ErrorPanel error={rows.error} onRetry={rows.retry} /></div> : rows.isLoading ? <Skeleton rows={8} /> : (
-          <DataTable label="Objects" fill columns={columns} count={rows.count} row={row} rowKey={keyOf} onRange={rows.onRange} activeKey={search.object}
-            selected={selected} onSelect={setSelected} onOpen={open}
-            empty={(
-              <EmptyState icon="folder" command={`tarn fs upload FILE ${tarnUri(repository, ref, path)}`}
-                action={isBranch ? <Button icon="upload" refused={refused} onPress={() => files.current?.click()}>Upload files</Button> : <Link to="/r/$repository" params={{ repository }} className={buttonClass()}>Go to the default branch</Link>}>
-                {path ? 'There is nothing in this folder.' : 'There are no objects here yet.'} {isBranch && !refused && 'Drop files or folders onto this page.'}
+        {rows.error && rows.count === 0 ? (
+          <div className="grow">
+            <ErrorPanel error={rows.error} onRetry={rows.retry} />
+          </div>
+        ) : rows.isLoading ? (
+          <Skeleton rows={8} />
+        ) : (
+          <DataTable
+            label="Objects"
+            fill
+            columns={columns}
+            count={rows.count}
+            row={row}
+            rowKey={keyOf}
+            onRange={rows.onRange}
+            activeKey={search.object}
+            selected={selected}
+            onSelect={setSelected}
+            onOpen={open}
+            empty={
+              <EmptyState
+                icon="folder"
+                command={`tarn fs upload FILE ${tarnUri(repository, ref, path)}`}
+                action={
+                  isBranch ? (
+                    <Button icon="upload" refused={refused} onPress={() => files.current?.click()}>
+                      Upload files
+                    </Button>
+                  ) : (
+                    <Link to="/r/$repository" params={{ repository }} className={buttonClass()}>
+                      Go to the default branch
+                    </Link>
+                  )
+                }
+              >
+                {path ? 'There is nothing in this folder.' : 'There are no objects here yet.'}{' '}
+                {isBranch && !refused && 'Drop files or folders onto this page.'}
               </EmptyState>
-            )} />
+            }
+          />
         )}
-        {search.object !== undefined && !narrow && <aside className={styles.panel} aria-label="Details"><ObjectPanel key={`${ref}/${search.object}`} repository={repository} at={ref} path={search.object} refused={refused} onClose={close} /></aside>}
+        {search.object !== undefined && !narrow && (
+          <aside className={styles.panel} aria-label="Details">
+            <ObjectPanel
+              key={`${ref}/${search.object}`}
+              repository={repository}
+              at={ref}
+              path={search.object}
+              refused={refused}
+              onClose={close}
+            />
+          </aside>
+        )}
       </div>
       {search.object !== undefined && narrow && (
         <Dialog title={nameOf(search.object)} isOpen onClose={close} side flush>
-          <ObjectPanel key={`${ref}/${search.object}`} repository={repository} at={ref} path={search.object} refused={refused} onClose={close} inDialog />
+          <ObjectPanel
+            key={`${ref}/${search.object}`}
+            repository={repository}
+            at={ref}
+            path={search.object}
+            refused={refused}
+            onClose={close}
+            inDialog
+          />
         </Dialog>
       )}
       {isBranch && <UploadPanel queue={queue} />}
       {isBranch && <UncommittedBar repository={repository} branch={ref} />}
-      {over && <div className={styles.drop}><p>Drop to upload to {ref}/{path}</p></div>}
-      {action?.kind === 'delete' && <DeleteObjects repository={repository} branch={ref} items={action.items} onClose={() => setAction(null)} onDone={() => setSelected(new Set())} />}
-      {action?.kind === 'move' && <MoveObjects repository={repository} branch={ref} items={action.items} onClose={() => setAction(null)} onDone={() => setSelected(new Set())} />}
-      {action?.kind === 'copy' && <CopyObjects repository={repository} branch={ref} items={action.items} onClose={() => setAction(null)} onDone={() => setSelected(new Set())} />}
-      {creating && <EditText repository={repository} branch={ref} path={path} text="" contentType="text/plain" onClose={() => setCreating(false)} onDone={(object) => void navigate({ search: { ...search, object } })} />}
-      {importing && <ImportWizard repository={repository} branch={ref} destination={path} onClose={() => setImporting(false)} />}
+      {over && (
+        <div className={styles.drop}>
+          <p>
+            Drop to upload to {ref}/{path}
+          </p>
+        </div>
+      )}
+      {action?.kind === 'delete' && (
+        <DeleteObjects
+          repository={repository}
+          branch={ref}
+          items={action.items}
+          onClose={() => setAction(null)}
+          onDone={() => setSelected(new Set())}
+        />
+      )}
+      {action?.kind === 'move' && (
+        <MoveObjects
+          repository={repository}
+          branch={ref}
+          items={action.items}
+          onClose={() => setAction(null)}
+          onDone={() => setSelected(new Set())}
+        />
+      )}
+      {action?.kind === 'copy' && (
+        <CopyObjects
+          repository={repository}
+          branch={ref}
+          items={action.items}
+          onClose={() => setAction(null)}
+          onDone={() => setSelected(new Set())}
+        />
+      )}
+      {creating && (
+        <EditText
+          repository={repository}
+          branch={ref}
+          path={path}
+          text=""
+          contentType="text/plain"
+          onClose={() => setCreating(false)}
+          onDone={(object) => void navigate({ search: { ...search, object } })}
+        />
+      )}
+      {importing && (
+        <ImportWizard repository={repository} branch={ref} destination={path} onClose={() => setImporting(false)} />
+      )}
     </div>
   );
 }
@@ -201,18 +441,28 @@ function Metadata({ of }: { of: ObjectStats }) {
   const pairs = Object.entries(of.metadata ?? {});
   if (pairs.length === 0) return null;
   const text = pairs.map(([key, value]) => `${key}=${value}`).join(' ');
-  return <span className={`muted ${styles.metadata}`} title={text}>{text}</span>;
+  return (
+    <span className={`muted ${styles.metadata}`} title={text}>
+      {text}
+    </span>
+  );
 }
 
 function Breadcrumb({ prefix }: { prefix: string }) {
   const { repository } = route.useParams();
   return (
     <nav aria-label="Folder" className={styles.crumbs}>
-      <Link to="." search={{}}><Name>{repository}</Name></Link>
+      <Link to="." search={{}}>
+        <Name>{repository}</Name>
+      </Link>
       {crumbs(prefix).map((crumb, index, all) => (
         <span key={crumb.prefix} className={styles.crumb}>
-          <span aria-hidden="true" className="muted">/</span>
-          <Link to="." search={{ path: crumb.prefix }} aria-current={index === all.length - 1 ? 'location' : undefined}><Name>{crumb.label}</Name></Link>
+          <span aria-hidden="true" className="muted">
+            /
+          </span>
+          <Link to="." search={{ path: crumb.prefix }} aria-current={index === all.length - 1 ? 'location' : undefined}>
+            <Name>{crumb.label}</Name>
+          </Link>
         </span>
       ))}
     </nav>
@@ -223,13 +473,28 @@ function SearchField({ repository, at, prefix }: { repository: string; at: strin
   const navigate = useNavigate();
   const [text, setText] = useState('');
   return (
-    <form role="search" className={styles.search} onSubmit={(event) => {
-      event.preventDefault();
-      if (text.trim() === '') return;
-      const glob = /[*?[{]/.test(text) ? text.trim() : `**${text.trim()}**`;
-      void navigate({ to: '/r/$repository/$ref/search', params: { repository, ref: at }, search: { glob, prefix: prefix || undefined } });
-    }}>
-      <TextField label="Search paths" hideLabel type="search" placeholder="Search paths: cat, **/*.png" value={text} onChange={setText} />
+    <form
+      role="search"
+      className={styles.search}
+      onSubmit={(event) => {
+        event.preventDefault();
+        if (text.trim() === '') return;
+        const glob = /[*?[{]/.test(text) ? text.trim() : `**${text.trim()}**`;
+        void navigate({
+          to: '/r/$repository/$ref/search',
+          params: { repository, ref: at },
+          search: { glob, prefix: prefix || undefined },
+        });
+      }}
+    >
+      <TextField
+        label="Search paths"
+        hideLabel
+        type="search"
+        placeholder="Search paths: cat, **/*.png"
+        value={text}
+        onChange={setText}
+      />
     </form>
   );
 }

@@ -6,7 +6,9 @@ const heldBytes = 32e6;
 /** Of a selection that is kept in memory until it is saved. */
 const heldBytesMax = 2e9;
 
-type SavePicker = (options: { suggestedName: string }) => Promise<{ createWritable: () => Promise<WritableStream<Uint8Array>> }>;
+type SavePicker = (options: {
+  suggestedName: string;
+}) => Promise<{ createWritable: () => Promise<WritableStream<Uint8Array>> }>;
 
 /** Chromium has it, on TLS and loopback. It has to be asked for while the press of the button counts, so before anything is listed. */
 function savePicker(): SavePicker | undefined {
@@ -51,8 +53,15 @@ export async function downloadArchive(repository: string, ref: string, items: re
     }
     let after = '';
     for (;;) {
-      const response = await guardedFetch(new Request(`${base}/ls?amount=1000&prefix=${encodeURIComponent(item.path)}&after=${encodeURIComponent(after)}`));
-      const page = (await response.json()) as { results: ObjectStats[]; pagination: { has_more: boolean; next_offset: string } };
+      const response = await guardedFetch(
+        new Request(
+          `${base}/ls?amount=1000&prefix=${encodeURIComponent(item.path)}&after=${encodeURIComponent(after)}`,
+        ),
+      );
+      const page = (await response.json()) as {
+        results: ObjectStats[];
+        pagination: { has_more: boolean; next_offset: string };
+      };
       if (!response.ok) throw failureOf(response, page);
       for (const object of page.results) {
         paths.push(object.path);
@@ -62,8 +71,17 @@ export async function downloadArchive(repository: string, ref: string, items: re
       after = page.pagination.next_offset;
     }
   }
-  if (!file && bytes > heldBytesMax) throw new Error('The selection is larger than 2 GB, which this browser would keep in memory. Select one folder, which is streamed to disk, or use tarn fs download.');
-  const response = await guardedFetch(new Request(`${base}/archive?format=zip`, { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify({ paths }) }));
+  if (!file && bytes > heldBytesMax)
+    throw new Error(
+      'The selection is larger than 2 GB, which this browser would keep in memory. Select one folder, which is streamed to disk, or use tarn fs download.',
+    );
+  const response = await guardedFetch(
+    new Request(`${base}/archive?format=zip`, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json' },
+      body: JSON.stringify({ paths }),
+    }),
+  );
   if (!response.ok) throw failureOf(response, await response.json().catch(() => undefined));
   if (file && response.body) await response.body.pipeTo(await file.createWritable());
   else save(await response.blob(), name);

@@ -21,7 +21,11 @@ export function branchChanged(repository: string, branch: string, isGone: (path:
     queryKey: objectsKey(repository, branch),
     predicate: ({ queryKey: [, , , kind, path] }) => kind !== 'stat' || !isGone(String(path)),
   });
-  for (const queryKey of [['uncommitted', repository, branch], ['usage', repository], ['diff', repository]]) {
+  for (const queryKey of [
+    ['uncommitted', repository, branch],
+    ['usage', repository],
+    ['diff', repository],
+  ]) {
     void queryClient.invalidateQueries({ queryKey });
   }
 }
@@ -51,9 +55,14 @@ async function* pathsOf({ repository, branch }: Where, items: readonly ObjectSta
   for (const item of items.filter(isFolder)) {
     let after = '';
     for (;;) {
-      const page = await answer(api.GET('/repositories/{repository}/refs/{ref}/objects/ls', {
-        params: { path: { repository, ref: branch }, query: { prefix: item.path, after, amount: deletedAtOnce, user_metadata: false } },
-      }));
+      const page = await answer(
+        api.GET('/repositories/{repository}/refs/{ref}/objects/ls', {
+          params: {
+            path: { repository, ref: branch },
+            query: { prefix: item.path, after, amount: deletedAtOnce, user_metadata: false },
+          },
+        }),
+      );
       if (page.results.length > 0) yield page.results.map((object) => object.path);
       if (!page.pagination.has_more) break;
       after = page.pagination.next_offset;
@@ -67,9 +76,17 @@ function useAmount({ repository, branch }: Where, items: readonly ObjectStats[])
   return useQuery({
     queryKey: ['usage', repository, branch, 'of', folders, items.length],
     queryFn: async ({ signal }) => {
-      const total = { objects: items.length - folders.length, bytes: items.reduce((sum, item) => sum + (item.size_bytes ?? 0), 0) };
+      const total = {
+        objects: items.length - folders.length,
+        bytes: items.reduce((sum, item) => sum + (item.size_bytes ?? 0), 0),
+      };
       for (const prefix of folders) {
-        const usage = await answer(api.GET('/repositories/{repository}/usage', { params: { path: { repository }, query: { ref: branch, prefix } }, signal }));
+        const usage = await answer(
+          api.GET('/repositories/{repository}/usage', {
+            params: { path: { repository }, query: { ref: branch, prefix } },
+            signal,
+          }),
+        );
         total.objects += usage.logical?.objects ?? 0;
         total.bytes += usage.logical?.bytes ?? 0;
       }
@@ -85,9 +102,18 @@ export function DeleteObjects({ repository, branch, items, onClose, onDone }: Di
   const remove = async () => {
     let done = 0;
     for await (const paths of pathsOf({ repository, branch }, items)) {
-      const result = await answer(api.POST('/repositories/{repository}/branches/{branch}/objects/delete', { params: { path: { repository, branch } }, body: { paths } }));
+      const result = await answer(
+        api.POST('/repositories/{repository}/branches/{branch}/objects/delete', {
+          params: { path: { repository, branch } },
+          body: { paths },
+        }),
+      );
       const failed = result.errors[0];
-      if (failed) throw new ApiError(failed.status_code, `${count(result.errors.length)} of ${count(paths.length)} were not deleted; the first is ${failed.path}: ${failed.message}`);
+      if (failed)
+        throw new ApiError(
+          failed.status_code,
+          `${count(result.errors.length)} of ${count(paths.length)} were not deleted; the first is ${failed.path}: ${failed.message}`,
+        );
       done += paths.length;
       setDeleted(done);
     }
@@ -98,10 +124,21 @@ export function DeleteObjects({ repository, branch, items, onClose, onDone }: Di
   return (
     <ConfirmDialog title={title} action="Delete" isOpen onClose={onClose} onConfirm={remove}>
       <p>
-        {amount.data ? <>Deletes {counted(amount.data.objects, 'object')} of {bytes(amount.data.bytes)} from {branch}, uncommitted: </> : <>Deletes them from {branch}, uncommitted: </>}
+        {amount.data ? (
+          <>
+            Deletes {counted(amount.data.objects, 'object')} of {bytes(amount.data.bytes)} from {branch},
+            uncommitted:{' '}
+          </>
+        ) : (
+          <>Deletes them from {branch}, uncommitted: </>
+        )}
         a reset of the branch brings them back, and commits that hold them keep them.
       </p>
-      {deleted > 0 && <Progress label="Deleting" value={amount.data ? deleted / Math.max(1, amount.data.objects) : undefined}>{counted(deleted, 'object')} deleted</Progress>}
+      {deleted > 0 && (
+        <Progress label="Deleting" value={amount.data ? deleted / Math.max(1, amount.data.objects) : undefined}>
+          {counted(deleted, 'object')} deleted
+        </Progress>
+      )}
     </ConfirmDialog>
   );
 }
@@ -111,7 +148,12 @@ export function MoveObjects({ repository, branch, items, onClose, onDone }: Dial
   const one = items.length === 1 ? items[0]! : undefined;
   const [target, setTarget] = useState(one ? one.path : folderOf(items[0]!.path));
   const [overwrite, setOverwrite] = useState(false);
-  const destinationOf = (item: ObjectStats) => (one ? (isFolder(item) && !target.endsWith('/') ? `${target}/` : target) : `${target === '' || target.endsWith('/') ? target : `${target}/`}${nameOf(item.path)}`);
+  const destinationOf = (item: ObjectStats) =>
+    one
+      ? isFolder(item) && !target.endsWith('/')
+        ? `${target}/`
+        : target
+      : `${target === '' || target.endsWith('/') ? target : `${target}/`}${nameOf(item.path)}`;
   const move = async () => {
     let moved = 0;
     for (const item of items) {
@@ -119,17 +161,39 @@ export function MoveObjects({ repository, branch, items, onClose, onDone }: Dial
       const body: Schemas['ObjectMove'] = isFolder(item)
         ? { src_prefix: item.path, dest_prefix: destination, overwrite, force: false }
         : { src_path: item.path, dest_path: destination, overwrite, force: false };
-      moved += (await answer(api.POST('/repositories/{repository}/branches/{branch}/objects/move', { params: { path: { repository, branch } }, body }))).moved;
+      moved += (
+        await answer(
+          api.POST('/repositories/{repository}/branches/{branch}/objects/move', {
+            params: { path: { repository, branch } },
+            body,
+          }),
+        )
+      ).moved;
     }
     branchChanged(repository, branch, within(items));
     onDone();
     toast(`Moved ${counted(moved, 'object')}`);
   };
   return (
-    <FormDialog title={one ? `Rename or move ${nameOf(one.path)}` : `Move ${counted(items.length, 'item')}`} action="Move" isOpen onClose={onClose} onSubmit={move}
-      refused={one && (target === '' || target === one.path) ? 'Enter another path' : undefined}>
-      <TextField label={one ? 'New path' : 'Into the folder'} value={target} onChange={setTarget} mono autoFocus help="By reference: no byte is copied." />
-      <Checkbox checked={overwrite} onChange={setOverwrite}>Replace objects that are there</Checkbox>
+    <FormDialog
+      title={one ? `Rename or move ${nameOf(one.path)}` : `Move ${counted(items.length, 'item')}`}
+      action="Move"
+      isOpen
+      onClose={onClose}
+      onSubmit={move}
+      refused={one && (target === '' || target === one.path) ? 'Enter another path' : undefined}
+    >
+      <TextField
+        label={one ? 'New path' : 'Into the folder'}
+        value={target}
+        onChange={setTarget}
+        mono
+        autoFocus
+        help="By reference: no byte is copied."
+      />
+      <Checkbox checked={overwrite} onChange={setOverwrite}>
+        Replace objects that are there
+      </Checkbox>
     </FormDialog>
   );
 }
@@ -146,9 +210,16 @@ export function CopyObjects({ repository, branch: from, items, onClose, onDone }
     let done = 0;
     for await (const paths of pathsOf({ repository, branch: from }, items)) {
       for (let at = 0; at < paths.length; at += copiedAtOnce) {
-        await Promise.all(paths.slice(at, at + copiedAtOnce).map((path) => answer(api.POST('/repositories/{repository}/branches/{branch}/objects/copy', {
-          params: { path: { repository, branch }, query: { dest_path: into + path.slice(root.length) } }, body: { src_path: path, src_ref: from, force: false, shallow: false },
-        }))));
+        await Promise.all(
+          paths.slice(at, at + copiedAtOnce).map((path) =>
+            answer(
+              api.POST('/repositories/{repository}/branches/{branch}/objects/copy', {
+                params: { path: { repository, branch }, query: { dest_path: into + path.slice(root.length) } },
+                body: { src_path: path, src_ref: from, force: false, shallow: false },
+              }),
+            ),
+          ),
+        );
         done += Math.min(copiedAtOnce, paths.length - at);
         setCopied(done);
       }
@@ -158,51 +229,131 @@ export function CopyObjects({ repository, branch: from, items, onClose, onDone }
     toast(`Copied ${counted(done, 'object')} to ${branch}`);
   };
   return (
-    <FormDialog title={one ? `Copy ${nameOf(one.path)}` : `Copy ${counted(items.length, 'item')}`} action="Copy" isOpen onClose={onClose} onSubmit={copy}
-      refused={branch === from && (one ? target === one.path : target === folderOf(items[0]!.path)) ? 'Enter another path, or choose another branch' : undefined}>
-      <div className="stack-tight"><span style={{ fontWeight: 500 }}>To the branch</span><div><RefPicker repository={repository} value={branch} label="Branch to copy to" kinds={['branch']} onChange={setBranch} /></div></div>
-      <TextField label={one ? 'Path of the copy' : 'Into the folder'} value={target} onChange={setTarget} mono autoFocus help="By reference: no byte is copied." />
+    <FormDialog
+      title={one ? `Copy ${nameOf(one.path)}` : `Copy ${counted(items.length, 'item')}`}
+      action="Copy"
+      isOpen
+      onClose={onClose}
+      onSubmit={copy}
+      refused={
+        branch === from && (one ? target === one.path : target === folderOf(items[0]!.path))
+          ? 'Enter another path, or choose another branch'
+          : undefined
+      }
+    >
+      <div className="stack-tight">
+        <span style={{ fontWeight: 500 }}>To the branch</span>
+        <div>
+          <RefPicker
+            repository={repository}
+            value={branch}
+            label="Branch to copy to"
+            kinds={['branch']}
+            onChange={setBranch}
+          />
+        </div>
+      </div>
+      <TextField
+        label={one ? 'Path of the copy' : 'Into the folder'}
+        value={target}
+        onChange={setTarget}
+        mono
+        autoFocus
+        help="By reference: no byte is copied."
+      />
       {copied > 0 && <Progress label="Copying">{counted(copied, 'object')} copied</Progress>}
     </FormDialog>
   );
 }
 
-export function EditMetadata({ repository, branch, object, onClose }: Where & { object: ObjectStats; onClose: () => void }) {
+export function EditMetadata({
+  repository,
+  branch,
+  object,
+  onClose,
+}: Where & { object: ObjectStats; onClose: () => void }) {
   const [pairs, setPairs] = useState<[string, string][]>(Object.entries(object.metadata ?? {}));
   const keys = pairs.map(([key]) => key);
   return (
-    <FormDialog title={`Metadata of ${nameOf(object.path)}`} action="Save" isOpen onClose={onClose}
-      refused={keys.some((key) => key === '') ? 'Each value needs a key' : new Set(keys).size < keys.length ? 'A key is there twice' : undefined}
+    <FormDialog
+      title={`Metadata of ${nameOf(object.path)}`}
+      action="Save"
+      isOpen
+      onClose={onClose}
+      refused={
+        keys.some((key) => key === '')
+          ? 'Each value needs a key'
+          : new Set(keys).size < keys.length
+            ? 'A key is there twice'
+            : undefined
+      }
       onSubmit={async () => {
-        await answer(api.PUT('/repositories/{repository}/branches/{branch}/objects/stat/user_metadata', {
-          params: { path: { repository, branch }, query: { path: object.path } }, body: { set: Object.fromEntries(pairs) },
-        }));
+        await answer(
+          api.PUT('/repositories/{repository}/branches/{branch}/objects/stat/user_metadata', {
+            params: { path: { repository, branch }, query: { path: object.path } },
+            body: { set: Object.fromEntries(pairs) },
+          }),
+        );
         branchChanged(repository, branch);
         toast('Metadata saved, uncommitted');
-      }}>
+      }}
+    >
       <PairsField label="User metadata" pairs={pairs} onChange={setPairs} />
     </FormDialog>
   );
 }
 
 /** Writes a small text object; refuses if it changed since it was read. */
-export function EditText({ repository, branch, path, text, etag, contentType, onClose, onDone }:
-  Where & { path: string; text: string; etag?: string | undefined; contentType: string; onClose: () => void; onDone?: (path: string) => void }) {
+export function EditText({
+  repository,
+  branch,
+  path,
+  text,
+  etag,
+  contentType,
+  onClose,
+  onDone,
+}: Where & {
+  path: string;
+  text: string;
+  etag?: string | undefined;
+  contentType: string;
+  onClose: () => void;
+  onDone?: (path: string) => void;
+}) {
   const isNew = etag === undefined;
   const [name, setName] = useState(path);
   const [value, setValue] = useState(text);
   return (
-    <FormDialog title={isNew ? 'New text object' : `Edit ${nameOf(path)}`} action="Save" isOpen onClose={onClose} wide
+    <FormDialog
+      title={isNew ? 'New text object' : `Edit ${nameOf(path)}`}
+      action="Save"
+      isOpen
+      onClose={onClose}
+      wide
       refused={name === '' || name.endsWith('/') ? 'Enter a path' : undefined}
       onSubmit={async () => {
-        const response = await guardedFetch(new Request(`/api/v1/repositories/${encodeURIComponent(repository)}/branches/${encodeURIComponent(branch)}/objects?path=${encodeURIComponent(name)}`, {
-          method: 'POST', body: new Blob([value]), headers: { 'Content-Type': contentType, ...(isNew ? { 'If-None-Match': '*' } : { 'If-Match': etag }) },
-        }));
-        await answer(response.json().catch(() => ({})).then((body: unknown) => (response.ok ? { data: body, response } : { error: body, response })));
+        const response = await guardedFetch(
+          new Request(
+            `/api/v1/repositories/${encodeURIComponent(repository)}/branches/${encodeURIComponent(branch)}/objects?path=${encodeURIComponent(name)}`,
+            {
+              method: 'POST',
+              body: new Blob([value]),
+              headers: { 'Content-Type': contentType, ...(isNew ? { 'If-None-Match': '*' } : { 'If-Match': etag }) },
+            },
+          ),
+        );
+        await answer(
+          response
+            .json()
+            .catch(() => ({}))
+            .then((body: unknown) => (response.ok ? { data: body, response } : { error: body, response })),
+        );
         branchChanged(repository, branch);
         onDone?.(name);
         toast(`${nameOf(name)} saved, uncommitted`);
-      }}>
+      }}
+    >
       {isNew && <TextField label="Path" value={name} onChange={setName} mono autoFocus />}
       <TextField label="Text" value={value} onChange={setValue} rows={16} mono autoFocus={!isNew} />
     </FormDialog>

@@ -38,28 +38,53 @@ export function ObjectPanel({ repository, at, path, refused, onClose, inDialog }
     <div className={styles.object}>
       {!inDialog && (
         <header className={styles.head}>
-          <h2 className={styles.title}><Name>{nameOf(path)}</Name></h2>
+          <h2 className={styles.title}>
+            <Name>{nameOf(path)}</Name>
+          </h2>
           <IconButton icon="close" label="Close details" onPress={onClose} />
         </header>
       )}
-      <Loaded query={stat} rows={8}>{(object) => (
-        <>
-          <Actions repository={repository} at={at} object={object} refused={refused} onClose={onClose} />
-          <div className={styles.preview}><Preview shown={shownOf(repository, at, object)} /></div>
-          <Details repository={repository} at={at} object={object} />
-        </>
-      )}</Loaded>
+      <Loaded query={stat} rows={8}>
+        {(object) => (
+          <>
+            <Actions repository={repository} at={at} object={object} refused={refused} onClose={onClose} />
+            <div className={styles.preview}>
+              <Preview shown={shownOf(repository, at, object)} />
+            </div>
+            <Details repository={repository} at={at} object={object} />
+          </>
+        )}
+      </Loaded>
     </div>
   );
 }
 
 function shownOf(repository: string, ref: string, object: ObjectStats): Shown {
-  return { repository, ref, path: object.path, size: object.size_bytes ?? 0, checksum: object.checksum, contentType: object.content_type };
+  return {
+    repository,
+    ref,
+    path: object.path,
+    size: object.size_bytes ?? 0,
+    checksum: object.checksum,
+    contentType: object.content_type,
+  };
 }
 
 type Action = 'move' | 'copy' | 'delete' | 'metadata';
 
-function Actions({ repository, at, object, refused, onClose }: { repository: string; at: string; object: ObjectStats; refused: string | undefined; onClose: () => void }) {
+function Actions({
+  repository,
+  at,
+  object,
+  refused,
+  onClose,
+}: {
+  repository: string;
+  at: string;
+  object: ObjectStats;
+  refused: string | undefined;
+  onClose: () => void;
+}) {
   const [action, setAction] = useState<Action | null>(null);
   const [editing, setEditing] = useState<string | null>(null);
   const size = object.size_bytes ?? 0;
@@ -69,28 +94,71 @@ function Actions({ repository, at, object, refused, onClose }: { repository: str
     else setEditing(text);
   };
   const presign = async () => {
-    const signed = await answer(api.GET('/repositories/{repository}/refs/{ref}/objects/stat', { params: { path: { repository, ref: at }, query: { path: object.path, presign: true } } }));
+    const signed = await answer(
+      api.GET('/repositories/{repository}/refs/{ref}/objects/stat', {
+        params: { path: { repository, ref: at }, query: { path: object.path, presign: true } },
+      }),
+    );
     await copyText(signed.physical_address);
   };
   const dialog = { repository, branch: at, items: [object], onClose: () => setAction(null) };
   return (
     <div className={styles.actions}>
-      <a className={buttonClass('primary')} href={objectUrl(repository, at, object.path)} download={nameOf(object.path)}><Icon name="download" />Download</a>
+      <a
+        className={buttonClass('primary')}
+        href={objectUrl(repository, at, object.path)}
+        download={nameOf(object.path)}
+      >
+        <Icon name="download" />
+        Download
+      </a>
       <CopyAs snippets={objectSnippets(repository, at, object.path, location.origin)} />
       <Menu label="More" trigger={<Button icon="more">More</Button>}>
-        <MenuItem icon="edit" onAction={() => void edit().catch((error: Error) => toast(error.message))} refused={refused ?? (size > editedBytesMax ? 'Larger than 256 KB' : undefined)}>Edit text…</MenuItem>
-        <MenuItem icon="tag" onAction={() => setAction('metadata')} refused={refused}>Edit metadata…</MenuItem>
-        <MenuItem icon="arrowRight" onAction={() => setAction('move')} refused={refused}>Rename or move…</MenuItem>
-        <MenuItem icon="copy" onAction={() => setAction('copy')}>Copy…</MenuItem>
-        <MenuItem icon="link" onAction={() => void presign().catch((error: Error) => toast(error.message))} detail="Valid for a while, without a login">Copy presigned link</MenuItem>
+        <MenuItem
+          icon="edit"
+          onAction={() => void edit().catch((error: Error) => toast(error.message))}
+          refused={refused ?? (size > editedBytesMax ? 'Larger than 256 KB' : undefined)}
+        >
+          Edit text…
+        </MenuItem>
+        <MenuItem icon="tag" onAction={() => setAction('metadata')} refused={refused}>
+          Edit metadata…
+        </MenuItem>
+        <MenuItem icon="arrowRight" onAction={() => setAction('move')} refused={refused}>
+          Rename or move…
+        </MenuItem>
+        <MenuItem icon="copy" onAction={() => setAction('copy')}>
+          Copy…
+        </MenuItem>
+        <MenuItem
+          icon="link"
+          onAction={() => void presign().catch((error: Error) => toast(error.message))}
+          detail="Valid for a while, without a login"
+        >
+          Copy presigned link
+        </MenuItem>
         <MenuSeparator />
-        <MenuItem icon="trash" danger onAction={() => setAction('delete')} refused={refused}>Delete…</MenuItem>
+        <MenuItem icon="trash" danger onAction={() => setAction('delete')} refused={refused}>
+          Delete…
+        </MenuItem>
       </Menu>
       {action === 'move' && <MoveObjects {...dialog} onDone={onClose} />}
       {action === 'copy' && <CopyObjects {...dialog} onDone={() => undefined} />}
       {action === 'delete' && <DeleteObjects {...dialog} onDone={onClose} />}
-      {action === 'metadata' && <EditMetadata repository={repository} branch={at} object={object} onClose={() => setAction(null)} />}
-      {editing !== null && <EditText repository={repository} branch={at} path={object.path} text={editing} etag={`"${object.checksum}"`} contentType={object.content_type ?? 'text/plain'} onClose={() => setEditing(null)} />}
+      {action === 'metadata' && (
+        <EditMetadata repository={repository} branch={at} object={object} onClose={() => setAction(null)} />
+      )}
+      {editing !== null && (
+        <EditText
+          repository={repository}
+          branch={at}
+          path={object.path}
+          text={editing}
+          etag={`"${object.checksum}"`}
+          contentType={object.content_type ?? 'text/plain'}
+          onClose={() => setEditing(null)}
+        />
+      )}
     </div>
   );
 }
@@ -102,17 +170,43 @@ function Details({ repository, at, object }: { repository: string; at: string; o
       <section className="stack-tight">
         <h3>Object</h3>
         <dl className="facts">
-          <dt>Path</dt><dd className="mono">{object.path} <CopyButton text={object.path} label="Copy path" /></dd>
-          <dt>Size</dt><dd><Bytes of={object.size_bytes} />{(object.size_bytes ?? 0) >= 1000 && <span className="muted"> ({exactBytes(object.size_bytes ?? 0)})</span>}</dd>
-          <dt>Modified</dt><dd><Time at={object.mtime} /></dd>
-          <dt>Type</dt><dd>{object.content_type ?? 'unknown'}</dd>
-          <dt>Checksum</dt><dd className="mono">{object.checksum} <CopyButton text={object.checksum} label="Copy checksum" /></dd>
-          <dt>Stored at</dt><dd className="mono">{object.physical_address}{object.stored_in_parts && ' and more parts'}</dd>
+          <dt>Path</dt>
+          <dd className="mono">
+            {object.path} <CopyButton text={object.path} label="Copy path" />
+          </dd>
+          <dt>Size</dt>
+          <dd>
+            <Bytes of={object.size_bytes} />
+            {(object.size_bytes ?? 0) >= 1000 && <span className="muted"> ({exactBytes(object.size_bytes ?? 0)})</span>}
+          </dd>
+          <dt>Modified</dt>
+          <dd>
+            <Time at={object.mtime} />
+          </dd>
+          <dt>Type</dt>
+          <dd>{object.content_type ?? 'unknown'}</dd>
+          <dt>Checksum</dt>
+          <dd className="mono">
+            {object.checksum} <CopyButton text={object.checksum} label="Copy checksum" />
+          </dd>
+          <dt>Stored at</dt>
+          <dd className="mono">
+            {object.physical_address}
+            {object.stored_in_parts && ' and more parts'}
+          </dd>
         </dl>
       </section>
       <section className="stack-tight">
         <h3>Metadata</h3>
-        {metadata.length === 0 ? <p className="muted">None.</p> : <dl className="facts">{metadata.map(([key, value]) => <Pair key={key} name={key} value={value} />)}</dl>}
+        {metadata.length === 0 ? (
+          <p className="muted">None.</p>
+        ) : (
+          <dl className="facts">
+            {metadata.map(([key, value]) => (
+              <Pair key={key} name={key} value={value} />
+            ))}
+          </dl>
+        )}
       </section>
       <section className="stack-tight">
         <h3>History of this path</h3>
@@ -123,26 +217,49 @@ function Details({ repository, at, object }: { repository: string; at: string; o
 }
 
 function Pair({ name, value }: { name: string; value: string }) {
-  return <><dt className="mono">{name}</dt><dd className="mono">{value}</dd></>;
+  return (
+    <>
+      <dt className="mono">{name}</dt>
+      <dd className="mono">{value}</dd>
+    </>
+  );
 }
 
 function PathHistory({ repository, at, path }: { repository: string; at: string; path: string }) {
   const log = useQuery({
     queryKey: ['log', repository, at, 'of', path],
-    queryFn: ({ signal }) => answer(api.GET('/repositories/{repository}/refs/{ref}/commits', { params: { path: { repository, ref: at }, query: { objects: [path], amount: changesShown, limit: true } }, signal })),
+    queryFn: ({ signal }) =>
+      answer(
+        api.GET('/repositories/{repository}/refs/{ref}/commits', {
+          params: { path: { repository, ref: at }, query: { objects: [path], amount: changesShown, limit: true } },
+          signal,
+        }),
+      ),
   });
   return (
-    <Loaded query={log} rows={2}>{(commits) => (commits.results.length === 0 ? <p className="muted">Not committed yet.</p> : (
-      <ul className={styles.history}>
-        {commits.results.map((commit) => (
-          <li key={commit.id}>
-            <Link to="/r/$repository/-/commits/$commit" params={{ repository, commit: commit.id }} className="mono">{commit.id.slice(0, 12)}</Link>
-            <span className={styles.message}><Name>{commit.message || 'no message'}</Name></span>
-            <span className="muted">{commit.committer}</span>
-            <span className="muted"><Time at={commit.creation_date} /></span>
-          </li>
-        ))}
-      </ul>
-    ))}</Loaded>
+    <Loaded query={log} rows={2}>
+      {(commits) =>
+        commits.results.length === 0 ? (
+          <p className="muted">Not committed yet.</p>
+        ) : (
+          <ul className={styles.history}>
+            {commits.results.map((commit) => (
+              <li key={commit.id}>
+                <Link to="/r/$repository/-/commits/$commit" params={{ repository, commit: commit.id }} className="mono">
+                  {commit.id.slice(0, 12)}
+                </Link>
+                <span className={styles.message}>
+                  <Name>{commit.message || 'no message'}</Name>
+                </span>
+                <span className="muted">{commit.committer}</span>
+                <span className="muted">
+                  <Time at={commit.creation_date} />
+                </span>
+              </li>
+            ))}
+          </ul>
+        )
+      }
+    </Loaded>
   );
 }

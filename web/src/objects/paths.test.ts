@@ -4,11 +4,19 @@ import { crumbs, extensionOf, folderOf, nameOf } from './paths';
 describe('keys as a tree', () => {
   it('have folders on their way', () => {
     expect(crumbs('')).toEqual([]);
-    expect(crumbs('a/b/')).toEqual([{ label: 'a', prefix: 'a/' }, { label: 'b', prefix: 'a/b/' }]);
-    expect(crumbs('a//b')).toEqual([{ label: 'a', prefix: 'a/' }, { label: '(empty)', prefix: 'a//' }, { label: 'b', prefix: 'a//b' }]);
+    expect(crumbs('a/b/')).toEqual([
+      { label: 'a', prefix: 'a/' },
+      { label: 'b', prefix: 'a/b/' },
+    ]);
+    expect(crumbs('a//b')).toEqual([
+      { label: 'a', prefix: 'a/' },
+      { label: '(empty)', prefix: 'a//' },
+      { label: 'b', prefix: 'a//b' },
+    ]);
   });
   it('have a folder and a name that make the key again', () => {
-    for (const path of ['a', 'a/b', 'a/', 'a//', '/', '/a', 'a/b/c.txt']) expect(folderOf(path) + nameOf(path)).toBe(path);
+    for (const path of ['a', 'a/b', 'a/', 'a//', '/', '/a', 'a/b/c.txt'])
+      expect(folderOf(path) + nameOf(path)).toBe(path);
     expect([folderOf('a/b'), folderOf('a/b/'), folderOf('a'), nameOf('a/b/')]).toEqual(['a/', 'a/', '', 'b/']);
   });
   it('have an extension', () => {

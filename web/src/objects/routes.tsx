@@ -16,7 +16,9 @@ const refIndexRoute = createRoute({
 const dataRoute = createRoute({
   getParentRoute: () => refRoute,
   path: 'data',
-  validateSearch: (raw: Record<string, unknown>): { path?: string | undefined; object?: string | undefined; from?: string | undefined } => ({
+  validateSearch: (
+    raw: Record<string, unknown>,
+  ): { path?: string | undefined; object?: string | undefined; from?: string | undefined } => ({
     /** The prefix that is listed, with its final slash. */
     path: text(raw.path),
     /** The object whose details are open. */
@@ -46,8 +48,18 @@ const searchRoute = createRoute({
   getParentRoute: () => refRoute,
   path: 'search',
   validateSearch: (raw: Record<string, unknown>): ObjectSearch => ({
-    glob: text(raw.glob), prefix: text(raw.prefix), min: integer(raw.min), max: integer(raw.max), after: text(raw.after), before: text(raw.before),
-    type: text(raw.type), metadata: texts(raw.metadata), where: text(raw.where), sort: oneOf(raw.sort, objectSorts), descending: text(raw.descending), object: text(raw.object),
+    glob: text(raw.glob),
+    prefix: text(raw.prefix),
+    min: integer(raw.min),
+    max: integer(raw.max),
+    after: text(raw.after),
+    before: text(raw.before),
+    type: text(raw.type),
+    metadata: texts(raw.metadata),
+    where: text(raw.where),
+    sort: oneOf(raw.sort, objectSorts),
+    descending: text(raw.descending),
+    object: text(raw.object),
   }),
   component: lazyRouteComponent(() => import('./search_page'), 'SearchPage'),
 });

@@ -47,41 +47,143 @@ export function SearchPage() {
   const navigate = useNavigate({ from: '/r/$repository/$ref/search' });
   const narrow = useNarrow();
   const conditions = conditionsOf(search);
-  const rows = usePagedRows<Schemas['ObjectStats']>(['objects', repository, ref, 'search', conditions], (after, signal) => answer(api.GET('/repositories/{repository}/refs/{ref}/objects/search', {
-    params: { path: { repository, ref }, query: { ...conditions, after, amount: pageSize } }, signal,
-  })));
+  const rows = usePagedRows<Schemas['ObjectStats']>(
+    ['objects', repository, ref, 'search', conditions],
+    (after, signal) =>
+      answer(
+        api.GET('/repositories/{repository}/refs/{ref}/objects/search', {
+          params: { path: { repository, ref }, query: { ...conditions, after, amount: pageSize } },
+          signal,
+        }),
+      ),
+  );
   const close = () => void navigate({ search: { ...search, object: undefined } });
   const columns: Column<ObjectStats>[] = [
-    { id: 'path', header: 'Path', width: 'minmax(200px, 3fr)', sort: 'path', cell: (item) => (
-      <><Icon name="file" /><Link to="." search={{ ...search, object: item.path }} className={styles.name}><Name>{item.path}</Name></Link></>
-    ) },
-    { id: 'size', header: 'Size', width: '88px', numeric: true, sort: 'size', cell: (item) => <Bytes of={item.size_bytes} /> },
-    { id: 'modified', header: 'Modified', width: '112px', wideOnly: true, sort: 'modified', cell: (item) => <Time at={item.mtime} /> },
-    { id: 'folder', header: 'Folder', hideHeader: true, width: '96px', wideOnly: true, cell: (item) => <Link to="/r/$repository/$ref/data" params={{ repository, ref }} search={{ path: folderOf(item.path) || undefined, object: item.path }}>In its folder</Link> },
+    {
+      id: 'path',
+      header: 'Path',
+      width: 'minmax(200px, 3fr)',
+      sort: 'path',
+      cell: (item) => (
+        <>
+          <Icon name="file" />
+          <Link to="." search={{ ...search, object: item.path }} className={styles.name}>
+            <Name>{item.path}</Name>
+          </Link>
+        </>
+      ),
+    },
+    {
+      id: 'size',
+      header: 'Size',
+      width: '88px',
+      numeric: true,
+      sort: 'size',
+      cell: (item) => <Bytes of={item.size_bytes} />,
+    },
+    {
+      id: 'modified',
+      header: 'Modified',
+      width: '112px',
+      wideOnly: true,
+      sort: 'modified',
+      cell: (item) => <Time at={item.mtime} />,
+    },
+    {
+      id: 'folder',
+      header: 'Folder',
+      hideHeader: true,
+      width: '96px',
+      wideOnly: true,
+      cell: (item) => (
+        <Link
+          to="/r/$repository/$ref/data"
+          params={{ repository, ref }}
+          search={{ path: folderOf(item.path) || undefined, object: item.path }}
+        >
+          In its folder
+        </Link>
+      ),
+    },
   ];
   return (
     <div className="page-full">
       <div className="page-head">
         <h1>Search</h1>
-        <RefPicker repository={repository} value={ref} label="Ref" onChange={(next) => void navigate({ to: '/r/$repository/$ref/search', params: { repository, ref: next }, search })} />
+        <RefPicker
+          repository={repository}
+          value={ref}
+          label="Ref"
+          onChange={(next) =>
+            void navigate({ to: '/r/$repository/$ref/search', params: { repository, ref: next }, search })
+          }
+        />
         <span className="grow" />
-        <Link to="/r/$repository/$ref/data" params={{ repository, ref }} search={{}} className={buttonClass()}>Back to the data</Link>
+        <Link to="/r/$repository/$ref/data" params={{ repository, ref }} search={{}} className={buttonClass()}>
+          Back to the data
+        </Link>
       </div>
-      <Conditions key={JSON.stringify({ ...search, object: undefined })} search={search} onChange={(next) => void navigate({ search: next })} />
-      {Object.keys(conditions).length === 0 ? <EmptyState icon="search">Enter a pattern or another condition.</EmptyState>
-        : rows.error && rows.loaded === 0 ? <ErrorPanel error={rows.error} onRetry={rows.retry} />
-        : rows.loaded === 0 && !rows.ended ? <Progress label="Searching">Searching…</Progress> : (
-          <div className={styles.body}>
-            <DataTable label="Found objects" fill columns={columns} count={rows.count} row={rows.row} rowKey={(item) => item.path} onRange={rows.onRange} activeKey={search.object}
-              onOpen={(item) => void navigate({ search: { ...search, object: item.path } })}
-              sorting={{ by: search.sort ?? 'path', descending: search.descending === '1' }}
-              onSort={(sorting) => void navigate({ search: { ...search, sort: sorting.by as ObjectSearch['sort'], descending: sorting.descending ? '1' : undefined } })}
-              empty={<EmptyState icon="search">Nothing at {ref} meets these conditions.</EmptyState>} />
-            {search.object !== undefined && !narrow && <aside className={styles.panel} aria-label="Details"><ObjectPanel key={search.object} repository={repository} at={ref} path={search.object} refused="Open it in its folder to change it" onClose={close} /></aside>}
-          </div>
-        )}
+      <Conditions
+        key={JSON.stringify({ ...search, object: undefined })}
+        search={search}
+        onChange={(next) => void navigate({ search: next })}
+      />
+      {Object.keys(conditions).length === 0 ? (
+        <EmptyState icon="search">Enter a pattern or another condition.</EmptyState>
+      ) : rows.error && rows.loaded === 0 ? (
+        <ErrorPanel error={rows.error} onRetry={rows.retry} />
+      ) : rows.loaded === 0 && !rows.ended ? (
+        <Progress label="Searching">Searching…</Progress>
+      ) : (
+        <div className={styles.body}>
+          <DataTable
+            label="Found objects"
+            fill
+            columns={columns}
+            count={rows.count}
+            row={rows.row}
+            rowKey={(item) => item.path}
+            onRange={rows.onRange}
+            activeKey={search.object}
+            onOpen={(item) => void navigate({ search: { ...search, object: item.path } })}
+            sorting={{ by: search.sort ?? 'path', descending: search.descending === '1' }}
+            onSort={(sorting) =>
+              void navigate({
+                search: {
+                  ...search,
+                  sort: sorting.by as ObjectSearch['sort'],
+                  descending: sorting.descending ? '1' : undefined,
+                },
+              })
+            }
+            empty={<EmptyState icon="search">Nothing at {ref} meets these conditions.</EmptyState>}
+          />
+          {search.object !== undefined && !narrow && (
+            <aside className={styles.panel} aria-label="Details">
+              <ObjectPanel
+                key={search.object}
+                repository={repository}
+                at={ref}
+                path={search.object}
+                refused="Open it in its folder to change it"
+                onClose={close}
+              />
+            </aside>
+          )}
+        </div>
+      )}
       {search.object !== undefined && narrow && (
-        <Dialog title={nameOf(search.object)} isOpen onClose={close} side flush><ObjectPanel key={search.object} repository={repository} at={ref} path={search.object} refused="Open it in its folder to change it" onClose={close} inDialog /></Dialog>
+        <Dialog title={nameOf(search.object)} isOpen onClose={close} side flush>
+          <ObjectPanel
+            key={search.object}
+            repository={repository}
+            at={ref}
+            path={search.object}
+            refused="Open it in its folder to change it"
+            onClose={close}
+            inDialog
+          />
+        </Dialog>
       )}
     </div>
   );
@@ -89,11 +191,28 @@ export function SearchPage() {
 
 function Conditions({ search, onChange }: { search: ObjectSearch; onChange: (search: ObjectSearch) => void }) {
   const [now, setNow] = useState(search);
-  const [more, setMore] = useState(Object.entries(search).some(([name, value]) => value !== undefined && !['glob', 'prefix', 'object', 'sort', 'descending'].includes(name)));
-  const text = (name: 'glob' | 'prefix' | 'after' | 'before' | 'type' | 'where') => ({ value: now[name] ?? '', onChange: (value: string) => setNow({ ...now, [name]: value || undefined }) });
-  const size = (name: 'min' | 'max') => ({ value: now[name]?.toString() ?? '', onChange: (value: string) => setNow({ ...now, [name]: value === '' ? undefined : Number(value) }) });
+  const [more, setMore] = useState(
+    Object.entries(search).some(
+      ([name, value]) => value !== undefined && !['glob', 'prefix', 'object', 'sort', 'descending'].includes(name),
+    ),
+  );
+  const text = (name: 'glob' | 'prefix' | 'after' | 'before' | 'type' | 'where') => ({
+    value: now[name] ?? '',
+    onChange: (value: string) => setNow({ ...now, [name]: value || undefined }),
+  });
+  const size = (name: 'min' | 'max') => ({
+    value: now[name]?.toString() ?? '',
+    onChange: (value: string) => setNow({ ...now, [name]: value === '' ? undefined : Number(value) }),
+  });
   return (
-    <form className={styles.conditions} role="search" onSubmit={(event) => { event.preventDefault(); onChange({ ...now, object: undefined }); }}>
+    <form
+      className={styles.conditions}
+      role="search"
+      onSubmit={(event) => {
+        event.preventDefault();
+        onChange({ ...now, object: undefined });
+      }}
+    >
       <TextField label="Path pattern" type="search" mono placeholder="**/*.png" {...text('glob')} />
       <TextField label="Below the prefix" mono {...text('prefix')} />
       {more && (
@@ -103,13 +222,21 @@ function Conditions({ search, onChange }: { search: ObjectSearch; onChange: (sea
           <TextField label="Modified after" type="datetime-local" {...text('after')} />
           <TextField label="Modified before" type="datetime-local" {...text('before')} />
           <TextField label="Content type" mono placeholder="image/*" {...text('type')} />
-          <TextField label="Metadata" mono placeholder="label=2" value={now.metadata?.join(' ') ?? ''} onChange={(value) => setNow({ ...now, metadata: value.trim() === '' ? undefined : value.split(' ') })} />
+          <TextField
+            label="Metadata"
+            mono
+            placeholder="label=2"
+            value={now.metadata?.join(' ') ?? ''}
+            onChange={(value) => setNow({ ...now, metadata: value.trim() === '' ? undefined : value.split(' ') })}
+          />
           <TextField label="Where" mono placeholder="loss < 0.02 and tag.stage = prod" {...text('where')} />
         </>
       )}
       <div className={styles.buttons}>
         <Button onPress={() => setMore(!more)}>{more ? 'Fewer conditions' : 'More conditions'}</Button>
-        <Button type="submit" kind="primary" icon="search">Search</Button>
+        <Button type="submit" kind="primary" icon="search">
+          Search
+        </Button>
       </div>
     </form>
   );

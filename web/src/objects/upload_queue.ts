@@ -32,7 +32,14 @@ export function partSizes(bytes: number): number[] {
   return out;
 }
 
-function send(method: string, url: string, body: Blob, headers: Record<string, string>, signal: AbortSignal, onSent: (bytes: number) => void): Promise<XMLHttpRequest> {
+function send(
+  method: string,
+  url: string,
+  body: Blob,
+  headers: Record<string, string>,
+  signal: AbortSignal,
+  onSent: (bytes: number) => void,
+): Promise<XMLHttpRequest> {
   return new Promise((resolve, reject) => {
     const request = new XMLHttpRequest(); // fetch() does not tell how much was sent
     request.open(method, url);
@@ -54,7 +61,15 @@ function send(method: string, url: string, body: Blob, headers: Record<string, s
       } catch {
         parsed = undefined;
       }
-      reject(failureOf(new Response(null, { status: request.status, headers: { 'X-Request-Id': request.getResponseHeader('X-Request-Id') ?? '' } }), parsed));
+      reject(
+        failureOf(
+          new Response(null, {
+            status: request.status,
+            headers: { 'X-Request-Id': request.getResponseHeader('X-Request-Id') ?? '' },
+          }),
+          parsed,
+        ),
+      );
     };
     request.send(body);
   });
@@ -71,7 +86,10 @@ export class UploadQueue {
   /** Called when a file has arrived. */
   onDone: () => void = () => {};
 
-  constructor(readonly repository: string, readonly branch: string) {}
+  constructor(
+    readonly repository: string,
+    readonly branch: string,
+  ) {}
 
   readonly subscribe = (listener: () => void) => {
     this.listeners.add(listener);
@@ -80,7 +98,8 @@ export class UploadQueue {
   readonly get = () => this.snapshot;
 
   add(files: readonly { path: string; file: File }[]) {
-    for (const { path, file } of files) this.uploads.push({ id: this.nextId++, path, file, state: 'waiting', sentBytes: 0 });
+    for (const { path, file } of files)
+      this.uploads.push({ id: this.nextId++, path, file, state: 'waiting', sentBytes: 0 });
     this.changed();
     this.pump();
   }
@@ -91,7 +110,8 @@ export class UploadQueue {
   }
 
   retryFailed() {
-    for (const upload of this.uploads) if (upload.state === 'failed') this.update(upload.id, { state: 'waiting', sentBytes: 0 });
+    for (const upload of this.uploads)
+      if (upload.state === 'failed') this.update(upload.id, { state: 'waiting', sentBytes: 0 });
     this.pump();
   }
 
@@ -143,7 +163,10 @@ export class UploadQueue {
       this.update(upload.id, { state: 'done', sentBytes: upload.file.size });
       this.onDone();
     } catch (error) {
-      this.update(upload.id, abort.signal.aborted ? { state: 'cancelled' } : { state: 'failed', error: asError(error) });
+      this.update(
+        upload.id,
+        abort.signal.aborted ? { state: 'cancelled' } : { state: 'failed', error: asError(error) },
+      );
     } finally {
       this.aborts.delete(upload.id);
     }
@@ -155,8 +178,16 @@ export class UploadQueue {
 
   private sendWhole(upload: Upload, signal: AbortSignal) {
     const headers = { 'Content-Type': upload.file.type || 'application/octet-stream' };
-    return attempts(signal, () => send('POST', `${this.branchUrl}/objects?path=${encodeURIComponent(upload.path)}`, upload.file, headers, signal,
-      (sentBytes) => this.update(upload.id, { sentBytes })));
+    return attempts(signal, () =>
+      send(
+        'POST',
+        `${this.branchUrl}/objects?path=${encodeURIComponent(upload.path)}`,
+        upload.file,
+        headers,
+        signal,
+        (sentBytes) => this.update(upload.id, { sentBytes }),
+      ),
+    );
   }
 
   /** False if the parts would go to another host, which the policy of this page does not allow. */
@@ -164,16 +195,24 @@ export class UploadQueue {
     const sizes = partSizes(upload.file.size);
     const query = `?path=${encodeURIComponent(upload.path)}`;
     const begun = await attempts(signal, async () => {
-      const response = await guardedFetch(new Request(`${this.branchUrl}/staging/pmpu${query}&parts=${sizes.length}`, { method: 'POST', signal }));
+      const response = await guardedFetch(
+        new Request(`${this.branchUrl}/staging/pmpu${query}&parts=${sizes.length}`, { method: 'POST', signal }),
+      );
       if (response.status === 401) throw failureOf(response, await response.json().catch(() => undefined));
       return response;
     });
     if (!begun.ok) return false;
-    const { upload_id: uploadId, physical_address: address, presigned_urls: urls = [] } =
-      (await begun.json()) as { upload_id: string; physical_address: string; presigned_urls?: string[] };
+    const {
+      upload_id: uploadId,
+      physical_address: address,
+      presigned_urls: urls = [],
+    } = (await begun.json()) as { upload_id: string; physical_address: string; presigned_urls?: string[] };
     const uploadUrl = `${this.branchUrl}/staging/pmpu/${encodeURIComponent(uploadId)}${query}`;
     const json = { 'Content-Type': 'application/json' };
-    const giveUp = () => fetch(uploadUrl, { method: 'DELETE', headers: json, body: JSON.stringify({ physical_address: address }) }).catch(() => undefined);
+    const giveUp = () =>
+      fetch(uploadUrl, { method: 'DELETE', headers: json, body: JSON.stringify({ physical_address: address }) }).catch(
+        () => undefined,
+      );
     if (urls.length !== sizes.length || urls.some((url) => new URL(url, location.href).origin !== location.origin)) {
       await giveUp();
       return false;
@@ -186,10 +225,12 @@ export class UploadQueue {
         while (next < sizes.length) {
           const part = next++;
           const from = part * sizes[0]!;
-          const answer = await attempts(signal, () => send('PUT', urls[part]!, upload.file.slice(from, from + sizes[part]!), {}, signal, (bytes) => {
-            sent[part] = bytes;
-            this.update(upload.id, { sentBytes: sent.reduce((sum, item) => sum + item, 0) });
-          }));
+          const answer = await attempts(signal, () =>
+            send('PUT', urls[part]!, upload.file.slice(from, from + sizes[part]!), {}, signal, (bytes) => {
+              sent[part] = bytes;
+              this.update(upload.id, { sentBytes: sent.reduce((sum, item) => sum + item, 0) });
+            }),
+          );
           etags[part] = answer.getResponseHeader('ETag') ?? '';
         }
       };

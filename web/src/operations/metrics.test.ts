@@ -6,7 +6,13 @@ const after = parseMetrics('x_total{op="a b\\"}"} 9\nx_total{op="c"} 3\ng 2\ny +
 
 describe('metrics', () => {
   it('are parsed and summed', () => {
-    expect([total(after, 'x_total'), total(after, 'x_total', /op="c"/), total(after, 'g'), total(after, 'none'), total(after, 'z')]).toEqual([12, 3, 2, undefined, undefined]);
+    expect([
+      total(after, 'x_total'),
+      total(after, 'x_total', /op="c"/),
+      total(after, 'g'),
+      total(after, 'none'),
+      total(after, 'z'),
+    ]).toEqual([12, 3, 2, undefined, undefined]);
   });
   it('give rates, also after a restart', () => {
     expect(rate(before, after, 'x_total')).toBe(3);
@@ -14,7 +20,8 @@ describe('metrics', () => {
     expect(rate(after, after, 'x_total')).toBeUndefined();
   });
   it('give quantiles of what happened in between', () => {
-    const buckets = (a: number, b: number, c: number) => `t_bucket{le="0.1"} ${a}\nt_bucket{le="1"} ${b}\nt_bucket{le="+Inf"} ${c}\n`;
+    const buckets = (a: number, b: number, c: number) =>
+      `t_bucket{le="0.1"} ${a}\nt_bucket{le="1"} ${b}\nt_bucket{le="+Inf"} ${c}\n`;
     const from = parseMetrics(buckets(10, 10, 10), 0);
     expect(quantile(from, parseMetrics(buckets(10, 20, 20), 1), 't', 0.5)).toBeCloseTo(0.55);
     expect(quantile(from, parseMetrics(buckets(20, 20, 20), 1), 't', 0.5)).toBeCloseTo(0.05);

@@ -42,7 +42,10 @@ export function rate(before: Sample, after: Sample, name: string, where?: RegExp
 /** A quantile of what a histogram counted between two samples, over all labels; undefined if it counted nothing. */
 export function quantile(before: Sample, after: Sample, name: string, q: number): number | undefined {
   const counts = new Map<number, number>();
-  for (const [sign, sample] of [[1, after], [-1, before]] as const) {
+  for (const [sign, sample] of [
+    [1, after],
+    [-1, before],
+  ] as const) {
     for (const [labels, value] of sample.values.get(`${name}_bucket`) ?? []) {
       const bound = /le="([^"]*)"/.exec(labels)?.[1];
       if (bound === undefined) continue;

@@ -13,13 +13,36 @@ const pages = [
 ] as const;
 
 /** Head and tabs of the pages about the running server. */
-export function OperationsFrame({ title, actions, children, scrolls }: { title: string; actions?: ReactNode; children: ReactNode; scrolls?: boolean }) {
+export function OperationsFrame({
+  title,
+  actions,
+  children,
+  scrolls,
+}: {
+  title: string;
+  actions?: ReactNode;
+  children: ReactNode;
+  scrolls?: boolean;
+}) {
   const tabs = useCurrentInView<HTMLElement>(title);
   return (
     <div className={scrolls ? 'page' : 'page-full'}>
-      <div className="page-head"><h1 className="grow">{title}</h1>{actions}</div>
+      <div className="page-head">
+        <h1 className="grow">{title}</h1>
+        {actions}
+      </div>
       <nav ref={tabs} aria-label="Operations" className={styles.tabs}>
-        {pages.map((page) => <Link key={page.to} to={page.to} search={{}} className={styles.tab} activeProps={{ className: styles.tabCurrent!, 'aria-current': 'page' }}>{page.label}</Link>)}
+        {pages.map((page) => (
+          <Link
+            key={page.to}
+            to={page.to}
+            search={{}}
+            className={styles.tab}
+            activeProps={{ className: styles.tabCurrent!, 'aria-current': 'page' }}
+          >
+            {page.label}
+          </Link>
+        ))}
       </nav>
       {children}
     </div>

@@ -5,7 +5,9 @@ import { flag, text } from '@/app/search_params';
 const operationsRoute = createRoute({
   getParentRoute: () => signedInRoute,
   path: 'admin/operations',
-  validateSearch: (raw: Record<string, unknown>): { operation?: string | undefined } => ({ operation: text(raw.operation) }),
+  validateSearch: (raw: Record<string, unknown>): { operation?: string | undefined } => ({
+    operation: text(raw.operation),
+  }),
   component: lazyRouteComponent(() => import('./operations_page'), 'OperationsPage'),
 });
 
@@ -25,14 +27,19 @@ const serverRoute = createRoute({
 const configurationRoute = createRoute({
   getParentRoute: () => signedInRoute,
   path: 'admin/configuration',
-  validateSearch: (raw: Record<string, unknown>): { q?: string | undefined; changed?: true | undefined } => ({ q: text(raw.q), changed: flag(raw.changed) }),
+  validateSearch: (raw: Record<string, unknown>): { q?: string | undefined; changed?: true | undefined } => ({
+    q: text(raw.q),
+    changed: flag(raw.changed),
+  }),
   component: lazyRouteComponent(() => import('./configuration_page'), 'ConfigurationPage'),
 });
 
 const storageRoute = createRoute({
   getParentRoute: () => signedInRoute,
   path: 'admin/storage',
-  validateSearch: (raw: Record<string, unknown>): { repository?: string | undefined } => ({ repository: text(raw.repository) }),
+  validateSearch: (raw: Record<string, unknown>): { repository?: string | undefined } => ({
+    repository: text(raw.repository),
+  }),
   component: lazyRouteComponent(() => import('./storage_page'), 'StoragePage'),
 });
 
@@ -43,4 +50,11 @@ const deletedRoute = createRoute({
 });
 
 /** Of the server. */
-export const operationsRoutes = [operationsRoute, jobsRoute, serverRoute, configurationRoute, storageRoute, deletedRoute] as const;
+export const operationsRoutes = [
+  operationsRoute,
+  jobsRoute,
+  serverRoute,
+  configurationRoute,
+  storageRoute,
+  deletedRoute,
+] as const;

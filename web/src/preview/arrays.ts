@@ -10,7 +10,8 @@ export interface NumpyHeader {
 /** Throws an Error that says what is wrong. */
 export function parseNumpyHeader(bytes: Uint8Array): NumpyHeader {
   const magic = [0x93, 0x4e, 0x55, 0x4d, 0x50, 0x59];
-  if (bytes.length < 12 || magic.some((byte, index) => bytes[index] !== byte)) throw new Error('This is not a NumPy file.');
+  if (bytes.length < 12 || magic.some((byte, index) => bytes[index] !== byte))
+    throw new Error('This is not a NumPy file.');
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const long = bytes[6]! >= 2;
   const length = long ? view.getUint32(8, true) : view.getUint16(8, true);
@@ -23,7 +24,11 @@ export function parseNumpyHeader(bytes: Uint8Array): NumpyHeader {
   if (!descr || !shape || !fortran) throw new Error('The header of this NumPy file cannot be read.');
   return {
     dtype: descr[2] ?? descr[1]!,
-    shape: shape[1]!.split(',').map((item) => item.trim()).filter((item) => item !== '').map(Number),
+    shape: shape[1]!
+      .split(',')
+      .map((item) => item.trim())
+      .filter((item) => item !== '')
+      .map(Number),
     fortran: fortran[1] === 'True',
     dataAt: start + length,
   };
@@ -33,7 +38,14 @@ export function parseNumpyHeader(bytes: Uint8Array): NumpyHeader {
 function half(bits: number): number {
   const exponent = (bits >> 10) & 31;
   const fraction = bits & 1023;
-  const size = exponent === 0 ? fraction * 2 ** -24 : exponent === 31 ? (fraction === 0 ? Infinity : NaN) : (1024 + fraction) * 2 ** (exponent - 25);
+  const size =
+    exponent === 0
+      ? fraction * 2 ** -24
+      : exponent === 31
+        ? fraction === 0
+          ? Infinity
+          : NaN
+        : (1024 + fraction) * 2 ** (exponent - 25);
   return bits & 0x8000 ? -size : size;
 }
 
@@ -60,7 +72,8 @@ export function numpyValues(header: NumpyHeader, bytes: Uint8Array, most: number
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const total = header.shape.reduce((product, length) => product * length, 1);
   const out: (number | bigint)[] = [];
-  for (let at = header.dataAt; out.length < Math.min(most, total) && at + size <= bytes.length; at += size) out.push(read(view, at, header.dtype[0] !== '>'));
+  for (let at = header.dataAt; out.length < Math.min(most, total) && at + size <= bytes.length; at += size)
+    out.push(read(view, at, header.dtype[0] !== '>'));
   return out;
 }
 
@@ -77,7 +90,9 @@ export function typeName(dtype: string): string {
 export function shownElement(value: number | bigint, dtype: string): string {
   if (dtype === '|b1') return value ? 'True' : 'False';
   const digits = dtype.endsWith('f4') ? 7 : dtype.endsWith('f2') ? 4 : undefined;
-  return typeof value === 'bigint' || digits === undefined || !Number.isFinite(value) ? String(value) : String(Number(value.toPrecision(digits)));
+  return typeof value === 'bigint' || digits === undefined || !Number.isFinite(value)
+    ? String(value)
+    : String(Number(value.toPrecision(digits)));
 }
 
 export interface Tensor {
@@ -102,15 +117,21 @@ export function safetensorsHeaderLength(bytes: Uint8Array): number {
 
 export function parseSafetensorsHeader(json: string): SafetensorsHeader {
   const parsed: unknown = JSON.parse(json);
-  if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed)) throw new Error('The header of this safetensors file cannot be read.');
+  if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed))
+    throw new Error('The header of this safetensors file cannot be read.');
   const out: SafetensorsHeader = { tensors: [], metadata: [] };
   for (const [name, value] of Object.entries(parsed as Record<string, unknown>)) {
     if (name === '__metadata__') {
       out.metadata = Object.entries((value ?? {}) as Record<string, unknown>).map(([key, item]) => [key, String(item)]);
       continue;
     }
-    const { dtype, shape, data_offsets: offsets } = (value ?? {}) as { dtype?: unknown; shape?: unknown; data_offsets?: unknown };
-    if (typeof dtype !== 'string' || !Array.isArray(shape) || !Array.isArray(offsets)) throw new Error(`The entry ${name} of this safetensors file cannot be read.`);
+    const {
+      dtype,
+      shape,
+      data_offsets: offsets,
+    } = (value ?? {}) as { dtype?: unknown; shape?: unknown; data_offsets?: unknown };
+    if (typeof dtype !== 'string' || !Array.isArray(shape) || !Array.isArray(offsets))
+      throw new Error(`The entry ${name} of this safetensors file cannot be read.`);
     out.tensors.push({ name, dtype, shape: shape.map(Number), bytes: Number(offsets[1]) - Number(offsets[0]) });
   }
   return out;

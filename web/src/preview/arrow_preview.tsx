@@ -23,26 +23,45 @@ export function ArrowPreview({ shown }: { shown: Shown }) {
     retry: false,
     enabled: !isTooBig,
     queryFn: async ({ signal }) => {
-      const [{ readArrow }, content] = await Promise.all([import('./arrow_table'), readBytes(shown, 0, shown.size, signal)]);
+      const [{ readArrow }, content] = await Promise.all([
+        import('./arrow_table'),
+        readBytes(shown, 0, shown.size, signal),
+      ]);
       return readArrow(content, rowsShown);
     },
   });
   if (isTooBig) return <Unreadable shown={shown} error={new Error(`it is larger than ${bytes(arrowBytesMax)}.`)} />;
   if (table.error) return <Unreadable shown={shown} error={table.error} />;
   return (
-    <Loaded query={table} rows={8}>{({ names, types, rows, count }) => (
-      <>
-        <div className={styles.bar}>
-          <span>{counted(count, 'row')}, {counted(names.length, 'column')}{rows.length < count && `; the first ${counted(rows.length, 'row')}`}</span>
-          <Button aria-expanded={sql} onPress={() => setSql(!sql)}>SQL</Button>
-        </div>
-        {sql && <SqlPanel shown={shown} kind="arrow" />}
-        <details className={styles.bar}>
-          <summary>Schema</summary>
-          <table><tbody>{names.map((name, index) => <tr key={index}><td className="mono">{name}</td><td className="muted">{types[index]}</td></tr>)}</tbody></table>
-        </details>
-        <TableView label={`Rows of ${shown.path}`} names={names} rows={rows} />
-      </>
-    )}</Loaded>
+    <Loaded query={table} rows={8}>
+      {({ names, types, rows, count }) => (
+        <>
+          <div className={styles.bar}>
+            <span>
+              {counted(count, 'row')}, {counted(names.length, 'column')}
+              {rows.length < count && `; the first ${counted(rows.length, 'row')}`}
+            </span>
+            <Button aria-expanded={sql} onPress={() => setSql(!sql)}>
+              SQL
+            </Button>
+          </div>
+          {sql && <SqlPanel shown={shown} kind="arrow" />}
+          <details className={styles.bar}>
+            <summary>Schema</summary>
+            <table>
+              <tbody>
+                {names.map((name, index) => (
+                  <tr key={index}>
+                    <td className="mono">{name}</td>
+                    <td className="muted">{types[index]}</td>
+                  </tr>
+                ))}
+              </tbody>
+            </table>
+          </details>
+          <TableView label={`Rows of ${shown.path}`} names={names} rows={rows} />
+        </>
+      )}
+    </Loaded>
   );
 }

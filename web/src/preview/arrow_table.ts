@@ -9,9 +9,12 @@ let decompressedBytesLeft = 0;
 
 function codec(decode: (data: Uint8Array, length: number) => Uint8Array) {
   return {
-    encode: () => { throw new Error('not written here'); },
+    encode: () => {
+      throw new Error('not written here');
+    },
     decode: (data: Uint8Array, length: number) => {
-      if (!(length >= 0 && length <= decompressedBytesLeft)) throw new Error(`it is larger than ${decompressedBytesMax >> 20} MiB without its compression`);
+      if (!(length >= 0 && length <= decompressedBytesLeft))
+        throw new Error(`it is larger than ${decompressedBytesMax >> 20} MiB without its compression`);
       decompressedBytesLeft -= length;
       return decode(data, length);
     },
@@ -19,7 +22,10 @@ function codec(decode: (data: Uint8Array, length: number) => Uint8Array) {
 }
 
 // Into an array of the right length: fzstd would believe any size of a window, and write what is too long nowhere.
-setCompressionCodec(CompressionType.ZSTD, codec((data, length) => decompress(data, new Uint8Array(length))));
+setCompressionCodec(
+  CompressionType.ZSTD,
+  codec((data, length) => decompress(data, new Uint8Array(length))),
+);
 setCompressionCodec(CompressionType.LZ4_FRAME, codec(decompressLz4Frame));
 
 const typeNames = new Map(Object.entries(Type).map(([name, id]) => [id as number, name.toLowerCase()]));
@@ -31,6 +37,14 @@ export function readArrow(content: Uint8Array<ArrayBuffer>, rowsMax: number) {
   const names = table.schema.fields.map((field) => field.name);
   const columns = names.map((_, index) => table.getChildAt(index));
   const count = table.numRows;
-  const rows = Array.from({ length: Math.min(count, rowsMax) }, (_, row) => columns.map((column) => column.at(row) as unknown));
-  return { names, columns, types: table.schema.fields.map((field) => typeNames.get(field.type.typeId) ?? String(field.type.typeId)), rows, count };
+  const rows = Array.from({ length: Math.min(count, rowsMax) }, (_, row) =>
+    columns.map((column) => column.at(row) as unknown),
+  );
+  return {
+    names,
+    columns,
+    types: table.schema.fields.map((field) => typeNames.get(field.type.typeId) ?? String(field.type.typeId)),
+    rows,
+    count,
+  };
 }

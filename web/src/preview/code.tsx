@@ -8,12 +8,26 @@ export function Code({ text, language, label }: { text: string; language: string
   useEffect(() => {
     let current = true;
     setSpans([{ text }]);
-    void highlight(text, language).then((result) => { if (current) setSpans(result); });
-    return () => { current = false; };
+    void highlight(text, language).then((result) => {
+      if (current) setSpans(result);
+    });
+    return () => {
+      current = false;
+    };
   }, [text, language]);
   return (
     <pre className={styles.code} tabIndex={0} role="region" aria-label={label}>
-      <code>{spans.map((span, index) => (span.className ? <span key={index} className={span.className}>{span.text}</span> : span.text))}</code>
+      <code>
+        {spans.map((span, index) =>
+          span.className ? (
+            <span key={index} className={span.className}>
+              {span.text}
+            </span>
+          ) : (
+            span.text
+          ),
+        )}
+      </code>
     </pre>
   );
 }

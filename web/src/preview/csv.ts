@@ -51,5 +51,8 @@ export function parseCsv(text: string, delimiter: string, rowsMax: number): stri
 export function delimiterOf(text: string, path: string): string {
   if (path.toLowerCase().endsWith('.tsv')) return '\t';
   const line = text.slice(0, 10_000).split(/\r?\n/, 1)[0] ?? '';
-  return [',', '\t', ';', '|'].reduce((best, candidate) => (line.split(candidate).length > line.split(best).length ? candidate : best), ',');
+  return [',', '\t', ';', '|'].reduce(
+    (best, candidate) => (line.split(candidate).length > line.split(best).length ? candidate : best),
+    ',',
+  );
 }

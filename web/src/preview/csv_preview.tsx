@@ -22,15 +22,28 @@ export function CsvPreview({ shown }: { shown: Shown }) {
   const query = useBytes(shown, limit);
   return (
     <>
-      <div className={styles.bar}><Button onPress={() => setSource(!source)}>{source ? 'Show table' : 'Show source'}</Button><Button aria-expanded={sql} onPress={() => setSql(!sql)}>SQL</Button></div>
+      <div className={styles.bar}>
+        <Button onPress={() => setSource(!source)}>{source ? 'Show table' : 'Show source'}</Button>
+        <Button aria-expanded={sql} onPress={() => setSql(!sql)}>
+          SQL
+        </Button>
+      </div>
       {sql && <SqlPanel shown={shown} kind="csv" />}
-      {source ? <TextPreview shown={shown} /> : (
-        <Loaded query={query} rows={8}>{(content) => (
-          <>
-            <PartNote shown={content.length} size={shown.size} onMore={limit < bytesMax ? () => setLimit(limit * 4) : undefined} />
-            <CsvTable shown={shown} content={content} />
-          </>
-        )}</Loaded>
+      {source ? (
+        <TextPreview shown={shown} />
+      ) : (
+        <Loaded query={query} rows={8}>
+          {(content) => (
+            <>
+              <PartNote
+                shown={content.length}
+                size={shown.size}
+                onMore={limit < bytesMax ? () => setLimit(limit * 4) : undefined}
+              />
+              <CsvTable shown={shown} content={content} />
+            </>
+          )}
+        </Loaded>
       )}
     </>
   );
@@ -48,7 +61,10 @@ function CsvTable({ shown, content }: { shown: Shown; content: Uint8Array }) {
   if (parsed === null) return <Unreadable shown={shown} error={new Error('it is not text.')} />;
   return (
     <>
-      <p className={styles.bar}>{counted(parsed.rows.length, 'row')}{isCut ? ' so far' : ''}, {counted(parsed.names.length, 'column')}</p>
+      <p className={styles.bar}>
+        {counted(parsed.rows.length, 'row')}
+        {isCut ? ' so far' : ''}, {counted(parsed.names.length, 'column')}
+      </p>
       <TableView label={`Rows of ${shown.path}`} names={parsed.names} rows={parsed.rows} />
     </>
   );

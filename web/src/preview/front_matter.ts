@@ -1,5 +1,6 @@
 type Scalar = string | number | boolean | Date;
-const isScalar = (value: unknown): value is Scalar => ['string', 'number', 'boolean'].includes(typeof value) || value instanceof Date;
+const isScalar = (value: unknown): value is Scalar =>
+  ['string', 'number', 'boolean'].includes(typeof value) || value instanceof Date;
 const scalarText = (value: Scalar) => (value instanceof Date ? value.toISOString() : String(value));
 
 /** The names and values of the YAML before a model card, as text; undefined if it is no mapping. */

@@ -1,8 +1,15 @@
 // GeoJSON (RFC 7946) as lines on a plane: longitude to the right, latitude up, scaled at the middle latitude.
 
 type Position = readonly number[];
-interface Geometry { type: string; coordinates?: unknown; geometries?: Geometry[] }
-interface Feature { geometry: Geometry | null; properties: Record<string, unknown> }
+interface Geometry {
+  type: string;
+  coordinates?: unknown;
+  geometries?: Geometry[];
+}
+interface Feature {
+  geometry: Geometry | null;
+  properties: Record<string, unknown>;
+}
 
 /** [west, south, east, north] */
 export type Bounds = readonly [number, number, number, number];
@@ -36,7 +43,7 @@ export function drawingOf(value: unknown): GeoDrawing | null {
   let isCut = false;
   const lineOf = (coordinates: unknown): [number, number][] => {
     const out: [number, number][] = [];
-    for (const position of Array.isArray(coordinates) ? coordinates as Position[] : []) {
+    for (const position of Array.isArray(coordinates) ? (coordinates as Position[]) : []) {
       const [x, y] = Array.isArray(position) ? position : [];
       if (typeof x !== 'number' || typeof y !== 'number' || !Number.isFinite(x) || !Number.isFinite(y)) continue;
       if (points >= pointsMax) {
@@ -66,19 +73,47 @@ export function drawingOf(value: unknown): GeoDrawing | null {
     else if (type === 'MultiLineString') shape('line', listOf(coordinates));
     else if (type === 'Polygon') shape('area', listOf(coordinates));
     else if (type === 'MultiPolygon') for (const polygon of listOf(coordinates)) shape('area', listOf(polygon));
-    else if (type === 'GeometryCollection') for (const part of listOf(geometry.geometries)) add(part as Geometry, feature, depth + 1);
+    else if (type === 'GeometryCollection')
+      for (const part of listOf(geometry.geometries)) add(part as Geometry, feature, depth + 1);
   };
   features.forEach((feature, index) => add(feature.geometry, index, 0));
-  return { features: features.length, shapes, bounds: points > 0 ? bounds : null, properties: features.map((feature) => feature.properties), isCut };
+  return {
+    features: features.length,
+    shapes,
+    bounds: points > 0 ? bounds : null,
+    properties: features.map((feature) => feature.properties),
+    isCut,
+  };
 }
 
-const geometryTypes = ['Point', 'MultiPoint', 'LineString', 'MultiLineString', 'Polygon', 'MultiPolygon', 'GeometryCollection'];
+const geometryTypes = [
+  'Point',
+  'MultiPoint',
+  'LineString',
+  'MultiLineString',
+  'Polygon',
+  'MultiPolygon',
+  'GeometryCollection',
+];
 
 function featuresOf(value: unknown): Feature[] | null {
   if (typeof value !== 'object' || value === null) return null;
-  const { type, features, geometry, properties } = value as { type?: unknown; features?: unknown; geometry?: unknown; properties?: unknown };
-  if (type === 'FeatureCollection') return Array.isArray(features) ? features.flatMap((item) => featuresOf(item) ?? []) : null;
-  if (type === 'Feature') return [{ geometry: (geometry ?? null) as Geometry | null, properties: typeof properties === 'object' && properties !== null ? properties as Record<string, unknown> : {} }];
+  const { type, features, geometry, properties } = value as {
+    type?: unknown;
+    features?: unknown;
+    geometry?: unknown;
+    properties?: unknown;
+  };
+  if (type === 'FeatureCollection')
+    return Array.isArray(features) ? features.flatMap((item) => featuresOf(item) ?? []) : null;
+  if (type === 'Feature')
+    return [
+      {
+        geometry: (geometry ?? null) as Geometry | null,
+        properties:
+          typeof properties === 'object' && properties !== null ? (properties as Record<string, unknown>) : {},
+      },
+    ];
   if (geometryTypes.includes(String(type))) return [{ geometry: value as Geometry, properties: {} }];
   return null;
 }
@@ -92,5 +127,11 @@ export function projection([west, south, east, north]: Bounds, width: number, ma
   const scale = Math.min(inner / across, inner / up);
   const height = Math.ceil(up * scale) + 2 * margin;
   const left = margin + (inner - across * scale) / 2;
-  return { height, at: ([x, y]: readonly [number, number]): [number, number] => [left + (x - west) * stretch * scale, margin + (north - y) * scale] };
+  return {
+    height,
+    at: ([x, y]: readonly [number, number]): [number, number] => [
+      left + (x - west) * stretch * scale,
+      margin + (north - y) * scale,
+    ],
+  };
 }

@@ -30,9 +30,34 @@ const loaders: Record<string, () => Promise<{ default: LanguageFn }>> = {
 };
 
 const byExtension: Record<string, string> = {
-  py: 'python', js: 'javascript', mjs: 'javascript', jsx: 'javascript', ts: 'typescript', tsx: 'typescript', sh: 'bash', zsh: 'bash', h: 'cpp', cc: 'cpp', hpp: 'cpp',
-  html: 'xml', htm: 'xml', svg: 'xml', md: 'markdown', yml: 'yaml', rs: 'rust', rb: 'ruby', kt: 'kotlin', toml: 'ini', cfg: 'ini', conf: 'ini', env: 'ini', patch: 'diff',
-  geojson: 'json', jsonl: 'json', ndjson: 'json', scss: 'css',
+  py: 'python',
+  js: 'javascript',
+  mjs: 'javascript',
+  jsx: 'javascript',
+  ts: 'typescript',
+  tsx: 'typescript',
+  sh: 'bash',
+  zsh: 'bash',
+  h: 'cpp',
+  cc: 'cpp',
+  hpp: 'cpp',
+  html: 'xml',
+  htm: 'xml',
+  svg: 'xml',
+  md: 'markdown',
+  yml: 'yaml',
+  rs: 'rust',
+  rb: 'ruby',
+  kt: 'kotlin',
+  toml: 'ini',
+  cfg: 'ini',
+  conf: 'ini',
+  env: 'ini',
+  patch: 'diff',
+  geojson: 'json',
+  jsonl: 'json',
+  ndjson: 'json',
+  scss: 'css',
 };
 
 export function languageOf(path: string): string | undefined {

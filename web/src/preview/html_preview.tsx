@@ -15,7 +15,9 @@ export function HtmlPreview({ shown }: { shown: Shown }) {
   const [rendered, setRendered] = useState(false);
   return (
     <>
-      <div className={styles.bar}><Button onPress={() => setRendered(!rendered)}>{rendered ? 'Show source' : 'Show rendered'}</Button></div>
+      <div className={styles.bar}>
+        <Button onPress={() => setRendered(!rendered)}>{rendered ? 'Show source' : 'Show rendered'}</Button>
+      </div>
       {rendered ? <Rendered shown={shown} /> : <TextPreview shown={shown} language="xml" />}
     </>
   );
@@ -24,17 +26,19 @@ export function HtmlPreview({ shown }: { shown: Shown }) {
 function Rendered({ shown }: { shown: Shown }) {
   const query = useBytes(shown, shownBytes);
   return (
-    <Loaded query={query} rows={8}>{(content) => {
-      const text = decodeText(content, content.length < shown.size);
-      if (text === null) return <Unreadable shown={shown} error={new Error('it is not text.')} />;
-      return (
-        <>
-          <PartNote shown={content.length} size={shown.size} />
-          <Note>Scripts, styles, forms and everything from elsewhere were taken out.</Note>
-          <Frame html={text} title={`Rendered ${shown.path}`} />
-        </>
-      );
-    }}</Loaded>
+    <Loaded query={query} rows={8}>
+      {(content) => {
+        const text = decodeText(content, content.length < shown.size);
+        if (text === null) return <Unreadable shown={shown} error={new Error('it is not text.')} />;
+        return (
+          <>
+            <PartNote shown={content.length} size={shown.size} />
+            <Note>Scripts, styles, forms and everything from elsewhere were taken out.</Note>
+            <Frame html={text} title={`Rendered ${shown.path}`} />
+          </>
+        );
+      }}
+    </Loaded>
   );
 }
 

@@ -1,4 +1,8 @@
-const elements = new Set('a abbr article aside b blockquote body br caption code col colgroup dd del details div dl dt em figcaption figure footer h1 h2 h3 h4 h5 h6 head header hr html i img ins kbd li main mark nav ol p pre q s samp section small span strong sub summary sup table tbody td tfoot th thead time tr u ul var wbr title'.split(' '));
+const elements = new Set(
+  'a abbr article aside b blockquote body br caption code col colgroup dd del details div dl dt em figcaption figure footer h1 h2 h3 h4 h5 h6 head header hr html i img ins kbd li main mark nav ol p pre q s samp section small span strong sub summary sup table tbody td tfoot th thead time tr u ul var wbr title'.split(
+    ' ',
+  ),
+);
 const attributes = new Set('alt colspan dir headers height lang rowspan scope span start title width'.split(' '));
 
 /**
@@ -13,15 +17,32 @@ export function withoutActiveContent(html: string): string {
       if (child.nodeType === Node.TEXT_NODE) to.appendChild(out.createTextNode(child.nodeValue ?? ''));
       if (!(child instanceof Element) || depth > 200) continue;
       const name = child.localName;
-      if (['script', 'style', 'template', 'noscript', 'iframe', 'object', 'embed', 'svg', 'math', 'textarea', 'select'].includes(name)) continue;
+      if (
+        [
+          'script',
+          'style',
+          'template',
+          'noscript',
+          'iframe',
+          'object',
+          'embed',
+          'svg',
+          'math',
+          'textarea',
+          'select',
+        ].includes(name)
+      )
+        continue;
       if (!elements.has(name)) {
         copy(child, to, depth + 1);
         continue;
       }
       const made = out.createElement(name);
-      for (const attribute of child.attributes) if (attributes.has(attribute.name)) made.setAttribute(attribute.name, attribute.value);
+      for (const attribute of child.attributes)
+        if (attributes.has(attribute.name)) made.setAttribute(attribute.name, attribute.value);
       const source = child.getAttribute('src');
-      if (name === 'img' && source !== null && /^data:image\/(png|jpeg|gif|webp);base64,/i.test(source)) made.setAttribute('src', source);
+      if (name === 'img' && source !== null && /^data:image\/(png|jpeg|gif|webp);base64,/i.test(source))
+        made.setAttribute('src', source);
       copy(child, made, depth + 1);
       to.appendChild(made);
     }

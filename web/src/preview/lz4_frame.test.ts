@@ -2,21 +2,23 @@ import { describe, expect, it } from 'vitest';
 import { decompressLz4Frame } from './lz4_frame';
 
 // As liblz4 writes the 200,000 bytes n * n % 251: four blocks of at most 64 KB, which refer to those before them.
-const squares = fromHex([
-  '04224d184040c005020000ffec00010409101924314051647990a9c4e10526496e95bee91b4a7baee31f5893d0145598dd2972bd0f5eaf075cb3116c',
-  'c92d8ef15bc2309b0d7ced65da56cf4fcc50d159de6af38315a43acd67039c3cd97d23c6701cc57527d68c44f9b57333f0b47a420cd3a1714317e8c0',
-  '9a76543416f5dbc3ad998777695d534b45413f3f41454b535d69778799adc3dbf5163454769ac0e8174371a1d30c427ab4f03373b5f9448cd62775c5',
-  '1c70c6237dd93c9c0367cd3aa41583f36ade59d150cc4fcf56da65ed7c0d9b30c25bf18e2dc96c11b35c07af5e0fbd7229dd985514d093581fe3ae7b',
-  '4a1be9be956e492605e1c4a9907964514031241910090401fb00',
-  'ff'.repeat(255),
-  'ec5095bee91b4a0a0100000fe7',
-  'ff'.repeat(257),
-  'e850116cc92d8e0a0100000ffb00',
-  'ff'.repeat(256),
-  'e8508315a43acd170000000fe7',
-  'ff'.repeat(14),
-  '3550c25bf18e2d00000000',
-].join(''));
+const squares = fromHex(
+  [
+    '04224d184040c005020000ffec00010409101924314051647990a9c4e10526496e95bee91b4a7baee31f5893d0145598dd2972bd0f5eaf075cb3116c',
+    'c92d8ef15bc2309b0d7ced65da56cf4fcc50d159de6af38315a43acd67039c3cd97d23c6701cc57527d68c44f9b57333f0b47a420cd3a1714317e8c0',
+    '9a76543416f5dbc3ad998777695d534b45413f3f41454b535d69778799adc3dbf5163454769ac0e8174371a1d30c427ab4f03373b5f9448cd62775c5',
+    '1c70c6237dd93c9c0367cd3aa41583f36ade59d150cc4fcf56da65ed7c0d9b30c25bf18e2dc96c11b35c07af5e0fbd7229dd985514d093581fe3ae7b',
+    '4a1be9be956e492605e1c4a9907964514031241910090401fb00',
+    'ff'.repeat(255),
+    'ec5095bee91b4a0a0100000fe7',
+    'ff'.repeat(257),
+    'e850116cc92d8e0a0100000ffb00',
+    'ff'.repeat(256),
+    'e8508315a43acd170000000fe7',
+    'ff'.repeat(14),
+    '3550c25bf18e2d00000000',
+  ].join(''),
+);
 const squaresLength = 200_000;
 
 function fromHex(hex: string): Uint8Array {
@@ -28,7 +30,20 @@ function word(value: number): number[] {
 }
 
 function frame(...blocks: number[][]): Uint8Array {
-  return new Uint8Array([0x04, 0x22, 0x4d, 0x18, 0x60, 0x40, 0x82, ...blocks.flatMap((block) => [...word(block.length), ...block]), 0, 0, 0, 0]);
+  return new Uint8Array([
+    0x04,
+    0x22,
+    0x4d,
+    0x18,
+    0x60,
+    0x40,
+    0x82,
+    ...blocks.flatMap((block) => [...word(block.length), ...block]),
+    0,
+    0,
+    0,
+    0,
+  ]);
 }
 
 const text = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
@@ -50,7 +65,23 @@ describe('LZ4 frames', () => {
     expect(text(decompressLz4Frame(frame([0x20, 97, 98], [0x02, 2, 0, 0x10, 33]), 9))).toBe('abababab!');
   });
   it('hold blocks as they are, sizes and checksums', () => {
-    const bytes = [0x04, 0x22, 0x4d, 0x18, 0x58, 0x40, ...word(3), ...word(0), 0, ...word(0x80000003), 97, 98, 99, ...word(0), ...word(0)];
+    const bytes = [
+      0x04,
+      0x22,
+      0x4d,
+      0x18,
+      0x58,
+      0x40,
+      ...word(3),
+      ...word(0),
+      0,
+      ...word(0x80000003),
+      97,
+      98,
+      99,
+      ...word(0),
+      ...word(0),
+    ];
     expect(text(decompressLz4Frame(new Uint8Array(bytes), 3))).toBe('abc');
     expect(decompressLz4Frame(frame(), 0)).toHaveLength(0);
   });
@@ -79,7 +110,12 @@ describe('Hostile LZ4 frames', { timeout: 30_000 }, () => {
     expect(() => decompressLz4Frame(frame(repeated), 8)).toThrow('longer than it says');
     expect(() => decompressLz4Frame(frame(repeated), 7)).toThrow('longer than it says');
     expect(() => decompressLz4Frame(frame(repeated), 10)).toThrow('shorter than it says');
-    expect(() => decompressLz4Frame(new Uint8Array([0x04, 0x22, 0x4d, 0x18, 0x60, 0x40, 0x82, ...word(0x80000003), 97, 98, 99, ...word(0)]), 2)).toThrow('longer than it says');
+    expect(() =>
+      decompressLz4Frame(
+        new Uint8Array([0x04, 0x22, 0x4d, 0x18, 0x60, 0x40, 0x82, ...word(0x80000003), 97, 98, 99, ...word(0)]),
+        2,
+      ),
+    ).toThrow('longer than it says');
   });
   it('have a block that becomes larger than blocks may be', () => {
     // One byte, a thousand times 255 more of it: a frame of 1 KB that says that it has 64 MB.
@@ -89,7 +125,20 @@ describe('Hostile LZ4 frames', { timeout: 30_000 }, () => {
     expect(() => decompressLz4Frame(frame(exact), 1 + 15 + 255 * 1000 + 4)).toThrow('longer than it says');
   });
   it('announce a size that is not theirs', () => {
-    const bytes = [0x04, 0x22, 0x4d, 0x18, 0x68, 0x40, ...word(0xffffffff), ...word(0x7fffffff), 0, ...word(repeated.length), ...repeated, ...word(0)];
+    const bytes = [
+      0x04,
+      0x22,
+      0x4d,
+      0x18,
+      0x68,
+      0x40,
+      ...word(0xffffffff),
+      ...word(0x7fffffff),
+      0,
+      ...word(repeated.length),
+      ...repeated,
+      ...word(0),
+    ];
     expect(text(decompressLz4Frame(new Uint8Array(bytes), 9))).toBe('abababab!');
   });
   it.each([
@@ -106,7 +155,9 @@ describe('Hostile LZ4 frames', { timeout: 30_000 }, () => {
   });
   it('are refused wherever they are cut', () => {
     for (let length = 0; length < squares.length; ++length) {
-      expect(() => decompressLz4Frame(squares.subarray(0, length), squaresLength), String(length)).toThrow(/^the LZ4 data /);
+      expect(() => decompressLz4Frame(squares.subarray(0, length), squaresLength), String(length)).toThrow(
+        /^the LZ4 data /,
+      );
     }
   });
   it('with any bytes changed are refused or have their length', () => {

@@ -16,7 +16,8 @@ function decompressBlock(input: Uint8Array, out: Uint8Array, start: number, end:
   let to = start;
   const lengthOf = (first: number) => {
     let total = first;
-    for (let byte = first === 15 ? 255 : 0; byte === 255; total += byte) byte = input[at++] ?? damaged('a block is cut');
+    for (let byte = first === 15 ? 255 : 0; byte === 255; total += byte)
+      byte = input[at++] ?? damaged('a block is cut');
     return total;
   };
   for (;;) {

@@ -38,13 +38,32 @@ function blocks(tokens: readonly Token[] | undefined, links: MarkdownLinks, dept
       case 'text':
         return token.tokens ? inline(token.tokens, links, depth + 1) : decode((token as Tokens.Text).text);
       case 'code':
-        return <pre tabIndex={0}><code>{(token as Tokens.Code).text}</code></pre>;
+        return (
+          <pre tabIndex={0}>
+            <code>{(token as Tokens.Code).text}</code>
+          </pre>
+        );
       case 'blockquote':
         return <blockquote>{blocks(token.tokens, links, depth + 1)}</blockquote>;
       case 'list': {
         const list = token as Tokens.List;
         const items = list.items.map((item, index) => (
-          <li key={index}>{item.task && <input type="checkbox" checked={item.checked === true} readOnly disabled aria-label={item.checked ? 'done' : 'open'} />}{blocks(item.tokens.filter((part) => part.type !== 'checkbox'), links, depth + 1)}</li>
+          <li key={index}>
+            {item.task && (
+              <input
+                type="checkbox"
+                checked={item.checked === true}
+                readOnly
+                disabled
+                aria-label={item.checked ? 'done' : 'open'}
+              />
+            )}
+            {blocks(
+              item.tokens.filter((part) => part.type !== 'checkbox'),
+              links,
+              depth + 1,
+            )}
+          </li>
         ));
         return list.ordered ? <ol start={Number(list.start) || 1}>{items}</ol> : <ul>{items}</ul>;
       }
@@ -52,8 +71,22 @@ function blocks(tokens: readonly Token[] | undefined, links: MarkdownLinks, dept
         const table = token as Tokens.Table;
         return (
           <table tabIndex={0}>
-            <thead><tr>{table.header.map((cell, index) => <th key={index}>{inline(cell.tokens, links, depth + 1)}</th>)}</tr></thead>
-            <tbody>{table.rows.map((row, index) => <tr key={index}>{row.map((cell, column) => <td key={column}>{inline(cell.tokens, links, depth + 1)}</td>)}</tr>)}</tbody>
+            <thead>
+              <tr>
+                {table.header.map((cell, index) => (
+                  <th key={index}>{inline(cell.tokens, links, depth + 1)}</th>
+                ))}
+              </tr>
+            </thead>
+            <tbody>
+              {table.rows.map((row, index) => (
+                <tr key={index}>
+                  {row.map((cell, column) => (
+                    <td key={column}>{inline(cell.tokens, links, depth + 1)}</td>
+                  ))}
+                </tr>
+              ))}
+            </tbody>
           </table>
         );
       }
@@ -87,7 +120,12 @@ function inline(tokens: readonly Token[] | undefined, links: MarkdownLinks, dept
       case 'link': {
         const { href, text } = token as Tokens.Link;
         const content = token.tokens ? inline(token.tokens, links, depth + 1) : text;
-        if (isWebLink(href)) return <a href={href} target="_blank" rel="noopener noreferrer nofollow">{content}</a>;
+        if (isWebLink(href))
+          return (
+            <a href={href} target="_blank" rel="noopener noreferrer nofollow">
+              {content}
+            </a>
+          );
         const local = isAbsolute(href) || href.startsWith('#') ? undefined : links.link(href);
         return local === undefined ? <>{content}</> : <a href={local}>{content}</a>;
       }
@@ -108,7 +146,18 @@ function inline(tokens: readonly Token[] | undefined, links: MarkdownLinks, dept
   });
 }
 
-const entities: Record<string, string> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'", nbsp: '\u00a0', copy: '©', mdash: '—', ndash: '–', hellip: '…' };
+const entities: Record<string, string> = {
+  amp: '&',
+  lt: '<',
+  gt: '>',
+  quot: '"',
+  apos: "'",
+  nbsp: '\u00a0',
+  copy: '©',
+  mdash: '—',
+  ndash: '–',
+  hellip: '…',
+};
 
 /** Entities of HTML, which Markdown allows in text. */
 function decode(text: string): string {

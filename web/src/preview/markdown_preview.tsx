@@ -20,7 +20,15 @@ export function useMarkdownLinks(shown: Shown): MarkdownLinks {
   return {
     link: (target) => {
       const path = resolvePath(shown.path, target);
-      return path === undefined ? undefined : router.buildLocation({ to: '/r/$repository/$ref/data', params: { repository, ref }, search: path.endsWith('/') ? { path } : { path: path.slice(0, path.lastIndexOf('/') + 1) || undefined, object: path } }).href;
+      return path === undefined
+        ? undefined
+        : router.buildLocation({
+            to: '/r/$repository/$ref/data',
+            params: { repository, ref },
+            search: path.endsWith('/')
+              ? { path }
+              : { path: path.slice(0, path.lastIndexOf('/') + 1) || undefined, object: path },
+          }).href;
     },
     image: (target) => {
       const path = resolvePath(shown.path, target);
@@ -40,12 +48,32 @@ function FrontMatter({ text }: { text: string }) {
   const [pairs, setPairs] = useState<[string, string][]>();
   useEffect(() => {
     let current = true;
-    void import('yaml').then(({ parse }) => frontMatterPairs(parse(text, { logLevel: 'silent', maxAliasCount: 100 })))
-      .catch(() => undefined).then((read) => { if (current) setPairs(read); });
-    return () => { current = false; };
+    void import('yaml')
+      .then(({ parse }) => frontMatterPairs(parse(text, { logLevel: 'silent', maxAliasCount: 100 })))
+      .catch(() => undefined)
+      .then((read) => {
+        if (current) setPairs(read);
+      });
+    return () => {
+      current = false;
+    };
   }, [text]);
-  if (!pairs) return <pre tabIndex={0} aria-label="Front matter"><code>{text}</code></pre>;
-  return <dl className="facts" aria-label="Front matter">{pairs.map(([name, value]) => <Fragment key={name}><dt>{name}</dt><dd>{value || <span className="muted">empty</span>}</dd></Fragment>)}</dl>;
+  if (!pairs)
+    return (
+      <pre tabIndex={0} aria-label="Front matter">
+        <code>{text}</code>
+      </pre>
+    );
+  return (
+    <dl className="facts" aria-label="Front matter">
+      {pairs.map(([name, value]) => (
+        <Fragment key={name}>
+          <dt>{name}</dt>
+          <dd>{value || <span className="muted">empty</span>}</dd>
+        </Fragment>
+      ))}
+    </dl>
+  );
 }
 
 export function MarkdownPreview({ shown }: { shown: Shown }) {
@@ -54,22 +82,28 @@ export function MarkdownPreview({ shown }: { shown: Shown }) {
   const links = useMarkdownLinks(shown);
   return (
     <>
-      <div className={styles.bar}><Button onPress={() => setSource(!source)}>{source ? 'Show rendered' : 'Show source'}</Button></div>
-      {source ? <TextPreview shown={shown} language="markdown" /> : (
-        <Loaded query={query} rows={8}>{(content) => {
-          const text = decodeText(content, content.length < shown.size);
-          if (text === null) return <Unreadable shown={shown} error={new Error('it is not text.')} />;
-          const { matter, body } = splitFrontMatter(text);
-          return (
-            <>
-              <PartNote shown={content.length} size={shown.size} />
-              <div className={styles.prose}>
-                {matter && <FrontMatter text={matter} />}
-                <Markdown text={body} links={links} />
-              </div>
-            </>
-          );
-        }}</Loaded>
+      <div className={styles.bar}>
+        <Button onPress={() => setSource(!source)}>{source ? 'Show rendered' : 'Show source'}</Button>
+      </div>
+      {source ? (
+        <TextPreview shown={shown} language="markdown" />
+      ) : (
+        <Loaded query={query} rows={8}>
+          {(content) => {
+            const text = decodeText(content, content.length < shown.size);
+            if (text === null) return <Unreadable shown={shown} error={new Error('it is not text.')} />;
+            const { matter, body } = splitFrontMatter(text);
+            return (
+              <>
+                <PartNote shown={content.length} size={shown.size} />
+                <div className={styles.prose}>
+                  {matter && <FrontMatter text={matter} />}
+                  <Markdown text={body} links={links} />
+                </div>
+              </>
+            );
+          }}
+        </Loaded>
       )}
     </>
   );

@@ -30,8 +30,13 @@ export function SvgPreview({ shown }: { shown: Shown }) {
 
 function AsImage({ shown, type }: { shown: Shown; type: string }) {
   const query = useBytes(shown, imageBytesMax);
-  if (shown.size > imageBytesMax) return <Unreadable shown={shown} error={new Error(`it is larger than ${bytes(imageBytesMax)}.`)} />;
-  return <Loaded query={query} rows={6}>{(content) => <Picture shown={shown} content={content} type={type} />}</Loaded>;
+  if (shown.size > imageBytesMax)
+    return <Unreadable shown={shown} error={new Error(`it is larger than ${bytes(imageBytesMax)}.`)} />;
+  return (
+    <Loaded query={query} rows={6}>
+      {(content) => <Picture shown={shown} content={content} type={type} />}
+    </Loaded>
+  );
 }
 
 function Picture({ shown, content, type }: { shown: Shown; content: Uint8Array<ArrayBuffer>; type: string }) {
@@ -41,7 +46,16 @@ function Picture({ shown, content, type }: { shown: Shown; content: Uint8Array<A
   return (
     <figure>
       <div className={`${styles.image} ${size && size.width < 64 ? styles.small : ''}`}>
-        {url && <img src={url} alt={shown.path} onLoad={(event) => setSize({ width: event.currentTarget.naturalWidth, height: event.currentTarget.naturalHeight })} onError={() => setSize('broken')} />}
+        {url && (
+          <img
+            src={url}
+            alt={shown.path}
+            onLoad={(event) =>
+              setSize({ width: event.currentTarget.naturalWidth, height: event.currentTarget.naturalHeight })
+            }
+            onError={() => setSize('broken')}
+          />
+        )}
       </div>
       <figcaption className={styles.bar}>{size ? `${size.width} × ${size.height} pixels` : ' '}</figcaption>
     </figure>
@@ -59,7 +73,19 @@ export function VideoPreview({ shown }: { shown: Shown }) {
 function Media({ shown, as: Element }: { shown: Shown; as: 'audio' | 'video' }) {
   const [broken, setBroken] = useState(false);
   // It loads from the moment that it exists: what failed before it was part of the page had no listener.
-  const look = (element: HTMLMediaElement | null) => { if (element?.error) setBroken(true); };
+  const look = (element: HTMLMediaElement | null) => {
+    if (element?.error) setBroken(true);
+  };
   if (broken) return <Unreadable shown={shown} error={new Error('the browser cannot play it.')} />;
-  return <Element ref={look} className={styles.media} controls preload="metadata" src={objectUrl(shown.repository, shown.ref, shown.path)} onError={() => setBroken(true)} aria-label={shown.path} />;
+  return (
+    <Element
+      ref={look}
+      className={styles.media}
+      controls
+      preload="metadata"
+      src={objectUrl(shown.repository, shown.ref, shown.path)}
+      onError={() => setBroken(true)}
+      aria-label={shown.path}
+    />
+  );
 }

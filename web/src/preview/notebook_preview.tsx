@@ -36,8 +36,18 @@ const withoutColours = (text: string) => text.replace(/\u001b\[[0-9;]*m/g, '');
 /** Cells with their stored outputs. Nothing is run: HTML and scripts in outputs are shown as text. */
 export function NotebookPreview({ shown }: { shown: Shown }) {
   const query = useBytes(shown, notebookBytesMax);
-  if (shown.size > notebookBytesMax) return <><Note>Too large to show its cells.</Note><TextPreview shown={shown} language="json" /></>;
-  return <Loaded query={query} rows={8}>{(content) => <Cells shown={shown} content={content} />}</Loaded>;
+  if (shown.size > notebookBytesMax)
+    return (
+      <>
+        <Note>Too large to show its cells.</Note>
+        <TextPreview shown={shown} language="json" />
+      </>
+    );
+  return (
+    <Loaded query={query} rows={8}>
+      {(content) => <Cells shown={shown} content={content} />}
+    </Loaded>
+  );
 }
 
 function Cells({ shown, content }: { shown: Shown; content: Uint8Array }) {
@@ -45,10 +55,16 @@ function Cells({ shown, content }: { shown: Shown; content: Uint8Array }) {
   const links = useMarkdownLinks(shown);
   const notebook = useMemo(() => {
     try {
-      const parsed = JSON.parse(decodeText(content, false) ?? '') as { cells?: unknown; metadata?: { language_info?: { name?: unknown } } };
+      const parsed = JSON.parse(decodeText(content, false) ?? '') as {
+        cells?: unknown;
+        metadata?: { language_info?: { name?: unknown } };
+      };
       if (!Array.isArray(parsed.cells)) throw new Error('it has no cells.');
       const language = parsed.metadata?.language_info?.name;
-      return { cells: parsed.cells.filter((cell) => typeof cell === 'object' && cell !== null) as Cell[], language: typeof language === 'string' ? language : 'python' };
+      return {
+        cells: parsed.cells.filter((cell) => typeof cell === 'object' && cell !== null) as Cell[],
+        language: typeof language === 'string' ? language : 'python',
+      };
     } catch (error) {
       return error as Error;
     }
@@ -56,21 +72,40 @@ function Cells({ shown, content }: { shown: Shown; content: Uint8Array }) {
   if (notebook instanceof Error) return <Unreadable shown={shown} error={notebook} />;
   return (
     <div className={styles.prose}>
-      {notebook.cells.slice(0, limit).map((cell, index) => (cell.cell_type === 'markdown'
-        ? <div key={index} className={styles.prose}><Markdown text={joined(cell.source)} links={links} /></div>
-        : (
+      {notebook.cells.slice(0, limit).map((cell, index) =>
+        cell.cell_type === 'markdown' ? (
+          <div key={index} className={styles.prose}>
+            <Markdown text={joined(cell.source)} links={links} />
+          </div>
+        ) : (
           <section key={index} className={styles.cell} aria-label={`Cell ${index + 1}`}>
-            <Code text={joined(cell.source)} language={cell.cell_type === 'code' ? notebook.language : undefined} label={`Source of cell ${index + 1}`} />
-            {(cell.outputs ?? []).map((output, at) => <div key={at} className={styles.output} tabIndex={0} role="region" aria-label={`Output ${at + 1} of cell ${index + 1}`}><OutputView output={output} /></div>)}
+            <Code
+              text={joined(cell.source)}
+              language={cell.cell_type === 'code' ? notebook.language : undefined}
+              label={`Source of cell ${index + 1}`}
+            />
+            {(cell.outputs ?? []).map((output, at) => (
+              <div
+                key={at}
+                className={styles.output}
+                tabIndex={0}
+                role="region"
+                aria-label={`Output ${at + 1} of cell ${index + 1}`}
+              >
+                <OutputView output={output} />
+              </div>
+            ))}
           </section>
-        )))}
+        ),
+      )}
       {notebook.cells.length > limit && <Button onPress={() => setLimit(limit + cellsShown)}>Show more cells</Button>}
     </div>
   );
 }
 
 function OutputView({ output }: { output: Output }) {
-  if (output.output_type === 'error') return <pre>{withoutColours((output.traceback ?? [`${output.ename}: ${output.evalue}`]).join('\n'))}</pre>;
+  if (output.output_type === 'error')
+    return <pre>{withoutColours((output.traceback ?? [`${output.ename}: ${output.evalue}`]).join('\n'))}</pre>;
   const data = output.data ?? {};
   for (const type of ['image/png', 'image/jpeg'] as const) {
     const image = joined(data[type]).replace(/\s/g, '');
@@ -81,7 +116,12 @@ function OutputView({ output }: { output: Output }) {
   return (
     <>
       {text && <pre>{withoutColours(text)}</pre>}
-      {html && <details><summary>HTML output, as text</summary><pre>{html}</pre></details>}
+      {html && (
+        <details>
+          <summary>HTML output, as text</summary>
+          <pre>{html}</pre>
+        </details>
+      )}
     </>
   );
 }

@@ -12,10 +12,20 @@ export interface Shown {
 }
 
 /** Some bytes of an object; fewer at its end. */
-export async function readBytes(shown: Shown, from: number, to: number, signal?: AbortSignal): Promise<Uint8Array<ArrayBuffer>> {
+export async function readBytes(
+  shown: Shown,
+  from: number,
+  to: number,
+  signal?: AbortSignal,
+): Promise<Uint8Array<ArrayBuffer>> {
   const end = Math.min(to, shown.size);
   if (end <= from) return new Uint8Array();
-  const response = await guardedFetch(new Request(objectUrl(shown.repository, shown.ref, shown.path), { headers: { Range: `bytes=${from}-${end - 1}` }, ...(signal ? { signal } : {}) }));
+  const response = await guardedFetch(
+    new Request(objectUrl(shown.repository, shown.ref, shown.path), {
+      headers: { Range: `bytes=${from}-${end - 1}` },
+      ...(signal ? { signal } : {}),
+    }),
+  );
   if (!response.ok) throw failureOf(response, await response.json().catch(() => undefined));
   return new Uint8Array(await response.arrayBuffer());
 }
@@ -43,7 +53,9 @@ export function decodeText(bytes: Uint8Array, isCut: boolean): string | null {
 export function isPlainText(bytes: Uint8Array, isCut: boolean): boolean {
   try {
     // eslint-disable-next-line no-control-regex
-    return !/[\u0000-\u0008\u000e-\u001a\u001c-\u001f\u007f]/.test(new TextDecoder('utf-8', { fatal: true }).decode(bytes, { stream: isCut }));
+    return !/[\u0000-\u0008\u000e-\u001a\u001c-\u001f\u007f]/.test(
+      new TextDecoder('utf-8', { fatal: true }).decode(bytes, { stream: isCut }),
+    );
   } catch {
     return false;
   }

@@ -16,7 +16,8 @@ const rowsAtOnce = 1000;
 function bufferOf(shown: Shown) {
   return {
     byteLength: shown.size,
-    slice: async (start: number, end?: number) => (await readBytes(shown, start < 0 ? shown.size + start : start, end ?? shown.size)).buffer,
+    slice: async (start: number, end?: number) =>
+      (await readBytes(shown, start < 0 ? shown.size + start : start, end ?? shown.size)).buffer,
   };
 }
 
@@ -39,41 +40,90 @@ export function ParquetPreview({ shown }: { shown: Shown }) {
     retry: false,
     enabled: metadata.data !== undefined,
     queryFn: async () => {
-      const [{ parquetReadObjects }, { compressors }] = await Promise.all([import('hyparquet'), import('./parquet_codecs')]);
-      return parquetReadObjects({ file: bufferOf(shown), metadata: metadata.data!.file, compressors, rowStart: from, rowEnd: Math.min(metadata.data!.rows, from + rowsAtOnce) });
+      const [{ parquetReadObjects }, { compressors }] = await Promise.all([
+        import('hyparquet'),
+        import('./parquet_codecs'),
+      ]);
+      return parquetReadObjects({
+        file: bufferOf(shown),
+        metadata: metadata.data!.file,
+        compressors,
+        rowStart: from,
+        rowEnd: Math.min(metadata.data!.rows, from + rowsAtOnce),
+      });
     },
   });
   const error = metadata.error ?? page.error;
   if (error) return <Unreadable shown={shown} error={error} />;
   return (
-    <Loaded query={metadata} rows={8}>{({ file, schema, rows }) => {
-      const names = schema.children.map((child) => child.element.name);
-      const to = Math.min(rows, from + rowsAtOnce);
-      return (
-        <>
-          <div className={styles.bar}>
-            <span>{counted(rows, 'row')}, {counted(names.length, 'column')}, {counted(file.row_groups.length, 'row group')}</span>
-            <Button aria-expanded={sql} onPress={() => setSql(!sql)}>SQL</Button>
-            <span className="grow" />
-            {rows > rowsAtOnce && (
-              <span className={styles.pager}>
-                <Button onPress={() => setFrom(Math.max(0, from - rowsAtOnce))} isDisabled={from === 0}>Previous</Button>
-                <span>{count(from + 1)} to {count(to)}</span>
-                <Button onPress={() => setFrom(from + rowsAtOnce)} isDisabled={to >= rows}>Next</Button>
+    <Loaded query={metadata} rows={8}>
+      {({ file, schema, rows }) => {
+        const names = schema.children.map((child) => child.element.name);
+        const to = Math.min(rows, from + rowsAtOnce);
+        return (
+          <>
+            <div className={styles.bar}>
+              <span>
+                {counted(rows, 'row')}, {counted(names.length, 'column')},{' '}
+                {counted(file.row_groups.length, 'row group')}
               </span>
+              <Button aria-expanded={sql} onPress={() => setSql(!sql)}>
+                SQL
+              </Button>
+              <span className="grow" />
+              {rows > rowsAtOnce && (
+                <span className={styles.pager}>
+                  <Button onPress={() => setFrom(Math.max(0, from - rowsAtOnce))} isDisabled={from === 0}>
+                    Previous
+                  </Button>
+                  <span>
+                    {count(from + 1)} to {count(to)}
+                  </span>
+                  <Button onPress={() => setFrom(from + rowsAtOnce)} isDisabled={to >= rows}>
+                    Next
+                  </Button>
+                </span>
+              )}
+            </div>
+            {sql && <SqlPanel shown={shown} kind="parquet" />}
+            <details className={styles.bar}>
+              <summary>Schema</summary>
+              <table>
+                <tbody>
+                  {schema.children.map((child) => (
+                    <tr key={child.element.name}>
+                      <td className="mono">{child.element.name}</td>
+                      <td className="muted">
+                        {[
+                          child.element.type ?? 'group',
+                          child.element.logical_type?.type ?? child.element.converted_type,
+                          child.element.repetition_type?.toLowerCase(),
+                        ]
+                          .filter(Boolean)
+                          .join(', ')}
+                      </td>
+                    </tr>
+                  ))}
+                </tbody>
+              </table>
+            </details>
+            {file.created_by && (
+              <Note>
+                Written by {file.created_by}; {bytes(shown.size)}
+              </Note>
             )}
-          </div>
-          {sql && <SqlPanel shown={shown} kind="parquet" />}
-          <details className={styles.bar}>
-            <summary>Schema</summary>
-            <table><tbody>{schema.children.map((child) => (
-              <tr key={child.element.name}><td className="mono">{child.element.name}</td><td className="muted">{[child.element.type ?? 'group', child.element.logical_type?.type ?? child.element.converted_type, child.element.repetition_type?.toLowerCase()].filter(Boolean).join(', ')}</td></tr>
-            ))}</tbody></table>
-          </details>
-          {file.created_by && <Note>Written by {file.created_by}; {bytes(shown.size)}</Note>}
-          <Loaded query={page} rows={8}>{(objects) => <TableView label={`Rows of ${shown.path}`} names={names} rows={objects.map((object) => names.map((name) => object[name] as unknown))} />}</Loaded>
-        </>
-      );
-    }}</Loaded>
+            <Loaded query={page} rows={8}>
+              {(objects) => (
+                <TableView
+                  label={`Rows of ${shown.path}`}
+                  names={names}
+                  rows={objects.map((object) => names.map((name) => object[name] as unknown))}
+                />
+              )}
+            </Loaded>
+          </>
+        );
+      }}
+    </Loaded>
   );
 }

@@ -8,12 +8,18 @@ export function PartNote({ shown, size, onMore }: { shown: number; size: number;
   if (shown >= size) return null;
   return (
     <p className={styles.note} role="note">
-      <span>The first {bytes(shown)} of {bytes(size)} are shown.</span>
+      <span>
+        The first {bytes(shown)} of {bytes(size)} are shown.
+      </span>
       {onMore && <Button onPress={onMore}>Show more</Button>}
     </p>
   );
 }
 
 export function Note({ children }: { children: ReactNode }) {
-  return <p className={styles.note} role="note">{children}</p>;
+  return (
+    <p className={styles.note} role="note">
+      {children}
+    </p>
+  );
 }

@@ -21,13 +21,29 @@ export function PdfPreview({ shown }: { shown: Shown }) {
     enabled: shown.size <= pdfBytesMax,
     queryFn: async ({ signal }) => {
       const [pdf, data] = await Promise.all([import('pdfjs-dist'), readBytes(shown, 0, shown.size, signal)]);
-      pdf.GlobalWorkerOptions.workerPort ??= new Worker(new URL('pdfjs-dist/build/pdf.worker.min.mjs', import.meta.url), { type: 'module' });
-      return pdf.getDocument({ data, isEvalSupported: false, enableXfa: false, useWasm: false, useSystemFonts: true, stopAtErrors: false, verbosity: 0 } as never).promise;
+      pdf.GlobalWorkerOptions.workerPort ??= new Worker(
+        new URL('pdfjs-dist/build/pdf.worker.min.mjs', import.meta.url),
+        { type: 'module' },
+      );
+      return pdf.getDocument({
+        data,
+        isEvalSupported: false,
+        enableXfa: false,
+        useWasm: false,
+        useSystemFonts: true,
+        stopAtErrors: false,
+        verbosity: 0,
+      } as never).promise;
     },
   });
-  if (shown.size > pdfBytesMax) return <Unreadable shown={shown} error={new Error(`it is larger than ${bytes(pdfBytesMax)}.`)} />;
+  if (shown.size > pdfBytesMax)
+    return <Unreadable shown={shown} error={new Error(`it is larger than ${bytes(pdfBytesMax)}.`)} />;
   if (document.error) return <Unreadable shown={shown} error={document.error} />;
-  return <Loaded query={document} rows={8}>{(loaded) => <Pages document={loaded} name={shown.path} />}</Loaded>;
+  return (
+    <Loaded query={document} rows={8}>
+      {(loaded) => <Pages document={loaded} name={shown.path} />}
+    </Loaded>
+  );
 }
 
 function Pages({ document, name }: { document: PDFDocumentProxy; name: string }) {
@@ -50,7 +66,9 @@ function Pages({ document, name }: { document: PDFDocumentProxy; name: string })
       cancel = () => task.cancel();
       await task.promise;
     };
-    draw().catch((thrown: Error) => { if (current && thrown.name !== 'RenderingCancelledException') setError(thrown); });
+    draw().catch((thrown: Error) => {
+      if (current && thrown.name !== 'RenderingCancelledException') setError(thrown);
+    });
     return () => {
       current = false;
       cancel();
@@ -59,11 +77,23 @@ function Pages({ document, name }: { document: PDFDocumentProxy; name: string })
   return (
     <>
       <div className={styles.bar}>
-        <Button onPress={() => setPage(page - 1)} isDisabled={page === 1}>Previous</Button>
-        <span role="status">Page {page} of {document.numPages}</span>
-        <Button onPress={() => setPage(page + 1)} isDisabled={page === document.numPages}>Next</Button>
+        <Button onPress={() => setPage(page - 1)} isDisabled={page === 1}>
+          Previous
+        </Button>
+        <span role="status">
+          Page {page} of {document.numPages}
+        </span>
+        <Button onPress={() => setPage(page + 1)} isDisabled={page === document.numPages}>
+          Next
+        </Button>
       </div>
-      {error ? <p role="alert" className={styles.bar}>This page cannot be drawn: {error.message}</p> : <canvas ref={canvas} className={styles.canvas} role="img" aria-label={`Page ${page} of ${name}`} />}
+      {error ? (
+        <p role="alert" className={styles.bar}>
+          This page cannot be drawn: {error.message}
+        </p>
+      ) : (
+        <canvas ref={canvas} className={styles.canvas} role="img" aria-label={`Page ${page} of ${name}`} />
+      )}
     </>
   );
 }

@@ -34,7 +34,9 @@ export function Preview({ shown }: { shown: Shown }) {
   const View = views[kind];
   return (
     <PreviewBoundary key={`${shown.path} ${shown.checksum}`} shown={shown}>
-      <Suspense fallback={<Skeleton rows={6} />}><View shown={shown} /></Suspense>
+      <Suspense fallback={<Skeleton rows={6} />}>
+        <View shown={shown} />
+      </Suspense>
     </PreviewBoundary>
   );
 }

@@ -18,7 +18,14 @@ export class PreviewBoundary extends Component<{ shown: Shown; children: ReactNo
 
 export function Unreadable({ shown, error }: { shown: Shown; error: Error }) {
   return (
-    <EmptyState icon="error" action={<a className={buttonClass()} href={objectUrl(shown.repository, shown.ref, shown.path)} download>Download</a>}>
+    <EmptyState
+      icon="error"
+      action={
+        <a className={buttonClass()} href={objectUrl(shown.repository, shown.ref, shown.path)} download>
+          Download
+        </a>
+      }
+    >
       This object cannot be shown: {error.message}
     </EmptyState>
   );

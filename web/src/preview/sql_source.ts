@@ -29,7 +29,11 @@ function rowOf(columns: string[], values: Record<string, SqlPrimitive>): AsyncRo
 }
 
 /** A table that is in memory by columns. */
-export function columnSource(names: readonly string[], count: number, valueAt: (column: number, row: number) => SqlPrimitive): AsyncDataSource {
+export function columnSource(
+  names: readonly string[],
+  count: number,
+  valueAt: (column: number, row: number) => SqlPrimitive,
+): AsyncDataSource {
   const columns = uniqueNames(names);
   return {
     numRows: count,
@@ -39,7 +43,8 @@ export function columnSource(names: readonly string[], count: number, valueAt: (
       appliedLimitOffset: false,
       async *rows() {
         const places = wanted.map((name) => [name, columns.indexOf(name)] as const);
-        for (let row = 0; row < count; ++row) yield rowOf(wanted, Object.fromEntries(places.map(([name, column]) => [name, valueAt(column, row)])));
+        for (let row = 0; row < count; ++row)
+          yield rowOf(wanted, Object.fromEntries(places.map(([name, column]) => [name, valueAt(column, row)])));
       },
     }),
   };
@@ -64,7 +69,16 @@ export function parquetSource(file: AsyncBuffer, metadata: FileMetaData, compres
         for (const group of metadata.row_groups) {
           const end = start + Number(group.num_rows);
           if (wanted.length === 0) for (let at = start; at < end; ++at) yield rowOf([], {});
-          else for (const row of await parquetReadObjects({ file, metadata, compressors, columns: wanted, rowStart: start, rowEnd: end })) yield rowOf(wanted, row as Record<string, SqlPrimitive>);
+          else
+            for (const row of await parquetReadObjects({
+              file,
+              metadata,
+              compressors,
+              columns: wanted,
+              rowStart: start,
+              rowEnd: end,
+            }))
+              yield rowOf(wanted, row as Record<string, SqlPrimitive>);
           start = end;
         }
       },

@@ -14,7 +14,8 @@ export interface SqlRequest {
   query: string;
 }
 
-export type SqlAnswer = { columns: string[]; rows: unknown[][]; hasMore: boolean; readBytes: number; seconds: number } | { error: string };
+export type SqlAnswer =
+  { columns: string[]; rows: unknown[][]; hasMore: boolean; readBytes: number; seconds: number } | { error: string };
 
 export const resultRowsMax = 1000;
 export const readBytesMax = 256 * 1024 * 1024;
@@ -25,7 +26,10 @@ const footerBytes = 64 * 1024;
 let readBytes = 0;
 
 async function read({ url }: SqlRequest, from: number, to: number): Promise<Uint8Array<ArrayBuffer>> {
-  if (readBytes + to - from > readBytesMax) throw new Error(`A query reads at most ${readBytesMax / 1024 / 1024} MB of an object. Name fewer columns, or add LIMIT.`);
+  if (readBytes + to - from > readBytesMax)
+    throw new Error(
+      `A query reads at most ${readBytesMax / 1024 / 1024} MB of an object. Name fewer columns, or add LIMIT.`,
+    );
   readBytes += to - from;
   const response = await fetch(url, { headers: { Range: `bytes=${from}-${to - 1}` } });
   if (!response.ok) throw new Error(`The server answered ${response.status}.`);
@@ -43,7 +47,11 @@ async function sourceOf(request: SqlRequest): Promise<AsyncDataSource> {
     const { names, columns, count } = readArrow(await read(request, 0, request.size), 0);
     return columnSource(names, count, (column, row) => columns[column]!.at(row) as SqlPrimitive);
   }
-  const file = { byteLength: request.size, slice: async (start: number, end?: number) => (await read(request, start < 0 ? request.size + start : start, end ?? request.size)).buffer };
+  const file = {
+    byteLength: request.size,
+    slice: async (start: number, end?: number) =>
+      (await read(request, start < 0 ? request.size + start : start, end ?? request.size)).buffer,
+  };
   return parquetSource(file, await parquetMetadataAsync(file, { initialFetchSize: footerBytes }), compressors);
 }
 
@@ -58,11 +66,17 @@ async function run(request: SqlRequest): Promise<SqlAnswer> {
       hasMore = true;
       break;
     }
-    rows.push(await Promise.all(columns.map((name) => (row.resolved && name in row.resolved ? row.resolved[name] : row.cells[name]?.()))));
+    rows.push(
+      await Promise.all(
+        columns.map((name) => (row.resolved && name in row.resolved ? row.resolved[name] : row.cells[name]?.())),
+      ),
+    );
   }
   return { columns: [...columns], rows, hasMore, readBytes, seconds: (performance.now() - begin) / 1000 };
 }
 
 self.onmessage = ({ data }: MessageEvent<SqlRequest>) => {
-  run(data).catch((error: unknown): SqlAnswer => ({ error: error instanceof Error ? error.message : String(error) })).then((answered) => self.postMessage(answered));
+  run(data)
+    .catch((error: unknown): SqlAnswer => ({ error: error instanceof Error ? error.message : String(error) }))
+    .then((answered) => self.postMessage(answered));
 };

@@ -14,15 +14,21 @@ export function TextPreview({ shown, language }: { shown: Shown; language?: stri
   const [limit, setLimit] = useState(firstBytes);
   const query = useBytes(shown, limit);
   return (
-    <Loaded query={query} rows={8}>{(content) => {
-      const text = decodeText(content, content.length < shown.size);
-      if (text === null) return <Unreadable shown={shown} error={new Error('it is not text.')} />;
-      return (
-        <>
-          <PartNote shown={content.length} size={shown.size} onMore={limit < bytesMax ? () => setLimit(Math.min(bytesMax, limit * growth)) : undefined} />
-          <Code text={text} language={language ?? languageOf(shown.path)} label={`Text of ${shown.path}`} />
-        </>
-      );
-    }}</Loaded>
+    <Loaded query={query} rows={8}>
+      {(content) => {
+        const text = decodeText(content, content.length < shown.size);
+        if (text === null) return <Unreadable shown={shown} error={new Error('it is not text.')} />;
+        return (
+          <>
+            <PartNote
+              shown={content.length}
+              size={shown.size}
+              onMore={limit < bytesMax ? () => setLimit(Math.min(bytesMax, limit * growth)) : undefined}
+            />
+            <Code text={text} language={language ?? languageOf(shown.path)} label={`Text of ${shown.path}`} />
+          </>
+        );
+      }}
+    </Loaded>
   );
 }

@@ -17,9 +17,14 @@ export function decodeTiff(content: ArrayBuffer): IFD[] {
   return pages.slice(0, pagesMax);
 }
 
-export function pixelsOf(content: ArrayBuffer, pages: readonly IFD[], index: number): { width: number; height: number; rgba: Uint8ClampedArray<ArrayBuffer> } {
+export function pixelsOf(
+  content: ArrayBuffer,
+  pages: readonly IFD[],
+  index: number,
+): { width: number; height: number; rgba: Uint8ClampedArray<ArrayBuffer> } {
   const page = pages[index]!;
-  if (numberOf(page, 't256') * numberOf(page, 't257') > pixelsMax) throw new Error('it has more than 25 million pixels.');
+  if (numberOf(page, 't256') * numberOf(page, 't257') > pixelsMax)
+    throw new Error('it has more than 25 million pixels.');
   decodeImage(content, page);
   const rgba = toRGBA8(page);
   if (rgba.length !== page.width * page.height * 4) throw new Error('its pixels cannot be read.');

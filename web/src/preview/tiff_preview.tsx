@@ -11,8 +11,13 @@ import styles from './preview.module.css';
 /** Drawn on a canvas, since most browsers do not show TIFF. */
 export function TiffPreview({ shown }: { shown: Shown }) {
   const query = useBytes(shown, tiffBytesMax);
-  if (shown.size > tiffBytesMax) return <Unreadable shown={shown} error={new Error(`it is larger than ${bytes(tiffBytesMax)}.`)} />;
-  return <Loaded query={query} rows={6}>{(content) => <Pages shown={shown} content={content} />}</Loaded>;
+  if (shown.size > tiffBytesMax)
+    return <Unreadable shown={shown} error={new Error(`it is larger than ${bytes(tiffBytesMax)}.`)} />;
+  return (
+    <Loaded query={query} rows={6}>
+      {(content) => <Pages shown={shown} content={content} />}
+    </Loaded>
+  );
 }
 
 function Pages({ shown, content }: { shown: Shown; content: Uint8Array<ArrayBuffer> }) {
@@ -40,13 +45,23 @@ function Pages({ shown, content }: { shown: Shown; content: Uint8Array<ArrayBuff
     <figure>
       {pages > 1 && (
         <div className={styles.bar}>
-          <Button onPress={() => setPage(page - 1)} isDisabled={page === 0}>Previous</Button>
-          <span>Page {count(page + 1)} of {count(pages)}</span>
-          <Button onPress={() => setPage(page + 1)} isDisabled={page + 1 >= pages}>Next</Button>
+          <Button onPress={() => setPage(page - 1)} isDisabled={page === 0}>
+            Previous
+          </Button>
+          <span>
+            Page {count(page + 1)} of {count(pages)}
+          </span>
+          <Button onPress={() => setPage(page + 1)} isDisabled={page + 1 >= pages}>
+            Next
+          </Button>
         </div>
       )}
-      <div className={styles.image}><canvas ref={canvas} role="img" aria-label={shown.path} className={styles.canvas} /></div>
-      <figcaption className={styles.bar}>{image.width} × {image.height} pixels</figcaption>
+      <div className={styles.image}>
+        <canvas ref={canvas} role="img" aria-label={shown.path} className={styles.canvas} />
+      </div>
+      <figcaption className={styles.bar}>
+        {image.width} × {image.height} pixels
+      </figcaption>
     </figure>
   );
 }

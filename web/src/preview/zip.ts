@@ -33,12 +33,17 @@ export async function readZipDirectory(size: number, read: ReadRange): Promise<Z
   const tail = await read(tailAt, size);
   const view = viewOf(tail);
   let end = tail.length - endBytes;
-  while (end >= 0 && !(view.getUint32(end, true) === 0x06054b50 && end + endBytes + view.getUint16(end + 20, true) === tail.length)) --end;
+  while (
+    end >= 0 &&
+    !(view.getUint32(end, true) === 0x06054b50 && end + endBytes + view.getUint16(end + 20, true) === tail.length)
+  )
+    --end;
   if (end < 0) throw new Error('This is not a ZIP archive, or its end is missing.');
   let length = view.getUint32(end + 12, true);
   let at = view.getUint32(end + 16, true);
   if (at === all32 || length === all32 || view.getUint16(end + 10, true) === 0xffff) {
-    if (end < locatorBytes || view.getUint32(end - locatorBytes, true) !== 0x07064b50) throw new Error('The end of this ZIP archive cannot be read.');
+    if (end < locatorBytes || view.getUint32(end - locatorBytes, true) !== 0x07064b50)
+      throw new Error('The end of this ZIP archive cannot be read.');
     const end64 = viewOf(await readAll(read, Number(view.getBigUint64(end - locatorBytes + 8, true)), end64Bytes));
     if (end64.getUint32(0, true) !== 0x06064b50) throw new Error('The end of this ZIP archive cannot be read.');
     length = Number(end64.getBigUint64(40, true));
@@ -59,7 +64,8 @@ function parseDirectory(bytes: Uint8Array): ZipFile[] {
   const out: ZipFile[] = [];
   for (let at = 0; at < bytes.length;) {
     const nameAt = at + 46;
-    if (nameAt > bytes.length || view.getUint32(at, true) !== 0x02014b50) throw new Error('The directory of this ZIP archive cannot be read.');
+    if (nameAt > bytes.length || view.getUint32(at, true) !== 0x02014b50)
+      throw new Error('The directory of this ZIP archive cannot be read.');
     const extraAt = nameAt + view.getUint16(at + 28, true);
     const next = extraAt + view.getUint16(at + 30, true) + view.getUint16(at + 32, true);
     if (next > bytes.length) throw new Error('The directory of this ZIP archive cannot be read.');
@@ -94,7 +100,8 @@ function takeLongSizes(file: ZipFile, extra: Uint8Array) {
 
 /** The first bytes of a file, at most `most`; of a compressed one maybe fewer. */
 export async function readZipFile(file: ZipFile, most: number, read: ReadRange): Promise<Uint8Array<ArrayBuffer>> {
-  if (file.method !== stored && file.method !== deflated) throw new Error(`The compression ${file.method} of ${file.name} is not known.`);
+  if (file.method !== stored && file.method !== deflated)
+    throw new Error(`The compression ${file.method} of ${file.name} is not known.`);
   // The name and the extra field of this header may be longer than those of the directory.
   const header = viewOf(await readAll(read, file.at, fileHeaderBytes));
   if (header.getUint32(0, true) !== 0x04034b50) throw new Error(`The header of ${file.name} cannot be read.`);
@@ -109,7 +116,10 @@ async function inflateStart(bytes: Uint8Array<ArrayBuffer>, most: number): Promi
   const reader = stream.readable.getReader();
   const first = reader.read();
   const writer = stream.writable.getWriter();
-  writer.write(bytes).then(() => writer.close()).catch(() => undefined);
+  writer
+    .write(bytes)
+    .then(() => writer.close())
+    .catch(() => undefined);
   const { value } = await first;
   reader.cancel().catch(() => undefined);
   return (value ?? new Uint8Array()).slice(0, most);

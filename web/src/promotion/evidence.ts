@@ -20,9 +20,17 @@ export interface Figures {
 
 /** "accuracy is 0.83 (api), wanted at least 0.72", "... is 0.86, the champion's 0.83: 0.03 better, wanted at least 0.001". */
 export function figuresOf(reason: string): Figures | null {
-  const match = /^\S.*? is (-?[0-9][0-9.e+-]*|NaN|-?Infinity)(?: \(([^)]*)\))?(?:, the champion's ([^:]+): ([^,]+))?(?:, wanted (.*))?$/s.exec(reason);
+  const match =
+    /^\S.*? is (-?[0-9][0-9.e+-]*|NaN|-?Infinity)(?: \(([^)]*)\))?(?:, the champion's ([^:]+): ([^,]+))?(?:, wanted (.*))?$/s.exec(
+      reason,
+    );
   if (!match) return null;
-  return { value: match[1]!, origin: match[2] ?? '', champion: match[3] ? `${match[3]} (${match[4]})` : '', wanted: match[5] ?? '' };
+  return {
+    value: match[1]!,
+    origin: match[2] ?? '',
+    champion: match[3] ? `${match[3]} (${match[4]})` : '',
+    wanted: match[5] ?? '',
+  };
 }
 
 export const openStates = ['draft', 'comparing', 'gates_running', 'awaiting_approval', 'merging'] as const;
@@ -32,11 +40,21 @@ export function isOpen(state: Schemas['Promotion']['state']): boolean {
 }
 
 export const stateWords: Record<Schemas['Promotion']['state'], string> = {
-  draft: 'begun', comparing: 'comparing', gates_running: 'waiting for checks', awaiting_approval: 'waiting for approval', merging: 'merging',
-  promoted: 'promoted', rejected: 'rejected', failed: 'failed', cancelled: 'cancelled', rolled_back: 'rolled back',
+  draft: 'begun',
+  comparing: 'comparing',
+  gates_running: 'waiting for checks',
+  awaiting_approval: 'waiting for approval',
+  merging: 'merging',
+  promoted: 'promoted',
+  rejected: 'rejected',
+  failed: 'failed',
+  cancelled: 'cancelled',
+  rolled_back: 'rolled back',
 };
 
-export function stateKind(state: Schemas['Promotion']['state']): 'added' | 'removed' | 'changed' | 'waiting' | 'neutral' {
+export function stateKind(
+  state: Schemas['Promotion']['state'],
+): 'added' | 'removed' | 'changed' | 'waiting' | 'neutral' {
   if (state === 'promoted') return 'added';
   if (state === 'rejected' || state === 'failed') return 'removed';
   if (state === 'rolled_back') return 'changed';

@@ -14,9 +14,27 @@ import { EmptyState, ErrorPanel, Loaded, Skeleton } from '@/ui/states';
 import { Badge, Name, Time } from '@/ui/text';
 import { toast } from '@/ui/toast';
 import { diffLines } from './line_diff';
-import { fieldOf, isEditable, isNumber, listOf, metricsOf, withField, withMetric, withoutMetric } from './policy_document';
+import {
+  fieldOf,
+  isEditable,
+  isNumber,
+  listOf,
+  metricsOf,
+  withField,
+  withMetric,
+  withoutMetric,
+} from './policy_document';
 import { PromoteDialog } from './promote_dialog';
-import { aliasHistoryQuery, aliasesQuery, candidateWords, forgetPromotions, type GatePolicy, policyQuery, verdictsQuery, versionsQuery } from './promotion_queries';
+import {
+  aliasHistoryQuery,
+  aliasesQuery,
+  candidateWords,
+  forgetPromotions,
+  type GatePolicy,
+  policyQuery,
+  verdictsQuery,
+  versionsQuery,
+} from './promotion_queries';
 import { Outcome, RulesTable, verdictOutcome } from './rules_table';
 import styles from './promotion.module.css';
 
@@ -38,8 +56,28 @@ type View = 'candidates' | 'edit' | 'versions';
 export function GatePage() {
   const { repository, policy } = route.useParams();
   const query = useQuery({ ...policyQuery(repository, policy), enabled: policy !== newPolicy });
-  if (policy === newPolicy) return <div className="page"><h1>New gate</h1><Editor repository={repository} current={null} /></div>;
-  return <div className="page"><Loaded query={query} rows={8} heading={<>Gate <Name>{policy}</Name></>}>{(data) => <Gate repository={repository} current={data} />}</Loaded></div>;
+  if (policy === newPolicy)
+    return (
+      <div className="page">
+        <h1>New gate</h1>
+        <Editor repository={repository} current={null} />
+      </div>
+    );
+  return (
+    <div className="page">
+      <Loaded
+        query={query}
+        rows={8}
+        heading={
+          <>
+            Gate <Name>{policy}</Name>
+          </>
+        }
+      >
+        {(data) => <Gate repository={repository} current={data} />}
+      </Loaded>
+    </div>
+  );
 }
 
 function Gate({ repository, current }: { repository: string; current: GatePolicy }) {
@@ -49,49 +87,131 @@ function Gate({ repository, current }: { repository: string; current: GatePolicy
   const [removing, setRemoving] = useState(false);
   const maySet = useMay('branches:SetGatePolicy', resource.repository(repository));
   const alias = fieldOf(current.document ?? '', ['alias']);
-  const go = (next: View) => void navigate({ to: '/r/$repository/-/gates/$policy', params: { repository, policy: current.name }, search: { ...search, view: next === 'candidates' ? undefined : next } });
-  const tabs: [View, string][] = [['candidates', 'Who would pass'], ['edit', 'Edit'], ['versions', 'Versions']];
+  const go = (next: View) =>
+    void navigate({
+      to: '/r/$repository/-/gates/$policy',
+      params: { repository, policy: current.name },
+      search: { ...search, view: next === 'candidates' ? undefined : next },
+    });
+  const tabs: [View, string][] = [
+    ['candidates', 'Who would pass'],
+    ['edit', 'Edit'],
+    ['versions', 'Versions'],
+  ];
   return (
     <>
       <div className="page-head">
-        <h1 className="grow">Gate <Name>{current.name}</Name></h1>
-        <Button icon="trash" kind="danger" refused={maySet.refused} onPress={() => setRemoving(true)}>Remove…</Button>
-        <CopyAs snippets={[{ label: 'Show', text: `tarn policy show ${current.name} --repo ${repository}` }, { label: 'Apply', text: `tarn policy apply ${current.name} -f policy.yaml --repo ${repository}` },
-          { label: 'Versions', text: `tarn policy log ${current.name} --repo ${repository}` }, { label: 'Check', text: `tarn gate check ${candidateWords(fieldOf(current.document ?? '', ['candidates']) || 'exp-*').map(shellWord).join(' ')} --policy ${current.name} --repo ${repository}` },
-          { label: 'Remove', text: `tarn policy rm ${current.name} --repo ${repository}` }]} />
+        <h1 className="grow">
+          Gate <Name>{current.name}</Name>
+        </h1>
+        <Button icon="trash" kind="danger" refused={maySet.refused} onPress={() => setRemoving(true)}>
+          Remove…
+        </Button>
+        <CopyAs
+          snippets={[
+            { label: 'Show', text: `tarn policy show ${current.name} --repo ${repository}` },
+            { label: 'Apply', text: `tarn policy apply ${current.name} -f policy.yaml --repo ${repository}` },
+            { label: 'Versions', text: `tarn policy log ${current.name} --repo ${repository}` },
+            {
+              label: 'Check',
+              text: `tarn gate check ${candidateWords(fieldOf(current.document ?? '', ['candidates']) || 'exp-*')
+                .map(shellWord)
+                .join(' ')} --policy ${current.name} --repo ${repository}`,
+            },
+            { label: 'Remove', text: `tarn policy rm ${current.name} --repo ${repository}` },
+          ]}
+        />
       </div>
       <dl className="facts">
-        <dt>Protects</dt><dd>{current.destination}</dd>
-        {alias && <><dt>Champion</dt><dd><Link to="/r/$repository/-/aliases/$alias" params={{ repository, alias }}>@{alias}</Link></dd></>}
-        <dt>Version</dt><dd>{current.version}, <Time at={current.creation_date} /> by {current.author}</dd>
+        <dt>Protects</dt>
+        <dd>{current.destination}</dd>
+        {alias && (
+          <>
+            <dt>Champion</dt>
+            <dd>
+              <Link to="/r/$repository/-/aliases/$alias" params={{ repository, alias }}>
+                @{alias}
+              </Link>
+            </dd>
+          </>
+        )}
+        <dt>Version</dt>
+        <dd>
+          {current.version}, <Time at={current.creation_date} /> by {current.author}
+        </dd>
       </dl>
       <div className={styles.tabs} role="tablist" aria-label="Views">
-        {tabs.map(([id, label]) => <button key={id} type="button" role="tab" aria-selected={view === id} className={view === id ? styles.tabAt : styles.tab} onClick={() => go(id)}>{label}</button>)}
+        {tabs.map(([id, label]) => (
+          <button
+            key={id}
+            type="button"
+            role="tab"
+            aria-selected={view === id}
+            className={view === id ? styles.tabAt : styles.tab}
+            onClick={() => go(id)}
+          >
+            {label}
+          </button>
+        ))}
       </div>
       {view === 'candidates' && <Candidates repository={repository} current={current} alias={alias} />}
       {view === 'edit' && <Editor key={current.version} repository={repository} current={current} />}
       {view === 'versions' && <Versions repository={repository} current={current} />}
       {removing && (
-        <ConfirmDialog title="Remove gate" isOpen action="Remove gate" typed={current.name} onClose={() => setRemoving(false)} onConfirm={async () => {
-          await answer(api.DELETE('/repositories/{repository}/policies/{policy}', { params: { path: { repository, policy: current.name }, header: { 'If-Match': String(current.version) } } }));
-          forgetPromotions(repository);
-          void navigate({ to: '/r/$repository/-/promotions', params: { repository }, search: {} });
-        }}>Without it, {current.destination} can be changed by every write and merge that permissions allow. All {current.version} versions stay in the record.</ConfirmDialog>
+        <ConfirmDialog
+          title="Remove gate"
+          isOpen
+          action="Remove gate"
+          typed={current.name}
+          onClose={() => setRemoving(false)}
+          onConfirm={async () => {
+            await answer(
+              api.DELETE('/repositories/{repository}/policies/{policy}', {
+                params: { path: { repository, policy: current.name }, header: { 'If-Match': String(current.version) } },
+              }),
+            );
+            forgetPromotions(repository);
+            void navigate({ to: '/r/$repository/-/promotions', params: { repository }, search: {} });
+          }}
+        >
+          Without it, {current.destination} can be changed by every write and merge that permissions allow. All{' '}
+          {current.version} versions stay in the record.
+        </ConfirmDialog>
       )}
     </>
   );
 }
 
 /** Champions of today and before. */
-function ChampionSelect({ repository, alias, value, onChange }: { repository: string; alias: string; value: string; onChange: (value: string) => void }) {
+function ChampionSelect({
+  repository,
+  alias,
+  value,
+  onChange,
+}: {
+  repository: string;
+  alias: string;
+  value: string;
+  onChange: (value: string) => void;
+}) {
   // One that was never set has no history to ask for.
   const isSet = useQuery(aliasesQuery(repository)).data?.results.some((item) => item.id === alias) ?? false;
   const history = useQuery({ ...aliasHistoryQuery(repository, alias), enabled: isSet });
   const past = (history.data?.results ?? []).filter((change) => change.to_commit_id).slice(1);
   if (alias === '') return null;
   return (
-    <Select label="Against" value={value} onChange={onChange} options={[{ value: '', label: `@${alias} today` },
-      ...past.map((change) => ({ value: change.to_commit_id!, label: `@${alias} of ${change.creation_date.slice(0, 10)} (${change.to_commit_id!.slice(0, 10)})` }))]} />
+    <Select
+      label="Against"
+      value={value}
+      onChange={onChange}
+      options={[
+        { value: '', label: `@${alias} today` },
+        ...past.map((change) => ({
+          value: change.to_commit_id!,
+          label: `@${alias} of ${change.creation_date.slice(0, 10)} (${change.to_commit_id!.slice(0, 10)})`,
+        })),
+      ]}
+    />
   );
 }
 
@@ -102,23 +222,64 @@ function Candidates({ repository, current, alias }: { repository: string; curren
   const text = search.candidates ?? fallback;
   const [typed, setTyped] = useState(text);
   const words = candidateWords(text);
-  const verdicts = useQuery({ ...verdictsQuery(repository, current.name, words, search.champion), enabled: words.length > 0 });
-  const change = (next: { candidates?: string | undefined; champion?: string | undefined }) => void navigate({ to: '/r/$repository/-/gates/$policy', params: { repository, policy: current.name }, search: { ...search, ...next }, replace: true });
+  const verdicts = useQuery({
+    ...verdictsQuery(repository, current.name, words, search.champion),
+    enabled: words.length > 0,
+  });
+  const change = (next: { candidates?: string | undefined; champion?: string | undefined }) =>
+    void navigate({
+      to: '/r/$repository/-/gates/$policy',
+      params: { repository, policy: current.name },
+      search: { ...search, ...next },
+      replace: true,
+    });
   return (
     <>
-      <form className={styles.controls} onSubmit={(event) => { event.preventDefault(); change({ candidates: typed || undefined }); }}>
-        <div className={styles.wide}><TextField label="Candidates" value={typed} onChange={setTyped} mono placeholder="exp-*" /></div>
-        <div className={styles.wide}><ChampionSelect repository={repository} alias={alias} value={search.champion ?? ''} onChange={(champion) => change({ champion: champion || undefined })} /></div>
+      <form
+        className={styles.controls}
+        onSubmit={(event) => {
+          event.preventDefault();
+          change({ candidates: typed || undefined });
+        }}
+      >
+        <div className={styles.wide}>
+          <TextField label="Candidates" value={typed} onChange={setTyped} mono placeholder="exp-*" />
+        </div>
+        <div className={styles.wide}>
+          <ChampionSelect
+            repository={repository}
+            alias={alias}
+            value={search.champion ?? ''}
+            onChange={(champion) => change({ champion: champion || undefined })}
+          />
+        </div>
         <Button type="submit">Judge</Button>
       </form>
-      {words.length === 0 ? <EmptyState icon="promote" command={`tarn gate check exp-1 --policy ${current.name} --repo ${repository}`}>Name candidates to see who would pass.</EmptyState>
-        : <Loaded query={verdicts} rows={6}>{(data) => <Verdicts repository={repository} verdicts={data} policy={current} alias={alias} />}</Loaded>}
+      {words.length === 0 ? (
+        <EmptyState icon="promote" command={`tarn gate check exp-1 --policy ${current.name} --repo ${repository}`}>
+          Name candidates to see who would pass.
+        </EmptyState>
+      ) : (
+        <Loaded query={verdicts} rows={6}>
+          {(data) => <Verdicts repository={repository} verdicts={data} policy={current} alias={alias} />}
+        </Loaded>
+      )}
     </>
   );
 }
 
 /** Each candidate with its verdict; its rules open below it. With a policy each can be promoted from here. */
-function Verdicts({ repository, verdicts, policy, alias }: { repository: string; verdicts: Schemas['GateVerdicts']; policy?: GatePolicy; alias?: string }) {
+function Verdicts({
+  repository,
+  verdicts,
+  policy,
+  alias,
+}: {
+  repository: string;
+  verdicts: Schemas['GateVerdicts'];
+  policy?: GatePolicy;
+  alias?: string;
+}) {
   const [open, setOpen] = useState<string | null>(null);
   const [promoting, setPromoting] = useState<string | null>(null);
   const may = useMay('fs:Promote', resource.branch(repository, verdicts.destination));
@@ -126,9 +287,21 @@ function Verdicts({ repository, verdicts, policy, alias }: { repository: string;
   const pending = verdicts.results.filter((result) => result.verdict === 'pending').length;
   return (
     <div className="stack-tight">
-      <p role="status">{counted(verdicts.results.length, 'candidate')}: {passed} would pass{pending > 0 ? `, ${pending} would wait for checks or approvals` : ''}, {verdicts.results.length - passed - pending} would fail{verdicts.champion?.ref ? `, against ${verdicts.champion.ref.length === 64 ? verdicts.champion.ref.slice(0, 12) : verdicts.champion.ref}` : '; there is no champion'}.</p>
+      <p role="status">
+        {counted(verdicts.results.length, 'candidate')}: {passed} would pass
+        {pending > 0 ? `, ${pending} would wait for checks or approvals` : ''},{' '}
+        {verdicts.results.length - passed - pending} would fail
+        {verdicts.champion?.ref
+          ? `, against ${verdicts.champion.ref.length === 64 ? verdicts.champion.ref.slice(0, 12) : verdicts.champion.ref}`
+          : '; there is no champion'}
+        .
+      </p>
       {verdicts.refusal && <p className={styles.warning}>{verdicts.refusal.message}</p>}
-      {(verdicts.warnings ?? []).map((warning) => <p key={warning} className={styles.warning}>{warning}</p>)}
+      {(verdicts.warnings ?? []).map((warning) => (
+        <p key={warning} className={styles.warning}>
+          {warning}
+        </p>
+      ))}
       <ul className={styles.standing} aria-label="Verdicts">
         {verdicts.results.slice(0, shownMax).map((result) => {
           const failing = result.rules.filter((rule) => rule.outcome === 'fail');
@@ -138,23 +311,80 @@ function Verdicts({ repository, verdicts, policy, alias }: { repository: string;
           return (
             <li key={result.ref}>
               <div className={styles.standingRow}>
-                <button type="button" className={styles.disclose} aria-expanded={open === result.ref} onClick={() => setOpen(open === result.ref ? null : result.ref)}>
-                  <Outcome of={verdictOutcome(result.verdict)} /><span className={styles.ref}><Name>{result.ref}</Name></span>{result.rank !== undefined && <span className="muted">rank {result.rank}</span>}
+                <button
+                  type="button"
+                  className={styles.disclose}
+                  aria-expanded={open === result.ref}
+                  onClick={() => setOpen(open === result.ref ? null : result.ref)}
+                >
+                  <Outcome of={verdictOutcome(result.verdict)} />
+                  <span className={styles.ref}>
+                    <Name>{result.ref}</Name>
+                  </span>
+                  {result.rank !== undefined && <span className="muted">rank {result.rank}</span>}
                 </button>
-                <span className={`muted ${styles.why}`} title={failing.map((rule) => rule.reason).join('; ')}>{failing.length > 0 ? failing.map((rule) => rule.reason).join('; ') : result.rules.find((rule) => rule.outcome === 'pending')?.reason}</span>
-                {policy && <Button icon="promote" aria-label={title} refused={may.refused ?? (binding ? `${result.ref} fails: ${binding.reason}` : undefined)} onPress={() => setPromoting(result.ref)}>Promote</Button>}
+                <span className={`muted ${styles.why}`} title={failing.map((rule) => rule.reason).join('; ')}>
+                  {failing.length > 0
+                    ? failing.map((rule) => rule.reason).join('; ')
+                    : result.rules.find((rule) => rule.outcome === 'pending')?.reason}
+                </span>
+                {policy && (
+                  <Button
+                    icon="promote"
+                    aria-label={title}
+                    refused={may.refused ?? (binding ? `${result.ref} fails: ${binding.reason}` : undefined)}
+                    onPress={() => setPromoting(result.ref)}
+                  >
+                    Promote
+                  </Button>
+                )}
               </div>
-              {open === result.ref && <div className={styles.opened}>
-                <RulesTable rules={result.rules} label={`Rules for ${result.ref}`} />
-                {result.warnings.map((warning) => <p key={warning} className={styles.warning}>{warning}</p>)}
-                {result.branch && <p><Link to="/r/$repository/$ref/data" params={{ repository, ref: result.branch }} search={{}}>Data</Link> · <Link to="/r/$repository/-/compare/$left/$right" params={{ repository, left: verdicts.destination, right: result.branch }}>Changes</Link> · <Link to="/r/$repository/-/runs" params={{ repository }} search={{ branch: result.branch }}>Runs</Link></p>}
-              </div>}
+              {open === result.ref && (
+                <div className={styles.opened}>
+                  <RulesTable rules={result.rules} label={`Rules for ${result.ref}`} />
+                  {result.warnings.map((warning) => (
+                    <p key={warning} className={styles.warning}>
+                      {warning}
+                    </p>
+                  ))}
+                  {result.branch && (
+                    <p>
+                      <Link to="/r/$repository/$ref/data" params={{ repository, ref: result.branch }} search={{}}>
+                        Data
+                      </Link>{' '}
+                      ·{' '}
+                      <Link
+                        to="/r/$repository/-/compare/$left/$right"
+                        params={{ repository, left: verdicts.destination, right: result.branch }}
+                      >
+                        Changes
+                      </Link>{' '}
+                      ·{' '}
+                      <Link to="/r/$repository/-/runs" params={{ repository }} search={{ branch: result.branch }}>
+                        Runs
+                      </Link>
+                    </p>
+                  )}
+                </div>
+              )}
             </li>
           );
         })}
       </ul>
-      {verdicts.results.length > shownMax && <p className="muted">The first {shownMax} of {verdicts.results.length}.</p>}
-      {promoting !== null && policy && <PromoteDialog repository={repository} policy={policy} alias={alias ?? ''} candidates={promoting} onClose={() => setPromoting(null)} />}
+      {verdicts.results.length > shownMax && (
+        <p className="muted">
+          The first {shownMax} of {verdicts.results.length}.
+        </p>
+      )}
+      {promoting !== null && policy && (
+        <PromoteDialog
+          repository={repository}
+          policy={policy}
+          alias={alias ?? ''}
+          candidates={promoting}
+          onClose={() => setPromoting(null)}
+        />
+      )}
     </div>
   );
 }
@@ -182,16 +412,25 @@ function Editor({ repository, current }: { repository: string; current: GatePoli
   const alias = fieldOf(judged, ['alias']);
   const words = candidateWords(fieldOf(judged, ['candidates']));
   const draftName = name || 'draft';
-  const verdicts = useQuery({ ...verdictsQuery(repository, draftName, words.length > 0 ? words : ['*'], champion, judged), enabled: maySet.allowed && judged.trim() !== '', placeholderData: (before) => before, retry: false });
+  const verdicts = useQuery({
+    ...verdictsQuery(repository, draftName, words.length > 0 ? words : ['*'], champion, judged),
+    enabled: maySet.allowed && judged.trim() !== '',
+    placeholderData: (before) => before,
+    retry: false,
+  });
   const changed = document !== (current?.document ?? '');
   const save = async () => {
     setSaving(true);
     setFailure(null);
     try {
-      const set = await answer(api.PUT('/repositories/{repository}/policies/{policy}', {
-        params: { path: { repository, policy: name }, header: { 'If-Match': String(current?.version ?? 0) } },
-        body: document as never, bodySerializer: (body) => String(body), headers: { 'Content-Type': 'application/yaml' },
-      }));
+      const set = await answer(
+        api.PUT('/repositories/{repository}/policies/{policy}', {
+          params: { path: { repository, policy: name }, header: { 'If-Match': String(current?.version ?? 0) } },
+          body: document as never,
+          bodySerializer: (body) => String(body),
+          headers: { 'Content-Type': 'application/yaml' },
+        }),
+      );
       forgetPromotions(repository);
       toast(`Version ${set.version} holds`);
       void navigate({ to: '/r/$repository/-/gates/$policy', params: { repository, policy: name }, search: {} });
@@ -204,72 +443,239 @@ function Editor({ repository, current }: { repository: string; current: GatePoli
   return (
     <div className={styles.editor}>
       <section aria-label="Document" className="stack-tight">
-        {!current && <TextField label="Name" value={name} onChange={setName} mono autoFocus help="Letters, digits, underscores, hyphens and dots" />}
+        {!current && (
+          <TextField
+            label="Name"
+            value={name}
+            onChange={setName}
+            mono
+            autoFocus
+            help="Letters, digits, underscores, hyphens and dots"
+          />
+        )}
         <div className={styles.tabs} role="tablist" aria-label="Edit as">
-          <button type="button" role="tab" aria-selected={!asText} className={asText ? styles.tab : styles.tabAt} onClick={() => setAsText(false)}>Form</button>
-          <button type="button" role="tab" aria-selected={asText} className={asText ? styles.tabAt : styles.tab} onClick={() => setAsText(true)}>Text</button>
+          <button
+            type="button"
+            role="tab"
+            aria-selected={!asText}
+            className={asText ? styles.tab : styles.tabAt}
+            onClick={() => setAsText(false)}
+          >
+            Form
+          </button>
+          <button
+            type="button"
+            role="tab"
+            aria-selected={asText}
+            className={asText ? styles.tabAt : styles.tab}
+            onClick={() => setAsText(true)}
+          >
+            Text
+          </button>
         </div>
-        {asText || !isEditable(document) ? <TextField label="Document (YAML or JSON)" value={document} onChange={setDocument} rows={24} mono /> : <Form document={document} onChange={setDocument} />}
+        {asText || !isEditable(document) ? (
+          <TextField label="Document (YAML or JSON)" value={document} onChange={setDocument} rows={24} mono />
+        ) : (
+          <Form document={document} onChange={setDocument} />
+        )}
         {failure && <ErrorPanel error={failure} />}
         <div className="toolbar">
-          <Button kind="primary" isPending={saving} refused={maySet.refused ?? (!name ? 'Give the gate a name' : !changed ? 'Nothing is changed' : undefined)} onPress={() => void save()}>
-            {current ? `Set version ${current.version + 1}` : `Protect ${fieldOf(document, ['destination']) || 'the destination'}`}</Button>
+          <Button
+            kind="primary"
+            isPending={saving}
+            refused={maySet.refused ?? (!name ? 'Give the gate a name' : !changed ? 'Nothing is changed' : undefined)}
+            onPress={() => void save()}
+          >
+            {current
+              ? `Set version ${current.version + 1}`
+              : `Protect ${fieldOf(document, ['destination']) || 'the destination'}`}
+          </Button>
           {current && changed && <Button onPress={() => setDocument(current.document ?? '')}>Undo changes</Button>}
-          <CopyAs snippets={[{ label: 'tarn', text: `tarn policy apply ${shellWord(draftName)} --repo ${repository} -f - <<'END'\n${document}END` }, { label: 'Document', text: document }]} />
+          <CopyAs
+            snippets={[
+              {
+                label: 'tarn',
+                text: `tarn policy apply ${shellWord(draftName)} --repo ${repository} -f - <<'END'\n${document}END`,
+              },
+              { label: 'Document', text: document },
+            ]}
+          />
         </div>
       </section>
       <section aria-label="Who would pass" className="stack-tight">
         <h2>Who would pass {champion ? 'then' : 'today'}</h2>
         <ChampionSelect repository={repository} alias={alias} value={champion} onChange={setChampion} />
-        {!maySet.allowed ? <p className="muted">{maySet.refused}</p> : verdicts.error ? (
-          <div className={styles.refused} role="alert"><strong>{asError(verdicts.error).message}</strong></div>
-        ) : verdicts.data ? <div className={verdicts.isPlaceholderData || judged !== document ? styles.stale : ''}><Verdicts repository={repository} verdicts={verdicts.data} /></div> : <Skeleton rows={4} />}
+        {!maySet.allowed ? (
+          <p className="muted">{maySet.refused}</p>
+        ) : verdicts.error ? (
+          <div className={styles.refused} role="alert">
+            <strong>{asError(verdicts.error).message}</strong>
+          </div>
+        ) : verdicts.data ? (
+          <div className={verdicts.isPlaceholderData || judged !== document ? styles.stale : ''}>
+            <Verdicts repository={repository} verdicts={verdicts.data} />
+          </div>
+        ) : (
+          <Skeleton rows={4} />
+        )}
       </section>
     </div>
   );
 }
 
 function Form({ document, onChange }: { document: string; onChange: (document: string) => void }) {
-  const text = (label: string, path: string[], help?: string) => <TextField label={label} value={fieldOf(document, path)} onChange={(value) => onChange(withField(document, path, value))} {...(help ? { help } : {})} mono />;
-  const list = (label: string, path: string[], help: string) => <ListField key={path.join('.')} label={label} values={listOf(document, path)} help={help} onChange={(values) => onChange(withField(document, path, values))} />;
-  const flag = (label: string, path: string[], isOn: boolean) => <Checkbox checked={fieldOf(document, path) === '' ? isOn : fieldOf(document, path) === 'true'} onChange={(checked) => onChange(withField(document, path, checked))}>{label}</Checkbox>;
+  const text = (label: string, path: string[], help?: string) => (
+    <TextField
+      label={label}
+      value={fieldOf(document, path)}
+      onChange={(value) => onChange(withField(document, path, value))}
+      {...(help ? { help } : {})}
+      mono
+    />
+  );
+  const list = (label: string, path: string[], help: string) => (
+    <ListField
+      key={path.join('.')}
+      label={label}
+      values={listOf(document, path)}
+      help={help}
+      onChange={(values) => onChange(withField(document, path, values))}
+    />
+  );
+  const flag = (label: string, path: string[], isOn: boolean) => (
+    <Checkbox
+      checked={fieldOf(document, path) === '' ? isOn : fieldOf(document, path) === 'true'}
+      onChange={(checked) => onChange(withField(document, path, checked))}
+    >
+      {label}
+    </Checkbox>
+  );
   const metrics = metricsOf(document);
-  const metric = (index: number, path: string[], value: string | boolean) => onChange(withField(document, ['metrics', index, ...path] as string[], value));
+  const metric = (index: number, path: string[], value: string | boolean) =>
+    onChange(withField(document, ['metrics', index, ...path] as string[], value));
   return (
     <div className="stack">
-      <div className={styles.pair}>{text('Destination', ['destination'], 'The branch that it protects')}{text('Alias', ['alias'], 'Moved by promotion and rollback only')}</div>
-      <div className={styles.pair}>{text('Candidates', ['candidates'], 'Branches that may come')}{text('Required ancestor', ['require_ancestor'], 'In each candidate’s history')}</div>
+      <div className={styles.pair}>
+        {text('Destination', ['destination'], 'The branch that it protects')}
+        {text('Alias', ['alias'], 'Moved by promotion and rollback only')}
+      </div>
+      <div className={styles.pair}>
+        {text('Candidates', ['candidates'], 'Branches that may come')}
+        {text('Required ancestor', ['require_ancestor'], 'In each candidate’s history')}
+      </div>
       <fieldset className={styles.fieldset}>
         <legend>Metrics</legend>
         <div className={styles.scroll} tabIndex={0} role="group" aria-label="Metrics">
           <table className={styles.formTable}>
-            <thead><tr><th scope="col">Name</th><th scope="col">Goal</th><th scope="col">At least</th><th scope="col">At most</th><th scope="col">Better than champion by</th><th scope="col">Ranks</th><td /></tr></thead>
-            <tbody>{metrics.map((rule, index) => (
-              <tr key={index}>
-                <td><TextField hideLabel label={`Name of metric ${index + 1}`} value={rule.name} onChange={(value) => metric(index, ['name'], value)} mono /></td>
-                <td><Select hideLabel label={`Goal of ${rule.name}`} value={rule.goal} onChange={(value) => metric(index, ['goal'], value)} options={[{ value: '', label: 'none' }, { value: 'max', label: 'max' }, { value: 'min', label: 'min' }]} /></td>
-                <td><NumberField label={`${rule.name} at least`} value={rule.min} onChange={(value) => metric(index, ['min'], value)} /></td>
-                <td><NumberField label={`${rule.name} at most`} value={rule.max} onChange={(value) => metric(index, ['max'], value)} /></td>
-                <td><NumberField label={`${rule.name} better than the champion by`} value={rule.minDelta} onChange={(value) => metric(index, ['vs_champion', 'min_delta'], value)} /></td>
-                <td><Checkbox checked={rule.primary} onChange={(checked) => metric(index, ['primary'], checked || '')}><span className="visually-hidden">{rule.name} </span>first</Checkbox></td>
-                <td><IconButton icon="trash" label={`Remove ${rule.name}`} onPress={() => onChange(withoutMetric(document, index))} /></td>
+            <thead>
+              <tr>
+                <th scope="col">Name</th>
+                <th scope="col">Goal</th>
+                <th scope="col">At least</th>
+                <th scope="col">At most</th>
+                <th scope="col">Better than champion by</th>
+                <th scope="col">Ranks</th>
+                <td />
               </tr>
-            ))}</tbody>
+            </thead>
+            <tbody>
+              {metrics.map((rule, index) => (
+                <tr key={index}>
+                  <td>
+                    <TextField
+                      hideLabel
+                      label={`Name of metric ${index + 1}`}
+                      value={rule.name}
+                      onChange={(value) => metric(index, ['name'], value)}
+                      mono
+                    />
+                  </td>
+                  <td>
+                    <Select
+                      hideLabel
+                      label={`Goal of ${rule.name}`}
+                      value={rule.goal}
+                      onChange={(value) => metric(index, ['goal'], value)}
+                      options={[
+                        { value: '', label: 'none' },
+                        { value: 'max', label: 'max' },
+                        { value: 'min', label: 'min' },
+                      ]}
+                    />
+                  </td>
+                  <td>
+                    <NumberField
+                      label={`${rule.name} at least`}
+                      value={rule.min}
+                      onChange={(value) => metric(index, ['min'], value)}
+                    />
+                  </td>
+                  <td>
+                    <NumberField
+                      label={`${rule.name} at most`}
+                      value={rule.max}
+                      onChange={(value) => metric(index, ['max'], value)}
+                    />
+                  </td>
+                  <td>
+                    <NumberField
+                      label={`${rule.name} better than the champion by`}
+                      value={rule.minDelta}
+                      onChange={(value) => metric(index, ['vs_champion', 'min_delta'], value)}
+                    />
+                  </td>
+                  <td>
+                    <Checkbox checked={rule.primary} onChange={(checked) => metric(index, ['primary'], checked || '')}>
+                      <span className="visually-hidden">{rule.name} </span>first
+                    </Checkbox>
+                  </td>
+                  <td>
+                    <IconButton
+                      icon="trash"
+                      label={`Remove ${rule.name}`}
+                      onPress={() => onChange(withoutMetric(document, index))}
+                    />
+                  </td>
+                </tr>
+              ))}
+            </tbody>
           </table>
         </div>
-        <div><Button icon="plus" onPress={() => onChange(withMetric(document))}>Add metric</Button></div>
+        <div>
+          <Button icon="plus" onPress={() => onChange(withMetric(document))}>
+            Add metric
+          </Button>
+        </div>
       </fieldset>
       <fieldset className={styles.fieldset}>
         <legend>Objects</legend>
-        <div className={styles.pair}>{list('Required', ['objects', 'required'], 'Patterns; each must match an object')}{list('Forbidden', ['objects', 'forbid'], 'Patterns that a candidate may not bring')}</div>
-        <div className={styles.pair}>{list('May not be removed', ['objects', 'keep'], 'Patterns')}{text('Total size at most', ['objects', 'max_total_bytes'], 'Such as 2GiB')}</div>
+        <div className={styles.pair}>
+          {list('Required', ['objects', 'required'], 'Patterns; each must match an object')}
+          {list('Forbidden', ['objects', 'forbid'], 'Patterns that a candidate may not bring')}
+        </div>
+        <div className={styles.pair}>
+          {list('May not be removed', ['objects', 'keep'], 'Patterns')}
+          {text('Total size at most', ['objects', 'max_total_bytes'], 'Such as 2GiB')}
+        </div>
       </fieldset>
       <fieldset className={styles.fieldset}>
         <legend>Checks and approvals</legend>
-        <div className={styles.pair}>{list('Checks', ['checks', 'required'], 'Names of jobs that report')}{text('Checks wait at most', ['checks', 'timeout'], 'Such as 2h')}</div>
-        <div className={styles.pair}>{text('Approvals', ['approvals', 'count'], 'How many people must agree')}
-          <div className="stack-tight">{flag('Not by its author', ['approvals', 'not_author'], true)}{flag('Not by who began the promotion', ['approvals', 'not_promoter'], true)}{flag('A rejected commit stays out', ['approvals', 'sticky_reject'], false)}</div></div>
-        <div className={styles.pair}>{text('Tag the result', ['after', 'tag'], 'Such as model-{date}-{short}')}<div /></div>
+        <div className={styles.pair}>
+          {list('Checks', ['checks', 'required'], 'Names of jobs that report')}
+          {text('Checks wait at most', ['checks', 'timeout'], 'Such as 2h')}
+        </div>
+        <div className={styles.pair}>
+          {text('Approvals', ['approvals', 'count'], 'How many people must agree')}
+          <div className="stack-tight">
+            {flag('Not by its author', ['approvals', 'not_author'], true)}
+            {flag('Not by who began the promotion', ['approvals', 'not_promoter'], true)}
+            {flag('A rejected commit stays out', ['approvals', 'sticky_reject'], false)}
+          </div>
+        </div>
+        <div className={styles.pair}>
+          {text('Tag the result', ['after', 'tag'], 'Such as model-{date}-{short}')}
+          <div />
+        </div>
       </fieldset>
       <p className="muted">What this form does not show stays as it is in the text.</p>
     </div>
@@ -282,21 +688,51 @@ function NumberField({ label, value, onChange }: { label: string; value: string;
   const shown = typed ?? value;
   const wrong = shown.trim() !== '' && !isNumber(shown);
   return (
-    <span onBlur={() => { if (!wrong) setTyped(null); }}>
-      <TextField hideLabel label={label} value={shown} mono error={wrong ? 'No number' : undefined} onChange={(next) => {
-        setTyped(next);
-        if (next.trim() === '' || (isNumber(next) && !next.endsWith('.'))) onChange(next.trim());
-      }} />
+    <span
+      onBlur={() => {
+        if (!wrong) setTyped(null);
+      }}
+    >
+      <TextField
+        hideLabel
+        label={label}
+        value={shown}
+        mono
+        error={wrong ? 'No number' : undefined}
+        onChange={(next) => {
+          setTyped(next);
+          if (next.trim() === '' || (isNumber(next) && !next.endsWith('.'))) onChange(next.trim());
+        }}
+      />
     </span>
   );
 }
 
 /** Texts separated by commas. */
-function ListField({ label, values, help, onChange }: { label: string; values: string[]; help: string; onChange: (values: string[]) => void }) {
+function ListField({
+  label,
+  values,
+  help,
+  onChange,
+}: {
+  label: string;
+  values: string[];
+  help: string;
+  onChange: (values: string[]) => void;
+}) {
   const [typed, setTyped] = useState<string | null>(null);
   return (
     <span onBlur={() => setTyped(null)}>
-      <TextField label={label} value={typed ?? values.join(', ')} mono help={help} onChange={(next) => { setTyped(next); onChange(candidateWords(next)); }} />
+      <TextField
+        label={label}
+        value={typed ?? values.join(', ')}
+        mono
+        help={help}
+        onChange={(next) => {
+          setTyped(next);
+          onChange(candidateWords(next));
+        }}
+      />
     </span>
   );
 }
@@ -306,32 +742,71 @@ function Versions({ repository, current }: { repository: string; current: GatePo
   const navigate = useNavigate();
   const versions = useQuery(versionsQuery(repository, current.name));
   return (
-    <Loaded query={versions} rows={6}>{(data) => {
-      const chosen = data.results.find((version) => version.version === search.version) ?? data.results[0];
-      const before = data.results.find((version) => chosen && version.version === chosen.version - 1);
-      return (
-        <div className={styles.judgement}>
-          <ul className={styles.candidates} aria-label="Versions">
-            {data.results.map((version) => (
-              <li key={version.version}>
-                <button type="button" aria-current={version === chosen} className={version === chosen ? styles.candidateAt : styles.candidate}
-                  onClick={() => void navigate({ to: '/r/$repository/-/gates/$policy', params: { repository, policy: current.name }, search: { ...search, version: version.version }, replace: true })}>
-                  <strong>{version.version}</strong>{version.removed ? <Badge kind="removed">removed</Badge> : version.version === current.version && <Badge kind="added">holds</Badge>}<span className="muted grow">{version.author}</span><span className="muted"><Time at={version.creation_date} /></span>
-                </button>
-              </li>
-            ))}
-          </ul>
-          <div className="stack-tight grow">
-            <h2>{before ? `Version ${chosen?.version} against ${before.version}` : `Version ${chosen?.version}`}</h2>
-            {chosen?.digest && <p className="muted">SHA-256 <code>{chosen.digest.slice(0, 16)}…</code></p>}
-            <pre className={styles.code} tabIndex={0} aria-label="Differences">
-              {diffLines(before?.document ?? '', chosen?.document ?? '').map((line, index) => (
-                <span key={index} className={line.kind === 'added' ? styles.lineAdded : line.kind === 'removed' ? styles.lineRemoved : styles.line}>{line.kind === 'added' ? '+ ' : line.kind === 'removed' ? '- ' : '  '}{line.text}{'\n'}</span>
+    <Loaded query={versions} rows={6}>
+      {(data) => {
+        const chosen = data.results.find((version) => version.version === search.version) ?? data.results[0];
+        const before = data.results.find((version) => chosen && version.version === chosen.version - 1);
+        return (
+          <div className={styles.judgement}>
+            <ul className={styles.candidates} aria-label="Versions">
+              {data.results.map((version) => (
+                <li key={version.version}>
+                  <button
+                    type="button"
+                    aria-current={version === chosen}
+                    className={version === chosen ? styles.candidateAt : styles.candidate}
+                    onClick={() =>
+                      void navigate({
+                        to: '/r/$repository/-/gates/$policy',
+                        params: { repository, policy: current.name },
+                        search: { ...search, version: version.version },
+                        replace: true,
+                      })
+                    }
+                  >
+                    <strong>{version.version}</strong>
+                    {version.removed ? (
+                      <Badge kind="removed">removed</Badge>
+                    ) : (
+                      version.version === current.version && <Badge kind="added">holds</Badge>
+                    )}
+                    <span className="muted grow">{version.author}</span>
+                    <span className="muted">
+                      <Time at={version.creation_date} />
+                    </span>
+                  </button>
+                </li>
               ))}
-            </pre>
+            </ul>
+            <div className="stack-tight grow">
+              <h2>{before ? `Version ${chosen?.version} against ${before.version}` : `Version ${chosen?.version}`}</h2>
+              {chosen?.digest && (
+                <p className="muted">
+                  SHA-256 <code>{chosen.digest.slice(0, 16)}…</code>
+                </p>
+              )}
+              <pre className={styles.code} tabIndex={0} aria-label="Differences">
+                {diffLines(before?.document ?? '', chosen?.document ?? '').map((line, index) => (
+                  <span
+                    key={index}
+                    className={
+                      line.kind === 'added'
+                        ? styles.lineAdded
+                        : line.kind === 'removed'
+                          ? styles.lineRemoved
+                          : styles.line
+                    }
+                  >
+                    {line.kind === 'added' ? '+ ' : line.kind === 'removed' ? '- ' : '  '}
+                    {line.text}
+                    {'\n'}
+                  </span>
+                ))}
+              </pre>
+            </div>
           </div>
-        </div>
-      );
-    }}</Loaded>
+        );
+      }}
+    </Loaded>
   );
 }

@@ -12,7 +12,10 @@ export function diffLines(left: string, right: string): DiffLine[] {
   const common = new Uint16Array((a.length + 1) * width);
   for (let i = a.length - 1; i >= 0; --i) {
     for (let j = b.length - 1; j >= 0; --j) {
-      common[i * width + j] = a[i] === b[j] ? common[(i + 1) * width + j + 1]! + 1 : Math.max(common[(i + 1) * width + j]!, common[i * width + j + 1]!);
+      common[i * width + j] =
+        a[i] === b[j]
+          ? common[(i + 1) * width + j + 1]! + 1
+          : Math.max(common[(i + 1) * width + j]!, common[i * width + j + 1]!);
     }
   }
   const out: DiffLine[] = [];
@@ -23,7 +26,8 @@ export function diffLines(left: string, right: string): DiffLine[] {
       out.push({ kind: 'same', text: a[i]! });
       ++i;
       ++j;
-    } else if (j >= b.length || (i < a.length && common[(i + 1) * width + j]! >= common[i * width + j + 1]!)) out.push({ kind: 'removed', text: a[i++]! });
+    } else if (j >= b.length || (i < a.length && common[(i + 1) * width + j]! >= common[i * width + j + 1]!))
+      out.push({ kind: 'removed', text: a[i++]! });
     else out.push({ kind: 'added', text: b[j++]! });
   }
   return out;

@@ -38,10 +38,15 @@ export function metricsOf(text: string): MetricForm[] {
   const document = read(text);
   const metrics: unknown = document?.get('metrics');
   if (!isSeq(metrics)) return [];
-  const shown = (value: unknown) => (value === undefined || value === null || typeof value === 'object' ? '' : String(value));
+  const shown = (value: unknown) =>
+    value === undefined || value === null || typeof value === 'object' ? '' : String(value);
   return (metrics.toJSON() as Record<string, unknown>[]).map((metric) => ({
-    name: shown(metric?.name), goal: shown(metric?.goal), min: shown(metric?.min), max: shown(metric?.max),
-    minDelta: shown((metric?.vs_champion as Record<string, unknown> | undefined)?.min_delta), primary: metric?.primary === true,
+    name: shown(metric?.name),
+    goal: shown(metric?.goal),
+    min: shown(metric?.min),
+    max: shown(metric?.max),
+    minDelta: shown((metric?.vs_champion as Record<string, unknown> | undefined)?.min_delta),
+    primary: metric?.primary === true,
   }));
 }
 

@@ -1,13 +1,32 @@
 import { describe, expect, it } from 'vitest';
 import { evidenceOf, figuresOf } from './evidence';
 import { diffLines } from './line_diff';
-import { fieldOf, isEditable, isNumber, listOf, metricsOf, withField, withMetric, withoutMetric } from './policy_document';
+import {
+  fieldOf,
+  isEditable,
+  isNumber,
+  listOf,
+  metricsOf,
+  withField,
+  withMetric,
+  withoutMetric,
+} from './policy_document';
 import { candidateWords } from './promotion_queries';
 
 describe('figures of a rule', () => {
   it('reads value, origin, champion and what is wanted', () => {
-    expect(figuresOf('accuracy is 0.8293 (api), wanted at least 0.72')).toEqual({ value: '0.8293', origin: 'api', champion: '', wanted: 'at least 0.72' });
-    expect(figuresOf("accuracy is 0.7426, the champion's 0.8293: -0.0867 better, wanted at least 0.001")).toEqual({ value: '0.7426', origin: '', champion: '0.8293 (-0.0867 better)', wanted: 'at least 0.001' });
+    expect(figuresOf('accuracy is 0.8293 (api), wanted at least 0.72')).toEqual({
+      value: '0.8293',
+      origin: 'api',
+      champion: '',
+      wanted: 'at least 0.72',
+    });
+    expect(figuresOf("accuracy is 0.7426, the champion's 0.8293: -0.0867 better, wanted at least 0.001")).toEqual({
+      value: '0.7426',
+      origin: '',
+      champion: '0.8293 (-0.0867 better)',
+      wanted: 'at least 0.001',
+    });
     expect(figuresOf('loss is NaN (file:metrics/m.json)')?.value).toBe('NaN');
   });
   it('leaves other reasons as they are', () => {
@@ -21,7 +40,8 @@ describe('figures of a rule', () => {
 });
 
 describe('the form of a policy', () => {
-  const text = '# the gate\ndestination: main\nmetrics:\n  - {name: accuracy, goal: max, min: 0.6} # from the paper\nafter: {losers: {expire: 14d}}\n';
+  const text =
+    '# the gate\ndestination: main\nmetrics:\n  - {name: accuracy, goal: max, min: 0.6} # from the paper\nafter: {losers: {expire: 14d}}\n';
   it('changes one member and keeps comments and the rest', () => {
     const next = withField(text, ['alias'], 'champion');
     expect(next).toContain('# the gate');
@@ -48,7 +68,8 @@ describe('the form of a policy', () => {
     const next = withField(withMetric(text), ['metrics', 1, 'vs_champion', 'min_delta'], '0.005');
     expect(metricsOf(next)).toEqual([
       { name: 'accuracy', goal: 'max', min: '0.6', max: '', minDelta: '', primary: false },
-      { name: 'accuracy', goal: 'max', min: '', max: '', minDelta: '0.005', primary: false }]);
+      { name: 'accuracy', goal: 'max', min: '', max: '', minDelta: '0.005', primary: false },
+    ]);
     expect(metricsOf(withoutMetric(withoutMetric(next, 1), 0))).toEqual([]);
   });
   it('leaves a text alone that is no map', () => {
@@ -61,7 +82,12 @@ describe('the form of a policy', () => {
 
 describe('differences', () => {
   it('finds the shortest', () => {
-    expect(diffLines('a\nb\nc\n', 'a\nc\nd\n').map((line) => `${line.kind[0]}${line.text}`)).toEqual(['sa', 'rb', 'sc', 'ad']);
+    expect(diffLines('a\nb\nc\n', 'a\nc\nd\n').map((line) => `${line.kind[0]}${line.text}`)).toEqual([
+      'sa',
+      'rb',
+      'sc',
+      'ad',
+    ]);
     expect(diffLines('a', 'a')).toEqual([{ kind: 'same', text: 'a' }]);
   });
   it('splits candidates', () => {

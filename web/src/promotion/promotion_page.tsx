@@ -27,7 +27,21 @@ type Verb = 'approve' | 'reject' | 'cancel' | 'rollback';
 export function PromotionPage() {
   const { repository, promotion: id } = route.useParams();
   const promotion = useQuery(promotionQuery(repository, id));
-  return <div className="page"><Loaded query={promotion} rows={12} heading={<>Promotion <Name mono>{id}</Name></>}>{(data) => <Record repository={repository} promotion={data} />}</Loaded></div>;
+  return (
+    <div className="page">
+      <Loaded
+        query={promotion}
+        rows={12}
+        heading={
+          <>
+            Promotion <Name mono>{id}</Name>
+          </>
+        }
+      >
+        {(data) => <Record repository={repository} promotion={data} />}
+      </Loaded>
+    </div>
+  );
 }
 
 function Record({ repository, promotion }: { repository: string; promotion: Promotion }) {
@@ -47,52 +61,201 @@ function Record({ repository, promotion }: { repository: string; promotion: Prom
   return (
     <>
       <div className="page-head">
-        <h1 className="grow">{promotion.undoes ? 'Roll back' : 'Promote'} <Name>{titleOf(promotion).replace(/^roll back /, '')}</Name></h1>
+        <h1 className="grow">
+          {promotion.undoes ? 'Roll back' : 'Promote'} <Name>{titleOf(promotion).replace(/^roll back /, '')}</Name>
+        </h1>
         <Badge kind={stateKind(promotion.state)}>{stateWords[promotion.state]}</Badge>
       </div>
-      {(promotion.message || promotion.code) && <p role="status" className={open ? styles.waiting : promotion.state === 'failed' || promotion.state === 'rejected' ? styles.refused : ''}>{promotion.message} {promotion.code && <code className="muted">{promotion.code}</code>}</p>}
+      {(promotion.message || promotion.code) && (
+        <p
+          role="status"
+          className={
+            open ? styles.waiting : promotion.state === 'failed' || promotion.state === 'rejected' ? styles.refused : ''
+          }
+        >
+          {promotion.message} {promotion.code && <code className="muted">{promotion.code}</code>}
+        </p>
+      )}
       <div className="toolbar">
-        {promotion.state === 'awaiting_approval' && <>
-          <Button kind="primary" icon="check" refused={mayApprove.refused} onPress={() => setVerb('approve')}>{promotion.undoes ? 'Approve the rollback' : `Approve ${winner}`}</Button>
-          <Button kind="danger" icon="close" refused={mayApprove.refused} onPress={() => setVerb('reject')}>Reject</Button>
-        </>}
-        {open && <Button refused={mayPromote.refused} onPress={() => setVerb('cancel')}>Cancel promotion</Button>}
-        {open && promotion.winner?.commit && <Button onPress={() => setReporting(awaited[0] ?? '')}>Report a check…</Button>}
-        {promotion.state === 'promoted' && !promotion.undoes && <Button kind="danger" icon="history" refused={mayRollBack.refused} onPress={() => setVerb('rollback')}>Roll back…</Button>}
-        <CopyAs snippets={[
-          { label: 'Show', text: `tarn promote show ${promotion.id} --repo ${repository}` },
-          ...(open ? [{ label: 'Wait', text: `tarn promote wait ${promotion.id} --repo ${repository}` }, { label: 'Approve', text: `tarn promote approve ${promotion.id} --repo ${repository}${promotion.winner?.commit ? ` --commit ${promotion.winner.commit}` : ''}` },
-            { label: 'Reject', text: `tarn promote reject ${promotion.id} --repo ${repository} -m why` }, { label: 'Cancel', text: `tarn promote cancel ${promotion.id} --repo ${repository}` }] : []),
-          { label: 'Evidence', text: `tarn promote evidence ${promotion.id} --repo ${repository} --verify` },
-          ...(promotion.state === 'promoted' ? [{ label: 'Roll back', text: `tarn promote rollback ${promotion.id} --repo ${repository} -m why` }] : []),
-        ]} />
+        {promotion.state === 'awaiting_approval' && (
+          <>
+            <Button kind="primary" icon="check" refused={mayApprove.refused} onPress={() => setVerb('approve')}>
+              {promotion.undoes ? 'Approve the rollback' : `Approve ${winner}`}
+            </Button>
+            <Button kind="danger" icon="close" refused={mayApprove.refused} onPress={() => setVerb('reject')}>
+              Reject
+            </Button>
+          </>
+        )}
+        {open && (
+          <Button refused={mayPromote.refused} onPress={() => setVerb('cancel')}>
+            Cancel promotion
+          </Button>
+        )}
+        {open && promotion.winner?.commit && (
+          <Button onPress={() => setReporting(awaited[0] ?? '')}>Report a check…</Button>
+        )}
+        {promotion.state === 'promoted' && !promotion.undoes && (
+          <Button kind="danger" icon="history" refused={mayRollBack.refused} onPress={() => setVerb('rollback')}>
+            Roll back…
+          </Button>
+        )}
+        <CopyAs
+          snippets={[
+            { label: 'Show', text: `tarn promote show ${promotion.id} --repo ${repository}` },
+            ...(open
+              ? [
+                  { label: 'Wait', text: `tarn promote wait ${promotion.id} --repo ${repository}` },
+                  {
+                    label: 'Approve',
+                    text: `tarn promote approve ${promotion.id} --repo ${repository}${promotion.winner?.commit ? ` --commit ${promotion.winner.commit}` : ''}`,
+                  },
+                  { label: 'Reject', text: `tarn promote reject ${promotion.id} --repo ${repository} -m why` },
+                  { label: 'Cancel', text: `tarn promote cancel ${promotion.id} --repo ${repository}` },
+                ]
+              : []),
+            { label: 'Evidence', text: `tarn promote evidence ${promotion.id} --repo ${repository} --verify` },
+            ...(promotion.state === 'promoted'
+              ? [{ label: 'Roll back', text: `tarn promote rollback ${promotion.id} --repo ${repository} -m why` }]
+              : []),
+          ]}
+        />
       </div>
       <div className={styles.record}>
         <section aria-label="The case">
           <h2>The case</h2>
           <dl className="facts">
-            <dt>Candidates</dt><dd className="mono">{promotion.candidates.join(', ') || '–'}</dd>
-            <dt>Destination</dt><dd><Link to="/r/$repository/$ref/data" params={{ repository, ref: promotion.destination }} search={{}}>{promotion.destination}</Link></dd>
-            <dt>Gate</dt><dd><Link to="/r/$repository/-/gates/$policy" params={{ repository, policy: promotion.policy }} search={{ view: 'versions', version: promotion.policy_version }}>{promotion.policy}, version {promotion.policy_version}</Link></dd>
-            {promotion.alias && <><dt>Alias</dt><dd><Link to="/r/$repository/-/aliases/$alias" params={{ repository, alias: promotion.alias }}>@{promotion.alias}</Link></dd></>}
-            <dt>Method</dt><dd>{promotion.method}{promotion.paths?.length ? <> of <span className="mono">{promotion.paths.join(', ')}</span></> : null}</dd>
-            <dt>Started</dt><dd><Time at={promotion.created_at} /> by {promotion.actor}</dd>
-            {promotion.reason && <><dt>Reason</dt><dd>{promotion.reason}</dd></>}
-            {promotion.champion && <><dt>Champion then</dt><dd><Commit repository={repository} id={promotion.champion} /></dd></>}
-            {promotion.winner?.commit && <><dt>Winner</dt><dd>{winner} <Commit repository={repository} id={promotion.winner.commit} /></dd></>}
-            {promotion.result && <><dt>Result</dt><dd><Commit repository={repository} id={promotion.result} /></dd></>}
-            {promotion.tag && <><dt>Tag</dt><dd><Link to="/r/$repository/$ref/data" params={{ repository, ref: promotion.tag }} search={{}}>{promotion.tag}</Link></dd></>}
-            {promotion.undoes && <><dt>Undoes</dt><dd><Link to="/r/$repository/-/promotions/$promotion" params={{ repository, promotion: promotion.undoes }} className="mono">{promotion.undoes}</Link></dd></>}
-            {promotion.undone_by && <><dt>Undone by</dt><dd><Link to="/r/$repository/-/promotions/$promotion" params={{ repository, promotion: promotion.undone_by }} className="mono">{promotion.undone_by}</Link></dd></>}
+            <dt>Candidates</dt>
+            <dd className="mono">{promotion.candidates.join(', ') || '–'}</dd>
+            <dt>Destination</dt>
+            <dd>
+              <Link to="/r/$repository/$ref/data" params={{ repository, ref: promotion.destination }} search={{}}>
+                {promotion.destination}
+              </Link>
+            </dd>
+            <dt>Gate</dt>
+            <dd>
+              <Link
+                to="/r/$repository/-/gates/$policy"
+                params={{ repository, policy: promotion.policy }}
+                search={{ view: 'versions', version: promotion.policy_version }}
+              >
+                {promotion.policy}, version {promotion.policy_version}
+              </Link>
+            </dd>
+            {promotion.alias && (
+              <>
+                <dt>Alias</dt>
+                <dd>
+                  <Link to="/r/$repository/-/aliases/$alias" params={{ repository, alias: promotion.alias }}>
+                    @{promotion.alias}
+                  </Link>
+                </dd>
+              </>
+            )}
+            <dt>Method</dt>
+            <dd>
+              {promotion.method}
+              {promotion.paths?.length ? (
+                <>
+                  {' '}
+                  of <span className="mono">{promotion.paths.join(', ')}</span>
+                </>
+              ) : null}
+            </dd>
+            <dt>Started</dt>
+            <dd>
+              <Time at={promotion.created_at} /> by {promotion.actor}
+            </dd>
+            {promotion.reason && (
+              <>
+                <dt>Reason</dt>
+                <dd>{promotion.reason}</dd>
+              </>
+            )}
+            {promotion.champion && (
+              <>
+                <dt>Champion then</dt>
+                <dd>
+                  <Commit repository={repository} id={promotion.champion} />
+                </dd>
+              </>
+            )}
+            {promotion.winner?.commit && (
+              <>
+                <dt>Winner</dt>
+                <dd>
+                  {winner} <Commit repository={repository} id={promotion.winner.commit} />
+                </dd>
+              </>
+            )}
+            {promotion.result && (
+              <>
+                <dt>Result</dt>
+                <dd>
+                  <Commit repository={repository} id={promotion.result} />
+                </dd>
+              </>
+            )}
+            {promotion.tag && (
+              <>
+                <dt>Tag</dt>
+                <dd>
+                  <Link to="/r/$repository/$ref/data" params={{ repository, ref: promotion.tag }} search={{}}>
+                    {promotion.tag}
+                  </Link>
+                </dd>
+              </>
+            )}
+            {promotion.undoes && (
+              <>
+                <dt>Undoes</dt>
+                <dd>
+                  <Link
+                    to="/r/$repository/-/promotions/$promotion"
+                    params={{ repository, promotion: promotion.undoes }}
+                    className="mono"
+                  >
+                    {promotion.undoes}
+                  </Link>
+                </dd>
+              </>
+            )}
+            {promotion.undone_by && (
+              <>
+                <dt>Undone by</dt>
+                <dd>
+                  <Link
+                    to="/r/$repository/-/promotions/$promotion"
+                    params={{ repository, promotion: promotion.undone_by }}
+                    className="mono"
+                  >
+                    {promotion.undone_by}
+                  </Link>
+                </dd>
+              </>
+            )}
           </dl>
-          {promotion.winner?.commit && promotion.champion && <p><Link to="/r/$repository/-/compare/$left/$right" params={{ repository, left: promotion.champion, right: promotion.winner.commit }}>What the winner changes against the champion</Link></p>}
+          {promotion.winner?.commit && promotion.champion && (
+            <p>
+              <Link
+                to="/r/$repository/-/compare/$left/$right"
+                params={{ repository, left: promotion.champion, right: promotion.winner.commit }}
+              >
+                What the winner changes against the champion
+              </Link>
+            </p>
+          )}
         </section>
         <section aria-label="Course">
           <h2>Course</h2>
           <ol className={styles.timeline}>
             {(promotion.steps ?? []).map((step, index) => (
-              <li key={index}><strong>{stateWords[step.state]}</strong> <Time at={step.at} />{step.actor && <> by {step.actor}</>}
-                {step.message && <div className="muted">{step.message}</div>}</li>
+              <li key={index}>
+                <strong>{stateWords[step.state]}</strong> <Time at={step.at} />
+                {step.actor && <> by {step.actor}</>}
+                {step.message && <div className="muted">{step.message}</div>}
+              </li>
             ))}
           </ol>
         </section>
@@ -100,20 +263,56 @@ function Record({ repository, promotion }: { repository: string; promotion: Prom
       {checks.length > 0 && (
         <section aria-label="Checks">
           <h2>Checks</h2>
-          <ul className={styles.plain}>{checks.map((check) => (
-            <li key={`${check.name}-${check.at}`}><Outcome of={check.status === 'success' ? 'pass' : check.status === 'failure' ? 'fail' : 'pending'} /> <strong>{check.name}</strong> of <span className="mono">{check.commit.slice(0, 12)}</span> by {check.reporter} <Time at={check.at} />
-              {Object.entries(check.metrics).map(([name, value]) => <span key={name} className="mono muted"> {name}={value}</span>)}
-              {/^https?:/.test(check.url) && <> <a href={check.url} target="_blank" rel="noreferrer noopener">details</a></>}{check.supersedes && <> (instead of a failure: {check.supersedes})</>}{!check.counts && <> <Badge kind="changed">of another commit</Badge></>}</li>
-          ))}</ul>
+          <ul className={styles.plain}>
+            {checks.map((check) => (
+              <li key={`${check.name}-${check.at}`}>
+                <Outcome of={check.status === 'success' ? 'pass' : check.status === 'failure' ? 'fail' : 'pending'} />{' '}
+                <strong>{check.name}</strong> of <span className="mono">{check.commit.slice(0, 12)}</span> by{' '}
+                {check.reporter} <Time at={check.at} />
+                {Object.entries(check.metrics).map(([name, value]) => (
+                  <span key={name} className="mono muted">
+                    {' '}
+                    {name}={value}
+                  </span>
+                ))}
+                {/^https?:/.test(check.url) && (
+                  <>
+                    {' '}
+                    <a href={check.url} target="_blank" rel="noreferrer noopener">
+                      details
+                    </a>
+                  </>
+                )}
+                {check.supersedes && <> (instead of a failure: {check.supersedes})</>}
+                {!check.counts && (
+                  <>
+                    {' '}
+                    <Badge kind="changed">of another commit</Badge>
+                  </>
+                )}
+              </li>
+            ))}
+          </ul>
         </section>
       )}
       {approvals.length > 0 && (
         <section aria-label="Approvals">
           <h2>Approvals</h2>
-          <ul className={styles.plain}>{approvals.map((approval) => (
-            <li key={`${approval.user}-${approval.at}`}><Icon name="check" /> <strong>{approval.user}</strong> approved {approval.candidate} <span className="mono">{approval.commit.slice(0, 12)}</span> <Time at={approval.at} />
-              {approval.reason && <>: {approval.reason}</>}{!approval.counts && <> <Badge kind="changed">no longer counts</Badge></>}</li>
-          ))}</ul>
+          <ul className={styles.plain}>
+            {approvals.map((approval) => (
+              <li key={`${approval.user}-${approval.at}`}>
+                <Icon name="check" /> <strong>{approval.user}</strong> approved {approval.candidate}{' '}
+                <span className="mono">{approval.commit.slice(0, 12)}</span> <Time at={approval.at} />
+                {approval.reason && <>: {approval.reason}</>}
+                {!approval.counts && (
+                  <>
+                    {' '}
+                    <Badge kind="changed">no longer counts</Badge>
+                  </>
+                )}
+              </li>
+            ))}
+          </ul>
         </section>
       )}
       {evidence && <Judgement repository={repository} evidence={evidence} winner={winner} />}
@@ -121,14 +320,47 @@ function Record({ repository, promotion }: { repository: string; promotion: Prom
         <section aria-label="Evidence">
           <h2>Evidence</h2>
           <dl className="facts">
-            <dt>SHA-256</dt><dd><code>{promotion.evidence_digest}</code> <CopyButton text={promotion.evidence_digest} label="Copy digest" /></dd>
-            {promotion.logged_digest && <><dt>In the alias’s history</dt><dd><code>{promotion.logged_digest}</code> {promotion.evidence_verified ? <Badge kind="added">equal</Badge> : <Badge kind="removed">differs</Badge>}</dd></>}
+            <dt>SHA-256</dt>
+            <dd>
+              <code>{promotion.evidence_digest}</code>{' '}
+              <CopyButton text={promotion.evidence_digest} label="Copy digest" />
+            </dd>
+            {promotion.logged_digest && (
+              <>
+                <dt>In the alias’s history</dt>
+                <dd>
+                  <code>{promotion.logged_digest}</code>{' '}
+                  {promotion.evidence_verified ? (
+                    <Badge kind="added">equal</Badge>
+                  ) : (
+                    <Badge kind="removed">differs</Badge>
+                  )}
+                </dd>
+              </>
+            )}
           </dl>
-          {policy && <details><summary>The gate’s text then</summary><pre className={styles.code} tabIndex={0}>{policy}</pre></details>}
+          {policy && (
+            <details>
+              <summary>The gate’s text then</summary>
+              <pre className={styles.code} tabIndex={0}>
+                {policy}
+              </pre>
+            </details>
+          )}
         </section>
       )}
-      {verb && <DecisionDialog repository={repository} promotion={promotion} verb={verb} onClose={() => setVerb(null)} />}
-      {reporting !== null && promotion.winner?.commit && <CheckDialog repository={repository} promotion={promotion} check={reporting} commit={promotion.winner.commit} onClose={() => setReporting(null)} />}
+      {verb && (
+        <DecisionDialog repository={repository} promotion={promotion} verb={verb} onClose={() => setVerb(null)} />
+      )}
+      {reporting !== null && promotion.winner?.commit && (
+        <CheckDialog
+          repository={repository}
+          promotion={promotion}
+          check={reporting}
+          commit={promotion.winner.commit}
+          onClose={() => setReporting(null)}
+        />
+      )}
     </>
   );
 }
@@ -136,75 +368,198 @@ function Record({ repository, promotion }: { repository: string; promotion: Prom
 /** Names of checks that the winner still waits for. */
 function checksOf(evidence: Evidence | null, winner: string): string[] {
   const rules = evidence?.candidates.find((candidate) => candidate.ref === winner)?.rules ?? [];
-  return rules.flatMap((rule) => (/^checks?\.(?:required\.)?(.+)$/.exec(rule.rule)?.[1] ?? /^checks\.required\[(.+)\]$/.exec(rule.rule)?.[1] ?? []));
+  return rules.flatMap(
+    (rule) =>
+      /^checks?\.(?:required\.)?(.+)$/.exec(rule.rule)?.[1] ?? /^checks\.required\[(.+)\]$/.exec(rule.rule)?.[1] ?? [],
+  );
 }
 
 function Commit({ repository, id }: { repository: string; id: string }) {
-  return <Link to="/r/$repository/-/commits/$commit" params={{ repository, commit: id }} className="mono">{id.slice(0, 12)}</Link>;
+  return (
+    <Link to="/r/$repository/-/commits/$commit" params={{ repository, commit: id }} className="mono">
+      {id.slice(0, 12)}
+    </Link>
+  );
 }
 
 function Judgement({ repository, evidence, winner }: { repository: string; evidence: Evidence; winner: string }) {
   const { candidate: named } = route.useSearch();
   const { promotion } = route.useParams();
   const navigate = useNavigate();
-  const ranked = [...evidence.candidates].sort((a, b) => (a.rank || Number.MAX_SAFE_INTEGER) - (b.rank || Number.MAX_SAFE_INTEGER));
-  const shown = ranked.find((candidate) => candidate.ref === named) ?? ranked.find((candidate) => candidate.ref === winner) ?? ranked[0];
+  const ranked = [...evidence.candidates].sort(
+    (a, b) => (a.rank || Number.MAX_SAFE_INTEGER) - (b.rank || Number.MAX_SAFE_INTEGER),
+  );
+  const shown =
+    ranked.find((candidate) => candidate.ref === named) ??
+    ranked.find((candidate) => candidate.ref === winner) ??
+    ranked[0];
   if (!shown) return null;
   const passed = ranked.filter((candidate) => candidate.verdict !== 'failed').length;
   return (
     <section aria-label="Judgement" className="stack-tight">
       <h2>Judgement</h2>
-      <p className="muted">{counted(ranked.length, 'candidate')}, of which {passed} failed no rule{evidence.at ? <>; judged <Time at={evidence.at} /></> : null}.</p>
+      <p className="muted">
+        {counted(ranked.length, 'candidate')}, of which {passed} failed no rule
+        {evidence.at ? (
+          <>
+            ; judged <Time at={evidence.at} />
+          </>
+        ) : null}
+        .
+      </p>
       <div className={styles.judgement}>
         <ul className={styles.candidates} aria-label="Candidates">
           {ranked.map((candidate) => (
             <li key={candidate.ref}>
-              <button type="button" aria-current={candidate === shown} className={candidate === shown ? styles.candidateAt : styles.candidate}
-                onClick={() => void navigate({ to: '/r/$repository/-/promotions/$promotion', params: { repository, promotion }, search: { candidate: candidate.ref }, replace: true })}>
-                <Outcome of={verdictOutcome(candidate.verdict)} /><span className={styles.ref}><Name>{candidate.ref}</Name></span>
-                {candidate.rank > 0 && <span className="muted">{candidate.rank === 1 ? 'winner' : `rank ${candidate.rank}`}</span>}
+              <button
+                type="button"
+                aria-current={candidate === shown}
+                className={candidate === shown ? styles.candidateAt : styles.candidate}
+                onClick={() =>
+                  void navigate({
+                    to: '/r/$repository/-/promotions/$promotion',
+                    params: { repository, promotion },
+                    search: { candidate: candidate.ref },
+                    replace: true,
+                  })
+                }
+              >
+                <Outcome of={verdictOutcome(candidate.verdict)} />
+                <span className={styles.ref}>
+                  <Name>{candidate.ref}</Name>
+                </span>
+                {candidate.rank > 0 && (
+                  <span className="muted">{candidate.rank === 1 ? 'winner' : `rank ${candidate.rank}`}</span>
+                )}
               </button>
             </li>
           ))}
         </ul>
         <div className="stack-tight grow">
-          <p><strong>{shown.ref}</strong> <Commit repository={repository} id={shown.commit} />{shown.author ? <> by {shown.author}</> : null}{shown.total_bytes === undefined ? null : <>, <Bytes of={shown.total_bytes} /></>}
-            {shown.dominated && <> <Badge kind="changed">another is better in every metric</Badge></>}</p>
+          <p>
+            <strong>{shown.ref}</strong> <Commit repository={repository} id={shown.commit} />
+            {shown.author ? <> by {shown.author}</> : null}
+            {shown.total_bytes === undefined ? null : (
+              <>
+                , <Bytes of={shown.total_bytes} />
+              </>
+            )}
+            {shown.dominated && (
+              <>
+                {' '}
+                <Badge kind="changed">another is better in every metric</Badge>
+              </>
+            )}
+          </p>
           <RulesTable rules={shown.rules} label={`Rules for ${shown.ref}`} />
-          {shown.warnings.map((warning) => <p key={warning} className={styles.warning}>{warning}</p>)}
+          {shown.warnings.map((warning) => (
+            <p key={warning} className={styles.warning}>
+              {warning}
+            </p>
+          ))}
         </div>
       </div>
     </section>
   );
 }
 
-const verbs: Record<Verb, { title: string; action: (promotion: Promotion) => string; does: (promotion: Promotion) => string }> = {
-  approve: { title: 'Approve', action: (promotion) => (promotion.undoes ? 'Approve the rollback' : `Approve ${promotion.winner?.ref ?? ''}`), does: (promotion) => (promotion.undoes ? 'With enough approvals the rollback is carried out.' : `With enough approvals ${promotion.winner?.ref} is merged into ${promotion.destination}. The approval counts for commit ${promotion.winner?.commit?.slice(0, 12)} alone.`) },
-  reject: { title: 'Reject', action: () => 'Reject', does: (promotion) => `The promotion ends; ${promotion.destination} and its alias stay as they are.` },
-  cancel: { title: 'Cancel promotion', action: () => 'Cancel promotion', does: (promotion) => `The promotion ends; ${promotion.destination} and its alias stay as they are.` },
-  rollback: { title: 'Roll back', action: (promotion) => `Roll back ${promotion.destination}`, does: (promotion) => `Makes a commit on ${promotion.destination} that reverts ${promotion.result?.slice(0, 12)}${promotion.alias ? `, and moves @${promotion.alias} back to ${promotion.champion ? promotion.champion.slice(0, 12) : 'nothing: there was no champion before'}` : ''}. If later commits changed the same paths, it lists them and changes nothing.` },
+const verbs: Record<
+  Verb,
+  { title: string; action: (promotion: Promotion) => string; does: (promotion: Promotion) => string }
+> = {
+  approve: {
+    title: 'Approve',
+    action: (promotion) => (promotion.undoes ? 'Approve the rollback' : `Approve ${promotion.winner?.ref ?? ''}`),
+    does: (promotion) =>
+      promotion.undoes
+        ? 'With enough approvals the rollback is carried out.'
+        : `With enough approvals ${promotion.winner?.ref} is merged into ${promotion.destination}. The approval counts for commit ${promotion.winner?.commit?.slice(0, 12)} alone.`,
+  },
+  reject: {
+    title: 'Reject',
+    action: () => 'Reject',
+    does: (promotion) => `The promotion ends; ${promotion.destination} and its alias stay as they are.`,
+  },
+  cancel: {
+    title: 'Cancel promotion',
+    action: () => 'Cancel promotion',
+    does: (promotion) => `The promotion ends; ${promotion.destination} and its alias stay as they are.`,
+  },
+  rollback: {
+    title: 'Roll back',
+    action: (promotion) => `Roll back ${promotion.destination}`,
+    does: (promotion) =>
+      `Makes a commit on ${promotion.destination} that reverts ${promotion.result?.slice(0, 12)}${promotion.alias ? `, and moves @${promotion.alias} back to ${promotion.champion ? promotion.champion.slice(0, 12) : 'nothing: there was no champion before'}` : ''}. If later commits changed the same paths, it lists them and changes nothing.`,
+  },
 };
 
 /** A decision with its reason; the approved commit is the one that this page shows. */
-export function DecisionDialog({ repository, promotion, verb, onClose }: { repository: string; promotion: Promotion; verb: Verb; onClose: () => void }) {
+export function DecisionDialog({
+  repository,
+  promotion,
+  verb,
+  onClose,
+}: {
+  repository: string;
+  promotion: Promotion;
+  verb: Verb;
+  onClose: () => void;
+}) {
   const navigate = useNavigate();
   const [reason, setReason] = useState('');
   const texts = verbs[verb];
   return (
-    <FormDialog title={texts.title} isOpen onClose={onClose} danger={verb !== 'approve'} action={texts.action(promotion)} onSubmit={async () => {
-      const init = { params: { path: { repository, promotion: promotion.id } }, body: { ...(reason ? { reason } : {}), ...(verb === 'approve' && promotion.winner?.commit ? { commit: promotion.winner.commit } : {}) } };
-      const call = verb === 'approve' ? api.POST('/repositories/{repository}/promotions/{promotion}:approve', init)
-        : verb === 'reject' ? api.POST('/repositories/{repository}/promotions/{promotion}:reject', init)
-        : verb === 'cancel' ? api.POST('/repositories/{repository}/promotions/{promotion}:cancel', init)
-        : api.POST('/repositories/{repository}/promotions/{promotion}:rollback', init);
-      const answered = await answer(call);
-      forgetPromotions(repository);
-      if (verb === 'rollback') void navigate({ to: '/r/$repository/-/promotions/$promotion', params: { repository, promotion: answered.id } });
-    }}>
+    <FormDialog
+      title={texts.title}
+      isOpen
+      onClose={onClose}
+      danger={verb !== 'approve'}
+      action={texts.action(promotion)}
+      onSubmit={async () => {
+        const init = {
+          params: { path: { repository, promotion: promotion.id } },
+          body: {
+            ...(reason ? { reason } : {}),
+            ...(verb === 'approve' && promotion.winner?.commit ? { commit: promotion.winner.commit } : {}),
+          },
+        };
+        const call =
+          verb === 'approve'
+            ? api.POST('/repositories/{repository}/promotions/{promotion}:approve', init)
+            : verb === 'reject'
+              ? api.POST('/repositories/{repository}/promotions/{promotion}:reject', init)
+              : verb === 'cancel'
+                ? api.POST('/repositories/{repository}/promotions/{promotion}:cancel', init)
+                : api.POST('/repositories/{repository}/promotions/{promotion}:rollback', init);
+        const answered = await answer(call);
+        forgetPromotions(repository);
+        if (verb === 'rollback')
+          void navigate({
+            to: '/r/$repository/-/promotions/$promotion',
+            params: { repository, promotion: answered.id },
+          });
+      }}
+    >
       <p>{texts.does(promotion)}</p>
-      {verb === 'rollback' && promotion.result && <p><Link to="/r/$repository/-/commits/$commit" params={{ repository, commit: promotion.result }} target="_blank">The changes that it takes back</Link></p>}
+      {verb === 'rollback' && promotion.result && (
+        <p>
+          <Link to="/r/$repository/-/commits/$commit" params={{ repository, commit: promotion.result }} target="_blank">
+            The changes that it takes back
+          </Link>
+        </p>
+      )}
       <TextField label="Reason" value={reason} onChange={setReason} rows={3} placeholder="It is kept in the record" />
-      <Command of={['promote', verb, promotion.id, '--repo', repository, ...(verb === 'approve' && promotion.winner?.commit ? ['--commit', promotion.winner.commit] : []), ...(reason ? ['-m', reason] : [])]} />
+      <Command
+        of={[
+          'promote',
+          verb,
+          promotion.id,
+          '--repo',
+          repository,
+          ...(verb === 'approve' && promotion.winner?.commit ? ['--commit', promotion.winner.commit] : []),
+          ...(reason ? ['-m', reason] : []),
+        ]}
+      />
     </FormDialog>
   );
 }
@@ -212,28 +567,96 @@ export function DecisionDialog({ repository, promotion, verb, onClose }: { repos
 /** The line of `tarn` that does what the dialog does. */
 function Command({ of }: { of: string[] }) {
   const command = ['tarn', ...of].map(shellWord).join(' ');
-  return <p className={styles.command}><code>{command}</code><CopyButton text={command} label="Copy command" /></p>;
+  return (
+    <p className={styles.command}>
+      <code>{command}</code>
+      <CopyButton text={command} label="Copy command" />
+    </p>
+  );
 }
 
-function CheckDialog({ repository, promotion, check, commit, onClose }: { repository: string; promotion: Promotion; check: string; commit: string; onClose: () => void }) {
+function CheckDialog({
+  repository,
+  promotion,
+  check,
+  commit,
+  onClose,
+}: {
+  repository: string;
+  promotion: Promotion;
+  check: string;
+  commit: string;
+  onClose: () => void;
+}) {
   const [name, setName] = useState(check);
   const [status, setStatus] = useState<'success' | 'failure' | 'pending'>('success');
   const [metrics, setMetrics] = useState('');
-  const pairs = metrics.split(/[\s,]+/).filter(Boolean).map((word) => word.split('='));
+  const pairs = metrics
+    .split(/[\s,]+/)
+    .filter(Boolean)
+    .map((word) => word.split('='));
   const wrong = pairs.find(([key, value]) => !key || value === undefined || !isNumber(value));
   return (
-    <FormDialog title="Report a check" isOpen onClose={onClose} action="Report" refused={!name ? 'Name the check' : wrong ? 'Metrics are name=number' : undefined} onSubmit={async () => {
-      await answer(api.POST('/repositories/{repository}/promotions/{promotion}/checks/{check}', {
-        params: { path: { repository, promotion: promotion.id, check: name } },
-        body: { commit, status, ...(pairs.length > 0 ? { metrics: Object.fromEntries(pairs.map(([key, value]) => [key!, Number(value)])) } : {}) },
-      }));
-      forgetPromotions(repository);
-    }}>
-      <p>What a check found about <span className="mono">{commit.slice(0, 12)}</span>. It counts for no other commit.</p>
+    <FormDialog
+      title="Report a check"
+      isOpen
+      onClose={onClose}
+      action="Report"
+      refused={!name ? 'Name the check' : wrong ? 'Metrics are name=number' : undefined}
+      onSubmit={async () => {
+        await answer(
+          api.POST('/repositories/{repository}/promotions/{promotion}/checks/{check}', {
+            params: { path: { repository, promotion: promotion.id, check: name } },
+            body: {
+              commit,
+              status,
+              ...(pairs.length > 0
+                ? { metrics: Object.fromEntries(pairs.map(([key, value]) => [key!, Number(value)])) }
+                : {}),
+            },
+          }),
+        );
+        forgetPromotions(repository);
+      }}
+    >
+      <p>
+        What a check found about <span className="mono">{commit.slice(0, 12)}</span>. It counts for no other commit.
+      </p>
       <TextField label="Check" value={name} onChange={setName} mono />
-      <Select label="Result" value={status} onChange={setStatus} options={[{ value: 'success', label: 'Success' }, { value: 'failure', label: 'Failure' }, { value: 'pending', label: 'Running' }]} />
-      <TextField label="Metrics" value={metrics} onChange={setMetrics} mono placeholder="p95_latency_ms=80" help="name=number, separated by spaces" error={wrong ? 'Each must be name=number' : undefined} />
-      <Command of={['promote', 'check', promotion.id, name, '--repo', repository, '--commit', commit, '--status', status, ...(wrong ? [] : pairs.flatMap((pair) => ['--metric', pair.join('=')]))]} />
+      <Select
+        label="Result"
+        value={status}
+        onChange={setStatus}
+        options={[
+          { value: 'success', label: 'Success' },
+          { value: 'failure', label: 'Failure' },
+          { value: 'pending', label: 'Running' },
+        ]}
+      />
+      <TextField
+        label="Metrics"
+        value={metrics}
+        onChange={setMetrics}
+        mono
+        placeholder="p95_latency_ms=80"
+        help="name=number, separated by spaces"
+        error={wrong ? 'Each must be name=number' : undefined}
+      />
+      <Command
+        of={[
+          'promote',
+          'check',
+          promotion.id,
+          name,
+          '--repo',
+          repository,
+          '--commit',
+          commit,
+          '--status',
+          status,
+          ...(wrong ? [] : pairs.flatMap((pair) => ['--metric', pair.join('=')])),
+        ]}
+      />
     </FormDialog>
   );
 }

@@ -12,55 +12,111 @@ export const policiesMax = 100;
 
 export const promotionsKey = (repository: string) => ['promotions', repository] as const;
 
-const readsGates = <T>(repository: string, ask: () => Promise<T>) => permitted('branches:GetGatePolicy', resource.repository(repository), ask);
+const readsGates = <T>(repository: string, ask: () => Promise<T>) =>
+  permitted('branches:GetGatePolicy', resource.repository(repository), ask);
 
 export const policiesQuery = (repository: string) =>
   queryOptions({
     queryKey: [...promotionsKey(repository), 'policies'],
-    queryFn: ({ signal }) => readsGates(repository, () => answer(api.GET('/repositories/{repository}/policies', { params: { path: { repository }, query: { amount: policiesMax } }, signal }))),
+    queryFn: ({ signal }) =>
+      readsGates(repository, () =>
+        answer(
+          api.GET('/repositories/{repository}/policies', {
+            params: { path: { repository }, query: { amount: policiesMax } },
+            signal,
+          }),
+        ),
+      ),
   });
 
 export const policyQuery = (repository: string, policy: string) =>
   queryOptions({
     queryKey: [...promotionsKey(repository), 'policy', policy],
-    queryFn: ({ signal }) => readsGates(repository, () => answer(api.GET('/repositories/{repository}/policies/{policy}', { params: { path: { repository, policy } }, signal }))),
+    queryFn: ({ signal }) =>
+      readsGates(repository, () =>
+        answer(
+          api.GET('/repositories/{repository}/policies/{policy}', { params: { path: { repository, policy } }, signal }),
+        ),
+      ),
   });
 
 export const versionsQuery = (repository: string, policy: string) =>
   queryOptions({
     queryKey: [...promotionsKey(repository), 'versions', policy],
-    queryFn: ({ signal }) => readsGates(repository, () => answer(api.GET('/repositories/{repository}/policies/{policy}/versions', { params: { path: { repository, policy }, query: { amount: 100 } }, signal }))),
+    queryFn: ({ signal }) =>
+      readsGates(repository, () =>
+        answer(
+          api.GET('/repositories/{repository}/policies/{policy}/versions', {
+            params: { path: { repository, policy }, query: { amount: 100 } },
+            signal,
+          }),
+        ),
+      ),
   });
 
 export const aliasesQuery = (repository: string) =>
   queryOptions({
     queryKey: [...promotionsKey(repository), 'aliases'],
-    queryFn: ({ signal }) => answer(api.GET('/repositories/{repository}/aliases', { params: { path: { repository }, query: { amount: 1000 } }, signal })),
+    queryFn: ({ signal }) =>
+      answer(
+        api.GET('/repositories/{repository}/aliases', {
+          params: { path: { repository }, query: { amount: 1000 } },
+          signal,
+        }),
+      ),
   });
 
 export const aliasHistoryQuery = (repository: string, alias: string) =>
   queryOptions({
     queryKey: [...promotionsKey(repository), 'alias', alias],
-    queryFn: ({ signal }) => answer(api.GET('/repositories/{repository}/aliases/{alias}/history', { params: { path: { repository, alias }, query: { amount: 100 } }, signal })),
+    queryFn: ({ signal }) =>
+      answer(
+        api.GET('/repositories/{repository}/aliases/{alias}/history', {
+          params: { path: { repository, alias }, query: { amount: 100 } },
+          signal,
+        }),
+      ),
   });
 
 /** Follows a promotion until it has ended. */
 export const promotionQuery = (repository: string, promotion: string) =>
   queryOptions({
     queryKey: [...promotionsKey(repository), 'promotion', promotion],
-    queryFn: ({ signal }) => answer(api.GET('/repositories/{repository}/promotions/{promotion}', { params: { path: { repository, promotion } }, signal })),
+    queryFn: ({ signal }) =>
+      answer(
+        api.GET('/repositories/{repository}/promotions/{promotion}', {
+          params: { path: { repository, promotion } },
+          signal,
+        }),
+      ),
     refetchInterval: (query) => (query.state.data && isOpen(query.state.data.state) ? pollMs : false),
   });
 
 /** Who would pass now; by a draft if a document is given. */
-export const verdictsQuery = (repository: string, policy: string, candidates: readonly string[], champion: string | undefined, document?: string) =>
+export const verdictsQuery = (
+  repository: string,
+  policy: string,
+  candidates: readonly string[],
+  champion: string | undefined,
+  document?: string,
+) =>
   queryOptions({
     queryKey: [...promotionsKey(repository), 'verdicts', policy, candidates, champion ?? '', document ?? null],
     staleTime: 5000,
-    queryFn: ({ signal }) => readsGates(repository, () => answer(api.POST('/repositories/{repository}/policies/{policy}:evaluate', {
-      params: { path: { repository, policy } },
-      body: { candidates: [...candidates], ...(champion ? { champion } : {}), ...(document === undefined ? {} : { document }) }, signal,
-    }))),
+    queryFn: ({ signal }) =>
+      readsGates(repository, () =>
+        answer(
+          api.POST('/repositories/{repository}/policies/{policy}:evaluate', {
+            params: { path: { repository, policy } },
+            body: {
+              candidates: [...candidates],
+              ...(champion ? { champion } : {}),
+              ...(document === undefined ? {} : { document }),
+            },
+            signal,
+          }),
+        ),
+      ),
   });
 
 /** After a change: lists, verdicts, and what the other pages show of branches and aliases. */

@@ -14,7 +14,9 @@ const promotionsRoute = createRoute({
 const promotionRoute = createRoute({
   getParentRoute: () => repositoryRoute,
   path: '-/promotions/$promotion',
-  validateSearch: (raw: Record<string, unknown>): { candidate?: string | undefined } => ({ candidate: text(raw.candidate) }),
+  validateSearch: (raw: Record<string, unknown>): { candidate?: string | undefined } => ({
+    candidate: text(raw.candidate),
+  }),
   component: lazyRouteComponent(() => import('./promotion_page'), 'PromotionPage'),
 });
 
@@ -22,8 +24,18 @@ const promotionRoute = createRoute({
 const gateRoute = createRoute({
   getParentRoute: () => repositoryRoute,
   path: '-/gates/$policy',
-  validateSearch: (raw: Record<string, unknown>): { view?: (typeof gateViews)[number] | undefined; candidates?: string | undefined; champion?: string | undefined; version?: number | undefined } => ({
-    view: oneOf(raw.view, gateViews), candidates: text(raw.candidates), champion: text(raw.champion), version: integer(raw.version, 1),
+  validateSearch: (
+    raw: Record<string, unknown>,
+  ): {
+    view?: (typeof gateViews)[number] | undefined;
+    candidates?: string | undefined;
+    champion?: string | undefined;
+    version?: number | undefined;
+  } => ({
+    view: oneOf(raw.view, gateViews),
+    candidates: text(raw.candidates),
+    champion: text(raw.champion),
+    version: integer(raw.version, 1),
   }),
   component: lazyRouteComponent(() => import('./gate_page'), 'GatePage'),
 });

@@ -11,10 +11,28 @@ export const kinds: { kind: RefKind; label: string; one: string }[] = [
 ];
 
 /** The tabs of the page: kinds of refs, and stale branches. */
-export function KindTabs({ repository, kind, q, onClick }: { repository: string; kind: RefKind | 'stale'; q: string | undefined; onClick?: () => void }) {
+export function KindTabs({
+  repository,
+  kind,
+  q,
+  onClick,
+}: {
+  repository: string;
+  kind: RefKind | 'stale';
+  q: string | undefined;
+  onClick?: () => void;
+}) {
   const refs = useQuery(refsQuery(repository));
   const tab = (id: RefKind | 'stale', label: string, shown: number | undefined) => (
-    <Link key={id} to="/r/$repository/-/branches" params={{ repository }} search={{ kind: id === 'branch' ? undefined : id, q }} className={`${styles.tab} ${id === kind ? styles.tabCurrent : ''}`} aria-current={id === kind ? 'page' : undefined} onClick={onClick}>
+    <Link
+      key={id}
+      to="/r/$repository/-/branches"
+      params={{ repository }}
+      search={{ kind: id === 'branch' ? undefined : id, q }}
+      className={`${styles.tab} ${id === kind ? styles.tabCurrent : ''}`}
+      aria-current={id === kind ? 'page' : undefined}
+      onClick={onClick}
+    >
       {label} {shown !== undefined && <span className="muted">{count(shown)}</span>}
     </Link>
   );

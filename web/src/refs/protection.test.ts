@@ -2,11 +2,25 @@ import { expect, it } from 'vitest';
 import { patternMatches, protectionOf } from './protection';
 
 it('rules are found by pattern', () => {
-  expect([patternMatches('main', 'main'), patternMatches('main', 'main2'), patternMatches('release-*', 'release-1'), patternMatches('v?', 'v12'), patternMatches('a.b', 'axb'), patternMatches('*', 'a\nb')]).toEqual([true, false, true, false, false, true]);
+  expect([
+    patternMatches('main', 'main'),
+    patternMatches('main', 'main2'),
+    patternMatches('release-*', 'release-1'),
+    patternMatches('v?', 'v12'),
+    patternMatches('a.b', 'axb'),
+    patternMatches('*', 'a\nb'),
+  ]).toEqual([true, false, true, false, false, true]);
   expect(patternMatches('[', '[')).toBe(true);
 });
 
 it('rules are said in words', () => {
-  const rules = [{ pattern: 'main' }, { pattern: 'm*', blocked_actions: [], merge_methods: ['squash' as const], approvals: 2 }, { pattern: 'dev' }];
-  expect(protectionOf(rules, 'main')).toEqual(['main: blocked: stage, commit, reset', 'm*: blocked: nothing; merged by squash; approvals: 2']);
+  const rules = [
+    { pattern: 'main' },
+    { pattern: 'm*', blocked_actions: [], merge_methods: ['squash' as const], approvals: 2 },
+    { pattern: 'dev' },
+  ];
+  expect(protectionOf(rules, 'main')).toEqual([
+    'main: blocked: stage, commit, reset',
+    'm*: blocked: nothing; merged by squash; approvals: 2',
+  ]);
 });

@@ -13,13 +13,26 @@ import type { NamedRef, RefKind } from './ref_queries';
 export async function refsChanged(repository: string) {
   // The list first: rows of refs that are gone would ask for their history again.
   await queryClient.invalidateQueries({ queryKey: ['refs', repository] });
-  for (const name of ['branch', 'log', 'alias-history']) void queryClient.invalidateQueries({ queryKey: [name, repository] });
+  for (const name of ['branch', 'log', 'alias-history'])
+    void queryClient.invalidateQueries({ queryKey: [name, repository] });
 }
 
 const kindNames: Record<RefKind, string> = { branch: 'branch', tag: 'tag', alias: 'alias' };
 
 /** Makes a branch or a tag, or sets an alias, at a ref. */
-export function CreateRef({ repository, kind: first, source: from, onClose, onCreated }: { repository: string; kind: RefKind; source: string; onClose: () => void; onCreated?: (kind: RefKind, name: string) => void }) {
+export function CreateRef({
+  repository,
+  kind: first,
+  source: from,
+  onClose,
+  onCreated,
+}: {
+  repository: string;
+  kind: RefKind;
+  source: string;
+  onClose: () => void;
+  onCreated?: (kind: RefKind, name: string) => void;
+}) {
   const [kind, setKind] = useState<RefKind>(first);
   const [name, setName] = useState('');
   const [source, setSource] = useState(from);
@@ -28,38 +41,118 @@ export function CreateRef({ repository, kind: first, source: from, onClose, onCr
   const create = async () => {
     const path = { repository };
     if (kind === 'branch') {
-      await answer(api.POST('/repositories/{repository}/branches', { params: { path }, body: { name, source, force: false, hidden: false, ...(expires ? { expires } : {}) }, parseAs: 'text' }));
+      await answer(
+        api.POST('/repositories/{repository}/branches', {
+          params: { path },
+          body: { name, source, force: false, hidden: false, ...(expires ? { expires } : {}) },
+          parseAs: 'text',
+        }),
+      );
     } else if (kind === 'tag') {
-      await answer(api.POST('/repositories/{repository}/tags', { params: { path }, body: { id: name, ref: source, force: false } }));
+      await answer(
+        api.POST('/repositories/{repository}/tags', {
+          params: { path },
+          body: { id: name, ref: source, force: false },
+        }),
+      );
     } else {
-      await answer(api.POST('/repositories/{repository}/aliases/{alias}:set', { params: { path: { repository, alias: name } }, body: { to: source, ...(reason ? { reason } : {}) } }));
+      await answer(
+        api.POST('/repositories/{repository}/aliases/{alias}:set', {
+          params: { path: { repository, alias: name } },
+          body: { to: source, ...(reason ? { reason } : {}) },
+        }),
+      );
     }
     await refsChanged(repository);
     toast(kind === 'alias' ? `@${name} is set` : `Created ${kindNames[kind]} ${name}`);
     onCreated?.(kind, name);
   };
   return (
-    <FormDialog title="Create a ref" action={kind === 'alias' ? 'Set alias' : `Create ${kindNames[kind]}`} isOpen onClose={onClose} onSubmit={create}
-      refused={name.trim() === '' ? 'Enter a name' : source.trim() === '' ? 'Enter where it begins' : undefined}>
-      <Select label="Kind" value={kind} onChange={setKind} options={[{ value: 'branch', label: 'Branch' }, { value: 'tag', label: 'Tag' }, { value: 'alias', label: 'Alias' }]} />
-      <TextField label="Name" value={name} onChange={setName} autoFocus required mono help={kind === 'alias' ? 'Read as @name. An alias that exists is moved.' : 'Letters, digits, - _ . and /'} />
-      <TextField label={kind === 'branch' ? 'Begins at' : 'At'} value={source} onChange={setSource} required mono help="A branch, tag, @alias, commit, or main~3" />
-      {kind === 'branch' && <TextField label="Expires" value={expires} onChange={setExpires} placeholder="never" help="A time from now like 72h, or as in RFC 3339; then it is deleted by itself" />}
+    <FormDialog
+      title="Create a ref"
+      action={kind === 'alias' ? 'Set alias' : `Create ${kindNames[kind]}`}
+      isOpen
+      onClose={onClose}
+      onSubmit={create}
+      refused={name.trim() === '' ? 'Enter a name' : source.trim() === '' ? 'Enter where it begins' : undefined}
+    >
+      <Select
+        label="Kind"
+        value={kind}
+        onChange={setKind}
+        options={[
+          { value: 'branch', label: 'Branch' },
+          { value: 'tag', label: 'Tag' },
+          { value: 'alias', label: 'Alias' },
+        ]}
+      />
+      <TextField
+        label="Name"
+        value={name}
+        onChange={setName}
+        autoFocus
+        required
+        mono
+        help={kind === 'alias' ? 'Read as @name. An alias that exists is moved.' : 'Letters, digits, - _ . and /'}
+      />
+      <TextField
+        label={kind === 'branch' ? 'Begins at' : 'At'}
+        value={source}
+        onChange={setSource}
+        required
+        mono
+        help="A branch, tag, @alias, commit, or main~3"
+      />
+      {kind === 'branch' && (
+        <TextField
+          label="Expires"
+          value={expires}
+          onChange={setExpires}
+          placeholder="never"
+          help="A time from now like 72h, or as in RFC 3339; then it is deleted by itself"
+        />
+      )}
       {kind === 'alias' && <TextField label="Reason" value={reason} onChange={setReason} help="For its history" />}
     </FormDialog>
   );
 }
 
 /** When a branch is deleted by itself. */
-export function ExpiryDialog({ repository, branch, onClose }: { repository: string; branch: NamedRef; onClose: () => void }) {
+export function ExpiryDialog({
+  repository,
+  branch,
+  onClose,
+}: {
+  repository: string;
+  branch: NamedRef;
+  onClose: () => void;
+}) {
   const [expires, setExpires] = useState(branch.expires ?? '');
   return (
-    <FormDialog title={`Expiry of ${branch.name}`} action="Set expiry" isOpen onClose={onClose} onSubmit={async () => {
-      await answer(api.PUT('/repositories/{repository}/branches/{branch}/expiry', { params: { path: { repository, branch: branch.name } }, body: { expires: expires.trim() || 'never' } }));
-      await refsChanged(repository);
-      toast(`The expiry of ${branch.name} is set`);
-    }}>
-      <TextField label="Expires" value={expires} onChange={setExpires} placeholder="never" autoFocus help="72h, 2026-12-24T18:00:00Z, or never" />
+    <FormDialog
+      title={`Expiry of ${branch.name}`}
+      action="Set expiry"
+      isOpen
+      onClose={onClose}
+      onSubmit={async () => {
+        await answer(
+          api.PUT('/repositories/{repository}/branches/{branch}/expiry', {
+            params: { path: { repository, branch: branch.name } },
+            body: { expires: expires.trim() || 'never' },
+          }),
+        );
+        await refsChanged(repository);
+        toast(`The expiry of ${branch.name} is set`);
+      }}
+    >
+      <TextField
+        label="Expires"
+        value={expires}
+        onChange={setExpires}
+        placeholder="never"
+        autoFocus
+        help="72h, 2026-12-24T18:00:00Z, or never"
+      />
     </FormDialog>
   );
 }
@@ -79,9 +172,20 @@ interface DeleteRefsProps {
 /** Deletes a ref if it is where it was seen: the server compares, so nothing that came since is lost. */
 async function deleteRef(repository: string, ref: NamedRef, unused: boolean) {
   const path = { repository };
-  if (ref.kind === 'branch') await answer(api.DELETE('/repositories/{repository}/branches/{branch}', { params: { path: { ...path, branch: ref.name }, query: { expect: ref.commit, ...(unused ? { unused } : {}) } } }));
-  else if (ref.kind === 'tag') await answer(api.DELETE('/repositories/{repository}/tags/{tag}', { params: { path: { ...path, tag: ref.name } } }));
-  else await answer(api.DELETE('/repositories/{repository}/aliases/{alias}', { params: { path: { ...path, alias: ref.name.slice(1) }, query: { expect: ref.commit } } }));
+  if (ref.kind === 'branch')
+    await answer(
+      api.DELETE('/repositories/{repository}/branches/{branch}', {
+        params: { path: { ...path, branch: ref.name }, query: { expect: ref.commit, ...(unused ? { unused } : {}) } },
+      }),
+    );
+  else if (ref.kind === 'tag')
+    await answer(api.DELETE('/repositories/{repository}/tags/{tag}', { params: { path: { ...path, tag: ref.name } } }));
+  else
+    await answer(
+      api.DELETE('/repositories/{repository}/aliases/{alias}', {
+        params: { path: { ...path, alias: ref.name.slice(1) }, query: { expect: ref.commit } },
+      }),
+    );
 }
 
 /** Why the server kept a ref; undefined if its deletion failed. */
@@ -92,7 +196,11 @@ async function whyKept(repository: string, ref: NamedRef, error: unknown): Promi
     case 'destination_moved':
       return 'it has moved';
     case 'branch_in_use': {
-      const page = await answer(api.GET('/repositories/{repository}/stale_branches', { params: { path: { repository }, query: { prefix: ref.name, amount: 1, days: 0 } } }));
+      const page = await answer(
+        api.GET('/repositories/{repository}/stale_branches', {
+          params: { path: { repository }, query: { prefix: ref.name, amount: 1, days: 0 } },
+        }),
+      );
       const now = page.results[0];
       return (now?.id === ref.name ? now.kept_because : undefined) ?? 'it was in use';
     }
@@ -114,46 +222,80 @@ export function DeleteRefs({ repository, refs, onClose, onDone, unused = false }
       let bytes = 0;
       // One after the other: a server computes two of all users at a time, and refuses more.
       for (const ref of refs) {
-        const usage = await answer(api.GET('/repositories/{repository}/usage', { params: { path: { repository }, query: { ref: ref.name, exact: true } }, signal }));
+        const usage = await answer(
+          api.GET('/repositories/{repository}/usage', {
+            params: { path: { repository }, query: { ref: ref.name, exact: true } },
+            signal,
+          }),
+        );
         bytes += usage.stored?.freed?.bytes ?? 0;
       }
       return bytes;
     },
   });
   const of = (kind: RefKind) => refs.filter((ref) => ref.kind === kind).length;
-  const parts = [of('branch') && counted(of('branch'), 'branch', 'branches'), of('tag') && counted(of('tag'), 'tag'), of('alias') && counted(of('alias'), 'alias', 'aliases')].filter(Boolean);
+  const parts = [
+    of('branch') && counted(of('branch'), 'branch', 'branches'),
+    of('tag') && counted(of('tag'), 'tag'),
+    of('alias') && counted(of('alias'), 'alias', 'aliases'),
+  ].filter(Boolean);
   return (
-    <ConfirmDialog title={refs.length === 1 ? `Delete ${refs[0]!.name}?` : `Delete ${counted(refs.length, 'ref')}?`} action="Delete" isOpen onClose={onClose} onConfirm={async () => {
-      setRunning(true);
-      await queryClient.cancelQueries({ queryKey: measuredKey }); // refs that are gone cannot be measured
-      const kept: string[] = [];
-      try {
-        for (const ref of refs) {
-          if (gone.current.has(ref)) continue;
-          try {
-            await deleteRef(repository, ref, unused);
-          } catch (error) {
-            const why = await whyKept(repository, ref, error);
-            if (why === undefined) throw error;
-            kept.push(`${ref.name}: ${why}`);
-            continue;
+    <ConfirmDialog
+      title={refs.length === 1 ? `Delete ${refs[0]!.name}?` : `Delete ${counted(refs.length, 'ref')}?`}
+      action="Delete"
+      isOpen
+      onClose={onClose}
+      onConfirm={async () => {
+        setRunning(true);
+        await queryClient.cancelQueries({ queryKey: measuredKey }); // refs that are gone cannot be measured
+        const kept: string[] = [];
+        try {
+          for (const ref of refs) {
+            if (gone.current.has(ref)) continue;
+            try {
+              await deleteRef(repository, ref, unused);
+            } catch (error) {
+              const why = await whyKept(repository, ref, error);
+              if (why === undefined) throw error;
+              kept.push(`${ref.name}: ${why}`);
+              continue;
+            }
+            gone.current.add(ref);
+            setDone(gone.current.size);
           }
-          gone.current.add(ref);
-          setDone(gone.current.size);
+        } finally {
+          await refsChanged(repository);
         }
-      } finally {
-        await refsChanged(repository);
-      }
-      if (kept.length > 0) throw new Remark(`Deleted ${of('branch') === refs.length ? counted(gone.current.size, 'branch', 'branches') : counted(gone.current.size, 'ref')} and kept ${kept.join('; ')}.`);
-      onDone();
-      toast(`Deleted ${parts.join(', ')}`);
-    }}>
+        if (kept.length > 0)
+          throw new Remark(
+            `Deleted ${of('branch') === refs.length ? counted(gone.current.size, 'branch', 'branches') : counted(gone.current.size, 'ref')} and kept ${kept.join('; ')}.`,
+          );
+        onDone();
+        toast(`Deleted ${parts.join(', ')}`);
+      }}
+    >
       <p>
-        Deletes {parts.join(', ')}{of('branch') > 0 && (unused ? ', each only if nothing has used it since' : ' with their uncommitted changes')}.{' '}
-        {measured.data !== undefined ? <>Garbage collection can then free {refs.length > 1 ? 'at least ' : ''}<strong>{bytes(measured.data)}</strong>, after its waiting time.</>
-          : refs.length > measuredMax ? 'What only they hold is left to garbage collection.' : measured.error || running ? 'How much that frees is not known.' : 'Computing how much that frees…'}
+        Deletes {parts.join(', ')}
+        {of('branch') > 0 &&
+          (unused ? ', each only if nothing has used it since' : ' with their uncommitted changes')}.{' '}
+        {measured.data !== undefined ? (
+          <>
+            Garbage collection can then free {refs.length > 1 ? 'at least ' : ''}
+            <strong>{bytes(measured.data)}</strong>, after its waiting time.
+          </>
+        ) : refs.length > measuredMax ? (
+          'What only they hold is left to garbage collection.'
+        ) : measured.error || running ? (
+          'How much that frees is not known.'
+        ) : (
+          'Computing how much that frees…'
+        )}
       </p>
-      {done > 0 && <Progress label="Deleting" value={done / refs.length}>{counted(done, 'ref')} deleted</Progress>}
+      {done > 0 && (
+        <Progress label="Deleting" value={done / refs.length}>
+          {counted(done, 'ref')} deleted
+        </Progress>
+      )}
     </ConfirmDialog>
   );
 }

@@ -40,14 +40,40 @@ export const refsQuery = (repository: string, prefix = '') =>
     queryFn: async ({ signal }): Promise<NamedRef[]> => {
       const path = { repository };
       const [branches, tags, aliases] = await Promise.all([
-        all((after) => answer(api.GET('/repositories/{repository}/branches', { params: { path, query: { after, prefix, amount: pageSize } }, signal }))),
-        all((after) => answer(api.GET('/repositories/{repository}/tags', { params: { path, query: { after, prefix, amount: pageSize } }, signal }))),
+        all((after) =>
+          answer(
+            api.GET('/repositories/{repository}/branches', {
+              params: { path, query: { after, prefix, amount: pageSize } },
+              signal,
+            }),
+          ),
+        ),
+        all((after) =>
+          answer(
+            api.GET('/repositories/{repository}/tags', {
+              params: { path, query: { after, prefix, amount: pageSize } },
+              signal,
+            }),
+          ),
+        ),
         prefix.startsWith('@') || prefix === ''
-          ? all((after) => answer(api.GET('/repositories/{repository}/aliases', { params: { path, query: { after, prefix: prefix.slice(1), amount: pageSize } }, signal })))
+          ? all((after) =>
+              answer(
+                api.GET('/repositories/{repository}/aliases', {
+                  params: { path, query: { after, prefix: prefix.slice(1), amount: pageSize } },
+                  signal,
+                }),
+              ),
+            )
           : [],
       ]);
       return [
-        ...branches.map((ref): NamedRef => ({ kind: 'branch', name: ref.id, commit: ref.commit_id, expires: ref.expires })),
+        ...branches.map((ref): NamedRef => ({
+          kind: 'branch',
+          name: ref.id,
+          commit: ref.commit_id,
+          expires: ref.expires,
+        })),
         ...tags.map((ref): NamedRef => ({ kind: 'tag', name: ref.id, commit: ref.commit_id })),
         ...aliases.map((ref): NamedRef => ({ kind: 'alias', name: `@${ref.id}`, commit: ref.commit_id })),
       ];
@@ -59,7 +85,12 @@ export const branchQuery = (repository: string, branch: string) =>
   queryOptions({
     queryKey: ['branch', repository, branch],
     queryFn: async ({ signal }): Promise<Schemas['Ref'] | null> => {
-      const found = await answer(api.GET('/repositories/{repository}/branches', { params: { path: { repository }, query: { prefix: branch, amount: 1, show_hidden: true } }, signal }));
+      const found = await answer(
+        api.GET('/repositories/{repository}/branches', {
+          params: { path: { repository }, query: { prefix: branch, amount: 1, show_hidden: true } },
+          signal,
+        }),
+      );
       return found.results[0]?.id === branch ? found.results[0] : null;
     },
   });

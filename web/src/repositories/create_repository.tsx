@@ -31,26 +31,61 @@ export function CreateRepository({ isOpen, onClose }: { isOpen: boolean; onClose
   const where = namespace ?? (name ? `${prefix.endsWith('/') ? prefix : `${prefix}/`}${name}` : '');
 
   return (
-    <FormDialog title="Create repository" action="Create repository" isOpen={isOpen}
+    <FormDialog
+      title="Create repository"
+      action="Create repository"
+      isOpen={isOpen}
       onClose={() => {
         const opened = made.current;
         made.current = null;
-        if (opened) void navigate({ to: '/r/$repository/$ref/data', params: { repository: opened.id, ref: opened.default_branch }, search: {} });
+        if (opened)
+          void navigate({
+            to: '/r/$repository/$ref/data',
+            params: { repository: opened.id, ref: opened.default_branch },
+            search: {},
+          });
         else onClose();
       }}
       refused={name === '' ? 'Enter a name' : nameProblem(name) ? 'The name is not allowed' : undefined}
       onSubmit={async () => {
-        made.current = await answer(api.POST('/repositories', { body: { name, storage_namespace: where, default_branch: branch, sample_data: sample, read_only: false } }));
+        made.current = await answer(
+          api.POST('/repositories', {
+            body: { name, storage_namespace: where, default_branch: branch, sample_data: sample, read_only: false },
+          }),
+        );
         await queryClient.invalidateQueries({ queryKey: ['repositories'] });
         toast(`Repository ${made.current.id} was created`);
         setName('');
         setNamespace(null);
-      }}>
-      <TextField label="Name" value={name} onChange={setName} autoFocus required mono error={nameProblem(name)} help="3 to 63 lower-case letters, digits and hyphens." />
-      <TextField label="Storage namespace" value={where} onChange={setNamespace} required mono
-        help={<>Where the store keeps its objects; not used by another repository. Example: <span className="mono">{storage?.blockstore_namespace_example}</span></>} />
+      }}
+    >
+      <TextField
+        label="Name"
+        value={name}
+        onChange={setName}
+        autoFocus
+        required
+        mono
+        error={nameProblem(name)}
+        help="3 to 63 lower-case letters, digits and hyphens."
+      />
+      <TextField
+        label="Storage namespace"
+        value={where}
+        onChange={setNamespace}
+        required
+        mono
+        help={
+          <>
+            Where the store keeps its objects; not used by another repository. Example:{' '}
+            <span className="mono">{storage?.blockstore_namespace_example}</span>
+          </>
+        }
+      />
       <TextField label="Default branch" value={branch} onChange={setBranch} required mono />
-      <Checkbox checked={sample} onChange={setSample} help="A few small files to try things with.">Add sample data</Checkbox>
+      <Checkbox checked={sample} onChange={setSample} help="A few small files to try things with.">
+        Add sample data
+      </Checkbox>
     </FormDialog>
   );
 }

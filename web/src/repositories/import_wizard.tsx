@@ -31,8 +31,24 @@ interface Settings {
 }
 
 /** Imports objects by reference: where from, what will come, progress, and what came. */
-export function ImportWizard({ repository, branch, destination = '', onClose }: { repository: string; branch: string; destination?: string; onClose: () => void }) {
-  const [settings, setSettings] = useState<Settings>({ source: '', single: false, destination, message: '', metadata: [] });
+export function ImportWizard({
+  repository,
+  branch,
+  destination = '',
+  onClose,
+}: {
+  repository: string;
+  branch: string;
+  destination?: string;
+  onClose: () => void;
+}) {
+  const [settings, setSettings] = useState<Settings>({
+    source: '',
+    single: false,
+    destination,
+    message: '',
+    metadata: [],
+  });
   const [preview, setPreview] = useState<Schemas['ImportPreview'] | null>(null);
   const [id, setId] = useState<string | null>(null);
   const [error, setError] = useState<Error | null>(null);
@@ -40,8 +56,19 @@ export function ImportWizard({ repository, branch, destination = '', onClose }: 
   const [agreed, setAgreed] = useState(false);
   const path = { repository, branch };
   const body: Schemas['ImportCreation'] = {
-    paths: [{ type: settings.single ? 'object' : 'common_prefix', path: settings.source.trim(), destination: settings.destination }],
-    commit: { message: settings.message || `Import ${settings.source.trim()}`, metadata: Object.fromEntries(settings.metadata), allow_empty: false, force: false },
+    paths: [
+      {
+        type: settings.single ? 'object' : 'common_prefix',
+        path: settings.source.trim(),
+        destination: settings.destination,
+      },
+    ],
+    commit: {
+      message: settings.message || `Import ${settings.source.trim()}`,
+      metadata: Object.fromEntries(settings.metadata),
+      allow_empty: false,
+      force: false,
+    },
     force: false,
     if_changed: true,
   };
@@ -59,32 +86,91 @@ export function ImportWizard({ repository, branch, destination = '', onClose }: 
   };
   // The same key for the same request: a second press, or a lost answer, starts no second import.
   const key = useMemo(() => randomKey(), [preview]);
-  const look = () => attempt(async () => {
-    setAgreed(false);
-    setPreview(await answer(api.POST('/repositories/{repository}/branches/{branch}/import/preview', { params: { path, query: { amount: previewed } }, body })));
-  });
-  const start = () => attempt(async () => setId((await answer(api.POST('/repositories/{repository}/branches/{branch}/import', { params: { path, header: { 'Idempotency-Key': key } }, body }))).id));
+  const look = () =>
+    attempt(async () => {
+      setAgreed(false);
+      setPreview(
+        await answer(
+          api.POST('/repositories/{repository}/branches/{branch}/import/preview', {
+            params: { path, query: { amount: previewed } },
+            body,
+          }),
+        ),
+      );
+    });
+  const start = () =>
+    attempt(async () =>
+      setId(
+        (
+          await answer(
+            api.POST('/repositories/{repository}/branches/{branch}/import', {
+              params: { path, header: { 'Idempotency-Key': key } },
+              body,
+            }),
+          )
+        ).id,
+      ),
+    );
 
   return (
     <Dialog title={`Import into ${repository} at ${branch}`} isOpen onClose={onClose} wide>
       <div className="stack">
-        {id !== null ? <Running repository={repository} branch={branch} id={id} onClose={onClose} /> : preview ? (
+        {id !== null ? (
+          <Running repository={repository} branch={branch} id={id} onClose={onClose} />
+        ) : preview ? (
           <>
             <Preview preview={preview} />
-            {removes(preview) && <Checkbox checked={agreed} onChange={setAgreed}>{preview.removed === undefined ? 'Remove what the source lacks' : `Remove ${counted(preview.removed, 'object')}`}</Checkbox>}
+            {removes(preview) && (
+              <Checkbox checked={agreed} onChange={setAgreed}>
+                {preview.removed === undefined
+                  ? 'Remove what the source lacks'
+                  : `Remove ${counted(preview.removed, 'object')}`}
+              </Checkbox>
+            )}
             {error && <ErrorPanel error={error} />}
             <DialogActions>
-              <CopyAs snippets={[{ label: 'tarn', text: `tarn import ${settings.single ? '--object ' : ''}${removes(preview) ? '--yes ' : ''}${shellWord(settings.source.trim())} ${shellWord(tarnUri(repository, branch, settings.destination))}` }]} />
+              <CopyAs
+                snippets={[
+                  {
+                    label: 'tarn',
+                    text: `tarn import ${settings.single ? '--object ' : ''}${removes(preview) ? '--yes ' : ''}${shellWord(settings.source.trim())} ${shellWord(tarnUri(repository, branch, settings.destination))}`,
+                  },
+                ]}
+              />
               <span className="grow" />
               <Button onPress={() => setPreview(null)}>Back</Button>
-              <Button kind="primary" onPress={() => void start()} refused={preview.results.length === 0 ? 'The source has no objects' : removes(preview) && !agreed ? 'Agree to what is removed first' : undefined}>Import</Button>
+              <Button
+                kind="primary"
+                onPress={() => void start()}
+                refused={
+                  preview.results.length === 0
+                    ? 'The source has no objects'
+                    : removes(preview) && !agreed
+                      ? 'Agree to what is removed first'
+                      : undefined
+                }
+              >
+                Import
+              </Button>
             </DialogActions>
           </>
         ) : (
-          <form className="stack" onSubmit={(event) => { event.preventDefault(); void look(); }}>
+          <form
+            className="stack"
+            onSubmit={(event) => {
+              event.preventDefault();
+              void look();
+            }}
+          >
             <Source settings={settings} onChange={setSettings} />
             {error && <ErrorPanel error={error} />}
-            <Next repository={repository} branch={branch} onClose={onClose} running={running} ready={settings.source.trim() !== ''} />
+            <Next
+              repository={repository}
+              branch={branch}
+              onClose={onClose}
+              running={running}
+              ready={settings.source.trim() !== ''}
+            />
           </form>
         )}
       </div>
@@ -95,27 +181,76 @@ export function ImportWizard({ repository, branch, destination = '', onClose }: 
 function Source({ settings, onChange }: { settings: Settings; onChange: (settings: Settings) => void }) {
   const config = useQuery(configQuery).data;
   const storage = config?.storage_config ?? config?.storage_config_list?.[0];
-  const valid = !storage?.import_validity_regex || settings.source === '' || new RegExp(storage.import_validity_regex).test(settings.source.trim());
+  const valid =
+    !storage?.import_validity_regex ||
+    settings.source === '' ||
+    new RegExp(storage.import_validity_regex).test(settings.source.trim());
   return (
     <>
-      <p className="muted">Objects are imported by reference: no byte is copied, and the source stays as it is. Everything below the destination is replaced by what the source has.</p>
-      <TextField label="Source" value={settings.source} onChange={(source) => onChange({ ...settings, source })} autoFocus required mono placeholder="s3://bucket/prefix/ or local:///directory/"
-        error={valid ? undefined : `This server imports from addresses like ${storage?.blockstore_namespace_example ?? 's3://'}.`}
-        help="A prefix ends with a slash; without it, all names that begin with it are taken." />
-      <Checkbox checked={settings.single} onChange={(single) => onChange({ ...settings, single })}>The source is one object</Checkbox>
-      <TextField label={settings.single ? 'Destination path' : 'Destination prefix'} value={settings.destination} onChange={(destination) => onChange({ ...settings, destination })} mono help="Empty means the top of the repository." />
-      <TextField label="Commit message" value={settings.message} onChange={(message) => onChange({ ...settings, message })} placeholder={`Import ${settings.source || '…'}`} />
-      <PairsField label="Commit metadata" pairs={settings.metadata} onChange={(metadata) => onChange({ ...settings, metadata })} />
+      <p className="muted">
+        Objects are imported by reference: no byte is copied, and the source stays as it is. Everything below the
+        destination is replaced by what the source has.
+      </p>
+      <TextField
+        label="Source"
+        value={settings.source}
+        onChange={(source) => onChange({ ...settings, source })}
+        autoFocus
+        required
+        mono
+        placeholder="s3://bucket/prefix/ or local:///directory/"
+        error={
+          valid
+            ? undefined
+            : `This server imports from addresses like ${storage?.blockstore_namespace_example ?? 's3://'}.`
+        }
+        help="A prefix ends with a slash; without it, all names that begin with it are taken."
+      />
+      <Checkbox checked={settings.single} onChange={(single) => onChange({ ...settings, single })}>
+        The source is one object
+      </Checkbox>
+      <TextField
+        label={settings.single ? 'Destination path' : 'Destination prefix'}
+        value={settings.destination}
+        onChange={(destination) => onChange({ ...settings, destination })}
+        mono
+        help="Empty means the top of the repository."
+      />
+      <TextField
+        label="Commit message"
+        value={settings.message}
+        onChange={(message) => onChange({ ...settings, message })}
+        placeholder={`Import ${settings.source || '…'}`}
+      />
+      <PairsField
+        label="Commit metadata"
+        pairs={settings.metadata}
+        onChange={(metadata) => onChange({ ...settings, metadata })}
+      />
     </>
   );
 }
 
-function Next({ repository, branch, onClose, running, ready }: { repository: string; branch: string; onClose: () => void; running: boolean; ready: boolean }) {
+function Next({
+  repository,
+  branch,
+  onClose,
+  running,
+  ready,
+}: {
+  repository: string;
+  branch: string;
+  onClose: () => void;
+  running: boolean;
+  ready: boolean;
+}) {
   const may = useMay('fs:CreateCommit', resource.branch(repository, branch));
   return (
     <DialogActions>
       <Button onPress={onClose}>Cancel</Button>
-      <Button type="submit" kind="primary" refused={may.refused ?? (ready ? undefined : 'Enter a source')}>{running ? 'Looking…' : 'Preview'}</Button>
+      <Button type="submit" kind="primary" refused={may.refused ?? (ready ? undefined : 'Enter a source')}>
+        {running ? 'Looking…' : 'Preview'}
+      </Button>
     </DialogActions>
   );
 }
@@ -136,31 +271,67 @@ function Preview({ preview }: { preview: Schemas['ImportPreview'] }) {
   return (
     <>
       <p>
-        {preview.has_more ? <>The first {count(preview.results.length)} objects of more</> : counted(preview.results.length, 'object')}, <Bytes of={bytesShown} />{preview.has_more ? ' so far' : ''}. Nothing has been imported yet.
+        {preview.has_more ? (
+          <>The first {count(preview.results.length)} objects of more</>
+        ) : (
+          counted(preview.results.length, 'object')
+        )}
+        , <Bytes of={bytesShown} />
+        {preview.has_more ? ' so far' : ''}. Nothing has been imported yet.
       </p>
       {preview.at_destination > 0 && (
         <p role={removes(preview) ? 'alert' : undefined}>
-          At the destination: {counted(preview.at_destination, 'object')}. {preview.removed === undefined || preview.changed === undefined
+          At the destination: {counted(preview.at_destination, 'object')}.{' '}
+          {preview.removed === undefined || preview.changed === undefined
             ? 'Those that the source has too will be replaced, and all others removed.'
             : `${count(preview.removed)} will be removed, ${count(preview.changed)} changed, and ${count(preview.added ?? 0)} added.`}
         </p>
       )}
       <div style={{ display: 'flex', maxHeight: 360 }}>
-        <DataTable label="Objects that will be imported" fill columns={columns} count={preview.results.length} row={(index) => preview.results[index]} rowKey={(row) => row.path}
-          empty={<EmptyState icon="search">The source has no objects. Check its name, and the final slash.</EmptyState>} />
+        <DataTable
+          label="Objects that will be imported"
+          fill
+          columns={columns}
+          count={preview.results.length}
+          row={(index) => preview.results[index]}
+          rowKey={(row) => row.path}
+          empty={<EmptyState icon="search">The source has no objects. Check its name, and the final slash.</EmptyState>}
+        />
       </div>
     </>
   );
 }
 
-function Running({ repository, branch, id, onClose }: { repository: string; branch: string; id: string; onClose: () => void }) {
+function Running({
+  repository,
+  branch,
+  id,
+  onClose,
+}: {
+  repository: string;
+  branch: string;
+  id: string;
+  onClose: () => void;
+}) {
   const navigate = useNavigate();
   const [cancelling, setCancelling] = useState<Error | 'asked' | null>(null);
   const status = useQuery({
     queryKey: ['import', repository, branch, id],
     queryFn: async ({ signal }) => {
-      const now = await answer(api.GET('/repositories/{repository}/branches/{branch}/import', { params: { path: { repository, branch }, query: { id } }, signal }));
-      if (now.completed) for (const queryKey of [['objects', repository], ['usage', repository], ['last-commit', repository], ['refs', repository]]) void queryClient.invalidateQueries({ queryKey });
+      const now = await answer(
+        api.GET('/repositories/{repository}/branches/{branch}/import', {
+          params: { path: { repository, branch }, query: { id } },
+          signal,
+        }),
+      );
+      if (now.completed)
+        for (const queryKey of [
+          ['objects', repository],
+          ['usage', repository],
+          ['last-commit', repository],
+          ['refs', repository],
+        ])
+          void queryClient.invalidateQueries({ queryKey });
       return now;
     },
     refetchInterval: (query) => (query.state.data?.completed || query.state.data?.error ? false : pollMs),
@@ -169,7 +340,11 @@ function Running({ repository, branch, id, onClose }: { repository: string; bran
   const cancel = async () => {
     setCancelling('asked');
     try {
-      await answer(api.DELETE('/repositories/{repository}/branches/{branch}/import', { params: { path: { repository, branch }, query: { id } } }));
+      await answer(
+        api.DELETE('/repositories/{repository}/branches/{branch}/import', {
+          params: { path: { repository, branch }, query: { id } },
+        }),
+      );
       await status.refetch();
     } catch (thrown) {
       setCancelling(asError(thrown));
@@ -179,8 +354,14 @@ function Running({ repository, branch, id, onClose }: { repository: string; bran
     const cancelled = now.error.message === 'Canceled';
     return (
       <>
-        {cancelled ? <p role="status">The import was cancelled. Nothing was committed.</p> : <ErrorPanel error={new ApiError(400, now.error.message, now.error.code ?? '', now.error.request_id ?? '')} />}
-        <DialogActions><Button onPress={onClose}>Close</Button></DialogActions>
+        {cancelled ? (
+          <p role="status">The import was cancelled. Nothing was committed.</p>
+        ) : (
+          <ErrorPanel error={new ApiError(400, now.error.message, now.error.code ?? '', now.error.request_id ?? '')} />
+        )}
+        <DialogActions>
+          <Button onPress={onClose}>Close</Button>
+        </DialogActions>
       </>
     );
   }
@@ -188,11 +369,27 @@ function Running({ repository, branch, id, onClose }: { repository: string; bran
     return (
       <>
         <p role="status">
-          {now.changed === false ? 'The branch has these very objects already; nothing was committed.' : <>Imported {counted(now.ingested_objects ?? 0, 'object')} in commit <code>{now.commit?.id.slice(0, 12)}</code>{now.removed ? `; ${counted(now.removed, 'object')} of before removed` : ''}.</>}
+          {now.changed === false ? (
+            'The branch has these very objects already; nothing was committed.'
+          ) : (
+            <>
+              Imported {counted(now.ingested_objects ?? 0, 'object')} in commit{' '}
+              <code>{now.commit?.id.slice(0, 12)}</code>
+              {now.removed ? `; ${counted(now.removed, 'object')} of before removed` : ''}.
+            </>
+          )}
         </p>
         <DialogActions>
           <Button onPress={onClose}>Close</Button>
-          <Button kind="primary" onPress={() => { onClose(); void navigate({ to: '/r/$repository/$ref/data', params: { repository, ref: branch }, search: {} }); }}>Show the data</Button>
+          <Button
+            kind="primary"
+            onPress={() => {
+              onClose();
+              void navigate({ to: '/r/$repository/$ref/data', params: { repository, ref: branch }, search: {} });
+            }}
+          >
+            Show the data
+          </Button>
         </DialogActions>
       </>
     );
@@ -200,10 +397,18 @@ function Running({ repository, branch, id, onClose }: { repository: string; bran
   return (
     <>
       {status.error && <ErrorPanel error={status.error} onRetry={() => void status.refetch()} />}
-      <Progress label="Import">{counted(now?.ingested_objects ?? 0, 'object')} so far. It goes on when this dialog is closed.</Progress>
+      <Progress label="Import">
+        {counted(now?.ingested_objects ?? 0, 'object')} so far. It goes on when this dialog is closed.
+      </Progress>
       {cancelling instanceof Error && <ErrorPanel error={cancelling} />}
       <DialogActions>
-        <Button kind="danger" onPress={() => void cancel()} refused={cancelling === 'asked' ? 'The import is being cancelled' : undefined}>Cancel the import</Button>
+        <Button
+          kind="danger"
+          onPress={() => void cancel()}
+          refused={cancelling === 'asked' ? 'The import is being cancelled' : undefined}
+        >
+          Cancel the import
+        </Button>
         <Button onPress={onClose}>Close</Button>
       </DialogActions>
     </>

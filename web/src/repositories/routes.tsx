@@ -6,7 +6,10 @@ import { flag, text } from '@/app/search_params';
 const repositoriesRoute = createRoute({
   getParentRoute: () => signedInRoute,
   path: '/',
-  validateSearch: (raw: Record<string, unknown>): { q?: string | undefined; create?: true | undefined } => ({ q: text(raw.q), create: flag(raw.create) }),
+  validateSearch: (raw: Record<string, unknown>): { q?: string | undefined; create?: true | undefined } => ({
+    q: text(raw.q),
+    create: flag(raw.create),
+  }),
   component: lazyRouteComponent(() => import('./repositories_page'), 'RepositoriesPage'),
 });
 
@@ -16,7 +19,11 @@ const repositoryIndexRoute = createRoute({
   path: '/',
   beforeLoad: async ({ params }) => {
     const repository = await queryClient.ensureQueryData(repositoryQuery(params.repository));
-    throw redirect({ to: '/r/$repository/$ref/data', params: { repository: repository.id, ref: repository.default_branch }, search: {} });
+    throw redirect({
+      to: '/r/$repository/$ref/data',
+      params: { repository: repository.id, ref: repository.default_branch },
+      search: {},
+    });
   },
 });
 

@@ -34,7 +34,21 @@ const checksPollMs = 2000;
 export function RequestPage() {
   const { repository, request } = route.useParams();
   const found = useQuery(requestQuery(repository, request));
-  return <div className={`page-full ${styles.page}`}><Loaded query={found} rows={8} heading={<>Pull request <Name mono>{request}</Name></>}>{(data) => <RequestView repository={repository} request={data} />}</Loaded></div>;
+  return (
+    <div className={`page-full ${styles.page}`}>
+      <Loaded
+        query={found}
+        rows={8}
+        heading={
+          <>
+            Pull request <Name mono>{request}</Name>
+          </>
+        }
+      >
+        {(data) => <RequestView repository={repository} request={data} />}
+      </Loaded>
+    </div>
+  );
 }
 
 type Dialog = 'merge' | 'edit' | 'close' | null;
@@ -54,7 +68,11 @@ function RequestView({ repository, request }: { repository: string; request: Pul
     await answer(api.PATCH('/repositories/{repository}/pulls/{pull_request}', { params, body }));
     await queryClient.invalidateQueries({ queryKey: ['pulls', repository] });
   };
-  const branch = (name: string) => <Link to="/r/$repository/$ref/data" params={{ repository, ref: name }} search={{}} className={styles.branch}><Name>{name}</Name></Link>;
+  const branch = (name: string) => (
+    <Link to="/r/$repository/$ref/data" params={{ repository, ref: name }} search={{}} className={styles.branch}>
+      <Name>{name}</Name>
+    </Link>
+  );
   return (
     <>
       <div className="page-head">
@@ -62,32 +80,107 @@ function RequestView({ repository, request }: { repository: string; request: Pul
         <StateBadge status={request.status} />
         <span className="grow" />
         <div className="toolbar">
-          <CopyAs snippets={[
-            { label: 'tarn pr show', text: `tarn pr show tarn://${repository}/${request.id}` },
-            { label: 'tarn pr merge', text: `tarn pr merge tarn://${repository}/${request.id}` },
-          ]} />
-          <Button icon="edit" refused={mayWrite.refused} onPress={() => setDialog('edit')}>Edit…</Button>
-          {isOpen && <Button refused={mayWrite.refused} onPress={() => setDialog('close')}>Close…</Button>}
-          {request.status === 'closed' && <Button refused={mayWrite.refused} onPress={() => void update({ status: 'open' }).catch((error: Error) => toast(error.message))}>Open again</Button>}
-          {isOpen && <Button kind="primary" refused={mayWrite.refused ?? mayMerge.refused} onPress={() => setDialog('merge')}>Merge into {request.destination_branch}…</Button>}
+          <CopyAs
+            snippets={[
+              { label: 'tarn pr show', text: `tarn pr show tarn://${repository}/${request.id}` },
+              { label: 'tarn pr merge', text: `tarn pr merge tarn://${repository}/${request.id}` },
+            ]}
+          />
+          <Button icon="edit" refused={mayWrite.refused} onPress={() => setDialog('edit')}>
+            Edit…
+          </Button>
+          {isOpen && (
+            <Button refused={mayWrite.refused} onPress={() => setDialog('close')}>
+              Close…
+            </Button>
+          )}
+          {request.status === 'closed' && (
+            <Button
+              refused={mayWrite.refused}
+              onPress={() => void update({ status: 'open' }).catch((error: Error) => toast(error.message))}
+            >
+              Open again
+            </Button>
+          )}
+          {isOpen && (
+            <Button kind="primary" refused={mayWrite.refused ?? mayMerge.refused} onPress={() => setDialog('merge')}>
+              Merge into {request.destination_branch}…
+            </Button>
+          )}
         </div>
       </div>
-      <p className={styles.line}>{request.author} asks to merge {branch(request.source_branch)} into {branch(request.destination_branch)} <span className="muted">opened <Time at={request.creation_date} /></span>{request.closed_date && <>; {request.status} <Time at={request.closed_date} /></>}</p>
+      <p className={styles.line}>
+        {request.author} asks to merge {branch(request.source_branch)} into {branch(request.destination_branch)}{' '}
+        <span className="muted">
+          opened <Time at={request.creation_date} />
+        </span>
+        {request.closed_date && (
+          <>
+            ; {request.status} <Time at={request.closed_date} />
+          </>
+        )}
+      </p>
       <nav aria-label="Parts of the request" className={styles.tabs}>
         {(['conversation', 'changes', 'commits'] as const).map((name) => (
-          <Link key={name} to="." search={{ tab: name === 'conversation' ? undefined : name }} className={`${styles.tab} ${name === tab ? styles.tabCurrent : ''}`} aria-current={name === tab ? 'page' : undefined}>{{ conversation: 'Overview', changes: 'Changes', commits: 'Commits' }[name]}</Link>
+          <Link
+            key={name}
+            to="."
+            search={{ tab: name === 'conversation' ? undefined : name }}
+            className={`${styles.tab} ${name === tab ? styles.tabCurrent : ''}`}
+            aria-current={name === tab ? 'page' : undefined}
+          >
+            {{ conversation: 'Overview', changes: 'Changes', commits: 'Commits' }[name]}
+          </Link>
         ))}
       </nav>
       {tab === 'changes' ? (
-        <CompareRefs repository={repository} left={left} right={right} type={request.merged_commit_id ? 'two_dot' : 'three_dot'} place={search} onPlace={(place) => void navigate({ to: '.', search: { tab: 'changes', ...place } })} />
-      ) : tab === 'commits' ? <Commits repository={repository} request={request} /> : <Overview repository={repository} request={request} left={left} right={right} />}
-      {dialog === 'merge' && <MergeDialog repository={repository} source={request.source_branch} destination={request.destination_branch} onClose={() => setDialog(null)}
-        onMerge={async (terms) => {
-          await answer(api.PUT('/repositories/{repository}/pulls/{pull_request}/merge', { params, body: { message: terms.message, metadata: terms.metadata, strategy: terms.strategy, squash_merge: terms.squash, resolutions: terms.resolutions, force: false, allow_empty: false, allow_dirty: false } }));
-        }} />}
+        <CompareRefs
+          repository={repository}
+          left={left}
+          right={right}
+          type={request.merged_commit_id ? 'two_dot' : 'three_dot'}
+          place={search}
+          onPlace={(place) => void navigate({ to: '.', search: { tab: 'changes', ...place } })}
+        />
+      ) : tab === 'commits' ? (
+        <Commits repository={repository} request={request} />
+      ) : (
+        <Overview repository={repository} request={request} left={left} right={right} />
+      )}
+      {dialog === 'merge' && (
+        <MergeDialog
+          repository={repository}
+          source={request.source_branch}
+          destination={request.destination_branch}
+          onClose={() => setDialog(null)}
+          onMerge={async (terms) => {
+            await answer(
+              api.PUT('/repositories/{repository}/pulls/{pull_request}/merge', {
+                params,
+                body: {
+                  message: terms.message,
+                  metadata: terms.metadata,
+                  strategy: terms.strategy,
+                  squash_merge: terms.squash,
+                  resolutions: terms.resolutions,
+                  force: false,
+                  allow_empty: false,
+                  allow_dirty: false,
+                },
+              }),
+            );
+          }}
+        />
+      )}
       {dialog === 'edit' && <EditRequest request={request} onClose={() => setDialog(null)} onSave={update} />}
       {dialog === 'close' && (
-        <ConfirmDialog title="Close the request?" action="Close request" isOpen onClose={() => setDialog(null)} onConfirm={() => update({ status: 'closed' })}>
+        <ConfirmDialog
+          title="Close the request?"
+          action="Close request"
+          isOpen
+          onClose={() => setDialog(null)}
+          onConfirm={() => update({ status: 'closed' })}
+        >
           <p>Nothing is merged, and both branches stay as they are. It can be opened again.</p>
         </ConfirmDialog>
       )}
@@ -95,25 +188,56 @@ function RequestView({ repository, request }: { repository: string; request: Pul
   );
 }
 
-function Overview({ repository, request, left, right }: { repository: string; request: PullRequest; left: string; right: string }) {
-  const sides: Sides = { repository, left, right, type: request.merged_commit_id ? 'two_dot' : 'three_dot', readLeft: left, readRight: right };
+function Overview({
+  repository,
+  request,
+  left,
+  right,
+}: {
+  repository: string;
+  request: PullRequest;
+  left: string;
+  right: string;
+}) {
+  const sides: Sides = {
+    repository,
+    left,
+    right,
+    type: request.merged_commit_id ? 'two_dot' : 'three_dot',
+    readLeft: left,
+    readRight: right,
+  };
   const summary = useQuery(summaryQuery(sides, ''));
   return (
     <div className={styles.overview}>
       <section className="panel stack-tight" aria-label="Description">
         <h2>Description</h2>
         {request.description ? (
-          <div className={styles.description}><Suspense fallback={<p>{request.description}</p>}><Markdown text={request.description} links={noLinks} /></Suspense></div>
-        ) : <p className="muted">There is no description.</p>}
+          <div className={styles.description}>
+            <Suspense fallback={<p>{request.description}</p>}>
+              <Markdown text={request.description} links={noLinks} />
+            </Suspense>
+          </div>
+        ) : (
+          <p className="muted">There is no description.</p>
+        )}
       </section>
       <section className="panel stack-tight" aria-label="Changes">
         <h2>Changes</h2>
         <Loaded query={summary} rows={2}>
           {(data) => (
             <>
-              <p>{counted(objectCount(data), 'object')} <DiffCounts of={data} /></p>
-              {request.status === 'open' && data.conflicts > 0 && <p><Badge kind="waiting">{counted(data.conflicts, 'conflict')}</Badge> to settle when it is merged</p>}
-              <Link to="." search={{ tab: 'changes' }}>Review the changes</Link>
+              <p>
+                {counted(objectCount(data), 'object')} <DiffCounts of={data} />
+              </p>
+              {request.status === 'open' && data.conflicts > 0 && (
+                <p>
+                  <Badge kind="waiting">{counted(data.conflicts, 'conflict')}</Badge> to settle when it is merged
+                </p>
+              )}
+              <Link to="." search={{ tab: 'changes' }}>
+                Review the changes
+              </Link>
             </>
           )}
         </Loaded>
@@ -147,31 +271,73 @@ function Approvals({ repository, request }: { repository: string; request: PullR
   return (
     <section className="panel stack-tight" aria-label="Approvals">
       <h2>Approvals</h2>
-      <p>{!rules.data ? `${counted(valid.length, 'approval')} of the present head${rules.error ? '; how many are required is not known' : ''}` : needed > 0 ? `${valid.length} of ${needed} that ${request.destination_branch} requires` : `${request.destination_branch} requires none`}</p>
+      <p>
+        {!rules.data
+          ? `${counted(valid.length, 'approval')} of the present head${rules.error ? '; how many are required is not known' : ''}`
+          : needed > 0
+            ? `${valid.length} of ${needed} that ${request.destination_branch} requires`
+            : `${request.destination_branch} requires none`}
+      </p>
       <Loaded query={approvals} rows={1}>
-        {(data) => data.results.length > 0 && (
-          <ul className={styles.list}>
-            {data.results.map((approval) => (
-              <li key={`${approval.user} ${approval.commit_id}`}>
-                <Icon name={approval.valid ? 'check' : 'history'} /> {approval.user} approved <code>{approval.commit_id.slice(0, 12)}</code> <Time at={approval.creation_date} />
-                {!approval.valid && <Badge kind="neutral">the branch has moved since</Badge>}
-              </li>
-            ))}
-          </ul>
-        )}
+        {(data) =>
+          data.results.length > 0 && (
+            <ul className={styles.list}>
+              {data.results.map((approval) => (
+                <li key={`${approval.user} ${approval.commit_id}`}>
+                  <Icon name={approval.valid ? 'check' : 'history'} /> {approval.user} approved{' '}
+                  <code>{approval.commit_id.slice(0, 12)}</code> <Time at={approval.creation_date} />
+                  {!approval.valid && <Badge kind="neutral">the branch has moved since</Badge>}
+                </li>
+              ))}
+            </ul>
+          )
+        }
       </Loaded>
       {error !== null && <ErrorPanel error={error} />}
       {request.status === 'open' && (
         <div className="toolbar">
-          {mine ? <Button onPress={() => void run(() => answer(api.DELETE('/repositories/{repository}/pulls/{pull_request}/approvals', { params })))}>Withdraw approval</Button> : (
-            <Button icon="check" refused={mayWrite.refused ?? (request.author === user?.id ? 'The author of a request cannot approve it: somebody else must' : head.data ? undefined : 'The head of the branch is not known yet')}
-              onPress={() => void run(() => answer(api.POST('/repositories/{repository}/pulls/{pull_request}/approvals', { params, body: { commit_id: head.data!.id } })))}>
+          {mine ? (
+            <Button
+              onPress={() =>
+                void run(() =>
+                  answer(api.DELETE('/repositories/{repository}/pulls/{pull_request}/approvals', { params })),
+                )
+              }
+            >
+              Withdraw approval
+            </Button>
+          ) : (
+            <Button
+              icon="check"
+              refused={
+                mayWrite.refused ??
+                (request.author === user?.id
+                  ? 'The author of a request cannot approve it: somebody else must'
+                  : head.data
+                    ? undefined
+                    : 'The head of the branch is not known yet')
+              }
+              onPress={() =>
+                void run(() =>
+                  answer(
+                    api.POST('/repositories/{repository}/pulls/{pull_request}/approvals', {
+                      params,
+                      body: { commit_id: head.data!.id },
+                    }),
+                  ),
+                )
+              }
+            >
               Approve {head.data?.id.slice(0, 12)}
             </Button>
           )}
         </div>
       )}
-      {protectionOf(rules.data ?? [], request.destination_branch).map((line) => <p key={line} className="muted">Rule {line}</p>)}
+      {protectionOf(rules.data ?? [], request.destination_branch).map((line) => (
+        <p key={line} className="muted">
+          Rule {line}
+        </p>
+      ))}
     </section>
   );
 }
@@ -182,22 +348,42 @@ function Checks({ repository, request }: { repository: string; request: PullRequ
   const runs = useQuery({
     queryKey: ['hook-runs', repository, head.data?.id],
     enabled: head.data !== undefined,
-    queryFn: ({ signal }) => permitted('ci:ReadAction', resource.repository(repository), () =>
-      answer(api.GET('/repositories/{repository}/actions/runs', { params: { path: { repository }, query: { commit: head.data!.id, amount: 50, running: true } }, signal }))),
-    refetchInterval: (query) => (query.state.data?.results.some((run) => run.end_time === undefined) ? checksPollMs : false),
+    queryFn: ({ signal }) =>
+      permitted('ci:ReadAction', resource.repository(repository), () =>
+        answer(
+          api.GET('/repositories/{repository}/actions/runs', {
+            params: { path: { repository }, query: { commit: head.data!.id, amount: 50, running: true } },
+            signal,
+          }),
+        ),
+      ),
+    refetchInterval: (query) =>
+      query.state.data?.results.some((run) => run.end_time === undefined) ? checksPollMs : false,
   });
   return (
     <section className="panel stack-tight" aria-label="Checks">
       <h2>Checks</h2>
-      {head.error ? <ErrorPanel error={head.error} /> : (
+      {head.error ? (
+        <ErrorPanel error={head.error} />
+      ) : (
         <Loaded query={runs} rows={1}>
-          {(data) => (data.results.length === 0 ? <p className="muted">No hook has run on commit {head.data?.id.slice(0, 12)}.</p> : (
-            <ul className={styles.list}>
-              {data.results.map((run) => (
-                <li key={run.run_id}><RunState of={run} /> <Link to="/r/$repository/-/automation/runs/$run" params={{ repository, run: run.run_id }}>{run.event_type}</Link> <Time at={run.start_time} /></li>
-              ))}
-            </ul>
-          ))}
+          {(data) =>
+            data.results.length === 0 ? (
+              <p className="muted">No hook has run on commit {head.data?.id.slice(0, 12)}.</p>
+            ) : (
+              <ul className={styles.list}>
+                {data.results.map((run) => (
+                  <li key={run.run_id}>
+                    <RunState of={run} />{' '}
+                    <Link to="/r/$repository/-/automation/runs/$run" params={{ repository, run: run.run_id }}>
+                      {run.event_type}
+                    </Link>{' '}
+                    <Time at={run.start_time} />
+                  </li>
+                ))}
+              </ul>
+            )
+          }
         </Loaded>
       )}
     </section>
@@ -209,27 +395,60 @@ function Commits({ repository, request }: { repository: string; request: PullReq
   const without = request.merged_commit_id ? `${request.merged_commit_id}~1` : request.destination_branch;
   const log = useQuery({
     queryKey: ['log', repository, ref, 'without', without],
-    queryFn: ({ signal }) => answer(api.GET('/repositories/{repository}/refs/{ref}/commits', { params: { path: { repository, ref }, query: { without, amount: commitsShown } }, signal })),
+    queryFn: ({ signal }) =>
+      answer(
+        api.GET('/repositories/{repository}/refs/{ref}/commits', {
+          params: { path: { repository, ref }, query: { without, amount: commitsShown } },
+          signal,
+        }),
+      ),
   });
   return (
     <Loaded query={log} rows={4}>
-      {(data) => (data.results.length === 0 ? <p className="muted">It has no commits that {request.destination_branch} lacks.</p> : (
-        <ul className={styles.list}>
-          {data.results.map((commit) => (
-            <li key={commit.id}><Icon name="commit" /> <Link to="/r/$repository/-/commits/$commit" params={{ repository, commit: commit.id }} search={{}}>{commit.message.split('\n', 1)[0] || 'no message'}</Link> <span className="muted">{commit.committer}, <Time at={commit.creation_date} /></span></li>
-          ))}
-          {data.pagination.has_more && <li className="muted">and older ones</li>}
-        </ul>
-      ))}
+      {(data) =>
+        data.results.length === 0 ? (
+          <p className="muted">It has no commits that {request.destination_branch} lacks.</p>
+        ) : (
+          <ul className={styles.list}>
+            {data.results.map((commit) => (
+              <li key={commit.id}>
+                <Icon name="commit" />{' '}
+                <Link to="/r/$repository/-/commits/$commit" params={{ repository, commit: commit.id }} search={{}}>
+                  {commit.message.split('\n', 1)[0] || 'no message'}
+                </Link>{' '}
+                <span className="muted">
+                  {commit.committer}, <Time at={commit.creation_date} />
+                </span>
+              </li>
+            ))}
+            {data.pagination.has_more && <li className="muted">and older ones</li>}
+          </ul>
+        )
+      }
     </Loaded>
   );
 }
 
-function EditRequest({ request, onClose, onSave }: { request: PullRequest; onClose: () => void; onSave: (body: { title: string; description: string }) => Promise<void> }) {
+function EditRequest({
+  request,
+  onClose,
+  onSave,
+}: {
+  request: PullRequest;
+  onClose: () => void;
+  onSave: (body: { title: string; description: string }) => Promise<void>;
+}) {
   const [title, setTitle] = useState(request.title);
   const [description, setDescription] = useState(request.description);
   return (
-    <FormDialog title="Edit the request" action="Save" isOpen onClose={onClose} refused={title.trim() === '' ? 'Enter a title' : undefined} onSubmit={() => onSave({ title, description })}>
+    <FormDialog
+      title="Edit the request"
+      action="Save"
+      isOpen
+      onClose={onClose}
+      refused={title.trim() === '' ? 'Enter a title' : undefined}
+      onSubmit={() => onSave({ title, description })}
+    >
       <TextField label="Title" value={title} onChange={setTitle} required autoFocus />
       <TextField label="Description" value={description} onChange={setDescription} rows={6} />
     </FormDialog>

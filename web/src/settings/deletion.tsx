@@ -14,10 +14,21 @@ export function Deletion({ repository }: { repository: string }) {
     <section className="stack-tight" aria-label="Deletion">
       <h2>Deletion</h2>
       <div className={styles.danger}>
-        <p className="grow">Deletes all branches, tags, commits and uncommitted changes. Until its grace is over, <Link to="/admin/deleted">deleted repositories</Link> can be restored.</p>
-        <Button kind="danger" icon="trash" refused={may.refused} onPress={() => setDeleting(true)}>Delete repository…</Button>
+        <p className="grow">
+          Deletes all branches, tags, commits and uncommitted changes. Until its grace is over,{' '}
+          <Link to="/admin/deleted">deleted repositories</Link> can be restored.
+        </p>
+        <Button kind="danger" icon="trash" refused={may.refused} onPress={() => setDeleting(true)}>
+          Delete repository…
+        </Button>
       </div>
-      {deleting && <DeleteRepository repository={repository} onClose={() => setDeleting(false)} onDeleted={() => navigate({ to: '/', search: {} })} />}
+      {deleting && (
+        <DeleteRepository
+          repository={repository}
+          onClose={() => setDeleting(false)}
+          onDeleted={() => navigate({ to: '/', search: {} })}
+        />
+      )}
     </section>
   );
 }

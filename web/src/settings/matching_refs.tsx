@@ -10,7 +10,26 @@ const namesShown = 5;
 export function MatchingRefs({ repository, pattern, kind }: { repository: string; pattern: string; kind: RefKind }) {
   const refs = useQuery(refsQuery(repository));
   if (pattern === '' || !refs.data) return null;
-  const found = refs.data.filter((ref) => ref.kind === kind && patternMatches(pattern, ref.name)).map((ref) => ref.name);
+  const found = refs.data
+    .filter((ref) => ref.kind === kind && patternMatches(pattern, ref.name))
+    .map((ref) => ref.name);
   const noun = counted(found.length, kind, kind === 'branch' ? 'branches' : undefined);
-  return <>It matches {noun} now{found.length > 0 && <>: {found.slice(0, namesShown).map((name, at) => <span key={name}>{at > 0 && ', '}<Name>{name}</Name></span>)}{found.length > namesShown && ` and ${count(found.length - namesShown)} more`}</>}. </>;
+  return (
+    <>
+      It matches {noun} now
+      {found.length > 0 && (
+        <>
+          :{' '}
+          {found.slice(0, namesShown).map((name, at) => (
+            <span key={name}>
+              {at > 0 && ', '}
+              <Name>{name}</Name>
+            </span>
+          ))}
+          {found.length > namesShown && ` and ${count(found.length - namesShown)} more`}
+        </>
+      )}
+      .{' '}
+    </>
+  );
 }

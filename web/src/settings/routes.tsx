@@ -6,7 +6,12 @@ import { type Section, sections } from './sections';
 const settingsRoute = createRoute({
   getParentRoute: () => repositoryRoute,
   path: '-/settings',
-  validateSearch: (raw: Record<string, unknown>): { section?: Section | undefined } => ({ section: oneOf(raw.section, sections.map((section) => section.id)) }),
+  validateSearch: (raw: Record<string, unknown>): { section?: Section | undefined } => ({
+    section: oneOf(
+      raw.section,
+      sections.map((section) => section.id),
+    ),
+  }),
   component: lazyRouteComponent(() => import('./settings_page'), 'SettingsPage'),
 });
 

@@ -12,7 +12,13 @@ import styles from './settings.module.css';
 
 const route = getRouteApi('/signed-in/r/$repository/-/settings');
 const contents: Record<Section, ComponentType<{ repository: string }>> = {
-  general: General, protection: Protection, branches: Cleanup, metrics: MetricFiles, retention: Retention, quotas: Quotas, deletion: Deletion,
+  general: General,
+  protection: Protection,
+  branches: Cleanup,
+  metrics: MetricFiles,
+  retention: Retention,
+  quotas: Quotas,
+  deletion: Deletion,
 };
 
 /** All that is set of a repository. */
@@ -28,13 +34,23 @@ export function SettingsPage() {
           <ul>
             {sections.map(({ id, label }) => (
               <li key={id}>
-                <Link to="/r/$repository/-/settings" params={{ repository }} search={id === 'general' ? {} : { section: id }} activeOptions={{ exact: true }}
-                  className={`${styles.section} ${id === section ? styles.current : ''}`} aria-current={id === section ? 'page' : undefined}>{label}</Link>
+                <Link
+                  to="/r/$repository/-/settings"
+                  params={{ repository }}
+                  search={id === 'general' ? {} : { section: id }}
+                  activeOptions={{ exact: true }}
+                  className={`${styles.section} ${id === section ? styles.current : ''}`}
+                  aria-current={id === section ? 'page' : undefined}
+                >
+                  {label}
+                </Link>
               </li>
             ))}
           </ul>
         </nav>
-        <div className={styles.content}><Content key={repository} repository={repository} /></div>
+        <div className={styles.content}>
+          <Content key={repository} repository={repository} />
+        </div>
       </div>
     </div>
   );

@@ -2,7 +2,13 @@ import { describe, expect, it } from 'vitest';
 import { parseSize, writeSize } from './sizes';
 
 describe('sizes', () => {
-  it.each([['500 GB', 500e9], ['1.5TiB', 1.5 * 2 ** 40], ['1,000,000', 1e6], ['0', 0], [' 7 mb ', 7e6]])('are read: %s', (text, value) => {
+  it.each([
+    ['500 GB', 500e9],
+    ['1.5TiB', 1.5 * 2 ** 40],
+    ['1,000,000', 1e6],
+    ['0', 0],
+    [' 7 mb ', 7e6],
+  ])('are read: %s', (text, value) => {
     expect(parseSize(text)).toBe(value);
   });
   it.each(['many', '-1', '1 XB', '1.2.3', '9999999 PB'])('are refused: %s', (text) => {

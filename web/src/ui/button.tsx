@@ -18,24 +18,62 @@ interface ButtonProps extends Omit<AriaProps, 'className' | 'children' | 'style'
 export function Button({ children, icon, kind = 'plain', refused, className, ...rest }: ButtonProps) {
   const why = useId();
   const [isOpen, setOpen] = useState(false);
-  const content = <>{icon && <Icon name={icon} />}{children}</>;
+  const content = (
+    <>
+      {icon && <Icon name={icon} />}
+      {children}
+    </>
+  );
   const name = `${styles.button} ${styles[kind]} ${className ?? ''}`;
-  if (refused === undefined) return <AriaButton {...rest} className={name}>{content}</AriaButton>;
+  if (refused === undefined)
+    return (
+      <AriaButton {...rest} className={name}>
+        {content}
+      </AriaButton>
+    );
   return (
     <TooltipTrigger delay={tooltipDelayMs} isOpen={isOpen} onOpenChange={setOpen} shouldCloseOnPress={false}>
-      <AriaButton {...rest} onPress={() => setOpen(true)} aria-disabled={true as never} aria-describedby={why} className={`${name} ${styles.refused}`}>{content}</AriaButton>
-      <Tooltip className={styles.why!} placement="bottom" offset={4}>{refused}</Tooltip>
-      <span id={why} hidden>{refused}</span>
+      <AriaButton
+        {...rest}
+        onPress={() => setOpen(true)}
+        aria-disabled={true as never}
+        aria-describedby={why}
+        className={`${name} ${styles.refused}`}
+      >
+        {content}
+      </AriaButton>
+      <Tooltip className={styles.why!} placement="bottom" offset={4}>
+        {refused}
+      </Tooltip>
+      <span id={why} hidden>
+        {refused}
+      </span>
     </TooltipTrigger>
   );
 }
 
 /** A button that shows an icon alone; `label` names it. */
-export function IconButton({ icon, label, kind = 'quiet', small, className, ...rest }:
-  Omit<AriaProps, 'className' | 'children' | 'style'> & { icon: IconName; label: string; kind?: 'plain' | 'quiet'; small?: boolean; className?: string }) {
+export function IconButton({
+  icon,
+  label,
+  kind = 'quiet',
+  small,
+  className,
+  ...rest
+}: Omit<AriaProps, 'className' | 'children' | 'style'> & {
+  icon: IconName;
+  label: string;
+  kind?: 'plain' | 'quiet';
+  small?: boolean;
+  className?: string;
+}) {
   return (
     <span title={label} className={styles.reason}>
-      <AriaButton {...rest} aria-label={label} className={`${styles.button} ${styles[kind]} ${styles.iconOnly} ${small ? styles.small : ''} ${className ?? ''}`}>
+      <AriaButton
+        {...rest}
+        aria-label={label}
+        className={`${styles.button} ${styles[kind]} ${styles.iconOnly} ${small ? styles.small : ''} ${className ?? ''}`}
+      >
         <Icon name={icon} />
       </AriaButton>
     </span>

@@ -24,11 +24,16 @@ export async function copyText(text: string) {
 export function CopyButton({ text, label }: { text: string; label: string }) {
   const [copied, setCopied] = useState(false);
   return (
-    <IconButton small icon={copied ? 'check' : 'copy'} label={label} onPress={() => {
-      void copyText(text);
-      setCopied(true);
-      setTimeout(() => setCopied(false), 1500);
-    }} />
+    <IconButton
+      small
+      icon={copied ? 'check' : 'copy'}
+      label={label}
+      onPress={() => {
+        void copyText(text);
+        setCopied(true);
+        setTimeout(() => setCopied(false), 1500);
+      }}
+    />
   );
 }
 
@@ -42,7 +47,9 @@ export function CopyAs({ snippets, label = 'Copy as' }: { snippets: readonly Sni
   return (
     <Menu trigger={<Button icon="copy">{label}</Button>} label={label}>
       {snippets.map((snippet) => (
-        <MenuItem key={snippet.label} onAction={() => void copyText(snippet.text)} detail={snippet.text}>{snippet.label}</MenuItem>
+        <MenuItem key={snippet.label} onAction={() => void copyText(snippet.text)} detail={snippet.text}>
+          {snippet.label}
+        </MenuItem>
       ))}
     </Menu>
   );

@@ -6,7 +6,9 @@ export function useCurrentInView<E extends HTMLElement>(current: unknown) {
   const list = useRef<E>(null);
   const narrow = useNarrow();
   useEffect(() => {
-    list.current?.querySelector('[aria-current="page"], [aria-selected="true"]')?.scrollIntoView({ block: 'nearest', inline: 'center' });
+    list.current
+      ?.querySelector('[aria-current="page"], [aria-selected="true"]')
+      ?.scrollIntoView({ block: 'nearest', inline: 'center' });
   }, [current, narrow]);
   return list;
 }

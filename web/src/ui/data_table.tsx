@@ -1,4 +1,14 @@
-import { type CSSProperties, type KeyboardEvent, type ReactNode, type RefObject, memo, useEffect, useId, useRef, useState } from 'react';
+import {
+  type CSSProperties,
+  type KeyboardEvent,
+  type ReactNode,
+  type RefObject,
+  memo,
+  useEffect,
+  useId,
+  useRef,
+  useState,
+} from 'react';
 import { useFixedRows } from './fixed_rows';
 import { useVisibleColumns } from './visible_columns';
 import styles from './data_table.module.css';
@@ -83,7 +93,24 @@ export function leastWidth(columns: readonly { width: string }[], left: number):
  * page keys move, Enter opens, Space selects, Shift extends.
  */
 export function DataTable<Row>(props: DataTableProps<Row>) {
-  const { label, columns, count, row, rowKey, onRange, onOpen, activeKey, selected, onSelect, selectable, sorting, onSort, empty, fill, pinned = 0 } = props;
+  const {
+    label,
+    columns,
+    count,
+    row,
+    rowKey,
+    onRange,
+    onOpen,
+    activeKey,
+    selected,
+    onSelect,
+    selectable,
+    sorting,
+    onSort,
+    empty,
+    fill,
+    pinned = 0,
+  } = props;
   const scroller = useRef<HTMLDivElement>(null);
   const id = useId();
   const [cursor, setCursor] = useState(-1);
@@ -128,7 +155,14 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
   const onKeyDown = (event: KeyboardEvent) => {
     if (event.target !== scroller.current || event.altKey || event.ctrlKey || event.metaKey) return;
     const page = Math.max(1, Math.floor((scroller.current?.clientHeight ?? 640) / rowHeight) - 2);
-    const steps: Record<string, number> = { ArrowDown: at + 1, ArrowUp: at - 1, PageDown: at + page, PageUp: at - page, Home: 0, End: count - 1 };
+    const steps: Record<string, number> = {
+      ArrowDown: at + 1,
+      ArrowUp: at - 1,
+      PageDown: at + page,
+      PageUp: at - page,
+      Home: 0,
+      End: count - 1,
+    };
     const item = at >= 0 ? row(at) : undefined;
     if (event.key in steps && count > 0) move(steps[event.key]!, event.shiftKey);
     else if (event.key === 'Enter' && item !== undefined) onOpen?.(item);
@@ -143,7 +177,10 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
       const item = row(index);
       if (item === undefined) return;
       if (shift) selectRange(anchor.current, index);
-      else { anchor.current = index; toggle(item); }
+      else {
+        anchor.current = index;
+        toggle(item);
+      }
     },
     press: (index) => {
       const item = row(index);
@@ -158,36 +195,100 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
     const item = row(index);
     const key = item === undefined ? undefined : rowKey(item);
     items.push(
-      <RowView key={index} id={`${id}-${index}`} index={index} item={item} columns={shown} top={window.top(index)} template={template}
-        isCursor={index === at} isActive={key !== undefined && key === activeKey}
+      <RowView
+        key={index}
+        id={`${id}-${index}`}
+        index={index}
+        item={item}
+        columns={shown}
+        top={window.top(index)}
+        template={template}
+        isCursor={index === at}
+        isActive={key !== undefined && key === activeKey}
         isSelected={key !== undefined && (selected?.has(key) ?? false)}
-        canSelect={item !== undefined && canSelect(item)} selecting={onSelect !== undefined} places={places} kept={kept} from={from} to={to} name={key ?? ''}
-        handlers={handlers} />,
+        canSelect={item !== undefined && canSelect(item)}
+        selecting={onSelect !== undefined}
+        places={places}
+        kept={kept}
+        from={from}
+        to={to}
+        name={key ?? ''}
+        handlers={handlers}
+      />,
     );
   }
   return (
-    <div ref={scroller} role="grid" aria-label={label} aria-rowcount={count + 1} aria-colcount={widths ? widths.length + (onSelect ? 1 : 0) : undefined} tabIndex={0} onKeyDown={onKeyDown}
+    <div
+      ref={scroller}
+      role="grid"
+      aria-label={label}
+      aria-rowcount={count + 1}
+      aria-colcount={widths ? widths.length + (onSelect ? 1 : 0) : undefined}
+      tabIndex={0}
+      onKeyDown={onKeyDown}
       aria-multiselectable={onSelect ? true : undefined}
       aria-activedescendant={at >= first && at < last ? `${id}-${at}` : undefined}
-      className={`${styles.table} ${fill ? styles.fill : ''}`} style={fill ? undefined : { maxHeight: 21 * rowHeight }}>
+      className={`${styles.table} ${fill ? styles.fill : ''}`}
+      style={fill ? undefined : { maxHeight: 21 * rowHeight }}
+    >
       <div role="row" aria-rowindex={1} className={styles.head} style={{ gridTemplateColumns: template, minWidth }}>
-        {onSelect && <SelectAll pinned={places[0]?.pinned === true} count={count} row={row} rowKey={rowKey} canSelect={canSelect} selected={selected} onSelect={onSelect} />}
+        {onSelect && (
+          <SelectAll
+            pinned={places[0]?.pinned === true}
+            count={count}
+            row={row}
+            rowKey={rowKey}
+            canSelect={canSelect}
+            selected={selected}
+            onSelect={onSelect}
+          />
+        )}
         {shown.map((column, index) => (
-          <div key={column.id} role="columnheader" className={`${styles.cell} ${column.numeric ? styles.numeric : ''} ${places[index]!.pinned ? styles.pinned : ''}`}
+          <div
+            key={column.id}
+            role="columnheader"
+            className={`${styles.cell} ${column.numeric ? styles.numeric : ''} ${places[index]!.pinned ? styles.pinned : ''}`}
             style={places[index]!.style}
-            aria-sort={sorting && sorting.by === column.sort ? (sorting.descending ? 'descending' : 'ascending') : undefined}>
+            aria-sort={
+              sorting && sorting.by === column.sort ? (sorting.descending ? 'descending' : 'ascending') : undefined
+            }
+          >
             {column.sort && onSort ? (
-              <button type="button" className={styles.sort}
-                onClick={() => onSort({ by: column.sort!, descending: sorting?.by === column.sort ? !sorting?.descending : column.numeric === true })}>
-                <span className={styles.title} title={column.header}>{column.header}</span>
-                <span aria-hidden="true" className={styles.arrow}>{sorting?.by === column.sort ? (sorting?.descending ? '▾' : '▴') : ''}</span>
+              <button
+                type="button"
+                className={styles.sort}
+                onClick={() =>
+                  onSort({
+                    by: column.sort!,
+                    descending: sorting?.by === column.sort ? !sorting?.descending : column.numeric === true,
+                  })
+                }
+              >
+                <span className={styles.title} title={column.header}>
+                  {column.header}
+                </span>
+                <span aria-hidden="true" className={styles.arrow}>
+                  {sorting?.by === column.sort ? (sorting?.descending ? '▾' : '▴') : ''}
+                </span>
               </button>
-            ) : column.hideHeader ? <span className="visually-hidden">{column.header}</span> : <span className={styles.title} title={column.header}>{column.header}</span>}
+            ) : column.hideHeader ? (
+              <span className="visually-hidden">{column.header}</span>
+            ) : (
+              <span className={styles.title} title={column.header}>
+                {column.header}
+              </span>
+            )}
           </div>
         ))}
       </div>
-      {count === 0 && empty ? <div role="row"><div role="gridcell">{empty}</div></div> : (
-        <div role="rowgroup" className={styles.body} style={{ height: window.height, minWidth }}>{items}</div>
+      {count === 0 && empty ? (
+        <div role="row">
+          <div role="gridcell">{empty}</div>
+        </div>
+      ) : (
+        <div role="rowgroup" className={styles.body} style={{ height: window.height, minWidth }}>
+          {items}
+        </div>
       )}
     </div>
   );
@@ -220,31 +321,91 @@ interface RowViewProps<Row> {
   handlers: RefObject<RowHandlers>;
 }
 
-function PlainRow<Row>({ id, index, item, columns, top, template, isCursor, isActive, isSelected, canSelect, selecting, places, kept, from, to, name, handlers }: RowViewProps<Row>) {
+function PlainRow<Row>({
+  id,
+  index,
+  item,
+  columns,
+  top,
+  template,
+  isCursor,
+  isActive,
+  isSelected,
+  canSelect,
+  selecting,
+  places,
+  kept,
+  from,
+  to,
+  name,
+  handlers,
+}: RowViewProps<Row>) {
   return (
-    <div role="row" id={id} aria-rowindex={index + 2} aria-selected={selecting ? isSelected : undefined}
+    <div
+      role="row"
+      id={id}
+      aria-rowindex={index + 2}
+      aria-selected={selecting ? isSelected : undefined}
       className={`${styles.row} ${isCursor ? styles.cursor : ''} ${isActive ? styles.active : ''} ${isSelected ? styles.selected : ''}`}
       style={{ gridTemplateColumns: template, transform: `translateY(${top}px)` }}
-      onClick={(event) => { if (!(event.target as Element).closest('a, button, input, label')) handlers.current.press(index); }}>
+      onClick={(event) => {
+        if (!(event.target as Element).closest('a, button, input, label')) handlers.current.press(index);
+      }}
+    >
       {selecting && (
-        <div role="gridcell" aria-colindex={places[0]?.pinned ? 1 : undefined} className={`${styles.cell} ${places[0]?.pinned ? styles.pinned : ''}`} style={places[0]?.pinned ? { left: 0, gridColumn: 1 } : undefined}>
-          <input type="checkbox" tabIndex={-1} aria-label={`Select ${name}`} checked={isSelected} disabled={!canSelect} readOnly
-            onClick={(event) => { event.stopPropagation(); handlers.current.toggle(index, event.shiftKey); }} />
+        <div
+          role="gridcell"
+          aria-colindex={places[0]?.pinned ? 1 : undefined}
+          className={`${styles.cell} ${places[0]?.pinned ? styles.pinned : ''}`}
+          style={places[0]?.pinned ? { left: 0, gridColumn: 1 } : undefined}
+        >
+          <input
+            type="checkbox"
+            tabIndex={-1}
+            aria-label={`Select ${name}`}
+            checked={isSelected}
+            disabled={!canSelect}
+            readOnly
+            onClick={(event) => {
+              event.stopPropagation();
+              handlers.current.toggle(index, event.shiftKey);
+            }}
+          />
         </div>
       )}
-      {columns.map((column, at) => (at < kept || (at >= from && at < to)) && (
-        <div key={column.id} role="gridcell" aria-colindex={places[at]!.style ? at + (selecting ? 2 : 1) : undefined} className={`${styles.cell} ${column.numeric ? styles.numeric : ''} ${places[at]!.pinned ? styles.pinned : ''}`} style={places[at]!.style}>
-          {item === undefined ? <span className={styles.placeholder} /> : column.cell(item)}
-        </div>
-      ))}
+      {columns.map(
+        (column, at) =>
+          (at < kept || (at >= from && at < to)) && (
+            <div
+              key={column.id}
+              role="gridcell"
+              aria-colindex={places[at]!.style ? at + (selecting ? 2 : 1) : undefined}
+              className={`${styles.cell} ${column.numeric ? styles.numeric : ''} ${places[at]!.pinned ? styles.pinned : ''}`}
+              style={places[at]!.style}
+            >
+              {item === undefined ? <span className={styles.placeholder} /> : column.cell(item)}
+            </div>
+          ),
+      )}
     </div>
   );
 }
 
-const RowView = memo(PlainRow, (before, after) =>
-  before.item === after.item && before.columns === after.columns && before.top === after.top && before.template === after.template &&
-  before.isCursor === after.isCursor && before.isActive === after.isActive && before.isSelected === after.isSelected &&
-  before.canSelect === after.canSelect && before.kept === after.kept && before.from === after.from && before.to === after.to) as typeof PlainRow;
+const RowView = memo(
+  PlainRow,
+  (before, after) =>
+    before.item === after.item &&
+    before.columns === after.columns &&
+    before.top === after.top &&
+    before.template === after.template &&
+    before.isCursor === after.isCursor &&
+    before.isActive === after.isActive &&
+    before.isSelected === after.isSelected &&
+    before.canSelect === after.canSelect &&
+    before.kept === after.kept &&
+    before.from === after.from &&
+    before.to === after.to,
+) as typeof PlainRow;
 
 interface SelectAllProps<Row> {
   pinned: boolean;
@@ -260,10 +421,21 @@ interface SelectAllProps<Row> {
 function SelectAll<Row>({ pinned, count, row, rowKey, canSelect, selected, onSelect }: SelectAllProps<Row>) {
   const some = (selected?.size ?? 0) > 0;
   const box = useRef<HTMLInputElement>(null);
-  useEffect(() => { if (box.current) box.current.indeterminate = some; }, [some]);
+  useEffect(() => {
+    if (box.current) box.current.indeterminate = some;
+  }, [some]);
   return (
-    <div role="columnheader" className={`${styles.cell} ${pinned ? styles.pinned : ''}`} style={pinned ? { left: 0 } : undefined}>
-      <input ref={box} type="checkbox" aria-label={some ? 'Select none' : 'Select all loaded rows'} checked={some} disabled={count === 0}
+    <div
+      role="columnheader"
+      className={`${styles.cell} ${pinned ? styles.pinned : ''}`}
+      style={pinned ? { left: 0 } : undefined}
+    >
+      <input
+        ref={box}
+        type="checkbox"
+        aria-label={some ? 'Select none' : 'Select all loaded rows'}
+        checked={some}
+        disabled={count === 0}
         onChange={() => {
           if (some) return onSelect(new Set());
           const keys = new Set<string>();
@@ -272,7 +444,8 @@ function SelectAll<Row>({ pinned, count, row, rowKey, canSelect, selected, onSel
             if (item !== undefined && canSelect(item)) keys.add(rowKey(item));
           }
           onSelect(keys);
-        }} />
+        }}
+      />
     </div>
   );
 }
@@ -290,4 +463,3 @@ export function useNarrow(): boolean {
   }, []);
   return narrow;
 }
-

@@ -24,11 +24,18 @@ interface DialogProps {
 /** A modal dialog: focus stays inside, Escape closes it and gives the focus back. */
 export function Dialog({ title, isOpen, onClose, children, wide, side, flush }: DialogProps) {
   return (
-    <ModalOverlay isOpen={isOpen} onOpenChange={(open) => open || onClose()} isDismissable className={`${styles.overlay} ${side ? styles.atSide : ''}`}>
+    <ModalOverlay
+      isOpen={isOpen}
+      onOpenChange={(open) => open || onClose()}
+      isDismissable
+      className={`${styles.overlay} ${side ? styles.atSide : ''}`}
+    >
       <Modal className={`${styles.modal} ${wide ? styles.wide : ''} ${side ? styles.side : ''}`}>
         <AriaDialog className={styles.dialog}>
           <header className={styles.head}>
-            <Heading slot="title" className={styles.title}>{title}</Heading>
+            <Heading slot="title" className={styles.title}>
+              {title}
+            </Heading>
             <IconButton icon="close" label="Close" onPress={onClose} />
           </header>
           <div className={`${styles.body} ${flush ? styles.flush : ''}`}>{children}</div>
@@ -74,7 +81,8 @@ export function FormDialog({ action, onSubmit, danger, refused, children, onClos
       onClose();
     } catch (thrown) {
       const failed = asError(thrown);
-      if (closed.current) toast(`${action}: ${failed.message}`); // nobody would see it here
+      if (closed.current)
+        toast(`${action}: ${failed.message}`); // nobody would see it here
       else setError(failed);
     } finally {
       setRunning(false);
@@ -82,13 +90,23 @@ export function FormDialog({ action, onSubmit, danger, refused, children, onClos
   };
   return (
     <Dialog {...dialog} onClose={close}>
-      <form className={styles.form} onSubmit={(event) => { event.preventDefault(); void submit(); }}>
+      <form
+        className={styles.form}
+        onSubmit={(event) => {
+          event.preventDefault();
+          void submit();
+        }}
+      >
         {children}
         {error && <ErrorPanel error={error} />}
-        <StillWaiting waiting={running}>The server is still at work on it. It goes on when this dialog is closed.</StillWaiting>
+        <StillWaiting waiting={running}>
+          The server is still at work on it. It goes on when this dialog is closed.
+        </StillWaiting>
         <DialogActions>
           <Button onPress={close}>Cancel</Button>
-          <Button type="submit" kind={danger ? 'danger' : 'primary'} refused={refused}>{running ? `${action}…` : action}</Button>
+          <Button type="submit" kind={danger ? 'danger' : 'primary'} refused={refused}>
+            {running ? `${action}…` : action}
+          </Button>
         </DialogActions>
       </form>
     </Dialog>
@@ -113,10 +131,29 @@ export function ConfirmDialog({ typed, onConfirm, ...rest }: ConfirmDialogProps)
   const hint = useId();
   const refused = typed !== undefined && name !== typed ? `Type ${typed} to confirm` : undefined;
   return (
-    <FormDialog {...rest} danger refused={refused} onClose={() => { setName(''); rest.onClose(); }} onSubmit={onConfirm}>
+    <FormDialog
+      {...rest}
+      danger
+      refused={refused}
+      onClose={() => {
+        setName('');
+        rest.onClose();
+      }}
+      onSubmit={onConfirm}
+    >
       <div id={hint}>{rest.children}</div>
       {typed !== undefined && (
-        <TextField label={<>Type <strong className="mono">{typed}</strong> to confirm</>} value={name} onChange={setName} autoFocus mono />
+        <TextField
+          label={
+            <>
+              Type <strong className="mono">{typed}</strong> to confirm
+            </>
+          }
+          value={name}
+          onChange={setName}
+          autoFocus
+          mono
+        />
       )}
     </FormDialog>
   );

@@ -22,7 +22,19 @@ interface TextFieldProps {
   onKeyDown?: React.KeyboardEventHandler;
 }
 
-export function TextField({ label, value, onChange, help, error, rows = 1, mono, hideLabel, type = 'text', ref, ...rest }: TextFieldProps) {
+export function TextField({
+  label,
+  value,
+  onChange,
+  help,
+  error,
+  rows = 1,
+  mono,
+  hideLabel,
+  type = 'text',
+  ref,
+  ...rest
+}: TextFieldProps) {
   const id = useId();
   const shared = {
     ...rest,
@@ -36,9 +48,15 @@ export function TextField({ label, value, onChange, help, error, rows = 1, mono,
   };
   return (
     <div className={styles.field}>
-      <label htmlFor={id} className={hideLabel ? 'visually-hidden' : styles.label}>{label}</label>
+      <label htmlFor={id} className={hideLabel ? 'visually-hidden' : styles.label}>
+        {label}
+      </label>
       {rows > 1 ? <textarea {...shared} rows={rows} /> : <input {...shared} ref={ref} type={type} />}
-      {(error || help) && <div id={`${id}-help`} className={error ? styles.error : styles.help}>{error ?? help}</div>}
+      {(error || help) && (
+        <div id={`${id}-help`} className={error ? styles.error : styles.help}>
+          {error ?? help}
+        </div>
+      )}
     </div>
   );
 }
@@ -56,32 +74,76 @@ export function Select<T extends string>({ label, value, onChange, options, help
   const id = useId();
   return (
     <div className={styles.field}>
-      <label htmlFor={id} className={hideLabel ? 'visually-hidden' : styles.label}>{label}</label>
-      <select id={id} className={styles.input} value={value} onChange={(event) => onChange(event.target.value as T)}
-        aria-describedby={help ? `${id}-help` : undefined}>
-        {options.map((option) => <option key={option.value} value={option.value}>{option.label}</option>)}
+      <label htmlFor={id} className={hideLabel ? 'visually-hidden' : styles.label}>
+        {label}
+      </label>
+      <select
+        id={id}
+        className={styles.input}
+        value={value}
+        onChange={(event) => onChange(event.target.value as T)}
+        aria-describedby={help ? `${id}-help` : undefined}
+      >
+        {options.map((option) => (
+          <option key={option.value} value={option.value}>
+            {option.label}
+          </option>
+        ))}
       </select>
-      {help && <div id={`${id}-help`} className={styles.help}>{help}</div>}
+      {help && (
+        <div id={`${id}-help`} className={styles.help}>
+          {help}
+        </div>
+      )}
     </div>
   );
 }
 
-export function Checkbox({ children, checked, onChange, help }: { children: ReactNode; checked: boolean; onChange: (checked: boolean) => void; help?: ReactNode }) {
+export function Checkbox({
+  children,
+  checked,
+  onChange,
+  help,
+}: {
+  children: ReactNode;
+  checked: boolean;
+  onChange: (checked: boolean) => void;
+  help?: ReactNode;
+}) {
   const id = useId();
   return (
     <div className={styles.check}>
-      <input id={id} type="checkbox" checked={checked} onChange={(event) => onChange(event.target.checked)} aria-describedby={help ? `${id}-help` : undefined} />
+      <input
+        id={id}
+        type="checkbox"
+        checked={checked}
+        onChange={(event) => onChange(event.target.checked)}
+        aria-describedby={help ? `${id}-help` : undefined}
+      />
       <div>
         <label htmlFor={id}>{children}</label>
-        {help && <div id={`${id}-help`} className={styles.help}>{help}</div>}
+        {help && (
+          <div id={`${id}-help`} className={styles.help}>
+            {help}
+          </div>
+        )}
       </div>
     </div>
   );
 }
 
 /** Rows of a key and a value, as of metadata. */
-export function PairsField({ label, pairs, onChange }: { label: string; pairs: [string, string][]; onChange: (pairs: [string, string][]) => void }) {
-  const rows: [string, string][] = pairs.length === 0 || pairs[pairs.length - 1]?.join('') !== '' ? [...pairs, ['', '']] : pairs;
+export function PairsField({
+  label,
+  pairs,
+  onChange,
+}: {
+  label: string;
+  pairs: [string, string][];
+  onChange: (pairs: [string, string][]) => void;
+}) {
+  const rows: [string, string][] =
+    pairs.length === 0 || pairs[pairs.length - 1]?.join('') !== '' ? [...pairs, ['', '']] : pairs;
   const change = (index: number, side: 0 | 1, value: string) => {
     const next = rows.map((row) => [...row] as [string, string]);
     next[index]![side] = value;
@@ -92,8 +154,20 @@ export function PairsField({ label, pairs, onChange }: { label: string; pairs: [
       <legend className={styles.label}>{label}</legend>
       {rows.map(([key, value], index) => (
         <div key={index} className={styles.pair}>
-          <input className={`${styles.input} mono`} aria-label={`Key ${index + 1}`} placeholder="key" value={key} onChange={(event) => change(index, 0, event.target.value)} />
-          <input className={`${styles.input} mono`} aria-label={`Value ${index + 1}`} placeholder="value" value={value} onChange={(event) => change(index, 1, event.target.value)} />
+          <input
+            className={`${styles.input} mono`}
+            aria-label={`Key ${index + 1}`}
+            placeholder="key"
+            value={key}
+            onChange={(event) => change(index, 0, event.target.value)}
+          />
+          <input
+            className={`${styles.input} mono`}
+            aria-label={`Value ${index + 1}`}
+            placeholder="value"
+            value={value}
+            onChange={(event) => change(index, 1, event.target.value)}
+          />
         </div>
       ))}
     </fieldset>

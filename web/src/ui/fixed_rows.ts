@@ -27,7 +27,13 @@ export function visibleRows(count: number, rowHeight: number, scrollTop: number,
 }
 
 /** The scroll position that shows a row, or null if it is visible. */
-export function scrollToShow(row: number, count: number, rowHeight: number, scrollTop: number, viewHeight: number): number | null {
+export function scrollToShow(
+  row: number,
+  count: number,
+  rowHeight: number,
+  scrollTop: number,
+  viewHeight: number,
+): number | null {
   const total = count * rowHeight;
   const height = Math.min(total, heightMax);
   const scale = height === total || height <= viewHeight ? 1 : (total - viewHeight) / (height - viewHeight);
@@ -39,7 +45,12 @@ export function scrollToShow(row: number, count: number, rowHeight: number, scro
 }
 
 /** Windowing of `count` rows in a scrolling element; `headerHeight` of it is covered by a sticky header. */
-export function useFixedRows(scroller: RefObject<HTMLElement | null>, count: number, rowHeight: number, headerHeight = 0) {
+export function useFixedRows(
+  scroller: RefObject<HTMLElement | null>,
+  count: number,
+  rowHeight: number,
+  headerHeight = 0,
+) {
   const [view, setView] = useState({ top: 0, height: 640 });
   const read = useCallback(() => {
     const element = scroller.current;
@@ -59,11 +70,20 @@ export function useFixedRows(scroller: RefObject<HTMLElement | null>, count: num
       observer.disconnect();
     };
   }, [scroller, read]);
-  const show = useCallback((row: number) => {
-    const element = scroller.current;
-    if (!element) return;
-    const to = scrollToShow(row, count, rowHeight, element.scrollTop, Math.max(rowHeight, element.clientHeight - headerHeight));
-    if (to !== null) element.scrollTop = to;
-  }, [scroller, count, rowHeight, headerHeight]);
+  const show = useCallback(
+    (row: number) => {
+      const element = scroller.current;
+      if (!element) return;
+      const to = scrollToShow(
+        row,
+        count,
+        rowHeight,
+        element.scrollTop,
+        Math.max(rowHeight, element.clientHeight - headerHeight),
+      );
+      if (to !== null) element.scrollTop = to;
+    },
+    [scroller, count, rowHeight, headerHeight],
+  );
   return { ...visibleRows(count, rowHeight, view.top, view.height), show };
 }

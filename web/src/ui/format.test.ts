@@ -4,7 +4,16 @@ import { bytes, count, counted, duration, exactTime, relativeTime, shortRef, vis
 describe('bytes', () => {
   it('has at most three digits and the next unit in time', () => {
     expect([0, 1, 999, 1000, 9949, 9960, 999_499, 999_600, 1.24e9, 2e18].map(bytes)).toEqual([
-      '0 B', '1 B', '999 B', '1.0 KB', '9.9 KB', '10 KB', '999 KB', '1.0 MB', '1.2 GB', '2.0 EB',
+      '0 B',
+      '1 B',
+      '999 B',
+      '1.0 KB',
+      '9.9 KB',
+      '10 KB',
+      '999 KB',
+      '1.0 MB',
+      '1.2 GB',
+      '2.0 EB',
     ]);
   });
 });
@@ -23,7 +32,14 @@ describe('times', () => {
   const before = (seconds: number) => relativeTime(new Date(now.getTime() - seconds * 1000), now);
   it('are relative in one unit', () => {
     expect([0, 59, 60, 3599, 3600, 86_400, 40 * 86_400, 800 * 86_400].map(before)).toEqual([
-      'just now', 'just now', '1 min ago', '59 min ago', '1 h ago', '1 d ago', '1 mo ago', '2 y ago',
+      'just now',
+      'just now',
+      '1 min ago',
+      '59 min ago',
+      '1 h ago',
+      '1 d ago',
+      '1 mo ago',
+      '2 y ago',
     ]);
     expect(before(-7200)).toBe('in 2 h');
     expect(before(-30)).toBe('in less than 1 min');
@@ -33,7 +49,15 @@ describe('times', () => {
     expect(exactTime(now, 'Europe/Berlin')).toBe('2026-11-25 13:00:00 UTC+1');
   });
   it('have durations', () => {
-    expect([0, 0.012, 0.0999, 0.44, 12.2, 185, 3725].map(duration)).toEqual(['0 ms', '12 ms', '0.1 s', '0.4 s', '12 s', '3 min 5 s', '1 h 2 min']);
+    expect([0, 0.012, 0.0999, 0.44, 12.2, 185, 3725].map(duration)).toEqual([
+      '0 ms',
+      '12 ms',
+      '0.1 s',
+      '0.4 s',
+      '12 s',
+      '3 min 5 s',
+      '1 h 2 min',
+    ]);
     expect([60, 3600, 3630, 86400].map(duration)).toEqual(['1 min', '1 h', '1 h', '24 h']);
   });
 });

@@ -60,9 +60,17 @@ export function relativeTime(then: Date, now: Date): string {
 export function exactTime(then: Date, timeZone?: string): string {
   const parts = Object.fromEntries(
     new Intl.DateTimeFormat('en-GB', {
-      year: 'numeric', month: '2-digit', day: '2-digit', hour: '2-digit', minute: '2-digit', second: '2-digit',
-      timeZoneName: 'shortOffset', timeZone,
-    }).formatToParts(then).map((part) => [part.type, part.value]),
+      year: 'numeric',
+      month: '2-digit',
+      day: '2-digit',
+      hour: '2-digit',
+      minute: '2-digit',
+      second: '2-digit',
+      timeZoneName: 'shortOffset',
+      timeZone,
+    })
+      .formatToParts(then)
+      .map((part) => [part.type, part.value]),
   );
   const zone = parts.timeZoneName?.replace('GMT', 'UTC').replace(/[+-]0$/, '');
   return `${parts.year}-${parts.month}-${parts.day} ${parts.hour}:${parts.minute}:${parts.second} ${zone}`;
@@ -82,8 +90,10 @@ export function duration(seconds: number): string {
 /** Controls, and characters that turn the direction of text around, as codes: "photo\u202egnp.exe" is no picture. */
 export function visible(text: string): string {
   // eslint-disable-next-line no-control-regex
-  return text.replace(/[\u0000-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g,
-    (c) => `[U+${c.charCodeAt(0).toString(16).toUpperCase().padStart(4, '0')}]`);
+  return text.replace(
+    /[\u0000-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g,
+    (c) => `[U+${c.charCodeAt(0).toString(16).toUpperCase().padStart(4, '0')}]`,
+  );
 }
 
 /** The first twelve characters of a commit's id; other refs as they are. */

@@ -28,10 +28,12 @@ const paths = {
   plug: 'M6 1.500v4M10 1.500v4M4 5.500h8v2.500a4 4 0 0 1-8 0ZM8 12v2.500',
   plus: 'M8 3v10M3 8h10',
   promote: 'M8 13.500v-11M3.500 7 8 2.500 12.500 7',
-  request: 'M4 4.500v7M4 3.500a1 1 0 1 0 0-.01M4 12.500a1 1 0 1 0 0-.01M12 12.500a1 1 0 1 0 0-.01M12 11.500V6q0-2-2-2H7m2-2L7 4l2 2',
+  request:
+    'M4 4.500v7M4 3.500a1 1 0 1 0 0-.01M4 12.500a1 1 0 1 0 0-.01M12 12.500a1 1 0 1 0 0-.01M12 11.500V6q0-2-2-2H7m2-2L7 4l2 2',
   search: 'M7 12A5 5 0 1 0 7 2a5 5 0 0 0 0 10M10.700 10.700 14 14',
   server: 'M2.500 2.500h11v4.500h-11zM2.500 9h11v4.500h-11zM5 4.800h.01M5 11.300h.01',
-  settings: 'M2 4.500h7m3 0h2M2 11.500h2m3 0h7M10.500 6.300a1.800 1.800 0 1 0 0-3.600 1.800 1.800 0 0 0 0 3.600M5.500 13.300a1.800 1.800 0 1 0 0-3.600 1.800 1.800 0 0 0 0 3.600',
+  settings:
+    'M2 4.500h7m3 0h2M2 11.500h2m3 0h7M10.500 6.300a1.800 1.800 0 1 0 0-3.600 1.800 1.800 0 0 0 0 3.600M5.500 13.300a1.800 1.800 0 1 0 0-3.600 1.800 1.800 0 0 0 0 3.600',
   tag: 'M2 2h6l6 6-6 6-6-6ZM5 5h.01',
   theme: 'M8 14.500a6.500 6.500 0 1 0 0-13ZM8 1.500v13',
   trash: 'M2.500 4h11M6 4V2.500h4V4M4 4l.500 9.500h7L12 4',
@@ -43,8 +45,18 @@ export type IconName = keyof typeof paths;
 
 export function Icon({ name, size = 16 }: { name: IconName; size?: number }) {
   return (
-    <svg aria-hidden="true" width={size} height={size} viewBox="0 0 16 16" fill="none" stroke="currentColor"
-      strokeWidth={name === 'more' ? 2.4 : 1.4} strokeLinecap="round" strokeLinejoin="round" style={{ flex: 'none' }}>
+    <svg
+      aria-hidden="true"
+      width={size}
+      height={size}
+      viewBox="0 0 16 16"
+      fill="none"
+      stroke="currentColor"
+      strokeWidth={name === 'more' ? 2.4 : 1.4}
+      strokeLinecap="round"
+      strokeLinejoin="round"
+      style={{ flex: 'none' }}
+    >
       <path d={paths[name]} />
     </svg>
   );

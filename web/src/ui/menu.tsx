@@ -7,13 +7,23 @@ import { Icon, type IconName } from './icon';
 import styles from './menu.module.css';
 
 /** A button with a menu: arrows move, letters jump, Escape closes. A button that is refused has none. */
-export function Menu({ trigger, label, children }: { trigger: ReactElement<{ refused?: string | undefined }>; label: string; children: ReactNode }) {
+export function Menu({
+  trigger,
+  label,
+  children,
+}: {
+  trigger: ReactElement<{ refused?: string | undefined }>;
+  label: string;
+  children: ReactNode;
+}) {
   if (trigger.props.refused !== undefined) return trigger;
   return (
     <MenuTrigger>
       {trigger}
       <Popover className={styles.popover!} placement="bottom end" offset={4}>
-        <AriaMenu aria-label={label} className={styles.menu!}>{children as never}</AriaMenu>
+        <AriaMenu aria-label={label} className={styles.menu!}>
+          {children as never}
+        </AriaMenu>
       </Popover>
     </MenuTrigger>
   );
@@ -31,10 +41,19 @@ interface ItemProps extends Omit<MenuItemProps, 'className' | 'children'> {
 
 export function MenuItem({ icon, children, detail, danger, refused, ...rest }: ItemProps) {
   // One that is refused stays focusable, so that the reason is read aloud.
-  const inert = { onAction: undefined, href: undefined, shouldCloseOnSelect: false, render: (props: React.JSX.IntrinsicElements['div']) => <div {...props} aria-disabled /> };
+  const inert = {
+    onAction: undefined,
+    href: undefined,
+    shouldCloseOnSelect: false,
+    render: (props: React.JSX.IntrinsicElements['div']) => <div {...props} aria-disabled />,
+  };
   return (
-    <AriaItem {...rest} textValue={children} {...(refused === undefined ? {} : inert as object)}
-      className={`${styles.item} ${danger ? styles.danger : ''} ${refused === undefined ? '' : styles.refused}`}>
+    <AriaItem
+      {...rest}
+      textValue={children}
+      {...(refused === undefined ? {} : (inert as object))}
+      className={`${styles.item} ${danger ? styles.danger : ''} ${refused === undefined ? '' : styles.refused}`}
+    >
       {icon && <Icon name={icon} />}
       <span className={styles.text}>
         {children}

@@ -29,7 +29,11 @@ interface Changes<Row> {
  * The rows of a listing whose pages follow each other by `after`. Only pages near the visible rows are kept loaded, so a
  * listing of 10^6 rows costs no more memory than one of 10^4. Pass onRange to DataTable.
  */
-export function usePagedRows<Row>(key: readonly unknown[], load: (after: string, signal: AbortSignal) => Promise<Page<Row>>, { changing, grows = false }: Changes<Row> = {}) {
+export function usePagedRows<Row>(
+  key: readonly unknown[],
+  load: (after: string, signal: AbortSignal) => Promise<Page<Row>>,
+  { changing, grows = false }: Changes<Row> = {},
+) {
   const id = JSON.stringify(key);
   const fresh = { id, cursors: [''], sizes: [] as number[], ended: false, range: [0, 0] as [number, number] };
   const [kept, setKept] = useState(fresh);
@@ -64,12 +68,15 @@ export function usePagedRows<Row>(key: readonly unknown[], load: (after: string,
       queryFn: ({ signal }: { signal: AbortSignal }) => load(cursors[page]!, signal),
       placeholderData: keepPreviousData,
       gcTime: 30_000,
-      refetchInterval: ({ state: { data } }: { state: { data?: Page<Row> | undefined } }) => (data && ((grows && page === 0) || (changing && data.results.some(changing))) ? changingMs : false as const),
+      refetchInterval: ({ state: { data } }: { state: { data?: Page<Row> | undefined } }) =>
+        data && ((grows && page === 0) || (changing && data.results.some(changing))) ? changingMs : (false as const),
     })),
   });
 
   const pages = new Map<number, Page<Row>>();
-  queries.forEach((query, index) => { if (query.data && !query.isPlaceholderData) pages.set(wanted[index]!, query.data as Page<Row>); });
+  queries.forEach((query, index) => {
+    if (query.data && !query.isPlaceholderData) pages.set(wanted[index]!, query.data as Page<Row>);
+  });
 
   // The size of each page, and where the next one begins.
   useEffect(() => {
@@ -82,19 +89,28 @@ export function usePagedRows<Row>(key: readonly unknown[], load: (after: string,
       next = {
         ...next,
         sizes: [...next.sizes.slice(0, page), data.results.length, ...(same ? next.sizes.slice(page + 1) : [])],
-        cursors: [...next.cursors.slice(0, page + 1), ...(after === null ? [] : same ? next.cursors.slice(page + 1) : [after])],
+        cursors: [
+          ...next.cursors.slice(0, page + 1),
+          ...(after === null ? [] : same ? next.cursors.slice(page + 1) : [after]),
+        ],
         ended: after === null || (same && next.ended),
       };
     }
     if (next !== state) setKept(next);
   });
 
-  const onRange = useCallback((first: number, last: number) => {
-    setKept((now) => {
-      const base = now.id === id ? now : { id, cursors: [''], sizes: [], ended: false, range: [0, 0] as [number, number] };
-      return base === now && now.range[0] === first && now.range[1] === last ? now : { ...base, range: [first, last] };
-    });
-  }, [id]);
+  const onRange = useCallback(
+    (first: number, last: number) => {
+      setKept((now) => {
+        const base =
+          now.id === id ? now : { id, cursors: [''], sizes: [], ended: false, range: [0, 0] as [number, number] };
+        return base === now && now.range[0] === first && now.range[1] === last
+          ? now
+          : { ...base, range: [first, last] };
+      });
+    },
+    [id],
+  );
 
   const failed = queries.find((query) => query.error);
   // A first page that fails is shown with its failure by the table's page. Rows further down would stay empty for ever.
@@ -104,7 +120,9 @@ export function usePagedRows<Row>(key: readonly unknown[], load: (after: string,
   useEffect(() => {
     if (missing === null) return;
     toast(`Some rows could not be loaded: ${missing} They are asked for again every ${retryMs / 1000} s.`);
-    const timer = setInterval(() => { if (!document.hidden) again.current(); }, retryMs);
+    const timer = setInterval(() => {
+      if (!document.hidden) again.current();
+    }, retryMs);
     return () => clearInterval(timer);
   }, [missing]);
   return {

@@ -32,7 +32,17 @@ interface PickListProps<P extends Pick> {
 type Line<P> = { heading: string } | { pick: P };
 
 /** A field to type into with a list below: arrows move, Enter chooses. Thousands of picks stay quick. */
-export function PickList<P extends Pick>({ label, placeholder, query, onQuery, picks, onPick, empty, isLoading, current }: PickListProps<P>) {
+export function PickList<P extends Pick>({
+  label,
+  placeholder,
+  query,
+  onQuery,
+  picks,
+  onPick,
+  empty,
+  isLoading,
+  current,
+}: PickListProps<P>) {
   const id = useId();
   const scroller = useRef<HTMLDivElement>(null);
   const field = useRef<HTMLInputElement>(null);
@@ -61,7 +71,12 @@ export function PickList<P extends Pick>({ label, placeholder, query, onQuery, p
   }, [entered, isLoading, picks, index, query, onPick]);
 
   const onKeyDown = (event: KeyboardEvent) => {
-    const steps: Record<string, number> = { ArrowDown: index + 1, ArrowUp: index - 1, PageDown: index + 8, PageUp: index - 8 };
+    const steps: Record<string, number> = {
+      ArrowDown: index + 1,
+      ArrowUp: index - 1,
+      PageDown: index + 8,
+      PageUp: index - 8,
+    };
     if (event.key in steps && picks.length > 0) {
       const next = Math.max(0, Math.min(picks.length - 1, steps[event.key]!));
       setAt({ query, index: next });
@@ -78,16 +93,34 @@ export function PickList<P extends Pick>({ label, placeholder, query, onQuery, p
     const item = lines[row]!;
     const style = { transform: `translateY(${window.top(row)}px)` };
     if ('heading' in item) {
-      shown.push(<div key={`h${row}`} role="presentation" className={styles.heading} style={style}>{item.heading}</div>);
+      shown.push(
+        <div key={`h${row}`} role="presentation" className={styles.heading} style={style}>
+          {item.heading}
+        </div>,
+      );
       continue;
     }
     const { pick } = item;
     shown.push(
-      <div key={`${pick.group}/${pick.id}`} id={`${id}-${row}`} role="option" aria-selected={row === line} className={`${styles.option} ${row === line ? styles.at : ''}`} style={style}
-        onMouseMove={() => { if (row !== line) setAt({ query, index: positions.indexOf(row) }); }}
-        onClick={() => { setEntered(null); onPick(pick); }}>
+      <div
+        key={`${pick.group}/${pick.id}`}
+        id={`${id}-${row}`}
+        role="option"
+        aria-selected={row === line}
+        className={`${styles.option} ${row === line ? styles.at : ''}`}
+        style={style}
+        onMouseMove={() => {
+          if (row !== line) setAt({ query, index: positions.indexOf(row) });
+        }}
+        onClick={() => {
+          setEntered(null);
+          onPick(pick);
+        }}
+      >
         {pick.icon && <Icon name={pick.icon} />}
-        <span className={styles.label} title={pick.label}>{pick.label}</span>
+        <span className={styles.label} title={pick.label}>
+          {pick.label}
+        </span>
         {pick.detail && <span className={styles.detail}>{pick.detail}</span>}
         {current === pick.id && <Icon name="check" />}
       </div>,
@@ -97,15 +130,48 @@ export function PickList<P extends Pick>({ label, placeholder, query, onQuery, p
     <div className={styles.picker}>
       <div className={styles.field}>
         <Icon name="search" />
-        <input ref={field} role="combobox" aria-label={label} aria-expanded={picks.length > 0} aria-controls={`${id}-list`} aria-autocomplete="list"
+        <input
+          ref={field}
+          role="combobox"
+          aria-label={label}
+          aria-expanded={picks.length > 0}
+          aria-controls={`${id}-list`}
+          aria-autocomplete="list"
           aria-activedescendant={line >= window.first && line < window.last ? `${id}-${line}` : undefined}
-          placeholder={placeholder} value={query} spellCheck={false} autoComplete="off"
-          onChange={(event) => { setEntered(null); onQuery(event.target.value); if (scroller.current) scroller.current.scrollTop = 0; }} onKeyDown={onKeyDown} />
+          placeholder={placeholder}
+          value={query}
+          spellCheck={false}
+          autoComplete="off"
+          onChange={(event) => {
+            setEntered(null);
+            onQuery(event.target.value);
+            if (scroller.current) scroller.current.scrollTop = 0;
+          }}
+          onKeyDown={onKeyDown}
+        />
       </div>
-      <div ref={scroller} className={styles.list} tabIndex={0} onKeyDown={onKeyDown} style={{ height: Math.min(12, Math.max(1, lines.length)) * rowHeight }}>
-        <div id={`${id}-list`} role="listbox" aria-label={label} className={styles.body} style={{ height: window.height }}>{shown}</div>
+      <div
+        ref={scroller}
+        className={styles.list}
+        tabIndex={0}
+        onKeyDown={onKeyDown}
+        style={{ height: Math.min(12, Math.max(1, lines.length)) * rowHeight }}
+      >
+        <div
+          id={`${id}-list`}
+          role="listbox"
+          aria-label={label}
+          className={styles.body}
+          style={{ height: window.height }}
+        >
+          {shown}
+        </div>
       </div>
-      {picks.length === 0 && <div className={styles.empty} role="status">{isLoading ? 'Loading…' : empty}</div>}
+      {picks.length === 0 && (
+        <div className={styles.empty} role="status">
+          {isLoading ? 'Loading…' : empty}
+        </div>
+      )}
     </div>
   );
 }

@@ -14,7 +14,12 @@ const names = (...given: Parameters<typeof picksFor>) => picksFor(...given).map(
 describe('picks of a ref', () => {
   it('begin with what was used lately and still exists', () => {
     expect(names(refs, '', ['v1', 'deleted'])).toEqual([
-      'Recent:v1', 'Branches:exp-1', 'Branches:main', 'Branches:next-exp', 'Tags:v1', 'Aliases:@champion',
+      'Recent:v1',
+      'Branches:exp-1',
+      'Branches:main',
+      'Branches:next-exp',
+      'Tags:v1',
+      'Aliases:@champion',
     ]);
   });
   it('contain the text, those that begin with it first', () => {

@@ -31,17 +31,28 @@ export function RefPicker({ repository, value, onChange, label, kinds }: RefPick
   const [isOpen, setOpen] = useState(false);
   return (
     <DialogTrigger isOpen={isOpen} onOpenChange={setOpen}>
-      <Button icon={value.startsWith('@') ? 'alias' : /^[0-9a-f]{64}$/.test(value) ? 'commit' : 'branch'} className={styles.button!} aria-label={`${label}: ${value}`}>
-        <span className={styles.value}><Name>{shortRef(value)}</Name></span>
+      <Button
+        icon={value.startsWith('@') ? 'alias' : /^[0-9a-f]{64}$/.test(value) ? 'commit' : 'branch'}
+        className={styles.button!}
+        aria-label={`${label}: ${value}`}
+      >
+        <span className={styles.value}>
+          <Name>{shortRef(value)}</Name>
+        </span>
       </Button>
       <Popover className={styles.popover!} placement="bottom start" offset={4}>
         <Dialog aria-label={label} className={styles.dialog!}>
-          <Picker repository={repository} value={value} label={label} {...(kinds ? { kinds } : {})}
+          <Picker
+            repository={repository}
+            value={value}
+            label={label}
+            {...(kinds ? { kinds } : {})}
             onChange={(ref) => {
               remember(`refs.${repository}`, ref);
               setOpen(false);
               onChange(ref);
-            }} />
+            }}
+          />
         </Dialog>
       </Popover>
     </DialogTrigger>
@@ -55,15 +66,32 @@ function Picker({ repository, value, onChange, label, kinds }: RefPickerProps) {
   const incomplete = (refs.data?.length ?? 0) >= listedMax;
   const found = useQuery({ ...refsQuery(repository, typed), enabled: incomplete && typed !== '' });
   return (
-    <PickList label={label} placeholder={kinds ? 'Find a name' : 'Branch, tag, @alias, commit or main~3'} query={query} onQuery={setQuery} current={value}
-      picks={picksFor(incomplete && typed !== '' ? (found.data ?? []) : (refs.data ?? []), typed, recent(`refs.${repository}`), kinds)}
-      onPick={(pick) => onChange(pick.id)} isLoading={refs.isLoading || found.isFetching}
-      empty={refs.error ? asError(refs.error).message : 'No ref has this in its name.'} />
+    <PickList
+      label={label}
+      placeholder={kinds ? 'Find a name' : 'Branch, tag, @alias, commit or main~3'}
+      query={query}
+      onQuery={setQuery}
+      current={value}
+      picks={picksFor(
+        incomplete && typed !== '' ? (found.data ?? []) : (refs.data ?? []),
+        typed,
+        recent(`refs.${repository}`),
+        kinds,
+      )}
+      onPick={(pick) => onChange(pick.id)}
+      isLoading={refs.isLoading || found.isFetching}
+      empty={refs.error ? asError(refs.error).message : 'No ref has this in its name.'}
+    />
   );
 }
 
 /** Names that contain what was typed, those that begin with it first; then the text itself as an expression. */
-export function picksFor(refs: readonly NamedRef[], typed: string, lately: readonly string[], kinds?: readonly RefKind[]): Pick[] {
+export function picksFor(
+  refs: readonly NamedRef[],
+  typed: string,
+  lately: readonly string[],
+  kinds?: readonly RefKind[],
+): Pick[] {
   const wanted = typed.toLowerCase();
   const matching = refs.filter((ref) => (kinds?.includes(ref.kind) ?? true) && ref.name.toLowerCase().includes(wanted));
   const picks: Pick[] = [];
@@ -71,14 +99,28 @@ export function picksFor(refs: readonly NamedRef[], typed: string, lately: reado
     const byName = new Map(matching.map((ref) => [ref.name, ref]));
     for (const name of lately) {
       const ref = byName.get(name);
-      if (ref) picks.push({ id: ref.name, label: ref.name, icon: icons[ref.kind], detail: shortRef(ref.commit), group: 'Recent' });
+      if (ref)
+        picks.push({
+          id: ref.name,
+          label: ref.name,
+          icon: icons[ref.kind],
+          detail: shortRef(ref.commit),
+          group: 'Recent',
+        });
     }
   }
   for (const kind of ['branch', 'tag', 'alias'] as const) {
     const ofKind = matching.filter((ref) => ref.kind === kind);
-    const begins = (ref: NamedRef) => ref.name.toLowerCase().startsWith(wanted) || ref.name.toLowerCase().startsWith(`@${wanted}`);
+    const begins = (ref: NamedRef) =>
+      ref.name.toLowerCase().startsWith(wanted) || ref.name.toLowerCase().startsWith(`@${wanted}`);
     for (const ref of [...ofKind.filter(begins), ...ofKind.filter((item) => !begins(item))]) {
-      picks.push({ id: ref.name, label: ref.name, icon: icons[kind], detail: shortRef(ref.commit), group: groups[kind] });
+      picks.push({
+        id: ref.name,
+        label: ref.name,
+        icon: icons[kind],
+        detail: shortRef(ref.commit),
+        group: groups[kind],
+      });
     }
   }
   if (!kinds && typed !== '' && !matching.some((ref) => ref.name === typed)) {

@@ -17,5 +17,9 @@ export function RowLink({ path, search, onOpen, className, children }: RowLinkPr
     event.preventDefault();
     onOpen();
   };
-  return <a href={path + stringifySearch(search)} onClick={onClick} className={className}>{children}</a>;
+  return (
+    <a href={path + stringifySearch(search)} onClick={onClick} className={className}>
+      {children}
+    </a>
+  );
 }

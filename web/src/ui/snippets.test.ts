@@ -6,7 +6,9 @@ const hostile = ["it's", 'a b', '$(touch x)', '`id`', '"q"', '-rf', '~root', 'a\
 
 describe('words of a shell', () => {
   it('are taken by a real one as they are', () => {
-    const printed = execFileSync('sh', ['-c', `printf '%s\\036' ${hostile.map(shellWord).join(' ')}`], { encoding: 'utf8' });
+    const printed = execFileSync('sh', ['-c', `printf '%s\\036' ${hostile.map(shellWord).join(' ')}`], {
+      encoding: 'utf8',
+    });
     expect(printed.split('\u001e').slice(0, -1)).toEqual(hostile);
     expect(shellWord('tarn://digits/main~1/a.png')).toBe('tarn://digits/main~1/a.png');
   });
@@ -14,7 +16,11 @@ describe('words of a shell', () => {
 
 describe('texts of Python', () => {
   it('are taken by a real one as they are', () => {
-    const printed = execFileSync('python3', ['-c', `import sys; sys.stdout.buffer.write("\\x1e".join([${hostile.map(pythonText).join(', ')}]).encode())`], { encoding: 'utf8' });
+    const printed = execFileSync(
+      'python3',
+      ['-c', `import sys; sys.stdout.buffer.write("\\x1e".join([${hostile.map(pythonText).join(', ')}]).encode())`],
+      { encoding: 'utf8' },
+    );
     expect(printed.split('\u001e')).toEqual(hostile);
   }, 60_000);
 });

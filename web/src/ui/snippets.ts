@@ -26,9 +26,18 @@ export function objectSnippets(repository: string, ref: string, path: string, or
     { label: 'tarn URI', text: tarnUri(repository, ref, path) },
     { label: 'S3 URI', text: s3Uri(repository, ref, path) },
     { label: 'tarn', text: `tarn fs cat ${shellWord(tarnUri(repository, ref, path))}` },
-    { label: 'Python (lakefs)', text: `lakefs.repository(${pythonText(repository)}).ref(${pythonText(ref)}).object(${pythonText(path)}).reader()` },
-    { label: 'Python (boto3)', text: `s3.get_object(Bucket=${pythonText(repository)}, Key=${pythonText(`${ref}/${path}`)})` },
+    {
+      label: 'Python (lakefs)',
+      text: `lakefs.repository(${pythonText(repository)}).ref(${pythonText(ref)}).object(${pythonText(path)}).reader()`,
+    },
+    {
+      label: 'Python (boto3)',
+      text: `s3.get_object(Bucket=${pythonText(repository)}, Key=${pythonText(`${ref}/${path}`)})`,
+    },
     { label: 'aws', text: `aws --endpoint-url ${origin} s3 cp ${shellWord(s3Uri(repository, ref, path))} .` },
-    { label: 'curl', text: `curl -u "$TARN_ACCESS_KEY:$TARN_SECRET_KEY" -o ${shellWord(path.slice(path.lastIndexOf('/') + 1) || 'object')} ${shellWord(url)}` },
+    {
+      label: 'curl',
+      text: `curl -u "$TARN_ACCESS_KEY:$TARN_SECRET_KEY" -o ${shellWord(path.slice(path.lastIndexOf('/') + 1) || 'object')} ${shellWord(url)}`,
+    },
   ];
 }

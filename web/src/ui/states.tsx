@@ -19,7 +19,12 @@ export function ErrorPanel({ error, onRetry }: { error: unknown; onRetry?: () =>
         {hint && <p>{hint}</p>}
         {(requestId || reason) && (
           <p className={styles.ids}>
-            {reason && <code>{reason}</code>} {requestId && <>request <code>{requestId}</code> <CopyButton text={requestId} label="Copy request id" /></>}
+            {reason && <code>{reason}</code>}{' '}
+            {requestId && (
+              <>
+                request <code>{requestId}</code> <CopyButton text={requestId} label="Copy request id" />
+              </>
+            )}
           </p>
         )}
         {onRetry && <Button onPress={onRetry}>Try again</Button>}
@@ -44,7 +49,12 @@ export function EmptyState({ icon, children, command, action }: EmptyStateProps)
     <div className={styles.empty}>
       <Icon name={icon} size={32} />
       <p>{children}</p>
-      {command && <p className={styles.command}><code>{command}</code><CopyButton text={command} label="Copy command" /></p>}
+      {command && (
+        <p className={styles.command}>
+          <code>{command}</code>
+          <CopyButton text={command} label="Copy command" />
+        </p>
+      )}
       {action}
     </div>
   );
@@ -67,7 +77,11 @@ export function useSlow(waiting: boolean, afterMs = spinnerDelayMs): boolean {
 
 /** Says so when what runs takes long. */
 export function StillWaiting({ waiting, children }: { waiting: boolean; children: ReactNode }) {
-  return useSlow(waiting, longMs) ? <p role="status" className={styles.waiting}>{children}</p> : null;
+  return useSlow(waiting, longMs) ? (
+    <p role="status" className={styles.waiting}>
+      {children}
+    </p>
+  ) : null;
 }
 
 /** Placeholder with the height of what will come. */
@@ -77,7 +91,9 @@ export function Skeleton({ rows = 3 }: { rows?: number }) {
   return (
     <div className={styles.skeleton} role="status" aria-label="Loading">
       {long && <p className={styles.waiting}>The server takes long to answer. The page goes on waiting.</p>}
-      {Array.from({ length: rows }, (_, row) => <span key={row} className={slow ? styles.bar : styles.blank} style={{ width: `${90 - ((row * 17) % 40)}%` }} />)}
+      {Array.from({ length: rows }, (_, row) => (
+        <span key={row} className={slow ? styles.bar : styles.blank} style={{ width: `${90 - ((row * 17) % 40)}%` }} />
+      ))}
     </div>
   );
 }
@@ -99,15 +115,33 @@ interface LoadedProps<T> {
 /** The three states of a query: placeholder, failure, content. Content stays while a later attempt fails. */
 export function Loaded<T>({ query, rows, heading, children }: LoadedProps<T>) {
   if (query.data !== undefined) return <>{children(query.data)}</>;
-  if (query.error) return <>{heading && <h1>{heading}</h1>}<ErrorPanel error={query.error} onRetry={() => void query.refetch()} /></>;
+  if (query.error)
+    return (
+      <>
+        {heading && <h1>{heading}</h1>}
+        <ErrorPanel error={query.error} onRetry={() => void query.refetch()} />
+      </>
+    );
   return <Skeleton rows={rows ?? 3} />;
 }
 
 /** Progress of long work; without `value` (0 to 1) it is unknown how much is left. */
-export function Progress({ value, label, children }: { value?: number | undefined; label: string; children?: ReactNode }) {
+export function Progress({
+  value,
+  label,
+  children,
+}: {
+  value?: number | undefined;
+  label: string;
+  children?: ReactNode;
+}) {
   return (
     <div className={styles.progress}>
-      <progress aria-label={label} max={1} {...(value === undefined ? {} : { value: Math.min(1, Math.max(0, value)) })} />
+      <progress
+        aria-label={label}
+        max={1}
+        {...(value === undefined ? {} : { value: Math.min(1, Math.max(0, value)) })}
+      />
       {children && <span className={styles.progressText}>{children}</span>}
     </div>
   );

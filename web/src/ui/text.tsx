@@ -44,7 +44,11 @@ export function Time({ at }: { at: number | string }) {
 /** A size: rounded, and exact on hover. */
 export function Bytes({ of }: { of: number | undefined }) {
   if (of === undefined) return null;
-  return <span className={styles.nowrap} title={exactBytes(of)}>{bytes(of)}</span>;
+  return (
+    <span className={styles.nowrap} title={exactBytes(of)}>
+      {bytes(of)}
+    </span>
+  );
 }
 
 const tailLength = 12;
@@ -56,11 +60,17 @@ export function Name({ children: given, mono }: { children: string; mono?: boole
   const short = children.length <= 2 * tailLength;
   return (
     <span className={`${styles.name} ${mono ? 'mono' : ''}`} title={children}>
-      {short ? <span className={styles.head}>{children}</span> : (
+      {short ? (
+        <span className={styles.head}>{children}</span>
+      ) : (
         <>
           <span className="visually-hidden">{children}</span>
-          <span aria-hidden="true" className={styles.head}>{children.slice(0, at)}</span>
-          <span aria-hidden="true" className={styles.tail}>{children.slice(at)}</span>
+          <span aria-hidden="true" className={styles.head}>
+            {children.slice(0, at)}
+          </span>
+          <span aria-hidden="true" className={styles.tail}>
+            {children.slice(at)}
+          </span>
         </>
       )}
     </span>
@@ -68,6 +78,12 @@ export function Name({ children: given, mono }: { children: string; mono?: boole
 }
 
 /** A state in words with its colour. */
-export function Badge({ kind, children }: { kind: 'neutral' | 'added' | 'removed' | 'changed' | 'waiting' | 'accent'; children: React.ReactNode }) {
+export function Badge({
+  kind,
+  children,
+}: {
+  kind: 'neutral' | 'added' | 'removed' | 'changed' | 'waiting' | 'accent';
+  children: React.ReactNode;
+}) {
   return <span className={`${styles.badge} ${styles[kind]}`}>{children}</span>;
 }

@@ -23,6 +23,8 @@ describe('visibleColumns', () => {
 
 describe('leastWidth', () => {
   it('is the sum of what each track has at least', () => {
-    expect(leastWidth([{ width: '96px' }, { width: 'minmax(160px, 3fr)' }, { width: 'minmax(72px, 1fr)' }], 32)).toBe(360);
+    expect(leastWidth([{ width: '96px' }, { width: 'minmax(160px, 3fr)' }, { width: 'minmax(72px, 1fr)' }], 32)).toBe(
+      360,
+    );
   });
 });

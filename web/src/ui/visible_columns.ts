@@ -3,7 +3,13 @@ import { type RefObject, useLayoutEffect, useState } from 'react';
 const overscan = 2;
 
 /** First and one past the last column to render of those after the pinned ones; `widths` in pixels, `left` before the first. */
-export function visibleColumns(widths: readonly number[], pinned: number, left: number, scrollLeft: number, viewWidth: number): [number, number] {
+export function visibleColumns(
+  widths: readonly number[],
+  pinned: number,
+  left: number,
+  scrollLeft: number,
+  viewWidth: number,
+): [number, number] {
   let at = left;
   let first = pinned;
   let last = pinned;
@@ -20,16 +26,22 @@ export function visibleColumns(widths: readonly number[], pinned: number, left: 
 }
 
 /** The columns in view of a table that scrolls sideways; all without widths. */
-export function useVisibleColumns(scroller: RefObject<HTMLElement | null>, widths: readonly number[] | null, pinned: number, left: number): [number, number] {
+export function useVisibleColumns(
+  scroller: RefObject<HTMLElement | null>,
+  widths: readonly number[] | null,
+  pinned: number,
+  left: number,
+): [number, number] {
   const key = widths?.join();
   const [range, setRange] = useState<[number, number]>([pinned, pinned + 12]);
   useLayoutEffect(() => {
     const element = scroller.current;
     if (!element || !widths) return;
-    const read = () => setRange((now) => {
-      const next = visibleColumns(widths, pinned, left, element.scrollLeft, element.clientWidth);
-      return now[0] === next[0] && now[1] === next[1] ? now : next;
-    });
+    const read = () =>
+      setRange((now) => {
+        const next = visibleColumns(widths, pinned, left, element.scrollLeft, element.clientWidth);
+        return now[0] === next[0] && now[1] === next[1] ? now : next;
+      });
     read();
     element.addEventListener('scroll', read, { passive: true });
     const observer = new ResizeObserver(read);
