@@ -29,9 +29,10 @@ const checker = program.getTypeChecker();
 const sources = program
   .getSourceFiles()
   .filter((file) => file.fileName.startsWith(`${root}src/`) && !file.fileName.endsWith('.test.ts'));
-const { shellWord } = await import(
-  `data:text/javascript,${encodeURIComponent(ts.transpileModule(readFileSync(`${root}src/ui/snippets.ts`, 'utf8'), { compilerOptions: { target: ts.ScriptTarget.ES2022, module: ts.ModuleKind.ES2022 } }).outputText)}`
-);
+const snippets = ts.transpileModule(readFileSync(`${root}src/ui/snippets.ts`, 'utf8'), {
+  compilerOptions: { target: ts.ScriptTarget.ES2022, module: ts.ModuleKind.ES2022 },
+});
+const { shellWord } = await import(`data:text/javascript,${encodeURIComponent(snippets.outputText)}`);
 
 function walk(node, visit) {
   visit(node);

@@ -188,7 +188,10 @@ const metricNames = (metric: string) => {
   return at > 0 ? { metric: metric.slice(0, at), split: metric.slice(at + 1) } : { metric };
 };
 
-/** A metric's curves in files of the commits of up to 50 runs, by run; runs without a curve are absent. Only a curve of more than 1,000 points takes a request of its own. */
+/**
+ * A metric's curves in files of the commits of up to 50 runs, by run; runs without a curve are absent. Only a curve of
+ * more than 1,000 points takes a request of its own.
+ */
 export const curvesQuery = (repository: string, runs: readonly string[], metric: string) =>
   queryOptions({
     queryKey: ['series', repository, runs, metric],

@@ -434,7 +434,8 @@ function keyOf(item: ObjectStats): string {
 }
 
 function archiveUrl(repository: string, ref: string, prefix: string, format: 'zip' | 'tar') {
-  return `/api/v1/repositories/${encodeURIComponent(repository)}/refs/${encodeURIComponent(ref)}/objects/archive?format=${format}&prefix=${encodeURIComponent(prefix)}`;
+  const objects = `/api/v1/repositories/${encodeURIComponent(repository)}/refs/${encodeURIComponent(ref)}/objects`;
+  return `${objects}/archive?format=${format}&prefix=${encodeURIComponent(prefix)}`;
 }
 
 function Metadata({ of }: { of: ObjectStats }) {

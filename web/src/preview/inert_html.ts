@@ -1,7 +1,9 @@
 const elements = new Set(
-  'a abbr article aside b blockquote body br caption code col colgroup dd del details div dl dt em figcaption figure footer h1 h2 h3 h4 h5 h6 head header hr html i img ins kbd li main mark nav ol p pre q s samp section small span strong sub summary sup table tbody td tfoot th thead time tr u ul var wbr title'.split(
-    ' ',
-  ),
+  [
+    'a abbr article aside b blockquote body br caption code col colgroup dd del details div dl dt em figcaption figure',
+    'footer h1 h2 h3 h4 h5 h6 head header hr html i img ins kbd li main mark nav ol p pre q s samp section small span',
+    'strong sub summary sup table tbody td tfoot th thead time tr u ul var wbr title',
+  ].flatMap((line) => line.split(' ')),
 );
 const attributes = new Set('alt colspan dir headers height lang rowspan scope span start title width'.split(' '));
 

@@ -46,7 +46,8 @@ add('npz', 'npz');
 add('safetensors', 'safetensors');
 add(
   'text',
-  'txt log py js ts tsx jsx mjs sh bash zsh c h cc cpp hpp java go rs rb php sql r toml ini cfg conf xml css scss lua jsonl ndjson diff patch tex rst proto cmake dockerfile env gitignore kt scala swift pl',
+  'txt log py js ts tsx jsx mjs sh bash zsh c h cc cpp hpp java go rs rb php sql r toml ini cfg conf xml css scss lua ' +
+    'jsonl ndjson diff patch tex rst proto cmake dockerfile env gitignore kt scala swift pl',
 );
 
 const byType: [RegExp, Kind][] = [

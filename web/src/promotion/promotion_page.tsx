@@ -473,7 +473,8 @@ const verbs: Record<
     does: (promotion) =>
       promotion.undoes
         ? 'With enough approvals the rollback is carried out.'
-        : `With enough approvals ${promotion.winner?.ref} is merged into ${promotion.destination}. The approval counts for commit ${promotion.winner?.commit?.slice(0, 12)} alone.`,
+        : `With enough approvals ${promotion.winner?.ref} is merged into ${promotion.destination}. ` +
+          `The approval counts for commit ${promotion.winner?.commit?.slice(0, 12)} alone.`,
   },
   reject: {
     title: 'Reject',
@@ -488,8 +489,14 @@ const verbs: Record<
   rollback: {
     title: 'Roll back',
     action: (promotion) => `Roll back ${promotion.destination}`,
-    does: (promotion) =>
-      `Makes a commit on ${promotion.destination} that reverts ${promotion.result?.slice(0, 12)}${promotion.alias ? `, and moves @${promotion.alias} back to ${promotion.champion ? promotion.champion.slice(0, 12) : 'nothing: there was no champion before'}` : ''}. If later commits changed the same paths, it lists them and changes nothing.`,
+    does: (promotion) => {
+      const before = promotion.champion?.slice(0, 12) || 'nothing: there was no champion before';
+      const alias = promotion.alias ? `, and moves @${promotion.alias} back to ${before}` : '';
+      return (
+        `Makes a commit on ${promotion.destination} that reverts ${promotion.result?.slice(0, 12)}${alias}. ` +
+        'If later commits changed the same paths, it lists them and changes nothing.'
+      );
+    },
   },
 };
 

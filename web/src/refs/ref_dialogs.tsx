@@ -266,10 +266,10 @@ export function DeleteRefs({ repository, refs, onClose, onDone, unused = false }
         } finally {
           await refsChanged(repository);
         }
-        if (kept.length > 0)
-          throw new Remark(
-            `Deleted ${of('branch') === refs.length ? counted(gone.current.size, 'branch', 'branches') : counted(gone.current.size, 'ref')} and kept ${kept.join('; ')}.`,
-          );
+        if (kept.length > 0) {
+          const [one, many] = of('branch') === refs.length ? ['branch', 'branches'] : ['ref', 'refs'];
+          throw new Remark(`Deleted ${counted(gone.current.size, one, many)} and kept ${kept.join('; ')}.`);
+        }
         onDone();
         toast(`Deleted ${parts.join(', ')}`);
       }}

@@ -133,7 +133,14 @@ export function ImportWizard({
                 snippets={[
                   {
                     label: 'tarn',
-                    text: `tarn import ${settings.single ? '--object ' : ''}${removes(preview) ? '--yes ' : ''}${shellWord(settings.source.trim())} ${shellWord(tarnUri(repository, branch, settings.destination))}`,
+                    text: [
+                      'tarn',
+                      'import',
+                      ...(settings.single ? ['--object'] : []),
+                      ...(removes(preview) ? ['--yes'] : []),
+                      shellWord(settings.source.trim()),
+                      shellWord(tarnUri(repository, branch, settings.destination)),
+                    ].join(' '),
                   },
                 ]}
               />
