@@ -5,7 +5,7 @@ import { readBytes, type Shown } from '@/preview/object_bytes';
 import { Select } from '@/ui/field';
 import { bytes } from '@/ui/format';
 import { ErrorPanel, Skeleton } from '@/ui/states';
-import type { ContentProps } from './object_diff';
+import type { ContentProps } from './compared_object';
 import styles from './changes.module.css';
 
 const imageMax = 20 << 20;

@@ -8,6 +8,7 @@ import { Select } from '@/ui/field';
 import { bytes } from '@/ui/format';
 import { ErrorPanel, Skeleton } from '@/ui/states';
 import { Bytes, Time } from '@/ui/text';
+import type { ContentProps, Texts } from './compared_object';
 import { diffKey, type Sides } from './diff_queries';
 import { ImageDiff } from './image_diff';
 import { StructureDiff } from './structure_diff_view';
@@ -129,11 +130,6 @@ function shownOf(repository: string, ref: string, stats: Stats): Shown {
   };
 }
 
-export interface ContentProps {
-  before: Shown | undefined;
-  after: Shown | undefined;
-}
-
 function Content({ view, before, after, path }: ContentProps & { view: View; path: string }) {
   if (view === 'image') return <ImageDiff before={before} after={after} />;
   if (view === 'table' && kindOf(path, (after ?? before)?.contentType) === 'parquet')
@@ -152,14 +148,6 @@ function Content({ view, before, after, path }: ContentProps & { view: View; pat
       }
     </BothTexts>
   );
-}
-
-export interface Texts {
-  /** undefined = the object is not on this side. */
-  left: string | undefined;
-  right: string | undefined;
-  /** Only the first part is compared. */
-  isCut: boolean;
 }
 
 const absent: Shown = { repository: '', ref: '', path: '', size: 0, checksum: '', contentType: undefined };

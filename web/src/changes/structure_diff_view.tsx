@@ -2,7 +2,7 @@ import { parse } from 'yaml';
 import { useMemo } from 'react';
 import { Badge } from '@/ui/text';
 import { counted } from '@/ui/format';
-import type { Texts } from './object_diff';
+import type { Texts } from './compared_object';
 import { changesMax, structureDiff, type StructureChange } from './structure_diff';
 import { TextDiff } from './text_diff_view';
 import styles from './changes.module.css';

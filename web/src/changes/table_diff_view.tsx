@@ -5,7 +5,7 @@ import { readBytes, type Shown } from '@/preview/object_bytes';
 import { count, counted } from '@/ui/format';
 import { ErrorPanel, Skeleton } from '@/ui/states';
 import { Badge } from '@/ui/text';
-import type { ContentProps, Texts } from './object_diff';
+import type { ContentProps, Texts } from './compared_object';
 import { type ColumnFacts, columnChanges, factsOfRows, rowCounts, type TableFacts } from './table_diff';
 import styles from './changes.module.css';
 

@@ -3,7 +3,7 @@ import { Button } from '@/ui/button';
 import { useNarrow } from '@/ui/data_table';
 import { Select } from '@/ui/field';
 import { counted } from '@/ui/format';
-import type { Texts } from './object_diff';
+import type { Texts } from './compared_object';
 import { type DiffLine, differingPart, diffLines, hunksOf, pairsOf, splitLines } from './text_diff';
 import styles from './changes.module.css';
 
