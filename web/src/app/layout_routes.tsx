@@ -1,10 +1,9 @@
 // The routes that pages hang below: signed in, of a repository, of a ref in it.
 import { createRootRoute, createRoute, lazyRouteComponent, redirect } from '@tanstack/react-router';
-import { answer, api } from '@/api/client';
 import { queryClient } from '@/api/query_client';
 import { sessionQuery } from '@/api/session';
-import { queryOptions } from '@tanstack/react-query';
 import { NotFoundPage } from './not_found';
+import { repositoryQuery } from './repository_query';
 import { RouteError } from './route_error';
 import { Root } from './root';
 
@@ -39,12 +38,6 @@ export const signedInRoute = createRoute({
   ),
   notFoundComponent: NotFoundPage,
 });
-
-export const repositoryQuery = (repository: string) =>
-  queryOptions({
-    queryKey: ['repository', repository],
-    queryFn: () => answer(api.GET('/repositories/{repository}', { params: { path: { repository } } })),
-  });
 
 /** /r/REPOSITORY. Pages without a ref are below /r/REPOSITORY/-/, since no ref is called "-". */
 export const repositoryRoute = createRoute({

@@ -9,7 +9,7 @@ import { useCurrentInView } from '@/ui/current_in_view';
 import { Icon } from '@/ui/icon';
 import { Menu, MenuItem, MenuSeparator } from '@/ui/menu';
 import { Name } from '@/ui/text';
-import { repositoryQuery } from './layout_routes';
+import { repositoryQuery } from './repository_query';
 import { repositoryNavigation, serverNavigation } from './navigation';
 import { Palette } from './palette';
 import { recent, remember } from './recent';

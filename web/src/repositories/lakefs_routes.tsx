@@ -1,7 +1,8 @@
 // Addresses of lakeFS's own page, to which its tools link.
 import { createRoute, redirect } from '@tanstack/react-router';
 import { queryClient } from '@/api/query_client';
-import { repositoryQuery, signedInRoute } from '@/app/layout_routes';
+import { signedInRoute } from '@/app/layout_routes';
+import { repositoryQuery } from '@/app/repository_query';
 import { text } from '@/app/search_params';
 
 const listRoute = createRoute({

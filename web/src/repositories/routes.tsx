@@ -1,6 +1,7 @@
 import { createRoute, lazyRouteComponent, redirect } from '@tanstack/react-router';
 import { queryClient } from '@/api/query_client';
-import { repositoryQuery, repositoryRoute, signedInRoute } from '@/app/layout_routes';
+import { repositoryRoute, signedInRoute } from '@/app/layout_routes';
+import { repositoryQuery } from '@/app/repository_query';
 import { flag, text } from '@/app/search_params';
 
 const repositoriesRoute = createRoute({

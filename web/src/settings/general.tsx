@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { Fragment, useState } from 'react';
 import { answer, api } from '@/api/client';
 import { resource, useMay } from '@/api/permissions';
-import { repositoryQuery } from '@/app/layout_routes';
+import { repositoryQuery } from '@/app/repository_query';
 import { Button } from '@/ui/button';
 import { CopyAs } from '@/ui/copy_as';
 import { FormDialog } from '@/ui/dialog';
