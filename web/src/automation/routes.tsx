@@ -1,9 +1,9 @@
 import { createRoute, lazyRouteComponent } from '@tanstack/react-router';
 import { repositoryRoute } from '@/app/layout_routes';
 import { oneOf, text } from '@/app/search_params';
+import { type DeliveryState, deliveryStates } from './delivery_states';
 
-export const automationViews = ['hooks', 'webhooks'] as const;
-export const deliveryStates = ['pending', 'delivered', 'dead'] as const;
+const automationViews = ['hooks', 'webhooks'] as const;
 
 const automationRoute = createRoute({
   getParentRoute: () => repositoryRoute,
@@ -27,7 +27,7 @@ const hookRunRoute = createRoute({
 const webhookRoute = createRoute({
   getParentRoute: () => repositoryRoute,
   path: '-/automation/webhooks/$webhook',
-  validateSearch: (raw: Record<string, unknown>): { state?: (typeof deliveryStates)[number] | undefined } => ({
+  validateSearch: (raw: Record<string, unknown>): { state?: DeliveryState | undefined } => ({
     state: oneOf(raw.state, deliveryStates),
   }),
   component: lazyRouteComponent(() => import('./webhook_page'), 'WebhookPage'),

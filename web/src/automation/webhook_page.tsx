@@ -16,14 +16,13 @@ import { EmptyState, ErrorPanel, Loaded, Skeleton } from '@/ui/states';
 import { Badge, Name, Time } from '@/ui/text';
 import { toast } from '@/ui/toast';
 import { eventsText, WebhookDialog } from './automation_page';
-import type { deliveryStates } from './routes';
+import type { DeliveryState } from './delivery_states';
 import styles from './automation.module.css';
 
 const route = getRouteApi('/signed-in/r/$repository/-/automation/webhooks/$webhook');
 const pageSize = 100;
 type Delivery = Schemas['WebhookDelivery'];
-type State = (typeof deliveryStates)[number];
-const kinds: Record<State, 'waiting' | 'added' | 'removed'> = {
+const kinds: Record<DeliveryState, 'waiting' | 'added' | 'removed'> = {
   pending: 'waiting',
   delivered: 'added',
   dead: 'removed',
@@ -92,7 +91,12 @@ export function WebhookPage() {
     },
   });
   const columns: Column<Delivery>[] = [
-    { id: 'state', header: 'State', width: '104px', cell: (row) => <Badge kind={kinds[row.state]}>{row.state}</Badge> },
+    {
+      id: 'state',
+      header: 'State',
+      width: '104px',
+      cell: (row) => <Badge kind={kinds[row.state]}>{row.state}</Badge>,
+    },
     { id: 'type', header: 'Event', width: 'minmax(112px, 1fr)', cell: (row) => <Name mono>{row.type}</Name> },
     { id: 'attempts', header: 'Attempts', width: '88px', numeric: true, wideOnly: true, cell: (row) => row.attempts },
     {
@@ -186,7 +190,7 @@ export function WebhookPage() {
       </Loaded>
       <div className="page-head">
         <h2 className="grow">Deliveries</h2>
-        <Select<State | ''>
+        <Select<DeliveryState | ''>
           label="State"
           hideLabel
           value={state ?? ''}

@@ -1,7 +1,7 @@
 import { useMemo } from 'react';
 import { Select } from '@/ui/field';
 import { EmptyState } from '@/ui/states';
-import type { RunsSearch } from './routes';
+import type { RunsSearch } from './runs_search';
 import { isMetric, isParam, type ListedRun, nameOf, shownNumber, valueOf } from './run_values';
 import { boxOf, inOrder, rangeOf, share } from './statistics';
 import styles from './experiments.module.css';

@@ -7,7 +7,7 @@ import { Checkbox, Select } from '@/ui/field';
 import { counted } from '@/ui/format';
 import { EmptyState, Progress, useSlow } from '@/ui/states';
 import { colourOf, dashOf, lineStyleOf, themeColour, useIsDark, useSize } from './chart';
-import type { RunsSearch } from './routes';
+import type { RunsSearch } from './runs_search';
 import { type Curve, curvesOfOne, curvesQuery } from './run_queries';
 import { isMetric, type ListedRun, nameOf, shownNumber, valueOf } from './run_values';
 import styles from './experiments.module.css';

@@ -12,7 +12,7 @@ import { runQuery, standardsQuery } from './run_queries';
 import { columnsOf, isMetric, isParam, type ListedRun, nameOf, shownNumber, shownValue, valueOf } from './run_values';
 import { Delta } from './runs_table';
 import { useState } from 'react';
-import type { RunsSearch } from './routes';
+import type { RunsSearch } from './runs_search';
 import styles from './experiments.module.css';
 
 const route = getRouteApi('/signed-in/r/$repository/-/runs/$run');

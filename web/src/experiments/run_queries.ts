@@ -3,7 +3,7 @@ import { parse } from 'yaml';
 import { answer, api, type Schemas } from '@/api/client';
 import { permitted, resource } from '@/api/permissions';
 import { queryClient } from '@/api/query_client';
-import type { RunsSearch } from './routes';
+import type { RunsSearch } from './runs_search';
 import {
   columnsOf,
   type Goal,

@@ -30,7 +30,7 @@ import {
   valuesAmong,
 } from './run_queries';
 import { inOrder, isMetric, isParam, type ListedRun, nameOf } from './run_values';
-import { type RunsSearch, type RunView } from './routes';
+import type { RunsSearch, RunView } from './runs_search';
 import { NoRuns, RunsTable } from './runs_table';
 import { Scatter } from './scatter';
 import { SideBySide } from './side_by_side';

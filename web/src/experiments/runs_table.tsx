@@ -6,7 +6,7 @@ import { shortRef } from '@/ui/format';
 import { usePagedRows } from '@/ui/paged_rows';
 import { EmptyState, ErrorPanel, Skeleton } from '@/ui/states';
 import { Badge, Name, Time } from '@/ui/text';
-import type { RunsSearch } from './routes';
+import type { RunsSearch } from './runs_search';
 import { listRuns, pageSize, type Standards, tableKey } from './run_queries';
 import {
   isMetric,

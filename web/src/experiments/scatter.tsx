@@ -4,7 +4,7 @@ import { Select } from '@/ui/field';
 import { counted } from '@/ui/format';
 import { EmptyState } from '@/ui/states';
 import { Canvas, colourOf, type Size, themeColour, useIsDark, useSize } from './chart';
-import type { RunsSearch } from './routes';
+import type { RunsSearch } from './runs_search';
 import { type ListedRun, nameOf, shownNumber, shownValue, valueOf } from './run_values';
 import { inOrder, rangeOf, share, ticks } from './statistics';
 import styles from './experiments.module.css';

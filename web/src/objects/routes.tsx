@@ -1,8 +1,7 @@
 import { createRoute, lazyRouteComponent, redirect } from '@tanstack/react-router';
 import { refRoute } from '@/app/layout_routes';
-import { integer, oneOf, text, texts } from '@/app/search_params';
-
-export const objectSorts = ['path', 'size', 'modified'] as const;
+import { text } from '@/app/search_params';
+import { objectSearchOf } from './object_search';
 
 /** /r/REPOSITORY/REF leads to the objects of the ref. */
 const refIndexRoute = createRoute({
@@ -29,38 +28,10 @@ const dataRoute = createRoute({
   component: lazyRouteComponent(() => import('./data_page'), 'DataPage'),
 });
 
-export interface ObjectSearch {
-  glob?: string | undefined;
-  prefix?: string | undefined;
-  min?: number | undefined;
-  max?: number | undefined;
-  after?: string | undefined;
-  before?: string | undefined;
-  type?: string | undefined;
-  metadata?: string[] | undefined;
-  where?: string | undefined;
-  sort?: (typeof objectSorts)[number] | undefined;
-  descending?: string | undefined;
-  object?: string | undefined;
-}
-
 const searchRoute = createRoute({
   getParentRoute: () => refRoute,
   path: 'search',
-  validateSearch: (raw: Record<string, unknown>): ObjectSearch => ({
-    glob: text(raw.glob),
-    prefix: text(raw.prefix),
-    min: integer(raw.min),
-    max: integer(raw.max),
-    after: text(raw.after),
-    before: text(raw.before),
-    type: text(raw.type),
-    metadata: texts(raw.metadata),
-    where: text(raw.where),
-    sort: oneOf(raw.sort, objectSorts),
-    descending: text(raw.descending),
-    object: text(raw.object),
-  }),
+  validateSearch: objectSearchOf,
   component: lazyRouteComponent(() => import('./search_page'), 'SearchPage'),
 });
 

@@ -13,7 +13,7 @@ import { Bytes, Name, Time } from '@/ui/text';
 import { ObjectPanel } from './object_panel';
 import type { ObjectStats } from './object_queries';
 import { folderOf, nameOf } from './paths';
-import type { ObjectSearch } from './routes';
+import type { ObjectSearch } from './object_search';
 import styles from './search_page.module.css';
 
 const route = getRouteApi('/signed-in/r/$repository/$ref/search');
