@@ -209,10 +209,8 @@ export class UploadQueue {
     } = (await begun.json()) as { upload_id: string; physical_address: string; presigned_urls?: string[] };
     const uploadUrl = `${this.branchUrl}/staging/pmpu/${encodeURIComponent(uploadId)}${query}`;
     const json = { 'Content-Type': 'application/json' };
-    const giveUp = () =>
-      fetch(uploadUrl, { method: 'DELETE', headers: json, body: JSON.stringify({ physical_address: address }) }).catch(
-        () => undefined,
-      );
+    const abort = { method: 'DELETE', headers: json, body: JSON.stringify({ physical_address: address }) };
+    const giveUp = () => guardedFetch(new Request(uploadUrl, abort)).catch(() => undefined);
     if (urls.length !== sizes.length || urls.some((url) => new URL(url, location.href).origin !== location.origin)) {
       await giveUp();
       return false;
