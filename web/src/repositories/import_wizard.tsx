@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
-import { useMemo, useState } from 'react';
+import { useState } from 'react';
 import { answer, api, type Schemas } from '@/api/client';
 import { ApiError, asError } from '@/api/errors';
 import { randomKey } from '@/api/idempotency';
@@ -84,8 +84,8 @@ export function ImportWizard({
       setRunning(false);
     }
   };
-  // The same key for the same request: a second press, or a lost answer, starts no second import.
-  const key = useMemo(() => randomKey(), [preview]);
+  // The same key for the same preview: a second press, or a lost answer, starts no second import.
+  const [key, setKey] = useState(randomKey);
   const look = () =>
     attempt(async () => {
       setAgreed(false);
@@ -97,6 +97,7 @@ export function ImportWizard({
           }),
         ),
       );
+      setKey(randomKey());
     });
   const start = () =>
     attempt(async () =>
