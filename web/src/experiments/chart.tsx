@@ -87,9 +87,9 @@ export function Canvas({ width, height, draw, label, onMove, onLeave, onPress }:
     context.clearRect(0, 0, width, height);
     draw(context, { width, height });
   }, [width, height, draw]);
-  const at = (event: React.MouseEvent, use?: (x: number, y: number) => void) => {
+  const at = (event: React.MouseEvent, tell?: (x: number, y: number) => void) => {
     const box = event.currentTarget.getBoundingClientRect();
-    use?.(event.clientX - box.left, event.clientY - box.top);
+    tell?.(event.clientX - box.left, event.clientY - box.top);
   };
   return (
     <canvas

@@ -49,17 +49,17 @@ export function Curves({ repository, runs, columns, search, onSearch }: CurvesPr
   const waiting = parts.reduce((sum, part, index) => sum + (curves[index]?.isLoading ? part.length : 0), 0);
   const slow = useSlow(waiting > 0);
   const failed = curves.find((curve) => curve.error);
+  const arrived = curves.filter((curve) => curve.data).length;
   const shown = useMemo(
     () =>
       parts.flatMap((part, index) =>
         part.flatMap((run) => {
           const curve = curves[index]?.data?.get(run.id);
           return curve ? [{ run, curve }] : [];
-          // A curve never changes once it is there.
-          // eslint-disable-next-line react-hooks/exhaustive-deps
         }),
       ),
-    [parts, metric, curves.filter((curve) => curve.data).length],
+    // eslint-disable-next-line react-hooks/exhaustive-deps -- a curve never changes once it is there
+    [parts, metric, arrived],
   );
   if (metric === undefined) return <EmptyState icon="chart">These runs have no metric.</EmptyState>;
   const cut = shown.filter((item) => item.curve.isCut).length;

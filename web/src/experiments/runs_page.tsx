@@ -286,8 +286,7 @@ function OfSelected({
       ids.length > 0
         ? (named.data?.runs.filter((run) => ids.includes(run.id)) ?? [])
         : (newest.data?.runs.slice(0, curvesByDefault) ?? []),
-    // The ids are a new array at each render.
-    // eslint-disable-next-line react-hooks/exhaustive-deps
+    // eslint-disable-next-line react-hooks/exhaustive-deps -- the ids as a text: each render has another array of them
     [ids.join(), named.data, newest.data],
   );
   if (named.error && ids.length > 0) return <ErrorPanel error={named.error} onRetry={() => void named.refetch()} />;

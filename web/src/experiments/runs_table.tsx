@@ -96,8 +96,7 @@ export function RunsTable({
       if (range) out.set(column, range);
     }
     return out;
-    // The rows in reach change with these.
-    // eslint-disable-next-line react-hooks/exhaustive-deps
+    // eslint-disable-next-line react-hooks/exhaustive-deps -- the rows in reach change with these, the object in each render
   }, [columns, rows.loaded, rows.isLoading]);
 
   const shown: Column<ListedRun>[] = useMemo(() => {

@@ -30,7 +30,6 @@ interface Cell {
 }
 
 const joined = (text: unknown): string => (Array.isArray(text) ? text.join('') : typeof text === 'string' ? text : '');
-// eslint-disable-next-line no-control-regex
 const withoutColours = (text: string) => text.replace(/\u001b\[[0-9;]*m/g, '');
 
 /** Cells with their stored outputs. Nothing is run: HTML and scripts in outputs are shown as text. */

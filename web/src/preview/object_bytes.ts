@@ -52,7 +52,6 @@ export function decodeText(bytes: Uint8Array, isCut: boolean): string | null {
 /** Whether bytes without a known kind are text: UTF-8 without control characters. */
 export function isPlainText(bytes: Uint8Array, isCut: boolean): boolean {
   try {
-    // eslint-disable-next-line no-control-regex
     return !/[\u0000-\u0008\u000e-\u001a\u001c-\u001f\u007f]/.test(
       new TextDecoder('utf-8', { fatal: true }).decode(bytes, { stream: isCut }),
     );

@@ -76,7 +76,7 @@ async function run(request: SqlRequest): Promise<SqlAnswer> {
 }
 
 self.onmessage = ({ data }: MessageEvent<SqlRequest>) => {
-  run(data)
+  void run(data)
     .catch((error: unknown): SqlAnswer => ({ error: error instanceof Error ? error.message : String(error) }))
     .then((answered) => self.postMessage(answered));
 };

@@ -89,7 +89,6 @@ export function duration(seconds: number): string {
 
 /** Controls, and characters that turn the direction of text around, as codes: "photo\u202egnp.exe" is no picture. */
 export function visible(text: string): string {
-  // eslint-disable-next-line no-control-regex
   return text.replace(
     /[\u0000-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g,
     (c) => `[U+${c.charCodeAt(0).toString(16).toUpperCase().padStart(4, '0')}]`,

@@ -79,6 +79,7 @@ export function usePagedRows<Row>(
   });
 
   // The size of each page, and where the next one begins.
+  // eslint-disable-next-line react-hooks/exhaustive-deps -- ends when the state has what the pages of this render say
   useEffect(() => {
     let next = state;
     for (const [page, data] of pages) {

@@ -50,8 +50,7 @@ export function useVisibleColumns(
       element.removeEventListener('scroll', read);
       observer.disconnect();
     };
-    // Widths as a text: the array is another one in every render.
-    // eslint-disable-next-line react-hooks/exhaustive-deps
+    // eslint-disable-next-line react-hooks/exhaustive-deps -- the widths as a text: each render has another array of them
   }, [scroller, key, pinned, left]);
   return widths ? range : [pinned, Infinity];
 }
