@@ -1,4 +1,4 @@
-# ./dev lint: the tidy tests, and clang-tidy over the sources that differ from a commit.
+# ./dev lint: the tidy tests, the rules of the web interface, and clang-tidy over the sources that differ from a commit.
 source .ci/dev/build.sh
 source .ci/dev/python.sh
 
@@ -25,6 +25,7 @@ dev_lint() {
   for check in aborts actions clocks formatting images layers limits links migrations python queries reasons troubleshooting types wording; do
     python3 "tests/tidy/$check.py" || status=1
   done
+  lint_web || status=1
   python3 tests/tidy/clang.py threads || status=1
   [ ${#files[@]} -eq 0 ] || python3 tests/tidy/clang.py tidy "${files[@]}" || status=1
   return $status

@@ -148,6 +148,7 @@ dev_phases() {
   (ensure_database_proxies) || true
   must "S3 clients" ensure_s3_clients light || return 0
   must "unit tests of the web interface" web_unit_tests || true
+  must "formatting and rules of the web interface" web_lint || true
   must "web interface in a browser" web_browser_tests || true
   must "Python package" run_e2e python clients/python/tests || true
   must "end to end" run_e2e e2e tests/e2e "--ignore=$FAILOVER_E2E" || true
@@ -162,6 +163,8 @@ web_unit_tests() {
   ensure_node && ensure_web_modules || return
   check_web --reporter=default --reporter=junit --outputFile=../build/results/web-unit.junit || [ -s build/results/web-unit.junit ]
 }
+
+web_lint() { [ -n "$FILTER" ] || lint_web; }
 
 web_browser_tests() { ensure_node && ensure_web_modules && ensure_browser && run_e2e web tests/web -n "$WEB_PROCESSES"; }
 

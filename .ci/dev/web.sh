@@ -84,7 +84,7 @@ usage: ./dev web [--check | --screenshots]      serves web/ with hot reload at h
 
 Requests of the page go to a running tarnd, TARN_ENDPOINT (http://127.0.0.1:8000, as ./dev run serves).
 
-  --check        types and unit tests of web/
+  --check        types, unit tests, formatting and rules of web/
   --screenshots  takes pictures of all pages: build/screenshots/, and those that docs/images/ has
 TEXT
 }
@@ -95,7 +95,7 @@ dev_web() {
       ensure_node && ensure_web_modules && generate_web_types
       in_web node_modules/vite/bin/vite.js
       ;;
-    --check) ensure_node && ensure_web_modules && check_web ;;
+    --check) ensure_node && ensure_web_modules && check_web && lint_web ;;
     --screenshots)
       source .ci/dev/build.sh
       build_programs
@@ -119,6 +119,31 @@ check_web_types() {
 # check_web [vitest options]: types and unit tests.
 check_web() {
   check_web_types && in_web node_modules/vitest/vitest.mjs run "$@" >&2
+}
+
+# format_web: Prettier over web/. TARN_WEB=off, for places without Node.js, leaves it out.
+format_web() {
+  [ "${TARN_WEB:-on}" != off ] || return 0
+  ensure_node && ensure_web_modules && in_web node_modules/prettier/bin/prettier.cjs --write --log-level warn .
+}
+
+# lint_web: formatting, the rules of ESLint, long lines and import circles. Skipped if nothing changed since all were in order.
+lint_web() {
+  [ "${TARN_WEB:-on}" != off ] || return 0
+  local key passed=build/web/linted status=0
+  key=$(web_key)
+  [ "$(cat "$passed" 2>/dev/null)" != "$key" ] || return 0
+  ensure_node && ensure_web_modules && generate_web_types || return
+  # ESLint keeps one processor busy: it needs the types, of packages too.
+  {
+    in_web scripts/shape.js || status=1
+    in_web node_modules/prettier/bin/prettier.cjs --check --log-level warn . || status=1
+    exit $status
+  } >&2 &
+  in_web node_modules/eslint/bin/eslint.js src >&2 || status=1
+  wait $! || status=1
+  [ $status != 0 ] || { mkdir -p build/web && echo "$key" >"$passed"; }
+  return $status
 }
 
 # ensure_browser: Debian's Chromium without windows, which the tests of the page drive.
