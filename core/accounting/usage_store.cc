@@ -7,6 +7,7 @@
 #include "core/base/cancellation.h"
 #include "core/base/error.h"
 #include "core/base/str_cat.h"
+#include "core/meta/commit_column.h"
 #include "core/meta/expiry.h"
 #include "core/meta/staging.h"
 
@@ -93,10 +94,8 @@ std::vector<RefRow> UsageStore::refs(RepositoryId repository) {
 
 std::vector<Nid> UsageStore::roots_below(RepositoryId repository,
                                          std::span<const CommitId> commits) {
-  std::vector<db::Bytes> ids;
-  ids.reserve(commits.size());
-  for (const CommitId& id : commits) ids.push_back({view_of(id)});
-  return nids_from(connection_.run(kSelectRootsBelow, {static_cast<int32_t>(repository), ids}));
+  return nids_from(connection_.run(kSelectRootsBelow,
+                                   {static_cast<int32_t>(repository), meta::bytes_of(commits)}));
 }
 
 std::vector<Nid> UsageStore::roots_of_all(RepositoryId repository,

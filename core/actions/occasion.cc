@@ -56,6 +56,16 @@ std::string to_json(const QueuedRun& run) {
                   {"depth", run.depth}});
 }
 
+std::vector<CommitId> commits_of(const QueuedRun& run) {
+  std::vector<CommitId> out;
+  const HookContext& o = run.context;
+  for (const std::string& ref :
+       {o.source_ref, o.commit, o.merge_source, run.ref, run.destination_ref}) {
+    if (const auto commit = parse_commit_id(ref)) out.push_back(*commit);
+  }
+  return out;
+}
+
 QueuedRun queued_run_from(std::string_view json) {
   try {
     const Json from = Json::parse(json);

@@ -3,6 +3,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/branch/hooks.h"
 
@@ -19,6 +20,8 @@ struct QueuedRun {
   int depth = 0;
 };
 std::string to_json(const QueuedRun& run);
+/// The commits that the run's refs name by their ids.
+std::vector<CommitId> commits_of(const QueuedRun& run);
 /// Throws data_loss.
 QueuedRun queued_run_from(std::string_view json);
 

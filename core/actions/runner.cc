@@ -341,11 +341,11 @@ void Runner::queue(db::Connection& connection, const Repository& repository,
   run.commit = parse_commit_id(context.commit);
   run.started = engine_.clock.now();
   run.id = make_descending_id(run.started);
-  events::HookRunStore::queue(connection, repository.id, run,
-                              to_json({.context = context,
-                                       .ref = files.ref,
-                                       .destination_ref = files.destination_ref,
-                                       .depth = hook_nesting().depth}));
+  const QueuedRun queued{.context = context,
+                         .ref = files.ref,
+                         .destination_ref = files.destination_ref,
+                         .depth = hook_nesting().depth};
+  events::HookRunStore::queue(connection, repository.id, run, to_json(queued), commits_of(queued));
 }
 
 void Runner::set_commit(db::Connection& connection, RepositoryId repository, const std::string& run,

@@ -36,13 +36,5 @@ TEST_F(RestoredCopy, ReadLeasesOfTheOriginalEndInACopy) {
             0);
 }
 
-TEST_F(RestoredCopy, ABackupOfAVersionWithoutTheseTablesIsRestored) {
-  run_sql("DROP TABLE servers; DROP TABLE read_leases CASCADE");
-  take(true);
-  blob::MemoryStore store;
-  Copy copy(&store);
-  EXPECT_NO_THROW(restore_backup(copy.stores, target, restore_options(copy.database.url())));
-}
-
 }  // namespace
 }  // namespace tarn::backup

@@ -23,8 +23,8 @@ constexpr db::Query kBegin{"hook_runs_insert_running", R"sql(
   VALUES ($1, $2, $3, $4, $5, 'running', false, '', $6, $7, clock_timestamp() + $8 * interval '1 millisecond'))sql"};
 
 constexpr db::Query kQueue{"hook_runs_insert_queued", R"sql(
-  INSERT INTO hook_runs (repo_id, run_id, event, branch, commit_id, state, after, occasion, started_ms)
-  VALUES ($1, $2, $3, $4, $5, 'queued', true, $6, $7))sql"};
+  INSERT INTO hook_runs (repo_id, run_id, event, branch, commit_id, state, after, occasion, started_ms, commits)
+  VALUES ($1, $2, $3, $4, $5, 'queued', true, $6, $7, $8))sql"};
 
 constexpr db::Query kSetCommit{"hook_runs_set_commit", R"sql(
   UPDATE hook_runs SET commit_id = $3 WHERE repo_id = $1 AND run_id = $2)sql"};
@@ -184,9 +184,10 @@ void HookRunStore::begin(RepositoryId repository, const HookRun& run, int64_t ow
 }
 
 void HookRunStore::queue(db::Connection& connection, RepositoryId repository, const HookRun& run,
-                         std::string_view occasion) {
+                         std::string_view occasion, std::span<const CommitId> commits) {
   connection.run(kQueue, {static_cast<int32_t>(repository), run.id, name_of(run.event), run.branch,
-                          meta::bytes_or_null(run.commit), occasion, to_millis(run.started)});
+                          meta::bytes_or_null(run.commit), occasion, to_millis(run.started),
+                          meta::bytes_of(commits)});
 }
 
 void HookRunStore::set_commit(db::Connection& connection, RepositoryId repository,

@@ -31,9 +31,10 @@ class HookRunStore {
   /// A run that a request waits for, under a lease.
   void begin(RepositoryId repository, const HookRun& run, int64_t owner,
              std::chrono::milliseconds lease);
-  /// A run after a change, in the transaction of the change. `occasion` is JSON.
+  /// A run after a change, in the transaction of the change. `occasion` is JSON that names
+  /// `commits`: they are roots of garbage collection until the run ends.
   static void queue(db::Connection& connection, RepositoryId repository, const HookRun& run,
-                    std::string_view occasion);
+                    std::string_view occasion, std::span<const CommitId> commits);
   /// The commit that the run's change made, in the transaction that makes it.
   static void set_commit(db::Connection& connection, RepositoryId repository, std::string_view id,
                          const CommitId& commit);

@@ -290,7 +290,7 @@ TEST_F(CollectionFences, ACollectionThatLostItsLeaseDoomsNothing) {
   EXPECT_EQ(runs.at(1).state, "interrupted") << "the one that stopped";
 }
 
-// require_kept_sources: the merge has the tree of its source, whose data expires before it is
+// publish_commit: the merge has the tree of its source, whose data expires before it is
 // published.
 TEST_F(CollectionFences, AMergeWhoseSourceExpiresIsRefused) {
   engine.branch(repo, "side", "main");

@@ -327,7 +327,7 @@ TEST_F(Retention, RestoredRefsKeepExpiredHistory) {
 /// its data goes.
 class RootsOfRetention : public Retention, public ::testing::WithParamInterface<std::string> {
  protected:
-  /// The rows of the root, and what they are called in refusals. REPO, ID and HEX stand for the
+  /// The rows of the root, and what they are called in refusals. REPO and ID stand for the
   /// repository and the commit.
   static std::string rows_of(const std::string& root) {
     const std::map<std::string, std::string> rows = {
@@ -345,8 +345,8 @@ class RootsOfRetention : public Retention, public ::testing::WithParamInterface<
          "VALUES (REPO, 'r', 'e', ID, '', '{}', '', '', '', '', 0, '')"},
         {"promotions",
          "INSERT INTO promotions (repo_id, promotion_id, state, request, destination, actor, "
-         "created_ms, updated_ms, evidence) VALUES (REPO, 'p', 'rejected', '{}', 'main', '', 0, 0, "
-         "'{\"commit\":\"HEX\"}')"},
+         "created_ms, updated_ms, commits) VALUES (REPO, 'p', 'rejected', '{}', 'main', '', 0, 0, "
+         "ARRAY[ID])"},
         {"pull requests",
          "INSERT INTO pull_requests (repo_id, pull_id, title, description, status, author, source, "
          "destination, created_ms, merged_commit) "
@@ -382,7 +382,6 @@ TEST_P(RootsOfRetention, KeepsDataUntilItsLineIsTakenAway) {
   if (root == "branches") wanted.id = head("main");
   std::string sql = rows_of(root);
   replace(sql, "REPO", std::to_string(static_cast<int>(repo.id)));
-  replace(sql, "HEX", to_text(wanted.id));
   replace(sql, "ID", str_cat("decode('", to_text(wanted.id), "', 'hex')"));
   if (!sql.empty()) run_sql(sql);
   set_rules(10);

@@ -7,6 +7,7 @@
 
 #include "core/base/error.h"
 #include "core/base/str_cat.h"
+#include "core/meta/commit_column.h"
 
 namespace tarn::gc {
 namespace {
@@ -29,19 +30,14 @@ constexpr CommitRoot kCommitRoots[] = {
   WHERE repo_id = $1 AND c IS NOT NULL)sql"}},
     {"runs", RootKind::kNamed, {"roots_select_runs", R"sql(
   SELECT commit_id, 'run ' || run_id FROM runs WHERE repo_id = $1)sql"}},
-    // The documents name commits in hexadecimal; other digests in them match no commit. A rollback
-    // goes to the parent of the result.
+    // A rollback goes to the parent of the result.
     {"promotions", RootKind::kNamed, {"roots_select_promotions", R"sql(
-  SELECT c, 'promotion ' || promotion_id FROM promotions, unnest(ARRAY[winner, champion, result]) AS c
+  SELECT c, 'promotion ' || promotion_id FROM promotions, unnest(ARRAY[winner, champion, result] || commits) AS c
   WHERE repo_id = $1 AND c IS NOT NULL
   UNION
   SELECT r.parents[1], 'promotion ' || p.promotion_id
   FROM promotions p JOIN commits r ON r.repo_id = p.repo_id AND r.commit_id = p.result
-  WHERE p.repo_id = $1 AND cardinality(r.parents) > 0
-  UNION
-  SELECT decode(m[1], 'hex'), 'promotion ' || promotion_id FROM promotions,
-    regexp_matches(request || ' ' || candidates || ' ' || evidence, '[0-9a-f]{64}', 'g') AS m
-  WHERE repo_id = $1)sql"}},
+  WHERE p.repo_id = $1 AND cardinality(r.parents) > 0)sql"}},
     {"pull requests", RootKind::kNamed, {"roots_select_pull_requests", R"sql(
   SELECT merged_commit, 'pull request ' || pull_id FROM pull_requests
   WHERE repo_id = $1 AND merged_commit IS NOT NULL)sql"}},
@@ -49,12 +45,8 @@ constexpr CommitRoot kCommitRoots[] = {
     {"merge bases", RootKind::kMergeBases, {"roots_select_heads", R"sql(
   SELECT head, 'branch "' || name || '"' FROM branches WHERE repo_id = $1 ORDER BY name)sql"}},
     {"hook runs", RootKind::kNamed, {"roots_select_hook_runs", R"sql(
-  SELECT commit_id, 'hook run ' || run_id FROM hook_runs
-  WHERE repo_id = $1 AND state IN ('queued', 'running') AND commit_id IS NOT NULL
-  UNION
-  SELECT decode(m[1], 'hex'), 'hook run ' || run_id
-  FROM hook_runs, regexp_matches(occasion, '[0-9a-f]{64}', 'g') AS m
-  WHERE repo_id = $1 AND state IN ('queued', 'running'))sql"}},
+  SELECT c, 'hook run ' || run_id FROM hook_runs, unnest(commits || commit_id) AS c
+  WHERE repo_id = $1 AND state IN ('queued', 'running') AND c IS NOT NULL)sql"}},
     {"holds", RootKind::kHeld, {"roots_select_holds", R"sql(
   SELECT commit_id, 'hold ' || hold_id FROM gc_holds
   WHERE repo_id = $1 AND (until_ms IS NULL OR until_ms > extract(epoch FROM clock_timestamp()) * 1000))sql"}},
@@ -180,13 +172,6 @@ constexpr db::Query kDeleteNodes[] = {
 
 int32_t key_of(RepositoryId repository) { return static_cast<int32_t>(repository); }
 
-std::vector<db::Bytes> id_bytes(std::span<const CommitId> ids) {
-  std::vector<db::Bytes> out;
-  out.reserve(ids.size());
-  for (const CommitId& id : ids) out.push_back({view_of(id)});
-  return out;
-}
-
 }  // namespace
 
 std::span<const CommitRoot> commit_roots() { return kCommitRoots; }
@@ -298,14 +283,14 @@ std::vector<Expiry> Roots::expiries(RepositoryId repository, int64_t before, uin
 void Roots::count_removal() { connection_.run(kCountRootRemoval); }
 
 void Roots::lock_commits(RepositoryId repository, std::span<const CommitId> ids) {
-  connection_.run(kLockCommits, {key_of(repository), id_bytes(ids)});
+  connection_.run(kLockCommits, {key_of(repository), meta::bytes_of(ids)});
 }
 
 std::vector<RemovedCommit> Roots::describe(RepositoryId repository, std::span<const CommitId> ids) {
   std::vector<RemovedCommit> out;
   std::vector<std::vector<CommitId>> parents;
   std::map<CommitId, size_t> places;
-  const db::Rows rows = connection_.run(kDescribe, {key_of(repository), id_bytes(ids)});
+  const db::Rows rows = connection_.run(kDescribe, {key_of(repository), meta::bytes_of(ids)});
   for (size_t row = 0; row < rows.size(); ++row) {
     out.push_back({commit_id_from_bytes(rows.bytes(row, 0)), rows.integer(row, 1), ""});
     places[out.back().id] = row;
@@ -337,7 +322,7 @@ void Roots::remove_commits(RepositoryId repository, std::span<const CommitId> id
   if (ids.empty()) return;
   connection_.run(kCountRootRemoval);
   for (const db::Query& removal : kRemovals) {
-    connection_.run(removal, {key_of(repository), id_bytes(ids)});
+    connection_.run(removal, {key_of(repository), meta::bytes_of(ids)});
   }
 }
 

@@ -27,7 +27,6 @@ class Roots : public CollectionTest {
     const std::string id = str_cat("decode('", to_text(commit.id), "', 'hex')");
     for (std::string* sql : {&insert, &remove}) {
       replace(*sql, "REPO", std::to_string(static_cast<int>(repo.id)));
-      replace(*sql, "HEX", to_text(commit.id));
       replace(*sql, "ID", id);
     }
     run_sql(insert);
@@ -79,9 +78,8 @@ TEST_F(Roots, Promotions) {
       "created_ms, updated_ms, ";
   expect_root(insert + "champion) VALUES (REPO, 'p', 'promoted', '{}', 'main', '', 0, 0, ID)",
               "DELETE FROM promotions");
-  expect_root(insert +
-                  "candidates) VALUES (REPO, 'p', 'rejected', '{}', 'main', '', 0, 0, "
-                  "'[{\"commit\":\"HEX\"}]')",
+  // The column alone knows it.
+  expect_root(insert + "commits) VALUES (REPO, 'p', 'rejected', '{}', 'main', '', 0, 0, ARRAY[ID])",
               "DELETE FROM promotions");
 }
 TEST_F(Roots, PullRequests) {
@@ -98,6 +96,10 @@ TEST_F(Roots, HookRuns) {
       "lease_owner) VALUES (REPO, 'h', 'post-commit', 'b', ID, 'running', true, '', 0, "
       "clock_timestamp() + interval '1 hour', 1)",
       "UPDATE hook_runs SET state = 'completed', ended_ms = 1");
+  expect_root(
+      "INSERT INTO hook_runs (repo_id, run_id, event, branch, state, after, occasion, started_ms, "
+      "commits) VALUES (REPO, 'h2', 'post-merge', 'b', 'queued', true, '', 0, ARRAY[ID])",
+      "UPDATE hook_runs SET state = 'failed', ended_ms = 1 WHERE run_id = 'h2'");
 }
 TEST_F(Roots, Holds) {
   const std::string insert =

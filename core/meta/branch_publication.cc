@@ -1,6 +1,6 @@
 // Publishing: a commit becomes the head of its branch.
-#include "core/base/encoding.h"
 #include "core/meta/branches.h"
+#include "core/meta/commit_column.h"
 #include "core/meta/commits.h"
 #include "core/meta/gated_branch.h"
 
@@ -14,15 +14,10 @@ constexpr std::string_view kStateChanged = "TN003";
 constexpr db::Query kFence{"branches_fence_publication", R"sql(
   UPDATE branches SET lease_owner = NULL, lease_until = NULL WHERE branch_id = $1 AND lease_owner = $2)sql"};
 
-// The user and the paths are set first, because they are the defaults of columns of commits. The
-// commits that were read are locked first too: their nodes stay until the new tree refers to them.
-constexpr db::Query kPublish{"branches_publish_commit", R"sql(
-  WITH acting AS MATERIALIZED (
-    SELECT set_config('tarn.user', $23, true), set_config('tarn.changed_paths', $24, true)),
-  kept AS MATERIALIZED (SELECT require_kept_sources($3, $7) AS sources)
+constexpr db::Query kPublish{"branches_publish_commit",
+                             R"sql(
   SELECT publish_commit($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19,
-                        $20, $21, $22), )sql" TARN_COMMIT_POSITION R"sql(
-  FROM acting, kept)sql",
+                        $20, $21, $22, $23, $24), )sql" TARN_COMMIT_POSITION,
                              /*has_position=*/true};
 
 // Valid until the transaction ends: see refuse_gated_change in the schema.
@@ -52,13 +47,6 @@ std::vector<db::Bytes> views(const std::vector<std::string>& bytes) {
   return out;
 }
 
-std::vector<db::Bytes> views(const std::vector<CommitId>& ids) {
-  std::vector<db::Bytes> out;
-  out.reserve(ids.size());
-  for (const CommitId& id : ids) out.push_back({view_of(id)});
-  return out;
-}
-
 }  // namespace
 
 db::Rows Branches::publish_with_more(std::initializer_list<db::Param> params,
@@ -82,14 +70,14 @@ PublishOutcome Branches::publish(int64_t writer, const BranchLease& lease, const
                                                      static_cast<int32_t>(p.branch),
                                                      db::Bytes{view_of(lease.head)},
                                                      p.drained,
-                                                     views(p.read),
+                                                     bytes_of(p.read),
                                                      p.nodes.nids,
                                                      levels,
                                                      views(p.nodes.hashes),
                                                      views(p.nodes.bodies),
                                                      db::Bytes{view_of(p.commit.id)},
                                                      p.commit.generation,
-                                                     views(p.commit.parents),
+                                                     bytes_of(p.commit.parents),
                                                      nullable(p.commit.root),
                                                      db::Bytes{view_of(p.commit.root.hash)},
                                                      p.commit.committer,
@@ -99,7 +87,7 @@ PublishOutcome Branches::publish(int64_t writer, const BranchLease& lease, const
                                                      settings,
                                                      p.clean,
                                                      p.user,
-                                                     to_hex(p.changed_paths)};
+                                                     db::Bytes{p.changed_paths}};
     const db::Rows rows = p.within || p.promotion
                               ? publish_with_more(params, p)
                               : pool_.run(kPublish, params, db::Pool::Retry::kWrite);

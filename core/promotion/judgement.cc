@@ -309,6 +309,13 @@ Judgement judge_once(branch::Engine& engine, const Repository& repository,
   for (const PinnedCandidate& candidate : out.pinned) out.commits.push_back(candidate.commit);
   out.commits.push_back(out.head.id);
   if (out.champion) out.commits.push_back(*out.champion);
+  if (baseline) out.mentioned.push_back(baseline->facts.commit);
+  for (const RankedCandidate& ranked : out.candidates) {
+    for (const CheckResult& check : ranked.candidate.checks) out.mentioned.push_back(check.commit);
+    for (const GateApproval& approval : ranked.candidate.approvals) {
+      out.mentioned.push_back(approval.commit);
+    }
+  }
   std::sort(out.commits.begin(), out.commits.end());
   out.commits.erase(std::unique(out.commits.begin(), out.commits.end()), out.commits.end());
   return out;

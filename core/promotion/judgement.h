@@ -51,7 +51,8 @@ struct Judgement {
   std::vector<LeftOut> left_out;            ///< branches that globs match and that are not judged
   std::optional<size_t> winner;             ///< best of those that did not fail
   std::string evidence;                     ///< to_json
-  std::vector<CommitId> commits;            ///< all that the evidence names
+  std::vector<CommitId> commits;            ///< those that were compared
+  std::vector<CommitId> mentioned;  ///< others that the evidence names, of checks and approvals
 };
 
 /// How often judge() reads everything again because the champion moved meanwhile.

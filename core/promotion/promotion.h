@@ -122,8 +122,10 @@ struct Promotion {
   std::string actor;
   std::string address;                      ///< IP of the actor's request; "" = unknown
   std::vector<PinnedCandidate> candidates;  ///< empty until they were resolved
-  /// Commits that the evidence names and that were judged since the row was read; not stored.
+  /// Commits that were judged since the row was last stored: they must still be there.
   std::vector<CommitId> judged;
+  /// Other commits that the evidence of this judgement names.
+  std::vector<CommitId> mentioned;
   std::string winner_ref;
   std::optional<CommitId> winner;
   std::optional<CommitId> champion;  ///< where the alias was

@@ -144,6 +144,7 @@ class PromotionRun {
     promotion_.policy_version = judgement.version.version;
     promotion_.evidence = judgement.evidence;
     promotion_.judged = judgement.commits;
+    promotion_.mentioned = judgement.mentioned;
     if (const auto moved = unexpected(judgement)) return end(*moved);
     if (!judgement.winner) return reject(judgement);
     if (const std::vector<size_t> unranked = unranked_of(judgement); !unranked.empty())
@@ -421,6 +422,7 @@ class PromotionRun {
   std::optional<int64_t> store() {
     const auto said = rows_.store(repository_.id, promotion_, owner_);
     promotion_.judged.clear();  // they are roots by now
+    promotion_.mentioned.clear();
     stored_ = promotion_;
     return said;
   }

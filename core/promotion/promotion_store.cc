@@ -17,9 +17,9 @@ namespace {
 #define TARN_INSERT_PROMOTION                                                                   \
   "INSERT INTO promotions (repo_id, promotion_id, state, request, destination, alias, policy, " \
   "policy_version, actor, request_key, winner_ref, winner, champion, result, tag, code, "       \
-  "message, undoes, created_ms, updated_ms, due_at, address) "                                  \
+  "message, undoes, created_ms, updated_ms, due_at, address, commits) "                         \
   "VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, nullif($10, ''), $11, $12, $13, $14, $15, $16, " \
-  "$17, $18, $19, $19, CASE WHEN $20 THEN NULL ELSE clock_timestamp() END, $21) "
+  "$17, $18, $19, $19, CASE WHEN $20 THEN NULL ELSE clock_timestamp() END, $21, $22) "
 
 #define TARN_INSERT_FIRST_STEP                                                            \
   "INSERT INTO promotion_log (repo_id, promotion_id, step, state, actor, code, message, " \
@@ -106,7 +106,7 @@ constexpr db::Query kRenew{"promotions_renew_lease", R"sql(
 
 // The commits that were judged ($24) must be there, and become roots of garbage collection by this
 // row: they are locked first, so that a collection sees the row or this statement sees that they
-// are gone.
+// are gone. $25 are others that the request and the evidence name.
 // $18: 0 = the lease is kept, 1 = it waits $19 ms or until something is reported, at most $23 ms if
 // a candidate moved, 2 = it has ended, 3 = it has ended unless something was reported.
 constexpr db::Query kStore{"promotions_store_row", R"sql(
@@ -119,6 +119,7 @@ constexpr db::Query kStore{"promotions_store_row", R"sql(
       state = $4, policy = $5, policy_version = $6, alias = $7, winner_ref = $8, winner = $9, champion = $10,
       result = $11, tag = $12, evidence = $13, code = $14, message = $15, rounds = $16, updated_ms = $17,
       candidates = $21,
+      commits = CASE WHEN cardinality($24::bytea[]) > 0 THEN $24 || $25 ELSE p.commits END,
       lease_owner = CASE WHEN $18 = 0 THEN p.lease_owner END,
       lease_until = CASE WHEN $18 = 0 THEN p.lease_until END,
       due_at = CASE WHEN $18 = 0 THEN p.due_at
@@ -199,14 +200,25 @@ struct Stored {
               str_cat("promotion ", p.id, ": ", why));
 }
 
+/// Commits that the request names by their ids.
+std::vector<CommitId> requested_commits(const PromotionRequest& request) {
+  std::vector<CommitId> out;
+  for (const std::string& ref : request.candidates) {
+    if (const auto commit = parse_commit_id(ref)) out.push_back(*commit);
+  }
+  if (request.expect_destination) out.push_back(*request.expect_destination);
+  if (const auto alias = request.expect_alias.value_or(std::nullopt)) out.push_back(*alias);
+  return out;
+}
+
 /// Throws conflict (reason "promotion_judged_anew") if a commit that was judged has been removed,
 /// or its data has expired.
 template <typename Runner>
 Stored store_row(Runner&& run, RepositoryId repository, const Promotion& p, int64_t owner,
                  Instant now, int16_t mode, int64_t delay_ms = 0, int64_t said = 0,
                  int64_t moved = 0) {
-  std::vector<db::Bytes> judged;
-  for (const CommitId& commit : p.judged) judged.push_back({view_of(commit)});
+  std::vector<CommitId> others = requested_commits(p.request);
+  others.insert(others.end(), p.mentioned.begin(), p.mentioned.end());
   const db::Rows rows = [&] {
     try {
       return run(kStore, {static_cast<int32_t>(repository),
@@ -232,7 +244,8 @@ Stored store_row(Runner&& run, RepositoryId repository, const Promotion& p, int6
                           to_json(p.candidates),
                           moved,
                           kLookPauseMs,
-                          judged});
+                          meta::bytes_of(p.judged),
+                          meta::bytes_of(others)});
     } catch (const Error& error) {
       if (error.reason() != reason::kExpired) throw;
       throw_judged_gone(p, error.message());
@@ -265,6 +278,7 @@ auto within(db::Connection& connection) {
 
 template <typename Runner>
 bool insert_row(Runner&& run, RepositoryId repository, const Promotion& p, std::string_view key) {
+  const std::vector<CommitId> commits = requested_commits(p.request);
   return run(kInsert, {static_cast<int32_t>(repository),
                        p.id,
                        name_of(p.state),
@@ -285,7 +299,8 @@ bool insert_row(Runner&& run, RepositoryId repository, const Promotion& p, std::
                        p.undoes,
                        to_millis(p.created),
                        has_ended(p.state),
-                       p.address})
+                       p.address,
+                       meta::bytes_of(commits)})
              .affected() == 1;
 }
 

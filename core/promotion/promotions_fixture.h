@@ -36,6 +36,18 @@ class Promotions : public ::testing::Test {
     engine.commit(repo, "main");
   }
 
+  /// Every commit that a document of a promotion names is a root of garbage collection.
+  void TearDown() override {
+    const db::Rows missing = engine.pool.run({"test_select_commits_without_root", R"sql(
+      SELECT DISTINCT p.promotion_id || ' names ' || m[1]
+      FROM promotions p, regexp_matches(request || ' ' || candidates || ' ' || evidence, '[0-9a-f]{64}', 'g') AS m
+      JOIN commits c ON c.commit_id = decode(m[1], 'hex')
+      WHERE c.repo_id = p.repo_id
+        AND NOT coalesce(c.commit_id = ANY (p.commits || ARRAY[p.winner, p.champion, p.result]), false))sql"},
+                                             {}, db::Pool::Retry::kRead);
+    for (size_t row = 0; row < missing.size(); ++row) ADD_FAILURE() << missing.text(row, 0);
+  }
+
   void apply_policy(std::string document = std::string(kPolicy)) {
     set_gate_policy(*engine, repo, "digits", {.document = std::move(document), .author = "owner"});
   }

@@ -7,6 +7,7 @@
 #include "core/base/error.h"
 #include "core/base/number.h"
 #include "core/base/reasons.h"
+#include "core/meta/commit_column.h"
 
 namespace tarn::runs {
 namespace {
@@ -117,12 +118,6 @@ constexpr db::Query kSelectFirstPieces{"extractions_select_first_pieces", R"sql(
 const std::vector<int16_t> kReadOrigins = {static_cast<int16_t>(MetricOrigin::kCommitMetadata),
                                            static_cast<int16_t>(MetricOrigin::kFile)};
 
-std::vector<db::Bytes> bytes_of(std::span<const CommitId> commits) {
-  std::vector<db::Bytes> out;
-  for (const CommitId& commit : commits) out.push_back({view_of(commit)});
-  return out;
-}
-
 void insert_metrics(db::Connection& connection, int32_t repo, const CommitId& commit,
                     const Measurements& read) {
   std::vector<std::string> names, splits, sources, values;
@@ -202,9 +197,10 @@ void ExtractionStore::fail(const QueuedExtraction& extraction, std::string_view 
 
 std::set<CommitId> ExtractionStore::done(RepositoryId repository, std::span<const CommitId> commits,
                                          std::string_view rules_hash) {
-  const db::Rows rows = pool_.run(
-      kSelectDone, {static_cast<int32_t>(repository), bytes_of(commits), db::Bytes{rules_hash}},
-      db::Pool::Retry::kRead);
+  const db::Rows rows =
+      pool_.run(kSelectDone,
+                {static_cast<int32_t>(repository), meta::bytes_of(commits), db::Bytes{rules_hash}},
+                db::Pool::Retry::kRead);
   std::set<CommitId> out;
   for (size_t row = 0; row < rows.size(); ++row) {
     out.insert(commit_id_from_bytes(rows.bytes(row, 0)));
@@ -236,7 +232,7 @@ std::vector<CommitFacts> ExtractionStore::facts(RepositoryId repository,
                                                 std::span<const CommitId> commits,
                                                 std::span<const std::string> names) {
   const int32_t repo = static_cast<int32_t>(repository);
-  const std::vector<db::Bytes> ids = bytes_of(commits);
+  const std::vector<db::Bytes> ids = meta::bytes_of(commits);
   std::optional<std::vector<std::string>> wanted;
   if (!names.empty()) wanted.emplace(names.begin(), names.end());
   std::map<CommitId, CommitFacts> by_commit;
@@ -311,8 +307,8 @@ std::map<CommitId, Page<SeriesPoint>> ExtractionStore::first_points(
     std::string_view split, uint32_t limit) {
   std::map<CommitId, Page<SeriesPoint>> out;
   const db::Rows rows = pool_.run(kSelectFirstPieces,
-                                  {static_cast<int32_t>(repository), bytes_of(commits), name, split,
-                                   static_cast<int16_t>(MetricOrigin::kFile)},
+                                  {static_cast<int32_t>(repository), meta::bytes_of(commits), name,
+                                   split, static_cast<int16_t>(MetricOrigin::kFile)},
                                   db::Pool::Retry::kRead);
   for (size_t row = 0; row < rows.size(); ++row) {
     Page<SeriesPoint>& page = out[commit_id_from_bytes(rows.bytes(row, 0))];

@@ -14,13 +14,13 @@ CREATE TABLE commits (
   metadata      text[] NOT NULL,
   created_ms    bigint NOT NULL,
   -- The user who made or recorded the commit, whatever committer it shows; NULL: nobody. It is a name, since a user who is
-  -- deleted and created again must not approve what the earlier one made. A transaction that publishes says it in tarn.user.
-  made_by       text DEFAULT nullif(current_setting('tarn.user', true), ''),
+  -- deleted and created again must not approve what the earlier one made.
+  made_by       text,
   -- The time at which the commit was stored, which clients do not choose.
   stored_at     timestamptz NOT NULL DEFAULT clock_timestamp(),
-  -- The paths that the commit changed, stored as core/tree/changed_paths.h describes; NULL: not known yet. A transaction
-  -- that publishes says them in tarn.changed_paths, in hex; a job fills in those of restored dumps.
-  changed_paths bytea DEFAULT decode(nullif(current_setting('tarn.changed_paths', true), ''), 'hex'),
+  -- The paths that the commit changed, stored as core/tree/changed_paths.h describes; NULL: not known yet.
+  -- A job fills in those of restored dumps.
+  changed_paths bytea,
   PRIMARY KEY (repo_id, commit_id)
 );
 CREATE INDEX commits_without_changed_paths ON commits (repo_id, generation) WHERE changed_paths IS NULL;

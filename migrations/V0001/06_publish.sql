@@ -60,37 +60,34 @@ $$;
 -- Makes a commit the head of its branch in one transaction: nodes, the commit's row, the branch's row, the drained tokens.
 -- Guarantees that the lease is p_owner's, the head is p_expected_head, the drained tokens are sealed, the settings are
 -- those that the verb was judged by (p_settings; NULL: it obeys none), and that each commit of p_read, whose trees went
--- into this one, still exists. p_clean: the verb must find the branch clean, so no conditional row may have been staged.
+-- into this one, still exists and has its data. p_clean: the verb must find the branch clean, so no conditional row may have been staged.
 -- Locks the repository's row, the rows of commits (FOR KEY SHARE), and last the staging area (class 1, exclusive) and the
 -- branch's row: a conditional write waits only as long as the transaction takes from there. Commits are probed one by one
 -- in the primary key, whatever the statistics: a subquery that locks rows is never flattened.
 -- Returns 0 done, 2 the writer is gone, 3 other settings hold, 5 a commit of p_read is gone; nothing was done but in 0.
 -- Raises what must undo its rows: TN001 the branch is gone, TN003 the branch changed or the commit was removed; also TN404,
--- TN010, TN455 and TN410 (triggers of branches). Called by meta::Branches, after require_kept_sources in one statement.
+-- TN410 (the data of a commit of p_read has expired), and TN010, TN455 and TN410 of the triggers of branches. Called by
+-- meta::Branches.
 CREATE FUNCTION publish_commit(
   p_writer bigint, p_owner bigint, p_repo integer, p_branch integer, p_expected_head bytea, p_drained bigint[],
   p_read bytea[],
   p_nids bigint[], p_levels smallint[], p_hashes bytea[], p_bodies bytea[],
   p_commit bytea, p_generation bigint, p_parents bytea[], p_root_nid bigint, p_root_hash bytea,
   p_committer text, p_message text, p_metadata text[], p_created_ms bigint, p_settings bigint,
-  p_clean boolean)
+  p_clean boolean, p_user text, p_changed_paths bytea)
 RETURNS smallint LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
-  v_root  bigint;
-  v_found integer;
+  v_root bigint;
 BEGIN
   IF hold_repository(p_repo) <> p_settings THEN RETURN 3; END IF;
   IF NOT writer_lives(p_writer) THEN RETURN 2; END IF;
-  SELECT count(*) INTO v_found FROM (
-    SELECT 1 FROM unnest(p_read) AS r(id) CROSS JOIN LATERAL (
-      SELECT 1 FROM commits WHERE repo_id = p_repo AND commit_id = r.id FOR KEY SHARE) AS c) AS present;
-  IF v_found <> cardinality(p_read) THEN RETURN 5; END IF;
+  IF require_kept_commits(p_repo, p_read) <> (SELECT count(DISTINCT id) FROM unnest(p_read) AS u(id)) THEN RETURN 5; END IF;
   INSERT INTO nodes (nid, repo_id, level, hash, body)
   SELECT n, p_repo, l, h, b FROM unnest(p_nids, p_levels, p_hashes, p_bodies) AS u(n, l, h, b);
   INSERT INTO commits (repo_id, commit_id, generation, parents, root_nid, root_hash, committer, message, metadata,
-                       created_ms)
+                       created_ms, made_by, changed_paths)
   VALUES (p_repo, p_commit, p_generation, p_parents, p_root_nid, p_root_hash, p_committer, p_message, p_metadata,
-          p_created_ms)
+          p_created_ms, nullif(p_user, ''), nullif(p_changed_paths, ''))
   ON CONFLICT DO NOTHING;
   -- Two branches may make the same commit: both then use the tree of the row that is there.
   SELECT root_nid INTO v_root FROM commits WHERE repo_id = p_repo AND commit_id = p_commit FOR KEY SHARE;

@@ -36,6 +36,8 @@ CREATE TABLE promotions (
   lease_until    timestamptz,
   address        text NOT NULL DEFAULT '',          -- where the request came from: policies may allow by address
   moved          bigint NOT NULL DEFAULT 0,         -- grows with every move of a candidate
+  -- The commits that the request, the candidates and the evidence name: roots of garbage collection.
+  commits        bytea[] NOT NULL DEFAULT '{}',
   PRIMARY KEY (repo_id, promotion_id)
 );
 CREATE INDEX promotions_due ON promotions (due_at) WHERE due_at IS NOT NULL;

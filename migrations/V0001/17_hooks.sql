@@ -18,6 +18,7 @@ CREATE TABLE hook_runs (
   attempts    integer NOT NULL DEFAULT 0,
   lease_owner bigint,
   lease_until timestamptz,
+  commits     bytea[] NOT NULL DEFAULT '{}',        -- that the occasion names: roots of garbage collection until the end
   PRIMARY KEY (repo_id, run_id)
 );
 CREATE INDEX hook_runs_by_branch ON hook_runs (repo_id, branch, run_id);

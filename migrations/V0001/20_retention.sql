@@ -53,16 +53,6 @@ BEGIN
 END
 $$;
 
--- Guarantees the same for the commits whose trees went into a new one, in the statement that calls publish_commit. Locks
--- the repository's row before the rows of commits. Raises TN404 and TN410. Called by meta::Branches.
-CREATE FUNCTION require_kept_sources(p_repo integer, p_commits bytea[]) RETURNS void LANGUAGE plpgsql VOLATILE AS $$
-BEGIN
-  IF cardinality(p_commits) = 0 THEN RETURN; END IF;
-  PERFORM hold_repository(p_repo);
-  PERFORM require_kept_commits(p_repo, p_commits);
-END
-$$;
-
 -- Guarantees that a row which names a commit keeps it: locks the commit against removal and expiry until the transaction
 -- ends, and raises TN410 for one whose data has expired.
 CREATE FUNCTION require_kept_commit() RETURNS trigger LANGUAGE plpgsql AS $$
