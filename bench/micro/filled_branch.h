@@ -13,8 +13,8 @@
 
 namespace tarn::bench {
 
-/// Commits what `objects_of(tick)` returns, a tree::EditSource, to the branch. It calls `tick` now
-/// and then, which keeps the branch's lease.
+/// Commits what `objects_of(tick)` returns, a tree::ChangeSource, to the branch. It calls `tick`
+/// now and then, which keeps the branch's lease.
 template <typename ObjectsOf>
 void fill_branch(testing::TestEngine& engine, const Repository& repository, const std::string& name,
                  const ObjectsOf& objects_of) {

@@ -33,13 +33,13 @@ std::string key_of(uint64_t at, uint64_t count) {
 }
 
 /// `changed` objects from number `first` on, of `count` in 1,000 folders.
-class Objects final : public tree::EditSource {
+class Objects final : public tree::ChangeSource {
  public:
   Objects(uint64_t count, uint64_t first, uint64_t changed, int64_t time,
           std::function<void()> tick)
       : count_(count), at_(first), end_(first + changed), time_(time), tick_(std::move(tick)) {}
 
-  std::optional<tree::Edit> next() override {
+  std::optional<tree::Change> next() override {
     if (at_ >= end_ || at_ >= count_) return std::nullopt;
     if (++made_ % 10'000 == 0) tick_();
     const std::string key = key_of(at_, count_);
@@ -52,7 +52,7 @@ class Objects final : public tree::EditSource {
     entry.content_type = "application/octet-stream";
     entry.address = new_own_address(from_millis(time_ + static_cast<int64_t>(at_)));
     ++at_;
-    return tree::Edit{key, std::move(entry)};
+    return tree::Change{key, std::move(entry)};
   }
 
  private:
@@ -171,7 +171,7 @@ void measure_space(testing::TestEngine& engine, const std::string& url,
 }
 
 /// Every second object from number `first` on: imported, stored, or deleted.
-class Half final : public tree::EditSource {
+class Half final : public tree::ChangeSource {
  public:
   enum class Kind { kOwn, kImported, kDeleted };
   Half(testing::TestEngine& engine, const Repository& repository, uint64_t count, uint64_t first,
@@ -183,13 +183,13 @@ class Half final : public tree::EditSource {
         kind_(kind),
         hold_(hold) {}
 
-  std::optional<tree::Edit> next() override {
+  std::optional<tree::Change> next() override {
     if (at_ >= count_) return std::nullopt;
     if (at_ % 20'000 < 2) {
       hold_.keep_alive();
       engine_.parts().heartbeat();
     }
-    tree::Edit edit{key_of(at_, count_), std::nullopt};
+    tree::Change edit{key_of(at_, count_), std::nullopt};
     if (kind_ != Kind::kDeleted) edit.entry = entry();
     at_ += 2;
     return edit;

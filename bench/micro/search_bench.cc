@@ -27,11 +27,11 @@ namespace {
 constexpr uint64_t kObjectsPerRareOne = 100'000;
 
 /// Objects in folders of 1,000, in key order.
-class Objects final : public tree::EditSource {
+class Objects final : public tree::ChangeSource {
  public:
   Objects(uint64_t count, std::function<void()> tick) : count_(count), tick_(std::move(tick)) {}
 
-  std::optional<tree::Edit> next() override {
+  std::optional<tree::Change> next() override {
     if (at_ >= count_) return std::nullopt;
     if (at_ % 10'000 == 0) tick_();
     const bool rare = at_ % kObjectsPerRareOne == kObjectsPerRareOne / 2;
@@ -49,7 +49,7 @@ class Objects final : public tree::EditSource {
     entry.mtime = from_millis(1'700'000'000'000 + static_cast<int64_t>(at_));
     entry.address = new_own_address(entry.mtime);
     ++at_;
-    return tree::Edit{key, std::move(entry)};
+    return tree::Change{key, std::move(entry)};
   }
 
  private:

@@ -41,13 +41,13 @@ Entry entry_of(uint64_t number) {
   return entry;
 }
 
-class MapEdits final : public EditSource {
+class MapEdits final : public ChangeSource {
  public:
   explicit MapEdits(std::map<std::string, std::optional<Entry>> edits)
       : edits_(std::move(edits)), at_(edits_.begin()) {}
-  std::optional<Edit> next() override {
+  std::optional<Change> next() override {
     if (at_ == edits_.end()) return std::nullopt;
-    Edit edit{at_->first, at_->second};
+    Change edit{at_->first, at_->second};
     ++at_;
     return edit;
   }

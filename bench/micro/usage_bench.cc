@@ -26,12 +26,12 @@ struct Change {
 };
 
 /// Objects in 1,000 folders, in key order, each with bytes of its own.
-class Objects final : public tree::EditSource {
+class Objects final : public tree::ChangeSource {
  public:
   Objects(uint64_t count, const Change& change, std::function<void()> tick)
       : count_(count), change_(change), tick_(std::move(tick)) {}
 
-  std::optional<tree::Edit> next() override {
+  std::optional<tree::Change> next() override {
     if (at_ >= change_.end) return std::nullopt;
     if (++made_ % 10'000 == 0) tick_();
     char key[64];
@@ -44,7 +44,7 @@ class Objects final : public tree::EditSource {
     entry.content_type = "application/octet-stream";
     entry.address = new_own_address(from_millis(1'700'000'000'000 + static_cast<int64_t>(at_)));
     at_ += change_.step;
-    return tree::Edit{key, std::move(entry)};
+    return tree::Change{key, std::move(entry)};
   }
 
  private:

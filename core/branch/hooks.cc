@@ -68,15 +68,13 @@ std::vector<ActionEntry> action_files_of(Engine& engine, const TreeRoot& root) {
   return out;
 }
 
-std::optional<tree::Edit> WatchedEdits::next() {
-  std::optional<tree::Edit> edit = edits_.next();
-  if (edit && is_action_file(edit->key) && seen_.size() <= 2 * kActionFilesMax) {
-    seen_.push_back(*edit);
+void ActionFileChanges::add(const tree::Change& change) {
+  if (is_action_file(change.key) && seen_.size() <= 2 * kActionFilesMax) {
+    seen_.emplace_back(change.key, change.entry);
   }
-  return edit;
 }
 
-std::vector<ActionEntry> WatchedEdits::action_files(
+std::vector<ActionEntry> ActionFileChanges::action_files(
     Engine& engine, const TreeRoot& root, const std::vector<tree::RangeDelete>& deletes) const {
   if (seen_.size() > 2 * kActionFilesMax) throw_too_many();
   std::vector<ActionEntry> base = action_files_of(engine, root);
@@ -88,11 +86,11 @@ std::vector<ActionEntry> WatchedEdits::action_files(
   if (seen_.empty()) return base;
   std::map<std::string, Entry> files;
   for (ActionEntry& file : base) files[file.path] = std::move(file.entry);
-  for (const tree::Edit& edit : seen_) {
-    if (edit.entry) {
-      files[edit.key] = *edit.entry;
+  for (const auto& [path, entry] : seen_) {
+    if (entry) {
+      files[path] = *entry;
     } else {
-      files.erase(edit.key);
+      files.erase(path);
     }
   }
   if (files.size() > kActionFilesMax) throw_too_many();

@@ -81,18 +81,17 @@ struct ActionFiles {
 /// kActionFilesMax.
 std::vector<ActionEntry> action_files_of(Engine& engine, const TreeRoot& root);
 
-/// Passes edits on and keeps those of action files.
-class WatchedEdits final : public tree::EditSource {
+/// Changes of action files among those of a tree. One thread.
+class ActionFileChanges {
  public:
-  explicit WatchedEdits(tree::EditSource& edits) : edits_(edits) {}
-  std::optional<tree::Edit> next() override;
-  /// The action files of `root` with the edits seen and `deletes` applied.
+  /// Keeps the change if it is of an action file.
+  void add(const tree::Change& change);
+  /// The action files of `root` with these changes and `deletes` applied.
   std::vector<ActionEntry> action_files(Engine& engine, const TreeRoot& root,
                                         const std::vector<tree::RangeDelete>& deletes) const;
 
  private:
-  tree::EditSource& edits_;
-  std::vector<tree::Edit> seen_;
+  std::vector<std::pair<std::string, std::optional<Entry>>> seen_;  ///< path and entry
 };
 
 /// A hook that would run.

@@ -17,14 +17,16 @@ constexpr uint32_t kRowsPerPage = 10'000;
 }  // namespace
 
 StagedEdits::StagedEdits(Engine& engine, std::vector<int64_t> tokens, bool has_ranges,
-                         std::function<void()> on_page)
+                         std::function<void()> on_page,
+                         std::function<void(const tree::Change&)> on_change)
     : engine_(engine),
       tokens_(std::move(tokens)),
       has_ranges_(has_ranges),
       on_page_(std::move(on_page)),
+      on_change_(std::move(on_change)),
       last_page_(tokens_.empty()) {}
 
-std::optional<tree::Edit> StagedEdits::next() {
+std::optional<tree::Change> StagedEdits::next() {
   while (at_ == page_.size()) {
     if (last_page_) return std::nullopt;
     if (on_page_) on_page_();
@@ -33,7 +35,9 @@ std::optional<tree::Edit> StagedEdits::next() {
     last_page_ = begin_.empty();
   }
   meta::StagedRow& row = page_[at_++];
-  return tree::Edit{std::move(row.key), std::move(row.entry)};
+  tree::Change change{std::move(row.key), std::move(row.entry)};
+  if (on_change_) on_change_(change);
+  return change;
 }
 
 std::vector<tree::RangeDelete> StagedEdits::range_deletes() {

@@ -15,12 +15,14 @@ namespace tarn::branch {
 
 /// Streams the effective rows of frozen tokens in key order, a page at a time, so memory stays
 /// bounded and no transaction is open while they are applied. One thread.
-class StagedEdits final : public tree::EditSource {
+class StagedEdits final : public tree::ChangeSource {
  public:
-  /// `on_page` runs before each page is read (the verb renews its lease there).
+  /// `on_page` runs before each page is read (the verb renews its lease there), `on_change` before
+  /// each change is returned.
   StagedEdits(Engine& engine, std::vector<int64_t> tokens, bool has_ranges,
-              std::function<void()> on_page);
-  std::optional<tree::Edit> next() override;
+              std::function<void()> on_page,
+              std::function<void(const tree::Change&)> on_change = {});
+  std::optional<tree::Change> next() override;
 
   /// Ranges of the tree that the tokens delete.
   std::vector<tree::RangeDelete> range_deletes();
@@ -30,6 +32,7 @@ class StagedEdits final : public tree::EditSource {
   const std::vector<int64_t> tokens_;
   const bool has_ranges_;
   const std::function<void()> on_page_;
+  const std::function<void(const tree::Change&)> on_change_;
   std::vector<meta::StagedRow> page_;
   size_t at_ = 0;
   std::string begin_;

@@ -38,16 +38,16 @@ using testing::TestRepository;
 constexpr int kManyObjects = 20'000;
 
 /// Entries of objects that nobody has stored.
-class ManyEntries final : public tree::EditSource {
+class ManyEntries final : public tree::ChangeSource {
  public:
-  std::optional<tree::Edit> next() override {
+  std::optional<tree::Change> next() override {
     if (at_ == kManyObjects) return std::nullopt;
     char key[32];
     std::snprintf(key, sizeof(key), "many/%09d", at_++);
     Entry entry;
     entry.etag = to_hex(random_bytes(16));
     entry.address = new_own_address(from_millis(at_));
-    return tree::Edit{key, std::move(entry)};
+    return tree::Change{key, std::move(entry)};
   }
 
  private:

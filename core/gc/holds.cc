@@ -31,9 +31,9 @@ void log_added(const Repository& repository, const Hold& hold) {
                            {"reason", hold.reason}});
 }
 
-class NoEdits final : public tree::EditSource {
+class NoEdits final : public tree::ChangeSource {
  public:
-  std::optional<tree::Edit> next() override { return std::nullopt; }
+  std::optional<tree::Change> next() override { return std::nullopt; }
 };
 
 /// The objects of `source` below the path alone. Its nodes are in the database.

@@ -100,7 +100,7 @@ bool ImportSource::next_batch() {
   return true;
 }
 
-std::optional<tree::Edit> ImportSource::next() {
+std::optional<tree::Change> ImportSource::next() {
   if (returned_ == limit_) return std::nullopt;
   while (in_batch_ == batch_.size()) {
     if (!next_batch()) {
@@ -122,7 +122,7 @@ std::optional<tree::Edit> ImportSource::next() {
   return edit_of(stat);
 }
 
-tree::Edit ImportSource::edit_of(const blob::BlobStat& stat) const {
+tree::Change ImportSource::edit_of(const blob::BlobStat& stat) const {
   Entry entry;
   entry.size_bytes = stat.size_bytes;
   entry.etag = stat.etag;
@@ -136,10 +136,10 @@ tree::Edit ImportSource::edit_of(const blob::BlobStat& stat) const {
   return {parse_key(key).str(), std::move(entry)};
 }
 
-std::optional<tree::Edit> ImportedRanges::next() {
+std::optional<tree::Change> ImportedRanges::next() {
   if (!cursor_.valid()) return std::nullopt;
   if (++returned_ % kKeepAliveEvery == 0) keep_alive_();
-  tree::Edit edit{cursor_.key(), cursor_.entry()};
+  tree::Change edit{cursor_.key(), cursor_.entry()};
   cursor_.next();
   return edit;
 }

@@ -21,7 +21,7 @@ namespace tarn::imports {
 
 /// Lists on a thread of its own, at most kBatchesMax batches ahead of the one who builds the tree.
 /// One thread.
-class ImportSource final : public tree::EditSource {
+class ImportSource final : public tree::ChangeSource {
  public:
   /// Reads objects after `after` (a key of the source), at most `limit`; calls `on_object` for
   /// each, which may throw to stop. Throws what the store throws; not_found (reason
@@ -30,7 +30,7 @@ class ImportSource final : public tree::EditSource {
                std::function<void()> on_object);
   ~ImportSource() override;
 
-  std::optional<tree::Edit> next() override;
+  std::optional<tree::Change> next() override;
   /// Whether the source has no more objects after what next() returned.
   bool exhausted() const { return exhausted_; }
   /// Key at the source of the last object returned.
@@ -42,7 +42,7 @@ class ImportSource final : public tree::EditSource {
   bool hand_over(Batch batch);
   void finish(std::exception_ptr error);
   bool next_batch();
-  tree::Edit edit_of(const blob::BlobStat& stat) const;
+  tree::Change edit_of(const blob::BlobStat& stat) const;
 
   static constexpr size_t kBatchItems = 1000;
   static constexpr size_t kBatchesMax = 16;
@@ -71,13 +71,13 @@ class ImportSource final : public tree::EditSource {
 };
 
 /// Every entry of an imported tree as an edit.
-class ImportedRanges final : public tree::EditSource {
+class ImportedRanges final : public tree::ChangeSource {
  public:
   ImportedRanges(tree::NodeSource& nodes, const TreeRoot& root, std::function<void()> keep_alive)
       : cursor_(nodes, root), keep_alive_(std::move(keep_alive)) {
     cursor_.seek("");
   }
-  std::optional<tree::Edit> next() override;
+  std::optional<tree::Change> next() override;
 
  private:
   tree::Cursor cursor_;

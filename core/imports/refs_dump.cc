@@ -89,7 +89,7 @@ std::vector<DumpedRef> read_refs(branch::Engine& engine, const Repository& sourc
 }
 
 /// Converts the changes between two trees of the source to edits of the target's trees.
-class RestoredEdits final : public tree::EditSource {
+class RestoredEdits final : public tree::ChangeSource {
  public:
   using Restore = std::function<Entry(Entry)>;
   RestoredEdits(tree::NodeSource& nodes, const TreeRoot& before, const TreeRoot& after,
@@ -97,11 +97,11 @@ class RestoredEdits final : public tree::EditSource {
       : diff_(nodes, before, after), restore_(restore) {
     diff_.seek("");
   }
-  std::optional<tree::Edit> next() override {
+  std::optional<tree::Change> next() override {
     auto difference = diff_.next();
     if (!difference) return std::nullopt;
-    if (!difference->right) return tree::Edit{std::move(difference->key), std::nullopt};
-    return tree::Edit{std::move(difference->key), restore_(*std::move(difference->right))};
+    if (!difference->right) return tree::Change{std::move(difference->key), std::nullopt};
+    return tree::Change{std::move(difference->key), restore_(*std::move(difference->right))};
   }
 
  private:

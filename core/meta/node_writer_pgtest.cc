@@ -29,18 +29,18 @@ std::string key_of(int number) {
   return out;
 }
 
-class NewEntries final : public tree::EditSource {
+class NewEntries final : public tree::ChangeSource {
  public:
   NewEntries(int count, size_t etag) : count_(count), etag_(etag) {}
 
-  std::optional<tree::Edit> next() override {
+  std::optional<tree::Change> next() override {
     if (at_ == count_) return std::nullopt;
     Entry entry;
     entry.size_bytes = 1;
     for (size_t i = 0; i < etag_; ++i)
       entry.etag.push_back(static_cast<char>('0' + random_() % 64));
     entry.address = new_own_address(from_millis(1'700'000'000'000 + at_));
-    return tree::Edit{key_of(at_++), std::move(entry)};
+    return tree::Change{key_of(at_++), std::move(entry)};
   }
 
  private:

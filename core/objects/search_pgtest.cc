@@ -45,13 +45,13 @@ class Search : public ::testing::Test {
 
   /// As an import builds and commits a tree.
   Commit import(const Objects& objects) {
-    class Edits final : public tree::EditSource {
+    class Edits final : public tree::ChangeSource {
      public:
       explicit Edits(const Objects& given) : at_(given.begin()), end_(given.end()) {}
-      std::optional<tree::Edit> next() override {
+      std::optional<tree::Change> next() override {
         if (at_ == end_) return std::nullopt;
         const auto& [path, entry] = *at_++;
-        return tree::Edit{path, entry};
+        return tree::Change{path, entry};
       }
 
      private:

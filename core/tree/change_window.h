@@ -15,31 +15,6 @@
 
 namespace tarn::tree {
 
-/// One step of an edit. `key` is where it applies; the kinds of one stream do not overlap.
-struct Change {
-  enum class Kind {
-    kSet,          ///< `key` becomes `entry`
-    kDelete,       ///< `key` is deleted
-    kThreeWay,     ///< a source changed `key` from `base` to `entry` (absent = not there)
-    kTakeSubtree,  ///< all of `subtree`, in whose range of keys there is nothing; `key` is its last
-    kRemoveRange,  ///< all keys of `range` go away; `key` is range.begin
-  };
-  Kind kind = Kind::kSet;
-  std::string key;
-  std::optional<Entry> entry;
-  std::optional<Entry> base;
-  uint8_t level = 0;  ///< of the subtree
-  ChildRef subtree;   ///< last_key is not set; it is `key`
-  RangeDelete range;
-};
-
-/// Ascending by key; nullopt = the end.
-class ChangeSource {
- public:
-  virtual ~ChangeSource() = default;
-  virtual std::optional<Change> next() = 0;
-};
-
 /// Buffers the head of a ChangeSource and keeps the ranges that are being removed. One thread at a
 /// time.
 class ChangeWindow {

@@ -10,24 +10,35 @@
 
 namespace tarn::tree {
 
-/// Sets the entry of a key, or deletes the key.
-struct Edit {
-  std::string key;
-  std::optional<Entry> entry;
-};
-
-/// Edits with strictly ascending keys; nullopt = the end.
-class EditSource {
- public:
-  virtual ~EditSource() = default;
-  virtual std::optional<Edit> next() = 0;
-};
-
 /// Deletes every key in [begin, end) of the base tree before the edits apply; end "" = to the last
 /// key.
 struct RangeDelete {
   std::string begin;
   std::string end;
+};
+
+/// One step of an edit. `key` is where it applies; the kinds of one stream do not overlap.
+struct Change {
+  enum class Kind {
+    kSet,          ///< `key` becomes `entry`; without one it is deleted
+    kThreeWay,     ///< a source changed `key` from `base` to `entry` (absent = not there)
+    kTakeSubtree,  ///< all of `subtree`, in whose range of keys there is nothing; `key` is its last
+    kRemoveRange,  ///< all keys of `range` go away; `key` is range.begin
+  };
+  std::string key{};
+  std::optional<Entry> entry{};
+  Kind kind = Kind::kSet;
+  std::optional<Entry> base{};
+  uint8_t level = 0;   ///< of the subtree
+  ChildRef subtree{};  ///< last_key is not set; it is `key`
+  RangeDelete range{};
+};
+
+/// Changes in the order of their keys, each once; nullopt = the end.
+class ChangeSource {
+ public:
+  virtual ~ChangeSource() = default;
+  virtual std::optional<Change> next() = 0;
 };
 
 struct EditResult {
@@ -39,12 +50,13 @@ struct EditResult {
   bool changed_anything() const { return added + removed + changed > 0; }
 };
 
-/// The tree `base` with `deletes` and `edits` applied, copy on write: subtrees without a change are
-/// referenced, not read. An edit with the same content (same_content) as what is below it is no
+/// The tree `base` with `deletes` and `changes` applied, copy on write: subtrees without a change
+/// are referenced, not read. A change to the same content (same_content) as what is below it is no
 /// change and keeps the old record; so is deleting an absent key. The result depends only on the
 /// final set of entries. `deletes` ascending, disjoint. Memory: a few nodes a level. Throws
-/// data_loss; invalid_argument when edits are not ascending.
+/// data_loss; invalid_argument when keys do not ascend.
 EditResult edit_tree(NodeSource& source, NodeSink& sink, const TreeFormat& format,
-                     const TreeRoot& base, std::span<const RangeDelete> deletes, EditSource& edits);
+                     const TreeRoot& base, std::span<const RangeDelete> deletes,
+                     ChangeSource& changes);
 
 }  // namespace tarn::tree

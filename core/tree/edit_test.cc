@@ -43,9 +43,9 @@ TEST(Edit, DeletingEverythingGivesTheEmptyTree) {
 }
 
 TEST(Edit, RefusesKeysOutOfOrder) {
-  class Twice final : public EditSource {
+  class Twice final : public ChangeSource {
    public:
-    std::optional<Edit> next() override { return Edit{"same", an_entry(1)}; }
+    std::optional<Change> next() override { return Change{"same", an_entry(1)}; }
   } edits;
   MemoryNodeStore store;
   try {

@@ -87,7 +87,6 @@ EditResult fast_forward(NodeSource& source, const MergeInput& input) {
       case Change::Kind::kThreeWay:
         break;
       case Change::Kind::kSet:
-      case Change::Kind::kDelete:
         continue;  // Lockstep never produces it
     }
     if (!change->base) {

@@ -22,11 +22,11 @@ std::string path(uint64_t number) {
   return "lake/table/" + numbered(folder, "part=") + "/" + numbered(number, "file-") + ".parquet";
 }
 
-class Paths final : public EditSource {
+class Paths final : public ChangeSource {
  public:
-  std::optional<Edit> next() override {
+  std::optional<Change> next() override {
     if (at_ == kEntries) return std::nullopt;
-    Edit edit{path(at_), an_entry(at_)};
+    Change edit{path(at_), an_entry(at_)};
     ++at_;
     return edit;
   }

@@ -51,12 +51,12 @@ inline Entry a_digested_entry(uint64_t content, uint8_t address) {
   return entry;
 }
 
-class MapEdits final : public EditSource {
+class MapEdits final : public ChangeSource {
  public:
   explicit MapEdits(EditMap edits) : edits_(std::move(edits)), at_(edits_.begin()) {}
-  std::optional<Edit> next() override {
+  std::optional<Change> next() override {
     if (at_ == edits_.end()) return std::nullopt;
-    Edit edit{at_->first, at_->second};
+    Change edit{at_->first, at_->second};
     ++at_;
     return edit;
   }

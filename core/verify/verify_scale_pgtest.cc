@@ -21,11 +21,11 @@ namespace tarn::verify {
 namespace {
 
 /// Objects data/00000000, data/00000001 ..., whose bytes no store has.
-class Numbered final : public tree::EditSource {
+class Numbered final : public tree::ChangeSource {
  public:
   Numbered(uint64_t begin, uint64_t end, uint64_t step) : at_(begin), end_(end), step_(step) {}
 
-  std::optional<tree::Edit> next() override {
+  std::optional<tree::Change> next() override {
     if (at_ >= end_) return std::nullopt;
     char key[32];
     std::snprintf(key, sizeof key, "data/%08llu", static_cast<unsigned long long>(at_));
@@ -39,7 +39,7 @@ class Numbered final : public tree::EditSource {
     entry.address = new_own_address(entry.mtime);
     entry.content_type = "application/octet-stream";
     at_ += step_;
-    return tree::Edit{key, std::move(entry)};
+    return tree::Change{key, std::move(entry)};
   }
 
  private:
@@ -54,7 +54,7 @@ class VerifyScale : public ::testing::Test {
   testing::TestEngine engine{database.url()};
   testing::TestRepository repo = engine.make_repository("lake");
 
-  TreeRoot edit(const TreeRoot& base, tree::EditSource& edits) {
+  TreeRoot edit(const TreeRoot& base, tree::ChangeSource& edits) {
     const meta::Writer::Operation operation((*engine).writer);
     meta::NodeWriter nodes(engine.pool, (*engine).nodes, repo.id);
     const TreeRoot root =

@@ -43,23 +43,6 @@ std::vector<CommitId> parents_of(branch::Engine& engine, const Repository& repos
   return out;
 }
 
-/// Notes the keys of edits that pass, so that a commit need not compare trees to know them. One
-/// thread.
-class NotedEdits final : public tree::EditSource {
- public:
-  explicit NotedEdits(tree::EditSource& edits) : edits_(edits) {}
-  std::optional<tree::Edit> next() override {
-    std::optional<tree::Edit> edit = edits_.next();
-    if (edit) paths_.add(edit->key);
-    return edit;
-  }
-  std::string changed_paths() { return tree::encode_changed_paths(paths_.build()); }
-
- private:
-  tree::EditSource& edits_;
-  tree::ChangedPathsBuilder paths_;
-};
-
 /// One attempt with the branch held.
 class CommitAttempt {
  public:
@@ -88,18 +71,22 @@ class CommitAttempt {
       changed |= !(built.root == lease.root);
       if (hooked_) files = branch::action_files_of(engine_, source.root);
     } else {
-      branch::StagedEdits edits(engine_, lease.sealed, lease.has_ranges,
-                                [&hold] { hold.keep_alive(); });
-      NotedEdits noted(edits);
-      branch::WatchedEdits watched(noted);
+      tree::ChangedPathsBuilder paths;  // so that no comparison of trees is needed to know them
+      branch::ActionFileChanges actions;
+      branch::StagedEdits edits(
+          engine_, lease.sealed, lease.has_ranges, [&hold] { hold.keep_alive(); },
+          [&](const tree::Change& change) {
+            paths.add(change.key);
+            actions.add(change);
+          });
       const std::vector<tree::RangeDelete> deletes = edits.range_deletes();
       const tree::EditResult result =
-          tree::edit_tree(engine_.nodes, nodes, {repository_.salt}, lease.root, deletes, watched);
+          tree::edit_tree(engine_.nodes, nodes, {repository_.salt}, lease.root, deletes, edits);
       built.root = result.root;
       built.staged = true;
-      if (deletes.empty()) built.changed_paths = noted.changed_paths();
+      if (deletes.empty()) built.changed_paths = tree::encode_changed_paths(paths.build());
       changed |= result.changed_anything();
-      if (hooked_) files = watched.action_files(engine_, lease.root, deletes);
+      if (hooked_) files = actions.action_files(engine_, lease.root, deletes);
     }
     if (!prepared && prepare_wanted(files)) return std::nullopt;
     if (!changed && !request_.allow_empty) {

@@ -92,7 +92,7 @@ class StagedOverlap {
  private:
   branch::StagedEdits edits_;
   const std::vector<tree::RangeDelete> ranges_;
-  std::optional<tree::Edit> staged_;
+  std::optional<tree::Change> staged_;
   std::vector<std::string> overlaps_;
   size_t count_ = 0;
 };
