@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Every relative link of a Markdown file leads to a tracked file and to a heading of it, and every page of docs/ that tracked
-text names is there."""
+"""Every relative link of a Markdown file leads to a tracked file and to a heading of it, every page of docs/ that tracked text
+names is there, and so is every source that a Markdown file names by its path."""
 
 import re
 import subprocess
@@ -16,6 +16,7 @@ LINK = re.compile(r"\]\(([^()\s]+(?:\([^()\s]*\)[^()\s]*)*)(?:\s+\"[^\"]*\")?\)"
 HEADING = re.compile(r"^#{1,6}\s+(.+?)\s*#*$", re.MULTILINE)
 ELSEWHERE = re.compile(r"[a-z][a-z0-9+.-]*:", re.IGNORECASE)
 NAMED_PAGE = re.compile(r"(?<![\w./-])docs/[\w./-]+\.md\b")
+NAMED_SOURCE = re.compile(r"`((?:bench|cli|clients|core|migrations|s3gateway|server|tests|web)/[\w./-]+\.\w+)`")
 # Names of objects in tests.
 OBJECTS = {"docs/first.md", "docs/second.md", "docs/ABOUT.md"}
 
@@ -73,6 +74,8 @@ def main():
     pages = {name: (ROOT / name).read_text() for name in names if name.endswith(".md")}
     problems = broken_links(pages, places)
     known = places | OBJECTS
+    for page, text in pages.items():
+        problems += [f"{page}: there is no {source}" for source in NAMED_SOURCE.findall(text) if source not in places]
     for name in names:
         data = (ROOT / name).read_bytes()
         if b"\0" in data[:4096]:
