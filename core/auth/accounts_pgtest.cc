@@ -247,40 +247,6 @@ TEST_F(Accounts, BuiltInsAreMadeOnceAndStayDeleted) {
   EXPECT_FALSE(directory.policies.find("CatalogReadAll"));
 }
 
-TEST_F(Accounts, BuiltInsOfAnEarlierVersionAreBroughtUpToDateOnce) {
-  const auto forget = [&] {
-    pool.run(
-        {"test_forget_revision", "UPDATE settings SET value = '' WHERE key = 'built_in_policies'"},
-        {}, db::Pool::Retry::kWrite);
-  };
-  const auto actions = [&] {
-    return directory.policies.find("FSReadWriteAll")->statements.at(0).actions;
-  };
-  const std::vector<std::string> now = actions();
-  const std::vector<Statement> earlier = superseded_policies().at(0).statements;
-  ASSERT_EQ(superseded_policies().at(0).name, "FSReadWriteAll");
-  ASSERT_LT(earlier.at(0).actions.size(), now.size());
-
-  directory.policies.update("FSReadWriteAll", earlier);
-  ensure_built_ins(pool, clock.now());
-  EXPECT_EQ(actions(), earlier[0].actions) << "made so since: somebody wants it so";
-  forget();
-  ensure_built_ins(pool, clock.now());
-  EXPECT_EQ(actions(), now);
-
-  std::vector<Statement> edited = earlier;
-  edited[0].actions.pop_back();
-  directory.policies.update("FSReadWriteAll", edited);
-  forget();
-  ensure_built_ins(pool, clock.now());
-  EXPECT_EQ(actions(), edited[0].actions);
-
-  directory.policies.remove("FSReadWriteAll");
-  forget();
-  ensure_built_ins(pool, clock.now());
-  EXPECT_FALSE(directory.policies.find("FSReadWriteAll"));
-}
-
 TEST_F(Accounts, HooksAreChangedByAdministratorsAndManagersOfRepositories) {
   const auto may = [](std::string_view name) {
     std::vector<std::vector<Statement>> held;
@@ -295,27 +261,6 @@ TEST_F(Accounts, HooksAreChangedByAdministratorsAndManagersOfRepositories) {
   EXPECT_FALSE(may("FSReadWriteAll"));
   EXPECT_FALSE(may("RepoManagementReadAll"));
   EXPECT_FALSE(may("PRReadWriteAll"));
-
-  // An installation of an earlier version gets it too.
-  const auto earlier = superseded_policies();
-  const auto old = std::find_if(earlier.begin(), earlier.end(), [](const Policy& policy) {
-    return policy.name == "RepoManagementFullAccess";
-  });
-  ASSERT_NE(old, earlier.end());
-  directory.policies.update(old->name, old->statements);
-  pool.run(
-      {"test_lower_revision", "UPDATE settings SET value = '\x01' WHERE key = 'built_in_policies'"},
-      {}, db::Pool::Retry::kWrite);
-  ensure_built_ins(pool, clock.now());
-  EXPECT_EQ(directory.policies.find(old->name)->statements.at(0).actions.back(), "fs:WriteHooks");
-}
-
-TEST_F(Accounts, UsersFromBeforePoliciesBecomeAdministrators) {
-  pool.run({"test_forget_setting", "DELETE FROM settings WHERE key = 'built_in_policies'"}, {},
-           db::Pool::Retry::kWrite);
-  directory.users.create(user("old"));
-  ensure_built_ins(pool, clock.now());
-  EXPECT_EQ(directory.groups.of_user("old", {}).items.at(0).name, kAdmins);
 }
 
 TEST_F(Accounts, AccessLevelsAreSetsOfPolicies) {

@@ -28,8 +28,8 @@ struct LoginClaims {
   Instant issued{};           ///< this token, which may renew that login
   Instant expires{};
   /// The user's sessions_valid_from at the login: each logout increases it, whatever the clock
-  /// shows. Absent in tokens of earlier versions.
-  std::optional<Instant> valid_from{};
+  /// shows.
+  Instant valid_from{};
 };
 
 constexpr std::string_view kHeader = R"({"alg":"HS256","typ":"JWT"})";
@@ -39,14 +39,13 @@ constexpr size_t kTokenBytesMax = 4096;
 // what is parsed here was signed by sign_login_token, byte for byte. RFC 7519 wants seconds in exp
 // and iat; the claims of our own are in milliseconds.
 std::string claim_set(const LoginClaims& claims, std::string_view token_id) {
-  return str_cat(
-      R"({"aud":"login","exp":)", to_seconds(claims.expires), R"(,"iat":)",
-      to_seconds(claims.issued), R"(,"issued_ms":)", to_millis(claims.issued), R"(,"began_ms":)",
-      to_millis(claims.began), R"(,"created_ms":)", to_millis(claims.subject_created),
-      claims.valid_from ? str_cat(R"(,"valid_from_ms":)", to_millis(*claims.valid_from))
-                        : std::string(),
-      R"(,"iss":"auth","jti":")", token_id, R"(","key":")", percent_encode(claims.access_key_id),
-      R"(","sub":")", percent_encode(claims.subject), R"("})");
+  return str_cat(R"({"aud":"login","exp":)", to_seconds(claims.expires), R"(,"iat":)",
+                 to_seconds(claims.issued), R"(,"issued_ms":)", to_millis(claims.issued),
+                 R"(,"began_ms":)", to_millis(claims.began), R"(,"created_ms":)",
+                 to_millis(claims.subject_created), R"(,"valid_from_ms":)",
+                 to_millis(claims.valid_from), R"(,"iss":"auth","jti":")", token_id, R"(","key":")",
+                 percent_encode(claims.access_key_id), R"(","sub":")",
+                 percent_encode(claims.subject), R"("})");
 }
 
 /// The text between `before` and `after`.
@@ -95,19 +94,20 @@ std::optional<LoginClaims> verify_login_token(std::string_view key, std::string_
   const auto created = number_behind(*claims, R"("created_ms":)");
   const auto key_text = between(*claims, R"("key":")", "\"");
   const auto subject = between(*claims, R"("sub":")", "\"");
-  if (!expires || !issued || !began || !created || !key_text || !subject) return std::nullopt;
+  const auto valid_from = number_behind(*claims, R"("valid_from_ms":)");
+  if (!expires || !issued || !began || !created || !key_text || !subject || !valid_from) {
+    return std::nullopt;
+  }
   const auto name = percent_decode(*subject);
   const auto key_id = percent_decode(*key_text);
   if (!name || !key_id) return std::nullopt;
-  const auto valid_from = number_behind(*claims, R"("valid_from_ms":)");
-  return LoginClaims{
-      .subject = *name,
-      .subject_created = from_millis(*created),
-      .access_key_id = *key_id,
-      .began = from_millis(*began),
-      .issued = from_millis(*issued),
-      .expires = Instant{std::chrono::seconds{*expires}},
-      .valid_from = valid_from ? std::optional(from_millis(*valid_from)) : std::nullopt};
+  return LoginClaims{.subject = *name,
+                     .subject_created = from_millis(*created),
+                     .access_key_id = *key_id,
+                     .began = from_millis(*began),
+                     .issued = from_millis(*issued),
+                     .expires = Instant{std::chrono::seconds{*expires}},
+                     .valid_from = from_millis(*valid_from)};
 }
 
 /// Keys and permissions are each remembered this long; a revocation is seen after it, and after the
@@ -131,8 +131,7 @@ constexpr db::Query kSelectPrincipal{"auth_select_principal_of_user", R"sql(
   WHERE u.name = $1)sql"};
 constexpr db::Query kSelectSessions{"auth_select_sessions", R"sql(
   SELECT sessions_valid_from_ms FROM users WHERE name = $1 AND created_ms = $2)sql"};
-// The value changes in any case, also if the clock was set back since it was written. Sessions of
-// earlier versions are invalid if they began at or before it.
+// The value changes in any case, also if the clock was set back since it was written.
 constexpr db::Query kEndSessions{"auth_end_sessions", R"sql(
   UPDATE users SET sessions_valid_from_ms = greatest($3 + 1, $2)
   WHERE name = $1 AND sessions_valid_from_ms <= $3)sql"};
@@ -256,7 +255,6 @@ Authenticator::Authenticator(db::Pool& pool, const Clock& clock, std::string mas
   }
   state_->token_key = *opened;
   ensure_built_ins(pool, clock.now());
-  warn_of_denials_of_refs(pool);
 }
 
 Authenticator::~Authenticator() = default;
@@ -307,8 +305,7 @@ LoginToken Authenticator::issue_token(const Principal& principal) {
                        db::Pool::Retry::kRead);
   const Instant valid_from =
       rows.empty() ? principal.sessions_valid_from : from_millis(rows.integer(0, 0));
-  // Servers of earlier versions compare the two.
-  const Instant now = std::max(state_->clock.now(), valid_from + std::chrono::milliseconds{1});
+  const Instant now = state_->clock.now();
   const LoginClaims claims{.subject = principal.user.name,
                            .subject_created = principal.user.created,
                            .access_key_id = principal.access_key_id,
@@ -324,8 +321,7 @@ std::optional<Principal> Authenticator::check_token(std::string_view token) {
   if (!claims || claims->expires <= state_->clock.now()) return std::nullopt;
   const auto of_token = [&](const Principal& found) {
     return found.user.name == claims->subject && found.user.created == claims->subject_created &&
-           (claims->valid_from ? found.sessions_valid_from <= *claims->valid_from
-                               : found.sessions_valid_from < claims->began);
+           found.sessions_valid_from <= claims->valid_from;
   };
   std::optional<Principal> principal;
   if (claims->access_key_id.empty()) {
@@ -358,10 +354,10 @@ void Authenticator::end_sessions(std::string_view token) {
   const auto principal = check_token(token);
   if (!principal) return;
   const auto claims = verify_login_token(state_->token_key, token);
-  state_->pool.run(kEndSessions,
-                   {principal->user.name, to_millis(state_->clock.now()),
-                    to_millis(claims->valid_from.value_or(principal->sessions_valid_from))},
-                   db::Pool::Retry::kRepeatable);
+  state_->pool.run(
+      kEndSessions,
+      {principal->user.name, to_millis(state_->clock.now()), to_millis(claims->valid_from)},
+      db::Pool::Retry::kRepeatable);
   forget();
 }
 

@@ -56,19 +56,6 @@ std::vector<Policy> built_in_policies() {
   };
 }
 
-std::vector<Policy> superseded_policies() {
-  return {
-      allowing("FSReadWriteAll", {"fs:List*", "fs:Read*", "fs:WriteObject", "fs:DeleteObject",
-                                  "fs:RevertBranch", "fs:CreateBranch", "fs:DeleteBranch",
-                                  "fs:CreateTag", "fs:DeleteTag", "fs:CreateCommit"}),
-      allowing("FSReadWriteAll",
-               {"fs:List*", "fs:Read*", "fs:WriteObject", "fs:DeleteObject", "fs:RevertBranch",
-                "fs:CreateBranch", "fs:DeleteBranch", "fs:CreateTag", "fs:DeleteTag", "fs:SetAlias",
-                "fs:CreateCommit", "fs:CreateRun", "fs:Promote", "fs:ApprovePromotion"}),
-      allowing("RepoManagementFullAccess", {"ci:*", "retention:*", "branches:*", "fs:ReadConfig"}),
-  };
-}
-
 std::vector<BuiltInGroup> built_in_groups() {
   return {
       {kAdmins, "Everything, users and policies included", policies_of_level("Admin")},

@@ -18,13 +18,7 @@ struct BuiltInGroup {
   std::vector<std::string> policies;
 };
 
-/// Grows with every change of built_in_policies, from 1 to 127; an installation is brought up to it
-/// once (setup.h).
-constexpr char kBuiltInsRevision = 2;
 std::vector<Policy> built_in_policies();
-/// Policies that earlier versions made under names of built_in_policies, whose text has changed
-/// since.
-std::vector<Policy> superseded_policies();
 std::vector<BuiltInGroup> built_in_groups();
 
 /// The policies that one of lakeFS's access levels ("Read", "Write", "Super", "Admin") means for a

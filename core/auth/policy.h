@@ -37,7 +37,7 @@ struct Policy {
 
 /// A resource for which the statement denies reading at some refs only; nullptr = none. Such
 /// statements are refused, because the same objects have other names: ids of commits, tags and
-/// expressions. Policies that an earlier version stored may have them, and are applied as written.
+/// expressions.
 const std::string* find_denial_of_ref(const Statement& statement);
 
 /// Throws invalid_argument that names the statement and the rule it breaks.

@@ -1,12 +1,8 @@
 #include "core/auth/setup.h"
 
-#include <algorithm>
-
 #include "core/auth/account_name.h"
 #include "core/auth/built_in.h"
-#include "core/auth/policies.h"
 #include "core/base/error.h"
-#include "core/base/log.h"
 #include "core/base/str_cat.h"
 #include "core/db/pool.h"
 
@@ -17,12 +13,6 @@ constexpr std::string_view kBuiltInsSetting = "built_in_policies";
 
 constexpr db::Query kClaimSetting{"auth_claim_setting", R"sql(
   INSERT INTO settings (key, value) VALUES ($1, $2) ON CONFLICT DO NOTHING)sql"};
-constexpr db::Query kRaiseSetting{"auth_raise_setting", R"sql(
-  UPDATE settings SET value = $2 WHERE key = $1 AND value < $2)sql"};
-constexpr db::Query kSupersedePolicy{"auth_supersede_policy", R"sql(
-  UPDATE policies SET body = $3 WHERE name = $1 AND body = $2)sql"};
-constexpr db::Query kIsEdited{"auth_is_edited", R"sql(
-  SELECT 1 FROM policies WHERE name = $1 AND body <> $2)sql"};
 constexpr db::Query kInsertPolicy{"auth_insert_built_in_policy", R"sql(
   INSERT INTO policies (name, body, created_ms) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING)sql"};
 constexpr db::Query kInsertGroup{"auth_insert_built_in_group", R"sql(
@@ -31,9 +21,6 @@ constexpr db::Query kAttach{"auth_attach_built_ins", R"sql(
   INSERT INTO group_policies (group_id, policy_id)
   SELECT g.group_id, p.policy_id FROM groups g, policies p WHERE g.name = $1 AND p.name = ANY ($2)
   ON CONFLICT DO NOTHING)sql"};
-constexpr db::Query kEveryoneAdmin{"auth_everyone_admin", R"sql(
-  INSERT INTO group_members (group_id, user_id)
-  SELECT g.group_id, u.user_id FROM groups g, users u WHERE g.name = $1 ON CONFLICT DO NOTHING)sql"};
 
 constexpr db::Query kSelectAnyUser{"auth_select_any_user", "SELECT 1 FROM users LIMIT 1"};
 // The first of concurrent setups creates the administrator.
@@ -46,42 +33,13 @@ constexpr db::Query kInsertKey{"auth_insert_key", R"sql(
 constexpr db::Query kJoinAdmins{"auth_join_admins", R"sql(
   INSERT INTO group_members (group_id, user_id) SELECT group_id, $2 FROM groups WHERE name = $1)sql"};
 
-const Policy& built_in_policy(const std::vector<Policy>& policies, std::string_view name) {
-  const auto at = std::find_if(policies.begin(), policies.end(),
-                               [&](const Policy& policy) { return policy.name == name; });
-  TARN_CHECK(at != policies.end());
-  return *at;
-}
-
-/// Updates built-in policies of earlier versions, unless they were edited.
-void supersede_policies(db::Connection& connection) {
-  const std::vector<Policy> policies = built_in_policies();
-  for (const Policy& old : superseded_policies()) {
-    const std::string before = encode_statements(old.statements);
-    const std::string body = encode_statements(built_in_policy(policies, old.name).statements);
-    const std::initializer_list<db::Param> change = {old.name, db::Bytes{before}, db::Bytes{body}};
-    if (connection.run(kSupersedePolicy, change).affected() == 1) {
-      log::info("built_in_policy_updated", {{"policy", old.name}});
-    } else if (!connection.run(kIsEdited, {old.name, db::Bytes{body}}).empty()) {
-      log::warn("built_in_policy_kept",
-                {{"policy", old.name},
-                 {"message", "it was edited, so actions that are new were not added to it"}});
-    }
-  }
-}
-
 }  // namespace
 
 void ensure_built_ins(db::Pool& pool, Instant now) {
-  const std::string revision(1, kBuiltInsRevision);
   pool.transaction([&](db::Connection& connection) {
     // Waits for a concurrent server that is doing the same.
-    if (connection.run(kClaimSetting, {kBuiltInsSetting, db::Bytes{revision}}).affected() == 0) {
-      const bool raised =
-          connection.run(kRaiseSetting, {kBuiltInsSetting, db::Bytes{revision}}).affected() == 1;
-      if (raised) supersede_policies(connection);
+    if (connection.run(kClaimSetting, {kBuiltInsSetting, db::Bytes{"made"}}).affected() == 0)
       return;
-    }
     for (const Policy& policy : built_in_policies()) {
       const std::string body = encode_statements(policy.statements);
       connection.run(kInsertPolicy, {policy.name, db::Bytes{body}, to_millis(now)});
@@ -90,28 +48,7 @@ void ensure_built_ins(db::Pool& pool, Instant now) {
       connection.run(kInsertGroup, {group.name, group.description, to_millis(now)});
       connection.run(kAttach, {group.name, group.policies});
     }
-    connection.run(kEveryoneAdmin, {kAdmins});
   });
-}
-
-void warn_of_denials_of_refs(db::Pool& pool) {
-  Policies policies(pool);
-  Page<Policy> page;
-  do {
-    page = policies.list({.after = page.next});
-    for (const Policy& policy : page.items) {
-      for (const Statement& statement : policy.statements) {
-        const std::string* denied = find_denial_of_ref(statement);
-        if (denied == nullptr) continue;
-        log::warn("policy_denies_reading_a_ref",
-                  {{"policy", policy.name},
-                   {"resource", *denied},
-                   {"message",
-                    "the same commits can be read by their ids and other names; allow "
-                    "what may be read instead"}});
-      }
-    }
-  } while (page.has_more);
 }
 
 bool has_users(db::Pool& pool) {

@@ -12,14 +12,9 @@ constexpr std::string_view kAdminName = "admin";
 /// The minimum for chosen secrets: an attacker who sees a signature can guess offline.
 constexpr size_t kSecretBytesMin = 20;
 
-/// Makes the built-in groups and policies once per installation; users there already become
-/// administrators (they could do everything before). In an installation of an earlier version,
-/// once, unedited policies get what has been added since; edited and deleted ones stay as they are.
-/// Safe when several servers start at once.
+/// Makes the built-in groups and policies once per installation: edited and deleted ones stay as
+/// they are. Safe when several servers start at once.
 void ensure_built_ins(db::Pool& pool, Instant now);
-
-/// Logs a warning for each policy with a find_denial_of_ref.
-void warn_of_denials_of_refs(db::Pool& pool);
 
 bool has_users(db::Pool& pool);
 

@@ -315,17 +315,15 @@ std::string row_checksum(std::string_view bytes) {
 
 }  // namespace
 
-std::string encode_entry(const Entry& entry, EntryChecksum checksum) {
+std::string encode_entry(const Entry& entry) {
   std::string out;
   put_varint(out, entry.size_bytes);
   put_u64be(out, static_cast<uint64_t>(to_millis(entry.mtime)));
   put_etag(out, entry.etag);
   put_bytes(out, encode_address(entry.address));
   put_bytes(out, entry.content_type);
-  // An older server may have carried a checksum along.
-  const std::string_view extras = entry.extras.bytes();
-  out.append(extras.substr(0, place_of(extras, kReservedTagsFrom).begin));
-  if (checksum == EntryChecksum::kAtTheEnd) out.append(row_checksum(out));
+  out.append(entry.extras.bytes());
+  out.append(row_checksum(out));
   return out;
 }
 
@@ -342,7 +340,7 @@ Entry decode_entry(std::string_view bytes) {
   entry.extras = Extras::parse(extras.substr(0, own));
   const std::string_view checksum = extras.substr(own);
   bytes.remove_suffix(checksum.size());
-  if (!checksum.empty() && checksum != row_checksum(bytes)) in.fail("differs from its checksum");
+  if (checksum != row_checksum(bytes)) in.fail("differs from its checksum");
   return entry;
 }
 

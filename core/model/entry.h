@@ -113,12 +113,8 @@ std::string_view whole_sha256(const Entry& entry);
 
 /// The whole entry as bytes, for staging and upload rows. Throws invalid_argument when the etag is
 /// too long.
-enum class EntryChecksum : uint8_t {
-  kAtTheEnd,
-  kNone,  ///< as earlier versions wrote entries; for rows that are found by their bytes
-};
-std::string encode_entry(const Entry& entry, EntryChecksum checksum = EntryChecksum::kAtTheEnd);
-/// Throws: data_loss.
+std::string encode_entry(const Entry& entry);
+/// Throws: data_loss (the checksum at the end is missing or another, too).
 Entry decode_entry(std::string_view bytes);
 
 /// The fields of one entry in their byte forms, shared by encode_entry and the leaf columns of the

@@ -155,7 +155,7 @@ std::vector<NumberedPart> parts_from(const db::Rows& rows) {
 std::string entry_of_link(const OwnAddress& address) {
   Entry entry;
   entry.address = address;
-  return encode_entry(entry, EntryChecksum::kNone);
+  return encode_entry(entry);
 }
 
 UploadRow row_of_link(RepositoryId repository, const Branch& branch, const Key& key,

@@ -34,9 +34,6 @@ constexpr std::array<std::string_view, kFindingKinds> kNames = {"node_missing",
 static_assert(!kNames.back().empty());
 
 constexpr uint8_t kReportFormat = 2;
-/// Without versions, and without the kinds that follow.
-constexpr uint8_t kFormatWithoutVersions = 1;
-constexpr size_t kKindsWithoutVersions = static_cast<size_t>(FindingKind::kSourceChanged) + 1;
 
 void put_finding(std::string& out, const Finding& finding) {
   out.push_back(static_cast<char>(finding.kind));
@@ -109,19 +106,17 @@ VerifyReport decode_report(std::string_view bytes) {
   VerifyReport report;
   if (bytes.empty()) return report;
   WireReader in(bytes, "verification report");
-  const uint8_t format = in.u8();
-  if (format != kReportFormat && format != kFormatWithoutVersions) in.fail("has an unknown format");
+  if (in.u8() != kReportFormat) in.fail("has an unknown format");
   for (uint64_t* count : {&report.commits, &report.refs, &report.nodes, &report.entries,
                           &report.staged, &report.part_lists, &report.objects,
                           &report.objects_checked, &report.bytes_read, &report.objects_compared}) {
     *count = in.varint();
   }
-  if (format == kReportFormat) report.versions = in.varint();
-  const size_t kinds = format == kReportFormat ? kFindingKinds : kKindsWithoutVersions;
-  for (size_t kind = 0; kind < kinds; ++kind) report.totals[kind] = in.varint();
+  report.versions = in.varint();
+  for (uint64_t& total : report.totals) total = in.varint();
   const uint64_t findings = in.varint();
   for (uint64_t i = 0; i < findings; ++i) report.findings.push_back(read_finding(in));
-  const uint64_t repairs = format == kReportFormat ? in.varint() : 0;
+  const uint64_t repairs = in.varint();
   for (uint64_t i = 0; i < repairs; ++i) report.repairs.push_back(read_finding(in));
   in.expect_end();
   return report;

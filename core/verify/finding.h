@@ -92,7 +92,7 @@ struct VerifyReport {
 };
 
 std::string encode_report(const VerifyReport& report);
-/// "" is an empty report. Reports of older servers are read. Throws: data_loss.
+/// "" is an empty report. Throws: data_loss.
 VerifyReport decode_report(std::string_view bytes);
 
 }  // namespace tarn::verify

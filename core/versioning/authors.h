@@ -12,7 +12,7 @@ namespace tarn::versioning {
 
 /// Names of users: for each commit in the history of `brought` and not in that of `destination`,
 /// the user who created or recorded it, and its committer. The committer is free text in a recorded
-/// commit, and the only known author of commits from before users were stored.
+/// commit.
 std::set<std::string> authors_of(branch::Engine& engine, RepositoryId repository,
                                  const Commit& brought, const Commit& destination);
 

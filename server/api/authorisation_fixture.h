@@ -89,7 +89,7 @@ class Authorisation : public ::testing::Test {
 
   static Statements allowing(const Row& row) { return testing::allowing(row.needs); }
 
-  /// The policy as an earlier version may have stored it, unchecked.
+  /// Stores the policy unchecked.
   void store(const Statements& statements) {
     static constexpr db::Query kStore{"test_store_policy",
                                       "UPDATE policies SET body = $2 WHERE name = $1"};
