@@ -20,7 +20,10 @@ import primary_pair
 import python_gc
 import sdk as sdk_clients
 import servers
+from hook_receiver import receiver  # noqa: F401
 from long_tests import LONG
+from python_package import installed  # noqa: F401
+from users import auth, make_user  # noqa: F401
 
 openapi.check_all_answers()
 client_coverage.watch()

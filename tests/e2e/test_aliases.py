@@ -7,7 +7,7 @@ import pytest
 import s3_requests
 import servers
 from botocore.exceptions import ClientError
-from test_permissions import allow, auth, make_user, s3_code  # noqa: F401
+from users import allow, s3_code
 
 
 @pytest.fixture
@@ -113,7 +113,7 @@ def test_the_python_client_reads_through_an_alias(client, repo, commits):
     assert [change.path for change in ref.diff("@champion~1", type="two_dot")] == ["artifacts/model.pkl"]
 
 
-def test_a_policy_on_a_ref_is_not_bypassed_by_an_alias(tarn, repo, s3, commits, make_user):  # noqa: F811
+def test_a_policy_on_a_ref_is_not_bypassed_by_an_alias(tarn, repo, s3, commits, make_user):
     where = f"arn:lakefs:fs:::repository/{repo.id}"
     s3_requests.create_branch(tarn, repo.id, "public", "main~2")
     set_alias(tarn, repo.id, "open", "public")
@@ -151,7 +151,7 @@ def test_a_policy_on_a_ref_is_not_bypassed_by_an_alias(tarn, repo, s3, commits, 
     assert setter("DELETE", f"{path}/mine").status_code == 204
 
 
-def test_developers_move_aliases_and_viewers_read_them(repo, commits, make_user, auth):  # noqa: F811
+def test_developers_move_aliases_and_viewers_read_them(repo, commits, make_user, auth):
     members = {}
     for group in ["Developers", "Viewers"]:
         user = make_user()

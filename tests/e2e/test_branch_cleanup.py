@@ -4,7 +4,7 @@ import time
 
 import clients
 import pytest
-from test_permissions import allow, auth, make_user  # noqa: F401  fixtures
+from users import allow
 
 
 def idle(cli, repo, *options):
@@ -71,7 +71,7 @@ def test_pages_and_refusals(repo, rest):
 
 
 @pytest.mark.parametrize("may_delete", [False, True])
-def test_a_rule_that_deletes_needs_the_permission_to_delete(repo, make_user, may_delete):  # noqa: F811
+def test_a_rule_that_deletes_needs_the_permission_to_delete(repo, make_user, may_delete):
     where = f"arn:lakefs:fs:::repository/{repo.id}"
     statements = [allow(["retention:SetGarbageCollectionRules"], where)]
     if may_delete:

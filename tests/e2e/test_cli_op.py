@@ -3,7 +3,7 @@
 import command
 import lakefs_sdk
 import pytest
-from test_permissions import allow, auth, make_user, sdk  # noqa: F401
+from users import allow, sdk
 
 
 def test_a_commit_that_is_not_waited_for(cli, repo):
@@ -18,7 +18,7 @@ def test_a_commit_that_is_not_waited_for(cli, repo):
     assert next(commit.message for commit in repo.branch("main").log()) == "later"
 
 
-def test_jobs_are_listed_without_names_that_may_not_be_read(cli, repo, tarn, make_user, tmp_path):  # noqa: F811
+def test_jobs_are_listed_without_names_that_may_not_be_read(cli, repo, tarn, make_user, tmp_path):
     where = f"arn:lakefs:fs:::repository/{repo.id}"
     user = make_user(allow(["fs:VerifyRepository", "fs:ReadRepository"], where, f"{where}/*"))
     theirs = command.Cli(user, tmp_path / "theirs", repo.id)

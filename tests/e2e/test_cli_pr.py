@@ -1,8 +1,8 @@
 """`tarn pr` as two users work with it."""
 
 import pytest
-from test_cli import Cli
-from test_permissions import allow, auth, make_user  # noqa: F401
+from command import Cli
+from users import allow
 
 
 @pytest.fixture
@@ -11,7 +11,7 @@ def cli(tarn, repo, tmp_path):
 
 
 @pytest.fixture
-def reviewer(make_user, repo, tmp_path):  # noqa: F811
+def reviewer(make_user, repo, tmp_path):
     where = f"arn:lakefs:fs:::repository/{repo.id}"
     user = make_user(allow(["pr:*", "fs:Read*"], where, f"{where}/*"))
     cli = Cli(user, tmp_path / "other-home", repo.id)

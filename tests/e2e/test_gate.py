@@ -3,9 +3,9 @@
 import json
 
 import pytest
-from test_cli import Cli
-from test_permissions import allow, auth, make_user  # noqa: F401
+from command import Cli
 from test_promotion import told_in
+from users import allow
 
 POLICY = """name: dogs-champion
 destination: main
@@ -137,7 +137,7 @@ def test_candidates_side_by_side(cli, repo):
     cli.run("exp", "compare", "nothing-*", status=4)
 
 
-def test_who_may_write_branches_may_not_set_their_gate(cli, make_user, repo, tmp_path):  # noqa: F811
+def test_who_may_write_branches_may_not_set_their_gate(cli, make_user, repo, tmp_path):
     where = f"arn:lakefs:fs:::repository/{repo.id}"
     writer = Cli(make_user(allow(["fs:*"], where, f"{where}/*")), tmp_path / "other", repo.id)
     file = tmp_path / "policy.yaml"

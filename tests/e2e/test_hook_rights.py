@@ -10,9 +10,10 @@ import pytest
 import requests
 import servers
 from botocore.exceptions import ClientError
+from hook_receiver import action
 from lakefs_sdk import models
-from test_hooks import action, newest, put, script
-from test_permissions import allow, sdk
+from test_hooks import newest, put, script
+from users import allow, sdk
 
 STEAL = """
 local lakefs = require("lakefs")

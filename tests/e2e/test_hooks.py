@@ -1,11 +1,9 @@
 """Hooks through the SDK, the command and real receivers: vetoes, scripts as the user who set them off, runs and kills."""
 
-import json
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import clients
 import command
@@ -13,57 +11,12 @@ import lakefs
 import lakefs_sdk
 import pytest
 import servers
+from hook_receiver import AFTER_SECONDS, action
 from lakefs_sdk import models
-from test_permissions import allow, auth, make_user, sdk  # noqa: F401
+from users import allow, sdk
 
-AFTER_SECONDS = 20
 # Of a run whose server was killed, and until another takes it.
 LEASE_SECONDS = 60
-
-
-class Receiver:
-    """A webhook's other end; `answers` maps a path to a status, `delays` to seconds until it, `holds` to an event that it waits for."""
-
-    def __init__(self):
-        self.taken, self.answers, self.delays, self.holds = [], {}, {}, {}
-        outer = self
-
-        class Handler(BaseHTTPRequestHandler):
-            def do_POST(self):
-                body = self.rfile.read(int(self.headers["Content-Length"]))
-                outer.taken.append((self.path, json.loads(body), dict(self.headers)))
-                time.sleep(outer.delays.get(self.path, 0))
-                if self.path in outer.holds:
-                    outer.holds[self.path].wait(AFTER_SECONDS)
-                self.send_response(outer.answers.get(self.path, 200))
-                self.end_headers()
-
-            def log_message(self, *_):
-                pass
-
-        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.port = self.server.server_address[1]
-        threading.Thread(target=self.server.serve_forever, daemon=True).start()
-
-    def url(self, path):
-        return f"http://127.0.0.1:{self.port}{path}"
-
-    def events(self):
-        return [body["event_type"] for _, body, _ in self.taken]
-
-    def wait_for(self, event):
-        deadline = time.monotonic() + AFTER_SECONDS
-        while event not in self.events():
-            assert time.monotonic() < deadline, f"{event} never came; {self.events()}"
-            time.sleep(0.05)
-        return next(body for _, body, _ in self.taken if body["event_type"] == event)
-
-
-@pytest.fixture
-def receiver():
-    made = Receiver()
-    yield made
-    made.server.shutdown()
 
 
 @pytest.fixture(scope="module")
@@ -88,10 +41,6 @@ def hooked(session_scratch, initialised_data):
 @pytest.fixture
 def lake(hooked, name):
     return lakefs.repository(name, client=clients.lakefs_client(hooked)).create(storage_namespace=f"local://{name}")
-
-
-def action(name, events, *hooks):
-    return json.dumps({"name": name, "on": dict.fromkeys(events), "hooks": list(hooks)})
 
 
 def webhook(name, url, **more):

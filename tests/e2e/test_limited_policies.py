@@ -3,16 +3,16 @@
 import uuid
 
 import clients
+from import_requests import finished, start
 from lakefs_sdk import models
-from test_imports import finished, start
-from test_permissions import allow, auth, make_user, s3_code  # noqa: F401
+from users import allow, s3_code
 
 
 def where(repo, rest=""):
     return f"arn:lakefs:fs:::repository/{repo.id}{rest}"
 
 
-def test_what_may_not_be_read_is_put_onto_no_ref_that_may_be(tarn, repo, s3, rest, make_user):  # noqa: F811
+def test_what_may_not_be_read_is_put_onto_no_ref_that_may_be(tarn, repo, s3, rest, make_user):
     for ref in ("main", "secret"):
         if ref != "main":
             repo.branch(ref).create("main")
@@ -61,7 +61,7 @@ def test_reading_is_not_denied_by_the_name_of_a_ref(rest):
     assert rest("POST", "/auth/policies", json=policy).status_code == 201
 
 
-def test_an_import_neither_plants_nor_removes_what_a_policy_protects(tarn, repo, s3, rest, make_user):  # noqa: F811
+def test_an_import_neither_plants_nor_removes_what_a_policy_protects(tarn, repo, s3, rest, make_user):
     lake = tarn.import_root / repo.id
     (lake / "deny").mkdir(parents=True)
     (lake / "deny" / "x").write_bytes(b"planted")
@@ -79,7 +79,7 @@ def test_an_import_neither_plants_nor_removes_what_a_policy_protects(tarn, repo,
     assert finished(rest, repo.id, "main", answer.json()["id"])["completed"]
 
 
-def test_force_does_not_open_a_read_only_repository_to_those_who_only_write(rest, make_user, name):  # noqa: F811
+def test_force_does_not_open_a_read_only_repository_to_those_who_only_write(rest, make_user, name):
     made = {"name": name, "storage_namespace": f"local://{name}", "default_branch": "main", "read_only": True}
     assert rest("POST", "/repositories", json=made).status_code == 201
     path = f"/repositories/{name}/branches/main/objects?path=a&force=true"
@@ -89,7 +89,7 @@ def test_force_does_not_open_a_read_only_repository_to_those_who_only_write(rest
         assert clients.Rest(user)("POST", path, data=b"x").status_code == status
 
 
-def test_operations_are_not_those_of_a_later_user_of_the_same_name(tarn, repo, s3, auth, make_user):  # noqa: F811
+def test_operations_are_not_those_of_a_later_user_of_the_same_name(tarn, repo, s3, auth, make_user):
     user = make_user(allow(["fs:*"], "*"))
     for attempt in range(50):  # a commit may be done before it is deferred
         s3.put_object(Bucket=repo.id, Key="main/a", Body=str(attempt).encode())

@@ -14,8 +14,9 @@ import pyarrow.parquet as pq
 import pytest
 import servers
 from deltalake import DeltaTable, QueryBuilder, write_deltalake
-from test_hooks import action, newest, put, refused, script
-from test_permissions import sdk
+from hook_receiver import action
+from test_hooks import newest, put, refused, script
+from users import sdk
 
 WAIT_SECONDS = 40
 HOOKS_PAGE = (Path(__file__).resolve().parents[2] / "docs/hooks.md").read_text()

@@ -7,7 +7,6 @@ import uuid
 import pytest
 from left_to_ci import left_to_ci
 from servers import ROOT
-from test_python_package import installed  # noqa: F401
 
 pytestmark = left_to_ci
 
@@ -16,7 +15,7 @@ NOTEBOOK_SECONDS = 120
 
 
 @pytest.fixture
-def notebook_settings(tarn, tmp_path, installed, client, monkeypatch):  # noqa: F811
+def notebook_settings(tarn, tmp_path, installed, client, monkeypatch):
     """The notebook makes its own repository, of this name."""
     name = f"wines-{uuid.uuid4().hex[:12]}"
     for key, value in {

@@ -9,16 +9,16 @@ import clients
 import command
 import pytest
 import servers
-from test_hooks import action, receiver  # noqa: F401
-from test_permissions import allow, auth, make_user  # noqa: F401
+from hook_receiver import action
 from test_promotion import POLICY, apply, candidate, moved, state
+from users import allow
 
 
-def webhook(receiver, path):  # noqa: F811
+def webhook(receiver, path):
     return {"id": "hook", "type": "webhook", "properties": {"url": receiver.url(path)}}
 
 
-def test_an_approval_is_of_somebody_else(cli, repo, rest, tmp_path, tarn, auth, make_user):  # noqa: F811
+def test_an_approval_is_of_somebody_else(cli, repo, rest, tmp_path, tarn, auth, make_user):
     candidate(repo, "exp-1", {"accuracy": 0.9, "loss": 0.1})
     apply(cli, tmp_path, POLICY + "approvals: {count: 1}\n")
     before = state(rest, repo)
@@ -42,7 +42,7 @@ def test_an_approval_is_of_somebody_else(cli, repo, rest, tmp_path, tarn, auth, 
 
 
 @pytest.fixture
-def waiting(cli, repo, rest, tmp_path, make_user):  # noqa: F811
+def waiting(cli, repo, rest, tmp_path, make_user):
     """(id of a promotion that waits for approvals, commands of users who may give them)"""
 
     def make(count=1, hook=None):
@@ -67,7 +67,7 @@ def test_after_the_last_approval_the_command_ends_with_the_promotion(waiting):
     assert last.json("promote", "approve", id, "-m", "good")["state"] == "promoted"
 
 
-def test_a_promotion_that_fails_after_the_last_approval_fails_the_command(waiting, receiver):  # noqa: F811
+def test_a_promotion_that_fails_after_the_last_approval_fails_the_command(waiting, receiver):
     receiver.answers["/no"] = 500
     id, (last,) = waiting(hook=webhook(receiver, "/no"))
     ended = last.run("promote", "approve", id, status=13)
@@ -78,7 +78,7 @@ def test_a_promotion_that_fails_after_the_last_approval_fails_the_command(waitin
 SLOW_SECONDS = 4
 
 
-def test_the_wait_after_the_last_approval_has_a_limit(waiting, receiver):  # noqa: F811
+def test_the_wait_after_the_last_approval_has_a_limit(waiting, receiver):
     receiver.delays["/slow"] = SLOW_SECONDS
     id, (last,) = waiting(hook=webhook(receiver, "/slow"))
     ended = last.run("promote", "approve", id, "--timeout", "1s", status=8)
@@ -88,7 +88,7 @@ def test_the_wait_after_the_last_approval_has_a_limit(waiting, receiver):  # noq
     assert last.json("promote", "wait", id, "--timeout", "60s")["state"] == "promoted"
 
 
-def test_an_interrupt_of_the_wait_after_the_last_approval_ends_the_wait_alone(waiting, receiver):  # noqa: F811
+def test_an_interrupt_of_the_wait_after_the_last_approval_ends_the_wait_alone(waiting, receiver):
     receiver.delays["/slow"] = SLOW_SECONDS
     id, (last,) = waiting(hook=webhook(receiver, "/slow"))
     child = subprocess.Popen(
@@ -107,7 +107,7 @@ def test_an_interrupt_of_the_wait_after_the_last_approval_ends_the_wait_alone(wa
     assert last.json("promote", "wait", id, "--timeout", "60s")["state"] == "promoted"
 
 
-def test_an_approval_is_of_nobody_who_made_a_commit_that_comes(cli, repo, rest, tmp_path, make_user):  # noqa: F811
+def test_an_approval_is_of_nobody_who_made_a_commit_that_comes(cli, repo, rest, tmp_path, make_user):
     """Neither below the head nor under the name of somebody else."""
     policy = allow(["fs:*"], "*")
     pusher, reviewer = make_user(policy), make_user(policy)
@@ -140,7 +140,7 @@ def test_an_approval_is_of_nobody_who_made_a_commit_that_comes(cli, repo, rest, 
     assert developer("POST", f"{here}/commits", json=record).status_code == 401
 
 
-def test_who_may_approve_may_say_no_and_who_may_promote_may_cancel(cli, repo, rest, tmp_path, make_user, auth):  # noqa: F811
+def test_who_may_approve_may_say_no_and_who_may_promote_may_cancel(cli, repo, rest, tmp_path, make_user, auth):
     candidate(repo, "exp-1", {"accuracy": 0.9, "loss": 0.1})
     apply(cli, tmp_path, POLICY + "approvals: {count: 1}\n")
     one, other = (cli.json("promote", "exp-1", "--to", "main")["id"] for _ in range(2))
@@ -154,7 +154,7 @@ def test_who_may_approve_may_say_no_and_who_may_promote_may_cancel(cli, repo, re
     assert promoter.json("promote", "cancel", other)["state"] == "cancelled"
 
 
-def test_a_candidate_that_moved_on_wants_a_new_approval(cli, repo, rest, tmp_path, make_user, auth):  # noqa: F811
+def test_a_candidate_that_moved_on_wants_a_new_approval(cli, repo, rest, tmp_path, make_user, auth):
     candidate(repo, "exp-1", {"accuracy": 0.9, "loss": 0.1})
     apply(cli, tmp_path, POLICY + "approvals: {count: 2}\n")
     users = [make_user(allow(["fs:*"], "*")) for _ in range(2)]

@@ -10,7 +10,7 @@ import command
 import pytest
 import servers
 from left_to_ci import left_to_ci
-from test_permissions import allow, auth, make_user  # noqa: F401
+from users import allow
 
 pytestmark = left_to_ci
 
@@ -40,7 +40,7 @@ def train(repo, name, accuracy, source="main", **files):
 
 
 @pytest.fixture
-def reviewer(make_user, repo, tmp_path):  # noqa: F811
+def reviewer(make_user, repo, tmp_path):
     where = f"arn:lakefs:fs:::repository/{repo.id}"
     user = make_user(allow(["fs:Read*", "fs:List*", "fs:ApprovePromotion"], where, f"{where}/*"))
     return command.Cli(user, tmp_path / "reviewers-home", repo.id)

@@ -11,7 +11,7 @@ import lakefs_sdk
 import pytest
 import servers
 from lakefs_sdk import models
-from test_permissions import allow, auth, make_user, sdk  # noqa: F401
+from users import allow, sdk
 
 KILLS = 5
 KILLS_LONG = 60
@@ -19,7 +19,7 @@ PULLS_PER_KILL = 8
 
 
 @pytest.fixture
-def reviewer(make_user, repo):  # noqa: F811
+def reviewer(make_user, repo):
     where = f"arn:lakefs:fs:::repository/{repo.id}"
     return make_user(allow(["pr:*", "fs:Read*", "fs:List*"], where, f"{where}/*"))
 
@@ -100,7 +100,7 @@ def test_a_conflict_is_an_error_body_and_leaves_it_open(tarn, repo):
     assert pulls.get_pull_request(repo.id, made).status == "open"
 
 
-def test_two_users_and_a_rule_that_wants_an_approval(tarn, repo, rest, reviewer, make_user):  # noqa: F811
+def test_two_users_and_a_rule_that_wants_an_approval(tarn, repo, rest, reviewer, make_user):
     pulls, theirs = lakefs_sdk.PullsApi(sdk(tarn)), clients.Rest(reviewer)
     rules = f"/repositories/{repo.id}/settings/branch_protection"
     assert rest("PUT", rules, json=[{"pattern": "main", "approvals": 1}]).status_code == 204
@@ -152,7 +152,7 @@ def test_two_users_and_a_rule_that_wants_an_approval(tarn, repo, rest, reviewer,
     assert [item.path for item in repo.branch("main").objects()] == ["a", "b"]
 
 
-def test_a_deleted_user_s_approval_counts_no_more(tarn, repo, rest, reviewer, auth):  # noqa: F811
+def test_a_deleted_user_s_approval_counts_no_more(tarn, repo, rest, reviewer, auth):
     assert rest("PUT", f"/repositories/{repo.id}/settings/branch_protection", json=[{"pattern": "main", "approvals": 1}]).ok
     repo.branch("dev").create("main")
     commit(repo, "dev", "a")

@@ -10,44 +10,14 @@ import time
 from pathlib import Path
 
 import pytest
-from servers import ROOT, accepts, free_port
+from servers import accepts, free_port
 
-PACKAGE = ROOT / "clients" / "python"
 POLICY = """name: dogs-champion
 destination: main
 alias: champion
 metrics:
   - {name: accuracy, goal: max, min: 0.60, max: 1.0, vs_champion: {min_delta: 0.01}, primary: true}
 """
-
-
-@pytest.fixture(scope="session")
-def installed(tmp_path_factory):
-    """The package as pip installs it, in a directory of its own."""
-    place = tmp_path_factory.mktemp("site")
-    subprocess.run(
-        [
-            sys.executable,
-            "-m",
-            "pip",
-            "install",
-            "--quiet",
-            "--disable-pip-version-check",
-            "--no-index",
-            "--no-deps",
-            "--no-build-isolation",
-            "--no-compile",
-            "--target",
-            str(place),
-            str(PACKAGE),
-        ],
-        check=True,
-        capture_output=True,
-    )
-    assert (place / "tarn" / "py.typed").exists()
-    sys.path.insert(0, str(place))
-    yield place
-    sys.path.remove(str(place))
 
 
 @pytest.fixture

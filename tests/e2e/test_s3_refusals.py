@@ -6,7 +6,7 @@ import clients
 import pytest
 import s3_requests
 from s3_requests import signed
-from test_permissions import allow, auth, make_user  # noqa: F401
+from users import allow
 
 NO_BUCKET = "The specified bucket does not exist"
 LONG_KEY = 1025 * "k"
@@ -96,7 +96,7 @@ def test_a_name_that_no_bucket_can_have_is_invalid(tarn, bucket):
     assert message.startswith("The specified bucket is not valid.")
 
 
-def test_a_bucket_that_somebody_else_has_is_said_to_exist(tarn, repo, make_user):  # noqa: F811
+def test_a_bucket_that_somebody_else_has_is_said_to_exist(tarn, repo, make_user):
     creator = make_user(allow(["fs:CreateRepository"], "*"))
     reader = make_user(allow(["fs:CreateRepository", "fs:ReadRepository"], "*"))
     assert told(signed(creator, "PUT", f"/{repo}"))[:2] == (409, "BucketAlreadyExists")
@@ -105,7 +105,7 @@ def test_a_bucket_that_somebody_else_has_is_said_to_exist(tarn, repo, make_user)
         assert told(signed(user, "PUT", f"/{repo}"))[:2] == (409, "BucketAlreadyOwnedByYou")
 
 
-def test_messages_are_those_of_s3(tarn, repo, make_user):  # noqa: F811
+def test_messages_are_those_of_s3(tarn, repo, make_user):
     nobody = make_user()
     upload = f"/{repo}/main/a?uploadId={uuid.uuid4().hex}"
     part = b"<CompleteMultipartUpload><Part><PartNumber>1</PartNumber><ETag>x</ETag></Part></CompleteMultipartUpload>"

@@ -8,7 +8,7 @@ import requests
 import s3_requests
 import s3fs
 from botocore.exceptions import BotoCoreError, ClientError
-from test_permissions import allow, auth, make_user  # noqa: F401
+from users import allow
 
 KEY = {"Key": "main/a"}
 DIE_SECONDS_MAX = 30
@@ -86,7 +86,7 @@ def test_a_write_over_rest_is_a_version(tarn, s3, repo):
     assert len(page["Versions"]) == 2 and page["DeleteMarkers"][0]["IsLatest"]
 
 
-def test_versions_of_a_branch_are_read_by_a_right_of_their_own(tarn, repo, s3, make_user):  # noqa: F811
+def test_versions_of_a_branch_are_read_by_a_right_of_their_own(tarn, repo, s3, make_user):
     keep(s3, repo.id)
     first = s3.put_object(Bucket=repo.id, **KEY, Body=b"secret")["VersionId"]
     second = s3.put_object(Bucket=repo.id, **KEY, Body=b"open")["VersionId"]

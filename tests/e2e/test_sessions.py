@@ -5,7 +5,7 @@ import time
 import clients
 import pytest
 import requests
-from test_permissions import allow, auth, make_user  # noqa: F401
+from users import allow
 
 PAGE = b"<form method=post enctype=multipart/form-data action=/api/v1/setup_lakefs>"
 
@@ -66,7 +66,7 @@ def seconds_until(status, ask):
     return time.monotonic() - begin
 
 
-def test_a_session_ends_with_its_key_and_at_the_logout(tarn, make_user):  # noqa: F811
+def test_a_session_ends_with_its_key_and_at_the_logout(tarn, make_user):
     user = make_user(allow(["fs:*"], "*"))
     rest, base = clients.Rest(tarn), f"{tarn.url}/api/v1"
 

@@ -8,7 +8,7 @@ import lakefs
 import pytest
 import servers
 from command import Cli
-from test_imports import finished
+from import_requests import finished
 
 OBJECTS = 30
 
