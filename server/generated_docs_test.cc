@@ -20,7 +20,7 @@ std::string file(const std::string& path) {
   return text.str();
 }
 
-/// The page without its last section, which tests/e2e/test_rest_golden.py compares.
+/// The page without its last section, which tests/e2e/rest/test_rest_golden.py compares.
 std::string without_deviations(const std::string& page) {
   return page.substr(0, page.find("\n## Answers that differ from lakeFS\n"));
 }

@@ -102,7 +102,7 @@ E2E_PROCESSES=${TARN_E2E_PROCESSES:-6}
 WEB_PROCESSES=${TARN_E2E_PROCESSES:-3}
 
 # Asks how many seconds a failover takes, which other tests on the same cores would decide.
-FAILOVER_E2E=tests/e2e/test_failover.py
+FAILOVER_E2E=tests/e2e/durability/test_failover.py
 
 # run_e2e NAME PATH [pytest options]
 run_e2e() {
@@ -197,7 +197,7 @@ ensure_package_tools() {
 # Scripts run in the interpreter of the other build: a sanitizer needs more memory than they may have.
 guided_requests() {
   mkdir -p build-fuzz/guided && cp build-fuzz/bin/tarnd build/bin/tarn-lua build-fuzz/guided &&
-    TARN_BIN=$ROOT/build-fuzz/guided run_e2e e2e-guided tests/e2e/test_random_requests.py -n 0
+    TARN_BIN=$ROOT/build-fuzz/guided run_e2e e2e-guided tests/e2e/rest/test_random_requests.py -n 0
 }
 
 fuzz_phases() {

@@ -119,7 +119,7 @@ def pytest_collection_modifyitems(config, items):
     last = [item for item in items if item.path.name == "test_client_coverage.py"]
     items[:] = [item for item in items if item not in last] + last
     files = {item.path.name for item in items if is_counted(item)}
-    every = {path.name for path in Path(__file__).parent.glob("test_sdk_*.py")}
+    every = {path.name for path in Path(__file__).parent.glob("sdk/test_sdk_*.py")}
     chosen = config.option.keyword or config.option.markexpr or any("::" in argument for argument in config.args)
     if chosen or files != every:
         items[:] = [item for item in items if "this_run" not in item.name]

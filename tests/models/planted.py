@@ -19,8 +19,11 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 LIST = Path(__file__).with_name("planted.md")
 TESTS = {  # and what makes them a round or two
-    "histories": ("tests/e2e/test_histories.py", {}),
-    "installations": ("tests/e2e/test_histories_of_installations.py", {"TARN_TEST_LONG": "1", "TARN_HISTORY_SECONDS": "90"}),
+    "histories": ("tests/e2e/durability/test_histories.py", {}),
+    "installations": (
+        "tests/e2e/durability/test_histories_of_installations.py",
+        {"TARN_TEST_LONG": "1", "TARN_HISTORY_SECONDS": "90"},
+    ),
 }
 TRIES_MAX = 3  # chance decides what meets what
 TRY_SECONDS = 600

@@ -19,7 +19,7 @@ import lakefs_sdk.rest
 import not_yet
 
 ROOT = Path(__file__).resolve().parents[2]
-TABLE = ROOT / "tests/e2e/client-coverage.md"
+TABLE = ROOT / "tests/e2e/sdk/client-coverage.md"
 
 FUNCTIONS = ("repository", "repositories", "from_aws_role", "from_web_identity")
 

@@ -50,7 +50,7 @@ class Bodies:
 
 
 class Worker:
-    """One thread. `shared`: Shared state of the race (tests/e2e/test_collection_races.py)."""
+    """One thread. `shared`: Shared state of the race (tests/e2e/gc/test_collection_races.py)."""
 
     def __init__(self, number, shared, chance):
         self.number, self.shared, self.chance = number, shared, chance

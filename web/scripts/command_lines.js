@@ -1,5 +1,5 @@
 // Prints each text of the page that has lines of the `tarn` command, as JSON lines {file, line, text}: one for each branch of
-// a condition, with words in the place of values. tests/e2e/test_command_lines.py gives them to the command.
+// a condition, with words in the place of values. tests/e2e/documents/test_command_lines.py gives them to the command.
 import { readFileSync } from 'node:fs';
 import { relative } from 'node:path';
 import ts from 'typescript';

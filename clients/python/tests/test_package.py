@@ -1,4 +1,4 @@
-"""Tests of the package without a server; those with one are in tests/e2e/test_python_package.py."""
+"""Tests of the package without a server; those with one are in tests/e2e/sdk/test_python_package.py."""
 
 import http.server
 import json

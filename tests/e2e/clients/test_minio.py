@@ -1,6 +1,6 @@
 """Imports from MinIO, whose listings say times to the millisecond and whose HEAD says them to the second.
 
-What every store can show is in ../test_imports.py; building MinIO takes minutes, so that this runs with the heavy clients."""
+What every store can show is in ../versioning/test_imports.py; building MinIO takes minutes, so that this runs with the heavy clients."""
 
 import client_matrix
 import clients

@@ -19,7 +19,7 @@ from test_hooks import newest, put, refused, script
 from users import sdk
 
 WAIT_SECONDS = 40
-HOOKS_PAGE = (Path(__file__).resolve().parents[2] / "docs/hooks.md").read_text()
+HOOKS_PAGE = (Path(__file__).resolve().parents[3] / "docs/hooks.md").read_text()
 SECRET = "LAKEFSACTION_AWS_SECRET_ACCESS_KEY"
 
 

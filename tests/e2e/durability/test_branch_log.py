@@ -1,4 +1,4 @@
-"""The checker of first-parent logs (../support/branch_log.py), given a log that a server made."""
+"""The checker of first-parent logs (../../support/branch_log.py), given a log that a server made."""
 
 import arena as arenas
 import pytest

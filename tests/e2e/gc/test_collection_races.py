@@ -2,7 +2,7 @@
 
 Over a local store, and with --long over an S3 server too.
 
-Each of the workers has a branch of its own and a model of it (../support/collection_worker.py); others promote and roll back,
+Each of the workers has a branch of its own and a model of it (../../support/collection_worker.py); others promote and roll back,
 dump and restore, and read what any ref shows. Whatever a branch, a tag, an alias or the history of a branch shows must read
 back byte for byte; in the end everything that nothing shows is gone from the store and the database.
 

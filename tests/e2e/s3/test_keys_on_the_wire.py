@@ -13,7 +13,7 @@ import pytest
 import requests
 from s3_requests import send, sign, signed, with_md5
 
-PAGE = Path(__file__).resolve().parents[2] / "docs/s3-compatibility.md"
+PAGE = Path(__file__).resolve().parents[3] / "docs/s3-compatibility.md"
 # Decoded once too often, or with a plus for a blank and back, each is another one.
 KEYS = ["both x", "both+x", "both%20x", "both%2Bx", "both%2520x"]
 # Ways to write a key: with %20 and %2B, with a plus for a blank, and with a blank as it is.

@@ -10,7 +10,7 @@ import pytest
 from botocore.exceptions import ClientError
 from s3_requests import failure, signed
 
-PAGE = (Path(__file__).resolve().parents[2] / "docs/s3-compatibility.md").read_text()
+PAGE = (Path(__file__).resolve().parents[3] / "docs/s3-compatibility.md").read_text()
 COLUMNS = re.compile(r" \| ")
 
 

@@ -18,7 +18,7 @@ import pytest
 import requests
 import yaml
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 SCENARIOS = yaml.load((ROOT / "tests/golden/rest.yaml").read_text(), yaml.CSafeLoader)
 REPLAYED = [scenario for scenario in SCENARIOS if "replay" in scenario]
 ROWS = 146
@@ -232,7 +232,7 @@ def test_the_table_of_deviations(request):
     if request.config.getoption("--write-coverage"):
         PAGE.write_text(operations + BEGIN + table)
         begin, written = BEGIN, table
-    assert begin and written == table, "pytest tests/e2e/test_rest_golden.py --write-coverage"
+    assert begin and written == table, "pytest tests/e2e/rest/test_rest_golden.py --write-coverage"
 
 
 def request_of(step):
