@@ -15,7 +15,7 @@ from pathlib import Path
 
 # ctest runs these around tests; they are no tests unless they fail.
 FIXTURES = ("postgres_start", "postgres_stop")
-# As tests/support/left_to_ci.py says it.
+# Reason of a skip, as tests/support/left_to_ci.py gives it.
 LEFT = "left to CI: ./dev test --ci"
 
 

@@ -15,6 +15,7 @@ import client_coverage
 import clients
 import command
 import lakefs
+import left_to_ci
 import openapi
 import primary_pair
 import python_gc
@@ -112,6 +113,7 @@ def is_counted(item):
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config, items):
     """The table is compared last, and only when every test that it counts runs."""
+    left_to_ci.leave(items)
     if config.option.servers > 1:
         items[:] = [item for item in items if "tarn" in item.fixturenames]
     place = {name: number for number, name in enumerate(LONGEST_FILES)}

@@ -11,6 +11,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
 
 import browser as browsers
 import clients
+import left_to_ci
 import outcome
 import python_gc
 import servers
@@ -54,6 +55,7 @@ LONGEST_FILES = [
 
 
 def pytest_collection_modifyitems(items):
+    left_to_ci.leave(items)
     place = {name: number for number, name in enumerate(LONGEST_FILES)}
     items.sort(key=lambda item: place.get(item.path.name, len(place)))
 

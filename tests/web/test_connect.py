@@ -10,11 +10,8 @@ from pathlib import Path
 import pytest
 import servers
 import yaml
-from left_to_ci import left_to_ci
 from long_tests import LONG
 from playwright.sync_api import expect
-
-pytestmark = left_to_ci
 
 ROOT = Path(__file__).resolve().parents[2]
 CACHE = Path(os.environ.get("TARN_CACHE", Path.home() / ".cache/tarn"))

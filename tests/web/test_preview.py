@@ -14,12 +14,9 @@ import pyarrow
 import pyarrow.feather
 import pyarrow.parquet
 import pytest
-from left_to_ci import left_to_ci
 from long_tests import LONG
 from PIL import Image
 from playwright.sync_api import expect
-
-pytestmark = left_to_ci
 
 
 def png(width, height, colour):

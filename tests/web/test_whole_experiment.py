@@ -7,11 +7,8 @@ it takes a quarter of the processor time of the test.
 import re
 
 import browser as browsers
-from left_to_ci import left_to_ci
 from long_tests import LONG
 from playwright.sync_api import expect
-
-pytestmark = left_to_ci
 
 TRACE = browsers.ROOT / "build/results/web-experiment.zip"
 ACCURACY = {"exp-1": 0.91, "exp-2": 0.97, "exp-3": 0.42}

@@ -4,9 +4,6 @@ import checks
 import client_matrix
 import pytest
 import table_checks
-from left_to_ci import left_to_ci
-
-pytestmark = left_to_ci
 
 KINDS = {"objects": checks, "tables": table_checks}
 

@@ -12,9 +12,6 @@ import subprocess
 import pytest
 import servers
 import yaml
-from left_to_ci import left_to_ci
-
-pytestmark = left_to_ci
 
 DOCS = servers.ROOT / "docs" / "ci"
 POLICY = re.search(r"```\n(name: models\n.*?)```", (DOCS / "README.md").read_text(), re.S)[1]

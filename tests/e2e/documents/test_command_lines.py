@@ -10,9 +10,6 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 import servers
-from left_to_ci import left_to_ci
-
-pytestmark = left_to_ci
 
 COLLECTOR = "scripts/command_lines.js"
 DOCUMENTS = ("README.md", "docs", "examples")

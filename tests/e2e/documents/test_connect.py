@@ -11,9 +11,6 @@ from pathlib import Path
 import command
 import pytest
 import servers
-from left_to_ci import left_to_ci
-
-pytestmark = left_to_ci
 
 PAGE = (servers.ROOT / "docs/connect.md").read_text()
 SECTION = re.compile(r"^## (.+?)\n(.*?)(?=^## |\Z)", re.DOTALL | re.MULTILINE)

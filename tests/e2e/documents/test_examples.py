@@ -12,9 +12,6 @@ import command
 import lakefs
 import pytest
 import servers
-from left_to_ci import left_to_ci
-
-pytestmark = left_to_ci
 
 EXAMPLES = servers.ROOT / "examples"
 READY_SECONDS = 30

@@ -5,10 +5,7 @@ import sys
 import uuid
 
 import pytest
-from left_to_ci import left_to_ci
 from servers import ROOT
-
-pytestmark = left_to_ci
 
 NOTEBOOK = ROOT / "docs" / "notebooks" / "promotion.ipynb"
 NOTEBOOK_SECONDS = 120

@@ -9,10 +9,7 @@ import subprocess
 import command
 import pytest
 import servers
-from left_to_ci import left_to_ci
 from users import allow
-
-pytestmark = left_to_ci
 
 DOCS = servers.ROOT / "docs"
 WAIT = ("--wait", "--timeout", "60s")

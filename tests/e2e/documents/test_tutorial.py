@@ -7,9 +7,6 @@ import sys
 
 import command
 import servers
-from left_to_ci import left_to_ci
-
-pytestmark = left_to_ci
 
 PAGE = (servers.ROOT / "docs/tutorial.md").read_text()
 BLOCK = re.compile(r"```(\w+)(?: (\S+))?\n(.*?)```", re.DOTALL)

@@ -13,7 +13,6 @@ import lakefs
 import pytest
 import servers
 from command import Cli
-from left_to_ci import first_here, left_to_ci
 from long_tests import LONG
 
 WITHOUT_GRACE = {
@@ -153,7 +152,7 @@ def started():
 LOCAL, S3 = (pytest.mark.parametrize("lake", ["local", "s3"] if LONG else [kind], indirect=True) for kind in ("local", "s3"))
 
 
-@pytest.fixture(params=first_here(["local", "s3"]))
+@pytest.fixture(params=["local", "s3"])
 def lake(request, initialised_data, versitygw, scratch, started, name, tmp_path):
     environment = dict(WITHOUT_GRACE)
     if request.param == "s3":
@@ -262,7 +261,6 @@ def test_a_killed_backup_is_none_and_its_hold_is_released(lake, name, scratch):
     assert len(list(place.glob("objects/**/data/*/*"))) == 30
 
 
-@left_to_ci
 @S3
 def test_old_backups_are_removed_and_the_rest_can_be_restored(lake, name, scratch, started):
     place = f"s3://backup-{name}/nightly" if lake.kind == "s3" else scratch("backups") / "nightly"

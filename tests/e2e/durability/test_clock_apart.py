@@ -18,11 +18,8 @@ from botocore.awsrequest import AWSRequest
 from botocore.credentials import Credentials
 from command import Cli
 from jumping_clock import JumpingClock
-from left_to_ci import left_to_ci
 from s3_requests import REGION, commit, rest, signed
 from shifted_clock import ShiftedClock
-
-pytestmark = left_to_ci
 
 HOUR = 3600
 TOLERANCE_SECONDS = 60

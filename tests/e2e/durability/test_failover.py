@@ -10,10 +10,7 @@ from pathlib import Path
 import pytest
 import requests
 import servers
-from left_to_ci import left_to_ci
 from long_tests import LONG
-
-pytestmark = left_to_ci
 
 WRITERS = 24
 # After the new primary takes writes, an acknowledged write comes within this time.

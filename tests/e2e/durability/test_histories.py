@@ -16,9 +16,6 @@ from pathlib import Path
 import pytest
 from chaos import Chaos, measured
 from histories import Histories
-from left_to_ci import left_to_ci
-
-pytestmark = left_to_ci
 
 ROUND_SECONDS = 11
 ROUND_SECONDS_LONG = 48

@@ -10,10 +10,7 @@ from arena import NONE
 from branch_model import KeyState, Publication, State
 from histories import processes_that_know, verdict_of
 from history import Cell, Recorder
-from left_to_ci import left_to_ci
 from linearizability import Operation, linearizable, order_of, smallest_failing
-
-pytestmark = left_to_ci
 
 EMPTY = State((KeyState(),))
 LATER = math.inf

@@ -12,10 +12,7 @@ import time
 import pytest
 import requests
 import servers
-from left_to_ci import left_to_ci
 from long_tests import LONG
-
-pytestmark = left_to_ci
 
 ROUNDS = 50 if LONG else 4
 

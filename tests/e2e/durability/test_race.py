@@ -8,9 +8,6 @@ import subprocess
 
 import pytest
 import servers
-from left_to_ci import left_to_ci
-
-pytestmark = left_to_ci
 
 SECONDS = 5
 SECONDS_LONG = 60

@@ -14,9 +14,6 @@ from pathlib import Path
 
 import requests
 import servers
-from left_to_ci import left_to_ci
-
-pytestmark = left_to_ci
 
 REPOSITORY = "leases"
 WRITERS = 2

@@ -11,7 +11,6 @@ import requests
 import servers
 from botocore.exceptions import BotoCoreError, ClientError
 from command import Cli
-from left_to_ci import first_here
 from long_tests import LONG
 
 PART = 5 << 20
@@ -61,7 +60,7 @@ class Lake:
         return [(item["kind"], item["path"], item["refs"]) for item in self.verify(*options, status=DAMAGED)["findings"]]
 
 
-@pytest.fixture(params=first_here(["local", "s3"]))
+@pytest.fixture(params=["local", "s3"])
 def lake(request, scratch_dir):
     if request.param == "local":
         server = request.getfixturevalue("tarn")
@@ -175,7 +174,7 @@ def test_a_verification_needs_its_permission(tarn, scratch_dir):
     assert status("POST") == 202 and status("GET", f"/{done}") == 200
 
 
-@pytest.fixture(scope="module", params=first_here(["local", "s3"]))
+@pytest.fixture(scope="module", params=["local", "s3"])
 def careful(request, session_scratch, initialised_data):
     """A server that compares what it reads, and the files of its store."""
     environment, files, namespace = {}, None, "local://"

@@ -14,7 +14,6 @@ import clients
 import pytest
 import requests
 import servers
-from left_to_ci import first_here, left_to_ci
 from long_tests import LONG
 
 POINTS = [
@@ -143,7 +142,7 @@ def wait_for_the_stop(server):
 
 
 @pytest.mark.timeout(300)
-@pytest.mark.parametrize("point", first_here(POINTS))
+@pytest.mark.parametrize("point", POINTS)
 def test_tarnd_is_killed_and_another_takes_over(start_tarnd, database, name, point):
     first = start_tarnd(f"{point}=kill")
     repo = Repo(first, name)
@@ -157,7 +156,6 @@ def test_tarnd_is_killed_and_another_takes_over(start_tarnd, database, name, poi
 
 
 @pytest.mark.timeout(300)
-@left_to_ci
 @pytest.mark.parametrize("point", POINTS if LONG else POINTS[1::2])
 def test_postgresql_is_killed_while_tarnd_stands_there(scratch_dir, initialised_data, name, point):
     server = servers.Tarnd(scratch_dir / "tarnd", environment={"TARN_FAULT_POINT": f"{point}=stop", **servers.SHORT_LEASE})
@@ -216,7 +214,7 @@ def test_a_living_server_takes_over(start_tarnd, name):
 
 
 @pytest.mark.timeout(300)
-@pytest.mark.parametrize("how", first_here(["kill", "postgres"]))
+@pytest.mark.parametrize("how", ["kill", "postgres"])
 def test_a_rollback_is_whole_or_nothing(start_tarnd, scratch_dir, initialised_data, database, name, how):
     point = "rollback.before_alias"
     if how == "kill":

@@ -11,7 +11,6 @@ import command
 import lakefs
 import pytest
 import servers
-from left_to_ci import first_here
 
 WAIT_SECONDS = 60
 DOWN_SECONDS = 3.2  # a request that nobody waits for is repeated for 2.6 s
@@ -95,7 +94,7 @@ PROMOTE = ("promote", "exp-1", "--to", "main", "--wait")
 ENDS = {"killed": lambda server: server.kill(), "stopped": lambda server: server.stop()}
 
 
-@pytest.mark.parametrize("end", first_here(ENDS.values()), ids=ENDS.keys())
+@pytest.mark.parametrize("end", ENDS.values(), ids=ENDS.keys())
 @pytest.mark.parametrize("words", [("--timeout", "120s"), ()], ids=["timeout", "no_timeout"])
 def test_waiting_goes_on_over_a_restart(place, end, words):
     here = place()
@@ -165,7 +164,7 @@ def test_an_interrupt_that_should_cancel_says_that_it_could_not(place):
 
 
 @pytest.mark.parametrize("words", [(), ("--idempotency-key", "nightly")], ids=["without_a_key", "with_a_key"])
-@pytest.mark.parametrize("moment", first_here(["before", "after"]))
+@pytest.mark.parametrize("moment", ["before", "after"])
 def test_the_server_is_killed_while_the_promotion_begins(place, words, moment):
     """The request is repeated under a key: there is one promotion, whether the first request made it or not."""
     here = place(TARN_FAULT_POINT=f"sql.promotions_insert_row.{moment}=kill")

@@ -6,10 +6,7 @@ import clients
 import pytest
 import servers
 from jumping_clock import JumpingClock
-from left_to_ci import left_to_ci
 from long_tests import LONG
-
-pytestmark = left_to_ci
 
 HOUR, DAY = 3600, 24 * 3600
 JUMPS = [HOUR, 0, -HOUR, DAY, -DAY, 0]

@@ -7,7 +7,6 @@ import time
 
 import pytest
 import servers
-from left_to_ci import left_to_ci
 from s3_requests import commit, rest, signed
 from small_disk import MIB, Disk
 
@@ -22,7 +21,7 @@ SETTINGS = {
     "TARN_GC_BUSY_PERCENT": "100",
 }
 
-pytestmark = [left_to_ci, pytest.mark.skipif(os.geteuid() != 0, reason="only root can mount a small disk")]
+pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="only root can mount a small disk")
 
 
 @pytest.fixture

@@ -14,7 +14,6 @@ from pathlib import Path
 import clients
 import pytest
 import servers
-from left_to_ci import first_here, left_to_ci
 from long_tests import LONG
 
 DIE_SECONDS_MAX = 60
@@ -187,7 +186,7 @@ def collect_until_it_dies(dying, name, times):
 
 
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize("step", first_here(STEPS_LONG if LONG else STEPS))
+@pytest.mark.parametrize("step", STEPS_LONG if LONG else STEPS)
 def test_a_collection_that_is_killed_is_finished_by_another_server(start, database, step):
     name = f"kill-{hashlib.md5(step.encode()).hexdigest()[:12]}"
     dying = start(step)
@@ -254,7 +253,6 @@ def check_released(start, database, name, kept):
 
 
 @pytest.mark.timeout(600)
-@left_to_ci
 @pytest.mark.parametrize("step", SPACE_STEPS_LONG if LONG else SPACE_STEPS)
 def test_a_collection_that_is_killed_while_it_gives_space_back(start, database, step):
     name = f"space-{hashlib.md5(step.encode()).hexdigest()[:12]}"
@@ -272,7 +270,6 @@ def until(condition, what):
 
 
 @pytest.mark.timeout(600)
-@left_to_ci
 @pytest.mark.parametrize(
     "phase, statement",
     [

@@ -24,11 +24,8 @@ import clients
 import pytest
 import servers
 from collection_worker import Bodies, Worker
-from left_to_ci import left_to_ci
 from long_tests import LONG
 from wire import NotSent, Unknown, Wires
-
-pytestmark = left_to_ci
 
 WORKERS = 16
 SECONDS = 15

@@ -10,12 +10,11 @@ import requests
 import servers
 from botocore.exceptions import ClientError
 from command import Cli
-from left_to_ci import first_here
 
 WITHOUT_GRACE = {"TARN_GC_INTERVAL_HOURS": "0", "TARN_GC_GRACE_HOURS": "0", "TARN_GC_UNREACHABLE_DAYS": "0"}
 
 
-@pytest.fixture(scope="module", params=first_here(["local", "s3"]))
+@pytest.fixture(scope="module", params=["local", "s3"])
 def store(request, initialised_data, versitygw):
     environment = dict(WITHOUT_GRACE)
     if request.param == "s3":

@@ -14,10 +14,7 @@ import re
 import clients
 import openapi
 import pytest
-from left_to_ci import left_to_ci
 from not_yet import NOT_YET, REFUSED
-
-pytestmark = left_to_ci
 
 HUGE_TEXT = "h" * (1 << 20)
 LONG_TEXT = "l" * 100_000  # no reader refuses it for its length alone, and no column or index may choke on it

@@ -5,7 +5,7 @@ import uuid
 
 import pytest
 import s3_requests
-from s3_behaviour import BEHAVIOURS, Bucket
+from s3_behaviour import AGAIN, BEHAVIOURS, Bucket
 
 pytest.register_assert_rewrite(
     "s3_behaviours_of_bodies",
@@ -24,7 +24,7 @@ import s3_behaviours_of_versions  # noqa: E402, F401
 
 
 def test_every_behaviour_has_a_name_of_its_own():
-    names = [b.id for b in BEHAVIOURS]
+    names = [b.id for b in BEHAVIOURS + AGAIN]
     assert len(names) == len(set(names)) and len(names) >= 100
 
 
@@ -35,3 +35,8 @@ def test_behaviour(tarn, form, check):
         tarn, "POST", "/repositories", json={"name": name, "storage_namespace": f"local://{name}", "default_branch": "main"}
     )
     check(Bucket(tarn, name, "main/" if form == "plain" else ""))
+
+
+@pytest.mark.parametrize("form,check", AGAIN)
+def test_behaviour_again(tarn, form, check):
+    test_behaviour(tarn, form, check)

@@ -15,9 +15,6 @@ import clients
 import lakefs
 import pytest
 from botocore.exceptions import ClientError
-from left_to_ci import left_to_ci
-
-pytestmark = left_to_ci
 
 BREEDS = {"n02085620-Chihuahua": 4, "n02085782-Japanese_spaniel": 9, "n02086079-Pekinese": 7, "n02086240-Shih-Tzu": 5}
 IMAGES = sum(BREEDS.values())

@@ -10,7 +10,6 @@ import pytest
 import servers
 from command import Cli
 from import_requests import finished, start
-from left_to_ci import left_to_ci
 from long_tests import LONG
 
 
@@ -244,7 +243,6 @@ def own_server(scratch_dir, initialised_data):
 VICTIMS = ["postgres", "tarnd"] if LONG else ["postgres"]
 
 
-@left_to_ci
 @pytest.mark.parametrize("victim", VICTIMS)
 def test_an_import_outlives_kill_9(own_server, long_tests, victim):
     """10^5 objects here, 10^6 in the long run: killed in the middle, it ends by itself after the restart."""

@@ -5,11 +5,8 @@ from functools import partial
 
 import pytest
 from attack import ACCURACY, POLICY, gate
-from left_to_ci import left_to_ci
 from stage import ENDED, Stage
 from steps import CHAMPION, check, newcomer, promote, train, wait_until_settled
-
-pytestmark = left_to_ci
 
 ROUNDS = 5
 CHECKED = gate(metrics=[ACCURACY], checks={"required": ["bench"], "timeout": "1h"})

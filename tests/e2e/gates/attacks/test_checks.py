@@ -1,7 +1,6 @@
 """A check counts when it is required, of the exact commit, in time, and reported by who may."""
 
 from attack import ACCURACY, Attack, Seen, gate, test_attack, test_honest  # noqa: F401
-from left_to_ci import left_to_ci
 from steps import (
     ask,
     check,
@@ -16,8 +15,6 @@ from steps import (
     wait_until_settled,
     write,
 )
-
-pytestmark = left_to_ci
 
 CHECKED = gate(metrics=[ACCURACY], checks={"required": ["bench"], "timeout": "1h"})
 TWO_CHECKS = gate(metrics=[ACCURACY], checks={"required": ["bench", "lint"], "timeout": "1h"})

@@ -1,7 +1,6 @@
 """No other verb changes a branch behind a gate, over any interface, for any user."""
 
 from attack import Attack, Seen, gate, test_attack, test_honest  # noqa: F401
-from left_to_ci import left_to_ci
 from steps import (
     ask,
     begin_multipart,
@@ -17,8 +16,6 @@ from steps import (
     wait_until_settled,
     write,
 )
-
-pytestmark = left_to_ci
 
 PLAIN = gate("metrics")
 SIDE = (train("exp-side", 0.9, by="dev"),)

@@ -1,10 +1,7 @@
 """Nobody keeps the best candidate from winning, and nobody loses a branch by another's promotion."""
 
 from attack import ACCURACY, BETTER, Attack, Seen, gate, test_attack, test_honest  # noqa: F401
-from left_to_ci import left_to_ci
 from steps import approve, ask, branch, cancel, many_branches, must, promote, train, tried, wait_until_settled
-
-pytestmark = left_to_ci
 
 PLAIN = gate(metrics=[ACCURACY])
 GOOD_WINS = Seen(state="promoted", winner="exp-good")

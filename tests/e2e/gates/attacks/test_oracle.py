@@ -10,9 +10,6 @@ import clients
 import generated
 import oracle
 import pytest
-from left_to_ci import left_to_ci
-
-pytestmark = left_to_ci
 
 CANDIDATES = 100
 MET_MIN = 50  # cases of each code among 10,000

@@ -1,7 +1,6 @@
 """A request means what it says: no name stands for another, no member that is not understood is passed over."""
 
 from attack import ACCURACY, Attack, Seen, gate, test_attack, test_honest  # noqa: F401
-from left_to_ci import left_to_ci
 from steps import (
     CHAMPION,
     approve,
@@ -17,8 +16,6 @@ from steps import (
     wait_until_settled,
     within,
 )
-
-pytestmark = left_to_ci
 
 PLAIN = gate(metrics=[ACCURACY])
 ANSWER_SECONDS = 20

@@ -6,11 +6,8 @@ import command
 import pytest
 import servers
 from attack import ACCURACY, gate
-from left_to_ci import left_to_ci
 from stage import Stage
 from steps import promote, train, wait_until_settled
-
-pytestmark = left_to_ci
 
 FORBIDS = gate(metrics=[ACCURACY], objects={"forbid": ["secret/**"], "required": ["artifacts/model.pkl"]})
 # Texts that a terminal, GitHub's log, its files of outputs and Markdown would obey.

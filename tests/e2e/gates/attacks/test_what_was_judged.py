@@ -1,7 +1,6 @@
 """The champion is what was judged: these objects, this history, and nothing else."""
 
 from attack import ACCURACY, BETTER, Attack, Seen, gate, test_attack, test_honest  # noqa: F401
-from left_to_ci import left_to_ci
 from steps import (
     CHAMPION,
     approve,
@@ -22,8 +21,6 @@ from steps import (
     wait_until_settled,
     write,
 )
-
-pytestmark = left_to_ci
 
 MODEL = {"required": ["artifacts/model.pkl"]}
 PLAIN = gate(metrics=[ACCURACY])

@@ -1,10 +1,7 @@
 """Measurements are those of the people who measured, of the exact commit that they measured."""
 
 from attack import ACCURACY, Attack, Seen, gate, test_attack, test_honest  # noqa: F401
-from left_to_ci import left_to_ci
 from steps import ask, commit, log_run, merge, promote, refused, train, write
-
-pytestmark = left_to_ci
 
 PLAIN = gate(metrics=[ACCURACY])
 MISSING = Seen(state="rejected", code="metric_missing", rules=(("exp-bad", "metric_missing"),))
