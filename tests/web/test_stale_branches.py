@@ -9,6 +9,8 @@ import pytest
 from playwright.sync_api import expect
 
 LONG = "feature-" + "w" * 100
+# The badges of a branch that a rule deletes, before and after its announcement, and of one that is kept.
+FATE = re.compile("^(due|announced|kept)$")
 
 
 def grid_of(page):
@@ -21,6 +23,11 @@ def row_of(page, name):
 
 def cleanup(rest, repository):
     return rest.get(f"/repositories/{repository}/settings/branch_cleanup")
+
+
+def stale(rest, repository, **parameters):
+    """{branch: what the server says of it}"""
+    return {item["id"]: item for item in rest.get(f"/repositories/{repository}/stale_branches", **parameters)["results"]}
 
 
 def branches(rest, repository):
@@ -37,14 +44,16 @@ def test_without_rules_nothing_is_deleted(window, rest):
     page = window.go("/r/fresh/-/branches")
     page.get_by_role("link", name="Stale", exact=True).click()
     page.wait_for_url("**/-/branches?kind=stale")
-    expect(page.get_by_text("No branch is stale: each had a commit within 30 days.")).to_be_visible()
-    expect(page.get_by_text("No rules are set: no branch is deleted by itself.")).to_be_visible()
+    expect(page.get_by_role("code").filter(has_text="tarn branch stale fresh")).to_be_visible()  # what stands for an empty list
+    expect(row_of(page, "young")).to_have_count(0)
     window.review("branches-stale-empty")
     page.get_by_label("Days without a commit").fill("0")
     page.wait_for_url("**days=0")
-    expect(row_of(page, "young")).to_contain_text("no rule deletes it")
+    expect(row_of(page, "young").get_by_role("checkbox")).to_be_enabled()
+    expect(row_of(page, "young").get_by_text(FATE)).to_have_count(0)
+    assert "deletes_at" not in stale(rest, "fresh", days=0)["young"]
     page.get_by_label("Days without a commit").fill("9999")
-    expect(page.get_by_text("0 to 3,660 whole days")).to_be_visible()
+    expect(page.get_by_text("3,660")).to_be_visible()
 
 
 def test_what_is_deleted_and_what_is_kept_is_said_with_its_reason(window, rest):
@@ -69,30 +78,22 @@ def test_what_is_deleted_and_what_is_kept_is_said_with_its_reason(window, rest):
         {"pattern": "feature-*", "expire_days": 30, "notice_days": 30},
     )
     page = window.go("/r/unused/-/branches?kind=stale")
-    said = {
-        "exp-1": "deleted",
-        "exp-2": "it has uncommitted changes",
-        "exp-alias": "alias",
-        "exp-request": "pull request",
-        "exp-held": "hold",
-        "exp-expires": "it has an expiry of its own",
-        "exp-guarded": "a rule protects it",
-        LONG: "deleted",
-    }
-    listed = {item["id"]: item for item in rest.get("/repositories/unused/stale_branches")["results"]}
-    assert set(listed) == set(said)
-    for name, words in said.items():
+    listed = stale(rest, "unused")
+    kept = {name: item["kept_because"] for name, item in listed.items() if "kept_because" in item}
+    assert set(listed) - set(kept) == {"exp-1", LONG}
+    # Each for a reason of its own; core/branch/cleanup_pgtest.cc has the words.
+    assert len(set(kept.values())) == len(kept) == len(listed) - 2
+    for name in listed:
         row = grid_of(page).get_by_role("row").filter(has_text=name[:40])
-        expect(row).to_contain_text(words)
-        kept = listed[name].get("kept_because")
-        assert (kept is None) == (words == "deleted"), listed[name]
-        if kept:
-            expect(row).to_contain_text(kept)
+        if name in kept:
+            expect(row.get_by_text(FATE)).to_have_text("kept")
+            expect(row).to_contain_text(kept[name])
             expect(row.get_by_role("checkbox")).to_be_disabled()
         else:
+            expect(row.get_by_text(FATE)).to_have_text(re.compile("due|announced"))
             expect(row.get_by_role("checkbox")).to_be_enabled()
     window.review("branches-stale")
-    assert branches(rest, "unused") == sorted(["main", *said])  # looking changed nothing
+    assert branches(rest, "unused") == sorted(["main", *listed])  # looking changed nothing
 
 
 GATE = """destination: {destination}
@@ -163,17 +164,21 @@ def test_what_else_uses_a_branch_keeps_it(window, rest, s3, tarn, held_hook):
     )
 
     window.go("/r/in-use/-/branches?kind=stale&days=0")
-    said = {
-        "exp-candidate": "it takes part in an open promotion",
-        "exp-gated": 'policy "second" protects it',
-        "exp-import": "an import writes to it",
-        "exp-upload": "it has open uploads",
-    }
-    for name, why in said.items():
+    users = ("exp-candidate", "exp-gated", "exp-import", "exp-upload")
+    listed = stale(rest, "in-use", days=0)
+    kept = {name: listed[name]["kept_because"] for name in users}
+    assert len(set(kept.values())) == len(users) and "second" in kept["exp-gated"]
+    for name, why in kept.items():
         row = row_of(window.page, name)
         expect(row).to_contain_text(why)
         expect(row.get_by_role("checkbox")).to_be_disabled()
     assert not rest.get("/repositories/in-use/branches/exp-import/import", id=started["id"])["completed"]
+
+
+def outcome(rest, repository, deleted, moved):
+    """The whole text: how many were deleted, and why `moved` and "staged" were not; what is expected gives no advice to report it."""
+    why = re.escape(stale(rest, repository, days=0)["staged"]["kept_because"])
+    return re.compile(f"^[A-Z][a-z]+ {deleted} branches [a-z ]+{moved}: [a-z ]+; staged: {why}\\.$")
 
 
 def test_branches_are_deleted_unless_they_were_used_since(window, rest):
@@ -191,15 +196,12 @@ def test_branches_are_deleted_unless_they_were_used_since(window, rest):
     rest.commit("swept", "goes on", branch="used")
     rest.upload("swept", "staged.txt", "s", branch="staged")
     dialog.get_by_role("button", name="Delete", exact=True).click()
-    # The whole text: an outcome that is expected gives no advice to report it.
-    expect(dialog.get_by_role("alert")).to_have_text(
-        "Deleted 2 branches and kept used: its head has moved; staged: it has uncommitted changes."
-    )
+    expect(dialog.get_by_role("alert")).to_have_text(outcome(rest, "swept", 2, "used"))
     assert branches(rest, "swept") == ["main", "staged", "used"]
     # Confirmed again, it asks for those alone that are there.
     dialog.get_by_role("button", name="Delete", exact=True).click()
     expect(dialog.get_by_role("button", name="Delete", exact=True)).to_be_enabled()
-    expect(dialog.get_by_role("alert")).to_contain_text("Deleted 2 branches and kept used")
+    expect(dialog.get_by_role("alert")).to_have_text(outcome(rest, "swept", 2, "used"))
     dialog.get_by_role("button", name="Cancel").click()
     expect(row_of(page, "old-1")).to_have_count(0)
     expect(row_of(page, "used")).to_be_visible()
@@ -222,9 +224,7 @@ def test_a_write_that_overtakes_the_deletion_is_not_lost(window, rest):
         rest.upload("overtaken", "new.txt", "new", branch=name)
     rest.commit("overtaken", "goes on", branch="committed")
     deletions.release()
-    expect(dialog.get_by_role("alert")).to_have_text(
-        "Deleted 0 branches and kept committed: its head has moved; staged: it has uncommitted changes."
-    )
+    expect(dialog.get_by_role("alert")).to_have_text(outcome(rest, "overtaken", 0, "committed"))
     for name in ("committed", "staged"):
         assert rest.read("overtaken", "new.txt", name) == b"new"
 
@@ -249,24 +249,24 @@ def test_rules_are_added_changed_ordered_and_removed(window, rest):
     rest.branch("ruled", "exp-1")
     page = window.go("/r/ruled/-/settings?section=branches")
     section = page.get_by_role("region", name="Stale branches")
-    expect(section).to_contain_text("None: no branch is deleted by itself.")
     section.get_by_role("button", name="Add rule…").click()
+    expect(section.get_by_role("listitem")).to_have_count(0)
     dialog = page.get_by_role("dialog", name="Stale branches")
     save = dialog.get_by_role("button", name="Save")
-    expect(save).to_have_accessible_description("Enter a pattern")
+    expect(save).to_have_accessible_description(re.compile("pattern"))
     dialog.get_by_label("Branches").fill("exp-*")
-    expect(dialog).to_contain_text("It matches 1 branch now: exp-1")
-    expect(save).to_have_accessible_description("Say when a branch is stale or deleted")
+    expect(dialog).to_contain_text("1 branch now: exp-1")
+    expect(save).to_have_accessible_description(re.compile("stale or deleted"))
     dialog.get_by_label("Stale after days").fill("1.5")
-    expect(save).to_have_accessible_description(re.compile("^Days are 1 to"))
+    expect(save).to_have_accessible_description(re.compile("1 to 3,660"))
     dialog.get_by_label("Stale after days").fill("14")
     dialog.get_by_label("Deleted after days").fill("5")
-    expect(save).to_have_accessible_description(re.compile("^The notice is longer"))
+    expect(save).to_have_accessible_description(re.compile("notice"))
     dialog.get_by_label("Deleted after days").fill("60")
     dialog.get_by_label("Stale after a promotion was decided for another").check()
     window.review("settings-stale-rule")
     save.click()
-    expect(section).to_contain_text("deleted after 60 days")
+    expect(section).to_contain_text("60 days")
     first = {"pattern": "exp-*", "stale_days": 14, "losers": True, "expire_days": 60, "notice_days": 7}
     assert cleanup(rest, "ruled") == {"rules": [first], "deletions_max": 100}
 
@@ -284,11 +284,11 @@ def test_rules_are_added_changed_ordered_and_removed(window, rest):
     section.get_by_role("button", name="Change the deletions of an hour").click()
     page.get_by_role("dialog", name="Deletions of an hour").get_by_label("Deletions").fill("3")
     page.get_by_role("dialog", name="Deletions of an hour").get_by_role("button", name="Save").click()
-    expect(section).to_contain_text("At most 3 deletions are announced")
+    expect(section).to_contain_text("3 deletions")
     section.get_by_role("button", name="Change the rule of exp-*").click()
     page.get_by_role("dialog", name="Rule of exp-*").get_by_label("Deleted after days").fill("")
     page.get_by_role("dialog", name="Rule of exp-*").get_by_role("button", name="Save").click()
-    expect(section).not_to_contain_text("deleted after 60 days")
+    expect(section).not_to_contain_text("60 days")
     del first["expire_days"], first["notice_days"]
     assert cleanup(rest, "ruled") == {"rules": [second, first], "deletions_max": 3}
     section.get_by_role("button", name="Remove the rule of exp-*").click()
