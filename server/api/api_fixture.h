@@ -61,6 +61,11 @@ inline void expect_message(const http::Response& response, int status, std::stri
       << response.body;
 }
 
+inline void expect_reason(const http::Response& response, int status, std::string_view reason) {
+  EXPECT_EQ(response.status, status) << response.body;
+  EXPECT_EQ(response.headers.get("X-Tarn-Error"), reason) << response.body;
+}
+
 /// Requests of an administrator.
 class ApiTest : public testing::RepositoryTest {
  protected:

@@ -12,10 +12,9 @@ TEST_F(ApiTest, MakesABranchWithABareIdAsTheAnswer) {
   EXPECT_EQ(made.status, 201);
   EXPECT_EQ(made.body.size(), 64u);
   EXPECT_EQ(made.headers.get("Content-Type"), "text/plain; charset=utf-8");
-  expect_message(post(here + "/branches", R"({"name":"dev","source":"main"})"), 409,
-                 "branch already exists: not unique");
-  expect_message(post(here + "/branches", R"({"name":"x","source":"nope"})"), 404,
-                 "source reference 'nope': not found");
+  expect_reason(post(here + "/branches", R"({"name":"dev","source":"main"})"), 409,
+                "already_exists");
+  expect_reason(post(here + "/branches", R"({"name":"x","source":"nope"})"), 404, "ref_not_found");
 }
 
 TEST_F(ApiTest, DeletesABranchOnlyAsItIsExpected) {
@@ -25,24 +24,20 @@ TEST_F(ApiTest, DeletesABranchOnlyAsItIsExpected) {
   const auto remove = [&](const std::string& query) {
     return send({.method = "DELETE", .path = dev + query});
   };
-  expect_message(
-      remove("?expect=" + head.substr(0, 12)), 400,
-      R"(parameter \"expect\" in query has an error: must be a commit id of 64 hex digits)");
+  const http::Response short_id = remove("?expect=" + head.substr(0, 12));
+  expect_reason(short_id, 400, "invalid_argument");
+  EXPECT_NE(short_id.body.find(R"(\"expect\")"), std::string::npos) << short_id.body;
   EXPECT_EQ(remove("?expect=").status, 400) << "an unset variable deletes nothing";
   EXPECT_EQ(remove("?unused=perhaps").status, 400);
   engine.put(repo, "dev", "a", "1");
-  const http::Response in_use = remove("?unused=true&expect=" + head);
-  expect_message(in_use, 412,
-                 R"(branch \"dev\" was not deleted: it has uncommitted changes; end that use, or )"
-                 "delete it in any state");
-  EXPECT_EQ(in_use.headers.get("X-Tarn-Error"), "branch_in_use");
+  expect_reason(remove("?unused=true&expect=" + head), 412, "branch_in_use");
   engine.commit(repo, "dev");
   const std::string now = to_text(resolve_commit(*engine, repo, "dev").id);
   const http::Response moved = remove("?expect=" + head);
-  expect_message(moved, 412,
-                 R"(branch \"dev\" is at commit )" + now + ", and " + head +
-                     " was expected: it was not deleted, look at it and try again");
-  EXPECT_EQ(moved.headers.get("X-Tarn-Error"), "branch_moved");
+  expect_reason(moved, 412, "branch_moved");
+  for (const std::string& commit : {now, head}) {
+    EXPECT_NE(moved.body.find(commit), std::string::npos) << moved.body;
+  }
   EXPECT_EQ(get(dev).status, 200);
   EXPECT_EQ(remove("?unused=true&expect=" + now).status, 204);
   EXPECT_EQ(get(dev).status, 404);
@@ -197,19 +192,19 @@ TEST_F(ApiTest, MergesPullRequestsAndReportsMissingApprovals) {
                                      R"(","destination_branch":")" + destination + "\"}");
   };
   engine.branch(repo, "dev", "main");
-  expect_message(create("dev", "dev"), 400, "source and destination branches are the same");
-  expect_message(create("dev", "absent"), 404, "branch not found");
+  expect_reason(create("dev", "dev"), 400, "invalid_argument");
+  expect_reason(create("dev", "absent"), 404, "branch_not_found");
   EXPECT_EQ(create("dev", "a b").status, 400);
   const http::Response made = create("dev", "main");
   EXPECT_EQ(made.status, 201);
   const std::string pull = here + "/pulls/" + made.body.substr(made.body.find(':') + 2, 20);
   EXPECT_NE(get(pull).body.find("\"author\":\"admin\""), std::string::npos) << get(pull).body;
   EXPECT_EQ(get(here + "/pulls/zz").status, 400);
-  expect_message(get(here + "/pulls/00000000000000000000"), 404, "pull request not found");
+  expect_reason(get(here + "/pulls/00000000000000000000"), 404, "pull_request_not_found");
   EXPECT_EQ(get(here + "/pulls?status=some").status, 400);
 
   const auto merge = [&] { return send({.method = "PUT", .path = pull + "/merge"}); };
-  expect_message(merge(), 400, "update branch main: no changes");
+  expect_reason(merge(), 400, "no_changes");
   engine.put(repo, "dev", "a", "1");
   engine.commit(repo, "dev");
   EXPECT_EQ(send({.method = "PUT",
@@ -220,13 +215,11 @@ TEST_F(ApiTest, MergesPullRequestsAndReportsMissingApprovals) {
   const auto merge_directly = [&] {
     return send({.method = "POST", .path = here + "/refs/dev/merge/main"});
   };
-  EXPECT_EQ(merge().status, 403);
-  EXPECT_EQ(merge().headers.get("X-Tarn-Error"), "approval_required");
+  expect_reason(merge(), 403, "approval_required");
   EXPECT_EQ(merge_directly().headers.get("X-Tarn-Error"), "approval_required");
   EXPECT_EQ(send({.method = "POST", .path = pull + "/approvals"}).headers.get("X-Tarn-Error"),
             "own_pull_request");
-  expect_message(send({.method = "DELETE", .path = pull + "/approvals"}), 404,
-                 "approval not found");
+  expect_reason(send({.method = "DELETE", .path = pull + "/approvals"}), 404, "approval_not_found");
   EXPECT_EQ(get(pull + "/approvals").status, 200);
   EXPECT_EQ(send({.method = "PATCH", .path = pull, .body = R"({"status":"closed"})"}).status, 204);
   EXPECT_EQ(merge().headers.get("X-Tarn-Error"), "pull_request_not_open");
@@ -239,8 +232,9 @@ TEST_F(ApiTest, ShowsWhenABranchExpires) {
   };
   EXPECT_EQ(create("dev", "72h").status, 201);
   EXPECT_EQ(create("fixed", "2030-01-02T03:04:05Z").status, 201);
-  expect_message(create("old", "2020-01-02T03:04:05Z"), 400,
-                 "expires: 2020-01-02T03:04:05.000Z is not in the future");
+  const http::Response past = create("old", "2020-01-02T03:04:05Z");
+  expect_reason(past, 400, "invalid_argument");
+  EXPECT_NE(past.body.find("2020-01-02T03:04:05.000Z"), std::string::npos) << past.body;
   EXPECT_EQ(create("bad", "soon").status, 400);
   const std::string shown = "\"expires\":\"2030-01-02T03:04:05.000Z\"";
   EXPECT_NE(get(here + "/branches/fixed").body.find(shown), std::string::npos);
