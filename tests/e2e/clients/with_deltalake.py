@@ -6,6 +6,7 @@ import urllib.error
 import polars
 from deltalake import DeltaTable, write_deltalake
 from deltalake.exceptions import CommitFailedError, DeltaError
+from table_rows import refusal
 from with_polars import rows
 
 NAME = "deltalake 1.6.6"
@@ -56,11 +57,7 @@ def append_at_once(box, place, count, writers):
 
 
 def refused(box, place, count):
-    try:
-        write_table(box, place, count)
-    except (DeltaError, OSError) as error:
-        return str(error)
-    return None
+    return refusal(lambda: write_table(box, place, count), (DeltaError, OSError))
 
 
 def also_goes_back_in_its_own_history(box):

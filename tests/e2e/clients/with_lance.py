@@ -4,7 +4,8 @@ import concurrent.futures
 
 import lance
 import pyarrow
-import pyarrow.compute as compute
+from arrow_rows import rows, summary
+from table_rows import refusal
 
 NAME = "lance 14.0.2"
 ENVIRONMENT = "tables"
@@ -24,17 +25,6 @@ def options(box):
     }
 
 
-def rows(count):
-    return pyarrow.table(
-        {
-            "id": range(count),
-            "label": [f"row {n}" for n in range(count)],
-            "value": [n / 2 for n in range(count)],
-            "part": [n % 4 for n in range(count)],
-        }
-    )
-
-
 def write_table(box, place, count, mode="overwrite"):
     lance.write_dataset(rows(count), f"s3://{box.repo}/{place}", mode=mode, storage_options=options(box))
 
@@ -44,8 +34,7 @@ def opened(box, place):
 
 
 def read_table(box, place):
-    ids = opened(box, place).to_table(columns=["id"])["id"]
-    return [len(ids), compute.sum(ids).as_py()]
+    return summary(opened(box, place).to_table(columns=["id"]))
 
 
 def read_ids(box, place, first, end):
@@ -59,11 +48,7 @@ def append_at_once(box, place, count, writers):
 
 
 def refused(box, place, count):
-    try:
-        write_table(box, place, count)
-    except OSError as error:
-        return str(error)
-    return None
+    return refusal(lambda: write_table(box, place, count))
 
 
 def also_searches_near_vectors(box):

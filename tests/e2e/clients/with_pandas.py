@@ -1,6 +1,7 @@
 """pandas: CSV and parquet through s3fs."""
 
 import pandas
+from table_rows import columns, refusal
 
 NAME = "pandas 3.1.1"
 ENVIRONMENT = "analytics"
@@ -14,14 +15,7 @@ def options(box):
 
 
 def rows(count):
-    return pandas.DataFrame(
-        {
-            "id": range(count),
-            "label": [f"row {n}" for n in range(count)],
-            "value": [n / 2 for n in range(count)],
-            "part": [n % 4 for n in range(count)],
-        }
-    )
+    return pandas.DataFrame(columns(count))
 
 
 def write_table(box, place, count):
@@ -48,11 +42,7 @@ def read_ids(box, place, first, end):
 
 
 def refused(box, place, count):
-    try:
-        write_table(box, place, count)
-    except OSError as error:
-        return str(error)
-    return None
+    return refusal(lambda: write_table(box, place, count))
 
 
 def also_csv(box):

@@ -1,6 +1,7 @@
 """polars (the object_store library): suffix ranges for the footer of parquet, CRC64NVME of what it writes."""
 
 import polars
+from table_rows import columns, refusal
 
 NAME = "polars 2.1.0"
 ENVIRONMENT = "analytics"
@@ -22,8 +23,7 @@ def options(box):
 
 
 def rows(count):
-    ids = polars.int_range(count, eager=True)
-    return polars.DataFrame({"id": ids, "label": [f"row {n}" for n in range(count)], "value": ids / 2, "part": ids % 4})
+    return polars.DataFrame(columns(count))
 
 
 def write_table(box, place, count):
@@ -49,8 +49,4 @@ def read_ids(box, place, first, end):
 
 
 def refused(box, place, count):
-    try:
-        write_table(box, place, count)
-    except OSError as error:
-        return str(error)
-    return None
+    return refusal(lambda: write_table(box, place, count))

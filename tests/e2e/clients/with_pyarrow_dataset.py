@@ -1,9 +1,10 @@
 """pyarrow's parquet and datasets over its own S3FileSystem."""
 
 import pyarrow
-import pyarrow.compute as compute
 import pyarrow.dataset as dataset
 import pyarrow.parquet as parquet
+from arrow_rows import rows, summary
+from table_rows import refusal
 from with_pyarrow import system
 
 NAME = "pyarrow dataset 26.0.1"
@@ -11,17 +12,6 @@ ENVIRONMENT = "analytics"
 HEAVY = True
 KIND = "tables"
 NOT_OFFERED = {"concurrent_appends": "files, no commits"}
-
-
-def rows(count):
-    return pyarrow.table(
-        {
-            "id": range(count),
-            "label": [f"row {n}" for n in range(count)],
-            "value": [n / 2 for n in range(count)],
-            "part": [n % 4 for n in range(count)],
-        }
-    )
 
 
 def write_table(box, place, count):
@@ -39,8 +29,7 @@ def write_partitions(box, place, count):
 
 
 def read_table(box, place):
-    ids = dataset.dataset(f"{box.repo}/{place}", format="parquet", filesystem=system(box)).to_table(columns=["id"])["id"]
-    return [len(ids), compute.sum(ids).as_py()]
+    return summary(dataset.dataset(f"{box.repo}/{place}", format="parquet", filesystem=system(box)).to_table(columns=["id"]))
 
 
 def read_ids(box, place, first, end):
@@ -51,8 +40,4 @@ def read_ids(box, place, first, end):
 
 
 def refused(box, place, count):
-    try:
-        write_table(box, place, count)
-    except OSError as error:
-        return str(error)
-    return None
+    return refusal(lambda: write_table(box, place, count))

@@ -2,12 +2,12 @@
 
 import functools
 
-import pyarrow
-import pyarrow.compute as compute
+from arrow_rows import rows, summary
 from pyiceberg.catalog.sql import SqlCatalog
 from pyiceberg.expressions import And, GreaterThanOrEqual, LessThan
 from pyiceberg.io.pyarrow import PyArrowFileIO
 from pyiceberg.table import StaticTable
+from table_rows import refusal
 
 NAME = "pyiceberg 0.12.0"
 ENVIRONMENT = "tables"
@@ -37,17 +37,6 @@ def catalog(box):
     return found
 
 
-def rows(count):
-    return pyarrow.table(
-        {
-            "id": range(count),
-            "label": [f"row {n}" for n in range(count)],
-            "value": [n / 2 for n in range(count)],
-            "part": [n % 4 for n in range(count)],
-        }
-    )
-
-
 def identifier(place):
     return f"tests.{place.replace('/', '_').replace('.', '_')}"
 
@@ -62,8 +51,7 @@ def write_table(box, place, count):
 
 
 def read_table(box, place):
-    ids = catalog(box).load_table(identifier(place)).scan(selected_fields=("id",)).to_arrow()["id"]
-    return [len(ids), compute.sum(ids).as_py()]
+    return summary(catalog(box).load_table(identifier(place)).scan(selected_fields=("id",)).to_arrow())
 
 
 def read_ids(box, place, first, end):
@@ -77,11 +65,7 @@ def read_ids(box, place, first, end):
 
 
 def refused(box, place, count):
-    try:
-        write_table(box, place, count)
-    except OSError as error:
-        return str(error)
-    return None
+    return refusal(lambda: write_table(box, place, count))
 
 
 def also_reads_metadata_without_a_catalog(box):
@@ -103,8 +87,7 @@ def at(location, box, ref):
     found = StaticTable.from_metadata(
         location, {**properties(box), "py-io-impl": "with_pyiceberg.AtAnotherRef", "written-to": "dev", "ref": ref}
     )
-    ids = found.scan(selected_fields=("id",)).to_arrow()["id"]
-    return [len(ids), compute.sum(ids).as_py()]
+    return summary(found.scan(selected_fields=("id",)).to_arrow())
 
 
 def also_reads_a_merged_table_on_main(box):
