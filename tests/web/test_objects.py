@@ -255,7 +255,7 @@ def test_an_edit_does_not_overwrite_a_later_one(window, rest):
     dialog.get_by_label("Text").fill("mine")
     rest.upload("raced", "README.md", "theirs", content_type="text/markdown")
     dialog.get_by_role("button", name="Save").click()
-    expect(dialog.get_by_role("alert")).to_contain_text("It changed since this page read it.")
+    expect(dialog.get_by_role("alert")).to_contain_text("precondition_failed")
     expect(dialog.get_by_label("Text")).to_have_value("mine")
     assert rest.read("raced", "README.md") == b"theirs"
 
