@@ -41,6 +41,12 @@ class Cli:
         assert ended.returncode == status, (words, ended.returncode, out.text, out.talk)
         return out
 
+    def reason(self, *words, status, **options):
+        """The code of the error that the command ends with (docs/errors.md)."""
+        error = json.loads(self.run(*words, "-o", "json", status=status, **options).talk.splitlines()[-1])
+        assert (error["kind"], error["exitCode"]) == ("Error", status)
+        return error["code"]
+
     def json(self, *words, **options):
         document = json.loads(self.run(*words, "-o", "json", **options).text)
         assert document["apiVersion"] == "tarn/v1" and document["kind"]

@@ -172,7 +172,7 @@ def test_merge_and_its_conflicts(cli, repo):
     put(repo, "dirty", b"x")
     put(repo, "c", b"c", "dev")
     cli.run("commit", "dev", "-m", "c")
-    assert "dirty branch" in cli.run("merge", "dev", "main", status=1).talk
+    assert cli.reason("merge", "dev", "main", status=1) == "dirty_branch"
 
 
 def test_revert_and_cherry_pick(cli, repo):
@@ -475,7 +475,7 @@ def test_exit_statuses_of_trouble(cli):
     cli.run("branch", "list", TARN_REPO="", status=2)
     cli.run("branch", "list", TARN_SECRET_KEY="wrong", status=3)
     cli.run("branch", "list", "no-such-repository", status=4)
-    assert "default branch" in cli.run("branch", "delete", "main", "--yes", status=3).talk
+    assert cli.reason("branch", "delete", "main", "--yes", status=3) == "default_branch"
     away = cli.run("repo", "list", "-o", "json", TARN_ENDPOINT="http://127.0.0.1:9", status=9)
     assert away.text == ""
     error = json.loads(away.talk)

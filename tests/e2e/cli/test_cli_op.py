@@ -14,7 +14,7 @@ def test_a_commit_that_is_not_waited_for(cli, repo):
         assert ended["state"] == "done" and ended["result"]["message"] == "later"
         assert cli.json("op", "show", made["id"])["status"] == 201
         assert made["id"] in [item["id"] for item in cli.json("op", "list")["items"]]
-        assert "has ended" in cli.run("op", "cancel", made["id"], status=6).talk
+        assert cli.reason("op", "cancel", made["id"], status=6) == "operation_ended"
     assert next(commit.message for commit in repo.branch("main").log()) == "later"
 
 
@@ -38,7 +38,7 @@ def test_jobs_are_listed_without_names_that_may_not_be_read(cli, repo, tarn, mak
 
 def test_an_unknown_operation_is_not_found(cli):
     for verb in ("show", "wait", "cancel"):
-        assert "operation not found" in cli.run("op", verb, "0" * 20, status=4).talk
+        assert cli.reason("op", verb, "0" * 20, status=4) == "operation_not_found"
 
 
 @pytest.mark.parametrize("side, expected", [("--take-source", b"theirs"), ("--take-dest", b"ours")])

@@ -49,7 +49,7 @@ def test_a_pull_request_from_proposal_to_merge(cli, reviewer, repo, rest):
     assert cli.json("pr", "reopen", pull)["status"] == "open"
 
     cli.run("pr", "approve", pull, status=3)
-    assert "approvals are missing" in cli.run("pr", "merge", pull, status=12).talk
+    assert cli.reason("pr", "merge", pull, status=12) == "approval_required"
     cli.run("merge", "dev", "main", status=12)
     given = reviewer.json("pr", "approve", pull, "--commit", "dev")
     assert (given["user"], given["commit_id"]) == (reviewer.user, repo.branch("dev").head.id)

@@ -187,11 +187,12 @@ def test_a_dry_run_says_that_the_destination_has_uncommitted_changes(cli, repo, 
     candidate(repo, "exp-1", {"accuracy": 0.8, "loss": 0.1})
     repo.branch("main").object("data/new").upload(data=b"staged before the policy")
     apply(cli, tmp_path)
-    message = cli.run("promote", "exp-1", "--to", "main", *TIMEOUT, status=6).talk
-    assert "has staged changes" in message
-    said = re.search(r"branch 'main' has staged changes.*", message).group(0)
-    assert said in cli.run("promote", "exp-1", "--to", "main", "--dry-run", status=6).talk
-    assert said in cli.run("gate", "check", "exp-1", "--policy", "dogs-champion", status=6).talk
+    promote = ("promote", "exp-1", "--to", "main")
+    talk = cli.run(*promote, *TIMEOUT, status=6).talk
+    ended = rest("GET", f"/repositories/{repo.id}/promotions").json()["results"][0]
+    assert ended["code"] == "destination_dirty" and ended["message"] in talk
+    for words in ((*promote, "--dry-run"), ("gate", "check", "exp-1", "--policy", "dogs-champion")):
+        assert ended["message"] in cli.run(*words, status=6).talk
     before = rest(
         "POST", f"/repositories/{repo.id}/promotions", json={"candidates": ["exp-1"], "destination": "main", "dry_run": True}
     ).json()

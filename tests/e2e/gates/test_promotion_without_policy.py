@@ -85,8 +85,8 @@ def test_a_branch_with_a_policy_refuses_metrics(cli, repo, rest, tmp_path):
     )
     cli.run("policy", "apply", "-f", tmp_path / "gate.yaml")
     before = repo.branch("main").head.id
-    talk = cli.run("promote", "exp-1", "--to", "main", "--metric", "accuracy:max", "--wait", status=6).talk
-    assert "has the gate policy" in talk
+    words = ("promote", "exp-1", "--to", "main", "--metric", "accuracy:max", "--wait")
+    assert cli.reason(*words, status=6) == "destination_has_policy"
     body = {"candidates": ["exp-1"], "destination": "main", "metrics": [{"name": "accuracy", "goal": "max"}]}
     path = f"/repositories/{repo.id}/promotions"
     for more, status in (
@@ -106,10 +106,10 @@ def test_protection_rules_apply(cli, repo):
     before = repo.branch("main").head.id
     words = ["promote", "exp-1", "--to", "main", "--metric", "accuracy:max", "--wait"]
     cli.run("branch-protect", "add", "main", "--block", "merge")
-    assert "protected branch" in cli.run(*words, status=3).talk
+    assert cli.reason(*words, status=3) == "protected_branch"
     cli.run("branch-protect", "delete", "main")
     cli.run("branch-protect", "add", "main", "--approvals", "1")
-    assert "approvals are missing" in cli.run(*words, status=12).talk
+    assert cli.reason(*words, status=12) == "approval_required"
     assert repo.branch("main").head.id == before
 
 

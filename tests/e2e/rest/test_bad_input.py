@@ -110,21 +110,13 @@ def test_bad_tag_names(rest, unchanged, text):
 )
 def test_bad_namespaces(rest, name, namespace):
     refused(rest("POST", "/repositories", json={"name": name, "storage_namespace": namespace}), 400)
-    refused(rest("GET", f"/repositories/{name}"), 404, "repository not found")
+    refused(rest("GET", f"/repositories/{name}"), 404, code="repository_not_found")
 
 
 def test_namespaces_are_used_once_and_do_not_nest(rest, repo, name):
-    refused(
-        rest("POST", "/repositories", json={"name": f"{name}x", "storage_namespace": f"local://{name}"}),
-        400,
-        "storage namespace already in use",
-    )
-    refused(rest("POST", "/repositories", json={"name": f"{name}y", "storage_namespace": f"local://{name}/in"}), 400)
-    refused(
-        rest("POST", "/repositories?bare=true", json={"name": f"{name}z", "storage_namespace": f"local://{name}"}),
-        400,
-        "give the bare repository a namespace of its own",
-    )
+    for number, (query, inside) in enumerate((("", ""), ("", "/in"), ("?bare=true", ""))):
+        body = {"name": f"{name}{number}", "storage_namespace": f"local://{name}{inside}"}
+        refused(rest("POST", f"/repositories{query}", json=body), 400, code="namespace_in_use")
 
 
 # Keys
@@ -209,17 +201,17 @@ def test_references_that_are_not_there(rest, unchanged, ref, status):
 
 def test_things_that_are_not_there(rest, unchanged):
     base = f"/repositories/{unchanged.id}"
-    refused(rest("GET", "/repositories/no-such-repository/branches"), 404, "repository not found")
-    refused(rest("GET", f"{base}/branches/nope"), 404, "branch not found")
-    refused(rest("GET", f"{base}/tags/nope"), 404, "tag not found")
-    refused(rest("GET", f"{base}/commits/nope"), 404, "commit not found")
+    refused(rest("GET", "/repositories/no-such-repository/branches"), 404, code="repository_not_found")
+    refused(rest("GET", f"{base}/branches/nope"), 404, code="branch_not_found")
+    refused(rest("GET", f"{base}/tags/nope"), 404, code="tag_not_found")
+    refused(rest("GET", f"{base}/commits/nope"), 404, code="ref_not_found")
     refused(rest("GET", f"{base}/refs/main/objects?path=nope"), 404)
     refused(rest("POST", f"{base}/branches/nope/commits", json={"message": "m"}), 404)
     refused(rest("POST", f"{base}/refs/nope/merge/main", json={}), 404)
-    refused(rest("POST", f"{base}/branches", json={"name": "x", "source": "nope"}), 404, "source reference 'nope'")
+    refused(rest("POST", f"{base}/branches", json={"name": "x", "source": "nope"}), 404, code="ref_not_found")
     refused(rest("POST", f"{base}/branches/main/objects?path=x&nothing=1", data=b"", headers={"If-Match": '"x"'}), 404)
     refused(rest("POST", f"{base}/branches/main/objects?path=x", data=b"", headers={"If-Match": "*"}), 501)
-    refused(rest("GET", "/no/such/endpoint"), 404, "invalid API endpoint")
+    refused(rest("GET", "/no/such/endpoint"), 404, code="unknown_endpoint")
 
 
 @pytest.mark.parametrize(
@@ -406,9 +398,14 @@ def test_wrong_credentials_over_rest(tarn, unchanged):
     nobody = clients.Rest(tarn, credentials=False)
     target = f"/repositories/{unchanged.id}"
     pair = base64.b64encode(f"{tarn.access_key}:wrong".encode()).decode()
-    for header in [None, "Basic", "Basic !!!", f"Basic {pair}", "Basic OjoK", "Bearer abc", "Bearer a.b.c", "Digest x"]:
-        headers = {"Authorization": header} if header else {}
-        refused(nobody("DELETE", target, headers=headers), 401, "error authenticating request")
+    for code, *values in (
+        ("no_credentials", None, "Basic", "Basic !!!", "Basic OjoK", "Digest x"),
+        ("wrong_secret_key", f"Basic {pair}"),
+        ("invalid_token", "Bearer abc", "Bearer a.b.c"),
+    ):
+        for header in values:
+            headers = {"Authorization": header} if header else {}
+            refused(nobody("DELETE", target, headers=headers), 401, code=code)
 
 
 @pytest.mark.parametrize("shift", [-3600, 3600])
@@ -551,7 +548,7 @@ def test_an_import_of_the_repository_itself_is_refused(rest, unchanged):
     namespace = unchanged.properties.storage_namespace
     body = {"paths": [{"type": "common_prefix", "path": f"{namespace}/", "destination": "x/"}], "commit": {"message": "m"}}
     answer = rest("POST", f"/repositories/{unchanged.id}/branches/main/import", data=json.dumps(body))
-    refused(answer, 400, "invalid import source")
+    refused(answer, 400, code="invalid_import_source")
 
 
 @pytest.mark.parametrize("name", ["admin ", " admin", "\u202enimda", "ad\u200bmin", "admin\u00a0"])

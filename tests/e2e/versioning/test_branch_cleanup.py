@@ -110,10 +110,10 @@ def test_the_command_deletes_a_branch_only_as_it_is_expected(cli, repo, rest):
     seen = rest("GET", f"{branches}/exp-1").json()["commit_id"]
     assert rest("POST", f"{branches}/exp-1/objects", params={"path": "k"}, data=b"x").status_code == 201
     delete = ("branch", "delete", f"tarn://{repo.id}/exp-1", "--yes")
-    assert "it has uncommitted changes" in cli.run(*delete, "--unused", "--expect", seen, status=1).talk
+    assert cli.reason(*delete, "--unused", "--expect", seen, status=1) == "branch_in_use"
     assert rest("POST", f"{branches}/exp-1/commits", json={"message": "goes on"}).status_code == 201
-    assert "was expected" in cli.run(*delete, "--unused", "--expect", seen, status=7).talk
-    assert "--expect: is empty" in cli.run(*delete, "--expect", "", status=2).talk
+    assert cli.reason(*delete, "--unused", "--expect", seen, status=7) == "branch_moved"
+    assert "--expect" in cli.run(*delete, "--expect", "", status=2).talk
     assert rest("GET", f"{branches}/exp-1").status_code == 200
     cli.run(*delete, "--unused", "--expect", "exp-1")
     assert rest("GET", f"{branches}/exp-1").status_code == 404

@@ -227,7 +227,7 @@ def test_an_import_does_not_read_another_repository(tarn_s3, name):
                 "commit": {"message": "m"},
             },
         )
-        assert answer.status_code == 400 and "invalid import source" in answer.json()["message"], source
+        assert (answer.status_code, answer.json()["code"]) == (400, "invalid_import_source"), source
     assert list(lakefs.repository(name, client=client).ref("main").objects()) == []
 
 
