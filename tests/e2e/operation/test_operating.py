@@ -152,7 +152,7 @@ def pasted(process, lines):
     text = process.log.read_text().split("another terminal:\n")[1]
     script = "\n".join(line for line in text.splitlines() if line.startswith("  "))
     assert len(script.splitlines()) == lines
-    path = f"{servers.ROOT / 'build' / 'bin'}:{os.environ['PATH']}"
+    path = f"{os.path.dirname(servers.program('tarn'))}:{os.environ['PATH']}"
     return subprocess.run(
         ["bash", "-ec", script],
         env={**servers.clean_environment({}), "PATH": path},
