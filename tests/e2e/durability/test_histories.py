@@ -5,7 +5,7 @@ servers' clocks are minutes apart. See tests/support/histories.py for the client
 
 TARN_TEST_SEED=N chooses the same clients and faults again; TARN_HISTORY_SECONDS=N, how long rounds go on with
 TARN_TEST_LONG=1. TARN_HISTORY_FAULTS names the faults (comma-separated; see Chaos), "none" for none; TARN_HISTORY_WITHOUT,
-operations of clients that are left out.
+operations of clients that are left out. With TARN_TEST_KEEP=1 the histories of a contradiction stay in contradictions.txt.
 """
 
 import os

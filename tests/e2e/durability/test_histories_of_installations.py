@@ -1,7 +1,8 @@
 """Histories beside failovers, old primaries that return, collections under a clock that moves on, and copies of the installation.
 
 Clients and checks are those of test_histories.py, and more: versions over S3 and their removal, promotions through a gate,
-repositories that are deleted and restored, history that expires. See tests/support/installations.py for what happens to them.
+repositories that are deleted and restored, history that expires. See tests/support/installations.py for what happens to them;
+TARN_HISTORY_FAULTS takes its methods too, such as "copy_of_files,fail_over,collect".
 """
 
 import os
