@@ -27,7 +27,6 @@
 namespace tarn::branch {
 namespace {
 
-using testing::message_of;
 using testing::reason_of;
 using Clock = std::chrono::steady_clock;
 
@@ -340,7 +339,7 @@ TEST_F(InDoubtTest, AnAcquisitionThatFailedDoesNotLockTheBranchForItsOwnServer) 
 TEST_F(InDoubtTest, FailedReleaseIsRepeatedByTheNextCheck) {
   faults.lose_connection(kRelease);
   faults.lose_connection(kRelease);
-  EXPECT_EQ(message_of([&] { broken.commit(repo, "main"); }), "commit: no changes");
+  EXPECT_EQ(reason_of([&] { broken.commit(repo, "main"); }), "no_changes");
   EXPECT_EQ(faults.unreached(), 0u);
   broken.parts().look_at_database();
   const Clock::time_point start = Clock::now();

@@ -21,6 +21,7 @@ namespace {
 using testing::kDev;
 using testing::kMain;
 using testing::message_of;
+using testing::reason_of;
 using testing::TestEngine;
 using testing::TextBody;
 
@@ -406,7 +407,7 @@ TEST_F(Protection, CollectionRulesAreKeptUntilTheyAreRemoved) {
 TEST_F(Protection, ARepositoryOfTheSameNameBeginsWithoutRules) {
   protect({{.pattern = Glob("main")}});
   delete_repository(*engine, repo, false);
-  EXPECT_EQ(message_of([&] { protect({}); }), "repository not found");
+  EXPECT_EQ(reason_of([&] { protect({}); }), "repository_not_found");
   RepositoryCreation creation;
   creation.name = repo;
   creation.storage_namespace = "local://" + fresh_name();
@@ -421,7 +422,7 @@ TEST_F(Protection, AReadOnlyRepositoryKeepsItsSettingsUnlessForced) {
   creation.read_only = true;
   const Repository frozen = create_repository(*engine, creation);
   const auto refused = [&](const std::function<void()>& change) {
-    EXPECT_EQ(message_of(change), "read-only repository");
+    EXPECT_EQ(reason_of(change), "read_only_repository");
   };
   const std::vector<BranchRule> rules = {{.pattern = Glob("main")}};
   refused([&] { set_branch_rules(*engine, frozen, rules, {}); });
