@@ -80,18 +80,31 @@ constexpr db::Query kUpdateGates{"gate_policies_update_gates", R"sql(
   WHERE repo_id = $1 AND (name = $3 OR gate = $2) AND gate IS DISTINCT FROM CASE WHEN name = $3 THEN $2 END)sql"};
 
 GatePolicyVersion version_from(const db::Rows& rows, size_t row) {
+  struct Column {
+    enum : int {
+      kName,
+      kVersion,
+      kDestination,
+      kDocument,
+      kDigest,
+      kAuthor,
+      kAtMs,
+      kAncestor,
+      kUnchangedSince
+    };
+  };
   GatePolicyVersion out;
-  out.name = rows.text(row, 0);
-  out.version = rows.integer(row, 1);
-  if (!rows.null(row, 2)) {
-    out.body = {.destination = BranchName(std::string(rows.text(row, 2))),
-                .document = std::string(rows.text(row, 3)),
-                .digest = std::string(rows.bytes(row, 4)),
-                .ancestor = meta::commit_or_none(rows, row, 7),
-                .unchanged_since = meta::commit_or_none(rows, row, 8)};
+  out.name = rows.text(row, Column::kName);
+  out.version = rows.integer(row, Column::kVersion);
+  if (!rows.null(row, Column::kDestination)) {
+    out.body = {.destination = BranchName(std::string(rows.text(row, Column::kDestination))),
+                .document = std::string(rows.text(row, Column::kDocument)),
+                .digest = std::string(rows.bytes(row, Column::kDigest)),
+                .ancestor = meta::commit_or_none(rows, row, Column::kAncestor),
+                .unchanged_since = meta::commit_or_none(rows, row, Column::kUnchangedSince)};
   }
-  out.author = rows.text(row, 5);
-  out.at = from_millis(rows.integer(row, 6));
+  out.author = rows.text(row, Column::kAuthor);
+  out.at = from_millis(rows.integer(row, Column::kAtMs));
   return out;
 }
 
@@ -110,14 +123,20 @@ struct Last {
 };
 
 Last last_version(db::Connection& connection, int32_t repo, std::string_view name) {
+  struct Column {
+    enum : int { kVersion, kHolds };
+  };
   const db::Rows rows = connection.run(kSelectLastVersion, {repo, name});
   if (rows.empty()) return {};
-  return {rows.integer(0, 0), rows.boolean(0, 1)};
+  return {rows.integer(0, Column::kVersion), rows.boolean(0, Column::kHolds)};
 }
 
 }  // namespace
 
 GatePolicyStore::Result GatePolicyStore::set(RepositoryId repository, const Setting& setting) {
+  struct Column {
+    enum : int { kName, kHasDestination };
+  };
   const int32_t repo = static_cast<int32_t>(repository);
   const std::optional<std::string> alias =
       setting.alias.empty() ? std::nullopt : std::optional(setting.alias);
@@ -131,8 +150,9 @@ GatePolicyStore::Result GatePolicyStore::set(RepositoryId repository, const Sett
     const db::Rows rival =
         connection.run(kSelectRival, {repo, setting.name, setting.destination.str(), alias});
     if (!rival.empty()) {
-      return {rival.boolean(0, 1) ? Outcome::kDestinationTaken : Outcome::kAliasTaken, last.version,
-              std::string(rival.text(0, 0))};
+      return {rival.boolean(0, Column::kHasDestination) ? Outcome::kDestinationTaken
+                                                        : Outcome::kAliasTaken,
+              last.version, std::string(rival.text(0, Column::kName))};
     }
     const auto present = only_version(connection.run(kSelectHolding, {repo, setting.name}));
     if (present && present->body->document == setting.document) {

@@ -74,16 +74,19 @@ std::map<std::string, double> metrics_from(const std::vector<std::string>& array
 }
 
 std::vector<PromotionCheck> checks_from(const db::Rows& rows) {
+  struct Column {
+    enum : int { kName, kCommitId, kStatus, kUrl, kMetrics, kReporter, kAtMs, kSupersedes };
+  };
   std::vector<PromotionCheck> out;
   for (size_t row = 0; row < rows.size(); ++row) {
-    out.push_back({.name = std::string(rows.text(row, 0)),
-                   .commit = commit_id_from_bytes(rows.bytes(row, 1)),
-                   .status = status_from(rows.text(row, 2)),
-                   .url = std::string(rows.text(row, 3)),
-                   .metrics = metrics_from(rows.strings(row, 4)),
-                   .reporter = std::string(rows.text(row, 5)),
-                   .at = from_millis(rows.integer(row, 6)),
-                   .supersedes = std::string(rows.text(row, 7))});
+    out.push_back({.name = std::string(rows.text(row, Column::kName)),
+                   .commit = commit_id_from_bytes(rows.bytes(row, Column::kCommitId)),
+                   .status = status_from(rows.text(row, Column::kStatus)),
+                   .url = std::string(rows.text(row, Column::kUrl)),
+                   .metrics = metrics_from(rows.strings(row, Column::kMetrics)),
+                   .reporter = std::string(rows.text(row, Column::kReporter)),
+                   .at = from_millis(rows.integer(row, Column::kAtMs)),
+                   .supersedes = std::string(rows.text(row, Column::kSupersedes))});
   }
   return out;
 }
@@ -138,17 +141,21 @@ std::vector<PromotionCheck> PromotionStore::checks(RepositoryId repository, std:
 }
 std::map<CommitId, std::string> PromotionStore::rejections(RepositoryId repository,
                                                            std::span<const CommitId> commits) {
+  struct Column {
+    enum : int { kWinner, kPromotionId, kActor, kMessage, kAtMs };
+  };
   std::vector<db::Bytes> asked;
   for (const CommitId& commit : commits) asked.push_back({view_of(commit)});
   const db::Rows rows = pool_.run(kSelectRejections, {static_cast<int32_t>(repository), asked},
                                   db::Pool::Retry::kRead);
   std::map<CommitId, std::string> out;
   for (size_t row = 0; row < rows.size(); ++row) {
-    out.emplace(
-        commit_id_from_bytes(rows.bytes(row, 0)),
-        str_cat("was rejected by ", rows.text(row, 2), " at ",
-                to_rfc3339(from_millis(rows.integer(row, 4))), " in promotion ", rows.text(row, 1),
-                rows.text(row, 3).empty() ? "" : ": ", rows.text(row, 3)));
+    out.emplace(commit_id_from_bytes(rows.bytes(row, Column::kWinner)),
+                str_cat("was rejected by ", rows.text(row, Column::kActor), " at ",
+                        to_rfc3339(from_millis(rows.integer(row, Column::kAtMs))), " in promotion ",
+                        rows.text(row, Column::kPromotionId),
+                        rows.text(row, Column::kMessage).empty() ? "" : ": ",
+                        rows.text(row, Column::kMessage)));
   }
   return out;
 }
@@ -173,18 +180,30 @@ bool PromotionStore::approve(RepositoryId repository, std::string_view id,
 
 std::vector<PromotionApproval> PromotionStore::approvals(RepositoryId repository,
                                                          std::string_view id) {
+  struct Column {
+    enum : int {
+      kUserName,
+      kCommitId,
+      kReason,
+      kAtMs,
+      kCandidate,
+      kJudgedValues,
+      kAddress,
+      kUserGone
+    };
+  };
   const db::Rows rows =
       pool_.run(kSelectApprovals, {static_cast<int32_t>(repository), id}, db::Pool::Retry::kRead);
   std::vector<PromotionApproval> out;
   for (size_t row = 0; row < rows.size(); ++row) {
-    out.push_back({.user = std::string(rows.text(row, 0)),
-                   .commit = commit_id_from_bytes(rows.bytes(row, 1)),
-                   .reason = std::string(rows.text(row, 2)),
-                   .at = from_millis(rows.integer(row, 3)),
-                   .candidate = std::string(rows.text(row, 4)),
-                   .values = std::string(rows.text(row, 5)),
-                   .address = std::string(rows.text(row, 6)),
-                   .user_gone = rows.boolean(row, 7)});
+    out.push_back({.user = std::string(rows.text(row, Column::kUserName)),
+                   .commit = commit_id_from_bytes(rows.bytes(row, Column::kCommitId)),
+                   .reason = std::string(rows.text(row, Column::kReason)),
+                   .at = from_millis(rows.integer(row, Column::kAtMs)),
+                   .candidate = std::string(rows.text(row, Column::kCandidate)),
+                   .values = std::string(rows.text(row, Column::kJudgedValues)),
+                   .address = std::string(rows.text(row, Column::kAddress)),
+                   .user_gone = rows.boolean(row, Column::kUserGone)});
   }
   return out;
 }

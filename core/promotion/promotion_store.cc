@@ -14,6 +14,34 @@ namespace {
   "champion, result, tag, " evidence                                                         \
   ", code, message, undoes, undone_by, rounds, created_ms, updated_ms, candidates, address"
 
+struct PromotionColumn {
+  enum : int {
+    kPromotionId,
+    kState,
+    kRequest,
+    kPolicy,
+    kPolicyVersion,
+    kAlias,
+    kActor,
+    kWinnerRef,
+    kWinner,
+    kChampion,
+    kResult,
+    kTag,
+    kEvidence,
+    kCode,
+    kMessage,
+    kUndoes,
+    kUndoneBy,
+    kRounds,
+    kCreatedMs,
+    kUpdatedMs,
+    kCandidates,
+    kAddress,
+    kEnd
+  };
+};
+
 #define TARN_INSERT_PROMOTION                                                                   \
   "INSERT INTO promotions (repo_id, promotion_id, state, request, destination, alias, policy, " \
   "policy_version, actor, request_key, winner_ref, winner, champion, result, tag, code, "       \
@@ -164,29 +192,30 @@ Enum known(std::optional<Enum> value) {
 }
 
 Promotion promotion_from(const db::Rows& rows, size_t row) {
+  using Column = PromotionColumn;
   Promotion out;
-  out.id = rows.text(row, 0);
-  out.state = known(parse_promotion_state(rows.text(row, 1)));
-  out.request = promotion_request_from_json(rows.text(row, 2));
-  out.policy = rows.text(row, 3);
-  out.policy_version = rows.integer(row, 4);
-  out.alias = rows.text(row, 5);
-  out.actor = rows.text(row, 6);
-  out.winner_ref = rows.text(row, 7);
-  out.winner = meta::commit_or_none(rows, row, 8);
-  out.champion = meta::commit_or_none(rows, row, 9);
-  out.result = meta::commit_or_none(rows, row, 10);
-  out.tag = rows.text(row, 11);
-  out.evidence = rows.text(row, 12);
-  out.code = rows.text(row, 13);
-  out.message = rows.text(row, 14);
-  if (!rows.null(row, 15)) out.undoes = rows.text(row, 15);
-  if (!rows.null(row, 16)) out.undone_by = rows.text(row, 16);
-  out.rounds = static_cast<int32_t>(rows.integer(row, 17));
-  out.created = from_millis(rows.integer(row, 18));
-  out.updated = from_millis(rows.integer(row, 19));
-  out.candidates = pinned_candidates_from_json(rows.text(row, 20));
-  out.address = rows.text(row, 21);
+  out.id = rows.text(row, Column::kPromotionId);
+  out.state = known(parse_promotion_state(rows.text(row, Column::kState)));
+  out.request = promotion_request_from_json(rows.text(row, Column::kRequest));
+  out.policy = rows.text(row, Column::kPolicy);
+  out.policy_version = rows.integer(row, Column::kPolicyVersion);
+  out.alias = rows.text(row, Column::kAlias);
+  out.actor = rows.text(row, Column::kActor);
+  out.winner_ref = rows.text(row, Column::kWinnerRef);
+  out.winner = meta::commit_or_none(rows, row, Column::kWinner);
+  out.champion = meta::commit_or_none(rows, row, Column::kChampion);
+  out.result = meta::commit_or_none(rows, row, Column::kResult);
+  out.tag = rows.text(row, Column::kTag);
+  out.evidence = rows.text(row, Column::kEvidence);
+  out.code = rows.text(row, Column::kCode);
+  out.message = rows.text(row, Column::kMessage);
+  if (!rows.null(row, Column::kUndoes)) out.undoes = rows.text(row, Column::kUndoes);
+  if (!rows.null(row, Column::kUndoneBy)) out.undone_by = rows.text(row, Column::kUndoneBy);
+  out.rounds = static_cast<int32_t>(rows.integer(row, Column::kRounds));
+  out.created = from_millis(rows.integer(row, Column::kCreatedMs));
+  out.updated = from_millis(rows.integer(row, Column::kUpdatedMs));
+  out.candidates = pinned_candidates_from_json(rows.text(row, Column::kCandidates));
+  out.address = rows.text(row, Column::kAddress);
   return out;
 }
 
@@ -217,6 +246,9 @@ template <typename Runner>
 Stored store_row(Runner&& run, RepositoryId repository, const Promotion& p, int64_t owner,
                  Instant now, int16_t mode, int64_t delay_ms = 0, int64_t said = 0,
                  int64_t moved = 0) {
+  struct Column {
+    enum : int { kStored, kSaid, kAllThere };
+  };
   std::vector<CommitId> others = requested_commits(p.request);
   others.insert(others.end(), p.mentioned.begin(), p.mentioned.end());
   const db::Rows rows = [&] {
@@ -251,9 +283,10 @@ Stored store_row(Runner&& run, RepositoryId repository, const Promotion& p, int6
       throw_judged_gone(p, error.message());
     }
   }();
-  if (!rows.boolean(0, 2)) throw_judged_gone(p, "a commit was removed while it was judged");
-  Stored out{.done = rows.integer(0, 0) == 1, .said = {}};
-  if (!rows.null(0, 1)) out.said = rows.integer(0, 1);
+  if (!rows.boolean(0, Column::kAllThere))
+    throw_judged_gone(p, "a commit was removed while it was judged");
+  Stored out{.done = rows.integer(0, Column::kStored) == 1, .said = {}};
+  if (!rows.null(0, Column::kSaid)) out.said = rows.integer(0, Column::kSaid);
   return out;
 }
 
@@ -357,14 +390,17 @@ std::vector<Promotion> PromotionStore::promoted(RepositoryId repository, std::st
 
 std::vector<PromotionStore::Undone> PromotionStore::undone(RepositoryId repository,
                                                            const BranchName& destination) {
+  struct Column {
+    enum : int { kUndoneWinner, kUndoneResult, kResult };
+  };
   const db::Rows rows =
       pool_.run(kSelectUndone, {static_cast<int32_t>(repository), destination.str(), kUndoneMax},
                 db::Pool::Retry::kRead);
   std::vector<Undone> out;
   for (size_t row = rows.size(); row-- > 0;) {
-    out.push_back({.winner = commit_id_from_bytes(rows.bytes(row, 0)),
-                   .result = commit_id_from_bytes(rows.bytes(row, 1)),
-                   .undo = commit_id_from_bytes(rows.bytes(row, 2))});
+    out.push_back({.winner = commit_id_from_bytes(rows.bytes(row, Column::kUndoneWinner)),
+                   .result = commit_id_from_bytes(rows.bytes(row, Column::kUndoneResult)),
+                   .undo = commit_id_from_bytes(rows.bytes(row, Column::kResult))});
   }
   return out;
 }
@@ -380,16 +416,19 @@ Page<Promotion> PromotionStore::list(RepositoryId repository, const PromotionFil
 }
 
 std::vector<PromotionStep> PromotionStore::steps(RepositoryId repository, std::string_view id) {
+  struct Column {
+    enum : int { kStep, kState, kActor, kCode, kMessage, kAtMs };
+  };
   const db::Rows rows = pool_.run(
       kSelectSteps, {static_cast<int32_t>(repository), id, kStepsShownMax}, db::Pool::Retry::kRead);
   std::vector<PromotionStep> out;
   for (size_t row = 0; row < rows.size(); ++row) {
-    out.push_back({.number = static_cast<int32_t>(rows.integer(row, 0)),
-                   .state = known(parse_promotion_state(rows.text(row, 1))),
-                   .actor = std::string(rows.text(row, 2)),
-                   .code = std::string(rows.text(row, 3)),
-                   .message = std::string(rows.text(row, 4)),
-                   .at = from_millis(rows.integer(row, 5))});
+    out.push_back({.number = static_cast<int32_t>(rows.integer(row, Column::kStep)),
+                   .state = known(parse_promotion_state(rows.text(row, Column::kState))),
+                   .actor = std::string(rows.text(row, Column::kActor)),
+                   .code = std::string(rows.text(row, Column::kCode)),
+                   .message = std::string(rows.text(row, Column::kMessage)),
+                   .at = from_millis(rows.integer(row, Column::kAtMs))});
   }
   return out;
 }
@@ -400,11 +439,15 @@ void PromotionStore::note_moves() {
 
 std::optional<LeasedPromotion> PromotionStore::take(int64_t owner, std::chrono::milliseconds ttl,
                                                     const std::vector<std::string>& actors_not) {
+  struct Column {
+    enum : int { kRepoId = PromotionColumn::kEnd, kSaid, kMoved };
+  };
   const db::Rows rows = pool_.run(kTake, {owner, static_cast<int64_t>(ttl.count()), actors_not},
                                   db::Pool::Retry::kWrite);
   if (rows.empty()) return std::nullopt;
-  return LeasedPromotion{static_cast<RepositoryId>(rows.integer(0, 22)), promotion_from(rows, 0),
-                         rows.integer(0, 23), rows.integer(0, 24)};
+  return LeasedPromotion{static_cast<RepositoryId>(rows.integer(0, Column::kRepoId)),
+                         promotion_from(rows, 0), rows.integer(0, Column::kSaid),
+                         rows.integer(0, Column::kMoved)};
 }
 
 bool PromotionStore::renew(RepositoryId repository, std::string_view id, int64_t owner,
