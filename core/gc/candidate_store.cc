@@ -101,10 +101,16 @@ std::vector<db::Bytes> address_bytes(std::span<const std::string> addresses) {
   return out;
 }
 
+struct CandidateColumn {
+  enum : int { kAddress, kSizeBytes, kReason, kBranch, kEnd };
+};
+
 Candidate candidate_from(const db::Rows& rows, size_t row) {
-  return {std::string(rows.bytes(row, 0)),
-          rows.integer(row, 1),
-          {static_cast<GarbageReason>(rows.integer(row, 2)), std::string(rows.text(row, 3))}};
+  using Column = CandidateColumn;
+  return {std::string(rows.bytes(row, Column::kAddress)),
+          rows.integer(row, Column::kSizeBytes),
+          {static_cast<GarbageReason>(rows.integer(row, Column::kReason)),
+           std::string(rows.text(row, Column::kBranch))}};
 }
 
 std::vector<Candidate> candidates_from(const db::Rows& rows) {
@@ -116,6 +122,9 @@ std::vector<Candidate> candidates_from(const db::Rows& rows) {
 
 std::vector<KnownCandidate> read_known(db::Pool& pool, RepositoryId repository, int64_t fenced_run,
                                        std::chrono::seconds grace) {
+  struct Column {
+    enum : int { kDue = CandidateColumn::kEnd };
+  };
   std::vector<KnownCandidate> out;
   for (std::string after;;) {
     const db::Rows rows = pool.run(kSelectKnown,
@@ -123,7 +132,7 @@ std::vector<KnownCandidate> read_known(db::Pool& pool, RepositoryId repository, 
                                     db::Bytes{after}, kCandidatesPerRead},
                                    db::Pool::Retry::kRead);
     for (size_t row = 0; row < rows.size(); ++row) {
-      out.push_back({candidate_from(rows, row), rows.boolean(row, 4)});
+      out.push_back({candidate_from(rows, row), rows.boolean(row, Column::kDue)});
     }
     if (static_cast<int64_t>(rows.size()) < kCandidatesPerRead) return out;
     after = out.back().address;
@@ -188,16 +197,22 @@ std::vector<Candidate> Candidates::doomed(const CollectionClaim& claim, std::str
 }
 
 Removals Candidates::removals() {
+  struct Column {
+    enum : int { kRemovals, kRemovalsPurged };
+  };
   const db::Rows rows = pool_.run(kSelectRemovals, {}, db::Pool::Retry::kRead);
-  return {rows.integer(0, 0), rows.integer(0, 1)};
+  return {rows.integer(0, Column::kRemovals), rows.integer(0, Column::kRemovalsPurged)};
 }
 
 std::vector<RemovedObject> Candidates::removed_between(int64_t after, int64_t last) {
+  struct Column {
+    enum : int { kRepoId, kAddress };
+  };
   const db::Rows rows = pool_.run(kSelectRemovedBetween, {after, last}, db::Pool::Retry::kRead);
   std::vector<RemovedObject> out;
   for (size_t row = 0; row < rows.size(); ++row) {
-    RemovedObject object{static_cast<RepositoryId>(rows.integer(row, 0)), {}};
-    const std::string_view bytes = rows.bytes(row, 1);
+    RemovedObject object{static_cast<RepositoryId>(rows.integer(row, Column::kRepoId)), {}};
+    const std::string_view bytes = rows.bytes(row, Column::kAddress);
     if (bytes.size() != object.address.id.size()) continue;  // a part list
     std::copy(bytes.begin(), bytes.end(), object.address.id.begin());
     out.push_back(object);

@@ -192,24 +192,46 @@ CollectionCounts counts_from(const std::vector<int64_t>& values) {
 }
 
 CollectionRun run_from(const db::Rows& rows, size_t row) {
+  struct Column {
+    enum : int {
+      kRun,
+      kState,
+      kActor,
+      kStartedMs,
+      kEndedMs,
+      kError,
+      kCounts,
+      kStep,
+      kStepStartedMs,
+      kStepDone,
+      kStepTotal,
+      kCancelledBy,
+      kFailures,
+      kGroupReasons,
+      kGroupBranches,
+      kGroupObjects,
+      kGroupBytes
+    };
+  };
   CollectionRun out;
-  out.run = rows.integer(row, 0);
-  out.state = rows.text(row, 1);
-  out.actor = rows.text(row, 2);
-  out.started = from_millis(rows.integer(row, 3));
-  if (!rows.null(row, 4)) out.ended = from_millis(rows.integer(row, 4));
-  out.error = rows.text(row, 5);
-  out.counts = counts_from(rows.integers(row, 6));
-  out.step = rows.text(row, 7);
-  out.step_started = from_millis(rows.integer(row, 8));
-  out.step_done = rows.integer(row, 9);
-  out.step_total = rows.integer(row, 10);
-  out.cancelled_by = rows.text(row, 11);
-  out.failures = rows.strings(row, 12);
-  const std::vector<int64_t> reasons = rows.integers(row, 13);
-  const std::vector<std::string> branches = rows.strings(row, 14);
-  const std::vector<int64_t> objects = rows.integers(row, 15);
-  const std::vector<int64_t> bytes = rows.integers(row, 16);
+  out.run = rows.integer(row, Column::kRun);
+  out.state = rows.text(row, Column::kState);
+  out.actor = rows.text(row, Column::kActor);
+  out.started = from_millis(rows.integer(row, Column::kStartedMs));
+  if (!rows.null(row, Column::kEndedMs))
+    out.ended = from_millis(rows.integer(row, Column::kEndedMs));
+  out.error = rows.text(row, Column::kError);
+  out.counts = counts_from(rows.integers(row, Column::kCounts));
+  out.step = rows.text(row, Column::kStep);
+  out.step_started = from_millis(rows.integer(row, Column::kStepStartedMs));
+  out.step_done = rows.integer(row, Column::kStepDone);
+  out.step_total = rows.integer(row, Column::kStepTotal);
+  out.cancelled_by = rows.text(row, Column::kCancelledBy);
+  out.failures = rows.strings(row, Column::kFailures);
+  const std::vector<int64_t> reasons = rows.integers(row, Column::kGroupReasons);
+  const std::vector<std::string> branches = rows.strings(row, Column::kGroupBranches);
+  const std::vector<int64_t> objects = rows.integers(row, Column::kGroupObjects);
+  const std::vector<int64_t> bytes = rows.integers(row, Column::kGroupBytes);
   for (size_t i = 0; i < reasons.size(); ++i) {
     out.removed[{static_cast<GarbageReason>(reasons[i]), branches[i]}] = {objects[i], bytes[i]};
   }
@@ -248,6 +270,9 @@ bool Collections::is_due(const CollectionSchedule& schedule) {
 
 std::optional<CollectionClaim> Collections::claim(int64_t owner, const CollectionSchedule& schedule,
                                                   std::chrono::milliseconds lease) {
+  struct Column {
+    enum : int { kRun, kFencedRun, kActor, kShareMax, kDeleted };
+  };
   CollectionClaim claim;
   claim.owner = owner;
   if (pool_.run(kTakeLease, {claim.owner, int64_t{lease.count()}}, db::Pool::Retry::kWrite)
@@ -263,11 +288,11 @@ std::optional<CollectionClaim> Collections::claim(int64_t owner, const Collectio
     claim.repository = static_cast<RepositoryId>(found.integer(0, 0));
     const db::Rows run = connection.run(kBegin, {repository_key(claim.repository)});
     connection.run(kDropRequest, {repository_key(claim.repository)});
-    claim.run = run.integer(0, 0);
-    claim.fenced_run = run.integer(0, 1);
-    claim.actor = run.text(0, 2);
-    claim.share_max = static_cast<int32_t>(run.integer(0, 3));
-    claim.deleted = run.boolean(0, 4);
+    claim.run = run.integer(0, Column::kRun);
+    claim.fenced_run = run.integer(0, Column::kFencedRun);
+    claim.actor = run.text(0, Column::kActor);
+    claim.share_max = static_cast<int32_t>(run.integer(0, Column::kShareMax));
+    claim.deleted = run.boolean(0, Column::kDeleted);
     return true;
   });
   if (begun) return claim;
@@ -307,6 +332,9 @@ void Collections::hold(db::Connection& connection, const CollectionClaim& claim)
 }
 
 CollectionFloors Collections::raise_floors(const CollectionClaim& claim) {
+  struct Column {
+    enum : int { kAddress, kNid, kTransaction };
+  };
   return pool_.transaction([&](db::Connection& connection) {
     connection.run(kLockFloors);
     hold(connection, claim);
@@ -315,8 +343,8 @@ CollectionFloors Collections::raise_floors(const CollectionClaim& claim) {
       throw Error(ErrorCode::kUnavailable, reason::kWriterLost,
                   "collecting garbage: no server is registered in the database, try again");
     }
-    return CollectionFloors{from_millis(rows.integer(0, 0)), rows.integer(0, 1),
-                            rows.integer(0, 2)};
+    return CollectionFloors{from_millis(rows.integer(0, Column::kAddress)),
+                            rows.integer(0, Column::kNid), rows.integer(0, Column::kTransaction)};
   });
 }
 
@@ -396,11 +424,14 @@ std::optional<CollectionRun> Collections::find(RepositoryId repository, int64_t 
 }
 
 std::optional<CollectionRequest> Collections::requested(RepositoryId repository) {
+  struct Column {
+    enum : int { kRetryMs, kRetriesLeft };
+  };
   const db::Rows rows = pool_.run(kRequested, {repository_key(repository), kCollectionRetriesMax},
                                   db::Pool::Retry::kRead);
   if (rows.empty()) return std::nullopt;
-  CollectionRequest out{.retries_left = rows.integer(0, 1)};
-  if (!rows.null(0, 0)) out.retry = from_millis(rows.integer(0, 0));
+  CollectionRequest out{.retries_left = rows.integer(0, Column::kRetriesLeft)};
+  if (!rows.null(0, Column::kRetryMs)) out.retry = from_millis(rows.integer(0, Column::kRetryMs));
   return out;
 }
 

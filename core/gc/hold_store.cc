@@ -64,18 +64,22 @@ int64_t Holds::count(RepositoryId repository) {
 }
 
 std::vector<Hold> Holds::list(RepositoryId repository, std::string_view after, uint32_t limit) {
+  struct Column {
+    enum : int { kHoldId, kCommitId, kUntilMs, kReason, kActor, kCreatedMs, kPath };
+  };
   const db::Rows rows =
       pool_.run(kSelectPage, {key_of(repository), after, int64_t{limit}}, db::Pool::Retry::kRead);
   std::vector<Hold> out;
   for (size_t row = 0; row < rows.size(); ++row) {
     Hold hold;
-    hold.id = rows.text(row, 0);
-    hold.commit = commit_id_from_bytes(rows.bytes(row, 1));
-    if (!rows.null(row, 2)) hold.until = from_millis(rows.integer(row, 2));
-    hold.reason = rows.text(row, 3);
-    hold.actor = rows.text(row, 4);
-    hold.created = from_millis(rows.integer(row, 5));
-    hold.path = rows.text(row, 6);
+    hold.id = rows.text(row, Column::kHoldId);
+    hold.commit = commit_id_from_bytes(rows.bytes(row, Column::kCommitId));
+    if (!rows.null(row, Column::kUntilMs))
+      hold.until = from_millis(rows.integer(row, Column::kUntilMs));
+    hold.reason = rows.text(row, Column::kReason);
+    hold.actor = rows.text(row, Column::kActor);
+    hold.created = from_millis(rows.integer(row, Column::kCreatedMs));
+    hold.path = rows.text(row, Column::kPath);
     out.push_back(std::move(hold));
   }
   return out;

@@ -142,11 +142,14 @@ struct Measure {
 };
 
 Measure measure_nodes(db::Pool& pool) {
+  struct Column {
+    enum : int { kPages, kCount, kBytes, kPageBytes };
+  };
   const db::Rows rows = pool.run(kMeasureNodes, {}, db::Pool::Retry::kRead);
-  const int64_t count = rows.integer(0, 1);
-  const int64_t bytes = rows.integer(0, 2);
-  const int64_t page = rows.integer(0, 3);
-  Measure out{.pages = rows.integer(0, 0)};
+  const int64_t count = rows.integer(0, Column::kCount);
+  const int64_t bytes = rows.integer(0, Column::kBytes);
+  const int64_t page = rows.integer(0, Column::kPageBytes);
+  Measure out{.pages = rows.integer(0, Column::kPages)};
   if (count == 0) return out;
   const int64_t in_a_page = std::max<int64_t>(page / std::max<int64_t>(bytes / count, 1), 1);
   out.needed = (count + in_a_page - 1) / in_a_page;
@@ -237,11 +240,14 @@ bool SpaceRelease::is_wanted() {
 }
 
 void SpaceRelease::rebuild_indexes(const char* table, const db::Query& query) {
+  struct Column {
+    enum : int { kBytes, kNeeded, kRows };
+  };
   const db::Rows rows =
       pool_.run(kMeasureIndexes, {std::string_view(table)}, db::Pool::Retry::kRead);
-  const int64_t bytes = rows.integer(0, 0);
-  const int64_t needed = rows.integer(0, 1);
-  if (rows.integer(0, 2) > kRowsRebuiltMax) return;
+  const int64_t bytes = rows.integer(0, Column::kBytes);
+  const int64_t needed = rows.integer(0, Column::kNeeded);
+  if (rows.integer(0, Column::kRows) > kRowsRebuiltMax) return;
   // A new index has a seventh more than its entries; insertions in any order make it a half.
   if (bytes - kIndexBytesWorthIt < needed + needed * 3 / 10) return;
   if (pool_.run(kSelectOldTransaction, {}, db::Pool::Retry::kRead).boolean(0, 0)) return;
