@@ -76,34 +76,64 @@ constexpr db::Query kSweep{"jobs_delete_old", R"sql(
   DELETE FROM jobs WHERE state IN ('done', 'failed', 'cancelled') AND updated_ms < $1)sql"};
 
 Job job_from(const db::Rows& rows) {
+  struct Column {
+    enum : int {
+      kJobId,
+      kKind,
+      kRepoId,
+      kBranchId,
+      kState,
+      kSpec,
+      kCheckpoint,
+      kProgress,
+      kResult,
+      kError,
+      kOwner,
+      kUpdatedMs
+    };
+  };
   Job job;
-  job.id = rows.text(0, 0);
-  job.kind = rows.text(0, 1);
-  job.repository = static_cast<RepositoryId>(rows.integer(0, 2));
-  job.branch = static_cast<BranchId>(rows.integer(0, 3));
-  job.state = state_from(rows.text(0, 4));
-  job.spec = rows.bytes(0, 5);
-  job.checkpoint = rows.bytes(0, 6);
-  job.progress = rows.integer(0, 7);
-  job.result = rows.bytes(0, 8);
-  job.error = rows.text(0, 9);
-  job.owner = rows.text(0, 10);
-  job.updated = from_millis(rows.integer(0, 11));
+  job.id = rows.text(0, Column::kJobId);
+  job.kind = rows.text(0, Column::kKind);
+  job.repository = static_cast<RepositoryId>(rows.integer(0, Column::kRepoId));
+  job.branch = static_cast<BranchId>(rows.integer(0, Column::kBranchId));
+  job.state = state_from(rows.text(0, Column::kState));
+  job.spec = rows.bytes(0, Column::kSpec);
+  job.checkpoint = rows.bytes(0, Column::kCheckpoint);
+  job.progress = rows.integer(0, Column::kProgress);
+  job.result = rows.bytes(0, Column::kResult);
+  job.error = rows.text(0, Column::kError);
+  job.owner = rows.text(0, Column::kOwner);
+  job.updated = from_millis(rows.integer(0, Column::kUpdatedMs));
   return job;
 }
 
 ListedJob listed_from(const db::Rows& rows, size_t row) {
+  struct Column {
+    enum : int {
+      kJobId,
+      kKind,
+      kRepository,
+      kBranch,
+      kState,
+      kProgress,
+      kError,
+      kOwner,
+      kCreatedMs,
+      kUpdatedMs
+    };
+  };
   ListedJob job;
-  job.id = rows.text(row, 0);
-  job.kind = rows.text(row, 1);
-  job.repository = rows.text(row, 2);
-  job.branch = rows.text(row, 3);
-  job.state = state_from(rows.text(row, 4));
-  job.progress = rows.integer(row, 5);
-  job.error = rows.text(row, 6);
-  job.owner = rows.text(row, 7);
-  job.created = from_millis(rows.integer(row, 8));
-  job.updated = from_millis(rows.integer(row, 9));
+  job.id = rows.text(row, Column::kJobId);
+  job.kind = rows.text(row, Column::kKind);
+  job.repository = rows.text(row, Column::kRepository);
+  job.branch = rows.text(row, Column::kBranch);
+  job.state = state_from(rows.text(row, Column::kState));
+  job.progress = rows.integer(row, Column::kProgress);
+  job.error = rows.text(row, Column::kError);
+  job.owner = rows.text(row, Column::kOwner);
+  job.created = from_millis(rows.integer(row, Column::kCreatedMs));
+  job.updated = from_millis(rows.integer(row, Column::kUpdatedMs));
   return job;
 }
 

@@ -72,17 +72,31 @@ constexpr db::Query kSweep{"operations_delete_old", R"sql(
   WHERE updated_ms < $1 AND (state <> 'running' OR lease_until < clock_timestamp()))sql"};
 
 Operation operation_from(const db::Rows& rows, size_t row) {
+  struct Column {
+    enum : int {
+      kOperationId,
+      kName,
+      kTarget,
+      kOwner,
+      kState,
+      kCancelRequested,
+      kStatus,
+      kBody,
+      kCreatedMs,
+      kUpdatedMs
+    };
+  };
   Operation out;
-  out.id = rows.text(row, 0);
-  out.name = rows.text(row, 1);
-  out.target = rows.text(row, 2);
-  out.owner = rows.text(row, 3);
-  out.state = state_from(rows.text(row, 4));
-  out.cancel_requested = rows.boolean(row, 5);
-  out.status = static_cast<int>(rows.integer(row, 6));
-  out.body = rows.text(row, 7);
-  out.created = from_millis(rows.integer(row, 8));
-  out.updated = from_millis(rows.integer(row, 9));
+  out.id = rows.text(row, Column::kOperationId);
+  out.name = rows.text(row, Column::kName);
+  out.target = rows.text(row, Column::kTarget);
+  out.owner = rows.text(row, Column::kOwner);
+  out.state = state_from(rows.text(row, Column::kState));
+  out.cancel_requested = rows.boolean(row, Column::kCancelRequested);
+  out.status = static_cast<int>(rows.integer(row, Column::kStatus));
+  out.body = rows.text(row, Column::kBody);
+  out.created = from_millis(rows.integer(row, Column::kCreatedMs));
+  out.updated = from_millis(rows.integer(row, Column::kUpdatedMs));
   return out;
 }
 
