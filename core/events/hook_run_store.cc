@@ -17,6 +17,10 @@ constexpr size_t kStatementBytesMax = 1u << 20;
 
 #define TARN_RUN_COLUMNS "run_id, event, branch, commit_id, state, error, started_ms, ended_ms"
 
+struct HookRunColumn {
+  enum : int { kRunId, kEvent, kBranch, kCommitId, kState, kError, kStartedMs, kEndedMs, kEnd };
+};
+
 constexpr db::Query kBegin{"hook_runs_insert_running", R"sql(
   INSERT INTO hook_runs (repo_id, run_id, event, branch, commit_id, state, after, occasion, started_ms, lease_owner,
                          lease_until)
@@ -101,6 +105,10 @@ constexpr db::Query kSelectOfCommit{"hook_runs_select_of_commit", "SELECT " TARN
 
 #define TARN_STEP_COLUMNS "step_id, action, hook_id, status, started_ms, ended_ms"
 
+struct HookStepColumn {
+  enum : int { kStepId, kAction, kHookId, kStatus, kStartedMs, kEndedMs, kEnd };
+};
+
 constexpr db::Query kSelectSteps{"hook_runs_select_steps", "SELECT " TARN_STEP_COLUMNS R"sql(
   FROM hook_steps WHERE repo_id = $1 AND run_id = $2 AND step_id > $3 ORDER BY step_id LIMIT $4)sql"};
 
@@ -115,27 +123,31 @@ Value value_of(const std::array<std::string_view, count>& names, std::string_vie
 }
 
 HookRun run_from(const db::Rows& rows, size_t row) {
+  using Column = HookRunColumn;
   HookRun run;
-  run.id = rows.text(row, 0);
-  const auto event = parse_hook_event(rows.text(row, 1));
+  run.id = rows.text(row, Column::kRunId);
+  const auto event = parse_hook_event(rows.text(row, Column::kEvent));
   if (!event) throw Error(ErrorCode::kDataLoss, "hook run row: has an unknown event");
   run.event = *event;
-  run.branch = rows.text(row, 2);
-  run.commit = meta::commit_or_none(rows, row, 3);
-  run.state = value_of<HookRunState>(kStates, rows.text(row, 4));
-  run.error = rows.text(row, 5);
-  run.started = from_millis(rows.integer(row, 6));
-  if (!rows.null(row, 7)) run.ended = from_millis(rows.integer(row, 7));
+  run.branch = rows.text(row, Column::kBranch);
+  run.commit = meta::commit_or_none(rows, row, Column::kCommitId);
+  run.state = value_of<HookRunState>(kStates, rows.text(row, Column::kState));
+  run.error = rows.text(row, Column::kError);
+  run.started = from_millis(rows.integer(row, Column::kStartedMs));
+  if (!rows.null(row, Column::kEndedMs))
+    run.ended = from_millis(rows.integer(row, Column::kEndedMs));
   return run;
 }
 
 HookStep step_from(const db::Rows& rows, size_t row) {
-  HookStep step{.id = std::string(rows.text(row, 0)),
-                .action = std::string(rows.text(row, 1)),
-                .hook = std::string(rows.text(row, 2)),
-                .status = value_of<HookStatus>(kStatuses, rows.text(row, 3)),
-                .started = from_millis(rows.integer(row, 4))};
-  if (!rows.null(row, 5)) step.ended = from_millis(rows.integer(row, 5));
+  using Column = HookStepColumn;
+  HookStep step{.id = std::string(rows.text(row, Column::kStepId)),
+                .action = std::string(rows.text(row, Column::kAction)),
+                .hook = std::string(rows.text(row, Column::kHookId)),
+                .status = value_of<HookStatus>(kStatuses, rows.text(row, Column::kStatus)),
+                .started = from_millis(rows.integer(row, Column::kStartedMs))};
+  if (!rows.null(row, Column::kEndedMs))
+    step.ended = from_millis(rows.integer(row, Column::kEndedMs));
   return step;
 }
 
@@ -198,12 +210,16 @@ void HookRunStore::set_commit(db::Connection& connection, RepositoryId repositor
 std::optional<HookRunStore::Taken> HookRunStore::take(int64_t owner,
                                                       std::chrono::milliseconds lease,
                                                       const std::vector<std::string>& users_not) {
+  struct Column {
+    enum : int { kRepoId = HookRunColumn::kEnd, kOccasion, kAttempts, kUser };
+  };
   const db::Rows rows = pool_.run(kTake, {owner, static_cast<int64_t>(lease.count()), users_not},
                                   db::Pool::Retry::kWrite);
   if (rows.empty()) return std::nullopt;
-  return Taken{static_cast<RepositoryId>(rows.integer(0, 8)), run_from(rows, 0),
-               std::string(rows.text(0, 9)), static_cast<int32_t>(rows.integer(0, 10)),
-               std::string(rows.text(0, 11))};
+  return Taken{static_cast<RepositoryId>(rows.integer(0, Column::kRepoId)), run_from(rows, 0),
+               std::string(rows.text(0, Column::kOccasion)),
+               static_cast<int32_t>(rows.integer(0, Column::kAttempts)),
+               std::string(rows.text(0, Column::kUser))};
 }
 
 bool HookRunStore::renew(RepositoryId repository, std::string_view id, int64_t owner,
@@ -291,10 +307,13 @@ Page<HookStep> HookRunStore::steps(RepositoryId repository, std::string_view run
 
 std::optional<HookStepOutput> HookRunStore::step(RepositoryId repository, std::string_view run,
                                                  std::string_view id) {
+  struct Column {
+    enum : int { kOutput = HookStepColumn::kEnd };
+  };
   const db::Rows rows =
       pool_.run(kSelectStep, {static_cast<int32_t>(repository), run, id}, db::Pool::Retry::kRead);
   if (rows.empty()) return std::nullopt;
-  return HookStepOutput{step_from(rows, 0), std::string(rows.bytes(0, 6))};
+  return HookStepOutput{step_from(rows, 0), std::string(rows.bytes(0, Column::kOutput))};
 }
 
 }  // namespace tarn::events

@@ -77,34 +77,65 @@ constexpr db::Query kSweepEvents{"outbox_sweep_events", R"sql(
     ORDER BY created_ms LIMIT $2))sql"};
 
 Delivery delivery_from(const db::Rows& rows, size_t row) {
-  const auto state = parse_delivery_state(rows.text(row, 2));
+  struct Column {
+    enum : int {
+      kEventId,
+      kType,
+      kState,
+      kAttempts,
+      kCreatedMs,
+      kNextMs,
+      kEndedMs,
+      kLastStatus,
+      kLastError
+    };
+  };
+  const auto state = parse_delivery_state(rows.text(row, Column::kState));
   if (!state) throw Error(ErrorCode::kDataLoss, "delivery row: has an unknown state");
-  Delivery delivery{.id = std::string(rows.text(row, 0)),
-                    .type = std::string(rows.text(row, 1)),
+  Delivery delivery{.id = std::string(rows.text(row, Column::kEventId)),
+                    .type = std::string(rows.text(row, Column::kType)),
                     .state = *state,
-                    .attempts = static_cast<uint32_t>(rows.integer(row, 3)),
-                    .created = from_millis(rows.integer(row, 4)),
-                    .last_error = std::string(rows.text(row, 8))};
-  if (*state == DeliveryState::kPending) delivery.next_attempt = from_millis(rows.integer(row, 5));
-  if (!rows.null(row, 6)) delivery.ended = from_millis(rows.integer(row, 6));
-  if (!rows.null(row, 7)) delivery.last_status = static_cast<int>(rows.integer(row, 7));
+                    .attempts = static_cast<uint32_t>(rows.integer(row, Column::kAttempts)),
+                    .created = from_millis(rows.integer(row, Column::kCreatedMs)),
+                    .last_error = std::string(rows.text(row, Column::kLastError))};
+  if (*state == DeliveryState::kPending)
+    delivery.next_attempt = from_millis(rows.integer(row, Column::kNextMs));
+  if (!rows.null(row, Column::kEndedMs))
+    delivery.ended = from_millis(rows.integer(row, Column::kEndedMs));
+  if (!rows.null(row, Column::kLastStatus))
+    delivery.last_status = static_cast<int>(rows.integer(row, Column::kLastStatus));
   return delivery;
 }
 
 ClaimedDelivery claimed_from(const db::Rows& rows, size_t row) {
-  const auto format = parse_webhook_format(rows.text(row, 7));
+  struct Column {
+    enum : int {
+      kEventId,
+      kWebhookId,
+      kClaim,
+      kAttempts,
+      kBody,
+      kType,
+      kUrl,
+      kFormat,
+      kSecret,
+      kRepoId,
+      kName
+    };
+  };
+  const auto format = parse_webhook_format(rows.text(row, Column::kFormat));
   if (!format) throw Error(ErrorCode::kDataLoss, "webhook row: has an unknown format");
-  return {.event = std::string(rows.text(row, 0)),
-          .webhook = static_cast<int32_t>(rows.integer(row, 1)),
-          .claim = static_cast<int32_t>(rows.integer(row, 2)),
-          .attempts = static_cast<uint32_t>(rows.integer(row, 3)),
-          .body = std::string(rows.text(row, 4)),
-          .type = std::string(rows.text(row, 5)),
-          .url = std::string(rows.text(row, 6)),
+  return {.event = std::string(rows.text(row, Column::kEventId)),
+          .webhook = static_cast<int32_t>(rows.integer(row, Column::kWebhookId)),
+          .claim = static_cast<int32_t>(rows.integer(row, Column::kClaim)),
+          .attempts = static_cast<uint32_t>(rows.integer(row, Column::kAttempts)),
+          .body = std::string(rows.text(row, Column::kBody)),
+          .type = std::string(rows.text(row, Column::kType)),
+          .url = std::string(rows.text(row, Column::kUrl)),
           .format = *format,
-          .sealed_secret = std::string(rows.bytes(row, 8)),
-          .repository = static_cast<RepositoryId>(rows.integer(row, 9)),
-          .webhook_name = std::string(rows.text(row, 10))};
+          .sealed_secret = std::string(rows.bytes(row, Column::kSecret)),
+          .repository = static_cast<RepositoryId>(rows.integer(row, Column::kRepoId)),
+          .webhook_name = std::string(rows.text(row, Column::kName))};
 }
 
 std::optional<int32_t> column(const std::optional<int>& status) {

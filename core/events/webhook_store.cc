@@ -37,16 +37,19 @@ constexpr db::Query kDelete{"webhooks_delete_row", R"sql(
   SELECT count(*) FROM gone)sql"};
 
 Webhook webhook_from(const db::Rows& rows, size_t row) {
+  struct Column {
+    enum : int { kName, kUrl, kEvents, kFormat, kActive, kCreatedBy, kCreatedMs };
+  };
   Webhook webhook;
-  webhook.name = rows.text(row, 0);
-  webhook.url = rows.text(row, 1);
-  webhook.events = rows.strings(row, 2);
-  const auto format = parse_webhook_format(rows.text(row, 3));
+  webhook.name = rows.text(row, Column::kName);
+  webhook.url = rows.text(row, Column::kUrl);
+  webhook.events = rows.strings(row, Column::kEvents);
+  const auto format = parse_webhook_format(rows.text(row, Column::kFormat));
   if (!format) throw Error(ErrorCode::kDataLoss, "webhook row: has an unknown format");
   webhook.format = *format;
-  webhook.active = rows.boolean(row, 4);
-  webhook.created_by = rows.text(row, 5);
-  webhook.created = from_millis(rows.integer(row, 6));
+  webhook.active = rows.boolean(row, Column::kActive);
+  webhook.created_by = rows.text(row, Column::kCreatedBy);
+  webhook.created = from_millis(rows.integer(row, Column::kCreatedMs));
   return webhook;
 }
 
