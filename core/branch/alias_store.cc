@@ -45,22 +45,39 @@ constexpr db::Query kClearPolicy{"aliases_clear_policy", R"sql(
 enum class MoveStatus { kDone, kCommitGone, kElsewhere, kThereAlready, kProtected };
 
 Alias alias_from(const db::Rows& rows, size_t row) {
-  return {.name = AliasName(std::string(rows.text(row, 0))),
-          .commit = commit_id_from_bytes(rows.bytes(row, 1)),
-          .version = static_cast<uint64_t>(rows.integer(row, 2)),
-          .policy = std::string(rows.text(row, 3))};
+  struct Column {
+    enum : int { kName, kCommitId, kVersion, kPolicy };
+  };
+  return {.name = AliasName(std::string(rows.text(row, Column::kName))),
+          .commit = commit_id_from_bytes(rows.bytes(row, Column::kCommitId)),
+          .version = static_cast<uint64_t>(rows.integer(row, Column::kVersion)),
+          .policy = std::string(rows.text(row, Column::kPolicy))};
 }
 
 AliasChange change_from(const db::Rows& rows, size_t row) {
+  struct Column {
+    enum : int {
+      kVersion,
+      kFromCommit,
+      kToCommit,
+      kActor,
+      kReason,
+      kPromotionId,
+      kEvidence,
+      kAtMs
+    };
+  };
   AliasChange change;
-  change.version = static_cast<uint64_t>(rows.integer(row, 0));
-  change.from = meta::commit_or_none(rows, row, 1);
-  change.to = meta::commit_or_none(rows, row, 2);
-  change.actor = rows.text(row, 3);
-  change.reason = rows.text(row, 4);
-  if (!rows.null(row, 5)) change.promotion = std::string(rows.text(row, 5));
-  if (!rows.null(row, 6)) change.evidence = std::string(rows.bytes(row, 6));
-  change.at = from_millis(rows.integer(row, 7));
+  change.version = static_cast<uint64_t>(rows.integer(row, Column::kVersion));
+  change.from = meta::commit_or_none(rows, row, Column::kFromCommit);
+  change.to = meta::commit_or_none(rows, row, Column::kToCommit);
+  change.actor = rows.text(row, Column::kActor);
+  change.reason = rows.text(row, Column::kReason);
+  if (!rows.null(row, Column::kPromotionId))
+    change.promotion = std::string(rows.text(row, Column::kPromotionId));
+  if (!rows.null(row, Column::kEvidence))
+    change.evidence = std::string(rows.bytes(row, Column::kEvidence));
+  change.at = from_millis(rows.integer(row, Column::kAtMs));
   return change;
 }
 

@@ -34,10 +34,10 @@ constexpr db::Query kFill{"change_index_fill_rows", R"sql(
   UPDATE commits c SET changed_paths = f.changed_paths
   FROM filled f WHERE c.repo_id = f.repo_id AND c.commit_id = f.commit_id)sql"};
 
-TreeRoot root_from(const db::Rows& rows, size_t row, int nid) {
+TreeRoot root_from(const db::Rows& rows, size_t row, int nid, int hash) {
   TreeRoot out;
   out.nid = rows.integer(row, nid);
-  if (!rows.null(row, nid + 1)) out.hash = hash128_from_bytes(rows.bytes(row, nid + 1));
+  if (!rows.null(row, hash)) out.hash = hash128_from_bytes(rows.bytes(row, hash));
   return out;
 }
 
@@ -53,16 +53,28 @@ void ChangeIndexStore::release(int64_t owner) {
 }
 
 std::vector<ChangeIndexStore::Unfilled> ChangeIndexStore::unfilled(uint32_t limit) {
+  struct Column {
+    enum : int {
+      kRepoId,
+      kCommitId,
+      kRootNid,
+      kRootHash,
+      kParents,
+      kHasParent,
+      kParentRootNid,
+      kParentRootHash
+    };
+  };
   const db::Rows rows =
       pool_.run(kSelectUnfilled, {static_cast<int64_t>(limit)}, db::Pool::Retry::kRead);
   std::vector<Unfilled> out(rows.size());
   for (size_t row = 0; row < rows.size(); ++row) {
-    out[row].repository = static_cast<RepositoryId>(rows.integer(row, 0));
-    out[row].id = commit_id_from_bytes(rows.bytes(row, 1));
-    out[row].root = root_from(rows, row, 2);
-    out[row].parents = static_cast<size_t>(rows.integer(row, 4));
-    out[row].has_parent = rows.boolean(row, 5);
-    out[row].parent_root = root_from(rows, row, 6);
+    out[row].repository = static_cast<RepositoryId>(rows.integer(row, Column::kRepoId));
+    out[row].id = commit_id_from_bytes(rows.bytes(row, Column::kCommitId));
+    out[row].root = root_from(rows, row, Column::kRootNid, Column::kRootHash);
+    out[row].parents = static_cast<size_t>(rows.integer(row, Column::kParents));
+    out[row].has_parent = rows.boolean(row, Column::kHasParent);
+    out[row].parent_root = root_from(rows, row, Column::kParentRootNid, Column::kParentRootHash);
   }
   return out;
 }

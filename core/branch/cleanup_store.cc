@@ -68,16 +68,31 @@ constexpr db::Query kLiftAll{"branch_cleanup_lift_rows", R"sql(
   UPDATE branches SET expires_ms = NULL, expires_by = NULL WHERE repo_id = $1 AND expires_by IS NOT NULL)sql"};
 
 BranchActivity activity_from(const db::Rows& rows, size_t row) {
-  BranchActivity out{.id = static_cast<BranchId>(rows.integer(row, 0)),
-                     .name = BranchName(std::string(rows.text(row, 1))),
-                     .head = commit_id_from_bytes(rows.bytes(row, 2))};
-  out.now = from_millis(rows.integer(row, 3));
-  out.active = from_millis(rows.integer(row, 4));
-  if (!rows.null(row, 5)) out.expires = from_millis(rows.integer(row, 5));
-  out.expires_by = rows.text(row, 6);
-  out.told = rows.boolean(row, 7);
-  out.lost = rows.boolean(row, 8);
-  out.in_use = rows.text(row, 9);
+  struct Column {
+    enum : int {
+      kBranchId,
+      kName,
+      kHead,
+      kNowMs,
+      kActiveMs,
+      kExpiresMs,
+      kExpiresBy,
+      kTold,
+      kLost,
+      kInUse
+    };
+  };
+  BranchActivity out{.id = static_cast<BranchId>(rows.integer(row, Column::kBranchId)),
+                     .name = BranchName(std::string(rows.text(row, Column::kName))),
+                     .head = commit_id_from_bytes(rows.bytes(row, Column::kHead))};
+  out.now = from_millis(rows.integer(row, Column::kNowMs));
+  out.active = from_millis(rows.integer(row, Column::kActiveMs));
+  if (!rows.null(row, Column::kExpiresMs))
+    out.expires = from_millis(rows.integer(row, Column::kExpiresMs));
+  out.expires_by = rows.text(row, Column::kExpiresBy);
+  out.told = rows.boolean(row, Column::kTold);
+  out.lost = rows.boolean(row, Column::kLost);
+  out.in_use = rows.text(row, Column::kInUse);
   return out;
 }
 

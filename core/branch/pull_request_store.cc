@@ -78,27 +78,45 @@ constexpr db::Query kHoldApprovals{"pull_requests_hold_approvals", R"sql(
   SELECT coalesce(max(valid), 0) FROM (SELECT count(*) AS valid FROM held GROUP BY pull_id) AS counts)sql"};
 
 PullRequest pull_from(const db::Rows& rows, size_t row) {
+  struct Column {
+    enum : int {
+      kPullId,
+      kTitle,
+      kDescription,
+      kStatus,
+      kAuthor,
+      kSource,
+      kDestination,
+      kCreatedMs,
+      kClosedMs,
+      kMergedCommit
+    };
+  };
   PullRequest pull;
-  pull.id = rows.text(row, 0);
-  pull.title = rows.text(row, 1);
-  pull.description = rows.text(row, 2);
-  const auto status = parse_pull_request_status(rows.text(row, 3));
+  pull.id = rows.text(row, Column::kPullId);
+  pull.title = rows.text(row, Column::kTitle);
+  pull.description = rows.text(row, Column::kDescription);
+  const auto status = parse_pull_request_status(rows.text(row, Column::kStatus));
   if (!status) throw Error(ErrorCode::kDataLoss, "pull request row: has an unknown status");
   pull.status = *status;
-  pull.author = rows.text(row, 4);
-  pull.source = BranchName(std::string(rows.text(row, 5)));
-  pull.destination = BranchName(std::string(rows.text(row, 6)));
-  pull.created = from_millis(rows.integer(row, 7));
-  if (!rows.null(row, 8)) pull.closed = from_millis(rows.integer(row, 8));
-  pull.merged_commit = meta::commit_or_none(rows, row, 9);
+  pull.author = rows.text(row, Column::kAuthor);
+  pull.source = BranchName(std::string(rows.text(row, Column::kSource)));
+  pull.destination = BranchName(std::string(rows.text(row, Column::kDestination)));
+  pull.created = from_millis(rows.integer(row, Column::kCreatedMs));
+  if (!rows.null(row, Column::kClosedMs))
+    pull.closed = from_millis(rows.integer(row, Column::kClosedMs));
+  pull.merged_commit = meta::commit_or_none(rows, row, Column::kMergedCommit);
   return pull;
 }
 
 Approval approval_from(const db::Rows& rows, size_t row) {
-  return {.user = std::string(rows.text(row, 0)),
-          .commit = commit_id_from_bytes(rows.bytes(row, 1)),
-          .created = from_millis(rows.integer(row, 2)),
-          .valid = rows.boolean(row, 3)};
+  struct Column {
+    enum : int { kName, kCommitId, kCreatedMs, kValid };
+  };
+  return {.user = std::string(rows.text(row, Column::kName)),
+          .commit = commit_id_from_bytes(rows.bytes(row, Column::kCommitId)),
+          .created = from_millis(rows.integer(row, Column::kCreatedMs)),
+          .valid = rows.boolean(row, Column::kValid)};
 }
 
 }  // namespace
