@@ -180,12 +180,16 @@ void insert_params(db::Connection& connection, int32_t repo, const CommitId& com
 
 std::optional<QueuedExtraction> ExtractionStore::take(std::chrono::milliseconds ttl,
                                                       const std::vector<std::string>& owners_not) {
+  struct Column {
+    enum : int { kRepoId, kCommitId, kAttempts, kOwner };
+  };
   const db::Rows rows =
       pool_.run(kTake, {static_cast<int64_t>(ttl.count()), owners_not}, db::Pool::Retry::kWrite);
   if (rows.empty()) return std::nullopt;
-  return QueuedExtraction{static_cast<RepositoryId>(rows.integer(0, 0)),
-                          commit_id_from_bytes(rows.bytes(0, 1)),
-                          static_cast<int>(rows.integer(0, 2)), std::string(rows.text(0, 3))};
+  return QueuedExtraction{static_cast<RepositoryId>(rows.integer(0, Column::kRepoId)),
+                          commit_id_from_bytes(rows.bytes(0, Column::kCommitId)),
+                          static_cast<int>(rows.integer(0, Column::kAttempts)),
+                          std::string(rows.text(0, Column::kOwner))};
 }
 
 void ExtractionStore::fail(const QueuedExtraction& extraction, std::string_view why) {
@@ -231,34 +235,46 @@ bool ExtractionStore::store(RepositoryId repository, const CommitId& commit,
 std::vector<CommitFacts> ExtractionStore::facts(RepositoryId repository,
                                                 std::span<const CommitId> commits,
                                                 std::span<const std::string> names) {
+  struct MetricColumn {
+    enum : int { kCommitId, kName, kSplit, kOrigin, kSource, kValue, kMeasuredMs, kOwner };
+  };
+  struct ParamColumn {
+    enum : int { kCommitId, kName, kValue };
+  };
+  struct WarningColumn {
+    enum : int { kCommitId, kWarnings };
+  };
   const int32_t repo = static_cast<int32_t>(repository);
   const std::vector<db::Bytes> ids = meta::bytes_of(commits);
   std::optional<std::vector<std::string>> wanted;
   if (!names.empty()) wanted.emplace(names.begin(), names.end());
   std::map<CommitId, CommitFacts> by_commit;
-  const auto facts_at = [&](const db::Rows& rows, size_t row) -> CommitFacts& {
-    return by_commit[commit_id_from_bytes(rows.bytes(row, 0))];
+  const auto facts_of = [&](std::string_view commit) -> CommitFacts& {
+    return by_commit[commit_id_from_bytes(commit)];
   };
   const db::Rows metrics =
       pool_.run(kSelectMetrics, {repo, ids, wanted, static_cast<int16_t>(MetricOrigin::kApi)},
                 db::Pool::Retry::kRead);
   for (size_t row = 0; row < metrics.size(); ++row) {
-    facts_at(metrics, row)
-        .metrics.push_back({std::string(metrics.text(row, 1)), metrics.real(row, 5),
-                            static_cast<MetricOrigin>(metrics.integer(row, 3)),
-                            std::string(metrics.text(row, 4)), std::string(metrics.text(row, 2)),
-                            from_millis(metrics.integer(row, 6)),
-                            std::string(metrics.text(row, 7))});
+    facts_of(metrics.bytes(row, MetricColumn::kCommitId))
+        .metrics.push_back({std::string(metrics.text(row, MetricColumn::kName)),
+                            metrics.real(row, MetricColumn::kValue),
+                            static_cast<MetricOrigin>(metrics.integer(row, MetricColumn::kOrigin)),
+                            std::string(metrics.text(row, MetricColumn::kSource)),
+                            std::string(metrics.text(row, MetricColumn::kSplit)),
+                            from_millis(metrics.integer(row, MetricColumn::kMeasuredMs)),
+                            std::string(metrics.text(row, MetricColumn::kOwner))});
   }
   const db::Rows params = pool_.run(kSelectParams, {repo, ids}, db::Pool::Retry::kRead);
   for (size_t row = 0; row < params.size(); ++row) {
-    facts_at(params, row)
-        .params.insert_or_assign(std::string(params.text(row, 1)),
-                                 std::string(params.text(row, 2)));
+    facts_of(params.bytes(row, ParamColumn::kCommitId))
+        .params.insert_or_assign(std::string(params.text(row, ParamColumn::kName)),
+                                 std::string(params.text(row, ParamColumn::kValue)));
   }
   const db::Rows warnings = pool_.run(kSelectWarnings, {repo, ids}, db::Pool::Retry::kRead);
   for (size_t row = 0; row < warnings.size(); ++row) {
-    facts_at(warnings, row).warnings = warnings.strings(row, 1);
+    facts_of(warnings.bytes(row, WarningColumn::kCommitId)).warnings =
+        warnings.strings(row, WarningColumn::kWarnings);
   }
   std::vector<CommitFacts> out;
   for (const CommitId& commit : commits) {
@@ -272,6 +288,9 @@ std::vector<CommitFacts> ExtractionStore::facts(RepositoryId repository,
 Page<SeriesPoint> ExtractionStore::series(RepositoryId repository, const CommitId& commit,
                                           std::string_view name, std::string_view split,
                                           std::string_view source, size_t start, uint32_t limit) {
+  struct Column {
+    enum : int { kPiece, kBody };
+  };
   const int32_t repo = static_cast<int32_t>(repository);
   const db::Rows file = pool_.run(kSelectFile,
                                   {repo, db::Bytes{view_of(commit)}, name, split,
@@ -287,8 +306,8 @@ Page<SeriesPoint> ExtractionStore::series(RepositoryId repository, const CommitI
   Page<SeriesPoint> page{
       .next_of = [](const SeriesPoint& point) { return std::to_string(point.index + 1); }};
   for (size_t row = 0; row < rows.size(); ++row) {
-    size_t index = static_cast<size_t>(rows.integer(row, 0)) * kPointsPerPiece;
-    for (const Point& point : decode_points(rows.bytes(row, 1))) {
+    size_t index = static_cast<size_t>(rows.integer(row, Column::kPiece)) * kPointsPerPiece;
+    for (const Point& point : decode_points(rows.bytes(row, Column::kBody))) {
       if (index >= start) {
         if (page.items.size() == limit) {
           page.end_here();
@@ -305,15 +324,18 @@ Page<SeriesPoint> ExtractionStore::series(RepositoryId repository, const CommitI
 std::map<CommitId, Page<SeriesPoint>> ExtractionStore::first_points(
     RepositoryId repository, std::span<const CommitId> commits, std::string_view name,
     std::string_view split, uint32_t limit) {
+  struct Column {
+    enum : int { kId, kBody };
+  };
   std::map<CommitId, Page<SeriesPoint>> out;
   const db::Rows rows = pool_.run(kSelectFirstPieces,
                                   {static_cast<int32_t>(repository), meta::bytes_of(commits), name,
                                    split, static_cast<int16_t>(MetricOrigin::kFile)},
                                   db::Pool::Retry::kRead);
   for (size_t row = 0; row < rows.size(); ++row) {
-    Page<SeriesPoint>& page = out[commit_id_from_bytes(rows.bytes(row, 0))];
+    Page<SeriesPoint>& page = out[commit_id_from_bytes(rows.bytes(row, Column::kId))];
     if (!page.items.empty()) continue;
-    const std::vector<Point> points = decode_points(rows.bytes(row, 1));
+    const std::vector<Point> points = decode_points(rows.bytes(row, Column::kBody));
     page.has_more = points.size() > limit;
     const size_t count = std::min<size_t>(points.size(), limit);
     for (size_t index = 0; index < count; ++index) page.items.push_back({index, points[index]});

@@ -44,6 +44,9 @@ void insert_series(db::Connection& connection, int32_t repo, std::string_view fi
 
 std::map<std::string, FileReading> MetricFileStore::find(RepositoryId repository,
                                                          std::span<const std::string> ids) {
+  struct Column {
+    enum : int { kFileId, kBody };
+  };
   std::map<std::string, FileReading> out;
   for (size_t start = 0; start < ids.size(); start += kFilesPerStatement) {
     std::vector<db::Bytes> some;
@@ -53,7 +56,8 @@ std::map<std::string, FileReading> MetricFileStore::find(RepositoryId repository
     const db::Rows rows =
         pool_.run(kSelect, {static_cast<int32_t>(repository), some}, db::Pool::Retry::kRead);
     for (size_t row = 0; row < rows.size(); ++row) {
-      out.emplace(rows.bytes(row, 0), decode_file_reading(rows.bytes(row, 1)));
+      out.emplace(rows.bytes(row, Column::kFileId),
+                  decode_file_reading(rows.bytes(row, Column::kBody)));
     }
   }
   return out;

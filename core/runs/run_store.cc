@@ -194,17 +194,31 @@ constexpr db::Query kCharge{"runs_charge_metadata",
                             "SELECT charge_metadata($1, $2, run_metadata_bytes($1, $3), false)"};
 
 Run run_from(const db::Rows& rows, size_t row) {
+  struct Column {
+    enum : int {
+      kRunId,
+      kExperiment,
+      kCommitId,
+      kBranch,
+      kArtifacts,
+      kGitSha,
+      kCiUrl,
+      kSourceUser,
+      kOwner,
+      kCreatedMs
+    };
+  };
   Run run;
-  run.id = rows.text(row, 0);
-  run.experiment = rows.text(row, 1);
-  run.commit = commit_id_from_bytes(rows.bytes(row, 2));
-  run.branch = rows.text(row, 3);
-  run.artifacts = rows.strings(row, 4);
-  run.source.git_sha = rows.text(row, 5);
-  run.source.ci_url = rows.text(row, 6);
-  run.source.user = rows.text(row, 7);
-  run.owner = rows.text(row, 8);
-  run.created = from_millis(rows.integer(row, 9));
+  run.id = rows.text(row, Column::kRunId);
+  run.experiment = rows.text(row, Column::kExperiment);
+  run.commit = commit_id_from_bytes(rows.bytes(row, Column::kCommitId));
+  run.branch = rows.text(row, Column::kBranch);
+  run.artifacts = rows.strings(row, Column::kArtifacts);
+  run.source.git_sha = rows.text(row, Column::kGitSha);
+  run.source.ci_url = rows.text(row, Column::kCiUrl);
+  run.source.user = rows.text(row, Column::kSourceUser);
+  run.owner = rows.text(row, Column::kOwner);
+  run.created = from_millis(rows.integer(row, Column::kCreatedMs));
   return run;
 }
 
@@ -262,6 +276,9 @@ void leave_out_own(ListedRun& listed) {
 
 RunStore::Creation RunStore::create(RepositoryId repository, const Run& run,
                                     const RunRequestKey& request) {
+  struct Column {
+    enum : int { kRunId, kRequestHash };
+  };
   const int32_t repo = static_cast<int32_t>(repository);
   return pool_.transaction([&](db::Connection& connection) -> Creation {
     if (!meta::Commits::hold(connection, repository, std::span(&run.commit, 1))) {
@@ -277,8 +294,8 @@ RunStore::Creation RunStore::create(RepositoryId repository, const Run& run,
       const db::Rows known =
           connection.run(kSelectByKey, {repo, run.experiment, run.owner, request.key.value_or("")});
       if (known.empty()) throw Error(ErrorCode::kUnavailable, "recording a run: try again");
-      const bool same = known.bytes(0, 1) == request.hash;
-      return {same ? Outcome::kKnown : Outcome::kOther, std::string(known.text(0, 0))};
+      const bool same = known.bytes(0, Column::kRequestHash) == request.hash;
+      return {same ? Outcome::kKnown : Outcome::kOther, std::string(known.text(0, Column::kRunId))};
     }
     if (!run.metrics.empty()) insert_metrics(connection, repo, run);
     if (!run.params.empty()) insert_params(connection, repo, run);
@@ -379,6 +396,12 @@ std::vector<ListedRun> RunStore::with_commits(RepositoryId repository, std::vect
                                               const std::vector<std::string>& names,
                                               const std::optional<RunColumns>& columns,
                                               size_t commit_max) {
+  struct MetricColumn {
+    enum : int { kCommitId, kName, kSplit, kOrigin, kSource, kValue, kMeasuredMs, kAllOfThem };
+  };
+  struct ParamColumn {
+    enum : int { kCommitId, kName, kValue, kAllOfThem };
+  };
   std::vector<ListedRun> out;
   if (runs.empty()) return out;
   std::vector<db::Bytes> commits;
@@ -391,21 +414,25 @@ std::vector<ListedRun> RunStore::with_commits(RepositoryId repository, std::vect
                 {repo, commits, db::Bytes{rules_hash}, names, rows_max, metrics_of(columns)},
                 db::Pool::Retry::kRead);
   for (size_t row = 0; row < metrics.size(); ++row) {
-    ListedRun& of = by_commit[commit_id_from_bytes(metrics.bytes(row, 0))];
+    ListedRun& of = by_commit[commit_id_from_bytes(metrics.bytes(row, MetricColumn::kCommitId))];
     of.commit_metrics.push_back(
-        {std::string(metrics.text(row, 1)), metrics.real(row, 5),
-         static_cast<MetricOrigin>(metrics.integer(row, 3)), std::string(metrics.text(row, 4)),
-         std::string(metrics.text(row, 2)), from_millis(metrics.integer(row, 6))});
-    of.complete = of.complete && metrics.integer(row, 7) <= rows_max;
+        {std::string(metrics.text(row, MetricColumn::kName)),
+         metrics.real(row, MetricColumn::kValue),
+         static_cast<MetricOrigin>(metrics.integer(row, MetricColumn::kOrigin)),
+         std::string(metrics.text(row, MetricColumn::kSource)),
+         std::string(metrics.text(row, MetricColumn::kSplit)),
+         from_millis(metrics.integer(row, MetricColumn::kMeasuredMs))});
+    of.complete = of.complete && metrics.integer(row, MetricColumn::kAllOfThem) <= rows_max;
   }
   const db::Rows params =
       pool_.run(kSelectCommitParams,
                 {repo, commits, db::Bytes{rules_hash}, names, rows_max, params_of(columns)},
                 db::Pool::Retry::kRead);
   for (size_t row = 0; row < params.size(); ++row) {
-    ListedRun& of = by_commit[commit_id_from_bytes(params.bytes(row, 0))];
-    of.commit_params.emplace(params.text(row, 1), params.text(row, 2));
-    of.complete = of.complete && params.integer(row, 3) <= rows_max;
+    ListedRun& of = by_commit[commit_id_from_bytes(params.bytes(row, ParamColumn::kCommitId))];
+    of.commit_params.emplace(params.text(row, ParamColumn::kName),
+                             params.text(row, ParamColumn::kValue));
+    of.complete = of.complete && params.integer(row, ParamColumn::kAllOfThem) <= rows_max;
   }
   for (Run& run : runs) {
     ListedRun listed = by_commit[run.commit];
@@ -446,6 +473,12 @@ std::vector<std::string> RunStore::columns(RepositoryId repository, uint32_t run
 
 size_t RunStore::add_details(RepositoryId repository, std::span<Run> runs,
                              const std::optional<RunColumns>& columns) {
+  struct MetricColumn {
+    enum : int { kSource, kName, kSplit, kValue };
+  };
+  struct ParamColumn {
+    enum : int { kSource, kName, kValue };
+  };
   if (runs.empty()) return 0;
   size_t bytes = 0;
   std::map<std::string, Run*, std::less<>> by_id;
@@ -459,16 +492,18 @@ size_t RunStore::add_details(RepositoryId repository, std::span<Run> runs,
       pool_.run(kSelectMetrics, {repo, ids, metrics_of(columns)}, db::Pool::Retry::kRead);
   for (size_t row = 0; row < metrics.size(); ++row) {
     bytes += metrics.row_bytes(row);
-    by_id.find(metrics.text(row, 0))
-        ->second->metrics.push_back({std::string(metrics.text(row, 1)), metrics.real(row, 3),
-                                     std::string(metrics.text(row, 2))});
+    by_id.find(metrics.text(row, MetricColumn::kSource))
+        ->second->metrics.push_back({std::string(metrics.text(row, MetricColumn::kName)),
+                                     metrics.real(row, MetricColumn::kValue),
+                                     std::string(metrics.text(row, MetricColumn::kSplit))});
   }
   const db::Rows params =
       pool_.run(kSelectParams, {repo, ids, params_of(columns)}, db::Pool::Retry::kRead);
   for (size_t row = 0; row < params.size(); ++row) {
     bytes += params.row_bytes(row);
-    by_id.find(params.text(row, 0))
-        ->second->params.emplace(params.text(row, 1), params.text(row, 2));
+    by_id.find(params.text(row, ParamColumn::kSource))
+        ->second->params.emplace(params.text(row, ParamColumn::kName),
+                                 params.text(row, ParamColumn::kValue));
   }
   return bytes;
 }
