@@ -150,7 +150,8 @@ void NodeWalk::visit_batch(const std::vector<Reference>& batch) {
   for (const Reference& reference : batch) nids.push_back(reference.nid);
   const db::Rows rows = store_.nodes(nids);
   std::unordered_map<Nid, size_t> found;
-  for (size_t row = 0; row < rows.size(); ++row) found.emplace(rows.integer(row, 0), row);
+  for (size_t row = 0; row < rows.size(); ++row)
+    found.emplace(rows.integer(row, NodeColumn::kNid), row);
   for (const Reference& reference : batch) {
     ++nodes_;
     const auto at = found.find(reference.nid);
@@ -163,7 +164,7 @@ void NodeWalk::visit_batch(const std::vector<Reference>& batch) {
 }
 
 void NodeWalk::visit_row(const Reference& reference, const db::Rows& rows, size_t row) {
-  const int64_t owner = rows.integer(row, 1);
+  const int64_t owner = rows.integer(row, NodeColumn::kRepoId);
   if (owner != static_cast<int32_t>(repository_)) {
     report(FindingKind::kNodeOwner, reference,
            str_cat("repository ", static_cast<int32_t>(repository_)),
@@ -172,8 +173,8 @@ void NodeWalk::visit_row(const Reference& reference, const db::Rows& rows, size_
   Decoded decoded;
   Hash128 stored;
   try {
-    stored = hash128_from_bytes(rows.bytes(row, 3));
-    decoded = decode(format_, rows.bytes(row, 4));
+    stored = hash128_from_bytes(rows.bytes(row, NodeColumn::kHash));
+    decoded = decode(format_, rows.bytes(row, NodeColumn::kBody));
   } catch (const Error& error) {
     if (error.code() != ErrorCode::kDataLoss) throw;
     report(FindingKind::kNodeUnreadable, reference, hash_text(reference.hash), error.message());
@@ -184,7 +185,7 @@ void NodeWalk::visit_row(const Reference& reference, const db::Rows& rows, size_
       first_bytes(stored),
       facts_of(node.level(), node.entries(), node.object_bytes(), node.key(node.count() - 1))};
   check_hash(reference, stored, decoded.hash);
-  check_content(reference, node, rows.integer(row, 2));
+  check_content(reference, node, rows.integer(row, NodeColumn::kLevel));
   if (decoded.inner != nullptr) visit_inner(reference, *decoded.inner);
   if (decoded.range == nullptr) return;
   entries_ += decoded.range->count();

@@ -156,9 +156,11 @@ class Repairs {
     if (tree.empty()) return true;
     const std::vector<Nid> nids = {tree.nid};
     const db::Rows rows = read_.nodes(nids);
-    if (rows.empty() || rows.integer(0, 1) != static_cast<int64_t>(repository_.id)) return false;
+    if (rows.empty() ||
+        rows.integer(0, NodeColumn::kRepoId) != static_cast<int64_t>(repository_.id))
+      return false;
     try {
-      return tree::hash_of_body({repository_.salt}, rows.bytes(0, 4)) == tree.hash;
+      return tree::hash_of_body({repository_.salt}, rows.bytes(0, NodeColumn::kBody)) == tree.hash;
     } catch (const Error&) {
       return false;
     }
@@ -187,8 +189,9 @@ class Repairs {
     if (row == row_of.end()) return "there is no such range";
     std::unique_ptr<const tree::LeafNode> range;
     try {
-      if (nodes.integer(row->second, 2) != 0) return "the node is no range";
-      range = std::make_unique<tree::LeafNode>(tree::unpack_body(nodes.bytes(row->second, 4)));
+      if (nodes.integer(row->second, NodeColumn::kLevel) != 0) return "the node is no range";
+      range = std::make_unique<tree::LeafNode>(
+          tree::unpack_body(nodes.bytes(row->second, NodeColumn::kBody)));
     } catch (const Error&) {
       return "";  // the node is damaged, not the summary
     }
@@ -211,7 +214,8 @@ class Repairs {
       for (const StoredSummary& summary : page) nids.push_back(summary.nid);
       const db::Rows nodes = read_.nodes(nids);
       std::map<Nid, size_t> row_of;
-      for (size_t row = 0; row < nodes.size(); ++row) row_of[nodes.integer(row, 0)] = row;
+      for (size_t row = 0; row < nodes.size(); ++row)
+        row_of[nodes.integer(row, NodeColumn::kNid)] = row;
       for (const StoredSummary& summary : page) {
         const std::string problem = problem_of(summary, nodes, row_of);
         if (problem.empty()) continue;
@@ -227,7 +231,7 @@ class Repairs {
     const std::vector<Nid> nids = {sstable.nid};
     const db::Rows rows = read_.nodes(nids);
     if (rows.empty()) return "there is no such node";
-    if (rows.bytes(0, 3) != sstable.hash) return "the node has another hash";
+    if (rows.bytes(0, NodeColumn::kHash) != sstable.hash) return "the node has another hash";
     if (sstable.file.empty()) return "";
     const blob::Located at =
         engine_.stores.locate(str_cat(repository_.storage_namespace, "/", sstable.file));

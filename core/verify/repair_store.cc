@@ -35,25 +35,32 @@ int32_t key_of(RepositoryId repository) { return static_cast<int32_t>(repository
 }  // namespace
 
 std::vector<StoredSummary> RepairStore::summaries(RepositoryId repository, Nid after) {
+  struct Column {
+    enum : int { kNid, kBody };
+  };
   const db::Rows rows =
       pool_.run(kSelectSummaries, {key_of(repository), after, kRowsPerPage}, Retry::kRead);
   std::vector<StoredSummary> out;
   for (size_t row = 0; row < rows.size(); ++row) {
-    out.push_back({rows.integer(row, 0), std::string(rows.bytes(row, 1))});
+    out.push_back({rows.integer(row, Column::kNid), std::string(rows.bytes(row, Column::kBody))});
   }
   return out;
 }
 
 std::vector<StoredSstable> RepairStore::sstables(RepositoryId repository,
                                                  const StoredSstable& after) {
+  struct Column {
+    enum : int { kKind, kHash, kNid, kFile };
+  };
   const db::Rows rows =
       pool_.run(kSelectSstables,
                 {key_of(repository), after.kind, db::Bytes{after.hash}, after.nid, kRowsPerPage},
                 Retry::kRead);
   std::vector<StoredSstable> out;
   for (size_t row = 0; row < rows.size(); ++row) {
-    out.push_back({static_cast<int16_t>(rows.integer(row, 0)), std::string(rows.bytes(row, 1)),
-                   rows.integer(row, 2), std::string(rows.text(row, 3))});
+    out.push_back({static_cast<int16_t>(rows.integer(row, Column::kKind)),
+                   std::string(rows.bytes(row, Column::kHash)), rows.integer(row, Column::kNid),
+                   std::string(rows.text(row, Column::kFile))});
   }
   return out;
 }

@@ -15,7 +15,7 @@ std::shared_ptr<const tree::Node> ShownBy::load(Nid nid) {
   std::shared_ptr<const tree::Node> node;
   const db::Rows rows = store_.nodes({&nid, 1});
   try {
-    if (!rows.empty()) node = tree::Node::decode(rows.bytes(0, 4));
+    if (!rows.empty()) node = tree::Node::decode(rows.bytes(0, NodeColumn::kBody));
   } catch (const Error& error) {
     if (error.code() != ErrorCode::kDataLoss) throw;
   }

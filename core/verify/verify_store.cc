@@ -51,23 +51,39 @@ TreeRoot root_from(const db::Rows& rows, size_t row, int nid, int hash) {
   return root;
 }
 
+struct CommitColumn {
+  enum : int {
+    kCommitId,
+    kGeneration,
+    kParents,
+    kRootNid,
+    kRootHash,
+    kCommitter,
+    kMessage,
+    kMetadata,
+    kCreatedMs
+  };
+};
+
 Commit commit_from(const db::Rows& rows, size_t row) {
+  using Column = CommitColumn;
   Commit commit;
-  commit.id = commit_id_from_bytes(rows.bytes(row, 0));
-  commit.generation = rows.integer(row, 1);
-  for (const std::string& parent : rows.strings(row, 2)) {
+  commit.id = commit_id_from_bytes(rows.bytes(row, Column::kCommitId));
+  commit.generation = rows.integer(row, Column::kGeneration);
+  for (const std::string& parent : rows.strings(row, Column::kParents)) {
     commit.parents.push_back(commit_id_from_bytes(parent));
   }
-  commit.root = root_from(rows, row, 3, 4);
-  commit.committer = rows.text(row, 5);
-  commit.message = rows.text(row, 6);
-  commit.metadata = meta::metadata_from_array(rows.strings(row, 7));
-  commit.created = from_millis(rows.integer(row, 8));
+  commit.root = root_from(rows, row, Column::kRootNid, Column::kRootHash);
+  commit.committer = rows.text(row, Column::kCommitter);
+  commit.message = rows.text(row, Column::kMessage);
+  commit.metadata = meta::metadata_from_array(rows.strings(row, Column::kMetadata));
+  commit.created = from_millis(rows.integer(row, Column::kCreatedMs));
   return commit;
 }
 
 CommitToVerify commit_to_verify(const db::Rows& rows, size_t row) {
-  CommitToVerify commit{std::string(rows.bytes(row, 0)), {}, {}};
+  using Column = CommitColumn;
+  CommitToVerify commit{std::string(rows.bytes(row, Column::kCommitId)), {}, {}};
   try {
     commit.value = commit_from(rows, row);
   } catch (const Error& error) {
@@ -79,22 +95,31 @@ CommitToVerify commit_to_verify(const db::Rows& rows, size_t row) {
 }  // namespace
 
 std::vector<BranchToVerify> VerifyStore::branches(RepositoryId repository) {
+  struct Column {
+    enum : int { kName, kHead, kRootNid, kRootHash, kTokens, kBranchId };
+  };
   const db::Rows rows =
       pool_.run(kSelectBranches, {static_cast<int32_t>(repository)}, Retry::kRead);
   std::vector<BranchToVerify> out;
   for (size_t row = 0; row < rows.size(); ++row) {
-    out.push_back({static_cast<BranchId>(rows.integer(row, 5)), std::string(rows.text(row, 0)),
-                   std::string(rows.bytes(row, 1)), root_from(rows, row, 2, 3),
-                   rows.integers(row, 4)});
+    out.push_back({static_cast<BranchId>(rows.integer(row, Column::kBranchId)),
+                   std::string(rows.text(row, Column::kName)),
+                   std::string(rows.bytes(row, Column::kHead)),
+                   root_from(rows, row, Column::kRootNid, Column::kRootHash),
+                   rows.integers(row, Column::kTokens)});
   }
   return out;
 }
 
 std::vector<TagToVerify> VerifyStore::tags(RepositoryId repository) {
+  struct Column {
+    enum : int { kName, kCommitId };
+  };
   const db::Rows rows = pool_.run(kSelectTags, {static_cast<int32_t>(repository)}, Retry::kRead);
   std::vector<TagToVerify> out;
   for (size_t row = 0; row < rows.size(); ++row) {
-    out.push_back({std::string(rows.text(row, 0)), std::string(rows.bytes(row, 1))});
+    out.push_back({std::string(rows.text(row, Column::kName)),
+                   std::string(rows.bytes(row, Column::kCommitId))});
   }
   return out;
 }
@@ -144,35 +169,47 @@ db::Rows VerifyStore::nodes(std::span<const Nid> nids) {
 
 std::vector<StagedToVerify> VerifyStore::staged(std::span<const int64_t> tokens,
                                                 int64_t after_token, std::string_view after_key) {
+  struct Column {
+    enum : int { kToken, kKey, kDeletes, kVal };
+  };
   const db::Rows rows = pool_.run(
       kSelectStaged, {tokens, after_token, db::Bytes{after_key}, kStagedPerPage}, Retry::kRead);
   std::vector<StagedToVerify> out;
   for (size_t row = 0; row < rows.size(); ++row) {
-    out.push_back({rows.integer(row, 0), std::string(rows.bytes(row, 1)), rows.boolean(row, 2),
-                   std::string(rows.bytes(row, 3))});
+    out.push_back({rows.integer(row, Column::kToken), std::string(rows.bytes(row, Column::kKey)),
+                   rows.boolean(row, Column::kDeletes),
+                   std::string(rows.bytes(row, Column::kVal))});
   }
   return out;
 }
 
 std::vector<VersionToVerify> VerifyStore::versions(BranchId branch, std::string_view after_key,
                                                    int64_t after_number) {
+  struct Column {
+    enum : int { kKey, kNumber, kDeletes, kVal };
+  };
   const db::Rows rows =
       pool_.run(kSelectVersions,
                 {static_cast<int32_t>(branch), db::Bytes{after_key}, after_number, kStagedPerPage},
                 Retry::kRead);
   std::vector<VersionToVerify> out;
   for (size_t row = 0; row < rows.size(); ++row) {
-    out.push_back({std::string(rows.bytes(row, 0)), rows.integer(row, 1), rows.boolean(row, 2),
-                   std::string(rows.bytes(row, 3))});
+    out.push_back({std::string(rows.bytes(row, Column::kKey)), rows.integer(row, Column::kNumber),
+                   rows.boolean(row, Column::kDeletes),
+                   std::string(rows.bytes(row, Column::kVal))});
   }
   return out;
 }
 
 std::map<int64_t, std::string> VerifyStore::part_lists(std::span<const int64_t> ids) {
+  struct Column {
+    enum : int { kPartListId, kBody };
+  };
   const db::Rows rows = pool_.run(kSelectPartLists, {ids}, Retry::kRead);
   std::map<int64_t, std::string> out;
   for (size_t row = 0; row < rows.size(); ++row) {
-    out.emplace(rows.integer(row, 0), std::string(rows.bytes(row, 1)));
+    out.emplace(rows.integer(row, Column::kPartListId),
+                std::string(rows.bytes(row, Column::kBody)));
   }
   return out;
 }

@@ -49,6 +49,11 @@ struct VersionToVerify {
   std::string value;  ///< the encoded entry
 };
 
+/// The columns of VerifyStore::nodes().
+struct NodeColumn {
+  enum : int { kNid, kRepoId, kLevel, kHash, kBody };
+};
+
 /// Safe from any thread. Statements throw unavailable.
 class VerifyStore {
  public:
@@ -66,7 +71,7 @@ class VerifyStore {
   /// The ids (bytes) among these of commits whose data has expired.
   std::vector<std::string> expired(RepositoryId repository, std::span<const std::string> ids);
 
-  /// nid, repository, level, hash, body of the nodes that exist.
+  /// The nodes that exist.
   db::Rows nodes(std::span<const Nid> nids);
   /// Rows of these tokens after (token, key), at most kStagedPerPage.
   static constexpr int32_t kStagedPerPage = 2000;
