@@ -191,22 +191,30 @@ struct Authenticator::State {
   }
 
   std::optional<KeyFacts> load_key(std::string_view access_key_id) {
+    struct Column {
+      enum : int { kSecret, kName };
+    };
     const db::Rows rows = pool.run(kSelectKey, {access_key_id}, db::Pool::Retry::kRead);
     if (rows.empty()) return std::nullopt;
-    return KeyFacts{open_secret(master_key, access_key_id, rows.bytes(0, 0)),
-                    std::string(rows.text(0, 1))};
+    return KeyFacts{open_secret(master_key, access_key_id, rows.bytes(0, Column::kSecret)),
+                    std::string(rows.text(0, Column::kName))};
   }
 
   std::optional<Principal> load_principal(std::string_view user) {
+    struct Column {
+      enum : int { kBody = UserColumn::kEnd, kSessionsValidFromMs };
+    };
     const db::Rows rows = pool.run(kSelectPrincipal, {user}, db::Pool::Retry::kRead);
     if (rows.empty()) return std::nullopt;
     std::vector<std::vector<Statement>> policies;
     for (size_t row = 0; row < rows.size(); ++row) {
-      if (!rows.null(row, 4)) policies.push_back(decode_statements(rows.bytes(row, 4)));
+      if (!rows.null(row, Column::kBody))
+        policies.push_back(decode_statements(rows.bytes(row, Column::kBody)));
     }
-    return Principal{.user = user_from(rows, 0),
-                     .permissions = std::make_shared<const Permissions>(user, policies),
-                     .sessions_valid_from = from_millis(rows.integer(0, 5))};
+    return Principal{
+        .user = user_from(rows, 0),
+        .permissions = std::make_shared<const Permissions>(user, policies),
+        .sessions_valid_from = from_millis(rows.integer(0, Column::kSessionsValidFromMs))};
   }
 
   std::optional<Principal> find_principal(std::string_view user) {

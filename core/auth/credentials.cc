@@ -31,7 +31,11 @@ constexpr db::Query kDeleteKey{"auth_delete_key", R"sql(
   WHERE access_key_id = $2 AND user_id = (SELECT user_id FROM users WHERE name = $1))sql"};
 
 KeyRow key_from(const db::Rows& rows, size_t row) {
-  return {std::string(rows.text(row, 0)), from_millis(rows.integer(row, 1))};
+  struct Column {
+    enum : int { kAccessKeyId, kCreatedMs };
+  };
+  return {std::string(rows.text(row, Column::kAccessKeyId)),
+          from_millis(rows.integer(row, Column::kCreatedMs))};
 }
 
 const std::string& id_of_key(const KeyRow& key) { return key.id; }

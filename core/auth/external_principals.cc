@@ -57,8 +57,12 @@ Settings decode_settings(std::string_view bytes) {
 }
 
 ExternalPrincipal principal_from(const db::Rows& rows, size_t row) {
-  return {std::string(rows.text(row, 0)), std::string(rows.text(row, 1)),
-          decode_settings(rows.bytes(row, 2))};
+  struct Column {
+    enum : int { kPrincipalId, kName, kSettings };
+  };
+  return {std::string(rows.text(row, Column::kPrincipalId)),
+          std::string(rows.text(row, Column::kName)),
+          decode_settings(rows.bytes(row, Column::kSettings))};
 }
 
 const std::string& id_of_principal(const ExternalPrincipal& principal) { return principal.id; }
@@ -79,6 +83,9 @@ Page<ExternalPrincipal> ExternalPrincipals::list(std::string_view user, const Pa
 }
 
 Outcome ExternalPrincipals::create(const ExternalPrincipal& principal) {
+  struct Column {
+    enum : int { kUsers, kMade };
+  };
   if (principal.id.empty() || principal.id.size() > kPrincipalBytesMax) {
     throw_invalid(str_cat("principalId: must have 1 to ", kPrincipalBytesMax, " bytes"));
   }
@@ -86,8 +93,8 @@ Outcome ExternalPrincipals::create(const ExternalPrincipal& principal) {
   const db::Rows rows =
       pool_.run(kInsertPrincipal, {principal.id, principal.user, db::Bytes{settings}},
                 db::Pool::Retry::kWrite);
-  if (rows.integer(0, 0) == 0) return Outcome::kNoUser;
-  return rows.integer(0, 1) == 1 ? Outcome::kDone : Outcome::kExists;
+  if (rows.integer(0, Column::kUsers) == 0) return Outcome::kNoUser;
+  return rows.integer(0, Column::kMade) == 1 ? Outcome::kDone : Outcome::kExists;
 }
 
 bool ExternalPrincipals::remove(std::string_view user, std::string_view id) {

@@ -34,8 +34,12 @@ constexpr db::Query kDeleteMember{"auth_delete_member", R"sql(
     AND user_id = (SELECT user_id FROM users WHERE name = $2))sql"};
 
 Group group_from(const db::Rows& rows, size_t row) {
-  return {std::string(rows.text(row, 0)), std::string(rows.text(row, 1)),
-          from_millis(rows.integer(row, 2))};
+  struct Column {
+    enum : int { kName, kDescription, kCreatedMs };
+  };
+  return {std::string(rows.text(row, Column::kName)),
+          std::string(rows.text(row, Column::kDescription)),
+          from_millis(rows.integer(row, Column::kCreatedMs))};
 }
 
 const std::string& name_of_group(const Group& group) { return group.name; }
@@ -76,10 +80,13 @@ bool Groups::remove(std::string_view name) {
 }
 
 Outcome Groups::add_member(std::string_view group, std::string_view user) {
+  struct Column {
+    enum : int { kGroups, kUsers, kMade };
+  };
   const db::Rows rows = pool_.run(kInsertMember, {group, user}, db::Pool::Retry::kWrite);
-  if (rows.integer(0, 0) == 0) return Outcome::kNoGroup;
-  if (rows.integer(0, 1) == 0) return Outcome::kNoUser;
-  return rows.integer(0, 2) == 1 ? Outcome::kDone : Outcome::kExists;
+  if (rows.integer(0, Column::kGroups) == 0) return Outcome::kNoGroup;
+  if (rows.integer(0, Column::kUsers) == 0) return Outcome::kNoUser;
+  return rows.integer(0, Column::kMade) == 1 ? Outcome::kDone : Outcome::kExists;
 }
 
 bool Groups::remove_member(std::string_view group, std::string_view user) {

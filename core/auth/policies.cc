@@ -61,16 +61,23 @@ constexpr db::Query kFillGroup{"auth_fill_group", R"sql(
   SELECT $1, policy_id FROM policies WHERE name = ANY ($2))sql"};
 
 Policy policy_from(const db::Rows& rows, size_t row) {
-  return {std::string(rows.text(row, 0)), from_millis(rows.integer(row, 1)),
-          decode_statements(rows.bytes(row, 2))};
+  struct Column {
+    enum : int { kName, kCreatedMs, kBody };
+  };
+  return {std::string(rows.text(row, Column::kName)),
+          from_millis(rows.integer(row, Column::kCreatedMs)),
+          decode_statements(rows.bytes(row, Column::kBody))};
 }
 
 const std::string& name_of_policy(const Policy& policy) { return policy.name; }
 
 Outcome attached(const db::Rows& rows, Outcome no_holder) {
-  if (rows.integer(0, 0) == 0) return no_holder;
-  if (rows.integer(0, 1) == 0) return Outcome::kNoPolicy;
-  return rows.integer(0, 2) == 1 ? Outcome::kDone : Outcome::kExists;
+  struct Column {
+    enum : int { kHolders, kPolicies, kMade };
+  };
+  if (rows.integer(0, Column::kHolders) == 0) return no_holder;
+  if (rows.integer(0, Column::kPolicies) == 0) return Outcome::kNoPolicy;
+  return rows.integer(0, Column::kMade) == 1 ? Outcome::kDone : Outcome::kExists;
 }
 
 }  // namespace

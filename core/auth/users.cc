@@ -32,9 +32,12 @@ const std::string& User::committer() const {
   return email.empty() ? name : email;
 }
 
-User user_from(const db::Rows& rows, size_t row, int first) {
-  return {std::string(rows.text(row, first)), from_millis(rows.integer(row, first + 1)),
-          std::string(rows.text(row, first + 2)), std::string(rows.text(row, first + 3))};
+User user_from(const db::Rows& rows, size_t row) {
+  using Column = UserColumn;
+  return {std::string(rows.text(row, Column::kName)),
+          from_millis(rows.integer(row, Column::kCreatedMs)),
+          std::string(rows.text(row, Column::kFriendlyName)),
+          std::string(rows.text(row, Column::kEmail))};
 }
 
 std::optional<User> Users::find(std::string_view name) {
@@ -46,18 +49,14 @@ std::optional<User> Users::find(std::string_view name) {
 Page<User> Users::list(const PageStart& start) {
   const db::Rows rows = pool_.run(kSelectPage, {start.after, start.prefix, row_limit(start.limit)},
                                   db::Pool::Retry::kRead);
-  return page_of<User>(
-      rows, start.limit, [](const db::Rows& r, size_t row) { return user_from(r, row); },
-      name_of_user);
+  return page_of<User>(rows, start.limit, user_from, name_of_user);
 }
 
 Page<User> Users::members(std::string_view group, const PageStart& start) {
   const db::Rows rows =
       pool_.run(kSelectMembers, {start.after, start.prefix, row_limit(start.limit), group},
                 db::Pool::Retry::kRead);
-  return page_of<User>(
-      rows, start.limit, [](const db::Rows& r, size_t row) { return user_from(r, row); },
-      name_of_user);
+  return page_of<User>(rows, start.limit, user_from, name_of_user);
 }
 
 Outcome Users::create(const User& user) {

@@ -47,7 +47,11 @@ class Users {
   db::Pool& pool_;
 };
 
-/// name, created_ms, friendly_name, email from column `first` on.
-User user_from(const db::Rows& rows, size_t row, int first = 0);
+/// The first columns of rows that user_from() reads.
+struct UserColumn {
+  enum : int { kName, kCreatedMs, kFriendlyName, kEmail, kEnd };
+};
+
+User user_from(const db::Rows& rows, size_t row);
 
 }  // namespace tarn::auth
