@@ -28,11 +28,15 @@ constexpr db::Query kSelect{"usage_days_select", R"sql(
 }  // namespace
 
 std::vector<ClaimedDay> UsageDayStore::claim(uint32_t limit) {
+  struct Column {
+    enum : int { kRepoId, kName, kDay };
+  };
   const db::Rows rows = pool_.run(kClaim, {static_cast<int64_t>(limit)}, db::Pool::Retry::kWrite);
   std::vector<ClaimedDay> out;
   for (size_t row = 0; row < rows.size(); ++row) {
-    out.push_back({static_cast<RepositoryId>(rows.integer(row, 0)),
-                   RepositoryName(std::string(rows.text(row, 1))), std::string(rows.text(row, 2))});
+    out.push_back({static_cast<RepositoryId>(rows.integer(row, Column::kRepoId)),
+                   RepositoryName(std::string(rows.text(row, Column::kName))),
+                   std::string(rows.text(row, Column::kDay))});
   }
   return out;
 }
@@ -46,13 +50,16 @@ void UsageDayStore::record(const ClaimedDay& claim, const Amount& amount) {
 
 Page<UsageDay> UsageDayStore::list(RepositoryId repository, std::string_view before,
                                    uint32_t limit) {
+  struct Column {
+    enum : int { kDay, kObjects, kBytes };
+  };
   const db::Rows rows =
       pool_.run(kSelect, {static_cast<int32_t>(repository), before, row_limit(limit)},
                 db::Pool::Retry::kRead);
   const auto day_from = [](const db::Rows& all, size_t row) {
-    return UsageDay{
-        std::string(all.text(row, 0)),
-        {static_cast<uint64_t>(all.integer(row, 1)), static_cast<uint64_t>(all.integer(row, 2))}};
+    return UsageDay{std::string(all.text(row, Column::kDay)),
+                    {static_cast<uint64_t>(all.integer(row, Column::kObjects)),
+                     static_cast<uint64_t>(all.integer(row, Column::kBytes))}};
   };
   return page_of<UsageDay>(rows, limit, day_from, &UsageDay::day);
 }

@@ -81,13 +81,19 @@ std::vector<Nid> nids_from(const db::Rows& rows) {
 }  // namespace
 
 std::vector<RefRow> UsageStore::refs(RepositoryId repository) {
+  struct Column {
+    enum : int { kKind, kName, kHead, kBranchId };
+  };
   const db::Rows rows = connection_.run(kSelectRefs, {static_cast<int32_t>(repository)});
   std::vector<RefRow> out;
   out.reserve(rows.size());
   for (size_t row = 0; row < rows.size(); ++row) {
-    out.push_back({static_cast<RefRow::Kind>(rows.integer(row, 0)), std::string(rows.text(row, 1)),
-                   commit_id_from_bytes(rows.bytes(row, 2)),
-                   rows.null(row, 3) ? BranchId{} : static_cast<BranchId>(rows.integer(row, 3))});
+    out.push_back({static_cast<RefRow::Kind>(rows.integer(row, Column::kKind)),
+                   std::string(rows.text(row, Column::kName)),
+                   commit_id_from_bytes(rows.bytes(row, Column::kHead)),
+                   rows.null(row, Column::kBranchId)
+                       ? BranchId{}
+                       : static_cast<BranchId>(rows.integer(row, Column::kBranchId))});
   }
   return out;
 }
@@ -122,45 +128,56 @@ std::vector<RepositoryId> UsageStore::readers(RepositoryId repository) {
 }
 
 void UsageStore::staged_entries(BranchId branch, const OnBytes& on_entry) {
+  struct Column {
+    enum : int { kKey, kKind, kVal };
+  };
   for (const Nid token :
        nids_from(connection_.run(kSelectTokens, {static_cast<int32_t>(branch)}))) {
     for (std::string from;;) {
       throw_if_cancelled();
       const db::Rows rows = connection_.run(kSelectStaged, {token, db::Bytes{from}, kRowsPerPage});
       for (size_t row = 0; row < rows.size(); ++row) {
-        if (rows.integer(row, 1) == meta::kStagedEntry) on_entry(rows.bytes(row, 2));
+        if (rows.integer(row, Column::kKind) == meta::kStagedEntry)
+          on_entry(rows.bytes(row, Column::kVal));
       }
       if (rows.size() < static_cast<size_t>(kRowsPerPage)) break;
-      from = std::string(rows.bytes(rows.size() - 1, 0)) + '\0';
+      from = std::string(rows.bytes(rows.size() - 1, Column::kKey)) + '\0';
     }
   }
 }
 
 void UsageStore::versions(BranchId branch, const OnBytes& on_entry) {
+  struct Column {
+    enum : int { kKey, kNumber, kKind, kVal };
+  };
   std::string key;
   for (int64_t number = kVersionNumberMin;;) {
     throw_if_cancelled();
     const db::Rows rows = connection_.run(
         kSelectVersions, {static_cast<int32_t>(branch), db::Bytes{key}, number, kRowsPerPage});
     for (size_t row = 0; row < rows.size(); ++row) {
-      if (rows.integer(row, 2) == meta::kStagedEntry) on_entry(rows.bytes(row, 3));
+      if (rows.integer(row, Column::kKind) == meta::kStagedEntry)
+        on_entry(rows.bytes(row, Column::kVal));
     }
     if (rows.size() < static_cast<size_t>(kRowsPerPage)) return;
-    key = rows.bytes(rows.size() - 1, 0);
-    number = rows.integer(rows.size() - 1, 1);
+    key = rows.bytes(rows.size() - 1, Column::kKey);
+    number = rows.integer(rows.size() - 1, Column::kNumber);
   }
 }
 
 void UsageStore::upload_parts(BranchId branch, const OnBytes& on_parts) {
+  struct Column {
+    enum : int { kUploadId, kPartNumber, kEntry };
+  };
   std::string upload;
   for (int32_t part = 0;;) {
     throw_if_cancelled();
     const db::Rows rows = connection_.run(
         kSelectUploadParts, {static_cast<int32_t>(branch), upload, part, kRowsPerPage});
-    for (size_t row = 0; row < rows.size(); ++row) on_parts(rows.bytes(row, 2));
+    for (size_t row = 0; row < rows.size(); ++row) on_parts(rows.bytes(row, Column::kEntry));
     if (rows.size() < static_cast<size_t>(kRowsPerPage)) return;
-    upload = rows.text(rows.size() - 1, 0);
-    part = static_cast<int32_t>(rows.integer(rows.size() - 1, 1));
+    upload = rows.text(rows.size() - 1, Column::kUploadId);
+    part = static_cast<int32_t>(rows.integer(rows.size() - 1, Column::kPartNumber));
   }
 }
 
@@ -174,11 +191,14 @@ void UsageStore::part_lists(std::span<const int64_t> ids, const OnBytes& on_part
 }
 
 std::vector<std::shared_ptr<const tree::Node>> ScannedNodes::load(std::span<const Nid> nids) {
+  struct Column {
+    enum : int { kNid, kBody };
+  };
   throw_if_cancelled();
   const db::Rows rows = connection_.run(kSelectNodes, {nids});
   std::unordered_map<Nid, std::shared_ptr<const tree::Node>> found;
   for (size_t row = 0; row < rows.size(); ++row) {
-    found[rows.integer(row, 0)] = tree::Node::decode(rows.bytes(row, 1));
+    found[rows.integer(row, Column::kNid)] = tree::Node::decode(rows.bytes(row, Column::kBody));
   }
   std::vector<std::shared_ptr<const tree::Node>> out;
   out.reserve(nids.size());
