@@ -95,26 +95,37 @@ void Quotas::make_due(RepositoryId repository) {
 }
 
 std::optional<Quotas::Counted> Quotas::counted(db::Connection& snapshot, QuotaId id) {
+  struct Column {
+    enum : int { kRecounts, kBytes, kObjects };
+  };
   const db::Rows rows = snapshot.run(kSelectCounted, {static_cast<int32_t>(id)});
   if (rows.empty()) return std::nullopt;
-  return Counted{rows.integer(0, 0), rows.integer(0, 1), rows.integer(0, 2)};
+  return Counted{rows.integer(0, Column::kRecounts), rows.integer(0, Column::kBytes),
+                 rows.integer(0, Column::kObjects)};
 }
 
 std::optional<Quotas::Summed> Quotas::summed(QuotaId id) {
+  struct Column {
+    enum : int { kRecounts, kBytes, kObjects, kFoundBytes, kFoundObjects };
+  };
   const db::Rows rows = pool_.run(kSumObjects, {static_cast<int32_t>(id)}, db::Pool::Retry::kRead);
   if (rows.empty()) return std::nullopt;
-  return Summed{{rows.integer(0, 0), rows.integer(0, 1), rows.integer(0, 2)},
-                rows.integer(0, 3),
-                rows.integer(0, 4)};
+  return Summed{{rows.integer(0, Column::kRecounts), rows.integer(0, Column::kBytes),
+                 rows.integer(0, Column::kObjects)},
+                rows.integer(0, Column::kFoundBytes),
+                rows.integer(0, Column::kFoundObjects)};
 }
 
 std::vector<Quotas::Place> Quotas::places(QuotaId id) {
+  struct Column {
+    enum : int { kRepoId, kState };
+  };
   const db::Rows rows =
       pool_.run(kSelectPlaces, {static_cast<int32_t>(id)}, db::Pool::Retry::kRead);
   std::vector<Place> out;
   for (size_t row = 0; row < rows.size(); ++row) {
-    out.push_back({static_cast<RepositoryId>(rows.integer(row, 0)),
-                   static_cast<PlaceState>(rows.integer(row, 1))});
+    out.push_back({static_cast<RepositoryId>(rows.integer(row, Column::kRepoId)),
+                   static_cast<PlaceState>(rows.integer(row, Column::kState))});
   }
   return out;
 }
@@ -122,14 +133,18 @@ std::vector<Quotas::Place> Quotas::places(QuotaId id) {
 std::vector<QuotaObject> Quotas::objects(db::Connection& connection, QuotaId id,
                                          RepositoryId repository, const OwnAddress& after,
                                          uint32_t limit) {
+  struct Column {
+    enum : int { kAddress, kBranchId, kSizeBytes };
+  };
   const db::Rows rows =
       connection.run(kSelectObjects, {static_cast<int32_t>(id), static_cast<int32_t>(repository),
                                       bytes_of(after), static_cast<int64_t>(limit)});
   std::vector<QuotaObject> out;
   out.reserve(rows.size());
   for (size_t row = 0; row < rows.size(); ++row) {
-    out.push_back({address_from(rows.bytes(row, 0)), static_cast<BranchId>(rows.integer(row, 1)),
-                   static_cast<uint64_t>(rows.integer(row, 2))});
+    out.push_back({address_from(rows.bytes(row, Column::kAddress)),
+                   static_cast<BranchId>(rows.integer(row, Column::kBranchId)),
+                   static_cast<uint64_t>(rows.integer(row, Column::kSizeBytes))});
   }
   return out;
 }

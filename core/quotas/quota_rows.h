@@ -16,28 +16,55 @@ namespace tarn::quotas {
   "q.objects, q.counted_ms, q.soft_metadata, q.hard_metadata, "                                  \
   "(SELECT m.bytes FROM quota_metadata m WHERE m.quota_id = q.quota_id)"
 
-inline QuotaLimit limit_from(const db::Rows& rows, size_t row, int column) {
+struct QuotaColumn {
+  enum : int {
+    kQuotaId,
+    kRepoId,
+    kUserName,
+    kBranches,
+    kSoftBytes,
+    kHardBytes,
+    kSoftObjects,
+    kHardObjects,
+    kSoftBranches,
+    kHardBranches,
+    kSoftUploads,
+    kHardUploads,
+    kBytes,
+    kObjects,
+    kCountedMs,
+    kSoftMetadata,
+    kHardMetadata,
+    kMetadata,
+    kEnd
+  };
+};
+
+inline QuotaLimit limit_from(const db::Rows& rows, size_t row, int soft, int hard) {
   QuotaLimit out;
-  if (!rows.null(row, column)) out.soft = rows.integer(row, column);
-  if (!rows.null(row, column + 1)) out.hard = rows.integer(row, column + 1);
+  if (!rows.null(row, soft)) out.soft = rows.integer(row, soft);
+  if (!rows.null(row, hard)) out.hard = rows.integer(row, hard);
   return out;
 }
 
 inline Quota quota_from(const db::Rows& rows, size_t row) {
+  using Column = QuotaColumn;
   Quota out;
-  out.id = static_cast<QuotaId>(rows.integer(row, 0));
-  out.scope.repository = static_cast<RepositoryId>(rows.integer(row, 1));
-  out.scope.user = rows.text(row, 2);
-  out.scope.branches = rows.text(row, 3);
-  out.limits.bytes = limit_from(rows, row, 4);
-  out.limits.objects = limit_from(rows, row, 6);
-  out.limits.branches = limit_from(rows, row, 8);
-  out.limits.uploads = limit_from(rows, row, 10);
-  out.bytes = static_cast<uint64_t>(rows.integer(row, 12));
-  out.objects = static_cast<uint64_t>(rows.integer(row, 13));
-  if (!rows.null(row, 14)) out.counted = from_millis(rows.integer(row, 14));
-  out.limits.metadata = limit_from(rows, row, 15);
-  if (!rows.null(row, 17)) out.metadata = static_cast<uint64_t>(rows.integer(row, 17));
+  out.id = static_cast<QuotaId>(rows.integer(row, Column::kQuotaId));
+  out.scope.repository = static_cast<RepositoryId>(rows.integer(row, Column::kRepoId));
+  out.scope.user = rows.text(row, Column::kUserName);
+  out.scope.branches = rows.text(row, Column::kBranches);
+  out.limits.bytes = limit_from(rows, row, Column::kSoftBytes, Column::kHardBytes);
+  out.limits.objects = limit_from(rows, row, Column::kSoftObjects, Column::kHardObjects);
+  out.limits.branches = limit_from(rows, row, Column::kSoftBranches, Column::kHardBranches);
+  out.limits.uploads = limit_from(rows, row, Column::kSoftUploads, Column::kHardUploads);
+  out.bytes = static_cast<uint64_t>(rows.integer(row, Column::kBytes));
+  out.objects = static_cast<uint64_t>(rows.integer(row, Column::kObjects));
+  if (!rows.null(row, Column::kCountedMs))
+    out.counted = from_millis(rows.integer(row, Column::kCountedMs));
+  out.limits.metadata = limit_from(rows, row, Column::kSoftMetadata, Column::kHardMetadata);
+  if (!rows.null(row, Column::kMetadata))
+    out.metadata = static_cast<uint64_t>(rows.integer(row, Column::kMetadata));
   return out;
 }
 

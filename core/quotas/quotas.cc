@@ -150,6 +150,9 @@ std::string_view exceeded_by(const QuotaLimits& limits, uint64_t used_bytes, uin
 
 uint64_t count_in_scope(const auto& run, const QuotaScope& scope, const db::Query& all,
                         const db::Query& by_branch) {
+  struct Column {
+    enum : int { kName, kCount };
+  };
   const auto repo = static_cast<int32_t>(scope.repository);
   if (scope.branches.empty()) {
     return static_cast<uint64_t>(run(all, {repo, scope.user}).integer(0, 0));
@@ -158,7 +161,8 @@ uint64_t count_in_scope(const auto& run, const QuotaScope& scope, const db::Quer
   const db::Rows rows = run(by_branch, {repo, scope.user});
   uint64_t out = 0;
   for (size_t row = 0; row < rows.size(); ++row) {
-    if (glob.matches(rows.text(row, 0))) out += static_cast<uint64_t>(rows.integer(row, 1));
+    if (glob.matches(rows.text(row, Column::kName)))
+      out += static_cast<uint64_t>(rows.integer(row, Column::kCount));
   }
   return out;
 }
@@ -181,6 +185,9 @@ std::vector<db::Bytes> ChargeArrays::addresses() const {
 }
 
 void Quotas::refresh(std::chrono::milliseconds age) {
+  struct Column {
+    enum : int { kName = QuotaColumn::kEnd };
+  };
   const auto asked = std::chrono::steady_clock::now();
   MutexLock reading(reading_);
   {
@@ -193,7 +200,7 @@ void Quotas::refresh(std::chrono::milliseconds age) {
   for (size_t row = 0; row < rows.size(); ++row) {
     Held held{quota_from(rows, row), std::nullopt, {}};
     if (!held.quota.scope.branches.empty()) held.branches.emplace(held.quota.scope.branches);
-    if (!rows.null(row, 18)) held.repository_name = rows.text(row, 18);
+    if (!rows.null(row, Column::kName)) held.repository_name = rows.text(row, Column::kName);
     fresh->quotas.push_back(std::move(held));
   }
   MutexLock lock(mutex_);
