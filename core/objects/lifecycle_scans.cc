@@ -30,11 +30,16 @@ constexpr db::Query kPutOff{"lifecycle_scans_put_off", R"sql(
 }  // namespace
 
 std::optional<LifecycleClaim> LifecycleScans::claim(std::chrono::milliseconds lease) {
+  struct Column {
+    enum : int { kRepoId, kVersion, kPosition, kNowMs };
+  };
   const db::Rows rows =
       pool_.run(kClaimDue, {static_cast<int64_t>(lease.count())}, db::Pool::Retry::kWrite);
   if (rows.empty()) return std::nullopt;
-  return LifecycleClaim{static_cast<RepositoryId>(rows.integer(0, 0)), rows.integer(0, 1),
-                        std::string(rows.bytes(0, 2)), from_millis(rows.integer(0, 3))};
+  return LifecycleClaim{static_cast<RepositoryId>(rows.integer(0, Column::kRepoId)),
+                        rows.integer(0, Column::kVersion),
+                        std::string(rows.bytes(0, Column::kPosition)),
+                        from_millis(rows.integer(0, Column::kNowMs))};
 }
 
 void LifecycleScans::go_on(const LifecycleClaim& claim, std::string_view position) {

@@ -35,6 +35,9 @@ constexpr db::Query kInsert{"range_summaries_insert_rows", R"sql(
 std::vector<RangeSummaries::Summary> RangeSummaries::load(db::Connection* connection,
                                                           RepositoryId repository,
                                                           std::span<const Nid> ranges) {
+  struct Column {
+    enum : int { kNid, kBody };
+  };
   std::vector<Summary> out(ranges.size());
   std::vector<int64_t> missing;
   for (size_t i = 0; i < ranges.size(); ++i) {
@@ -48,11 +51,11 @@ std::vector<RangeSummaries::Summary> RangeSummaries::load(db::Connection* connec
                             : pool_.run(kSelect, {id, missing}, db::Pool::Retry::kRead);
   std::unordered_map<Nid, Summary> found;
   for (size_t row = 0; row < rows.size(); ++row) {
-    auto summary = search::RangeSummary::decode(rows.bytes(row, 1));
+    auto summary = search::RangeSummary::decode(rows.bytes(row, Column::kBody));
     if (!summary) continue;
     const auto kept = std::make_shared<const search::RangeSummary>(*std::move(summary));
-    cache_.put(rows.integer(row, 0), kept);
-    found[rows.integer(row, 0)] = kept;
+    cache_.put(rows.integer(row, Column::kNid), kept);
+    found[rows.integer(row, Column::kNid)] = kept;
   }
   for (size_t i = 0; i < ranges.size(); ++i) {
     if (out[i]) continue;

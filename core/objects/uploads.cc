@@ -114,17 +114,31 @@ constexpr db::Query kSweep{"uploads_delete_expired", R"sql(
     ORDER BY expires_at LIMIT $1 FOR UPDATE SKIP LOCKED))sql"};
 
 UploadRow upload_from(const db::Rows& rows, size_t row) {
+  struct Column {
+    enum : int {
+      kUploadId,
+      kRepoId,
+      kBranchId,
+      kRefName,
+      kKey,
+      kEntry,
+      kOwner,
+      kChecksumAlgorithm,
+      kChecksumType,
+      kCreatedMs
+    };
+  };
   UploadRow u;
-  u.id = rows.text(row, 0);
-  u.repository = static_cast<RepositoryId>(rows.integer(row, 1));
-  u.branch = static_cast<BranchId>(rows.integer(row, 2));
-  u.branch_name = BranchName(std::string(rows.text(row, 3)));
-  u.key = Key(std::string(rows.bytes(row, 4)));
-  u.entry = rows.bytes(row, 5);
-  u.owner = rows.text(row, 6);
-  u.checksum_algorithm = rows.text(row, 7);
-  u.checksum_type = rows.text(row, 8);
-  u.created = from_millis(rows.integer(row, 9));
+  u.id = rows.text(row, Column::kUploadId);
+  u.repository = static_cast<RepositoryId>(rows.integer(row, Column::kRepoId));
+  u.branch = static_cast<BranchId>(rows.integer(row, Column::kBranchId));
+  u.branch_name = BranchName(std::string(rows.text(row, Column::kRefName)));
+  u.key = Key(std::string(rows.bytes(row, Column::kKey)));
+  u.entry = rows.bytes(row, Column::kEntry);
+  u.owner = rows.text(row, Column::kOwner);
+  u.checksum_algorithm = rows.text(row, Column::kChecksumAlgorithm);
+  u.checksum_type = rows.text(row, Column::kChecksumType);
+  u.created = from_millis(rows.integer(row, Column::kCreatedMs));
   return u;
 }
 
@@ -144,10 +158,13 @@ std::string new_upload_id(std::string_view owner, Instant now) {
 }
 
 std::vector<NumberedPart> parts_from(const db::Rows& rows) {
+  struct Column {
+    enum : int { kPartNumber, kEntry };
+  };
   std::vector<NumberedPart> out;
   for (size_t row = 0; row < rows.size(); ++row) {
-    out.push_back({static_cast<uint32_t>(rows.integer(row, 0)),
-                   meta::decode_parts(rows.bytes(row, 1)).at(0)});
+    out.push_back({static_cast<uint32_t>(rows.integer(row, Column::kPartNumber)),
+                   meta::decode_parts(rows.bytes(row, Column::kEntry)).at(0)});
   }
   return out;
 }
