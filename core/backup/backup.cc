@@ -159,12 +159,15 @@ class Backup {
     const auto lease = pool_.lease();
     db::Connection& connection = *lease;
     connection.begin_snapshot();
+    struct Column {
+      enum : int { kSnapshot, kPostgresVersion, kSchemaVersion };
+    };
     try {
       connection.run_script(kWaitLong);
       const db::Rows rows = connection.run(kExport);
-      const std::string snapshot(rows.text(0, 0));
-      manifest_.postgres_version = rows.text(0, 1);
-      manifest_.schema_version = rows.integer(0, 2);
+      const std::string snapshot(rows.text(0, Column::kSnapshot));
+      manifest_.postgres_version = rows.text(0, Column::kPostgresVersion);
+      manifest_.schema_version = rows.integer(0, Column::kSchemaVersion);
       read_repositories(connection);
       PartWriter out(target_, manifest_.id, "database.dump");
       uint64_t bytes = 0;
@@ -182,13 +185,17 @@ class Backup {
   }
 
   void read_repositories(db::Connection& connection) {
+    struct Column {
+      enum : int { kRepoId, kName, kStorageNamespace, kIsDeleted };
+    };
     for (int64_t after = 0;;) {
       const db::Rows rows =
           connection.run(kRepositories, {static_cast<int32_t>(after), int64_t{kNamesPerPage}});
       for (size_t row = 0; row < rows.size(); ++row) {
-        after = rows.integer(row, 0);
-        manifest_.repositories.push_back({after, std::string(rows.text(row, 1)),
-                                          std::string(rows.text(row, 2)), rows.boolean(row, 3)});
+        after = rows.integer(row, Column::kRepoId);
+        manifest_.repositories.push_back({after, std::string(rows.text(row, Column::kName)),
+                                          std::string(rows.text(row, Column::kStorageNamespace)),
+                                          rows.boolean(row, Column::kIsDeleted)});
         const db::Rows going = connection.run(kGoing, {static_cast<int32_t>(after), manifest_.id});
         for (size_t i = 0; i < going.size(); ++i) {
           going_.insert({after, std::string(going.bytes(i, 0))});

@@ -98,15 +98,19 @@ bool Backups::release(std::string_view id) {
 }
 
 std::vector<BackupRow> Backups::list() {
+  struct Column {
+    enum : int { kBackupId, kTarget, kState, kCopiesObjects, kStartedMs, kHeldUntilMs };
+  };
   const db::Rows rows = pool_.run(kSelect, {int64_t{kBackupRowsKept}}, db::Pool::Retry::kRead);
   std::vector<BackupRow> out;
   for (size_t row = 0; row < rows.size(); ++row) {
-    BackupRow item{.id = std::string(rows.text(row, 0)),
-                   .target = std::string(rows.text(row, 1)),
-                   .state = std::string(rows.text(row, 2)),
-                   .copies_objects = rows.boolean(row, 3),
-                   .started = from_millis(rows.integer(row, 4))};
-    if (!rows.null(row, 5)) item.held_until = from_millis(rows.integer(row, 5));
+    BackupRow item{.id = std::string(rows.text(row, Column::kBackupId)),
+                   .target = std::string(rows.text(row, Column::kTarget)),
+                   .state = std::string(rows.text(row, Column::kState)),
+                   .copies_objects = rows.boolean(row, Column::kCopiesObjects),
+                   .started = from_millis(rows.integer(row, Column::kStartedMs))};
+    if (!rows.null(row, Column::kHeldUntilMs))
+      item.held_until = from_millis(rows.integer(row, Column::kHeldUntilMs));
     out.push_back(std::move(item));
   }
   return out;
