@@ -36,16 +36,19 @@ constexpr db::Query kInsertTag{"refs_dump_insert_tag", R"sql(
 }  // namespace
 
 std::vector<DumpedRef> RefsDumpStore::list(RepositoryId repository, size_t most) {
+  struct Column {
+    enum : int { kKind, kName, kHead, kHidden };
+  };
   const db::Rows rows =
       pool_.run(kSelectRefs, {static_cast<int32_t>(repository), static_cast<int64_t>(most)},
                 db::Pool::Retry::kRead);
   std::vector<DumpedRef> out;
   out.reserve(rows.size());
   for (size_t row = 0; row < rows.size(); ++row) {
-    out.push_back({.kind = static_cast<RefKind>(rows.integer(row, 0)),
-                   .hidden = rows.boolean(row, 3),
-                   .name = std::string(rows.text(row, 1)),
-                   .commit = commit_id_from_bytes(rows.bytes(row, 2))});
+    out.push_back({.kind = static_cast<RefKind>(rows.integer(row, Column::kKind)),
+                   .hidden = rows.boolean(row, Column::kHidden),
+                   .name = std::string(rows.text(row, Column::kName)),
+                   .commit = commit_id_from_bytes(rows.bytes(row, Column::kHead))});
   }
   return out;
 }
@@ -62,10 +65,14 @@ int64_t RefsDumpStore::settings_version(RepositoryId repository) {
 
 std::optional<RefsDumpStore::Locked> RefsDumpStore::lock(db::Connection& connection,
                                                          RepositoryId repository, int64_t writer) {
+  struct Column {
+    enum : int { kWriterLives, kSettingsVersion };
+  };
   const db::Rows locked =
       connection.run(kLockRepository, {static_cast<int32_t>(repository), writer});
   if (locked.empty()) return std::nullopt;
-  return Locked{locked.boolean(0, 0), locked.integer(0, 1)};
+  return Locked{locked.boolean(0, Column::kWriterLives),
+                locked.integer(0, Column::kSettingsVersion)};
 }
 
 bool RefsDumpStore::is_bare(db::Connection& connection, RepositoryId repository) {
