@@ -26,12 +26,16 @@ constexpr db::Query kSetFile{"sstables_set_file", R"sql(
 
 std::optional<Sstables::Found> Sstables::find(RepositoryId repository, SstableKind kind,
                                               const Hash128& hash) {
+  struct Column {
+    enum : int { kNid, kFile };
+  };
   const db::Rows rows = pool_.run(
       kSelect,
       {static_cast<int32_t>(repository), static_cast<int16_t>(kind), db::Bytes{view_of(hash)}},
       db::Pool::Retry::kRead);
   if (rows.empty()) return std::nullopt;
-  return Found{.nid = rows.integer(0, 0), .file = std::string(rows.text(0, 1))};
+  return Found{.nid = rows.integer(0, Column::kNid),
+               .file = std::string(rows.text(0, Column::kFile))};
 }
 
 void Sstables::add(RepositoryId repository, SstableKind kind, std::span<const TreeRoot> nodes) {
