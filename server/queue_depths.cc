@@ -27,11 +27,14 @@ QueueDepths::QueueDepths(db::Pool& pool) : pool_(pool) {
 }
 
 void QueueDepths::measure() {
+  struct Column {
+    enum : int { kQueuedJobs, kRunningJobs, kQueuedHookRuns, kPendingDeliveries };
+  };
   const db::Rows rows = pool_.run(kCount, {}, db::Pool::Retry::kRead);
-  queued_jobs_ = rows.integer(0, 0);
-  running_jobs_ = rows.integer(0, 1);
-  queued_hook_runs_ = rows.integer(0, 2);
-  pending_deliveries_ = rows.integer(0, 3);
+  queued_jobs_ = rows.integer(0, Column::kQueuedJobs);
+  running_jobs_ = rows.integer(0, Column::kRunningJobs);
+  queued_hook_runs_ = rows.integer(0, Column::kQueuedHookRuns);
+  pending_deliveries_ = rows.integer(0, Column::kPendingDeliveries);
 }
 
 }  // namespace tarn::server
