@@ -33,6 +33,23 @@ auto unless_gated(const Change& change) {
 #define TARN_BRANCH_FIELDS                                                         \
   "b.branch_id, b.name, b.head, b.root_nid, b.root_hash, b.hidden, b.expires_ms, " \
   "r.settings_version, b.gate, b.repo_id, b.created_by"
+
+struct BranchColumn {
+  enum : int {
+    kBranchId,
+    kName,
+    kHead,
+    kRootNid,
+    kRootHash,
+    kHidden,
+    kExpiresMs,
+    kSettingsVersion,
+    kGate,
+    kRepoId,
+    kCreatedBy,
+    kEnd
+  };
+};
 #define TARN_FROM_BRANCHES " FROM branches b JOIN repositories r ON r.repo_id = b.repo_id"
 #define TARN_BRANCH_COLUMNS TARN_BRANCH_FIELDS TARN_FROM_BRANCHES
 
@@ -163,17 +180,19 @@ constexpr db::Query kDelete{"branches_delete_row",
   SELECT count(*) FROM gone)sql"};
 
 Branch branch_from(const db::Rows& rows, size_t row) {
+  using Column = BranchColumn;
   Branch b;
-  b.id = static_cast<BranchId>(rows.integer(row, 0));
-  b.name = BranchName(std::string(rows.text(row, 1)));
-  b.head = commit_id_from_bytes(rows.bytes(row, 2));
-  if (!rows.null(row, 3)) b.root.nid = rows.integer(row, 3);
-  b.root.hash = hash128_from_bytes(rows.bytes(row, 4));
-  b.hidden = rows.boolean(row, 5);
-  if (!rows.null(row, 6)) b.expires = from_millis(rows.integer(row, 6));
-  b.settings_version = rows.integer(row, 7);
-  if (!rows.null(row, 8)) b.gate = rows.text(row, 8);
-  if (!rows.null(row, 10)) b.creator = rows.text(row, 10);
+  b.id = static_cast<BranchId>(rows.integer(row, Column::kBranchId));
+  b.name = BranchName(std::string(rows.text(row, Column::kName)));
+  b.head = commit_id_from_bytes(rows.bytes(row, Column::kHead));
+  if (!rows.null(row, Column::kRootNid)) b.root.nid = rows.integer(row, Column::kRootNid);
+  b.root.hash = hash128_from_bytes(rows.bytes(row, Column::kRootHash));
+  b.hidden = rows.boolean(row, Column::kHidden);
+  if (!rows.null(row, Column::kExpiresMs))
+    b.expires = from_millis(rows.integer(row, Column::kExpiresMs));
+  b.settings_version = rows.integer(row, Column::kSettingsVersion);
+  if (!rows.null(row, Column::kGate)) b.gate = rows.text(row, Column::kGate);
+  if (!rows.null(row, Column::kCreatedBy)) b.creator = rows.text(row, Column::kCreatedBy);
   return b;
 }
 
@@ -265,37 +284,56 @@ Branches::CreateOutcome Branches::create(RepositoryId repository, const BranchNa
 }
 
 std::optional<Branches::Expired> Branches::claim_expired(std::chrono::milliseconds claim) {
+  struct Column {
+    enum : int { kByRule = BranchColumn::kEnd };
+  };
   const db::Rows rows =
       pool_.run(kClaimExpired, {static_cast<int64_t>(claim.count())}, db::Pool::Retry::kWrite);
   if (rows.empty()) return std::nullopt;
-  return Expired{static_cast<RepositoryId>(rows.integer(0, 9)), branch_from(rows, 0),
-                 rows.boolean(0, 11)};
+  return Expired{static_cast<RepositoryId>(rows.integer(0, BranchColumn::kRepoId)),
+                 branch_from(rows, 0), rows.boolean(0, Column::kByRule)};
 }
 
 Branches::Acquired Branches::acquire(BranchId branch, int64_t owner, std::chrono::milliseconds ttl,
                                      bool rotate) {
+  struct Column {
+    enum : int {
+      kStatus,
+      kHead,
+      kRootNid,
+      kRootHash,
+      kToken,
+      kSealed,
+      kHasRanges,
+      kRepoId,
+      kSettingsVersion,
+      kGate,
+      kNids
+    };
+  };
   // Safe to repeat after a broken connection, because the owner id is ours alone.
   const db::Rows rows = pool_.run(
       kAcquire, {static_cast<int32_t>(branch), owner, static_cast<int64_t>(ttl.count()), rotate},
       db::Pool::Retry::kRepeatable);
   constexpr int64_t kStatusLeased = 4;
   Acquired out;
-  if (rows.integer(0, 0) != 0) {
-    out.outcome = rows.integer(0, 0) == kStatusLeased ? Acquired::Outcome::kLeased
-                                                      : Acquired::Outcome::kBranchGone;
+  if (rows.integer(0, Column::kStatus) != 0) {
+    out.outcome = rows.integer(0, Column::kStatus) == kStatusLeased
+                      ? Acquired::Outcome::kLeased
+                      : Acquired::Outcome::kBranchGone;
     return out;
   }
   out.lease.owner = owner;
-  out.lease.head = commit_id_from_bytes(rows.bytes(0, 1));
-  if (!rows.null(0, 2)) out.lease.root.nid = rows.integer(0, 2);
-  out.lease.root.hash = hash128_from_bytes(rows.bytes(0, 3));
-  out.lease.token = rows.integer(0, 4);
-  out.lease.sealed = rows.integers(0, 5);
-  out.lease.has_ranges = rows.boolean(0, 6);
-  out.lease.repository = static_cast<RepositoryId>(rows.integer(0, 7));
-  out.lease.settings_version = rows.integer(0, 8);
-  if (!rows.null(0, 9)) out.lease.gate = rows.text(0, 9);
-  out.lease.nids = rows.integers(0, 10);
+  out.lease.head = commit_id_from_bytes(rows.bytes(0, Column::kHead));
+  if (!rows.null(0, Column::kRootNid)) out.lease.root.nid = rows.integer(0, Column::kRootNid);
+  out.lease.root.hash = hash128_from_bytes(rows.bytes(0, Column::kRootHash));
+  out.lease.token = rows.integer(0, Column::kToken);
+  out.lease.sealed = rows.integers(0, Column::kSealed);
+  out.lease.has_ranges = rows.boolean(0, Column::kHasRanges);
+  out.lease.repository = static_cast<RepositoryId>(rows.integer(0, Column::kRepoId));
+  out.lease.settings_version = rows.integer(0, Column::kSettingsVersion);
+  if (!rows.null(0, Column::kGate)) out.lease.gate = rows.text(0, Column::kGate);
+  out.lease.nids = rows.integers(0, Column::kNids);
   return out;
 }
 

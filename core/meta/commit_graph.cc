@@ -25,6 +25,10 @@ constexpr size_t kStepsPerLock = 4096;
 #define TARN_GRAPH_COLUMNS \
   "c.commit_id, c.parents, c.created_ms, coalesce(c.root_nid, 0) < 0, c.changed_paths"
 
+struct GraphColumn {
+  enum : int { kCommitId, kParents, kCreatedMs, kIsExpired, kChangedPaths };
+};
+
 // OFFSET 0: see commits_select_ancestors.
 constexpr db::Query kSelectLine{"commit_graph_select_line", R"sql(
   WITH RECURSIVE line AS (
@@ -81,23 +85,25 @@ uint32_t CommitGraph::find_or_add(const CommitId& id) {
 }
 
 void CommitGraph::add(const db::Rows& rows) {
+  using Column = GraphColumn;
   MutexLock lock(mutex_);
   for (size_t row = 0; row < rows.size(); ++row) {
-    const uint32_t at = find_or_add(commit_id_from_bytes(rows.bytes(row, 0)));
+    const uint32_t at = find_or_add(commit_id_from_bytes(rows.bytes(row, Column::kCommitId)));
     if (nodes_[at].is_loaded) continue;
-    const std::vector<std::string> parents = rows.strings(row, 1);
+    const std::vector<std::string> parents = rows.strings(row, Column::kParents);
     const auto begin = static_cast<uint32_t>(parents_.size());
     for (const std::string& parent : parents) {
       parents_.push_back(find_or_add(commit_id_from_bytes(parent)));
     }
     Node& node = nodes_[at];
-    node.created_ms = rows.integer(row, 2);
+    node.created_ms = rows.integer(row, Column::kCreatedMs);
     node.parents = begin;
     node.parent_count = static_cast<uint16_t>(parents.size());
-    node.is_expired = rows.boolean(row, 3);
-    if (rows.null(row, 4)) {
+    node.is_expired = rows.boolean(row, Column::kIsExpired);
+    if (rows.null(row, Column::kChangedPaths)) {
       has_unfilled_ = true;
-    } else if (const auto changed = tree::decode_changed_paths(rows.bytes(row, 4));
+    } else if (const auto changed =
+                   tree::decode_changed_paths(rows.bytes(row, Column::kChangedPaths));
                changed && changed->size() <= tree::kChangedPathsMax &&
                changed_.size() * sizeof(uint32_t) < kGraphPathsBytesMax) {
       node.changed = static_cast<uint32_t>(changed_.size());
@@ -124,6 +130,7 @@ size_t CommitGraph::load_line(const CommitId& id, int32_t limit) {
 }
 
 void CommitGraph::load_all() {
+  using Column = GraphColumn;
   std::string after;
   for (;;) {
     throw_if_cancelled();
@@ -132,7 +139,7 @@ void CommitGraph::load_all() {
         db::Pool::Retry::kRead);
     add(rows);
     if (rows.size() < static_cast<size_t>(kCommitsPerPage) || bytes_ > kCommitGraphBytesMax) return;
-    after = rows.bytes(rows.size() - 1, 0);
+    after = rows.bytes(rows.size() - 1, Column::kCommitId);
   }
 }
 

@@ -81,6 +81,9 @@ std::vector<std::shared_ptr<const tree::Node>> NodesThrough::load(std::span<cons
 std::vector<std::shared_ptr<const tree::Node>> NodeStore::load_with(const Fetch& fetch,
                                                                     std::span<const Nid> nids,
                                                                     bool keeps) {
+  struct Column {
+    enum : int { kNid, kBody, kHash, kSalt };
+  };
   static metrics::Counter& misses =
       metrics::counter("tarn_node_cache_misses_total", "Tree nodes read from the database");
   std::vector<std::shared_ptr<const tree::Node>> out(nids.size());
@@ -98,12 +101,13 @@ std::vector<std::shared_ptr<const tree::Node>> NodeStore::load_with(const Fetch&
         fetch(kSelectNodes, {std::span<const int64_t>(missing).subspan(first, count)});
     for (size_t row = 0; row < rows.size(); ++row) {
       // Without its repository a node is on its way out, and the salt is gone.
-      auto node = rows.null(row, 3)
-                      ? tree::Node::decode(rows.bytes(row, 1))
-                      : tree::decode_checked({static_cast<uint64_t>(rows.integer(row, 3))},
-                                             rows.bytes(row, 1), rows.bytes(row, 2));
-      if (keeps) remember(rows.integer(row, 0), node);
-      found[rows.integer(row, 0)] = std::move(node);
+      auto node = rows.null(row, Column::kSalt)
+                      ? tree::Node::decode(rows.bytes(row, Column::kBody))
+                      : tree::decode_checked(
+                            {static_cast<uint64_t>(rows.integer(row, Column::kSalt))},
+                            rows.bytes(row, Column::kBody), rows.bytes(row, Column::kHash));
+      if (keeps) remember(rows.integer(row, Column::kNid), node);
+      found[rows.integer(row, Column::kNid)] = std::move(node);
     }
   }
   for (size_t i = 0; i < nids.size(); ++i) {

@@ -60,13 +60,17 @@ constexpr db::Query kSweep{"object_versions_sweep", R"sql(
   WHERE o.branch_id = gone.branch_id AND o.key = gone.key AND o.number = gone.number)sql"};
 
 ObjectVersionRow row_from(const db::Rows& rows, size_t row) {
+  struct Column {
+    enum : int { kKey, kNumber, kVersion, kIsNull, kKind, kVal, kCreatedMs };
+  };
   ObjectVersionRow out;
-  out.key = std::string(rows.bytes(row, 0));
-  out.number = rows.integer(row, 1);
-  out.version = version_id_from_bytes(rows.bytes(row, 2));
-  out.is_null = rows.boolean(row, 3);
-  if (rows.integer(row, 4) == kStagedEntry) out.entry = decode_entry(rows.bytes(row, 5));
-  out.created = from_millis(rows.integer(row, 6));
+  out.key = std::string(rows.bytes(row, Column::kKey));
+  out.number = rows.integer(row, Column::kNumber);
+  out.version = version_id_from_bytes(rows.bytes(row, Column::kVersion));
+  out.is_null = rows.boolean(row, Column::kIsNull);
+  if (rows.integer(row, Column::kKind) == kStagedEntry)
+    out.entry = decode_entry(rows.bytes(row, Column::kVal));
+  out.created = from_millis(rows.integer(row, Column::kCreatedMs));
   return out;
 }
 

@@ -276,11 +276,14 @@ void ReadLeases::run(const std::stop_token& stop) {
 /// Leases whose rows stand unrevoked last from now on; the others end here. Rows of this server
 /// that it knows nothing of were stored by a statement whose answer was lost.
 ReadLeases::Moment ReadLeases::renew() {
+  struct Column {
+    enum : int { kNumber, kRevoked };
+  };
   const Moment asked = Moment::now();
   const db::Rows rows = pool_.run(kSelectOwn, {holder_}, db::Pool::Retry::kRead);
   std::unordered_map<int64_t, bool> revoked;
   for (size_t row = 0; row < rows.size(); ++row) {
-    revoked[rows.integer(row, 0)] = rows.boolean(row, 1);
+    revoked[rows.integer(row, Column::kNumber)] = rows.boolean(row, Column::kRevoked);
   }
   const auto stands = [&](int64_t number) {
     const auto row = revoked.find(number);
@@ -347,11 +350,14 @@ void ReadLeases::take(const Name& name) {
 /// noted after everything was read: nothing has changed since it was taken if its row still stands.
 /// nullopt: there is none, or too much is staged.
 std::optional<ReadLeases::Moment> ReadLeases::fill(const Name& name, LeasedBranch& view) {
+  struct Column {
+    enum : int { kNumber, kRepoId, kBranchId, kSettingsVersion };
+  };
   const db::Rows taken =
       pool_.run(kTake, {name.repository, name.branch, holder_}, db::Pool::Retry::kWrite);
   if (taken.empty()) return std::nullopt;
-  taking_ = taken.integer(0, 0);
-  view.repository = static_cast<RepositoryId>(taken.integer(0, 1));
+  taking_ = taken.integer(0, Column::kNumber);
+  view.repository = static_cast<RepositoryId>(taken.integer(0, Column::kRepoId));
   std::string begin;
   for (;;) {
     std::optional<StagedPage> page;
@@ -371,7 +377,7 @@ std::optional<ReadLeases::Moment> ReadLeases::fill(const Name& name, LeasedBranc
     begin = page->rows_end + '\0';
     if (!page->complete) continue;
     view.branch = std::move(page->branch);
-    view.branch.settings_version = taken.integer(0, 3);
+    view.branch.settings_version = taken.integer(0, Column::kSettingsVersion);
     view.deletes = std::move(page->deletes);
     return asked;
   }

@@ -11,6 +11,20 @@ namespace {
 #define TARN_REPOSITORY_COLUMNS \
   "repo_id, name, storage_namespace, default_branch, salt, read_only, created_ms, bucket_kind"
 
+struct RepositoryColumn {
+  enum : int {
+    kRepoId,
+    kName,
+    kStorageNamespace,
+    kDefaultBranch,
+    kSalt,
+    kReadOnly,
+    kCreatedMs,
+    kBucketKind,
+    kEnd
+  };
+};
+
 constexpr db::Query kSelectByName{"repositories_select_by_name",
                                   "SELECT " TARN_REPOSITORY_COLUMNS
                                   " FROM repositories WHERE name = $1 AND deleted_ms IS NULL"};
@@ -196,15 +210,16 @@ BucketKind bucket_kind_from(std::string_view text) {
 }
 
 Repository repository_from(const db::Rows& rows, size_t row) {
+  using Column = RepositoryColumn;
   Repository r;
-  r.id = static_cast<RepositoryId>(rows.integer(row, 0));
-  r.name = RepositoryName(std::string(rows.text(row, 1)));
-  r.storage_namespace = rows.text(row, 2);
-  r.default_branch = BranchName(std::string(rows.text(row, 3)));
-  r.salt = static_cast<uint64_t>(rows.integer(row, 4));
-  r.read_only = rows.boolean(row, 5);
-  r.created = from_millis(rows.integer(row, 6));
-  r.bucket_kind = bucket_kind_from(rows.text(row, 7));
+  r.id = static_cast<RepositoryId>(rows.integer(row, Column::kRepoId));
+  r.name = RepositoryName(std::string(rows.text(row, Column::kName)));
+  r.storage_namespace = rows.text(row, Column::kStorageNamespace);
+  r.default_branch = BranchName(std::string(rows.text(row, Column::kDefaultBranch)));
+  r.salt = static_cast<uint64_t>(rows.integer(row, Column::kSalt));
+  r.read_only = rows.boolean(row, Column::kReadOnly);
+  r.created = from_millis(rows.integer(row, Column::kCreatedMs));
+  r.bucket_kind = bucket_kind_from(rows.text(row, Column::kBucketKind));
   return r;
 }
 
@@ -240,11 +255,14 @@ std::optional<int32_t> remove_row(db::Connection& connection, const RepositoryNa
 /// Checks that the repository holds nothing, and keeps it so for the transaction: the first
 /// commit's row is deleted, so no branch or tag can be created.
 void lock_empty(db::Connection& connection, int32_t id) {
+  struct Column {
+    enum : int { kBranchId, kHead };
+  };
   connection.run(kLockRepository, {id});
   const db::Rows branches = connection.run(kSelectOnlyBranch, {id});
   if (branches.size() != 1) throw_not_empty();
-  const int32_t branch = static_cast<int32_t>(branches.integer(0, 0));
-  const db::Bytes head{branches.bytes(0, 1)};
+  const int32_t branch = static_cast<int32_t>(branches.integer(0, Column::kBranchId));
+  const db::Bytes head{branches.bytes(0, Column::kHead)};
   connection.run(kLockStaging, {branch});
   const bool empty = connection.run(kCountCommits, {id}).integer(0, 0) == 1 &&
                      connection.run(kDeleteFirstCommit, {id, head}).affected() == 1 &&
@@ -344,14 +362,17 @@ bool Repositories::remove(const RepositoryName& name, Instant now,
 
 std::vector<DeletedRepository> Repositories::list_deleted(int32_t before, uint32_t limit,
                                                           Instant now, std::chrono::seconds grace) {
+  struct Column {
+    enum : int { kDeletedMs = RepositoryColumn::kEnd, kPurgedMs };
+  };
   const db::Rows rows = pool_.run(
       kSelectDeleted, {before, int64_t{limit}, to_millis(now), int64_t{grace.count()} * 1000},
       db::Pool::Retry::kRead);
   std::vector<DeletedRepository> out;
   for (size_t row = 0; row < rows.size(); ++row) {
     out.push_back({.repository = repository_from(rows, row),
-                   .deleted = from_millis(rows.integer(row, 8)),
-                   .purged = from_millis(rows.integer(row, 9))});
+                   .deleted = from_millis(rows.integer(row, Column::kDeletedMs)),
+                   .purged = from_millis(rows.integer(row, Column::kPurgedMs))});
   }
   return out;
 }

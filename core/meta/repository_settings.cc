@@ -87,11 +87,14 @@ std::optional<std::string> RepositorySettings::find(RepositoryId repository, Set
 
 std::optional<RepositorySettings::Versioned> RepositorySettings::find_versioned(
     RepositoryId repository, SettingKind kind) {
+  struct Column {
+    enum : int { kSettingsVersion, kBody, kVersioning };
+  };
   const db::Rows rows = pool_.run(
       kSelectVersioned, {static_cast<int32_t>(repository), text_of(kind)}, db::Pool::Retry::kRead);
   if (rows.empty()) return std::nullopt;
-  Versioned out{rows.integer(0, 0), std::nullopt};
-  if (!rows.null(0, 1)) out.body = std::string(rows.bytes(0, 1));
+  Versioned out{rows.integer(0, Column::kSettingsVersion), std::nullopt};
+  if (!rows.null(0, Column::kBody)) out.body = std::string(rows.bytes(0, Column::kBody));
   return out;
 }
 
@@ -111,6 +114,9 @@ bool RepositorySettings::update(RepositoryId repository, SettingKind kind, const
 }
 
 RepositorySettings::Cached RepositorySettings::cached(RepositoryId repository, int64_t version) {
+  struct Column {
+    enum : int { kSettingsVersion, kBody, kVersioning };
+  };
   static const auto kNone = std::make_shared<const std::vector<BranchRule>>();
   if (version == 0) return {0, kNone, Versioning::kOff};
   {
@@ -122,10 +128,11 @@ RepositorySettings::Cached RepositorySettings::cached(RepositoryId repository, i
       kSelectVersioned, {static_cast<int32_t>(repository), text_of(SettingKind::kBranchRules)},
       db::Pool::Retry::kRead);
   if (rows.empty()) return {0, kNone, Versioning::kOff};
-  Cached read{rows.integer(0, 0), kNone, versioning_from(rows.text(0, 2))};
-  if (!rows.null(0, 1)) {
-    read.rules =
-        std::make_shared<const std::vector<BranchRule>>(decode_branch_rules(rows.bytes(0, 1)));
+  Cached read{rows.integer(0, Column::kSettingsVersion), kNone,
+              versioning_from(rows.text(0, Column::kVersioning))};
+  if (!rows.null(0, Column::kBody)) {
+    read.rules = std::make_shared<const std::vector<BranchRule>>(
+        decode_branch_rules(rows.bytes(0, Column::kBody)));
   }
   MutexLock lock(mutex_);
   if (cached_.size() >= kCachedMax) cached_.clear();

@@ -45,6 +45,9 @@ void Servers::announce(const ServerProcess& server) {
 }
 
 std::vector<ServerProcess> Servers::list() {
+  struct Column {
+    enum : int { kServerId, kVersion, kHost, kListen, kStartedMs, kSeenMs, kIsAlive };
+  };
   return pool_.transaction([&](db::Connection& connection) {
     connection.run(kLimitWait, {kLockTimeout});
     const db::Rows rows =
@@ -52,13 +55,13 @@ std::vector<ServerProcess> Servers::list() {
     std::vector<ServerProcess> out;
     out.reserve(rows.size());
     for (size_t row = 0; row < rows.size(); ++row) {
-      out.push_back({.id = std::string(rows.text(row, 0)),
-                     .version = std::string(rows.text(row, 1)),
-                     .host = std::string(rows.text(row, 2)),
-                     .listen = std::string(rows.text(row, 3)),
-                     .started = from_millis(rows.integer(row, 4)),
-                     .seen = from_millis(rows.integer(row, 5)),
-                     .alive = rows.boolean(row, 6)});
+      out.push_back({.id = std::string(rows.text(row, Column::kServerId)),
+                     .version = std::string(rows.text(row, Column::kVersion)),
+                     .host = std::string(rows.text(row, Column::kHost)),
+                     .listen = std::string(rows.text(row, Column::kListen)),
+                     .started = from_millis(rows.integer(row, Column::kStartedMs)),
+                     .seen = from_millis(rows.integer(row, Column::kSeenMs)),
+                     .alive = rows.boolean(row, Column::kIsAlive)});
     }
     return out;
   });

@@ -112,15 +112,19 @@ void StagedBatch::delete_range(const KeyRange& range) {
 
 bool StagedBatch::catch_up_with(db::Connection& connection, int64_t token,
                                 const std::vector<KeyRange>& watched, const CatchUp& catch_up) {
+  struct Column {
+    enum : int { kKey, kKind, kVal };
+  };
   const uint32_t rows_max = catch_up ? kCaughtUpRowsMax : 0;
   std::map<std::string, StagedRow> later;  // ranges may overlap
   for (const KeyRange& range : watched) {
     const db::Rows rows = connection.run(
         kSelectLater, {token, db::Bytes{range.begin}, end_of(range), int64_t{rows_max} + 1});
     for (size_t row = 0; row < rows.size(); ++row) {
-      std::string key(rows.bytes(row, 0));
+      std::string key(rows.bytes(row, Column::kKey));
       std::optional<Entry> entry;
-      if (rows.integer(row, 1) == kKindEntry) entry = decode_entry(rows.bytes(row, 2));
+      if (rows.integer(row, Column::kKind) == kKindEntry)
+        entry = decode_entry(rows.bytes(row, Column::kVal));
       later[key] = {key, std::move(entry)};
     }
     if (later.size() > rows_max) return false;

@@ -66,15 +66,21 @@ constexpr db::Query kDeleteRetired{"staging_delete_retired",
 
 int64_t Staging::begin_fold(BranchId branch, int64_t lease_owner, std::vector<int64_t>* frozen,
                             bool* has_ranges) {
+  struct FoldColumn {
+    enum : int { kSealed, kHasRanges };
+  };
+  struct TokenColumn {
+    enum : int { kToken, kNext };
+  };
   return pool_.transaction([&](db::Connection& connection) -> int64_t {
     connection.run(kLockStaging, {static_cast<int32_t>(branch)});
     const db::Rows tokens = connection.run(kTakeTokens);
-    const db::Rows rows = connection.run(
-        kBeginFold, {static_cast<int32_t>(branch), lease_owner, tokens.integer(0, 1)});
+    const db::Rows rows = connection.run(kBeginFold, {static_cast<int32_t>(branch), lease_owner,
+                                                      tokens.integer(0, TokenColumn::kNext)});
     if (rows.empty()) return 0;
-    *frozen = rows.integers(0, 0);
-    *has_ranges = rows.boolean(0, 1);
-    return tokens.integer(0, 0);
+    *frozen = rows.integers(0, FoldColumn::kSealed);
+    *has_ranges = rows.boolean(0, FoldColumn::kHasRanges);
+    return tokens.integer(0, TokenColumn::kToken);
   });
 }
 

@@ -25,6 +25,27 @@ constexpr int64_t kRangeDeletes = 1;
   "b.repo_id, b.branch_id, b.name, b.head, b.root_nid, b.root_hash, b.hidden, " \
   "b.token, s.token, s.kind, s.val, g.token, g.kind, r.settings_version, b.gate"
 
+struct LookupColumn {
+  enum : int {
+    kRepoId,
+    kBranchId,
+    kName,
+    kHead,
+    kRootNid,
+    kRootHash,
+    kHidden,
+    kBranchToken,
+    kRowToken,
+    kRowKind,
+    kRowVal,
+    kRangeToken,
+    kRangeKind,
+    kSettingsVersion,
+    kGate,
+    kEnd
+  };
+};
+
 // A single statement is a single snapshot, so the branch row and the staged rows belong together.
 // Uses the primary keys of branches and staging, with three index probes.
 constexpr db::Query kLookup{"staging_lookup_key",
@@ -84,13 +105,14 @@ constexpr db::Query kDrain{"staging_drain_rows", R"sql(
   ORDER BY p.key, t.token DESC LIMIT $3)sql"};
 
 Branch branch_from(const db::Rows& rows, size_t row) {
+  using Column = LookupColumn;
   Branch b;
-  b.id = static_cast<BranchId>(rows.integer(row, 1));
-  b.name = BranchName(std::string(rows.text(row, 2)));
-  b.head = commit_id_from_bytes(rows.bytes(row, 3));
-  if (!rows.null(row, 4)) b.root.nid = rows.integer(row, 4);
-  b.root.hash = hash128_from_bytes(rows.bytes(row, 5));
-  b.hidden = rows.boolean(row, 6);
+  b.id = static_cast<BranchId>(rows.integer(row, Column::kBranchId));
+  b.name = BranchName(std::string(rows.text(row, Column::kName)));
+  b.head = commit_id_from_bytes(rows.bytes(row, Column::kHead));
+  if (!rows.null(row, Column::kRootNid)) b.root.nid = rows.integer(row, Column::kRootNid);
+  b.root.hash = hash128_from_bytes(rows.bytes(row, Column::kRootHash));
+  b.hidden = rows.boolean(row, Column::kHidden);
   return b;
 }
 
@@ -100,34 +122,41 @@ std::optional<Entry> entry_of(int64_t kind, std::string_view bytes) {
 }
 
 BranchLookup lookup_from(const db::Rows& rows, size_t row) {
+  using Column = LookupColumn;
   BranchLookup out;
-  out.repository = static_cast<RepositoryId>(rows.integer(row, 0));
+  out.repository = static_cast<RepositoryId>(rows.integer(row, Column::kRepoId));
   out.branch = branch_from(rows, row);
-  out.branch.settings_version = rows.integer(row, 13);
-  if (!rows.null(row, 14)) out.branch.gate = rows.text(row, 14);
-  out.token = rows.integer(row, 7);
-  const bool staged = !rows.null(row, 8);
-  const bool ranged = !rows.null(row, 11);
-  if (staged && rows.integer(row, 8) == out.token) {
-    out.row_kind = static_cast<int16_t>(rows.integer(row, 9));
-    out.row_bytes = rows.bytes(row, 10);
+  out.branch.settings_version = rows.integer(row, Column::kSettingsVersion);
+  if (!rows.null(row, Column::kGate)) out.branch.gate = rows.text(row, Column::kGate);
+  out.token = rows.integer(row, Column::kBranchToken);
+  const bool staged = !rows.null(row, Column::kRowToken);
+  const bool ranged = !rows.null(row, Column::kRangeToken);
+  if (staged && rows.integer(row, Column::kRowToken) == out.token) {
+    out.row_kind = static_cast<int16_t>(rows.integer(row, Column::kRowKind));
+    out.row_bytes = rows.bytes(row, Column::kRowVal);
   }
   // A range row is older than the point rows of its own token and newer than all older tokens.
-  if (staged && (!ranged || rows.integer(row, 8) >= rows.integer(row, 11))) {
-    out.state.entry = entry_of(rows.integer(row, 9), rows.bytes(row, 10));
+  if (staged &&
+      (!ranged || rows.integer(row, Column::kRowToken) >= rows.integer(row, Column::kRangeToken))) {
+    out.state.entry =
+        entry_of(rows.integer(row, Column::kRowKind), rows.bytes(row, Column::kRowVal));
     out.state.kind = out.state.entry ? StagedState::Kind::kEntry : StagedState::Kind::kDeleted;
-  } else if (ranged && rows.integer(row, 12) == kRangeDeletes) {
+  } else if (ranged && rows.integer(row, Column::kRangeKind) == kRangeDeletes) {
     out.state.kind = StagedState::Kind::kDeleted;
   }
   return out;
 }
 
 std::vector<StagedRange> ranges_from(const db::Rows& rows) {
+  struct Column {
+    enum : int { kToken, kLo, kHi, kKind };
+  };
   std::vector<StagedRange> out;
   for (size_t row = 0; row < rows.size(); ++row) {
-    out.push_back({rows.integer(row, 0), std::string(rows.bytes(row, 1)),
-                   rows.null(row, 2) ? std::string() : std::string(rows.bytes(row, 2)),
-                   rows.integer(row, 3) == kRangeDeletes});
+    out.push_back(
+        {rows.integer(row, Column::kToken), std::string(rows.bytes(row, Column::kLo)),
+         rows.null(row, Column::kHi) ? std::string() : std::string(rows.bytes(row, Column::kHi)),
+         rows.integer(row, Column::kKind) == kRangeDeletes});
   }
   return out;
 }
@@ -157,20 +186,25 @@ struct PageRows {
   std::vector<PageRow> staged{};
 };
 
+struct PageColumn {
+  enum : int { kKey, kKind, kVal, kToken, kBranch };
+};
+
 /// The first `limit` keys of kSelectPage's result in order, each with its newest row. They are
 /// complete, because the result has as many rows of each token.
 PageRows page_rows(const db::Rows& rows, uint32_t limit) {
+  using Column = PageColumn;
   PageRows out;
   out.staged.reserve(rows.size());
   bool ordered = true;
   for (size_t row = 0; row < rows.size(); ++row) {
-    if (rows.null(row, 0)) {
+    if (rows.null(row, Column::kKey)) {
       out.branch = row;
       continue;
     }
-    const std::string_view key = rows.bytes(row, 0);
+    const std::string_view key = rows.bytes(row, Column::kKey);
     ordered = ordered && (out.staged.empty() || out.staged.back().key < key);
-    out.staged.push_back({key, rows.integer(row, 3), row});
+    out.staged.push_back({key, rows.integer(row, Column::kToken), row});
   }
   if (!ordered) {  // several tokens
     std::ranges::sort(out.staged, [](const PageRow& a, const PageRow& b) {
@@ -192,6 +226,9 @@ std::optional<BranchLookup> Staging::lookup(const RepositoryName& repository,
 
 std::vector<std::optional<BranchLookup>> Staging::run_lookups(
     std::span<const LookupRequest> requests) {
+  struct Column {
+    enum : int { kN = LookupColumn::kEnd };
+  };
   std::vector<std::optional<BranchLookup>> out(requests.size());
   if (requests.size() == 1) {
     const LookupRequest& one = requests[0];
@@ -212,7 +249,7 @@ std::vector<std::optional<BranchLookup>> Staging::run_lookups(
   const db::Rows rows =
       pool_.run(kLookupMany, {repositories, branches, keys}, db::Pool::Retry::kRead);
   for (size_t row = 0; row < rows.size(); ++row) {
-    out[static_cast<size_t>(rows.integer(row, 15)) - 1] = lookup_from(rows, row);
+    out[static_cast<size_t>(rows.integer(row, Column::kN)) - 1] = lookup_from(rows, row);
   }
   return out;
 }
@@ -220,6 +257,7 @@ std::vector<std::optional<BranchLookup>> Staging::run_lookups(
 std::optional<StagedPage> Staging::page(db::Connection& connection, RepositoryId repository,
                                         const BranchName& branch, std::string_view begin,
                                         uint32_t limit, const std::optional<RepositoryName>& name) {
+  using Column = PageColumn;
   const int32_t repo = static_cast<int32_t>(repository);
   const auto most = static_cast<int64_t>(limit);
   const db::Rows rows =
@@ -230,7 +268,7 @@ std::optional<StagedPage> Staging::page(db::Connection& connection, RepositoryId
   const PageRows found = page_rows(rows, limit);
   StagedPage page;
   page.repository = repository;
-  const std::vector<std::string> state = rows.strings(found.branch, 4);
+  const std::vector<std::string> state = rows.strings(found.branch, Column::kBranch);
   page.branch = branch_from(state);
   std::vector<StagedRange> ranges;
   if (state[kHasRanges] == "true") {
@@ -246,8 +284,8 @@ std::optional<StagedPage> Staging::page(db::Connection& connection, RepositoryId
   for (const PageRow& row : found.staged) {
     const StagedRange* range = newest_covering(ranges, row.key);
     if (range != nullptr && range->token > row.token) continue;  // hidden by a later range
-    page.rows.push_back(
-        {std::string(row.key), entry_of(rows.integer(row.index, 1), rows.bytes(row.index, 2))});
+    page.rows.push_back({std::string(row.key), entry_of(rows.integer(row.index, Column::kKind),
+                                                        rows.bytes(row.index, Column::kVal))});
   }
   page.rows_end = std::string(found.staged.back().key);
   return page;
@@ -259,6 +297,9 @@ std::vector<StagedRange> Staging::delete_ranges(const std::vector<int64_t>& toke
 
 std::vector<StagedRow> Staging::drain(const std::vector<int64_t>& tokens, bool has_ranges,
                                       std::string* begin, uint32_t limit) {
+  struct Column {
+    enum : int { kKey, kKind, kVal, kToken };
+  };
   std::vector<StagedRow> out;
   std::vector<StagedRange> ranges;
   if (has_ranges) ranges = ranges_from(pool_.run(kSelectRanges, {tokens}, db::Pool::Retry::kRead));
@@ -266,14 +307,15 @@ std::vector<StagedRow> Staging::drain(const std::vector<int64_t>& tokens, bool h
                                   db::Pool::Retry::kRead);
   out.reserve(rows.size());
   for (size_t row = 0; row < rows.size(); ++row) {
-    const std::string_view key = rows.bytes(row, 0);
+    const std::string_view key = rows.bytes(row, Column::kKey);
     const StagedRange* range = newest_covering(ranges, key);
-    if (range != nullptr && range->token > rows.integer(row, 3)) continue;
-    out.push_back({std::string(key), entry_of(rows.integer(row, 1), rows.bytes(row, 2))});
+    if (range != nullptr && range->token > rows.integer(row, Column::kToken)) continue;
+    out.push_back({std::string(key),
+                   entry_of(rows.integer(row, Column::kKind), rows.bytes(row, Column::kVal))});
   }
   begin->clear();
   // The successor of a key: no string lies between it and the key followed by NUL.
-  if (rows.size() == limit) *begin = std::string(rows.bytes(rows.size() - 1, 0)) + '\0';
+  if (rows.size() == limit) *begin = std::string(rows.bytes(rows.size() - 1, Column::kKey)) + '\0';
   return out;
 }
 

@@ -21,7 +21,11 @@ constexpr db::Query kDeleteTag{
     "tags_delete_row", "DELETE FROM tags WHERE repo_id = $1 AND name = $2 AND commit_id = $3"};
 
 Tag tag_from(const db::Rows& rows, size_t row) {
-  return {TagName(std::string(rows.text(row, 0))), commit_id_from_bytes(rows.bytes(row, 1))};
+  struct Column {
+    enum : int { kName, kCommitId };
+  };
+  return {TagName(std::string(rows.text(row, Column::kName))),
+          commit_id_from_bytes(rows.bytes(row, Column::kCommitId))};
 }
 
 Tags::CreateOutcome outcome_from(const db::Rows& rows) {

@@ -120,8 +120,11 @@ void Lineage::mark(db::Pool& pool) {
     losses = losses_;
     mark.number = commits_;
   }
+  struct Column {
+    enum : int { kMessage, kTransaction, kPosition };
+  };
   const db::Rows rows = pool.run(kMark, {}, db::Pool::Retry::kRepeatable);
-  mark.commit = {rows.integer(0, 1), rows.integer(0, 2)};
+  mark.commit = {rows.integer(0, Column::kTransaction), rows.integer(0, Column::kPosition)};
   MutexLock lock(mutex_);
   if (losses != losses_) return;
   // Everything that was acknowledged before it is before it in the log.
@@ -278,6 +281,9 @@ bool Lineage::permits(db::Connection& connection) {
 }
 
 NewestHost newest_host(const std::string& url) {
+  struct Column {
+    enum : int { kNumber, kToken };
+  };
   const size_t hosts = db::hosts_of(url);
   if (hosts < 2) return {};
   NewestHost best;
@@ -291,8 +297,9 @@ NewestHost newest_host(const std::string& url) {
                                                          .answer_limit = kHostLimit});
       const db::Rows rows = connection->run(kNewestStart);
       if (rows.empty()) continue;
-      const std::pair<std::string, int64_t> rank{connection->timeline(), rows.integer(0, 0)};
-      const std::string token(rows.text(0, 1));
+      const std::pair<std::string, int64_t> rank{connection->timeline(),
+                                                 rows.integer(0, Column::kNumber)};
+      const std::string token(rows.text(0, Column::kToken));
       found.emplace(rank.first, token);
       if (rank < best_rank) continue;
       best_rank = rank;

@@ -67,16 +67,19 @@ Writer::Floors Writer::read_floors() {
 }
 
 void Writer::register_process() {
+  struct Column {
+    enum : int { kWriterId, kAddressFloorMs };
+  };
   Floors floors = read_floors();
   const db::Rows rows = pool_.transaction([&](db::Connection& connection) {
     connection.run(kLockFloors);
     return connection.run(kInsertWriters, {floors.nid, to_millis(floors.address), kTtlMs});
   });
-  floors.address = std::max(floors.address, from_millis(rows.integer(0, 1)));
+  floors.address = std::max(floors.address, from_millis(rows.integer(0, Column::kAddressFloorMs)));
   MutexLock lock(mutex_);
   ++registration_;
-  id_ = rows.integer(0, 0);
-  staging_id_ = rows.integer(1, 0);
+  id_ = rows.integer(0, Column::kWriterId);
+  staging_id_ = rows.integer(1, Column::kWriterId);
   epochs_.push_back({floors, 0});
 }
 
