@@ -49,6 +49,12 @@ constexpr const char* kSessionSettings =
     " -c jit=off"
     " -c client_min_messages=warning";
 
+constexpr Query kCheckSession{"session_check", R"sql(
+  SELECT current_setting('transaction_isolation'),
+         (extract(epoch FROM current_setting('statement_timeout')::interval) * 1000)::bigint, pg_postmaster_start_time(),
+         CASE WHEN pg_is_in_recovery() THEN '' ELSE left(pg_walfile_name(pg_current_wal_insert_lsn()), 8) END,
+         CASE WHEN pg_is_in_recovery() THEN NULL ELSE pg_last_wal_replay_lsn() END, pg_backend_pid())sql"};
+
 /// The position of the transaction, NULL if it does not wait for the disk: such a commit is not
 /// acknowledged to clients.
 constexpr Query kPosition{"commit_position", R"sql(
@@ -225,31 +231,28 @@ Connection::~Connection() {
 /// A pooler may have dropped our settings; writes are protected against lost updates only at read
 /// committed.
 void Connection::State::check_session() {
-  const Result result = execute(
-      "SELECT current_setting('transaction_isolation'), "
-      "(extract(epoch FROM current_setting('statement_timeout')::interval) * 1000)::bigint, "
-      "pg_postmaster_start_time(), CASE WHEN pg_is_in_recovery() THEN '' ELSE "
-      "left(pg_walfile_name(pg_current_wal_insert_lsn()), 8) END, "
-      "CASE WHEN pg_is_in_recovery() THEN NULL ELSE pg_last_wal_replay_lsn() END, "
-      "pg_backend_pid()",
-      "session_check", false);
-  const std::string_view isolation = PQgetvalue(result.get(), 0, 0);
+  struct Column {
+    enum : int { kIsolation, kTimeoutMs, kStart, kTimeline, kReplayEnd, kProcess };
+  };
+  const Result result = execute(kCheckSession.sql, kCheckSession.name, false);
+  const std::string_view isolation = PQgetvalue(result.get(), 0, Column::kIsolation);
   if (isolation != "read committed") {
     throw Error(ErrorCode::kInternal,
                 str_cat("opening the database: its transactions default to \"", isolation,
                         "\", not \"read committed\""));
   }
-  const std::chrono::milliseconds timeout{std::stoll(PQgetvalue(result.get(), 0, 1))};
+  const std::chrono::milliseconds timeout{
+      std::stoll(PQgetvalue(result.get(), 0, Column::kTimeoutMs))};
   if (timeout.count() == 0) {
     throw Error(ErrorCode::kInternal,
                 "opening the database: its sessions have no statement_timeout; where a pooler "
                 "drops the settings of a connection, set them on the role");
   }
   usual_limit = timeout + kAnswerMargin;
-  timeline = PQgetvalue(result.get(), 0, 3);
-  server =
-      str_cat(PQgetvalue(result.get(), 0, 2), ' ', timeline, ' ', PQgetvalue(result.get(), 0, 4));
-  pooled = PQgetvalue(result.get(), 0, 5) != std::to_string(PQbackendPID(conn));
+  timeline = PQgetvalue(result.get(), 0, Column::kTimeline);
+  server = str_cat(PQgetvalue(result.get(), 0, Column::kStart), ' ', timeline, ' ',
+                   PQgetvalue(result.get(), 0, Column::kReplayEnd));
+  pooled = PQgetvalue(result.get(), 0, Column::kProcess) != std::to_string(PQbackendPID(conn));
 }
 
 size_t hosts_of(const std::string& url) { return Keywords(url, {}).hosts(); }

@@ -44,9 +44,12 @@ std::string checksum_of(const Migration& migration) { return to_hex(sha256(migra
 
 /// The number of `migrations` that the database has; rejects a database with a different history.
 size_t count_applied(const Rows& applied, std::span<const Migration> migrations) {
+  struct Column {
+    enum : int { kVersion, kName, kChecksum };
+  };
   for (size_t i = 0; i < applied.size(); ++i) {
-    const int64_t version = applied.integer(i, 0);
-    const std::string_view name = applied.text(i, 1);
+    const int64_t version = applied.integer(i, Column::kVersion);
+    const std::string_view name = applied.text(i, Column::kName);
     if (i >= migrations.size()) {
       refuse(str_cat("it has migration ", version, " (", name,
                      ") and is newer than this program: upgrade the program"));
@@ -56,7 +59,7 @@ size_t count_applied(const Rows& applied, std::span<const Migration> migrations)
       refuse(str_cat("it has migration ", version, " (", name, ") where this program has ",
                      ours.version, " (", ours.name, ")"));
     }
-    if (applied.text(i, 2) != checksum_of(ours)) {
+    if (applied.text(i, Column::kChecksum) != checksum_of(ours)) {
       // The first release has migration 1, whose text has been the same since.
       if (version == 1) {
         refuse(
