@@ -163,16 +163,21 @@ constexpr db::Query kStore{"promotions_store_row", R"sql(
     SELECT $1, $2, steps, $4, '', $14, $15, $17 FROM stored WHERE changed)
   SELECT (SELECT count(*) FROM stored), (SELECT said FROM before), (SELECT all_there FROM kept))sql"};
 
-#define TARN_END(condition, columns)                                                            \
-  "WITH ended AS (UPDATE promotions SET state = $3, code = $5, message = $6, updated_ms = $7, " \
-  "due_at = NULL, lease_owner = NULL, lease_until = NULL, steps = steps + 1" columns            \
-  " WHERE repo_id = $1 AND promotion_id = $2 AND " condition                                    \
-  " RETURNING steps) INSERT INTO promotion_log (repo_id, promotion_id, step, state, actor, "    \
-  "code, message, at_ms) SELECT $1, $2, steps, $3, $4, $5, $6, $7 FROM ended"
+constexpr db::Query kEndByUser{"promotions_end_by_user", R"sql(
+  WITH ended AS (
+    UPDATE promotions SET state = $3, code = $5, message = $6, updated_ms = $7, due_at = NULL, lease_owner = NULL,
+      lease_until = NULL, steps = steps + 1
+    WHERE repo_id = $1 AND promotion_id = $2 AND due_at IS NOT NULL RETURNING steps)
+  INSERT INTO promotion_log (repo_id, promotion_id, step, state, actor, code, message, at_ms)
+  SELECT $1, $2, steps, $3, $4, $5, $6, $7 FROM ended)sql"};
 
-constexpr db::Query kEndByUser{"promotions_end_by_user", TARN_END("due_at IS NOT NULL", "")};
-constexpr db::Query kMarkRolledBack{"promotions_mark_rolled_back",
-                                    TARN_END("state = 'promoted'", ", undone_by = $8")};
+constexpr db::Query kMarkRolledBack{"promotions_mark_rolled_back", R"sql(
+  WITH ended AS (
+    UPDATE promotions SET state = $3, code = $5, message = $6, updated_ms = $7, due_at = NULL, lease_owner = NULL,
+      lease_until = NULL, steps = steps + 1, undone_by = $8
+    WHERE repo_id = $1 AND promotion_id = $2 AND state = 'promoted' RETURNING steps)
+  INSERT INTO promotion_log (repo_id, promotion_id, step, state, actor, code, message, at_ms)
+  SELECT $1, $2, steps, $3, $4, $5, $6, $7 FROM ended)sql"};
 
 constexpr db::Query kSetTells{
     "promotions_set_tells",
