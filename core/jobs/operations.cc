@@ -27,9 +27,6 @@ OperationState state_from(std::string_view text) {
   "CASE WHEN state = 'running' AND lease_until < clock_timestamp() THEN 'lost' ELSE state END, " \
   "cancel_requested, status, body, created_ms, updated_ms"
 
-// Compares ids: a deleted user and a later one with the same name are different users.
-#define TARN_IS_OWNER "owner_id = (SELECT user_id FROM users WHERE name = $1)"
-
 constexpr db::Query kInsert{"operations_insert_row", R"sql(
   INSERT INTO operations (operation_id, name, target, owner, owner_id, state, lease_until, created_ms, updated_ms)
   VALUES ($1, $2, $3, $4, (SELECT user_id FROM users WHERE name = $4), 'running',
@@ -53,19 +50,19 @@ constexpr db::Query kFinish{"operations_finish_row", R"sql(
   UPDATE operations SET state = $2, status = $3, body = $4, updated_ms = $5
   WHERE operation_id = $1 AND state = 'running')sql"};
 
-constexpr db::Query kFind{"operations_find_row",
-                          "SELECT " TARN_OPERATION_COLUMNS " FROM operations WHERE " TARN_IS_OWNER
-                          " AND operation_id = $2"};
+// Ids of owners are compared: a deleted user and a later one with the same name are different
+// users.
+constexpr db::Query kFind{"operations_find_row", "SELECT " TARN_OPERATION_COLUMNS R"sql(
+  FROM operations WHERE owner_id = (SELECT user_id FROM users WHERE name = $1) AND operation_id = $2)sql"};
 
-constexpr db::Query kList{"operations_list_newest",
-                          "SELECT " TARN_OPERATION_COLUMNS " FROM operations WHERE " TARN_IS_OWNER
-                          " AND ($2 = '' OR operation_id < $2)"
-                          " ORDER BY operation_id DESC LIMIT $3"};
+constexpr db::Query kList{"operations_list_newest", "SELECT " TARN_OPERATION_COLUMNS R"sql(
+  FROM operations WHERE owner_id = (SELECT user_id FROM users WHERE name = $1) AND ($2 = '' OR operation_id < $2)
+  ORDER BY operation_id DESC LIMIT $3)sql"};
 
-constexpr db::Query kCancel{"operations_request_cancel",
-                            "UPDATE operations SET cancel_requested = true WHERE " TARN_IS_OWNER
-                            " AND operation_id = $2 AND state = 'running'"
-                            " AND lease_until >= clock_timestamp()"};
+constexpr db::Query kCancel{"operations_request_cancel", R"sql(
+  UPDATE operations SET cancel_requested = true
+  WHERE owner_id = (SELECT user_id FROM users WHERE name = $1) AND operation_id = $2 AND state = 'running'
+    AND lease_until >= clock_timestamp())sql"};
 
 constexpr db::Query kSweep{"operations_delete_old", R"sql(
   DELETE FROM operations
