@@ -103,16 +103,16 @@ constexpr db::Query kSelectOfCommit{"hook_runs_select_of_commit", "SELECT " TARN
   FROM hook_runs WHERE repo_id = $1 AND commit_id = $5 AND run_id > $2 AND (ended_ms IS NOT NULL OR $4)
   ORDER BY run_id LIMIT $3)sql"};
 
-#define TARN_STEP_COLUMNS "step_id, action, hook_id, status, started_ms, ended_ms"
-
 struct HookStepColumn {
   enum : int { kStepId, kAction, kHookId, kStatus, kStartedMs, kEndedMs, kEnd };
 };
 
-constexpr db::Query kSelectSteps{"hook_runs_select_steps", "SELECT " TARN_STEP_COLUMNS R"sql(
+constexpr db::Query kSelectSteps{"hook_runs_select_steps", R"sql(
+  SELECT step_id, action, hook_id, status, started_ms, ended_ms
   FROM hook_steps WHERE repo_id = $1 AND run_id = $2 AND step_id > $3 ORDER BY step_id LIMIT $4)sql"};
 
-constexpr db::Query kSelectStep{"hook_runs_select_step", "SELECT " TARN_STEP_COLUMNS R"sql(, output
+constexpr db::Query kSelectStep{"hook_runs_select_step", R"sql(
+  SELECT step_id, action, hook_id, status, started_ms, ended_ms, output
   FROM hook_steps WHERE repo_id = $1 AND run_id = $2 AND step_id = $3)sql"};
 
 template <typename Value, size_t count>
