@@ -5,31 +5,25 @@
 namespace tarn::branch {
 namespace {
 
-#define TARN_MS(moment) "(extract(epoch FROM " moment ") * 1000)::bigint"
-
 // Candidates are items [name, commit, ...].
-#define TARN_LOST                                                                          \
-  "lost AS MATERIALIZED (SELECT DISTINCT c->>0 AS name, c->>1 AS head FROM promotions p, " \
-  "jsonb_array_elements(p.candidates::jsonb) AS c "                                        \
-  "WHERE p.repo_id = $1 AND p.state = 'promoted' AND p.winner IS NOT NULL AND c->>0 <> "   \
-  "p.winner_ref)"
+#define TARN_ACTIVITY                                                                            \
+  "WITH lost AS MATERIALIZED (SELECT DISTINCT c->>0 AS name, c->>1 AS head FROM promotions p, "  \
+  "jsonb_array_elements(p.candidates::jsonb) AS c "                                              \
+  "WHERE p.repo_id = $1 AND p.state = 'promoted' AND p.winner IS NOT NULL "                      \
+  "AND c->>0 <> p.winner_ref) "                                                                  \
+  "SELECT b.branch_id, b.name, b.head, (extract(epoch FROM clock_timestamp()) * 1000)::bigint, " \
+  "(extract(epoch FROM b.active_at) * 1000)::bigint, b.expires_ms, coalesce(b.expires_by, ''), " \
+  "b.stale_head IS NOT DISTINCT FROM b.head, l.name IS NOT NULL, "                               \
+  "coalesce(branch_in_use(b.branch_id), '') "                                                    \
+  "FROM branches b LEFT JOIN lost l ON l.name = b.name AND l.head = encode(b.head, 'hex') "
 
-#define TARN_ACTIVITY \
-  "SELECT b.branch_id, b.name, b.head, " TARN_MS("clock_timestamp()") ", "                     \
-  TARN_MS("b.active_at")                                                                       \
-  ", b.expires_ms, coalesce(b.expires_by, ''), b.stale_head IS NOT DISTINCT FROM b.head, "     \
-  "l.name IS NOT NULL, coalesce(branch_in_use(b.branch_id), '') FROM branches b "              \
-  "LEFT JOIN lost l ON l.name = b.name AND l.head = encode(b.head, 'hex') "
-
-constexpr db::Query kSelectPage{"branch_cleanup_select_page",
-                                "WITH " TARN_LOST " " TARN_ACTIVITY R"sql(
+constexpr db::Query kSelectPage{"branch_cleanup_select_page", TARN_ACTIVITY R"sql(
   WHERE b.repo_id = $1 AND b.name > $2 AND b.name >= $3 AND starts_with(b.name, $3)
     AND (b.active_at <= clock_timestamp() - $4 * interval '1 second' OR l.name IS NOT NULL
          OR b.expires_by IS NOT NULL)
   ORDER BY b.name LIMIT $5)sql"};
 
-constexpr db::Query kSelectOne{"branch_cleanup_select_branch",
-                               "WITH " TARN_LOST " " TARN_ACTIVITY R"sql(
+constexpr db::Query kSelectOne{"branch_cleanup_select_branch", TARN_ACTIVITY R"sql(
   WHERE b.repo_id = $1 AND b.branch_id = $2)sql"};
 
 constexpr db::Query kClaimDue{"branch_cleanup_claim_due", R"sql(
