@@ -15,11 +15,6 @@ namespace {
 
 constexpr int16_t kApiOrigin = static_cast<int16_t>(MetricOrigin::kApi);
 
-#define TARN_RUN_COLUMNS                                                              \
-  "r.run_id, r.experiment, r.commit_id, r.branch, r.artifacts, r.git_sha, r.ci_url, " \
-  "r.source_user, "                                                                   \
-  "r.owner, r.created_ms FROM runs r "
-
 constexpr db::Query kInsert{"runs_insert_row", R"sql(
   INSERT INTO runs (repo_id, run_id, experiment, commit_id, branch, artifacts, git_sha, ci_url, source_user, owner,
     created_ms, idempotency_key, request_hash)
@@ -39,80 +34,93 @@ constexpr db::Query kInsertParams{"runs_insert_params", R"sql(
   SELECT $1, $2, n, $3, $4, v, NULLIF(d, '')::double precision, $5
   FROM unnest($6::text[], $7::text[], $8::text[]) AS u(n, v, d))sql"};
 
-constexpr db::Query kSelect{"runs_select_by_id",
-                            "SELECT " TARN_RUN_COLUMNS "WHERE r.repo_id = $1 AND r.run_id = $2"};
+constexpr db::Query kSelect{"runs_select_by_id", R"sql(
+  SELECT r.run_id, r.experiment, r.commit_id, r.branch, r.artifacts, r.git_sha, r.ci_url, r.source_user, r.owner,
+    r.created_ms
+  FROM runs r WHERE r.repo_id = $1 AND r.run_id = $2)sql"};
 
-constexpr db::Query kSelectNamed{"runs_select_named", "SELECT " TARN_RUN_COLUMNS R"sql(
-  JOIN unnest($2::text[]) WITH ORDINALITY AS u(id, position) ON u.id = r.run_id
+constexpr db::Query kSelectNamed{"runs_select_named", R"sql(
+  SELECT r.run_id, r.experiment, r.commit_id, r.branch, r.artifacts, r.git_sha, r.ci_url, r.source_user, r.owner,
+    r.created_ms
+  FROM runs r JOIN unnest($2::text[]) WITH ORDINALITY AS u(id, position) ON u.id = r.run_id
   WHERE r.repo_id = $1 ORDER BY u.position)sql"};
 
-// $1 repository, $2 experiment, $3 branches, $4 git sha.
-#define TARN_RUN_CHOSEN                                                                          \
-  "r.repo_id = $1 AND ($2 = '' OR r.experiment = $2) AND ($3::text[] IS NULL OR r.branch = ANY " \
-  "($3)) AND ($4 = '' OR r.git_sha = $4) "
+// The runs r with $1 repository, $2 experiment, $3 branches, $4 git sha, $5..$7 conditions on
+// metrics, $8..$11 on parameters. $14 is the hash of the rules under which the metadata and files
+// of a run's commit must have been read. A condition is on the run's own value, else on that of
+// the commit, in the order of sort_metrics. The index metrics_of_runs has all that is read of a
+// run's own metrics, so the commit, which the run implies, is not named.
+#define TARN_RUN_FILTER                                                                            \
+  "r.repo_id = $1 AND ($2 = '' OR r.experiment = $2) "                                             \
+  "AND ($3::text[] IS NULL OR r.branch = ANY ($3)) AND ($4 = '' OR r.git_sha = $4) "               \
+  "AND NOT EXISTS (SELECT 1 "                                                                      \
+  "  FROM unnest($5::text[], $6::text[], $7::text[]) AS c(name, op, number) "                      \
+  "  WHERE NOT COALESCE("                                                                          \
+  "    (SELECT number_satisfies(m.value, c.op, c.number::double precision) FROM metrics m "        \
+  "     WHERE m.repo_id = r.repo_id AND m.source = r.run_id AND m.name = c.name "                  \
+  "       AND m.split = '' AND m.origin = 0), "                                                    \
+  "    (SELECT number_satisfies(m.value, c.op, c.number::double precision) FROM metrics m "        \
+  "     WHERE m.repo_id = r.repo_id AND m.commit_id = r.commit_id AND m.name = c.name "            \
+  "       AND m.split = '' AND m.origin IN (1, 2) AND EXISTS ("                                    \
+  "         SELECT 1 FROM extractions e WHERE e.repo_id = r.repo_id "                              \
+  "           AND e.commit_id = r.commit_id AND e.state = 'done' AND e.rules_hash = $14) "         \
+  "     ORDER BY m.origin, m.measured_ms DESC, m.source LIMIT 1), false)) "                        \
+  "AND NOT EXISTS (SELECT 1 "                                                                      \
+  "  FROM unnest($8::text[], $9::text[], $10::text[], $11::text[]) AS c(name, op, value, number) " \
+  "  WHERE NOT COALESCE("                                                                          \
+  "    (SELECT CASE WHEN m.number IS NOT NULL AND c.number <> '' "                                 \
+  "         THEN number_satisfies(m.number, c.op, c.number::double precision) "                    \
+  "       WHEN c.op = '=' THEN m.value = c.value WHEN c.op = '!=' THEN m.value <> c.value "        \
+  "       ELSE false END FROM params m "                                                           \
+  "     WHERE m.repo_id = r.repo_id AND m.commit_id = r.commit_id AND m.name = c.name "            \
+  "       AND m.origin = 0 AND m.source = r.run_id), "                                             \
+  "    (SELECT CASE WHEN m.number IS NOT NULL AND c.number <> '' "                                 \
+  "         THEN number_satisfies(m.number, c.op, c.number::double precision) "                    \
+  "       WHEN c.op = '=' THEN m.value = c.value WHEN c.op = '!=' THEN m.value <> c.value "        \
+  "       ELSE false END FROM params m "                                                           \
+  "     WHERE m.repo_id = r.repo_id AND m.commit_id = r.commit_id AND m.name = c.name "            \
+  "       AND m.origin IN (1, 2) AND EXISTS ("                                                     \
+  "         SELECT 1 FROM extractions e WHERE e.repo_id = r.repo_id "                              \
+  "           AND e.commit_id = r.commit_id AND e.state = 'done' AND e.rules_hash = $14) "         \
+  "     ORDER BY m.origin, m.measured_ms DESC, m.source LIMIT 1), false)) "
 
-// Whether the metadata and files of the run's commit are read under the rules with this hash.
-#define TARN_COMMIT_READ(hash)                                                         \
-  "EXISTS (SELECT 1 FROM extractions e WHERE e.repo_id = r.repo_id AND e.commit_id = " \
-  "r.commit_id AND e.state = 'done' AND e.rules_hash = " hash ") "
-
-// The row m with the metric's value: the run's own, else the commit's, in the order of
-// sort_metrics.
-// The index metrics_of_runs has all that is read of a run's own, so the commit, which the run
-// implies, is not named.
-#define TARN_OWN_METRIC(name)                                        \
-  "m.repo_id = r.repo_id AND m.source = r.run_id AND m.name = " name \
-  " AND m.split = '' AND m.origin = 0"
-#define TARN_COMMIT_METRIC(name)                                           \
-  "m.repo_id = r.repo_id AND m.commit_id = r.commit_id AND m.name = " name \
-  " AND m.split = '' AND " TARN_OF_COMMIT
-#define TARN_PARAM_OF(name) \
-  "m.repo_id = r.repo_id AND m.commit_id = r.commit_id AND m.name = " name " AND "
-#define TARN_OWN "m.origin = 0 AND m.source = r.run_id"
-#define TARN_OF_COMMIT                        \
-  "m.origin IN (1, 2) AND " TARN_COMMIT_READ( \
-      "$14") "ORDER BY m.origin, m.measured_ms DESC, m.source LIMIT 1"
-
-#define TARN_METRIC_SATISFIES \
-  "SELECT number_satisfies(m.value, c.op, c.number::double precision) FROM metrics m WHERE "
-#define TARN_PARAM_SATISFIES                                                                \
-  "SELECT CASE WHEN m.number IS NOT NULL AND c.number <> '' "                               \
-  "         THEN number_satisfies(m.number, c.op, c.number::double precision) "             \
-  "       WHEN c.op = '=' THEN m.value = c.value WHEN c.op = '!=' THEN m.value <> c.value " \
-  "       ELSE false END FROM params m WHERE "
-
-// $5..$7 conditions on metrics, $8..$11 on parameters, $14 the hash of the rules.
-#define TARN_RUN_FILTER \
-  TARN_RUN_CHOSEN       \
-  "AND NOT EXISTS (SELECT 1 FROM unnest($5::text[], $6::text[], $7::text[]) AS c(name, op, "    \
-  "number) WHERE NOT COALESCE((" TARN_METRIC_SATISFIES TARN_OWN_METRIC("c.name")                \
-      "), (" TARN_METRIC_SATISFIES TARN_COMMIT_METRIC("c.name")                                 \
-      "), false)) "                                                                             \
-      "AND NOT EXISTS (SELECT 1 FROM unnest($8::text[], $9::text[], $10::text[], $11::text[]) " \
-      "AS c(name, op, value, number) WHERE NOT COALESCE((" TARN_PARAM_SATISFIES TARN_PARAM_OF(  \
-          "c.name") TARN_OWN "), (" TARN_PARAM_SATISFIES TARN_PARAM_OF("c.name") TARN_OF_COMMIT \
-      "), false)) "
-
-constexpr db::Query kSelectNewest{"runs_select_newest",
-                                  "SELECT " TARN_RUN_COLUMNS "WHERE " TARN_RUN_FILTER R"sql(
+constexpr db::Query kSelectNewest{"runs_select_newest", R"sql(
+  SELECT r.run_id, r.experiment, r.commit_id, r.branch, r.artifacts, r.git_sha, r.ci_url, r.source_user, r.owner,
+    r.created_ms
+  FROM runs r WHERE )sql" TARN_RUN_FILTER R"sql(
   AND r.run_id > $12 ORDER BY r.run_id LIMIT $13)sql"};
 
-constexpr db::Query kSelectOldest{"runs_select_oldest",
-                                  "SELECT " TARN_RUN_COLUMNS "WHERE " TARN_RUN_FILTER R"sql(
+constexpr db::Query kSelectOldest{"runs_select_oldest", R"sql(
+  SELECT r.run_id, r.experiment, r.commit_id, r.branch, r.artifacts, r.git_sha, r.ci_url, r.source_user, r.owner,
+    r.created_ms
+  FROM runs r WHERE )sql" TARN_RUN_FILTER R"sql(
   AND ($12 = '' OR r.run_id < $12) ORDER BY r.run_id DESC LIMIT $13)sql"};
 
-// $15 the metric, $16 its sign.
-#define TARN_RUN_KEY \
-  "$16::int * NULLIF(COALESCE((SELECT m.value FROM metrics m WHERE " TARN_OWN_METRIC(    \
-      "$15") "), (SELECT m.value FROM metrics m WHERE " TARN_COMMIT_METRIC("$15") ")), " \
-                                                                               "'NaN') AS key "
-
-// The end of the previous page is read from that run, which never changes.
+// The end of the previous page is read from that run, which never changes. $15 is the metric, $16
+// its sign.
 constexpr db::Query kSelectByMetric{"runs_select_by_metric", R"sql(
   WITH keyed AS (
-    SELECT r.run_id AS id, )sql" TARN_RUN_KEY "FROM runs r WHERE " TARN_RUN_FILTER R"sql(),
+    SELECT r.run_id AS id, $16::int * NULLIF(COALESCE(
+        (SELECT m.value FROM metrics m
+         WHERE m.repo_id = r.repo_id AND m.source = r.run_id AND m.name = $15 AND m.split = '' AND m.origin = 0),
+        (SELECT m.value FROM metrics m
+         WHERE m.repo_id = r.repo_id AND m.commit_id = r.commit_id AND m.name = $15 AND m.split = ''
+           AND m.origin IN (1, 2) AND EXISTS (
+             SELECT 1 FROM extractions e
+             WHERE e.repo_id = r.repo_id AND e.commit_id = r.commit_id AND e.state = 'done' AND e.rules_hash = $14)
+         ORDER BY m.origin, m.measured_ms DESC, m.source LIMIT 1)), 'NaN') AS key
+    FROM runs r WHERE )sql" TARN_RUN_FILTER R"sql(),
   last AS (
-    SELECT )sql" TARN_RUN_KEY R"sql(FROM runs r WHERE r.repo_id = $1 AND r.run_id = $12),
+    SELECT $16::int * NULLIF(COALESCE(
+        (SELECT m.value FROM metrics m
+         WHERE m.repo_id = r.repo_id AND m.source = r.run_id AND m.name = $15 AND m.split = '' AND m.origin = 0),
+        (SELECT m.value FROM metrics m
+         WHERE m.repo_id = r.repo_id AND m.commit_id = r.commit_id AND m.name = $15 AND m.split = ''
+           AND m.origin IN (1, 2) AND EXISTS (
+             SELECT 1 FROM extractions e
+             WHERE e.repo_id = r.repo_id AND e.commit_id = r.commit_id AND e.state = 'done' AND e.rules_hash = $14)
+         ORDER BY m.origin, m.measured_ms DESC, m.source LIMIT 1)), 'NaN') AS key
+    FROM runs r WHERE r.repo_id = $1 AND r.run_id = $12),
   chosen AS (
     SELECT k.id, k.key FROM keyed k
     WHERE $12 = '' OR (
@@ -124,10 +132,15 @@ constexpr db::Query kSelectByMetric{"runs_select_by_metric", R"sql(
   FROM chosen c JOIN runs r ON r.repo_id = $1 AND r.run_id = c.id
   ORDER BY c.key NULLS LAST, c.id)sql"};
 
-constexpr db::Query kSelectUnread{
-    "runs_select_unread",
-    "SELECT r.commit_id FROM runs r WHERE " TARN_RUN_CHOSEN
-    "AND NOT " TARN_COMMIT_READ("$5") "GROUP BY r.commit_id ORDER BY min(r.run_id) LIMIT $6"};
+// $1..$4 as in TARN_RUN_FILTER.
+constexpr db::Query kSelectUnread{"runs_select_unread", R"sql(
+  SELECT r.commit_id FROM runs r
+  WHERE r.repo_id = $1 AND ($2 = '' OR r.experiment = $2) AND ($3::text[] IS NULL OR r.branch = ANY ($3))
+    AND ($4 = '' OR r.git_sha = $4)
+    AND NOT EXISTS (
+      SELECT 1 FROM extractions e
+      WHERE e.repo_id = r.repo_id AND e.commit_id = r.commit_id AND e.state = 'done' AND e.rules_hash = $5)
+  GROUP BY r.commit_id ORDER BY min(r.run_id) LIMIT $6)sql"};
 
 // $4 the names that come first, $5 the maximum per commit, $6 the only names, NULL = all.
 constexpr db::Query kSelectCommitMetrics{"runs_select_commit_metrics", R"sql(
