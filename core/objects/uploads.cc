@@ -9,11 +9,6 @@
 namespace tarn::objects {
 namespace {
 
-#define TARN_UPLOAD_COLUMNS                                                    \
-  "u.upload_id, u.repo_id, u.branch_id, u.ref_name, u.key, u.entry, u.owner, " \
-  "u.checksum_algorithm, "                                                     \
-  "u.checksum_type, u.created_ms"
-
 // The ids of an owner have a common prefix, so counting them scans that part of the primary key, up
 // to the limit. Concurrent requests do not see each other and may exceed it by their number.
 constexpr db::Query kInsert{"uploads_insert_row", R"sql(
@@ -28,7 +23,9 @@ constexpr db::Query kInsert{"uploads_insert_row", R"sql(
 
 // The join excludes uploads of deleted branches.
 constexpr db::Query kSelectMultipart{"uploads_select_multipart",
-                                     "SELECT " TARN_UPLOAD_COLUMNS R"sql(
+                                     R"sql(
+  SELECT u.upload_id, u.repo_id, u.branch_id, u.ref_name, u.key, u.entry, u.owner, u.checksum_algorithm, u.checksum_type,
+    u.created_ms
   FROM uploads u JOIN branches b USING (branch_id)
   WHERE u.upload_id = $1 AND u.kind = 'multipart' AND u.expires_at > clock_timestamp())sql"};
 
@@ -100,7 +97,9 @@ constexpr db::Query kChargeHandedOut{"uploads_charge_handed_out", R"sql(
 
 constexpr db::Query kCharge{"uploads_charge_object", "SELECT charge_quotas(0, $1, $2, $3, $4)"};
 
-constexpr db::Query kSelectPage{"uploads_select_page", "SELECT " TARN_UPLOAD_COLUMNS R"sql(
+constexpr db::Query kSelectPage{"uploads_select_page", R"sql(
+  SELECT u.upload_id, u.repo_id, u.branch_id, u.ref_name, u.key, u.entry, u.owner, u.checksum_algorithm, u.checksum_type,
+    u.created_ms
   FROM uploads u JOIN branches b USING (branch_id),
   LATERAL (SELECT convert_to(u.ref_name || '/', 'UTF8') || u.key AS full_key) f
   WHERE u.repo_id = $1 AND u.kind = 'multipart' AND u.expires_at > clock_timestamp()
