@@ -30,7 +30,7 @@ auto unless_gated(const Change& change) {
   }
 }
 
-#define TARN_BRANCH_FIELDS                                                         \
+#define TARN_BRANCH_COLUMNS                                                        \
   "b.branch_id, b.name, b.head, b.root_nid, b.root_hash, b.hidden, b.expires_ms, " \
   "r.settings_version, b.gate, b.repo_id, b.created_by"
 
@@ -50,22 +50,17 @@ struct BranchColumn {
     kEnd
   };
 };
-#define TARN_FROM_BRANCHES " FROM branches b JOIN repositories r ON r.repo_id = b.repo_id"
-#define TARN_BRANCH_COLUMNS TARN_BRANCH_FIELDS TARN_FROM_BRANCHES
 
-// Another verb may hold an expired lease at any moment.
-#define TARN_IF_HELD(owner) "lease_owner = " owner " AND lease_until > clock_timestamp()"
+constexpr db::Query kSelectBranch{"branches_select_by_name", "SELECT " TARN_BRANCH_COLUMNS R"sql(
+  FROM branches b JOIN repositories r ON r.repo_id = b.repo_id
+  WHERE b.repo_id = $1 AND b.name = $2)sql"};
 
-#define TARN_NOW_MS "(extract(epoch FROM clock_timestamp()) * 1000)::int8"
-
-constexpr db::Query kSelectBranch{"branches_select_by_name",
-                                  "SELECT " TARN_BRANCH_COLUMNS
-                                  " WHERE b.repo_id = $1 AND b.name = $2"};
-
-constexpr db::Query kSelectById{"branches_select_by_id",
-                                "SELECT " TARN_BRANCH_COLUMNS " WHERE b.branch_id = $1"};
+constexpr db::Query kSelectById{"branches_select_by_id", "SELECT " TARN_BRANCH_COLUMNS R"sql(
+  FROM branches b JOIN repositories r ON r.repo_id = b.repo_id
+  WHERE b.branch_id = $1)sql"};
 
 constexpr db::Query kSelectPage{"branches_select_page", "SELECT " TARN_BRANCH_COLUMNS R"sql(
+  FROM branches b JOIN repositories r ON r.repo_id = b.repo_id
   WHERE b.repo_id = $1 AND b.name > $2 AND b.name >= $3 AND starts_with(b.name, $3) AND ($4 OR NOT b.hidden)
   ORDER BY b.name LIMIT $5)sql"};
 
@@ -76,27 +71,29 @@ constexpr db::Query kCreate{"branches_create_row", "SELECT create_branch($1, $2,
 constexpr db::Query kSetExpiry{"branches_set_expiry", R"sql(
   UPDATE branches SET expires_ms = $3 WHERE repo_id = $1 AND name = $2)sql"};
 
+// Statements under a lease check its time too: another verb may hold an expired lease at any
+// moment.
 constexpr db::Query kRenewExpiry{"branches_renew_expiry", R"sql(
   UPDATE branches SET expires_ms = $3, expires_by = NULL, expiry_claimed_until = NULL
-  WHERE branch_id = $1 AND )sql" TARN_IF_HELD("$2")};
+  WHERE branch_id = $1 AND lease_owner = $2 AND lease_until > clock_timestamp())sql"};
 
 constexpr db::Query kExpireUnmoved{"branches_expire_unmoved", R"sql(
   UPDATE branches SET expires_ms = $4
   WHERE repo_id = $1 AND name = $2 AND head = $3 AND expires_ms IS NULL AND gate IS NULL)sql"};
 
 // The earliest first, skipping those that another server has claimed. Index branches_by_expiry.
-constexpr db::Query kClaimExpired{
-    "branches_claim_expired",
-    R"sql(
+constexpr db::Query kClaimExpired{"branches_claim_expired",
+                                  R"sql(
   WITH claimed AS (
     UPDATE branches SET expiry_claimed_until = clock_timestamp() + $1 * interval '1 millisecond'
     WHERE branch_id = (
       SELECT branch_id FROM branches
-      WHERE expires_ms <= )sql" TARN_NOW_MS
-    R"sql( AND (expiry_claimed_until IS NULL OR expiry_claimed_until < clock_timestamp())
+      WHERE expires_ms <= (extract(epoch FROM clock_timestamp()) * 1000)::int8
+        AND (expiry_claimed_until IS NULL OR expiry_claimed_until < clock_timestamp())
       ORDER BY expires_ms LIMIT 1 FOR UPDATE SKIP LOCKED)
     RETURNING branch_id)
-  SELECT )sql" TARN_BRANCH_FIELDS ", b.expires_by IS NOT NULL" TARN_FROM_BRANCHES R"sql(
+  SELECT )sql" TARN_BRANCH_COLUMNS R"sql(, b.expires_by IS NOT NULL
+  FROM branches b JOIN repositories r ON r.repo_id = b.repo_id
   JOIN claimed c ON c.branch_id = b.branch_id)sql"};
 
 // A verb that seals makes a tree as a rule: the numbers of its first nodes come without a round
@@ -110,7 +107,7 @@ constexpr db::Query kAcquire{"branches_acquire_lease", R"sql(
 
 constexpr db::Query kRenew{"branches_renew_lease", R"sql(
   UPDATE branches SET lease_until = clock_timestamp() + $3 * interval '1 millisecond'
-  WHERE branch_id = $1 AND )sql" TARN_IF_HELD("$2")};
+  WHERE branch_id = $1 AND lease_owner = $2 AND lease_until > clock_timestamp())sql"};
 
 constexpr db::Query kRelease{"branches_release_lease", R"sql(
   UPDATE branches SET lease_owner = NULL, lease_until = NULL WHERE branch_id = $1 AND lease_owner = $2)sql"};
@@ -124,14 +121,14 @@ constexpr db::Query kMoveHead{"branches_move_head", R"sql(
   WHERE c.repo_id = branches.repo_id AND c.commit_id = $4
     AND branch_id = $1 AND head = $3 AND sealed = '{}'
     AND NOT EXISTS (SELECT 1 FROM staging s WHERE s.token = branches.token AND s.conditional)
-    AND )sql" TARN_IF_HELD("$2")};
+    AND lease_owner = $2 AND lease_until > clock_timestamp())sql"};
 
 constexpr db::Query kBeginChange{"branches_begin_change", "SELECT begin_branch_change($1, $2, $3)"};
 
 constexpr db::Query kDropStaging{"branches_drop_staging", R"sql(
   WITH dropped AS (
     SELECT branch_id, token || sealed AS tokens FROM branches
-    WHERE branch_id = $1 AND )sql" TARN_IF_HELD("$2") R"sql(),
+    WHERE branch_id = $1 AND lease_owner = $2 AND lease_until > clock_timestamp()),
   retired AS (
     INSERT INTO retired_tokens (token, retired_at)
     SELECT t, clock_timestamp() FROM dropped, unnest(tokens) AS t)
@@ -149,7 +146,7 @@ constexpr db::Query kDropSealed{"branches_drop_sealed", R"sql(
     UPDATE branches SET
       sealed = ARRAY(SELECT t FROM unnest(sealed) WITH ORDINALITY AS s(t, i) WHERE t <> ALL ($3) ORDER BY i),
       version = version + 1
-    WHERE branch_id = $1 AND sealed @> $3 AND )sql" TARN_IF_HELD("$2") R"sql( RETURNING branch_id),
+    WHERE branch_id = $1 AND sealed @> $3 AND lease_owner = $2 AND lease_until > clock_timestamp() RETURNING branch_id),
   retired AS (
     INSERT INTO retired_tokens (token, retired_at)
     SELECT t, clock_timestamp() FROM kept, unnest($3::bigint[]) AS t)
@@ -158,7 +155,7 @@ constexpr db::Query kDropSealed{"branches_drop_sealed", R"sql(
 constexpr db::Query kRotateForRange{"branches_rotate_for_range", R"sql(
   UPDATE branches SET sealed = token || sealed, token = nextval('staging_tokens'), has_ranges = true,
     version = version + 1
-  WHERE branch_id = $1 AND )sql" TARN_IF_HELD("$2") " RETURNING token"};
+  WHERE branch_id = $1 AND lease_owner = $2 AND lease_until > clock_timestamp() RETURNING token)sql"};
 
 constexpr db::Query kInsertRange{"branches_insert_range", R"sql(
   INSERT INTO staging_ranges (token, lo, hi, kind) VALUES ($1, $2, $3, $4))sql"};
@@ -168,11 +165,11 @@ constexpr db::Query kDelete{"branches_delete_row",
   WITH gone AS (
     DELETE FROM branches
     WHERE branch_id = $1 AND CASE $3::int2
-        WHEN 1 THEN expires_ms <= )sql" TARN_NOW_MS
-                            R"sql( AND (expires_by IS NULL OR branch_in_use(branch_id) IS NULL)
+        WHEN 1 THEN expires_ms <= (extract(epoch FROM clock_timestamp()) * 1000)::int8
+          AND (expires_by IS NULL OR branch_in_use(branch_id) IS NULL)
         WHEN 2 THEN branch_in_use(branch_id) IS NULL
         ELSE true END
-      AND )sql" TARN_IF_HELD("$2") R"sql(
+      AND lease_owner = $2 AND lease_until > clock_timestamp()
     RETURNING token || sealed AS tokens),
   retired AS (
     INSERT INTO retired_tokens (token, retired_at)

@@ -69,22 +69,20 @@ constexpr db::Query kRenewBranches{"repositories_renew_branches", R"sql(
     expires_ms = CASE WHEN expires_by IS NULL THEN expires_ms END, expires_by = NULL
   WHERE repo_id = $1)sql"};
 
-// $n: the time, and the grace of servers in milliseconds.
-#define TARN_RESTORABLE(now, grace) \
-  "deleted_ms IS NOT NULL AND NOT purged AND coalesce(purge_ms, deleted_ms + " grace ") > " now
+// $3 the time, $4 the grace of servers in milliseconds: those that can be restored.
+constexpr db::Query kSelectDeleted{"repositories_select_deleted",
+                                   "SELECT " TARN_REPOSITORY_COLUMNS R"sql(,
+    deleted_ms, coalesce(purge_ms, deleted_ms + $4::bigint)
+  FROM repositories
+  WHERE repo_id < $1 AND deleted_ms IS NOT NULL AND NOT purged
+    AND coalesce(purge_ms, deleted_ms + $4::bigint) > $3::bigint
+  ORDER BY repo_id DESC LIMIT $2)sql"};
 
-constexpr db::Query kSelectDeleted{
-    "repositories_select_deleted",
-    "SELECT " TARN_REPOSITORY_COLUMNS
-    ", deleted_ms, coalesce(purge_ms, deleted_ms + $4::bigint) "
-    "FROM repositories WHERE repo_id < $1 AND " TARN_RESTORABLE(
-        "$3::bigint", "$4::bigint") " ORDER BY repo_id DESC LIMIT $2"};
-
-constexpr db::Query kLockDeleted{
-    "repositories_lock_deleted",
-    "SELECT repo_id FROM repositories WHERE name = $1 AND "
-    "($2::integer IS NULL OR repo_id = $2) AND " TARN_RESTORABLE(
-        "$3::bigint", "$4::bigint") " ORDER BY deleted_ms DESC, repo_id DESC LIMIT 1 FOR UPDATE"};
+constexpr db::Query kLockDeleted{"repositories_lock_deleted", R"sql(
+  SELECT repo_id FROM repositories
+  WHERE name = $1 AND ($2::integer IS NULL OR repo_id = $2)
+    AND deleted_ms IS NOT NULL AND NOT purged AND coalesce(purge_ms, deleted_ms + $4::bigint) > $3::bigint
+  ORDER BY deleted_ms DESC, repo_id DESC LIMIT 1 FOR UPDATE)sql"};
 
 constexpr db::Query kNameIsFree{"repositories_is_name_free", R"sql(
   SELECT NOT EXISTS (SELECT 1 FROM repositories WHERE name = $1 AND deleted_ms IS NULL))sql"};

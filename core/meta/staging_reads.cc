@@ -12,18 +12,41 @@ namespace {
 constexpr int64_t kRangeDeletes = 1;
 
 // The newest staged row s and range row g of a key on branch b, by two probes of indexes.
-#define TARN_NEWEST_STAGED(key)                                                                   \
-  "LEFT JOIN LATERAL ("                                                                           \
-  "  SELECT token, kind, val FROM staging WHERE token = ANY (b.sealed || b.token) AND key = " key \
-  "  ORDER BY token DESC LIMIT 1) s ON true "                                                     \
-  "LEFT JOIN LATERAL ("                                                                           \
-  "  SELECT token, kind FROM staging_ranges"                                                      \
-  "  WHERE b.has_ranges AND token = ANY (b.sealed || b.token) AND lo <= " key                     \
-  "    AND (hi IS NULL OR hi > " key ") ORDER BY token DESC LIMIT 1) g ON true "
+// A single statement is a single snapshot, so the branch row and the staged rows belong together.
+// Uses the primary keys of branches and staging, with three index probes.
+constexpr db::Query kLookup{"staging_lookup_key", R"sql(
+  SELECT b.repo_id, b.branch_id, b.name, b.head, b.root_nid, b.root_hash, b.hidden, b.token, s.token, s.kind, s.val,
+         g.token, g.kind, r.settings_version, b.gate
+  FROM repositories r
+  JOIN branches b ON b.repo_id = r.repo_id AND b.name = $2
+  LEFT JOIN LATERAL (
+    SELECT token, kind, val FROM staging WHERE token = ANY (b.sealed || b.token) AND key = $3
+    ORDER BY token DESC LIMIT 1) s ON true
+  LEFT JOIN LATERAL (
+    SELECT token, kind FROM staging_ranges
+    WHERE b.has_ranges AND token = ANY (b.sealed || b.token) AND lo <= $3 AND (hi IS NULL OR hi > $3)
+    ORDER BY token DESC LIMIT 1) g ON true
+  WHERE r.name = $1 AND r.deleted_ms IS NULL)sql"};
 
-#define TARN_LOOKUP_COLUMNS                                                     \
-  "b.repo_id, b.branch_id, b.name, b.head, b.root_nid, b.root_hash, b.hidden, " \
-  "b.token, s.token, s.kind, s.val, g.token, g.kind, r.settings_version, b.gate"
+// kLookup for many keys: the executor starts once, which is most of what a lookup costs.
+// OFFSET 0 keeps the planner from joining sets, so that each key has the probes of kLookup.
+constexpr db::Query kLookupMany{"staging_lookup_keys", R"sql(
+  SELECT b.repo_id, b.branch_id, b.name, b.head, b.root_nid, b.root_hash, b.hidden, b.token, s.token, s.kind, s.val,
+         g.token, g.kind, r.settings_version, b.gate, q.n
+  FROM unnest($1::text[], $2::text[], $3::bytea[]) WITH ORDINALITY AS q(repository, branch, key, n)
+  CROSS JOIN LATERAL (
+    SELECT repo_id, settings_version FROM repositories
+    WHERE name = q.repository AND deleted_ms IS NULL OFFSET 0) r
+  CROSS JOIN LATERAL (
+    SELECT repo_id, branch_id, name, head, root_nid, root_hash, hidden, token, sealed, has_ranges, gate
+    FROM branches WHERE repo_id = r.repo_id AND name = q.branch OFFSET 0) b
+  LEFT JOIN LATERAL (
+    SELECT token, kind, val FROM staging WHERE token = ANY (b.sealed || b.token) AND key = q.key
+    ORDER BY token DESC LIMIT 1) s ON true
+  LEFT JOIN LATERAL (
+    SELECT token, kind FROM staging_ranges
+    WHERE b.has_ranges AND token = ANY (b.sealed || b.token) AND lo <= q.key AND (hi IS NULL OR hi > q.key)
+    ORDER BY token DESC LIMIT 1) g ON true)sql"};
 
 struct LookupColumn {
   enum : int {
@@ -45,26 +68,6 @@ struct LookupColumn {
     kEnd
   };
 };
-
-// A single statement is a single snapshot, so the branch row and the staged rows belong together.
-// Uses the primary keys of branches and staging, with three index probes.
-constexpr db::Query kLookup{"staging_lookup_key",
-                            "SELECT " TARN_LOOKUP_COLUMNS R"sql(
-  FROM repositories r
-  JOIN branches b ON b.repo_id = r.repo_id AND b.name = $2 )sql" TARN_NEWEST_STAGED(
-                                "$3") "WHERE r.name = $1 AND r.deleted_ms IS NULL"};
-
-// kLookup for many keys: the executor starts once, which is most of what a lookup costs.
-// OFFSET 0 keeps the planner from joining sets, so that each key has the probes of kLookup.
-constexpr db::Query kLookupMany{"staging_lookup_keys", "SELECT " TARN_LOOKUP_COLUMNS R"sql(, q.n
-  FROM unnest($1::text[], $2::text[], $3::bytea[]) WITH ORDINALITY AS q(repository, branch, key, n)
-  CROSS JOIN LATERAL (
-    SELECT repo_id, settings_version FROM repositories
-    WHERE name = q.repository AND deleted_ms IS NULL OFFSET 0) r
-  CROSS JOIN LATERAL (
-    SELECT repo_id, branch_id, name, head, root_nid, root_hash, hidden, token, sealed, has_ranges, gate
-    FROM branches WHERE repo_id = r.repo_id AND name = q.branch OFFSET 0) b )sql" TARN_NEWEST_STAGED(
-                                                           "q.key")};
 
 // Returns the first $4 rows of every token in index order. The caller merges them: sorting them
 // here took two thirds of the time of a page, with one token or several. The branch's own columns
