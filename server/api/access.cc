@@ -4,12 +4,8 @@
 #include "core/objects/search_scope.h"
 #include "server/api/call.h"
 #include "server/api/json/account.h"
-#include "server/api/json/group.h"
 #include "server/api/json/import.h"
 #include "server/api/json/object.h"
-#include "server/api/json/permission_check.h"
-#include "server/api/json/policy.h"
-#include "server/api/json/presigned.h"
 #include "server/api/json/ref.h"
 #include "server/api/json/repository.h"
 

@@ -20,7 +20,7 @@
 #include "core/jobs/operation_runner.h"
 #include "server/api/credentials.h"
 #include "server/api/errors.h"
-#include "server/api/json/limits.h"
+#include "server/api/json/document.h"
 #include "server/api/json/operation.h"
 #include "server/api/origin.h"
 #include "server/api/preference.h"

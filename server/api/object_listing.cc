@@ -4,8 +4,8 @@
 
 #include "core/auth/resource.h"
 #include "core/branch/repositories.h"
-#include "server/api/json/list.h"
 #include "server/api/json/object.h"
+#include "server/api/json/writer.h"
 #include "server/api/response.h"
 
 namespace tarn::api {

@@ -5,16 +5,12 @@
 #include "core/base/error.h"
 #include "server/api/json/account.h"
 #include "server/api/json/commit.h"
-#include "server/api/json/credentials.h"
 #include "server/api/json/document.h"
-#include "server/api/json/group.h"
 #include "server/api/json/import.h"
 #include "server/api/json/merge.h"
 #include "server/api/json/object.h"
-#include "server/api/json/policy.h"
 #include "server/api/json/ref.h"
 #include "server/api/json/repository.h"
-#include "server/api/json/repository_rules.h"
 #include "tests/fuzz/require.h"
 
 namespace json = tarn::api::json;

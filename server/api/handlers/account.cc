@@ -8,7 +8,6 @@
 #include "core/base/str_cat.h"
 #include "server/api/credentials.h"
 #include "server/api/handlers/handlers.h"
-#include "server/api/json/credentials.h"
 #include "server/api/response.h"
 
 namespace tarn::api {

@@ -4,7 +4,6 @@
 #include "core/events/hook_runs.h"
 #include "core/model/hook_run.h"
 #include "server/api/handlers/handlers.h"
-#include "server/api/json/list.h"
 #include "server/api/json/writer.h"
 #include "server/api/response.h"
 

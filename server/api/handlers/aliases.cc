@@ -3,8 +3,8 @@
 #include "core/base/str_cat.h"
 #include "server/api/handlers/expectation.h"
 #include "server/api/handlers/handlers.h"
-#include "server/api/json/alias.h"
-#include "server/api/json/list.h"
+#include "server/api/json/ref.h"
+#include "server/api/json/writer.h"
 #include "server/api/response.h"
 
 namespace tarn::api {

@@ -8,8 +8,7 @@
 #include "core/branch/cleanup.h"
 #include "server/api/handlers/handlers.h"
 #include "server/api/handlers/tagged.h"
-#include "server/api/json/list.h"
-#include "server/api/json/moment.h"
+#include "server/api/json/values.h"
 #include "server/api/json/writer.h"
 #include "server/api/response.h"
 

@@ -5,9 +5,9 @@
 #include "server/api/handlers/expectation.h"
 #include "server/api/handlers/handlers.h"
 #include "server/api/json/commit.h"
-#include "server/api/json/diff.h"
-#include "server/api/json/list.h"
+#include "server/api/json/merge.h"
 #include "server/api/json/ref.h"
+#include "server/api/json/writer.h"
 #include "server/api/response.h"
 
 namespace tarn::api {

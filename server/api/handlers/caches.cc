@@ -1,7 +1,7 @@
 #include "core/auth/resource.h"
 #include "core/objects/cache_warming.h"
 #include "server/api/handlers/handlers.h"
-#include "server/api/json/list.h"
+#include "server/api/json/writer.h"
 #include "server/api/response.h"
 
 namespace tarn::api {

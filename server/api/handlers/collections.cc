@@ -10,8 +10,7 @@
 #include "core/gc/early_expiry.h"
 #include "core/gc/holds.h"
 #include "server/api/handlers/handlers.h"
-#include "server/api/json/list.h"
-#include "server/api/json/moment.h"
+#include "server/api/json/values.h"
 #include "server/api/json/writer.h"
 #include "server/api/response.h"
 

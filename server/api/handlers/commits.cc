@@ -8,7 +8,7 @@
 #include "core/versioning/log.h"
 #include "server/api/handlers/handlers.h"
 #include "server/api/json/commit.h"
-#include "server/api/json/list.h"
+#include "server/api/json/writer.h"
 #include "server/api/response.h"
 
 namespace tarn::api {

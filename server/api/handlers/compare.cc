@@ -2,7 +2,7 @@
 
 #include "core/auth/resource.h"
 #include "server/api/handlers/handlers.h"
-#include "server/api/json/compare.h"
+#include "server/api/json/promotion.h"
 #include "server/api/response.h"
 
 namespace tarn::api {

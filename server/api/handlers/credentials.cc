@@ -1,9 +1,8 @@
 // Access keys and external principals of users.
-#include "server/api/json/credentials.h"
-
 #include "server/api/handlers/handlers.h"
 #include "server/api/handlers/outcome.h"
-#include "server/api/json/list.h"
+#include "server/api/json/account.h"
+#include "server/api/json/writer.h"
 #include "server/api/response.h"
 
 namespace tarn::api {

@@ -6,8 +6,8 @@
 #include "core/base/str_cat.h"
 #include "core/promotion/gate_facts.h"
 #include "server/api/handlers/handlers.h"
-#include "server/api/json/gate_policy.h"
-#include "server/api/json/list.h"
+#include "server/api/json/promotion.h"
+#include "server/api/json/writer.h"
 #include "server/api/parameter.h"
 #include "server/api/response.h"
 

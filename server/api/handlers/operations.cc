@@ -5,9 +5,8 @@
 #include "core/jobs/jobs.h"
 #include "core/jobs/operation_runner.h"
 #include "server/api/handlers/handlers.h"
-#include "server/api/json/job.h"
-#include "server/api/json/list.h"
 #include "server/api/json/operation.h"
+#include "server/api/json/writer.h"
 #include "server/api/preference.h"
 #include "server/api/response.h"
 

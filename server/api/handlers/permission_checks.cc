@@ -5,7 +5,7 @@
 #include "core/auth/resource.h"
 #include "server/api/handlers/handlers.h"
 #include "server/api/handlers/outcome.h"
-#include "server/api/json/permission_check.h"
+#include "server/api/json/account.h"
 #include "server/api/response.h"
 
 namespace tarn::api {

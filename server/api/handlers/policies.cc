@@ -1,8 +1,8 @@
 #include "core/base/error.h"
 #include "server/api/handlers/handlers.h"
 #include "server/api/handlers/outcome.h"
-#include "server/api/json/list.h"
-#include "server/api/json/policy.h"
+#include "server/api/json/account.h"
+#include "server/api/json/writer.h"
 #include "server/api/response.h"
 
 namespace tarn::api {

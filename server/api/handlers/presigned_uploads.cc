@@ -10,7 +10,6 @@
 #include "core/objects/multipart.h"
 #include "server/api/handlers/handlers.h"
 #include "server/api/json/object.h"
-#include "server/api/json/presigned.h"
 #include "server/api/parameter.h"
 #include "server/api/presigner.h"
 #include "server/api/quota_warning.h"

@@ -8,8 +8,8 @@
 #include "core/promotion/judgement.h"
 #include "core/promotion/rollback.h"
 #include "server/api/handlers/handlers.h"
-#include "server/api/json/list.h"
 #include "server/api/json/promotion.h"
+#include "server/api/json/writer.h"
 #include "server/api/parameter.h"
 #include "server/api/response.h"
 

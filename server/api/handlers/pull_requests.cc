@@ -3,9 +3,8 @@
 #include "core/auth/resource.h"
 #include "server/api/handlers/handlers.h"
 #include "server/api/handlers/merge_request.h"
-#include "server/api/json/list.h"
 #include "server/api/json/merge.h"
-#include "server/api/json/pull_request.h"
+#include "server/api/json/writer.h"
 #include "server/api/response.h"
 
 namespace tarn::api {

@@ -3,8 +3,7 @@
 
 #include "core/base/error.h"
 #include "server/api/handlers/handlers.h"
-#include "server/api/json/list.h"
-#include "server/api/json/moment.h"
+#include "server/api/json/values.h"
 #include "server/api/json/writer.h"
 #include "server/api/response.h"
 

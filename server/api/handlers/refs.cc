@@ -5,9 +5,8 @@
 #include "core/versioning/merge.h"
 #include "server/api/handlers/handlers.h"
 #include "server/api/handlers/merge_request.h"
-#include "server/api/json/diff.h"
-#include "server/api/json/list.h"
 #include "server/api/json/merge.h"
+#include "server/api/json/writer.h"
 #include "server/api/response.h"
 #include "server/api/route.h"
 

@@ -17,9 +17,9 @@
 #include "core/objects/upload.h"
 #include "core/versioning/commit.h"
 #include "server/api/handlers/handlers.h"
-#include "server/api/json/list.h"
-#include "server/api/json/moment.h"
 #include "server/api/json/repository.h"
+#include "server/api/json/values.h"
+#include "server/api/json/writer.h"
 #include "server/api/response.h"
 
 namespace tarn::api {

@@ -6,8 +6,8 @@
 #include "core/base/str_cat.h"
 #include "core/runs/extraction.h"
 #include "server/api/handlers/handlers.h"
-#include "server/api/json/list.h"
 #include "server/api/json/run.h"
+#include "server/api/json/writer.h"
 #include "server/api/response.h"
 
 namespace tarn::api {

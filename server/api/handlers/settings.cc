@@ -3,7 +3,7 @@
 #include "core/base/error.h"
 #include "server/api/handlers/handlers.h"
 #include "server/api/handlers/tagged.h"
-#include "server/api/json/repository_rules.h"
+#include "server/api/json/repository.h"
 #include "server/api/response.h"
 
 namespace tarn::api {

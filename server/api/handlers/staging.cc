@@ -2,7 +2,6 @@
 #include "server/api/conditional.h"
 #include "server/api/handlers/handlers.h"
 #include "server/api/json/object.h"
-#include "server/api/json/presigned.h"
 #include "server/api/presigner.h"
 #include "server/api/quota_warning.h"
 #include "server/api/response.h"

@@ -1,7 +1,7 @@
 #include "core/branch/refs.h"
 #include "server/api/handlers/handlers.h"
-#include "server/api/json/list.h"
 #include "server/api/json/ref.h"
+#include "server/api/json/writer.h"
 #include "server/api/response.h"
 
 namespace tarn::api {

@@ -10,7 +10,6 @@
 #include "core/base/error.h"
 #include "core/model/page.h"
 #include "server/api/handlers/handlers.h"
-#include "server/api/json/list.h"
 #include "server/api/json/writer.h"
 #include "server/api/response.h"
 

@@ -10,8 +10,8 @@
 #include "core/http/outbound.h"
 #include "core/http/webhook_headers.h"
 #include "server/api/handlers/handlers.h"
-#include "server/api/json/list.h"
-#include "server/api/json/webhook.h"
+#include "server/api/json/repository.h"
+#include "server/api/json/writer.h"
 #include "server/api/response.h"
 
 namespace tarn::api {

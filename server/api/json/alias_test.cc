@@ -1,8 +1,7 @@
-#include "server/api/json/alias.h"
-
 #include <gtest/gtest.h>
 
 #include "server/api/json/codec_fixture.h"
+#include "server/api/json/ref.h"
 
 namespace tarn::api::json {
 namespace {

@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "server/api/json/codec_fixture.h"
-#include "server/api/json/repository_rules.h"
+#include "server/api/json/repository.h"
 
 namespace tarn::api::json {
 namespace {

@@ -4,7 +4,7 @@
 #include "core/base/str_cat.h"
 #include "core/model/expiry.h"
 #include "core/versioning/metadata_files.h"
-#include "server/api/json/moment.h"
+#include "server/api/json/values.h"
 
 namespace tarn::api::json {
 namespace {

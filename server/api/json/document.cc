@@ -7,7 +7,6 @@
 
 #include "core/base/error.h"
 #include "core/base/str_cat.h"
-#include "server/api/json/limits.h"
 
 namespace tarn::api::json {
 namespace {

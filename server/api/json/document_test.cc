@@ -5,7 +5,6 @@
 #include <gtest/gtest.h>
 
 #include "core/base/error.h"
-#include "server/api/json/limits.h"
 
 namespace tarn::api::json {
 namespace {

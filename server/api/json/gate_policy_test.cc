@@ -1,11 +1,9 @@
-#include "server/api/json/gate_policy.h"
-
 #include <limits>
 
 #include <gtest/gtest.h>
 
 #include "server/api/json/codec_fixture.h"
-#include "server/api/json/compare.h"
+#include "server/api/json/promotion.h"
 
 namespace tarn::api::json {
 namespace {

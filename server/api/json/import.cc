@@ -1,6 +1,5 @@
 #include "server/api/json/import.h"
 
-#include "server/api/json/list.h"
 #include "server/api/json/writer.h"
 
 namespace tarn::api::json {

@@ -1,6 +1,6 @@
-#include "server/api/json/list.h"
-
 #include <gtest/gtest.h>
+
+#include "server/api/json/writer.h"
 
 namespace tarn::api::json {
 namespace {

@@ -1,8 +1,9 @@
 #include "server/api/json/merge.h"
 
+#include "core/base/error.h"
 #include "core/base/str_cat.h"
 #include "server/api/json/commit.h"
-#include "server/api/json/path_scope.h"
+#include "server/api/json/values.h"
 
 namespace tarn::api::json {
 namespace {
@@ -96,6 +97,156 @@ std::string merge_base_body(const MergeBaseIds& ids) {
   out.text("base_commit_id", to_text(ids.base));
   out.end_object();
   return std::move(out).take();
+}
+
+namespace {
+
+std::string_view name_of(ChangeType type) {
+  switch (type) {
+    case ChangeType::kAdded:
+      return "added";
+    case ChangeType::kRemoved:
+      return "removed";
+    case ChangeType::kChanged:
+      return "changed";
+    case ChangeType::kConflict:
+      return "conflict";
+    case ChangeType::kPrefixChanged:
+      return "prefix_changed";
+  }
+  check_failed("ChangeType", __FILE__, __LINE__);
+}
+
+void write_right(Writer& out, const Entry& right) {
+  out.key("right");
+  out.begin_object();
+  out.text("checksum", right.etag);
+  out.text("content_type", right.content_type);
+  out.text_map("metadata", right.user_metadata());
+  out.number("mtime", to_seconds(right.mtime));
+  out.end_object();
+}
+
+void write_objects(Writer& out, std::string_view name, const versioning::ObjectTotals& totals,
+                   std::optional<uint64_t> bytes_before) {
+  out.key(name);
+  out.begin_object();
+  out.number("objects", static_cast<int64_t>(totals.objects));
+  out.number("bytes", static_cast<int64_t>(totals.bytes));
+  if (bytes_before) out.number("bytes_before", static_cast<int64_t>(*bytes_before));
+  out.end_object();
+}
+
+void write_totals(Writer& out, const versioning::ChangeTotals& totals) {
+  write_objects(out, "added", totals.added, std::nullopt);
+  write_objects(out, "removed", totals.removed, std::nullopt);
+  write_objects(out, "changed", totals.changed, totals.changed_bytes_before);
+  out.number("conflicts", static_cast<int64_t>(totals.conflicts));
+}
+
+}  // namespace
+
+void write_change(Writer& out, const Change& change, bool with_right) {
+  const bool folded = change.type == ChangeType::kPrefixChanged;
+  out.begin_object();
+  out.text("path", change.key.str());
+  out.text("path_type", folded ? "common_prefix" : "object");
+  if (!folded && (change.right || change.left)) {
+    const Entry& shown = change.right ? *change.right : *change.left;
+    out.number("size_bytes", static_cast<int64_t>(shown.size_bytes));
+  }
+  out.text("type", name_of(change.type));
+  if (with_right && !folded && change.right) write_right(out, *change.right);
+  out.end_object();
+}
+
+std::string diff_summary_body(const versioning::DiffSummary& summary) {
+  Writer out;
+  out.begin_object();
+  write_totals(out, summary.totals);
+  out.key("prefixes");
+  out.begin_array();
+  for (const versioning::PrefixChanges& item : summary.prefixes) {
+    out.begin_object();
+    out.text("path", item.prefix);
+    write_totals(out, item.totals);
+    out.end_object();
+  }
+  out.end_array();
+  out.end_object();
+  return std::move(out).take();
+}
+
+void write_pull_request(Writer& out, const PullRequest& pull) {
+  out.begin_object();
+  out.text("author", pull.author);
+  if (pull.closed) out.text("closed_date", to_rfc3339(*pull.closed));
+  out.text("creation_date", to_rfc3339(pull.created));
+  out.text("description", pull.description);
+  out.text("destination_branch", pull.destination.str());
+  out.text("id", pull.id);
+  if (pull.merged_commit) out.text("merged_commit_id", to_text(*pull.merged_commit));
+  out.text("source_branch", pull.source.str());
+  out.text("status", name_of(pull.status));
+  out.text("title", pull.title);
+  out.end_object();
+}
+
+std::string pull_request_body(const PullRequest& pull) {
+  Writer out;
+  write_pull_request(out, pull);
+  return std::move(out).take();
+}
+
+std::string new_pull_request_body(const PullRequest& pull) {
+  Writer out;
+  out.begin_object();
+  out.text("id", pull.id);
+  out.end_object();
+  return std::move(out).take();
+}
+
+void write_approval(Writer& out, const Approval& approval) {
+  out.begin_object();
+  out.text("commit_id", to_text(approval.commit));
+  out.text("creation_date", to_rfc3339(approval.created));
+  out.text("user", approval.user);
+  out.boolean("valid", approval.valid);
+  out.end_object();
+}
+
+std::string approval_body(const Approval& approval) {
+  Writer out;
+  write_approval(out, approval);
+  return std::move(out).take();
+}
+
+CreatePullRequest parse_create_pull_request(const Value& body) {
+  return {.title = body.at("title").text(),
+          .description = body.text_or_empty("description"),
+          .source = body.at("source_branch").text(),
+          .destination = body.at("destination_branch").text()};
+}
+
+UpdatePullRequest parse_update_pull_request(const Value& body) {
+  UpdatePullRequest out{.title = body.find_text("title"),
+                        .description = body.find_text("description"),
+                        .status = std::nullopt};
+  if (const auto status = body.find("status")) {
+    out.status = parse_pull_request_status(status->text());
+    if (!out.status || *out.status == PullRequestStatus::kMerged) {
+      status->fail("must be open or closed");
+    }
+  }
+  return out;
+}
+
+std::optional<CommitId> parse_approve(const Value& body) {
+  const auto text = body.find("commit_id");
+  if (!text) return std::nullopt;
+  const auto commit = parse_commit_id(text->text());
+  if (!commit) text->fail("must be a commit id of 64 hex digits");
+  return commit;
 }
 
 }  // namespace tarn::api::json

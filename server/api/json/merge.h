@@ -1,4 +1,4 @@
-// JSON bodies of merges.
+// JSON bodies of diffs, merges and pull requests.
 #pragma once
 
 #include <optional>
@@ -8,6 +8,8 @@
 #include "core/model/change.h"
 #include "core/model/commit.h"
 #include "core/model/path_scope.h"
+#include "core/model/pull_request.h"
+#include "core/versioning/diff_summary.h"
 #include "core/versioning/merge.h"
 #include "server/api/json/document.h"
 #include "server/api/json/writer.h"
@@ -45,5 +47,40 @@ struct MergeBaseIds {
   CommitId base;
 };
 std::string merge_base_body(const MergeBaseIds& ids);
+
+/// `with_right` adds the right side's checksum, time, type and metadata if that side has the
+/// object.
+void write_change(Writer& out, const Change& change, bool with_right);
+/// An extension of Tarn: totals, overall and per prefix.
+std::string diff_summary_body(const versioning::DiffSummary& summary);
+
+// JSON bodies of pull requests and approvals.
+
+void write_pull_request(Writer& out, const PullRequest& pull);
+std::string pull_request_body(const PullRequest& pull);
+/// {"id": ...}
+std::string new_pull_request_body(const PullRequest& pull);
+
+void write_approval(Writer& out, const Approval& approval);
+std::string approval_body(const Approval& approval);
+
+struct CreatePullRequest {
+  std::string title;
+  std::string description;
+  std::string source;
+  std::string destination;
+};
+CreatePullRequest parse_create_pull_request(const Value& body);
+
+struct UpdatePullRequest {
+  std::optional<std::string> title;
+  std::optional<std::string> description;
+  std::optional<PullRequestStatus> status;
+};
+/// Throws invalid_argument, also for the status "merged", which only a merge can set.
+UpdatePullRequest parse_update_pull_request(const Value& body);
+
+/// {"commit_id": ...}: the commit that the user reviewed; absent = the current head.
+std::optional<CommitId> parse_approve(const Value& body);
 
 }  // namespace tarn::api::json

@@ -1,8 +1,7 @@
-#include "server/api/json/presigned.h"
-
 #include <gtest/gtest.h>
 
 #include "server/api/json/codec_fixture.h"
+#include "server/api/json/object.h"
 
 namespace tarn::api::json {
 namespace {

@@ -7,8 +7,10 @@
 
 #include "core/base/digest.h"
 #include "core/base/encoding.h"
+#include "core/base/str_cat.h"
 #include "core/base/time.h"
 #include "core/promotion/evidence.h"
+#include "server/api/json/writer.h"
 
 namespace tarn::api::json {
 namespace {
@@ -276,6 +278,276 @@ Decision parse_decision(const Value& body) {
   Decision out{.reason = body.text_or_empty("reason"), .commit = std::nullopt};
   if (const auto commit = body.find("commit")) out.commit = commit_from(*commit);
   return out;
+}
+
+namespace {
+
+/// Candidates of one request; each may be a glob.
+constexpr size_t kPolicyWordsMax = 1000;
+
+void write_members(Writer& out, const promotion::GatePolicyVersion& version) {
+  out.text("author", version.author);
+  out.text("creation_date", to_rfc3339(version.at));
+  if (version.body) {
+    out.text("destination", version.body->destination.str());
+    out.text("digest", to_hex(version.body->digest));
+    out.text("document", version.body->document);
+  }
+  out.text("name", version.name);
+  out.boolean("removed", !version.body);
+  out.number("version", version.version);
+}
+
+void write_rule(Writer& out, const promotion::RuleResult& rule) {
+  out.begin_object();
+  if (!rule.code.empty()) out.text("code", rule.code);
+  out.text("outcome", promotion::name_of(rule.outcome));
+  out.text("reason", rule.reason);
+  out.text("rule", rule.rule);
+  out.end_object();
+}
+
+void write_candidate(Writer& out, const promotion::JudgedCandidate& judged) {
+  out.begin_object();
+  if (!judged.candidate.branch.empty()) out.text("branch", judged.candidate.branch);
+  out.text("commit_id", to_text(judged.candidate.commit.id));
+  out.boolean("dominated", judged.dominated);
+  if (judged.rank) out.number("rank", static_cast<int64_t>(*judged.rank));
+  out.text("ref", judged.candidate.ref);
+  out.key("rules");
+  out.begin_array();
+  for (const promotion::RuleResult& rule : judged.verdict.rules) write_rule(out, rule);
+  out.end_array();
+  out.text("verdict", promotion::name_of(judged.verdict.outcome));
+  out.texts("warnings", judged.verdict.warnings);
+  out.end_object();
+}
+
+}  // namespace
+
+void write_gate_policy(Writer& out, const promotion::GatePolicyVersion& version) {
+  out.begin_object();
+  write_members(out, version);
+  out.end_object();
+}
+
+std::string gate_policy_body(const promotion::GatePolicyVersion& version) {
+  Writer out;
+  write_gate_policy(out, version);
+  return std::move(out).take();
+}
+
+std::string set_gate_policy_body(const promotion::GatePolicySet& set) {
+  Writer out;
+  out.begin_object();
+  out.boolean("changed", set.changed);
+  write_members(out, set.version);
+  out.end_object();
+  return std::move(out).take();
+}
+
+EvaluateGate parse_evaluate_gate(const Value& body) {
+  const Value candidates = body.at("candidates");
+  EvaluateGate out{.candidates = candidates.texts(kPolicyWordsMax),
+                   .champion = body.find_text("champion"),
+                   .version = std::nullopt};
+  if (out.candidates.empty()) candidates.fail("must name a candidate");
+  if (const auto version = body.find_number("version"))
+    out.version = version->integer(1, INT64_MAX);
+  out.document = body.find_text("document");
+  if (out.document && out.version)
+    body.fail("expected at most one of \"document\" and \"version\"");
+  return out;
+}
+
+std::string gate_answer_body(const promotion::GateAnswer& answer) {
+  Writer out;
+  out.begin_object();
+  if (answer.champion) {
+    out.key("champion");
+    out.begin_object();
+    out.text("commit_id", to_text(answer.champion->commit.id));
+    out.text("ref", answer.champion->ref);
+    out.end_object();
+  }
+  out.text("destination", answer.version.body->destination.str());
+  out.text("destination_commit_id", to_text(answer.destination));
+  out.text("digest", to_hex(answer.version.body->digest));
+  out.text("policy", answer.version.name);
+  if (answer.refusal) {
+    out.key("refusal");
+    out.begin_object();
+    out.text("code", answer.refusal->code);
+    out.text("message", answer.refusal->reason);
+    out.end_object();
+  }
+  out.key("results");
+  out.begin_array();
+  for (const promotion::JudgedCandidate& judged : answer.candidates) write_candidate(out, judged);
+  out.end_array();
+  out.number("version", answer.version.version);
+  if (!answer.warnings.empty()) out.texts("warnings", answer.warnings);
+  out.end_object();
+  return std::move(out).take();
+}
+
+namespace {
+
+constexpr size_t kCandidateWordsMax = 1000;
+constexpr size_t kBytesPerCell = 80;
+
+promotion::MetricRule metric_of(const Value& value) {
+  promotion::MetricRule rule{.name = value.at("name").text(),
+                             .split = value.text_or_empty("split")};
+  if (rule.name.empty() || rule.name.size() > kMetricNameBytesMax) {
+    value.at("name").fail(str_cat("must have 1 to ", kMetricNameBytesMax, " bytes"));
+  }
+  if (const auto goal = value.find("goal")) {
+    rule.goal = promotion::parse_metric_goal(goal->text());
+    if (!rule.goal) goal->fail("must be max or min");
+  }
+  rule.primary = value.flag("primary");
+  return rule;
+}
+
+size_t position_of(const Value& value) {
+  const std::string text = value.text();
+  size_t position = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), position);
+  if (error != std::errc() || end != text.data() + text.size()) {
+    value.fail("must be the next_offset of the page before");
+  }
+  return position;
+}
+
+std::string column_name(const promotion::MetricRule& rule) {
+  return rule.split.empty() ? rule.name : str_cat(rule.name, "@", rule.split);
+}
+
+void write_values(Writer& out, const std::vector<promotion::MetricRule>& columns,
+                  const std::vector<promotion::ComparedValue>& values) {
+  out.key("metrics");
+  out.begin_object();
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (!values[i].value) continue;
+    out.named(column_name(columns[i]));
+    out.begin_object();
+    if (values[i].delta) out.real("delta", *values[i].delta);
+    out.text("origin", values[i].origin);
+    out.real("value", *values[i].value);
+    out.end_object();
+  }
+  out.end_object();
+}
+
+void write_object_totals(Writer& out, std::string_view name,
+                         const versioning::ObjectTotals& totals) {
+  out.key(name);
+  out.begin_object();
+  out.number("bytes", static_cast<int64_t>(totals.bytes));
+  out.number("objects", static_cast<int64_t>(totals.objects));
+  out.end_object();
+}
+
+void write_object_changes(Writer& out, const promotion::ObjectChanges& changes) {
+  out.key("objects");
+  out.begin_object();
+  write_object_totals(out, "added", changes.totals.added);
+  write_object_totals(out, "changed", changes.totals.changed);
+  out.boolean("complete", changes.complete);
+  write_object_totals(out, "removed", changes.totals.removed);
+  out.end_object();
+}
+
+void write_named(Writer& out, const branch::NamedCommit& named) {
+  if (!named.branch.empty()) out.text("branch", named.branch);
+  out.text("commit_id", to_text(named.commit.id));
+  out.text("creation_date", to_rfc3339(named.commit.created));
+  out.text("ref", named.ref);
+}
+
+void write_row(Writer& out, const std::vector<promotion::MetricRule>& columns,
+               const promotion::CompareRow& row) {
+  out.begin_object();
+  if (row.ancestor) out.text("ancestor_commit_id", to_text(*row.ancestor));
+  write_named(out, row.candidate);
+  if (row.compared.rank) {
+    out.boolean("dominated", row.compared.dominated);
+    out.number("rank", static_cast<int64_t>(*row.compared.rank));
+  }
+  write_values(out, columns, row.compared.metrics);
+  if (row.objects) write_object_changes(out, *row.objects);
+  out.text_map("params", row.compared.params);
+  out.texts("warnings", row.compared.warnings);
+  out.end_object();
+}
+
+void write_columns(Writer& out, const std::vector<promotion::MetricRule>& columns) {
+  out.key("metrics");
+  out.begin_array();
+  for (const promotion::MetricRule& column : columns) {
+    out.begin_object();
+    if (column.goal) out.text("goal", promotion::name_of(*column.goal));
+    out.text("name", column.name);
+    out.boolean("primary", column.primary);
+    if (!column.split.empty()) out.text("split", column.split);
+    out.end_object();
+  }
+  out.end_array();
+}
+
+}  // namespace
+
+promotion::CompareQuestion parse_compare(const Value& body) {
+  promotion::CompareQuestion out;
+  const Value candidates = body.at("candidates");
+  out.candidates = candidates.texts(kCandidateWordsMax);
+  if (out.candidates.empty()) candidates.fail("must name a candidate");
+  out.baseline = body.find_text("baseline");
+  out.policy = body.find_text("policy");
+  if (const auto metrics = body.find("metrics")) {
+    for (const Value& metric : metrics->items()) out.metrics.push_back(metric_of(metric));
+    if (out.metrics.size() > promotion::kComparedMetricsMax) {
+      metrics->fail(str_cat("must be at most ", promotion::kComparedMetricsMax));
+    }
+  }
+  if (const auto params = body.find("params")) {
+    const auto shown = promotion::parse_params_shown(params->text());
+    if (!shown) params->fail("must be changed, all or none");
+    out.params = *shown;
+  }
+  if (const auto objects = body.find("objects")) out.objects = objects->boolean();
+  if (const auto after = body.find("after")) out.after = position_of(*after);
+  if (const auto amount = body.find_number("amount")) {
+    out.limit = static_cast<uint32_t>(amount->integer(1, kPageItemsMax));
+  }
+  return out;
+}
+
+std::string compare_body(const promotion::CompareAnswer& answer, size_t after) {
+  const std::vector<promotion::MetricRule>& columns = answer.comparison.metrics;
+  Writer out(answer.rows.size() * (columns.size() + 8) * kBytesPerCell);
+  out.begin_object();
+  if (answer.baseline) {
+    out.key("baseline");
+    out.begin_object();
+    write_named(out, *answer.baseline);
+    write_values(out, columns, answer.comparison.baseline);
+    out.text_map("params", answer.comparison.baseline_params);
+    out.end_object();
+  }
+  out.number("candidates", static_cast<int64_t>(answer.candidates));
+  write_columns(out, columns);
+  write_pagination(out, answer.has_more,
+                   answer.has_more ? std::to_string(after + answer.rows.size()) : std::string(),
+                   answer.rows.size());
+  out.key("results");
+  out.begin_array();
+  for (const promotion::CompareRow& row : answer.rows) write_row(out, columns, row);
+  out.end_array();
+  out.texts("warnings", answer.comparison.warnings);
+  out.end_object();
+  return std::move(out).take();
 }
 
 }  // namespace tarn::api::json

@@ -1,10 +1,13 @@
-// JSON bodies of promotions.
+// JSON bodies of promotions, gate policies and comparisons.
 #pragma once
 
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "core/promotion/compare.h"
+#include "core/promotion/gate_facts.h"
+#include "core/promotion/gate_policies.h"
 #include "core/promotion/judgement.h"
 #include "core/promotion/promotion.h"
 #include "server/api/json/document.h"
@@ -45,5 +48,27 @@ struct Decision {
 };
 /// {"reason", "commit"}, both optional.
 Decision parse_decision(const Value& body);
+
+// JSON bodies of gate policies and their verdicts.
+
+void write_gate_policy(Writer& out, const promotion::GatePolicyVersion& version);
+std::string gate_policy_body(const promotion::GatePolicyVersion& version);
+std::string set_gate_policy_body(const promotion::GatePolicySet& set);
+
+struct EvaluateGate {
+  std::vector<std::string> candidates;
+  std::optional<std::string> champion;
+  std::optional<int64_t> version;
+  std::optional<std::string> document{};
+};
+EvaluateGate parse_evaluate_gate(const Value& body);
+
+std::string gate_answer_body(const promotion::GateAnswer& answer);
+
+// JSON bodies of comparisons.
+
+promotion::CompareQuestion parse_compare(const Value& body);
+
+std::string compare_body(const promotion::CompareAnswer& answer, size_t after);
 
 }  // namespace tarn::api::json

@@ -1,8 +1,7 @@
-#include "server/api/json/pull_request.h"
-
 #include <gtest/gtest.h>
 
 #include "server/api/json/codec_fixture.h"
+#include "server/api/json/merge.h"
 
 namespace tarn::api::json {
 namespace {

@@ -1,5 +1,7 @@
 #include "server/api/json/ref.h"
 
+#include "core/base/encoding.h"
+
 namespace tarn::api::json {
 namespace {
 
@@ -63,6 +65,65 @@ ResetBranch parse_reset_branch(const Value& body) {
   }
   out.path = body.text_or_empty("path");
   out.force = body.flag("force");
+  return out;
+}
+
+namespace {
+
+void write_members(Writer& out, const Alias& alias) {
+  out.text("commit_id", to_text(alias.commit));
+  out.text("id", alias.name.str());
+  if (!alias.policy.empty()) out.text("policy", alias.policy);
+  out.number("version", static_cast<int64_t>(alias.version));
+}
+
+}  // namespace
+
+void write_alias(Writer& out, const Alias& alias) {
+  out.begin_object();
+  write_members(out, alias);
+  out.end_object();
+}
+
+std::string alias_body(const Alias& alias) {
+  Writer out;
+  write_alias(out, alias);
+  return std::move(out).take();
+}
+
+std::string set_alias_body(const Alias& alias, bool changed) {
+  Writer out;
+  out.begin_object();
+  out.boolean("changed", changed);
+  write_members(out, alias);
+  out.end_object();
+  return std::move(out).take();
+}
+
+void write_alias_change(Writer& out, const AliasChange& change) {
+  out.begin_object();
+  out.text("actor", change.actor);
+  out.text("creation_date", to_rfc3339(change.at));
+  if (change.evidence) out.text("evidence", to_hex(*change.evidence));
+  if (change.from) out.text("from_commit_id", to_text(*change.from));
+  if (change.promotion) out.text("promotion_id", *change.promotion);
+  out.text("reason", change.reason);
+  if (change.to) out.text("to_commit_id", to_text(*change.to));
+  out.number("version", static_cast<int64_t>(change.version));
+  out.end_object();
+}
+
+SetAlias parse_set_alias(const Value& body) {
+  SetAlias out{.to = body.at("to").text(), .expected = {}, .reason = body.text_or_empty("reason")};
+  const auto expect = body.find("expect");
+  if (!expect) return out;
+  out.expected.any = false;
+  const std::string text = expect->text();
+  if (text.empty()) return out;
+  out.expected.commit = parse_commit_id(text);
+  if (!out.expected.commit) {
+    expect->fail("must be a commit id of 64 hex digits, or empty for no such alias");
+  }
   return out;
 }
 

@@ -4,7 +4,7 @@
 #include "core/base/time.h"
 #include "core/metrics/metric_globs.h"
 #include "core/model/commit.h"
-#include "server/api/json/list.h"
+#include "server/api/json/writer.h"
 
 namespace tarn::api::json {
 namespace {

@@ -1,7 +1,8 @@
-#include "server/api/json/moment.h"
+#include "server/api/json/values.h"
 
 #include <charconv>
 #include <string>
+#include <vector>
 
 #include "core/base/error.h"
 #include "core/base/str_cat.h"
@@ -58,6 +59,23 @@ Deadline parse_deadline(const Value& text) {
   if (const auto delay = delay_of(given)) return {.at = std::nullopt, .after = *delay};
   if (const auto moment = parse_rfc3339(given)) return {.at = *moment};
   text.fail("must be a time as in RFC 3339, or a time from now like 72h (s, m, h or d)");
+}
+
+Glob parse_glob(const Value& value) {
+  const std::string text = value.text();
+  const std::string problem = Glob::problem(text);
+  if (!problem.empty()) value.fail(problem);
+  return Glob(text);
+}
+
+PathScope parse_path_scope(const Value& value) {
+  const std::vector<Value> items = value.items();
+  if (items.empty() || items.size() > kPathPatternsMax) {
+    value.fail(str_cat("must have 1 to ", kPathPatternsMax, " items"));
+  }
+  std::vector<std::string> patterns;
+  for (const Value& item : items) patterns.push_back(parse_glob(item).pattern());
+  return PathScope(patterns);
 }
 
 }  // namespace tarn::api::json

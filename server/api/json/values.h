@@ -1,4 +1,4 @@
-// Times in JSON bodies.
+// Times and patterns in JSON bodies.
 #pragma once
 
 #include <chrono>
@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "core/base/time.h"
+#include "core/model/path_scope.h"
 #include "server/api/json/document.h"
 
 namespace tarn::api::json {
@@ -26,5 +27,9 @@ Deadline parse_deadline(const Value& text);
 /// An integer with a unit (s, m, h or d), the value of the query parameter `name`. Throws
 /// invalid_argument.
 std::chrono::seconds parse_delay(std::string_view text, std::string_view name);
+
+/// Both throw as Value::fail.
+Glob parse_glob(const Value& value);
+PathScope parse_path_scope(const Value& value);
 
 }  // namespace tarn::api::json
