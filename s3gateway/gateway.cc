@@ -22,7 +22,7 @@
 #include "s3gateway/wire/endpoint.h"
 #include "s3gateway/wire/errors.h"
 #include "s3gateway/wire/post_form.h"
-#include "s3gateway/xml/error.h"
+#include "s3gateway/xml/documents.h"
 
 namespace tarn::s3 {
 namespace {

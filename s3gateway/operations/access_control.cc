@@ -9,7 +9,7 @@
 #include "core/branch/bucket_settings.h"
 #include "core/branch/repositories.h"
 #include "s3gateway/wire/errors.h"
-#include "s3gateway/xml/bucket_configuration.h"
+#include "s3gateway/xml/bucket_documents.h"
 
 namespace tarn::s3 {
 namespace {

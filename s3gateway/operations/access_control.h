@@ -6,7 +6,7 @@
 #include "core/model/bucket_settings.h"
 #include "s3gateway/operations/call.h"
 #include "s3gateway/wire/endpoint.h"
-#include "s3gateway/xml/acl.h"
+#include "s3gateway/xml/bucket_documents.h"
 
 namespace tarn::s3 {
 

@@ -12,9 +12,7 @@
 #include "s3gateway/operations/lookup.h"
 #include "s3gateway/operations/operations.h"
 #include "s3gateway/wire/errors.h"
-#include "s3gateway/xml/acl.h"
-#include "s3gateway/xml/bucket_access.h"
-#include "s3gateway/xml/bucket_configuration.h"
+#include "s3gateway/xml/bucket_documents.h"
 
 namespace tarn::s3 {
 namespace {

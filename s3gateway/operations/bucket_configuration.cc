@@ -1,6 +1,4 @@
 // Versioning, and the bucket configurations that are not supported.
-#include "s3gateway/xml/bucket_configuration.h"
-
 #include <algorithm>
 #include <array>
 
@@ -10,6 +8,7 @@
 #include "s3gateway/operations/operations.h"
 #include "s3gateway/wire/address.h"
 #include "s3gateway/wire/errors.h"
+#include "s3gateway/xml/bucket_documents.h"
 
 namespace tarn::s3 {
 namespace {

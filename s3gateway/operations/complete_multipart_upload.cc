@@ -13,7 +13,7 @@
 #include "s3gateway/wire/checksums.h"
 #include "s3gateway/wire/errors.h"
 #include "s3gateway/wire/range.h"
-#include "s3gateway/xml/multipart.h"
+#include "s3gateway/xml/documents.h"
 
 namespace tarn::s3 {
 namespace {

@@ -13,7 +13,7 @@
 #include "s3gateway/wire/copy_source.h"
 #include "s3gateway/wire/errors.h"
 #include "s3gateway/wire/object_tags.h"
-#include "s3gateway/xml/copy.h"
+#include "s3gateway/xml/documents.h"
 
 namespace tarn::s3 {
 namespace {

@@ -1,5 +1,3 @@
-#include "s3gateway/xml/delete_objects.h"
-
 #include <algorithm>
 #include <map>
 
@@ -13,6 +11,7 @@
 #include "s3gateway/operations/precondition.h"
 #include "s3gateway/wire/checksums.h"
 #include "s3gateway/wire/errors.h"
+#include "s3gateway/xml/documents.h"
 
 namespace tarn::s3 {
 namespace {

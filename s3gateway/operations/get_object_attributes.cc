@@ -8,7 +8,7 @@
 #include "s3gateway/operations/operations.h"
 #include "s3gateway/wire/errors.h"
 #include "s3gateway/wire/list_query.h"
-#include "s3gateway/xml/object_attributes.h"
+#include "s3gateway/xml/documents.h"
 
 namespace tarn::s3 {
 namespace {

@@ -1,5 +1,3 @@
-#include "s3gateway/xml/list_buckets.h"
-
 #include <algorithm>
 
 #include "core/auth/resource.h"
@@ -8,6 +6,7 @@
 #include "s3gateway/wire/address.h"
 #include "s3gateway/wire/errors.h"
 #include "s3gateway/wire/list_query.h"
+#include "s3gateway/xml/documents.h"
 
 namespace tarn::s3 {
 namespace {

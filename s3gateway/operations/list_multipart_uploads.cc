@@ -6,7 +6,7 @@
 #include "s3gateway/wire/address.h"
 #include "s3gateway/wire/checksums.h"
 #include "s3gateway/wire/list_query.h"
-#include "s3gateway/xml/multipart.h"
+#include "s3gateway/xml/documents.h"
 
 namespace tarn::s3 {
 namespace {

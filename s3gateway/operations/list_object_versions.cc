@@ -14,7 +14,7 @@
 #include "s3gateway/wire/address.h"
 #include "s3gateway/wire/errors.h"
 #include "s3gateway/wire/list_query.h"
-#include "s3gateway/xml/list_objects.h"
+#include "s3gateway/xml/documents.h"
 
 namespace tarn::s3 {
 namespace {

@@ -1,8 +1,7 @@
 // ListObjects, ListObjectsV2.
-#include "s3gateway/xml/list_objects.h"
-
 #include "s3gateway/operations/listing.h"
 #include "s3gateway/operations/operations.h"
+#include "s3gateway/xml/documents.h"
 
 namespace tarn::s3 {
 namespace {

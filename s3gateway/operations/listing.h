@@ -10,7 +10,7 @@
 #include "s3gateway/operations/branch_order.h"
 #include "s3gateway/wire/address.h"
 #include "s3gateway/wire/list_query.h"
-#include "s3gateway/xml/list_objects.h"
+#include "s3gateway/xml/documents.h"
 
 namespace tarn::s3 {
 

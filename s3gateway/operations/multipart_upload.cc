@@ -9,7 +9,7 @@
 #include "s3gateway/operations/precondition.h"
 #include "s3gateway/wire/checksums.h"
 #include "s3gateway/wire/errors.h"
-#include "s3gateway/xml/multipart.h"
+#include "s3gateway/xml/documents.h"
 
 namespace tarn::s3 {
 namespace {

@@ -5,7 +5,7 @@
 #include "s3gateway/operations/operations.h"
 #include "s3gateway/wire/errors.h"
 #include "s3gateway/wire/object_tags.h"
-#include "s3gateway/xml/tagging.h"
+#include "s3gateway/xml/bucket_documents.h"
 
 namespace tarn::s3 {
 namespace {

@@ -9,8 +9,8 @@
 #include "s3gateway/wire/errors.h"
 #include "s3gateway/wire/post_form.h"
 #include "s3gateway/wire/post_policy.h"
-#include "s3gateway/xml/post_response.h"
-#include "s3gateway/xml/tagging.h"
+#include "s3gateway/xml/bucket_documents.h"
+#include "s3gateway/xml/documents.h"
 
 namespace tarn::s3 {
 namespace {

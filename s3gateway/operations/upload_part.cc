@@ -8,7 +8,7 @@
 #include "s3gateway/wire/errors.h"
 #include "s3gateway/wire/list_query.h"
 #include "s3gateway/wire/range.h"
-#include "s3gateway/xml/copy.h"
+#include "s3gateway/xml/documents.h"
 
 namespace tarn::s3 {
 namespace {

@@ -1,9 +1,9 @@
 // Access control lists, ownership controls and public-access blocks, as they are read and written.
+#include "s3gateway/xml/bucket_documents.h"
+
 #include <gtest/gtest.h>
 
 #include "s3gateway/wire/errors.h"
-#include "s3gateway/xml/acl.h"
-#include "s3gateway/xml/bucket_access.h"
 
 namespace tarn::s3::xml {
 namespace {

@@ -1,19 +1,12 @@
 // The exact bytes of the answers, and the reading of request documents.
+#include "s3gateway/xml/documents.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "core/base/encoding.h"
 #include "s3gateway/wire/errors.h"
-#include "s3gateway/xml/bucket_configuration.h"
-#include "s3gateway/xml/copy.h"
-#include "s3gateway/xml/delete_objects.h"
-#include "s3gateway/xml/error.h"
-#include "s3gateway/xml/list_buckets.h"
-#include "s3gateway/xml/list_objects.h"
-#include "s3gateway/xml/multipart.h"
-#include "s3gateway/xml/object_attributes.h"
-#include "s3gateway/xml/post_response.h"
-#include "s3gateway/xml/tagging.h"
+#include "s3gateway/xml/bucket_documents.h"
 
 namespace tarn::s3::xml {
 namespace {

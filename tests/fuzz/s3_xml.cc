@@ -4,14 +4,10 @@
 
 #include "core/base/error.h"
 #include "s3gateway/wire/errors.h"
-#include "s3gateway/xml/acl.h"
-#include "s3gateway/xml/bucket_access.h"
-#include "s3gateway/xml/bucket_configuration.h"
-#include "s3gateway/xml/delete_objects.h"
+#include "s3gateway/xml/bucket_documents.h"
+#include "s3gateway/xml/documents.h"
 #include "s3gateway/xml/lifecycle.h"
-#include "s3gateway/xml/multipart.h"
 #include "s3gateway/xml/reader.h"
-#include "s3gateway/xml/tagging.h"
 #include "tests/fuzz/require.h"
 
 namespace s3 = tarn::s3;
