@@ -4,7 +4,7 @@
 #include "core/auth/authenticator.h"
 #include "core/http/message.h"
 #include "core/sigv4/verify.h"
-#include "s3gateway/operations/context.h"
+#include "s3gateway/operations/call.h"
 #include "s3gateway/wire/post_form.h"
 
 namespace tarn::s3 {

@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include "core/http/message.h"
-#include "s3gateway/operations/context.h"
+#include "s3gateway/operations/call.h"
 
 namespace tarn::s3 {
 

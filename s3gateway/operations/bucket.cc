@@ -1,4 +1,6 @@
-// HeadBucket, CreateBucket, DeleteBucket, GetBucketLocation.
+// ListBuckets, HeadBucket, CreateBucket, DeleteBucket, GetBucketLocation.
+
+#include <algorithm>
 #include <optional>
 
 #include "core/auth/permission_check.h"
@@ -11,11 +13,16 @@
 #include "s3gateway/operations/access_control.h"
 #include "s3gateway/operations/lookup.h"
 #include "s3gateway/operations/operations.h"
+#include "s3gateway/wire/address.h"
 #include "s3gateway/wire/errors.h"
+#include "s3gateway/wire/list_query.h"
 #include "s3gateway/xml/bucket_documents.h"
+#include "s3gateway/xml/documents.h"
 
 namespace tarn::s3 {
 namespace {
+
+constexpr uint64_t kBucketsMax = 10'000;  // source: S3's limit
 
 /// Random bytes in the name of a namespace, so that a bucket that is created again gets another
 /// one.
@@ -170,6 +177,38 @@ http::Response run(Call& call, const DeleteBucket& endpoint) {
   }
   branch::delete_empty_repository(call.engine(), repository);
   return no_content();
+}
+
+http::Response run(Call& call, const ListBuckets& endpoint) {
+  const uint64_t limit =
+      check_number(endpoint.max_buckets, "max-buckets", 1, kBucketsMax, kBucketsMax);
+  check_key_bytes(endpoint.prefix);
+  const S3Options& options = call.context.options;
+  xml::ListAllMyBucketsResult result;
+  result.region = options.region;
+  result.owner = {options.owner_id, options.owner_name};
+  result.prefix = endpoint.prefix;
+  std::string after;
+  if (endpoint.continuation_token) after = decode_continuation(*endpoint.continuation_token);
+  // All buckets are in one region, so a listing of another region is empty.
+  bool more = !endpoint.bucket_region || *endpoint.bucket_region == options.region;
+  while (more && result.buckets.size() < limit) {
+    const uint64_t wanted = std::min<uint64_t>(limit - result.buckets.size(), kPageItemsMax);
+    Page<Repository> page = branch::list_repositories(
+        call.engine(), endpoint.prefix, "", after, static_cast<uint32_t>(wanted),
+        [&](const Repository& repository) {
+          return call.caller.permissions->allows(auth::Action::kReadRepository,
+                                                 auth::repository_arn(repository.name.str()),
+                                                 call.request.peer);
+        });
+    for (Repository& repository : page.items) {
+      result.buckets.push_back({repository.name.str(), repository.created});
+    }
+    more = page.has_more;
+    if (more) after = result.buckets.back().name;
+  }
+  if (more) result.continuation_token = encode_continuation(after);
+  return xml_response(200, to_xml(result));
 }
 
 }  // namespace tarn::s3

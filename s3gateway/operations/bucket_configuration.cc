@@ -1,14 +1,23 @@
-// Versioning, and the bucket configurations that are not supported.
+// The configurations of a bucket: versioning, tags, lifecycle, access, and those that are not
+// supported.
+
 #include <algorithm>
 #include <array>
 
+#include "core/auth/permission_check.h"
+#include "core/auth/resource.h"
 #include "core/base/str_cat.h"
+#include "core/branch/bucket_settings.h"
 #include "core/branch/object_versions.h"
+#include "core/objects/lifecycle.h"
+#include "s3gateway/operations/access_control.h"
 #include "s3gateway/operations/lookup.h"
 #include "s3gateway/operations/operations.h"
 #include "s3gateway/wire/address.h"
 #include "s3gateway/wire/errors.h"
+#include "s3gateway/wire/object_tags.h"
 #include "s3gateway/xml/bucket_documents.h"
+#include "s3gateway/xml/lifecycle.h"
 
 namespace tarn::s3 {
 namespace {
@@ -85,6 +94,254 @@ http::Response run(Call& call, const PutBucketVersioning& endpoint) {
   branch::set_versioning(call.engine(), repository,
                          status == "Enabled" ? Versioning::kEnabled : Versioning::kSuspended);
   return http::Response{};
+}
+
+namespace {
+
+constexpr Failure kNoSuchTagSet{"NoSuchTagSet", 404};
+
+void replace_bucket_tags(Call& call, std::string_view bucket, const Metadata& tags) {
+  const Repository repository = require_existing(call.engine(), require_bucket(call, bucket));
+  branch::change_bucket_settings(call.engine(), repository, /*force=*/false,
+                                 [&](BucketSettings& settings) { settings.tags = tags; });
+}
+
+}  // namespace
+
+http::Response run(Call& call, const GetBucketTagging& endpoint) {
+  const Repository repository =
+      require_existing(call.engine(), require_bucket(call, endpoint.bucket));
+  const Metadata tags = branch::get_bucket_settings(call.engine(), repository).tags;
+  if (tags.empty()) {
+    throw Refusal(kNoSuchTagSet, "The TagSet does not exist.", {{"BucketName", endpoint.bucket}});
+  }
+  return xml_response(200, xml::tagging_to_xml(tags));
+}
+
+http::Response run(Call& call, const PutBucketTagging& endpoint) {
+  const Metadata tags = xml::parse_tagging(read_document(call, xml::kTaggingDocumentBytesMax));
+  check_tags(tags, kBucketTagsMax);
+  replace_bucket_tags(call, endpoint.bucket, tags);
+  return no_content();
+}
+
+http::Response run(Call& call, const DeleteBucketTagging& endpoint) {
+  replace_bucket_tags(call, endpoint.bucket, {});
+  return no_content();
+}
+
+namespace {
+
+constexpr Failure kNoSuchLifecycle{"NoSuchLifecycleConfiguration", 404};
+
+/// The repository whose rules they are: the bucket is its bare name.
+Repository require_whole(Call& call, const BucketName& name) {
+  Repository repository = require_existing(call.engine(), name);
+  if (name.bare) return repository;
+  throw Refusal(failure::kNotImplemented,
+                str_cat("The bucket of one ref has no lifecycle of its own. Set it on the bucket ",
+                        name.repository.str(), '.'));
+}
+
+/// Requires the permissions for the deletions and aborts that the rule causes.
+void require_actions(Call& call, const BucketName& bucket, const LifecycleRule& rule) {
+  const auto& peer = call.request.peer;
+  const std::string repository = bucket.repository.str();
+  if (!bucket.rooted()) {
+    auth::require_permission_on_all_objects(call.caller, auth::Action::kWriteObject, repository,
+                                            peer);
+    return;
+  }
+  const std::string below = auth::object_arn(repository, bucket.ref, rule.prefix.value_or(""));
+  if (rule.expires()) {
+    auth::require_permission_below(call.caller, auth::Action::kDeleteObject, below, peer);
+  }
+  if (rule.abort_days) {
+    auth::require_permission_below(call.caller, auth::Action::kWriteObject, below, peer);
+  }
+}
+
+}  // namespace
+
+http::Response run(Call& call, const GetBucketLifecycleConfiguration& endpoint) {
+  const BucketName name = require_bucket(call, endpoint.bucket);
+  const Repository repository = require_existing(call.engine(), name);
+  std::optional<LifecycleRules> rules;
+  if (name.bare) rules = objects::get_lifecycle(call.engine(), repository);
+  if (!rules) {
+    throw Refusal(kNoSuchLifecycle, "The lifecycle configuration does not exist.",
+                  {{"BucketName", endpoint.bucket}});
+  }
+  return xml_response(200, xml::lifecycle_to_xml(*rules));
+}
+
+http::Response run(Call& call, const PutBucketLifecycleConfiguration& endpoint) {
+  const LifecycleRules rules =
+      xml::parse_lifecycle(read_document(call, xml::kLifecycleDocumentBytesMax));
+  const BucketName bucket = require_bucket(call, endpoint.bucket);
+  const Repository repository = require_whole(call, bucket);
+  for (const LifecycleRule& rule : rules) {
+    if (rule.expires() && !bucket.rooted()) {
+      throw Refusal(failure::kNotImplemented,
+                    "The lifecycle action Expiration is implemented for buckets that CreateBucket "
+                    "made with s3.create_bucket: rooted, whose objects are those of one branch.");
+    }
+    require_actions(call, bucket, rule);
+  }
+  objects::set_lifecycle(call.engine(), repository, rules);
+  return http::Response{};
+}
+
+http::Response run(Call& call, const DeleteBucketLifecycle& endpoint) {
+  objects::set_lifecycle(call.engine(), require_whole(call, require_bucket(call, endpoint.bucket)),
+                         {});
+  return no_content();
+}
+
+// Access control lists, ownership controls and the public-access block.
+
+namespace {
+
+using xml::AclGrants;
+
+constexpr int kAbsentStatus = 404;
+constexpr Failure kNoOwnershipControls{"OwnershipControlsNotFoundError", kAbsentStatus};
+constexpr Failure kNoPublicAccessBlock{"NoSuchPublicAccessBlockConfiguration", kAbsentStatus};
+
+xml::Owner owner_of(const Call& call) {
+  return {call.context.options.owner_id, call.context.options.owner_name};
+}
+
+/// The repository of an existing bucket.
+Repository require_repository(Call& call, const std::string& bucket) {
+  return require_existing(call.engine(), require_bucket(call, bucket));
+}
+
+/// Whether the bucket has an ACL: only the bare name of a rooted bucket does.
+bool has_list(const BucketName& name) { return name.bare && name.rooted(); }
+
+http::Response change(Call& call, const Repository& repository, bool force, int status,
+                      const std::function<void(BucketSettings&)>& with) {
+  branch::change_bucket_settings(call.engine(), repository, force, with);
+  http::Response response;
+  response.status = status;
+  return response;
+}
+
+bool shows_everybody(Call& call, const std::string& bucket, const Repository& repository) {
+  return has_list(require_bucket(call, bucket)) &&
+         branch::get_bucket_settings(call.engine(), repository).public_read;
+}
+
+[[noreturn]] void refuse_list() {
+  throw Refusal(
+      failure::kNotImplemented,
+      "Access control lists are not implemented, except that a rooted bucket can be public-read; "
+      "access is granted by policies of users and groups. Only x-amz-acl: private is accepted, and "
+      "the list that is shown.");
+}
+
+}  // namespace
+
+http::Response run(Call& call, const GetBucketAcl& endpoint) {
+  const Repository repository = require_repository(call, endpoint.bucket);
+  const bool shown = shows_everybody(call, endpoint.bucket, repository);
+  return xml_response(200, xml::acl_to_xml(owner_of(call), shown));
+}
+
+http::Response run(Call& call, const PutBucketAcl& endpoint) {
+  const Repository repository = require_repository(call, endpoint.bucket);
+  const AclGrants grants = requested_acl(call);
+  if (grants == AclGrants::kOwner) {
+    if (!has_list(require_bucket(call, endpoint.bucket))) return http::Response{};
+    // Making a bucket private must always be possible, so read-only repositories permit it.
+    return change(call, repository, /*force=*/true, 200,
+                  [](BucketSettings& settings) { settings.public_read = false; });
+  }
+  check_acl_permitted(branch::get_bucket_settings(call.engine(), repository), grants);
+  if (grants != AclGrants::kPublicRead) refuse_list();
+  require_publication(call, repository.name, require_publishable(call, endpoint.bucket));
+  return change(call, repository, /*force=*/false, 200, [](BucketSettings& settings) {
+    check_acl_permitted(settings, AclGrants::kPublicRead);
+    settings.public_read = true;
+  });
+}
+
+http::Response run(Call& call, const GetObjectAcl& endpoint) {
+  const VersionedObject found = require_object(
+      call.engine(), locate(call, endpoint.bucket, endpoint.key), endpoint.version_id);
+  const bool shown = shows_everybody(call, endpoint.bucket, found.repository);
+  return xml_response(200, xml::acl_to_xml(owner_of(call), shown));
+}
+
+http::Response run(Call& call, const PutObjectAcl& endpoint) {
+  const VersionedObject found = require_object(
+      call.engine(), locate(call, endpoint.bucket, endpoint.key), endpoint.version_id);
+  const AclGrants grants = requested_acl(call);
+  check_object_acl(call, endpoint.bucket);
+  const Repository& repository = found.repository;
+  check_acl_permitted(branch::get_bucket_settings(call.engine(), repository), grants);
+  // Only the current ACL is accepted, because it cannot be changed.
+  const bool shown =
+      grants == (shows_everybody(call, endpoint.bucket, repository) ? AclGrants::kPublicRead
+                                                                    : AclGrants::kOwner);
+  if (!shown) refuse_list();
+  return http::Response{};
+}
+
+http::Response run(Call& call, const GetBucketOwnershipControls& endpoint) {
+  const Repository repository = require_repository(call, endpoint.bucket);
+  const auto ownership = branch::get_bucket_settings(call.engine(), repository).ownership;
+  if (!ownership) {
+    throw Refusal(kNoOwnershipControls, "The bucket ownership controls were not found",
+                  {{"BucketName", endpoint.bucket}});
+  }
+  return xml_response(200, xml::ownership_controls_to_xml(*ownership));
+}
+
+http::Response run(Call& call, const PutBucketOwnershipControls& endpoint) {
+  const ObjectOwnership ownership =
+      xml::parse_ownership_controls(read_document(call, xml::kConfigurationDocumentBytesMax));
+  const Repository repository = require_repository(call, endpoint.bucket);
+  return change(call, repository, /*force=*/false, 200, [&](BucketSettings& settings) {
+    if (ownership == ObjectOwnership::kBucketOwnerEnforced && settings.public_read) {
+      throw Refusal(failure::kInvalidBucketAclWithObjectOwnership,
+                    "Bucket cannot have ACLs set with ObjectOwnership's BucketOwnerEnforced "
+                    "setting. Put x-amz-acl: private first.");
+    }
+    settings.ownership = ownership;
+  });
+}
+
+http::Response run(Call& call, const DeleteBucketOwnershipControls& endpoint) {
+  const Repository repository = require_repository(call, endpoint.bucket);
+  return change(call, repository, /*force=*/false, 204,
+                [](BucketSettings& settings) { settings.ownership.reset(); });
+}
+
+http::Response run(Call& call, const GetPublicAccessBlock& endpoint) {
+  const Repository repository = require_repository(call, endpoint.bucket);
+  const auto block = branch::get_bucket_settings(call.engine(), repository).public_access_block;
+  if (!block) {
+    throw Refusal(kNoPublicAccessBlock, "The public access block configuration was not found",
+                  {{"BucketName", endpoint.bucket}});
+  }
+  return xml_response(200, xml::public_access_block_to_xml(*block));
+}
+
+http::Response run(Call& call, const PutPublicAccessBlock& endpoint) {
+  const PublicAccessBlock block =
+      xml::parse_public_access_block(read_document(call, xml::kConfigurationDocumentBytesMax));
+  const Repository repository = require_repository(call, endpoint.bucket);
+  // Blocking public access must always be possible, so read-only repositories permit it.
+  return change(call, repository, /*force=*/block.ignore_public_acls, 200,
+                [&](BucketSettings& settings) { settings.public_access_block = block; });
+}
+
+http::Response run(Call& call, const DeletePublicAccessBlock& endpoint) {
+  const Repository repository = require_repository(call, endpoint.bucket);
+  return change(call, repository, /*force=*/false, 204,
+                [](BucketSettings& settings) { settings.public_access_block.reset(); });
 }
 
 }  // namespace tarn::s3

@@ -1,5 +1,4 @@
-// One function per operation of S3's API, each in a file named after it. They throw the errors that
-// answer_for maps.
+// The operations of S3's API, one function each. They throw the errors that answer_for maps.
 #pragma once
 
 #include "core/http/message.h"

@@ -15,7 +15,7 @@ namespace tarn::s3 {
 /// In hex, as in the ETag of an empty object.
 constexpr std::string_view kEmptyMd5 = "d41d8cd98f00b204e9800998ecf8427e";
 /// The checksum type of an object whose checksum is not composed of those of its parts.
-constexpr std::string_view kFullObject = "FULL_OBJECT";
+constexpr std::string_view kFullObjectType = "FULL_OBJECT";
 
 /// The XML element of an algorithm ("crc32"): "ChecksumCRC32" and so on; "" for an unknown one.
 std::string_view element_of(std::string_view algorithm);
