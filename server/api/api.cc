@@ -200,7 +200,7 @@ http::Response Api::State::answer(http::Request& request, Router::Match match, s
   }
   const branch::ActingUser user_of_hooks(call.caller.user.name, call.request.peer);
   const MemoryScope memory(call.caller.user.name);
-  http::Response response = route.handler(context, call);
+  http::Response response = route.handler.run(context, call);
   response.hold_memory(request.method);
   if (route.access.needs_account()) renew_session(request, response);
   return response;
@@ -255,7 +255,7 @@ http::Response Api::State::run_or_defer(Call call, std::chrono::seconds wait) {
            [this, response, deferred, kept] {
              const branch::ActingUser user(deferred->caller.user.name, kept->peer);
              const MemoryScope memory(deferred->caller.user.name);
-             *response = deferred->route.handler(context, *deferred);
+             *response = deferred->route.handler.run(context, *deferred);
              response->hold_memory(kept->method);
            },
        .result = kept_answer},

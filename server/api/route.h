@@ -34,48 +34,32 @@ struct Input {
   Parameters parameters{};
 };
 
-using HandlerFunction = http::Response (*)(const Context&, Call&);
-
-/// A handler that takes a JSON body, and the parser of that body.
-struct JsonHandler {
-  std::any (*parse)(const json::Value& body);  ///< throws invalid_argument
-  HandlerFunction run;                         ///< consumes the call's body
-};
-
 template <auto parse>
 using Parsed = std::invoke_result_t<decltype(parse), const json::Value&>;
 
-/// The JsonHandler of `run`, which receives the result of `parse`, or a default value without a
-/// body.
-template <auto parse, http::Response (*run)(const Context&, Call&, Parsed<parse>)>
-constexpr JsonHandler json_handler{
-    .parse = [](const json::Value& body) -> std::any { return parse(body); },
-    .run =
-        [](const Context& context, Call& call) {
-          if constexpr (std::is_default_constructible_v<Parsed<parse>>) {
-            if (!call.body.has_value()) return run(context, call, {});
-          }
-          return run(context, call, std::any_cast<Parsed<parse>>(std::move(call.body)));
-        }};
+/// The handler of a route, and the parser of the JSON body that it takes, if any.
+struct Handler {
+  http::Response (*run)(const Context&, Call&);  ///< consumes the call's body
+  /// Throws invalid_argument; nullptr for a handler without a JSON body.
+  std::any (*parse)(const json::Value& body) = nullptr;
 
-/// The handler of a route.
-class Handler {
- public:
-  constexpr Handler(HandlerFunction plain) : plain_(plain) {}
-  constexpr Handler(JsonHandler (*json)()) : json_(json) {}
+  constexpr Handler(decltype(run) handler, decltype(parse) parser = nullptr)
+      : run(handler), parse(parser) {}
 
-  bool takes_json() const { return json_ != nullptr; }
-  /// Throws invalid_argument. Requires takes_json().
-  std::any parse(const json::Value& body) const { return json_().parse(body); }
-  http::Response operator()(const Context& context, Call& call) const {
-    return (takes_json() ? json_().run : plain_)(context, call);
-  }
+  bool takes_json() const { return parse != nullptr; }
   bool operator==(const Handler&) const = default;
-
- private:
-  HandlerFunction plain_ = nullptr;
-  JsonHandler (*json_)() = nullptr;
 };
+
+/// The Handler that gives `run` the result of `parse`, or a default value without a body.
+template <auto parse, http::Response (*run)(const Context&, Call&, Parsed<parse>)>
+constexpr Handler json_handler{[](const Context& context, Call& call) {
+                                 if constexpr (std::is_default_constructible_v<Parsed<parse>>) {
+                                   if (!call.body.has_value()) return run(context, call, {});
+                                 }
+                                 return run(context, call,
+                                            std::any_cast<Parsed<parse>>(std::move(call.body)));
+                               },
+                               [](const json::Value& body) -> std::any { return parse(body); }};
 
 struct Route {
   Method method;

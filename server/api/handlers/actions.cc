@@ -67,25 +67,6 @@ void write_hook_step(Writer& out, const HookStep& step) {
   out.end_object();
 }
 
-struct RunHooks {
-  events::HandRun run;
-  bool dry_run = false;
-};
-
-RunHooks parse_run_hooks(const Value& body) {
-  RunHooks out;
-  out.run.ref = body.at("ref").text();
-  const Value event = body.at("event");
-  const auto known = parse_hook_event(event.text());
-  if (!known) event.fail("must be an event such as pre-commit");
-  out.run.event = *known;
-  out.run.branch = body.text_or_empty("branch");
-  out.run.tag = body.text_or_empty("tag");
-  out.run.action = body.text_or_empty("action");
-  out.dry_run = body.flag("dry_run");
-  return out;
-}
-
 /// {"dry_run": true, "hooks": [...]}
 std::string plan_body(std::span<const branch::PlannedHook> plan) {
   Writer out;
@@ -109,6 +90,20 @@ std::string plan_body(std::span<const branch::PlannedHook> plan) {
 }
 
 }  // namespace
+
+RunHooks parse_run_hooks(const Value& body) {
+  RunHooks out;
+  out.run.ref = body.at("ref").text();
+  const Value event = body.at("event");
+  const auto known = parse_hook_event(event.text());
+  if (!known) event.fail("must be an event such as pre-commit");
+  out.run.event = *known;
+  out.run.branch = body.text_or_empty("branch");
+  out.run.tag = body.text_or_empty("tag");
+  out.run.action = body.text_or_empty("action");
+  out.dry_run = body.flag("dry_run");
+  return out;
+}
 
 http::Response list_runs(const Context& context, Call& call) {
   const Page<HookRun> page =
@@ -153,6 +148,4 @@ http::Response run_hooks(const Context& context, Call& call, RunHooks given) {
   return json_response(201, hook_run_body(events::run_hooks(
                                 context.engine, repository_of(context, call), given.run)));
 }
-JsonHandler run_hooks() { return json_handler<parse_run_hooks, run_hooks>; }
-
 }  // namespace tarn::api

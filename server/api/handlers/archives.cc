@@ -255,6 +255,4 @@ http::Response archive_paths(const Context& context, Call& call, json::ArchivePa
   const uint64_t length = check(format_of(call), from_first());
   return answer_archive(context, call, found.repository, "", length, from_first());
 }
-JsonHandler archive_paths() { return json_handler<json::parse_archive_paths, archive_paths>; }
-
 }  // namespace tarn::api

@@ -117,19 +117,14 @@ void write_expiry(json::Writer& out, const gc::Expiry& expiry) {
   out.end_object();
 }
 
-struct ExpiryBody {
-  std::string ref;
-  std::string reason;
-};
+}  // namespace
 
-ExpiryBody parse_expiry(const json::Value& body) {
-  return {.ref = body.at("ref").text(), .reason = body.at("reason").text()};
+HoldBody parse_hold(const json::Value& body) {
+  HoldBody out{.ref = body.at("ref").text(), .reason = body.at("reason").text()};
+  if (const auto path = body.find("path")) out.path = path->text();
+  if (const auto until = body.find("until")) out.until = json::parse_deadline(*until);
+  return out;
 }
-
-struct RunRequest {
-  uint32_t share_max = 0;
-  bool adopt = false;
-};
 
 RunRequest parse_run_request(const json::Value& body) {
   RunRequest out;
@@ -142,21 +137,9 @@ RunRequest parse_run_request(const json::Value& body) {
   return out;
 }
 
-struct HoldBody {
-  std::string ref;
-  std::string reason;
-  std::string path{};
-  std::optional<json::Deadline> until{};
-};
-
-HoldBody parse_hold(const json::Value& body) {
-  HoldBody out{.ref = body.at("ref").text(), .reason = body.at("reason").text()};
-  if (const auto path = body.find("path")) out.path = path->text();
-  if (const auto until = body.find("until")) out.until = json::parse_deadline(*until);
-  return out;
+ExpiryBody parse_expiry(const json::Value& body) {
+  return {.ref = body.at("ref").text(), .reason = body.at("reason").text()};
 }
-
-}  // namespace
 
 http::Response plan_collection(const Context& context, Call& call) {
   const gc::CollectionPlan plan =
@@ -255,7 +238,6 @@ http::Response request_collection(const Context& context, Call& call, RunRequest
   gc::request_collection(context.engine, repository, call.caller.user.name, given.share_max);
   return empty_response(202);
 }
-JsonHandler request_collection() { return json_handler<parse_run_request, request_collection>; }
 
 http::Response list_expiries(const Context& context, Call& call) {
   const auto page = gc::list_expiries(context.engine, repository_of(context, call),
@@ -280,7 +262,6 @@ http::Response expire_commit(const Context& context, Call& call, ExpiryBody give
   out.end_object();
   return json_response(200, std::move(out).take());
 }
-JsonHandler expire_commit() { return json_handler<parse_expiry, expire_commit>; }
 
 http::Response add_hold(const Context& context, Call& call, HoldBody given) {
   gc::HoldRequest request{
@@ -290,7 +271,6 @@ http::Response add_hold(const Context& context, Call& call, HoldBody given) {
   write_hold(out, gc::add_hold(context.engine, repository_of(context, call), request));
   return json_response(201, std::move(out).take());
 }
-JsonHandler add_hold() { return json_handler<parse_hold, add_hold>; }
 
 http::Response list_holds(const Context& context, Call& call) {
   const auto page = gc::list_holds(context.engine, repository_of(context, call),

@@ -1,285 +1,205 @@
-// The handlers of all implemented operations, by resource. Each reads its parameters, calls a verb
-// of the core and encodes the result; the table in routes.cc says which checks run
-// before. A JsonHandler takes a JSON body.
+// The handlers of all operations that are served, by file. Each reads its parameters, calls a verb
+// of the core and encodes the result; the table in routes.cc has the parsers of their bodies, and
+// the checks that run before.
 #pragma once
 
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/auth/policy.h"
+#include "core/events/hook_runs.h"
+#include "core/model/branch_cleanup.h"
+#include "core/model/quota.h"
+#include "core/verify/verify.h"
+#include "server/api/json/account.h"
+#include "server/api/json/commit.h"
+#include "server/api/json/import.h"
+#include "server/api/json/merge.h"
+#include "server/api/json/object.h"
+#include "server/api/json/promotion.h"
+#include "server/api/json/ref.h"
+#include "server/api/json/repository.h"
+#include "server/api/json/run.h"
+#include "server/api/json/values.h"
 #include "server/api/route.h"
 
 namespace tarn::api {
 
-// account.cc
-http::Response get_setup_state(const Context& context, Call& call);
-JsonHandler setup();
-JsonHandler setup_comm_prefs();
-JsonHandler login();
-http::Response get_current_user(const Context& context, Call& call);
-http::Response get_auth_capabilities(const Context& context, Call& call);
+/// The type of a handler that takes no JSON body.
+using Plain = http::Response(const Context& context, Call& call);
+/// The type of a handler that takes a JSON body, which the row in the table parses.
+template <typename Body>
+using Reads = http::Response(const Context& context, Call& call, Body given);
 
-// permission_checks.cc
-JsonHandler check_permissions();
-
-// users.cc
-http::Response list_users(const Context& context, Call& call);
-JsonHandler create_user();
-http::Response get_user(const Context& context, Call& call);
-http::Response delete_user(const Context& context, Call& call);
-http::Response list_user_groups(const Context& context, Call& call);
-http::Response list_user_policies(const Context& context, Call& call);
-http::Response attach_policy_to_user(const Context& context, Call& call);
-http::Response detach_policy_from_user(const Context& context, Call& call);
-
-// branch_cleanup.cc
-http::Response get_cleanup_rules(const Context& context, Call& call);
-JsonHandler set_cleanup_rules();
-http::Response list_stale_branches(const Context& context, Call& call);
-
-// quotas.cc
-http::Response list_quotas(const Context& context, Call& call);
-JsonHandler set_quota();
-http::Response remove_quota(const Context& context, Call& call);
-http::Response recount_quota(const Context& context, Call& call);
-
-// groups.cc
-http::Response list_groups(const Context& context, Call& call);
-JsonHandler create_group();
-http::Response get_group(const Context& context, Call& call);
-http::Response delete_group(const Context& context, Call& call);
-http::Response list_group_members(const Context& context, Call& call);
-http::Response add_group_member(const Context& context, Call& call);
-http::Response remove_group_member(const Context& context, Call& call);
-http::Response list_group_policies(const Context& context, Call& call);
-http::Response attach_policy_to_group(const Context& context, Call& call);
-http::Response detach_policy_from_group(const Context& context, Call& call);
-JsonHandler set_group_acl();
-http::Response get_group_acl(const Context& context, Call& call);
-
-// policies.cc
-http::Response list_policies(const Context& context, Call& call);
-JsonHandler create_policy();
-http::Response get_policy(const Context& context, Call& call);
-JsonHandler update_policy();
-http::Response delete_policy(const Context& context, Call& call);
-
-// credentials.cc
-http::Response list_user_credentials(const Context& context, Call& call);
-http::Response create_credentials(const Context& context, Call& call);
-http::Response get_credentials(const Context& context, Call& call);
-http::Response delete_credentials(const Context& context, Call& call);
-JsonHandler create_external_principal();
-http::Response delete_external_principal(const Context& context, Call& call);
-http::Response list_external_principals(const Context& context, Call& call);
-http::Response get_external_principal(const Context& context, Call& call);
-
-// configuration.cc
-http::Response get_config(const Context& context, Call& call);
-http::Response get_version(const Context& context, Call& call);
-http::Response get_storage_config(const Context& context, Call& call);
-http::Response get_collection_config(const Context& context, Call& call);
-http::Response list_settings(const Context& context, Call& call);
-http::Response list_servers(const Context& context, Call& call);
-http::Response health_check(const Context& context, Call& call);
-JsonHandler post_statistics();
-http::Response get_usage_report(const Context& context, Call& call);
-
-// repositories.cc
-http::Response list_repositories(const Context& context, Call& call);
-JsonHandler create_repository();
-http::Response get_repository(const Context& context, Call& call);
-http::Response delete_repository(const Context& context, Call& call);
-http::Response list_deleted_repositories(const Context& context, Call& call);
-JsonHandler restore_repository();
-http::Response get_repository_metadata(const Context& context, Call& call);
-JsonHandler set_repository_metadata();
-JsonHandler delete_repository_metadata();
-
-// settings.cc
-http::Response get_protection_rules(const Context& context, Call& call);
-JsonHandler set_protection_rules();
-JsonHandler add_protection_rule();
-JsonHandler remove_protection_rule();
-http::Response get_tag_rules(const Context& context, Call& call);
-JsonHandler set_tag_rules();
-http::Response plan_collection(const Context& context, Call& call);
-http::Response list_planned_objects(const Context& context, Call& call);
-http::Response list_collections(const Context& context, Call& call);
-JsonHandler request_collection();
-http::Response get_collection(const Context& context, Call& call);
-http::Response cancel_collection(const Context& context, Call& call);
-JsonHandler add_hold();
-http::Response list_expiries(const Context& context, Call& call);
-JsonHandler expire_commit();
-http::Response list_holds(const Context& context, Call& call);
-http::Response remove_hold(const Context& context, Call& call);
-http::Response get_collection_rules(const Context& context, Call& call);
-JsonHandler set_collection_rules();
-http::Response remove_collection_rules(const Context& context, Call& call);
-http::Response allow_settings(const Context& context, Call& call);
-
-// branches.cc
-http::Response summarise_diff(const Context& context, Call& call);
-JsonHandler record_commit();
-http::Response create_symlinks(const Context& context, Call& call);
-http::Response dump_refs(const Context& context, Call& call);
-JsonHandler restore_refs();
-http::Response start_dump(const Context& context, Call& call);
-http::Response dump_status(const Context& context, Call& call);
-JsonHandler start_restore();
-http::Response restore_status(const Context& context, Call& call);
-http::Response list_branches(const Context& context, Call& call);
-JsonHandler create_branch();
-http::Response get_branch(const Context& context, Call& call);
-JsonHandler set_branch_expiry();
-http::Response delete_branch(const Context& context, Call& call);
-JsonHandler reset_branch();
-http::Response hard_reset_branch(const Context& context, Call& call);
-JsonHandler revert_branch();
-JsonHandler cherry_pick();
-http::Response diff_branch(const Context& context, Call& call);
-
-// tags.cc
-http::Response list_tags(const Context& context, Call& call);
-JsonHandler create_tag();
-http::Response get_tag(const Context& context, Call& call);
-http::Response delete_tag(const Context& context, Call& call);
-
-// aliases.cc
-http::Response list_aliases(const Context& context, Call& call);
-http::Response get_alias(const Context& context, Call& call);
-http::Response list_alias_changes(const Context& context, Call& call);
-JsonHandler set_alias();
-http::Response remove_alias(const Context& context, Call& call);
-
-// verifications.cc
-JsonHandler start_verification();
-http::Response get_verification(const Context& context, Call& call);
-http::Response cancel_verification(const Context& context, Call& call);
-
-// metadata_files.cc
-http::Response get_meta_range(const Context& context, Call& call);
-http::Response get_range(const Context& context, Call& call);
-http::Response get_metadata_object(const Context& context, Call& call);
-
-// commits.cc
-JsonHandler commit();
-http::Response get_commit(const Context& context, Call& call);
-http::Response log_commits(const Context& context, Call& call);
-
-// refs.cc
-http::Response diff_refs(const Context& context, Call& call);
-JsonHandler merge_into_branch();
-http::Response list_conflicts(const Context& context, Call& call);
-http::Response find_merge_base(const Context& context, Call& call);
-
-// object_reads.cc
-http::Response get_object(const Context& context, Call& call);
-http::Response head_object(const Context& context, Call& call);
-http::Response stat_object(const Context& context, Call& call);
-http::Response list_objects(const Context& context, Call& call);
-http::Response get_underlying_properties(const Context& context, Call& call);
-
-// searches.cc
-http::Response search_objects(const Context& context, Call& call);
-http::Response search_refs(const Context& context, Call& call);
-
-// archives.cc
-http::Response archive_prefix(const Context& context, Call& call);
-JsonHandler archive_paths();
-
-// object_writes.cc
-http::Response upload_object(const Context& context, Call& call);
-http::Response allow_upload(const Context& context, Call& call);
-JsonHandler stage_object();
-http::Response delete_object(const Context& context, Call& call);
-JsonHandler delete_objects();
-JsonHandler copy_object();
-JsonHandler move_objects();
-JsonHandler checkout_path();
-JsonHandler update_user_metadata();
-
-// staging.cc
-http::Response get_physical_address(const Context& context, Call& call);
-JsonHandler link_physical_address();
-
-// presigned_uploads.cc
-http::Response create_presigned_upload(const Context& context, Call& call);
-JsonHandler presign_part();
-JsonHandler copy_presigned_part();
-JsonHandler complete_presigned_upload();
-JsonHandler abort_presigned_upload();
-
-// caches.cc
-http::Response warm_cache(const Context& context, Call& call);
-
-// imports.cc
-JsonHandler preview_import();
-JsonHandler start_import();
-http::Response import_status(const Context& context, Call& call);
-http::Response cancel_import(const Context& context, Call& call);
-http::Response verify_import(const Context& context, Call& call);
-
-// operations.cc
-http::Response list_operations(const Context& context, Call& call);
-http::Response list_jobs(const Context& context, Call& call);
-http::Response get_operation(const Context& context, Call& call);
-http::Response cancel_operation(const Context& context, Call& call);
-
-http::Response list_webhooks(const Context& context, Call& call);
-http::Response get_webhook(const Context& context, Call& call);
-JsonHandler put_webhook();
-http::Response delete_webhook(const Context& context, Call& call);
-http::Response ping_webhook(const Context& context, Call& call);
-http::Response list_deliveries(const Context& context, Call& call);
-http::Response redeliver_event(const Context& context, Call& call);
-
-// pull_requests.cc
-http::Response list_pull_requests(const Context& context, Call& call);
-JsonHandler create_pull_request();
-http::Response get_pull_request(const Context& context, Call& call);
-JsonHandler update_pull_request();
-JsonHandler merge_pull_request();
-http::Response list_approvals(const Context& context, Call& call);
-JsonHandler approve_pull_request();
-http::Response list_promotions(const Context& context, Call& call);
-JsonHandler create_promotion();
-http::Response get_promotion(const Context& context, Call& call);
-JsonHandler report_check();
-JsonHandler approve_promotion();
-JsonHandler reject_promotion();
-JsonHandler cancel_promotion();
-JsonHandler roll_back_promotion();
-http::Response withdraw_approval(const Context& context, Call& call);
-
-// runs.cc
-JsonHandler record_run();
-http::Response list_experiment_runs(const Context& context, Call& call);
-http::Response list_run_columns(const Context& context, Call& call);
-http::Response get_experiment_run(const Context& context, Call& call);
-http::Response get_commit_metrics(const Context& context, Call& call);
-http::Response get_metric_series(const Context& context, Call& call);
-http::Response list_metric_series(const Context& context, Call& call);
-http::Response get_metric_files(const Context& context, Call& call);
-JsonHandler set_metric_files();
-
-// usage.cc
-http::Response get_usage(const Context& context, Call& call);
-http::Response list_usage_history(const Context& context, Call& call);
+// accounts.cc
+Plain get_setup_state, get_current_user, get_auth_capabilities, list_users, get_user, delete_user,
+    list_user_groups, list_user_policies, attach_policy_to_user, detach_policy_from_user,
+    list_groups, get_group, delete_group, list_group_members, add_group_member, remove_group_member,
+    list_group_policies, attach_policy_to_group, detach_policy_from_group, get_group_acl,
+    list_policies, get_policy, delete_policy, list_user_credentials, create_credentials,
+    get_credentials, delete_credentials, delete_external_principal, list_external_principals,
+    get_external_principal;
+Reads<json::Setup> setup;
+Reads<json::Checked> setup_comm_prefs;
+Reads<json::Login> login;
+Reads<json::CreateUser> create_user;
+Reads<json::CreateGroup> create_group;
+Reads<std::string> set_group_acl;
+Reads<auth::Policy> create_policy, update_policy;
+Reads<std::vector<std::map<std::string, std::string>>> create_external_principal;
+Reads<json::PermissionChecks> check_permissions;
 
 // actions.cc
-http::Response list_runs(const Context& context, Call& call);
-http::Response get_run(const Context& context, Call& call);
-http::Response list_run_hooks(const Context& context, Call& call);
-http::Response get_hook_output(const Context& context, Call& call);
-JsonHandler run_hooks();
+struct RunHooks {
+  events::HandRun run;
+  bool dry_run = false;
+};
+RunHooks parse_run_hooks(const json::Value& body);
+Plain list_runs, get_run, list_run_hooks, get_hook_output;
+Reads<RunHooks> run_hooks;
 
-// gate_policies.cc
-http::Response list_gate_policies(const Context& context, Call& call);
-http::Response list_gate_policy_versions(const Context& context, Call& call);
-http::Response get_gate_policy(const Context& context, Call& call);
-http::Response set_gate_policy(const Context& context, Call& call);
-http::Response remove_gate_policy(const Context& context, Call& call);
-JsonHandler evaluate_gate_policy();
+// archives.cc
+Plain archive_prefix;
+Reads<json::ArchivePaths> archive_paths;
 
-// compare.cc
-JsonHandler compare_candidates();
+// collections.cc
+struct ExpiryBody {
+  std::string ref;
+  std::string reason;
+};
+struct RunRequest {
+  uint32_t share_max = 0;
+  bool adopt = false;
+};
+struct HoldBody {
+  std::string ref;
+  std::string reason;
+  std::string path{};
+  std::optional<json::Deadline> until{};
+};
+RunRequest parse_run_request(const json::Value& body);
+ExpiryBody parse_expiry(const json::Value& body);
+HoldBody parse_hold(const json::Value& body);
+Plain plan_collection, list_planned_objects, list_collections, get_collection, cancel_collection,
+    list_expiries, list_holds, remove_hold;
+Reads<RunRequest> request_collection;
+Reads<ExpiryBody> expire_commit;
+Reads<HoldBody> add_hold;
+
+// commits.cc
+Plain get_commit, log_commits, get_meta_range, get_range, get_metadata_object;
+Reads<json::CreateCommit> commit;
+Reads<json::CommitRecord> record_commit;
+
+// configuration.cc
+Plain get_config, get_version, get_storage_config, get_collection_config, list_settings,
+    list_servers, health_check, get_usage_report, get_usage, list_usage_history;
+Reads<json::Checked> post_statistics;
+
+// imports.cc
+Plain import_status, cancel_import, verify_import;
+Reads<json::StartImport> preview_import, start_import;
+
+// merges.cc
+Plain diff_refs, summarise_diff, list_conflicts, find_merge_base, list_pull_requests,
+    get_pull_request, list_approvals, withdraw_approval;
+Reads<json::Merge> merge_into_branch, merge_pull_request;
+Reads<json::CreatePullRequest> create_pull_request;
+Reads<json::UpdatePullRequest> update_pull_request;
+Reads<std::optional<CommitId>> approve_pull_request;
+
+// objects.cc
+Plain get_object, head_object, stat_object, list_objects, get_underlying_properties,
+    create_symlinks, upload_object, allow_upload, delete_object, get_physical_address;
+Reads<json::StagedBytes> stage_object, link_physical_address;
+Reads<std::vector<std::string>> delete_objects;
+Reads<json::CopyObject> copy_object;
+Reads<json::MoveObjects> move_objects;
+Reads<json::CheckoutPath> checkout_path;
+Reads<Metadata> update_user_metadata;
+
+// operations.cc
+verify::RepositoryVerification parse_verification(const json::Value& body);
+Plain list_operations, list_jobs, get_operation, cancel_operation, get_verification,
+    cancel_verification, warm_cache;
+Reads<verify::RepositoryVerification> start_verification;
+
+// presigned_uploads.cc
+Plain create_presigned_upload;
+Reads<std::string> presign_part, abort_presigned_upload;
+Reads<json::CopyPart> copy_presigned_part;
+Reads<json::CompleteUpload> complete_presigned_upload;
+
+// promotions.cc
+Plain list_promotions, get_promotion, list_gate_policies, list_gate_policy_versions,
+    get_gate_policy, set_gate_policy, remove_gate_policy;
+Reads<json::CreatePromotion> create_promotion;
+Reads<promotion::PromotionCheck> report_check;
+Reads<json::Decision> approve_promotion, reject_promotion, cancel_promotion, roll_back_promotion;
+Reads<json::EvaluateGate> evaluate_gate_policy;
+Reads<promotion::CompareQuestion> compare_candidates;
+
+// refs.cc
+struct RestoreRefs {
+  std::string dump;
+  bool force = false;
+};
+RestoreRefs parse_refs_restore(const json::Value& body);
+Plain list_branches, get_branch, delete_branch, hard_reset_branch, diff_branch, list_tags, get_tag,
+    delete_tag, list_aliases, get_alias, list_alias_changes, remove_alias, dump_refs, start_dump,
+    dump_status, restore_status;
+Reads<json::CreateBranch> create_branch;
+Reads<std::optional<json::Deadline>> set_branch_expiry;
+Reads<json::ResetBranch> reset_branch;
+Reads<json::Revert> revert_branch;
+Reads<json::CherryPick> cherry_pick;
+Reads<json::CreateTag> create_tag;
+Reads<json::SetAlias> set_alias;
+Reads<RestoreRefs> restore_refs, start_restore;
+
+// repositories.cc
+struct RestoreBody {
+  std::optional<RepositoryName> as{};
+  std::string id{};
+};
+RestoreBody parse_restoration(const json::Value& body);
+Plain list_repositories, get_repository, delete_repository, list_deleted_repositories,
+    get_repository_metadata;
+Reads<json::CreateRepository> create_repository;
+Reads<RestoreBody> restore_repository;
+Reads<Metadata> set_repository_metadata;
+Reads<std::vector<std::string>> delete_repository_metadata;
+
+// runs.cc
+Plain list_experiment_runs, list_run_columns, get_experiment_run, get_commit_metrics,
+    get_metric_series, list_metric_series, get_metric_files;
+Reads<json::RecordRun> record_run;
+Reads<std::vector<std::string>> set_metric_files;
+
+// searches.cc
+Plain search_objects, search_refs;
+
+// settings.cc
+struct QuotaBody {
+  QuotaScope scope{};
+  QuotaLimits limits{};
+};
+CleanupRules parse_cleanup_rules(const json::Value& body);
+QuotaBody parse_quota(const json::Value& body);
+Plain get_protection_rules, get_tag_rules, get_collection_rules, remove_collection_rules,
+    allow_settings, get_cleanup_rules, list_stale_branches, list_quotas, remove_quota,
+    recount_quota;
+Reads<std::vector<BranchRule>> set_protection_rules;
+Reads<Glob> add_protection_rule, remove_protection_rule;
+Reads<std::vector<TagRule>> set_tag_rules;
+Reads<CollectionRules> set_collection_rules;
+Reads<CleanupRules> set_cleanup_rules;
+Reads<QuotaBody> set_quota;
+
+// webhooks.cc
+Plain list_webhooks, get_webhook, delete_webhook, ping_webhook, list_deliveries, redeliver_event;
+Reads<json::PutWebhook> put_webhook;
 
 }  // namespace tarn::api

@@ -49,7 +49,6 @@ http::Response preview_import(const Context& context, Call& call, json::StartImp
                                  .if_changed = given.if_changed},
                                 call.amount())));
 }
-JsonHandler preview_import() { return json_handler<json::parse_start_import, preview_import>; }
 
 http::Response start_import(const Context& context, Call& call, json::StartImport given) {
   for (const imports::ImportPath& path : given.paths) demand_all_below(call, path);
@@ -67,7 +66,6 @@ http::Response start_import(const Context& context, Call& call, json::StartImpor
                             idempotency_key(call));
   return json_response(202, json::id_body(id));
 }
-JsonHandler start_import() { return json_handler<json::parse_start_import, start_import>; }
 
 http::Response import_status(const Context& context, Call& call) {
   return json_response(

@@ -150,7 +150,6 @@ http::Response presign_part(const Context& context, Call& call, std::string addr
   return json_response(
       200, json::upload_to_body(part_url(Presigner(context, call), upload, part_number(call))));
 }
-JsonHandler presign_part() { return json_handler<json::parse_upload_address, presign_part>; }
 
 http::Response copy_presigned_part(const Context& context, Call& call, json::CopyPart given) {
   const OpenUpload upload = open_upload(context, call, given.physical_address);
@@ -171,9 +170,6 @@ http::Response copy_presigned_part(const Context& context, Call& call, json::Cop
                     response);
   return response;
 }
-JsonHandler copy_presigned_part() {
-  return json_handler<json::parse_copy_part, copy_presigned_part>;
-}
 
 http::Response complete_presigned_upload(const Context& context, Call& call,
                                          json::CompleteUpload given) {
@@ -189,9 +185,6 @@ http::Response complete_presigned_upload(const Context& context, Call& call,
                     response);
   return response;
 }
-JsonHandler complete_presigned_upload() {
-  return json_handler<json::parse_complete_upload, complete_presigned_upload>;
-}
 
 http::Response abort_presigned_upload(const Context& context, Call& call, std::string address) {
   const OpenUpload upload = open_upload(context, call, address);
@@ -203,8 +196,4 @@ http::Response abort_presigned_upload(const Context& context, Call& call, std::s
   }
   return empty_response(204);
 }
-JsonHandler abort_presigned_upload() {
-  return json_handler<json::parse_upload_address, abort_presigned_upload>;
-}
-
 }  // namespace tarn::api

@@ -1,10 +1,15 @@
 #include "core/promotion/promotions.h"
 
+#include <charconv>
+
 #include "core/auth/resource.h"
 #include "core/base/error.h"
 #include "core/base/glob.h"
 #include "core/base/str_cat.h"
 #include "core/branch/ref_globs.h"
+#include "core/promotion/compare.h"
+#include "core/promotion/gate_facts.h"
+#include "core/promotion/gate_policies.h"
 #include "core/promotion/judgement.h"
 #include "core/promotion/rollback.h"
 #include "server/api/handlers/handlers.h"
@@ -110,9 +115,6 @@ http::Response create_promotion(const Context& context, Call& call, json::Create
                                    .idempotency_key = std::move(given.idempotency_key)});
   return answer_promotion(context, repository, made.existed ? 200 : 202, made.promotion);
 }
-JsonHandler create_promotion() {
-  return json_handler<json::parse_create_promotion, create_promotion>;
-}
 
 http::Response list_promotions(const Context& context, Call& call) {
   const auto page = promotion::list_promotions(
@@ -146,7 +148,6 @@ http::Response report_check(const Context& context, Call& call, promotion::Promo
   return answer_promotion(context, repository, 200,
                           promotion::get_promotion(context.engine, repository, id));
 }
-JsonHandler report_check() { return json_handler<json::parse_report_check, report_check>; }
 
 http::Response approve_promotion(const Context& context, Call& call, json::Decision decision) {
   const std::string id = promotion_id(call);
@@ -159,19 +160,16 @@ http::Response approve_promotion(const Context& context, Call& call, json::Decis
   return answer_promotion(context, repository, 200,
                           promotion::get_promotion(context.engine, repository, id));
 }
-JsonHandler approve_promotion() { return json_handler<json::parse_decision, approve_promotion>; }
 
 http::Response reject_promotion(const Context& context, Call& call, json::Decision decision) {
   return end(context, call, promotion::PromotionState::kRejected, auth::Action::kApprovePromotion,
              decision);
 }
-JsonHandler reject_promotion() { return json_handler<json::parse_decision, reject_promotion>; }
 
 http::Response cancel_promotion(const Context& context, Call& call, json::Decision decision) {
   return end(context, call, promotion::PromotionState::kCancelled, auth::Action::kPromote,
              decision);
 }
-JsonHandler cancel_promotion() { return json_handler<json::parse_decision, cancel_promotion>; }
 
 http::Response roll_back_promotion(const Context& context, Call& call, json::Decision decision) {
   const std::string id = promotion_id(call);
@@ -182,8 +180,97 @@ http::Response roll_back_promotion(const Context& context, Call& call, json::Dec
       context.engine, repository, id, {call.caller.user.name, call.request.peer}, decision.reason);
   return answer_promotion(context, repository, promotion::has_ended(made.state) ? 200 : 202, made);
 }
-JsonHandler roll_back_promotion() {
-  return json_handler<json::parse_decision, roll_back_promotion>;
+
+namespace {
+
+constexpr size_t kBytesPerPolicy = 2048;
+constexpr std::string_view kNoPolicy = "0";
+
+/// The version that the caller expects: its number, or 0 for none; absent = any version.
+std::optional<int64_t> expected_version(const Call& call) {
+  const std::string* text = call.request.headers.find("If-Match");
+  if (text == nullptr) return std::nullopt;
+  int64_t version = 0;
+  const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), version);
+  if (error != std::errc() || end != text->data() + text->size() || version < 0) {
+    throw_invalid(
+        str_cat("If-Match: expected the version of the policy, or ", kNoPolicy, " for none"));
+  }
+  return version;
+}
+
+http::Response tagged_response(std::string body, int64_t version) {
+  http::Response response = json_response(200, std::move(body));
+  response.headers.add("ETag", std::to_string(version));
+  return response;
+}
+
+}  // namespace
+
+http::Response list_gate_policies(const Context& context, Call& call) {
+  const auto page = promotion::list_gate_policies(context.engine, repository_of(context, call),
+                                                  call.parameter("prefix"), call.parameter("after"),
+                                                  call.amount());
+  return json_response(200, json::list_of(page, kBytesPerPolicy, json::write_gate_policy));
+}
+
+http::Response list_gate_policy_versions(const Context& context, Call& call) {
+  const auto page = promotion::list_gate_policy_versions(
+      context.engine, repository_of(context, call), call.path("policy"), call.parameter("after"),
+      call.amount());
+  return json_response(200, json::list_of(page, kBytesPerPolicy, json::write_gate_policy));
+}
+
+http::Response get_gate_policy(const Context& context, Call& call) {
+  std::optional<int64_t> version;
+  if (!call.parameter("version").empty()) {
+    version = static_cast<int64_t>(*parse_size(call.parameter("version")));
+  }
+  const auto found = promotion::get_gate_policy(context.engine, repository_of(context, call),
+                                                call.path("policy"), version);
+  return tagged_response(json::gate_policy_body(found), found.version);
+}
+
+http::Response set_gate_policy(const Context& context, Call& call) {
+  const promotion::GatePolicySet set = promotion::set_gate_policy(
+      context.engine, repository_of(context, call), call.path("policy"),
+      {.document = http::read_document(*call.request.body, json::kBodyBytesMax),
+       .author = call.caller.user.name,
+       .expected = expected_version(call)});
+  return tagged_response(json::set_gate_policy_body(set), set.version.version);
+}
+
+http::Response remove_gate_policy(const Context& context, Call& call) {
+  promotion::remove_gate_policy(context.engine, repository_of(context, call), call.path("policy"),
+                                call.caller.user.name, expected_version(call));
+  return empty_response(204);
+}
+
+http::Response evaluate_gate_policy(const Context& context, Call& call, json::EvaluateGate given) {
+  // A document may name files whose numbers the caller could not read otherwise.
+  if (given.document) {
+    call.require_permission(auth::Action::kSetGatePolicy,
+                            auth::repository_arn(call.path("repository")));
+  }
+  return json_response(200, json::gate_answer_body(promotion::evaluate_gate(
+                                context.engine, repository_of(context, call),
+                                {.policy = call.path("policy"),
+                                 .version = given.version,
+                                 .document = std::move(given.document),
+                                 .candidates = std::move(given.candidates),
+                                 .champion = std::move(given.champion)})));
+}
+
+http::Response compare_candidates(const Context& context, Call& call,
+                                  promotion::CompareQuestion question) {
+  if (question.policy) {
+    call.require_permission(auth::Action::kGetGatePolicy,
+                            auth::repository_arn(call.path("repository")));
+  }
+  return json_response(
+      200, json::compare_body(promotion::compare_candidates(context.engine,
+                                                            repository_of(context, call), question),
+                              question.after));
 }
 
 }  // namespace tarn::api

@@ -104,18 +104,6 @@ void write_deleted(json::Writer& out, const meta::DeletedRepository& deleted) {
   out.end_object();
 }
 
-struct RestoreBody {
-  std::optional<RepositoryName> as{};
-  std::string id{};
-};
-
-RestoreBody parse_restoration(const json::Value& body) {
-  RestoreBody out;
-  if (const auto as = body.find_text("as")) out.as = parse_repository_name(*as);
-  if (const auto id = body.find_text("id")) out.id = *id;
-  return out;
-}
-
 RepositoryId parse_repository_id(const std::string& text) {
   int32_t number = 0;
   const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -126,6 +114,13 @@ RepositoryId parse_repository_id(const std::string& text) {
 }
 
 }  // namespace
+
+RestoreBody parse_restoration(const json::Value& body) {
+  RestoreBody out;
+  if (const auto as = body.find_text("as")) out.as = parse_repository_name(*as);
+  if (const auto id = body.find_text("id")) out.id = *id;
+  return out;
+}
 
 http::Response list_repositories(const Context& context, Call& call) {
   const Page<Repository> page = branch::list_repositories(
@@ -149,9 +144,6 @@ http::Response create_repository(const Context& context, Call& call, json::Creat
   if (given.sample_data && !creation.bare)
     add_sample_data(context.engine, made, call.caller.user.committer());
   return json_response(201, json::repository_body(made));
-}
-JsonHandler create_repository() {
-  return json_handler<json::parse_create_repository, create_repository>;
 }
 
 http::Response get_repository(const Context& context, Call& call) {
@@ -185,7 +177,6 @@ http::Response restore_repository(const Context& context, Call& call, RestoreBod
   return json_response(
       200, json::repository_body(branch::restore_repository(context.engine, restoration)));
 }
-JsonHandler restore_repository() { return json_handler<parse_restoration, restore_repository>; }
 
 http::Response get_repository_metadata(const Context& context, Call& call) {
   json::Writer out;
@@ -197,17 +188,10 @@ http::Response set_repository_metadata(const Context& context, Call& call, Metad
   branch::set_repository_metadata(context.engine, call.repository(), metadata);
   return empty_response(204);
 }
-JsonHandler set_repository_metadata() {
-  return json_handler<json::parse_set_metadata, set_repository_metadata>;
-}
 
 http::Response delete_repository_metadata(const Context& context, Call& call,
                                           std::vector<std::string> keys) {
   branch::delete_repository_metadata(context.engine, call.repository(), keys);
   return empty_response(204);
 }
-JsonHandler delete_repository_metadata() {
-  return json_handler<json::parse_metadata_keys, delete_repository_metadata>;
-}
-
 }  // namespace tarn::api

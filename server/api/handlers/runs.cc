@@ -57,7 +57,6 @@ http::Response record_run(const Context& context, Call& call, json::RecordRun gi
                         .idempotency_key = std::move(given.idempotency_key)});
   return json_response(recorded.made ? 201 : 200, json::run_body(recorded.run));
 }
-JsonHandler record_run() { return json_handler<json::parse_record_run, record_run>; }
 
 http::Response list_experiment_runs(const Context& context, Call& call) {
   if (const auto ids = call.query.values("id"); !ids.empty())
@@ -126,6 +125,4 @@ http::Response set_metric_files(const Context& context, Call& call,
   runs::set_metric_globs(context.engine, repository_of(context, call), globs, {});
   return empty_response(204);
 }
-JsonHandler set_metric_files() { return json_handler<json::parse_metric_globs, set_metric_files>; }
-
 }  // namespace tarn::api

@@ -91,7 +91,6 @@ http::Response put_webhook(const Context& context, Call& call, json::PutWebhook 
                           std::move(given.webhook), given.secret);
   return json_response(put.made ? 201 : 200, json::webhook_body(put.webhook, put.secret));
 }
-JsonHandler put_webhook() { return json_handler<json::parse_put_webhook, put_webhook>; }
 
 http::Response delete_webhook(const Context& context, Call& call) {
   events::delete_webhook(context.engine, repository_of(context, call), name_in(call));

@@ -1,20 +1,92 @@
+#include "core/objects/objects.h"
+
 #include "core/auth/resource.h"
 #include "core/base/error.h"
 #include "core/branch/hook_files.h"
 #include "core/branch/repositories.h"
-#include "core/objects/objects.h"
+#include "core/objects/symlinks.h"
 #include "core/objects/upload.h"
 #include "core/versioning/checkout.h"
 #include "core/versioning/move.h"
 #include "server/api/conditional.h"
+#include "server/api/errors.h"
 #include "server/api/handlers/handlers.h"
 #include "server/api/json/object.h"
+#include "server/api/object_answer.h"
+#include "server/api/object_listing.h"
+#include "server/api/presigner.h"
 #include "server/api/quota_warning.h"
 #include "server/api/response.h"
 #include "server/api/upload_body.h"
 #include "server/api/user_metadata.h"
 
 namespace tarn::api {
+namespace {
+
+objects::FoundObject find_object(const Context& context, const Call& call) {
+  return objects::get_object(context.engine, call.repository(), call.path("ref"), call.key());
+}
+
+}  // namespace
+
+http::Response get_object(const Context& context, Call& call) {
+  const objects::FoundObject found = find_object(context, call);
+  if (call.request.headers.get("If-None-Match") == quoted_etag(found.entry))
+    return empty_response(304);
+  if (const auto presigner = Presigner::asked_for(context, call)) {
+    http::Response response = empty_response(302);
+    response.headers.add("Location", presigner->read_url(found.repository, call.path("ref"),
+                                                         call.parameter("path"), found.entry));
+    return response;
+  }
+  return object_answer(context.engine, call.request, found.repository, call.parameter("path"),
+                       found.entry, context.read_check);
+}
+
+http::Response head_object(const Context& context, Call& call) {
+  const objects::FoundObject found = find_object(context, call);
+  return object_answer(context.engine, call.request, found.repository, call.parameter("path"),
+                       found.entry, context.read_check);
+}
+
+http::Response stat_object(const Context& context, Call& call) {
+  const auto presigner = Presigner::asked_for(context, call);
+  const objects::FoundObject found = find_object(context, call);
+  const bool with_metadata = call.parameter("user_metadata").empty() || call.flag("user_metadata");
+  using Shown = json::ObjectView::UserMetadata;
+  const ShownAddress address =
+      shown_address(context, presigner ? &*presigner : nullptr, found.repository, call.path("ref"),
+                    call.parameter("path"), found.entry);
+  return json_response(
+      200, json::object_body({.path = call.parameter("path"),
+                              .entry = found.entry,
+                              .physical_address = address.text,
+                              .address_expiry = address.expiry,
+                              .user_metadata = with_metadata ? Shown::kAlways : Shown::kEmpty}));
+}
+
+http::Response list_objects(const Context& context, Call& call) {
+  const auto presigner = Presigner::asked_for(context, call);
+  const auto page = objects::list_objects(context.engine, call.repository(), call.path("ref"),
+                                          {.prefix = std::string(call.parameter("prefix")),
+                                           .after = std::string(call.parameter("after")),
+                                           .delimiter = std::string(call.parameter("delimiter")),
+                                           .limit = call.amount()});
+  return object_listing(context, call, presigner, page);
+}
+
+http::Response get_underlying_properties(const Context& context, Call& call) {
+  const objects::FoundObject found = find_object(context, call);
+  const std::string storage_class(found.entry.extras.get(ExtraTag::kStorageClass));
+  return json_response(200, json::underlying_properties_body(storage_class));
+}
+
+http::Response create_symlinks(const Context& context, Call& call) {
+  const std::string location = objects::create_symlinks(
+      context.engine, call.repository(), call.path("branch"), call.parameter("location"));
+  return json_response(201, json::storage_uri_body(location));
+}
+
 namespace {
 
 /// Storage classes are single words.
@@ -124,7 +196,6 @@ http::Response stage_object(const Context& context, Call& call, json::StagedByte
       {});
   return object_response(201, context, target, entry);
 }
-JsonHandler stage_object() { return json_handler<json::parse_stage_object, stage_object>; }
 
 http::Response delete_object(const Context& context, Call& call) {
   objects::delete_object(context.engine, call.repository(), call.branch(), call.key(),
@@ -157,7 +228,6 @@ http::Response delete_objects(const Context& context, Call& call, std::vector<st
   }
   return json_response(200, json::object_failures_body(failures));
 }
-JsonHandler delete_objects() { return json_handler<json::parse_path_list, delete_objects>; }
 
 http::Response copy_object(const Context& context, Call& call, json::CopyObject given) {
   const RepositoryName repository = call.repository();
@@ -175,7 +245,6 @@ http::Response copy_object(const Context& context, Call& call, json::CopyObject 
   target.branch.name = branch;
   return object_response(201, context, target, entry);
 }
-JsonHandler copy_object() { return json_handler<json::parse_copy_object, copy_object>; }
 
 http::Response move_objects(const Context& context, Call& call, json::MoveObjects given) {
   const std::string& repository = call.path("repository");
@@ -197,7 +266,6 @@ http::Response move_objects(const Context& context, Call& call, json::MoveObject
                                 .check = check});
   return json_response(200, json::moved_body(moved));
 }
-JsonHandler move_objects() { return json_handler<json::parse_move_objects, move_objects>; }
 
 http::Response checkout_path(const Context& context, Call& call, json::CheckoutPath given) {
   const std::string& repository = call.path("repository");
@@ -219,7 +287,6 @@ http::Response checkout_path(const Context& context, Call& call, json::CheckoutP
                                  .dry_run = given.dry_run,
                                  .check = check})));
 }
-JsonHandler checkout_path() { return json_handler<json::parse_checkout_path, checkout_path>; }
 
 http::Response update_user_metadata(const Context& context, Call& call, Metadata metadata) {
   check_user_metadata(metadata);
@@ -227,8 +294,36 @@ http::Response update_user_metadata(const Context& context, Call& call, Metadata
                                 metadata, false);
   return empty_response(204);
 }
-JsonHandler update_user_metadata() {
-  return json_handler<json::parse_user_metadata, update_user_metadata>;
+
+http::Response get_physical_address(const Context& context, Call& call) {
+  const auto presigner = Presigner::asked_for(context, call);
+  const auto address = objects::hand_out_address(context.engine, call.repository(), call.branch(),
+                                                 call.key(), call.caller.user.name);
+  std::optional<json::PresignedUrl> url;
+  if (presigner) url = {presigner->write_url(address), presigner->expiry()};
+  return json_response(200, json::staging_location_body(address.text, url));
+}
+
+http::Response link_physical_address(const Context& context, Call& call, json::StagedBytes given) {
+  const branch::Condition condition = write_condition(call.request.headers);
+  check_user_metadata(given.metadata);
+  const objects::UploadTarget target = objects::check_upload(
+      context.engine, call.repository(), call.branch(), call.key(), given.force, {});
+  if (given.content_type.empty()) given.content_type = json::kDefaultContentType;
+  const Entry entry = objects::link_address(
+      context.engine, target, given.physical_address, call.caller.user.name,
+      {.size_bytes = given.size_bytes, .etag = given.checksum, .mtime = given.mtime},
+      {.content_type = std::move(given.content_type),
+       .user_metadata = std::move(given.metadata),
+       .extras = {}},
+      condition);
+  // The address is returned as it was sent, token included.
+  http::Response response = json_response(
+      200,
+      json::object_body(
+          {.path = target.key.str(), .entry = entry, .physical_address = given.physical_address}));
+  add_quota_warning(context, target.repository.id, target.branch.name.str(), response);
+  return response;
 }
 
 }  // namespace tarn::api
